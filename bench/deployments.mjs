@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { DeploymentWatchers } from '@waybill/deployments';
-import { termOf } from '@waybill/lease';
+import { termOf } from '@waybill/roles';
 import { LocalState } from '@waybill/replica';
 import { draftTxn, fixtures, serviceActor } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';

@@ -15,7 +15,7 @@ import {
   ReadModel,
   subscribeToAnnouncements,
 } from '@waybill/projection';
-import { termOf } from '@waybill/lease';
+import { termOf } from '@waybill/roles';
 import { newTaskEvent } from '@waybill/model';
 import { BATCH_INTERVAL_MS, NatsAnnouncer, NatsEventStream, PostgresStore, Projector } from '@waybill/projector';
 import { draftTxn, fixtures, serviceActor, StateMachine, TABLE_NAMES } from '@waybill/state';

@@ -1,6 +1,6 @@
 // What releasing many volumes costs: a worker each, none left afterwards, and whether calls that hang slow the others.
 import { randomUUID } from 'node:crypto';
-import { termOf } from '@waybill/lease';
+import { termOf } from '@waybill/roles';
 import { CLAIM_MODE, CLAIM_STATE } from '@waybill/model';
 import { LocalState } from '@waybill/replica';
 import { draftTxn, fixtures, serviceActor } from '@waybill/state';

@@ -21,8 +21,9 @@ const LIBS = {
   journal: ['model', 'state', 'telemetry', 'processes'],
   projection: ['model', 'state', 'telemetry'],
   replica: ['model', 'state', 'telemetry', 'journal', 'projection'],
-  lease: ['model', 'state', 'telemetry', 'journal', 'projection', 'replica'],
-  service: ['model', 'state', 'telemetry', 'rpc', 'journal', 'projection', 'replica', 'lease'],
+  writing: ['model', 'state', 'rpc', 'journal'],
+  roles: ['model', 'state', 'telemetry', 'journal', 'projection', 'replica', 'writing'],
+  service: ['model', 'state', 'telemetry', 'rpc', 'journal', 'projection', 'replica', 'writing', 'roles'],
 };
 
 /** Parts that may be imported alone, because the command line starts with them and should not load the whole package. */

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import { connect, ensureStreams, Journal } from '@waybill/journal';
-import { KvLeaseStore, LeaseRunner, monotonicClock } from '@waybill/lease';
+import { KvLeaseStore, LeaseRunner, monotonicClock } from '@waybill/roles';
 import { Replica } from '@waybill/replica';
 import { draftTxn, serviceActor } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { startNats, type RunningServer } from '@waybill/embedded';
 import { connect, ensureStreams, Journal, type NatsLink } from '@waybill/journal';
-import { KvLeaseStore } from '@waybill/lease';
+import { KvLeaseStore } from '@waybill/roles';
 import type { Txn } from '@waybill/state';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 

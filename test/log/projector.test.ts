@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { startStack, type Stack } from '@waybill/embedded';
 import { connect, ensureStreams, initialise, Journal, type NatsLink } from '@waybill/journal';
-import { termOf } from '@waybill/lease';
+import { termOf } from '@waybill/roles';
 import type { Timers } from '@waybill/model';
 import {
   EventLog,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { connect, ensureStreams, initialise, Journal, type NatsLink } from '@waybill/journal';
 import { type Stack, startStack } from '@waybill/embedded';
-import { LEASE_TABLES, LEASE_TXNS } from '@waybill/lease';
+import { LEASE_TABLES, LEASE_TXNS } from '@waybill/roles';
 import { BatchWriter, migrate, openPool, PostgresSnapshots } from '@waybill/projection';
 import { Replica, ReplicaBehindError } from '@waybill/replica';
 import { newUuid, systemClock, systemTimers } from '@waybill/service';

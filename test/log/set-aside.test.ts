@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { startStack, type Stack } from '@waybill/embedded';
 import { connect, ensureStreams, initialise, Journal, type NatsLink } from '@waybill/journal';
-import { termOf } from '@waybill/lease';
+import { termOf } from '@waybill/roles';
 import type { Timers } from '@waybill/model';
 import {
   HistoryRetention,

@@ -1,5 +1,5 @@
 import { type Allocation, isTerminalAllocation, type Job, type TaskGroup } from '@waybill/model';
-import { DrainCommands, Drainer, NodeEvaluations } from '@waybill/nodes';
+import { DrainCommands, Drainer, NodeEvaluations, nodesWriter } from '@waybill/nodes';
 import { silentLogger } from '@waybill/telemetry';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MINUTE, RolloutCluster } from '../support/rollout-cluster.js';
@@ -23,7 +23,8 @@ class DrainingCluster {
 
   private constructor(readonly cluster: RolloutCluster) {
     const { plane, time } = cluster;
-    this.commands = new DrainCommands(plane.state, new NodeEvaluations(plane.state, time), time);
+    const writer = nodesWriter(plane.state, { clock: time, newId: plane.newId, region: 'global' });
+    this.commands = new DrainCommands(plane.state, new NodeEvaluations(plane.state, writer), writer);
     this.drainer = this.newDrainer();
   }
 
@@ -107,7 +108,8 @@ class DrainingCluster {
 
   private newDrainer(): Drainer {
     const { plane, time } = this.cluster;
-    return new Drainer({ state: plane.state, clock: time, timers: time, newId: plane.newId, logger: silentLogger });
+    const { state, newId } = plane;
+    return new Drainer({ state, clock: time, timers: time, newId, region: 'global', logger: silentLogger });
   }
 }
 

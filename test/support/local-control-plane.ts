@@ -1,5 +1,5 @@
 import { Broker, BrokerController, type BrokerDeps } from '@waybill/broker';
-import { termOf } from '@waybill/lease';
+import { termOf } from '@waybill/roles';
 import type { Clock, Timers } from '@waybill/model';
 import { LocalState } from '@waybill/replica';
 import { RpcContext, RpcUnavailableError, type AskOptions, type Call, type Rpc } from '@waybill/rpc';

@@ -11,7 +11,7 @@ import {
   type Node,
   type TaskGroup,
 } from '@waybill/model';
-import { termOf } from '@waybill/lease';
+import { termOf } from '@waybill/roles';
 import type { Regions, SubmitPlanRequest } from '@waybill/rpc';
 import { fixtures } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';

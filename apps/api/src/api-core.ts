@@ -1,3 +1,5 @@
+import { CurrentJobs } from './jobs/current-jobs.js';
+import { TransactionWriter } from '@waybill/writing';
 import type { EventLog, ProjectionFeed, ReadModel } from '@waybill/projection';
 import type { ServiceContext } from '@waybill/service';
 import type { RestoreWatch } from './events/restore-watch.js';
@@ -25,6 +27,9 @@ export interface ApiParts {
 /** What the modules of all resources are built on; each takes of it what it needs. */
 export class ApiCore {
   readonly writer: Writer;
+  /** Writes of users, each decided here and heard of from the read model. */
+  readonly writes: TransactionWriter;
+  readonly jobs: CurrentJobs;
   readonly reads: Reads;
   readonly forwarding: RegionForwarding;
   readonly age: LogContact['age'];
@@ -34,6 +39,16 @@ export class ApiCore {
   constructor(readonly parts: ApiParts) {
     const { context, feed } = parts;
     this.writer = new Writer(context.log, feed, () => context.tracer);
+    const { log, clock, newId, settings } = context;
+    const { writer, readable } = this;
+    this.writes = new TransactionWriter({
+      log: writer,
+      clock,
+      newId,
+      region: settings.WAYBILL_REGION,
+      caughtUp: readable,
+    });
+    this.jobs = new CurrentJobs(log, this.lookup, readable);
     this.age = new LogContact(context.link, context.clock).age;
     this.reads = new Reads(this.blocking(feed), this.age, this.lists);
     const passed = context.metrics.counter('nomad_rpc_cross_region', 'requests passed on, by region', ['type']);

@@ -1,3 +1,6 @@
+import { HolderWrites } from './http/holder-writes.js';
+import { CurrentJobs } from './jobs/current-jobs.js';
+import { TransactionWriter } from '@waybill/writing';
 import { type DynamicModule, type FactoryProvider, Global, Module, type Type } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
 import { ReadModel } from '@waybill/projection';
@@ -7,7 +10,6 @@ import { ApiErrorFilter } from './http/api-error.filter.js';
 import type { KnownPaths } from './http/known-paths.js';
 import { HeldCalls } from './http/held-calls.js';
 import { Reads } from './http/reads.js';
-import { UserWrites } from './user-writes.js';
 import { Writer } from './writer.js';
 
 /** Gives every controller the parts that all resources share. */
@@ -20,7 +22,9 @@ export class CoreModule {
       { provide: ReadModel, useValue: core.model },
       { provide: Reads, useValue: core.reads },
       { provide: Writer, useValue: core.writer },
-      { provide: UserWrites, useValue: new UserWrites(core.writer, core.context.clock) },
+      { provide: TransactionWriter, useValue: core.writes },
+      { provide: CurrentJobs, useValue: core.jobs },
+      { provide: HolderWrites, useValue: new HolderWrites({ calls: core.calls, readable: core.readable }) },
       { provide: HeldCalls, useValue: core.calls },
       { provide: NatsRpc, useValue: core.context.rpc },
     ];

@@ -1,9 +1,12 @@
-export { type StopAllocationOptions, StopAllocation } from './allocations/stop-allocation.js';
+export type { StopAllocationOptions } from './allocations/decisions/stop.js';
+export { StopAllocation } from './allocations/stop-allocation.js';
 export { api } from './api.service.js';
 export { ApiError } from './http/api-error.js';
 export { HeldCalls } from './http/held-calls.js';
 export { Requester } from './http/requester.js';
-export { type DeregisterOptions, DeregisterJob } from './jobs/deregister-job.js';
+export { CurrentJobs } from './jobs/current-jobs.js';
+export type { DeregisterOptions } from './jobs/decisions/deregistration.js';
+export { DeregisterJob } from './jobs/deregister-job.js';
 export { DispatchJob } from './jobs/dispatch-job.js';
 export { type EvaluateOptions, EvaluateJob } from './jobs/evaluate-job.js';
 export { ForceLaunch } from './jobs/force-launch.js';

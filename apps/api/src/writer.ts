@@ -1,12 +1,5 @@
 import { type Log, LogDivergedError, LogUnavailableError } from '@waybill/journal';
-import {
-  type Proposed,
-  type Proposer,
-  type ProposeOptions,
-  type TxnDraft,
-  type Verdict,
-  refusalOf,
-} from '@waybill/state';
+import type { Proposed, Proposer, ProposeOptions, TxnDraft, Verdict } from '@waybill/state';
 import { SpanKind, traceparentOf, type Tracer, withSpan } from '@waybill/telemetry';
 import { unavailable } from './http/api-error.js';
 
@@ -68,10 +61,3 @@ const whyUnavailable = ({ mayBeWritten, cause }: LogUnavailableError): string =>
     : mayBeWritten
       ? 'the log (NATS JetStream) has not answered; this may have been written, look before you ask again'
       : 'the log (NATS JetStream) cannot be reached; nothing was written';
-
-/** @throws Refusal the verdict's code and text */
-export function acceptedOrThrow(proposed: Proposed): Proposed {
-  const refusal = refusalOf(proposed.verdict);
-  if (refusal) throw refusal;
-  return proposed;
-}

@@ -1,4 +1,3 @@
-import type { RefusalCode } from '@waybill/model';
 import { Controller, Inject } from '@nestjs/common';
 import { Ctx, Payload } from '@nestjs/microservices';
 import {
@@ -15,7 +14,6 @@ import {
   reap,
   reblockEval,
   RpcContext,
-  RpcError,
   submitPlan,
   updateEval,
   type DequeueRequest,
@@ -34,23 +32,6 @@ import {
 } from '@waybill/rpc';
 import { Broker, type Dequeued } from './broker.js';
 import type { BrokerTimer } from './meter.js';
-
-/** How each refusal looks to the asker: the one place that decides it. */
-const CODES: Record<string, RefusalCode> = {
-  EvalNotFoundError: 'not-found',
-  TokenMismatchError: 'conflict',
-  NotOutstandingError: 'conflict',
-  NotOfThisTermError: 'conflict',
-  ReadModelBehindError: 'internal',
-  StaleTokenError: 'conflict',
-  BrokerDisabledError: 'unavailable',
-  PlanQueueDisabledError: 'unavailable',
-  PlanQueueFlushedError: 'unavailable',
-  PlanRefusedError: 'invalid',
-  LaunchRefusedError: 'conflict',
-  WriteRejectedError: 'conflict',
-  BadRequestError: 'invalid',
-};
 
 /** What workers ask the holder of the broker role. */
 @Controller()
@@ -126,11 +107,9 @@ export class BrokerController {
   }
 
   @Answers(forcePeriodic)
-  forcePeriodic(@Payload() { Namespace, JobID, AtIndex }: ForcePeriodicRequest): Promise<ForcePeriodicResponse> {
-    return answered(async () => {
-      const { evalId, index } = await this.broker.forceLaunch(Namespace, JobID, AtIndex);
-      return { EvalID: evalId, Index: index };
-    });
+  async forcePeriodic(@Payload() { Namespace, JobID, AtIndex }: ForcePeriodicRequest): Promise<ForcePeriodicResponse> {
+    const { evalId, index } = await this.broker.forceLaunch(Namespace, JobID, AtIndex);
+    return { EvalID: evalId, Index: index };
   }
 
   @Answers(reached)
@@ -139,9 +118,9 @@ export class BrokerController {
   }
 
   @Answers(submitPlan)
-  submitPlan(@Payload() request: SubmitPlanRequest, @Ctx() context: RpcContext): Promise<SubmitPlanResponse> {
+  async submitPlan(@Payload() request: SubmitPlanRequest, @Ctx() context: RpcContext): Promise<SubmitPlanResponse> {
     const { Plan, Steps } = request;
-    return answered(async () => ({ Result: await this.broker.submitPlan(Plan, context.traceparent, Steps) }));
+    return { Result: await this.broker.submitPlan(Plan, context.traceparent, Steps) };
   }
 
   private handedOver(got: Dequeued | null, worker: string | undefined, context: RpcContext): DequeueResponse {
@@ -161,16 +140,6 @@ export class BrokerController {
   }
 
   private timed<T>(timer: BrokerTimer, answer: () => T | Promise<T>): Promise<T> {
-    return this.broker.timed(timer, () => answered(answer));
-  }
-}
-
-async function answered<T>(answer: () => T | Promise<T>): Promise<T> {
-  try {
-    return await answer();
-  } catch (error) {
-    const code = error instanceof Error ? CODES[error.name] : undefined;
-    if (error instanceof Error && code) throw new RpcError(code, error.message);
-    throw error;
+    return this.broker.timed(timer, async () => await answer());
   }
 }

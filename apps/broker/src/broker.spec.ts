@@ -1,4 +1,4 @@
-import { termOf } from '@waybill/lease';
+import { termOf } from '@waybill/roles';
 import { defaultSchedulerConfiguration, type Plan, type SchedulerConfiguration, SimulatedTime } from '@waybill/model';
 import { LocalState } from '@waybill/replica';
 import { draftTxn, fixtures, serviceActor, type TxnDraft, type TxnPayloads, type TxnType } from '@waybill/state';
@@ -104,7 +104,7 @@ it('EB-328: a plan that is judged when its term is over leaves nothing that the 
   roleTaken(2);
   release();
   await ended;
-  expect([await late, allocs()]).toMatchObject([{ name: 'WriteRejectedError' }, 0]);
+  expect([await late, allocs()]).toMatchObject([{ name: 'NotHolderError' }, 0]);
 
   const { EvalID, NodeAllocation } = aPlan('meanwhile');
   const Job = state.tables.jobs.get('default/meanwhile')!;

@@ -5,18 +5,14 @@ import {
   type Plan,
   type PlanResult,
   type SchedulerConfiguration,
+  Refusal,
+  NotHolderError,
 } from '@waybill/model';
-import { type HolderWriter, type Singleton, type Term } from '@waybill/lease';
+import type { HolderWriter, Singleton, Term } from '@waybill/roles';
 import { NodeLoads, SINGLETON_KEY, type Applied, type Tables } from '@waybill/state';
 import { SCHEDULER_VERSION } from '@waybill/rpc';
 import { withSpan } from '@waybill/telemetry';
 import { BlockedEvals } from './blocked/blocked-evals.js';
-import {
-  BadRequestError,
-  BrokerDisabledError,
-  PlanQueueDisabledError,
-  PlanRefusedError,
-} from './queue/broker-errors.js';
 import type { Delivery, EvalRows } from './queue/delivery.js';
 import { EvalBroker } from './queue/eval-broker.js';
 import { EvalIndexes } from './queue/eval-indexes.js';
@@ -174,16 +170,17 @@ export class Broker implements Singleton {
     timeoutMs: number,
     schedulerVersion = SCHEDULER_VERSION,
   ): Promise<Dequeued | null> {
-    if (types.length === 0) throw new BadRequestError('dequeue requires at least one scheduler type');
+    if (types.length === 0) throw new Refusal('invalid', 'dequeue requires at least one scheduler type');
     if (schedulerVersion !== SCHEDULER_VERSION)
-      throw new BadRequestError(
+      throw new Refusal(
+        'invalid',
         `dequeue disallowed: calling scheduler version is ${schedulerVersion}; leader version is ${SCHEDULER_VERSION}`,
       );
     try {
       const delivery = await this.evals.dequeue(types, timeoutMs > 0 ? timeoutMs : DEFAULT_DEQUEUE_MS);
       return delivery && (await this.traced(delivery));
     } catch (error) {
-      if (error instanceof BrokerDisabledError) return null;
+      if (error instanceof NotHolderError) return null;
       throw error;
     }
   }
@@ -214,18 +211,18 @@ export class Broker implements Singleton {
     this.session?.coreTimers.raise('force-gc');
   }
 
-  /** A launch outside the schedule. @throws as PeriodicDispatcher.force; BrokerDisabledError when the term is over */
+  /** A launch outside the schedule. @throws as PeriodicDispatcher.force; NotHolderError when the term is over */
   async forceLaunch(namespace: string, jobId: string, atIndex: number): Promise<Launched> {
     await this.deps.state.waitFor(atIndex, REACH_TIMEOUT_MS);
-    if (!this.session) throw new BrokerDisabledError();
+    if (!this.session) throw new NotHolderError('eval broker disabled');
     return this.session.periodic.force(namespace, jobId);
   }
 
   /** EB-238 to EB-241. The nack timer rests until the answer. @param told the worker's steps */
   async submitPlan(plan: Plan, traceparent?: string, told?: string): Promise<PlanResult> {
-    if (!this.session) throw new PlanQueueDisabledError();
-    if (!plan) throw new PlanRefusedError('cannot submit nil plan');
-    if (!plan.Job) throw new PlanRefusedError('cannot submit plan without job info');
+    if (!this.session) throw new NotHolderError('plan queue is disabled');
+    if (!plan) throw new Refusal('invalid', 'cannot submit nil plan');
+    if (!plan.Job) throw new Refusal('invalid', 'cannot submit plan without job info');
     jobVersionOf(this.tables, plan);
     const { deliveries } = this.evals;
     deliveries.planBegins(plan.EvalID, plan.EvalToken);

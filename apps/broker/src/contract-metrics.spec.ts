@@ -1,4 +1,4 @@
-import { termOf } from '@waybill/lease';
+import { termOf } from '@waybill/roles';
 import { SimulatedTime } from '@waybill/model';
 import { LocalState } from '@waybill/replica';
 import { fixtures } from '@waybill/state';

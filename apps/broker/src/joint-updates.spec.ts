@@ -1,5 +1,5 @@
-import type { Evaluation } from '@waybill/model';
-import { type AskedBy, WriteRejectedError } from '@waybill/lease';
+import type { Author } from '@waybill/writing';
+import { type Evaluation, Refusal, NotHolderError } from '@waybill/model';
 import { fixtures, type TxnPayloads } from '@waybill/state';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { JointUpdates, MAX_JOINT_UPDATES } from './joint-updates.js';
@@ -17,7 +17,7 @@ class SlowLog {
 
   readonly stepTimes: (string | undefined)[] = [];
 
-  write(type: string, payload: unknown, namespace = '', by: AskedBy = {}) {
+  write(type: string, payload: unknown, namespace = '', by: Partial<Author> = {}) {
     this.stepTimes.push(by.stepTimes);
     const { Evals } = payload as TxnPayloads['EvalUpdate'];
     this.written.push({ evals: Evals.map(({ ID }) => ID), namespace, traceparent: by.traceparent });
@@ -113,18 +113,18 @@ describe('updates written together', () => {
   it('EB-265: what is refused for one is written for the others, and only that one fails', async () => {
     for (const id of ['a', 'bad', 'c']) write(ended(id));
     await settled();
-    await log.answer(0, new WriteRejectedError('unknown status'));
+    await log.answer(0, new Refusal('conflict', 'unknown status'));
     expect(log.sizes).toEqual([3, 1, 1, 1]);
     await log.answer(1);
-    await log.answer(2, new WriteRejectedError('unknown status'));
+    await log.answer(2, new Refusal('conflict', 'unknown status'));
     await log.answer(3);
-    expect(outcomes).toEqual(['a at 2', 'bad: WriteRejectedError: unknown status', 'c at 4']);
+    expect(outcomes).toEqual(['a at 2', 'bad: Refusal: unknown status', 'c at 4']);
   });
 
   it('fails for all when the term is over: nothing of it would count', async () => {
     for (const id of ['a', 'b']) write(ended(id));
     await settled();
-    await log.answer(0, new WriteRejectedError('stale epoch', 'void'));
+    await log.answer(0, new NotHolderError('stale epoch'));
     expect(log.sizes).toEqual([2]);
     expect(outcomes).toHaveLength(2);
     write(ended('c'));

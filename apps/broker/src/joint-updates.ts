@@ -1,5 +1,5 @@
-import type { Evaluation } from '@waybill/model';
-import { WriteRejectedError, type HolderWriter } from '@waybill/lease';
+import { type Evaluation, NotHolderError } from '@waybill/model';
+import type { HolderWriter } from '@waybill/roles';
 import { joinedStepTimes } from '@waybill/state';
 
 /** Evaluations in one transaction. It stays far below what a message may be, and no copy of the state stops over it. */
@@ -57,7 +57,7 @@ export class JointUpdates {
       const index = await this.writer.write('EvalUpdate', { Evals }, first.evaluation.Namespace, by);
       for (const { written } of updates) written(index);
     } catch (error) {
-      const isOver = error instanceof WriteRejectedError && error.kind === 'void';
+      const isOver = error instanceof NotHolderError;
       if (updates.length === 1 || isOver) for (const { failed } of updates) failed(error);
       else await Promise.all(updates.map((update) => this.writeTogether([update], traceparent)));
     }

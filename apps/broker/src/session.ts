@@ -1,6 +1,6 @@
 import type { NodeLoads } from '@waybill/state';
 import type { Clock, Evaluation, SchedulerConfiguration, Timers } from '@waybill/model';
-import { HolderWriter, type Term } from '@waybill/lease';
+import { HolderWriter, type Term } from '@waybill/roles';
 import type { ReplicatedState } from '@waybill/replica';
 import type { Logger, Tracer } from '@waybill/telemetry';
 import type { BlockedEvals } from './blocked/blocked-evals.js';

@@ -1,9 +1,9 @@
-import { CORE_TYPE, type Evaluation } from '@waybill/model';
-import { WriteRejectedError, type HolderWriter } from '@waybill/lease';
+import { CORE_TYPE, type Evaluation, Refusal, NotHolderError } from '@waybill/model';
+import type { HolderWriter } from '@waybill/roles';
 import type { ReplicatedState } from '@waybill/replica';
 import type { ReapRequest } from '@waybill/rpc';
 import type { BlockedEvals } from './blocked/blocked-evals.js';
-import { BadRequestError, NotOfThisTermError, NotOutstandingError } from './queue/broker-errors.js';
+import { NotOfThisTermError, NotOutstandingError } from './queue/broker-errors.js';
 import { deletionsOf } from './housekeeping/collected.js';
 import type { EvalBroker } from './queue/eval-broker.js';
 import type { JointUpdates } from './joint-updates.js';
@@ -54,7 +54,7 @@ export class WorkerWrites {
       broker.enqueue(evaluation); // EB-151: never committed
       return state.appliedIndex;
     }
-    if (state.tables.evals.has(evaluation.ID)) throw new BadRequestError('evaluation already exists');
+    if (state.tables.evals.has(evaluation.ID)) throw new Refusal('invalid', 'evaluation already exists');
     const { writer } = this.term(evaluation);
     const traceparent = this.traceOf(evaluation);
     return writer.write('EvalUpdate', { Evals: [evaluation] }, evaluation.Namespace, { traceparent });
@@ -65,8 +65,8 @@ export class WorkerWrites {
     const evaluation = onlyOne(evals, 'reblocked');
     this.deps.evals.deliveries.resetTimer(evaluation.ID, token);
     const row = this.deps.state.tables.evals.get(evaluation.ID);
-    if (!row) throw new BadRequestError('evaluation does not exist');
-    if (row.Status !== 'blocked') throw new BadRequestError('evaluation not blocked');
+    if (!row) throw new Refusal('invalid', 'evaluation does not exist');
+    if (row.Status !== 'blocked') throw new Refusal('invalid', 'evaluation not blocked');
     this.deps.blocked.block(evaluation, token);
   }
 
@@ -100,12 +100,12 @@ export class WorkerWrites {
 
 /** @throws error, if it is anything but the refusal of a transaction that has become pointless */
 function unlessRefused<T>(error: unknown, otherwise: T): T {
-  if (error instanceof WriteRejectedError && error.kind === 'refused') return otherwise;
+  if (error instanceof Refusal && !(error instanceof NotHolderError)) return otherwise;
   throw error;
 }
 
 function onlyOne(evals: readonly Evaluation[], verb: string): Evaluation {
   const [evaluation] = evals;
-  if (!evaluation || evals.length !== 1) throw new BadRequestError(`only a single eval can be ${verb}`);
+  if (!evaluation || evals.length !== 1) throw new Refusal('invalid', `only a single eval can be ${verb}`);
   return evaluation;
 }

@@ -1,6 +1,6 @@
+import { onBehalfOf } from '@waybill/writing';
 import { Controller, Inject } from '@nestjs/common';
 import { Ctx, Payload } from '@nestjs/microservices';
-import type { AskedBy } from '@waybill/lease';
 import {
   Answers,
   failDeployment,
@@ -15,9 +15,7 @@ import {
   type DeploymentPromoteRequest,
   type DeploymentUnblockRequest,
   type DeploymentUpdateResponse,
-  type OnBehalfOf,
 } from '@waybill/rpc';
-import { answered as orRefused } from './commands/command-answers.js';
 import type { CommandOutcome } from './commands/deployment-commands.js';
 import { OperatorCommands } from './commands/operator-commands.js';
 
@@ -28,23 +26,25 @@ export class DeploymentsController {
 
   @Answers(pauseDeployment)
   pause(@Payload() request: DeploymentPauseRequest, @Ctx() context: RpcContext): Promise<DeploymentUpdateResponse> {
-    return answered(() => this.commands.pause(request.DeploymentID, request.Pause, askedBy(request, context)));
+    return answered(
+      this.commands.pause(request.DeploymentID, request.Pause, onBehalfOf(request.For, context.traceparent)),
+    );
   }
 
   @Answers(promoteDeployment)
   promote(@Payload() request: DeploymentPromoteRequest, @Ctx() context: RpcContext): Promise<DeploymentUpdateResponse> {
     const wanted = { all: request.All, groups: request.Groups, promotedAtNs: request.PromotedAt };
-    return answered(() => this.commands.promote(request.DeploymentID, wanted, askedBy(request, context)));
+    return answered(this.commands.promote(request.DeploymentID, wanted, onBehalfOf(request.For, context.traceparent)));
   }
 
   @Answers(failDeployment)
   fail(@Payload() request: DeploymentFailRequest, @Ctx() context: RpcContext): Promise<DeploymentUpdateResponse> {
-    return answered(() => this.commands.fail(request.DeploymentID, askedBy(request, context)));
+    return answered(this.commands.fail(request.DeploymentID, onBehalfOf(request.For, context.traceparent)));
   }
 
   @Answers(unblockDeployment)
   unblock(@Payload() request: DeploymentUnblockRequest, @Ctx() context: RpcContext): Promise<DeploymentUpdateResponse> {
-    return answered(() => this.commands.unblock(request.DeploymentID, askedBy(request, context)));
+    return answered(this.commands.unblock(request.DeploymentID, onBehalfOf(request.For, context.traceparent)));
   }
 
   @Answers(setDeploymentAllocHealth)
@@ -53,24 +53,17 @@ export class DeploymentsController {
     @Ctx() context: RpcContext,
   ): Promise<DeploymentUpdateResponse> {
     const ids = { healthy: request.HealthyAllocationIDs, unhealthy: request.UnhealthyAllocationIDs };
-    return answered(() => this.commands.setHealth(request.DeploymentID, ids, askedBy(request, context)));
+    return answered(this.commands.setHealth(request.DeploymentID, ids, onBehalfOf(request.For, context.traceparent)));
   }
 }
 
-function askedBy(request: { readonly For: OnBehalfOf }, context: RpcContext): AskedBy {
-  const { Actor, Reason, RequestID } = request.For;
-  return { actor: Actor, reason: Reason, requestId: RequestID, traceparent: context.traceparent };
-}
-
-function answered(command: () => Promise<CommandOutcome>): Promise<DeploymentUpdateResponse> {
-  return orRefused(async () => {
-    const { evalId, index, revertedVersion } = await command();
-    return {
-      EvalID: evalId,
-      EvalCreateIndex: evalId === '' ? 0 : index,
-      DeploymentModifyIndex: index,
-      RevertedJobVersion: revertedVersion,
-      Index: index,
-    };
-  });
+async function answered(command: Promise<CommandOutcome>): Promise<DeploymentUpdateResponse> {
+  const { evalId, index, revertedVersion } = await command;
+  return {
+    EvalID: evalId,
+    EvalCreateIndex: evalId === '' ? 0 : index,
+    DeploymentModifyIndex: index,
+    RevertedJobVersion: revertedVersion,
+    Index: index,
+  };
 }

@@ -1,4 +1,4 @@
-import type { Singleton, Term } from '@waybill/lease';
+import type { Singleton, Term } from '@waybill/roles';
 import type { Applied } from '@waybill/state';
 import type { Drainer } from './drain/drainer.js';
 import type { Heartbeats } from './heartbeats/heartbeats.js';

@@ -1,3 +1,4 @@
+import { nodesWriter } from './node/nodes-writer.js';
 import { natsPresence, type Presence } from '@waybill/rpc';
 import type { ServiceContext, ServiceDefinition } from '@waybill/service';
 import { AllocQueries } from './allocations/alloc-queries.js';
@@ -32,8 +33,10 @@ export function nodesService(pace: HeartbeatPace = DEFAULT_PACE, presenceIn = ov
     needs: { state: true, database: false },
     build(context) {
       const { state, clock, timers, newId, logger, metrics } = context;
-      const shared = { state, clock, timers, newId };
-      const evaluations = new NodeEvaluations(state, clock);
+      const region = context.settings.WAYBILL_REGION;
+      const writer = nodesWriter(state, { clock, newId, region });
+      const shared = { state, clock, timers, newId, writer, region };
+      const evaluations = new NodeEvaluations(state, writer);
       const watched = { ...shared, evaluations, random: context.random, pace, logger };
       const heartbeats = new Heartbeats(watched);
       const missing = new MissingNodeEvaluations(state, evaluations, clock, timers, logger);
@@ -61,10 +64,10 @@ export function nodesService(pace: HeartbeatPace = DEFAULT_PACE, presenceIn = ov
           heartbeats,
           queries,
           updates,
-          events: new NodeEvents(state, clock, newId),
-          commands: new NodeCommands(state, evaluations, clock),
-          drains: new DrainCommands(state, evaluations, clock),
-          services: new ServiceRegistrations(state, clock, newId),
+          events: new NodeEvents(state, writer),
+          commands: new NodeCommands(state, evaluations, writer),
+          drains: new DrainCommands(state, evaluations, writer),
+          services: new ServiceRegistrations(state, writer),
           serviceQueries,
           disks: new PreviousDisks(state, context.rpc),
         }),

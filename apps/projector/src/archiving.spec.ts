@@ -1,4 +1,4 @@
-import { termOf } from '@waybill/lease';
+import { termOf } from '@waybill/roles';
 import { FakeTime } from '@waybill/model';
 import { ARCHIVE_FORMAT } from '@waybill/model/snapshot-archive';
 import { silentLogger } from '@waybill/telemetry';

@@ -1,4 +1,4 @@
-import type { Term } from '@waybill/lease';
+import type { Term } from '@waybill/roles';
 import type { Clock, Timers } from '@waybill/model';
 import type { TakenArchive } from '@waybill/projection';
 import type { Logger } from '@waybill/telemetry';

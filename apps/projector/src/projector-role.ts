@@ -1,4 +1,4 @@
-import type { Singleton, Term } from '@waybill/lease';
+import type { Singleton, Term } from '@waybill/roles';
 import type { Archiving } from './archiving.js';
 import type { Projector } from './projector.js';
 import type { Retention } from './retention.js';

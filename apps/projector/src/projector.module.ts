@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { StreamRetention } from '@waybill/journal';
-import { monotonicClock } from '@waybill/lease';
+import { monotonicClock } from '@waybill/roles';
 import { msFromNs } from '@waybill/model';
 import { eventFloor, HistoryRetention, NatsEventStorage, takeArchive } from '@waybill/projection';
 import type { ServiceContext, ServiceDefinition, Settings } from '@waybill/service';

@@ -1,5 +1,5 @@
 import type { Log } from '@waybill/journal';
-import type { Singleton, Term } from '@waybill/lease';
+import type { Singleton, Term } from '@waybill/roles';
 import type { CancelTimer, Clock, Timers } from '@waybill/model';
 import {
   isDamage,

@@ -1,4 +1,4 @@
-import { termOf } from '@waybill/lease';
+import { termOf } from '@waybill/roles';
 import { FakeTime } from '@waybill/model';
 import { silentLogger } from '@waybill/telemetry';
 import { describe, expect, it } from 'vitest';

@@ -9,7 +9,6 @@ import {
   RpcContext,
   unpublishVolume,
 } from '@waybill/rpc';
-import { answered } from './commands/answered.js';
 import { VolumesHolder } from './volumes-holder.js';
 
 /** What agents ask the holder of the role for their allocations. */
@@ -18,12 +17,12 @@ export class ClaimsController {
   constructor(@Inject(VolumesHolder) private readonly holder: VolumesHolder) {}
 
   @Answers(claimVolume)
-  claim(@Payload() request: AgentClaimRequest, @Ctx() { traceparent }: RpcContext): Promise<ClaimVolumeResponse> {
-    return answered(() => this.holder.term.claims.claim(request, { traceparent }));
+  async claim(@Payload() request: AgentClaimRequest, @Ctx() { traceparent }: RpcContext): Promise<ClaimVolumeResponse> {
+    return await this.holder.term.claims.claim(request, { traceparent });
   }
 
   @Answers(unpublishVolume)
-  unpublish(@Payload() request: AgentClaimRequest, @Ctx() { traceparent }: RpcContext): Promise<IndexResponse> {
-    return answered(async () => ({ Index: await this.holder.term.claims.release(request, { traceparent }) }));
+  async unpublish(@Payload() request: AgentClaimRequest, @Ctx() { traceparent }: RpcContext): Promise<IndexResponse> {
+    return { Index: await this.holder.term.claims.release(request, { traceparent }) };
   }
 }

@@ -1,5 +1,5 @@
-import { HolderWriter, type Singleton, type Term } from '@waybill/lease';
-import type { Clock, Timers } from '@waybill/model';
+import { HolderWriter, type Singleton, type Term } from '@waybill/roles';
+import { type Clock, type Timers, NotHolderError } from '@waybill/model';
 import type { ReplicatedState } from '@waybill/replica';
 import type { Rpc } from '@waybill/rpc';
 import type { Applied } from '@waybill/state';
@@ -8,7 +8,6 @@ import { ClaimCommand } from './commands/claim-command.js';
 import { CreateCommand } from './commands/create-command.js';
 import { DeleteCommand } from './commands/delete-command.js';
 import { DeregisterCommand } from './commands/deregister-command.js';
-import { NotHolderError } from './commands/errors.js';
 import { ExternalVolumes } from './plugins/external-volumes.js';
 import { HostVolumeNodes } from './host-volumes/host-volume-nodes.js';
 import { HostVolumes } from './host-volumes/host-volumes.js';

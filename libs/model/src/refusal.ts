@@ -47,6 +47,17 @@ export class Refusal extends Error {
   }
 }
 
+/**
+ * This process does not hold the role that the work needs, or holds it no longer: nothing more is done in its name, and
+ * whoever asked asks the next holder.
+ */
+export class NotHolderError extends Refusal {
+  override readonly name = 'NotHolderError';
+  constructor(message = 'No cluster leader') {
+    super('unavailable', message);
+  }
+}
+
 /** For `catch`. */
 export const isRefusal = (error: unknown, code: RefusalCode): boolean =>
   error instanceof Refusal && error.code === code;

@@ -1,6 +1,6 @@
 import type { DynamicModule } from '@nestjs/common';
 import type { Log, LogHistory, NatsLink } from '@waybill/journal';
-import type { Singleton } from '@waybill/lease';
+import type { Singleton } from '@waybill/roles';
 import type { Clock, Timers } from '@waybill/model';
 import type { Replica } from '@waybill/replica';
 import type { Regions, Rpc } from '@waybill/rpc';

@@ -7,7 +7,7 @@ import {
   MAX_MESSAGE_BYTES,
   type NatsLink,
 } from '@waybill/journal';
-import { LEASE_TABLES, LEASE_TXNS } from '@waybill/lease';
+import { LEASE_TABLES, LEASE_TXNS } from '@waybill/roles';
 import { Replica, type SnapshotSource } from '@waybill/replica';
 import { restoredIndexOf, type TableName, type TxnType } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';

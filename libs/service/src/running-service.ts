@@ -3,7 +3,7 @@ import { type DynamicModule, type INestApplication, Module } from '@nestjs/commo
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { LogHistory } from '@waybill/journal';
-import { KvLeaseStore, LeaseRunner, monotonicClock, type Singleton } from '@waybill/lease';
+import { KvLeaseStore, LeaseRunner, monotonicClock, type Singleton } from '@waybill/roles';
 import type { Replica } from '@waybill/replica';
 import { NatsRpc, RpcServer } from '@waybill/rpc';
 import { createLogger, type Logger, Metrics, startTracing, tracerFor, type Tracing } from '@waybill/telemetry';

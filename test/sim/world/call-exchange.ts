@@ -1,3 +1,4 @@
+import { Refusal } from '@waybill/model';
 import {
   type AskOptions,
   type Call,
@@ -127,7 +128,7 @@ async function replyOf(answer: AnswerCall, body: unknown, context: RpcContext): 
   try {
     return { ok: received(await answer(body, context)) };
   } catch (error) {
-    if (error instanceof RpcError) return { error };
+    if (error instanceof Refusal) return { error: new RpcError(error.code, error.message) };
     return { error: new RpcError('internal', error instanceof Error ? error.message : String(error)) };
   }
 }

@@ -1,4 +1,4 @@
-import type { LeaseStore } from '@waybill/lease';
+import type { LeaseStore } from '@waybill/roles';
 import type { SimulatedProcess } from '../kernel/simulated-process.js';
 import type { Simulator } from '../kernel/simulator.js';
 import type { Wire } from './wire.js';

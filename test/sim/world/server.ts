@@ -2,7 +2,7 @@ import type { DynamicModule } from '@nestjs/common';
 import { API_ADDRESS, RegionCallsController, RegionJobs } from '@waybill/api';
 import { brokerService } from '@waybill/broker';
 import { deployments } from '@waybill/deployments';
-import { LeaseRunner, type Singleton } from '@waybill/lease';
+import { LeaseRunner, type Singleton } from '@waybill/roles';
 import { DEFAULT_PACE, nodesService } from '@waybill/nodes';
 import { Projector } from '@waybill/projector';
 import { Replica } from '@waybill/replica';

@@ -1,3 +1,4 @@
+import { TransactionWriter } from '@waybill/writing';
 import {
   BrokerInquiry,
   DeregisterEverywhere,
@@ -23,6 +24,7 @@ import {
   StopAllocation,
   type StopAllocationOptions,
   Writer,
+  CurrentJobs,
 } from '@waybill/api';
 import type { Job, SchedulerConfiguration } from '@waybill/model';
 import { ProjectionFeed } from '@waybill/projection';
@@ -85,22 +87,25 @@ export class UserApi {
     this.calls = new HeldCalls(rpc, clock, timers);
     this.inquiry = new BrokerInquiry(this.calls);
     const admission = new JobAdmission(NO_LIMITS);
-    const registerHere = new RegisterJob(log, this.writer, admission, lookup, readable, clock, newId);
-    const deregisterHere = new DeregisterJob(log, this.writer, lookup, readable, clock, newId);
-    this.forRegions = new RegionJobs(log, lookup, readable, registerHere, deregisterHere);
+    const writer = new TransactionWriter({ log: this.writer, clock, newId, region: regions.own, caughtUp: readable });
+    const jobs = new CurrentJobs(log, lookup, readable);
+    const registerHere = new RegisterJob({ writer, jobs, admission, read: lookup, newId });
+    const deregisterHere = new DeregisterJob({ writer, jobs, newId });
+    this.forRegions = new RegionJobs(jobs, registerHere, deregisterHere);
     this.registerJob = new RegisterEverywhere(regions, admission, registerHere, this.forRegions);
-    this.deregisterJob = new DeregisterEverywhere(regions, deregisterHere);
-    this.evaluateJob = new EvaluateJob(log, this.writer, database, readable, clock, newId);
-    this.revertJob = new RevertJob(log, registerHere, database, readable);
-    this.stopAllocation = new StopAllocation(this.writer, (id) => database.allocation(id), clock, newId);
-    this.setConfiguration = new SetSchedulerConfiguration(lookup, this.writer, this.inquiry, clock);
-    this.dispatchJob = new DispatchJob(log, this.writer, registerHere, lookup, readable, clock, newId);
+    this.deregisterJob = new DeregisterEverywhere(regions, deregisterHere, jobs);
+    this.evaluateJob = new EvaluateJob({ writer, jobs, read: database, newId });
+    this.revertJob = new RevertJob(jobs, registerHere, database);
+    this.stopAllocation = new StopAllocation(writer, (id) => database.allocation(id), newId);
+    this.setConfiguration = new SetSchedulerConfiguration(lookup, writer, this.inquiry);
+    this.dispatchJob = new DispatchJob({ writer, jobs, register: registerHere, read: lookup, newId });
     this.forceLaunch = new ForceLaunch(log, rpc, readable);
     this.planJob = new PlanJob(admission, log, rpc, regions.own, () => this.feed.applied, clock);
     this.restoring = new RestoreSnapshot({
       open: async (bytes) => openPlainArchive(bytes),
       archives,
       log,
+      writer,
       readable: (index, timeoutMs) => this.feed.waitFor(index, timeoutMs),
       roles: new ResumedRoles({
         feed: this.feed,

@@ -6,9 +6,9 @@ import { StopAllocation } from './stop-allocation.js';
 @Module({
   controllers: [AllocationsController],
   providers: [
-    made(StopAllocation, ({ writer, model, context }) => {
+    made(StopAllocation, ({ writes, model, context }) => {
       const allocation = async (id: string) => (await model.allocation(id)).row;
-      return new StopAllocation(writer, allocation, context.clock, context.newId);
+      return new StopAllocation(writes, allocation, context.newId);
     }),
   ],
 })

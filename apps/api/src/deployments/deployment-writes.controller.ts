@@ -1,3 +1,5 @@
+import { invalidMethod } from '../http/api-error.js';
+import { HolderWrites } from '../http/holder-writes.js';
 import { Controller, Post, Put, Req, Res } from '@nestjs/common';
 import {
   failDeployment,
@@ -9,13 +11,9 @@ import {
   type DeploymentUpdateResponse,
   type OnBehalfOf,
 } from '@waybill/rpc';
-import { ApiError } from '../http/api-error.js';
 import { readJsonBody } from '../http/body.js';
-import { HeldCalls } from '../http/held-calls.js';
 import { pathOf } from '../http/path.js';
-import { sendJson, setWriteIndex, type ApiReply, type ApiRequest } from '../http/reply.js';
-import { Requester } from '../http/requester.js';
-import { Writer } from '../writer.js';
+import { sendJson, type ApiReply, type ApiRequest } from '../http/reply.js';
 import {
   readAllocHealthRequest,
   readPauseRequest,
@@ -35,10 +33,7 @@ interface Named {
 /** `/v1/deployment/{fail,pause,promote,allocation-health,unblock}/:id` by PUT or POST: passed on to the holder of the role (DP-1216). */
 @Controller('v1/deployment')
 export class DeploymentWritesController {
-  constructor(
-    private readonly calls: HeldCalls,
-    private readonly writer: Writer,
-  ) {}
+  constructor(private readonly writes: HolderWrites) {}
 
   @Put(ROUTES)
   put(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
@@ -66,24 +61,20 @@ export class DeploymentWritesController {
         readUnblockRequest(id, body());
         return this.ask(unblockDeployment, id, {}, request, reply);
       default: // DP-1201: run and cancel are not for users
-        throw new ApiError(405, 'Invalid method');
+        throw invalidMethod();
     }
   }
 
   /** Answers once what the holder wrote can be read (DP-1206, DP-1803). */
   private async ask<Req extends Named>(
     call: Call<Req, DeploymentUpdateResponse>,
-    id: string,
+    DeploymentID: string,
     wanted: Omit<Req, keyof Named>,
     request: ApiRequest,
     reply: ApiReply,
   ): Promise<void> {
-    const { onBehalf: For, traceparent } = Requester.of(request);
     // `Omit` of a type parameter is not put together again by the compiler.
-    const asked = { ...wanted, DeploymentID: id, For } as Req;
-    const answer = await this.calls.ask(call, asked, { traceparent });
-    await this.writer.readable(answer.Index);
-    setWriteIndex(reply, answer.Index);
-    sendJson(request, reply, answer);
+    const asked = { ...wanted, DeploymentID } as unknown as Omit<Req, 'For'>;
+    sendJson(request, reply, await this.writes.ask(call, asked, request, reply));
   }
 }

@@ -1,3 +1,4 @@
+import { writtenDrafts } from '../written-drafts.fixture.js';
 import type { Evaluation, Job } from '@waybill/model';
 import type { EvaluationListOptions } from '@waybill/projection';
 import { fixtures, type Proposed, type TxnDraft, type TxnPayloads } from '@waybill/state';
@@ -33,7 +34,7 @@ function deletion(
     job: async () => ({ row: over.job }),
   };
   const gone = new AbortController();
-  const deleter = new DeleteEvaluations(read, { propose }, { enabledAt: async () => enabled }, { nowMs: () => 1 });
+  const deleter = new DeleteEvaluations(read, writtenDrafts({ propose }).writer, { enabledAt: async () => enabled });
   const run = (body: unknown) => deleter.run(readDeleteRequest(body), '*', requester, gone.signal);
   return { run, written, gone };
 }

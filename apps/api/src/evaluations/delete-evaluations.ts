@@ -1,19 +1,12 @@
-import { type Allocation, type Clock, DecodeError, type Evaluation, type Job, nsFromMs } from '@waybill/model';
+import type { TransactionWriter } from '@waybill/writing';
+import { type Allocation, DecodeError, type Evaluation, type Job } from '@waybill/model';
 import type { EvaluationListOptions, Listed, Namespaces } from '@waybill/projection';
-import {
-  draftTxn,
-  type EvalDeleteResult,
-  isSafeToDelete,
-  namespacedKey,
-  type Proposer,
-  type TxnPayloads,
-} from '@waybill/state';
+import { type EvalDeleteResult, isSafeToDelete, namespacedKey, type TxnPayloads } from '@waybill/state';
 import { badRequest, notFound, conflict } from '../http/api-error.js';
 import { asObject, memberOf, stringOf } from '../http/json-members.js';
 import { ListFilter } from '../http/list-filter.js';
 import type { Requester } from '../http/requester.js';
 import type { BrokerInquiry } from '../operator/broker-inquiry.js';
-import { acceptedOrThrow } from '../writer.js';
 
 /** Ids of one request; they fit one transaction (API-191). */
 export const MAX_EVALS_BY_ID = 7_281;
@@ -73,9 +66,8 @@ function idsOf(given: unknown): string[] {
 export class DeleteEvaluations {
   constructor(
     private readonly read: DeletionLookup,
-    private readonly writer: Proposer,
+    private readonly writer: TransactionWriter,
     private readonly inquiry: Pick<BrokerInquiry, 'enabledAt'>,
-    private readonly clock: Clock,
   ) {}
 
   /**
@@ -153,13 +145,8 @@ export class DeleteEvaluations {
     what: Partial<TxnPayloads['EvalDelete']>,
     requester: Requester,
   ): Promise<EvalDeleteResult & { readonly Index: number }> {
-    const draft = draftTxn(
-      'EvalDelete',
-      { EvalIDs: [], AllocIDs: [], ScanIndex: 0, UserInitiated: true, ...what },
-      requester.draftContext(nsFromMs(this.clock.nowMs())),
-    );
-    const { index, verdict } = acceptedOrThrow(await this.writer.propose(draft));
-    const result = 'result' in verdict ? verdict.result : undefined;
+    const payload = { EvalIDs: [], AllocIDs: [], ScanIndex: 0, UserInitiated: true, ...what };
+    const { index, result } = await this.writer.write({ type: 'EvalDelete', payload }, requester.author);
     return { ...(isResult(result) ? result : { Count: 0, NextToken: '' }), Index: index };
   }
 }

@@ -13,7 +13,7 @@ import { EvaluationsController } from './evaluations.controller.js';
     made(EvalTimers, ({ context }) => new EvalTimers(context.metrics, context.clock)),
     made(
       DeleteEvaluations,
-      ({ model, writer, context }, inquiry) => new DeleteEvaluations(model, writer, inquiry, context.clock),
+      ({ model, writes }, inquiry) => new DeleteEvaluations(model, writes, inquiry),
       BrokerInquiry,
     ),
   ],

@@ -1,13 +1,14 @@
+import { type Author, onBehalfOf } from '@waybill/writing';
 import { randomUUID } from 'node:crypto';
 import type { OnBehalfOf } from '@waybill/rpc';
-import type { Actor, DraftContext } from '@waybill/state';
+import type { Actor } from '@waybill/state';
 import type { ApiRequest } from './reply.js';
 import { traceOf } from './trace-requests.js';
 
 /** Longest reason kept (API-260). */
 const MAX_REASON = 256;
 
-/** Who asks, why, and in which trace: what goes into the header of the transaction a request causes. */
+/** Who asks, why, and in which trace: what goes into the header of the transaction that a request causes. */
 export class Requester {
   private constructor(
     readonly requestId: string,
@@ -28,19 +29,18 @@ export class Requester {
 
   /** For the service that writes it for us. */
   get onBehalf(): OnBehalfOf {
-    const { actor, reason = '', requestId } = this.draftContext(0);
-    return { Actor: actor, Reason: reason, RequestID: requestId };
+    return { Actor: this.actor, Reason: this.reason, RequestID: this.requestId };
   }
 
-  /** @param timeNs unix ns */
-  draftContext(timeNs: number): DraftContext {
-    return {
-      timeNs,
-      requestId: this.requestId,
-      actor: this.actor,
-      reason: this.reason,
-      traceparent: this.traceparent,
-    };
+  /** Of the transaction that the request causes. */
+  get author(): Author {
+    return onBehalfOf(this.onBehalf, this.traceparent);
+  }
+
+  /** Of one more transaction of the same request: a second with its id would count as a copy of the first (ST-6). */
+  get laterAuthor(): Author {
+    const { requestId: _, ...author } = this.author;
+    return author;
   }
 }
 

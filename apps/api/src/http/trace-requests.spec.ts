@@ -8,7 +8,7 @@ const server = fastify();
 traceRequests(server, () => tracerFor('a service that records nothing'));
 server.put<{ Querystring: Record<string, string>; Params: Record<string, string> }>('/v1/jobs', async (request) => {
   await Promise.resolve();
-  const { traceparent, reason } = Requester.of(request).draftContext(0);
+  const { traceparent, reason } = Requester.of(request).author;
   return { traceparent: traceparent ?? null, reason };
 });
 afterAll(() => server.close());

@@ -1,18 +1,7 @@
-import { jobSubject, type Log } from '@waybill/journal';
-import { type Clock, isParameterized, isPeriodic, type Job, newEvaluation, nsFromMs } from '@waybill/model';
-import { draftTxn, type Proposer } from '@waybill/state';
+import type { TransactionWriter } from '@waybill/writing';
 import type { Requester } from '../http/requester.js';
-import { acceptedOrThrow } from '../writer.js';
-import { JOB_TRACKED_VERSIONS, type JobLookup } from './register-job.js';
-
-export interface DeregisterOptions {
-  readonly namespace: string;
-  readonly id: string;
-  readonly purge: boolean;
-  /** 0: the job's own. */
-  readonly evalPriority: number;
-  readonly noShutdownDelay: boolean;
-}
+import type { CurrentJobs } from './current-jobs.js';
+import { deregistrationOf, type DeregisterOptions } from './decisions/deregistration.js';
 
 export interface Deregistered {
   readonly EvalID: string;
@@ -23,55 +12,24 @@ export interface Deregistered {
   readonly Index: number;
 }
 
-/** Stops a job, or removes it with all it left (API-120 to API-125), with its evaluation in one transaction. */
-export class DeregisterJob {
-  constructor(
-    private readonly log: Log,
-    private readonly writer: Proposer,
-    private readonly read: JobLookup,
-    private readonly readable: (index: number) => Promise<unknown>,
-    private readonly clock: Clock,
-    private readonly newId: () => string,
-  ) {}
+export interface DeregisterJobDeps {
+  readonly writer: TransactionWriter;
+  readonly jobs: Pick<CurrentJobs, 'job'>;
+  readonly newId: () => string;
+}
 
-  /** The job as of the last transaction about it. */
-  async stored(namespace: string, id: string): Promise<Job | undefined> {
-    const written = await this.log.lastSequence(jobSubject(namespace, id));
-    if (written > 0) await this.readable(written);
-    return this.read.job(namespace, id);
-  }
+/** Stops a job for a user, or removes it with all that it left (API-120 to API-125). */
+export class DeregisterJob {
+  constructor(private readonly deps: DeregisterJobDeps) {}
 
   /** @throws Refusal */
   async run(options: DeregisterOptions, requester: Requester): Promise<Deregistered> {
-    const job = await this.stored(options.namespace, options.id);
+    const { writer, jobs, newId } = this.deps;
+    const { row: job } = await jobs.job(options.namespace, options.id);
     if (!job) return answer('', 0);
-    const nowNs = nsFromMs(this.clock.nowMs());
-    const evaluation =
-      isPeriodic(job) || isParameterized(job)
-        ? null
-        : newEvaluation({
-            ID: this.newId(),
-            Namespace: job.Namespace,
-            Priority: options.evalPriority || job.Priority,
-            Type: 'service', // whatever the job's type (API-121)
-            TriggeredBy: 'job-deregister',
-            JobID: job.ID,
-            CreateTime: nowNs,
-          });
-    const draft = draftTxn(
-      'JobDeregister',
-      {
-        JobID: job.ID,
-        Purge: options.purge,
-        NoShutdownDelay: options.noShutdownDelay,
-        SubmitTime: nowNs,
-        Eval: evaluation,
-        TrackedVersions: JOB_TRACKED_VERSIONS,
-      },
-      { ...requester.draftContext(nowNs), namespace: job.Namespace, region: job.Region },
-    );
-    const { index } = acceptedOrThrow(await this.writer.propose(draft));
-    return answer(evaluation?.ID ?? '', index);
+    const decision = deregistrationOf(options, job, { newId, nowNs: writer.nowNs() });
+    const { index } = await writer.write(decision, requester.author);
+    return answer(decision.payload.Eval?.ID ?? '', index);
   }
 }
 

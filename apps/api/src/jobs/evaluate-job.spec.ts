@@ -1,5 +1,6 @@
+import { writtenDrafts } from '../written-drafts.fixture.js';
 import type { Allocation, Job } from '@waybill/model';
-import { fixtures, type Proposed, type TxnDraft } from '@waybill/state';
+import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
 import { Requester } from '../http/requester.js';
 import { EvaluateJob, readEvaluateRequest } from './evaluate-job.js';
@@ -11,20 +12,13 @@ const stays = aGroup({ Name: 'b', ReschedulePolicy: { ...policy, Unlimited: fals
 const job = aJob({ ModifyIndex: 33, TaskGroups: [reschedules, stays] });
 
 async function evaluated(stored: Job | undefined, allocs: Allocation[], forceReschedule: boolean) {
-  const drafts: TxnDraft[] = [];
-  const evaluate = new EvaluateJob(
-    { lastSequence: async () => 0 } as never,
-    {
-      propose: async (draft): Promise<Proposed> => {
-        drafts.push(draft);
-        return { index: 50, verdict: { kind: 'accepted' } };
-      },
-    },
-    { job: async () => ({ row: stored }), jobAllocations: async () => ({ rows: allocs }) },
-    async () => {},
-    { nowMs: () => 1 },
-    () => 'new-eval',
-  );
+  const { drafts, writer } = writtenDrafts();
+  const evaluate = new EvaluateJob({
+    writer,
+    jobs: { job: async () => ({ row: stored, sequence: 0 }) },
+    read: { jobAllocations: async () => ({ rows: allocs }) },
+    newId: () => 'new-eval',
+  });
   const options = { namespace: 'default', id: 'web', forceReschedule };
   return { answer: await evaluate.run(options, Requester.of({ headers: {} } as never)), drafts };
 }

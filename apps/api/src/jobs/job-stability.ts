@@ -1,10 +1,8 @@
-import { jobSubject, type Log } from '@waybill/journal';
-import { nsFromMs, type Clock } from '@waybill/model';
-import { draftTxn, type Proposer } from '@waybill/state';
+import type { CurrentJobs } from './current-jobs.js';
+import type { TransactionWriter } from '@waybill/writing';
 import { badRequest, notFound } from '../http/api-error.js';
 import { asObject, boolOf, stringOf, uintOf } from '../http/json-members.js';
 import type { Requester } from '../http/requester.js';
-import { acceptedOrThrow } from '../writer.js';
 import type { JobVersionLookup } from './job-version-lookup.js';
 
 export interface StabilityRequest {
@@ -21,25 +19,21 @@ export function readStabilityRequest(json: unknown, pathJobId: string): Stabilit
   return { version: uintOf(body, 'JobVersion'), stable: boolOf(body, 'Stable') };
 }
 
-/** Marks one kept version as stable or not; no new version, no evaluation (DP-954, DP-955). */
+/** Marks one kept version as stable or not for a user; no new version, no evaluation (DP-954, DP-955). */
 export class JobStability {
   constructor(
-    private readonly log: Log,
-    private readonly writer: Proposer,
-    private readonly read: JobVersionLookup,
-    private readonly readable: (index: number) => Promise<unknown>,
-    private readonly clock: Clock,
+    private readonly writer: TransactionWriter,
+    private readonly jobs: Pick<CurrentJobs, 'caughtUp'>,
+    private readonly read: Pick<JobVersionLookup, 'jobVersions'>,
   ) {}
 
   /** Resolves with the index. @throws Refusal */
   async run(namespace: string, id: string, wanted: StabilityRequest, requester: Requester): Promise<number> {
-    const written = await this.log.lastSequence(jobSubject(namespace, id));
-    if (written > 0) await this.readable(written);
+    await this.jobs.caughtUp(namespace, id);
     const { rows } = await this.read.jobVersions(namespace, id);
     if (!rows.some((row) => row.Version === wanted.version))
       throw notFound(`job "${id}" in namespace "${namespace}" at version ${wanted.version} not found`);
     const payload = { JobID: id, JobVersion: wanted.version, Stable: wanted.stable };
-    const context = { ...requester.draftContext(nsFromMs(this.clock.nowMs())), namespace };
-    return acceptedOrThrow(await this.writer.propose(draftTxn('JobStability', payload, context))).index;
+    return (await this.writer.write({ type: 'JobStability', payload, namespace }, requester.author)).index;
   }
 }

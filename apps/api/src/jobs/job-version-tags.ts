@@ -1,17 +1,14 @@
+import type { TransactionWriter } from '@waybill/writing';
 import {
-  type Clock,
   type JobVersionTag,
   MAX_LONG_DESCRIPTION_CHARS,
   MAX_VERSION_TAG_BYTES,
   nameLengthErrors,
-  nsFromMs,
 } from '@waybill/model';
-import { draftTxn, type Proposer } from '@waybill/state';
 import { notFound, badRequest } from '../http/api-error.js';
 import { asObject, boolOf, stringOf, uintOf } from '../http/json-members.js';
 import type { Requester } from '../http/requester.js';
-import { acceptedOrThrow } from '../writer.js';
-import { JOB_TRACKED_VERSIONS } from './register-job.js';
+import { JOB_TRACKED_VERSIONS } from './decisions/registration.js';
 
 export interface TagWish {
   readonly version: number;
@@ -20,7 +17,7 @@ export interface TagWish {
   readonly description: string;
 }
 
-/** API-166. @throws Refusal 500, DecodeError */
+/** API-166. @throws Refusal, DecodeError */
 export function readTagRequest(json: unknown): TagWish {
   const body = asObject(json, 'TagRequest');
   const wish = {
@@ -54,22 +51,18 @@ export interface TagPlace {
 
 /** Names kept versions of jobs; what may be named is decided when it is applied (ST-88, ST-89). */
 export class JobVersionTags {
-  constructor(
-    private readonly writer: Proposer,
-    private readonly region: string,
-    private readonly clock: Clock,
-  ) {}
+  constructor(private readonly writer: TransactionWriter) {}
 
-  /** @throws Refusal 500 */
+  /** @throws Refusal */
   async apply(place: TagPlace, wish: TagWish, requester: Requester): Promise<{ tag: JobVersionTag; index: number }> {
     const [tooLong] = nameLengthErrors('Tag name', place.name, MAX_VERSION_TAG_BYTES);
     if (tooLong !== undefined) throw badRequest(tooLong);
-    const TaggedTime = nsFromMs(this.clock.nowMs());
+    const TaggedTime = this.writer.nowNs();
     const tag = { Name: place.name, Description: wish.description, TaggedTime };
     return { tag, index: await this.write(place, wish, tag, requester) };
   }
 
-  /** Resolves with the index. @throws Refusal 500 */
+  /** Resolves with the index. @throws Refusal */
   remove(place: TagPlace, requester: Requester): Promise<number> {
     return this.write(place, { version: 0, latest: false }, null, requester);
   }
@@ -80,11 +73,14 @@ export class JobVersionTags {
     Tag: JobVersionTag | null,
     requester: Requester,
   ): Promise<number> {
-    const draft = draftTxn(
-      'JobVersionTag',
-      { JobID: id, Version: version, Latest: latest, Name: name, Tag, TrackedVersions: JOB_TRACKED_VERSIONS },
-      { ...requester.draftContext(nsFromMs(this.clock.nowMs())), namespace, region: this.region },
-    );
-    return acceptedOrThrow(await this.writer.propose(draft)).index;
+    const payload = {
+      JobID: id,
+      Version: version,
+      Latest: latest,
+      Name: name,
+      Tag,
+      TrackedVersions: JOB_TRACKED_VERSIONS,
+    };
+    return (await this.writer.write({ type: 'JobVersionTag', payload, namespace }, requester.author)).index;
   }
 }

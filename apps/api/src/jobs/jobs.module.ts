@@ -44,42 +44,35 @@ import { ScaleJob } from './scale-job.js';
     ),
     made(
       DeregisterEverywhere,
-      ({ context }, deregister) => new DeregisterEverywhere(context.regions, deregister),
+      ({ context, jobs }, deregister) => new DeregisterEverywhere(context.regions, deregister, jobs),
       DeregisterJob,
     ),
     made(
       ScaleJob,
-      ({ writer, model, readable, context: { log, clock, newId } }, register) =>
-        new ScaleJob(log, writer, register, model, readable, clock, newId),
+      ({ writes, jobs, model, context: { newId } }, register) =>
+        new ScaleJob({ writer: writes, jobs, register, read: model, newId }),
       RegisterJob,
     ),
     made(
       DispatchJob,
-      ({ writer, lookup, readable, context: { log, clock, newId } }, register) =>
-        new DispatchJob(log, writer, register, lookup, readable, clock, newId),
+      ({ writes, jobs, lookup, context: { newId } }, register) =>
+        new DispatchJob({ writer: writes, jobs, register, read: lookup, newId }),
       RegisterJob,
     ),
-    made(
-      RevertJob,
-      ({ model, readable, context: { log } }, register) => new RevertJob(log, register, model, readable),
-      RegisterJob,
-    ),
-    made(JobVersionTags, ({ writer, context: { settings, clock } }) => {
-      return new JobVersionTags(writer, settings.WAYBILL_REGION, clock);
-    }),
+    made(RevertJob, ({ jobs, model }, register) => new RevertJob(jobs, register, model), RegisterJob),
+    made(JobVersionTags, ({ writes }) => new JobVersionTags(writes)),
     made(
       PlanJob,
       ({ parts: { feed }, context: { log, rpc, regions, clock } }, admission) =>
         new PlanJob(admission, log, rpc, regions.own, () => feed.applied, clock),
       JobAdmission,
     ),
-    made(JobStability, ({ writer, model, readable, context: { log, clock } }) => {
-      return new JobStability(log, writer, model, readable, clock);
-    }),
+    made(JobStability, ({ writes, jobs, model }) => new JobStability(writes, jobs, model)),
     made(DeregisterJob, deregisterJobOf),
-    made(EvaluateJob, ({ writer, model, readable, context: { log, clock, newId } }) => {
-      return new EvaluateJob(log, writer, model, readable, clock, newId);
-    }),
+    made(
+      EvaluateJob,
+      ({ writes, jobs, model, context: { newId } }) => new EvaluateJob({ writer: writes, jobs, read: model, newId }),
+    ),
     made(ForceLaunch, ({ calls, readable, context: { log } }) => new ForceLaunch(log, calls, readable)),
   ],
   exports: [JobList],

@@ -1,5 +1,6 @@
+import { writtenDrafts } from '../written-drafts.fixture.js';
 import type { Job } from '@waybill/model';
-import { fixtures, type Proposed, type TxnDraft } from '@waybill/state';
+import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
 import { Requester } from '../http/requester.js';
 import { JobStability, readStabilityRequest } from './job-stability.js';
@@ -13,21 +14,13 @@ const v1 = aJob({ Version: 1, Priority: 60, JobModifyIndex: 7 });
 const requester = () => Requester.of({ headers: {} } as never);
 
 function stored(current: Job | undefined, ...versions: Job[]) {
-  const drafts: TxnDraft[] = [];
-  const log = { lastSequence: async () => 0 } as never;
-  const writer = {
-    propose: async (draft: TxnDraft): Promise<Proposed> => {
-      drafts.push(draft);
-      return { index: 50, verdict: { kind: 'accepted' } };
-    },
-  };
-  const readable = async () => {};
-  const clock = { nowMs: () => 1 };
-  const lookup = { job: async () => current, schedulerConfiguration: async () => undefined };
-  const register = new RegisterJob(log, writer, { admit: async () => '' }, lookup, readable, clock, () => 'new-eval');
-  const read = { job: async () => ({ row: current }), jobVersions: async () => ({ rows: versions }) };
-  const revert = new RevertJob(log, register, read, readable);
-  const stability = new JobStability(log, writer, read, readable, clock);
+  const { drafts, writer } = writtenDrafts();
+  const jobs = { job: async () => ({ row: current, sequence: 0 }), caughtUp: async () => 0 };
+  const read = { schedulerConfiguration: async () => undefined, jobVersions: async () => ({ rows: versions }) };
+  const admission = { admit: async () => '' };
+  const register = new RegisterJob({ writer, jobs, admission, read, newId: () => 'new-eval' });
+  const revert = new RevertJob(jobs, register, read);
+  const stability = new JobStability(writer, jobs, read);
   return {
     drafts,
     revert: (version: number, enforcePriorVersion: RevertRequest['enforcePriorVersion'] = null) =>

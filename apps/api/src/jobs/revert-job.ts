@@ -1,4 +1,4 @@
-import { jobSubject, type Log } from '@waybill/journal';
+import type { CurrentJobs } from './current-jobs.js';
 import type { Job } from '@waybill/model';
 import { badRequest, notFound, conflict } from '../http/api-error.js';
 import { asObject, memberOf, stringOf, uintOf } from '../http/json-members.js';
@@ -28,17 +28,14 @@ export function readRevertRequest(json: unknown, pathJobId: string): RevertReque
 /** Registers what a kept version says as a new one, by the way every registration goes (DP-956, DP-957). */
 export class RevertJob {
   constructor(
-    private readonly log: Log,
+    private readonly jobs: Pick<CurrentJobs, 'job'>,
     private readonly register: Pick<RegisterJob, 'run'>,
-    private readonly read: JobVersionLookup,
-    private readonly readable: (index: number) => Promise<unknown>,
+    private readonly read: Pick<JobVersionLookup, 'jobVersions'>,
   ) {}
 
   /** @throws Refusal */
   async run(namespace: string, id: string, wanted: RevertRequest, requester: Requester): Promise<Registered> {
-    const written = await this.log.lastSequence(jobSubject(namespace, id));
-    if (written > 0) await this.readable(written);
-    const { row: current } = await this.read.job(namespace, id);
+    const { row: current } = await this.jobs.job(namespace, id);
     if (!current) throw notFound(`job "${id}" not found`);
     if (current.Version === wanted.version) throw badRequest("can't revert to current version");
     const { rows } = await this.read.jobVersions(namespace, id);

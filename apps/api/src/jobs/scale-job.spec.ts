@@ -1,40 +1,27 @@
+import { writtenDrafts } from '../written-drafts.fixture.js';
 import type { Deployment, DeploymentStatus } from '@waybill/model';
 import { fixtures, type TxnDraft } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
 import { Requester } from '../http/requester.js';
-import type { RegisterJobRequest } from './register-request.js';
 import { ScaleJob } from './scale-job.js';
 
 const job = fixtures.aJob({ ModifyIndex: 30, JobModifyIndex: 30, CreateIndex: 10 });
 
-/** Scales `web` beside this latest deployment; the registration ends at index 50, a new version or not. */
-async function scaled(latest: Deployment | undefined, body: object, isNewVersion = true) {
-  const registrations: RegisterJobRequest[] = [];
-  const events: TxnDraft[] = [];
-  const scale = new ScaleJob(
-    { lastSequence: async () => 0 } as never,
-    {
-      propose: async (draft) => {
-        events.push(draft);
-        return { index: 51, verdict: { kind: 'accepted' } };
-      },
-    },
-    {
-      refuseWhenDisabled: async () => {},
-      decide: async (request) => {
-        registrations.push(request);
-        const JobModifyIndex = isNewVersion ? 50 : 30;
-        return { EvalID: 'e', EvalCreateIndex: 50, JobModifyIndex, Warnings: '', Index: 50 };
-      },
-    },
-    { job: async () => ({ row: job }), jobDeployment: async () => ({ row: latest }) },
-    async () => {},
-    { nowMs: () => 1 },
-    () => 'new-id',
-  );
+/** Scales `web` of one instance, beside this latest deployment. */
+async function scaled(latest: Deployment | undefined, body: object) {
+  const { drafts, writer, newId } = writtenDrafts();
+  const scale = new ScaleJob({
+    writer,
+    jobs: { job: async () => ({ row: job, sequence: 30 }) },
+    register: { refuseWhenDisabled: async () => {} },
+    read: { jobDeployment: async () => ({ row: latest }) },
+    newId,
+  });
   const request = { Target: { Group: 'web' }, ...body };
   const answer = await scale.run('default', 'web', request, Requester.of({ headers: {} } as never));
-  return { answer, registrations, events };
+  const ofType = (type: TxnDraft['type']) => drafts.filter((draft) => draft.type === type);
+  const ids = drafts.map(({ requestId }) => requestId);
+  return { answer, registrations: ofType('JobRegister'), events: ofType('ScalingEventRegister'), ids };
 }
 
 const deployment = (Status: DeploymentStatus, JobCreateIndex = 10) => fixtures.aDeployment({ Status, JobCreateIndex });
@@ -60,15 +47,17 @@ describe('API-173', () => {
   it('API-173: the event goes with the new version', async () => {
     const { answer, registrations, events } = await scaled(undefined, { Count: 3, Message: 'more' });
     const ScalingEvent = { Count: 3, PreviousCount: job.TaskGroups[0]!.Count, Message: 'more' };
-    expect(registrations).toMatchObject([{ Scaling: { TaskGroup: 'web', ScalingEvent }, EnforceIndex: true }]);
+    const Scaling = { TaskGroup: 'web', ScalingEvent: { ...ScalingEvent, EvalID: 'new-id' } };
+    expect(registrations).toMatchObject([{ payload: { Scaling, EnforceIndex: true } }]);
     expect(events).toEqual([]);
     expect(answer.Index).toBe(50);
   });
 
   it('API-173: of a count that makes no new version the event is written alone, with the evaluation', async () => {
-    const { answer, events } = await scaled(undefined, { Count: 1 }, false);
-    expect(events).toMatchObject([{ type: 'ScalingEventRegister', payload: { ScalingEvent: { EvalID: 'e' } } }]);
-    expect(answer).toMatchObject({ Index: 51, JobModifyIndex: 30 });
+    const { answer, events, ids } = await scaled(undefined, { Count: 1 });
+    expect(events).toMatchObject([{ payload: { ScalingEvent: { EvalID: 'new-id' } } }]);
+    expect(answer).toMatchObject({ EvalID: 'new-id', EvalCreateIndex: 50, Index: 51, JobModifyIndex: 30 });
+    expect(new Set(ids).size, 'ST-6: a second transaction with the same id would be a copy').toBe(2);
   });
 });
 

@@ -1,21 +1,13 @@
-import { ConflictError, jobSubject, type Log } from '@waybill/journal';
 import {
-  type Clock,
   type Deployment,
   findTaskGroup,
-  type GroupScalingEvent,
-  isActiveDeployment,
-  isSystemJob,
-  type Job,
   MAX_SCALING_MESSAGE_BYTES,
   MAX_SCALING_META_BYTES,
   nameLengthErrors,
-  nsFromMs,
-  type TaskGroup,
-  totalCountErrors,
+  type Job,
 } from '@waybill/model';
-import { draftTxn, type Proposer } from '@waybill/state';
-import { badRequest, notFound } from '../http/api-error.js';
+import type { TransactionWriter } from '@waybill/writing';
+import { badRequest } from '../http/api-error.js';
 import {
   asObject,
   boolOf,
@@ -27,41 +19,21 @@ import {
   uintOf,
 } from '../http/json-members.js';
 import type { Requester } from '../http/requester.js';
-import { acceptedOrThrow } from '../writer.js';
-import { JOB_MAX_COUNT } from './job-admission.js';
-import { MAX_CONFLICTS, type Registered, type RegisterJob } from './register-job.js';
+import type { CurrentJobs } from './current-jobs.js';
+import { eventOf, scalingOf, type ScalingWish } from './decisions/scaling.js';
+import type { Registered, RegisterJob } from './register-job.js';
 
-export interface ScalingWish {
-  readonly group: string;
-  /** Null: nothing is scaled, the event only says why. */
-  readonly count: number | null;
-  readonly message: string;
-  readonly error: boolean;
-  readonly meta: Record<string, unknown> | null;
-  /** 0: not enforced. */
-  readonly jobModifyIndex: number;
+export interface ScaleJobDeps {
+  readonly writer: TransactionWriter;
+  readonly jobs: Pick<CurrentJobs, 'job'>;
+  readonly register: Pick<RegisterJob, 'refuseWhenDisabled'>;
+  readonly read: { jobDeployment(namespace: string, id: string): Promise<{ readonly row: Deployment | undefined }> };
+  readonly newId: () => string;
 }
 
-export interface ScaleLookup {
-  job(namespace: string, id: string): Promise<{ readonly row: Job | undefined }>;
-  jobDeployment(namespace: string, id: string): Promise<{ readonly row: Deployment | undefined }>;
-}
-
-/**
- * Gives a group another count (API-170 to API-173): a registration of the same job with that count, and in the same
- * transaction an event that says who wanted it. Where the count is what it was, or none is given, the job stays as it
- * is and the event is a transaction of its own.
- */
+/** Gives a group another count for a user (API-170 to API-173). */
 export class ScaleJob {
-  constructor(
-    private readonly log: Log,
-    private readonly writer: Proposer,
-    private readonly register: Pick<RegisterJob, 'decide' | 'refuseWhenDisabled'>,
-    private readonly read: ScaleLookup,
-    private readonly readable: (index: number) => Promise<unknown>,
-    private readonly clock: Clock,
-    private readonly newId: () => string,
-  ) {}
+  constructor(private readonly deps: ScaleJobDeps) {}
 
   /** @param json the body of the request @throws Refusal, DecodeError */
   async run(namespace: string, id: string, json: unknown, requester: Requester): Promise<Registered> {
@@ -69,83 +41,46 @@ export class ScaleJob {
     const target = objectOf(body, 'Target') ?? {};
     if (stringOf(target, 'Job') !== '' && stringOf(target, 'Job') !== id)
       throw badRequest('job ID in payload did not match URL');
-    await this.register.refuseWhenDisabled();
-    const wish = readWish(body, target, namespace);
-    for (let attempt = 0; ; attempt++) {
-      try {
-        return await this.scale(namespace, id, wish, requester);
-      } catch (error) {
-        if (!(error instanceof ConflictError) || attempt === MAX_CONFLICTS) throw error;
-      }
-    }
+    await this.deps.register.refuseWhenDisabled();
+    return this.scale(namespace, id, readWish(body, target, namespace), requester);
   }
 
   private async scale(namespace: string, id: string, wish: ScalingWish, requester: Requester): Promise<Registered> {
-    const written = await this.log.lastSequence(jobSubject(namespace, id));
-    if (written > 0) await this.readable(written);
-    const { row: job } = await this.read.job(namespace, id);
-    if (!job) throw notFound(`job "${id}" not found`);
-    const group = findTaskGroup(job, wish.group);
-    if (!group) throw badRequest(`task group "${wish.group}" specified for scaling does not exist in job`);
-    const event = this.eventOf(group, wish);
-    if (wish.count === null) {
-      const Index = await this.record(job, event, requester);
-      return { EvalID: '', EvalCreateIndex: 0, JobModifyIndex: job.ModifyIndex, Warnings: '', Index };
-    }
-    refuseCount(job, group, wish.count);
-    await this.refuseDuringDeployment(job);
-    const registration = registrationOf(job, group, wish.count, wish);
-    const [tooMany] = totalCountErrors(registration.Job, JOB_MAX_COUNT);
-    if (tooMany !== undefined) throw badRequest(tooMany);
-    const registered = await this.register.decide({ ...registration, Scaling: event }, '', requester);
-    const isNewVersion = registered.JobModifyIndex === registered.Index;
-    if (isNewVersion) return registered;
-    const EvalID = registered.EvalID || null;
-    const ScalingEvent = { ...event.ScalingEvent, EvalID };
-    return { ...registered, Index: await this.record(job, { ...event, ScalingEvent }, requester) };
-  }
-
-  /** API-172. */
-  private async refuseDuringDeployment(job: Job): Promise<void> {
-    const { row: latest } = await this.read.jobDeployment(job.Namespace, job.ID);
-    if (latest && latest.JobCreateIndex === job.CreateIndex && isActiveDeployment(latest))
-      throw badRequest('job scaling blocked due to active deployment');
-  }
-
-  private eventOf(group: TaskGroup, wish: ScalingWish): GroupScalingEvent {
-    return {
-      TaskGroup: group.Name,
-      ScalingEvent: {
-        Time: nsFromMs(this.clock.nowMs()),
-        Count: wish.count,
-        PreviousCount: group.Count,
-        Message: wish.message,
-        Error: wish.error,
-        Meta: wish.meta,
-        EvalID: null,
-        CreateIndex: 0,
-      },
+    const { writer, jobs, read, newId } = this.deps;
+    const seen = async () => {
+      const { row: job, sequence } = await jobs.job(namespace, id);
+      const { row: deployment } = await read.jobDeployment(namespace, id);
+      return { row: { job, deployment }, sequence };
     };
+    const registration = requester.requestId;
+    const { row, decision, written } = await writer.commit(requester.author, seen, (stored) =>
+      scalingOf(wish, stored, id, { newId, nowNs: writer.nowNs(), registration }),
+    );
+    const index = written?.index ?? 0;
+    const JobModifyIndex = row.job?.ModifyIndex ?? 0;
+    const answer = { EvalID: '', EvalCreateIndex: 0, JobModifyIndex, Warnings: '', Index: index };
+    if (decision?.type === 'ScalingEventRegister') return answer;
+    if (decision?.type === 'JobRegister') {
+      const EvalID = decision.payload.Eval?.ID ?? '';
+      return { ...answer, EvalID, EvalCreateIndex: EvalID === '' ? 0 : index, JobModifyIndex: index };
+    }
+    // No new version: the event follows as a transaction of its own.
+    const EvalID = decision?.payload.Evals[0]?.ID ?? '';
+    const Index = await this.record(row.job, wish, EvalID, requester);
+    return { ...answer, EvalID, EvalCreateIndex: EvalID === '' ? 0 : index, Index };
   }
 
   /** Resolves with the index of the event. */
-  private async record(job: Job, event: GroupScalingEvent, requester: Requester): Promise<number> {
-    const draft = draftTxn(
-      'ScalingEventRegister',
-      { JobID: job.ID, ...event },
-      // Not the evaluation's id: a second transaction with it would count as the first one.
-      {
-        ...requester.draftContext(event.ScalingEvent.Time),
-        requestId: this.newId(),
-        namespace: job.Namespace,
-        region: job.Region,
-      },
-    );
-    return acceptedOrThrow(await this.writer.propose(draft)).index;
+  private async record(job: Job | undefined, wish: ScalingWish, evalId: string, requester: Requester): Promise<number> {
+    const group = job && findTaskGroup(job, wish.group);
+    if (!job || !group) throw new Error('a scaling without a job is refused before');
+    const { writer } = this.deps;
+    const event = eventOf(job, group, wish, writer.nowNs(), evalId || null);
+    return (await writer.write(event, requester.laterAuthor)).index;
   }
 }
 
-/** API-170, in its order. @throws Refusal 400, DecodeError */
+/** API-170, in its order. @throws Refusal, DecodeError */
 function readWish(body: JsonObject, target: JsonObject, namespace: string): ScalingWish {
   const named = stringOf(target, 'Namespace');
   if (named !== '' && named !== namespace) throw badRequest('namespace in payload did not match header');
@@ -169,30 +104,5 @@ function readWish(body: JsonObject, target: JsonObject, namespace: string): Scal
     error,
     meta,
     jobModifyIndex: uintOf(body, 'JobModifyIndex'),
-  };
-}
-
-/** API-171. @throws Refusal 400 */
-function refuseCount(job: Job, { Scaling: policy }: TaskGroup, count: number): void {
-  if (policy && count < policy.Min)
-    throw badRequest(`group count was less than scaling policy minimum: ${count} < ${policy.Min}`);
-  if (policy && count > policy.Max)
-    throw badRequest(`group count was greater than scaling policy maximum: ${count} > ${policy.Max}`);
-  if (isSystemJob(job) && count > 1) throw badRequest(`jobs of type "${job.Type}" can only be scaled between 0 and 1`);
-}
-
-function registrationOf(job: Job, group: TaskGroup, Count: number, { jobModifyIndex }: ScalingWish) {
-  const TaskGroups = job.TaskGroups.map((other) => (other === group ? { ...group, Count } : other));
-  return {
-    Job: { ...job, TaskGroups, Stable: false },
-    warnings: [],
-    Submission: null,
-    SubmissionFrom: job.Version,
-    EnforceIndex: true,
-    JobModifyIndex: jobModifyIndex || job.JobModifyIndex,
-    PreserveCounts: false,
-    PreserveResources: false,
-    EvalPriority: 0,
-    Trigger: 'job-scaling' as const,
   };
 }

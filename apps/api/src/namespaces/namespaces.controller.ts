@@ -1,3 +1,4 @@
+import { TransactionWriter } from '@waybill/writing';
 import { Controller, Delete, Get, Param, Post, Put, Req, Res } from '@nestjs/common';
 import { DEFAULT_NAMESPACE } from '@waybill/model';
 import { ReadModel } from '@waybill/projection';
@@ -9,7 +10,6 @@ import { found, listed } from '../http/read-result.js';
 import { Reads } from '../http/reads.js';
 import { type ApiReply, type ApiRequest, sendEmpty, setWriteIndex } from '../http/reply.js';
 import { Requester } from '../http/requester.js';
-import { UserWrites } from '../user-writes.js';
 import { readNamespace } from './namespace-request.js';
 
 /** `/v1/namespaces`, `/v1/namespace/:name` (API-255, OP-175 to OP-183). */
@@ -18,7 +18,7 @@ export class NamespacesController {
   constructor(
     private readonly model: ReadModel,
     private readonly reads: Reads,
-    private readonly writes: UserWrites,
+    private readonly writes: TransactionWriter,
   ) {}
 
   @Get('namespaces')
@@ -62,13 +62,21 @@ export class NamespacesController {
   @Delete('namespace/:name')
   async delete(@Param('name') name: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     if (name === DEFAULT_NAMESPACE) throw badRequest('can not delete default namespace');
-    setWriteIndex(reply, await this.writes.run('NamespaceDelete', { Names: [name] }, Requester.of(request)));
+    const { index } = await this.writes.write(
+      { type: 'NamespaceDelete', payload: { Names: [name] } },
+      Requester.of(request).author,
+    );
+    setWriteIndex(reply, index);
     sendEmpty(reply);
   }
 
   private async upsert(request: ApiRequest, reply: ApiReply, name: string | undefined): Promise<void> {
     const namespace = readNamespace(request.body, name);
-    setWriteIndex(reply, await this.writes.run('NamespaceUpsert', { Namespaces: [namespace] }, Requester.of(request)));
+    const { index } = await this.writes.write(
+      { type: 'NamespaceUpsert', payload: { Namespaces: [namespace] } },
+      Requester.of(request).author,
+    );
+    setWriteIndex(reply, index);
     sendEmpty(reply);
   }
 }

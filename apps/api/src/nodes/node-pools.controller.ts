@@ -1,3 +1,4 @@
+import { TransactionWriter } from '@waybill/writing';
 import { Controller, Delete, Get, Param, Post, Put, Req, Res } from '@nestjs/common';
 import { ALL_NODES_POOL } from '@waybill/model';
 import { ReadModel } from '@waybill/projection';
@@ -10,7 +11,6 @@ import { Reads } from '../http/reads.js';
 import { type ApiReply, type ApiRequest, sendEmpty, setWriteIndex } from '../http/reply.js';
 import { Requester } from '../http/requester.js';
 import { JobList } from '../jobs/job-list.js';
-import { UserWrites } from '../user-writes.js';
 import { NodeList } from './node-list.js';
 import { readNodePool } from './node-pool-request.js';
 
@@ -22,7 +22,7 @@ export class NodePoolsController {
     private readonly reads: Reads,
     private readonly nodeList: NodeList,
     private readonly jobList: JobList,
-    private readonly writes: UserWrites,
+    private readonly writes: TransactionWriter,
   ) {}
 
   @Get('pools')
@@ -63,7 +63,11 @@ export class NodePoolsController {
 
   @Delete('pool/:name')
   async delete(@Param('name') name: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    setWriteIndex(reply, await this.writes.run('NodePoolDelete', { Names: [name] }, Requester.of(request)));
+    const { index } = await this.writes.write(
+      { type: 'NodePoolDelete', payload: { Names: [name] } },
+      Requester.of(request).author,
+    );
+    setWriteIndex(reply, index);
     sendEmpty(reply);
   }
 
@@ -81,7 +85,11 @@ export class NodePoolsController {
 
   private async upsert(request: ApiRequest, reply: ApiReply, name: string | undefined): Promise<void> {
     const pool = readNodePool(request.body, name);
-    setWriteIndex(reply, await this.writes.run('NodePoolUpsert', { NodePools: [pool] }, Requester.of(request)));
+    const { index } = await this.writes.write(
+      { type: 'NodePoolUpsert', payload: { NodePools: [pool] } },
+      Requester.of(request).author,
+    );
+    setWriteIndex(reply, index);
     sendEmpty(reply);
   }
 }

@@ -1,12 +1,10 @@
+import { HolderWrites } from '../http/holder-writes.js';
 import { Controller, Post, Put, Req, Res } from '@nestjs/common';
 import {
-  type AskOptions,
   type Call,
   evaluateNode,
-  NatsRpc,
   type NodeCommandRequest,
   type NodeCommandResponse,
-  type OnBehalfOf,
   purgeNode,
   updateNodeDrain,
   updateNodeEligibility,
@@ -14,9 +12,7 @@ import {
 import { AgentIdentity } from '../cluster/agent-identity.js';
 import { notFound } from '../http/api-error.js';
 import { pathOf } from '../http/path.js';
-import { type ApiReply, type ApiRequest, sendJson, setWriteIndex } from '../http/reply.js';
-import { Requester } from '../http/requester.js';
-import { Writer } from '../writer.js';
+import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
 import { readDrain, readEligibility } from './node-write-requests.js';
 
 const ROUTES = [':id/drain', ':id/eligibility', ':id/evaluate', ':id/purge'];
@@ -25,8 +21,7 @@ const ROUTES = [':id/drain', ':id/eligibility', ':id/evaluate', ':id/purge'];
 @Controller('v1/node')
 export class NodeWritesController {
   constructor(
-    private readonly rpc: NatsRpc,
-    private readonly writer: Writer,
+    private readonly writes: HolderWrites,
     private readonly identity: AgentIdentity,
   ) {}
 
@@ -65,7 +60,7 @@ export class NodeWritesController {
     request: ApiRequest,
     reply: ApiReply,
   ): Promise<void> {
-    const { EvalIDs, EvalCreateIndex, NodeModifyIndex, Index } = await this.ask(call, wanted, request);
+    const { EvalIDs, EvalCreateIndex, NodeModifyIndex, Index } = await this.writes.ask(call, wanted, request, reply);
     this.send(request, reply, { EvalIDs, EvalCreateIndex, NodeModifyIndex, Index });
   }
 
@@ -76,7 +71,7 @@ export class NodeWritesController {
     request: ApiRequest,
     reply: ApiReply,
   ): Promise<void> {
-    const answer = await this.ask(call, wanted, request);
+    const answer = await this.writes.ask(call, wanted, request, reply);
     this.send(request, reply, {
       ...answer,
       HeartbeatTTL: 0,
@@ -90,23 +85,7 @@ export class NodeWritesController {
     });
   }
 
-  /** Answers once what was written can be read. @throws Refusal (ND-19) */
-  private async ask<Req extends NodeCommandRequest>(
-    call: Call<Req, NodeCommandResponse>,
-    wanted: Omit<Req, 'For'>,
-    request: ApiRequest,
-  ): Promise<NodeCommandResponse> {
-    const { actor, reason = '', requestId, traceparent } = Requester.of(request).draftContext(0);
-    const For: OnBehalfOf = { Actor: actor, Reason: reason, RequestID: requestId };
-    // `Omit` of a type parameter is not put together again by the compiler.
-    const answer = await this.rpc.ask(call, { ...wanted, For } as Req, { traceparent });
-    const written = Math.max(answer.Index, answer.EvalCreateIndex);
-    if (written > 0) await this.writer.readable(written);
-    return answer;
-  }
-
   private send<Answer extends Answered>(request: ApiRequest, reply: ApiReply, answer: Answer): void {
-    setWriteIndex(reply, answer.Index); // ND-18
     const EvalIDs = answer.EvalIDs.length > 0 ? answer.EvalIDs : null; // API-206
     sendJson(request, reply, { ...answer, EvalIDs });
   }

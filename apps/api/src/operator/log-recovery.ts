@@ -1,13 +1,11 @@
+import type { Author, TransactionWriter } from '@waybill/writing';
 import { conflict } from '../http/api-error.js';
 import type { Follower, Journal, OpenedArchive } from '@waybill/journal';
-import { type Clock, nsFromMs } from '@waybill/model';
 import type { LoggedTxn, RecordedMarks, Rewound, TakenArchive } from '@waybill/projection';
 import {
   type Applied,
   ARCHIVED_TABLES,
   type ArchivedTables,
-  type DraftContext,
-  draftTxn,
   StateMachine,
   type TableName,
   type TableRows,
@@ -70,7 +68,7 @@ export interface LogRecoveryDeps {
   /** @throws BadArchiveError, BadRowsError */
   readonly open: (bytes: Uint8Array) => Promise<OpenedArchive>;
   readonly divergence: () => Error | undefined;
-  readonly clock: Clock;
+  readonly writer: Pick<TransactionWriter, 'draft'>;
   readonly newId: () => string;
   readonly logger: Logger;
 }
@@ -159,8 +157,8 @@ export class LogRecovery {
     for (; missing > 0; missing -= PASSED_OVER_AT_ONCE)
       await Promise.all(
         Array.from({ length: Math.min(missing, PASSED_OVER_AT_ONCE) }, () => {
-          const context = this.contextOf(requester, 'passes over an index that was lost');
-          return journal.publish(draftTxn('Ignore', {}, { ...context, requestId: this.deps.newId() }));
+          const author = authorBecause(requester, 'passes over an index that was lost');
+          return journal.publish(this.deps.writer.draft({ type: 'Ignore', payload: {} }, author));
         }),
       );
   }
@@ -172,13 +170,13 @@ export class LogRecovery {
     requester: Requester,
     reason: string,
   ): Promise<number> {
-    const { pack, newId, logger } = this.deps;
+    const { pack, newId, logger, writer } = this.deps;
     for (let attempt = 1; ; attempt++) {
       await replay(journal, machine, (await journal.bounds()).last);
       const { meta, bytes } = await pack(machine);
       const stored = await journal.archives.put(newId(), bytes);
-      const context = { ...this.contextOf(requester, reason), requestId: newId() };
-      const draft = draftTxn('StateRestore', { ...stored, Index: meta.Index }, context);
+      const decision = { type: 'StateRestore', payload: { ...stored, Index: meta.Index } } as const;
+      const draft = writer.draft(decision, authorBecause(requester, reason));
       try {
         const { index } = await journal.publishAt(draft, machine.appliedIndex);
         logger.warn('a new history of the log begins', { index, reason });
@@ -187,11 +185,6 @@ export class LogRecovery {
         if (attempt >= MAX_ATTEMPTS) throw error; // somebody writes: what was written meanwhile must not be undone
       }
     }
-  }
-
-  private contextOf(requester: Requester, reason: string): DraftContext {
-    const context = requester.draftContext(nsFromMs(this.deps.clock.nowMs()));
-    return { ...context, reason: context.reason ? `${context.reason} (${reason})` : reason };
   }
 
   private async withJournal<T>(work: (journal: Journal) => Promise<T>): Promise<T> {
@@ -237,4 +230,10 @@ function fill(machine: StateMachine, name: TableName, rows: readonly object[], i
   const table = machine.tables[name];
   for (const row of rows) table.replace(table.keyOf(row as never), row as never);
   table.tableIndex = index;
+}
+
+/** Each of its transactions has an id of its own. */
+function authorBecause(requester: Requester, reason: string): Author {
+  const { laterAuthor: author } = requester;
+  return { ...author, reason: author.reason ? `${author.reason} (${reason})` : reason };
 }

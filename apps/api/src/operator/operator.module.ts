@@ -19,12 +19,13 @@ import { SetSchedulerConfiguration } from './set-scheduler-configuration.js';
     made(BrokerInquiry, ({ calls }) => new BrokerInquiry(calls)),
     made(
       RestoreSnapshot,
-      ({ context, parts: { feed, model } }, inquiry) => {
+      ({ context, writes, parts: { feed, model } }, inquiry) => {
         const { link, log, clock, newId } = context;
         return new RestoreSnapshot({
           open: openArchive,
           archives: new Archives(link, () => managerOf(link)),
           log,
+          writer: writes,
           readable: (index, timeoutMs) => feed.waitFor(index, timeoutMs),
           roles: new ResumedRoles({
             feed,
@@ -39,8 +40,8 @@ import { SetSchedulerConfiguration } from './set-scheduler-configuration.js';
       },
       BrokerInquiry,
     ),
-    made(LogRecovery, ({ context, parts: { events, model } }) => {
-      const { link, database, clock, newId, logger, history } = context;
+    made(LogRecovery, ({ context, writes, parts: { events, model } }) => {
+      const { link, database, newId, logger, history } = context;
       const storage = new NatsEventStorage(link.nc);
       const transactions = new TransactionLog(database);
       return new LogRecovery({
@@ -58,14 +59,14 @@ import { SetSchedulerConfiguration } from './set-scheduler-configuration.js';
         pack: (machine) => archiveOf(machine, () => events.floor(), newId()),
         open: openArchive,
         divergence: () => history.divergence,
-        clock,
+        writer: writes,
         newId,
         logger,
       });
     }),
     made(
       SetSchedulerConfiguration,
-      ({ lookup, writer, context }, inquiry) => new SetSchedulerConfiguration(lookup, writer, inquiry, context.clock),
+      ({ lookup, writes }, inquiry) => new SetSchedulerConfiguration(lookup, writes, inquiry),
       BrokerInquiry,
     ),
   ],

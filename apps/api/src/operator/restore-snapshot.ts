@@ -1,7 +1,8 @@
+import type { TransactionWriter } from '@waybill/writing';
 import type { Log, OpenedArchive, StoredArchive } from '@waybill/journal';
-import { type Clock, nsFromMs } from '@waybill/model';
+import type { Clock } from '@waybill/model';
 import { BadArchiveError } from '@waybill/model/snapshot-archive';
-import { BadRowsError, draftTxn } from '@waybill/state';
+import { BadRowsError } from '@waybill/state';
 import { badRequest, serverFailure, conflict } from '../http/api-error.js';
 import type { Requester } from '../http/requester.js';
 import type { ResumedRoles } from './resumed-roles.js';
@@ -21,6 +22,7 @@ export interface RestoreDeps {
   readonly open: (bytes: Uint8Array) => Promise<OpenedArchive>;
   readonly archives: { put(name: string, bytes: Uint8Array): Promise<StoredArchive> };
   readonly log: Pick<Log, 'publish'>;
+  readonly writer: Pick<TransactionWriter, 'draft'>;
   /** Resolves when an index can be read. */
   readonly readable: (index: number, timeoutMs: number) => Promise<unknown>;
   readonly roles: Pick<ResumedRoles, 'after'>;
@@ -39,13 +41,12 @@ export class RestoreSnapshot {
 
   /** @returns the index of the restore @throws Refusal 400, 500 */
   async run(bytes: Uint8Array, requester: Requester): Promise<number> {
-    const { archives, newId } = this.deps;
+    const { archives, log, writer, newId } = this.deps;
     const archivedIndex = await this.indexOf(bytes);
     await this.reach(archivedIndex, requester);
     const stored = await archives.put(newId(), bytes);
-    const context = requester.draftContext(nsFromMs(this.deps.clock.nowMs()));
-    const draft = draftTxn('StateRestore', { ...stored, Index: archivedIndex }, context);
-    const { index } = await this.deps.log.publish(draft);
+    const decision = { type: 'StateRestore', payload: { ...stored, Index: archivedIndex } } as const;
+    const { index } = await log.publish(writer.draft(decision, requester.author));
     await this.live(index);
     return index;
   }
@@ -70,8 +71,7 @@ export class RestoreSnapshot {
   }
 
   private makeUp(requester: Requester): Promise<unknown> {
-    const context = requester.draftContext(nsFromMs(this.deps.clock.nowMs()));
-    return this.deps.log.publish(draftTxn('Ignore', {}, { ...context, requestId: this.deps.newId() }));
+    return this.deps.log.publish(this.deps.writer.draft({ type: 'Ignore', payload: {} }, requester.laterAuthor));
   }
 
   /** @throws Refusal what is wrong with the archive */

@@ -1,6 +1,6 @@
+import { writtenDrafts } from '../written-drafts.fixture.js';
 import { defaultSchedulerConfiguration } from '@waybill/model';
 import { RpcUnavailableError } from '@waybill/rpc';
-import type { Proposed } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
 import { Requester } from '../http/requester.js';
 import { readSchedulerConfiguration } from './scheduler-configuration-request.js';
@@ -42,9 +42,8 @@ describe('a scheduler configuration', () => {
     const set = (result: boolean, enabledAt = async (index: number) => asked.push(index) > 0) =>
       new SetSchedulerConfiguration(
         { schedulerConfiguration: async () => defaultSchedulerConfiguration() },
-        { propose: async (): Promise<Proposed> => ({ index: 8, verdict: { kind: 'accepted', result } }) },
+        writtenDrafts({ first: 8, verdicts: [{ kind: 'accepted', result }] }).writer,
         { enabledAt },
-        { nowMs: () => 1 },
       );
     expect(await set(true).run(read({ SchedulerAlgorithm: 'spread' }), requester)).toEqual({ Updated: true, Index: 8 });
     expect(await set(false).run(read({ PauseEvalBroker: true }, { cas: '3' }), requester)).toEqual({

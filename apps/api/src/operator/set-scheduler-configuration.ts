@@ -1,9 +1,8 @@
-import { type Clock, nsFromMs, type SchedulerConfiguration } from '@waybill/model';
+import type { TransactionWriter } from '@waybill/writing';
+import type { SchedulerConfiguration } from '@waybill/model';
 import { RpcError, RpcUnavailableError } from '@waybill/rpc';
-import { draftTxn, type Proposer } from '@waybill/state';
 import { unavailable } from '../http/api-error.js';
 import type { Requester } from '../http/requester.js';
-import { acceptedOrThrow } from '../writer.js';
 import type { BrokerInquiry } from './broker-inquiry.js';
 import type { SchedulerConfigurationRequest } from './scheduler-configuration-request.js';
 
@@ -20,21 +19,16 @@ export interface Updated {
 export class SetSchedulerConfiguration {
   constructor(
     private readonly read: { schedulerConfiguration(): Promise<SchedulerConfiguration | undefined> },
-    private readonly writer: Proposer,
+    private readonly writer: TransactionWriter,
     private readonly inquiry: Pick<BrokerInquiry, 'enabledAt'>,
-    private readonly clock: Clock,
   ) {}
 
   /** @throws Refusal 503: stored, and nobody was there to obey */
   async run({ config, cas }: SchedulerConfigurationRequest, requester: Requester): Promise<Updated> {
     const before = await this.read.schedulerConfiguration();
-    const draft = draftTxn(
-      'SchedulerConfig',
-      { Config: config, CAS: cas !== undefined, ModifyIndex: cas ?? 0 },
-      requester.draftContext(nsFromMs(this.clock.nowMs())),
-    );
-    const { index, verdict } = acceptedOrThrow(await this.writer.propose(draft));
-    const updated = (verdict.kind === 'accepted' || verdict.kind === 'noop') && verdict.result === true;
+    const payload = { Config: config, CAS: cas !== undefined, ModifyIndex: cas ?? 0 };
+    const { index, result } = await this.writer.write({ type: 'SchedulerConfig', payload }, requester.author);
+    const updated = result === true;
     if (updated && before?.PauseEvalBroker !== config.PauseEvalBroker) await this.obeyed(index, config);
     return { Updated: updated, Index: index };
   }

@@ -1,6 +1,8 @@
+import { CurrentJobs } from '../jobs/current-jobs.js';
+import { writtenDrafts } from '../written-drafts.fixture.js';
 import type { Job } from '@waybill/model';
 import { regionAlone, RpcUnavailableError, type Regions } from '@waybill/rpc';
-import { fixtures, type TxnDraft } from '@waybill/state';
+import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
 import { Requester } from '../http/requester.js';
 import { DeregisterJob } from '../jobs/deregister-job.js';
@@ -24,20 +26,10 @@ function setup(east: () => Promise<unknown>) {
   const regions = ['west', 'east'].map((Name) => ({ Name, Count: 1, Datacenters: null, NodePool: '', Meta: null }));
   const job: Job = fixtures.aJob({ ID: 'web', Multiregion: { Strategy: null, Regions: regions } });
   let readable = false;
-  const drafts: TxnDraft[] = [];
-  const here = new DeregisterJob(
-    { lastSequence: async () => 7 } as never,
-    {
-      propose: async (draft) => {
-        drafts.push(draft);
-        return { index: 8, verdict: { kind: 'accepted' } };
-      },
-    },
-    { job: async () => (readable ? job : undefined), schedulerConfiguration: async () => undefined },
-    async () => (readable = true),
-    { nowMs: () => 1 },
-    () => 'new-id',
-  );
+  const { drafts, writer, newId } = writtenDrafts({ first: 8 });
+  const read = { job: async () => (readable ? job : undefined) };
+  const jobs = new CurrentJobs({ lastSequence: async () => 7 }, read, async () => (readable = true));
+  const here = new DeregisterJob({ writer, jobs, newId });
   const asked: string[] = [];
   const peers: Regions = {
     ...regionAlone('west'),
@@ -46,7 +38,7 @@ function setup(east: () => Promise<unknown>) {
       return (await east()) as Res;
     },
   };
-  return { everywhere: new DeregisterEverywhere(peers, here), asked, drafts };
+  return { everywhere: new DeregisterEverywhere(peers, here, jobs), asked, drafts };
 }
 
 describe('a job is stopped in all its regions', () => {

@@ -1,8 +1,10 @@
+import type { CurrentJobs } from '../jobs/current-jobs.js';
+import type { DeregisterOptions } from '../jobs/decisions/deregistration.js';
 import { serverFailure } from '../http/api-error.js';
 import { regionsOf } from '@waybill/model';
 import { deregisterInRegion, type Regions } from '@waybill/rpc';
 import type { Requester } from '../http/requester.js';
-import type { DeregisterJob, Deregistered, DeregisterOptions } from '../jobs/deregister-job.js';
+import type { DeregisterJob, Deregistered } from '../jobs/deregister-job.js';
 import { inEachRegion } from './each-region.js';
 
 /**
@@ -13,7 +15,8 @@ import { inEachRegion } from './each-region.js';
 export class DeregisterEverywhere {
   constructor(
     private readonly regions: Regions,
-    private readonly deregisterJob: DeregisterJob,
+    private readonly deregisterJob: Pick<DeregisterJob, 'run'>,
+    private readonly jobs: Pick<CurrentJobs, 'job'>,
   ) {}
 
   /** @throws Refusal */
@@ -39,7 +42,7 @@ export class DeregisterEverywhere {
   }
 
   private async peersOf(namespace: string, id: string): Promise<string[]> {
-    const job = await this.deregisterJob.stored(namespace, id);
+    const { row: job } = await this.jobs.job(namespace, id);
     const names = job ? regionsOf(job).map(({ Name }) => Name) : [];
     return names.filter((name) => name !== this.regions.own);
   }

@@ -1,5 +1,6 @@
+import { writtenDrafts } from '../written-drafts.fixture.js';
 import type { Job } from '@waybill/model';
-import { fixtures, type TxnDraft } from '@waybill/state';
+import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
 import { RegisterJob } from '../jobs/register-job.js';
 import { RegionJobs } from './region-jobs.js';
@@ -10,22 +11,11 @@ const EVERY_DAY = { Enabled: true, Spec: '@daily', Specs: null, SpecType: 'cron'
 
 /** What a region writes for its part of a registration. */
 async function written(over: Partial<Job>) {
-  const drafts: TxnDraft[] = [];
-  const register = new RegisterJob(
-    { lastSequence: async () => 0 } as never,
-    {
-      propose: async (draft) => {
-        drafts.push(draft);
-        return { index: 7, verdict: { kind: 'accepted' } };
-      },
-    },
-    { admit: async () => '' },
-    { job: async () => undefined, schedulerConfiguration: async () => undefined },
-    async () => {},
-    { nowMs: () => 1 },
-    () => 'new-id',
-  );
-  const jobs = new RegionJobs({ lastSequence: async () => 0 }, {} as never, async () => {}, register, {} as never);
+  const { drafts, writer, newId } = writtenDrafts({ first: 7 });
+  const current = { job: async () => ({ row: undefined, sequence: 0 }) };
+  const read = { schedulerConfiguration: async () => undefined };
+  const register = new RegisterJob({ writer, jobs: current, admission: { admit: async () => '' }, read, newId });
+  const jobs = new RegionJobs(current, register, {} as never);
   await jobs.register({
     Job: fixtures.aJob({ Version: 4, Multiregion: { Strategy: null, Regions }, ...over }),
     Submission: null,

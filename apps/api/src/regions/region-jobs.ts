@@ -1,4 +1,4 @@
-import { jobSubject, type Log } from '@waybill/journal';
+import type { CurrentJobs } from '../jobs/current-jobs.js';
 import type {
   RegionDeregistration,
   RegionJob,
@@ -10,30 +10,26 @@ import type { ApiCore } from '../api-core.js';
 import { Requester } from '../http/requester.js';
 import type { DeregisterJob } from '../jobs/deregister-job.js';
 import { deregisterJobOf, registerJobOf } from '../jobs/job-writers.js';
-import type { JobLookup, RegisterJob } from '../jobs/register-job.js';
+import type { RegisterJob } from '../jobs/register-job.js';
 
 /** What a region does for a job that is registered in several: its own part, and nothing of the others'. */
 export class RegionJobs {
   constructor(
-    private readonly log: Pick<Log, 'lastSequence'>,
-    private readonly read: JobLookup,
-    private readonly readable: (index: number) => Promise<unknown>,
-    private readonly registerJob: Pick<RegisterJob, 'decide' | 'refuseWhenDisabled'>,
+    private readonly jobs: Pick<CurrentJobs, 'job'>,
+    private readonly registerJob: Pick<RegisterJob, 'write' | 'refuseWhenDisabled'>,
     private readonly deregisterJob: DeregisterJob,
   ) {}
 
   /** As of the last transaction about the job (DP-1103). @throws Refusal 403: no registrations are taken (API-114) */
   async stored({ Namespace, ID }: RegionJobRequest): Promise<RegionJob> {
     await this.registerJob.refuseWhenDisabled();
-    const written = await this.log.lastSequence(jobSubject(Namespace, ID));
-    if (written > 0) await this.readable(written);
-    return { Job: (await this.read.job(Namespace, ID)) ?? null };
+    return { Job: (await this.jobs.job(Namespace, ID)).row ?? null };
   }
 
-  /** DP-1107. @throws Refusal, ConflictError: the job is no longer what it was decided on */
+  /** DP-1107. @throws Refusal conflict: the job is no longer what it was decided on */
   async register(wanted: RegionRegistration, traceparent?: string): Promise<RegionWritten> {
     const { Job, Submission, EvalPriority, JobModifyIndex, PreserveCounts, PreserveResources } = wanted;
-    const { Index } = await this.registerJob.decide(
+    const { Index } = await this.registerJob.write(
       {
         Job,
         Submission,
@@ -63,6 +59,5 @@ export class RegionJobs {
 }
 
 export function regionJobsOf(core: ApiCore): RegionJobs {
-  const { lookup, readable, context } = core;
-  return new RegionJobs(context.log, lookup, readable, registerJobOf(core), deregisterJobOf(core));
+  return new RegionJobs(core.jobs, registerJobOf(core), deregisterJobOf(core));
 }

@@ -1,9 +1,10 @@
+import { refuseEnforced, refuseTypeChange } from '../jobs/decisions/registration.js';
 import { badRequest, serverFailure } from '../http/api-error.js';
 import { isMultiregion, type Job, regionsOf } from '@waybill/model';
 import { jobInThatRegion, registerInRegion, type Regions } from '@waybill/rpc';
 import type { Requester } from '../http/requester.js';
 import type { JobAdmission } from '../jobs/job-admission.js';
-import { refuseEnforced, refuseTypeChange, type Registered, type RegisterJob } from '../jobs/register-job.js';
+import type { Registered, RegisterJob } from '../jobs/register-job.js';
 import type { RegisterJobRequest } from '../jobs/register-request.js';
 import { inEachRegion } from './each-region.js';
 import type { RegionJobs } from './region-jobs.js';
@@ -37,9 +38,9 @@ export class RegisterEverywhere {
     for (const old of stored.values()) if (old) refuseTypeChange(old, job);
     const parts = decideRollout(job, stored);
     const own = parts.find(({ region }) => region === this.own);
-    if (!own) return this.registerJob.decide({ ...request, Job: stored.get(this.own) ?? job }, warned, requester);
+    if (!own) return this.registerJob.write({ ...request, Job: stored.get(this.own) ?? job }, warned, requester);
     await this.registerInPeers(parts, request, requester);
-    return this.registerJob.decide(partOf(request, own), warned, requester);
+    return this.registerJob.write(partOf(request, own), warned, requester);
   }
 
   private get own(): string {

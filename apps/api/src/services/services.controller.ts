@@ -1,3 +1,4 @@
+import { TransactionWriter } from '@waybill/writing';
 import { Controller, Delete, Get, Param, Req, Res } from '@nestjs/common';
 import { ReadModel, rowsOfJob, rowsOfService } from '@waybill/projection';
 import { badRequest } from '../http/api-error.js';
@@ -9,7 +10,6 @@ import { neverZero } from '../http/read-result.js';
 import { Reads } from '../http/reads.js';
 import { type ApiReply, type ApiRequest, sendEmpty, setWriteIndex } from '../http/reply.js';
 import { Requester } from '../http/requester.js';
-import { UserWrites } from '../user-writes.js';
 import { ServiceChoice } from './service-choice.js';
 import { serviceNames } from './service-names.js';
 
@@ -19,7 +19,7 @@ export class ServicesController {
   constructor(
     private readonly model: ReadModel,
     private readonly reads: Reads,
-    private readonly writes: UserWrites,
+    private readonly writes: TransactionWriter,
   ) {}
 
   @Get('services')
@@ -62,7 +62,11 @@ export class ServicesController {
   async delete(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const ID = registrationOf(request.url);
     const payload = { Namespace: namespaceOf(request.query), ID };
-    setWriteIndex(reply, await this.writes.run('ServiceRegistrationDeleteByID', payload, Requester.of(request)));
+    const { index } = await this.writes.write(
+      { type: 'ServiceRegistrationDeleteByID', payload },
+      Requester.of(request).author,
+    );
+    setWriteIndex(reply, index);
     sendEmpty(reply);
   }
 }

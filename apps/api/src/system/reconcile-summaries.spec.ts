@@ -22,9 +22,9 @@ const reconcile = (): Promise<void> =>
   new ReconcileSummaries(
     rpc,
     {
-      run: async (_type, payload) => {
+      write: async ({ payload }) => {
         written.push((payload as { Queued: unknown[] }).Queued.length);
-        return written.length;
+        return { index: written.length, isNoop: false, result: undefined };
       },
     },
     () => 42,

@@ -1,5 +1,5 @@
+import type { TransactionWriter } from '@waybill/writing';
 import { queuedPlacements, type QueuedOfJob, type Rpc } from '@waybill/rpc';
-import type { UserWrites } from '../user-writes.js';
 import type { Requester } from '../http/requester.js';
 
 /** Jobs of one transaction: with names of the usual length it stays at a quarter of a megabyte. */
@@ -12,7 +12,7 @@ export const MAX_RECONCILED_JOBS = 2_000;
 export class ReconcileSummaries {
   constructor(
     private readonly rpc: Rpc,
-    private readonly writes: Pick<UserWrites, 'run'>,
+    private readonly writes: Pick<TransactionWriter, 'write'>,
     /** Index up to which clients may have read. */
     private readonly seen: () => number,
   ) {}
@@ -33,6 +33,6 @@ export class ReconcileSummaries {
   }
 
   private async write(gathered: readonly QueuedOfJob[], requester: Requester): Promise<void> {
-    await this.writes.run('ReconcileJobSummaries', { Queued: [...gathered] }, requester);
+    await this.writes.write({ type: 'ReconcileJobSummaries', payload: { Queued: [...gathered] } }, requester.author);
   }
 }

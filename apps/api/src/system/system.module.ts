@@ -1,7 +1,7 @@
+import { TransactionWriter } from '@waybill/writing';
 import { Module } from '@nestjs/common';
 import { made } from '../core.module.js';
 import { OperatorModule } from '../operator/operator.module.js';
-import { UserWrites } from '../user-writes.js';
 import { ReconcileSummaries } from './reconcile-summaries.js';
 import { SystemController } from './system.controller.js';
 
@@ -12,7 +12,7 @@ import { SystemController } from './system.controller.js';
     made(
       ReconcileSummaries,
       ({ calls, parts }, writes) => new ReconcileSummaries(calls, writes, () => parts.feed.applied),
-      UserWrites,
+      TransactionWriter,
     ),
   ],
 })

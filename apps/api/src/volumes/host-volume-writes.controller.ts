@@ -7,7 +7,7 @@ import { readJsonBody } from '../http/body.js';
 import { boolParam, namespaceOf } from '../http/query-string.js';
 import { type ApiReply, type ApiRequest, sendEmpty, sendJson } from '../http/reply.js';
 import { namespaceOfWrite } from '../http/write-options.js';
-import { HeldWrites } from './held-writes.js';
+import { HolderWrites } from '../http/holder-writes.js';
 
 const WRITES = { create: createHostVolume, register: registerHostVolume } as const;
 /** What follows the first part of the path does not matter (VL-306). */
@@ -17,7 +17,7 @@ const CREATE_OR_REGISTER = ['volume/host/:action', 'volume/host/:action/*'];
 @Controller('v1')
 export class HostVolumeWritesController {
   constructor(
-    private readonly writes: HeldWrites,
+    private readonly writes: HolderWrites,
     private readonly model: ReadModel,
   ) {}
 
@@ -41,7 +41,7 @@ export class HostVolumeWritesController {
   async delete(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const Force = boolParam(request.query, 'force', () => badRequest('invalid force value')) ?? false;
     const wanted = { Namespace: namespaceOf(request.query), VolumeID: id, Force };
-    const { Index } = await this.writes.run(deleteHostVolume, wanted, request, reply);
+    const { Index } = await this.writes.ask(deleteHostVolume, wanted, request, reply);
     sendJson(request, reply, { Index });
   }
 
@@ -49,7 +49,7 @@ export class HostVolumeWritesController {
   @Delete('volumes/claim/:id')
   async deleteClaim(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const wanted = { Namespace: namespaceOf(request.query), ClaimID: id };
-    await this.writes.run(deleteHostVolumeClaim, wanted, request, reply);
+    await this.writes.ask(deleteHostVolumeClaim, wanted, request, reply);
     sendEmpty(reply);
   }
 
@@ -58,7 +58,7 @@ export class HostVolumeWritesController {
     const body = readJsonBody(request.body);
     const Volume = decodeHostVolume(body, namespaceOfWrite(request.query, body));
     if (!Volume) throw badRequest('missing volume definition');
-    const { Index, ID } = await this.writes.run(WRITES[action], { Volume }, request, reply);
+    const { Index, ID } = await this.writes.ask(WRITES[action], { Volume }, request, reply);
     const { row } = await this.model.volumes.hostVolume(Volume.Namespace, ID);
     sendJson(request, reply, { Volume: row ? encodeHostVolume(row) : null, Warnings: '', Index });
   }

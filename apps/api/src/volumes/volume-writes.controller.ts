@@ -17,13 +17,13 @@ import { boolParam, namespaceOf, param } from '../http/query-string.js';
 import { type ApiReply, type ApiRequest, sendEmpty, sendJson } from '../http/reply.js';
 import { namespaceOfWrite } from '../http/write-options.js';
 import { csiSecretsOf } from './csi-secrets.js';
-import { HeldWrites } from './held-writes.js';
+import { HolderWrites } from '../http/holder-writes.js';
 
 /** Writes of CSI volumes: passed on to the holder of the role, answered once they can be read (VL-266). */
 @Controller('v1')
 export class VolumeWritesController {
   constructor(
-    private readonly writes: HeldWrites,
+    private readonly writes: HolderWrites,
     private readonly model: ReadModel,
   ) {}
 
@@ -52,14 +52,14 @@ export class VolumeWritesController {
   async deregister(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const Force = boolParam(request.query, 'force', () => badRequest('invalid force value')) ?? false;
     const wanted = { Namespace: namespaceOf(request.query), VolumeIDs: [id], Force };
-    await this.writes.run(deregisterVolumes, wanted, request, reply);
+    await this.writes.ask(deregisterVolumes, wanted, request, reply);
     sendEmpty(reply);
   }
 
   @Delete('volume/csi/:id/delete')
   async delete(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const wanted = { Namespace: namespaceOf(request.query), VolumeIDs: [id], Secrets: csiSecretsOf(request) };
-    await this.writes.run(deleteVolumes, wanted, request, reply);
+    await this.writes.ask(deleteVolumes, wanted, request, reply);
     sendEmpty(reply);
   }
 
@@ -69,7 +69,7 @@ export class VolumeWritesController {
     const NodeID = param(request.query, 'node') ?? '';
     if (NodeID === '') throw badRequest('detach requires node ID');
     const wanted = { Namespace: namespaceOf(request.query), VolumeID: id, NodeID };
-    await this.writes.run(detachVolume, wanted, request, reply);
+    await this.writes.ask(detachVolume, wanted, request, reply);
     sendEmpty(reply);
   }
 
@@ -96,7 +96,7 @@ export class VolumeWritesController {
   ): Promise<void> {
     const body = readJsonBody(request.body);
     const Volumes = decodeVolumes(body, namespaceOfWrite(request.query, body));
-    const { Index } = await this.writes.run(call, { Volumes }, request, reply);
+    const { Index } = await this.writes.ask(call, { Volumes }, request, reply);
     const stored = await Promise.all(Volumes.map(({ Namespace, ID }) => this.model.volumes.find(Namespace, ID)));
     sendJson(request, reply, {
       Volumes: stored.flatMap(({ row }) => row ?? []).map(({ volume, plugin }) => encodeCSIVolume(volume, plugin)),

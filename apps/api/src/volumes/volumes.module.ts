@@ -1,6 +1,5 @@
 import { Module } from '@nestjs/common';
 import { made } from '../core.module.js';
-import { HeldWrites } from './held-writes.js';
 import { HostVolumeWritesController } from './host-volume-writes.controller.js';
 import { HostVolumesController } from './host-volumes.controller.js';
 import { PluginsController } from './plugins.controller.js';
@@ -19,9 +18,6 @@ import { VolumesController } from './volumes.controller.js';
     HostVolumesController,
     HostVolumeWritesController,
   ],
-  providers: [
-    made(VolumeLists, ({ model, reads }) => new VolumeLists(model, reads)),
-    made(HeldWrites, ({ calls, writer }) => new HeldWrites(calls, writer)),
-  ],
+  providers: [made(VolumeLists, ({ model, reads }) => new VolumeLists(model, reads))],
 })
 export class VolumesModule {}

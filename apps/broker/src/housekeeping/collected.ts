@@ -1,7 +1,6 @@
-import { LOOK_AT_VOLUME } from '@waybill/model';
+import { LOOK_AT_VOLUME, Refusal } from '@waybill/model';
 import { MAX_REAPED_IDS, MAX_REAPED_JOBS, MAX_REAPED_VOLUMES, type Reap } from '@waybill/rpc';
 import type { TxnPayloads } from '@waybill/state';
-import { BadRequestError } from '../queue/broker-errors.js';
 
 type DeletionType =
   | 'EvalDelete'
@@ -25,7 +24,7 @@ export type Deletion = {
  * One transaction for all, but for plugins and volumes: they have one each, so that one that is in use or gone keeps no
  * other (GC-68, GC-72).
  * @param scanIndex of the state that was looked at
- * @throws BadRequestError it is more than one request may hold
+ * @throws Refusal it is more than one request may hold
  */
 export function deletionsOf(reap: Reap, scanIndex: number): Deletion[] {
   const namespace = '';
@@ -60,5 +59,5 @@ export function deletionsOf(reap: Reap, scanIndex: number): Deletion[] {
 }
 
 function atMost(limit: number, count: number, what: string): void {
-  if (count > limit) throw new BadRequestError(`a request removes at most ${limit} ${what}`);
+  if (count > limit) throw new Refusal('invalid', `a request removes at most ${limit} ${what}`);
 }

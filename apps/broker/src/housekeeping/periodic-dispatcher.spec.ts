@@ -1,8 +1,7 @@
-import { CLOCK_LOOK_MS, SimulatedTime, type Job, type PeriodicConfig } from '@waybill/model';
+import { CLOCK_LOOK_MS, SimulatedTime, type Job, type PeriodicConfig, Refusal } from '@waybill/model';
 import { fixtures, StateMachine, type TxnPayloads, type TxnType } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { WriteRejectedError } from '@waybill/lease';
 import { LAUNCH_RETRY_MS, PeriodicDispatcher } from './periodic-dispatcher.js';
 
 const MINUTE_MS = 60_000;
@@ -36,7 +35,7 @@ const dispatcherOf = (): PeriodicDispatcher => {
       write: async (type, payload, namespace) => {
         if (fails) throw fails;
         const { verdict, index } = apply(type, payload, namespace);
-        if (verdict.kind === 'refused') throw new WriteRejectedError(verdict.error);
+        if (verdict.kind === 'refused') throw new Refusal('conflict', verdict.error);
         return index;
       },
     },

@@ -13,11 +13,11 @@ import {
   type PeriodicConfig,
   type Timers,
   WallClockTimers,
+  Refusal,
 } from '@waybill/model';
-import { eachApart, type HolderWriter, WriteRejectedError } from '@waybill/lease';
+import { eachApart, type HolderWriter } from '@waybill/roles';
 import { DEFAULT_TRACKED_VERSIONS, namespacedKey, versionKey, type Change, type Tables } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
-import { LaunchRefusedError } from '../queue/broker-errors.js';
 import { Heap, type HeapElement } from '../queue/heap.js';
 
 /** A launch that could not be written, because the log did not take it, is tried again after this long. */
@@ -114,13 +114,14 @@ export class PeriodicDispatcher {
 
   /**
    * Launches a job now, whatever its schedule, and also while another launch of it runs.
-   * @throws LaunchRefusedError, WriteRejectedError, whatever the log fails with
+   * @throws Refusal, whatever the log fails with
    */
   async force(namespace: string, id: string): Promise<Launched> {
     const job = this.deps.tables.jobs.get(namespacedKey(namespace, id));
-    if (!job) throw new LaunchRefusedError('job not found');
-    if (!isLaunchParent(job)) throw new LaunchRefusedError("can't force launch non-periodic job");
-    if (!isLaunched(job)) throw new LaunchRefusedError("can't force launch a periodic job that is stopped or disabled");
+    if (!job) throw new Refusal('not-found', 'job not found');
+    if (!isLaunchParent(job)) throw new Refusal('invalid', "can't force launch non-periodic job");
+    if (!isLaunched(job))
+      throw new Refusal('conflict', "can't force launch a periodic job that is stopped or disabled");
     return this.launch(job, this.freeSecond(job, this.deps.clock.nowMs()));
   }
 
@@ -242,7 +243,7 @@ export class PeriodicDispatcher {
       return true;
     } catch (error) {
       this.deps.logger.warn('a periodic job could not be launched', { error, jobId: job.ID });
-      return error instanceof WriteRejectedError;
+      return error instanceof Refusal;
     }
   }
 

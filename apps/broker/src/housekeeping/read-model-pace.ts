@@ -1,16 +1,16 @@
-import type { CancelTimer, Timers } from '@waybill/model';
+import { type CancelTimer, type Timers, Refusal } from '@waybill/model';
 
 /** How long a deletion may take until it can be read. Longer means that the projector or Postgres is down. */
 export const READABLE_LIMIT_MS = 30_000;
 
 /** The read model has not followed: collecting more would only keep it from it. */
-export class ReadModelBehindError extends Error {
+export class ReadModelBehindError extends Refusal {
   override readonly name = 'ReadModelBehindError';
   constructor(
     readonly index: number,
     readonly reached: number,
   ) {
-    super(`the read model is at index ${reached} and has not reached ${index}`);
+    super('internal', `the read model is at index ${reached} and has not reached ${index}`);
   }
 }
 

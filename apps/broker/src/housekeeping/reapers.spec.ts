@@ -1,4 +1,4 @@
-import { HolderWriter } from '@waybill/lease';
+import { HolderWriter } from '@waybill/roles';
 import { FakeTime, SimulatedTime } from '@waybill/model';
 import { fixtures, type TxnDraft } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';

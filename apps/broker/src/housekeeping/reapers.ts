@@ -8,12 +8,12 @@ import {
   type Clock,
   type Evaluation,
   type Timers,
+  NotHolderError,
 } from '@waybill/model';
-import type { HolderWriter } from '@waybill/lease';
+import type { HolderWriter } from '@waybill/roles';
 import { namespacedKey, type Tables } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
 import type { BlockedEvals } from '../blocked/blocked-evals.js';
-import { BrokerDisabledError } from '../queue/broker-errors.js';
 import { FAILED_QUEUE, type Delivery } from '../queue/delivery.js';
 import type { EvalBroker } from '../queue/eval-broker.js';
 
@@ -133,7 +133,7 @@ export class Reapers {
         const delivery = await this.deps.broker.dequeue([FAILED_QUEUE], 0);
         if (delivery && !this.stopped) await this.fail(delivery);
       } catch (error) {
-        if (error instanceof BrokerDisabledError) continue;
+        if (error instanceof NotHolderError) continue;
         this.deps.logger.warn('evaluation at its delivery limit could not be failed', { error });
         await new Promise<void>((resolve) => this.after(REAPER_RETRY_MS, resolve));
       }

@@ -1,8 +1,8 @@
-import { SimulatedTime, type Allocation, type Plan, type PlanResult } from '@waybill/model';
+import { SimulatedTime, type Allocation, type Plan, type PlanResult, Refusal } from '@waybill/model';
 import { NodeLoads, fixtures, StateMachine, StepLine, type Proposed, type TxnDraft } from '@waybill/state';
 import { silentLogger, tracerFor } from '@waybill/telemetry';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { HolderWriter, WriteRejectedError } from '@waybill/lease';
+import { HolderWriter } from '@waybill/roles';
 import { PlanApplier, SETTLE_RETRY_MS } from './plan-applier.js';
 import { PlanQueue } from './plan-queue.js';
 import { RejectionTracker, type RejectionTrackerOptions } from './rejection-tracker.js';
@@ -298,7 +298,7 @@ describe('the pipeline', () => {
     const relying = submit(ofOwnJob('b', { NodeAllocation: { [node.ID]: [small(), small()] } }));
     await settled();
     expect(log.waiting).toBe(1);
-    log.release(new WriteRejectedError('refused'));
+    log.release(new Refusal('conflict', 'refused'));
     await failed;
     expect(await relying).toMatchObject({ RejectedNodes: [node.ID], AllocIndex: 0 });
   });
@@ -312,7 +312,7 @@ describe('the pipeline', () => {
     const first = submit(ofOwnJob('a', { NodeAllocation: { [node.ID]: [big] } }));
     const failed = expect(first).rejects.toThrow('refused');
     await settled();
-    log.release(new WriteRejectedError('refused'));
+    log.release(new Refusal('conflict', 'refused'));
     await failed;
     const second = submit(ofOwnJob('b', { NodeAllocation: { [node.ID]: [{ ...big, ID: fixtures.freshId() }] } }));
     await settled();

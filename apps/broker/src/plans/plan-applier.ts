@@ -8,11 +8,11 @@ import {
   type Plan,
   type PlanResult,
   type Timers,
+  Refusal,
 } from '@waybill/model';
-import { WriteRejectedError, type HolderWriter } from '@waybill/lease';
+import type { HolderWriter } from '@waybill/roles';
 import { type NodeLoads, namespacedKey, type StepLine, versionKey, type Tables } from '@waybill/state';
 import { traceparentOf, withSpan, type Logger, type Tracer } from '@waybill/telemetry';
-import { PlanRefusedError } from '../queue/broker-errors.js';
 import { noMeter, type Meter } from '../meter.js';
 import { OptimisticState, type PlanInFlight, type PlanReferences } from './optimistic-state.js';
 import { payloadOf, type PlanPayload } from './plan-payload.js';
@@ -201,7 +201,8 @@ export class PlanApplier {
     try {
       await this.deps.waitFor(index, APPLIER_WAIT_MS);
     } catch {
-      throw new PlanRefusedError(
+      throw new Refusal(
+        'invalid',
         `timed out after ${APPLIER_WAIT_MS / 1000}s waiting for index=${index} (previous plan result ` +
           `index=${this.previousPlanIndex}; plan snapshot index=${plan.SnapshotIndex})`,
       );
@@ -219,7 +220,7 @@ export class PlanApplier {
         }),
       );
     } catch (error) {
-      if (!(error instanceof WriteRejectedError)) await (this.settling ??= this.settle());
+      if (!(error instanceof Refusal)) await (this.settling ??= this.settle());
       throw error;
     }
   }
@@ -236,7 +237,7 @@ export class PlanApplier {
         await this.deps.writer.write('Ignore', {});
         settled = true;
       } catch (error) {
-        if (error instanceof WriteRejectedError) return; // deposed: nothing we judge counts any more
+        if (error instanceof Refusal) return; // deposed: nothing we judge counts any more
         if (!this.deps.queue.isEnabled) return; // the term is over: nothing will be judged on top of it
         this.deps.logger.warn('outcome of a plan is unknown', { error });
         await new Promise<void>((resolve) => this.deps.timers.after(SETTLE_RETRY_MS, resolve));
@@ -271,7 +272,7 @@ function referencesOf(plan: Plan): PlanReferences {
   };
 }
 
-/** EB-239: the stored version that the plan names. @throws PlanRefusedError if it is needed and not stored (EB-238) */
+/** EB-239: the stored version that the plan names. @throws Refusal if it is needed and not stored (EB-238) */
 export function jobVersionOf(tables: Tables, plan: Plan): Job | null {
   if (!plan.Job) return null;
   const { Namespace, ID, Version, CreateIndex } = plan.Job;
@@ -279,6 +280,6 @@ export function jobVersionOf(tables: Tables, plan: Plan): Job | null {
   const stored = current?.Version === Version ? current : tables.job_version.get(versionKey(Namespace, ID, Version));
   if (stored && stored.CreateIndex === CreateIndex) return stored;
   if (Object.values(plan.NodeAllocation).some((allocs) => allocs.length > 0))
-    throw new PlanRefusedError(`job "${ID}" in namespace "${Namespace}" not found`);
+    throw new Refusal('invalid', `job "${ID}" in namespace "${Namespace}" not found`);
   return null;
 }

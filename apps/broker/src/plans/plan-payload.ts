@@ -7,9 +7,9 @@ import {
   type Job,
   type Plan,
   type PlanResult,
+  Refusal,
 } from '@waybill/model';
 import { namespacedKey, stickyClaims, type Tables, type TxnPayloads } from '@waybill/state';
-import { PlanRefusedError } from '../queue/broker-errors.js';
 
 export type PlanPayload = TxnPayloads['ApplyPlanResults'];
 
@@ -23,7 +23,7 @@ export interface PlanPayloadDeps {
  * The transaction that commits what is left of a plan. Cost: O(allocations placed, stopped and preempted).
  *
  * @param job the version the scheduler planned with, null for a plan that only stops
- * @throws PlanRefusedError if it places something and the job or its namespace is not there (EB-266)
+ * @throws Refusal if it places something and the job or its namespace is not there (EB-266)
  */
 export function payloadOf(
   plan: Plan,
@@ -33,9 +33,9 @@ export function payloadOf(
 ): PlanPayload {
   const now = nsFromMs(clock.nowMs());
   const placed = Object.values(result.NodeAllocation).flat();
-  if (placed.length > 0 && !job) throw new PlanRefusedError('plan missing embedded job');
+  if (placed.length > 0 && !job) throw new Refusal('invalid', 'plan missing embedded job');
   if (placed.length > 0 && job && !tables.namespaces.has(job.Namespace))
-    throw new PlanRefusedError(`namespace "${job.Namespace}" not found for job "${job.ID}": it was deleted`);
+    throw new Refusal('invalid', `namespace "${job.Namespace}" not found for job "${job.ID}": it was deleted`);
   const stopped = Object.values(result.NodeUpdate).flat();
   const preempted = Object.values(result.NodePreemptions).flat();
   const named = new Set([...placed, ...stopped].map((a) => a.FollowupEvalID));

@@ -1,6 +1,5 @@
-import type { Plan, PlanResult } from '@waybill/model';
+import { type Plan, type PlanResult, NotHolderError } from '@waybill/model';
 import type { StepLine } from '@waybill/state';
-import { PlanQueueDisabledError, PlanQueueFlushedError } from '../queue/broker-errors.js';
 import { Heap, type HeapElement } from '../queue/heap.js';
 
 /** On what occasion a plan was submitted. */
@@ -47,13 +46,13 @@ export class PlanQueue {
     this.enabled = enabled;
     const flushed = [...this.heap.values()];
     this.heap = new Heap<PendingPlan>(before);
-    for (const pending of flushed) pending.fail(new PlanQueueFlushedError());
+    for (const pending of flushed) pending.fail(new NotHolderError('plan queue flushed'));
     this.wake?.();
   }
 
-  /** @throws PlanQueueDisabledError, PlanQueueFlushedError, and what the applier fails with */
+  /** @throws NotHolderError, NotHolderError, and what the applier fails with */
   submit(plan: Plan, submission?: Submission): Promise<PlanResult> {
-    if (!this.enabled) return Promise.reject(new PlanQueueDisabledError());
+    if (!this.enabled) return Promise.reject(new NotHolderError('plan queue is disabled'));
     return new Promise((answer, fail) => {
       this.heap.push({ plan, submission, arrival: this.arrivals++, answer, fail, heapAt: -1 });
       this.wake?.();

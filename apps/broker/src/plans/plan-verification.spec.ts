@@ -1,7 +1,6 @@
-import type { Allocation, Node, Plan } from '@waybill/model';
+import { type Allocation, type Node, type Plan, Refusal } from '@waybill/model';
 import { NodeLoads, fixtures, StateMachine } from '@waybill/state';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { PlanRefusedError } from '../queue/broker-errors.js';
 import { OptimisticState } from './optimistic-state.js';
 import { verifyPlan } from './plan-verification.js';
 
@@ -205,7 +204,7 @@ describe('a plan', () => {
 
   it('EB-245, SC-312: an unknown allocation fails the whole plan', () => {
     const unknown = alloc(node, 1);
-    expect(() => verify(plan(stopping(unknown)))).toThrow(PlanRefusedError);
+    expect(() => verify(plan(stopping(unknown)))).toThrow(Refusal);
     expect(() => verify(plan(stopping(unknown)))).toThrow(`alloc ${unknown.ID} doesn't exist`);
   });
 

@@ -11,8 +11,8 @@ import {
   type NodeLoad,
   type Plan,
   type PlanResult,
+  Refusal,
 } from '@waybill/model';
-import { PlanRefusedError } from '../queue/broker-errors.js';
 import { asksForSoleWriting, conflictingWriters } from './host-volume-writers.js';
 import type { PlanView } from './optimistic-state.js';
 
@@ -33,7 +33,7 @@ export interface Verification {
  * ports, cores or devices are held, which no sum can judge, also O(allocations on the node).
  *
  * @param job the version the scheduler planned with, null for a plan that only stops
- * @throws PlanRefusedError if it names an allocation that is not there (EB-245)
+ * @throws Refusal if it names an allocation that is not there (EB-245)
  */
 export function verifyPlan(plan: Plan, job: Job | null, view: PlanView): Verification {
   requireKnownAllocs(plan, view);
@@ -59,7 +59,7 @@ export function verifyPlan(plan: Plan, job: Job | null, view: PlanView): Verific
 
   result.RejectedNodes = rejected.map((r) => r.nodeId);
   result.RefreshIndex = view.lastChange;
-  if (result.RefreshIndex === 0) throw new PlanRefusedError('partialCommit with RefreshIndex of 0');
+  if (result.RefreshIndex === 0) throw new Refusal('invalid', 'partialCommit with RefreshIndex of 0');
   if (plan.AllAtOnce) {
     result.NodeUpdate = {};
     result.NodeAllocation = {};
@@ -176,7 +176,7 @@ function staysUnknown(alloc: Allocation, job: Job | null): boolean {
 
 function requireKnownAllocs(plan: Plan, view: PlanView): void {
   for (const diffs of [...Object.values(plan.NodeUpdate), ...Object.values(plan.NodePreemptions)])
-    for (const { ID } of diffs) if (!view.alloc(ID)) throw new PlanRefusedError(`alloc ${ID} doesn't exist`);
+    for (const { ID } of diffs) if (!view.alloc(ID)) throw new Refusal('invalid', `alloc ${ID} doesn't exist`);
 }
 
 /** EB-256: new canaries that were not accepted are not placed; those in state stay. */

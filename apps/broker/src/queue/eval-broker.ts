@@ -124,7 +124,7 @@ export class EvalBroker {
    *
    * @param timeoutMs 0: for ever
    * @returns null after the timeout, or when the broker was disabled at the call and the mode changed (EB-117)
-   * @throws BrokerDisabledError if it is disabled while waiting (EB-116)
+   * @throws NotHolderError if it is disabled while waiting (EB-116)
    */
   dequeue(types: readonly string[], timeoutMs: number): Promise<Delivery | null> {
     try {

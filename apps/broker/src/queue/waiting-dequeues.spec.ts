@@ -1,7 +1,6 @@
-import { FakeTime } from '@waybill/model';
+import { FakeTime, NotHolderError } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
-import { BrokerDisabledError } from './broker-errors.js';
 import type { Delivery } from './delivery.js';
 import { WaitingDequeues } from './waiting-dequeues.js';
 
@@ -39,7 +38,7 @@ describe('a dequeue that waits', () => {
 
   it('leaves no timer behind when the broker is disabled', async () => {
     const { time, dequeues } = waiting();
-    const failed = expect(dequeues.wait(['service'], TIMEOUT_MS, false)).rejects.toThrow(BrokerDisabledError);
+    const failed = expect(dequeues.wait(['service'], TIMEOUT_MS, false)).rejects.toThrow(NotHolderError);
     const parked = dequeues.wait(['service'], TIMEOUT_MS, true);
     dequeues.endAll();
     await failed;

@@ -1,5 +1,4 @@
-import type { CancelTimer, Timers } from '@waybill/model';
-import { BrokerDisabledError } from './broker-errors.js';
+import { type CancelTimer, type Timers, NotHolderError } from '@waybill/model';
 import type { Delivery } from './delivery.js';
 
 interface Waiter {
@@ -86,7 +85,7 @@ export class WaitingDequeues {
     this.woken.clear();
     for (const waiter of this.parked) waiter.deliver(null);
     const waiting = new Set([...this.byType.values()].flatMap((set) => [...set]));
-    for (const waiter of waiting) waiter.fail(new BrokerDisabledError());
+    for (const waiter of waiting) waiter.fail(new NotHolderError('eval broker disabled'));
   }
 
   private ofType(type: string): Set<Waiter> {

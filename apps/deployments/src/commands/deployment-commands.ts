@@ -1,15 +1,10 @@
-import type { AskedBy } from '@waybill/lease';
-import { DEPLOYMENT_SUCCESSFUL, isActiveDeployment, nsFromMs, type Deployment } from '@waybill/model';
+import type { Author } from '@waybill/writing';
+import { DEPLOYMENT_SUCCESSFUL, isActiveDeployment, nsFromMs, type Deployment, Refusal } from '@waybill/model';
 import type { TxnPayloads } from '@waybill/state';
 import { NO_REVERT, type AutoRevert } from '../watching/auto-revert.js';
 import { failureOf } from '../watching/deployment-failure.js';
 import type { Watching } from '../watching/deployment-watcher.js';
 import { watcherEvaluation } from '../watching/rolled-out-job.js';
-
-/** A command that this deployment's state does not allow; nothing was written. */
-export class CommandRefusedError extends Error {
-  override readonly name = 'CommandRefusedError';
-}
 
 /** What a command came to. */
 export interface CommandOutcome {
@@ -38,17 +33,17 @@ export class DeploymentCommands {
     verb: string,
     command: (deployment: Deployment) => Promise<CommandOutcome>,
   ): Promise<CommandOutcome> {
-    if (id === '') throw new CommandRefusedError('missing deployment ID');
+    if (id === '') throw new Refusal('invalid', 'missing deployment ID');
     return this.watching().turns.take(id, async () => {
       const deployment = this.watching().tables.deployment.get(id);
-      if (!deployment) throw new CommandRefusedError('deployment not found');
-      if (!isActiveDeployment(deployment)) throw new CommandRefusedError(`can't ${verb} terminal deployment`);
+      if (!deployment) throw new Refusal('not-found', 'deployment not found');
+      if (!isActiveDeployment(deployment)) throw new Refusal('conflict', `can't ${verb} terminal deployment`);
       return command(deployment);
     });
   }
 
   /** DP-801, DP-803: and back to the last stable version, where a group wants that. @param cause the description's base */
-  fail(id: string, cause: string, by: AskedBy): Promise<CommandOutcome> {
+  fail(id: string, cause: string, by: Partial<Author>): Promise<CommandOutcome> {
     return this.inTurn(id, 'fail', async (deployment) => {
       const reverts = Object.values(deployment.TaskGroups).some((state) => state.AutoRevert);
       const { payload, revert } = failureOf(this.watching(), deployment, cause, reverts);
@@ -58,10 +53,10 @@ export class DeploymentCommands {
   }
 
   /** DP-1117. */
-  unblock(id: string, by: AskedBy): Promise<CommandOutcome> {
+  unblock(id: string, by: Partial<Author>): Promise<CommandOutcome> {
     return this.inTurn(id, 'unblock', async (deployment) => {
       if (deployment.Status !== 'blocked' && deployment.Status !== 'unblocking')
-        throw new CommandRefusedError("can't unblock running deployment");
+        throw new Refusal('conflict', "can't unblock running deployment");
       return this.putStatus(deployment, 'successful', DEPLOYMENT_SUCCESSFUL, this.evaluation(deployment), by);
     });
   }
@@ -71,7 +66,7 @@ export class DeploymentCommands {
     Status: Deployment['Status'],
     StatusDescription: string,
     Eval: ReturnType<typeof watcherEvaluation> | null,
-    by: AskedBy,
+    by: Partial<Author>,
   ): Promise<CommandOutcome> {
     const payload: TxnPayloads['DeploymentStatusUpdate'] = {
       Update: { DeploymentID: deployment.ID, Status, StatusDescription },

@@ -1,3 +1,4 @@
+import type { Author } from '@waybill/writing';
 import {
   DEPLOYMENT_UNHEALTHY,
   DEPLOYMENT_FAILED_BY_USER,
@@ -5,13 +6,13 @@ import {
   DEPLOYMENT_PENDING_PEER,
   DEPLOYMENT_RUNNING,
   type Deployment,
+  Refusal,
 } from '@waybill/model';
 import type { TxnPayloads } from '@waybill/state';
 import { autoRevert, NO_REVERT, type AutoRevert } from '../watching/auto-revert.js';
-import { CommandRefusedError, DeploymentCommands, unchanged, type CommandOutcome } from './deployment-commands.js';
+import { DeploymentCommands, unchanged, type CommandOutcome } from './deployment-commands.js';
 import { NO_STABLE_VERSION } from '../watching/revert-remarks.js';
 import type { Watching } from '../watching/deployment-watcher.js';
-import type { AskedBy } from '@waybill/lease';
 
 /** What operators ask of a deployment; the same questions come from the API on any machine. */
 export class OperatorCommands {
@@ -23,7 +24,7 @@ export class OperatorCommands {
   }
 
   /** DP-901, DP-902, DP-1118. */
-  pause(id: string, pause: boolean, by: AskedBy): Promise<CommandOutcome> {
+  pause(id: string, pause: boolean, by: Partial<Author>): Promise<CommandOutcome> {
     return this.commands.inTurn(id, pause ? 'pause' : 'resume', async (deployment) => {
       if (pause) return this.pauseNow(deployment, by);
       if (deployment.Status !== 'running' && deployment.Status !== 'paused') return unchanged(deployment);
@@ -33,9 +34,9 @@ export class OperatorCommands {
     });
   }
 
-  private async pauseNow(deployment: Deployment, by: AskedBy): Promise<CommandOutcome> {
+  private async pauseNow(deployment: Deployment, by: Partial<Author>): Promise<CommandOutcome> {
     if (!PAUSABLE.has(deployment.Status))
-      throw new CommandRefusedError(`can't pause deployment in status "${deployment.Status}"`);
+      throw new Refusal('conflict', `can't pause deployment in status "${deployment.Status}"`);
     return this.commands.putStatus(deployment, 'paused', DEPLOYMENT_PAUSED, null, by);
   }
 
@@ -43,7 +44,7 @@ export class OperatorCommands {
   promote(
     id: string,
     wanted: { readonly all: boolean; readonly groups: readonly string[]; readonly promotedAtNs: number },
-    by: AskedBy,
+    by: Partial<Author>,
   ): Promise<CommandOutcome> {
     return this.commands.inTurn(id, 'promote', async (deployment) => {
       const Eval = this.commands.evaluation(deployment);
@@ -60,12 +61,12 @@ export class OperatorCommands {
   }
 
   /** DP-905. */
-  fail(id: string, by: AskedBy): Promise<CommandOutcome> {
+  fail(id: string, by: Partial<Author>): Promise<CommandOutcome> {
     return this.commands.fail(id, DEPLOYMENT_FAILED_BY_USER, by);
   }
 
   /** DP-1129: of a deployment that waits for other regions. */
-  unblock(id: string, by: AskedBy): Promise<CommandOutcome> {
+  unblock(id: string, by: Partial<Author>): Promise<CommandOutcome> {
     return this.commands.unblock(id, by);
   }
 
@@ -73,10 +74,10 @@ export class OperatorCommands {
   setHealth(
     id: string,
     ids: { readonly healthy: readonly string[]; readonly unhealthy: readonly string[] },
-    by: AskedBy,
+    by: Partial<Author>,
   ): Promise<CommandOutcome> {
     if (ids.healthy.length + ids.unhealthy.length === 0)
-      return Promise.reject(new CommandRefusedError('must specify at least one healthy/unhealthy allocation ID'));
+      return Promise.reject(new Refusal('invalid', 'must specify at least one healthy/unhealthy allocation ID'));
     return this.commands.inTurn(id, 'set health of allocations for a', async (deployment) => {
       const revert = this.revertForUnhealthy(deployment, ids.unhealthy);
       const Eval = this.commands.evaluation(deployment);

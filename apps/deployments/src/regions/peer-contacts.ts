@@ -1,6 +1,7 @@
-import type { Term } from '@waybill/lease';
+import { NOT_ENABLED } from '../watching/deployment-watcher.js';
+import { NotHolderError } from '@waybill/model';
+import type { Term } from '@waybill/roles';
 import type { Call, Regions } from '@waybill/rpc';
-import { NotEnabledError } from '../commands/not-enabled-error.js';
 
 export interface Contact {
   calls: number;
@@ -25,9 +26,9 @@ export class PeerContacts {
     return contact;
   }
 
-  /** @throws NotEnabledError, RpcError, RpcUnavailableError, NoPathToRegionError */
+  /** @throws NotHolderError, RpcError, RpcUnavailableError, NoPathToRegionError */
   async ask<Req, Res>(region: string, call: Call<Req, Res>, request: Req): Promise<Res> {
-    if (!this.term.isCurrent()) throw new NotEnabledError();
+    if (!this.term.isCurrent()) throw new NotHolderError(NOT_ENABLED);
     const contact = this.of(region);
     contact.calls++;
     try {

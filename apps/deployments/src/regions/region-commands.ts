@@ -1,11 +1,12 @@
-import type { AskedBy } from '@waybill/lease';
-import { DEPLOYMENT_FAILED_BY_PEER, DEPLOYMENT_UNBLOCKING, DEPLOYMENT_RUNNING, type Deployment } from '@waybill/model';
+import type { Author } from '@waybill/writing';
 import {
-  CommandRefusedError,
-  DeploymentCommands,
-  unchanged,
-  type CommandOutcome,
-} from '../commands/deployment-commands.js';
+  DEPLOYMENT_FAILED_BY_PEER,
+  DEPLOYMENT_UNBLOCKING,
+  DEPLOYMENT_RUNNING,
+  type Deployment,
+  Refusal,
+} from '@waybill/model';
+import { DeploymentCommands, unchanged, type CommandOutcome } from '../commands/deployment-commands.js';
 import type { Watching } from '../watching/deployment-watcher.js';
 
 /** What regions do to a deployment of this one, this one included. Each can be asked twice without harm (DP-1120). */
@@ -18,10 +19,10 @@ export class RegionCommands {
   }
 
   /** DP-1114: its turn has come. What an operator has paused stays so (DP-904). */
-  run(id: string, by: AskedBy): Promise<CommandOutcome> {
+  run(id: string, by: Partial<Author>): Promise<CommandOutcome> {
     return this.commands.inTurn(id, 'run', async (deployment) => {
       if (deployment.Status === 'initializing')
-        throw new CommandRefusedError("can't run deployment before it is planned, ask again");
+        throw new Refusal('conflict', "can't run deployment before it is planned, ask again");
       if (deployment.Status !== 'pending') return unchanged(deployment);
       return this.commands.putStatus(
         deployment,
@@ -34,7 +35,7 @@ export class RegionCommands {
   }
 
   /** DP-1121. */
-  beginUnblocking(id: string, by: AskedBy): Promise<CommandOutcome> {
+  beginUnblocking(id: string, by: Partial<Author>): Promise<CommandOutcome> {
     return this.commands.inTurn(id, 'unblock', async (deployment) =>
       deployment.Status === 'blocked'
         ? this.commands.putStatus(deployment, 'unblocking', DEPLOYMENT_UNBLOCKING, null, by)
@@ -43,12 +44,12 @@ export class RegionCommands {
   }
 
   /** DP-1117. */
-  unblock(id: string, by: AskedBy): Promise<CommandOutcome> {
+  unblock(id: string, by: Partial<Author>): Promise<CommandOutcome> {
     return this.commands.unblock(id, by);
   }
 
   /** DP-1123. */
-  fail(id: string, by: AskedBy): Promise<CommandOutcome> {
+  fail(id: string, by: Partial<Author>): Promise<CommandOutcome> {
     return this.commands.fail(id, DEPLOYMENT_FAILED_BY_PEER, by);
   }
 }

@@ -1,4 +1,4 @@
-import type { Term } from '@waybill/lease';
+import type { Term } from '@waybill/roles';
 import { isActiveDeployment, regionsOf, type Deployment, type Job } from '@waybill/model';
 import { rolloutChanged, type RegionRollout as RolloutOfRegion, type Regions, type RolloutName } from '@waybill/rpc';
 import { namespacedKey, versionKey, type Tables } from '@waybill/state';

@@ -1,6 +1,6 @@
+import type { Author } from '@waybill/writing';
 import { Controller, Inject } from '@nestjs/common';
 import { Ctx, Payload } from '@nestjs/microservices';
-import type { AskedBy } from '@waybill/lease';
 import {
   Answers,
   regionRollout,
@@ -13,7 +13,6 @@ import {
   type RegionRollout,
   type RolloutName,
 } from '@waybill/rpc';
-import { answered } from '../commands/command-answers.js';
 import { DeploymentWatchers } from '../watching/deployment-watchers.js';
 import { RegionCommands } from './region-commands.js';
 import { progressHere } from './region-rollouts.js';
@@ -27,8 +26,8 @@ export class RegionsController {
   ) {}
 
   @Answers(regionRollout)
-  progress(@Payload() name: RolloutName): Promise<RegionRollout> {
-    return answered(() => progressHere(this.watchers.watching.tables, name));
+  progress(@Payload() name: RolloutName): RegionRollout {
+    return progressHere(this.watchers.watching.tables, name);
   }
 
   @Answers(runInRegion)
@@ -49,11 +48,12 @@ export class RegionsController {
     return null;
   }
 
-  private carryOut(request: RegionDeploymentRequest, command: () => Promise<unknown>): Promise<RegionDeploymentAnswer> {
-    return answered(async () => {
-      await command();
-      return { Status: this.statusOf(request.DeploymentID) ?? 'cancelled' }; // purged meanwhile
-    });
+  private async carryOut(
+    request: RegionDeploymentRequest,
+    command: () => Promise<unknown>,
+  ): Promise<RegionDeploymentAnswer> {
+    await command();
+    return { Status: this.statusOf(request.DeploymentID) ?? 'cancelled' }; // purged meanwhile
   }
 
   private statusOf(id: string): RegionDeploymentAnswer['Status'] | undefined {
@@ -61,7 +61,7 @@ export class RegionsController {
   }
 }
 
-const askedBy = ({ From }: RegionDeploymentRequest, context: RpcContext): AskedBy => ({
+const askedBy = ({ From }: RegionDeploymentRequest, context: RpcContext): Partial<Author> => ({
   reason: `region ${From}`,
   traceparent: context.traceparent,
 });

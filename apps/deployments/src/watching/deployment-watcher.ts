@@ -15,7 +15,7 @@ import type { Logger } from '@waybill/telemetry';
 import { mayAutoPromote } from './auto-promotion.js';
 import { failureOf, type Failure } from './deployment-failure.js';
 import { healthFindings, type HealthFindings } from './health-findings.js';
-import type { HolderWriter } from '@waybill/lease';
+import type { HolderWriter } from '@waybill/roles';
 import { latestSeenIndex } from './latest-seen-index.js';
 import { cutoffMs, overdueGroups } from './progress-deadline.js';
 import type { Reader, ReadLimiter } from './read-limiter.js';
@@ -25,6 +25,9 @@ import type { DeploymentUpdate, UpdateBatcher } from './update-batcher.js';
 /** First and longest pause after a status write that failed (DP-613). */
 export const FIRST_RETRY_MS = 500;
 export const MAX_RETRY_MS = 30_000;
+
+/** What callers are told by a process that does not hold the role (DP-602, DP-603). */
+export const NOT_ENABLED = 'deployment watcher not enabled';
 
 /** What all watchers of one term share. */
 export interface Watching {

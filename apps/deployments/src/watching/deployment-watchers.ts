@@ -1,11 +1,18 @@
-import { eachApart, HolderWriter, type Singleton, type Term } from '@waybill/lease';
-import { isActiveDeployment, type Clock, type Deployment, type Timers, Turns, WallClockTimers } from '@waybill/model';
+import { eachApart, HolderWriter, type Singleton, type Term } from '@waybill/roles';
+import {
+  isActiveDeployment,
+  type Clock,
+  type Deployment,
+  type Timers,
+  Turns,
+  WallClockTimers,
+  NotHolderError,
+} from '@waybill/model';
 import type { ReplicatedState } from '@waybill/replica';
 import type { Regions } from '@waybill/rpc';
 import type { Applied } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
-import { DeploymentWatcher, WatcherCounters, type Watching } from './deployment-watcher.js';
-import { NotEnabledError } from '../commands/not-enabled-error.js';
+import { DeploymentWatcher, WatcherCounters, type Watching, NOT_ENABLED } from './deployment-watcher.js';
 import { ReadLimiter } from './read-limiter.js';
 import { RegionRollouts } from '../regions/region-rollouts.js';
 import { UpdateBatcher } from './update-batcher.js';
@@ -45,9 +52,9 @@ export class DeploymentWatchers implements Singleton {
     return this.rollouts;
   }
 
-  /** What the holder's commands share with the watchers. @throws NotEnabledError */
+  /** What the holder's commands share with the watchers. @throws NotHolderError */
   get watching(): Watching {
-    if (!this.session) throw new NotEnabledError();
+    if (!this.session) throw new NotHolderError(NOT_ENABLED);
     return this.session;
   }
 
@@ -89,7 +96,7 @@ export class DeploymentWatchers implements Singleton {
     this.session = undefined;
     this.rollouts?.stop();
     this.rollouts = undefined;
-    session?.writer.close(new NotEnabledError());
+    session?.writer.close(new NotHolderError(NOT_ENABLED));
     session?.batcher.stop();
     session?.limiter.stop();
     for (const watcher of this.watchers.values()) watcher.stop();

@@ -1,11 +1,11 @@
-import { newEvaluation, type Deployment, type Evaluation, type Job } from '@waybill/model';
+import { newEvaluation, type Deployment, type Evaluation, type Job, Refusal } from '@waybill/model';
 import { namespacedKey, versionKey, type Tables } from '@waybill/state';
 
 /** The job whose deployment this is does not exist any more (DP-606). */
-export class UnknownJobError extends Error {
+export class UnknownJobError extends Refusal {
   override readonly name = 'UnknownJobError';
   constructor(deployment: Pick<Deployment, 'ID' | 'JobID'>) {
-    super(`deployment "${deployment.ID}" references unknown job "${deployment.JobID}"`);
+    super('conflict', `deployment "${deployment.ID}" references unknown job "${deployment.JobID}"`);
   }
 }
 

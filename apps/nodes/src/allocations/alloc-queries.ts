@@ -1,4 +1,4 @@
-import { type Allocation, type Timers } from '@waybill/model';
+import { type Allocation, type Timers, Refusal } from '@waybill/model';
 import type { ReplicatedState } from '@waybill/replica';
 import {
   type AllocsByIdRequest,
@@ -7,7 +7,6 @@ import {
   MAX_WAITING_ALLOC_QUERIES,
   type NodeAllocsRequest,
   type NodeAllocsResponse,
-  RpcError,
 } from '@waybill/rpc';
 import { type Applied, SINGLETON_KEY, type Tables } from '@waybill/state';
 import { catchUp } from './catch-up.js';
@@ -52,7 +51,7 @@ export class AllocQueries {
     return this.waitingReads;
   }
 
-  /** @throws RpcError forbidden (ND-151), unavailable, limit */
+  /** @throws Refusal forbidden (ND-151), unavailable, limit */
   async nodeAllocs(request: NodeAllocsRequest): Promise<NodeAllocsResponse> {
     await catchUp(this.state, request.MinStateIndex);
     const waitMs = Math.min(Math.max(request.MaxQueryTimeMs, 0), MAX_ALLOC_QUERY_WAIT_MS);
@@ -75,7 +74,7 @@ export class AllocQueries {
     }
   }
 
-  /** @throws RpcError forbidden, unavailable when this replica does not reach the state the asker has seen */
+  /** @throws Refusal forbidden, unavailable when this replica does not reach the state the asker has seen */
   async allocsById(request: AllocsByIdRequest): Promise<AllocsByIdResponse> {
     await catchUp(this.state, request.MinStateIndex);
     const { tables, appliedIndex } = this.state;
@@ -95,7 +94,7 @@ export class AllocQueries {
 
   private changeOf(nodeId: string): Promise<Woken> {
     if (this.waitingReads >= MAX_WAITING_ALLOC_QUERIES)
-      throw new RpcError('limit', 'too many allocation reads are waiting');
+      throw new Refusal('limit', 'too many allocation reads are waiting');
     return new Promise((resolve) => {
       let reads = this.waiting.get(nodeId);
       if (!reads) this.waiting.set(nodeId, (reads = new Set()));

@@ -1,3 +1,4 @@
+import { nodesWriter } from '../node/nodes-writer.js';
 import { TooLargeError } from '@waybill/journal';
 import { tracerFor } from '@waybill/telemetry';
 import { FakeTime, type Allocation, type ClientAllocUpdate, type Job, type Node } from '@waybill/model';
@@ -11,11 +12,12 @@ function setup() {
   const time = new FakeTime(1_800_000_000_000);
   const state = new LocalState(fixtures.aMachine());
   let ids = 0;
+  const newId = () => `id-${ids++}`;
   const updates = new AllocUpdates({
     state,
-    clock: time,
+    writer: nodesWriter(state, { clock: time, newId, region: 'global' }),
     timers: time,
-    newId: () => `id-${ids++}`,
+    newId,
     tracer: () => tracerFor('nodes'),
   });
   const addNode = (over: Partial<Node> = {}): Node => {
@@ -65,7 +67,7 @@ describe('allocation writes of agents', () => {
     await time.pass(BATCH_WINDOW_MS);
     expect(await Promise.all(both)).toMatchObject([{ Taken: true }, { Taken: true }]);
     most = 0;
-    const refused = expect(send(a, says(addAlloc(a)))).rejects.toMatchObject({ name: 'RpcError', code: 'too-large' });
+    const refused = expect(send(a, says(addAlloc(a)))).rejects.toMatchObject({ name: 'Refusal', code: 'too-large' });
     await time.pass(BATCH_WINDOW_MS);
     await refused;
   });

@@ -1,16 +1,9 @@
+import { asService, type TransactionWriter, type Written } from '@waybill/writing';
 import { TooLargeError } from '@waybill/journal';
-import { type CancelTimer, type ClientAllocUpdate, type Clock, nsFromMs, type Timers } from '@waybill/model';
+import { type CancelTimer, type ClientAllocUpdate, type Timers, Refusal } from '@waybill/model';
 import type { ReplicatedState } from '@waybill/replica';
-import { type AllocUpdateRequest, type AllocUpdateResponse, RpcError } from '@waybill/rpc';
-import {
-  draftTxn,
-  isRejected,
-  type Proposed,
-  type RefusedNodes,
-  restoredIndexOf,
-  type SecondCopy,
-  serviceActor,
-} from '@waybill/state';
+import type { AllocUpdateRequest, AllocUpdateResponse } from '@waybill/rpc';
+import { type RefusedNodes, restoredIndexOf, type SecondCopy } from '@waybill/state';
 import { traceparentOf, type Tracer, withSpan } from '@waybill/telemetry';
 import { evaluationsOfUpdates } from './alloc-update-evaluations.js';
 import { checkAllocUpdates } from '../node/machine-shapes.js';
@@ -35,7 +28,7 @@ interface Pending {
 
 export interface AllocUpdateDependencies {
   readonly state: ReplicatedState;
-  readonly clock: Clock;
+  readonly writer: TransactionWriter;
   readonly timers: Timers;
   readonly newId: () => string;
   readonly tracer: () => Tracer;
@@ -65,12 +58,12 @@ export class AllocUpdates {
 
   /**
    * Resolves when the update is committed, with the index of its transaction (ND-108), or was overtaken (ND-223).
-   * @throws RpcError with the texts of ND-104; limit when too much waits; too-large; what the log throws (ND-136)
+   * @throws Refusal with the texts of ND-104; limit when too much waits; too-large; what the log throws (ND-136)
    */
   async update(request: AllocUpdateRequest, traceparent?: string): Promise<AllocUpdateResponse> {
     const nodeId = this.admit(request);
     if (this.pendingAllocs + request.Allocs.length > MAX_PENDING_ALLOCS)
-      throw new RpcError('limit', 'too many allocation updates are waiting');
+      throw new Refusal('limit', 'too many allocation updates are waiting');
     this.pendingAllocs += request.Allocs.length;
     try {
       if (!request.Allocs.some((alloc) => this.isFirstRunning(alloc)))
@@ -96,14 +89,14 @@ export class AllocUpdates {
   /** ND-104, in its order; then what it says is looked at. */
   private admit(request: AllocUpdateRequest): string {
     const [first] = request.Allocs ?? [];
-    if (!first) throw new RpcError('invalid', 'must update at least one allocation');
-    if (!first.NodeID) throw new RpcError('invalid', 'missing node ID');
+    if (!first) throw new Refusal('invalid', 'must update at least one allocation');
+    if (!first.NodeID) throw new Refusal('invalid', 'missing node ID');
     const node = this.deps.state.tables.nodes.get(first.NodeID);
-    if (!node) throw new RpcError('not-found', `node ${first.NodeID} not found`);
+    if (!node) throw new Refusal('not-found', `node ${first.NodeID} not found`);
     if (node.SecretID !== request.SecretID) throw permissionDenied();
     if (request.Allocs.some((alloc) => !this.isOf(node.ID, alloc))) throw permissionDenied();
     if (node.Status === 'down' || node.Status === 'disconnected') throw notAllowed(node.ID, node.Status);
-    if (request.Evals && request.Evals.length > 0) throw new RpcError('invalid', 'evals field must not be set');
+    if (request.Evals && request.Evals.length > 0) throw new Refusal('invalid', 'evals field must not be set');
     checkAllocUpdates(request.Allocs);
     return node.ID;
   }
@@ -139,28 +132,19 @@ export class AllocUpdates {
   }
 
   private async commit(batch: readonly Pending[]): Promise<void> {
-    const { state, clock, newId } = this.deps;
-    const timeNs = nsFromMs(clock.nowMs());
+    const { state, writer, newId } = this.deps;
+    const timeNs = writer.nowNs();
     // ST-101: of what was sent only what an agent may say goes on, with the time it arrived.
     const allocs = batch.flatMap((pending) => pending.allocs.map((alloc) => withCutReport(saidByAgent(alloc, timeNs))));
     try {
-      const proposed = await state.propose(
-        draftTxn(
-          'AllocClientUpdate',
-          { Allocs: allocs, Evals: evaluationsOfUpdates(state.tables, allocs, timeNs, newId), After: afterOf(batch) },
-          {
-            timeNs,
-            requestId: newId(),
-            actor: serviceActor('nodes'),
-            traceparent: batch.find((pending) => pending.traceparent !== undefined)?.traceparent,
-          },
-        ),
-      );
-      for (const pending of batch) answer(pending, proposed, restoredIndexOf(state.tables));
+      const Evals = evaluationsOfUpdates(state.tables, allocs, timeNs, newId);
+      const payload = { Allocs: allocs, Evals, After: afterOf(batch) };
+      const traceparent = batch.find((pending) => pending.traceparent !== undefined)?.traceparent;
+      const written = await writer.write({ type: 'AllocClientUpdate', payload }, asService('nodes', traceparent));
+      for (const pending of batch) answer(pending, written, restoredIndexOf(state.tables));
     } catch (error) {
       if (!(error instanceof TooLargeError)) for (const pending of batch) pending.reject(error);
-      else if (batch.length === 1)
-        for (const pending of batch) pending.reject(new RpcError('too-large', error.message));
+      else if (batch.length === 1) for (const pending of batch) pending.reject(new Refusal('too-large', error.message));
       else for (const pending of batch) void this.commit([pending]); // together they are too much, each alone may not be
     }
   }
@@ -187,18 +171,17 @@ function afterOf(batch: readonly Pending[]): Record<string, number> {
 }
 
 /** The verdict of a combined write names the nodes that were left out; only their callers are told (ST-105, ND-223). */
-function answer(pending: Pending, { index, verdict }: Proposed, restoredIndex: number): void {
-  if (isRejected(verdict)) return pending.reject(new RpcError('conflict', verdict.error));
-  const left = (verdict.result ?? {}) as RefusedNodes & Partial<SecondCopy>;
+function answer(pending: Pending, { index, result }: Written, restoredIndex: number): void {
+  const left = (result ?? {}) as RefusedNodes & Partial<SecondCopy>;
   const refusal = left.RefusedNodes?.[pending.nodeId];
   // What became of a first copy, nobody knows any more: sent again behind it, the update is taken or overtaken for sure.
   const overtakenBy = left.firstIndex ?? left.OvertakenNodes?.[pending.nodeId];
-  if (refusal !== undefined) pending.reject(new RpcError('conflict', refusal));
+  if (refusal !== undefined) pending.reject(new Refusal('conflict', refusal));
   else if (overtakenBy !== undefined)
     pending.resolve({ Index: overtakenBy, Taken: false, ...(restoredIndex > 0 && { RestoredIndex: restoredIndex }) });
   else pending.resolve({ Index: index, Taken: true });
 }
 
-function notAllowed(nodeId: string, status: string): RpcError {
-  return new RpcError('conflict', `node ${nodeId} is not allowed to update allocs while in status ${status}`);
+function notAllowed(nodeId: string, status: string): Refusal {
+  return new Refusal('conflict', `node ${nodeId} is not allowed to update allocs while in status ${status}`);
 }

@@ -1,15 +1,15 @@
+import { Refusal } from '@waybill/model';
 import type { ReplicatedState } from '@waybill/replica';
-import { RpcError } from '@waybill/rpc';
 
 /** How long a replica may take to reach the state the asker has already seen. */
 export const CATCH_UP_TIMEOUT_MS = 5_000;
 
-/** Waits until this copy has the state that an asker has seen elsewhere. @throws RpcError unavailable: it stays behind */
+/** Waits until this copy has the state that an asker has seen elsewhere. @throws Refusal unavailable: it stays behind */
 export async function catchUp(state: ReplicatedState, index: number): Promise<void> {
   if (!(index > state.appliedIndex)) return;
   try {
     await state.waitFor(index, CATCH_UP_TIMEOUT_MS);
   } catch (error) {
-    throw new RpcError('unavailable', error instanceof Error ? error.message : String(error));
+    throw new Refusal('unavailable', error instanceof Error ? error.message : String(error));
   }
 }

@@ -1,6 +1,6 @@
-import type { Allocation } from '@waybill/model';
+import { type Allocation, Refusal } from '@waybill/model';
 import { LocalState } from '@waybill/replica';
-import { type AskOptions, type Call, type Rpc, RpcError, RpcUnavailableError } from '@waybill/rpc';
+import { type AskOptions, type Call, type Rpc, RpcUnavailableError } from '@waybill/rpc';
 import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
 import { PreviousDisks } from './previous-disks.js';
@@ -42,7 +42,7 @@ const code = async (answer: Promise<unknown> | (() => Promise<unknown>)): Promis
     await (typeof answer === 'function' ? answer() : answer);
     return 'answered';
   } catch (error) {
-    return error instanceof RpcError ? error.code : String(error);
+    return error instanceof Refusal ? error.code : String(error);
   }
 };
 
@@ -106,7 +106,7 @@ describe('the disk of the allocation before, on another machine', () => {
     const { list, fail } = setup();
     fail(new RpcUnavailableError('agent.listFiles', 'no responder'));
     expect(await code(() => list('/alloc/data'))).toBe('unavailable');
-    fail(new RpcError('not-found', 'gone'));
+    fail(new Refusal('not-found', 'gone'));
     expect(await code(() => list('/alloc/data'))).toBe('not-found');
   });
 });

@@ -1,4 +1,4 @@
-import { findTaskGroup, isClientTerminal } from '@waybill/model';
+import { findTaskGroup, isClientTerminal, Refusal } from '@waybill/model';
 import type { ReplicatedState } from '@waybill/replica';
 import {
   listFiles,
@@ -9,7 +9,6 @@ import {
   type ReadFileResponse,
   type ReadPreviousDiskRequest,
   type Rpc,
-  RpcError,
   RpcUnavailableError,
 } from '@waybill/rpc';
 import { permissionDenied, provenNode } from '../node/node-access.js';
@@ -31,14 +30,14 @@ export class PreviousDisks {
     private readonly rpc: Rpc,
   ) {}
 
-  /** @throws RpcError forbidden; not-found; conflict: it has not ended yet, by its
+  /** @throws Refusal forbidden; not-found; conflict: it has not ended yet, by its
    * machine's word too: after a restore that may know better; unavailable: its machine does not answer */
   list(request: ListPreviousDiskRequest): Promise<ListFilesResponse> {
     const { target, ...file } = this.wanted(request);
     return fromMachine(this.rpc.ask(listFiles, { ...file, After: request.After, IfEnded: true }, { target }));
   }
 
-  /** The next piece of a file, empty at its end. @throws RpcError as list() */
+  /** The next piece of a file, empty at its end. @throws Refusal as list() */
   read(request: ReadPreviousDiskRequest): Promise<ReadFileResponse> {
     const { target, ...file } = this.wanted(request);
     const piece = {
@@ -56,18 +55,18 @@ export class PreviousDisks {
     const { tables } = this.state;
     const node = provenNode(tables, NodeID, SecretID);
     const alloc = tables.allocs.get(AllocID);
-    if (!alloc) throw new RpcError('not-found', 'alloc not found');
+    if (!alloc) throw new Refusal('not-found', 'alloc not found');
     const disk = alloc.Job ? findTaskGroup(alloc.Job, alloc.TaskGroup)?.EphemeralDisk : undefined;
     if (alloc.NodeID !== node.ID || !disk?.Sticky || !disk.Migrate) throw permissionDenied();
     const previous = tables.allocs.get(alloc.PreviousAllocation);
     const isSame = previous?.JobID === alloc.JobID && previous.Namespace === alloc.Namespace;
     if (!previous || !isSame || previous.TaskGroup !== alloc.TaskGroup)
-      throw new RpcError('not-found', 'there is no allocation before this one');
+      throw new Refusal('not-found', 'there is no allocation before this one');
     if (!isKeptByDisk(Path)) throw permissionDenied();
     // One that nobody hears of is not waited for (AG-53), nor read: its tasks may run until its machine says otherwise.
     if (previous.ClientStatus === 'unknown' || previous.ClientStatus === 'lost')
-      throw new RpcError('unavailable', 'its machine is disconnected, or has not said yet that it has ended');
-    if (!isClientTerminal(previous)) throw new RpcError('conflict', 'the allocation before has not ended yet');
+      throw new Refusal('unavailable', 'its machine is disconnected, or has not said yet that it has ended');
+    if (!isClientTerminal(previous)) throw new Refusal('conflict', 'the allocation before has not ended yet');
     return { target: previous.NodeID, AllocID: previous.ID, Path };
   }
 }
@@ -84,7 +83,7 @@ async function fromMachine<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;
   } catch (error) {
-    if (error instanceof RpcUnavailableError) throw new RpcError('unavailable', error.message);
+    if (error instanceof RpcUnavailableError) throw new Refusal('unavailable', error.message);
     throw error;
   }
 }

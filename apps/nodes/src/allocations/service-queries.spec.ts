@@ -1,3 +1,4 @@
+import { nodesWriter } from '../node/nodes-writer.js';
 import { FakeTime, registrationPrefix, settle } from '@waybill/model';
 import { LocalState } from '@waybill/replica';
 import { fixtures } from '@waybill/state';
@@ -20,7 +21,10 @@ function setup() {
     const of = { NodeID: other.ID, SecretID: other.SecretID, AllocID: alloc.ID };
     return registrations.deregister({ ...of, IDs: [`${registrationPrefix(alloc.ID)}x-${ServiceName}`] });
   };
-  const registrations = new ServiceRegistrations(state, time, fixtures.freshId);
+  const registrations = new ServiceRegistrations(
+    state,
+    nodesWriter(state, { clock: time, newId: fixtures.freshId, region: 'global' }),
+  );
   const offer = (alloc: typeof reader, ServiceName: string, Tags: string[] | null = null) =>
     registrations.register({
       NodeID: other.ID,

@@ -1,12 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ServiceRegistration, Timers } from '@waybill/model';
+import { type ServiceRegistration, type Timers, Refusal } from '@waybill/model';
 import type { ReplicatedState } from '@waybill/replica';
 import {
   MAX_ALLOC_QUERY_WAIT_MS,
   MAX_WAITING_SERVICE_QUERIES,
   type NamedServicesRequest,
   type NamedServicesResponse,
-  RpcError,
   type ServiceNamesRequest,
   type ServiceNamesResponse,
 } from '@waybill/rpc';
@@ -39,7 +38,7 @@ export class ServiceQueries {
     for (const key of this.waiting.keys()) this.wake(key);
   }
 
-  /** @throws RpcError forbidden, not-found, limit */
+  /** @throws Refusal forbidden, not-found, limit */
   async named(request: NamedServicesRequest): Promise<NamedServicesResponse> {
     const key = namespacedKey(this.namespaceOf(request), request.ServiceName);
     await this.news(key, request);
@@ -47,7 +46,7 @@ export class ServiceQueries {
     return { Services: services, Index: this.index };
   }
 
-  /** By name. @throws RpcError forbidden, not-found, limit */
+  /** By name. @throws Refusal forbidden, not-found, limit */
   async names(request: ServiceNamesRequest): Promise<ServiceNamesResponse> {
     const namespace = this.namespaceOf(request);
     await this.news(namesKey(namespace), request);
@@ -69,17 +68,17 @@ export class ServiceQueries {
     return Math.max(this.table.tableIndex, 1);
   }
 
-  /** @throws RpcError forbidden, not-found */
+  /** @throws Refusal forbidden, not-found */
   private namespaceOf({ NodeID, SecretID, AllocID }: ServiceNamesRequest): string {
     const { tables } = this.state;
     const node = provenNode(tables, NodeID, SecretID);
     const alloc = tables.allocs.get(AllocID);
-    if (!alloc) throw new RpcError('not-found', 'alloc not found');
+    if (!alloc) throw new Refusal('not-found', 'alloc not found');
     if (alloc.NodeID !== node.ID) throw permissionDenied();
     return alloc.Namespace;
   }
 
-  /** Waits as the reader asks, unless there is something that it does not know. @throws RpcError limit */
+  /** Waits as the reader asks, unless there is something that it does not know. @throws Refusal limit */
   private async news(key: string, { MinQueryIndex, MaxQueryTimeMs }: ServiceNamesRequest): Promise<void> {
     if (!this.stopped && this.index <= MinQueryIndex) await this.change(key, MaxQueryTimeMs);
   }
@@ -88,7 +87,7 @@ export class ServiceQueries {
     const waitMs = Math.min(Math.max(maxMs, 0), MAX_ALLOC_QUERY_WAIT_MS);
     if (waitMs === 0) return;
     if (this.waitingReads >= MAX_WAITING_SERVICE_QUERIES)
-      throw new RpcError('limit', 'too many reads of services are waiting');
+      throw new Refusal('limit', 'too many reads of services are waiting');
     await new Promise<void>((resolve) => {
       const reads = this.waiting.get(key) ?? new Set();
       this.waiting.set(key, reads);

@@ -1,3 +1,4 @@
+import { nodesWriter } from '../node/nodes-writer.js';
 import { FakeTime, registrationPrefix } from '@waybill/model';
 import { LocalState } from '@waybill/replica';
 import { fixtures } from '@waybill/state';
@@ -10,7 +11,10 @@ function setup() {
   for (const Node of [node, other]) fixtures.apply(state.machine, 'NodeRegister', { Node, CreateNodePool: false });
   const alloc = fixtures.anAlloc({ NodeID: node.ID, Namespace: 'team', JobID: 'shop', ClientStatus: 'running' });
   state.tables.allocs.replace(alloc.ID, alloc);
-  const services = new ServiceRegistrations(state, new FakeTime(fixtures.timeNs / 1e6), fixtures.freshId);
+  const services = new ServiceRegistrations(
+    state,
+    nodesWriter(state, { clock: new FakeTime(fixtures.timeNs / 1e6), newId: fixtures.freshId, region: 'global' }),
+  );
   const ID = `${registrationPrefix(alloc.ID)}web-http-http`;
   const Services = [{ ID, ServiceName: 'http', Tags: ['blue'], Address: '10.0.0.1', Port: 8080 }];
   const as = ({ ID: NodeID, SecretID }: typeof node) => ({ NodeID, SecretID, AllocID: alloc.ID });

@@ -1,13 +1,12 @@
-import { type Allocation, type Clock, type Node, nsFromMs, registrationPrefix } from '@waybill/model';
+import { asNode, type TransactionWriter } from '@waybill/writing';
+import { type Allocation, type Node, registrationPrefix, Refusal, isRefusal } from '@waybill/model';
 import type { ReplicatedState } from '@waybill/replica';
-import {
-  type DeregisterServicesRequest,
-  type IndexResponse,
-  type RegisteredService,
-  type RegisterServicesRequest,
-  RpcError,
+import type {
+  DeregisterServicesRequest,
+  IndexResponse,
+  RegisteredService,
+  RegisterServicesRequest,
 } from '@waybill/rpc';
-import { draftTxn, isRejected, type Proposed, type TxnPayloads, type TxnType } from '@waybill/state';
 import { checkServices } from '../node/machine-shapes.js';
 import { permissionDenied, provenNode } from '../node/node-access.js';
 
@@ -21,25 +20,23 @@ export const MAX_SERVICES_PER_CALL = 500;
 export class ServiceRegistrations {
   constructor(
     private readonly state: ReplicatedState,
-    private readonly clock: Clock,
-    private readonly newId: () => string,
+    private readonly writer: TransactionWriter,
   ) {}
 
-  /** @throws RpcError forbidden (ND-39), not-found, invalid */
+  /** @throws Refusal forbidden (ND-39), not-found, invalid */
   async register(request: RegisterServicesRequest, traceparent?: string): Promise<IndexResponse> {
     const { Services } = request;
     const node = this.admit(request, Services);
     checkServices(Services);
     const alloc = this.state.tables.allocs.get(request.AllocID);
-    if (!alloc) throw new RpcError('not-found', 'alloc not found');
+    if (!alloc) throw new Refusal('not-found', 'alloc not found');
     const registrations = Services.map((service) => registrationOf(service, alloc, node));
-    const draft = { Services: registrations };
-    const { verdict, index } = await this.propose('ServiceRegistrationUpsert', draft, node, traceparent);
-    if (isRejected(verdict)) throw new RpcError('conflict', verdict.error);
+    const decision = { type: 'ServiceRegistrationUpsert', payload: { Services: registrations } } as const;
+    const { index } = await this.writer.write(decision, asNode(node, traceparent));
     return { Index: index };
   }
 
-  /** One that is not there any more is a success (AG-142). @throws RpcError forbidden (ND-39), invalid */
+  /** One that is not there any more is a success (AG-142). @throws Refusal forbidden (ND-39), invalid */
   async deregister(request: DeregisterServicesRequest, traceparent?: string): Promise<IndexResponse> {
     const node = this.admit(
       request,
@@ -49,8 +46,9 @@ export class ServiceRegistrations {
     let Index = 0;
     if (!alloc) return { Index }; // its registrations went with it (ST-96)
     for (const ID of request.IDs) {
-      const payload = { Namespace: alloc.Namespace, ID };
-      Index = (await this.propose('ServiceRegistrationDeleteByID', payload, node, traceparent)).index;
+      const decision = { type: 'ServiceRegistrationDeleteByID', payload: { Namespace: alloc.Namespace, ID } } as const;
+      const written = this.writer.write(decision, asNode(node, traceparent)).then(({ index }) => index);
+      Index = await written.catch((error: unknown) => unlessMissing(error, Index));
     }
     return { Index };
   }
@@ -60,30 +58,20 @@ export class ServiceRegistrations {
     services: readonly { readonly ID: string }[],
   ): Node {
     const node = provenNode(this.state.tables, request.NodeID, request.SecretID);
-    if (services.length === 0) throw new RpcError('invalid', 'no services given');
-    if (services.length > MAX_SERVICES_PER_CALL) throw new RpcError('invalid', 'too many services in one call');
+    if (services.length === 0) throw new Refusal('invalid', 'no services given');
+    if (services.length > MAX_SERVICES_PER_CALL) throw new Refusal('invalid', 'too many services in one call');
     const alloc = this.state.tables.allocs.get(request.AllocID);
     if (alloc && alloc.NodeID !== node.ID) throw permissionDenied();
     const prefix = registrationPrefix(request.AllocID);
     if (services.some(({ ID }) => !ID.startsWith(prefix))) throw permissionDenied();
     return node;
   }
+}
 
-  private propose<T extends TxnType>(
-    type: T,
-    payload: TxnPayloads[T],
-    node: Node,
-    traceparent: string | undefined,
-  ): Promise<Proposed> {
-    return this.state.propose(
-      draftTxn(type, payload, {
-        timeNs: nsFromMs(this.clock.nowMs()),
-        requestId: this.newId(),
-        actor: { Kind: 'node', ID: node.ID, Name: node.Name },
-        traceparent,
-      }),
-    );
-  }
+/** @throws error, if it is anything but the refusal to delete what is gone */
+function unlessMissing<T>(error: unknown, otherwise: T): T {
+  if (isRefusal(error, 'not-found')) return otherwise;
+  throw error;
 }
 
 function registrationOf({ ID, ServiceName, Tags, Address, Port }: RegisteredService, alloc: Allocation, node: Node) {

@@ -1,4 +1,4 @@
-import { eachApart } from '@waybill/lease';
+import { eachApart, HolderWriter } from '@waybill/roles';
 import {
   type Allocation,
   type CancelTimer,
@@ -7,20 +7,11 @@ import {
   isClientTerminal,
   isTerminalAllocation,
   type Node,
-  nsFromMs,
   type Timers,
+  NotHolderError,
 } from '@waybill/model';
 import type { ReplicatedState } from '@waybill/replica';
-import {
-  type Applied,
-  type Change,
-  draftTxn,
-  type Fence,
-  isRejected,
-  namespacedKey,
-  serviceActor,
-  type TxnPayloads,
-} from '@waybill/state';
+import { type Applied, type Change, type Fence, namespacedKey } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
 import { completionBatches, markBatches } from './drain-batches.js';
 import { DrainDeadlines } from './drain-deadlines.js';
@@ -38,6 +29,7 @@ export interface DrainerDependencies {
   readonly timers: Timers;
   readonly newId: () => string;
   readonly logger: Logger;
+  readonly region: string;
 }
 
 type Job = Pick<Allocation, 'Namespace' | 'JobID'>;
@@ -64,7 +56,8 @@ export class Drainer {
   private readonly changedNodes = new Set<string>();
   private readonly changedJobs = new Set<string>();
   private readonly deadlines: DrainDeadlines;
-  private fence: Fence | undefined;
+  /** Of the present term. */
+  private writer: HolderWriter | undefined;
   private inRound = false;
   /** A round came due while one was writing. */
   private overdue = false;
@@ -79,7 +72,7 @@ export class Drainer {
 
   /** O(nodes), once per term: only the nodes themselves say that they drain (DR-20, DR-92). */
   start(fence: Fence): void {
-    this.fence = fence;
+    this.writer = new HolderWriter(this.deps, fence);
     const { state, logger } = this.deps;
     eachApart(
       state.tables.nodes.all(),
@@ -92,7 +85,7 @@ export class Drainer {
   }
 
   applied(applied: Applied): void {
-    if (!this.fence) return;
+    if (!this.writer) return;
     for (const change of applied.changes) {
       if (change.table === 'nodes') this.nodeChanged(change);
       else if (change.table === 'allocs') this.allocChanged(change);
@@ -101,7 +94,8 @@ export class Drainer {
   }
 
   stop(): void {
-    this.fence = undefined;
+    this.writer?.close(new NotHolderError());
+    this.writer = undefined;
     this.disarm();
     this.deadlines.stop();
     for (const held of [this.tracked, this.watched, this.changedNodes, this.changedJobs]) held.clear();
@@ -182,7 +176,7 @@ export class Drainer {
   /** The round comes within `delayMs`; an earlier one stays. */
   private arm(delayMs: number): void {
     const atMs = this.deps.clock.nowMs() + delayMs;
-    if (!this.fence || (this.armed && this.armed.atMs <= atMs)) return;
+    if (!this.writer || (this.armed && this.armed.atMs <= atMs)) return;
     this.disarm();
     this.armed = { atMs, cancel: this.deps.timers.after(delayMs, () => this.due()) };
   }
@@ -195,19 +189,19 @@ export class Drainer {
   private due(): void {
     this.armed = undefined;
     if (this.inRound) this.overdue = true;
-    else if (this.fence) void this.round(this.fence);
+    else if (this.writer) void this.round(this.writer);
   }
 
-  private async round(fence: Fence): Promise<void> {
+  private async round(writer: HolderWriter): Promise<void> {
     this.inRound = true;
     const nodes = [...this.changedNodes];
     const jobs = [...this.changedJobs];
     this.changedNodes.clear();
     this.changedJobs.clear();
     try {
-      await this.decideAndWrite(nodes, jobs, fence);
+      await this.decideAndWrite(nodes, jobs, writer);
     } catch (error) {
-      if (this.fence === fence) this.tryAgain(nodes, jobs, error);
+      if (this.writer === writer) this.tryAgain(nodes, jobs, error);
     } finally {
       this.inRound = false;
       if (this.overdue) this.arm(0);
@@ -215,7 +209,7 @@ export class Drainer {
     }
   }
 
-  private async decideAndWrite(nodes: readonly string[], jobs: readonly string[], fence: Fence): Promise<void> {
+  private async decideAndWrite(nodes: readonly string[], jobs: readonly string[], writer: HolderWriter): Promise<void> {
     const { state, clock, newId } = this.deps;
     const nowMs = clock.nowMs();
     const ended = nodes.flatMap((id) => this.endOf(id, nowMs));
@@ -224,12 +218,12 @@ export class Drainer {
     for (const alloc of ended.flatMap((drain) => drain.marked)) marked.set(alloc.ID, alloc);
     for (const alloc of jobs.flatMap((key) => this.turnOf(key))) marked.set(alloc.ID, alloc);
     for (const batch of markBatches(state.tables, marked.values(), nowMs, newId)) {
-      await this.write('AllocUpdateDesiredTransition', batch, fence);
+      await writer.write('AllocUpdateDesiredTransition', batch);
       this.marks += Object.keys(batch.Transitions).length;
     }
     // After the marks: a drain that is complete is looked at no more (DR-33).
     for (const batch of completionBatches(ended, nowMs)) {
-      await this.write('BatchNodeUpdateDrain', batch, fence);
+      await writer.write('BatchNodeUpdateDrain', batch);
       this.completions += Object.keys(batch.Updates).length;
     }
   }
@@ -250,39 +244,11 @@ export class Drainer {
     return marked;
   }
 
-  private async write<T extends 'AllocUpdateDesiredTransition' | 'BatchNodeUpdateDrain'>(
-    type: T,
-    payload: TxnPayloads[T],
-    fence: Fence,
-  ): Promise<void> {
-    const { state, clock, newId } = this.deps;
-    if (this.fence !== fence) throw new DrainerStoppedError();
-    const { verdict } = await state.propose(
-      draftTxn(type, payload, {
-        timeNs: nsFromMs(clock.nowMs()),
-        requestId: newId(),
-        actor: serviceActor('nodes'),
-        fence,
-      }),
-    );
-    if (isRejected(verdict)) throw new DrainWriteRejectedError(verdict.error);
-  }
-
   private tryAgain(nodes: readonly string[], jobs: readonly string[], error: unknown): void {
     this.deps.logger.warn('a drain could not be written; trying again', { error });
     for (const key of jobs) this.changedJobs.add(key);
     this.look(nodes, RETRY_MS);
   }
-}
-
-/** The term ended between two writes of a round. */
-class DrainerStoppedError extends Error {
-  override readonly name = 'DrainerStoppedError';
-}
-
-/** The log holds the transaction, and applying it was refused or void. */
-class DrainWriteRejectedError extends Error {
-  override readonly name = 'DrainWriteRejectedError';
 }
 
 /** DR-21: what an operator can change of a drain that is going on. */

@@ -1,3 +1,4 @@
+import { nodesWriter } from '../node/nodes-writer.js';
 import { type Allocation, FakeTime, type Job, type Node } from '@waybill/model';
 import { LocalState } from '@waybill/replica';
 import type { OnBehalfOf } from '@waybill/rpc';
@@ -19,7 +20,9 @@ function present<Row>(row: Row | undefined): Row {
 export class Draining {
   readonly time = new FakeTime(fixtures.timeNs / 1e6);
   readonly state = new LocalState(fixtures.aMachine());
-  readonly commands = new DrainCommands(this.state, new NodeEvaluations(this.state, this.time), this.time);
+  private readonly writes = { clock: this.time, newId: () => this.newId(), region: 'global' };
+  private readonly writer = nodesWriter(this.state, this.writes);
+  readonly commands = new DrainCommands(this.state, new NodeEvaluations(this.state, this.writer), this.writer);
   drainer = this.newDrainer();
   private ids = 0;
   private epoch = 0;
@@ -141,7 +144,7 @@ export class Draining {
 
   private newDrainer(): Drainer {
     const { state, time } = this;
-    return new Drainer({ state, clock: time, timers: time, newId: () => this.newId(), logger: silentLogger });
+    return new Drainer({ ...this.writes, state, timers: time, logger: silentLogger });
   }
 
   private newId(): string {

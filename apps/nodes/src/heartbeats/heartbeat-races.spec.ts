@@ -1,3 +1,4 @@
+import { nodesWriter } from '../node/nodes-writer.js';
 import { type Allocation, type Node } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { tracerFor } from '@waybill/telemetry';
@@ -12,7 +13,7 @@ function setup(random?: () => number) {
   const { state, time } = around;
   const writes = new AllocUpdates({
     state,
-    clock: time,
+    writer: nodesWriter(state, { clock: time, newId: fixtures.freshId, region: 'global' }),
     timers: time,
     newId: fixtures.freshId,
     tracer: () => tracerFor('test'),

@@ -1,4 +1,5 @@
-import { termOf } from '@waybill/lease';
+import { nodesWriter } from '../node/nodes-writer.js';
+import { termOf } from '@waybill/roles';
 import { type CancelTimer, type Clock, msFromNs, type Node, settle, type Timers } from '@waybill/model';
 import { LocalState } from '@waybill/replica';
 import { fixtures } from '@waybill/state';
@@ -51,9 +52,9 @@ it(`ND-206, ND-78: ${NODES} nodes are heartbeating and the holder is killed: no 
   state.onApplied((applied) => holder?.applied(applied));
   const lead = (epoch: number): void => {
     fixtures.apply(state.machine, 'LeaseAcquired', { Role: 'nodes', Epoch: epoch, Holder: `holder-${epoch}` });
-    const evaluations = new NodeEvaluations(state, time);
-    const newId = fixtures.freshId;
-    const shared = { state, evaluations, clock: time, timers: time, newId, random };
+    const writer = nodesWriter(state, { clock: time, newId: fixtures.freshId, region: 'global' });
+    const evaluations = new NodeEvaluations(state, writer);
+    const shared = { state, writer, evaluations, clock: time, timers: time, random };
     holder = new Heartbeats({ ...shared, pace: DEFAULT_PACE, logger: silentLogger });
     holder.start(termOf('nodes', epoch));
   };

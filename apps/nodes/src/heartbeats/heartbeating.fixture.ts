@@ -1,4 +1,5 @@
-import { termOf } from '@waybill/lease';
+import { nodesWriter } from '../node/nodes-writer.js';
+import { termOf } from '@waybill/roles';
 import { FakeTime, type Node } from '@waybill/model';
 import { LocalState } from '@waybill/replica';
 import { fixtures } from '@waybill/state';
@@ -19,12 +20,13 @@ export function heartbeating(random: () => number = () => 0) {
   const time = new FakeTime(fixtures.timeNs / 1e6);
   const state = new LocalState(fixtures.aMachine());
   let ids = 0;
+  const writer = nodesWriter(state, { clock: time, newId: () => `heartbeat-${ids++}`, region: 'global' });
   const heartbeats = new Heartbeats({
     state,
-    evaluations: new NodeEvaluations(state, time),
+    writer,
+    evaluations: new NodeEvaluations(state, writer),
     clock: time,
     timers: time,
-    newId: () => `heartbeat-${ids++}`,
     random,
     pace: DEFAULT_PACE,
     logger: silentLogger,

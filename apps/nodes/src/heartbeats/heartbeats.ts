@@ -1,3 +1,4 @@
+import { asHolder, asNode, type Author, type TransactionWriter } from '@waybill/writing';
 import {
   type CancelTimer,
   type Clock,
@@ -6,11 +7,13 @@ import {
   type NodeStatus,
   nsFromMs,
   type Timers,
+  Refusal,
+  NotHolderError,
 } from '@waybill/model';
-import type { Term } from '@waybill/lease';
+import type { Term } from '@waybill/roles';
 import type { ReplicatedState } from '@waybill/replica';
-import { type NodeStatusRequest, type NodeUpdateResponse, RpcError } from '@waybill/rpc';
-import { type Actor, type Applied, draftTxn, type Fence, isRejected, serviceActor } from '@waybill/state';
+import type { NodeStatusRequest, NodeUpdateResponse } from '@waybill/rpc';
+import type { Applied, Fence } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
 import { answeredTtlMs, type HeartbeatPace, longestDeadlineMs, ttlNs } from './heartbeat-ttl.js';
 import { newNodeEvent } from '../node/new-node-event.js';
@@ -32,7 +35,7 @@ export interface HeartbeatDependencies {
   readonly evaluations: NodeEvaluations;
   readonly clock: Clock;
   readonly timers: Timers;
-  readonly newId: () => string;
+  readonly writer: TransactionWriter;
   /** In [0, 1). */
   readonly random: () => number;
   readonly pace: HeartbeatPace;
@@ -104,20 +107,19 @@ export class Heartbeats {
 
   /**
    * One heartbeat of an agent.
-   * @throws RpcError unavailable without the lease (ND-79), invalid or not-found as ND-50 says, forbidden with a wrong secret
+   * @throws NotHolderError without the lease (ND-79), Refusal, invalid or not-found as ND-50 says, forbidden with a wrong secret
    */
   async heartbeat(request: NodeStatusRequest, traceparent?: string): Promise<NodeUpdateResponse> {
-    if (!this.fence) throw new RpcError('unavailable', 'failed to reset heartbeat since server is not leader');
-    if (!request.NodeID) throw new RpcError('invalid', 'missing node ID for client status update');
-    if (!isNodeStatus(request.Status)) throw new RpcError('invalid', 'invalid status for node');
+    if (!this.fence) throw new NotHolderError('failed to reset heartbeat since server is not leader');
+    if (!request.NodeID) throw new Refusal('invalid', 'missing node ID for client status update');
+    if (!isNodeStatus(request.Status)) throw new Refusal('invalid', 'invalid status for node');
     const node = this.deps.state.tables.nodes.get(request.NodeID);
     if (!node) throw nodeNotFound();
     if (node.SecretID !== '' && node.SecretID !== request.SecretID) throw permissionDenied();
     const status = resultingStatus(this.deps.state.tables, node, request.Status);
     const event = this.eventOf(node);
     if (status === node.Status && event === null) return this.answer(node, 0, []);
-    const actor: Actor = { Kind: 'node', ID: node.ID, Name: node.Name };
-    return this.write({ node, status, event, actor, traceparent });
+    return this.write(node, status, event, asNode(node, traceparent));
   }
 
   /** ND-53, ND-60. */
@@ -132,42 +134,22 @@ export class Heartbeats {
     return newNodeEvent('Cluster', message, this.deps.clock.nowMs(), details);
   }
 
-  private async write(update: {
-    readonly node: Node;
-    readonly status: NodeStatus;
-    readonly event: NodeEvent | null;
-    readonly actor: Actor;
-    readonly fence?: Fence;
-    readonly traceparent?: string | undefined;
-  }): Promise<NodeUpdateResponse> {
-    const { state, clock, newId, evaluations } = this.deps;
-    const nowMs = clock.nowMs();
-    const proposed = await state.propose(
-      draftTxn(
-        'NodeUpdateStatus',
-        {
-          NodeID: update.node.ID,
-          Status: update.status,
-          UpdatedAt: Math.floor(nowMs / 1_000),
-          NodeEvent: update.event,
-          IdentitySigningKeyID: '',
-        },
-        {
-          timeNs: nsFromMs(nowMs),
-          requestId: newId(),
-          actor: update.actor,
-          fence: update.fence,
-          traceparent: update.traceparent,
-        },
-      ),
-    );
-    if (isRejected(proposed.verdict)) throw rejected(proposed.verdict.error);
-    const node = state.tables.nodes.get(update.node.ID);
-    if (!node) throw nodeNotFound();
-    const evals = statusNeedsEvaluations(update.node.Status, update.status)
-      ? await evaluations.create(node, proposed.index, update.traceparent)
+  private async write(
+    node: Node,
+    Status: NodeStatus,
+    NodeEvent: NodeEvent | null,
+    author: Author,
+  ): Promise<NodeUpdateResponse> {
+    const { state, writer, clock, evaluations } = this.deps;
+    const UpdatedAt = Math.floor(clock.nowMs() / 1_000);
+    const payload = { NodeID: node.ID, Status, UpdatedAt, NodeEvent, IdentitySigningKeyID: '' };
+    const { index } = await writer.write({ type: 'NodeUpdateStatus', payload }, author);
+    const after = state.tables.nodes.get(node.ID);
+    if (!after) throw nodeNotFound();
+    const evals = statusNeedsEvaluations(node.Status, Status)
+      ? await evaluations.create(after, index, author.traceparent)
       : { EvalIDs: [] };
-    return this.answer(node, proposed.index, evals.EvalIDs);
+    return this.answer(after, index, evals.EvalIDs);
   }
 
   /** ND-54, ND-55; `index` 0: nothing was written (ND-51). */
@@ -218,7 +200,7 @@ export class Heartbeats {
     this.deps.logger.warn('a node missed its heartbeats', { node: nodeId, name: node.Name, status });
     try {
       const event = this.event('Node heartbeat missed', null);
-      await this.write({ node, status, event, actor: serviceActor('nodes'), fence });
+      await this.write(node, status, event, asHolder(fence));
     } catch (error) {
       this.deps.logger.error('a missed heartbeat could not be written; trying again', { node: nodeId, error });
       if (this.fence === fence && !this.deadlines.has(nodeId)) this.arm(nodeId, LOSS_RETRY_MS);
@@ -227,7 +209,3 @@ export class Heartbeats {
 }
 
 const isLost = (node: Node | undefined): boolean => node?.Status === 'down' || node?.Status === 'disconnected';
-
-function rejected(error: string): RpcError {
-  return error.includes('node not found') ? nodeNotFound() : new RpcError('conflict', error);
-}

@@ -1,5 +1,4 @@
-import type { Node } from '@waybill/model';
-import { RpcError } from '@waybill/rpc';
+import { type Node, Refusal } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
 import { checkAllocUpdates, checkNode, checkNodeEvents, checkServices } from './machine-shapes.js';
@@ -11,7 +10,7 @@ function refusal(check: () => void): string {
   try {
     check();
   } catch (error) {
-    if (error instanceof RpcError && error.code === 'invalid') return error.message;
+    if (error instanceof Refusal && error.code === 'invalid') return error.message;
     throw error;
   }
   return 'it is taken';

@@ -6,8 +6,9 @@ import {
   type Node,
   type NodeEvent,
   type TaskState,
+  Refusal,
 } from '@waybill/model';
-import { type RegisteredService, RpcError } from '@waybill/rpc';
+import type { RegisteredService } from '@waybill/rpc';
 import { z } from 'zod';
 
 // What machines send is looked at before it is written. A member of another type would throw when it is applied, which
@@ -176,15 +177,15 @@ function checking(what: string, shape: z.ZodType): (sent: unknown) => void {
   return (sent) => {
     const { error } = shape.safeParse(sent);
     const issue = error?.issues[0];
-    if (issue) throw new RpcError('invalid', `invalid ${[what, ...issue.path].join('.')}: ${issue.message}`);
+    if (issue) throw new Refusal('invalid', `invalid ${[what, ...issue.path].join('.')}: ${issue.message}`);
   };
 }
 
-/** @throws RpcError invalid */
+/** @throws Refusal invalid */
 export const checkNode = checking('Node', NODE);
-/** @throws RpcError invalid */
+/** @throws Refusal invalid */
 export const checkAllocUpdates = checking('Allocs', z.array(ALLOC_UPDATE));
-/** @throws RpcError invalid */
+/** @throws Refusal invalid */
 export const checkNodeEvents = checking('Events', z.array(NODE_EVENT));
-/** @throws RpcError invalid */
+/** @throws Refusal invalid */
 export const checkServices = checking('Services', z.array(SERVICE));

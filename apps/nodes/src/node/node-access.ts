@@ -1,11 +1,17 @@
-import type { Node } from '@waybill/model';
-import { RpcError } from '@waybill/rpc';
+import { type Node, Refusal } from '@waybill/model';
 import type { Tables } from '@waybill/state';
+
+/** @throws Refusal not-found */
+export function storedNode(nodes: Tables['nodes'], nodeId: string): Node {
+  const node = nodes.get(nodeId);
+  if (!node) throw nodeNotFound();
+  return node;
+}
 
 /**
  * ND-39, ND-151: only the secret of that node proves that it is that node; the secret of a node that is not in the
  * state proves nothing.
- * @throws RpcError forbidden
+ * @throws Refusal forbidden
  */
 export function provenNode(tables: Tables, nodeId: string, secretId: string): Node {
   const node = tables.nodes.get(nodeId);
@@ -13,5 +19,5 @@ export function provenNode(tables: Tables, nodeId: string, secretId: string): No
   return node;
 }
 
-export const permissionDenied = (): RpcError => new RpcError('forbidden', 'Permission denied');
-export const nodeNotFound = (): RpcError => new RpcError('not-found', 'node not found');
+export const permissionDenied = (): Refusal => new Refusal('forbidden', 'Permission denied');
+export const nodeNotFound = (): Refusal => new Refusal('not-found', 'node not found');

@@ -1,3 +1,4 @@
+import { nodesWriter } from './nodes-writer.js';
 import { FakeTime } from '@waybill/model';
 import { LocalState } from '@waybill/replica';
 import type { OnBehalfOf } from '@waybill/rpc';
@@ -17,7 +18,8 @@ function setup() {
   const state = new LocalState(fixtures.aMachine());
   const node = fixtures.aNode({ Status: 'ready' });
   fixtures.apply(state.machine, 'NodeRegister', { Node: node, CreateNodePool: false });
-  const commands = new NodeCommands(state, new NodeEvaluations(state, time), time);
+  const writer = nodesWriter(state, { clock: time, newId: fixtures.freshId, region: 'global' });
+  const commands = new NodeCommands(state, new NodeEvaluations(state, writer), writer);
   const work = () => {
     const alloc = fixtures.anAlloc({ NodeID: node.ID, ClientStatus: 'running' });
     state.tables.allocs.replace(alloc.ID, alloc);

@@ -1,3 +1,4 @@
+import { nodesWriter } from './nodes-writer.js';
 import { FakeTime, settle, type Allocation, type Job, type NodeStatus } from '@waybill/model';
 import { LocalState } from '@waybill/replica';
 import { draftTxn, fixtures, serviceActor, type TxnPayloads, type TxnType } from '@waybill/state';
@@ -101,7 +102,12 @@ describe('evaluations of a node', () => {
   it('EB-26, ND-103: nothing to create is no transaction', async () => {
     const { time, state, node } = setup();
     const before = state.appliedIndex;
-    expect(await new NodeEvaluations(state, time).create(node, 7)).toEqual({ EvalIDs: [], EvalCreateIndex: 0 });
+    expect(
+      await new NodeEvaluations(
+        state,
+        nodesWriter(state, { clock: time, newId: fixtures.freshId, region: 'global' }),
+      ).create(node, 7),
+    ).toEqual({ EvalIDs: [], EvalCreateIndex: 0 });
     expect(state.appliedIndex).toBe(before);
   });
 
@@ -129,7 +135,10 @@ describe('evaluations of a node', () => {
 describe('evaluations that a crash left out', () => {
   function holder() {
     const base = setup();
-    const evaluations = new NodeEvaluations(base.state, base.time);
+    const evaluations = new NodeEvaluations(
+      base.state,
+      nodesWriter(base.state, { clock: base.time, newId: fixtures.freshId, region: 'global' }),
+    );
     const missing = new MissingNodeEvaluations(base.state, evaluations, base.time, base.time, silentLogger);
     base.state.onApplied((applied) => missing.applied(applied));
     const down = () =>
@@ -163,7 +172,10 @@ describe('evaluations that a crash left out', () => {
   it('ND-73: an attempt that fails does not take the place of what a later transaction needs', async () => {
     const { time, state, node } = setup();
     const asked: { readonly index: number; readonly fail: () => void }[] = [];
-    const evaluations = new NodeEvaluations(state, time);
+    const evaluations = new NodeEvaluations(
+      state,
+      nodesWriter(state, { clock: time, newId: fixtures.freshId, region: 'global' }),
+    );
     evaluations.create = (_node, index) =>
       new Promise((_, reject) => void asked.push({ index, fail: () => reject(new Error('the log is gone')) }));
     const missing = new MissingNodeEvaluations(state, evaluations, time, time, silentLogger);

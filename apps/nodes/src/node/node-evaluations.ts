@@ -1,7 +1,7 @@
+import { asService, type Author, type TransactionWriter } from '@waybill/writing';
 import { createHash } from 'node:crypto';
 import {
   type Allocation,
-  type Clock,
   type Evaluation,
   globMatcher,
   isClientTerminal,
@@ -9,10 +9,9 @@ import {
   type Job,
   newEvaluation,
   type Node,
-  nsFromMs,
 } from '@waybill/model';
 import type { ReplicatedState } from '@waybill/replica';
-import { type DraftContext, draftTxn, namespacedKey, serviceActor, type Tables } from '@waybill/state';
+import { namespacedKey, type Tables } from '@waybill/state';
 
 /** The one request id of a node's evaluations after the transaction at `index`: a second copy is skipped (ND-73). */
 export const nodeEvaluationsRequestId = (nodeId: string, index: number): string => `node-evals:${nodeId}:${index}`;
@@ -107,7 +106,7 @@ function derivedId(text: string): string {
 export class NodeEvaluations {
   constructor(
     private readonly state: ReplicatedState,
-    private readonly clock: Clock,
+    private readonly writer: TransactionWriter,
   ) {}
 
   /**
@@ -116,25 +115,20 @@ export class NodeEvaluations {
    */
   create(node: EvaluatedNode, nodeIndex: number, traceparent?: string): Promise<CreatedEvaluations> {
     const requestId = nodeEvaluationsRequestId(node.ID, nodeIndex);
-    return this.write(node, nodeIndex, { requestId, actor: serviceActor('nodes'), traceparent });
+    return this.write(node, nodeIndex, { ...asService('nodes', traceparent), requestId });
   }
 
   /** ND-24: once more, because somebody asks; only the same request again makes none. */
-  createAgain(node: Node, asked: Omit<DraftContext, 'timeNs'>): Promise<CreatedEvaluations> {
+  createAgain(node: Node, asked: Author): Promise<CreatedEvaluations> {
     return this.write(node, node.ModifyIndex, asked);
   }
 
-  private async write(
-    node: EvaluatedNode,
-    nodeIndex: number,
-    context: Omit<DraftContext, 'timeNs'>,
-  ): Promise<CreatedEvaluations> {
-    const nowNs = nsFromMs(this.clock.nowMs());
-    const evals = evaluationsOfNode(this.state.tables, node, nodeIndex, nowNs, context.requestId);
+  private async write(node: EvaluatedNode, nodeIndex: number, author: Author): Promise<CreatedEvaluations> {
+    const evals = evaluationsOfNode(this.state.tables, node, nodeIndex, this.writer.nowNs(), author.requestId);
     if (evals.length === 0) return { EvalIDs: [], EvalCreateIndex: 0 };
-    const proposed = await this.state.propose(draftTxn('EvalUpdate', { Evals: evals }, { ...context, timeNs: nowNs }));
+    const { index } = await this.writer.write({ type: 'EvalUpdate', payload: { Evals: evals } }, author);
     // If another copy was first, those that are stored are the ones that exist (ND-73).
     const stored = evals.flatMap((e) => this.state.tables.evals.get(e.ID) ?? []);
-    return { EvalIDs: stored.map((e) => e.ID), EvalCreateIndex: stored[0]?.CreateIndex ?? proposed.index };
+    return { EvalIDs: stored.map((e) => e.ID), EvalCreateIndex: stored[0]?.CreateIndex ?? index };
   }
 }

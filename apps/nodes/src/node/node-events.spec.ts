@@ -1,3 +1,4 @@
+import { nodesWriter } from './nodes-writer.js';
 import { FakeTime, type NodeEvent } from '@waybill/model';
 import { LocalState } from '@waybill/replica';
 import { fixtures } from '@waybill/state';
@@ -8,7 +9,10 @@ const KEPT = MAX_EVENTS_PER_REPORT;
 
 function setup() {
   const state = new LocalState(fixtures.aMachine());
-  const events = new NodeEvents(state, new FakeTime(fixtures.timeNs / 1e6), fixtures.freshId);
+  const events = new NodeEvents(
+    state,
+    nodesWriter(state, { clock: new FakeTime(fixtures.timeNs / 1e6), newId: fixtures.freshId, region: 'global' }),
+  );
   const node = fixtures.aNode();
   fixtures.apply(state.machine, 'NodeRegister', { Node: node, CreateNodePool: false });
   const emit = (...messages: string[]) =>

@@ -1,4 +1,4 @@
-import { RpcError } from '@waybill/rpc';
+import { Refusal } from '@waybill/model';
 
 /** Registrations being written at once: half the places that the log has for messages under way, the rest is for others. */
 export const MAX_REGISTERING = 128;
@@ -34,7 +34,7 @@ export class RegistrationTurns {
     return this.waiting;
   }
 
-  /** @throws RpcError limit when too many wait, and what `work` throws */
+  /** @throws Refusal limit when too many wait, and what `work` throws */
   async take<T>(work: () => Promise<T>): Promise<T> {
     if (this.inProgress < this.atOnce) this.inProgress++;
     else await this.place();
@@ -46,7 +46,7 @@ export class RegistrationTurns {
   }
 
   private place(): Promise<void> {
-    if (this.waiting >= this.maxWaiting) throw new RpcError('limit', 'too many registrations are waiting; try again');
+    if (this.waiting >= this.maxWaiting) throw new Refusal('limit', 'too many registrations are waiting; try again');
     this.waiting++;
     return new Promise((begin) => {
       const waiting: Waiting = { begin, next: undefined };

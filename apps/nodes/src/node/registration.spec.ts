@@ -1,3 +1,4 @@
+import { nodesWriter } from './nodes-writer.js';
 import { FakeTime, type Node } from '@waybill/model';
 import { LocalState } from '@waybill/replica';
 import { draftTxn, fixtures, serviceActor, type TxnPayloads, type TxnType } from '@waybill/state';
@@ -13,11 +14,12 @@ function setup() {
   const time = new FakeTime(1_800_000_000_500);
   const state = new LocalState(fixtures.aMachine());
   let ids = 0;
+  const writer = nodesWriter(state, { clock: time, newId: () => `request-${ids++}`, region: 'global' });
   const registration = new Registration({
     state,
-    evaluations: new NodeEvaluations(state, time),
+    writer,
+    evaluations: new NodeEvaluations(state, writer),
     clock: time,
-    newId: () => `request-${ids++}`,
     random: () => 0,
     pace: DEFAULT_PACE,
   });

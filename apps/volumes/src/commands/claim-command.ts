@@ -1,3 +1,4 @@
+import type { Author } from '@waybill/writing';
 import {
   CLAIM_MODE,
   CLAIM_STATE,
@@ -6,12 +7,14 @@ import {
   remoteIdOf,
   type CSIVolume,
   type CSIVolumeClaim,
+  Refusal,
+  errorText,
 } from '@waybill/model';
-import type { AskedBy, HolderWriter } from '@waybill/lease';
+import type { HolderWriter } from '@waybill/roles';
 import type { ReplicatedState } from '@waybill/replica';
 import { type AgentClaimRequest, type ClaimVolumeResponse, CSI_CONTROLLER } from '@waybill/rpc';
 import { namespacedKey, type Tables } from '@waybill/state';
-import { PermissionDeniedError, textOf, VolumeRefusedError, VolumeStepError } from './errors.js';
+import { VolumeStepError } from './errors.js';
 import { controllerCan } from '../plugins/controller-abilities.js';
 import { externalNodeOf } from '../plugins/external-node-id.js';
 import { type PluginCalls, RETRYABLE } from '../plugins/plugin-calls.js';
@@ -46,8 +49,8 @@ export class ClaimCommand {
     return this.deps.state.tables;
   }
 
-  /** @throws PermissionDeniedError, VolumeRefusedError, VolumeStepError, WriteRejectedError */
-  async claim(request: AgentClaimRequest, by: AskedBy): Promise<ClaimVolumeResponse> {
+  /** @throws Refusal */
+  async claim(request: AgentClaimRequest, by: Partial<Author>): Promise<ClaimVolumeResponse> {
     this.authenticate(request);
     const claim = this.newClaim(request);
     const { Namespace: namespace, VolumeID } = request;
@@ -57,7 +60,7 @@ export class ClaimCommand {
       await this.deps.writer.write('CSIVolumeClaim', { VolumeID, Claim: claim, AsOf }, namespace, by);
     });
     const volume = this.tables.csi_volumes.get(namespacedKey(namespace, VolumeID));
-    if (!volume) throw new VolumeRefusedError(`volume not found: ${VolumeID}`);
+    if (!volume) throw new Refusal('not-found', `volume not found: ${VolumeID}`);
     return { PublishContext: await this.attachedOnce(volume, claim), Volume: volume };
   }
 
@@ -77,11 +80,11 @@ export class ClaimCommand {
    */
   private refuseEnded(allocId: string): void {
     const alloc = this.tables.allocs.get(allocId);
-    if (alloc && isClientTerminal(alloc)) throw new VolumeRefusedError(`allocation ${allocId} has ended`);
+    if (alloc && isClientTerminal(alloc)) throw new Refusal('conflict', `allocation ${allocId} has ended`);
   }
 
   /** Resolves with the index. @throws PermissionDeniedError and what UnpublishWorkflow throws */
-  async release(request: AgentClaimRequest, by: AskedBy): Promise<number> {
+  async release(request: AgentClaimRequest, by: Partial<Author>): Promise<number> {
     this.authenticate(request);
     return await this.deps.unpublish.run(
       { namespace: request.Namespace, volumeId: request.VolumeID, claim: this.withNode(claimOf(request)) },
@@ -94,12 +97,12 @@ export class ClaimCommand {
     const alloc = this.tables.allocs.get(AllocationID);
     const node = this.tables.nodes.get(NodeID || (alloc?.NodeID ?? ''));
     const isOwn = node !== undefined && node.SecretID === SecretID && (!alloc || alloc.NodeID === node.ID);
-    if (!isOwn || Claim === CLAIM_MODE.gc) throw new PermissionDeniedError();
+    if (!isOwn || Claim === CLAIM_MODE.gc) throw new Refusal('forbidden', 'Permission denied');
   }
 
   /** VL-94, VL-96: with the machine's external ID, so that it can be detached when the machine is gone. */
   private newClaim(request: AgentClaimRequest): CSIVolumeClaim {
-    if (request.VolumeID === '') throw new VolumeRefusedError('missing volume ID');
+    if (request.VolumeID === '') throw new Refusal('invalid', 'missing volume ID');
     const claim = this.withNode({ ...claimOf(request), State: CLAIM_STATE.taken });
     const volume = this.tables.csi_volumes.get(namespacedKey(request.Namespace, request.VolumeID));
     if (!volume) return claim; // the log's refusal is the answer (VL-91)
@@ -115,7 +118,7 @@ export class ClaimCommand {
   private withNode(claim: CSIVolumeClaim): CSIVolumeClaim {
     if (claim.NodeID !== '') return claim;
     const alloc = this.tables.allocs.get(claim.AllocationID);
-    if (!alloc) throw new VolumeRefusedError(`Unknown allocation: ${claim.AllocationID}`);
+    if (!alloc) throw new Refusal('not-found', `Unknown allocation: ${claim.AllocationID}`);
     return { ...claim, NodeID: alloc.NodeID };
   }
 
@@ -143,7 +146,7 @@ export class ClaimCommand {
       });
       return answer.PublishContext;
     } catch (error) {
-      const text = textOf(error);
+      const text = errorText(error);
       const mayPass = text.includes('FailedPrecondition') && !text.startsWith(RETRYABLE);
       throw new VolumeStepError(`${mayPass ? RETRYABLE : ''}controller publish: ${text}`);
     }

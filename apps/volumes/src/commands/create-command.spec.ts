@@ -1,6 +1,5 @@
-import type { CSIVolumeSpecification } from '@waybill/model';
+import { type CSIVolumeSpecification, NotHolderError } from '@waybill/model';
 import { describe, expect, it } from 'vitest';
-import { NotHolderError } from './errors.js';
 import { aRequest, aSpecification, operated, withoutController } from './operator-commands.fixture.js';
 import type { VolumesCluster } from '../releases/volumes-cluster.fixture.js';
 

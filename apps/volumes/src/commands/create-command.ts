@@ -1,9 +1,16 @@
-import type { AskedBy, HolderWriter } from '@waybill/lease';
-import { type CSIPlugin, type CSIVolumeRegistration, type CSIVolumeSpecification, formatErrors } from '@waybill/model';
+import type { Author } from '@waybill/writing';
+import type { HolderWriter } from '@waybill/roles';
+import {
+  type CSIPlugin,
+  type CSIVolumeRegistration,
+  type CSIVolumeSpecification,
+  NotHolderError,
+  Refusal,
+} from '@waybill/model';
 import { CSI_CONTROLLER } from '@waybill/rpc';
 import { namespacedKey, type Tables, volumeRegistrations } from '@waybill/state';
 import { controllerCan } from '../plugins/controller-abilities.js';
-import { failing, NotHolderError, textOf, VolumeRefusedError, VolumeStepError } from './errors.js';
+import { failing, VolumeStepError, joinedFailures } from './errors.js';
 import type { PluginCalls } from '../plugins/plugin-calls.js';
 import { RequestWriter } from './request-writer.js';
 import type { VolumeExpansion } from './volume-expansion.js';
@@ -26,23 +33,23 @@ export interface CreateCommandDeps {
 export class CreateCommand {
   constructor(private readonly deps: CreateCommandDeps) {}
 
-  /** Resolves with the index of the last one. @throws InvalidVolumeError, VolumeRefusedError, VolumeStepError */
-  run(volumes: readonly CSIVolumeSpecification[], by: AskedBy): Promise<number> {
+  /** Resolves with the index of the last one. @throws Refusal, VolumeStepError */
+  run(volumes: readonly CSIVolumeSpecification[], by: Partial<Author>): Promise<number> {
     return this.deps.turns.holdAll(volumes, async () => {
       const registrations = volumeRegistrations(this.deps.tables, volumes);
       for (const { PluginID } of registrations) refuseUnable(this.deps.tables.csi_plugins.get(PluginID));
       const writer = new RequestWriter(this.deps.writer, by);
-      const failures: string[] = [];
+      const failures: unknown[] = [];
       let index = 0;
       for (const registration of registrations) {
         try {
           index = await this.made(registration, writer);
         } catch (error) {
           if (error instanceof NotHolderError) throw error; // the next holder is asked, and finds the same disk (VL-41)
-          failures.push(textOf(error));
+          failures.push(error);
         }
       }
-      if (failures.length > 0) throw new VolumeStepError(formatErrors(failures));
+      if (failures.length > 0) throw joinedFailures(failures);
       return index;
     });
   }
@@ -54,7 +61,7 @@ export class CreateCommand {
 
   private async updated(given: CSIVolumeRegistration, writer: RequestWriter): Promise<number> {
     const stored = this.deps.tables.csi_volumes.get(namespacedKey(given.Namespace, given.ID));
-    if (!stored) throw new VolumeRefusedError(`volume not found: ${given.ID}`);
+    if (!stored) throw new Refusal('not-found', `volume not found: ${given.ID}`);
     const { registration, failure } = await carriedOut(volumeUpdate(stored, given), this.deps.expansion);
     const index = await store(writer, registration);
     if (failure !== undefined) throw new VolumeStepError(failure);
@@ -91,9 +98,9 @@ export class CreateCommand {
 
 /** VL-35. */
 function refuseUnable(plugin: CSIPlugin | undefined): void {
-  if (!plugin?.ControllerRequired) throw new VolumeRefusedError('plugin has no controller');
+  if (!plugin?.ControllerRequired) throw new Refusal('invalid', 'plugin has no controller');
   if (!controllerCan(plugin, 'SupportsCreateDelete'))
-    throw new VolumeRefusedError('plugin does not support creating volumes');
+    throw new Refusal('invalid', 'plugin does not support creating volumes');
 }
 
 const store = (writer: RequestWriter, volume: CSIVolumeRegistration): Promise<number> =>

@@ -1,6 +1,5 @@
-import { CLAIM_MODE, CLAIM_STATE } from '@waybill/model';
+import { CLAIM_MODE, CLAIM_STATE, NotHolderError } from '@waybill/model';
 import { describe, expect, it } from 'vitest';
-import { NotHolderError } from './errors.js';
 import { aRequest, operated } from './operator-commands.fixture.js';
 import { VolumesCluster } from '../releases/volumes-cluster.fixture.js';
 

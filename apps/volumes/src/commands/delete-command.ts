@@ -1,9 +1,9 @@
-import type { AskedBy, HolderWriter } from '@waybill/lease';
-import { type CSIVolume, isInUse, remoteIdOf } from '@waybill/model';
+import type { Author } from '@waybill/writing';
+import type { HolderWriter } from '@waybill/roles';
+import { type CSIVolume, isInUse, remoteIdOf, Refusal } from '@waybill/model';
 import { CSI_CONTROLLER } from '@waybill/rpc';
 import { namespacedKey, type Tables } from '@waybill/state';
 import type { NamedVolumes } from './deregister-command.js';
-import { VolumeRefusedError } from './errors.js';
 import type { PluginCalls } from '../plugins/plugin-calls.js';
 import { RequestWriter } from './request-writer.js';
 import type { VolumeTurns } from '../releases/volume-turns.js';
@@ -25,9 +25,9 @@ type Secrets = Readonly<Record<string, string>> | null;
 export class DeleteCommand {
   constructor(private readonly deps: DeleteCommandDeps) {}
 
-  /** Resolves with the index of the last. @throws VolumeRefusedError, VolumeStepError, WriteRejectedError */
-  run({ namespace, ids }: NamedVolumes, secrets: Secrets, by: AskedBy): Promise<number> {
-    if (ids.length === 0) throw new VolumeRefusedError('missing volume IDs');
+  /** Resolves with the index of the last. @throws Refusal */
+  run({ namespace, ids }: NamedVolumes, secrets: Secrets, by: Partial<Author>): Promise<number> {
+    if (ids.length === 0) throw new Refusal('invalid', 'missing volume IDs');
     return this.deps.turns.hold(namespace, ids, async () => {
       const volumes = ids.map((id) => this.deletable(namespace, id));
       const writer = new RequestWriter(this.deps.writer, by);
@@ -47,12 +47,12 @@ export class DeleteCommand {
   /** VL-58 to VL-60. */
   private deletable(namespace: string, id: string): CSIVolume {
     const volume = this.deps.tables.csi_volumes.get(namespacedKey(namespace, id));
-    if (!volume) throw new VolumeRefusedError(`volume not found: ${id}`);
-    if (isInUse(volume)) throw new VolumeRefusedError(`volume in use: ${id}`);
+    if (!volume) throw new Refusal('not-found', `volume not found: ${id}`);
+    if (isInUse(volume)) throw new Refusal('conflict', `volume in use: ${id}`);
     const plugin = this.deps.tables.csi_plugins.get(volume.PluginID);
-    if (!plugin && volume.ControllerRequired) throw new VolumeRefusedError(`plugin not found: ${volume.PluginID}`);
+    if (!plugin && volume.ControllerRequired) throw new Refusal('not-found', `plugin not found: ${volume.PluginID}`);
     if (!plugin?.ControllerRequired)
-      throw new VolumeRefusedError(`plugin "${volume.PluginID}" for volume "${id}" not found`);
+      throw new Refusal('not-found', `plugin "${volume.PluginID}" for volume "${id}" not found`);
     return volume;
   }
 }

@@ -1,5 +1,6 @@
-import type { AskedBy, HolderWriter } from '@waybill/lease';
-import { VolumeRefusedError } from './errors.js';
+import { Refusal } from '@waybill/model';
+import type { Author } from '@waybill/writing';
+import type { HolderWriter } from '@waybill/roles';
 import type { VolumeTurns } from '../releases/volume-turns.js';
 
 /** Which volumes somebody wants gone. */
@@ -15,9 +16,9 @@ export class DeregisterCommand {
     private readonly turns: VolumeTurns,
   ) {}
 
-  /** Resolves with the index. @throws VolumeRefusedError, WriteRejectedError */
-  run({ namespace, ids }: NamedVolumes, force: boolean, by: AskedBy): Promise<number> {
-    if (ids.length === 0) throw new VolumeRefusedError('missing volume IDs');
+  /** Resolves with the index. @throws Refusal */
+  run({ namespace, ids }: NamedVolumes, force: boolean, by: Partial<Author>): Promise<number> {
+    if (ids.length === 0) throw new Refusal('invalid', 'missing volume IDs');
     return this.turns.hold(namespace, ids, () =>
       this.writer.write('CSIVolumeDeregister', { VolumeIDs: [...ids], Force: force }, namespace, by),
     );

@@ -1,27 +1,14 @@
-/** What a request is refused with, in the contract's words. */
-export class VolumeRefusedError extends Error {
-  override readonly name = 'VolumeRefusedError';
-}
+import { errorText, formatErrors, NotHolderError, Refusal, type RefusalCode } from '@waybill/model';
 
-/** Nobody else's machine may claim (VL-93). */
-export class PermissionDeniedError extends Error {
-  override readonly name = 'PermissionDeniedError';
-  constructor() {
-    super('Permission denied');
+/**
+ * A step of a workflow failed; the text says which (VL-108, VL-119, VL-133). Its code is that of the refusal behind it,
+ * otherwise `internal`.
+ */
+export class VolumeStepError extends Refusal {
+  override readonly name: string = 'VolumeStepError';
+  constructor(message: string, code: RefusalCode = 'internal') {
+    super(code, message);
   }
-}
-
-/** This process does not hold the role (any more); agents ask again (VL-131). */
-export class NotHolderError extends Error {
-  override readonly name = 'NotHolderError';
-  constructor() {
-    super('No cluster leader');
-  }
-}
-
-/** A step of a workflow failed; the text says which (VL-108, VL-119, VL-133). */
-export class VolumeStepError extends Error {
-  override readonly name = 'VolumeStepError';
 }
 
 /**
@@ -32,15 +19,24 @@ export const failing =
   (doing: string) =>
   (error: unknown): never => {
     if (error instanceof NotHolderError) throw error;
-    throw new VolumeStepError(`${doing}${textOf(error)}`);
+    throw new VolumeStepError(`${doing}${errorText(error)}`, codeBehind(error));
   };
 
-/** While a claim was released because its allocation had ended, the allocation's machine came back with it running. */
-export class AllocationRevivedError extends Error {
-  override readonly name = 'AllocationRevivedError';
-  constructor(allocId: string) {
-    super(`allocation "${allocId}" runs again`);
-  }
+/** A step that a machine could not be asked for is no refusal to carry out the whole: it may be half done. */
+export const codeBehind = (error: unknown): RefusalCode =>
+  error instanceof Refusal && error.code !== 'unavailable' ? error.code : 'internal';
+
+/** All failures of a request with several parts, as one; its code is theirs, if they agree. */
+export function joinedFailures(failures: readonly unknown[]): VolumeStepError {
+  const codes = new Set(failures.map(codeBehind));
+  const [code] = codes;
+  return new VolumeStepError(formatErrors(failures.map(errorText)), codes.size === 1 ? code : 'internal');
 }
 
-export const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+/** While a claim was released because its allocation had ended, the allocation's machine came back with it running. */
+export class AllocationRevivedError extends Refusal {
+  override readonly name = 'AllocationRevivedError';
+  constructor(allocId: string) {
+    super('conflict', `allocation "${allocId}" runs again`);
+  }
+}

@@ -1,8 +1,15 @@
-import { type CSIVolumeRegistration, type CSIVolumeSpecification, remoteIdOf } from '@waybill/model';
-import type { AskedBy, HolderWriter } from '@waybill/lease';
+import type { Author } from '@waybill/writing';
+import {
+  type CSIVolumeRegistration,
+  type CSIVolumeSpecification,
+  remoteIdOf,
+  errorText,
+  Refusal,
+} from '@waybill/model';
+import type { HolderWriter } from '@waybill/roles';
 import { CSI_CONTROLLER } from '@waybill/rpc';
 import { namespacedKey, type Tables, volumeRegistrations } from '@waybill/state';
-import { failing, textOf, VolumeRefusedError, VolumeStepError } from './errors.js';
+import { failing, VolumeStepError, codeBehind } from './errors.js';
 import type { PluginCalls } from '../plugins/plugin-calls.js';
 import { RequestWriter } from './request-writer.js';
 import type { VolumeExpansion } from './volume-expansion.js';
@@ -30,8 +37,8 @@ type Step =
 export class RegisterCommand {
   constructor(private readonly deps: RegisterCommandDeps) {}
 
-  /** Resolves with the index. @throws InvalidVolumeError, VolumeRefusedError, VolumeStepError, WriteRejectedError */
-  run(volumes: readonly CSIVolumeSpecification[], by: AskedBy): Promise<number> {
+  /** Resolves with the index. @throws Refusal */
+  run(volumes: readonly CSIVolumeSpecification[], by: Partial<Author>): Promise<number> {
     return this.deps.turns.holdAll(volumes, async () => {
       const steps = volumeRegistrations(this.deps.tables, volumes).map((volume) => this.stepFor(volume));
       const writer = new RequestWriter(this.deps.writer, by);
@@ -53,7 +60,7 @@ export class RegisterCommand {
     try {
       return { kind: 'update', update: volumeUpdate(stored, registration) };
     } catch (error) {
-      throw new VolumeRefusedError(`${UPDATE_FAILED}${textOf(error)}`);
+      throw new Refusal(codeBehind(error), `${UPDATE_FAILED}${errorText(error)}`);
     }
   }
 

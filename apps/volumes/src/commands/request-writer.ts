@@ -1,4 +1,5 @@
-import type { AskedBy, HolderWriter } from '@waybill/lease';
+import type { Author } from '@waybill/writing';
+import type { HolderWriter } from '@waybill/roles';
 import type { TxnPayloads, TxnType } from '@waybill/state';
 
 /** Writes the transactions of one request. Only the first carries the request's id: an id counts once. */
@@ -7,10 +8,10 @@ export class RequestWriter {
 
   constructor(
     private readonly writer: HolderWriter,
-    private readonly by: AskedBy,
+    private readonly by: Partial<Author>,
   ) {}
 
-  /** Resolves with the index, applied here. @throws WriteRejectedError, NotHolderError, what the log fails with */
+  /** Resolves with the index, applied here. @throws Refusal, NotHolderError, what the log fails with */
   write<T extends TxnType>(type: T, payload: TxnPayloads[T], namespace: string): Promise<number> {
     const { requestId: _, ...again } = this.by;
     return this.writer.write(type, payload, namespace, this.written++ === 0 ? this.by : again);

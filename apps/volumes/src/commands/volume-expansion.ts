@@ -5,11 +5,12 @@ import {
   formatErrors,
   remoteIdOf,
   type RequestedCapacity,
+  errorText,
 } from '@waybill/model';
 import { CSI_CONTROLLER, CSI_NODE } from '@waybill/rpc';
 import type { Tables } from '@waybill/state';
 import { controllerCan } from '../plugins/controller-abilities.js';
-import { failing, textOf, VolumeStepError } from './errors.js';
+import { failing, VolumeStepError } from './errors.js';
 import type { PluginCalls } from '../plugins/plugin-calls.js';
 
 /** A volume with what has become of it, which is to be stored whatever `failure` says (VL-51). */
@@ -90,7 +91,7 @@ export class VolumeExpansion {
         });
         return undefined;
       } catch (error) {
-        return textOf(error);
+        return errorText(error);
       }
     };
     const claims = [...Object.values(volume.ReadClaims), ...Object.values(volume.WriteClaims)];

@@ -6,8 +6,8 @@ import {
   formatErrors,
   updatedVolume,
   volumeUpdateErrors,
+  Refusal,
 } from '@waybill/model';
-import { VolumeRefusedError } from './errors.js';
 import type { VolumeExpansion } from './volume-expansion.js';
 
 /** What a submission makes of the volume that is stored under its ID; nothing has been done yet. */
@@ -25,13 +25,13 @@ export interface Updated {
 /**
  * VL-26 to VL-33, VL-43 to VL-46: looks, and calls nobody.
  * @param given with what its plugin's record says now (VL-15)
- * @throws VolumeRefusedError all that keeps the one from becoming the other
+ * @throws Refusal all that keeps the one from becoming the other
  */
 export function volumeUpdate(stored: CSIVolume, given: CSIVolumeRegistration): VolumeUpdate {
   const errors = volumeUpdateErrors(stored, given);
-  if (errors.length > 0) throw new VolumeRefusedError(formatErrors(errors));
+  if (errors.length > 0) throw new Refusal('invalid', formatErrors(errors));
   const change = capacityChange(stored, given);
-  if (change.kind === 'refused') throw new VolumeRefusedError(change.error);
+  if (change.kind === 'refused') throw new Refusal('invalid', change.error);
   const { Provider, ProviderVersion, ControllerRequired } = given;
   return { merged: { ...updatedVolume(stored, given), Provider, ProviderVersion, ControllerRequired }, change };
 }

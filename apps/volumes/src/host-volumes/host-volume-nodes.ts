@@ -1,4 +1,4 @@
-import type { HostVolume } from '@waybill/model';
+import { type HostVolume, NotHolderError, errorText } from '@waybill/model';
 import {
   type Call,
   type CreatedOnNode,
@@ -8,7 +8,7 @@ import {
   registerOnNode,
   RpcError,
 } from '@waybill/rpc';
-import { NotHolderError, textOf, VolumeStepError } from '../commands/errors.js';
+import { VolumeStepError } from '../commands/errors.js';
 import { type MachineCalls, NoPathError } from '../plugins/machine-calls.js';
 
 /** A machine did nothing: it refused (VL-290), or was not reached. */
@@ -18,7 +18,7 @@ export class NodeRefusedError extends VolumeStepError {
     cause: unknown,
     readonly wasReached = !(cause instanceof NoPathError),
   ) {
-    super(`HostVolume.${doing} error: ${textOf(cause)}`);
+    super(`HostVolume.${doing} error: ${errorText(cause)}`);
   }
 }
 
@@ -47,7 +47,7 @@ export class HostVolumeNodes {
     } catch (error) {
       if (error instanceof NotHolderError) throw error;
       if (error instanceof NoPathError || error instanceof RpcError) throw new NodeRefusedError(doing, error);
-      throw new VolumeStepError(`HostVolume.${doing} error: ${textOf(error)}`);
+      throw new VolumeStepError(`HostVolume.${doing} error: ${errorText(error)}`);
     }
   }
 }

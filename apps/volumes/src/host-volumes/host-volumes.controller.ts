@@ -1,3 +1,4 @@
+import { onBehalfOf } from '@waybill/writing';
 import { Controller, Inject } from '@nestjs/common';
 import { Ctx, Payload } from '@nestjs/microservices';
 import {
@@ -13,7 +14,6 @@ import {
   type WriteHostVolumeRequest,
   type WriteHostVolumeResponse,
 } from '@waybill/rpc';
-import { answered, askedBy } from '../commands/answered.js';
 import { VolumesHolder } from '../volumes-holder.js';
 
 /** What the API asks the holder of the role for host volumes. */
@@ -22,26 +22,35 @@ export class HostVolumesController {
   constructor(@Inject(VolumesHolder) private readonly holder: VolumesHolder) {}
 
   @Answers(createHostVolume)
-  create(@Payload() request: WriteHostVolumeRequest, @Ctx() context: RpcContext): Promise<WriteHostVolumeResponse> {
-    return answered(() => this.holder.term.hostVolumes.create(request.Volume, askedBy(request, context)));
+  async create(
+    @Payload() request: WriteHostVolumeRequest,
+    @Ctx() context: RpcContext,
+  ): Promise<WriteHostVolumeResponse> {
+    return await this.holder.term.hostVolumes.create(request.Volume, onBehalfOf(request.For, context.traceparent));
   }
 
   @Answers(registerHostVolume)
-  register(@Payload() request: WriteHostVolumeRequest, @Ctx() context: RpcContext): Promise<WriteHostVolumeResponse> {
-    return answered(() => this.holder.term.hostVolumes.register(request.Volume, askedBy(request, context)));
+  async register(
+    @Payload() request: WriteHostVolumeRequest,
+    @Ctx() context: RpcContext,
+  ): Promise<WriteHostVolumeResponse> {
+    return await this.holder.term.hostVolumes.register(request.Volume, onBehalfOf(request.For, context.traceparent));
   }
 
   @Answers(deleteHostVolume)
-  delete(@Payload() request: DeleteHostVolumeRequest, @Ctx() context: RpcContext): Promise<IndexResponse> {
+  async delete(@Payload() request: DeleteHostVolumeRequest, @Ctx() context: RpcContext): Promise<IndexResponse> {
     const { Namespace, VolumeID, Force } = request;
-    const by = askedBy(request, context);
-    return answered(async () => ({ Index: await this.holder.term.hostVolumes.delete(Namespace, VolumeID, Force, by) }));
+    const by = onBehalfOf(request.For, context.traceparent);
+    return { Index: await this.holder.term.hostVolumes.delete(Namespace, VolumeID, Force, by) };
   }
 
   @Answers(deleteHostVolumeClaim)
-  deleteClaim(@Payload() request: DeleteHostVolumeClaimRequest, @Ctx() context: RpcContext): Promise<IndexResponse> {
+  async deleteClaim(
+    @Payload() request: DeleteHostVolumeClaimRequest,
+    @Ctx() context: RpcContext,
+  ): Promise<IndexResponse> {
     const { Namespace, ClaimID } = request;
-    const by = askedBy(request, context);
-    return answered(async () => ({ Index: await this.holder.term.hostVolumes.deleteClaim(Namespace, ClaimID, by) }));
+    const by = onBehalfOf(request.For, context.traceparent);
+    return { Index: await this.holder.term.hostVolumes.deleteClaim(Namespace, ClaimID, by) };
   }
 }

@@ -1,14 +1,16 @@
-import type { AskedBy, HolderWriter } from '@waybill/lease';
+import type { Author } from '@waybill/writing';
+import type { HolderWriter } from '@waybill/roles';
 import {
   type HostVolume,
   type HostVolumeSpecification,
   Turns,
   validateHostVolume,
   validateHostVolumeUpdate,
+  Refusal,
 } from '@waybill/model';
 import type { WriteHostVolumeResponse } from '@waybill/rpc';
 import { hostVolumeUsers, namespacedKey, type Tables } from '@waybill/state';
-import { failing, VolumeRefusedError } from '../commands/errors.js';
+import { failing } from '../commands/errors.js';
 import { RequestWriter } from '../commands/request-writer.js';
 import { type HostVolumeNodes, NodeRefusedError } from './host-volume-nodes.js';
 import { placeHostVolume } from './host-volume-placement.js';
@@ -36,13 +38,13 @@ export class HostVolumes {
 
   constructor(private readonly deps: HostVolumesDeps) {}
 
-  /** @throws VolumeRefusedError, VolumeStepError, WriteRejectedError, NotHolderError */
-  create(given: HostVolumeSpecification, by: AskedBy): Promise<WriteHostVolumeResponse> {
+  /** @throws Refusal, NotHolderError */
+  create(given: HostVolumeSpecification, by: Partial<Author>): Promise<WriteHostVolumeResponse> {
     return this.write('create', given, by);
   }
 
   /** Of a directory that is there. @throws as `create` */
-  register(given: HostVolumeSpecification, by: AskedBy): Promise<WriteHostVolumeResponse> {
+  register(given: HostVolumeSpecification, by: Partial<Author>): Promise<WriteHostVolumeResponse> {
     return this.write('register', given, by);
   }
 
@@ -51,30 +53,30 @@ export class HostVolumes {
    * @param force also when its machine cannot be asked
    * @throws as `create`
    */
-  delete(namespace: string, id: string, force: boolean, by: AskedBy): Promise<number> {
+  delete(namespace: string, id: string, force: boolean, by: Partial<Author>): Promise<number> {
     return this.turns.take(id, async () => {
       const { tables, writer, nodes } = this.deps;
       const volume = tables.host_volumes.get(namespacedKey(namespace, id));
-      if (!volume) throw new VolumeRefusedError(`no such volume: ${id}`);
+      if (!volume) throw new Refusal('not-found', `no such volume: ${id}`);
       const users = usersOf(tables, volume);
-      if (users.length > 0) throw new VolumeRefusedError(`volume ${id} in use by allocations: [${users.join(' ')}]`);
+      if (users.length > 0) throw new Refusal('conflict', `volume ${id} in use by allocations: [${users.join(' ')}]`);
       await nodes.delete(volume).catch((error: unknown) => {
         if (!(error instanceof NodeRefusedError) || error.wasReached) throw error;
-        if (!force) throw new VolumeRefusedError('volume cannot be removed from unknown node without force=true');
+        if (!force) throw new Refusal('conflict', 'volume cannot be removed from unknown node without force=true');
       });
       return await writer.write('HostVolumeDelete', { ID: id }, namespace, by);
     });
   }
 
-  /** VL-294. Resolves with the index. @throws WriteRejectedError, NotHolderError */
-  deleteClaim(namespace: string, id: string, by: AskedBy): Promise<number> {
+  /** VL-294. Resolves with the index. @throws Refusal, NotHolderError */
+  deleteClaim(namespace: string, id: string, by: Partial<Author>): Promise<number> {
     return this.deps.writer.write('TaskGroupHostVolumeClaimDelete', { ID: id }, namespace, by);
   }
 
   private write(
     origin: HostVolumeOrigin,
     given: HostVolumeSpecification,
-    by: AskedBy,
+    by: Partial<Author>,
   ): Promise<WriteHostVolumeResponse> {
     const id = given.ID || this.deps.newId();
     return this.turns.take(id, async () => {
@@ -89,31 +91,31 @@ export class HostVolumes {
     });
   }
 
-  /** VL-283, VL-284, VL-286. The volume as it is stored, if it is to be changed. @throws VolumeRefusedError */
+  /** VL-283, VL-284, VL-286. The volume as it is stored, if it is to be changed. @throws Refusal */
   private checked(given: HostVolumeSpecification): HostVolume | undefined {
     const { tables } = this.deps;
     const { ID, Namespace } = given;
     const isKnownSpace = tables.namespaces.has(Namespace);
     const problem = validateHostVolume(given) || (isKnownSpace ? '' : `no such namespace "${Namespace}"`);
-    if (problem !== '') throw new VolumeRefusedError(`volume validation failed: ${problem}`);
+    if (problem !== '') throw new Refusal('invalid', `volume validation failed: ${problem}`);
     if (ID === '') return undefined;
     const stored = tables.host_volumes.get(namespacedKey(Namespace, ID));
-    if (!stored) throw new VolumeRefusedError(`cannot update volume "${ID}": volume does not exist`);
+    if (!stored) throw new Refusal('not-found', `cannot update volume "${ID}": volume does not exist`);
     const conflict = validateHostVolumeUpdate(stored, given, usersOf(tables, stored));
-    if (conflict !== '') throw new VolumeRefusedError(`validating volume "${ID}" update failed: ${conflict}`);
+    if (conflict !== '') throw new Refusal('invalid', `validating volume "${ID}" update failed: ${conflict}`);
     return stored;
   }
 
-  /** VL-287, VL-291. @throws VolumeRefusedError */
+  /** VL-287, VL-291. @throws Refusal */
   private refuseMisplaced(volume: HostVolume, origin: HostVolumeOrigin): void {
     if (origin === 'register') {
-      if (volume.NodeID === '') throw new VolumeRefusedError('cannot register volume: node ID is required');
-      if (volume.HostPath === '') throw new VolumeRefusedError('cannot register volume: host path is required');
+      if (volume.NodeID === '') throw new Refusal('invalid', 'cannot register volume: node ID is required');
+      if (volume.HostPath === '') throw new Refusal('invalid', 'cannot register volume: host path is required');
     }
     const problem = unknownPlace(this.deps.tables, volume);
     const named = origin === 'create' ? volume.Name : volume.ID;
     if (problem !== undefined)
-      throw new VolumeRefusedError(`validating volume "${named}" against state failed: ${problem}`);
+      throw new Refusal('invalid', `validating volume "${named}" against state failed: ${problem}`);
   }
 
   /**
@@ -128,7 +130,7 @@ export class HostVolumes {
     const placed = origin === 'create' ? this.placed(volume) : volume;
     await recorded(placed, writer);
     if (!this.deps.tables.host_volumes.has(namespacedKey(placed.Namespace, placed.ID)))
-      throw new VolumeRefusedError('this request has been carried out before');
+      throw new Refusal('conflict', 'this request has been carried out before');
     return placed;
   }
 

@@ -1,7 +1,7 @@
+import { Refusal } from '@waybill/model';
 import { type ControllerListVolumesRequest, type ExternalVolumesResponse, CSI_CONTROLLER } from '@waybill/rpc';
 import type { Tables } from '@waybill/state';
 import { controllerCan } from './controller-abilities.js';
-import { VolumeRefusedError } from '../commands/errors.js';
 import type { PluginCalls } from './plugin-calls.js';
 
 /** Disks as their provider lists them, registered here or not (VL-200). Stateless. */
@@ -11,11 +11,11 @@ export class ExternalVolumes {
     private readonly calls: PluginCalls,
   ) {}
 
-  /** A plugin that sends more than was asked for is cut short. @throws VolumeRefusedError, VolumeStepError */
+  /** A plugin that sends more than was asked for is cut short. @throws Refusal, VolumeStepError */
   async list(page: ControllerListVolumesRequest): Promise<ExternalVolumesResponse> {
     const plugin = this.tables.csi_plugins.get(page.PluginID);
-    if (!plugin) throw new VolumeRefusedError('no such plugin');
-    if (!controllerCan(plugin, 'SupportsListVolumes')) throw new VolumeRefusedError('unimplemented for this plugin');
+    if (!plugin) throw new Refusal('not-found', 'no such plugin');
+    if (!controllerCan(plugin, 'SupportsListVolumes')) throw new Refusal('invalid', 'unimplemented for this plugin');
     const { Entries, NextToken } = await this.calls.controller(CSI_CONTROLLER.list, page);
     return { Volumes: page.MaxEntries > 0 ? Entries.slice(0, page.MaxEntries) : Entries, NextToken };
   }

@@ -1,7 +1,8 @@
-import type { Term } from '@waybill/lease';
+import { NotHolderError } from '@waybill/model';
+import type { Term } from '@waybill/roles';
 import { type Call, isGone, isNobodyThere, type Rpc } from '@waybill/rpc';
 import { traceparentOf, type Tracer, withSpan } from '@waybill/telemetry';
-import { NotHolderError, VolumeStepError } from '../commands/errors.js';
+import { VolumeStepError } from '../commands/errors.js';
 
 export const NO_PATH = 'No path to node';
 

@@ -1,7 +1,7 @@
-import type { CSIPlugin } from '@waybill/model';
+import { type CSIPlugin, errorText } from '@waybill/model';
 import type { Call, CsiCall } from '@waybill/rpc';
 import type { Tables } from '@waybill/state';
-import { failing, textOf, VolumeStepError } from '../commands/errors.js';
+import { failing, VolumeStepError } from '../commands/errors.js';
 import { LostInTheMiddleError, type MachineCalls, NO_PATH } from './machine-calls.js';
 import { PluginTurns } from './plugin-turns.js';
 
@@ -55,7 +55,7 @@ export class PluginCalls {
         return await this.deps.machines.ask(call, nodeId, request);
       } catch (given) {
         const error = given instanceof LostInTheMiddleError ? new VolumeStepError(RETRYABLE + given.message) : given;
-        if (!NEXT_INSTANCE.some((text) => textOf(error).includes(text))) throw error;
+        if (!NEXT_INSTANCE.some((text) => errorText(error).includes(text))) throw error;
         last = error;
       }
     }

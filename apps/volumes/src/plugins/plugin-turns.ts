@@ -1,5 +1,4 @@
-import { Turns } from '@waybill/model';
-import { NotHolderError } from '../commands/errors.js';
+import { Turns, NotHolderError } from '@waybill/model';
 
 /**
  * One changing call at a time for each plugin (VL-129). Modes: open → closed at the end of the term. Closing lets calls

@@ -1,4 +1,4 @@
-import { type CSIPlugin, formatErrors, remoteIdOf } from '@waybill/model';
+import { type CSIPlugin, remoteIdOf, NotHolderError, Refusal } from '@waybill/model';
 import {
   type ControllerListSnapshotsRequest,
   type DeleteSnapshotRequest,
@@ -9,7 +9,7 @@ import {
 } from '@waybill/rpc';
 import { namespacedKey, type Tables } from '@waybill/state';
 import { controllerCan } from './controller-abilities.js';
-import { failing, NotHolderError, textOf, VolumeRefusedError, VolumeStepError } from '../commands/errors.js';
+import { failing, joinedFailures } from '../commands/errors.js';
 import type { PluginCalls } from './plugin-calls.js';
 
 /** Snapshots of disks, which only the provider knows of: nothing is stored (3.20). Stateless. */
@@ -19,32 +19,32 @@ export class ProviderSnapshots {
     private readonly calls: PluginCalls,
   ) {}
 
-  /** VL-195: one that fails does not keep the others. @throws VolumeRefusedError, VolumeStepError with all that failed */
+  /** VL-195: one that fails does not keep the others. @throws Refusal, VolumeStepError with all that failed */
   async create(namespace: string, wanted: readonly (SnapshotSpecification | null)[]): Promise<SnapshotsResponse> {
     const Snapshots: Snapshot[] = [];
-    const failures: string[] = [];
+    const failures: unknown[] = [];
     for (const one of wanted) {
-      if (!one) throw new VolumeRefusedError('snapshot cannot be nil');
+      if (!one) throw new Refusal('invalid', 'snapshot cannot be nil');
       try {
         Snapshots.push(await this.created(namespace, one));
       } catch (error) {
         if (error instanceof NotHolderError) throw error;
-        failures.push(textOf(error));
+        failures.push(error);
       }
     }
-    if (failures.length > 0) throw new VolumeStepError(formatErrors(failures));
+    if (failures.length > 0) throw joinedFailures(failures);
     return { Snapshots, NextToken: '' };
   }
 
   /** VL-195, VL-196. */
   private async created(namespace: string, wanted: SnapshotSpecification): Promise<Snapshot> {
     const volume = this.tables.csi_volumes.get(namespacedKey(namespace, wanted.SourceVolumeID));
-    if (!volume) throw new VolumeRefusedError(`no such volume "${wanted.SourceVolumeID}"`);
+    if (!volume) throw new Refusal('not-found', `no such volume "${wanted.SourceVolumeID}"`);
     const PluginID = wanted.PluginID || volume.PluginID;
     const plugin = this.tables.csi_plugins.get(PluginID);
-    if (!plugin) throw new VolumeRefusedError(`no such plugin "${PluginID}"`);
+    if (!plugin) throw new Refusal('not-found', `no such plugin "${PluginID}"`);
     if (!controllerCan(plugin, 'SupportsCreateDeleteSnapshot'))
-      throw new VolumeRefusedError(`plugin "${PluginID}" does not support snapshot`);
+      throw new Refusal('invalid', `plugin "${PluginID}" does not support snapshot`);
     const made = await this.calls
       .controller(CSI_CONTROLLER.createSnapshot, {
         PluginID,
@@ -57,14 +57,14 @@ export class ProviderSnapshots {
     return { ...made, SourceVolumeID: volume.ID, PluginID };
   }
 
-  /** VL-198. @throws VolumeRefusedError, VolumeStepError */
+  /** VL-198. @throws Refusal, VolumeStepError */
   async delete({ PluginID, SnapshotID, Secrets }: Omit<DeleteSnapshotRequest, 'For'>): Promise<void> {
     this.pluginThat('SupportsCreateDeleteSnapshot', PluginID, 'plugin does not support snapshot');
     const deleted = this.calls.controller(CSI_CONTROLLER.deleteSnapshot, { PluginID, ID: SnapshotID, Secrets });
     await deleted.catch(failing(`could not delete "${SnapshotID}": `));
   }
 
-  /** VL-199. @throws VolumeRefusedError, VolumeStepError */
+  /** VL-199. @throws Refusal, VolumeStepError */
   async list(page: ControllerListSnapshotsRequest): Promise<SnapshotsResponse> {
     this.pluginThat('SupportsListSnapshots', page.PluginID, 'plugin does not support listing snapshots');
     const { Entries, NextToken } = await this.calls.controller(CSI_CONTROLLER.listSnapshots, page);
@@ -73,8 +73,8 @@ export class ProviderSnapshots {
 
   private pluginThat(ability: Parameters<typeof controllerCan>[1], id: string, otherwise: string): CSIPlugin {
     const plugin = this.tables.csi_plugins.get(id);
-    if (!plugin) throw new VolumeRefusedError('no such plugin');
-    if (!controllerCan(plugin, ability)) throw new VolumeRefusedError(otherwise);
+    if (!plugin) throw new Refusal('not-found', 'no such plugin');
+    if (!controllerCan(plugin, ability)) throw new Refusal('invalid', otherwise);
     return plugin;
   }
 }

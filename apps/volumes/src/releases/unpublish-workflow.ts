@@ -1,3 +1,4 @@
+import type { Author } from '@waybill/writing';
 import {
   CLAIM_MODE,
   CLAIM_STATE,
@@ -5,13 +6,15 @@ import {
   remoteIdOf,
   type CSIVolume,
   type CSIVolumeClaim,
+  Refusal,
+  errorText,
 } from '@waybill/model';
-import type { AskedBy, HolderWriter } from '@waybill/lease';
+import type { HolderWriter } from '@waybill/roles';
 import type { ReplicatedState } from '@waybill/replica';
 import { CSI_CONTROLLER, CSI_NODE } from '@waybill/rpc';
 import { namespacedKey, releaseClaim, volumeWithEndedClaims, whyReleaseIsOutdated, type Tables } from '@waybill/state';
 import { type Span, traceparentOf, type Tracer, withSpan } from '@waybill/telemetry';
-import { AllocationRevivedError, textOf, VolumeRefusedError, VolumeStepError } from '../commands/errors.js';
+import { AllocationRevivedError, VolumeStepError } from '../commands/errors.js';
 import { controllerCan, controllersLastCould } from '../plugins/controller-abilities.js';
 import { externalNodeOf } from '../plugins/external-node-id.js';
 import type { PluginCalls } from '../plugins/plugin-calls.js';
@@ -47,11 +50,11 @@ export class UnpublishWorkflow {
 
   /**
    * Resolves with the index of the last step written, or of the volume if none had to be.
-   * @throws VolumeRefusedError VL-104, AllocationRevivedError, VolumeStepError a step failed: what is done stays done, WriteRejectedError
+   * @throws Refusal VL-104, AllocationRevivedError, VolumeStepError a step failed: what is done stays done, Refusal
    */
-  async run(released: Released, by: AskedBy = {}): Promise<number> {
+  async run(released: Released, by: Partial<Author> = {}): Promise<number> {
     const { namespace, volumeId, claim } = released;
-    if (volumeId === '') throw new VolumeRefusedError('missing volume ID');
+    if (volumeId === '') throw new Refusal('invalid', 'missing volume ID');
     const attributes = {
       'waybill.volume': volumeId,
       'waybill.namespace': namespace,
@@ -120,14 +123,14 @@ class Steps {
   /** Its plugin would be asked to take a disk away that is in use. */
   private refuseIfOutdated(volume: CSIVolume): void {
     const outdated = whyReleaseIsOutdated(this.tables, volume, this.claim.AllocationID, this.asOf);
-    if (outdated !== undefined) throw new VolumeRefusedError(outdated);
+    if (outdated !== undefined) throw new Refusal('conflict', outdated);
   }
 
   /** As it stands now, whatever was deleted or claimed meanwhile. */
   private volume(): CSIVolume {
     const { namespace, volumeId } = this.released;
     const volume = volumeWithEndedClaims(this.tables, namespace, volumeId);
-    if (!volume) throw new VolumeRefusedError('no such volume');
+    if (!volume) throw new Refusal('not-found', 'no such volume');
     return volume;
   }
 
@@ -178,7 +181,7 @@ class Steps {
       });
       return undefined;
     } catch (error) {
-      const text = textOf(error);
+      const text = errorText(error);
       return text.includes('Unknown node') ? undefined : text;
     }
   }
@@ -205,7 +208,7 @@ class Steps {
         Secrets: volume.Secrets,
       });
     } catch (error) {
-      throw new VolumeStepError(`could not detach from controller: ${textOf(error)}`);
+      throw new VolumeStepError(`could not detach from controller: ${errorText(error)}`);
     }
     this.span.addEvent('detached from controller');
   }

@@ -1,4 +1,4 @@
-import { eachApart } from '@waybill/lease';
+import { eachApart } from '@waybill/roles';
 import { type Allocation, type CancelTimer, isClientTerminal, volumeSource } from '@waybill/model';
 import { namespacedKey, volumeWithEndedClaims, type Applied, type Tables } from '@waybill/state';
 import { VolumeWorker, type ReleaseCounters, type Releasing } from './volume-worker.js';

@@ -1,4 +1,4 @@
-import { termOf } from '@waybill/lease';
+import { termOf } from '@waybill/roles';
 import {
   type AllocClientStatus,
   CLAIM_MODE,

@@ -1,4 +1,4 @@
-import { Refusal, type RefusalCode } from '@waybill/model';
+import { NotHolderError, Refusal, type RefusalCode } from '@waybill/model';
 import type { TxnPayloads, TxnType } from './catalogue.js';
 import type { Role } from './role.js';
 
@@ -62,5 +62,5 @@ export const isRejected = (v: Verdict): v is Rejection => v.kind === 'refused' |
 /** What its writer is told of a transaction that was rejected; undefined: it was not. */
 export function refusalOf(verdict: Verdict): Refusal | undefined {
   if (verdict.kind === 'refused') return new Refusal(verdict.code, verdict.error);
-  return verdict.kind === 'void' ? new Refusal('unavailable', verdict.error) : undefined;
+  return verdict.kind === 'void' ? new NotHolderError(verdict.error) : undefined;
 }

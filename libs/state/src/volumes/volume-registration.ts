@@ -1,34 +1,29 @@
-import { type CSIVolumeRegistration, type CSIVolumeSpecification, validateVolume } from '@waybill/model';
+import { type CSIVolumeRegistration, type CSIVolumeSpecification, validateVolume, Refusal } from '@waybill/model';
 import type { Tables } from '../machine/tables.js';
-
-/** A volume that cannot be registered or created; the message is the answer. */
-export class InvalidVolumeError extends Error {
-  override readonly name = 'InvalidVolumeError';
-}
 
 /**
  * The volumes of a register or create request as they may be stored, with what the records of their plugins say
  * (3.2): all of them, or none. Before any call to a plugin; the transaction checks the namespaces again.
- * @throws InvalidVolumeError of the first that is refused
+ * @throws Refusal of the first that is refused
  */
 export function volumeRegistrations(
   tables: Tables,
   volumes: readonly CSIVolumeSpecification[],
 ): CSIVolumeRegistration[] {
-  if (volumes.length === 0) throw new InvalidVolumeError('missing volume definition');
+  if (volumes.length === 0) throw new Refusal('invalid', 'missing volume definition');
   return volumes.map((volume) => registrationOf(tables, volume));
 }
 
 /** VL-11 to VL-15. */
 function registrationOf(tables: Tables, volume: CSIVolumeSpecification): CSIVolumeRegistration {
   const error = validateVolume(volume);
-  if (error !== '') throw new InvalidVolumeError(error);
+  if (error !== '') throw new Refusal('invalid', error);
   if (!tables.namespaces.has(volume.Namespace))
-    throw new InvalidVolumeError(`volume ${volume.ID} is in nonexistent namespace ${volume.Namespace}`);
+    throw new Refusal('invalid', `volume ${volume.ID} is in nonexistent namespace ${volume.Namespace}`);
   const plugin = tables.csi_plugins.get(volume.PluginID);
-  if (!plugin) throw new InvalidVolumeError(`no CSI plugin named: ${volume.PluginID} could be found`);
+  if (!plugin) throw new Refusal('invalid', `no CSI plugin named: ${volume.PluginID} could be found`);
   const { Provider, Version, ControllerRequired, ControllersHealthy } = plugin;
   if (ControllerRequired && ControllersHealthy === 0)
-    throw new InvalidVolumeError(`no healthy controllers for CSI plugin: ${volume.PluginID}`);
+    throw new Refusal('conflict', `no healthy controllers for CSI plugin: ${volume.PluginID}`);
   return { ...volume, Provider, ProviderVersion: Version, ControllerRequired };
 }

@@ -1,7 +1,7 @@
-import { FakeTime } from '@waybill/model';
+import { FakeTime, NotHolderError, Refusal } from '@waybill/model';
 import { draftTxn, fixtures, serviceActor, type TxnDraft, type Verdict } from '@waybill/state';
 import { expect, it } from 'vitest';
-import { HolderWriter, WriteRejectedError } from './holder-writer.js';
+import { HolderWriter } from './holder-writer.js';
 
 const FENCE = { role: 'nodes', epoch: 7 } as const;
 const PAYLOAD = { NodeID: 'n1' };
@@ -45,11 +45,17 @@ it('API-260: what it writes for somebody carries who asked, why, and the id of t
   expect(drafts[0]).toMatchObject({ actor, reason: 'because', requestId: 'asked', namespace: 'ops', fence: FENCE });
 });
 
-it.each(['refused', 'void'] as const)('EB-265: what is %s by the log fails with its words', async (kind) => {
-  const { writer } = setup({ kind, error: 'the term is over' } as Verdict);
+it('EB-265: what the log refuses fails with its code and words', async () => {
+  const { writer } = setup({ kind: 'refused', code: 'not-found', error: 'node not found: n1' });
   const failure = await writer.write('NodeDeregister', PAYLOAD).catch((error: unknown) => error);
-  expect(failure).toBeInstanceOf(WriteRejectedError);
-  expect(failure).toMatchObject({ message: 'the term is over', kind });
+  expect(failure).toEqual(new Refusal('not-found', 'node not found: n1'));
+});
+
+it('EB-265, ST-15: what is void because the term is over fails as a lost role does', async () => {
+  const { writer } = setup({ kind: 'void', error: 'the term is over' });
+  const failure = await writer.write('NodeDeregister', PAYLOAD).catch((error: unknown) => error);
+  expect(failure).toBeInstanceOf(NotHolderError);
+  expect(failure).toMatchObject({ message: 'the term is over', code: 'unavailable' });
 });
 
 it('closed, it writes nothing, and says why it was closed first', async () => {

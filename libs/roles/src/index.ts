@@ -1,6 +1,6 @@
 export { eachApart } from './each-apart.js';
-export { HolderWriter, WriteRejectedError } from './holder-writer.js';
-export type { AskedBy, HolderWriterDeps } from './holder-writer.js';
+export { HolderWriter } from './holder-writer.js';
+export type { HolderWriterDeps } from './holder-writer.js';
 export { KvLeaseStore } from './kv-lease-store.js';
 export { Lease, RENEWALS_PER_TTL, TRUSTED_SHARE } from './lease.js';
 export type { LeaseOptions } from './lease.js';

@@ -1,0 +1,41 @@
+import type { AskOptions, Call, OnBehalfOf } from '@waybill/rpc';
+import { type ApiReply, type ApiRequest, setWriteIndex } from './reply.js';
+import { Requester } from './requester.js';
+
+/** What another service answers of a write that it made for a user. */
+interface WrittenByService {
+  readonly Index: number;
+  /** Of the evaluations that it wrote afterwards; absent or 0: none. */
+  readonly EvalCreateIndex?: number;
+}
+
+export interface HolderWritesDeps {
+  /** Holds a request until somebody holds the role (API-39). */
+  readonly calls: { ask<Req, Res>(call: Call<Req, Res>, request: Req, options?: AskOptions): Promise<Res> };
+  readonly readable: (index: number) => Promise<unknown>;
+}
+
+/** Writes that the service in charge makes for a user: of volumes, deployments and nodes. Stateless. */
+export class HolderWrites {
+  constructor(private readonly deps: HolderWritesDeps) {}
+
+  /**
+   * Resolves once what was written can be read, with `X-Nomad-Index` set to the index of the write (API-31, VL-266,
+   * DP-1206, ND-18).
+   * @throws Refusal, RpcUnavailableError
+   */
+  async ask<Req extends { readonly For: OnBehalfOf }, Res extends WrittenByService>(
+    call: Call<Req, Res>,
+    wanted: Omit<Req, 'For'>,
+    request: ApiRequest,
+    reply: ApiReply,
+  ): Promise<Res> {
+    const { onBehalf: For, traceparent } = Requester.of(request);
+    // `Omit` of a type parameter is not put together again by the compiler.
+    const answer = await this.deps.calls.ask(call, { ...wanted, For } as Req, { traceparent });
+    const written = Math.max(answer.Index, answer.EvalCreateIndex ?? 0);
+    if (written > 0) await this.deps.readable(written);
+    setWriteIndex(reply, answer.Index);
+    return answer;
+  }
+}

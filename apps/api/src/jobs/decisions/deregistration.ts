@@ -1,0 +1,41 @@
+import { isParameterized, isPeriodic, type Job, newEvaluation } from '@waybill/model';
+import type { Decision } from '@waybill/writing';
+import { JOB_TRACKED_VERSIONS } from './registration.js';
+
+export interface DeregisterOptions {
+  readonly namespace: string;
+  readonly id: string;
+  readonly purge: boolean;
+  /** 0: the job's own. */
+  readonly evalPriority: number;
+  readonly noShutdownDelay: boolean;
+}
+
+/** A job is stopped, or removed with all that it left, with its evaluation in one transaction (API-120 to API-125). */
+export function deregistrationOf(
+  options: DeregisterOptions,
+  job: Job,
+  { newId, nowNs }: { readonly newId: () => string; readonly nowNs: number },
+): Decision<'JobDeregister'> {
+  const Eval =
+    isPeriodic(job) || isParameterized(job)
+      ? null
+      : newEvaluation({
+          ID: newId(),
+          Namespace: job.Namespace,
+          Priority: options.evalPriority || job.Priority,
+          Type: 'service', // whatever the job's type (API-121)
+          TriggeredBy: 'job-deregister',
+          JobID: job.ID,
+          CreateTime: nowNs,
+        });
+  const payload = {
+    JobID: job.ID,
+    Purge: options.purge,
+    NoShutdownDelay: options.noShutdownDelay,
+    SubmitTime: nowNs,
+    Eval,
+    TrackedVersions: JOB_TRACKED_VERSIONS,
+  };
+  return { type: 'JobDeregister', payload, namespace: job.Namespace, region: job.Region };
+}

@@ -1,0 +1,136 @@
+import {
+  type Deployment,
+  deployedJob,
+  DEPLOYMENT_PENDING_PEER,
+  type Evaluation,
+  type GroupScalingEvent,
+  isParameterized,
+  isPeriodic,
+  isRolledOutInOrder,
+  type Job,
+  newEvaluation,
+  specChanged,
+} from '@waybill/model';
+import type { Decision } from '@waybill/writing';
+import { badRequest, conflict } from '../../http/api-error.js';
+import type { RegisterJobRequest } from '../register-request.js';
+
+/** ST-84: untagged versions kept per job. */
+export const JOB_TRACKED_VERSIONS = 6;
+
+/** What a registration is made with, beside the request. */
+export interface Registration {
+  readonly newId: () => string;
+  /** unix ns */
+  readonly nowNs: number;
+  /** The request's id, the same in all regions that it registers the job in. */
+  readonly registration: string;
+}
+
+/**
+ * A job as its user wants it to be, against what is stored (API-100 to API-116): a new version with its evaluation; of
+ * one that changes nothing the evaluation alone; undefined: there is nothing to write.
+ * @throws Refusal conflict where another index is enforced (API-108), invalid where the kind of job would change
+ */
+export function registrationOf(
+  request: RegisterJobRequest,
+  stored: Job | undefined,
+  made: Registration,
+): Decision<'JobRegister' | 'EvalUpdate'> | undefined {
+  const job = request.Job;
+  refuseEnforced(request, stored);
+  if (stored) refuseTypeChange(stored, job);
+  const evaluation = isPeriodic(job) || isParameterized(job) ? null : evaluationFor(request, made);
+  const place = { namespace: job.Namespace, region: job.Region };
+  if (!request.isPartOfRollout && stored && !stored.Stop && !specChanged(stored, job)) {
+    if (!evaluation) return undefined;
+    const Evals = [{ ...evaluation, JobModifyIndex: stored.JobModifyIndex }];
+    return { type: 'EvalUpdate', payload: { Evals }, ...place, isUnconditional: true };
+  }
+  const payload = {
+    Job: { ...job, SubmitTime: made.nowNs },
+    Submission: request.Submission,
+    EnforceIndex: request.EnforceIndex,
+    JobModifyIndex: request.JobModifyIndex,
+    PreserveCounts: request.PreserveCounts,
+    PreserveResources: request.PreserveResources,
+    Eval: evaluation,
+    SubmissionFrom: request.SubmissionFrom ?? null,
+    TrackedVersions: JOB_TRACKED_VERSIONS,
+    ...(request.isPartOfRollout && isRolledOutInOrder(job) && { Deployment: waitingDeployment(request, made) }),
+    ...(request.Scaling && { Scaling: ofEvaluation(request.Scaling, evaluation) }),
+  };
+  return { type: 'JobRegister', payload, ...place };
+}
+
+function evaluationFor(
+  { Job: job, EvalPriority, Trigger }: RegisterJobRequest,
+  { newId, nowNs }: Registration,
+): Evaluation {
+  return newEvaluation({
+    ID: newId(),
+    Namespace: job.Namespace,
+    Priority: EvalPriority || job.Priority,
+    Type: job.Type,
+    TriggeredBy: Trigger ?? 'job-register',
+    JobID: job.ID,
+    CreateTime: nowNs,
+  });
+}
+
+/** DP-1107: what it says of the job is filled in where it is applied.  */
+function waitingDeployment(
+  { Job: job, EvalPriority }: RegisterJobRequest,
+  { newId, nowNs, registration }: Registration,
+): Deployment {
+  return {
+    ID: newId(),
+    ...deployedJob(job),
+    IsMultiregion: true,
+    Registration: registration,
+    TaskGroups: {},
+    Status: 'initializing',
+    StatusDescription: DEPLOYMENT_PENDING_PEER,
+    EvalPriority: EvalPriority || job.Priority,
+    CreateIndex: 0,
+    ModifyIndex: 0,
+    CreateTime: nowNs,
+    ModifyTime: nowNs,
+  };
+}
+
+/** The event names the evaluation that carries it out. */
+const ofEvaluation = (event: GroupScalingEvent, evaluation: Evaluation | null): GroupScalingEvent => ({
+  ...event,
+  ScalingEvent: { ...event.ScalingEvent, EvalID: evaluation?.ID ?? null },
+});
+
+/** API-108; checked again at apply (ST-52). */
+export function refuseEnforced(
+  request: Pick<RegisterJobRequest, 'EnforceIndex' | 'JobModifyIndex'>,
+  stored: Job | undefined,
+): void {
+  if (!request.EnforceIndex) return;
+  const n = request.JobModifyIndex;
+  const refuse = (why: string): never => {
+    throw conflict(`Enforcing job modify index ${n}: ${why}`);
+  };
+  if (!stored && n !== 0) refuse('job does not exist');
+  if (stored && n === 0) refuse('job already exists');
+  if (stored && n !== stored.JobModifyIndex)
+    refuse(`job exists with conflicting job modify index: ${stored.JobModifyIndex}`);
+}
+
+/** API-112, API-113. */
+export function refuseTypeChange(stored: Job, job: Job): void {
+  if (stored.Dispatched !== job.Dispatched) throw badRequest("field 'Dispatched' is read-only");
+  if (stored.Type !== job.Type) throw badRequest(`cannot update job from type "${stored.Type}" to "${job.Type}"`);
+  const kinds = [
+    ['periodic', isPeriodic(stored), isPeriodic(job)],
+    ['parameterized', isParameterized(stored), isParameterized(job)],
+  ] as const;
+  for (const [kind, before, after] of kinds) {
+    if (before && !after) throw badRequest(`cannot update ${kind} job to being non-${kind}`);
+    if (!before && after) throw badRequest(`cannot update non-${kind} job to being ${kind}`);
+  }
+}

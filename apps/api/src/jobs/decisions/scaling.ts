@@ -1,0 +1,114 @@
+import {
+  type Deployment,
+  findTaskGroup,
+  type GroupScalingEvent,
+  isActiveDeployment,
+  isSystemJob,
+  type Job,
+  type TaskGroup,
+  totalCountErrors,
+} from '@waybill/model';
+import type { Decision } from '@waybill/writing';
+import { badRequest, notFound } from '../../http/api-error.js';
+import { JOB_MAX_COUNT } from '../job-admission.js';
+import type { RegisterJobRequest } from '../register-request.js';
+import { type Registration, registrationOf } from './registration.js';
+
+export interface ScalingWish {
+  readonly group: string;
+  /** Null: nothing is scaled, the event only says why. */
+  readonly count: number | null;
+  readonly message: string;
+  readonly error: boolean;
+  readonly meta: Record<string, unknown> | null;
+  /** 0: not enforced. */
+  readonly jobModifyIndex: number;
+}
+
+/** What a scaling is decided on. */
+export interface Scaled {
+  readonly job: Job | undefined;
+  /** The job's latest. */
+  readonly deployment: Deployment | undefined;
+}
+
+/**
+ * Another count for a group (API-170 to API-173): a registration of the same job with that count, and in the same
+ * transaction the event that says who wanted it. Where no count is wanted the event alone; where the count is what it
+ * was, as `registrationOf` has it.
+ * @throws Refusal
+ */
+export function scalingOf(
+  wish: ScalingWish,
+  { job, deployment }: Scaled,
+  jobId: string,
+  made: Registration,
+): Decision<'JobRegister' | 'EvalUpdate' | 'ScalingEventRegister'> | undefined {
+  if (!job) throw notFound(`job "${jobId}" not found`);
+  const group = findTaskGroup(job, wish.group);
+  if (!group) throw badRequest(`task group "${wish.group}" specified for scaling does not exist in job`);
+  if (wish.count === null) return eventOf(job, group, wish, made.nowNs, null);
+  refuseCount(job, group, wish.count);
+  if (deployment && deployment.JobCreateIndex === job.CreateIndex && isActiveDeployment(deployment))
+    throw badRequest('job scaling blocked due to active deployment'); // API-172
+  const registration = scaledRegistration(job, group, wish.count, wish);
+  const [tooMany] = totalCountErrors(registration.Job, JOB_MAX_COUNT);
+  if (tooMany !== undefined) throw badRequest(tooMany);
+  return registrationOf({ ...registration, Scaling: scalingEvent(group, wish, made.nowNs, null) }, job, made);
+}
+
+/** The event as a transaction of its own: the job stays as it is (API-173). */
+export function eventOf(
+  job: Job,
+  group: TaskGroup,
+  wish: ScalingWish,
+  nowNs: number,
+  evalId: string | null,
+): Decision<'ScalingEventRegister'> {
+  const payload = { JobID: job.ID, ...scalingEvent(group, wish, nowNs, evalId) };
+  return { type: 'ScalingEventRegister', payload, namespace: job.Namespace, region: job.Region, isUnconditional: true };
+}
+
+const scalingEvent = (group: TaskGroup, wish: ScalingWish, Time: number, EvalID: string | null): GroupScalingEvent => ({
+  TaskGroup: group.Name,
+  ScalingEvent: {
+    Time,
+    Count: wish.count,
+    PreviousCount: group.Count,
+    Message: wish.message,
+    Error: wish.error,
+    Meta: wish.meta,
+    EvalID,
+    CreateIndex: 0,
+  },
+});
+
+/** API-171. @throws Refusal 400 */
+function refuseCount(job: Job, { Scaling: policy }: TaskGroup, count: number): void {
+  if (policy && count < policy.Min)
+    throw badRequest(`group count was less than scaling policy minimum: ${count} < ${policy.Min}`);
+  if (policy && count > policy.Max)
+    throw badRequest(`group count was greater than scaling policy maximum: ${count} > ${policy.Max}`);
+  if (isSystemJob(job) && count > 1) throw badRequest(`jobs of type "${job.Type}" can only be scaled between 0 and 1`);
+}
+
+function scaledRegistration(
+  job: Job,
+  group: TaskGroup,
+  Count: number,
+  { jobModifyIndex }: ScalingWish,
+): RegisterJobRequest {
+  const TaskGroups = job.TaskGroups.map((other) => (other === group ? { ...group, Count } : other));
+  return {
+    Job: { ...job, TaskGroups, Stable: false },
+    warnings: [],
+    Submission: null,
+    SubmissionFrom: job.Version,
+    EnforceIndex: true,
+    JobModifyIndex: jobModifyIndex || job.JobModifyIndex,
+    PreserveCounts: false,
+    PreserveResources: false,
+    EvalPriority: 0,
+    Trigger: 'job-scaling',
+  };
+}

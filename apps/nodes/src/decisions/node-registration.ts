@@ -1,0 +1,60 @@
+import { ALL_NODES_POOL, computedClass, type Node, poolNameProblem, Refusal } from '@waybill/model';
+import type { NodeRegisterRequest } from '@waybill/rpc';
+import type { Tables } from '@waybill/state';
+import type { Decision } from '@waybill/writing';
+import { checkNode } from '../node/machine-shapes.js';
+import { nodeNameProblem, withCutTexts } from '../node/machine-texts.js';
+import { isNodeStatus } from '../node/node-status.js';
+
+/** ND-26, ND-27: checks in order, then its shape, then defaults. */
+export function checkedNode(request: NodeRegisterRequest): Node {
+  const node: Node | null | undefined = request.Node;
+  if (!node) throw invalid('missing node for client registration');
+  if (!node.ID) throw invalid('missing node ID for client registration');
+  if (!node.Datacenter) throw invalid('missing datacenter for client registration');
+  if (!node.Name) throw invalid('missing node name for client registration');
+  if (!node.Attributes || Object.keys(node.Attributes).length === 0)
+    throw invalid('missing attributes for client registration');
+  if (!node.SecretID) throw invalid('missing node secret ID for client registration');
+  const pool = node.NodePool || 'default';
+  const problem = poolNameProblem(pool);
+  if (problem !== undefined) throw invalid(`invalid node pool: ${problem}`);
+  if (pool === ALL_NODES_POOL) throw invalid('node is not allowed to register in node pool "all"');
+  const status = node.Status || 'initializing';
+  if (!isNodeStatus(status)) throw invalid('invalid status for node');
+  checkNode(node);
+  const tooLong = nodeNameProblem(node);
+  if (tooLong !== undefined) throw invalid(tooLong);
+  return {
+    ...withCutTexts(node),
+    NodePool: pool,
+    Status: status,
+    SchedulingEligibility: node.SchedulingEligibility || 'eligible',
+  };
+}
+
+/** Undefined: the node was changed since the transaction that the registration comes after (ND-223). */
+export function registrationOf(
+  { sent, comesAfter = Infinity }: { readonly sent: Node; readonly comesAfter: number | undefined },
+  stored: Node | undefined,
+  pools: Tables['node_pools'],
+  nowMs: number,
+): Decision<'NodeRegister'> | undefined {
+  const Node = mergedNode(sent, stored, Math.floor(nowMs / 1_000));
+  if (stored && stored.ModifyIndex > comesAfter) return undefined;
+  return { type: 'NodeRegister', payload: { Node, CreateNodePool: !pools.has(Node.NodePool) } };
+}
+
+/** What is stored of a registration. ND-28, ND-30, ND-31; what ND-32 keeps is kept at apply. */
+function mergedNode(sent: Node, stored: Node | undefined, nowSeconds: number): Node {
+  if (stored && stored.SecretID !== '' && stored.SecretID !== sent.SecretID)
+    throw new Refusal('forbidden', 'node secret ID does not match. Not registering node.');
+  return {
+    ...sent,
+    Status: stored?.Status ?? sent.Status,
+    StatusUpdatedAt: nowSeconds,
+    ComputedClass: computedClass(sent),
+  };
+}
+
+const invalid = (message: string): Refusal => new Refusal('invalid', message);
