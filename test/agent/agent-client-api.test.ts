@@ -149,18 +149,18 @@ describe('restart and signal', () => {
     const alloc = await running('stubborn', 'exec sleep 600');
     const restart = (body: object) => put(`/v1/client/allocation/${alloc.ID}/restart`, body);
     expect(await restart({ TaskName: 'task', AllTasks: true })).toEqual({
-      status: 500,
+      status: 409,
       text: 'task name cannot be set when restarting all tasks',
     });
     expect(await restart({ TaskName: 'x' })).toEqual({
-      status: 500,
+      status: 409,
       text: 'Could not find task runner for task: x',
     });
     expect((await restart([])).status).toBe(400);
     expect((await api.raw(`/v1/client/allocation/${alloc.ID}/restart`)).status).toBe(405);
     await api.stop('stubborn');
     await eventually('it is complete', async () => (await read(alloc.ID)).ClientStatus === 'complete');
-    expect(await restart({})).toEqual({ status: 500, text: 'restart of an alloc that should not run' });
+    expect(await restart({})).toEqual({ status: 409, text: 'restart of an alloc that should not run' });
     expect(await put(`/v1/client/allocation/${NOBODY}/restart`)).toEqual({
       status: 404,
       text: `Unknown allocation "${NOBODY}"`,
@@ -183,10 +183,10 @@ describe('restart and signal', () => {
       status: 400,
       text: expect.stringMatching(/^Failed to decode body: /),
     });
-    expect(await signal({ Task: 'x', Signal: 'SIGUSR1' })).toEqual({ status: 500, text: 'Task not found' });
+    expect(await signal({ Task: 'x', Signal: 'SIGUSR1' })).toEqual({ status: 404, text: 'Task not found' });
     await api.stop('listener');
     await eventually('it is complete', async () => (await read(alloc.ID)).ClientStatus === 'complete');
-    expect(await signal({ Task: 'task', Signal: 'SIGUSR1' })).toEqual({ status: 500, text: 'Task not running' });
+    expect(await signal({ Task: 'task', Signal: 'SIGUSR1' })).toEqual({ status: 409, text: 'Task not running' });
   });
 });
 
@@ -233,11 +233,11 @@ describe('collection', () => {
     });
     expect(await log(alloc)).toBe('hello\n');
     const refused = 'No such allocation on client, or allocation not eligible for GC';
-    expect(await put(`/v1/client/allocation/${alive.ID}/gc`)).toEqual({ status: 500, text: refused });
+    expect(await put(`/v1/client/allocation/${alive.ID}/gc`)).toEqual({ status: 409, text: refused });
     const collect = () => put(`/v1/client/allocation/${alloc.ID}/gc`);
     // The agent first has to hear that its last report has arrived.
     await eventually('it is collected', async () => (await collect()).status === 200);
-    expect(await collect()).toEqual({ status: 500, text: refused });
+    expect(await collect()).toEqual({ status: 409, text: refused });
     const logs = await api.raw(`/v1/client/fs/logs/${alloc.ID}?task=task&type=stdout&plain=true`);
     expect([logs.status, await logs.text()]).toEqual([404, `state for allocation ${alloc.ID} not found on client`]);
     expect((await put(`/v1/client/allocation/${alloc.ID}/restart`)).status).toBe(404);

@@ -230,11 +230,11 @@ describe('what is refused', () => {
     for (const what of ['stat', 'cat', 'readat', 'stream'])
       expect(await answerOf(url(what, '')), what).toEqual([400, 'must provide a file name']);
     const file = inTask('text');
-    expect(await answerOf(url('readat', file))).toEqual([500, 'error parsing offset: ']);
-    expect(await answerOf(url('readat', file, '&offset=x'))).toEqual([500, 'error parsing offset: x']);
-    expect(await answerOf(url('readat', file, '&offset=1&limit=y'))).toEqual([500, 'error parsing limit: y']);
+    expect(await answerOf(url('readat', file))).toEqual([400, 'error parsing offset: ']);
+    expect(await answerOf(url('readat', file, '&offset=x'))).toEqual([400, 'error parsing offset: x']);
+    expect(await answerOf(url('readat', file, '&offset=1&limit=y'))).toEqual([400, 'error parsing limit: y']);
     expect(await answerOf(url('stream', file, '&follow=maybe'))).toEqual([
-      500,
+      400,
       'failed to parse follow field to boolean: maybe',
     ]);
     expect(await answerOf(url('stream', file, '&origin=middle'))).toEqual([400, 'origin must be start or end']);
@@ -265,16 +265,16 @@ describe('what is refused', () => {
   it('AG-302: ways out of the directory, and to secrets, also through links', async () => {
     for (const path of ['..', '../..', '/../../etc/passwd', 'task/../../x', inTask('out')])
       for (const what of ['ls', 'stat', 'cat'])
-        expect(await answerOf(url(what, path)), `${what} ${path}`).toEqual([500, 'Path escapes the alloc directory']);
+        expect(await answerOf(url(what, path)), `${what} ${path}`).toEqual([400, 'Path escapes the alloc directory']);
     for (const path of ['/task/secrets/key', inTask('inner/key'), 'task/local/../secrets/key'])
       for (const what of ['stat', 'cat', 'stream'])
         expect(await answerOf(url(what, path)), `${what} ${path}`).toEqual([
-          500,
+          403,
           `Reading secret file prohibited: ${path}`,
         ]);
-    expect((await answerOf(url('ls', '/task/secrets')))[0]).toBe(500);
+    expect((await answerOf(url('ls', '/task/secrets')))[0]).toBe(403);
     expect(await answerOf(url('cat', '/task/private/key'))).toEqual([
-      500,
+      403,
       'Reading private file prohibited: /task/private/key',
     ]);
   });

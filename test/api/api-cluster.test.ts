@@ -198,11 +198,11 @@ describe('several API processes', () => {
       expect(health).toMatchObject({ Healthy: true, Leader: first?.ID, Voters: [first?.ID, other?.ID] });
     }
     expect(await answerOf(`/v1/operator/raft/peer?id=${other?.ID}`, 'DELETE')).toEqual([
-      500,
+      409,
       `peer "${other?.ID}" is alive: stop its process to remove it`,
     ]);
     const [status, text] = await answerOf(`/v1/operator/raft/transfer-leadership?id=${other?.ID}`, 'PUT');
-    expect([status, text]).toEqual([500, expect.stringContaining('roles are held by leases')]);
+    expect([status, text]).toEqual([409, expect.stringContaining('roles are held by leases')]);
   });
 
   it('OP-106, OP-107: figures of the cluster are counted once, by whichever of them there is', async () => {
@@ -279,7 +279,7 @@ describe('what clients ask of a cluster that has Raft and gossip', () => {
   it.each([
     ['', "Must specify the peer's ID to remove", 400],
     ['?address=1.2.3.4:1', 'Removing a peer by address is not supported in the current raft protocol version', 400],
-    ['?id=nobody', 'id "nobody" was not found in the Raft configuration', 500],
+    ['?id=nobody', 'id "nobody" was not found in the Raft configuration', 404],
   ])('OP-61: removing a peer %s', async (query, text, status) => {
     expect(await answerOf(`/v1/operator/raft/peer${query}`, 'DELETE')).toEqual([status, text]);
   });

@@ -224,7 +224,7 @@ describe('what is accepted', () => {
 
   it('API-28: namespace and region in the body count where the query does not name them', async () => {
     const nowhere = { ...shellJob('elsewhere', 'true', { count: 0 }), Namespace: 'nowhere' };
-    expect(await registered(nowhere)).toEqual([500, expect.stringContaining('nonexistent namespace "nowhere"')]);
+    expect(await registered(nowhere)).toEqual([400, expect.stringContaining('nonexistent namespace "nowhere"')]);
     const [status] = await answerOf(
       '/v1/job/web/evaluate?namespace=default',
       put({ JobID: 'web', Namespace: 'nowhere' }),
@@ -276,10 +276,10 @@ describe('what is accepted', () => {
       expect((await answerOf(`/v1/nodes?${query}`))[1], query).not.toContain('"NodeResources"');
     const text = (name: string) => `Failed to parse value of "${name}" (maybe) as a bool: `;
     expect(await answerOf('/v1/allocations?resources=maybe')).toEqual([
-      500,
+      400,
       expect.stringContaining(text('resources')),
     ]);
-    expect(await answerOf('/v1/jobs?meta=maybe')).toEqual([500, expect.stringContaining(text('meta'))]);
+    expect(await answerOf('/v1/jobs?meta=maybe')).toEqual([400, expect.stringContaining(text('meta'))]);
     expect(await answerOf('/v1/nodes?resources=maybe')).toEqual([
       400,
       expect.stringContaining(`Failed to parse node list fields: ${text('resources')}`),
@@ -300,18 +300,18 @@ describe('errors', () => {
 
   it('API-41: an id that is none, and one that is not there', async () => {
     expect(await answerOf('/v1/allocation/abc')).toEqual([
-      500,
+      400,
       'alloc lookup failed: index error: UUID must be 36 characters',
     ]);
     expect(await answerOf('/v1/node/abc')).toEqual([
-      500,
+      400,
       'node lookup failed: index error: UUID must be 36 characters',
     ]);
     expect(await answerOf('/v1/deployment/abc')).toEqual([
-      500,
+      400,
       'deployment lookup failed: index error: UUID must be 36 characters',
     ]);
-    expect(await answerOf('/v1/evaluation/abc')).toEqual([500, expect.stringMatching(/^failed to lookup eval: /)]);
+    expect(await answerOf('/v1/evaluation/abc')).toEqual([400, expect.stringMatching(/^failed to lookup eval: /)]);
     for (const kind of ['allocation', 'node', 'deployment', 'evaluation'])
       expect((await answerOf(`/v1/${kind}/${NOWHERE}`))[0], kind).toBe(404);
     // What is below a name that nobody has is an empty list, however the name looks.
@@ -417,10 +417,10 @@ describe('namespaces', () => {
 describe('lists', () => {
   it('API-60, API-61: a prefix of an id, in any case, with or without its hyphens where they belong', async () => {
     expect(await answerOf('/v1/allocations?prefix=abc')).toEqual([
-      500,
+      400,
       expect.stringContaining('Input (without hyphens) must be even length'),
     ]);
-    expect((await answerOf('/v1/allocations?prefix=xyz!'))[0]).toBe(500);
+    expect((await answerOf('/v1/allocations?prefix=xyz!'))[0]).toBe(400);
     for (const prefix of [allocId.slice(0, 8), allocId.slice(0, 8).toUpperCase(), allocId.slice(0, 11), allocId]) {
       const found = await api.get<{ ID: string }[]>(`/v1/allocations?prefix=${prefix}`);
       expect(

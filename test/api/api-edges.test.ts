@@ -77,7 +77,7 @@ describe('jobs', () => {
     await api.register(shellJob('stopped', 'true', { count: 0 }));
     for (const name of ['purge', 'global', 'no_shutdown_delay']) {
       const [status, text] = await answerOf(`/v1/job/stopped?${name}=maybe`, 'DELETE');
-      expect([status, text]).toEqual([500, expect.stringContaining(`"${name}" (maybe) as a bool`)]);
+      expect([status, text]).toEqual([400, expect.stringContaining(`"${name}" (maybe) as a bool`)]);
     }
     const [, answer] = await answerOf('/v1/job/stopped', 'DELETE');
     const Index: unknown = expect.any(Number);

@@ -23,7 +23,7 @@ describe('namespaces', () => {
   it('OP-175, OP-176: default always exists; it may be described and not deleted', async () => {
     await eventually('the first transaction is projected', async () => (await names()).includes('default'));
     expect(await names()).toEqual(['default']);
-    expect(await answerOf('/v1/namespace/default', 'DELETE')).toEqual([500, 'can not delete default namespace']);
+    expect(await answerOf('/v1/namespace/default', 'DELETE')).toEqual([400, 'can not delete default namespace']);
     expect(await answerOf('/v1/namespace/default', 'PUT', { Name: 'default', Description: 'ours' })).toEqual([200, '']);
     expect(await api.get('/v1/namespace/default')).toMatchObject({ Name: 'default', Description: 'ours' });
   });
@@ -70,17 +70,17 @@ describe('namespaces', () => {
       ['ConsulConfiguration', 'Multi-Cluster Consul is unlicensed.'],
     ] as const) {
       const [status, answer] = await answerOf('/v1/namespace', 'PUT', { Name: 'rich', [member]: { Default: 'x' } });
-      expect([status, answer]).toEqual([500, expect.stringContaining(text)]);
+      expect([status, answer]).toEqual([400, expect.stringContaining(text)]);
     }
     expect(await names()).not.toContain('rich');
   });
 
   it('OP-180, OP-183: one with a job that is not dead stays; a dead job goes with it', async () => {
-    expect(await answerOf('/v1/namespace/nowhere', 'DELETE')).toEqual([500, 'namespace not found']);
+    expect(await answerOf('/v1/namespace/nowhere', 'DELETE')).toEqual([404, 'namespace not found']);
     const job = shellJob('web', 'exec sleep 600');
     expect((await answerOf('/v1/jobs?namespace=team-b', 'PUT', { Job: job }))[0]).toBe(200);
     expect(await answerOf('/v1/namespace/team-b', 'DELETE')).toEqual([
-      500,
+      409,
       '1 error occurred:\n\t* namespace "team-b" has non-terminal jobs in regions: [global]\n\n',
     ]);
     await answerOf('/v1/job/web?namespace=team-b', 'DELETE');
@@ -94,7 +94,7 @@ describe('namespaces', () => {
 
   it('OP-181: a namespace that does not exist takes no job', async () => {
     expect(await answerOf('/v1/jobs?namespace=nowhere', 'PUT', { Job: shellJob('web', 'true') })).toEqual([
-      500,
+      400,
       expect.stringContaining('job "web" is in nonexistent namespace "nowhere"'),
     ]);
   });

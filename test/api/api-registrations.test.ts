@@ -90,12 +90,12 @@ describe('registering', () => {
         'cannot update non-parameterized job to being parameterized',
       ],
     ] as const)
-      expect(await register(job)).toEqual([500, text]);
+      expect(await register(job)).toEqual([400, text]);
   });
 
   it('OP-239, API-115, API-116: an unknown pool is refused; a policy override is nothing to us', async () => {
     const [status, text] = await register(idle('pool', { NodePool: 'nowhere' }));
-    expect([status, text]).toEqual([500, expect.stringContaining('job "pool" is in nonexistent node pool "nowhere"')]);
+    expect([status, text]).toEqual([400, expect.stringContaining('job "pool" is in nonexistent node pool "nowhere"')]);
     expect((await register(idle('pool', { NodePool: '' }), { PolicyOverride: true }))[0]).toBe(200);
     expect(await stored('pool')).toMatchObject({ NodePool: 'default' });
   });
@@ -106,8 +106,8 @@ describe('registering', () => {
     const answers = await Promise.all(
       ['1', '2'].map((n) => register(idle('raced', { Meta: { n } }), { EnforceIndex: true, JobModifyIndex })),
     );
-    expect(answers.map(([status]) => status).toSorted((a, b) => a - b)).toEqual([200, 500]);
-    const refused = answers.find(([status]) => status === 500)?.[1];
+    expect(answers.map(([status]) => status).toSorted((a, b) => a - b)).toEqual([200, 409]);
+    const refused = answers.find(([status]) => status === 409)?.[1];
     expect(refused).toContain(`Enforcing job modify index ${JobModifyIndex}: job exists with conflicting`);
   });
 
@@ -168,7 +168,7 @@ describe('stopping', () => {
     expect(await evaluationOf(again)).toMatchObject({ Priority: 90 });
     for (const [query, status] of [
       ['eval_priority=101', 400],
-      ['eval_priority=high', 500],
+      ['eval_priority=high', 400],
       ['eval_priority=-3', 200],
     ] as const)
       expect((await answerOf(`/v1/job/stopped?${query}`, { method: 'DELETE' }))[0]).toBe(status);
@@ -225,13 +225,13 @@ describe('lists', () => {
   it('API-610, API-611: an odd beginning is refused, a whole ID finds itself', async () => {
     const { EvalID } = await api.register(idle('prefixed'));
     const [status, text] = await answerOf('/v1/evaluations?prefix=abc');
-    expect([status, text]).toEqual([500, expect.stringContaining('Input (without hyphens) must be even length')]);
+    expect([status, text]).toEqual([400, expect.stringContaining('Input (without hyphens) must be even length')]);
     expect(await api.get(`/v1/evaluations?prefix=${EvalID}`)).toMatchObject([{ ID: EvalID }]);
   });
 
   it('API-633: bad booleans, each list in its own way', async () => {
     expect((await answerOf('/v1/nodes?resources=maybe'))[0]).toBe(400);
-    expect((await answerOf('/v1/allocations?resources=maybe'))[0]).toBe(500);
+    expect((await answerOf('/v1/allocations?resources=maybe'))[0]).toBe(400);
   });
 
   it('API-643: a job that was registered a moment ago has its summary in the list', async () => {

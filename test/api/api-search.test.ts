@@ -79,7 +79,7 @@ describe('search by prefix', () => {
 
   it('API-27, API-250: what cannot be searched', async () => {
     expect(await answerOf({ Prefix: 'a', Context: 'cats' })).toEqual([
-      500,
+      400,
       `context must be one of [${CONTEXTS.join(' ')}] or 'all' for all contexts; got "cats"`,
     ]);
     expect((await answerOf({ Prefix: 7 }))[0]).toBe(400);
@@ -126,7 +126,7 @@ describe('search by any part of a name', () => {
   it('API-253: two characters at least', async () => {
     const answer = await api.raw('/v1/search/fuzzy', { method: 'PUT', body: '{"Text":"x","Context":"jobs"}' });
     expect([answer.status, await answer.text()]).toEqual([
-      500,
+      400,
       'fuzzy search query must be at least 2 characters, got 1',
     ]);
   });

@@ -145,7 +145,7 @@ describe('services and their checks, on real processes', () => {
     expect(await remove('desk/')).toEqual([400, 'missing service id']);
     expect(await remove('/x')).toEqual([400, 'missing service name']);
     expect(await remove(`desk/${found!.ID}`)).toEqual([200, '']);
-    expect(await remove(`desk/${found!.ID}`)).toEqual([500, 'service registration not found']);
+    expect(await remove(`desk/${found!.ID}`)).toEqual([404, 'service registration not found']);
     expect(await registrations('desk')).toEqual([]);
     const choose = await api.raw('/v1/service/desk?choose=none');
     expect(choose.status).toBe(400);

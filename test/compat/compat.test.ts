@@ -68,7 +68,7 @@ describe('the table of pairs, against a server', () => {
     await eventually('the machine is ready', async () =>
       (await waybill.api.get<{ Status: string }[]>('/v1/nodes')).some(({ Status }) => Status === 'ready'),
     );
-    replay = new Replay(waybill.api.url, undefined, true);
+    replay = new Replay(waybill.api.url, { disturb: true, isOurs: true });
     await replay.begin();
   });
   afterAll(async () => {

@@ -36,7 +36,7 @@ async function run({ against, only, token, disturb, json }: Options): Promise<nu
   if (unknown !== undefined)
     throw new Error(`no topic "${unknown}"; there are ${all.map(({ name }) => name).join(', ')}`);
   const topics = all.filter(({ name }) => only?.includes(name) ?? true);
-  const replay = new Replay(against.replace(/\/$/, ''), token, disturb);
+  const replay = new Replay(against.replace(/\/$/, ''), { token, disturb });
   process.once('SIGINT', () => replay.interrupt());
   await replay.begin();
   const outcomes: Outcome[] = [];

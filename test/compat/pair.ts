@@ -33,6 +33,8 @@ const request = z
     /** Asked again until the answer is right, for what needs its time. */
     until: z.boolean().default(false),
     status: z.number().int().default(200),
+    /** The reference's own status, where Waybill's says whose fault it is (API-36): right too, of any server but ours. */
+    reference: z.number().int().optional(),
     answered: headers.optional(),
     answer: z.unknown().optional(),
     holds: z.unknown().optional(),

@@ -25,6 +25,15 @@ interface Answer {
   readonly text: string;
 }
 
+export interface ReplayOptions {
+  /** For servers that ask for one. */
+  readonly token?: string | undefined;
+  /** Plays the pairs that touch what is not the run's own, too. */
+  readonly disturb?: boolean;
+  /** The server is known to be Waybill: the reference's own statuses are wrong (API-36). */
+  readonly isOurs?: boolean;
+}
+
 /**
  * Plays pairs against a server, and leaves nothing of them there: jobs go into a namespace of their own, which is emptied and
  * deleted at the end, and other objects carry its name. Pairs that make nothing are the same for every server.
@@ -38,13 +47,10 @@ export class Replay {
 
   /**
    * @param url of the API, without `/v1`
-   * @param token for servers that ask for one
-   * @param disturb plays the pairs that touch what is not the run's own, too
    */
   constructor(
     private readonly url: string,
-    private readonly token?: string,
-    private readonly disturb = false,
+    private readonly options: ReplayOptions = {},
   ) {}
 
   /** Plays no further pair: whoever waits for `play` then cleans. */
@@ -72,7 +78,7 @@ export class Replay {
     const outcomes: Outcome[] = [];
     for (const pair of topic.pairs) {
       if (this.interrupted) break;
-      if (pair.kind === 'request' && pair.disturbs && !this.disturb) continue;
+      if (pair.kind === 'request' && pair.disturbs && !this.options.disturb) continue;
       outcomes.push({
         topic: topic.name,
         title: titleOf(pair),
@@ -144,7 +150,7 @@ export class Replay {
     const [answer, other] = await Promise.all([asked, pair.meanwhile && this.meanwhile(pair.meanwhile)]);
     const found = [
       ...(other ?? []),
-      ...ofStatus(pair.status, answer),
+      ...ofStatus(answer.status === pair.reference && !this.options.isOurs ? answer.status : pair.status, answer),
       ...ofTime(pair, performance.now() - began),
       ...Object.entries(pair.answered ?? {}).flatMap(([name, wanted]) => ofHeader(name, this.filled(wanted), answer)),
       ...this.ofBody(pair, answer),
@@ -157,7 +163,7 @@ export class Replay {
     const over = AbortSignal.timeout(STREAM_MS);
     const heard = new AbortController();
     const { status, headers, body } = await fetch(this.url + target, {
-      headers: this.token === undefined ? {} : { 'X-Nomad-Token': this.token },
+      headers: this.options.token === undefined ? {} : { 'X-Nomad-Token': this.options.token },
       signal: AbortSignal.any([over, heard.signal]),
     });
     const decoder = new TextDecoder();
@@ -249,7 +255,7 @@ export class Replay {
     const sent = raw ?? (body === undefined ? undefined : JSON.stringify(body));
     const answer = await fetch(this.url + target, {
       method,
-      headers: { ...(this.token !== undefined && { 'X-Nomad-Token': this.token }), ...headers },
+      headers: { ...(this.options.token !== undefined && { 'X-Nomad-Token': this.options.token }), ...headers },
       ...(sent !== undefined && { body: sent }),
       signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
     });

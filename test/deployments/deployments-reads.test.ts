@@ -49,7 +49,7 @@ describe('reading deployments', () => {
     }
     expect(await idsOf(`/v1/deployments?prefix=${made[2]!.id.slice(0, 16)}`)).toEqual([made[2]!.id]);
     const odd = await cluster.get('/v1/deployments?prefix=aab');
-    expect([odd.status, odd.text]).toEqual([500, expect.stringContaining('must be even length')]);
+    expect([odd.status, odd.text]).toEqual([400, expect.stringContaining('must be even length')]);
   });
 
   it('DP-1211, ST-157: page by page; the token names the first that is not there', async () => {
@@ -88,7 +88,7 @@ describe('reading deployments', () => {
     const missing = await cluster.get(`/v1/deployment/${uuid('ff')}`);
     expect([missing.status, missing.text]).toEqual([404, 'deployment not found']);
     expect(missing.index).toBe((await cluster.get('/v1/deployments')).index);
-    expect((await cluster.get(`/v1/deployment/${c!.id.slice(0, 8)}`)).status).toBe(500);
+    expect((await cluster.get(`/v1/deployment/${c!.id.slice(0, 8)}`)).status).toBe(400);
 
     const waiting = cluster.get(`/v1/deployment/${c!.id}?index=${known.ModifyIndex}&wait=30s`);
     await cluster.put(`/v1/deployment/pause/${a!.id}`, { DeploymentID: a!.id, Pause: true });
@@ -126,7 +126,7 @@ describe('reading deployments', () => {
   it('DP-1203, DP-1803: a write on what is not there; after one that succeeds the next read has it', async () => {
     const gone = uuid('ee');
     const answer = await cluster.put(`/v1/deployment/promote/${gone}`, { DeploymentID: gone, All: true });
-    expect([answer.status, answer.text]).toEqual([500, 'deployment not found']);
+    expect([answer.status, answer.text]).toEqual([404, 'deployment not found']);
     const [, a] = made;
     for (const Pause of [true, false, true]) {
       const { index } = await cluster.put(`/v1/deployment/pause/${a!.id}`, { DeploymentID: a!.id, Pause });

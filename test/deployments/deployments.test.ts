@@ -19,7 +19,7 @@ describe('deployments over HTTP', () => {
     const { id, canary } = web;
     const body = { DeploymentID: id, All: true };
     expect(await cluster.put(`/v1/deployment/promote/${id}`, body)).toMatchObject({
-      status: 500,
+      status: 409,
       text: '1 error occurred:\n\t* Task group "web" has 0/1 healthy allocations\n\n',
     });
     await web.report(true);
@@ -57,17 +57,17 @@ describe('deployments over HTTP', () => {
       });
     }
     expect(await cluster.put(`/v1/deployment/allocation-health/${id}`, { DeploymentID: id })).toMatchObject({
-      status: 500,
+      status: 400,
       text: 'must specify at least one healthy/unhealthy allocation ID',
     });
     expect(await cluster.put('/v1/deployment/run/x')).toMatchObject({ status: 405, text: 'Invalid method' });
     const gone = newUuid();
     expect(await cluster.put(`/v1/deployment/fail/${gone}`)).toMatchObject({
-      status: 500,
+      status: 404,
       text: 'deployment not found',
     });
     expect(await cluster.put(`/v1/deployment/unblock/${id}`, { DeploymentID: id })).toMatchObject({
-      status: 500,
+      status: 409,
       text: "can't unblock running deployment",
     });
     const paused = await cluster.put(`/v1/deployment/pause/${id}`, { DeploymentID: id, Pause: true });
@@ -79,7 +79,7 @@ describe('deployments over HTTP', () => {
       StatusDescription: 'Deployment marked as failed - rolling back to job version 0',
     });
     expect(await cluster.put(`/v1/deployment/fail/${id}`)).toMatchObject({
-      status: 500,
+      status: 409,
       text: "can't fail terminal deployment",
     });
   });
@@ -97,13 +97,13 @@ describe('deployments over HTTP', () => {
     expect(await cluster.api.get<Job>('/v1/job/killed')).toMatchObject({ Version: 2, Priority: 40, Stable: true });
 
     const revert = (more: object) => cluster.put('/v1/job/killed/revert', { JobID: 'killed', ...more });
-    expect(await revert({ JobVersion: 2 })).toMatchObject({ status: 500, text: "can't revert to current version" });
+    expect(await revert({ JobVersion: 2 })).toMatchObject({ status: 400, text: "can't revert to current version" });
     expect(await revert({ JobVersion: 9 })).toMatchObject({
-      status: 500,
+      status: 404,
       text: 'job "killed" in namespace "default" at version 9 not found',
     });
     expect(await revert({ JobVersion: 1, EnforcePriorVersion: 0 })).toMatchObject({
-      status: 500,
+      status: 409,
       text: 'Current job has version 2; enforcing version 0',
     });
     expect(await revert({ JobVersion: 1, EnforcePriorVersion: 2 })).toMatchObject({ status: 200 });
@@ -121,7 +121,7 @@ describe('deployments over HTTP', () => {
     );
     const early = await cli('job', 'promote', '-detach', 'typed');
     expect(early.code).toBe(1);
-    expect(early.err).toContain(`Error promoting deployment "${id}" for job "typed": Unexpected response code: 500`);
+    expect(early.err).toContain(`Error promoting deployment "${id}" for job "typed": Unexpected response code: 409`);
     await typed.report(true);
     expect((await cli('deployment', 'promote', '-group=web', '-detach', id)).out).toMatch(/^Evaluation ID: /);
     const status = await cli('deployment', 'status', short);

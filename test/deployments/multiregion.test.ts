@@ -190,7 +190,7 @@ describe('two regions, each with everything of its own', () => {
     // Names of members in any case (API-25).
     const lower = await ask('east', '/v1/job/app/evaluate', 'PUT', { JobID: 'app', region: 'west' });
     expect([await has('west', lower), await has('east', lower)]).toEqual([true, false]);
-    expect(await evaluate('', 'mars')).toEqual({ status: 500, text: 'No path to region' });
+    expect(await evaluate('', 'mars')).toEqual({ status: 400, text: 'No path to region' });
     const { stats } = await read<{ stats: { nomad: object } }>('east', '/v1/agent/self');
     expect(stats.nomad).toMatchObject({ known_regions: '2' });
   });
@@ -220,10 +220,10 @@ describe('two regions, each with everything of its own', () => {
   it('DP-1102, API-332, API-43: what names a region that is none is refused', async () => {
     const Multiregion = { Regions: [{ Name: 'east' }, { Name: 'mars' }] };
     expect(await ask('east', '/v1/jobs', 'PUT', job('two', { Multiregion }))).toEqual({
-      status: 500,
+      status: 400,
       text: 'No path to region',
     });
-    expect(await ask('east', '/v1/jobs?region=mars')).toEqual({ status: 500, text: 'No path to region' });
+    expect(await ask('east', '/v1/jobs?region=mars')).toEqual({ status: 400, text: 'No path to region' });
     const OnFailure = 'sometimes';
     const refused = await ask(
       'east',
@@ -231,7 +231,7 @@ describe('two regions, each with everything of its own', () => {
       'PUT',
       job('two', { Multiregion: { Strategy: { OnFailure }, ...Multiregion } }),
     );
-    expect(refused.status).toBe(500);
+    expect(refused.status).toBe(400);
     expect(refused.text).toContain('on_failure "sometimes"');
   });
 

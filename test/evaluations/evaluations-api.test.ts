@@ -243,7 +243,7 @@ describe('evaluations', () => {
     const { EvalID, Index } = (await answer.json()) as { EvalID: string; Index: number };
     expect(await evalOf(EvalID)).toMatchObject({ JobID: 'listed', TriggeredBy: 'job-register', CreateIndex: Index });
     const refused = async (path: string, body: unknown) => textOf(await send('PUT', path, body));
-    expect(await refused('/v1/job/none/evaluate', '')).toEqual([500, 'job not found']);
+    expect(await refused('/v1/job/none/evaluate', '')).toEqual([404, 'job not found']);
     expect(await refused('/v1/job/listed/evaluate', {})).toEqual([400, 'Job ID must be specified']);
     expect(await refused('/v1/job/listed/evaluate', { JobID: 'x' })).toEqual([400, 'JobID not same as job name']);
     expect((await refused('/v1/job/listed/evaluate', { JobID: 7 }))[0]).toBe(400);
@@ -397,8 +397,8 @@ describe('deleting evaluations', () => {
 
   it('EB-303, OP-28: not while the broker hands them out', async () => {
     const [first] = await api.get<Evaluation[]>('/v1/evaluations?per_page=1');
-    expect(await textOf(await remove({ EvalIDs: [first!.ID] }))).toEqual([500, NOT_PAUSED]);
-    expect(await textOf(await remove({ Filter: 'Status is not empty' }))).toEqual([500, NOT_PAUSED]);
+    expect(await textOf(await remove({ EvalIDs: [first!.ID] }))).toEqual([409, NOT_PAUSED]);
+    expect(await textOf(await remove({ Filter: 'Status is not empty' }))).toEqual([409, NOT_PAUSED]);
     expect((await evalOf(first!.ID)).ID).toBe(first!.ID);
   });
 
@@ -408,9 +408,9 @@ describe('deleting evaluations', () => {
     const { EvalID: two } = await api.register(shellJob('doomed', 'true', { type: 'batch', count: 2 }));
     const [kept] = await api.get<Evaluation[]>('/v1/evaluations?job=late');
     const unknown = '00000000-0000-4000-8000-000000000000';
-    expect(await textOf(await remove({ EvalIDs: [one, unknown] }))).toEqual([500, 'eval not found']);
+    expect(await textOf(await remove({ EvalIDs: [one, unknown] }))).toEqual([404, 'eval not found']);
     expect(await textOf(await remove({ EvalIDs: [one, kept!.ID] }))).toEqual([
-      500,
+      409,
       `eval ${kept!.ID} is not safe to delete`,
     ]);
     expect((await evalOf(one)).Status).toBe('pending');
@@ -682,7 +682,7 @@ describe('the command line', () => {
     const unknown = await cli('eval delete 00000000-0000-4000-8000-000000000000');
     expect(unknown).toMatchObject({
       code: 1,
-      err: 'Error deleting evaluations: Unexpected response code: 500 (eval not found)\n',
+      err: 'Error deleting evaluations: Unexpected response code: 404 (eval not found)\n',
     });
     const filter = 'JobID~matches~"^cli-"';
     const byFilter = (flags: string, input: string) =>

@@ -133,9 +133,9 @@ describe('periodic jobs', () => {
 
   it('force refuses what is not there, and what is not periodic', async () => {
     const missing = await force('nothing');
-    expect([missing.status, await missing.text()]).toEqual([500, 'job not found']);
+    expect([missing.status, await missing.text()]).toEqual([404, 'job not found']);
     const other = await force('web');
-    expect([other.status, await other.text()]).toEqual([500, "can't force launch non-periodic job"]);
+    expect([other.status, await other.text()]).toEqual([400, "can't force launch non-periodic job"]);
   });
 });
 

@@ -99,8 +99,8 @@ describe('scaling', () => {
   it('API-601 API-173: of two with the same JobModifyIndex one is done', async () => {
     const { JobModifyIndex } = await api.register(job('raced'));
     const answers = await Promise.all([2, 3].map((Count) => scale('raced', { Count, JobModifyIndex })));
-    expect(answers.map(({ status: code }) => code).toSorted((a, b) => a - b)).toEqual([200, 500]);
-    expect(answers.find(({ status: code }) => code === 500)?.text).toContain(
+    expect(answers.map(({ status: code }) => code).toSorted((a, b) => a - b)).toEqual([200, 409]);
+    expect(answers.find(({ status: code }) => code === 409)?.text).toContain(
       `Enforcing job modify index ${JobModifyIndex}: job exists with conflicting job modify index: `,
     );
   });
@@ -176,12 +176,12 @@ describe('dispatching', () => {
     await api.register(job('plain'));
     await template('stopped');
     await api.stop('stopped');
-    const refused = async (id: string, body: object, text: string, status = 500) =>
+    const refused = async (id: string, body: object, text: string, status = 400) =>
       expect(await put(`/v1/job/${id}/dispatch`, body)).toMatchObject({ status, text });
-    await refused('strict', { JobID: 'x' }, 'Job ID does not match', 400);
-    await refused('nobody', {}, 'parameterized job not found');
+    await refused('strict', { JobID: 'x' }, 'Job ID does not match');
+    await refused('nobody', {}, 'parameterized job not found', 404);
     await refused('plain', {}, 'Specified job "plain" is not a parameterized job');
-    await refused('stopped', {}, 'Specified job "stopped" is stopped');
+    await refused('stopped', {}, 'Specified job "stopped" is stopped', 409);
     await refused('needs', {}, 'Payload is not provided but required by parameterized job');
     await refused('strict', { Payload: payload }, 'Payload provided but forbidden by parameterized job');
     const large = Buffer.alloc(16_385).toString('base64');
@@ -203,7 +203,7 @@ describe('dispatching', () => {
     await template('parent');
     const { DispatchedJobID } = await dispatch('parent', {});
     const answer = await put('/v1/jobs', { Job: job(DispatchedJobID, { Type: 'batch', Dispatched: true }) });
-    expect(answer).toMatchObject({ status: 500, text: "field 'Dispatched' is read-only" });
+    expect(answer).toMatchObject({ status: 400, text: "field 'Dispatched' is read-only" });
   });
 });
 
@@ -226,22 +226,22 @@ describe('versions of a job', () => {
       { Version: 0, VersionTag: { Name: 'good', Description: 'still' } },
     ]);
     expect(await put(tagPath('tagged', 'good'), { Latest: true })).toMatchObject({
-      status: 500,
+      status: 409,
       text: 'tag "good" already exists on a different version of job "tagged"',
     });
     const removed = await sent('DELETE', tagPath('tagged', 'good'));
     expect(removed).toMatchObject({ Name: '', Description: '', TaggedTime: 0 });
     expect(await send('DELETE', tagPath('tagged', 'good'))).toMatchObject({
-      status: 500,
+      status: 404,
       text: 'tag "good" not found on job "tagged"',
     });
   });
 
   it('API-166 API-7: what is refused', async () => {
-    const refused = async (path: string, body: object, text: string, status = 500) =>
+    const refused = async (path: string, body: object, text: string, status = 400) =>
       expect(await put(path, body)).toMatchObject({ status, text });
-    await refused(tagPath('nobody', 'x'), { Latest: true }, 'job "nobody" version 0 not found');
-    await refused(tagPath('tagged', 'x'), { Version: 9 }, 'job "tagged" version 9 not found');
+    await refused(tagPath('nobody', 'x'), { Latest: true }, 'job "nobody" version 0 not found', 404);
+    await refused(tagPath('tagged', 'x'), { Version: 9 }, 'job "tagged" version 9 not found', 404);
     const latest = { Latest: true, Version: 2 };
     await refused(tagPath('tagged', 'x'), latest, 'version must be zero when tagging latest, got: 2');
     const long = 'Tagged version description must be under 1000 characters, currently 1001';
@@ -258,8 +258,8 @@ describe('versions of a job', () => {
     await sent('PUT', tagPath('diffed', 'mid'), { Version: 1 });
     expect(old(await versions('diffed', '?diffs=true&diff_tag=mid'))).toEqual(['20', null, '20']);
     const missing = (query: string) => send('GET', `/v1/job/diffed/versions?diffs=true&${query}`);
-    expect(await missing('diff_version=7')).toMatchObject({ status: 500, text: 'version 7 not found' });
-    expect(await missing('diff_tag=x')).toMatchObject({ status: 500, text: 'tag "x" not found' });
+    expect(await missing('diff_version=7')).toMatchObject({ status: 404, text: 'version 7 not found' });
+    expect(await missing('diff_tag=x')).toMatchObject({ status: 404, text: 'tag "x" not found' });
   });
 
   it('API-110 ST-58: the text of a version; one that was scaled keeps it', async () => {

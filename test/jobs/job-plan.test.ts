@@ -97,10 +97,10 @@ describe('dry runs over HTTP', () => {
     expect(await plan('web', {})).toMatchObject({ status: 400, text: 'Job must be specified' });
     expect(await plan('web', { Job: {} })).toMatchObject({ status: 400, text: 'Job must have a valid ID' });
     const invalid = await plan('web', { Job: { ...job, Priority: 1000 } });
-    expect(invalid.status).toBe(500);
+    expect(invalid.status).toBe(400);
     expect(invalid.text).toContain('priority must be between');
     expect(await plan('web', { Job: { ...job, NodePool: 'none' } })).toMatchObject({
-      status: 500,
+      status: 400,
       text: '1 error occurred:\n\t* job "web" is in nonexistent node pool "none"\n\n',
     });
   });
@@ -168,7 +168,7 @@ describe('waybill job plan', () => {
   it('CL-322: every failure exits 255', async () => {
     const refused = await cli(['plan'], { ...(shellJob('bad', 'true') as object), Priority: 1000 });
     expect([refused.code, refused.out]).toEqual([255, '']);
-    expect(refused.err).toMatch(/^Error during plan: Unexpected response code: 500 \(/);
+    expect(refused.err).toMatch(/^Error during plan: Unexpected response code: 400 \(/);
     expect((await runCli(api.url, ['plan', '-nonsense', 'x'])).code).toBe(255);
     expect((await runCli(api.url, ['plan'])).code).toBe(255);
     expect((await runCli(api.url, ['plan', '/nowhere/job.json'])).code).toBe(255);

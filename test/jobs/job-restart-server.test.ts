@@ -50,7 +50,7 @@ describe('what job restart needs of the servers: restart', () => {
     });
     const both = { TaskName: 'task', AllTasks: true };
     expect(await put(`/v1/client/allocation/${alloc.ID}/restart`, both)).toMatchObject({
-      status: 500,
+      status: 400,
       text: 'task name cannot be set when restarting all tasks',
     });
   });
@@ -71,7 +71,7 @@ describe('what job restart needs of the servers: restart', () => {
     await eventually('it has ended', async () => (await read(ID)).ClientStatus === 'complete');
     for (const AllTasks of [false, true])
       expect(await put(`/v1/client/allocation/${ID}/restart`, { AllTasks })).toMatchObject({
-        status: 500,
+        status: 409,
         text: 'restart of an alloc that should not run',
       });
   });
@@ -82,7 +82,7 @@ describe('what job restart needs of the servers: stop and evaluate', () => {
     const { ID } = await runs(shellJob('stopping', 'exec sleep 1000'));
     const path = `/v1/allocation/${ID}/stop`;
     expect(await put(`${path}?no_shutdown_delay=maybe`)).toMatchObject({
-      status: 500,
+      status: 400,
       text: expect.stringContaining('Failed to parse value of "no_shutdown_delay" (maybe) as a bool: ') as string,
     });
     expect((await api.raw(path, { method: 'DELETE' })).status).toBe(405);
@@ -133,12 +133,12 @@ describe('what job restart needs of the servers: stop and evaluate', () => {
     });
     await api.register({ ...shellJob('nightly', 'true', { type: 'batch' }), Periodic: { Spec: '0 0 1 1 *' } });
     await api.register({ ...shellJob('template', 'true', { type: 'batch' }), ParameterizedJob: {} });
-    for (const [job, refusal] of [
-      ['nobody', 'job not found'],
-      ['nightly', "can't evaluate periodic job"],
-      ['template', "can't evaluate parameterized job"],
+    for (const [job, status, text] of [
+      ['nobody', 404, 'job not found'],
+      ['nightly', 400, "can't evaluate periodic job"],
+      ['template', 400, "can't evaluate parameterized job"],
     ])
-      expect(await put(`/v1/job/${job}/evaluate`)).toMatchObject({ status: 500, text: refusal });
+      expect(await put(`/v1/job/${job}/evaluate`)).toMatchObject({ status, text });
   });
 });
 

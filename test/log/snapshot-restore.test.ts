@@ -91,11 +91,11 @@ describe('the state of a cluster, saved and brought back', () => {
     const damaged = Buffer.from(readFileSync(file));
     damaged.fill(0xff, damaged.length >> 1, (damaged.length >> 1) + 8);
     for (const [body, status, text] of [
-      [damaged, 500, 'failed to restore from snapshot: '],
-      [Buffer.from('no archive'), 500, 'not a gzip file'],
-      [await packArchive(meta, Buffer.from('{}\n')), 500, 'not a row'],
+      [damaged, 400, 'failed to restore from snapshot: '],
+      [Buffer.from('no archive'), 400, 'not a gzip file'],
+      [await packArchive(meta, Buffer.from('{}\n')), 400, 'not a row'],
       [await packArchive({ ...meta, Format: 'raft' }, state), 400, 'not an archive of Waybill'],
-      [gzipSync(Buffer.alloc(1024)), 500, 'meta.json is missing'],
+      [gzipSync(Buffer.alloc(1024)), 400, 'meta.json is missing'],
     ] as const) {
       const answer = await put(body);
       expect([answer.status, await answer.text()]).toEqual([status, expect.stringContaining(text)]);
@@ -215,7 +215,7 @@ describe('the state of a cluster, saved and brought back', () => {
     const whole = readFileSync(file);
     writeFileSync(`${dir}/half.snap`, whole.subarray(0, whole.length / 2));
     expect(await cli('restore', `${dir}/half.snap`)).toMatchObject({ code: 1, out: '' });
-    expect((await put(whole.subarray(0, whole.length / 2))).status).toBe(500);
+    expect((await put(whole.subarray(0, whole.length / 2))).status).toBe(400);
     expect(await indexNow()).toBe(before);
   });
 

@@ -46,7 +46,7 @@ describe('node pools over HTTP', () => {
     expect([status, text.startsWith('invalid node pool "no spaces": ')]).toEqual([400, true]);
     expect((await send('PUT', '/v1/node/pools', { Name: 'long', Description: 'x'.repeat(257) }))[0]).toBe(400);
     expect(await send('PUT', '/v1/node/pools', { Name: 'paid', SchedulerConfiguration: {} })).toEqual([
-      500,
+      400,
       'Feature "Node Pools Governance" is unlicensed',
     ]);
     const names = (await api.get<{ Name: string }[]>('/v1/node/pools')).map(({ Name }) => Name);
@@ -60,16 +60,16 @@ describe('node pools over HTTP', () => {
       400,
       'modifying node pool "all" is not allowed',
     ]);
-    expect(await send('DELETE', '/v1/node/pool/all')).toEqual([500, 'deleting node pool "all" is not allowed']);
+    expect(await send('DELETE', '/v1/node/pool/all')).toEqual([400, 'deleting node pool "all" is not allowed']);
     // What is in use is said before that it is built in.
     expect(await send('DELETE', '/v1/node/pool/default')).toEqual([
-      500,
+      409,
       expect.stringContaining('\t* node pool "default" has nodes in regions: [global]'),
     ]);
-    expect(await send('DELETE', '/v1/node/pool/none')).toEqual([500, 'node pool none not found']);
+    expect(await send('DELETE', '/v1/node/pool/none')).toEqual([404, 'node pool none not found']);
     await api.register({ ...shellJob('in-edge', 'exec sleep 600'), NodePool: 'edge' });
     expect(await send('DELETE', '/v1/node/pool/edge')).toEqual([
-      500,
+      409,
       '1 error occurred:\n\t* node pool "edge" has non-terminal jobs in regions: [global]\n\n',
     ]);
     expect(await send('DELETE', '/v1/node/pool/gpu')).toEqual([200, '']);
@@ -104,11 +104,11 @@ describe('nodes over HTTP', () => {
 
   it('API-201, ND-14 ND-17 ND-19 API-205: bad writes are refused with the texts clients match', async () => {
     const { ID } = await ready();
-    expect(await send('PUT', `/v1/node/${STRANGER}/purge`)).toEqual([500, 'node not found']);
-    expect(await send('POST', `/v1/node/${STRANGER}/evaluate`)).toEqual([500, 'node not found']);
-    expect(await send('PUT', `/v1/node/${STRANGER}/drain`, { DrainSpec: null })).toEqual([500, 'node not found']);
+    expect(await send('PUT', `/v1/node/${STRANGER}/purge`)).toEqual([404, 'node not found']);
+    expect(await send('POST', `/v1/node/${STRANGER}/evaluate`)).toEqual([404, 'node not found']);
+    expect(await send('PUT', `/v1/node/${STRANGER}/drain`, { DrainSpec: null })).toEqual([404, 'node not found']);
     expect(await send('PUT', `/v1/node/${ID}/eligibility`, { Eligibility: 'x' })).toEqual([
-      500,
+      400,
       'invalid scheduling eligibility "x"',
     ]);
     expect((await api.raw(`/v1/node/${ID}/drain`, { method: 'PUT', body: '{' })).status).toBe(400);

@@ -113,7 +113,7 @@ describe('dynamic host volumes, end to end', () => {
     expect(written(volume.HostPath)).toEqual([alloc.ID]);
 
     const inUse = await send('DELETE', `/v1/volume/host/${volume.ID}`);
-    expect(inUse).toEqual({ status: 500, text: `volume ${volume.ID} in use by allocations: [${alloc.ID}]` });
+    expect(inUse).toEqual({ status: 409, text: `volume ${volume.ID} in use by allocations: [${alloc.ID}]` });
     expect(await get<object[]>(`/v1/volumes?type=host&node_id=${node.ID}&prefix=da`)).toHaveLength(1);
     await stopped('first');
     const gone = await send('DELETE', `/v1/volume/host/${volume.ID}`);
@@ -191,7 +191,7 @@ describe('dynamic host volumes, end to end', () => {
     await ready(ID);
     const again = await send('PUT', '/v1/volume/host/register', { Volume });
     expect(again).toEqual({
-      status: 500,
+      status: 409,
       text: 'HostVolume.Register error: volume name already exists on this node',
     });
     expect((await send('DELETE', `/v1/volume/host/${ID}?force=maybe`)).status).toBe(400);
@@ -203,6 +203,6 @@ describe('dynamic host volumes, end to end', () => {
       ['PATCH', `/v1/volume/host/${ID}`],
     ] as const)
       expect(await send(method, route, {})).toEqual({ status: 404, text: 'resource not found' });
-    expect(await send('PUT', '/v1/volume/host/create', {})).toEqual({ status: 500, text: 'missing volume definition' });
+    expect(await send('PUT', '/v1/volume/host/create', {})).toEqual({ status: 400, text: 'missing volume definition' });
   });
 });

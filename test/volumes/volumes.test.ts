@@ -171,7 +171,7 @@ describe('a claim is given back', () => {
       'the task has ended',
       () => cluster.state.tables.allocs.get(alloc.ID)?.ClientStatus === 'complete',
     );
-    expect(await cluster.delete('/v1/volume/csi/forced')).toEqual({ status: 500, text: 'volume in use: forced' });
+    expect(await cluster.delete('/v1/volume/csi/forced')).toEqual({ status: 409, text: 'volume in use: forced' });
     expect(await cluster.delete('/v1/volume/csi/forced?force=true')).toEqual({ status: 200, text: '' });
     cluster.faults.set({});
     await eventually('the provider has let go', () => !attached(disk));
@@ -269,24 +269,24 @@ describe('operators', () => {
 
   it.each([
     ['PUT', '/v1/volumes', '{', 400, /JSON/],
-    ['PUT', '/v1/volumes', '{"Volumes":[]}', 500, /^missing volume definition$/],
-    ['PUT', '/v1/volume/csi/x', '{"Volumes":[{}]}', 500, /^validation: missing volume id, missing plugin id, must/],
+    ['PUT', '/v1/volumes', '{"Volumes":[]}', 400, /^missing volume definition$/],
+    ['PUT', '/v1/volume/csi/x', '{"Volumes":[{}]}', 400, /^validation: missing volume id, missing plugin id, must/],
     ['PUT', '/v1/volume/csi/x/other', '{}', 404, /^resource not found$/],
     ['DELETE', '/v1/volume/csi/x/other', undefined, 404, /^resource not found$/],
     ['GET', '/v1/volume/csi/x/create', undefined, 405, /^Invalid method$/],
     ['POST', '/v1/volume/csi/x', '{}', 405, /^Invalid method$/],
     ['POST', '/v1/volume/csi/x/create', '{}', 405, /^Invalid method$/],
     ['GET', '/v1/volume/csi/x/y/z', undefined, 404, /^resource not found$/],
-    ['DELETE', '/v1/volume/csi/gone', undefined, 500, /^volume not found: gone$/],
+    ['DELETE', '/v1/volume/csi/gone', undefined, 404, /^volume not found: gone$/],
     ['DELETE', '/v1/volume/csi/gone?force=maybe', undefined, 400, /^invalid force value$/],
-    ['DELETE', '/v1/volume/csi/gone?force=T', undefined, 500, /^volume not found: gone$/],
-    ['DELETE', '/v1/volume/csi/vol%5B0%5D/delete', undefined, 500, /^volume not found: vol\[0\]$/],
+    ['DELETE', '/v1/volume/csi/gone?force=T', undefined, 404, /^volume not found: gone$/],
+    ['DELETE', '/v1/volume/csi/vol%5B0%5D/delete', undefined, 404, /^volume not found: vol\[0\]$/],
     ['DELETE', '/v1/volume/csi/gone/detach', undefined, 400, /^detach requires node ID$/],
-    ['DELETE', '/v1/volume/csi/gone/detach?node=x', undefined, 500, /^no such volume$/],
-    ['GET', '/v1/volumes/external?plugin_id=nobody', undefined, 500, /^no such plugin$/],
-    ['GET', '/v1/volumes/snapshot?plugin_id=nobody', undefined, 500, /^no such plugin$/],
-    ['DELETE', '/v1/volumes/snapshot?plugin_id=nobody', undefined, 500, /^no such plugin$/],
-    ['PUT', '/v1/volumes/snapshot', '{"Snapshots":[null]}', 500, /^snapshot cannot be nil$/],
+    ['DELETE', '/v1/volume/csi/gone/detach?node=x', undefined, 404, /^no such volume$/],
+    ['GET', '/v1/volumes/external?plugin_id=nobody', undefined, 404, /^no such plugin$/],
+    ['GET', '/v1/volumes/snapshot?plugin_id=nobody', undefined, 404, /^no such plugin$/],
+    ['DELETE', '/v1/volumes/snapshot?plugin_id=nobody', undefined, 404, /^no such plugin$/],
+    ['PUT', '/v1/volumes/snapshot', '{"Snapshots":[null]}', 400, /^snapshot cannot be nil$/],
   ] as const)(
     'API-220, API-222, API-223, VL-9, VL-11, VL-158, VL-267, VL-269, VL-270: %s %s %s is %d',
     async (method, route, body, status, text) => {

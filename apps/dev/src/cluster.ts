@@ -1,3 +1,4 @@
+import { errorText } from '@waybill/model';
 import type { ServiceState } from '@waybill/service';
 import type { ServiceName } from './service-names.js';
 
@@ -32,7 +33,7 @@ export class ServiceStartError extends Error {
     readonly logFile: string,
     cause: unknown,
   ) {
-    super(`${service} does not start: ${cause instanceof Error ? cause.message : String(cause)} (log: ${logFile})`, {
+    super(`${service} does not start: ${errorText(cause)} (log: ${logFile})`, {
       cause,
     });
   }

@@ -1,3 +1,4 @@
+import { errorText } from '@waybill/model';
 import type { ServiceState } from '@waybill/service';
 import pc from 'picocolors';
 
@@ -32,5 +33,5 @@ export class Report {
 
 /** One line on standard error. */
 export function complain(error: unknown): void {
-  process.stderr.write(`${pc.red('waybill:')} ${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`${pc.red('waybill:')} ${errorText(error)}\n`);
 }

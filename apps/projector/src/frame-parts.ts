@@ -1,3 +1,4 @@
+import { errorText } from '@waybill/model';
 import { partsOf, type SharedTexts } from '@waybill/projection';
 import { type Applied, type EventFrame, eventsOf, type StreamEvent, TXN_TYPES } from '@waybill/state';
 import type { AddressedPart, EventStream } from './event-stream.js';
@@ -31,7 +32,7 @@ export function framePartsOf(applied: Applied, texts: SharedTexts, refusalOf: Ev
     replaced = parts.map(refusalOf).find((reason) => reason !== undefined);
     if (replaced === undefined) return { parts };
   } catch (error) {
-    replaced = error instanceof Error ? error.message : String(error);
+    replaced = errorText(error);
   }
   return { parts: addressed(standIn(applied, frame, replaced)), replaced };
 }

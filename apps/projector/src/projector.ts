@@ -1,6 +1,6 @@
 import type { Log } from '@waybill/journal';
 import type { Singleton, Term } from '@waybill/roles';
-import type { CancelTimer, Clock, Timers } from '@waybill/model';
+import { type CancelTimer, type Clock, type Timers, errorText } from '@waybill/model';
 import {
   isDamage,
   announcementsOf,
@@ -270,7 +270,7 @@ export class Projector implements Singleton {
       worthwhile,
       onFailure: (error, attempt) => {
         this.counters.applyErrors += 1;
-        const reason = error instanceof Error ? error.message : String(error);
+        const reason = errorText(error);
         if (attempt !== 1) return;
         logger.warn(`${what} does not take the projection; trying again`, { reason });
         if (isDamage(error))

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { errorText } from '@waybill/model';
 import { parseArgs } from 'node:util';
 import { StateMachine } from '@waybill/state';
 import { LogReader, PENDING_LIMIT_MS } from './log-check.js';
@@ -85,7 +86,7 @@ async function main(): Promise<number> {
   try {
     given = commandLine();
   } catch (error) {
-    process.stderr.write(`${messageOf(error)}\n\n${USAGE}`);
+    process.stderr.write(`${errorText(error)}\n\n${USAGE}`);
     return COULD_NOT_CHECK;
   }
   if (given.help) {
@@ -105,11 +106,9 @@ async function main(): Promise<number> {
       await servers.close();
     }
   } catch (error) {
-    process.stderr.write(`could not verify: ${messageOf(error)}\n`);
+    process.stderr.write(`could not verify: ${errorText(error)}\n`);
     return COULD_NOT_CHECK;
   }
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 process.exitCode = await main();

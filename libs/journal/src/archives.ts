@@ -1,3 +1,4 @@
+import { errorText } from '@waybill/model';
 import { jetstream, type JetStreamManager } from '@nats-io/jetstream';
 import { MAX_ARCHIVE_BYTES, sha256, unpackArchive } from '@waybill/model/snapshot-archive';
 import { type ArchivedTables, readArchive, type Txn, type TxnPayloads } from '@waybill/state';
@@ -42,7 +43,7 @@ export class Archives {
       const js = jetstream(this.link.nc, { timeout: CHUNK_TIMEOUT_MS });
       for (const [n, chunk] of chunksOf(bytes).entries()) await js.publish(subjectOfChunk(name, n), chunk);
     } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause);
+      const reason = errorText(cause);
       throw new LogUnavailableError(`the archive cannot be stored: ${reason}`, { cause });
     }
     return { Archive: name, SHA256: sha256(bytes, 'hex'), Bytes: bytes.length };

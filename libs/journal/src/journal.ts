@@ -1,3 +1,4 @@
+import { errorText } from '@waybill/model';
 import type { JetStreamManager } from '@nats-io/jetstream';
 import type { LogMark, TxnDraft } from '@waybill/state';
 import { Archives, withArchives } from './archives.js';
@@ -150,7 +151,7 @@ export class Journal implements Log {
     try {
       return await fn(await this.getManager());
     } catch (e) {
-      throw new LogUnavailableError(`${what}: ${e instanceof Error ? e.message : String(e)}`, { cause: e });
+      throw new LogUnavailableError(`${what}: ${errorText(e)}`, { cause: e });
     }
   }
 }

@@ -1,3 +1,4 @@
+import { errorText } from '@waybill/model';
 import type { LogMark } from '@waybill/state';
 import type { NatsLink } from './connection.js';
 import { LogDivergedError, LogTrimmedError, LogUnavailableError } from './errors.js';
@@ -142,7 +143,7 @@ export class LogHistory {
         throw this.refusal(error);
       }
       if (!(error instanceof LogTrimmedError))
-        throw new LogUnavailableError(`it cannot be compared: ${messageOf(error)}`, { cause: error });
+        throw new LogUnavailableError(`it cannot be compared: ${errorText(error)}`, { cause: error });
     }
     if (era !== this.era) throw new LogUnavailableError('the connection or the history changed while it was compared');
     if (mark) this.note(mark);
@@ -171,5 +172,3 @@ export class LogHistory {
 
 const newer = (a: LogMark | undefined, b: LogMark | undefined): LogMark | undefined =>
   (b?.index ?? 0) > (a?.index ?? 0) ? b : a;
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,3 +1,4 @@
+import { errorText } from '@waybill/model';
 import { createInbox } from '@nats-io/transport-node';
 import type { Msg } from '@nats-io/transport-node';
 import type { NatsLink } from './connection.js';
@@ -141,7 +142,7 @@ export class Publisher {
         this.link.nc.publish(subject, body, { headers, reply: `${this.inbox}.${token}` });
       } catch (e) {
         this.waiting.delete(token);
-        settle({ kind: 'lost', reason: e instanceof Error ? e.message : String(e), mayBeStored: false });
+        settle({ kind: 'lost', reason: errorText(e), mayBeStored: false });
       }
     });
   }

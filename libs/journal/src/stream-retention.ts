@@ -1,3 +1,4 @@
+import { errorText } from '@waybill/model';
 import { nanos } from '@nats-io/transport-node';
 import type { JetStreamManager } from '@nats-io/jetstream';
 import type { NatsLink } from './connection.js';
@@ -70,7 +71,7 @@ export class StreamRetention {
     try {
       return await work(await managerOf(this.link));
     } catch (e) {
-      throw new LogUnavailableError(`${what}: ${e instanceof Error ? e.message : String(e)}`, { cause: e });
+      throw new LogUnavailableError(`${what}: ${errorText(e)}`, { cause: e });
     }
   }
 }

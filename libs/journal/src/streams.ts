@@ -1,3 +1,4 @@
+import { errorText } from '@waybill/model';
 import {
   DiscardPolicy,
   JetStreamApiError,
@@ -117,7 +118,7 @@ export async function ensureStreams(link: NatsLink, options: StreamOptions): Pro
         await ensureStream(manager, wanted);
         break;
       } catch (e) {
-        const reason = e instanceof Error ? e.message : String(e);
+        const reason = errorText(e);
         const hopeless = e instanceof JetStreamApiError && e.status === 400 && e.code !== STREAM_NAME_IN_USE;
         if (hopeless || performance.now() >= until)
           throw new LogUnavailableError(`cannot create stream ${wanted.name}: ${reason}`, { cause: e });

@@ -1,4 +1,4 @@
-import { MAX_BIGINT, MAX_TRACEPARENT_CHARS } from '@waybill/model';
+import { MAX_BIGINT, MAX_TRACEPARENT_CHARS, errorText } from '@waybill/model';
 import {
   MAX_STEP_TIMES,
   readForm,
@@ -283,7 +283,7 @@ export function readTxn(index: number, written: WrittenTxn, types?: ReadonlySet<
     } as Txn;
   } catch (e) {
     if (e instanceof UnknownTxnError) throw e;
-    throw new BadTxnError(index, `${name || `type ${number}`}: ${e instanceof Error ? e.message : String(e)}`, {
+    throw new BadTxnError(index, `${name || `type ${number}`}: ${errorText(e)}`, {
       cause: e,
     });
   }

@@ -1,4 +1,4 @@
-import type { RefusalCode } from '@waybill/model';
+import { type RefusalCode, errorText } from '@waybill/model';
 import { createInbox, headers, type Msg, type NatsConnection, type Subscription } from '@nats-io/transport-node';
 import {
   type AskOptions,
@@ -84,7 +84,7 @@ export class NatsRpc implements Rpc {
       const msg = await this.exchange(subject, body, timeoutMs, { traceparent, look });
       return msg.json<Reply>();
     } catch (error) {
-      throw new RpcUnavailableError(call.name, error instanceof Error ? error.message : String(error));
+      throw new RpcUnavailableError(call.name, errorText(error));
     }
   }
 

@@ -1,4 +1,4 @@
-import { Refusal } from '@waybill/model';
+import { Refusal, errorText } from '@waybill/model';
 import { createInbox, type Msg, type NatsConnection, type Subscription } from '@nats-io/transport-node';
 import { applyDecorators, Catch, type RpcExceptionFilter, UseFilters } from '@nestjs/common';
 import { BaseRpcContext, type CustomTransportStrategy, MessagePattern, Server } from '@nestjs/microservices';
@@ -302,7 +302,7 @@ export class RpcServer extends Server implements CustomTransportStrategy {
   private errorOf(name: string, error: unknown): Extract<Reply, { error: unknown }>['error'] {
     if (error instanceof Refusal) return { code: error.code, message: error.message };
     this.options.onError?.(name, error);
-    return { code: 'internal', message: error instanceof Error ? error.message : String(error) };
+    return { code: 'internal', message: errorText(error) };
   }
 }
 

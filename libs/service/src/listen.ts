@@ -1,3 +1,4 @@
+import { errorText } from '@waybill/model';
 import type { Settings } from './settings.js';
 
 /**
@@ -17,7 +18,7 @@ export async function listen(server: Server, name: 'WAYBILL_OPS' | 'WAYBILL_HTTP
   try {
     await server.listen({ port, host, backlog: LISTEN_BACKLOG });
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = errorText(cause);
     throw new Error(`cannot listen at ${name}_HOST=${host} and ${name}_PORT=${port}: ${reason}`, { cause });
   }
 }

@@ -1,18 +1,15 @@
-import type { AllocCheckStatus } from '@waybill/model';
-import {
-  type AllocChecksRequest,
-  type AllocResourceUsage,
-  type AllocStatsRequest,
-  type CollectAllocsRequest,
-  type HostStats,
-  type RestartAllocRequest,
-  RpcError,
-  type SignalAllocRequest,
+import { type AllocCheckStatus, Refusal } from '@waybill/model';
+import type {
+  AllocChecksRequest,
+  AllocResourceUsage,
+  AllocStatsRequest,
+  CollectAllocsRequest,
+  HostStats,
+  RestartAllocRequest,
+  SignalAllocRequest,
 } from '@waybill/rpc';
 import type { Agent } from '../agent.js';
 import type { AllocRunner } from './alloc-runner.js';
-import { AllocActionError } from '../tasks/task-crew.js';
-import { TaskNotRunningError } from '../tasks/task-runner.js';
 
 /** What people ask of one machine and its allocations: usage, restart, signal, collection (agent.md sections 15, 19, 24). Stateless. */
 export class AllocActions {
@@ -25,45 +22,39 @@ export class AllocActions {
     return this.usageOfHost();
   }
 
-  /** @throws RpcError not-found, conflict */
+  /** @throws Refusal not-found, conflict */
   stats({ AllocID, Task }: AllocStatsRequest): Promise<AllocResourceUsage> {
     return this.answered(AllocID, (runner) => runner.usage(Task));
   }
 
-  /** AG-146. @throws RpcError not-found */
+  /** AG-146. @throws Refusal not-found */
   checks({ AllocID }: AllocChecksRequest): Promise<Record<string, AllocCheckStatus>> {
     return this.answered(AllocID, async (runner) => runner.checks());
   }
 
-  /** @throws RpcError not-found, conflict */
+  /** @throws Refusal not-found, conflict */
   async restart({ AllocID, TaskName, AllTasks }: RestartAllocRequest): Promise<null> {
     await this.answered(AllocID, (runner) => runner.restart(TaskName, AllTasks));
     return null;
   }
 
-  /** @throws RpcError not-found, conflict, or what the driver said */
+  /** @throws Refusal not-found, conflict, or what the driver said */
   async signal({ AllocID, Task, Signal }: SignalAllocRequest): Promise<null> {
     await this.answered(AllocID, (runner) => runner.signal(Task, Signal));
     return null;
   }
 
-  /** AG-213; an empty id: all that have ended. @throws RpcError conflict */
+  /** AG-213; an empty id: all that have ended. @throws Refusal conflict */
   async collect({ AllocID }: CollectAllocsRequest): Promise<null> {
     if (AllocID === '') await this.agent.collector.collectAll();
     else if (!(await this.agent.collector.collectOne(AllocID)))
-      throw new RpcError('conflict', 'No such allocation on client, or allocation not eligible for GC');
+      throw new Refusal('conflict', 'No such allocation on client, or allocation not eligible for GC');
     return null;
   }
 
   private async answered<T>(allocId: string, ask: (runner: AllocRunner) => Promise<T>): Promise<T> {
     const runner = this.agent.runnerOf(allocId);
-    if (!runner) throw new RpcError('not-found', `Unknown allocation "${allocId}"`);
-    try {
-      return await ask(runner);
-    } catch (error) {
-      if (error instanceof AllocActionError || error instanceof TaskNotRunningError)
-        throw new RpcError('conflict', error.message);
-      throw error;
-    }
+    if (!runner) throw new Refusal('not-found', `Unknown allocation "${allocId}"`);
+    return ask(runner);
   }
 }

@@ -1,4 +1,11 @@
-import type { AllocNetworkStatus, Allocation, ClientAllocUpdate, Job, TaskGroup } from '@waybill/model';
+import {
+  type AllocNetworkStatus,
+  type Allocation,
+  type ClientAllocUpdate,
+  type Job,
+  type TaskGroup,
+  errorText,
+} from '@waybill/model';
 import type { AllocRecord } from '../recovery/alloc-record.js';
 import { withEnds } from './alloc-status.js';
 
@@ -31,7 +38,7 @@ export function notRunnable(alloc: Allocation, error: unknown, now: string): Cli
     ID: alloc.ID,
     NodeID: alloc.NodeID,
     ClientStatus: 'failed',
-    ClientDescription: `Unable to add allocation due to error: ${error instanceof Error ? error.message : String(error)}`,
+    ClientDescription: `Unable to add allocation due to error: ${errorText(error)}`,
     TaskStates: withEnds(alloc.TaskStates, 'failed', now),
     DeploymentStatus: healthOf(alloc) ?? { Healthy: false, Timestamp: now },
     NetworkStatus: alloc.NetworkStatus,

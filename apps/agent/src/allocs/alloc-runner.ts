@@ -7,6 +7,8 @@ import {
   msFromNs,
   nsFromMs,
   type TaskGroup,
+  errorText,
+  Refusal,
 } from '@waybill/model';
 import type { AllocResourceUsage } from '@waybill/rpc';
 import { traceparentOf, withSpan } from '@waybill/telemetry';
@@ -27,7 +29,7 @@ import { checkAllocNames } from '../paths/alloc-names.js';
 import type { Watched } from './health-watch.js';
 import { AllocServices } from '../services/alloc-services.js';
 import type { Disconnectable } from './stops-on-disconnect.js';
-import { AllocActionError, TaskCrew } from '../tasks/task-crew.js';
+import { TaskCrew } from '../tasks/task-crew.js';
 import { WaitNotice } from '../wait-notice.js';
 import { isGateOpen, type Stage, stageAfter } from '../tasks/task-lifecycle.js';
 import { recruitTask, type TaskSeat } from '../tasks/task-recruit.js';
@@ -193,12 +195,12 @@ export class AllocRunner {
   /**
    * Starts tasks again in place (section 15): one by name, all that run, or all. Resolves when the old processes have
    * ended and the new starts are triggered.
-   * @throws AllocActionError, TaskNotRunningError
+   * @throws Refusal, TaskNotRunningError
    */
   async restart(taskName: string, allTasks: boolean): Promise<void> {
-    if (taskName !== '' && allTasks) throw new AllocActionError('task name cannot be set when restarting all tasks');
+    if (taskName !== '' && allTasks) throw new Refusal('invalid', 'task name cannot be set when restarting all tasks');
     if (isServerTerminal(this.current) || this.progress.isClientTerminal)
-      throw new AllocActionError('restart of an alloc that should not run');
+      throw new Refusal('conflict', 'restart of an alloc that should not run');
     if (taskName !== '') return this.crew.restart(taskName, 'User requested task to restart');
     await this.stopping.groupGoesDown();
     if (this.stopping.isBegun || this.isOver) return; // the kill wins (AG-166)
@@ -208,20 +210,20 @@ export class AllocRunner {
     await this.crew.restartFromBegin('User requested all tasks to restart');
   }
 
-  /** AG-165: to one task, or with an empty name to all. @throws AllocActionError, TaskNotRunningError, the driver's error */
+  /** AG-165: to one task, or with an empty name to all. @throws Refusal, TaskNotRunningError, the driver's error */
   signal(taskName: string, signal: string): Promise<void> {
     return this.crew.signal(taskName, signal);
   }
 
-  /** AG-324: a command beside a task. @throws AllocActionError, NoExecError, what the driver says */
+  /** AG-324: a command beside a task. @throws Refusal, NoExecError, what the driver says */
   exec(taskName: string, command: ExecCommand): Promise<ExecSession> {
     return this.crew.exec(taskName, command);
   }
 
-  /** What its running tasks use, or one of them (AG-330). @throws AllocActionError for a task that it does not have */
+  /** What its running tasks use, or one of them (AG-330). @throws Refusal for a task that it does not have */
   async usage(taskName: string): Promise<AllocResourceUsage> {
     if (taskName !== '' && !this.crew.runner(taskName))
-      throw new AllocActionError(`allocation "${this.current.ID}" has no task "${taskName}"`);
+      throw new Refusal('not-found', `allocation "${this.current.ID}" has no task "${taskName}"`);
     return usageOfAlloc(await this.crew.usage(taskName), nsFromMs(this.deps.clock.nowMs()));
   }
 
@@ -338,7 +340,7 @@ export class AllocRunner {
     try {
       return await this.storage.prepare((what) => this.noteWait(what));
     } catch (error) {
-      this.stopping.failSetup(`failed to setup alloc: ${error instanceof Error ? error.message : String(error)}`);
+      this.stopping.failSetup(`failed to setup alloc: ${errorText(error)}`);
       return false;
     }
   }

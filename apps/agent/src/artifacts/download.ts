@@ -1,3 +1,4 @@
+import { errorText } from '@waybill/model';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { Readable, Transform } from 'node:stream';
@@ -60,7 +61,7 @@ async function request(
   } catch (error) {
     // Its own message is `fetch failed`; why is in the cause.
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    throw new DownloadError(cause instanceof Error ? cause.message : String(cause), { cause: error });
+    throw new DownloadError(errorText(cause), { cause: error });
   }
   if (!answer.ok || !answer.body) {
     await answer.body?.cancel();

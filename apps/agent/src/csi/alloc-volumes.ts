@@ -10,6 +10,7 @@ import {
   type Timers,
   type VolumeRequest,
   volumeSource,
+  errorText,
 } from '@waybill/model';
 import type { ClaimVolumeResponse } from '@waybill/rpc';
 import type { Logger } from '@waybill/telemetry';
@@ -152,7 +153,7 @@ export class AllocVolumes {
     const phase = async (what: string, work: (alias: string) => Promise<void>): Promise<void> => {
       for (const alias of aliases) {
         await work(alias).catch((error: unknown) => {
-          throw new VolumesError(`${what}: ${textOf(error)}`, { cause: error });
+          throw new VolumesError(`${what}: ${errorText(error)}`, { cause: error });
         });
       }
     };
@@ -176,12 +177,12 @@ export class AllocVolumes {
     if (this.mountOf(alias)) return;
     const { claims, clock, timers } = this.deps;
     const volume = `volume ${this.used(alias).volumeId}`;
-    const onRetry = (error: unknown): void => waitsFor(`${volume}: ${textOf(error)}`);
+    const onRetry = (error: unknown): void => waitsFor(`${volume}: ${errorText(error)}`);
     const retries = { clock, timers, signal: this.unwanting.signal, onRetry };
     waitsFor(volume);
     const asked = () => unless(this.unwanting.signal, claims.claim(this.claimRequest(alias, CLAIM_STATE.taken)));
     const answer = await retrying(asked, isPassing, retries).catch((error: unknown) => {
-      throw new VolumesError(`could not claim ${volume}: ${textOf(error)}`, { cause: error });
+      throw new VolumesError(`could not claim ${volume}: ${errorText(error)}`, { cause: error });
     });
     this.claimed.set(alias, answer);
     const { Volume } = answer;
@@ -322,5 +323,3 @@ function unless<T>(unwanted: AbortSignal, answer: Promise<T>): Promise<T> {
     answer.then(resolve, reject).finally(settled);
   });
 }
-
-const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

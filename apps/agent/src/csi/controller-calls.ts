@@ -1,5 +1,5 @@
 import type { ControllerClient, CreateVolume, VolumeUse } from '@waybill/csi';
-import { type MountOptions, Turns, type TopologyRequest, type VolumeCapability } from '@waybill/model';
+import { type MountOptions, Turns, type TopologyRequest, type VolumeCapability, errorText } from '@waybill/model';
 import { CSI_CONTROLLER, type CsiAnswers, type CsiCall, RpcError } from '@waybill/rpc';
 import type { CsiHost } from './csi-host.js';
 import { checkConfirmed } from './confirmed-uses.js';
@@ -122,7 +122,7 @@ export async function answering<T>(method: string, work: () => Promise<T>): Prom
   try {
     return await work();
   } catch (error) {
-    throw new RpcError('internal', `CSI.${method}: ${error instanceof Error ? error.message : String(error)}`);
+    throw new RpcError('internal', `CSI.${method}: ${errorText(error)}`);
   }
 }
 

@@ -1,4 +1,4 @@
-import { type Clock, type CSIVolumeClaimRequest, type Timers, Turns } from '@waybill/model';
+import { type Clock, type CSIVolumeClaimRequest, type Timers, Turns, errorText } from '@waybill/model';
 import type { Logger } from '@waybill/telemetry';
 import { retrying } from './backoff.js';
 import { type MountedVolume, useKey } from './volume-mounter.js';
@@ -23,7 +23,7 @@ export interface LeftMountList {
 export class StillLeftError extends Error {
   override readonly name = 'StillLeftError';
   constructor({ volume }: LeftMount, cause: unknown) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = errorText(cause);
     super(
       `disk "${volume.externalId}" is still mounted here for allocation "${volume.allocId}", which is gone: ${why}`,
       {

@@ -6,6 +6,7 @@ import {
   type CSINodeInfo,
   rfc3339FromMs,
   type Timers,
+  errorText,
 } from '@waybill/model';
 import { controllerInfo, machineInfo, nodeAbilities } from './plugin-abilities.js';
 import type { PluginRegistration } from './plugin-registry.js';
@@ -108,7 +109,7 @@ export class PluginInstance {
       this.isKnown = true;
       return next;
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = errorText(error);
       const failed = this.isKnown ? 'failed fingerprinting with error' : 'failed initial fingerprint with err';
       return { ...this.info, Healthy: false, HealthDescription: `${failed}: ${reason}` };
     }

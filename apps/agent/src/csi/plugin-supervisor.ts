@@ -1,5 +1,12 @@
 import type { CsiPlugin } from '@waybill/csi';
-import { type CancelTimer, type CSIPluginConfig, formatDuration, msFromNs, type Timers } from '@waybill/model';
+import {
+  type CancelTimer,
+  type CSIPluginConfig,
+  formatDuration,
+  msFromNs,
+  type Timers,
+  errorText,
+} from '@waybill/model';
 import type { Logger } from '@waybill/telemetry';
 import type { PluginRegistry, PluginSide } from './plugin-registry.js';
 
@@ -115,7 +122,7 @@ export class PluginSupervisor {
     try {
       problem = (await this.plugin.identity.probe()) ? undefined : '';
     } catch (error) {
-      problem = textOf(error);
+      problem = errorText(error);
     }
     if (this.round !== round) return;
     if (mode === 'watching') this.seen(problem);
@@ -146,7 +153,7 @@ export class PluginSupervisor {
     } catch (error) {
       if (this.round !== round) return;
       this.rest();
-      this.deps.fail(`CSI plugin could not be registered: ${textOf(error)}`);
+      this.deps.fail(`CSI plugin could not be registered: ${errorText(error)}`);
     }
   }
 
@@ -161,5 +168,3 @@ export class PluginSupervisor {
     registry.healthChanged(allocId);
   }
 }
-
-const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

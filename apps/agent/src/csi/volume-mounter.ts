@@ -1,6 +1,6 @@
 import path from 'node:path';
 import type { StageVolume, VolumeUse } from '@waybill/csi';
-import type { MountOptions, NodeEvent } from '@waybill/model';
+import { type MountOptions, type NodeEvent, errorText } from '@waybill/model';
 import type { Turns } from '@waybill/model';
 import type { LocalNodePlugin } from './local-plugins.js';
 import type { MountPlaces } from './mount-places.store.js';
@@ -150,7 +150,7 @@ export class VolumeMounter {
     } catch (error) {
       if (signal.aborted) throw error;
       const isGone = !(await places.exists(target.here));
-      if (!(isGone && textOf(error).includes('no mount point'))) await removedOr(error, places.remove(target.here));
+      if (!(isGone && errorText(error).includes('no mount point'))) await removedOr(error, places.remove(target.here));
     }
     await this.refuseIfMounted(target);
     await places.removeEmpty(path.dirname(target.here), mountRoot);
@@ -176,7 +176,7 @@ export class VolumeMounter {
       this.deps.emit({ ...event, Details: { ...Details, success: 'true' } });
       return done;
     } catch (error) {
-      this.deps.emit({ ...event, Details: { ...Details, success: 'false', error: textOf(error) } });
+      this.deps.emit({ ...event, Details: { ...Details, success: 'false', error: errorText(error) } });
       throw error;
     }
   }
@@ -223,8 +223,6 @@ const turnKey = ({ namespace, volumeId }: UsedVolume): string => JSON.stringify(
 
 async function removedOr(error: unknown, removal: Promise<void>): Promise<void> {
   await removal.catch((fileError: unknown) => {
-    throw new Error(`${textOf(error)}; ${textOf(fileError)}`, { cause: error });
+    throw new Error(`${errorText(error)}; ${errorText(fileError)}`, { cause: error });
   });
 }
-
-const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,4 +1,4 @@
-import { type CancelTimer, type Clock, msFromNs, parseDuration, type Timers } from '@waybill/model';
+import { type CancelTimer, type Clock, msFromNs, parseDuration, type Timers, errorText } from '@waybill/model';
 import type { TaskResourceUsage } from '@waybill/rpc';
 import { Gate, pause } from '../gate.js';
 import type { RotatingLogSpec } from '../logs/rotating-log.js';
@@ -168,7 +168,7 @@ export class MockDriver implements Driver {
     const outputFailed = Promise.all(outputs).then(
       () => new Promise<'output'>(() => {}),
       (error: unknown) => {
-        outputError = error instanceof Error ? error.message : String(error);
+        outputError = errorText(error);
         return 'output' as const;
       },
     );

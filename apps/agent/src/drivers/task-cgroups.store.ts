@@ -1,3 +1,4 @@
+import { errorText } from '@waybill/model';
 import { closeSync, constants, existsSync, mkdirSync, openSync, rmdirSync, writeFileSync } from 'node:fs';
 import { readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { isErrno } from '@waybill/processes';
@@ -31,7 +32,7 @@ export class TaskCgroups {
       mkdirSync(root, { recursive: true });
       tryRights(root, mounted.point);
     } catch (error) {
-      throw new NoCgroupsError(`${root} cannot be used: ${error instanceof Error ? error.message : String(error)}`);
+      throw new NoCgroupsError(`${root} cannot be used: ${errorText(error)}`);
     }
     if (!existsSync(below(root, 'cgroup.kill')))
       throw new NoCgroupsError('the kernel cannot kill a cgroup: it is older than 5.14');

@@ -1,3 +1,4 @@
+import { errorText } from '@waybill/model';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { readFile, rmdir } from 'node:fs/promises';
 import { type Mount, mounts } from '../disks/mount-table.store.js';
@@ -52,7 +53,7 @@ export class TaskLimits {
       return new TaskLimits(1, roots);
     } catch (error) {
       if (error instanceof NoLimitsError) throw error;
-      throw new NoLimitsError(`cgroups cannot be written: ${error instanceof Error ? error.message : String(error)}`);
+      throw new NoLimitsError(`cgroups cannot be written: ${errorText(error)}`);
     }
   }
 

@@ -1,3 +1,4 @@
+import { errorText } from '@waybill/model';
 import { text } from 'node:stream/consumers';
 import { newUuid } from '@waybill/service';
 import { joinMachine } from './joined-machine.store.js';
@@ -11,6 +12,6 @@ try {
   const joined = await joinMachine(process.argv[2] ?? '', token === '' ? undefined : token, newUuid);
   process.stdout.write(`${JSON.stringify(joined)}\n`);
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`${errorText(error)}\n`);
   process.exitCode = 1;
 }

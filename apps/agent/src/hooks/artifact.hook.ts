@@ -1,6 +1,6 @@
 import { mkdtemp, readdir, realpath, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import type { TaskArtifact } from '@waybill/model';
+import { type TaskArtifact, errorText } from '@waybill/model';
 import { ARTIFACT_LIMITS, ArtifactLimitError, type ArtifactLimits } from '../artifacts/artifact-limits.js';
 import { type ArtifactSource, ArtifactSourceError, parseArtifactSource } from '../artifacts/artifact-source.js';
 import { ChecksumError } from '../artifacts/checksum.js';
@@ -155,7 +155,7 @@ async function removeUnfinished(privateDir: string): Promise<void> {
 
 /** AG-290: what may be better another time is tried again by the restart policy. */
 function downloadFailure(source: string, error: unknown): HookError {
-  const why = error instanceof Error ? error.message : String(error);
+  const why = errorText(error);
   const text = withoutSecrets(`failed to download artifact "${source}": ${why}`);
   const final = [
     ArtifactSourceError,

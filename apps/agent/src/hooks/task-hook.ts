@@ -1,4 +1,4 @@
-import type { Allocation, ChangeScript, Job, Task } from '@waybill/model';
+import { type Allocation, type ChangeScript, type Job, type Task, errorText } from '@waybill/model';
 import type { TaskConfig, TaskMount } from '../drivers/driver.js';
 
 /** What a hook may have done to the task while it runs. Nothing of it happens to one that does not run. */
@@ -74,7 +74,7 @@ export async function runHooks(hooks: readonly TaskHook[], start: TaskStart): Pr
     } catch (error) {
       if (start.signal.aborted) break; // whatever it was, nobody waits for it any more
       if (error instanceof HookError) throw error;
-      const message = error instanceof Error ? error.message : String(error);
+      const message = errorText(error);
       const details = { message: `${hook.name}: ${message}` };
       throw new HookError(message, false, { type: 'Task hook failed', details }, { cause: error });
     }

@@ -1,4 +1,4 @@
-import type { Clock, Template, Timers } from '@waybill/model';
+import { type Clock, type Template, type Timers, errorText } from '@waybill/model';
 import { TaskNotRunningError } from '../tasks/task-runner.js';
 import { envLines } from '../templates/env-lines.js';
 import { fileSource, MAX_TEMPLATE_FILE_BYTES } from '../templates/file-source.store.js';
@@ -106,8 +106,7 @@ async function ifRunning(done: Promise<void>): Promise<void> {
 const envOf = (templates: TaskTemplates): Record<string, string> =>
   Object.assign({}, ...templates.envTexts().map(envLines)) as Record<string, string>;
 
-const failureOf = (error: unknown): string =>
-  `Template failed: ${error instanceof Error ? error.message : String(error)}`;
+const failureOf = (error: unknown): string => `Template failed: ${errorText(error)}`;
 
 /** @throws EscapesError, or why it cannot be read */
 async function sourceOf(spec: Template, taskDir: string): Promise<string> {

@@ -1,3 +1,4 @@
+import { errorText } from '@waybill/model';
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { sendSignal } from '@waybill/processes';
@@ -98,7 +99,7 @@ async function run(
     if (answer === undefined) throw failed('its answer is no JSON object');
     return answer;
   } catch (error) {
-    throw error instanceof HostVolumeRefusal ? error : failed(error instanceof Error ? error.message : String(error));
+    throw error instanceof HostVolumeRefusal ? error : failed(errorText(error));
   } finally {
     clearTimeout(killing);
   }

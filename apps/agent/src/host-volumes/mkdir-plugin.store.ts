@@ -1,3 +1,4 @@
+import { errorText } from '@waybill/model';
 import { chmod, chown, lstat, mkdir, rename, rm } from 'node:fs/promises';
 import { makeDirectory } from '@waybill/processes';
 import type { CreatedOnNode, HostVolumeOnNode } from '@waybill/rpc';
@@ -38,7 +39,7 @@ export class MkdirPlugin implements HostVolumePlugin {
       await rename(unfinished, HostPath);
     } catch (error) {
       await rm(unfinished, { recursive: true, force: true });
-      throw new HostVolumeRefusal(error instanceof Error ? error.message : String(error));
+      throw new HostVolumeRefusal(errorText(error));
     }
     return { HostPath, CapacityBytes: 0 };
   }

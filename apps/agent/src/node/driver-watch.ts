@@ -1,4 +1,4 @@
-import type { CancelTimer, Clock, Timers } from '@waybill/model';
+import { type CancelTimer, type Clock, type Timers, errorText } from '@waybill/model';
 import type { Driver, DriverFingerprint } from '../drivers/driver.js';
 import type { LocalEvent, LocalNode } from './local-node.js';
 import { describeDriver } from './node-description.js';
@@ -74,7 +74,7 @@ async function fingerprintOf(driver: Driver): Promise<DriverFingerprint> {
   try {
     return await driver.fingerprint();
   } catch (error) {
-    const description = error instanceof Error ? error.message : String(error);
+    const description = errorText(error);
     return { health: 'unhealthy', description, attributes: {} };
   }
 }

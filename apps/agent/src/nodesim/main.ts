@@ -1,3 +1,4 @@
+import { errorText } from '@waybill/model';
 import { parseArgs } from 'node:util';
 import { connect } from '@waybill/journal';
 import { NatsRpc, onNodesChanged } from '@waybill/rpc';
@@ -47,7 +48,7 @@ const { fleet: options, given } = optionsOrExit();
 const url = String(given['nats-url'] ?? process.env['WAYBILL_NATS_URL'] ?? 'nats://127.0.0.1:4222');
 const credentialsFile = process.env['WAYBILL_NATS_CREDENTIALS'];
 const link = await connect({ url, name: 'waybill-nodesim', credentialsFile }).catch((error: unknown) => {
-  process.stderr.write(`nodesim: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`nodesim: ${errorText(error)}\n`);
   process.exit(1);
 });
 const fleet = new SimulatedFleet(

@@ -1,14 +1,9 @@
-import { nestedList, type Task, type TaskGroup, type TaskState } from '@waybill/model';
+import { nestedList, type Task, type TaskGroup, type TaskState, errorText, Refusal } from '@waybill/model';
 import type { TaskResourceUsage } from '@waybill/rpc';
 import type { ExecCommand, ExecSession } from '../exec/exec-session.js';
 import { isSidecar, type kindOf } from './task-lifecycle.js';
 import type { TaskRecord } from './task-record.js';
 import { TaskNotRunningError, type TaskRunner } from './task-runner.js';
-
-/** What was asked of the allocation cannot be done to it as it is; the message is for the asker. */
-export class AllocActionError extends Error {
-  override readonly name = 'AllocActionError';
-}
 
 /** One task of the group, with its place in the lifecycle. */
 export interface Member {
@@ -124,10 +119,10 @@ export class TaskCrew {
     await Promise.all(this.all.map(({ runner }) => runner.suspend()));
   }
 
-  /** AG-160. @throws AllocActionError, TaskNotRunningError */
+  /** AG-160. @throws Refusal, TaskNotRunningError */
   restart(name: string, reason: string): Promise<void> {
     const runner = this.runner(name);
-    if (!runner) throw new AllocActionError(`Could not find task runner for task: ${name}`);
+    if (!runner) throw new Refusal('not-found', `Could not find task runner for task: ${name}`);
     return runner.restart(reason);
   }
 
@@ -148,33 +143,33 @@ export class TaskCrew {
     await Promise.all(runners.map((runner) => ifRunning(runner.restart(reason, 'failure'))));
   }
 
-  /** AG-165: to one task, or with an empty name to all. @throws AllocActionError, TaskNotRunningError, the driver's error */
+  /** AG-165: to one task, or with an empty name to all. @throws Refusal, TaskNotRunningError, the driver's error */
   async signal(name: string, signal: string): Promise<void> {
     if (name !== '') {
       const runner = this.runner(name);
-      if (!runner) throw new AllocActionError('Task not found');
+      if (!runner) throw new Refusal('not-found', 'Task not found');
       return runner.signal(signal);
     }
     const errors: string[] = [];
     for (const { runner } of this.all) {
       await runner.signal(signal).catch((error: unknown) => {
-        const why = error instanceof Error ? error.message : String(error);
+        const why = errorText(error);
         errors.push(`Failed to signal task: ${runner.task.Name}, err: ${why}`);
       });
     }
-    if (errors.length > 0) throw new AllocActionError(nestedList(errors));
+    if (errors.length > 0) throw new Refusal('conflict', nestedList(errors));
   }
 
-  /** AG-324. @throws AllocActionError, NoExecError, what the driver says */
+  /** AG-324. @throws Refusal, NoExecError, what the driver says */
   async exec(name: string, command: ExecCommand): Promise<ExecSession> {
     const runner = this.runner(name);
-    if (!runner) throw new AllocActionError(`unknown task name "${name}"`);
+    if (!runner) throw new Refusal('not-found', `unknown task name "${name}"`);
     const { State, StartedAt } = runner.state;
-    if (State === 'pending' && StartedAt === null) throw new AllocActionError(`task "${name}" not started yet.`);
+    if (State === 'pending' && StartedAt === null) throw new Refusal('conflict', `task "${name}" not started yet.`);
     try {
       return await runner.exec(command);
     } catch (error) {
-      if (error instanceof TaskNotRunningError) throw new AllocActionError(`task "${name}" is not running.`);
+      if (error instanceof TaskNotRunningError) throw new Refusal('conflict', `task "${name}" is not running.`);
       throw error;
     }
   }

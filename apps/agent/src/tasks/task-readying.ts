@@ -1,4 +1,4 @@
-import type { Task, TaskState } from '@waybill/model';
+import { type Task, type TaskState, errorText } from '@waybill/model';
 import { type TaskConfig, TaskConfigError } from '../drivers/driver.js';
 import { HookError } from '../hooks/task-hook.js';
 import type { RoundEnd } from './restart-tracker.js';
@@ -22,7 +22,7 @@ export class TaskReadying {
     try {
       config = await this.host.configure(`${this.host.allocId}/${Name}/${this.host.newId().slice(0, 8)}`);
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = errorText(error);
       return this.refused('Task hook failed', { message: `task_dir: ${why}` });
     }
     if (StartedAt === null && Restarts === 0) this.emit('Task Setup', { message: 'Building Task Directory' });

@@ -1,4 +1,4 @@
-import type { Task, TaskState } from '@waybill/model';
+import { type Task, type TaskState, errorText, Refusal } from '@waybill/model';
 import type { TaskResourceUsage } from '@waybill/rpc';
 import { type DriverNetwork, StartError, type TaskConfig } from '../drivers/driver.js';
 import type { ExecCommand, ExecSession } from '../exec/exec-session.js';
@@ -12,10 +12,10 @@ import { TaskReadying } from './task-readying.js';
 import { TaskStop } from './task-stop.js';
 
 /** AG-160, AG-165: what was asked for needs a task that runs. */
-export class TaskNotRunningError extends Error {
+export class TaskNotRunningError extends Refusal {
   override readonly name = 'TaskNotRunningError';
   constructor() {
-    super('Task not running');
+    super('conflict', 'Task not running');
   }
 }
 
@@ -115,7 +115,7 @@ export class TaskRunner {
       }
     } catch (error) {
       this.deps.logger.error('a task runner failed', { alloc: this.deps.allocId, task: this.task.Name, error });
-      this.emit('Setup Failure', { setup_error: textOf(error), fails_task: 'true' });
+      this.emit('Setup Failure', { setup_error: errorText(error), fails_task: 'true' });
       this.progress.die();
     } finally {
       ended.open();
@@ -257,7 +257,7 @@ export class TaskRunner {
     try {
       await this.process.start(config, handle, (message) => this.emit('Driver', { driver_message: message }));
     } catch (error) {
-      this.emit('Driver Failure', { driver_error: textOf(error) });
+      this.emit('Driver Failure', { driver_error: errorText(error) });
       await this.process.forget();
       return { kind: 'start-error', recoverable: error instanceof StartError && error.recoverable };
     }
@@ -334,5 +334,3 @@ export class TaskRunner {
     this.killing.open();
   }
 }
-
-const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

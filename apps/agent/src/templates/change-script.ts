@@ -1,4 +1,4 @@
-import { type ChangeScript, msFromNs, type Timers } from '@waybill/model';
+import { type ChangeScript, msFromNs, type Timers, errorText } from '@waybill/model';
 import { type TaskRunner, TaskNotRunningError } from '../tasks/task-runner.js';
 
 /** A script of a changed template failed, and its template says that the task must not go on then. */
@@ -43,6 +43,6 @@ async function failureOf(task: Pick<TaskRunner, 'exec'>, script: ChangeScript, t
     }
   } catch (error) {
     if (error instanceof TaskNotRunningError) return null;
-    return error instanceof Error ? error.message : String(error);
+    return errorText(error);
   }
 }

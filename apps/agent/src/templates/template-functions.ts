@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { TemplateFunctionError, type TemplateFunction, type TemplateFunctions } from '@waybill/gotemplate';
-import { compilePattern, FilterSyntaxError, FilterTooExpensiveError, StepBudget } from '@waybill/model';
+import { compilePattern, FilterSyntaxError, FilterTooExpensiveError, StepBudget, errorText } from '@waybill/model';
 import { parse as parseYaml, stringify as stringifyYaml } from 'yaml';
 
 const refuse = (reason: string): never => {
@@ -47,7 +47,7 @@ const parsed = (parse: (text: string) => unknown, what: string) =>
     try {
       return parse(value) ?? null;
     } catch (error) {
-      return refuse(`${what}: ${error instanceof Error ? error.message : String(error)}`);
+      return refuse(`${what}: ${errorText(error)}`);
     }
   });
 

@@ -1,5 +1,5 @@
 import { Controller, Get, Param, Post, Put, Req, Res } from '@nestjs/common';
-import { encodeCheckStatus } from '@waybill/model';
+import { encodeCheckStatus, errorText } from '@waybill/model';
 import { ReadModel } from '@waybill/projection';
 import { allocChecks, allocStats, collectAllocs, NatsRpc, restartAlloc, signalAlloc } from '@waybill/rpc';
 import { badRequest, onlyWebSockets } from '../http/api-error.js';
@@ -114,6 +114,6 @@ function decoded<T>(read: () => T): T {
   try {
     return read();
   } catch (error) {
-    throw badRequest(`Failed to decode body: ${error instanceof Error ? error.message : String(error)}`);
+    throw badRequest(`Failed to decode body: ${errorText(error)}`);
   }
 }

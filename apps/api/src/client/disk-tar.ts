@@ -1,3 +1,4 @@
+import { errorText } from '@waybill/model';
 import { type AllocFileInfo, modeOf } from '@waybill/rpc';
 import { Header, type HeaderData, Pax } from 'tar';
 
@@ -25,7 +26,7 @@ export async function* tarOfDisk(allocId: string, roots: readonly string[], disk
   try {
     for (const root of roots) yield* directory(disk, root, { mode: 0o777 }, 0);
   } catch (error) {
-    const text = Buffer.from(error instanceof Error ? error.message : String(error));
+    const text = Buffer.from(errorText(error));
     const path = `NOMAD-${allocId}-ERROR.log`;
     yield Buffer.concat([header({ path, type: 'File', size: text.length, mode: 0o666 }), text, padding(text.length)]);
   }

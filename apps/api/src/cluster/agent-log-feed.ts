@@ -1,3 +1,4 @@
+import { errorText } from '@waybill/model';
 import type { LogFeed } from '@waybill/telemetry';
 import type { ReadAgentLogResponse } from '@waybill/rpc';
 
@@ -24,7 +25,7 @@ export class AgentLogFeed implements Pick<LogFeed, 'subscribe'> {
     };
     void (async () => {
       for (let answer = this.first; isWatched; answer = await this.ask(rank)) offer(answer);
-    })().catch((error: unknown) => this.ended(error instanceof Error ? error.message : String(error)));
+    })().catch((error: unknown) => this.ended(errorText(error)));
     return () => (isWatched = false);
   }
 }

@@ -1,6 +1,6 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import { ConflictError, LogOverloadedError, LogUnavailableError, TooLargeError } from '@waybill/journal';
-import { DecodeError, HTTP_STATUS_OF, Refusal } from '@waybill/model';
+import { DecodeError, HTTP_STATUS_OF, Refusal, errorText } from '@waybill/model';
 import { SetAsideError } from '@waybill/projection';
 import { RpcUnavailableError } from '@waybill/rpc';
 import type { Logger } from '@waybill/telemetry';
@@ -46,7 +46,7 @@ export class ApiErrorFilter implements ExceptionFilter {
       };
     if (error instanceof HttpException) return this.notRouted(error, request);
     this.logger.error('a request failed', { error, method: request.method, url: request.url });
-    return { status: 500, text: error instanceof Error ? error.message : String(error) };
+    return { status: 500, text: errorText(error) };
   }
 
   /** API-2, API-3: an unknown path is an empty 404, a known one with another method is 405. */

@@ -1,3 +1,4 @@
+import { errorText } from '@waybill/model';
 import { isUnreachable, RpcError } from '@waybill/rpc';
 
 /** What regions that were asked at once have answered. */
@@ -22,6 +23,6 @@ export async function inEachRegion<T>(
 
 function saidBy(region: string, error: unknown): string {
   if (isUnreachable(error)) return `region "${region}" cannot be reached`;
-  const text = error instanceof Error ? error.message : String(error);
+  const text = errorText(error);
   return error instanceof RpcError ? `region "${region}": ${text}` : `region "${region}" failed: ${text}`;
 }

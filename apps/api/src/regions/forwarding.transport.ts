@@ -1,9 +1,9 @@
 import { errorText, HTTP_STATUS_OF, Refusal } from '@waybill/model';
 import { type ClientRequest, type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
-import { apiAddress, isUnreachable, type Regions } from '@waybill/rpc';
+import { apiAddress, isUnreachable, type Regions, NoPathToRegionError } from '@waybill/rpc';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { serverFailure } from '../http/api-error.js';
+import { serverFailure, badRequest } from '../http/api-error.js';
 import { bodyTooLarge, MAX_BODY_BYTES, readJsonBody } from '../http/body.js';
 import { asObject, stringOf } from '../http/json-members.js';
 import { pathOf } from '../http/path.js';
@@ -55,7 +55,7 @@ export class RegionForwarding {
     return this.peers.names;
   }
 
-  /** @throws Refusal 500: the region is unknown or does not answer (DP-1141); 413 (API-29) */
+  /** @throws Refusal invalid: the region is unknown, internal: it does not answer (DP-1141), too-large (API-29) */
   async pass(request: Forwarded, reply: ApiReply, region: string): Promise<void> {
     if (request.headers[FORWARDED_BY] !== undefined) throw noPath(region, 'the request has come from another region');
     refuseTooLarge(request);
@@ -171,6 +171,9 @@ async function sendBack(answer: IncomingMessage, client: ServerResponse): Promis
   await pipeline(answer, client).catch(() => undefined); // either side has gone: so does the other
 }
 
+/** A name that no region has is the request's fault; a region that does not answer is not (API-43). */
 function noPath(region: string, cause: unknown): Error {
-  return Object.assign(serverFailure('No path to region'), { region, cause });
+  const text = 'No path to region';
+  const refusal = cause instanceof NoPathToRegionError ? badRequest(text) : serverFailure(text);
+  return Object.assign(refusal, { region, cause });
 }

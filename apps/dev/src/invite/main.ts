@@ -1,3 +1,4 @@
+import { errorText } from '@waybill/model';
 import { parseArgs } from 'node:util';
 import { inviteMachine } from './invite-machine.js';
 
@@ -17,6 +18,6 @@ try {
         : 'What goes over the network is not encrypted: use a network that you trust (docs/security.md).\n'),
   );
 } catch (error) {
-  process.stderr.write(`waybill agent invite: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`waybill agent invite: ${errorText(error)}\n`);
   process.exitCode = 1;
 }

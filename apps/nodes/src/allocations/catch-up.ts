@@ -1,4 +1,4 @@
-import { Refusal } from '@waybill/model';
+import { Refusal, errorText } from '@waybill/model';
 import type { ReplicatedState } from '@waybill/replica';
 
 /** How long a replica may take to reach the state the asker has already seen. */
@@ -10,6 +10,6 @@ export async function catchUp(state: ReplicatedState, index: number): Promise<vo
   try {
     await state.waitFor(index, CATCH_UP_TIMEOUT_MS);
   } catch (error) {
-    throw new Refusal('unavailable', error instanceof Error ? error.message : String(error));
+    throw new Refusal('unavailable', errorText(error));
   }
 }

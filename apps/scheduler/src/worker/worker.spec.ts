@@ -8,6 +8,7 @@ import {
   type Rpc,
   RpcUnavailableError,
   type SubmitPlanRequest,
+  RpcError,
 } from '@waybill/rpc';
 import { fixtures } from '@waybill/state';
 import { silentLogger, tracerFor } from '@waybill/telemetry';
@@ -418,7 +419,7 @@ describe('a worker and its broker', () => {
     refuse = (call) => {
       if (call !== 'dequeue') return undefined;
       dequeues++;
-      return new Error('dequeue disallowed: calling scheduler version is 1; leader version is 2');
+      return new RpcError('invalid', 'dequeue disallowed: calling scheduler version is 1; leader version is 2');
     };
     worker.start();
     await settled();

@@ -1,4 +1,4 @@
-import { CORE_TYPE, type Clock, type Timers } from '@waybill/model';
+import { CORE_TYPE, type Clock, type Timers, isRefusal } from '@waybill/model';
 import type { ReplicatedState } from '@waybill/replica';
 import {
   ack,
@@ -203,7 +203,8 @@ export class Worker {
       const limit = isNobodyThere(error) ? NO_BROKER_BACKOFF_LIMIT_MS : DEQUEUE_BACKOFF_MS.limit;
       if (this.deps.clock.nowMs() - this.startedAtMs > QUIET_START_MS)
         this.deps.logger.warn('no evaluation could be fetched', { error });
-      const isOtherVersion = error instanceof Error && error.message.includes('calling scheduler version');
+      // The only thing that makes the dequeue of a worker invalid is its version (EB-203).
+      const isOtherVersion = isRefusal(error, 'invalid');
       const ms = isOtherVersion ? OTHER_VERSION_BACKOFF_MS : backoffMs(this.failures++, DEQUEUE_BACKOFF_MS.base, limit);
       this.doing = 'Backoff';
       await this.signal.pause(ms, term);

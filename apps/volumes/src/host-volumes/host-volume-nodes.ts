@@ -8,7 +8,7 @@ import {
   registerOnNode,
   RpcError,
 } from '@waybill/rpc';
-import { VolumeStepError } from '../commands/errors.js';
+import { VolumeStepError, codeBehind } from '../commands/errors.js';
 import { type MachineCalls, NoPathError } from '../plugins/machine-calls.js';
 
 /** A machine did nothing: it refused (VL-290), or was not reached. */
@@ -18,7 +18,7 @@ export class NodeRefusedError extends VolumeStepError {
     cause: unknown,
     readonly wasReached = !(cause instanceof NoPathError),
   ) {
-    super(`HostVolume.${doing} error: ${errorText(cause)}`);
+    super(`HostVolume.${doing} error: ${errorText(cause)}`, codeBehind(cause));
   }
 }
 

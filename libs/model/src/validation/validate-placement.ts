@@ -1,3 +1,4 @@
+import { errorText } from '../refusal.js';
 import { compilePattern } from '../filter/regular-expression.js';
 import { nestedList } from './message-list.js';
 import type { Affinity, Constraint, Spread } from '../jobs/placement-rules.js';
@@ -138,6 +139,6 @@ function regexpProblem(text: string): string | undefined {
     compilePattern(text); // the engine that the scheduler will match with
     return undefined;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return errorText(error);
   }
 }

@@ -1,3 +1,4 @@
+import { errorText } from '@waybill/model';
 import { jetstreamManager, type JetStreamManager } from '@nats-io/jetstream';
 import { createInbox, type Msg, type NatsConnection } from '@nats-io/transport-node';
 import { type StoredPart, storedPart } from './event-frame.js';
@@ -41,7 +42,7 @@ export class NatsEventStorage implements EventStorage {
       const newest = await manager.streams.getMessage(EVENTS_STREAM, { last_by_subj: `${EVENTS_STREAM}.>` });
       return { first: state.first_seq, last: newest?.seq ?? end, end };
     } catch (error) {
-      throw new EventStreamUnavailableError(error instanceof Error ? error.message : String(error), { cause: error });
+      throw new EventStreamUnavailableError(errorText(error), { cause: error });
     }
   }
 

@@ -1,3 +1,4 @@
+import { errorText } from '@waybill/model';
 import type { Applied } from '@waybill/state';
 import type { Pool, PoolClient } from 'pg';
 import { inTransaction } from '../database/transaction.js';
@@ -104,8 +105,7 @@ export async function refusalOf(client: PoolClient, stepOf: () => Step): Promise
   }
 }
 
-const shown = (error: unknown): string =>
-  (error instanceof Error ? error.message : String(error)).slice(0, MAX_SHOWN_CHARS);
+const shown = (error: unknown): string => errorText(error).slice(0, MAX_SHOWN_CHARS);
 
 const run = (client: PoolClient, step: Step): Promise<unknown> =>
   step instanceof CopyIn ? client.query(step).done : client.query(step);

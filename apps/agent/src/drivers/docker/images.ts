@@ -1,4 +1,4 @@
-import type { CancelTimer, Timers } from '@waybill/model';
+import { type CancelTimer, type Timers, errorText } from '@waybill/model';
 import { StartError } from '../driver.js';
 
 /** AG-283. */
@@ -134,7 +134,7 @@ export class Images {
     try {
       await pull.done;
     } catch (error) {
-      const text = error instanceof Error ? error.message : String(error);
+      const text = errorText(error);
       const isTransient = error instanceof PullError && error.isTransient;
       throw new StartError(`failed to pull "${image}": ${text}`, isTransient);
     } finally {

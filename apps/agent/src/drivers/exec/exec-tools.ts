@@ -1,3 +1,4 @@
+import { errorText } from '@waybill/model';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
@@ -78,7 +79,7 @@ export async function tryOut(tools: ExecTools, chroot: Chroot, runsDir: string):
     if (supervisor.exitCode === null && supervisor.signalCode === null) await once(supervisor, 'exit');
     if ((await exitCodeOf(runDir)) !== 0) throw new Error((await troubleOf(runDir)) ?? 'a root of its own failed');
   } catch (error) {
-    throw new ExecUnavailableError(error instanceof Error ? error.message : String(error));
+    throw new ExecUnavailableError(errorText(error));
   } finally {
     closeSync(nowhere);
     await rm(dir, { recursive: true, force: true });

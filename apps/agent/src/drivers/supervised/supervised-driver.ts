@@ -1,3 +1,4 @@
+import { errorText } from '@waybill/model';
 import type { ChildProcess } from 'node:child_process';
 import { chownSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import { bootId, isAlive, type ProcessIdentity, sendSignal } from '@waybill/processes';
@@ -132,7 +133,7 @@ export abstract class SupervisedDriver implements Driver {
       });
     } catch (error) {
       await this.leave(run);
-      throw new StartError(error instanceof Error ? error.message : String(error));
+      throw new StartError(errorText(error));
     } finally {
       output.release();
     }

@@ -1,4 +1,4 @@
-import { isRefusal } from '@waybill/model';
+import { isRefusal, errorText } from '@waybill/model';
 import {
   execEnd,
   execRead,
@@ -70,9 +70,7 @@ function ifEnded(error: unknown): void {
 
 /** AG-324: 1011 for what went wrong here and for what is not allowed, 1008 for what was asked wrongly. */
 export function sendAway(client: Pick<ExecClient, 'close'>, error: unknown): void {
-  const reason = error instanceof RpcUnavailableError ? 'No path to node' : messageOf(error);
+  const reason = error instanceof RpcUnavailableError ? 'No path to node' : errorText(error);
   const isAskers = error instanceof ExecMessageError || isRefusal(error, 'invalid') || isRefusal(error, 'not-found');
   client.close(isAskers ? CLOSE.policy : CLOSE.internal, reason);
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
