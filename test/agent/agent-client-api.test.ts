@@ -149,11 +149,11 @@ describe('restart and signal', () => {
     const alloc = await running('stubborn', 'exec sleep 600');
     const restart = (body: object) => put(`/v1/client/allocation/${alloc.ID}/restart`, body);
     expect(await restart({ TaskName: 'task', AllTasks: true })).toEqual({
-      status: 409,
+      status: 400,
       text: 'task name cannot be set when restarting all tasks',
     });
     expect(await restart({ TaskName: 'x' })).toEqual({
-      status: 409,
+      status: 404,
       text: 'Could not find task runner for task: x',
     });
     expect((await restart([])).status).toBe(400);

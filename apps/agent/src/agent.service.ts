@@ -1,6 +1,6 @@
 import { onNodesChanged } from '@waybill/rpc';
 import { metricsView, statsdSender, type ServiceContext, type ServiceDefinition } from '@waybill/service';
-import { processLog } from '@waybill/telemetry';
+import { processLog, snakeCase } from '@waybill/telemetry';
 import { Agent } from './agent.js';
 import { AgentModule } from './agent.module.js';
 import { AllocActions } from './allocs/alloc-actions.js';
@@ -216,5 +216,3 @@ async function nodeOf(
     nowMs: clock.nowMs(),
   });
 }
-
-const snakeCase = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

@@ -1,3 +1,4 @@
+import { pause } from '@waybill/model';
 import { type DynamicModule, Module } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { EventLog, NatsEventStorage, ProjectionFeed, ReadModel, subscribeToAnnouncements } from '@waybill/projection';
@@ -42,8 +43,7 @@ async function buildApi(context: ServiceContext): Promise<ServiceParts> {
   const unsubscribe = subscribeToAnnouncements(context.link.nc, feed, context.logger);
   const offLink = context.link.onChange((up) => up && resync());
   await feed.resync();
-  const pause = (ms: number): Promise<void> => new Promise((resolve) => void context.timers.after(ms, resolve));
-  const events = new EventLog(new NatsEventStorage(context.link.nc), feed, pause);
+  const events = new EventLog(new NatsEventStorage(context.link.nc), feed, (ms) => pause(context.timers, ms));
   events.start();
   const subscriptions = new Subscriptions(events, context.timers, context.logger, {
     enabled: context.settings.WAYBILL_EVENT_BROKER,

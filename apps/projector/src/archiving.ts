@@ -1,9 +1,8 @@
 import type { Term } from '@waybill/roles';
-import type { Clock, Timers } from '@waybill/model';
+import { type Clock, type Timers, pause } from '@waybill/model';
 import type { TakenArchive } from '@waybill/projection';
 import type { Logger } from '@waybill/telemetry';
 import type { ArchiveShelf, ShelvedArchive } from './archive-shelf.js';
-import { pause } from './backoff.js';
 
 /** Between two looks at whether an archive is due, milliseconds at most: what a timer can hold, and a clock that is set. */
 export const MAX_LOOK_MS = 3_600_000;
@@ -66,12 +65,12 @@ export class Archiving {
       try {
         if (!isKnown) this.newest = await this.newestWhole();
         isKnown = true;
-        await pause(Math.min(this.dueInMs(), MAX_LOOK_MS), timers, signal);
+        await pause(timers, Math.min(this.dueInMs(), MAX_LOOK_MS), signal);
         if (!signal.aborted && term.isCurrent() && this.dueInMs() <= 0) await this.archive();
       } catch (error) {
         if (signal.aborted) return;
         logger.error('no archive of the state could be put away; trying again', { error });
-        await pause(ARCHIVE_RETRY_MS, timers, signal);
+        await pause(timers, ARCHIVE_RETRY_MS, signal);
       }
     }
   }

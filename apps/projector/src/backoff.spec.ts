@@ -1,6 +1,6 @@
 import { FakeTime, settle } from '@waybill/model';
 import { describe, expect, it } from 'vitest';
-import { pause, retried } from './backoff.js';
+import { retried } from './backoff.js';
 
 /** Something that fails so many times, and when it was tried, in ms. */
 function failing(time: FakeTime, times: number) {
@@ -44,17 +44,6 @@ describe('what is tried until it succeeds', () => {
     await settle();
     stopper.abort();
     await ends;
-    expect(time.pending).toBe(0);
-  });
-
-  it('a pause that is over leaves nobody listening', async () => {
-    const time = new FakeTime();
-    const stopper = new AbortController();
-    const paused = pause(10, time, stopper.signal);
-    await time.pass(10);
-    await paused;
-    stopper.abort();
-    await pause(10, time, stopper.signal);
     expect(time.pending).toBe(0);
   });
 });

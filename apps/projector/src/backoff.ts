@@ -1,22 +1,8 @@
-import type { Timers } from '@waybill/model';
+import { pause, type Timers } from '@waybill/model';
 
 /** First and longest pause between two attempts, milliseconds; each is twice the one before. */
 export const FIRST_PAUSE_MS = 50;
 export const LONGEST_PAUSE_MS = 2_000;
-
-/** Resolves after a while, or at once when `signal` is aborted. */
-export function pause(ms: number, timers: Timers, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    const done = (): void => {
-      cancel();
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const cancel = timers.after(ms, done);
-    signal.addEventListener('abort', done);
-  });
-}
 
 export interface RetryOptions {
   readonly timers: Timers;
@@ -37,6 +23,6 @@ export async function retried<T>(work: () => Promise<T>, options: RetryOptions):
     } catch (error) {
       if (options.signal.aborted || !options.worthwhile(error)) throw error;
       options.onFailure(error, attempt);
-      await pause(pauseMs, options.timers, options.signal);
+      await pause(options.timers, pauseMs, options.signal);
     }
 }

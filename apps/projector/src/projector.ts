@@ -1,6 +1,6 @@
 import type { Log } from '@waybill/journal';
 import type { Singleton, Term } from '@waybill/roles';
-import { type CancelTimer, type Clock, type Timers, errorText } from '@waybill/model';
+import { type CancelTimer, type Clock, type Timers, errorText, pause } from '@waybill/model';
 import {
   isDamage,
   announcementsOf,
@@ -15,7 +15,7 @@ import { type Applied, StateMachine, type Txn } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
 import { type ApplyMeter, noApplyMeter } from './apply-timers.js';
 import { Backlog } from './backlog.js';
-import { FIRST_PAUSE_MS, LONGEST_PAUSE_MS, pause, retried } from './backoff.js';
+import { FIRST_PAUSE_MS, LONGEST_PAUSE_MS, retried } from './backoff.js';
 import { type AddressedPart, type EventStream, type EventTail, missingParts } from './event-stream.js';
 import { framePartsOf } from './frame-parts.js';
 import type { Announcer, ProjectionStore } from './projection-store.js';
@@ -141,7 +141,7 @@ export class Projector implements Singleton {
         else logger.error('the projection was interrupted', { error });
       }
       pauseMs = this.counters.batches > before ? FIRST_PAUSE_MS : Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
-      await pause(pauseMs, timers, signal);
+      await pause(timers, pauseMs, signal);
     }
   }
 
@@ -173,7 +173,7 @@ export class Projector implements Singleton {
         const beganMs = clock.nowMs();
         await this.write(batch, writer, signal);
         const leftMs = beganMs + batchIntervalMs - clock.nowMs();
-        if (leftMs > 0) await pause(Math.min(leftMs, batchIntervalMs), timers, signal);
+        if (leftMs > 0) await pause(timers, Math.min(leftMs, batchIntervalMs), signal);
       }
       if (failure) throw failure;
     } finally {

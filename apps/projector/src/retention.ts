@@ -1,7 +1,6 @@
 import type { Term } from '@waybill/roles';
-import type { Clock, Timers } from '@waybill/model';
+import { type Clock, type Timers, pause } from '@waybill/model';
 import type { Logger } from '@waybill/telemetry';
-import { pause } from './backoff.js';
 
 /** Between two looks at what may go, milliseconds: a tenth of the shortest time anything is kept, within these. */
 export const MIN_INTERVAL_MS = 1_000;
@@ -85,7 +84,7 @@ export class Retention {
       } catch (error) {
         if (!signal.aborted) logger.warn('what is too old could not be removed; trying again', { error });
       }
-      await pause(this.intervalMs, timers, signal);
+      await pause(timers, this.intervalMs, signal);
     }
   }
 

@@ -41,6 +41,7 @@ export * from './nodes/network-index.js';
 export * from './nodes/node-class.js';
 export * from './nodes/node-pool.js';
 export * from './nodes/node.js';
+export * from './time/pause.js';
 export * from './jobs/periodic.js';
 export * from './jobs/placement-rules.js';
 export * from './evaluations/plan.js';

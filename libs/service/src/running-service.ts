@@ -6,7 +6,15 @@ import type { LogHistory } from '@waybill/journal';
 import { KvLeaseStore, LeaseRunner, monotonicClock, type Singleton } from '@waybill/roles';
 import type { Replica } from '@waybill/replica';
 import { NatsRpc, RpcServer } from '@waybill/rpc';
-import { createLogger, type Logger, Metrics, startTracing, tracerFor, type Tracing } from '@waybill/telemetry';
+import {
+  createLogger,
+  type Logger,
+  Metrics,
+  startTracing,
+  tracerFor,
+  type Tracing,
+  snakeCase,
+} from '@waybill/telemetry';
 import type { FastifyInstance } from 'fastify';
 import { callMeter } from './call-meter.js';
 import type { EndSignal, ServiceContext, ServiceDefinition, ServiceParts } from './definition.js';
@@ -291,9 +299,3 @@ function leaseRunner(
     });
   return runner;
 }
-
-const snakeCase = (name: string): string =>
-  name
-    .replaceAll(/[^A-Za-z0-9]/g, '_')
-    .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
-    .toLowerCase();

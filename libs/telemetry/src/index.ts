@@ -5,7 +5,7 @@ export { quantile } from './figures.js';
 export type { Distribution, Figure, Figures, Labels } from './figures.js';
 export { jobLabels } from './job-labels.js';
 export { type FilterRule, MetricFilter } from './metric-filter.js';
-export { Metrics } from './metrics.js';
+export { Metrics, snakeCase } from './metrics.js';
 export type { GaugeOptions } from './metrics.js';
 export { MetricsView, type MetricsViewOptions } from './metrics-view.js';
 export { asJson, asPrometheusText, keyOf, METRICS_PREFIX, PROMETHEUS_TYPE } from './series.js';

@@ -97,3 +97,10 @@ export class Metrics {
 }
 
 const prefixed = (name: string): string => (name.startsWith('waybill_') ? name : `waybill_${name}`);
+
+/** A name of the code as part of a metric's: `statusWriteRetries` is `status_write_retries`. */
+export const snakeCase = (name: string): string =>
+  name
+    .replaceAll(/[^A-Za-z0-9]/g, '_')
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .toLowerCase();

@@ -1,4 +1,4 @@
-import type { Allocation, Timers } from '@waybill/model';
+import { type Allocation, type Timers, pause } from '@waybill/model';
 import {
   type AllocFileInfo,
   listPreviousDisk,
@@ -140,7 +140,7 @@ class Copy {
         const isEnding = error instanceof RpcError && error.code === 'conflict';
         const isAway = error instanceof RpcUnavailableError && ++unanswered < MAX_UNANSWERED;
         if (!isEnding && !isAway) throw error;
-        await new Promise<void>((resolve) => this.deps.timers.after(PREVIOUS_DISK_RETRY_MS, resolve));
+        await pause(this.deps.timers, PREVIOUS_DISK_RETRY_MS);
       }
     }
   }

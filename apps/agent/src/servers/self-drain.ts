@@ -1,4 +1,4 @@
-import { type Allocation, type Node, nsFromMs, type Timers } from '@waybill/model';
+import { type Allocation, type Node, nsFromMs, type Timers, pause } from '@waybill/model';
 import { drainSelf, type Rpc, selfDrainState } from '@waybill/rpc';
 import type { Logger } from '@waybill/telemetry';
 
@@ -57,7 +57,7 @@ export class SelfDrain {
         logger.warn('the drain took too long; leaving with work unfinished', { unfinished: this.unfinished });
         return;
       }
-      await new Promise<void>((resolve) => timers.after(LOOK_MS, resolve));
+      await pause(timers, LOOK_MS);
     }
     cancel();
     logger.info('this machine is drained');

@@ -1,4 +1,4 @@
-import type { Clock, Timers } from '@waybill/model';
+import { type Clock, type Timers, pause } from '@waybill/model';
 import { isNobodyThere, RpcUnavailableError, type AskOptions, type Call, type Rpc } from '@waybill/rpc';
 
 /** How long a request is held for a holder of the role to appear (API-39). */
@@ -29,7 +29,7 @@ export class HeldCalls implements Rpc {
         if (this.clock.nowMs() >= until || waits * ASK_AGAIN_MS >= HELD_FOR_MS)
           throw new RpcUnavailableError(call.name, `no holder of ${call.role}`);
       }
-      await new Promise<void>((resolve) => void this.timers.after(ASK_AGAIN_MS, resolve));
+      await pause(this.timers, ASK_AGAIN_MS);
     }
   }
 }

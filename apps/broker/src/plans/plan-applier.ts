@@ -9,6 +9,7 @@ import {
   type PlanResult,
   type Timers,
   Refusal,
+  pause,
 } from '@waybill/model';
 import type { HolderWriter } from '@waybill/roles';
 import { type NodeLoads, namespacedKey, type StepLine, versionKey, type Tables } from '@waybill/state';
@@ -240,7 +241,7 @@ export class PlanApplier {
         if (error instanceof Refusal) return; // deposed: nothing we judge counts any more
         if (!this.deps.queue.isEnabled) return; // the term is over: nothing will be judged on top of it
         this.deps.logger.warn('outcome of a plan is unknown', { error });
-        await new Promise<void>((resolve) => this.deps.timers.after(SETTLE_RETRY_MS, resolve));
+        await pause(this.deps.timers, SETTLE_RETRY_MS);
       }
     }
   }

@@ -28,7 +28,7 @@ export class CollectingFixture {
   readonly time = new SimulatedTime();
   readonly reaps: Reap[] = [];
   readonly applied: Applied[] = [];
-  /** Turns that were given to others. */
+  /** ScanPace that were given to others. */
   rests = 0;
   /** Something that happens between the look and a deletion. */
   before: (reap: Reap) => void = () => {};

@@ -6,7 +6,7 @@ import { collectEvaluations } from './evaluations.js';
 import { collectJobs } from './jobs.js';
 import { collectNodes } from './nodes.js';
 import { ReapBatches, type BatchLimits } from './reap-batches.js';
-import { Turns, type Scan } from './scan.js';
+import { ScanPace, type Scan } from './scan.js';
 import { FORCED_THRESHOLDS, type Thresholds } from './thresholds.js';
 import { collectPlugins, wakeVolumes } from './volumes.js';
 
@@ -66,7 +66,7 @@ export async function runCoreTask(evaluation: Evaluation, deps: CoreSchedulerDep
   const nowNs = nsFromMs(deps.clock.nowMs());
   const run = async (collect: Collect, thresholds = deps.thresholds): Promise<void> => {
     const batches = new ReapBatches((reap) => deps.reap(reap, scanIndex), deps.limits);
-    await collect({ tables: deps.tables, nowNs, thresholds, batches, turns: new Turns(deps.rest) });
+    await collect({ tables: deps.tables, nowNs, thresholds, batches, pace: new ScanPace(deps.rest) });
     await batches.flush();
   };
   switch (task) {

@@ -8,14 +8,14 @@ import type { Scan } from './scan.js';
  * does so even if its evaluation stays; an evaluation goes only with the last of its allocations.
  * O(evaluations and their allocations): only the records themselves say how old they are.
  */
-export async function collectEvaluations({ tables, nowNs, thresholds, batches, turns }: Scan): Promise<void> {
-  for await (const evaluation of turns.through(tables.evals.all())) {
+export async function collectEvaluations({ tables, nowNs, thresholds, batches, pace }: Scan): Promise<void> {
+  for await (const evaluation of pace.through(tables.evals.all())) {
     const thresholdNs = evaluation.Type === 'batch' ? thresholds.batchEvaluationNs : thresholds.evaluationNs;
     const cutoffNs = nowNs - thresholdNs;
     if (!isTerminalEvaluation(evaluation) || evaluation.ModifyTime > cutoffNs) continue;
     const job = tables.jobs.get(namespacedKey(evaluation.Namespace, evaluation.JobID));
     const allocs = [...tables.allocs.by('eval', evaluation.ID)];
-    turns.alsoLookedAt(allocs.length);
+    pace.alsoLookedAt(allocs.length);
     const going = allocs.filter(
       mayRunAgain(evaluation, job)
         ? (alloc) => isFormerResult(alloc, job, cutoffNs)

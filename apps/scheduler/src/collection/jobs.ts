@@ -7,14 +7,14 @@ import type { Scan } from './scan.js';
  * The jobs that are over, each with all its evaluations and allocations or not at all (section 3.5).
  * O(jobs, and the records of those that are over): only the records themselves say how old they are.
  */
-export async function collectJobs({ tables, nowNs, thresholds, batches, turns }: Scan): Promise<void> {
+export async function collectJobs({ tables, nowNs, thresholds, batches, pace }: Scan): Promise<void> {
   const cutoffNs = nowNs - thresholds.jobNs;
-  for await (const job of turns.through(tables.jobs.all())) {
+  for await (const job of pace.through(tables.jobs.all())) {
     const key = namespacedKey(job.Namespace, job.ID);
     if (!isOver(job) || job.SubmitTime > cutoffNs || isTagged(tables, key)) continue;
     const evals = [...tables.evals.by('job', key)];
     const allocs = [...tables.allocs.by('job', key)];
-    turns.alsoLookedAt(evals.length + allocs.length);
+    pace.alsoLookedAt(evals.length + allocs.length);
     if (!evals.every((e) => isTerminalEvaluation(e) && e.ModifyTime <= cutoffNs)) continue;
     if (!allocs.every((alloc) => isCollectable(alloc, job, nowNs, cutoffNs))) continue;
     await batches.job(

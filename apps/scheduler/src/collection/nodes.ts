@@ -5,12 +5,12 @@ import type { Scan } from './scan.js';
  * The nodes that are down for long and whose work the scheduler has dealt with (section 3.8). Allocations that are over
  * need not be gone. O(nodes and the allocations of those that are down).
  */
-export async function collectNodes({ tables, nowNs, thresholds, batches, turns }: Scan): Promise<void> {
+export async function collectNodes({ tables, nowNs, thresholds, batches, pace }: Scan): Promise<void> {
   const cutoffNs = nowNs - thresholds.nodeNs;
-  for await (const node of turns.through(tables.nodes.all())) {
+  for await (const node of pace.through(tables.nodes.all())) {
     if (node.Status !== 'down' || node.StatusUpdatedAt * NS_PER_SECOND > cutoffNs) continue;
     const allocs = [...tables.allocs.by('node', node.ID)];
-    turns.alsoLookedAt(allocs.length);
+    pace.alsoLookedAt(allocs.length);
     if (allocs.every(isTerminalAllocation)) await batches.node(node.ID);
   }
 }

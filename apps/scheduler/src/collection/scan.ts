@@ -17,11 +17,11 @@ export interface Scan {
   readonly thresholds: Thresholds;
   /** Takes what is found. */
   readonly batches: ReapBatches;
-  readonly turns: Turns;
+  readonly pace: ScanPace;
 }
 
 /** Goes through rows, and rests when enough was looked at in one go. */
-export class Turns {
+export class ScanPace {
   private looked = 0;
 
   constructor(private readonly rest: () => Promise<void>) {}
