@@ -1,12 +1,14 @@
 // `npm run check`: everything that can be said about the code without running it. One line per check, then what is wrong.
 import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import path from 'node:path';
 import { pathViolations } from './agent-paths.mjs';
 import { referenceViolations, violations } from './layers.mjs';
+import { deadLinks } from './links.mjs';
 import { namedButUndefined, rulesDefinedIn, rulesNamedIn } from './rule-index.mjs';
 import { fromRegistry, licenceFindings, lockFindings } from './supply-chain.mjs';
-import { filesBelow, referenceFiles, root, testFiles, textOf } from './source-tree.mjs';
+import { filesBelow, pages, referenceFiles, root, testFiles, textOf } from './source-tree.mjs';
 
 /** A check answers with what is wrong, one text per finding; none means it passed. */
 /** @typedef {readonly [name: string, check: () => string[]]} Check */
@@ -122,6 +124,12 @@ function ruleNames() {
   );
 }
 
+/** A page that moved takes its links along. */
+function links() {
+  const tree = { exists: (/** @type {string} */ file) => existsSync(path.join(root, file)), textOf };
+  return pages().flatMap((file) => deadLinks(file, textOf(file), tree));
+}
+
 /** @type {Check[]} */
 const checks = [
   ['types', () => tool('tsc', ['-b'])],
@@ -134,6 +142,7 @@ const checks = [
   ['direction of dependencies', direction],
   ['paths of the agent', agentPaths],
   ['rule names in tests', ruleNames],
+  ['links between pages', links],
   ['pinned versions', pinned],
   ['licences', () => licenceFindings(json('package-lock.json').packages)],
   ['supply chain', supplyChain],

@@ -39,3 +39,6 @@ const TEST_FOLDERS = ['libs', 'apps', 'test', 'scripts', 'bench'];
 export const testFiles = () => TEST_FOLDERS.flatMap((folder) => filesBelow(folder, /\.(spec|test)\.tsx?$/));
 
 export const referenceFiles = () => filesBelow('docs/reference', /\.md$/);
+
+/** Pages for people: those of the root, of docs/, and beside the code. */
+export const pages = () => filesBelow('.', /\.md$/);
