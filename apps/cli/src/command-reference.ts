@@ -3,6 +3,7 @@ import { ALIASES } from './command-words.js';
 import type { CommandSpec } from './command-spec.js';
 import type { Flag } from './flags/flag.js';
 import { GLOBAL_FLAGS } from './flags/global-flags.js';
+import { REFUSALS } from './refusals.js';
 import { table } from './terminal/table.js';
 
 /** Where the reference is kept, from the root of the repository. */
@@ -10,18 +11,31 @@ export const REFERENCE_FILE = 'docs/commands.md';
 
 /** All commands with their flags as one page of Markdown, from the tables that the program itself goes by. */
 export async function commandReference(): Promise<string> {
-  const words = CATALOGUE.map((entry) => entry.words).toSorted();
+  const words = CATALOGUE.map((entry) => entry.words)
+    .filter((entry) => !(entry in REFUSALS))
+    .toSorted();
   const sections = await Promise.all(words.map(section));
   return [
     '# Commands',
-    'Made from the program by `node apps/cli/dist/write-command-reference.js`; a test holds the two together. What the commands have in common, and exit codes: [cli.md](cli.md). By rule: [reference/cli.md](reference/cli.md).',
+    '`node apps/cli/dist/write-command-reference.js` generates this page from the program, and a test compares the two. [cli.md](cli.md) describes exit codes and what all commands have in common. [reference/cli.md](reference/cli.md) lists the rules. [Nomad commands without a function here](#nomad-commands-without-a-function-here) are at the end.',
     '## General options',
-    'Of every command that talks to a server.',
+    'Every command that talks to a server has these options.',
     fenced(flagLines(GLOBAL_FLAGS)),
     ...sections.flat(),
+    '## Nomad commands without a function here',
+    'Each of these commands exits with 1 and one line that says why.',
+    refusedCommands(),
   ]
     .join('\n\n')
     .concat('\n');
+}
+
+/** One line for each reason, with all commands that it holds for. */
+function refusedCommands(): string {
+  const byReason = new Map<string, string[]>();
+  for (const [words, { text }] of Object.entries(REFUSALS))
+    byReason.set(text, [...(byReason.get(text) ?? []), `\`${words}\``]);
+  return [...byReason].map(([reason, words]) => `- ${words.join(', ')}: ${escaped(reason)}.`).join('\n');
 }
 
 async function section(words: string): Promise<string[]> {
