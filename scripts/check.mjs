@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import path from 'node:path';
 import { pathViolations } from './agent-paths.mjs';
-import { referenceViolations, violations } from './layers.mjs';
+import { cycleViolations, referenceViolations, violations } from './layers.mjs';
 import { deadLinks } from './links.mjs';
 import { namedButUndefined, rulesDefinedIn, rulesNamedIn } from './rule-index.mjs';
 import { fromRegistry, licenceFindings, lockFindings } from './supply-chain.mjs';
@@ -56,18 +56,17 @@ function direction() {
   const { dependencies, optionalDependencies } = json('package.json');
   const sources = ['libs', 'apps']
     .flatMap((group) => filesBelow(group, /\.tsx?$/))
-    .filter((file) => /\/src\//.test(file));
+    .filter((file) => /\/src\//.test(file))
+    .map((file) => ({ file, text: textOf(file) }));
   const listed = references();
   const found = [
     ...referenceViolations(listed),
-    ...violations(
-      sources.map((file) => ({ file, text: textOf(file) })),
-      {
-        runtimeDependencies: [...Object.keys(dependencies), ...Object.keys(optionalDependencies ?? {})],
-        builtins: builtinModules,
-        references: listed,
-      },
-    ),
+    ...cycleViolations(sources),
+    ...violations(sources, {
+      runtimeDependencies: [...Object.keys(dependencies), ...Object.keys(optionalDependencies ?? {})],
+      builtins: builtinModules,
+      references: listed,
+    }),
   ];
   return found.map(({ file, message }) => `${file}: ${message}`);
 }

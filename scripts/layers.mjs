@@ -218,6 +218,62 @@ function isInstalled(name, { runtimeDependencies, builtins }) {
 }
 
 /**
+ * Files that import each other in a circle, types included: nobody can read one of them without all others. Tests are left
+ * out. One violation for each circle, at the first of its files by name.
+ *
+ * @param {readonly SourceFile[]} files
+ * @returns {Violation[]}
+ */
+export function cycleViolations(files) {
+  const sources = files.filter(({ file }) => !isTest(file));
+  const known = new Set(sources.map(({ file }) => file));
+  const imported = new Map(
+    sources.map((source) => {
+      const folder = path.posix.dirname(source.file);
+      const names = importsOf(source).filter((name) => name.startsWith('.'));
+      const targets = names.map((name) => path.posix.join(folder, name).replace(/\.js$/, '.ts'));
+      return [source.file, targets.filter((target) => known.has(target))];
+    }),
+  );
+  return circles(imported).map((circle) => {
+    const [file = '', ...others] = circle.toSorted();
+    return { file, message: `is in a circle of imports with ${others.join(', ')}` };
+  });
+}
+
+/**
+ * Groups of more than one node that reach each other (Tarjan's strongly connected components).
+ *
+ * @param {ReadonlyMap<string, readonly string[]>} edges
+ * @returns {string[][]}
+ */
+function circles(edges) {
+  /** @type {Map<string, { order: number, lowest: number }>} */
+  const seen = new Map();
+  /** @type {string[]} */
+  const open = [];
+  /** @type {string[][]} */
+  const found = [];
+  /** @param {string} node */
+  const visit = (node) => {
+    const mark = { order: seen.size, lowest: seen.size };
+    seen.set(node, mark);
+    open.push(node);
+    for (const next of edges.get(node) ?? []) {
+      const known = seen.get(next);
+      if (!known) mark.lowest = Math.min(mark.lowest, visit(next).lowest);
+      else if (open.includes(next)) mark.lowest = Math.min(mark.lowest, known.order);
+    }
+    if (mark.lowest !== mark.order) return mark;
+    const group = open.splice(open.indexOf(node));
+    if (group.length > 1) found.push(group);
+    return mark;
+  };
+  for (const node of edges.keys()) if (!seen.has(node)) visit(node);
+  return found;
+}
+
+/**
  * References in tsconfig files that the table does not allow, and packages that the table does not know.
  *
  * @param {Workspace['references']} references

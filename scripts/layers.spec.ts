@@ -1,6 +1,6 @@
 import { builtinModules } from 'node:module';
 import { describe, expect, it } from 'vitest';
-import { importsOf, isPure, MAY_IMPORT, referenceViolations, violations } from './layers.mjs';
+import { cycleViolations, importsOf, isPure, MAY_IMPORT, referenceViolations, violations } from './layers.mjs';
 
 const workspace = {
   runtimeDependencies: ['pg', '@nestjs/common', 'zod'],
@@ -40,6 +40,24 @@ describe('the direction of dependencies', () => {
     ]);
     expect(breach('apps/api/src/a.ts', `import { x } from '../../broker/src/x.js';`)[0]).toMatch(/outside apps\/api/);
     expect(MAY_IMPORT['apps/dev']).toContain('broker');
+  });
+
+  it('finds files that import each other in a circle, types too, each circle once', () => {
+    const files = Object.entries({
+      'libs/state/src/a.ts': `import type { B } from './sub/b.js'; import { d } from './d.js';`,
+      'libs/state/src/sub/b.ts': `export { c } from '../c.js';`,
+      'libs/state/src/c.ts': `const a = await import('./a.js');`,
+      'libs/state/src/d.ts': `import { readFileSync } from 'node:fs';`,
+      'libs/state/src/d.spec.ts': `import './d.js'; import './e.spec.js';`,
+      'libs/state/src/e.spec.ts': `import './d.spec.js';`,
+    }).map(([file, text]) => ({ file, text }));
+    expect(cycleViolations(files)).toEqual([
+      {
+        file: 'libs/state/src/a.ts',
+        message: 'is in a circle of imports with libs/state/src/c.ts, libs/state/src/sub/b.ts',
+      },
+    ]);
+    expect(cycleViolations(files.filter(({ file }) => !file.endsWith('/c.ts')))).toEqual([]);
   });
 
   it('asks for the public surface and for a reference in tsconfig', () => {

@@ -1,6 +1,6 @@
+import type { Environment } from './server/environment.js';
 import type { Clock } from '@waybill/model';
 import type { ApiClient } from './server/api-client.js';
-import type { Environment } from './server/connection.js';
 import type { DataPrinter } from './terminal/data-printer.js';
 import type { Flag } from './flags/flag.js';
 import type { Interrupts } from './terminal/interrupts.js';

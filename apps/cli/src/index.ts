@@ -1,2 +1,3 @@
 export { Interrupts } from './terminal/interrupts.js';
-export { runProgram, type Surroundings } from './program.js';
+export type { ProcessIO } from './process-io.js';
+export { runProgram } from './program.js';

@@ -1,23 +1,12 @@
+import type { ProcessIO } from './process-io.js';
 import path from 'node:path';
 import { firstWords, isCommand, loadCommand, subcommandsOf } from './catalogue.js';
 import { ALIASES, GROUPS } from './command-words.js';
 import type { CommandSpec, OfflineCall } from './command-spec.js';
-import type { Environment } from './server/connection.js';
 import { ArgumentFailure, causeOf, CommandFailure, FlagFailure, isInterrupt, UnknownFlag } from './failure.js';
 import { asksForHelp, asksOwnHelp } from './flags/flag-syntax.js';
 import { nearestWord } from './nearest-word.js';
-import type { Interrupts } from './terminal/interrupts.js';
-import { Terminal, type TextSink } from './terminal/terminal.js';
-
-/** What the program finds around it. */
-export interface Surroundings {
-  readonly env: Environment;
-  readonly stdout: TextSink & { readonly isTTY?: boolean };
-  readonly stderr: TextSink;
-  /** Whether somebody sits at stdin; if not said, nobody does. */
-  readonly stdinIsTTY?: boolean;
-  readonly interrupts: Interrupts;
-}
+import { Terminal } from './terminal/terminal.js';
 
 const UNKNOWN_COMMAND = 127;
 const INTERRUPTED = 130;
@@ -27,14 +16,14 @@ const INTERRUPTED = 130;
  * @param called the path the program was called by
  * @returns the exit code
  */
-export async function runProgram(called: string, words: readonly string[], around: Surroundings): Promise<number> {
+export async function runProgram(called: string, words: readonly string[], io: ProcessIO): Promise<number> {
   const program = path.basename(called, '.js');
-  const plain = new Terminal(around.stdout, around.stderr, { colour: false, interactive: false });
-  const asked = await completionAsked(called, words, around, plain);
+  const plain = new Terminal(io.stdout, io.stderr, { colour: false, interactive: false });
+  const asked = await completionAsked(called, words, io, plain);
   if (asked !== undefined) return asked;
   const first = words.findIndex((word) => !word.startsWith('-') || word === '-');
   const before = first === -1 ? words : words.slice(0, first);
-  if (before.some((word) => /^(-v|--?version)$/.test(word))) return runWords(program, 'version', [], around, plain);
+  if (before.some((word) => /^(-v|--?version)$/.test(word))) return runWords(program, 'version', [], io, plain);
   const found = first === -1 ? undefined : findCommand(words.slice(first));
   if (!found) {
     if (first === -1 && asksForHelp(before)) return printed(plain, await generalPage(program), 0);
@@ -57,27 +46,27 @@ export async function runProgram(called: string, words: readonly string[], aroun
   const typed = words[first] ?? '';
   if (ALIASES.get(typed)?.deprecated === true)
     plain.note(`The command "${program} ${typed}" is deprecated: use "${program} ${found.words}".`);
-  return runWords(program, found.words, [...before, ...found.rest], around, plain);
+  return runWords(program, found.words, [...before, ...found.rest], io, plain);
 }
 
 /** CL-175: a shell that asks what may come next, and the hooks that make it ask. Loaded only then. */
 async function completionAsked(
   called: string,
   words: readonly string[],
-  around: Surroundings,
+  io: ProcessIO,
   plain: Terminal,
 ): Promise<number | undefined> {
-  const line = around.env['COMP_LINE'];
+  const line = io.env['COMP_LINE'];
   if (line !== undefined) {
     const { complete } = await import('./completion/completion.js');
-    for (const candidate of await complete(line, Number(around.env['COMP_POINT'] ?? line.length), around))
+    for (const candidate of await complete(line, Number(io.env['COMP_POINT'] ?? line.length), io))
       plain.print(candidate);
     return 0;
   }
   const hook = /^--?autocomplete-(install|uninstall)$/.exec(words[0] ?? '')?.[1];
   if (hook === undefined) return undefined;
   const { changeHooks } = await import('./completion/completion-hooks.js');
-  return changeHooks(hook === 'install' ? 'install' : 'uninstall', called, around.env, plain);
+  return changeHooks(hook === 'install' ? 'install' : 'uninstall', called, io.env, plain);
 }
 
 type Found =
@@ -113,7 +102,7 @@ async function runWords(
   program: string,
   words: string,
   given: readonly string[],
-  around: Surroundings,
+  io: ProcessIO,
   plain: Terminal,
 ): Promise<number> {
   let terminal = plain;
@@ -124,10 +113,10 @@ async function runWords(
     const call = { program, typed: [...words.split(' '), ...given], flags, args, terminal };
     if (spec.offline === true) return await spec.run(checked(spec, call));
     const { serverCall, terminalFor } = await import('./server/server-call.js');
-    terminal = terminalFor(flags, around);
-    return await spec.run(await serverCall(spec, checked(spec, { ...call, terminal }), around));
+    terminal = terminalFor(flags, io);
+    return await spec.run(await serverCall(spec, checked(spec, { ...call, terminal }), io));
   } catch (error) {
-    const ownCode = await report(error, program, words, around, terminal);
+    const ownCode = await report(error, program, words, io, terminal);
     return isInterrupt(error) ? ownCode : (spec.failureExitCode ?? ownCode);
   }
 }
@@ -144,7 +133,7 @@ async function report(
   error: unknown,
   program: string,
   words: string,
-  around: Surroundings,
+  io: ProcessIO,
   terminal: Terminal,
 ): Promise<number> {
   if (isInterrupt(error)) {
@@ -159,7 +148,7 @@ async function report(
   if (error instanceof FlagFailure) terminal.print(await helpPage(words, program));
   if (error instanceof ArgumentFailure) terminal.note(`For additional help try '${program} ${words} -help'`);
   if (error instanceof CommandFailure) return error.exitCode;
-  if (error instanceof Error && around.env['WAYBILL_DEBUG'] === '1') terminal.note(error.stack ?? '');
+  if (error instanceof Error && io.env['WAYBILL_DEBUG'] === '1') terminal.note(error.stack ?? '');
   return 1;
 }
 

@@ -5,7 +5,12 @@ import { userKey } from '@waybill/journal';
 import { eventReader, machineUser, natsAccounts, peerRegionUser, serviceUser } from '@waybill/rpc';
 import { newUuid } from '@waybill/service';
 import { readInvited } from './invite/invited-machines.js';
-import type { CredentialFiles } from './servers.js';
+
+/** Seeds with which the embedded nats-server lets processes in. */
+export interface CredentialFiles {
+  readonly services: string;
+  readonly agent: string;
+}
 
 /**
  * Who may connect to the nats-server of this data directory: the services, its machine, machines that were invited, and

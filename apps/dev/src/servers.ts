@@ -1,3 +1,4 @@
+import type { CredentialFiles } from './nats-credentials.js';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { type EmbeddedDataPaths, type RunningServer, startNats, startPostgres } from '@waybill/embedded';
@@ -9,12 +10,6 @@ export interface Servers {
   readonly databaseUrl: string;
   /** Absent: the nats-server is somebody else's, and the environment says what he wants. */
   readonly credentials: CredentialFiles | undefined;
-}
-
-/** Seeds with which the embedded nats-server lets processes in. */
-export interface CredentialFiles {
-  readonly services: string;
-  readonly agent: string;
 }
 
 /** Whether a start has to create everything, which takes longer. */

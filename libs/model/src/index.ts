@@ -50,6 +50,7 @@ export * from './refusal.js';
 export * from './jobs/scaling-event.js';
 export * from './evaluations/scheduler-configuration.js';
 export * from './jobs/service.js';
+export * from './jobs/shared-blocks.js';
 export * from './time/simulated-time.js';
 export * from './evaluations/task-event.js';
 export * from './jobs/task-group.js';

@@ -2,6 +2,7 @@ export type { RefusedNodes } from './allocations/alloc-client-update.js';
 export * from './log/catalogue.js';
 export { isTaking, releaseClaim, withEndedClaims, withoutReleasesOfLive } from './volumes/csi-claims.js';
 export { isUnusedPlugin, volumeWithEndedClaims, whyReleaseIsOutdated } from './volumes/csi-volumes.js';
+export * from './machine/canonical-json.js';
 export * from './machine/digest.js';
 export * from './log/draft.js';
 export * from './log/log-mark.js';

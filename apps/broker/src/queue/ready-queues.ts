@@ -1,20 +1,5 @@
 import { RankedHeap } from './ranked-heap.js';
-import type { Tracked } from './tracked-evaluation.js';
-
-/** What is ready with one priority: oldest first (EB-49). */
-interface Level {
-  readonly priority: number;
-  readonly heap: RankedHeap<Tracked>;
-}
-
-/** What is ready for one type of scheduler, and how much of it is being worked on. */
-export interface ReadyQueue {
-  readonly type: string;
-  /** Those that have something, highest priority first (EB-48). A cluster uses few priorities. */
-  readonly levels: Level[];
-  ready: number;
-  unacked: number;
-}
+import type { Tracked, ReadyQueue, Level } from './tracked-evaluation.js';
 
 /** What can be handed out, by scheduler type, and how much of each type is. Cost: O(log n); of counts, O(types). */
 export class ReadyQueues {

@@ -1,7 +1,22 @@
+import type { RankedHeap } from './ranked-heap.js';
 import type { Evaluation } from '@waybill/model';
 import type { StepLine } from '@waybill/state';
 import type { HeapElement } from './heap.js';
-import type { ReadyQueue } from './ready-queues.js';
+
+/** What is ready with one priority: oldest first (EB-49). */
+export interface Level {
+  readonly priority: number;
+  readonly heap: RankedHeap<Tracked>;
+}
+
+/** What is ready for one type of scheduler, and how much of it is being worked on. */
+export interface ReadyQueue {
+  readonly type: string;
+  /** Those that have something, highest priority first (EB-48). A cluster uses few priorities. */
+  readonly levels: Level[];
+  ready: number;
+  unacked: number;
+}
 
 export type Place = 'ready' | 'unacked' | 'pending' | 'delayed' | 'redelivery' | 'cancelable';
 

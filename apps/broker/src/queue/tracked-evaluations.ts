@@ -1,7 +1,6 @@
 import type { Evaluation } from '@waybill/model';
 import type { EvaluationTimes } from './evaluation-times.js';
-import type { ReadyQueue } from './ready-queues.js';
-import type { Tracked } from './tracked-evaluation.js';
+import type { Tracked, ReadyQueue } from './tracked-evaluation.js';
 
 /** Every evaluation that the broker has, by id, from enqueue to ack (EB-32). One record each. Cost: O(1). */
 export class TrackedEvaluations {

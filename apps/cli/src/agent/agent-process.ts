@@ -1,9 +1,9 @@
+import type { Environment } from '../server/environment.js';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { AgentStart } from './agent-start.js';
-import type { Environment } from '../server/connection.js';
 import { CommandFailure } from '../failure.js';
 
 /**

@@ -1,6 +1,6 @@
+import type { Environment } from '../server/environment.js';
 import path from 'node:path';
 import type { AgentFlags } from './agent-config.js';
-import type { Environment } from '../server/connection.js';
 import { CommandFailure } from '../failure.js';
 
 /** What is started: everything on this machine, what runs tasks, or what decides. */

@@ -1,8 +1,8 @@
+import type { Environment } from '../server/environment.js';
 import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { makeDirectorySync } from '@waybill/processes';
 import { completionScript, type Shell, startCommand } from './completion-scripts.js';
-import type { Environment } from '../server/connection.js';
 import { causeOf } from '../failure.js';
 import type { Terminal } from '../terminal/terminal.js';
 

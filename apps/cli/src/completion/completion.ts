@@ -1,3 +1,4 @@
+import type { ProcessIO } from '../process-io.js';
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import type { ApiClient } from '../server/api-client.js';
@@ -7,7 +8,6 @@ import { flagsOf, parseCommandLine } from '../command-line.js';
 import type { CommandSpec } from '../command-spec.js';
 import type { Flag } from '../flags/flag.js';
 import { ParsedFlags } from '../flags/parsed-flags.js';
-import type { Surroundings } from '../program.js';
 import { PARAMETERIZED, PERIODIC } from '../jobs/resolve-job.js';
 import { search } from '../server/search.js';
 
@@ -29,7 +29,7 @@ interface Question {
  * Candidates for the word at the cursor (CL-175, CL-176): words of commands, flags, values of flags, files, and IDs from
  * the server. Whatever goes wrong, there are none.
  */
-export async function complete(line: string, point: number, around: Surroundings): Promise<string[]> {
+export async function complete(line: string, point: number, io: ProcessIO): Promise<string[]> {
   const [, ...typed] = line.slice(0, point).split(/\s+/);
   const partial = typed.pop() ?? '';
   try {
@@ -38,7 +38,7 @@ export async function complete(line: string, point: number, around: Surroundings
     const spec = await loadCommand(found.words);
     if (!spec) return [];
     const more = subcommandsOf(found.words);
-    const candidates = await candidatesFor({ ...found, spec, partial }, around);
+    const candidates = await candidatesFor({ ...found, spec, partial }, io);
     return beginning(partial, [...(found.given.length === 0 ? more : []), ...candidates]);
   } catch {
     return [];
@@ -58,22 +58,22 @@ function commandIn(typed: readonly string[]): { words: string; given: readonly s
   return undefined;
 }
 
-async function candidatesFor(question: Question, around: Surroundings): Promise<readonly string[]> {
+async function candidatesFor(question: Question, io: ProcessIO): Promise<readonly string[]> {
   const { spec, given, partial, words } = question;
   const flags = flagsOf(spec);
   const before = /^--?([^=]+)$/.exec(given.at(-1) ?? '')?.[1];
   const pending = flags.find(({ name, kind }) => name === before && kind !== 'switch');
-  if (pending) return valuesOf(pending, question, around);
+  if (pending) return valuesOf(pending, question, io);
   if (partial.startsWith('-')) return flags.map(({ name }) => `-${name}`);
   if (words === 'completion') return ['bash', 'zsh', 'fish'];
   if (/^job (run|plan|validate)$/.test(words)) return files(partial, /\.(nomad|hcl|json)$/);
-  return idsFor(words, partial, await client(question, around));
+  return idsFor(words, partial, await client(question, io));
 }
 
 /** Of a flag whose value stands at the cursor. */
-async function valuesOf(flag: Flag, question: Question, around: Surroundings): Promise<readonly string[]> {
+async function valuesOf(flag: Flag, question: Question, io: ProcessIO): Promise<readonly string[]> {
   if (flag.name === 'var-file') return files(question.partial, /\.var$/);
-  if (flag.name === 'namespace') return matches(await client(question, around), question.partial, 'namespaces');
+  if (flag.name === 'namespace') return matches(await client(question, io), question.partial, 'namespaces');
   return /^[\w-]+(\|[\w-]+)+$/.test(flag.value ?? '') ? (flag.value ?? '').split('|') : [];
 }
 
@@ -122,7 +122,7 @@ async function matches(api: ApiClient, partial: string, context: string): Promis
 }
 
 /** The server that the flags before the cursor, or the environment, name. */
-async function client({ spec, words, given }: Question, around: Surroundings): Promise<ApiClient> {
+async function client({ spec, words, given }: Question, io: ProcessIO): Promise<ApiClient> {
   const [{ ApiClient }, { connectionFrom }, { Command }] = await Promise.all([
     import('../server/api-client.js'),
     import('../server/connection.js'),
@@ -134,5 +134,5 @@ async function client({ spec, words, given }: Question, around: Surroundings): P
   } catch {
     // Half a command line is no reason not to answer: the environment may be enough.
   }
-  return new ApiClient(connectionFrom(flags, around.env), '', AbortSignal.timeout(LIMIT_MS));
+  return new ApiClient(connectionFrom(flags, io.env), '', AbortSignal.timeout(LIMIT_MS));
 }

@@ -1,10 +1,9 @@
+import type { Environment } from './environment.js';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { CommandFailure, causeOf } from '../failure.js';
 import { booleanOf, type ParsedFlags } from '../flags/parsed-flags.js';
 import { proxiesFrom, type ProxySettings } from './proxy.js';
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The longest reason that is sent. */
 const MAX_REASON = 256;

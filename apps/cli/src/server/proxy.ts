@@ -1,4 +1,4 @@
-import type { Environment } from './connection.js';
+import type { Environment } from './environment.js';
 
 /** The proxies of the environment; their URLs may hold a user and a password. */
 export interface ProxySettings {

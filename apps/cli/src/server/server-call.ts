@@ -1,10 +1,10 @@
+import type { ProcessIO } from '../process-io.js';
 import { randomBytes } from 'node:crypto';
 import { ApiClient } from './api-client.js';
 import type { Call, CommandSpec, OfflineCall } from '../command-spec.js';
 import { connectionFrom, environmentOf } from './connection.js';
 import { dataPrinter } from '../terminal/data-printer.js';
 import type { ParsedFlags } from '../flags/parsed-flags.js';
-import type { Surroundings } from '../program.js';
 import { sleep } from './sleep.js';
 import { Terminal } from '../terminal/terminal.js';
 import { startTrace } from './trace-context.js';
@@ -13,7 +13,7 @@ import { startTrace } from './trace-context.js';
 export async function serverCall(
   spec: CommandSpec,
   call: OfflineCall,
-  { env, stdinIsTTY = false, interrupts }: Surroundings,
+  { env, stdinIsTTY = false, interrupts }: ProcessIO,
 ): Promise<Call> {
   const interrupt = interrupts.signal;
   const untilEither = (signal?: AbortSignal) => (signal ? AbortSignal.any([signal, interrupt]) : interrupt);
@@ -34,7 +34,7 @@ export async function serverCall(
 }
 
 /** CL-132. */
-export function terminalFor(flags: ParsedFlags, { env, stdout, stderr }: Surroundings): Terminal {
+export function terminalFor(flags: ParsedFlags, { env, stdout, stderr }: ProcessIO): Terminal {
   const never =
     flags.on('no-color') || environmentOf(env, 'CLI_NO_COLOR') !== undefined || (env['NO_COLOR'] ?? '') !== '';
   const always = flags.on('force-color') || environmentOf(env, 'CLI_FORCE_COLOR') !== undefined;

@@ -1,3 +1,4 @@
+import type { ProposedAllocs } from './proposed-allocs.js';
 import {
   type CSIPlugin,
   type CSIVolume,
@@ -13,7 +14,6 @@ import {
   type VolumeRequest,
 } from '@waybill/model';
 import { compareText, namespacedKey, type Tables } from '@waybill/state';
-import type { ProposedAllocs } from './feasibility.js';
 
 /**
  * Whether an allocation can use its CSI volumes on a node (SC-75 to SC-80). Plans do not hold claims: two evaluations may

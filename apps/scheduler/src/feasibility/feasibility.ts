@@ -1,5 +1,5 @@
+import type { ProposedAllocs } from './proposed-allocs.js';
 import {
-  type Allocation,
   type Constraint,
   DISTINCT_HOSTS,
   DISTINCT_PROPERTY,
@@ -18,14 +18,6 @@ import { hasCsiVolumes, type VolumeFeasibility } from './volume-feasibility.js';
 
 /** Known from another node of its class (SC-53). */
 export const REJECTED_CLASS = 'computed class ineligible';
-
-/** What a check of a group asks of the plan in the making. */
-export interface ProposedAllocs {
-  /** Allocations that will be on the node, this plan's included (SC-97). */
-  proposed(node: Node): readonly Allocation[];
-  /** How many allocations of the job (of one group, if named) have this value of a property (SC-63). */
-  countByProperty(target: string, value: string, group: string | undefined): number;
-}
 
 interface GroupNeeds {
   readonly group: TaskGroup;

@@ -1,3 +1,4 @@
+import type { ProposedAllocs } from './proposed-allocs.js';
 import {
   type Allocation,
   type HostVolume,
@@ -9,7 +10,6 @@ import {
   type VolumeRequest,
 } from '@waybill/model';
 import { namespacedKey, type Tables } from '@waybill/state';
-import type { ProposedAllocs } from './feasibility.js';
 
 const INCOMPATIBLE = 'missing compatible host volumes';
 

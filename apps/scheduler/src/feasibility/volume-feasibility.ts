@@ -1,7 +1,7 @@
+import type { ProposedAllocs } from './proposed-allocs.js';
 import type { Job, Node, TaskGroup, VolumeRequest } from '@waybill/model';
 import { compareText, type Tables } from '@waybill/state';
 import { CsiVolumeCheck } from './csi-volume-check.js';
-import type { ProposedAllocs } from './feasibility.js';
 import { HostVolumeCheck } from './host-volume-check.js';
 
 interface Requests {

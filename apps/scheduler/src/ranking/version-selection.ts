@@ -1,7 +1,8 @@
+import type { ProposedAllocs } from '../feasibility/proposed-allocs.js';
 import type { Job } from '@waybill/model';
 import { configFor, type AttemptInput } from '../attempt.js';
 import type { Candidates } from './candidate-nodes.js';
-import { Feasibility, type ProposedAllocs } from '../feasibility/feasibility.js';
+import { Feasibility } from '../feasibility/feasibility.js';
 import { JobOnNodes } from './job-on-nodes.js';
 import { NodeSelector } from './node-selector.js';
 import type { PlanDraft } from '../plan-draft.js';

@@ -1,3 +1,4 @@
+import type { ExpressionEvaluation } from './expression-evaluation.js';
 import type { FunctionTable } from '../functions/function-table.js';
 import { FunctionError } from '../functions/function-table.js';
 import { MAX_EVALUATION_DEPTH, MAX_NESTING } from '../limits.js';
@@ -32,7 +33,7 @@ export function elementsOf(value: Value): (readonly [key: Value, value: Value])[
  * Expressions into values (JS-30ff). Every node costs a step of the budget, so that no text runs for long. What goes wrong
  * becomes a JobspecError with the one diagnostic that says where.
  */
-export class Evaluator {
+export class Evaluator implements ExpressionEvaluation {
   private readonly templates = new TemplateText(this);
   private readonly calls: FunctionCalls;
   private depth = 0;

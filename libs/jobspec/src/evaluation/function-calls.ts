@@ -1,3 +1,4 @@
+import type { ExpressionEvaluation } from './expression-evaluation.js';
 import {
   FunctionError,
   type FunctionTable,
@@ -8,7 +9,6 @@ import { nearest } from '../nearest-name.js';
 import { JobspecError } from '../syntax/diagnostic.js';
 import type { Expression } from '../syntax/syntax-tree.js';
 import { NumberOutOfRange } from './decimal.js';
-import type { Evaluator } from './evaluator.js';
 import type { Scope } from './scope.js';
 import { typeFrom } from './type-expression.js';
 import { ConversionError, convert } from './type.js';
@@ -23,7 +23,7 @@ const SPECIAL = ['can', 'convert', 'try'];
 export class FunctionCalls {
   constructor(
     private readonly functions: FunctionTable,
-    private readonly evaluator: Evaluator,
+    private readonly evaluator: ExpressionEvaluation,
   ) {}
 
   result(call: Call, scope: Scope): Value {

@@ -1,12 +1,12 @@
+import type { ExpressionEvaluation } from './expression-evaluation.js';
 import type { Expression, TemplatePart } from '../syntax/syntax-tree.js';
-import type { Evaluator } from './evaluator.js';
 import type { Scope } from './scope.js';
 import { toText } from './type.js';
 import { Mapping, Sequence, typeName, type Value } from './value.js';
 
 /** Templates into text (JS-19 to JS-23), or into the value of their only interpolation (JS-20). */
 export class TemplateText {
-  constructor(private readonly evaluator: Evaluator) {}
+  constructor(private readonly evaluator: ExpressionEvaluation) {}
 
   valueOf(parts: readonly TemplatePart[], whole: Expression, scope: Scope): Value {
     const [only] = parts;

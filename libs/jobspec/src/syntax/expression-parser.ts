@@ -1,3 +1,4 @@
+import type { ExpressionReader } from './expression-reader.js';
 import { Decimal, NumberOutOfRange } from '../evaluation/decimal.js';
 import type { JobspecError } from './diagnostic.js';
 import { ForParser } from './for-parser.js';
@@ -18,7 +19,7 @@ const isBinary = (text: string): text is BinaryOperator => PRECEDENCE.has(text);
 const DIGITS = /\d+/uy;
 
 /** Expressions by recursive descent (JS-30ff). Every method leaves the cursor behind what it has read. */
-export class ExpressionParser {
+export class ExpressionParser implements ExpressionReader {
   private readonly templates: TemplateParser;
   private readonly fors: ForParser;
 

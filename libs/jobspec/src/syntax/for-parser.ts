@@ -1,5 +1,5 @@
+import type { ExpressionReader } from './expression-reader.js';
 import type { JobspecError } from './diagnostic.js';
-import type { ExpressionParser } from './expression-parser.js';
 import type { Expression, ForExpression } from './syntax-tree.js';
 import type { Token, TokenReader } from './token-reader.js';
 
@@ -14,7 +14,7 @@ export interface ForClause {
 export class ForParser {
   constructor(
     private readonly tokens: TokenReader,
-    private readonly expressions: ExpressionParser,
+    private readonly expressions: ExpressionReader,
   ) {}
 
   begins(): boolean {

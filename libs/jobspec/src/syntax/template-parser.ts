@@ -1,5 +1,5 @@
+import type { ExpressionReader } from './expression-reader.js';
 import type { JobspecError } from './diagnostic.js';
-import type { ExpressionParser } from './expression-parser.js';
 import type { ForClause, ForParser } from './for-parser.js';
 import { withoutIndentation } from './heredoc-indentation.js';
 import type { Span } from './source-text.js';
@@ -33,7 +33,7 @@ const DIRECTIVE_WORDS = ['if', 'else', 'endif', 'for', 'endfor'];
 export class TemplateParser {
   constructor(
     private readonly tokens: TokenReader,
-    private readonly expressions: ExpressionParser,
+    private readonly expressions: ExpressionReader,
     private readonly fors: ForParser,
   ) {}
 

@@ -1,3 +1,4 @@
+import type { GroupScope } from './group-scope.js';
 import { canonicaliseService } from './canonicalise-service.js';
 import { canonicaliseTask } from './canonicalise-task.js';
 import {
@@ -21,15 +22,6 @@ export interface SubmissionContext {
   namespace?: string;
   /** Unix nanoseconds (API-315). */
   submitTimeNs: number;
-}
-
-/** The names that defaults of tasks and services are made of. */
-export interface GroupScope {
-  readonly job: GivenJob;
-  readonly jobId: string;
-  readonly jobName: string;
-  readonly namespace: string;
-  readonly group: string;
 }
 
 /** The stored form of a submitted job: blocks merged down, defaults filled in, implicit constraints added. */

@@ -1,4 +1,4 @@
-import type { GroupScope } from './canonicalise-job.js';
+import type { GroupScope } from './group-scope.js';
 import type { CheckRestart, Service, ServiceCheck } from '../jobs/service.js';
 import type { Given } from '../encoding/wire-shape.js';
 

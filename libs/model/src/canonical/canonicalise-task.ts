@@ -1,7 +1,7 @@
-import type { GroupScope } from './canonicalise-job.js';
+import type { GroupScope } from './group-scope.js';
+import type { WorkloadIdentity, RestartPolicy } from '../jobs/shared-blocks.js';
 import { canonicaliseService } from './canonicalise-service.js';
-import type { Task, TaskArtifact, Template, WorkloadIdentity } from '../jobs/task.js';
-import type { RestartPolicy } from '../jobs/task-group.js';
+import type { Task, TaskArtifact, Template } from '../jobs/task.js';
 import type { Given } from '../encoding/wire-shape.js';
 
 const DEFAULT_IDENTITY = 'default';

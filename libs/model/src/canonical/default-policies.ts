@@ -1,12 +1,7 @@
+import type { RestartPolicy } from '../jobs/shared-blocks.js';
 import { NS_PER_HOUR, NS_PER_MINUTE, NS_PER_SECOND } from '../time/clock.js';
 import { UPDATE_DEFAULTS, type GivenJob } from '../jobs/job-shape.js';
-import type {
-  MigrateStrategy,
-  ReschedulePolicy,
-  RestartPolicy,
-  TaskGroup,
-  UpdateStrategy,
-} from '../jobs/task-group.js';
+import type { MigrateStrategy, ReschedulePolicy, TaskGroup, UpdateStrategy } from '../jobs/task-group.js';
 import type { Given } from '../encoding/wire-shape.js';
 
 /**

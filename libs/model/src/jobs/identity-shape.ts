@@ -1,4 +1,4 @@
-import type { WorkloadIdentity } from './task.js';
+import type { WorkloadIdentity } from './shared-blocks.js';
 import { boolean, duration, list, string, type Shape } from '../encoding/wire-shape.js';
 
 export const identityShape: Shape<WorkloadIdentity> = {

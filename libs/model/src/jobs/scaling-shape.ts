@@ -1,4 +1,4 @@
-import type { ScalingPolicy } from './task-group.js';
+import type { ScalingPolicy } from './shared-blocks.js';
 import {
   boolean,
   derived,

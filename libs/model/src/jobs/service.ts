@@ -1,4 +1,4 @@
-import type { WorkloadIdentity } from './task.js';
+import type { WorkloadIdentity } from './shared-blocks.js';
 
 export interface Service {
   Name: string;

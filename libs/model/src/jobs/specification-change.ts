@@ -1,6 +1,6 @@
+import type { ScalingPolicy } from './shared-blocks.js';
 import { isDeepStrictEqual } from 'node:util';
 import type { Job } from './job.js';
-import type { ScalingPolicy } from './task-group.js';
 
 /**
  * API-106: whether registering `next` over `stored` is a new version. Not counted: status, indexes, version, stability,

@@ -1,14 +1,13 @@
+import type { ConsulBlock, RestartPolicy } from './shared-blocks.js';
 import { affinityShape, constraintShape, spreadShape } from './placement-shape.js';
 import { networkShape } from '../nodes/resources-shape.js';
 import { scalingShape } from './scaling-shape.js';
 import { serviceShape } from './service-shape.js';
 import type {
-  ConsulBlock,
   DisconnectStrategy,
   EphemeralDisk,
   MigrateStrategy,
   ReschedulePolicy,
-  RestartPolicy,
   TaskGroup,
   UpdateStrategy,
 } from './task-group.js';

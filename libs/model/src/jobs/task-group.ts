@@ -1,3 +1,4 @@
+import type { ConsulBlock, RestartPolicy, ScalingPolicy } from './shared-blocks.js';
 import type { Affinity, Constraint, Spread } from './placement-rules.js';
 import type { NetworkResource } from '../nodes/resources.js';
 import type { Service } from './service.js';
@@ -56,15 +57,6 @@ export interface MigrateStrategy {
   HealthyDeadline: number;
 }
 
-export interface RestartPolicy {
-  Attempts: number;
-  Interval: number;
-  Delay: number;
-  /** `fail`, `delay`. */
-  Mode: string;
-  RenderTemplates: boolean;
-}
-
 export interface ReschedulePolicy {
   Attempts: number;
   Interval: number;
@@ -87,22 +79,4 @@ export interface EphemeralDisk {
   Sticky: boolean;
   SizeMB: number;
   Migrate: boolean;
-}
-
-export interface ConsulBlock {
-  Namespace: string;
-  Cluster: string;
-  Partition: string;
-}
-
-export interface ScalingPolicy {
-  ID: string;
-  Type: string;
-  Target: Record<string, string> | null;
-  Policy: Record<string, unknown> | null;
-  Min: number;
-  Max: number;
-  Enabled: boolean;
-  CreateIndex: number;
-  ModifyIndex: number;
 }

@@ -1,3 +1,4 @@
+import type { ConsulBlock, RestartPolicy } from './shared-blocks.js';
 import { NS_PER_SECOND } from '../time/clock.js';
 import { identityShape } from './identity-shape.js';
 import { affinityShape, constraintShape } from './placement-shape.js';
@@ -18,7 +19,6 @@ import type {
   VaultBlock,
   VolumeMount,
 } from './task.js';
-import type { ConsulBlock, RestartPolicy } from './task-group.js';
 import {
   boolean,
   duration,

@@ -1,7 +1,7 @@
+import type { WorkloadIdentity, ConsulBlock, RestartPolicy, ScalingPolicy } from './shared-blocks.js';
 import type { Affinity, Constraint } from './placement-rules.js';
 import type { Resources, TaskLifecycle } from '../nodes/resources.js';
 import type { Service } from './service.js';
-import type { ConsulBlock, RestartPolicy, ScalingPolicy } from './task-group.js';
 
 /** One process of a task group. Durations (`KillTimeout`, `ShutdownDelay`) in nanoseconds. */
 export interface Task {
@@ -118,20 +118,6 @@ export interface CSIPluginConfig {
   MountDir: string;
   StagePublishBaseDir: string;
   HealthTimeout: number;
-}
-
-/** `TTL` in nanoseconds. */
-export interface WorkloadIdentity {
-  Name: string;
-  Audience: string[] | null;
-  ChangeMode: string;
-  ChangeSignal: string;
-  Env: boolean;
-  File: boolean;
-  Filepath: string;
-  ServiceName: string;
-  TTL: number;
-  ExtraClaims: string[] | null;
 }
 
 export interface TaskAction {

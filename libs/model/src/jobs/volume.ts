@@ -1,6 +1,3 @@
-import type { Allocation } from '../evaluations/allocation.js';
-import type { Job } from './job.js';
-
 /** What a group asks of a volume. */
 export interface VolumeRequest {
   Name: string;
@@ -34,10 +31,16 @@ export interface AskedVolume {
   readonly source: string;
 }
 
+/** A task group, as far as its volumes go. */
+interface GroupVolumes {
+  readonly Name: string;
+  readonly Volumes: Readonly<Record<string, VolumeRequest>> | null;
+}
+
 /** What the allocation's group asks for in this version of its job; nothing if it is not in it any more (VL-179). */
 export function volumesAskedBy(
-  alloc: Pick<Allocation, 'Name' | 'TaskGroup'>,
-  job: Pick<Job, 'TaskGroups'> | null | undefined,
+  alloc: { readonly Name: string; readonly TaskGroup: string },
+  job: { readonly TaskGroups: readonly GroupVolumes[] } | null | undefined,
 ): AskedVolume[] {
   const group = job?.TaskGroups.find(({ Name }) => Name === alloc.TaskGroup);
   return Object.values(group?.Volumes ?? {}).map((request) => ({ request, source: volumeSource(request, alloc.Name) }));

@@ -1,12 +1,7 @@
+import type { RestartPolicy } from '../jobs/shared-blocks.js';
 import { NS_PER_SECOND } from '../time/clock.js';
 import { formatDuration } from '../time/duration.js';
-import type {
-  DisconnectStrategy,
-  MigrateStrategy,
-  ReschedulePolicy,
-  RestartPolicy,
-  UpdateStrategy,
-} from '../jobs/task-group.js';
+import type { DisconnectStrategy, MigrateStrategy, ReschedulePolicy, UpdateStrategy } from '../jobs/task-group.js';
 
 const MIN_RESTART_INTERVAL_NS = 5 * NS_PER_SECOND;
 const MIN_RESCHEDULE_INTERVAL_NS = 15 * NS_PER_SECOND;

@@ -1,10 +1,11 @@
+import type { ScalingPolicy } from '../jobs/shared-blocks.js';
 import type { Job } from '../jobs/job.js';
 import { MAX_GROUP_NAME_BYTES, nameLengthErrors } from '../limits/name-limits.js';
 import { nestedList } from './message-list.js';
 import { isReservedName } from './reserved-name.js';
 import { hasControlCharacters, isRelativeSegment, lookalikeErrors, metaErrors } from './safe-name.js';
 import type { Service } from '../jobs/service.js';
-import type { ScalingPolicy, TaskGroup } from '../jobs/task-group.js';
+import type { TaskGroup } from '../jobs/task-group.js';
 import { validateNetworks } from './validate-network.js';
 import { validateAffinities, validateConstraints, validateSpreads } from './validate-placement.js';
 import {

@@ -1,6 +1,6 @@
+import { canonicalJson } from '../machine/canonical-json.js';
 import { CLAIM_STATE } from '@waybill/model';
 import { describe, expect, it } from 'vitest';
-import { canonicalJson } from '../machine/digest.js';
 import { eventsOf } from '../events.js';
 import { fixtures } from '../fixtures.js';
 import { ARCHIVED_TABLES, archiveLines, BadRowsError, readArchive } from './state-archive.js';

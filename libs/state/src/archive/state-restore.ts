@@ -1,7 +1,7 @@
+import { canonicalJson } from '../machine/canonical-json.js';
 import { type Deployment, DEPLOYMENT_STOPPED_JOB, isActiveDeployment } from '@waybill/model';
 import type { TxnPayloads } from '../log/catalogue.js';
 import type { Appliers } from '../machine/applier.js';
-import { canonicalJson } from '../machine/digest.js';
 import { compareText } from '../machine/row-order.js';
 import { withoutReleasesOfLive } from '../volumes/csi-claims.js';
 import { ARCHIVED_TABLES, type ArchivedTables } from './state-archive.js';

@@ -1,3 +1,4 @@
+import { canonicalJson } from '../machine/canonical-json.js';
 import {
   isParameterized,
   isPeriodic,
@@ -7,7 +8,6 @@ import {
   type TaskGroupSummary,
 } from '@waybill/model';
 import type { TxnPayloads } from '../log/catalogue.js';
-import { canonicalJson } from '../machine/digest.js';
 import { CHILD_COUNTER, COUNTER, NO_ALLOCATIONS } from './job-summary.js';
 import { oldestFirst } from '../machine/row-order.js';
 import { namespacedKey, type Tables } from '../machine/tables.js';

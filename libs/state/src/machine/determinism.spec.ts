@@ -1,6 +1,7 @@
+import { canonicalJson } from './canonical-json.js';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { TXN_TYPES } from '../log/catalogue.js';
-import { canonicalJson, digestLines, stateDigest } from './digest.js';
+import { digestLines, stateDigest } from './digest.js';
 import { eventsOf } from '../events.js';
 import { fixtures } from '../fixtures.js';
 import { StateMachine } from './state-machine.js';

@@ -1,3 +1,4 @@
+import { canonicalJson } from './canonical-json.js';
 import { createHash } from 'node:crypto';
 import { compareText } from './row-order.js';
 import type { StateMachine } from './state-machine.js';
@@ -27,17 +28,4 @@ export function* digestLines(tables: Tables): Generator<string> {
 function* rowLines(rows: Iterable<readonly [string, object]>): Generator<string> {
   const sorted = [...rows].toSorted(([a], [b]) => compareText(a, b));
   for (const [key, row] of sorted) yield `${JSON.stringify(key)} ${canonicalJson(row)}\n`;
-}
-
-/** JSON with the members of every object in order of their names. */
-export function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_, member: unknown) => (isObject(member) ? sortedMembers(member) : member));
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function sortedMembers(object: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(object).toSorted(([a], [b]) => compareText(a, b)));
 }

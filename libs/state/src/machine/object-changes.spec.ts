@@ -1,6 +1,6 @@
+import { canonicalJson } from './canonical-json.js';
 import { describe, expect, it } from 'vitest';
 import type { TxnPayloads, TxnType } from '../log/catalogue.js';
-import { canonicalJson } from './digest.js';
 import { fixtures } from '../fixtures.js';
 import { HISTORY_TABLES, type ObjectChange, objectChanges } from './object-changes.js';
 import { StateMachine } from './state-machine.js';
