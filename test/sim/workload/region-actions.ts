@@ -1,5 +1,4 @@
-import { ApiError } from '@waybill/api';
-import { isActiveDeployment, type Job } from '@waybill/model';
+import { isActiveDeployment, type Job, Refusal } from '@waybill/model';
 import { unblockDeployment } from '@waybill/rpc';
 import { namespacedKey } from '@waybill/state';
 import type { Cluster } from '../cluster.js';
@@ -95,7 +94,7 @@ async function stopEverywhere(api: UserApi, cluster: Cluster, random: SeededRand
       return written;
     } catch (error) {
       asked?.failed();
-      if (!(error instanceof ApiError) || triesLeft === 1) throw error;
+      if (!(error instanceof Refusal) || triesLeft === 1) throw error;
       const pauseMs = random.between(1_000, 20_000);
       await new Promise<void>((resolve) => void cluster.simulator.schedule(pauseMs, 'a user asks again', resolve));
       return stop(triesLeft - 1);

@@ -8,11 +8,11 @@ import type { Written } from '../world/user-api.js';
 
 /** What a user may be told when things are broken, or when what is asked does not fit the state. */
 const ANSWERS = new Set([
-  'ApiError',
-  'ConflictError',
   'ConnectionLostError',
   'LogUnavailableError',
+  'NotHolderError',
   'ProjectionBehindError',
+  'Refusal',
   'RpcError',
   'RpcUnavailableError',
   'SetAsideError',

@@ -1,4 +1,4 @@
-import { ApiError } from '@waybill/api';
+import { Refusal } from '@waybill/model';
 import { isUnreachable } from '@waybill/rpc';
 import type { RegionLink } from './region-link.js';
 import type { Server } from './server.js';
@@ -10,12 +10,12 @@ const PATIENCE_MS = 40_000;
 /** What a user asks of an API; undefined: there is nothing to ask now. */
 export type Request = (api: UserApi) => Promise<Written> | undefined;
 
-const noPath = (): ApiError => new ApiError(500, 'No path to region');
+const noPath = (): Refusal => new Refusal('internal', 'No path to region');
 
 /**
  * A request that an API of one region takes for another (API-43): the address there is asked for over NATS, as the real
  * one does; of HTTP there is only the way there and the way back, each of which may be cut.
- * @throws ApiError no path to the region: it may have been carried out or not; what the API there refused
+ * @throws Refusal no path to the region: it may have been carried out or not; what the API there refused
  */
 export async function passOn(
   from: Server,
