@@ -3,9 +3,11 @@ import {
   chmodSync,
   chownSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   renameSync,
   rmSync,
   statSync,
@@ -463,6 +465,39 @@ describe.skipIf(!isRoot)('as root (only root can be refused by PostgreSQL)', () 
     rmSync(filler);
     await until('NATS takes messages', async () => (await publish(nats.url)) > 1);
     await until('PostgreSQL takes rows', async () => await query(postgres.url, 'CREATE TABLE kept AS SELECT 7 AS n'));
+    return undefined;
+  });
+
+  it('reports a disk that is mounted below its directory and fills up, and goes on when there is room', async (context) => {
+    const dir = path.join(parent, 'nats');
+    const streams = path.join(dir, 'streams');
+    mkdirSync(streams, { recursive: true });
+    if (!mountSmallDisk(streams, '64m')) return context.skip('this machine does not allow mounting a small disk');
+    cleanups.push(async () => await unmount(streams));
+    const full: string[] = [];
+    const nats = closing(await startNats({ dir, restart: true, onDiskFull: (error) => full.push(error.dir) }));
+    expect(await publish(nats.url)).toBe(1);
+    const filler = path.join(streams, 'filler');
+    spawnSync('sh', ['-c', 'cat /dev/zero > "$0"', filler], { stdio: 'ignore' });
+    await until('it reports the disk that is full', () => full.length > 0);
+    expect(full).toEqual([realpathSync(streams)]);
+    rmSync(filler);
+    await until('NATS takes messages', async () => (await publish(nats.url)) > 1);
+    await nats.stop();
+    return undefined;
+  });
+
+  it('started on a disk with little room, it takes what the disk holds once there is more', async (context) => {
+    if (!mountSmallDisk(parent, '160m')) return context.skip('this machine does not allow mounting a small disk');
+    cleanups.push(async () => await unmount(parent));
+    const filler = path.join(parent, 'filler');
+    writeFileSync(filler, Buffer.alloc(110 * 1024 * 1024));
+    const nats = closing(await startNats({ dir: path.join(parent, 'nats') }));
+    expect(await publish(nats.url)).toBe(1);
+    rmSync(filler);
+    // Sixteen times 4 MiB: more than was free when it started.
+    for (let n = 2; n <= 17; n++) expect(await publish(nats.url, 4 * 1024 * 1024)).toBe(n);
+    await nats.stop();
     return undefined;
   });
 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { diskSpace, diskSpaceOf } from './disk-space.js';
+import { diskSize, diskSpaceOf, leastRoom, mountPointsBelow } from './disk-space.js';
 
 const MIB = 1024 * 1024;
 
@@ -14,5 +14,12 @@ it('calls a disk full before a server notices, and roomy only when the next segm
 });
 
 it('does not hold back a start where the system does not say', async () => {
-  expect(await diskSpace('/no/such/directory')).toBe('enough');
+  expect(await leastRoom('/no/such/directory')).toEqual({ space: 'enough', dir: '/no/such/directory' });
+  expect(await diskSize('/no/such/directory')).toBeUndefined();
+});
+
+it('knows what is mounted below a directory, whatever its name, and not what lies beside it', () => {
+  const line = (point: string) => `36 35 98:0 / ${point} rw,noatime master:1 - ext3 /dev/root rw`;
+  const info = ['/', '/data', '/data/nats/streams', '/data/my\\040disk', '/database'].map(line).join('\n');
+  expect(mountPointsBelow(`${info}\n`, '/data')).toEqual(['/data/nats/streams', '/data/my disk']);
 });

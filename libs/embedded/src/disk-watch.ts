@@ -1,5 +1,5 @@
 import { saysDiskFull } from './explain-failure.js';
-import { diskSpace } from './disk-space.js';
+import { leastRoom } from './disk-space.js';
 import { serverLogSince, serverLogSize } from './server-log.js';
 
 const INTERVAL_MS = 1_000;
@@ -9,16 +9,16 @@ export interface DiskWatchSpec {
   readonly logFile: string;
   /** Where in the log the watched run begins. */
   readonly logOffset: number;
-  /** Nothing can be written any more. Called once. */
-  readonly onFull: () => void;
+  /** Nothing can be written any more. Called once, with a directory on the disk that is full. */
+  readonly onFull: (dir: string) => void;
   /** After `onFull`: there is room again. Called once, the watch's last act. */
   readonly onRoom: () => void;
 }
 
 /**
  * Notices that a running server's disk is full and when it no longer is: watching ── full ──► waiting ── room ──► over.
- * Looks at the disk itself, since a log on the same disk may be cut short, and at the log, since a disk may be full only for
- * a moment. Costs a system call or two each second.
+ * Looks at the disk itself and at those mounted below it, since a log on the same disk may be cut short, and at the log,
+ * since a disk may be full only for a moment. Costs a few system calls each second.
  */
 export class DiskWatch {
   private readonly timer: NodeJS.Timeout;
@@ -37,11 +37,11 @@ export class DiskWatch {
   }
 
   private async look(): Promise<void> {
-    const space = await diskSpace(this.spec.dir);
+    const { space, dir } = await leastRoom(this.spec.dir);
     if (this.over) return;
     if (!this.isFull && (space === 'full' || this.logComplains())) {
       this.isFull = true;
-      this.spec.onFull();
+      this.spec.onFull(dir);
     }
     if (!this.isFull || space !== 'enough') return;
     this.stop();

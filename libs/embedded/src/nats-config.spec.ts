@@ -21,6 +21,11 @@ describe('natsConfigText', () => {
     expect(natsConfigText({ ...config, syncInterval: 'always' })).toContain('sync_interval: always\n');
   });
 
+  it('says how much of the disk streams may take, if that is known', () => {
+    expect(natsConfigText({ ...config, maxFileStoreBytes: 1_000_000 })).toContain('  max_file_store: 1000000\n}');
+    expect(natsConfigText(config)).not.toContain('max_file_store');
+  });
+
   it('names who may connect, if that is said', () => {
     const accounts = { A: { users: [{ nkey: 'UABC' }] } };
     expect(natsConfigText({ ...config, guarded: true })).toContain('include "accounts.conf"\n');

@@ -11,6 +11,8 @@ export interface NatsConfig {
   readonly pidFile: string;
   readonly maxPayloadBytes: number;
   readonly syncInterval: string;
+  /** What streams may take of the disk. Undefined: three quarters of what is free when the server starts. */
+  readonly maxFileStoreBytes?: number | undefined;
   /** Whether ACCOUNTS_FILE says who may connect; otherwise anybody may, and do everything. */
   readonly guarded?: boolean;
 }
@@ -20,7 +22,8 @@ export type NatsAccounts = Readonly<Record<string, object>>;
 /**
  * The configuration file's text. `sync_interval` is set in any case: the server's own
  * default leaves acknowledged messages unsynced for two minutes; 100 ms costs up to 8% of the publishing rate, `always`
- * five sixths of it.
+ * five sixths of it. `max_file_store` is what the disk holds: of itself the server takes what was free when it started, and
+ * one that started on a full disk would refuse messages for good.
  */
 export function natsConfigText(config: NatsConfig): string {
   return `${[
@@ -32,6 +35,7 @@ export function natsConfigText(config: NatsConfig): string {
     'jetstream {',
     `  store_dir: ${quoted(config.storeDir)}`,
     `  sync_interval: ${config.syncInterval === 'always' ? 'always' : quoted(config.syncInterval)}`,
+    ...(config.maxFileStoreBytes === undefined ? [] : [`  max_file_store: ${config.maxFileStoreBytes}`]),
     '}',
     ...(config.guarded ? [`include ${quoted(ACCOUNTS_FILE)}`] : []),
   ].join('\n')}\n`;

@@ -17,6 +17,7 @@ import {
   urlHost,
 } from './nats-config.js';
 import { natsServerProgram, type NatsServerProgram } from './nats-server-binary.js';
+import { diskSize } from './disk-space.js';
 import { SupervisedServer, type UnexpectedExit } from './supervised-server.js';
 import { assertPortFree, freePort } from './tcp-port.js';
 
@@ -95,19 +96,22 @@ async function startOn(port: number, program: NatsServerProgram, options: NatsOp
   const log = options.log ?? (() => {});
   const host = options.host ?? DEFAULT_HOST;
   const reached = reachedAt(host);
-  const config = natsConfigText({
-    host,
-    port,
-    storeDir: path.join(dir, 'streams'),
-    pidFile,
-    maxPayloadBytes: options.maxPayloadBytes ?? DEFAULT_MAX_PAYLOAD_BYTES,
-    syncInterval: options.syncInterval ?? '100ms',
-    guarded: options.accounts !== undefined,
-  });
+  const storeDir = path.join(dir, 'streams');
+  const config = async (): Promise<string> =>
+    natsConfigText({
+      host,
+      port,
+      storeDir,
+      maxFileStoreBytes: (await diskSize(storeDir)) ?? (await diskSize(dir)),
+      pidFile,
+      maxPayloadBytes: options.maxPayloadBytes ?? DEFAULT_MAX_PAYLOAD_BYTES,
+      syncInterval: options.syncInterval ?? '100ms',
+      guarded: options.accounts !== undefined,
+    });
   try {
     await makeDirectory(dir, { mode: 0o700 });
     if (options.accounts) await writeAccounts(dir, options.accounts);
-    await writeFile(configFile, config, { mode: 0o600 });
+    await writeFile(configFile, await config(), { mode: 0o600 });
   } catch (error) {
     throw asDataDirectoryFailure(error, dir);
   }

@@ -128,8 +128,8 @@ export class SupervisedServer {
       dir,
       logFile: this.spec.process.logFile,
       logOffset: this.logOffset,
-      onFull: () => {
-        const error = new DiskFullError(dir);
+      onFull: (full) => {
+        const error = new DiskFullError(full);
         log(`${server}: ${error.message}`);
         onDiskFull(error);
       },
