@@ -4,8 +4,9 @@ import { parseSync } from 'vite';
 /**
  * One fault.
  *
- * @typedef {{ readonly start: number, readonly end: number, readonly replacement: string, readonly kind: string, readonly line: number }} Mutant
+ * @typedef {{ readonly start: number, readonly end: number, readonly replacement: string, readonly kind: string, readonly line: number, readonly node: Place }} Mutant
  */
+/** @typedef {{ readonly start: number, readonly end: number, readonly isStatement: boolean }} Place */
 /** @typedef {{ type: string, start: number, end: number, [member: string]: any }} Node */
 
 /** @type {Readonly<Record<string, string>>} */
@@ -41,15 +42,30 @@ export function mutantsOf(file, text) {
   /** @type {Mutant[]} */
   const found = [];
   const lineOf = lineFinder(text);
-  /** @type {(node: { start: number, end: number }, replacement: string, kind: string) => void} */
-  const add = ({ start, end }, replacement, kind) =>
-    void found.push({ start, end, replacement, kind, line: lineOf(start) });
-  walk(/** @type {any} */ (program), (node, parent) => mutate(node, parent, text, add));
+  walk(/** @type {any} */ (program), (node, parent) =>
+    mutate(node, parent, text, ({ start, end }, replacement, kind) => {
+      const place = { start: node.start, end: node.end, isStatement: node.type.endsWith('Statement') };
+      found.push({ start, end, replacement, kind, line: lineOf(start), node: place });
+    }),
+  );
   return found.toSorted((a, b) => a.start - b.start || a.end - b.end);
 }
 
 /** @param {string} text @param {Mutant} mutant @returns {string} the file with the fault in it */
 export const applied = (text, { start, end, replacement }) => text.slice(0, start) + replacement + text.slice(end);
+
+/**
+ * The file without the fault, which runs `probe` (an expression) whenever the place of the fault is reached.
+ *
+ * @param {string} text
+ * @param {Mutant} mutant
+ * @param {string} probe
+ */
+export function probed(text, { node }, probe) {
+  const source = text.slice(node.start, node.end);
+  const watched = node.isStatement ? `{ ${probe}; ${source} }` : `(${probe}, ${source})`;
+  return text.slice(0, node.start) + watched + text.slice(node.end);
+}
 
 /**
  * @param {Node} node

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { applied, mutantsOf } from './mutants.mjs';
+import { applied, mutantsOf, probed } from './mutants.mjs';
 
 const faulty = (text: string) => mutantsOf('x.ts', text).map((mutant) => applied(text, mutant));
 
@@ -41,5 +41,18 @@ describe('faults that could be put into a file', () => {
 
   it('says where', () => {
     expect(mutantsOf('x.ts', 'a;\nb;\nconst c = !d;\n').map(({ line }) => line)).toEqual([3]);
+  });
+});
+
+describe('whether the place of a fault is reached', () => {
+  const watched = (text: string) => mutantsOf('x.ts', text).map((mutant) => probed(text, mutant, 'p'));
+
+  it.each([
+    ['const a = b < c;', 'const a = (p, b < c);'],
+    ['const a = b.some(c);', 'const a = (p, b.some(c));'],
+    ['b.push = c;', '{ p; b.push = c; }'],
+    ['for (;;) if (a) continue;', 'for (;;) { p; if (a) continue; }'],
+  ])('%s', (text, wanted) => {
+    expect(watched(text)[0]).toBe(wanted);
   });
 });
