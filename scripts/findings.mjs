@@ -1,0 +1,88 @@
+// What a reader of the source stumbles over, as findings with a line. Pure: text in, findings out. `npm run look` prints them.
+import { parseSync } from 'vite';
+
+/** @typedef {{ line: number, text: string }} Finding */
+
+/** A parameter list that is longer is one named object. */
+export const MAX_POSITIONAL = 4;
+/** A file with fewer lines of code, imports not counted, is hardly a concept. */
+export const SMALL_FILE_LINES = 12;
+/** Longest subject of a commit. */
+export const MAX_SUBJECT = 72;
+
+const RULE = '[A-Z]{2,3}-\\d+[a-z]?';
+const ONLY_RULES = new RegExp(`^(?:${RULE}|to|and|section|\\d+(?:\\.\\d+)*|[\\s,;.()–-])+$`);
+const NAMES_A_RULE = new RegExp(`\\b${RULE}\\b`);
+/** Verbs that say what is done only together with what it is done to. */
+const BARE_VERBS = new Set(['run', 'read', 'take', 'look', 'ask']);
+
+/** @param {string} source @param {number} offset */
+const lineAt = (source, offset) => source.slice(0, offset).split('\n').length;
+
+/**
+ * Comments that are rule numbers and nothing else.
+ *
+ * @param {string} source
+ * @returns {Finding[]}
+ */
+export function bareRuleComments(source) {
+  const comments = [...source.matchAll(/\/\*\*?((?:(?!\*\/)[^])*)\*\/|^\s*\/\/(.*)$/gm)];
+  return comments.flatMap((match) => {
+    const text = (match[1] ?? match[2] ?? '').replaceAll(/^\s*\*/gm, '').trim();
+    if (!NAMES_A_RULE.test(text) || !ONLY_RULES.test(text)) return [];
+    return [{ line: lineAt(source, match.index + match[0].search(/\S/)), text }];
+  });
+}
+
+/**
+ * Methods and functions with a bare verb for a name, and long positional parameter lists.
+ *
+ * @param {string} file its name tells the language
+ * @param {string} source
+ * @returns {{ verbs: Finding[], parameters: Finding[] }}
+ */
+export function signatures(file, source) {
+  /** @type {Finding[]} */
+  const verbs = [];
+  /** @type {Finding[]} */
+  const parameters = [];
+  /** @param {any} node @param {string} name */
+  const walk = (node, name) => {
+    if (Array.isArray(node)) return node.forEach((one) => walk(one, name));
+    if (typeof node?.type !== 'string') return;
+    const named = node.type === 'MethodDefinition' || node.type === 'FunctionDeclaration';
+    const own = named ? String(node.key?.name ?? node.id?.name ?? '') : '';
+    if (BARE_VERBS.has(own)) verbs.push({ line: lineAt(source, node.start), text: `${own}()` });
+    if (Array.isArray(node.params) && node.params.length > MAX_POSITIONAL && node.body)
+      parameters.push({
+        line: lineAt(source, node.start),
+        text: `${own || name || 'function'}: ${node.params.length} parameters`,
+      });
+    for (const value of Object.values(node))
+      if (value !== null && typeof value === 'object') walk(value, own || String(node.id?.name ?? name));
+  };
+  walk(parseSync(file, source).program, '');
+  return { verbs, parameters };
+}
+
+/**
+ * Lines of code, without imports, comments and blank lines.
+ *
+ * @param {string} source
+ */
+export const linesOfCode = (source) =>
+  source
+    .replaceAll(/\/\*[^]*?\*\//g, '')
+    .replaceAll(/^import [^;]*;/gm, '')
+    .split('\n')
+    .filter((line) => line.trim() !== '' && !line.trim().startsWith('//')).length;
+
+/**
+ * A page without what is no prose: fenced blocks, code, tables' rules and targets of links. Offsets stay the same.
+ *
+ * @param {string} page
+ */
+export const proseOf = (page) =>
+  page.replaceAll(/^ *```[^]*?^ *```|`[^`\n]*`|\]\([^)]*\)|^(?: {4}.*|\|[-| :]*)$/gm, (code) =>
+    code.replaceAll(/[^\n]/g, ' '),
+  );

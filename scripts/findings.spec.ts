@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest';
+import { bareRuleComments, linesOfCode, proseOf, signatures } from './findings.mjs';
+
+describe('what a reader stumbles over', () => {
+  it('finds comments that are only rule numbers, with their line', () => {
+    const source = [
+      'const a = 1;',
+      '/** EB-66. */',
+      '// ST-21, EV-3 and GC-4 to 6',
+      '/** Nacks it (EB-66). */',
+      '/** Two. */',
+    ];
+    expect(bareRuleComments(source.join('\n'))).toEqual([
+      { line: 2, text: 'EB-66.' },
+      { line: 3, text: 'ST-21, EV-3 and GC-4 to 6' },
+    ]);
+  });
+
+  it('finds bare verbs and long parameter lists', () => {
+    const source = 'class A {\n  run() {}\n  readRow() {}\n}\nfunction f(a: 1, b: 1, c: 1, d: 1, e: 1) {}\n';
+    expect(signatures('a.ts', source)).toEqual({
+      verbs: [{ line: 2, text: 'run()' }],
+      parameters: [{ line: 5, text: 'f: 5 parameters' }],
+    });
+  });
+
+  it('counts lines of code without imports and comments', () => {
+    expect(linesOfCode("import { a } from 'a';\n\n/** Why. */\nexport const b = a;\n")).toBe(1);
+  });
+
+  it('keeps the offsets of prose', () => {
+    const page = 'A `b` c.\n```sh\nrun\n```\nD.\n';
+    expect(proseOf(page)).toHaveLength(page.length);
+    expect(proseOf(page)).not.toContain('run');
+  });
+});
