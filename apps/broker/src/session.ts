@@ -29,7 +29,7 @@ export interface SessionDeps {
   readonly region: string;
   readonly options?: Partial<EvalBrokerOptions>;
   readonly rejectionTracker?: Partial<RejectionTrackerOptions>;
-  /** EB-262. */
+  /** Accepted plans that may be uncommitted while the next one is verified (EB-262). */
   readonly pipelineDepth?: number;
   readonly meter?: Meter;
   /** The scheduler configuration that a new cluster starts with (OP-10); by default the contract's. */

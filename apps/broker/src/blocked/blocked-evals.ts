@@ -175,7 +175,7 @@ export class BlockedEvals {
     if (this.enabled) this.duplicates.push(...duplicates);
   }
 
-  /** EB-191. */
+  /** Removes entries of the unblock log that are older than 15 minutes (EB-191). */
   prune(): void {
     const oldest = this.deps.clock.nowMs() - UNBLOCK_LOG_AGE_MS;
     for (const [key, { atMs }] of this.unblockLog) if (atMs < oldest) this.unblockLog.delete(key);
@@ -270,7 +270,7 @@ export class BlockedEvals {
     this.deps.onDuplicate();
   }
 
-  /** EB-160 to EB-165. */
+  /** Whether the log has an unblock that came after the snapshot of the evaluation (EB-160 to EB-165). */
   private missedUnblock(evaluation: Evaluation): boolean {
     const since = (key: string): boolean => (this.unblockLog.get(key)?.index ?? 0) > evaluation.SnapshotIndex;
     if (evaluation.MissingNonNodeResources.some(since)) return true;
@@ -283,7 +283,7 @@ export class BlockedEvals {
   }
 }
 
-/** EB-176 to EB-180. */
+/** Whether free room on nodes of this computed class may help the evaluation (EB-176 to EB-180). */
 function helpedByClass(evaluation: Evaluation, computedClass: string, quota: string): boolean {
   if (evaluation.EscapedComputedClass) return true;
   if (quota !== '' && evaluation.QuotaLimitReached !== '' && evaluation.QuotaLimitReached !== quota) return false;

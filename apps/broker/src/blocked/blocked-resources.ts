@@ -38,7 +38,7 @@ export class BlockedResources {
     return this.places.values();
   }
 
-  /** EB-192. */
+  /** Removes sums that are zero and have not changed for 15 minutes (EB-192). */
   prune(): void {
     const oldest = this.clock.nowMs() - ZERO_SUM_AGE_MS;
     for (const sums of [this.jobs, this.places])

@@ -55,7 +55,7 @@ export function routeOf(evaluation: Evaluation): Signal[] {
   }
 }
 
-/** EB-12. */
+/** The evaluations of a transaction of any type (EB-12). */
 function evalsCarriedBy(txn: Txn): readonly Evaluation[] {
   switch (txn.type) {
     case 'EvalUpdate':

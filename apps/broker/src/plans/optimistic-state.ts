@@ -153,7 +153,7 @@ export class OptimisticState implements PlanView {
   }
 }
 
-/** EB-276. */
+/** An existing allocation keeps its client status unless the plan says `lost` or `unknown` (EB-276). */
 function statusAfter(stored: Allocation, planned: Allocation): Allocation['ClientStatus'] {
   const isGivenUp = planned.ClientStatus === 'lost' || planned.ClientStatus === 'unknown';
   return isGivenUp ? planned.ClientStatus : stored.ClientStatus;

@@ -194,7 +194,7 @@ export class PlanApplier {
     return false;
   }
 
-  /** EB-243. */
+  /** Waits until the state includes the snapshot of the plan and every earlier committed plan (EB-243). */
   private async reach(plan: Plan): Promise<void> {
     await this.settling;
     const index = Math.max(plan.SnapshotIndex, this.previousPlanIndex);

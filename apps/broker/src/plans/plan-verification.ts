@@ -76,7 +76,7 @@ function accept(plan: Plan, nodeId: string, view: PlanView, result: PlanResult<A
   const { [nodeId]: preempts } = plan.NodePreemptions;
   if (stops && stops.length > 0) result.NodeUpdate[nodeId] = stops;
   if (places && places.length > 0) result.NodeAllocation[nodeId] = places;
-  // EB-257
+  // Preempted allocations that have already ended are left out of the result (EB-257).
   const still = preempts?.filter(({ ID }) => {
     const alloc = view.alloc(ID);
     return alloc !== undefined && !isTerminalAllocation(alloc);

@@ -187,7 +187,7 @@ export class EvalBroker {
     else if (token !== '') this.requeueAfter(evaluation, token);
   }
 
-  /** EB-92. */
+  /** Remembers an evaluation that is outstanding under this token: it is enqueued as new after the ack (EB-92). */
   private requeueAfter(evaluation: Evaluation, token: string): void {
     const delivery = this.deliveries.find(evaluation.ID, token);
     if (delivery) delivery.requeue = evaluation;

@@ -83,7 +83,7 @@ function canonicaliseGroup(job: GivenJob, type: string, group: Given<TaskGroup>)
   };
 }
 
-/** API-307. */
+/** Drops volumes of a type other than `csi` or `host` (API-307). */
 function knownVolumes(volumes: Given<TaskGroup>['Volumes']): Given<TaskGroup>['Volumes'] {
   if (!volumes) return undefined;
   return Object.fromEntries(

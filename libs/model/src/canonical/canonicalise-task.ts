@@ -37,13 +37,13 @@ export function canonicaliseTask(scope: GroupScope, restart: RestartPolicy, task
   };
 }
 
-/** API-308. */
+/** Fills in the defaults of a template (API-308). */
 function canonicaliseTemplate(template: Given<Template>): Given<Template> {
   const signal = template.ChangeSignal ?? (template.ChangeMode === 'signal' ? 'SIGHUP' : '');
   return { ...template, ChangeSignal: signal.toUpperCase() };
 }
 
-/** API-308. */
+/** Fills in the defaults of an artifact (API-308). */
 function canonicaliseArtifact(artifact: Given<TaskArtifact>): Given<TaskArtifact> {
   if (artifact.RelativeDest !== undefined || artifact.GetterMode !== 'file') return artifact;
   const path = (artifact.GetterSource ?? '').split('?')[0] ?? '';

@@ -66,7 +66,7 @@ export interface PlanResult<Placed = CommittedAllocation> {
 
 type PlanBody = Pick<PlanResult<unknown>, 'NodeUpdate' | 'NodeAllocation' | 'Deployment' | 'DeploymentUpdates'>;
 
-/** EB-7. */
+/** Whether the plan changes no allocation and no deployment (EB-7). */
 export function isNoopPlan(plan: PlanBody): boolean {
   return (
     isEmptyMap(plan.NodeUpdate) &&
@@ -76,7 +76,7 @@ export function isNoopPlan(plan: PlanBody): boolean {
   );
 }
 
-/** EB-6. */
+/** Whether the result changes no allocation and no deployment; preemptions alone do not count (EB-6). */
 export function isNoopPlanResult(result: PlanBody & Pick<PlanResult, 'IneligibleNodes'>): boolean {
   return result.IneligibleNodes.length === 0 && isNoopPlan(result);
 }

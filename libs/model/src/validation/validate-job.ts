@@ -122,7 +122,7 @@ function groupsTogetherErrors(job: Job): string[] {
   return errors;
 }
 
-/** API-331. */
+/** Errors of a periodic configuration (API-331). */
 function periodicErrors(periodic: PeriodicConfig, jobType: string): string[] {
   const errors: string[] = [];
   if (jobType !== 'batch' && jobType !== 'sysbatch') {

@@ -27,12 +27,12 @@ export function validateConstraints(constraints: readonly Constraint[] | null): 
   return eachWithPrefix('Constraint', constraints, constraintErrors);
 }
 
-/** API-334. */
+/** Errors of all affinities (API-334). */
 export function validateAffinities(affinities: readonly Affinity[] | null): string[] {
   return eachWithPrefix('Affinity', affinities, affinityErrors);
 }
 
-/** API-334. */
+/** Errors of all spreads (API-334). */
 export function validateSpreads(spreads: readonly Spread[] | null): string[] {
   return eachWithPrefix('Spread', spreads, spreadErrors);
 }

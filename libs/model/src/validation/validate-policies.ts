@@ -9,7 +9,7 @@ const MIN_RESCHEDULE_DELAY_NS = 5 * NS_PER_SECOND;
 /** Above this many the loop over delays would be work a client can ask for at will; the delay is at its ceiling long before. */
 const MAX_COUNTED_ATTEMPTS = 10_000;
 
-/** API-338. */
+/** Errors of a restart policy (API-338). */
 export function validateRestartPolicy(policy: RestartPolicy): string[] {
   const { Attempts, Interval, Delay, Mode } = policy;
   const errors: string[] = [];
@@ -105,7 +105,7 @@ function growingFit({ Attempts, Interval, Delay, DelayFunction, MaxDelay }: Resc
   return { possible: possible === counted && neededNs < Interval ? Attempts : possible, neededNs };
 }
 
-/** API-337. */
+/** Errors of an update strategy (API-337). */
 export function validateUpdateStrategy(update: UpdateStrategy): string[] {
   const errors: string[] = [];
   if (!['checks', 'task_states', 'manual'].includes(update.HealthCheck)) {
@@ -142,7 +142,7 @@ function updateTimeErrors(update: UpdateStrategy): string[] {
   return errors;
 }
 
-/** API-337. */
+/** Errors of a migrate strategy (API-337). */
 export function validateMigrateStrategy(migrate: MigrateStrategy): string[] {
   const errors: string[] = [];
   if (migrate.MaxParallel < 0) errors.push(`MaxParallel must be >= 0 but found ${migrate.MaxParallel}`);
@@ -162,7 +162,7 @@ export function validateMigrateStrategy(migrate: MigrateStrategy): string[] {
   return errors;
 }
 
-/** API-336. */
+/** Errors of a disconnect strategy, which depend on the type of the job (API-336). */
 export function validateDisconnect(disconnect: DisconnectStrategy, jobType: string): string[] {
   const errors: string[] = [];
   const stopAfter = disconnect.StopOnClientAfter;

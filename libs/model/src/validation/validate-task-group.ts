@@ -213,7 +213,7 @@ function servicesTogetherErrors(group: TaskGroup): string[] {
   return errors;
 }
 
-/** API-345. */
+/** Errors of the scaling policy of a group (API-345). */
 function scalingErrors(group: TaskGroup): string[] {
   if (group.Scaling === null) return [];
   const errors = policyErrors(group.Scaling).map((error) => `Scaling policy invalid: ${error}`);

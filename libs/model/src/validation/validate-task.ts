@@ -85,7 +85,7 @@ function timeErrors(task: Task, group: TaskGroup, jobType: string): string[] {
   return errors;
 }
 
-/** API-341. */
+/** Errors of the resources of a task (API-341). */
 export function validateResources(resources: Resources): string[] {
   const errors: string[] = [];
   if (resources.Cores > 0 && resources.CPU > 0) {
@@ -142,7 +142,7 @@ function logErrors(log: LogConfig, group: TaskGroup): string[] {
   return errors;
 }
 
-/** API-333. */
+/** Errors of constraints whose operand is not allowed for a task or a device (API-333). */
 function disallowedOperandErrors(constraints: readonly Constraint[] | null, level: 'task' | 'device'): string[] {
   return (constraints ?? []).flatMap(({ Operand }, index) =>
     Operand === 'distinct_hosts' || Operand === 'distinct_property'

@@ -36,7 +36,7 @@ function typeErrors(volume: VolumeRequest, group: TaskGroup): string[] {
   }
 }
 
-/** VL-170, VL-171. */
+/** Errors of volumes of any type (VL-170, VL-171). */
 function commonErrors(volume: VolumeRequest, group: TaskGroup, jobType: string): string[] {
   const errors: string[] = [];
   if (volume.Source === '') errors.push('volume has an empty source');
@@ -52,7 +52,7 @@ function commonErrors(volume: VolumeRequest, group: TaskGroup, jobType: string):
   return errors;
 }
 
-/** VL-174. */
+/** Errors of host volumes (VL-174). */
 function hostErrors(volume: VolumeRequest): string[] {
   const errors: string[] = [];
   if (volume.MountOptions !== null) errors.push('host volumes cannot have mount options');
@@ -65,7 +65,7 @@ function hostErrors(volume: VolumeRequest): string[] {
   return errors;
 }
 
-/** VL-172, VL-173. */
+/** Errors of CSI volumes (VL-172, VL-173). */
 function csiErrors(volume: VolumeRequest, group: TaskGroup): string[] {
   const errors: string[] = [];
   if (volume.AttachmentMode === '') errors.push('CSI volumes must have an attachment mode');
@@ -102,7 +102,7 @@ const PROPAGATION_MODES: ReadonlySet<string> = new Set(['', 'private', 'host-to-
 export const isPropagationMode = (mode: string): boolean => PROPAGATION_MODES.has(mode);
 const SELINUX_LABELS: ReadonlySet<string> = new Set(['', 'z', 'Z']);
 
-/** VL-175. */
+/** Errors of the volume mounts of a task (VL-175). */
 export function mountErrors(task: Task, group: TaskGroup): string[] {
   return (task.VolumeMounts ?? []).flatMap((mount, index) => [
     ...invalidMount(mount).map((why) => `Volume Mount (${index}) is invalid: "${why}"`),
@@ -122,7 +122,7 @@ function invalidMount({ Volume, Destination, PropagationMode, SELinuxLabel }: Vo
   return errors;
 }
 
-/** VL-176. */
+/** Errors of the plugin block of a task (VL-176). */
 export function pluginErrors({ CSIPluginConfig: plugin }: Pick<Task, 'CSIPluginConfig'>): string[] {
   if (!plugin) return [];
   const errors: string[] = [];

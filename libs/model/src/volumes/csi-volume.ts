@@ -80,19 +80,19 @@ export function isSchedulable(plugin: CSIPlugin | undefined): boolean {
   return !plugin.ControllerRequired || plugin.ControllersHealthy > 0;
 }
 
-/** VL-66. */
+/** Whether a reader of the volume can be placed (VL-66). */
 export function isReadSchedulable(volume: CSIVolume, plugin: CSIPlugin | undefined): boolean {
   return isSchedulable(plugin) && volume.ResourceExhausted === null;
 }
 
-/** VL-67. */
+/** Whether a writer of the volume can be placed (VL-67). */
 export function isWriteSchedulable(volume: CSIVolume, plugin: CSIPlugin | undefined): boolean {
   if (!isReadSchedulable(volume, plugin)) return false;
   if (volume.AccessMode !== '') return WRITER_MODES.has(volume.AccessMode);
   return (volume.RequestedCapabilities ?? []).some(({ AccessMode }) => WRITER_MODES.has(AccessMode));
 }
 
-/** VL-80. */
+/** Whether the access mode leaves room for one more read claim (VL-80). */
 export function hasFreeReadClaim(volume: CSIVolume): boolean {
   const readers = Object.keys(volume.ReadClaims).length;
   switch (volume.AccessMode) {

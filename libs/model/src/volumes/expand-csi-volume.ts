@@ -17,7 +17,7 @@ export type CapacityChange =
   /** The plugin must make it larger, and says how large it has become. */
   | { readonly kind: 'expanded'; readonly requested: RequestedCapacity };
 
-/** VL-43 to VL-47, VL-51. */
+/** Decides whether a requested capacity expands the volume (VL-43 to VL-47, VL-51). */
 export function capacityChange(
   stored: Pick<CSIVolume, 'Capacity' | 'RequestedCapacityMin' | 'RequestedCapacityMax'>,
   given: Pick<CSIVolumeSpecification, 'RequestedCapacityMin' | 'RequestedCapacityMax'>,

@@ -37,7 +37,7 @@ export function updatedVolume(stored: CSIVolume, given: CSIVolumeSpecification):
 
 const isChanged = (stored: string, given: string): boolean => given !== '' && given !== stored;
 
-/** VL-28. */
+/** Whether the new capabilities contain the modes that the volume is used with (VL-28). */
 function keepsModesInUse(stored: CSIVolume, given: CSIVolumeSpecification): boolean {
   const { AccessMode, AttachmentMode } = stored;
   if (AccessMode === '' && AttachmentMode === '') return true;

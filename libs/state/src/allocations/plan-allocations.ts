@@ -158,7 +158,7 @@ function preempted(w: Write, stored: Allocation, diff: AllocPreemptionDiff, plan
   };
 }
 
-/** ST-121. */
+/** Sets `NextAllocation` on the allocation that the new one replaces (ST-121). */
 function linkReplacement(w: Write, replacement: Allocation): void {
   const previous = replacement.PreviousAllocation && w.tables.allocs.get(replacement.PreviousAllocation);
   if (previous) w.put('allocs', { ...previous, NextAllocation: replacement.ID, ModifyIndex: w.index });

@@ -76,7 +76,7 @@ export function putDeploymentStatus(
   if (update.Status === 'successful') markVersionStable(w, deployment);
 }
 
-/** DP-207. */
+/** Marks the deployment's job version as stable (DP-207). */
 export function markVersionStable(w: Write, deployment: Deployment): void {
   setStable(
     w,

@@ -24,7 +24,7 @@ export function deregisterJob(w: Write, deregister: TxnPayloads['JobDeregister']
   if (Eval) upsertEvaluationAndStatus(w, Eval);
 }
 
-/** ST-63. */
+/** Stops a job without a purge, as a new version (ST-63). */
 function stopJob(w: Write, stored: Job, deregister: TxnPayloads['JobDeregister']): void {
   const stopped: Job = {
     ...stored,

@@ -27,7 +27,7 @@ export function registerJob(w: Write, register: TxnPayloads['JobRegister']): voi
   if (register.Scaling) putScalingEvent(w, given.Namespace, given.ID, register.Scaling);
 }
 
-/** ST-50. */
+/** Refuses a namespace or node pool that does not exist (ST-50). */
 function refuseUnknownPlace(w: Write, job: Job): void {
   if (!w.tables.namespaces.has(job.Namespace)) {
     throw new Refusal('invalid', `job "${job.ID}" is in nonexistent namespace "${job.Namespace}"`);
@@ -48,7 +48,7 @@ function isDispatchedAlready(w: Write, job: Job): boolean {
   return false;
 }
 
-/** ST-52. */
+/** Refuses a job whose stored modify index is not the enforced one (ST-52). */
 function refuseConflict(stored: Job | undefined, enforced: number): void {
   const conflict = `Enforcing job modify index ${enforced}: `;
   if (!stored && enforced !== 0) throw new Refusal('conflict', `${conflict}job does not exist`);

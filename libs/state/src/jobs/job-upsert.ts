@@ -11,7 +11,7 @@ export interface UpsertOptions {
   readonly submission: JobSubmission | null;
   /** Version whose submission is inherited when none is given, or null (ST-58). */
   readonly submissionFrom: number | null;
-  /** ST-84. */
+  /** Untagged versions of the job that are kept (ST-84). */
   readonly trackedVersions: number;
   /** Evaluation that the same transaction upserts after the job. */
   readonly evaluation: Evaluation | null;

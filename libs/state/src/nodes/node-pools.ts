@@ -40,7 +40,7 @@ function deleteNodePools(w: Write, { Names }: TxnPayloads['NodePoolDelete'], txn
   }
 }
 
-/** ND-186. */
+/** Nodes and jobs for which the pool cannot be deleted (ND-186). */
 function usersOf({ tables }: Write, pool: string): string[] {
   const users: string[] = [];
   for (const job of tables.jobs.by('pool', pool)) {
@@ -60,7 +60,7 @@ export function createNodePool(w: Write, Name: string, Description = ''): void {
   );
 }
 
-/** ND-188. */
+/** The pool with its defaults filled in (ND-188). */
 function storedPool(w: Write, given: NodePoolSpecification): NodePool {
   const said: NodePoolSpecification = {
     Name: given.Name,

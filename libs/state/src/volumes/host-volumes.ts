@@ -97,7 +97,7 @@ function followNode(w: Write, volume: HostVolume, node: Node): void {
   w.put('host_volumes', { ...volume, State, NodePool: node.NodePool, ModifyIndex: w.index, ModifyTime: w.timeNs });
 }
 
-/** ST-35. */
+/** State of a host volume, from what its node reports and whether the node is ready (ST-35). */
 function stateOn(node: Node, volume: HostVolume): HostVolume['State'] {
   if (!reports(node, volume)) return volume.State === 'ready' ? 'unavailable' : volume.State;
   if (node.Status === 'ready') return 'ready';

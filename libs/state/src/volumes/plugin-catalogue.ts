@@ -114,7 +114,7 @@ class WrittenJobs {
   }
 }
 
-/** VL-182 to VL-184. */
+/** Updates plugin records after a change of a job (VL-182 to VL-184). */
 function settleJob(edits: PluginEdits, tables: Tables, { key, row, plugins, isDeclared }: WrittenJob): void {
   const expected = expectedInstances(tables, tables.jobs.get(key));
   for (const id of plugins) {
@@ -138,7 +138,7 @@ function dropInstance(edits: PluginEdits, alloc: Allocation): void {
       if (edits.get(id)?.[side.instances][alloc.NodeID]?.AllocID === alloc.ID) edits.drop(id, side, alloc.NodeID);
 }
 
-/** VL-185 to VL-188. */
+/** Updates plugin records after a change of a fingerprint (VL-185 to VL-188). */
 function settleNode(edits: PluginEdits, tables: Tables, before: Node | undefined, after: Node | undefined): void {
   for (const side of SIDES) {
     const [had, has] = [before?.[side.reported] ?? {}, after?.[side.reported] ?? {}];

@@ -14,7 +14,7 @@ export function volumeRegistrations(
   return volumes.map((volume) => registrationOf(tables, volume));
 }
 
-/** VL-11 to VL-15. */
+/** Validates a volume and turns it into its registration (VL-11 to VL-15). */
 function registrationOf(tables: Tables, volume: CSIVolumeSpecification): CSIVolumeRegistration {
   const error = validateVolume(volume);
   if (error !== '') throw new Refusal('invalid', error);
