@@ -111,7 +111,7 @@ describe('jobs', () => {
     const stale = Number(job['JobModifyIndex']) - 1;
     const refused = client.put('/v1/jobs', { Job: service('web', 2), EnforceIndex: true, JobModifyIndex: stale });
     await expect(refused).rejects.toThrow(
-      `Unexpected response code: 500 (Enforcing job modify index ${stale}: job exists with conflicting job modify index: ${Number(job['JobModifyIndex'])})`,
+      `Unexpected response code: 409 (Enforcing job modify index ${stale}: job exists with conflicting job modify index: ${Number(job['JobModifyIndex'])})`,
     );
   });
 

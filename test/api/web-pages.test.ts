@@ -114,7 +114,7 @@ describe('requests as browsers send them', () => {
       { Origin: ALLOWED },
       { Host: 'waybill.example.com' },
     ];
-    for (const headers of allowed) (await TestWebSocket.open(url, headers)).socket.destroy();
+    for (const headers of allowed) (await TestWebSocket.open(url, headers)).raw.terminate();
   });
 
   it('an allowed origin may read and write JSON, is answered its preflight, and may send no simple bodies', async () => {

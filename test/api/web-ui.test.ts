@@ -390,7 +390,7 @@ describe('an allocation', () => {
     terminal.send({});
     terminal.send({ stdin: { data: Buffer.from('echo $((6*7))\n').toString('base64') } });
     await eventually('the shell answers', () => shown(terminal).includes('42'));
-    terminal.socket.destroy();
+    terminal.raw.terminate();
     const query = `namespace=default&action=greet&allocID=${id}&task=task&tty=true&ws_handshake=true`;
     const action = await ui.socket(`/v1/job/web/action?${query}`);
     action.send({ version: 1, auth_token: '' });

@@ -1,10 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
-import { upgradeHeaders } from '@waybill/websocket';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { proxiesFrom } from '../../apps/cli/src/server/proxy.js';
-import { exchangeUpgrade } from '../../apps/cli/src/server/wire.js';
+import { openWebSocket } from '../../apps/cli/src/server/wire.js';
 import { RecordedApi } from '../support/recorded-api.js';
 
 const ALLOC = '0f9e8d7c-0000-4000-8000-000000000002';
@@ -119,12 +118,13 @@ describe('how the command line reaches its server', () => {
 
     // A WebSocket goes through a tunnel, at the end of which the server is spoken to as ever.
     const proxies = proxiesFrom({ HTTP_PROXY: `http://${proxy.address}` });
-    const asked = { method: 'GET', url: new URL('http://waybill.example/v1/exec'), headers: upgradeHeaders() };
-    const answer = await exchangeUpgrade(
+    const asked = { method: 'GET', url: new URL('http://waybill.example/v1/exec'), headers: {} };
+    const opened = await openWebSocket(
       { ...(proxies && { proxies }) },
       { ...asked, signal: new AbortController().signal },
+      1_000,
     );
-    expect('statusCode' in answer && answer.statusCode).toBe(404);
+    expect(opened.kind === 'refused' && opened.answer.statusCode).toBe(404);
     expect([proxy.asked.at(-1), api.seen.at(-1)?.line]).toEqual(['CONNECT waybill.example:80', 'GET /v1/exec']);
 
     const refused = await far(['node', 'status'], 'https://forbidden.example');

@@ -1,23 +1,44 @@
-import { duplexPair } from 'node:stream';
-import { describe, expect, it } from 'vitest';
-import { CLOSE, frame, OPCODE } from './frames.js';
-import { WebSocket } from './web-socket.js';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { WebSocket as Raw } from 'ws';
+import { CLOSE, WebSocket } from './web-socket.js';
 
-const MAX = 1_000;
-const EMPTY = Buffer.alloc(0);
+const LIMITS = { maxMessageBytes: 1_000 };
 
-/** Both ends, and the raw connection of the server's. */
-function connected() {
-  const [left, right] = duplexPair();
-  const client = new WebSocket(left, EMPTY, { role: 'client', maxMessageBytes: MAX });
-  const server = new WebSocket(right, EMPTY, { role: 'server', maxMessageBytes: MAX });
-  return { client, server };
+let server: Server;
+let url: URL;
+let accepted: Promise<WebSocket>;
+beforeEach(async () => {
+  server = createServer((_, response) => response.writeHead(404).end('nothing here'));
+  accepted = new Promise((resolve) => {
+    server.on('upgrade', (request, socket, head) => {
+      if (request.url === '/refused') return void socket.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno');
+      WebSocket.accept(request, socket, head, LIMITS, resolve);
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+});
+afterEach(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+/** Both ends. */
+async function connected(): Promise<{ client: WebSocket; peer: WebSocket }> {
+  const opened = await WebSocket.open(url, LIMITS);
+  if (opened.kind === 'refused') throw new Error(`refused: ${opened.answer.statusCode}`);
+  return { client: opened.socket, peer: await accepted };
 }
 
-/** A client whose server is played by the test. */
-function withPlayedServer() {
-  const [left, right] = duplexPair();
-  return { client: new WebSocket(left, EMPTY, { role: 'client', maxMessageBytes: MAX }), server: right };
+/** The server's end, and a client that sends what it likes. */
+async function withRawClient(): Promise<{ raw: Raw; peer: WebSocket }> {
+  const raw = new Raw(url);
+  await once(raw, 'open');
+  return { raw, peer: await accepted };
 }
 
 const all = async (socket: WebSocket): Promise<string[]> => {
@@ -28,57 +49,52 @@ const all = async (socket: WebSocket): Promise<string[]> => {
 
 describe('a WebSocket', () => {
   it('carries text both ways, and tells how the other end closed it', async () => {
-    const { client, server } = connected();
+    const { client, peer } = await connected();
     await client.send('grüße');
-    expect(await server.first()).toBe('grüße');
-    await server.send('one');
-    await server.send('two');
-    server.close(CLOSE.policy, 'not allowed');
+    expect(await peer.first()).toBe('grüße');
+    await peer.send('one');
+    await peer.send('two');
+    peer.close(CLOSE.policy, 'not allowed');
     expect(await all(client)).toEqual(['one', 'two']);
     expect(client.closing).toEqual({ code: 1008, reason: 'not allowed' });
-    expect([client.closed.aborted, server.closed.aborted]).toEqual([true, true]);
+    expect([client.closed.aborted, peer.closed.aborted]).toEqual([true, true]);
   });
 
   it('a connection that breaks off ends the messages', async () => {
-    const { client, server } = connected();
-    await server.send('one');
+    const { client, peer } = await connected();
+    await peer.send('one');
     expect(await client.first()).toBe('one');
-    client.destroy();
+    peer.destroy();
     expect(await all(client)).toEqual([]);
     expect(client.closing).toEqual({ code: 1005, reason: 'the connection broke off' });
+    await client.send('into the void');
   });
 
-  it('a peer that leaves without a word takes the connection along', async () => {
-    const [own, peer] = duplexPair();
-    const socket = new WebSocket(own, EMPTY, { role: 'server', maxMessageBytes: MAX });
-    peer.end();
-    expect(await all(socket)).toEqual([]);
-    expect([socket.closed.aborted, own.destroyed]).toEqual([true, true]);
-  });
-
-  it('a message in pieces is put together, with a ping answered in between', async () => {
-    const { client, server } = withPlayedServer();
-    const piece = (opcode: number, text: string, final: boolean) => {
-      const bytes = frame(opcode, Buffer.from(text));
-      if (!final) bytes[0] = opcode;
-      server.write(bytes);
-    };
-    piece(OPCODE.text, 'one ', false);
-    piece(OPCODE.ping, '?', true);
-    piece(OPCODE.continuation, 'message', true);
-    expect(await client.first()).toBe('one message');
-    expect((server.read() as Buffer)[0]).toBe(0x80 | OPCODE.pong);
+  it('what a peer sends while nobody asks is held back, and nothing of it is lost', async () => {
+    const { client, peer } = await connected();
+    const sent = Array.from({ length: 5_000 }, (_, n) => `${n} ${'x'.repeat(900)}`);
+    const sending = (async () => {
+      for (const text of sent) await client.send(text);
+      client.close(CLOSE.normal, '');
+    })();
+    expect(await all(peer)).toEqual(sent);
+    await sending;
   });
 
   it.each([
-    ['binary', frame(OPCODE.binary, Buffer.from('x')), CLOSE.protocol],
-    ['a piece of nothing', frame(OPCODE.continuation, Buffer.from('x')), CLOSE.protocol],
-    ['too long', frame(OPCODE.text, Buffer.alloc(MAX + 1)), CLOSE.tooBig],
-  ])('what is %s ends it, and says why', async (_what, bytes, code) => {
-    const { client, server } = withPlayedServer();
-    server.write(bytes);
-    expect(await all(client)).toEqual([]);
-    expect(client.closing.code).toBe(code);
-    expect(server.read()).toHaveLength(2 + 4 + 2 + client.closing.reason.length);
+    ['binary', (raw: Raw) => raw.send(Buffer.from('x')), 1003],
+    ['too long', (raw: Raw) => raw.send('x'.repeat(1_001)), 1009],
+    ['no UTF-8', (raw: Raw) => raw.send(Buffer.from([0xff, 0xfe]), { binary: false }), 1007],
+  ])('what is %s ends it, and the peer is told why', async (_what, send, code) => {
+    const { raw, peer } = await withRawClient();
+    const closed = once(raw, 'close');
+    send(raw);
+    expect(await all(peer)).toEqual([]);
+    expect((await closed)[0]).toBe(code);
+  });
+
+  it('a server that does not agree is heard', async () => {
+    const opened = await WebSocket.open(new URL('/refused', url), LIMITS);
+    expect(opened.kind === 'refused' && opened.answer.statusCode).toBe(403);
   });
 });

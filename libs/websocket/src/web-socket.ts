@@ -1,57 +1,94 @@
-import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import {
-  CLOSE,
-  closePayload,
-  type Closing,
-  closingOf,
-  frame,
-  FrameReader,
-  OPCODE,
-  WebSocketProtocolError,
-  type WebSocketRole,
-} from './frames.js';
+import { createWebSocketStream, WebSocketServer, type ClientOptions, WebSocket as Connection } from 'ws';
 
-/** Who was told goodbye and does not close is cut off after this. */
+/** Codes with which a WebSocket is closed (RFC 6455, 7.4.1). */
+export const CLOSE = {
+  normal: 1000,
+  unsupported: 1003,
+  none: 1005,
+  broken: 1006,
+  policy: 1008,
+  internal: 1011,
+} as const;
+
+/** A peer that was told goodbye and does not close is cut off after this. */
 const GOODBYE_MS = 2_000;
 
+/** How the other end closed the connection. */
+export interface Closing {
+  readonly code: number;
+  readonly reason: string;
+}
+
 export interface WebSocketOptions {
-  /** Which end this is. */
-  readonly role: WebSocketRole;
   /** The longest message that is taken, in bytes. */
   readonly maxMessageBytes: number;
   /** How often a quiet peer is asked whether it is still there; not at all if not given. */
   readonly pingMs?: number;
 }
 
+/** What a server made of the question for a WebSocket; `answer` is what it said instead. */
+export type Opened =
+  | { readonly kind: 'open'; readonly socket: WebSocket }
+  | { readonly kind: 'refused'; readonly answer: IncomingMessage };
+
+/** No compression: what is sent is short, or compressed already, and its state would take memory for each connection. */
+const transport = ({ maxMessageBytes }: WebSocketOptions) =>
+  ({ maxPayload: maxMessageBytes, perMessageDeflate: false, closeTimeout: GOODBYE_MS }) as const;
+
 /**
- * One end of a WebSocket, over a connection whose handshake is done. open → closed, by either side. Text messages only, no
- * extensions.
+ * One end of a WebSocket that stands (RFC 6455, by the library `ws`). open → closed, by either side. Text messages only.
  *
  * Nothing is read while nobody asks for a message, and `send` waits while the peer does not read: both sides are held up
- * by each other. Memory: one message in, what one `send` is given out.
+ * by each other. Memory: the messages of one piece of the connection, what one `send` is given out.
  */
 export class WebSocket {
-  private readonly frames: FrameReader;
+  private readonly stream: Duplex;
   private readonly pings: NodeJS.Timeout | undefined;
   private readonly left = new AbortController();
   private readonly incoming = this.read();
-  private isClosing = false;
   private heard: Closing = { code: CLOSE.none, reason: 'the connection broke off' };
 
-  /** @param head what came behind the handshake already */
-  constructor(
-    private readonly socket: Duplex,
-    head: Buffer,
-    private readonly options: WebSocketOptions,
+  private constructor(
+    private readonly connection: Connection,
+    { pingMs }: WebSocketOptions,
   ) {
-    this.frames = new FrameReader(options.role === 'client' ? 'server' : 'client', options.maxMessageBytes);
-    if (head.length > 0) socket.unshift(head);
-    socket.on('error', () => {}); // its close tells it
-    socket.once('close', () => this.gone());
-    if (options.pingMs !== undefined)
-      this.pings = setInterval(() => this.write(OPCODE.ping, Buffer.alloc(0)), options.pingMs);
+    this.stream = createWebSocketStream(connection, {
+      readableObjectMode: true,
+      readableHighWaterMark: 1,
+      decodeStrings: false,
+    });
+    this.stream.on('error', ({ message }) => (this.heard = { code: CLOSE.broken, reason: message }));
+    connection.on('close', (code, reason) => this.gone(code, reason.toString()));
+    if (pingMs !== undefined) this.pings = setInterval(() => connection.ping(), pingMs);
+  }
+
+  /** Answers the handshake of a client; the library answers what is none. */
+  static accept(
+    request: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+    options: WebSocketOptions,
+    accepted: (peer: WebSocket) => void,
+  ): void {
+    const server = new WebSocketServer({ noServer: true, clientTracking: false, ...transport(options) });
+    server.handleUpgrade(request, socket, head, (connection) => accepted(new WebSocket(connection, options)));
+  }
+
+  /**
+   * Asks a server for a WebSocket.
+   * @param url of the schemes http and https
+   * @param options of the request, as `node:http` takes them
+   * @throws what the connection fails with
+   */
+  static open(url: URL, options: WebSocketOptions & ClientOptions): Promise<Opened> {
+    const connection = new Connection(url, { ...options, ...transport(options) });
+    return new Promise((resolve, reject) => {
+      connection.once('unexpected-response', (_, answer) => resolve({ kind: 'refused', answer }));
+      connection.once('open', () => resolve({ kind: 'open', socket: new WebSocket(connection, options) }));
+      connection.once('error', reject);
+    });
   }
 
   /** Aborted when the peer has left, or was sent away. */
@@ -76,73 +113,39 @@ export class WebSocket {
   }
 
   /** Resolves when there is room for more, or nobody to read it. */
-  async send(text: string): Promise<void> {
-    if (this.write(OPCODE.text, Buffer.from(text))) return;
-    await once(this.socket, 'drain', { signal: this.closed }).catch(() => {});
+  send(text: string): Promise<void> {
+    if (this.closed.aborted) return Promise.resolve();
+    return new Promise((resolve) => void this.stream.write(text, () => resolve()));
   }
 
   /** After all that was sent. */
   close(code: number, reason: string): void {
-    if (this.isClosing) return;
-    this.write(OPCODE.close, closePayload(code, reason));
-    this.isClosing = true;
-    this.gone();
-    this.socket.end();
-    setTimeout(() => this.socket.destroy(), GOODBYE_MS).unref();
+    this.connection.close(code, reason);
+    this.left.abort();
   }
 
   /** At once, whatever is still to be sent. */
   destroy(): void {
-    this.socket.destroy();
+    this.connection.terminate();
   }
 
   private async *read(): AsyncGenerator<string, undefined> {
-    let parts: Buffer[] | null = null;
     try {
       // Whoever stops listening may still have something to say.
-      for await (const chunk of this.socket.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-        for (const { opcode, payload, final } of this.frames.read(chunk)) {
-          if (opcode === OPCODE.close) {
-            this.heard = closingOf(payload);
-            this.close(CLOSE.normal, '');
-            return;
-          }
-          if (opcode === OPCODE.ping) this.write(OPCODE.pong, payload);
-          if (opcode >= OPCODE.close) continue;
-          parts = this.nextParts(parts, opcode, payload);
-          if (!final) continue;
-          const message = Buffer.concat(parts).toString('utf8');
-          parts = null;
-          yield message;
-        }
+      for await (const message of this.stream.iterator({ destroyOnReturn: false }) as AsyncIterable<unknown>) {
+        if (typeof message !== 'string') break;
+        yield message;
       }
-      this.gone();
-      this.socket.destroy(); // half open it would stay for ever: nobody writes to a peer that has left
-    } catch (error) {
-      if (!(error instanceof WebSocketProtocolError)) return;
-      this.heard = { code: error.code, reason: error.message };
-      this.close(error.code, error.message);
+      if (!this.closed.aborted) this.connection.close(CLOSE.unsupported, 'messages are text');
+    } catch {
+      // What broke it is in `closing`.
     }
+    return undefined;
   }
 
-  /** @throws WebSocketProtocolError */
-  private nextParts(parts: Buffer[] | null, opcode: number, payload: Buffer): Buffer[] {
-    if (opcode === OPCODE.binary) throw new WebSocketProtocolError(CLOSE.protocol, 'messages are text');
-    if ((opcode === OPCODE.continuation) !== (parts !== null))
-      throw new WebSocketProtocolError(CLOSE.protocol, 'a message is in pieces that do not belong together');
-    const all = [...(parts ?? []), payload];
-    if (all.reduce((sum, part) => sum + part.length, 0) > this.options.maxMessageBytes)
-      throw new WebSocketProtocolError(CLOSE.tooBig, 'message too big');
-    return all;
-  }
-
-  private write(opcode: number, payload: Buffer): boolean {
-    if (this.isClosing || !this.socket.writable) return true;
-    return this.socket.write(frame(opcode, payload, this.options.role === 'client' ? randomBytes(4) : undefined));
-  }
-
-  private gone(): void {
+  private gone(code: number, reason: string): void {
     clearInterval(this.pings);
+    if (code !== CLOSE.broken) this.heard = { code, reason };
     this.left.abort();
   }
 }

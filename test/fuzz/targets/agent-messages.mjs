@@ -6,8 +6,7 @@ import {
   checkServices,
 } from '../../../apps/nodes/dist/node/machine-shapes.js';
 import { cutEvent, nodeNameProblem, withCutReport, withCutTexts } from '../../../apps/nodes/dist/node/machine-texts.js';
-import { encodeNode, meetsConstraint } from '../../../libs/model/dist/index.js';
-import { RpcError } from '../../../libs/rpc/dist/index.js';
+import { encodeNode, meetsConstraint, Refusal } from '../../../libs/model/dist/index.js';
 import { draftTxn, fixtures, StateMachine } from '../../../libs/state/dist/index.js';
 import { BrokenPromise, declaring, jsonOf, timed } from '../harness.mjs';
 
@@ -45,7 +44,7 @@ export const fuzz = timed((data) => {
   const end = data.indexOf(0x0a);
   const read = MESSAGES[data.subarray(0, Math.max(end, 0)).toString()];
   const sent = jsonOf(data.subarray(end + 1));
-  if (read && sent !== undefined) declaring([RpcError], () => read(sent));
+  if (read && sent !== undefined) declaring([Refusal], () => read(sent));
 });
 
 export const seeds = () => [

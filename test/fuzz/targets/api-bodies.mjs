@@ -1,5 +1,4 @@
 // Bodies of the other writes of the API. The first line says which; the rest is the body.
-import { ApiError } from '../../../apps/api/dist/http/api-error.js';
 import { readJsonBody } from '../../../apps/api/dist/http/body.js';
 import * as query from '../../../apps/api/dist/http/query-string.js';
 import { readParseRequest } from '../../../apps/api/dist/jobs/parse-request.js';
@@ -8,7 +7,7 @@ import { readNodePool } from '../../../apps/api/dist/nodes/node-pool-request.js'
 import { readDrain, readEligibility } from '../../../apps/api/dist/nodes/node-write-requests.js';
 import { readSchedulerConfiguration } from '../../../apps/api/dist/operator/scheduler-configuration-request.js';
 import { readSnapshots } from '../../../apps/api/dist/volumes/snapshot-request.js';
-import { DecodeError } from '../../../libs/model/dist/index.js';
+import { DecodeError, Refusal } from '../../../libs/model/dist/index.js';
 import { declaring, timed } from '../harness.mjs';
 
 /** @type {Record<string, (body: Buffer) => unknown>} */
@@ -23,7 +22,7 @@ const READERS = {
   query: (body) => {
     const given = Object.fromEntries(new URLSearchParams(body.toString('utf8')));
     for (const read of [query.staleParam, query.indexParam, query.waitParam, query.perPageParam, query.uuidPrefixParam])
-      declaring([ApiError], () => read(given));
+      declaring([Refusal], () => read(given));
     return query.boolParam(given, 'purge');
   },
 };
@@ -31,7 +30,7 @@ const READERS = {
 export const fuzz = timed((data) => {
   const end = data.indexOf(0x0a);
   const read = READERS[data.subarray(0, Math.max(end, 0)).toString()];
-  if (read) declaring([ApiError, DecodeError], () => read(data.subarray(end + 1)));
+  if (read) declaring([Refusal, DecodeError], () => read(data.subarray(end + 1)));
 });
 
 export const seeds = () => [

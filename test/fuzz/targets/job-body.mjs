@@ -1,5 +1,4 @@
 // The JSON of a job: body, decoding, defaults, validation, differences, and the form in which it goes out again.
-import { ApiError } from '../../../apps/api/dist/http/api-error.js';
 import { readJsonBody } from '../../../apps/api/dist/http/body.js';
 import {
   DecodeError,
@@ -7,13 +6,14 @@ import {
   diffJobs,
   droppedFieldWarnings,
   encodeJob,
+  Refusal,
   validateJob,
 } from '../../../libs/model/dist/index.js';
 import { fixtures } from '../../../libs/state/dist/index.js';
 import { declaring, filesIn, same, timed } from '../harness.mjs';
 
 export const fuzz = timed((data) => {
-  const json = declaring([ApiError], () => readJsonBody(data));
+  const json = declaring([Refusal], () => readJsonBody(data));
   if (json === undefined) return;
   const job = declaring([DecodeError], () => decodeJob(json));
   if (job === undefined) return;

@@ -1,10 +1,11 @@
+import type { WebSocket } from '@waybill/websocket';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { abortOf, bodyText, brokenOff, chunksOf } from './answer-body.js';
 import { AnswerFailure, ConnectionFailure } from './api-failure.js';
 import type { Connection } from './connection.js';
 import { type ExactJson, formatExact, parseExact } from '../terminal/exact-json.js';
 import { WAYBILL_VERSION } from '@waybill/model/version';
-import { exchange, exchangeUpgrade, named, type Upgraded, type WireRequest } from './wire.js';
+import { exchange, named, type WireRequest, openWebSocket } from './wire.js';
 
 export type Method = 'GET' | 'PUT' | 'DELETE';
 export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
@@ -117,14 +118,15 @@ export class ApiClient {
   }
 
   /**
-   * A connection that has left HTTP behind, such as a WebSocket.
+   * @param maxMessageBytes the longest message that is taken
    * @throws AnswerFailure when the server does not agree, ConnectionFailure
    */
-  async upgrade(path: string, query: Query, headers: Readonly<Record<string, string>>): Promise<Upgraded> {
+  async webSocket(path: string, query: Query, maxMessageBytes: number): Promise<WebSocket> {
     const url = this.urlOf(path, query);
     const asked = this.asked('GET', url, undefined, this.interrupt);
-    const answer = await exchangeUpgrade(this.connection, { ...asked, headers: { ...asked.headers, ...headers } });
-    if ('head' in answer) return answer;
+    const opened = await openWebSocket(this.connection, asked, maxMessageBytes);
+    if (opened.kind === 'open') return opened.socket;
+    const { answer } = opened;
     const text = await bodyText(answer, () => brokenOff('GET', url));
     throw new AnswerFailure(answer.statusCode ?? 0, text, answer.headers);
   }

@@ -1,6 +1,5 @@
 import { isatty } from 'node:tty';
 import type { Node } from '@waybill/model';
-import { upgradeHeaders, WebSocket } from '@waybill/websocket';
 import type { ApiClient, Query } from './api-client.js';
 import type { Call } from '../command-spec.js';
 import { type ExecOptions, ExecSession } from '../allocations/exec-session.js';
@@ -68,8 +67,7 @@ export async function runRemote(
   try {
     const { value } = await api.get<Pick<Node, 'Status'>>(`/v1/node/${NodeID ?? ''}`);
     if (value.Status === 'down') throw new CommandFailure('failed to exec into task: the node is down');
-    const { socket, head } = await api.upgrade(path, { ...query, tty: options.tty }, upgradeHeaders());
-    const connection = new WebSocket(socket, head, { role: 'client', maxMessageBytes: MAX_MESSAGE_BYTES });
+    const connection = await api.webSocket(path, { ...query, tty: options.tty }, MAX_MESSAGE_BYTES);
     return await new ExecSession(call, connection, options, process.stdin, process.stdout).run();
   } catch (error) {
     if (error instanceof CommandFailure || isInterrupt(error)) throw error;

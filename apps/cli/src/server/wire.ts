@@ -1,5 +1,5 @@
+import type { Opened, WebSocket } from '@waybill/websocket';
 import type { ClientRequest, IncomingMessage, request as httpRequest, RequestOptions } from 'node:http';
-import type { Duplex } from 'node:stream';
 import type { Socket } from 'node:net';
 import { ConnectionFailure } from './api-failure.js';
 import type { Connection } from './connection.js';
@@ -19,12 +19,6 @@ export interface WireRequest {
   readonly signal: AbortSignal;
 }
 
-/** A connection that has left HTTP behind, and what came with the answer that said so. */
-export interface Upgraded {
-  readonly socket: Duplex;
-  readonly head: Buffer;
-}
-
 /**
  * One request, and the head of whatever is answered. Node's own http and not its fetch, which offers neither unix sockets
  * nor TLS settings and gives a blocking query five minutes. A connection of its own, so that nothing keeps the process
@@ -42,19 +36,26 @@ export async function exchange(way: Way, asked: WireRequest, body?: string | Buf
 }
 
 /**
- * A request for another protocol; an answer instead is given back. Proxies are made to pass bytes on, whatever they mean.
+ * A WebSocket; an answer instead is given back. Proxies are made to pass bytes on, whatever they mean.
+ * @param maxMessageBytes the longest message that is taken
  * @throws ConnectionFailure, AbortError
  */
-export async function exchangeUpgrade(way: Way, asked: WireRequest): Promise<Upgraded | IncomingMessage> {
-  const { start, target, options } = await routeTo(way, asked, true);
-  return new Promise((resolve, reject) => {
-    const sent = start(target, options, resolve);
-    limitConnecting(sent, target.protocol === 'https:');
-    sent.on('upgrade', (_, socket, head) => resolve({ socket, head }));
-    sent.on('error', (error) => reject(failureOf(asked, error)));
-    sent.end();
-  });
+export async function openWebSocket(way: Way, asked: WireRequest, maxMessageBytes: number): Promise<Opened> {
+  const { target, options } = await routeTo(way, asked, true);
+  const { WebSocket } = await import('@waybill/websocket');
+  const finishRequest = (request: ClientRequest): void => {
+    limitConnecting(request, target.protocol === 'https:');
+    request.end();
+  };
+  try {
+    return await WebSocket.open(target, { ...options, maxMessageBytes, finishRequest } as OpenOptions);
+  } catch (error) {
+    throw failureOf(asked, error instanceof Error ? error : new Error(String(error)));
+  }
 }
+
+/** Node's options of a request are those of a WebSocket's too, but for the types of headers. */
+type OpenOptions = Parameters<typeof WebSocket.open>[1];
 
 /** As Go clients write it: `Get "http://…"`. The URL never holds a user or password (CL-128). */
 export function named({ method, url }: Pick<WireRequest, 'method' | 'url'>): string {
@@ -96,7 +97,7 @@ async function routeTo(way: Way, asked: WireRequest, throughTunnel = false): Pro
   const options = { method, headers, agent: false, signal };
   const proxy = socketPath === undefined ? proxyFor(url, way.proxies) : undefined;
   if (!proxy) {
-    const at = { ...(socketPath === undefined ? {} : { socketPath }), ...tlsOptions(tls) };
+    const at = { ...(socketPath === undefined ? {} : await unixSocket(socketPath)), ...tlsOptions(tls) };
     return { start: await starterOf(url), target: url, options: { ...options, ...at } };
   }
   if (url.protocol === 'http:' && !throughTunnel) {
@@ -111,6 +112,12 @@ async function routeTo(way: Way, asked: WireRequest, throughTunnel = false): Pro
   const { connect } = await import('node:tls');
   const createConnection = () => connect({ socket, servername: url.hostname, ...tlsOptions(tls) });
   return { start: await starterOf(url), target: url, options: { ...over, defaultPort: 443, createConnection } };
+}
+
+/** By a connection of its own: a WebSocket takes no `socketPath`. */
+async function unixSocket(socketPath: string): Promise<Pick<RequestOptions, 'createConnection'>> {
+  const { connect } = await import('node:net');
+  return { createConnection: () => connect(socketPath) };
 }
 
 const starterOf = async ({ protocol }: URL): Promise<typeof httpRequest> =>

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { ReadModel } from '@waybill/projection';
 import type { Rpc } from '@waybill/rpc';
 import { judgeWebRequest, type WebAccess } from '@waybill/service';
-import { handshakeAnswer, handshakeProblem, WebSocket } from '@waybill/websocket';
+import { WebSocket } from '@waybill/websocket';
 import type { FastifyInstance } from 'fastify';
 import { type RequestLimit, TOO_MANY_REQUESTS } from '../../http/request-limit.js';
 import { tokenOf } from './exec-messages.js';
@@ -44,15 +44,14 @@ export function serveExec(fastify: FastifyInstance, deps: ExecUpgradeDependencie
     const target = execTargetOf(url.pathname);
     if (target === undefined) return refuse(socket, '404 Not Found', 'there is no WebSocket at this path');
     const region = url.searchParams.get('region');
-    if (region && region !== deps.region) return refuse(socket, '500 Internal Server Error', 'No path to region');
-    const problem = handshakeProblem(request);
-    if (problem !== null) return refuse(socket, '400 Bad Request', problem);
-    socket.write(handshakeAnswer(request));
-    const peer = new WebSocket(socket, head, { role: 'server', maxMessageBytes: MAX_MESSAGE_BYTES, pingMs: PING_MS });
-    peers.add(peer);
-    serve(peer, target, url.searchParams, deps)
-      .catch((error: unknown) => deps.warn('an exec session failed', { error }))
-      .finally(() => peers.delete(peer));
+    if (region && region !== deps.region)
+      return refuse(socket, '400 Bad Request', 'sessions in another region are not passed on');
+    WebSocket.accept(request, socket, head, { maxMessageBytes: MAX_MESSAGE_BYTES, pingMs: PING_MS }, (peer) => {
+      peers.add(peer);
+      serve(peer, target, url.searchParams, deps)
+        .catch((error: unknown) => deps.warn('an exec session failed', { error }))
+        .finally(() => peers.delete(peer));
+    });
   });
   fastify.addHook('preClose', async () => {
     for (const peer of peers) peer.destroy();
