@@ -52,3 +52,15 @@ it('ST-8: the numbers are those that stand in every log and in every archive', (
   });
   expect(new Set(numbers.map(([, number]) => number)).size).toBe(numbers.length);
 });
+
+it('ST-8: payloads have the schema version that writers put on today, 1 where none was ever changed', () => {
+  const versions = Object.entries(TXN_TYPES).map(([type, { schemaVersion }]) => [type, schemaVersion] as const);
+  expect(Object.fromEntries(versions.filter(([, version]) => version !== 1))).toEqual({
+    EvalDelete: 3,
+    AllocClientUpdate: 3,
+    ApplyPlanResults: 5,
+    DeploymentAllocHealth: 2,
+    CSIVolumeClaim: 2,
+    StateRestore: 3,
+  });
+});
