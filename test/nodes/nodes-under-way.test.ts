@@ -11,7 +11,7 @@ const MAX_PARALLEL = 2;
 /** A machine that falls silent is missed after its TTL and the grace: up to half a minute. */
 const MISSED_WITHIN_MS = 60_000;
 const DONE_WITHIN_MS = 90_000;
-/** A fellow misses the killed one after some seconds; the time limit of a read is half a minute. */
+/** A peer misses the killed one after some seconds; the time limit of a read is half a minute. */
 const LEARNED_WITHIN_MS = MAX_ALLOC_QUERY_WAIT_MS / 2;
 const MACHINES = 4;
 

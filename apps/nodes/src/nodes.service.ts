@@ -5,7 +5,7 @@ import { AllocQueries } from './allocations/alloc-queries.js';
 import { AllocUpdates } from './allocations/alloc-updates.js';
 import { DrainCommands } from './drain/drain-commands.js';
 import { Drainer } from './drain/drainer.js';
-import { Fellows } from './heartbeats/fellows.js';
+import { Peers } from './heartbeats/peers.js';
 import { DEFAULT_PACE, type HeartbeatPace } from './heartbeats/heartbeat-ttl.js';
 import { Heartbeats } from './heartbeats/heartbeats.js';
 import { MissingNodeEvaluations } from './heartbeats/missing-node-evaluations.js';
@@ -45,7 +45,7 @@ export function nodesService(pace: HeartbeatPace = DEFAULT_PACE, presenceIn = ov
       const serviceQueries = new ServiceQueries(state, timers);
       const updates = new AllocUpdates({ ...shared, tracer: () => context.tracer });
       const registration = new Registration(watched);
-      const fellows = new Fellows(presenceIn(context), newId(), clock, timers);
+      const peers = new Peers(presenceIn(context), newId(), clock, timers);
       metrics.gauge('nomad_heartbeat_active', 'Machines whose heartbeats are watched here', {
         collect: () => heartbeats.stats()['trackedNodes'] ?? 0,
       });
@@ -72,9 +72,9 @@ export function nodesService(pace: HeartbeatPace = DEFAULT_PACE, presenceIn = ov
           disks: new PreviousDisks(state, context.rpc),
         }),
         singleton: new NodesHolder(heartbeats, missing, new Drainer({ ...shared, logger })),
-        start: () => fellows.start(),
+        start: () => peers.start(),
         stop: () => {
-          fellows.stop();
+          peers.stop();
           updates.flush();
           queries.stop();
           serviceQueries.stop();

@@ -1,6 +1,6 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 
-/** Core NATS: every process of `nodes` says here, again and again, that it is there. Heard by its fellows. */
+/** Core NATS: every process of `nodes` says here, again and again, that it is there. Heard by its peers. */
 const SIGNS = 'waybill.nodes.signs';
 /** Core NATS: a process of `nodes` has begun, or is gone without a word. Heard by every machine. Lost ones do no harm. */
 export const NODES_CHANGES = 'waybill.nodes.changes';

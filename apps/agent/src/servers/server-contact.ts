@@ -1,4 +1,12 @@
-import { type CancelTimer, type Clock, msFromNs, type Node, type NodeStatus, type Timers } from '@waybill/model';
+import {
+  type CancelTimer,
+  type Clock,
+  msFromNs,
+  type Node,
+  type NodeStatus,
+  type Timers,
+  isRefusal,
+} from '@waybill/model';
 import { heartbeat, type NodeUpdateResponse, type Rpc, RpcUnavailableError } from '@waybill/rpc';
 import type { Logger } from '@waybill/telemetry';
 import {
@@ -153,7 +161,7 @@ export class ServerContact {
 
   private failed(error: unknown): void {
     if (this.isStopped()) return;
-    if (error instanceof Error && error.message.includes('node not found')) {
+    if (isRefusal(error, 'not-found')) {
       this.deps.logger.warn('the servers do not know this machine; registering again');
       this.mode = 'registering';
       void this.register();

@@ -1,7 +1,7 @@
 import { FakeTime } from '@waybill/model';
 import type { Presence, SignOfLife } from '@waybill/rpc';
 import { describe, expect, it } from 'vitest';
-import { Fellows, SIGN_EVERY_MS, SILENCE_MS } from './fellows.js';
+import { Peers, SIGN_EVERY_MS, SILENCE_MS } from './peers.js';
 
 /** Processes that hear each other. */
 class Neighbourhood implements Presence {
@@ -12,11 +12,11 @@ class Neighbourhood implements Presence {
   /** By how much the clock was set. */
   setMs = 0;
 
-  begin(instance: string): Fellows {
+  begin(instance: string): Peers {
     const clock = { nowMs: () => this.time.nowMs() + this.setMs };
-    const fellows = new Fellows(this, instance, clock, this.time);
-    fellows.start();
-    return fellows;
+    const peers = new Peers(this, instance, clock, this.time);
+    peers.start();
+    return peers;
   }
   sign(sign: SignOfLife): void {
     for (const heard of this.hearers) heard(sign);

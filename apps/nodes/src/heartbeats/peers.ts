@@ -3,21 +3,21 @@ import type { Presence, SignOfLife } from '@waybill/rpc';
 
 /** How often a process says that it is there. */
 export const SIGN_EVERY_MS = 1_000;
-/** A fellow that was silent for so long is gone: killed, or cut off. */
+/** A peer that was silent for this long was killed or cut off. */
 export const SILENCE_MS = 3_000;
 
 /**
- * The processes of this service keep an eye on each other, for the machines' sake: a machine's read of its allocations
- * waits at one of them for up to half a minute, and if that one is killed nobody answers. A machine cannot notice that
- * by itself without asking all the time. So whoever begins, and whoever misses a fellow, tells all machines, and they
- * ask again: a machine learns of new work within SILENCE_MS and the time over which they spread, not after its timeout.
+ * Watches the other processes of this service, for the machines' sake. A machine's read of its allocations waits at one
+ * process for up to half a minute, and a killed process answers nobody. A process that starts, or that misses a peer,
+ * tells all machines to ask again: a machine learns of new work within SILENCE_MS and the time over which machines spread,
+ * instead of after its timeout.
  *
- * off → on → off; under no lease. Who ends in good order says so: it has answered its reads. Who itself stood still for
- * SILENCE_MS, or whose clock was set, knows nothing of the others and waits for their next sign.
- * Cost: one message per process and second, and one for each that comes, among few processes; machines pay one read each when a process comes or is
- * lost, and nothing while all is well.
+ * Modes: off → on → off; under no lease. A process that ends in good order says so, because it has answered its reads. A
+ * process that stood still for SILENCE_MS itself, or whose clock was set, waits for the next sign of each peer.
+ * Cost: one message per process and second, and one for each peer that starts. Machines pay one read each when a process
+ * starts or is lost.
  */
-export class Fellows {
+export class Peers {
   /** Unix ms of the last sign, by instance. */
   private readonly heard = new Map<string, number>();
   private lastTickMs = 0;
@@ -31,7 +31,7 @@ export class Fellows {
     private readonly timers: Timers,
   ) {}
 
-  /** To be called when this process answers. */
+  /** Call it when this process answers reads. */
   start(): void {
     this.endHearing = this.presence.onSign((sign) => this.hear(sign));
     this.lastTickMs = this.clock.nowMs();
@@ -47,7 +47,7 @@ export class Fellows {
     this.heard.clear();
   }
 
-  /** Others that are there. */
+  /** Peers that are there. */
   get size(): number {
     return this.heard.size;
   }
@@ -57,7 +57,7 @@ export class Fellows {
     const isNew = !ends && !this.heard.has(instance);
     if (ends) this.heard.delete(instance);
     else this.heard.set(instance, this.clock.nowMs());
-    if (isNew) this.sign(); // it knows of this one at once, and misses it even if it goes at once
+    if (isNew) this.sign(); // so that the new peer misses this process even if it goes at once
   }
 
   private sign(): void {
