@@ -156,7 +156,7 @@ describe('allocations against recorded answers of the API', () => {
     });
 
     it('JR-991, JR-993, JR-994: what restart refuses', async () => {
-      play(`PUT /v1/client/allocation/${ALLOC}/restart`, [500, 'Task not running']);
+      play(`PUT /v1/client/allocation/${ALLOC}/restart`, [409, 'Task not running']);
       const err = async (...words: string[]) => (await run(['alloc', 'restart', ...words])).err;
       expect(await err()).toMatch(/^This command takes one or two arguments: <alloc-id> <task-name>\n/);
       expect(await err('-all-tasks', '0f9e', 'web')).toBe(
@@ -165,9 +165,9 @@ describe('allocations against recorded answers of the API', () => {
       expect(await err('0')).toBe('Alloc ID must contain at least two characters.\n');
       expect(await err('0f9e', 'x')).toBe('Could not find task named: x, found:\nweb\nproxy\n');
       expect(await err('0f9e', 'web')).toBe(
-        'Failed to restart task:\n\nUnexpected response code: 500 (Task not running)\n',
+        'Failed to restart task:\n\nUnexpected response code: 409 (Task not running)\n',
       );
-      expect(await err('0f9e')).toMatch(/^Failed to restart allocation:\n\nUnexpected response code: 500/);
+      expect(await err('0f9e')).toMatch(/^Failed to restart allocation:\n\nUnexpected response code: 409/);
       play(`GET /v1/allocation/${ALLOC}`, { ...placed, TaskGroup: 'other', Job: job });
       expect(await err('0f9e', 'web')).toBe('Could not find allocation task group: other\n');
       play(`GET /v1/allocation/${ALLOC}`, placed);
@@ -181,9 +181,9 @@ describe('allocations against recorded answers of the API', () => {
       await run(['alloc', 'signal', '-s', 'SIGHUP', '0f9e', 'web']);
       expect(JSON.parse(api.seen.at(-1)?.body ?? '')).toEqual({ Task: 'web', Signal: 'SIGHUP' });
       expect((await run(['alloc', 'signal', '0f9e', 'x'])).err).toMatch(/^Could not find task named: x, found:/);
-      play(`PUT /v1/client/allocation/${ALLOC}/signal`, [500, 'Task not running']);
+      play(`PUT /v1/client/allocation/${ALLOC}/signal`, [409, 'Task not running']);
       expect((await run(['alloc', 'signal', '0f9e'])).err).toBe(
-        'Error signalling allocation: Unexpected response code: 500 (Task not running)\n',
+        'Error signalling allocation: Unexpected response code: 409 (Task not running)\n',
       );
     });
 

@@ -138,7 +138,7 @@ describe('jobs against recorded answers of the API', () => {
     });
 
     it('CL-302, CL-303: the check index is sent, and its refusal is printed alone', async () => {
-      play('PUT /v1/jobs', [500, 'Enforcing job modify index 7: job does not exist']);
+      play('PUT /v1/jobs', [409, 'Enforcing job modify index 7: job does not exist']);
       const { code, err } = await run(['run', '-check-index', '7', await jobFile({ ID: 'web' })]);
       expect([code, err]).toEqual([1, 'Enforcing job modify index 7: job does not exist\nJob not updated\n']);
       expect(JSON.parse(api.seen[0]?.body ?? '')).toMatchObject({ EnforceIndex: true, JobModifyIndex: 7 });

@@ -66,7 +66,7 @@ describe('what there is no consensus for', () => {
   });
 
   it('OP-61, OP-62: peers are removed and told to lead, by what names them', async () => {
-    api.play('DELETE /v1/operator/raft/peer', [500, `peer "${PEER}" is alive: stop its process to remove it`]);
+    api.play('DELETE /v1/operator/raft/peer', [409, `peer "${PEER}" is alive: stop its process to remove it`]);
     expect((await operator('raft', 'remove-peer', `-peer-id=${PEER}`)).err).toMatch(
       /^Error removing raft peer: .*is alive: stop its process/,
     );
@@ -126,11 +126,11 @@ it('CL-1111: evaluations that may not be deleted any more since somebody went on
   const EVAL = '6b4c1d2e-0000-4000-8000-000000000001';
   api.play('GET /v1/operator/scheduler/configuration', { SchedulerConfig: { PauseEvalBroker: true } });
   api.play('GET /v1/evaluation/' + EVAL, { ID: EVAL, Status: 'pending' });
-  api.play('DELETE /v1/evaluations', [500, 'eval broker is enabled; eval broker must be paused to delete evals']);
+  api.play('DELETE /v1/evaluations', [409, 'eval broker is enabled; eval broker must be paused to delete evals']);
   const { code, out, err } = await api.run(['eval', 'delete', EVAL]);
   expect([code, err]).toEqual([
     1,
-    'Error deleting evaluations: Unexpected response code: 500 (eval broker is enabled; eval broker must be paused to delete evals)\n',
+    'Error deleting evaluations: Unexpected response code: 409 (eval broker is enabled; eval broker must be paused to delete evals)\n',
   ]);
   expect(out).not.toContain('Successfully');
 });

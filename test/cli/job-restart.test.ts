@@ -90,7 +90,7 @@ describe('job restart, in place', () => {
     );
     const alone = await restart('-task=prepare', '-on-error=fail', 'prepared');
     expect(alone.code).toBe(1);
-    expect(alone.err).toContain('Failed to restart task "prepare": Unexpected response code: 500 (Task not running)');
+    expect(alone.err).toContain('Failed to restart task "prepare": Unexpected response code: 409 (Task not running)');
     expect((await restart('-task=nothing', '-on-error=fail', '-verbose', 'prepared')).out).toMatch(
       /Skipping allocation "[0-9a-f-]{36}" because it doesn't have any of requested tasks\nNo allocations to restart\n$/,
     );
