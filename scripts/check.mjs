@@ -5,7 +5,7 @@ import { builtinModules } from 'node:module';
 import path from 'node:path';
 import { pathViolations } from './agent-paths.mjs';
 import { cycleViolations, referenceViolations, violations } from './layers.mjs';
-import { deadLinks } from './links.mjs';
+import { deadLinks, repeatedHeadings } from './links.mjs';
 import { namedButUndefined, rulesDefinedIn, rulesNamedIn } from './rule-index.mjs';
 import { fromRegistry, licenceFindings, lockFindings } from './supply-chain.mjs';
 import { filesBelow, pages, referenceFiles, root, testFiles, textOf } from './source-tree.mjs';
@@ -123,10 +123,10 @@ function ruleNames() {
   );
 }
 
-/** A page that moved takes its links along. */
+/** A page that moved takes its links along, and has each heading once. */
 function links() {
   const tree = { exists: (/** @type {string} */ file) => existsSync(path.join(root, file)), textOf };
-  return pages().flatMap((file) => deadLinks(file, textOf(file), tree));
+  return pages().flatMap((file) => [...deadLinks(file, textOf(file), tree), ...repeatedHeadings(file, textOf(file))]);
 }
 
 /** @type {Check[]} */

@@ -20,11 +20,30 @@ export const anchorOf = (heading) =>
 /** @param {string} text a page without its fenced blocks and inline code, which hold no links */
 const prose = (text) => text.replaceAll(/^ *(`{3,}|~{3,}).*?^ *\1/gms, '').replaceAll(/`[^`\n]*`/g, '');
 
+/** @param {string} text @returns {string[]} */
+const headingsOf = (text) =>
+  [...text.replaceAll(/^ *(`{3,}|~{3,}).*?^ *\1/gms, '').matchAll(/^#{1,6} +(.*)$/gm)].map(([, heading]) =>
+    String(heading),
+  );
+
+/**
+ * Headings that a page has twice: a link can only reach the first, and most often a merge left both versions of a
+ * section.
+ *
+ * @param {string} file path of the page from the root
+ * @param {string} text
+ * @returns {string[]}
+ */
+export function repeatedHeadings(file, text) {
+  const headings = headingsOf(text);
+  const repeated = headings.filter((heading, at) => headings.indexOf(heading) !== at);
+  return [...new Set(repeated)].map((heading) => `${file}: the heading "${heading}" stands more than once`);
+}
+
 /** @param {string} text @returns {Set<string>} */
 function anchorsOf(text) {
-  const headings = [...text.replaceAll(/^ *(`{3,}|~{3,}).*?^ *\1/gms, '').matchAll(/^#{1,6} +(.*)$/gm)];
   const explicit = [...text.matchAll(/<a (?:id|name)="([^"]+)"/g)].map(([, id]) => String(id));
-  return new Set([...headings.map(([, heading]) => anchorOf(String(heading))), ...explicit]);
+  return new Set([...headingsOf(text).map(anchorOf), ...explicit]);
 }
 
 /**

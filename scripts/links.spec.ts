@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { anchorOf, deadLinks } from './links.mjs';
+import { anchorOf, deadLinks, repeatedHeadings } from './links.mjs';
 
 const pages: Record<string, string> = { 'docs/a.md': '# First, second\n', 'docs/dir': '' };
 const tree = { exists: (file: string) => file in pages, textOf: (file: string) => pages[file] ?? '' };
@@ -19,6 +19,11 @@ describe('links between pages', () => {
 
   it('reads no links in code', () => {
     expect(deadLinks('README.md', '`[a](gone.md)`\n```js\nx[0](gone)\n```\n', tree)).toEqual([]);
+  });
+
+  it('reports a heading that a page has twice', () => {
+    const text = '# Gaps\n## Log\n```sh\n# Gaps\n```\n## Agent\n## Log\n## Log\n';
+    expect(repeatedHeadings('docs/a.md', text)).toEqual(['docs/a.md: the heading "Log" stands more than once']);
   });
 
   it('makes anchors as GitHub does', () => {
