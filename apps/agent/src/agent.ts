@@ -209,12 +209,12 @@ export class Agent {
     return this.allocs.all();
   }
 
-  /** The allocation here, if it is. */
   /** Whether tasks of it may run here. */
   isLive(allocId: string): boolean {
     return this.allocs.isLive(allocId);
   }
 
+  /** The allocation here, if it is. */
   runnerOf(allocId: string): AllocRunner | undefined {
     return this.allocs.get(allocId);
   }
