@@ -103,6 +103,7 @@ describe('commands in a task, over HTTP', () => {
     ['no command', null, {}, 1008, 'command is not present'],
     ['an empty command', [], {}, 1008, 'command is not present'],
     ['another task', ['x'], { task: 'none' }, 1008, 'unknown task name "none"'],
+    ['a reason longer than a close frame', ['x'], { task: 'n'.repeat(128) }, 1008, 'unknown task name "nnn'],
     ['no such program', ['/no/such/program'], {}, 1011, 'executable file not found'],
   ] as const)('API-82, AG-324: %s', async (_what, command, over, code, reason) => {
     const closed = await ended(await open(command, over));

@@ -60,6 +60,17 @@ describe('a WebSocket', () => {
     expect([client.closed.aborted, peer.closed.aborted]).toEqual([true, true]);
   });
 
+  it.each([
+    ['as long as a close frame has room for', 'x'.repeat(123), 'x'.repeat(123)],
+    ['longer: it is cut between characters', 'é'.repeat(200), 'é'.repeat(61)],
+    ['half a character', 'a\ud83d', 'a\ufffd'],
+  ])('AG-324: a reason that is %s', async (_what, reason, heard) => {
+    const { client, peer } = await connected();
+    peer.close(CLOSE.internal, reason);
+    expect(await all(client)).toEqual([]);
+    expect(client.closing).toEqual({ code: 1011, reason: heard });
+  });
+
   it('a connection that breaks off ends the messages', async () => {
     const { client, peer } = await connected();
     await peer.send('one');

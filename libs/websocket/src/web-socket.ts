@@ -15,6 +15,9 @@ export const CLOSE = {
 /** A peer that was told goodbye and does not close is cut off after this. */
 const GOODBYE_MS = 2_000;
 
+/** What a close frame has room for beside its code, in bytes of UTF-8 (RFC 6455, 5.5). */
+const MAX_REASON_BYTES = 123;
+
 /** How the other end closed the connection. */
 export interface Closing {
   readonly code: number;
@@ -28,20 +31,20 @@ export interface WebSocketOptions {
   readonly pingMs?: number;
 }
 
-/** What a server made of the question for a WebSocket; `answer` is what it said instead. */
+/** A server's answer to a handshake; `answer` is the HTTP answer of a server that refuses. */
 export type Opened =
   | { readonly kind: 'open'; readonly socket: WebSocket }
   | { readonly kind: 'refused'; readonly answer: IncomingMessage };
 
-/** No compression: what is sent is short, or compressed already, and its state would take memory for each connection. */
+/** No compression: messages are short or already compressed, and compression costs memory for each connection. */
 const transport = ({ maxMessageBytes }: WebSocketOptions) =>
   ({ maxPayload: maxMessageBytes, perMessageDeflate: false, closeTimeout: GOODBYE_MS }) as const;
 
 /**
- * One end of a WebSocket that stands (RFC 6455, by the library `ws`). open → closed, by either side. Text messages only.
+ * One end of an open WebSocket (RFC 6455, by the library `ws`). Modes: open → closed, by either side. Text messages only.
  *
- * Nothing is read while nobody asks for a message, and `send` waits while the peer does not read: both sides are held up
- * by each other. Memory: the messages of one piece of the connection, what one `send` is given out.
+ * Back-pressure holds both ways: the connection is read only while a message is awaited, and `send` waits while the peer
+ * does not read. Memory: the messages of one chunk from the connection, and the text of one `send`.
  */
 export class WebSocket {
   private readonly stream: Duplex;
@@ -64,7 +67,7 @@ export class WebSocket {
     if (pingMs !== undefined) this.pings = setInterval(() => connection.ping(), pingMs);
   }
 
-  /** Answers the handshake of a client; the library answers what is none. */
+  /** Answers the handshake of a client. A request that is no valid handshake is refused by the library. */
   static accept(
     request: IncomingMessage,
     socket: Duplex,
@@ -118,27 +121,31 @@ export class WebSocket {
     return new Promise((resolve) => void this.stream.write(text, () => resolve()));
   }
 
-  /** After all that was sent. */
+  /**
+   * After all that was sent.
+   * @param reason any text: it is cut after its last whole character within MAX_REASON_BYTES
+   */
   close(code: number, reason: string): void {
-    this.connection.close(code, reason);
+    const { read } = new TextEncoder().encodeInto(reason, new Uint8Array(MAX_REASON_BYTES));
+    this.connection.close(code, reason.slice(0, read));
     this.left.abort();
   }
 
-  /** At once, whatever is still to be sent. */
+  /** Ends the connection at once, and drops what is still to be sent. */
   destroy(): void {
     this.connection.terminate();
   }
 
   private async *read(): AsyncGenerator<string, undefined> {
     try {
-      // Whoever stops listening may still have something to say.
+      // A caller that stops reading may still send.
       for await (const message of this.stream.iterator({ destroyOnReturn: false }) as AsyncIterable<unknown>) {
         if (typeof message !== 'string') break;
         yield message;
       }
       if (!this.closed.aborted) this.connection.close(CLOSE.unsupported, 'messages are text');
     } catch {
-      // What broke it is in `closing`.
+      // The reason is in `closing`.
     }
     return undefined;
   }
