@@ -1,11 +1,13 @@
 // `npm run check`: everything that can be said about the code without running it. One line per check, then what is wrong.
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import path from 'node:path';
 import { pathViolations } from './agent-paths.mjs';
+import { refusalsByStatus } from './findings.mjs';
 import { cycleViolations, referenceViolations, violations } from './layers.mjs';
 import { deadLinks, repeatedHeadings } from './links.mjs';
+import { readmeFindings } from './package-readmes.mjs';
 import { namedButUndefined, rulesDefinedIn, rulesNamedIn } from './rule-index.mjs';
 import { fromRegistry, licenceFindings, lockFindings } from './supply-chain.mjs';
 import { filesBelow, pages, referenceFiles, root, testFiles, textOf } from './source-tree.mjs';
@@ -129,6 +131,30 @@ function links() {
   return pages().flatMap((file) => [...deadLinks(file, textOf(file), tree), ...repeatedHeadings(file, textOf(file))]);
 }
 
+/** Packages have a README, and it names what exists. */
+function packageReadmes() {
+  return ['libs', 'apps'].flatMap((folder) =>
+    readdirSync(path.join(root, folder), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .flatMap(({ name }) => {
+        const of = path.posix.join(folder, name);
+        const exists = (/** @type {string} */ file) => existsSync(path.join(root, file));
+        if (!exists(`${of}/README.md`)) return [`${of} has no README.md`];
+        const sources = filesBelow(`${of}/src`, /(?<!\.d)\.tsx?$/).map(textOf);
+        return readmeFindings(of, { readme: textOf(`${of}/README.md`), sources, exists });
+      }),
+  );
+}
+
+/** Comments name the code of a refusal, which cannot drift from the status of the answer. */
+function refusalCodes() {
+  return ['libs', 'apps'].flatMap((folder) =>
+    filesBelow(folder, /\.ts$/).flatMap((file) =>
+      refusalsByStatus(textOf(file)).map(({ line, text }) => `${file}:${line}: ${text}: name the code`),
+    ),
+  );
+}
+
 /** @type {Check[]} */
 const checks = [
   ['types', () => tool('tsc', ['-b'])],
@@ -142,6 +168,8 @@ const checks = [
   ['paths of the agent', agentPaths],
   ['rule names in tests', ruleNames],
   ['links between pages', links],
+  ['READMEs of packages', packageReadmes],
+  ['refusals by their code', refusalCodes],
   ['pinned versions', pinned],
   ['licences', () => licenceFindings(json('package-lock.json').packages)],
   ['supply chain', supplyChain],

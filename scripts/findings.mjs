@@ -35,6 +35,18 @@ export function bareRuleComments(source) {
 }
 
 /**
+ * Comments that describe a refusal by the status of an HTTP answer. A refusal has a code; only one place knows statuses.
+ *
+ * @param {string} source
+ * @returns {Finding[]}
+ */
+export const refusalsByStatus = (source) =>
+  [...source.matchAll(/@throws[^\n]*?Refusal \d{3}\b/g)].map(({ 0: text, index }) => ({
+    line: lineAt(source, index),
+    text,
+  }));
+
+/**
  * Methods and functions with a bare verb for a name, and long positional parameter lists.
  *
  * @param {string} file its name tells the language

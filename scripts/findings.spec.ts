@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { bareRuleComments, linesOfCode, proseOf, signatures } from './findings.mjs';
+import { bareRuleComments, linesOfCode, proseOf, refusalsByStatus, signatures } from './findings.mjs';
 
 describe('what a reader stumbles over', () => {
+  it('finds refusals that are described by a status', () => {
+    const source = '/** @throws Refusal invalid */\n/** Of a job. @throws DecodeError, Refusal 400 */\n';
+    expect(refusalsByStatus(source)).toEqual([{ line: 2, text: '@throws DecodeError, Refusal 400' }]);
+  });
+
   it('finds comments that are only rule numbers, with their line', () => {
     const source = [
       'const a = 1;',

@@ -26,7 +26,7 @@ export class Writer implements Proposer {
     private readonly tracer: () => Tracer,
   ) {}
 
-  /** @throws Refusal 503 the log cannot be reached, or the read model does not follow; ConflictError, TooLargeError */
+  /** @throws Refusal unavailable: the log cannot be reached, or the read model does not follow; ConflictError, TooLargeError */
   async propose(draft: TxnDraft, options: ProposeOptions = {}): Promise<Proposed> {
     const index = await withSpan(this.tracer(), `publish ${draft.type}`, { kind: SpanKind.PRODUCER }, (span) =>
       this.publish({ ...draft, traceparent: traceparentOf(span) ?? draft.traceparent }, options),

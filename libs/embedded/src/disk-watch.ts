@@ -18,7 +18,8 @@ export interface DiskWatchSpec {
 /**
  * Notices that a running server's disk is full and when it no longer is: watching ── full ──► waiting ── room ──► over.
  * Looks at the disk itself and at those mounted below it, since a log on the same disk may be cut short, and at the log,
- * since a disk may be full only for a moment. Costs a few system calls each second.
+ * since a disk may be full only for a moment. Each second it costs a system call for each of these disks, and a read of the
+ * list of all mounts of the machine.
  */
 export class DiskWatch {
   private readonly timer: NodeJS.Timeout;

@@ -1,7 +1,7 @@
 /**
- * Why something asked for is not done. The code decides what a program makes of it: it travels with calls between
- * services, with a refused transaction, and becomes the status of an HTTP answer. The text is for people, and where the
- * contract quotes it, clients compare it.
+ * The kind of reason for which a request is not carried out. Programs decide by this code: it travels with calls between
+ * services and with a refused transaction, and becomes the status of an HTTP answer. The text beside it is for people;
+ * clients compare those texts that the contract quotes.
  */
 export type RefusalCode =
   /** The request itself is wrong: sent again unchanged, it is refused again. */
@@ -12,11 +12,11 @@ export type RefusalCode =
   | 'forbidden'
   /** The request is well formed, and the present state of its object does not allow it. */
   | 'conflict'
-  /** The server has as much of this to do as it takes at once: ask again later. */
+  /** The server already carries out as many requests of this kind as it takes at once. Ask again later. */
   | 'limit'
-  /** The question or its answer is larger than a message may be: ask for less at once. */
+  /** The request or its answer is larger than a message may be. Ask for less at once. */
   | 'too-large'
-  /** Whoever could do it is not there now: ask again. */
+  /** The process or server that could carry out the request cannot be reached now. Ask again. */
   | 'unavailable'
   /** The server failed. */
   | 'internal';
@@ -34,8 +34,8 @@ export const HTTP_STATUS_OF = {
 } as const satisfies Record<RefusalCode, number>;
 
 /**
- * A request is refused, by a decision, by the state machine, or by the service that was asked. Services throw it; the
- * RPC server and the API's error filter turn it into an answer.
+ * A request is refused, by a decision, by the state machine, or by a service. Services throw it; the RPC server and the
+ * API's error filter turn it into an answer.
  */
 export class Refusal extends Error {
   override readonly name: string = 'Refusal';
@@ -48,8 +48,8 @@ export class Refusal extends Error {
 }
 
 /**
- * This process does not hold the role that the work needs, or holds it no longer: nothing more is done in its name, and
- * whoever asked asks the next holder.
+ * This process does not hold the role that the work needs, or no longer holds it. The work stops, and callers ask the
+ * next holder.
  */
 export class NotHolderError extends Refusal {
   override readonly name = 'NotHolderError';
@@ -58,9 +58,9 @@ export class NotHolderError extends Refusal {
   }
 }
 
-/** For `catch`. */
+/** Whether a caught error is a refusal with this code. */
 export const isRefusal = (error: unknown, code: RefusalCode): boolean =>
   error instanceof Refusal && error.code === code;
 
-/** The text of whatever was thrown. */
+/** The message of an error; of any other thrown value its text. */
 export const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,4 +1,4 @@
-import type { Clock, Timers } from '@waybill/model';
+import { type Clock, FakeTime } from '@waybill/model';
 import { draftTxn, serviceActor, StateMachine } from '@waybill/state';
 import type { Applied, Fence, Proposed, Role, TxnDraft, TxnPayloads } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';
@@ -8,41 +8,6 @@ import type { LeaseStore } from './lease-store.js';
 import type { Singleton, Term } from './singleton.js';
 
 const TTL_MS = 3_000;
-
-/** Time that passes only when told to. */
-class FakeTime implements Clock, Timers {
-  private now = 0;
-  private due: { at: number; run: () => void }[] = [];
-  nowMs(): number {
-    return this.now;
-  }
-  after(delayMs: number, run: () => void): () => void {
-    const timer = { at: this.now + Math.max(0, delayMs), run };
-    this.due.push(timer);
-    return () => (this.due = this.due.filter((t) => t !== timer));
-  }
-  /** Time passes without any timer running: the process is frozen. */
-  freeze(ms: number): void {
-    this.now += ms;
-  }
-  async pass(ms: number): Promise<void> {
-    const until = this.now + ms;
-    for (;;) {
-      await settle();
-      const next = this.due.filter((t) => t.at <= until).toSorted((a, b) => a.at - b.at)[0];
-      if (!next) break;
-      this.due = this.due.filter((t) => t !== next);
-      this.now = Math.max(this.now, next.at);
-      next.run();
-    }
-    this.now = until;
-    await settle();
-  }
-}
-
-const settle = async (): Promise<void> => {
-  for (let i = 0; i < 30; i++) await Promise.resolve();
-};
 
 /** Leases with a TTL on a clock that is everyone's. */
 class FakeStore implements LeaseStore {
@@ -144,7 +109,7 @@ class Recorder implements Singleton {
 }
 
 function cluster(names: string[]) {
-  const time = new FakeTime();
+  const time = new FakeTime(0);
   const store = new FakeStore(time);
   const log = new FakeLog();
   let ids = 0;

@@ -11,42 +11,42 @@ import {
 } from '@waybill/state';
 import type { Author } from './author.js';
 
-/** How often a write is decided anew because somebody else wrote its object in between (API-116, ND-31). */
+/** How often a write is decided anew because another transaction changed its object meanwhile (API-116, ND-31). */
 export const MAX_CONFLICTS = 5;
 
-/** What a decision comes to: one transaction. */
+/** A decision: one transaction that is still to be written. */
 export type Decision<T extends TxnType = TxnType> = {
   readonly [K in T]: {
     readonly type: K;
     readonly payload: TxnPayloads[K];
-    /** Empty or absent: the transaction belongs to none, or to several. */
+    /** Empty or absent: the transaction belongs to no namespace, or to several. */
     readonly namespace?: string;
     /** Absent: the writer's own. */
     readonly region?: string;
-    /** True: it does not depend on the object that it was decided on, and is written whatever that is by now. */
+    /** True: the transaction is right for any state of the object, so it is written without a condition. */
     readonly isUnconditional?: boolean;
   };
 }[T];
 
 /**
- * An object as it is stored, with the sequence of the last transaction on its subject. A guess will do, such as the
- * object's own index: the log says what is right where it was wrong, at the cost of one more attempt.
+ * An object as it is stored, with the sequence of the last transaction on its subject. An estimate is enough, such as the
+ * object's own index: if it is wrong, the log answers with the right sequence, at the cost of one more attempt.
  */
 export interface Seen<Row> {
   readonly row: Row;
   readonly sequence: number;
 }
 
-/** A transaction that is in the log, applied where its writer looks, and accepted. */
+/** A transaction that was accepted: it is in the log, and the writer's reads show it. */
 export interface Written {
   readonly index: number;
-  /** True: a second copy, or one that had nothing to change (ST-6). */
+  /** True: the transaction was a second copy, or had nothing to change (ST-6). */
   readonly isNoop: boolean;
-  /** Result of the verdict, for the types that have one. */
+  /** Result of the verdict; undefined for types without a result. */
   readonly result: unknown;
 }
 
-/** What a commit came to: the object it was decided on, and the transaction, if there was one to write. */
+/** The outcome of a commit: the object on which it was decided, and the transaction, if one was written. */
 export interface Committed<Row, D extends Decision> {
   readonly row: Row;
   readonly decision: D | undefined;
@@ -64,27 +64,27 @@ export interface TransactionWriterDeps {
 }
 
 /**
- * The one way to change state: read, decide, append, hear the verdict.
+ * The one way to change state: read, decide, append, wait for the verdict.
  *
- * `write` appends a decision whose preconditions are judged when it is applied. `commit` appends one that holds for the
- * object as it was read: the log takes it only if nobody wrote the object meanwhile, otherwise it is read and decided
- * anew, MAX_CONFLICTS times at most. Decisions are pure functions; this class has the clock, the ids and the log.
- * Stateless.
+ * `write` appends a decision whose preconditions are checked when it is applied. `commit` appends a decision that is
+ * right for the object as it was read: the log takes it only if no other transaction changed the object meanwhile.
+ * Otherwise the object is read and decided on again, MAX_CONFLICTS times at most. Decisions are pure functions; this
+ * class has the clock, the IDs and the log. It keeps no state; a write costs one append and one wait for its verdict.
  */
 export class TransactionWriter {
   constructor(private readonly deps: TransactionWriterDeps) {}
 
-  /** Unix ms by the wall clock: the time of what is decided now. */
+  /** Unix milliseconds by the wall clock, for decisions that are made now. */
   nowMs(): number {
     return this.deps.clock.nowMs();
   }
 
-  /** The same in ns. */
+  /** Unix nanoseconds by the wall clock. */
   nowNs(): number {
     return nsFromMs(this.nowMs());
   }
 
-  /** The decision as the log takes it, for whoever appends it by other means than `write`. */
+  /** The decision in its envelope, for callers that append it without `write`. */
   draft({ type, payload, namespace = '', region = this.deps.region }: Decision, author: Author): TxnDraft {
     const requestId = author.requestId ?? this.deps.newId();
     return draftTxn(type, payload, { ...author, timeNs: this.nowNs(), requestId, namespace, region });

@@ -5,7 +5,7 @@ import { askAgent } from './agent-call.js';
 /** Entries of one directory that are listed at the most. */
 const MAX_ENTRIES = 100_000;
 
-/** A directory of an allocation by name, from the agent that has it. @throws Refusal 404 it is not there (API-197) */
+/** A directory of an allocation by name, from the agent that has it. @throws Refusal not-found (API-197) */
 export async function listAllocFiles(
   rpc: Rpc,
   { ID: AllocID, NodeID: target }: Pick<Allocation, 'ID' | 'NodeID'>,

@@ -2,7 +2,10 @@ import type { Allocation } from '@waybill/model';
 import type { ReadModel } from '@waybill/projection';
 import { badRequest, notFound } from '../http/api-error.js';
 
-/** One whose machine may be asked about it (JR-953). @throws Refusal 404 (API-194), 400 nobody was named (API-197) */
+/**
+ * An allocation that is stored together with its node, so that the node can be asked about it (JR-953).
+ * @throws Refusal not-found (API-194), invalid: the ID is empty (API-197)
+ */
 export async function knownAllocation(
   model: Pick<ReadModel, 'allocation' | 'node'>,
   given: string,

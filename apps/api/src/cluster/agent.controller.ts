@@ -85,7 +85,7 @@ export class AgentController {
     throw notFound('Invalid method');
   }
 
-  /** Agents find their servers by their configuration: what is set must be what is there. @throws Refusal 400 */
+  /** Agents find their servers by their configuration: what is set must be what is there. @throws Refusal invalid */
   private async setServers(request: ApiRequest, reply: ApiReply): Promise<void> {
     await this.refuseWithoutAgent();
     const addresses = params(request.query, 'address').filter((address) => address !== '');

@@ -73,7 +73,7 @@ export class MonitorController {
   }
 }
 
-/** @throws Refusal 400 */
+/** @throws Refusal invalid */
 function wishOf(query: QueryString): MonitorWish {
   const given = param(query, 'log_level') || 'INFO';
   const level = LEVELS.find((one) => one === given.toLowerCase());

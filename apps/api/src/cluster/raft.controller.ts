@@ -64,7 +64,7 @@ export class RaftController {
   }
 }
 
-/** @throws Refusal 400 */
+/** @throws Refusal invalid */
 function targetOf(query: QueryString, members: readonly Member[]): Member {
   const [ids, addresses] = [params(query, 'id'), params(query, 'address')];
   if (ids.length === 0 && addresses.length === 0) throw badRequest('must specify id or address');

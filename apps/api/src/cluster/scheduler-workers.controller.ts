@@ -75,7 +75,7 @@ export class SchedulerWorkersController {
     this.answer(request, reply, changed);
   }
 
-  /** @throws Refusal 503 without NATS */
+  /** @throws Refusal unavailable: NATS is not connected */
   private async pools(): Promise<PoolReport[]> {
     const { link } = this.core.context;
     if (!link.up) throw unavailable('the schedulers cannot be asked: not connected to NATS');
@@ -92,7 +92,7 @@ export class SchedulerWorkersController {
   }
 }
 
-/** What is wrong with it does not matter: clients look for this text (OP-87). @throws Refusal 400 */
+/** What is wrong with it does not matter: clients look for this text (OP-87). @throws Refusal invalid */
 function readPool(body: unknown): PoolRequest {
   try {
     return wire.decodeShape(POOL, readJsonBody(body));

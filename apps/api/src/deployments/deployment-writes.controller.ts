@@ -73,7 +73,7 @@ export class DeploymentWritesController {
     request: ApiRequest,
     reply: ApiReply,
   ): Promise<void> {
-    // `Omit` of a type parameter is not put together again by the compiler.
+    // The compiler cannot tell this for a type parameter; see HolderWrites.ask.
     const asked = { ...wanted, DeploymentID } as unknown as Omit<Req, 'For'>;
     sendJson(request, reply, await this.writes.ask(call, asked, request, reply));
   }

@@ -6,7 +6,7 @@ export type Topics = ReadonlyMap<string, ReadonlySet<string>>;
 
 /**
  * The `topic` parameters of a request (EV-22): `<Topic>`, `<Topic>:<key>`, any number of them; none means everything.
- * @throws Refusal 400 for more than one colon
+ * @throws Refusal invalid for more than one colon
  */
 export function parseTopics(given: readonly string[]): Topics {
   const topics = new Map<string, Set<string>>();

@@ -51,7 +51,7 @@ export class EventStreamController {
 
 const LARGEST_INDEX = 2n ** 63n - 1n;
 
-/** API-403, EV-21, EV-67. @throws Refusal 400 */
+/** API-403, EV-21, EV-67. @throws Refusal invalid */
 function fromIndexOf(query: QueryString): number {
   const text = param(query, 'index');
   if (text === undefined || text === '') return 0;
@@ -64,7 +64,7 @@ function fromIndexOf(query: QueryString): number {
 
 /**
  * `until=head`, an addition: the stream ends, behind one more heartbeat, when all that was applied at its beginning has
- * been written. @throws Refusal 400
+ * been written. @throws Refusal invalid
  */
 function untilHeadOf(query: QueryString): boolean {
   const text = param(query, 'until') ?? '';

@@ -78,7 +78,7 @@ export class HistoryController {
     });
   }
 
-  /** @throws Refusal 400 when several objects begin so */
+  /** @throws Refusal invalid: several objects have this prefix */
   private async idOf(kind: ObjectKind, namespaces: Namespaces, given: string): Promise<string | undefined> {
     const ids = await this.log.matching(kind, namespaces, given);
     if (ids.length > 1) throw badRequest(`prefix matched multiple objects: ${ids.slice(0, MAX_MATCHES).join(', ')}`);

@@ -13,7 +13,7 @@ const KINDS_WITHOUT_OBJECTS: ReadonlySet<string> = new Set(['var', 'policy', 'ro
 
 const isObjectKind = (kind: string): kind is ObjectKind => Object.hasOwn(HISTORY_TABLES, kind);
 
-/** `none`: a kind without objects. @throws Refusal 400 */
+/** `none`: a kind without objects. @throws Refusal invalid */
 export function kindOf(given: string): ObjectKind | 'none' {
   if (isObjectKind(given)) return given;
   if (KINDS_WITHOUT_OBJECTS.has(given)) return 'none';
@@ -25,7 +25,7 @@ export interface LogRequest extends Omit<LogQuery, 'kind'> {
   readonly kind: ObjectKind | 'none' | undefined;
 }
 
-/** API-264, API-265. @throws Refusal 400 */
+/** API-264, API-265. @throws Refusal invalid */
 export function readLogRequest(query: QueryString): LogRequest {
   const given = param(query, 'kind');
   const kind = given === undefined || given === '' ? undefined : kindOf(given);

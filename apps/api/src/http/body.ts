@@ -16,7 +16,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
  * The JSON value a request carries (API-26, API-27): the first value counts, what follows is ignored.
- * @throws Refusal 400: empty, no UTF-8, no JSON, or nested deeper than MAX_JSON_DEPTH
+ * @throws Refusal invalid: empty, no UTF-8, no JSON, or nested deeper than MAX_JSON_DEPTH
  */
 export function readJsonBody(body: unknown): unknown {
   const text = textOf(body);

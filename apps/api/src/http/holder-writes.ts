@@ -2,20 +2,20 @@ import type { AskOptions, Call, OnBehalfOf } from '@waybill/rpc';
 import { type ApiReply, type ApiRequest, setWriteIndex } from './reply.js';
 import { Requester } from './requester.js';
 
-/** What another service answers of a write that it made for a user. */
+/** The answer of another service to a write that it made for a user. */
 interface WrittenByService {
   readonly Index: number;
-  /** Of the evaluations that it wrote afterwards; absent or 0: none. */
+  /** Index of the evaluations that it wrote afterwards; absent or 0: there are none. */
   readonly EvalCreateIndex?: number;
 }
 
 export interface HolderWritesDeps {
-  /** Holds a request until somebody holds the role (API-39). */
+  /** Holds a request until the role has a holder (API-39). */
   readonly calls: { ask<Req, Res>(call: Call<Req, Res>, request: Req, options?: AskOptions): Promise<Res> };
   readonly readable: (index: number) => Promise<unknown>;
 }
 
-/** Writes that the service in charge makes for a user: of volumes, deployments and nodes. Stateless. */
+/** Writes of users to volumes, deployments and nodes, which the holder of the role makes for them. Keeps no state. */
 export class HolderWrites {
   constructor(private readonly deps: HolderWritesDeps) {}
 
@@ -31,7 +31,7 @@ export class HolderWrites {
     reply: ApiReply,
   ): Promise<Res> {
     const { onBehalf: For, traceparent } = Requester.of(request);
-    // `Omit` of a type parameter is not put together again by the compiler.
+    // The compiler cannot tell that `Omit<Req, 'For'>` with `For` is a `Req` while `Req` is a type parameter.
     const answer = await this.deps.calls.ask(call, { ...wanted, For } as Req, { traceparent });
     const written = Math.max(answer.Index, answer.EvalCreateIndex ?? 0);
     if (written > 0) await this.deps.readable(written);

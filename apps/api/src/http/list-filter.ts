@@ -9,13 +9,13 @@ export const MAX_STEPS_PER_LIST = 500_000_000;
 export class ListFilter {
   private constructor(private readonly filter: Filter) {}
 
-  /** Undefined when the request has none. @throws Refusal 400 it cannot be read (API-71) */
+  /** Undefined when the request has none. @throws Refusal invalid: it cannot be read (API-71) */
   static of(query: QueryString): ListFilter | undefined {
     const text = param(query, 'filter');
     return text === undefined || text === '' ? undefined : ListFilter.parse(text);
   }
 
-  /** @throws Refusal 400 */
+  /** @throws Refusal invalid */
   static parse(text: string): ListFilter {
     try {
       return new ListFilter(Filter.parse(text));

@@ -1,7 +1,7 @@
 import type { Namespaces, Page } from '@waybill/projection';
 import { namespaceOf, param, perPageParam, type QueryString } from './query-string.js';
 
-/** The page a list request asks for (API-62 to API-66). @throws Refusal 400 */
+/** The page a list request asks for (API-62 to API-66). @throws Refusal invalid */
 export function pageOf(query: QueryString): Page {
   return {
     perPage: perPageParam(query),

@@ -79,7 +79,7 @@ const UUID_PARTS = /^(.{8})(.{1,4})?(.{1,4})?(.{1,4})?(.{1,12})?$/;
 
 /**
  * API-60, API-61: prefix of a UUID, lower case, with hyphens where they are in one: clients leave them out (DP-1702).
- * Undefined when absent. @throws Refusal 500
+ * Undefined when absent. @throws Refusal invalid
  */
 export function uuidPrefixParam(query: QueryString): string | undefined {
   const prefix = param(query, 'prefix')?.toLowerCase();
@@ -105,7 +105,7 @@ function hyphenated(digits: string): string {
   return parts.join('-');
 }
 
-/** API-41: reads by full id. @throws Refusal 500 */
+/** API-41: reads by full id. @throws Refusal invalid */
 export function fullUuid(id: string, lookup: string): string {
   if (id.length !== 36) throw badRequest(`${lookup}: index error: UUID must be 36 characters`);
   return id.toLowerCase();

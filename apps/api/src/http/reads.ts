@@ -47,7 +47,7 @@ export class Reads {
     this.send(request, reply, await this.blocking.run(options, [], query), 'not found');
   }
 
-  /** @throws Refusal 404 when there is no value, with the headers of a read set (API-33) */
+  /** @throws Refusal not-found when there is no value, with the headers of a read set (API-33) */
   private send(request: ApiRequest, reply: ApiReply, answer: ReadResult, missing: string): void {
     setReadHeaders(reply, { ...this.age(), index: answer.index, nextToken: answer.nextToken });
     if (answer.value === undefined) throw notFound(missing);

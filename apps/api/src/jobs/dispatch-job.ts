@@ -15,7 +15,7 @@ export interface Dispatched {
   readonly Index: number;
 }
 
-/** API-175, API-176. @throws Refusal 400, DecodeError */
+/** API-175, API-176. @throws Refusal invalid, DecodeError */
 export function readDispatchRequest(json: unknown, pathJobId: string): Omit<DispatchWish, 'idempotencyToken'> {
   const body = asObject(json, 'JobDispatchRequest');
   const id = stringOf(body, 'JobID');

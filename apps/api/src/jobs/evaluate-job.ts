@@ -13,7 +13,7 @@ export interface EvaluateOptions {
   readonly forceReschedule: boolean;
 }
 
-/** API-150. @param body undefined: there was none @throws Refusal 400, DecodeError */
+/** API-150. @param body undefined: there was none @throws Refusal invalid, DecodeError */
 export function readEvaluateRequest(body: unknown, pathJobId: string): { readonly forceReschedule: boolean } {
   if (body === undefined) return { forceReschedule: false };
   const given = asObject(body, 'JobEvaluateRequest');

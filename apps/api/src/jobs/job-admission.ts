@@ -48,7 +48,7 @@ export class JobAdmission {
     return { errors: [...vaultErrors(job), ...place, ...limits, ...errors], warnings };
   }
 
-  /** Resolves with all warnings as one text (API-350). @throws Refusal 500 with everything that is wrong (API-102) */
+  /** Resolves with all warnings as one text (API-350). @throws Refusal invalid: every error of the job (API-102) */
   async admit({ Job: job, warnings: ofDecoding }: SubmittedJob): Promise<string> {
     const { errors, warnings } = await this.look(job);
     if (errors.length > 0) throw badRequest(formatErrors(errors));

@@ -29,7 +29,7 @@ export class JobParser {
 
   constructor(private readonly timers: Timers) {}
 
-  /** The job as JSON (JS-130). @throws Refusal 400, 503 */
+  /** The job as JSON (JS-130). @throws Refusal invalid, unavailable */
   async parse(request: ParseRequest): Promise<unknown> {
     if (this.waiting >= MAX_WAITING) throw unavailable('Too many job files are being parsed; try again');
     this.waiting++;

@@ -42,7 +42,7 @@ export function parseJobPath(path: string): JobPath {
   return sub === undefined ? { id: path, sub } : { id: path.slice(0, -(sub.length + 1)), sub };
 }
 
-/** Which job a request below `/v1/job/` is about. @throws Refusal 400 */
+/** Which job a request below `/v1/job/` is about. @throws Refusal invalid */
 export function jobPathOf(url: string): JobPath {
   const raw = pathOf(url).slice('/v1/job/'.length);
   try {

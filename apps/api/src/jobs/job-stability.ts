@@ -10,7 +10,7 @@ export interface StabilityRequest {
   readonly stable: boolean;
 }
 
-/** API-164. @throws Refusal 400, DecodeError */
+/** API-164. @throws Refusal invalid, DecodeError */
 export function readStabilityRequest(json: unknown, pathJobId: string): StabilityRequest {
   const body = asObject(json, 'JobStabilityRequest');
   const id = stringOf(body, 'JobID');

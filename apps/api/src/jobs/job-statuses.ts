@@ -63,7 +63,7 @@ const byText = (a: readonly string[], b: readonly string[]): number => (a.join('
 const isDefault = (namespaces: JobStatusOptions['namespaces']): boolean =>
   namespaces !== '*' && namespaces.length === 1 && namespaces[0] === 'default';
 
-/** @throws Refusal 400, DecodeError */
+/** @throws Refusal invalid, DecodeError */
 function readStatusesRequest(
   json: unknown,
   query: QueryString,

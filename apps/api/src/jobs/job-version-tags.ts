@@ -5,10 +5,10 @@ import {
   MAX_VERSION_TAG_BYTES,
   nameLengthErrors,
 } from '@waybill/model';
+import { DEFAULT_TRACKED_VERSIONS } from '@waybill/state';
 import { notFound, badRequest } from '../http/api-error.js';
 import { asObject, boolOf, stringOf, uintOf } from '../http/json-members.js';
 import type { Requester } from '../http/requester.js';
-import { JOB_TRACKED_VERSIONS } from './decisions/registration.js';
 
 export interface TagWish {
   readonly version: number;
@@ -35,7 +35,7 @@ export function readTagRequest(json: unknown): TagWish {
   return wish;
 }
 
-/** What `/v1/job/:id/versions/:name/tag` names (API-7). @param rest decoded, without `/tag` @throws Refusal 404 */
+/** What `/v1/job/:id/versions/:name/tag` names (API-7). @param rest decoded, without `/tag` @throws Refusal not-found */
 export function tagPathOf(rest: string): { readonly id: string; readonly name: string } {
   const [id = '', versions, name = '', ...more] = rest.split('/');
   if (versions !== 'versions' || id === '' || name === '' || more.length > 0)
@@ -79,7 +79,7 @@ export class JobVersionTags {
       Latest: latest,
       Name: name,
       Tag,
-      TrackedVersions: JOB_TRACKED_VERSIONS,
+      TrackedVersions: DEFAULT_TRACKED_VERSIONS,
     };
     return (await this.writer.write({ type: 'JobVersionTag', payload, namespace }, requester.author)).index;
   }

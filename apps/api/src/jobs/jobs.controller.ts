@@ -165,7 +165,7 @@ export class JobsController {
   }
 }
 
-/** @throws Refusal 400 */
+/** @throws Refusal invalid */
 function versionParam(query: QueryString): number {
   const text = param(query, 'version') ?? '';
   if (!/^\d{1,15}$/.test(text)) throw badRequest('Unable to parse job submission version parameter');

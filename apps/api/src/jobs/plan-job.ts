@@ -46,7 +46,7 @@ export class PlanJob {
     private readonly clock: Clock,
   ) {}
 
-  /** Of a job of several regions, as this one would have it (DP-1140). @throws Refusal 500, RpcError, RpcUnavailableError */
+  /** Of a job of several regions, as this one would have it (DP-1140). @throws Refusal invalid, RpcError, RpcUnavailableError */
   async run(wish: PlanJobWish): Promise<JobPlan> {
     const { Job: given, Diff } = wish;
     const Warnings = await this.admission.admit(wish);

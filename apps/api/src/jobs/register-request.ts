@@ -66,7 +66,7 @@ export class RegisterRequests {
 
   /**
    * @param pathJobId where the path names the job, it must be the body's
-   * @throws Refusal 400, DecodeError
+   * @throws Refusal invalid, DecodeError
    */
   read(json: unknown, query: QueryString, pathJobId: string | undefined): RegisterJobRequest & AtHome {
     const body = asObject(json, 'JobRegisterRequest');
@@ -84,7 +84,7 @@ export class RegisterRequests {
     };
   }
 
-  /** API-140. @throws Refusal 400, DecodeError */
+  /** API-140. @throws Refusal invalid, DecodeError */
   readPlan(json: unknown, query: QueryString, pathJobId: string): PlanJobWish & AtHome {
     const body = asObject(json, 'JobPlanRequest');
     const job = objectOf(body, 'Job');
@@ -94,7 +94,7 @@ export class RegisterRequests {
     return { ...submitted, Diff: boolOf(body, 'Diff') };
   }
 
-  /** Of a job that is only looked at, in its own namespace (API-101, API-181). @throws Refusal 400, DecodeError */
+  /** Of a job that is only looked at, in its own namespace (API-101, API-181). @throws Refusal invalid, DecodeError */
   readValidation(json: unknown): SubmittedJob {
     return this.decoded(asObject(json, 'JobValidateRequest'), decodeJobToValidate);
   }
@@ -123,7 +123,7 @@ export class RegisterRequests {
   }
 }
 
-/** API-100: 0 means the job's own. @throws Refusal 400 */
+/** API-100: 0 means the job's own. @throws Refusal invalid */
 export function checkedEvalPriority(priority: number): number {
   if (priority === 0 || (priority >= 1 && priority <= 100)) return priority;
   throw badRequest('Eval priority must be between 1 and 100 inclusively');

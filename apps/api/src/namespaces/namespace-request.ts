@@ -47,7 +47,7 @@ const REFUSED: readonly (readonly [Enterprise, string])[] = [
 /**
  * The namespace that a body describes (OP-178, OP-179).
  * @param name of the path; undefined: it has none
- * @throws Refusal 400 or 500, DecodeError
+ * @throws Refusal invalid, DecodeError
  */
 export function readNamespace(body: unknown, name: string | undefined): NamespaceSpecification {
   const given = wire.decodeShape(NAMESPACE, readJsonBody(body));

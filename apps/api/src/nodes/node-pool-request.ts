@@ -39,7 +39,7 @@ const NODE_POOL: wire.Shape<NodePoolSpecification> = {
 /**
  * The pool that a body describes (ND-182 to ND-185).
  * @param name of the path; undefined: it has none
- * @throws Refusal 400, DecodeError; 500 for what this edition does not offer
+ * @throws Refusal invalid, DecodeError
  */
 export function readNodePool(body: unknown, name: string | undefined): NodePoolSpecification {
   const pool = wire.decodeShape(NODE_POOL, readJsonBody(body));

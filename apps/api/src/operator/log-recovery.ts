@@ -91,7 +91,7 @@ export class LogRecovery {
     return this.withJournal((journal) => this.compare(journal));
   }
 
-  /** @throws Refusal 409 the log does not begin with its first transaction */
+  /** @throws Refusal conflict: the log does not begin with its first transaction */
   async adopt(requester: Requester): Promise<Recovered> {
     return this.withJournal(async (journal) => {
       const found = await this.compare(journal);
@@ -111,7 +111,7 @@ export class LogRecovery {
     });
   }
 
-  /** @throws Refusal 409, BadArchiveError, BadRowsError */
+  /** @throws Refusal conflict, BadArchiveError, BadRowsError */
   async restore(bytes: Uint8Array, requester: Requester): Promise<Recovered> {
     const { index: archived, tables } = await this.deps.open(bytes);
     return this.withJournal(async (journal) => {

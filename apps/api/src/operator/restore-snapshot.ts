@@ -39,7 +39,7 @@ export interface RestoreDeps {
 export class RestoreSnapshot {
   constructor(private readonly deps: RestoreDeps) {}
 
-  /** @returns the index of the restore @throws Refusal 400, 500 */
+  /** @returns the index of the restore @throws Refusal invalid, conflict, or internal: the restore is written and not live in time */
   async run(bytes: Uint8Array, requester: Requester): Promise<number> {
     const { archives, log, writer, newId } = this.deps;
     const archivedIndex = await this.indexOf(bytes);

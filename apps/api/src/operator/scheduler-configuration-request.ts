@@ -37,7 +37,7 @@ const CONFIGURATION: wire.Shape<Given> = {
   },
 };
 
-/** OP-12 to OP-14. @throws Refusal 400 */
+/** OP-12 to OP-14. @throws Refusal invalid */
 export function readSchedulerConfiguration(body: unknown, query: QueryString): SchedulerConfigurationRequest {
   const given = decoded(body);
   const config = { ...given, SchedulerAlgorithm: algorithmOf(given.SchedulerAlgorithm) };

@@ -23,7 +23,7 @@ export class SetSchedulerConfiguration {
     private readonly inquiry: Pick<BrokerInquiry, 'enabledAt'>,
   ) {}
 
-  /** @throws Refusal 503: stored, and nobody was there to obey */
+  /** @throws Refusal unavailable: stored, and nobody was there to obey */
   async run({ config, cas }: SchedulerConfigurationRequest, requester: Requester): Promise<Updated> {
     const before = await this.read.schedulerConfiguration();
     const payload = { Config: config, CAS: cas !== undefined, ModifyIndex: cas ?? 0 };

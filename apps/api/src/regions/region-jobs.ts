@@ -17,10 +17,10 @@ export class RegionJobs {
   constructor(
     private readonly jobs: Pick<CurrentJobs, 'job'>,
     private readonly registerJob: Pick<RegisterJob, 'write' | 'refuseWhenDisabled'>,
-    private readonly deregisterJob: DeregisterJob,
+    private readonly deregisterJob: Pick<DeregisterJob, 'run'>,
   ) {}
 
-  /** As of the last transaction about the job (DP-1103). @throws Refusal 403: no registrations are taken (API-114) */
+  /** As of the last transaction about the job (DP-1103). @throws Refusal forbidden: no registrations are taken (API-114) */
   async stored({ Namespace, ID }: RegionJobRequest): Promise<RegionJob> {
     await this.registerJob.refuseWhenDisabled();
     return { Job: (await this.jobs.job(Namespace, ID)).row ?? null };

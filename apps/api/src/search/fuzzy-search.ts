@@ -32,7 +32,7 @@ export class FuzzySearch {
     private readonly byPrefix: PrefixSearch,
   ) {}
 
-  /** @throws Refusal 500 the text is too short */
+  /** @throws Refusal invalid: the text is too short */
   async run(text: string, contexts: readonly SearchContext[], namespaces: Namespaces): Promise<FuzzyResult> {
     if (text.length < MIN_TERM_LENGTH)
       throw badRequest(`fuzzy search query must be at least ${MIN_TERM_LENGTH} characters, got ${text.length}`);

@@ -18,7 +18,7 @@ export const SEARCH_CONTEXTS = [
 
 export type SearchContext = (typeof SEARCH_CONTEXTS)[number];
 
-/** The contexts a request is about: all of them for `all` and for none. @throws Refusal 500 */
+/** The contexts a request is about: all of them for `all` and for none. @throws Refusal invalid */
 export function contextsOf(given: string): readonly SearchContext[] {
   if (given === '' || given === 'all') return SEARCH_CONTEXTS;
   const one = SEARCH_CONTEXTS.find((context) => context === given);

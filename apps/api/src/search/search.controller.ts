@@ -20,7 +20,7 @@ const FUZZY_SEARCH: wire.Shape<{ Text: string; Context: string }> = {
   fields: { Text: wire.string(), Context: wire.string() },
 };
 
-/** @throws Refusal 400 */
+/** @throws Refusal invalid */
 function refuseLong(text: string): void {
   const [tooLong] = nameLengthErrors('text of a search', text, MAX_SEARCH_BYTES);
   if (tooLong !== undefined) throw badRequest(tooLong);

@@ -10,7 +10,7 @@ export class ServiceChoice {
     private readonly key: string,
   ) {}
 
-  /** Undefined when the request has none. @throws Refusal 400 */
+  /** Undefined when the request has none. @throws Refusal invalid */
   static of(query: QueryString): ServiceChoice | undefined {
     const text = param(query, 'choose');
     if (text === undefined || text === '') return undefined;

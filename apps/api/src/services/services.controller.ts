@@ -71,7 +71,7 @@ export class ServicesController {
   }
 }
 
-/** The id in `/v1/service/:name/:id`. @throws Refusal 400 */
+/** The id in `/v1/service/:name/:id`. @throws Refusal invalid */
 function registrationOf(url: string): string {
   const [name, id, ...rest] = pathOf(url).slice('/v1/service/'.length).split('/');
   if (id === undefined || rest.length > 0) throw badRequest('invalid URI');

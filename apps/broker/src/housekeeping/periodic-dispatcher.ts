@@ -16,7 +16,7 @@ import {
   Refusal,
 } from '@waybill/model';
 import { eachApart, type HolderWriter } from '@waybill/roles';
-import { DEFAULT_TRACKED_VERSIONS, namespacedKey, versionKey, type Change, type Tables } from '@waybill/state';
+import { childRegistration, namespacedKey, versionKey, type Change, type Tables } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
 import { Heap, type HeapElement } from '../queue/heap.js';
 
@@ -260,18 +260,7 @@ export class PeriodicDispatcher {
       JobID: child.ID,
       CreateTime: nsFromMs(nowMs),
     });
-    const registration = {
-      Job: child,
-      Submission: null,
-      EnforceIndex: true,
-      JobModifyIndex: 0,
-      PreserveCounts: false,
-      PreserveResources: false,
-      Eval: evaluation,
-      SubmissionFrom: null,
-      TrackedVersions: DEFAULT_TRACKED_VERSIONS,
-    };
-    const index = await writer.write('JobRegister', registration, child.Namespace);
+    const index = await writer.write('JobRegister', childRegistration(child, evaluation), child.Namespace);
     return { evalId: evaluation.ID, index };
   }
 

@@ -50,7 +50,7 @@ export class PlanQueue {
     this.wake?.();
   }
 
-  /** @throws NotHolderError, NotHolderError, and what the applier fails with */
+  /** @throws NotHolderError, and what the applier fails with */
   submit(plan: Plan, submission?: Submission): Promise<PlanResult> {
     if (!this.enabled) return Promise.reject(new NotHolderError('plan queue is disabled'));
     return new Promise((answer, fail) => {

@@ -1,4 +1,4 @@
-import type { Deployment, DeploymentState } from '@waybill/model';
+import type { DeploymentState } from '@waybill/model';
 import { expect, it } from 'vitest';
 import { deployedTable } from './deployment-block.js';
 
@@ -10,7 +10,7 @@ it('CL-613: the deadline of a group: a time, from the first placement on, or non
     waits: group(6e11, null),
     without: group(0, null),
   };
-  const rows = deployedTable({ TaskGroups } as unknown as Deployment).split('\n');
+  const rows = deployedTable({ TaskGroups }).split('\n');
   const deadlines = rows.slice(1).map((row) => row.split(/ {2,}/).at(-1));
   expect(deadlines).toEqual([expect.stringMatching(/^2026-11-26T/), 'from first placement', 'N/A']);
 });

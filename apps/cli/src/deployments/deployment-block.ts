@@ -10,10 +10,11 @@ import { absoluteTime } from '../terminal/times.js';
 /** The deadline begins with the first allocation: until then the group waits for room, or for its turn. */
 const NOT_BEGUN = 'from first placement';
 
-const groupsOf = (deployment: Deployment): [string, DeploymentState][] => sortedEntries(deployment.TaskGroups);
+const groupsOf = (deployment: Pick<Deployment, 'TaskGroups'>): [string, DeploymentState][] =>
+  sortedEntries(deployment.TaskGroups);
 
 /** The groups of a deployment (CL-613). */
-export function deployedTable(deployment: Deployment): string {
+export function deployedTable(deployment: Pick<Deployment, 'TaskGroups'>): string {
   const groups = groupsOf(deployment);
   const states = groups.map(([, state]) => state);
   const revert = states.some((s) => s.AutoRevert);

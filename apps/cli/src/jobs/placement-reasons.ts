@@ -20,7 +20,7 @@ export type PlacementReasons = ReadonlyMap<string, readonly string[]>;
  * Cost: one read of all machines; where a constraint compares an attribute, also one read each of MAX_READ machines.
  */
 export async function placementReasons(
-  api: ApiClient,
+  api: Pick<ApiClient, 'get'>,
   jobOf: () => AskingJob | Promise<AskingJob>,
   failures: Failures,
 ): Promise<PlacementReasons> {
@@ -40,7 +40,7 @@ export async function placementReasons(
   }
 }
 
-async function machinesFor(api: ApiClient, failures: Failures): Promise<Machine[]> {
+async function machinesFor(api: Pick<ApiClient, 'get'>, failures: Failures): Promise<Machine[]> {
   const all = (await api.get<NodeListStub[] | null>('/v1/nodes', { resources: true })).value ?? [];
   if (!failures.some(([, metrics]) => asksForAttributes(metrics))) return all;
   const whole = await someAtOnce(

@@ -21,7 +21,7 @@ export function drainOf(request: NodeDrainRequest, node: Node, nowMs: number): D
   };
 }
 
-/** DR-2 to DR-4. */
+/** The drain to store; null ends a drain. A changed drain keeps its start, and its deadline counts from now (DR-2 to DR-4). */
 function strategyOf({ DrainSpec }: NodeDrainRequest, node: Node, nowMs: number): DrainStrategy | null {
   if (!DrainSpec) return null;
   const { Deadline, IgnoreSystemJobs } = DrainSpec;
@@ -33,7 +33,7 @@ function strategyOf({ DrainSpec }: NodeDrainRequest, node: Node, nowMs: number):
   };
 }
 
-/** DR-7. */
+/** The event that operators see at the node; undefined when no drain was on and none begins (DR-7). */
 function drainMessage(before: DrainStrategy | null, after: DrainStrategy | null): string | undefined {
   if (after) return before ? 'Node drain strategy updated' : 'Node drain strategy set';
   return before ? 'Node drain disabled' : undefined;

@@ -28,7 +28,7 @@ export class CollectingFixture {
   readonly time = new SimulatedTime();
   readonly reaps: Reap[] = [];
   readonly applied: Applied[] = [];
-  /** ScanPace that were given to others. */
+  /** How often the collection let other work of its process run. */
   rests = 0;
   /** Something that happens between the look and a deletion. */
   before: (reap: Reap) => void = () => {};

@@ -1,12 +1,13 @@
-import type { CSIPlugin, Job } from '@waybill/model';
+import type { Job, TaskGroup, TaskGroupSummary } from '@waybill/model';
 import { describe, expect, it } from 'vitest';
-import type { Tables } from '../machine/tables.js';
+import { fixtures } from '../fixtures.js';
+import { createTables, namespacedKey, type Tables } from '../machine/tables.js';
 import { expectedIn, expectedInstances, isNobodys, pluginsOfGroups, withJob, withoutStaleJobs } from './plugin-jobs.js';
 
 const job = (ID: string, Namespace = 'default') => ({ Namespace, ID });
 const entry = (ID: string, Expected: number, Namespace = 'default') => ({ Namespace, ID, Expected });
 const JOBS = { default: { a: entry('a', 2), b: entry('b', 3) }, other: { c: entry('c', 1, 'other') } };
-const plugin = { ID: 'disk', ControllerJobs: {}, NodeJobs: JOBS } as unknown as CSIPlugin;
+const plugin = fixtures.aCSIPlugin({ ID: 'disk', ControllerJobs: {}, NodeJobs: JOBS });
 
 describe('the jobs of a plugin', () => {
   it.each([
@@ -33,21 +34,31 @@ describe('the jobs of a plugin', () => {
 });
 
 type PluginType = 'node' | 'controller' | 'monolith';
-const group = (Name: string, Count: number, ...types: PluginType[]) => ({
-  Name,
-  Count,
-  Tasks: [{ CSIPluginConfig: null }, ...types.map((Type) => ({ CSIPluginConfig: { ID: 'disk', Type } }))],
-});
-const running = (ID: string, Type: string, ...TaskGroups: object[]) =>
-  ({ Namespace: 'default', ID, Type, Status: 'running', Stop: false, TaskGroups }) as unknown as Job;
-const tablesOf = (jobs: readonly Job[], counters?: object) =>
-  ({
-    jobs: new Map(jobs.map((one) => [`default/${one.ID}`, one])),
-    job_summary: new Map(counters ? [['default/a', { Summary: { web: counters } }]] : []),
-  }) as unknown as Tables;
+const ofPlugin = (ID: string, Type: PluginType) =>
+  fixtures.aTask({
+    CSIPluginConfig: { ID, Type, MountDir: '', StagePublishBaseDir: '', HealthTimeout: 0 },
+  });
+const group = (Name: string, Count: number, ...types: PluginType[]): TaskGroup =>
+  fixtures.aGroup({ Name, Count, Tasks: [fixtures.aTask(), ...types.map((type) => ofPlugin('disk', type))] });
+const running = (ID: string, Type: string, ...TaskGroups: TaskGroup[]): Job =>
+  fixtures.aJob({ ID, Type, Status: 'running', TaskGroups });
+const NONE = { Queued: 0, Complete: 0, Failed: 0, Running: 0, Starting: 0, Lost: 0, Unknown: 0 };
+
+/** @param counters of the group `web` of the job `a` */
+function tablesOf(jobs: readonly Job[], counters?: Partial<TaskGroupSummary>): Tables {
+  const tables = createTables();
+  for (const one of jobs) tables.jobs.replace(namespacedKey(one.Namespace, one.ID), one);
+  const summary = { JobID: 'a', Namespace: 'default', Children: null, CreateIndex: 0, ModifyIndex: 0 };
+  if (counters)
+    tables.job_summary.replace(namespacedKey('default', 'a'), {
+      ...summary,
+      Summary: { web: { ...NONE, ...counters } },
+    });
+  return tables;
+}
 
 describe('VL-183 VL-184: instances that a job is to run of a plugin', () => {
-  const sidesOf = (job: Job | undefined, counters?: object) =>
+  const sidesOf = (job: Job | undefined, counters?: Partial<TaskGroupSummary>) =>
     expectedInstances(tablesOf([], counters), job).get('disk');
 
   it.each([
@@ -82,6 +93,6 @@ it('a plugin is nobody’s only without any job', () => {
 });
 
 it('the plugins of groups come in the order of their tasks', () => {
-  const tasks = ['a', 'b'].map((ID) => ({ CSIPluginConfig: { ID } }));
-  expect(pluginsOfGroups([{ Tasks: tasks }] as never)).toEqual(['a', 'b']);
+  const Tasks = [ofPlugin('a', 'node'), ofPlugin('b', 'node')];
+  expect(pluginsOfGroups([{ Tasks }])).toEqual(['a', 'b']);
 });

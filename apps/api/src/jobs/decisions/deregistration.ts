@@ -1,6 +1,6 @@
 import { isParameterized, isPeriodic, type Job, newEvaluation } from '@waybill/model';
+import { DEFAULT_TRACKED_VERSIONS } from '@waybill/state';
 import type { Decision } from '@waybill/writing';
-import { JOB_TRACKED_VERSIONS } from './registration.js';
 
 export interface DeregisterOptions {
   readonly namespace: string;
@@ -35,7 +35,7 @@ export function deregistrationOf(
     NoShutdownDelay: options.noShutdownDelay,
     SubmitTime: nowNs,
     Eval,
-    TrackedVersions: JOB_TRACKED_VERSIONS,
+    TrackedVersions: DEFAULT_TRACKED_VERSIONS,
   };
   return { type: 'JobDeregister', payload, namespace: job.Namespace, region: job.Region };
 }

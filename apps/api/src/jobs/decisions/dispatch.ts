@@ -11,9 +11,9 @@ import {
   newEvaluation,
   type ParameterizedJobConfig,
 } from '@waybill/model';
+import { childRegistration } from '@waybill/state';
 import type { Decision } from '@waybill/writing';
 import { badRequest, conflict, notFound } from '../../http/api-error.js';
-import { JOB_TRACKED_VERSIONS } from './registration.js';
 
 /** Bytes (API-176). */
 export const MAX_PAYLOAD_BYTES = 16_384;
@@ -46,21 +46,11 @@ export function dispatchOf(
   if (wrong !== undefined) throw badRequest(wrong);
   const { Namespace, Priority, Type, ID: JobID } = child;
   const evaluation = { Namespace, Priority, Type, TriggeredBy: 'job-register', JobID, CreateTime: nowNs } as const;
-  const payload = {
-    Job: child,
-    Submission: null,
-    EnforceIndex: true,
-    JobModifyIndex: 0,
-    PreserveCounts: false,
-    PreserveResources: false,
-    Eval: isPeriodic(child) ? null : newEvaluation({ ID: newId(), ...evaluation }),
-    SubmissionFrom: null,
-    TrackedVersions: JOB_TRACKED_VERSIONS,
-  };
+  const payload = childRegistration(child, isPeriodic(child) ? null : newEvaluation({ ID: newId(), ...evaluation }));
   return { type: 'JobRegister', payload, namespace: Namespace, region: parent.Region };
 }
 
-/** API-176. @throws Refusal */
+/** Checks a request against its parent (API-176). @throws Refusal conflict: the parent is stopped; invalid */
 function refuseDispatch(parent: Job, { payload, meta, priority, idPrefix, idempotencyToken }: DispatchWish): void {
   const { ParameterizedJob: config } = parent;
   if (config === null || !isParameterized(parent))
@@ -98,7 +88,7 @@ function refuseMeta(config: ParameterizedJobConfig, meta: Readonly<Record<string
 
 const listed = (keys: readonly string[]): string => `[${keys.toSorted().join(' ')}]`;
 
-/** API-175, API-178. */
+/** The child: the parent with an ID, meta and payload of its own, as a job that was never stored (API-175, API-178). */
 function childOf(parent: Job, wish: DispatchWish, nowNs: number, hex: string): Job {
   const prefix = wish.idPrefix === '' ? '' : `${wish.idPrefix}-`;
   const ID = `${parent.ID}/dispatch-${prefix}${Math.floor(msFromNs(nowNs) / 1000)}-${hex}`;

@@ -11,12 +11,10 @@ import {
   newEvaluation,
   specChanged,
 } from '@waybill/model';
+import { DEFAULT_TRACKED_VERSIONS } from '@waybill/state';
 import type { Decision } from '@waybill/writing';
 import { badRequest, conflict } from '../../http/api-error.js';
 import type { RegisterJobRequest } from '../register-request.js';
-
-/** ST-84: untagged versions kept per job. */
-export const JOB_TRACKED_VERSIONS = 6;
 
 /** What a registration is made with, beside the request. */
 export interface Registration {
@@ -56,7 +54,7 @@ export function registrationOf(
     PreserveResources: request.PreserveResources,
     Eval: evaluation,
     SubmissionFrom: request.SubmissionFrom ?? null,
-    TrackedVersions: JOB_TRACKED_VERSIONS,
+    TrackedVersions: DEFAULT_TRACKED_VERSIONS,
     ...(request.isPartOfRollout && isRolledOutInOrder(job) && { Deployment: waitingDeployment(request, made) }),
     ...(request.Scaling && { Scaling: ofEvaluation(request.Scaling, evaluation) }),
   };
@@ -121,7 +119,7 @@ export function refuseEnforced(
     refuse(`job exists with conflicting job modify index: ${stored.JobModifyIndex}`);
 }
 
-/** API-112, API-113. */
+/** A stored job keeps its type and stays periodic, parameterized or neither (API-112, API-113). @throws Refusal invalid */
 export function refuseTypeChange(stored: Job, job: Job): void {
   if (stored.Dispatched !== job.Dispatched) throw badRequest("field 'Dispatched' is read-only");
   if (stored.Type !== job.Type) throw badRequest(`cannot update job from type "${stored.Type}" to "${job.Type}"`);

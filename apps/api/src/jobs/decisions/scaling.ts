@@ -83,7 +83,7 @@ const scalingEvent = (group: TaskGroup, wish: ScalingWish, Time: number, EvalID:
   },
 });
 
-/** API-171. @throws Refusal 400 */
+/** API-171. @throws Refusal invalid */
 function refuseCount(job: Job, { Scaling: policy }: TaskGroup, count: number): void {
   if (policy && count < policy.Min)
     throw badRequest(`group count was less than scaling policy minimum: ${count} < ${policy.Min}`);
