@@ -16,6 +16,7 @@ const REFUSED = [
     'imports a function that joins paths: use below() or belowAsText() of paths/path-name.ts',
   ],
   [/\+\s*(?:'\/'|path\.sep)\s*\+/, 'joins a path by hand: use below() or belowAsText() of paths/path-name.ts'],
+  [/\bthrowIfNoEntry\b/, 'throws for a path that may not be searched: use statOrNone() of paths/stat-or-none.store.ts'],
   [/\bas PathName\b/, 'takes a name for checked: use pathName(), entryName() or taskName()'],
 ];
 

@@ -13,6 +13,7 @@ describe('paths of the agent', () => {
     "const file = dir + '/' + name;",
     'const file = root + path.sep + name;',
     'const name = given as PathName;',
+    'statSync(file, { throwIfNoEntry: false });',
   ])('are made in one place: %j', (text) => {
     expect(found(text)).toHaveLength(1);
     expect(found(text, 'apps/agent/src/paths/path-name.ts')).toEqual([]);

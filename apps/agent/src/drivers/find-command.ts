@@ -2,6 +2,7 @@ import { accessSync, chmodSync, constants, lstatSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { StartError } from './driver.js';
 import { asAbsolute, isWithin } from '../paths/path-name.js';
+import { statOrNone } from '../paths/stat-or-none.store.js';
 
 /** How a task sees files. */
 export interface TaskView {
@@ -41,9 +42,7 @@ function makeExecutable(file: string): void {
   if (!isExecutable(file) && !lstatSync(file).isSymbolicLink()) chmodSync(file, statSync(file).mode | 0o111);
 }
 
-function isFile(file: string): boolean {
-  return statSync(file, { throwIfNoEntry: false })?.isFile() ?? false;
-}
+const isFile = (file: string): boolean => statOrNone(file)?.isFile() ?? false;
 
 /** A file, and no directory, that this process may run. */
 export function isExecutable(file: string | undefined): boolean {

@@ -1,6 +1,7 @@
-import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, openSync, readSync } from 'node:fs';
 import path from 'node:path';
 import { isExecutable } from '../drivers/find-command.js';
+import { statOrNone } from '../paths/stat-or-none.store.js';
 
 export interface ProcessToExec {
   readonly file: string;
@@ -24,7 +25,7 @@ const SHEBANG_BYTES = 256;
  * or its interpreter is missing. One that is found by `PATH` is left to the system. @throws NotStartableError
  */
 export function refuseUnstartable({ file, cwd }: ProcessToExec): void {
-  if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory())
+  if (!statOrNone(cwd)?.isDirectory())
     throw new NotStartableError(`${file} cannot be run in ${cwd}: there is no such directory`);
   if (!path.isAbsolute(file)) return;
   if (!isExecutable(file)) throw new NotStartableError(`executable file not found: ${file}`);

@@ -1,6 +1,7 @@
-import { chownSync, statSync } from 'node:fs';
+import { chownSync } from 'node:fs';
 import type { ExecCommand, ExecSession } from '../../exec/exec-session.js';
 import { execProcess } from '../../exec/process-exec.transport.js';
+import { statOrNone } from '../../paths/stat-or-none.store.js';
 import { type DriverFingerprint, StartError, type TaskConfig, type TaskHandle } from '../driver.js';
 import { findCommand, type TaskView } from '../find-command.js';
 import { type Launch, SupervisedDriver, type SupervisionOptions } from '../supervised/supervised-driver.js';
@@ -62,7 +63,7 @@ export class RawExecDriver extends SupervisedDriver {
     if (!this.options.enabled) throw new StartError('raw_exec is disabled');
     const wanted = rawExecConfig(config.config);
     const { command, args, workDir, oomScoreAdj } = wanted;
-    if (workDir !== undefined && !statSync(workDir, { throwIfNoEntry: false })?.isDirectory())
+    if (workDir !== undefined && !statOrNone(workDir)?.isDirectory())
       throw new StartError(`work_dir "${workDir}" is no directory of this machine`);
     const executable = found(command, config);
     const user = this.userOf(config);
