@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { WebSocket as Raw } from 'ws';
 import { CLOSE, WebSocket } from './web-socket.js';
@@ -69,6 +70,18 @@ describe('a WebSocket', () => {
     peer.close(CLOSE.internal, reason);
     expect(await all(client)).toEqual([]);
     expect(client.closing).toEqual({ code: 1011, reason: heard });
+  });
+
+  it('AG-324, CL-431: a peer that closes while it is written to is heard, not the failed write', async () => {
+    const { client, peer } = await connected();
+    const writing = (async () => {
+      for (; !client.closed.aborted; await setImmediate()) await client.send('more');
+    })();
+    expect(await peer.first()).toBe('more');
+    peer.close(CLOSE.policy, 'not allowed');
+    expect(await all(client)).toEqual([]);
+    expect(client.closing).toEqual({ code: 1008, reason: 'not allowed' });
+    await writing;
   });
 
   it('a connection that breaks off ends the messages', async () => {

@@ -50,6 +50,7 @@ export class WebSocket {
   private readonly stream: Duplex;
   private readonly pings: NodeJS.Timeout | undefined;
   private readonly left = new AbortController();
+  private readonly ended: Promise<void>;
   private readonly incoming = this.read();
   private heard: Closing = { code: CLOSE.none, reason: 'the connection broke off' };
 
@@ -62,8 +63,14 @@ export class WebSocket {
       readableHighWaterMark: 1,
       decodeStrings: false,
     });
-    this.stream.on('error', ({ message }) => (this.heard = { code: CLOSE.broken, reason: message }));
-    connection.on('close', (code, reason) => this.gone(code, reason.toString()));
+    this.stream.on('error', () => {}); // the connection ends with it, and says why
+    connection.on('error', ({ message }) => (this.heard = { code: CLOSE.broken, reason: message }));
+    this.ended = new Promise((resolve) => {
+      connection.on('close', (code, reason) => {
+        this.gone(code, reason.toString());
+        resolve();
+      });
+    });
     if (pingMs !== undefined) this.pings = setInterval(() => connection.ping(), pingMs);
   }
 
@@ -110,14 +117,14 @@ export class WebSocket {
     return value ?? '';
   }
 
-  /** Until either side closes. A peer that breaks the protocol is told so, and that ends it. */
+  /** Ends when the connection has ended, so that `closing` is final. A peer that breaks the protocol is told so. */
   messages(): AsyncIterable<string> {
     return this.incoming;
   }
 
-  /** Resolves when there is room for more, or nobody to read it. */
+  /** Resolves when there is room for more, or when the connection has ended. */
   send(text: string): Promise<void> {
-    if (this.closed.aborted) return Promise.resolve();
+    if (this.connection.readyState !== Connection.OPEN) return this.ended;
     return new Promise((resolve) => void this.stream.write(text, () => resolve()));
   }
 
@@ -145,8 +152,9 @@ export class WebSocket {
       }
       if (!this.closed.aborted) this.connection.close(CLOSE.unsupported, 'messages are text');
     } catch {
-      // The reason is in `closing`.
+      // The reason is in `closing`, once the connection has ended.
     }
+    await this.ended;
     return undefined;
   }
 
