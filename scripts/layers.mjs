@@ -10,6 +10,7 @@ import { parseSync } from 'vite';
 const LIBS = {
   model: [],
   gotemplate: [],
+  certificates: [],
   csi: [],
   websocket: [],
   jobspec: ['model'],
@@ -53,7 +54,7 @@ const SERVICES = ['agent', 'api', 'broker', 'deployments', 'nodes', 'projector',
 export const MAY_IMPORT = {
   ...Object.fromEntries(Object.entries(LIBS).map(([name, below]) => [`libs/${name}`, below])),
   ...Object.fromEntries(SERVICES.map((name) => [`apps/${name}`, SERVICE])),
-  'apps/cli': ['model', 'jobspec', 'gotemplate', 'websocket', 'processes'],
+  'apps/cli': ['model', 'certificates', 'jobspec', 'gotemplate', 'websocket', 'processes'],
   // Looks at a run from the outside: the log and Postgres, none of the services that wrote them.
   'apps/verify': ['model', 'state', 'rpc', 'journal', 'projection', 'embedded'],
   'apps/dev': [...Object.keys(LIBS), ...SERVICES],

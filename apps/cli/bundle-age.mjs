@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 
 /** What the bundle is made of, besides packages. */
-const PARTS = ['apps/cli', 'libs/model', 'libs/jobspec', 'libs/gotemplate', 'libs/websocket'];
+const PARTS = ['apps/cli', 'libs/model', 'libs/certificates', 'libs/jobspec', 'libs/gotemplate', 'libs/websocket'];
 
 /** Where it is, and by which file it starts. */
 export const BUNDLE = new URL('dist/bundle/', import.meta.url);

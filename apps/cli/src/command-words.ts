@@ -58,7 +58,7 @@ export const GROUPS: ReadonlyMap<string, string> = new Map([
   ['server', 'Look at the servers'],
   ['service', 'Work with services'],
   ['system', 'Have the cluster tidied up'],
-  ['tls', 'Not offered'],
+  ['tls', 'Make certificates and look at them'],
   ['var', 'Variables: not available yet'],
   ['volume', 'Work with volumes'],
 ]);

@@ -64,5 +64,10 @@ export const EXAMPLES: Readonly<Record<string, readonly (readonly [line: string,
     ['operator debug -node-id=2941eac4 -output=.', 'one node, as a directory here'],
   ],
   'operator snapshot save': [['operator snapshot save before-upgrade.snap', 'the state of the whole cluster']],
+  'tls ca create': [['tls ca create', 'makes nomad-agent-ca.pem and its key']],
+  'tls cert create': [
+    ['tls cert create -server -region global -additional-dnsname=waybill.example.com', 'for the API of a region'],
+    ['tls cert create -cli', 'for a person, where the API asks callers for a certificate'],
+  ],
   trace: [['trace -f 6b4c1d2e', 'where an evaluation spends its time, while it does']],
 };

@@ -28,9 +28,6 @@ const VARIABLES = notYet('there are no variables yet (docs/gaps.md)');
 const RAFT = notOffered(
   'there is no Raft: the log is a stream of NATS (`nats stream info TXN`), its entries are shown by `log`',
 );
-const CERTIFICATES = notOffered(
-  'certificates are made by openssl, step or cert-manager; how they are used: docs/security.md',
-);
 const IDENTITIES = notOffered(
   'nodes have no signed identities: an agent proves itself with its secret and its key for NATS',
 );
@@ -77,8 +74,6 @@ export const REFUSALS: Readonly<Record<string, Refusal>> = {
   'recommendation list': commercial('/v1/recommendations'),
   'sentinel apply': commercial('/v1/sentinel/policies'),
   'sentinel list': commercial('/v1/sentinel/policies'),
-  'tls ca': CERTIFICATES,
-  'tls cert': CERTIFICATES,
   'var get': VARIABLES,
   'var init': VARIABLES,
   'var list': VARIABLES,

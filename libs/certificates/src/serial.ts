@@ -1,0 +1,10 @@
+import { randomBytes } from 'node:crypto';
+
+const SERIAL_BYTES = 16;
+
+/** A random serial number in hexadecimal digits: positive, and too long to be met twice (RFC 5280, 4.1.2.2). */
+export function newSerial(): string {
+  const bytes = randomBytes(SERIAL_BYTES);
+  bytes[0] = ((bytes[0] ?? 0) & 0x7f) | 0x40; // the first bit would make it negative, a zero byte in front is not allowed
+  return bytes.toString('hex');
+}
