@@ -202,7 +202,7 @@ function* extremeRows(table: TableName): Generator<object> {
       yield {
         ...NAMED,
         ...Object.fromEntries(numbers),
-        ...(isTarget ? { Target: target } : Object.fromEntries(texts)),
+        ...(isTarget ? { Target: target, JobACL: target } : Object.fromEntries(texts)),
       };
     }
 }

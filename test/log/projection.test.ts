@@ -153,6 +153,27 @@ function everyTable(index: number): { [N in TableName]: TableRows[N][] } {
     scheduler_config: [{ ...fixtures.aSchedulerConfiguration(), ...at }],
     cluster_meta: [{ ClusterID: randomUUID(), CreateTime: fixtures.timeNs, ModifyIndex: index }],
     leases: [{ Role: 'broker', Epoch: 3, Holder: 'h', ModifyIndex: index }],
+    acl_policy: [
+      fixtures.aPolicy({ ...at }),
+      fixtures.aPolicy({
+        ...at,
+        Name: awkward,
+        Rules: awkward,
+        JobACL: { Namespace: awkward, JobID: '', Group: '', Task: '' },
+      }),
+    ],
+    acl_token: [
+      fixtures.aToken({ ...at }),
+      fixtures.aToken({
+        ...at,
+        Policies: [awkward],
+        ExpirationTime: '2026-01-02T00:00:00.000Z',
+        ExpirationTTL: 3_600e9,
+      }),
+    ],
+    acl_token_bootstrap: [{ ModifyIndex: index }],
+    acl_roles: [fixtures.aRole({ ...at })],
+    one_time_token: [fixtures.aOneTimeToken({ ...at })],
   };
 }
 

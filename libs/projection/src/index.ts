@@ -19,6 +19,13 @@ export type {
   VolumeWithPlugin,
   VolumeReads,
 } from './reading/volume-reads.js';
+export type {
+  AccessReads,
+  PolicyListOptions,
+  RoleListOptions,
+  TokenGrants,
+  TokenListOptions,
+} from './reading/access-reads.js';
 export { FILTER_SCAN_ROWS, type Found, type KeptRows, type Listed, type ListOptions } from './reading/row-reads.js';
 export * from './reading/read-model.js';
 export { appliedMark } from './reading/applied-mark.js';

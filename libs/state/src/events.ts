@@ -1,4 +1,6 @@
 import {
+  encodeAclPolicy,
+  encodeAclToken,
   encodeAllocation,
   encodeCSIPlugin,
   encodeCSIVolume,
@@ -27,7 +29,10 @@ export type EventTopic =
   | 'Service'
   | 'CSIVolume'
   | 'CSIPlugin'
-  | 'HostVolume';
+  | 'HostVolume'
+  | 'ACLToken'
+  | 'ACLPolicy'
+  | 'ACLRole';
 
 /** One object that a transaction changed, as a subscriber gets it (section 1.4). */
 export interface StreamEvent {
@@ -117,6 +122,21 @@ function describe(change: Change): About | undefined {
       const row = change.after ?? change.before;
       return row && aboutVolume('HostVolume', row, encodeHostVolume(row));
     }
+    case 'acl_token': {
+      const row = change.after ?? change.before;
+      // EV-53: nobody learns the secret here.
+      return row && about('ACLToken', row.AccessorID, '', null, { ACLToken: encodeAclToken(row, { secretId: '' }) });
+    }
+    case 'acl_policy': {
+      const row = change.after ?? change.before;
+      return row && about('ACLPolicy', row.Name, '', null, { ACLPolicy: encodeAclPolicy(row) });
+    }
+    case 'acl_roles': {
+      const row = change.after ?? change.before;
+      return row && about('ACLRole', row.ID, '', [row.Name], { ACLRole: row });
+    }
+    case 'acl_token_bootstrap':
+    case 'one_time_token':
     case 'task_volume':
     case 'job_version':
     case 'job_submission':

@@ -1,4 +1,5 @@
 import { defaultSchedulerConfiguration } from '@waybill/model';
+import { aOneTimeToken, aPolicy, aRole, aToken } from './fixtures/access.js';
 import { FIXTURE_TIME_NS, freshId, uuid } from './fixtures/identity.js';
 import { aGroup, aJob, aScalingPolicy, aTask } from './fixtures/job.js';
 import { aNamespace, aNode, aNodePool } from './fixtures/node.js';
@@ -51,6 +52,10 @@ export const fixtures = {
   aControllerPlugin,
   aHostVolume,
   aTaskVolumeClaim,
+  aToken,
+  aPolicy,
+  aRole,
+  aOneTimeToken,
   aSchedulerConfiguration: defaultSchedulerConfiguration,
   aClientUpdate,
   aPlan,

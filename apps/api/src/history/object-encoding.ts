@@ -1,10 +1,14 @@
 import {
+  type AclPolicy,
+  type AclToken,
   type Allocation,
   type CSIPlugin,
   type CSIVolume,
   type Deployment,
   diffJobs,
   diffMembers,
+  encodeAclPolicy,
+  encodeAclToken,
   encodeAllocation,
   encodeCSIPlugin,
   encodeCSIVolume,
@@ -45,6 +49,11 @@ export function encodedObject(kind: ObjectKind, row: object): WireObject {
       return encodeHostVolume(row as HostVolume);
     case 'plugin':
       return encodeCSIPlugin(row as CSIPlugin, []);
+    case 'token':
+      return encodeAclToken(row as AclToken, { secretId: '' });
+    case 'policy':
+      return encodeAclPolicy(row as AclPolicy);
+    case 'role':
     case 'namespace':
     case 'node-pool':
     case 'scheduler-config':

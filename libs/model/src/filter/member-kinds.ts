@@ -1,3 +1,6 @@
+import type { AclPolicy } from '../acl/acl-policy.js';
+import type { AclRole } from '../acl/acl-role.js';
+import type { AclToken } from '../acl/acl-token.js';
 import type { Allocation } from '../evaluations/allocation.js';
 import type { CSIPlugin } from '../volumes/csi-plugin.js';
 import type { Deployment } from '../evaluations/deployment.js';
@@ -22,7 +25,10 @@ type Filtered =
   | ServiceRegistration
   | WireCSIVolume
   | CSIPlugin
-  | HostVolume;
+  | HostVolume
+  | AclToken
+  | AclPolicy
+  | AclRole;
 
 type IsMap<T> = T extends readonly unknown[]
   ? false
@@ -141,6 +147,7 @@ const LISTS: { readonly [K in ListMember<Filtered>]: true } = {
   NodeNetworks: true,
   Options: true,
   PlacedCanaries: true,
+  Policies: true,
   Ports: true,
   Preferred: true,
   PreemptedAllocations: true,
@@ -154,6 +161,7 @@ const LISTS: { readonly [K in ListMember<Filtered>]: true } = {
   ReservedCores: true,
   ReservedCpuCores: true,
   ReservedPorts: true,
+  Roles: true,
   ScalingPolicies: true,
   ScoreMetaData: true,
   Searches: true,
@@ -175,7 +183,13 @@ const LISTS: { readonly [K in ListMember<Filtered>]: true } = {
 const FREEFORM: ReadonlySet<string> = new Set(['Attributes', 'Config', 'Connect', 'Locality', 'Policy', 'Topology']);
 
 /** Nobody learns these by asking whether they begin with `a`: they do not exist here. */
-const HIDDEN: ReadonlySet<string> = new Set(['SecretID', 'LeaderACL']);
+const HIDDEN: ReadonlySet<string> = new Set([
+  'SecretID',
+  'LeaderACL',
+  'SecretHash',
+  'SealedSecret',
+  'OneTimeSecretHash',
+]);
 
 /** Numbers with a fraction; all others are whole. */
 const FLOATS: ReadonlySet<string> = new Set(['NormScore']);

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { contentHash } from '../encoding/content-hash.js';
 import { MAX_DESCRIPTION_CHARS, NAMESPACE_NAME } from '../limits/name-limits.js';
 
 /** `Hash` base64. */
@@ -41,15 +41,4 @@ export function namespaceProblems({ Name, Description }: Pick<Namespace, 'Name' 
 }
 
 /** Equal for namespaces that say the same, whatever the order of their members. */
-export function namespaceHash(namespace: NamespaceSpecification): string {
-  return createHash('sha256')
-    .update(JSON.stringify(sorted(namespace)))
-    .digest('base64');
-}
-
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== 'object' || value === null) return value;
-  const entries = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return entries.map(([name, member]) => [name, sorted(member)]);
-}
+export const namespaceHash = (namespace: NamespaceSpecification): string => contentHash(namespace);

@@ -22,6 +22,7 @@ const COLUMN: { readonly [T in ColumnType]: EntitySchemaColumnOptions } = {
 };
 
 const index = (name: string, ...columns: string[]): EntitySchemaIndexOptions => ({ name, columns });
+const unique = (name: string, ...columns: string[]): EntitySchemaIndexOptions => ({ name, columns, unique: true });
 
 /** What lists look rows up by, beside the primary keys. Prefixes of ids need none: keys have collation "C". */
 const INDEXES: Readonly<Record<string, EntitySchemaIndexOptions[]>> = {
@@ -40,6 +41,10 @@ const INDEXES: Readonly<Record<string, EntitySchemaIndexOptions[]>> = {
     index('service_registrations_name', 'namespace', 'service_name'),
     index('service_registrations_alloc', 'alloc_id'),
   ],
+  acl_policy: [index('acl_policy_job_namespace', 'job_namespace')],
+  acl_token: [unique('acl_token_secret', 'secret_hash'), index('acl_token_created', 'create_index', 'accessor_id')],
+  acl_roles: [index('acl_roles_name', 'name')],
+  one_time_token: [index('one_time_token_secret', 'secret_hash')],
 };
 
 type Entity = Record<string, unknown>;

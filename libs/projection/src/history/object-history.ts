@@ -102,7 +102,7 @@ const plainName = ({ namespace, id }: UndoRow): { namespace: string; id: string 
 async function currentRow(client: PoolClient, { kind, namespace, id }: ObjectName): Promise<object | undefined> {
   const table = HISTORY_TABLES[kind];
   const byNamespace = TABLE_LAYOUTS[table].primaryKey.includes('namespace');
-  const column = kind === 'namespace' || kind === 'node-pool' ? 'name' : 'id';
+  const column = kind === 'scheduler-config' || byNamespace ? 'id' : (TABLE_LAYOUTS[table].primaryKey[0] ?? 'id');
   const { rows } = await client.query<{ body: object; job: Job | null }>({
     name: `history_row_${table}`,
     text:

@@ -1,3 +1,4 @@
+import { AddAccessControl1763755200000 } from './add-access-control.js';
 import { AddHistory1763704800000 } from './add-history.js';
 import { AddPeriodicLaunches1763697600000 } from './add-periodic-launches.js';
 import { AddReportingViews1763708400000 } from './add-reporting-views.js';
@@ -30,4 +31,5 @@ export const migrations = [
   AddSetAside1763740800000,
   BoundReportedNumbers1763744400000,
   AddRefusalCodes1763751600000,
+  AddAccessControl1763755200000,
 ];

@@ -37,6 +37,7 @@ import {
 } from './row-reads.js';
 import { READ_APPLIED } from '../writing/statements.js';
 import { SetAsideRows } from '../set-aside/retry-set-aside.js';
+import { AccessReads } from './access-reads.js';
 import { ScalingReads } from './scaling-reads.js';
 import { VolumeReads } from './volume-reads.js';
 
@@ -104,6 +105,8 @@ const FIND = {
  * Cost: what the answer holds; a list with a filter also what the filter rejects. Errors of the database go through.
  */
 export class ReadModel {
+  /** Tokens, policies and roles. */
+  readonly access: AccessReads;
   readonly volumes: VolumeReads;
   readonly scaling: ScalingReads;
   /** What PostgreSQL refused to store where it belongs. */
@@ -112,6 +115,7 @@ export class ReadModel {
 
   constructor(private readonly pool: Pool) {
     this.rows = new RowReads(pool);
+    this.access = new AccessReads(this.rows, pool);
     this.volumes = new VolumeReads(this.rows);
     this.scaling = new ScalingReads(this.rows);
     this.setAside = new SetAsideRows(pool);

@@ -1,4 +1,4 @@
-import type { ScalingPolicy } from '@waybill/model';
+import type { AclPolicy, ScalingPolicy } from '@waybill/model';
 import type { TableName, TableRows } from '@waybill/state';
 import { SINGLETON_KEY } from '@waybill/state';
 import { allocJobKey } from '../reading/alloc-jobs.js';
@@ -58,6 +58,12 @@ const target = (name: string, member: string): Column<ScalingPolicy> => ({
   type: 'text',
   valueOf: ({ Target }) => storedText(Target?.[member] ?? ''),
 });
+/** The namespace of the workloads that have a policy. */
+const jobNamespace: Column<AclPolicy> = {
+  name: 'job_namespace',
+  type: 'text',
+  valueOf: ({ JobACL }) => storedText(JobACL?.Namespace ?? ''),
+};
 /** The one key of a table with one row. */
 const singleton = <Row>(): Column<Row> => ({ name: 'id', type: 'text', valueOf: () => SINGLETON_KEY });
 
@@ -271,5 +277,36 @@ export const TABLE_LAYOUTS: TableLayouts = {
     ],
     primaryKey: ['role'],
     insertionOrder: ['role'],
+  },
+  acl_policy: {
+    columns: [text('name', 'Name'), jobNamespace, ...indexes()],
+    primaryKey: ['name'],
+    insertionOrder: ['create_index', 'name'],
+  },
+  acl_token: {
+    columns: [
+      text('accessor_id', 'AccessorID'),
+      text('secret_hash', 'SecretHash'),
+      text('type', 'Type'),
+      boolean('global', 'Global'),
+      ...indexes(),
+    ],
+    primaryKey: ['accessor_id'],
+    insertionOrder: ['create_index', 'accessor_id'],
+  },
+  acl_token_bootstrap: {
+    columns: [singleton(), bigint('modify_index', 'ModifyIndex')],
+    primaryKey: ['id'],
+    insertionOrder: ['id'],
+  },
+  acl_roles: {
+    columns: [text('id', 'ID'), text('name', 'Name'), ...indexes()],
+    primaryKey: ['id'],
+    insertionOrder: BY_CREATION,
+  },
+  one_time_token: {
+    columns: [text('accessor_id', 'AccessorID'), text('secret_hash', 'OneTimeSecretHash'), ...indexes()],
+    primaryKey: ['accessor_id'],
+    insertionOrder: ['create_index', 'accessor_id'],
   },
 };

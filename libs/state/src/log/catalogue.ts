@@ -1,4 +1,7 @@
 import type {
+  AclPolicySpecification,
+  AclRoleSpecification,
+  AclTokenSpecification,
   Allocation,
   ClientAllocUpdate,
   CSIVolumeClaim,
@@ -19,6 +22,7 @@ import type {
   NamespaceSpecification,
   NodePoolSpecification,
   NodeStatus,
+  OneTimeTokenSpecification,
   AllocPreemptionDiff,
   SchedulerConfiguration,
   ServiceRegistration,
@@ -259,6 +263,34 @@ export interface TxnPayloads {
   SchedulerConfig: { Config: SchedulerConfiguration; CAS: boolean; ModifyIndex: number };
   ClusterMetadata: { ClusterID: string; CreateTime: number };
 
+  // 3.5 access control; no payload has a secret, only its hash and its sealed form
+  ACLPolicyUpsert: { Policies: AclPolicySpecification[] };
+  ACLPolicyDelete: { Names: string[] };
+  /**
+   * All or none. A token with a `SecretHash` is created; one without changes the token of its accessor, of which secret,
+   * times, lifetime and `Global` stay as they are (OP-150).
+   */
+  ACLTokenUpsert: { Tokens: AclTokenSpecification[] };
+  ACLTokenDelete: {
+    AccessorIDs: string[];
+    /** Of a collection, RFC 3339: tokens that are gone, and those that have not expired by then, are passed over (GC-76). */
+    ExpiredBy?: string;
+  };
+  /** `ResetIndex`: index of the bootstrap that this one follows (OP-145); 0: it is the first. */
+  ACLTokenBootstrap: { Token: AclTokenSpecification; ResetIndex: number };
+  /** All or none. */
+  ACLRolesUpsert: {
+    Roles: AclRoleSpecification[];
+    /** True: they are updates, and a role that is gone is not made again. */
+    MustExist: boolean;
+  };
+  ACLRolesDelete: { IDs: string[] };
+  OneTimeTokenUpsert: { Token: OneTimeTokenSpecification };
+  /** The exchange. It names the secret, not the accessor: another one-time token of the same accessor stays (AU-242). */
+  OneTimeTokenDelete: { OneTimeSecretHash: string };
+  /** Those that have expired at this time, unix ns (GC-74). */
+  OneTimeTokenExpire: { Timestamp: number };
+
   // 3.6 Waybill's own, and the two special numbers
   LeaseAcquired: { Role: Role; Epoch: number; Holder: string };
   /** What the cluster is taken back to: an archive that was stored before this was written (OP-46). */
@@ -335,6 +367,16 @@ export const TXN_TYPES: { readonly [T in TxnType]: TxnTypeInfo } = {
   NodePoolDelete: { number: 60, eventType: 'NodePoolDeleted', schemaVersion: 1 },
   NamespaceUpsert: { number: 64, eventType: null, schemaVersion: 1 },
   NamespaceDelete: { number: 65, eventType: null, schemaVersion: 1 },
+  ACLPolicyUpsert: { number: 19, eventType: 'ACLPolicyUpserted', schemaVersion: 1 },
+  ACLPolicyDelete: { number: 20, eventType: 'ACLPolicyDeleted', schemaVersion: 1 },
+  ACLTokenUpsert: { number: 21, eventType: 'ACLTokenUpserted', schemaVersion: 1 },
+  ACLTokenDelete: { number: 22, eventType: 'ACLTokenDeleted', schemaVersion: 1 },
+  ACLTokenBootstrap: { number: 23, eventType: null, schemaVersion: 1 },
+  OneTimeTokenUpsert: { number: 44, eventType: null, schemaVersion: 1 },
+  OneTimeTokenDelete: { number: 45, eventType: null, schemaVersion: 1 },
+  OneTimeTokenExpire: { number: 46, eventType: null, schemaVersion: 1 },
+  ACLRolesUpsert: { number: 53, eventType: 'ACLRoleUpserted', schemaVersion: 1 },
+  ACLRolesDelete: { number: 54, eventType: 'ACLRoleDeleted', schemaVersion: 1 },
   LeaseAcquired: { number: 100, eventType: null, schemaVersion: 1 },
   StateRestore: { number: 101, eventType: null, schemaVersion: 3 },
   Initialise: { number: 127, eventType: null, schemaVersion: 1 },

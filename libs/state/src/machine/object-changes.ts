@@ -19,6 +19,9 @@ export const HISTORY_TABLES = {
   namespace: 'namespaces',
   'node-pool': 'node_pools',
   'scheduler-config': 'scheduler_config',
+  policy: 'acl_policy',
+  role: 'acl_roles',
+  token: 'acl_token',
 } as const satisfies Record<string, TableName>;
 
 export type ObjectKind = keyof typeof HISTORY_TABLES;
@@ -69,9 +72,13 @@ export function objectChanges({ txn, changes }: Applied): ObjectChange[] {
 
 /**
  * Members that the history does not keep: most of an allocation's size, the same in all allocations of a version, is
- * stored once, beside them; old secrets of a volume are nobody's (VL-6).
+ * stored once, beside them; old secrets of a volume are nobody's (VL-6), nor are those of a token, sealed as they are.
  */
-const UNDONE_ELSEWHERE: Partial<Record<TableName, string>> = { allocs: 'Job', csi_volumes: 'Secrets' };
+const UNDONE_ELSEWHERE: Partial<Record<TableName, string>> = {
+  allocs: 'Job',
+  csi_volumes: 'Secrets',
+  acl_token: 'SealedSecret',
+};
 
 function nameOf(change: Change): ObjectName | undefined {
   const kind = KINDS.get(change.table);

@@ -1,6 +1,7 @@
 import { Refusal } from '@waybill/model';
 import type { TxnPayloads, TxnType } from '../log/catalogue.js';
 import type { Applier, Appliers } from './applier.js';
+import { accessAppliers } from '../access/access.js';
 import { allocationAppliers } from '../allocations/allocations.js';
 import { clusterAppliers } from '../cluster/cluster.js';
 import { csiVolumeAppliers } from '../volumes/csi-volumes.js';
@@ -36,6 +37,7 @@ const appliers: Appliers = {
   ...csiVolumeAppliers,
   ...hostVolumeAppliers,
   ...clusterAppliers,
+  ...accessAppliers,
   ...restoreAppliers,
 };
 

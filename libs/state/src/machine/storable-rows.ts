@@ -78,6 +78,14 @@ export const STORED_COLUMNS: { readonly [N in TableName]: StoredColumns<TableRow
   scheduler_config: { keys: [], bigints: INDEXES },
   cluster_meta: { keys: [], bigints: ['ModifyIndex'] },
   leases: { keys: [['Role']], texts: ['Holder'], bigints: ['Epoch', 'ModifyIndex'] },
+  acl_policy: {
+    keys: [['Name'], [({ JobACL }) => JobACL?.Namespace]],
+    bigints: INDEXES,
+  },
+  acl_token: { keys: [['AccessorID'], ['SecretHash']], texts: ['Type'], bigints: INDEXES },
+  acl_token_bootstrap: { keys: [], bigints: ['ModifyIndex'] },
+  acl_roles: { keys: [['ID'], ['Name']], bigints: INDEXES },
+  one_time_token: { keys: [['AccessorID'], ['OneTimeSecretHash']], bigints: INDEXES },
 };
 
 /** The columns of a table, each member once. */
@@ -153,9 +161,11 @@ const isNumber = (value: unknown, isStorable: (value: number) => boolean): boole
 /** Neither a text nor nothing: `column` of the projection's layout passes it on. */
 const isAnother = (value: unknown): boolean => typeof value === 'number' || typeof value === 'boolean';
 
-const nameOf = (of: unknown): string => (typeof of === 'string' ? of : 'Target');
-const tooLong = (table: string, key: readonly unknown[]): string =>
-  `${table} cannot be stored: ${key.map(nameOf).join(' and ')} must be at most ${MAX_INDEX_KEY_BYTES} bytes`;
-const notText = (table: string, of: unknown): string => `${table} cannot be stored: ${nameOf(of)} is no text`;
+/** The member that holds the texts which are found by a function. */
+const nameOf = (table: TableName, of: unknown): string =>
+  typeof of === 'string' ? of : table === 'acl_policy' ? 'JobACL' : 'Target';
+const tooLong = (table: TableName, key: readonly unknown[]): string =>
+  `${table} cannot be stored: ${key.map((of) => nameOf(table, of)).join(' and ')} must be at most ${MAX_INDEX_KEY_BYTES} bytes`;
+const notText = (table: TableName, of: unknown): string => `${table} cannot be stored: ${nameOf(table, of)} is no text`;
 const notNumber = (table: string, of: string, bits: number): string =>
   `${table} cannot be stored: ${of} is no whole number of ${bits} bits`;

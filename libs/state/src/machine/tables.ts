@@ -2,6 +2,9 @@ import {
   isActiveDeployment,
   isTerminalAllocation,
   isTerminalEvaluation,
+  type AclPolicy,
+  type AclRole,
+  type AclToken,
   type Allocation,
   type CSIPlugin,
   type CSIVolume,
@@ -15,6 +18,7 @@ import {
   type Namespace,
   type Node,
   type NodePool,
+  type OneTimeToken,
   type PeriodicLaunch,
   type ScalingPolicy,
   type SchedulerConfiguration,
@@ -38,6 +42,11 @@ export interface ClusterMetaRow {
   readonly ModifyIndex: number;
   /** Of the last restore (EV-75); absent: there was none. */
   readonly RestoredIndex?: number;
+}
+
+/** The index of the last bootstrap of access control, by which a reset is asked for (OP-145). */
+export interface AclBootstrapRow {
+  readonly ModifyIndex: number;
 }
 
 /** Tables whose key has a namespace: `<namespace>/<id>`. A namespace never contains a slash, so the first one splits. */
@@ -74,6 +83,11 @@ export interface TableRows {
   scheduler_config: SchedulerConfiguration;
   cluster_meta: ClusterMetaRow;
   leases: LeaseRow;
+  acl_policy: AclPolicy;
+  acl_token: AclToken;
+  acl_token_bootstrap: AclBootstrapRow;
+  acl_roles: AclRole;
+  one_time_token: OneTimeToken;
 }
 
 export type TableName = keyof TableRows;
@@ -103,6 +117,11 @@ export const TABLE_NAMES: readonly TableName[] = [
   'scheduler_config',
   'cluster_meta',
   'leases',
+  'acl_policy',
+  'acl_token',
+  'acl_token_bootstrap',
+  'acl_roles',
+  'one_time_token',
 ];
 
 interface OfJob {
@@ -200,6 +219,13 @@ export function createTables(): Tables {
     scheduler_config: new Table<TableRows['scheduler_config']>('scheduler_config', () => SINGLETON_KEY),
     cluster_meta: new Table<TableRows['cluster_meta']>('cluster_meta', () => SINGLETON_KEY),
     leases: new Table<TableRows['leases']>('leases', (l) => l.Role),
+    acl_policy: new Table<TableRows['acl_policy']>('acl_policy', (p) => p.Name),
+    acl_token: new Table<TableRows['acl_token']>('acl_token', (t) => t.AccessorID, { secret: (t) => t.SecretHash }),
+    acl_token_bootstrap: new Table<TableRows['acl_token_bootstrap']>('acl_token_bootstrap', () => SINGLETON_KEY),
+    acl_roles: new Table<TableRows['acl_roles']>('acl_roles', (r) => r.ID, { name: (r) => r.Name }),
+    one_time_token: new Table<TableRows['one_time_token']>('one_time_token', (t) => t.AccessorID, {
+      secret: (t) => t.OneTimeSecretHash,
+    }),
   };
 }
 

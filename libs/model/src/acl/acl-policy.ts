@@ -1,0 +1,73 @@
+import { contentHash } from '../encoding/content-hash.js';
+import { MAX_ACL_DESCRIPTION_CHARS, MAX_JOB_ACL_BYTES, MAX_POLICY_RULES_BYTES } from '../limits/acl-limits.js';
+import { NAMESPACE_NAME } from '../limits/name-limits.js';
+
+/** The workloads that have a policy without a token naming it (OP-138, OP-162); an empty member: all of them. */
+export interface JobAcl {
+  Namespace: string;
+  JobID: string;
+  Group: string;
+  Task: string;
+}
+
+/** A policy as it is stored. `Rules`: the text as it was written. */
+export interface AclPolicy {
+  Name: string;
+  Description: string;
+  Rules: string;
+  JobACL: JobAcl | null;
+  Hash: string;
+  CreateIndex: number;
+  ModifyIndex: number;
+}
+
+/** What a user says of a policy. */
+export type AclPolicySpecification = Omit<AclPolicy, 'Hash' | 'CreateIndex' | 'ModifyIndex'>;
+
+/** The policy of callers without a token (OP-112). */
+export const ANONYMOUS_POLICY = 'anonymous';
+
+/** Equal for policies that say the same. */
+export const aclPolicyHash = (policy: AclPolicySpecification): string => contentHash(policy);
+
+/**
+ * What is wrong with a policy as given (OP-161, OP-162).
+ * @param rulesProblem what is wrong with its rules; undefined: nothing
+ */
+export function aclPolicyProblems(policy: AclPolicySpecification, rulesProblem: string | undefined): string[] {
+  const { Name, Description, Rules, JobACL } = policy;
+  const problems: string[] = [];
+  if (!NAMESPACE_NAME.test(Name)) problems.push(`invalid name '${Name}'`);
+  if (rulesProblem !== undefined) problems.push(`failed to parse rules: ${rulesProblem}`);
+  if (Buffer.byteLength(Rules) > MAX_POLICY_RULES_BYTES)
+    problems.push(`rules longer than ${MAX_POLICY_RULES_BYTES} bytes`);
+  if (Array.from(Description).length > MAX_ACL_DESCRIPTION_CHARS)
+    problems.push(`description longer than ${MAX_ACL_DESCRIPTION_CHARS}`);
+  if (JobACL) problems.push(...jobAclProblems(JobACL));
+  return problems;
+}
+
+function jobAclProblems({ Namespace, JobID, Group, Task }: JobAcl): string[] {
+  const problems: string[] = [];
+  if (JobID !== '' && Namespace === '') problems.push('namespace must be set to set job ID');
+  if (Group !== '' && JobID === '') problems.push('job ID must be set to set group');
+  if (Task !== '' && Group === '') problems.push('group must be set to set task');
+  if ([Namespace, JobID, Group, Task].some((name) => Buffer.byteLength(name) > MAX_JOB_ACL_BYTES))
+    problems.push(`job ACL has a name longer than ${MAX_JOB_ACL_BYTES} bytes`);
+  return problems;
+}
+
+/** A workload, as policies are matched against it: the job's ID is its parent's, for a child. */
+export interface PolicyWorkload {
+  readonly namespace: string;
+  readonly jobId: string;
+  readonly group: string;
+  readonly task: string;
+}
+
+/** Whether a workload has a policy by the policy's JobACL (OP-138, AU-176): every member it sets is equal, as text. */
+export function isPolicyOf({ JobACL }: Pick<AclPolicy, 'JobACL'>, workload: PolicyWorkload): boolean {
+  if (!JobACL || JobACL.Namespace === '' || JobACL.Namespace !== workload.namespace) return false;
+  const fits = (named: string, is: string): boolean => named === '' || named === is;
+  return fits(JobACL.JobID, workload.jobId) && fits(JobACL.Group, workload.group) && fits(JobACL.Task, workload.task);
+}

@@ -1,0 +1,36 @@
+import { contentHash } from '../encoding/content-hash.js';
+import { MAX_ACL_DESCRIPTION_CHARS } from '../limits/acl-limits.js';
+import { NAMESPACE_NAME } from '../limits/name-limits.js';
+import { policyLinkProblems } from './acl-token.js';
+
+export interface AclPolicyLink {
+  Name: string;
+}
+
+/** A named set of policies, as it is stored. */
+export interface AclRole {
+  ID: string;
+  Name: string;
+  Description: string;
+  Policies: AclPolicyLink[];
+  Hash: string;
+  CreateIndex: number;
+  ModifyIndex: number;
+}
+
+/** What a writer says of a role. */
+export type AclRoleSpecification = Omit<AclRole, 'Hash' | 'CreateIndex' | 'ModifyIndex'>;
+
+/** Equal for roles that say the same. */
+export const aclRoleHash = ({ Name, Description, Policies }: AclRoleSpecification): string =>
+  contentHash({ Name, Description, Policies });
+
+/** What is wrong with a role as given (OP-165), beside that its policies may not exist. */
+export function aclRoleProblems({ Name, Description, Policies }: AclRoleSpecification): string[] {
+  const problems: string[] = [];
+  if (!NAMESPACE_NAME.test(Name)) problems.push(`invalid name '${Name}'`);
+  if (Array.from(Description).length > MAX_ACL_DESCRIPTION_CHARS)
+    problems.push(`description longer than ${MAX_ACL_DESCRIPTION_CHARS}`);
+  if (Policies.length === 0) problems.push('at least one policy should be specified');
+  return [...problems, ...policyLinkProblems(Policies.map((policy) => policy.Name))];
+}

@@ -1,0 +1,14 @@
+import { createHash } from 'node:crypto';
+
+/** Base64 of SHA-256 over what an object says; the same whatever the order of its members. */
+export const contentHash = (content: object): string =>
+  createHash('sha256')
+    .update(JSON.stringify(inOrder(content)))
+    .digest('base64');
+
+function inOrder(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inOrder);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return entries.map(([name, member]) => [name, inOrder(member)]);
+}

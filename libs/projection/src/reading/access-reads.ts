@@ -1,0 +1,210 @@
+import {
+  type AclPolicy,
+  type AclRole,
+  type AclToken,
+  isPolicyOf,
+  type OneTimeToken,
+  type PolicyWorkload,
+} from '@waybill/model';
+import { SINGLETON_KEY, type TableRows } from '@waybill/state';
+import type { Pool, PoolClient } from 'pg';
+import { columnTypes } from '../database/column-types.js';
+import { inTransaction } from '../database/transaction.js';
+import { storedText } from '../writing/stored-text.js';
+import { Conditions, findStatement } from './list-query.js';
+import { byId, byName, type ListOrder } from './page.js';
+import { type Found, type Listed, listOf, type ListOptions, type RowReads } from './row-reads.js';
+
+export interface TokenListOptions extends ListOptions<AclToken> {
+  /** Only tokens that are replicated to other regions. */
+  readonly globalOnly?: boolean | undefined;
+}
+
+export interface PolicyListOptions extends ListOptions<AclPolicy> {
+  /** Only policies of these names. */
+  readonly named?: readonly string[] | undefined;
+}
+
+export interface RoleListOptions extends ListOptions<AclRole> {
+  /** Only roles with these IDs. */
+  readonly ids?: readonly string[] | undefined;
+}
+
+/** A token with what it grants: its roles, and the policies of both, all of one moment. What is gone is left out. */
+export interface TokenGrants {
+  readonly token: AclToken;
+  readonly roles: readonly AclRole[];
+  readonly policies: readonly AclPolicy[];
+}
+
+const FIND = {
+  token: findStatement('acl_token', ['accessor_id']),
+  tokenBySecret: findStatement('acl_token', ['secret_hash']),
+  policy: findStatement('acl_policy', ['name']),
+  role: findStatement('acl_roles', ['id']),
+  roleByName: findStatement('acl_roles', ['name']),
+  oneTimeToken: findStatement('one_time_token', ['secret_hash']),
+  bootstrap: findStatement('acl_token_bootstrap', ['id']),
+} as const;
+
+/** Tokens in the order of their creation: `<CreateIndex>.<AccessorID>` (OP-147). */
+const byTokenCreation: ListOrder<AclToken> = {
+  columns: ['create_index', 'accessor_id'],
+  tokenOf: ({ CreateIndex, AccessorID }) => `${CreateIndex}.${AccessorID}`,
+  parse: (token) => {
+    const [, index, accessor = ''] = /^(\d{1,15})\.(.*)$/s.exec(token) ?? [];
+    return index === undefined ? undefined : [Number(index), accessor];
+  },
+};
+
+const byAccessor: ListOrder<AclToken> = {
+  columns: ['accessor_id'],
+  tokenOf: ({ AccessorID }) => AccessorID,
+  parse: (token) => [token],
+};
+
+/**
+ * Reads of tokens, policies and roles, as stored: with hashes and sealed secrets, so encode before handing them out.
+ * Part of the read model.
+ */
+export class AccessReads {
+  constructor(
+    private readonly rows: RowReads,
+    private readonly pool: Pool,
+  ) {}
+
+  token(accessorId: string): Promise<Found<AclToken>> {
+    return this.rows.find(FIND.token, [accessorId]);
+  }
+
+  /** The token of a secret, by the secret's hash; expired ones too. */
+  tokenBySecretHash(hash: string): Promise<Found<AclToken>> {
+    return this.rows.find(FIND.tokenBySecret, [hash]);
+  }
+
+  /** The token of a secret, with what it grants, all read at one moment (OP-117); undefined: there is no such token. */
+  grantsBySecretHash(hash: string): Promise<TokenGrants | undefined> {
+    return this.grants('secret_hash', hash);
+  }
+
+  /** The same by the accessor. */
+  grantsOf(accessorId: string): Promise<TokenGrants | undefined> {
+    return this.grants('accessor_id', accessorId);
+  }
+
+  /** In the order of their creation; with a prefix, of the accessor. */
+  tokens(options: TokenListOptions = {}): Promise<Listed<AclToken>> {
+    const prefix = (options.prefix ?? '').toLowerCase();
+    const conditions = (): Conditions => {
+      const chosen = new Conditions().startsWith('accessor_id', prefix);
+      return options.globalOnly ? chosen.where('r.global') : chosen;
+    };
+    const order = prefix === '' ? byTokenCreation : byAccessor;
+    return this.rows.list(listOf('acl_token', conditions, order, options), options.keep);
+  }
+
+  policy(name: string): Promise<Found<AclPolicy>> {
+    return this.rows.find(FIND.policy, [name]);
+  }
+
+  /** By name. */
+  policies(options: PolicyListOptions = {}): Promise<Listed<AclPolicy>> {
+    const { prefix = '', named } = options;
+    const conditions = (): Conditions => {
+      const chosen = new Conditions().startsWith('name', prefix);
+      return named === undefined ? chosen : chosen.where(`r.name = any(${chosen.value(named)})`);
+    };
+    return this.rows.list(listOf('acl_policy', conditions, byName<AclPolicy>(), options), options.keep);
+  }
+
+  /** Those of these policies that exist, by name. */
+  async policiesNamed(names: readonly string[]): Promise<readonly AclPolicy[]> {
+    return names.length === 0 ? [] : (await this.policies({ named: names })).rows;
+  }
+
+  /** The policies that a workload has by their JobACL (OP-138), by name. Cost: the policies of its namespace. */
+  async policiesOfWorkload(workload: PolicyWorkload): Promise<readonly AclPolicy[]> {
+    const conditions = (): Conditions => new Conditions().equal('job_namespace', workload.namespace);
+    const { rows } = await this.rows.list(listOf('acl_policy', conditions, byName<AclPolicy>(), {}));
+    return rows.filter((policy) => isPolicyOf(policy, workload));
+  }
+
+  role(id: string): Promise<Found<AclRole>> {
+    return this.rows.find(FIND.role, [id]);
+  }
+
+  roleByName(name: string): Promise<Found<AclRole>> {
+    return this.rows.find(FIND.roleByName, [name]);
+  }
+
+  /** By ID. */
+  roles(options: RoleListOptions = {}): Promise<Listed<AclRole>> {
+    const { ids } = options;
+    const conditions = (): Conditions => {
+      const chosen = new Conditions().startsWith('id', (options.prefix ?? '').toLowerCase());
+      return ids === undefined ? chosen : chosen.where(`r.id = any(${chosen.value(ids)})`);
+    };
+    return this.rows.list(listOf('acl_roles', conditions, byId<AclRole>(), options), options.keep);
+  }
+
+  /** Present names of these roles, by ID; roles that are gone are left out. */
+  async roleNames(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const roles = ids.length === 0 ? [] : (await this.roles({ ids })).rows;
+    return new Map(roles.map(({ ID, Name }) => [ID, Name]));
+  }
+
+  /** Index of the last bootstrap, the number by which a reset is asked for (OP-145); 0: there was none. */
+  async bootstrapIndex(): Promise<number> {
+    const found = await this.rows.find<TableRows['acl_token_bootstrap']>(FIND.bootstrap, [SINGLETON_KEY]);
+    return found.row?.ModifyIndex ?? 0;
+  }
+
+  /** The one-time token of a secret, by the secret's hash; an expired one too. */
+  async oneTimeToken(hash: string): Promise<OneTimeToken | undefined> {
+    return (await this.rows.find<OneTimeToken>(FIND.oneTimeToken, [hash])).row;
+  }
+
+  /** A management token grants everything, so that one statement answers; a client token takes a snapshot of three. */
+  private async grants(column: 'secret_hash' | 'accessor_id', key: string): Promise<TokenGrants | undefined> {
+    const [first] = await tokenRows(this.pool, column, key);
+    if (!first) return undefined;
+    if (first.Type === 'management') return { token: first, roles: [], policies: [] };
+    return await inTransaction(this.pool, 'snapshot', async (client) => {
+      const [token] = await tokenRows(client, column, key);
+      if (!token) return undefined;
+      const roles = await bodies<AclRole>(
+        client,
+        ROLES,
+        (token.Roles ?? []).map(({ ID }) => ID),
+      );
+      const linked = roles.flatMap(({ Policies }) => Policies.map(({ Name }) => Name));
+      const names = new Set([...(token.Policies ?? []), ...linked]);
+      return { token, roles, policies: await bodies<AclPolicy>(client, POLICIES, [...names]) };
+    });
+  }
+}
+
+type Queryable = Pick<Pool | PoolClient, 'query'>;
+
+async function tokenRows(db: Queryable, column: string, key: string): Promise<AclToken[]> {
+  const { rows } = await db.query<{ body: AclToken }>({
+    name: `grants_${column}`,
+    text: `select body from acl_token where ${column} = $1`,
+    values: [storedText(key)],
+    types: columnTypes,
+  });
+  return rows.map(({ body }) => body);
+}
+
+const ROLES = { name: 'grants_roles', text: 'select body from acl_roles where id = any($1) order by id' };
+const POLICIES = { name: 'grants_policies', text: 'select body from acl_policy where name = any($1) order by name' };
+
+async function bodies<Row>(
+  db: Queryable,
+  statement: { readonly name: string; readonly text: string },
+  keys: readonly string[],
+): Promise<Row[]> {
+  if (keys.length === 0) return [];
+  const { rows } = await db.query<{ body: Row }>({ ...statement, values: [keys.map(storedText)], types: columnTypes });
+  return rows.map(({ body }) => body);
+}
