@@ -85,4 +85,5 @@ const thresholdsOf = (settings: Settings): Thresholds => ({
   nodeNs: settings.WAYBILL_NODE_GC_THRESHOLD,
   volumeClaimNs: settings.WAYBILL_CSI_VOLUME_CLAIM_GC_THRESHOLD,
   pluginNs: settings.WAYBILL_CSI_PLUGIN_GC_THRESHOLD,
+  tokenNs: settings.WAYBILL_ACL_TOKEN_GC_THRESHOLD,
 });

@@ -9,6 +9,9 @@ export const MAX_REAPED_JOBS = 2048;
 /** Plugins and volumes of one request: each is a transaction of its own, and all must be written in the call's time. */
 export const MAX_REAPED_VOLUMES = 256;
 
+/** Tokens of one run (GC-77). */
+export const MAX_REAPED_TOKENS = 4_096;
+
 /** Records of one kind that nobody can need any more. */
 export type Reap =
   /** No more of both together than MAX_REAPED_IDS. */
@@ -16,6 +19,10 @@ export type Reap =
   | { readonly Kind: 'jobs'; readonly Jobs: readonly Reaped[] }
   | { readonly Kind: 'deployments'; readonly DeploymentIDs: readonly string[] }
   | { readonly Kind: 'nodes'; readonly NodeIDs: readonly string[] }
+  /** Tokens that have expired by a time, RFC 3339. */
+  | { readonly Kind: 'tokens'; readonly AccessorIDs: readonly string[]; readonly ExpiredBy: string }
+  /** All one-time tokens that have expired by a time, unix ns (GC-74). */
+  | { readonly Kind: 'one-time-tokens'; readonly ExpiredByNs: number }
   | { readonly Kind: 'plugins'; readonly PluginIDs: readonly string[] }
   /** Nothing is removed of them: whoever frees claims is told to look (GC-63). */
   | { readonly Kind: 'volume-claims'; readonly Volumes: readonly Reaped[] };

@@ -167,6 +167,9 @@ export const SETTINGS = {
     'scheduler: how long a volume is left alone after a change before its claims are looked at',
   ),
   WAYBILL_CSI_PLUGIN_GC_THRESHOLD: duration('1h').describe('scheduler: how long plugins that nobody runs stay'),
+  WAYBILL_ACL_TOKEN_GC_THRESHOLD: duration('1h').describe(
+    'scheduler: how old an expired token must be to be collected',
+  ),
   ...AGENT_SETTINGS,
   ...METRICS_SETTINGS,
 } as const;

@@ -32,11 +32,22 @@ describe('what a core evaluation found', () => {
     });
   });
 
+  it('GC-74, GC-76: tokens go in one transaction, with the time by which they must have expired', () => {
+    const ExpiredBy = '2026-01-01T00:00:00.000Z';
+    expect(deletionsOf({ Kind: 'tokens', AccessorIDs: ['a', 'b'], ExpiredBy }, 42)).toEqual([
+      { type: 'ACLTokenDelete', payload: { AccessorIDs: ['a', 'b'], ExpiredBy }, namespace: '' },
+    ]);
+    expect(deletionsOf({ Kind: 'one-time-tokens', ExpiredByNs: 7 }, 42)).toEqual([
+      { type: 'OneTimeTokenExpire', payload: { Timestamp: 7 }, namespace: '' },
+    ]);
+  });
+
   it.each<[Reap, string]>([
     [{ Kind: 'evaluations', EvalIDs: ids(1), AllocIDs: ids(MAX_REAPED_IDS) }, '7281 evaluations and allocations'],
     [{ Kind: 'jobs', Jobs: jobs(MAX_REAPED_JOBS + 1) }, '2048 jobs'],
     [{ Kind: 'deployments', DeploymentIDs: ids(MAX_REAPED_IDS + 1) }, '7281 deployments'],
     [{ Kind: 'nodes', NodeIDs: ids(MAX_REAPED_IDS + 1) }, '7281 nodes'],
+    [{ Kind: 'tokens', AccessorIDs: ids(4_097), ExpiredBy: '' }, '4096 tokens'],
     [{ Kind: 'plugins', PluginIDs: ids(MAX_REAPED_VOLUMES + 1) }, '256 plugins'],
     [{ Kind: 'volume-claims', Volumes: jobs(MAX_REAPED_VOLUMES + 1) }, '256 volumes'],
   ])('GC-92: no more than one transaction may hold: %#', (reap, what) => {

@@ -1,5 +1,5 @@
 import { LOOK_AT_VOLUME, Refusal } from '@waybill/model';
-import { MAX_REAPED_IDS, MAX_REAPED_JOBS, MAX_REAPED_VOLUMES, type Reap } from '@waybill/rpc';
+import { MAX_REAPED_IDS, MAX_REAPED_JOBS, MAX_REAPED_TOKENS, MAX_REAPED_VOLUMES, type Reap } from '@waybill/rpc';
 import type { TxnPayloads } from '@waybill/state';
 
 type DeletionType =
@@ -7,6 +7,8 @@ type DeletionType =
   | 'JobBatchDeregister'
   | 'DeploymentDelete'
   | 'NodeBatchDeregister'
+  | 'ACLTokenDelete'
+  | 'OneTimeTokenExpire'
   | 'CSIPluginDelete'
   | 'CSIVolumeClaim';
 
@@ -45,6 +47,13 @@ export function deletionsOf(reap: Reap, scanIndex: number): Deletion[] {
     case 'nodes':
       atMost(MAX_REAPED_IDS, reap.NodeIDs.length, 'nodes');
       return [{ type: 'NodeBatchDeregister', payload: { NodeIDs: [...reap.NodeIDs], ScanIndex }, namespace }];
+    case 'tokens': {
+      atMost(MAX_REAPED_TOKENS, reap.AccessorIDs.length, 'tokens');
+      const payload = { AccessorIDs: [...reap.AccessorIDs], ExpiredBy: reap.ExpiredBy };
+      return [{ type: 'ACLTokenDelete', payload, namespace }];
+    }
+    case 'one-time-tokens':
+      return [{ type: 'OneTimeTokenExpire', payload: { Timestamp: reap.ExpiredByNs }, namespace }];
     case 'plugins':
       atMost(MAX_REAPED_VOLUMES, reap.PluginIDs.length, 'plugins');
       return reap.PluginIDs.map((ID) => ({ type: 'CSIPluginDelete', payload: { ID }, namespace }));

@@ -56,6 +56,7 @@ describe('core timers', () => {
       'csi-volume-claim-gc',
       'deployment-gc',
       'eval-gc',
+      'global-token-expired-gc',
       'job-gc',
       'local-token-expired-gc',
       'node-gc',

@@ -13,10 +13,7 @@ const MINUTE_MS = 60_000;
 /** How often kinds of housekeeping are due, ms. */
 export type CorePeriods = Readonly<Partial<Record<CoreTask, number>>>;
 
-/**
- * The usual intervals (EB-146). Left out is `global-token-expired-gc`: it is raised where access control is on, and that
- * is not built yet. `force-gc` is on demand only.
- */
+/** The usual intervals (EB-146). `force-gc` is on demand only. */
 export const CORE_PERIODS_MS: CorePeriods = {
   'eval-gc': 5 * MINUTE_MS,
   'node-gc': 5 * MINUTE_MS,
@@ -26,6 +23,7 @@ export const CORE_PERIODS_MS: CorePeriods = {
   'csi-volume-claim-gc': 5 * MINUTE_MS,
   'one-time-token-gc': 10 * MINUTE_MS,
   'local-token-expired-gc': 5 * MINUTE_MS,
+  'global-token-expired-gc': 5 * MINUTE_MS,
   'root-key-rotate-gc': 10 * MINUTE_MS,
   'variables-rekey': 10 * MINUTE_MS,
 };

@@ -1,6 +1,8 @@
 import {
   coreEvaluation,
+  rfc3339FromNs,
   SimulatedTime,
+  type AclToken,
   type Allocation,
   type CoreTask,
   type CSIPlugin,
@@ -131,6 +133,14 @@ export class CollectingFixture {
     return plugin;
   }
 
+  /** Expired and old, unless it says otherwise. */
+  token(over: Partial<AclToken> = {}): AclToken {
+    const [CreateTime, ExpirationTime] = [rfc3339FromNs(this.ago(3 * HOUR_MS)) ?? '', rfc3339FromNs(this.ago(HOUR_MS))];
+    const token = fixtures.aToken({ CreateTime, ExpirationTime, ModifyIndex: 1, ...over });
+    this.tables.acl_token.replace(token.AccessorID, token);
+    return token;
+  }
+
   run(task: CoreTask | (string & {}), over: Partial<CoreSchedulerDeps> = {}): Promise<void> {
     const evaluation = coreEvaluation('eval-gc', { id: 'core', index: 0, nowNs: 0, leaderAcl: '' });
     return runCoreTask(
@@ -173,6 +183,12 @@ export class CollectingFixture {
         return [fixtures.apply(state, 'DeploymentDelete', { DeploymentIDs: [...reap.DeploymentIDs], ScanIndex })];
       case 'nodes':
         return [fixtures.apply(state, 'NodeBatchDeregister', { NodeIDs: [...reap.NodeIDs], ScanIndex })];
+      case 'tokens': {
+        const { ExpiredBy } = reap;
+        return [fixtures.apply(state, 'ACLTokenDelete', { AccessorIDs: [...reap.AccessorIDs], ExpiredBy })];
+      }
+      case 'one-time-tokens':
+        return [fixtures.apply(state, 'OneTimeTokenExpire', { Timestamp: reap.ExpiredByNs })];
       case 'plugins':
         return reap.PluginIDs.map((ID) => fixtures.apply(state, 'CSIPluginDelete', { ID }));
       case 'volume-claims':

@@ -8,6 +8,7 @@ import { collectNodes } from './nodes.js';
 import { ReapBatches, type BatchLimits } from './reap-batches.js';
 import { ScanPace, type Scan } from './scan.js';
 import { FORCED_THRESHOLDS, type Thresholds } from './thresholds.js';
+import { collectOneTimeTokens, collectTokens } from './tokens.js';
 import { collectPlugins, wakeVolumes } from './volumes.js';
 
 /** No housekeeping of this name (EB-150); the evaluation is nacked. */
@@ -48,6 +49,9 @@ const EVERYTHING: readonly Collect[] = [
   collectDeployments,
   collectPlugins,
   wakeVolumes,
+  collectTokens('local'),
+  collectTokens('global'),
+  collectOneTimeTokens,
   collectNodes,
 ];
 
@@ -87,8 +91,11 @@ export async function runCoreTask(evaluation: Evaluation, deps: CoreSchedulerDep
     case 'csi-volume-claim-gc':
       return run(volumeId === undefined ? wakeVolumes : ({ batches }) => batches.volume({ Namespace, ID: volumeId }));
     case 'one-time-token-gc':
+      return run(collectOneTimeTokens);
     case 'local-token-expired-gc':
+      return run(collectTokens('local'));
     case 'global-token-expired-gc':
+      return run(collectTokens('global'));
     case 'root-key-rotate-gc':
     case 'variables-rekey':
       return; // There are no such records yet.

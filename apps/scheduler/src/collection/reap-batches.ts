@@ -74,6 +74,16 @@ export class ReapBatches {
     if (this.volumes.length >= this.limits.volumes) await this.sendVolumes();
   }
 
+  /** Tokens that have expired by a time (RFC 3339), all of a run in one request (GC-77). */
+  async tokens(accessors: readonly string[], expiredBy: string): Promise<void> {
+    if (accessors.length > 0) await this.send({ Kind: 'tokens', AccessorIDs: accessors, ExpiredBy: expiredBy });
+  }
+
+  /** All one-time tokens that have expired by a time, unix ns. */
+  async oneTimeTokens(expiredByNs: number): Promise<void> {
+    await this.send({ Kind: 'one-time-tokens', ExpiredByNs: expiredByNs });
+  }
+
   /** Sends the rest. */
   async flush(): Promise<void> {
     await this.sendJobs();

@@ -10,6 +10,8 @@ export interface Thresholds {
   readonly nodeNs: number;
   readonly volumeClaimNs: number;
   readonly pluginNs: number;
+  /** For tokens, since their creation. */
+  readonly tokenNs: number;
 }
 
 export const DEFAULT_THRESHOLDS: Thresholds = {
@@ -20,6 +22,7 @@ export const DEFAULT_THRESHOLDS: Thresholds = {
   nodeNs: 24 * NS_PER_HOUR,
   volumeClaimNs: 5 * NS_PER_MINUTE,
   pluginNs: NS_PER_HOUR,
+  tokenNs: NS_PER_HOUR,
 };
 
 /** Of a forced collection: everything that was over before it (GC-87, GC-89). */
@@ -31,4 +34,5 @@ export const FORCED_THRESHOLDS: Thresholds = {
   nodeNs: NS_PER_MS,
   volumeClaimNs: NS_PER_MS,
   pluginNs: NS_PER_MS,
+  tokenNs: NS_PER_MS,
 };
