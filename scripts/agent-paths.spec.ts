@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { pathViolations } from './agent-paths.mjs';
 
-const found = (text: string, file = 'apps/agent/src/logs/x.ts') => pathViolations(file, text);
+const found = (text: string, file = 'apps/agent/src/tasks/logs/x.ts') => pathViolations(file, text);
 
 describe('paths of the agent', () => {
   it.each([
@@ -17,7 +17,7 @@ describe('paths of the agent', () => {
   ])('are made in one place: %j', (text) => {
     expect(found(text)).toHaveLength(1);
     expect(found(text, 'apps/agent/src/paths/path-name.ts')).toEqual([]);
-    expect(found(text, 'apps/agent/src/logs/x.spec.ts')).toEqual([]);
+    expect(found(text, 'apps/agent/src/tasks/logs/x.spec.ts')).toEqual([]);
     expect(found(text, 'apps/cli/src/x.ts')).toEqual([]);
   });
 

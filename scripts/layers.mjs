@@ -89,10 +89,10 @@ const SHELL_FILES = [
 const SHELL_PLACES = [
   [/^apps\/(dev|cli)\//, 'starts processes and reads files: there is no logic to keep apart'],
   [/^apps\/api\/src\/http\//, 'requests and answers: Fastify and Nest are what it is about'],
-  [/^apps\/agent\/src\/(drivers|fingerprint)\//, 'a driver starts processes, a fingerprint reads the machine'],
-  [/^apps\/agent\/src\/logs\//, 'moves what processes write into files, and reads those'],
-  [/^apps\/agent\/src\/files\//, 'reads the files of allocations for those who ask'],
-  [/^apps\/agent\/src\/(artifacts|hooks)\//, 'makes ready what a task finds in its directories'],
+  [/^apps\/agent\/src\/(drivers|machine\/fingerprint)\//, 'a driver starts processes, a fingerprint reads the machine'],
+  [/^apps\/agent\/src\/tasks\/logs\//, 'moves what processes write into files, and reads those'],
+  [/^apps\/agent\/src\/allocations\/files\//, 'reads the files of allocations for those who ask'],
+  [/^apps\/agent\/src\/tasks\/(artifacts|hooks)\//, 'makes ready what a task finds in its directories'],
 ];
 
 /**

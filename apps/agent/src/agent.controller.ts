@@ -29,9 +29,9 @@ import {
   type SignalAllocRequest,
   statFile,
 } from '@waybill/rpc';
-import { AllocActions } from './allocs/alloc-actions.js';
-import { AllocFiles } from './files/alloc-files.js';
-import { TaskLogs } from './logs/task-logs.js';
+import { AllocActions } from './allocations/allocation-actions.js';
+import { AllocFiles } from './allocations/files/allocation-files.js';
+import { TaskLogs } from './tasks/logs/task-logs.js';
 
 /** What is asked of one machine. */
 @Controller()

@@ -1,16 +1,16 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { AgentController } from './agent.controller.js';
-import { AllocActions } from './allocs/alloc-actions.js';
-import type { CsiHost } from './csi/csi-host.js';
-import { CsiModule } from './csi/csi.module.js';
-import { ExecController } from './exec/exec.controller.js';
-import { ExecSessions } from './exec/exec-sessions.js';
-import { AllocFiles } from './files/alloc-files.js';
-import type { HostVolumes } from './host-volumes/host-volumes.js';
-import { HostVolumesModule } from './host-volumes/host-volumes.module.js';
-import { LogReaders } from './log-readers/log-readers.js';
-import { LogReadersController } from './log-readers/log-readers.controller.js';
-import { TaskLogs } from './logs/task-logs.js';
+import { AllocActions } from './allocations/allocation-actions.js';
+import type { CsiHost } from './volumes/csi/csi-host.js';
+import { CsiModule } from './volumes/csi/csi.module.js';
+import { ExecController } from './tasks/exec/exec.controller.js';
+import { ExecSessions } from './tasks/exec/exec-sessions.js';
+import { AllocFiles } from './allocations/files/allocation-files.js';
+import type { HostVolumes } from './volumes/host/host-volumes.js';
+import { HostVolumesModule } from './volumes/host/host-volumes.module.js';
+import { LogReaders } from './machine/agent-log/log-readers.js';
+import { LogReadersController } from './machine/agent-log/log-readers.controller.js';
+import { TaskLogs } from './tasks/logs/task-logs.js';
 
 @Module({})
 export class AgentModule {

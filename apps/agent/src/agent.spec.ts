@@ -2,7 +2,7 @@ import { isClientTerminal } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
 import { agentAndServers } from './fixtures/agent-and-servers.js';
-import { aTask, FOREVER } from './fixtures/running-alloc.js';
+import { aTask, FOREVER } from './fixtures/running-allocation.js';
 
 const MINUTE_MS = 60_000;
 const A_VOLUME = {

@@ -9,25 +9,25 @@ import {
 } from '@waybill/model';
 import type { Rpc } from '@waybill/rpc';
 import type { Logger, Tracer } from '@waybill/telemetry';
-import { AllocCollector, type DiskUse, type KeepLimits } from './allocs/alloc-collector.js';
-import type { AllocDirectories } from './disks/alloc-directories.js';
-import type { StorageHost } from './csi/alloc-storage.js';
-import type { TaskHook } from './hooks/task-hook.js';
-import type { AllocRecords } from './recovery/alloc-record.js';
-import type { AllocRunner } from './allocs/alloc-runner.js';
-import { LocalAllocs } from './allocs/local-allocs.js';
+import { AllocCollector, type DiskUse, type KeepLimits } from './allocations/allocation-collector.js';
+import type { AllocDirectories } from './allocations/disk/allocation-directories.js';
+import type { StorageHost } from './volumes/csi/allocation-storage.js';
+import type { TaskHook } from './tasks/hooks/task-hook.js';
+import type { AllocRecords } from './allocations/records/allocation-record.js';
+import type { AllocRunner } from './allocations/allocation-runner.js';
+import { LocalAllocs } from './allocations/local-allocations.js';
 import type { Driver } from './drivers/driver.js';
 import type { LeftRunning } from './drivers/supervised/left-running.js';
-import { Gate } from './gate.js';
-import { DEV_RETRY_MS } from './servers/heartbeat-pace.js';
-import { type IncomingDisk, PreviousDisk } from './disks/previous-disk.js';
-import { type Pulled, PullLoop } from './servers/pull-loop.js';
-import { OrderedUpdates } from './servers/ordered-updates.js';
-import { PUSH_RETRY_MS, PushLoop } from './servers/push-loop.js';
+import { Gate } from './waiting/gate.js';
+import { DEV_RETRY_MS } from './contact/heartbeat-pace.js';
+import { type IncomingDisk, PreviousDisk } from './allocations/disk/previous-disk.js';
+import { type Pulled, PullLoop } from './contact/pull-loop.js';
+import { OrderedUpdates } from './contact/ordered-updates.js';
+import { PUSH_RETRY_MS, PushLoop } from './contact/push-loop.js';
 import { networkProbe, type Probe } from './services/probe.transport.js';
 import { serversRegistry } from './services/service-registry.js';
-import { StopsOnDisconnect } from './allocs/stops-on-disconnect.js';
-import { type NodeStanding, ServerContact } from './servers/server-contact.js';
+import { StopsOnDisconnect } from './allocations/stops-on-disconnect.js';
+import { type NodeStanding, ServerContact } from './contact/server-contact.js';
 import { MAX_KILL_TIMEOUT_MS } from './tasks/task-stop.js';
 
 export interface AgentDependencies {
@@ -69,7 +69,7 @@ export interface AgentDependencies {
  *
  * new → restoring → running → stopped. restoring: what is on disk is taken up again, before the servers are asked.
  * running: three loops that share no queue. stopped: tasks go on without the agent (AG-192), unless stopTasksOnExit.
- * What it does with the allocations is in local-allocs.ts. An idle agent costs its heartbeats.
+ * What it does with the allocations is in local-allocations.ts. An idle agent costs its heartbeats.
  */
 export class Agent {
   private readonly allocs: LocalAllocs;

@@ -1,6 +1,6 @@
 import type { LogConfig } from '@waybill/model';
 import type { TaskResourceUsage } from '@waybill/rpc';
-import type { ExecCommand, ExecSession } from '../exec/exec-session.js';
+import type { ExecCommand, ExecSession } from '../tasks/exec/exec-session.js';
 
 /** How a task ended (agent.md section 22). */
 export interface ExitResult {

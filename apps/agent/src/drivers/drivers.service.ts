@@ -1,6 +1,6 @@
 import type { ServiceContext } from '@waybill/service';
-import { RotatingLog } from '../logs/rotating-log.js';
-import { logSpec, type TaskOutputs } from '../logs/task-output.js';
+import { RotatingLog } from '../tasks/logs/rotating-log.js';
+import { logSpec, type TaskOutputs } from '../tasks/logs/task-output.js';
 import { DEFAULT_CAPABILITIES } from './capabilities.js';
 import { DockerDriver } from './docker/docker-driver.js';
 import { DEFAULT_ENDPOINT } from './docker/engine.transport.js';

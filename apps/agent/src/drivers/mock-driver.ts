@@ -1,7 +1,7 @@
 import { type CancelTimer, type Clock, msFromNs, parseDuration, type Timers, errorText } from '@waybill/model';
 import type { TaskResourceUsage } from '@waybill/rpc';
-import { Gate, pause } from '../gate.js';
-import type { RotatingLogSpec } from '../logs/rotating-log.js';
+import { Gate, pause } from '../waiting/gate.js';
+import type { RotatingLogSpec } from '../tasks/logs/rotating-log.js';
 import {
   type Driver,
   type DriverFingerprint,
@@ -13,7 +13,7 @@ import {
   type TaskHandle,
   TaskNotFoundError,
 } from './driver.js';
-import type { ExecCommand, ExecSession } from '../exec/exec-session.js';
+import type { ExecCommand, ExecSession } from '../tasks/exec/exec-session.js';
 import { mockExec } from './mock-exec.js';
 import { resourceUsage } from './process-usage.js';
 

@@ -1,7 +1,7 @@
 import { msFromNs, parseDuration, type Timers } from '@waybill/model';
-import type { ExecCommand, ExecSession } from '../exec/exec-session.js';
-import { OutputQueue } from '../exec/output-queue.js';
-import { Gate } from '../gate.js';
+import type { ExecCommand, ExecSession } from '../tasks/exec/exec-session.js';
+import { OutputQueue } from '../tasks/exec/output-queue.js';
+import { Gate } from '../waiting/gate.js';
 import type { TaskConfig } from './driver.js';
 
 /**

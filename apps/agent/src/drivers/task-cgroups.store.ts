@@ -2,7 +2,7 @@ import { errorText } from '@waybill/model';
 import { closeSync, constants, existsSync, mkdirSync, openSync, rmdirSync, writeFileSync } from 'node:fs';
 import { readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { isErrno } from '@waybill/processes';
-import { mounts } from '../disks/mount-table.store.js';
+import { mounts } from '../allocations/disk/mount-table.store.js';
 import { below, entryName, pathName } from '../paths/path-name.js';
 
 /** How long processes that were killed may take to leave. */

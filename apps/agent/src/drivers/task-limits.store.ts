@@ -1,7 +1,7 @@
 import { errorText } from '@waybill/model';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { readFile, rmdir } from 'node:fs/promises';
-import { type Mount, mounts } from '../disks/mount-table.store.js';
+import { type Mount, mounts } from '../allocations/disk/mount-table.store.js';
 import type { TaskResources } from './driver.js';
 import { below, pathName } from '../paths/path-name.js';
 

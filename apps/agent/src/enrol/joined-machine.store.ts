@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { isErrno, makeDirectory } from '@waybill/processes';
 import { below, ownDirectory } from '../paths/path-name.js';
-import { writeDurably } from '../recovery/durable-file.store.js';
-import { loadIdentity } from '../recovery/identity.store.js';
+import { writeDurably } from '../durable-files/durable-file.store.js';
+import { loadIdentity } from '../machine/identity/identity.store.js';
 import { decodeJoinToken, type Join } from './join-token.js';
 
 /** A machine cannot join as it was asked to; the message says what to do. */

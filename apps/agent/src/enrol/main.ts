@@ -1,7 +1,7 @@
 import { userKey } from '@waybill/journal';
 import { machineUser } from '@waybill/rpc';
 import { EXIT_CONFIGURATION, newUuid, readSettings, SettingsError } from '@waybill/service';
-import { loadIdentity } from '../recovery/identity.store.js';
+import { loadIdentity } from '../machine/identity/identity.store.js';
 import { ownDirectory } from '../paths/path-name.js';
 
 /**

@@ -3,7 +3,7 @@ import type { Rpc } from '@waybill/rpc';
 import type { Logger, Tracer } from '@waybill/telemetry';
 import { Agent } from '../agent.js';
 import type { Driver } from '../drivers/driver.js';
-import { noDirectories, noRecords } from './allocs-in-memory.js';
+import { noDirectories, noRecords } from './allocations-in-memory.js';
 import type { FleetOptions } from './fleet-options.js';
 import { simulatedMachine } from './simulated-machine.js';
 import { noCounts, UnsteadyLink } from './unsteady-link.js';

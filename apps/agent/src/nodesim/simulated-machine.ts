@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { COMPATIBLE_VERSION, type Node, type NodeResources, WAYBILL_VERSION } from '@waybill/model';
 import type { DriverFingerprint } from '../drivers/driver.js';
-import { hostNetwork, MAX_DYNAMIC_PORT, MIN_DYNAMIC_PORT, networksOf } from '../fingerprint/machine.js';
-import { describeNode, NONE_RESERVED } from '../node/node-description.js';
+import { hostNetwork, MAX_DYNAMIC_PORT, MIN_DYNAMIC_PORT, networksOf } from '../machine/fingerprint/machine.js';
+import { describeNode, NONE_RESERVED } from '../machine/node/node-description.js';
 import type { FleetOptions } from './fleet-options.js';
 
 /** Machine number `number` of a fleet, as it registers itself: always the same for the same options. */

@@ -55,7 +55,7 @@ export function below<A extends string, B extends string = never, C extends stri
 
 /**
  * Several segments that came from outside, below a directory, looked at as text: for what exists, links have to be asked
- * too (inside-alloc.ts, open-directory.store.ts). A leading slash is that directory.
+ * too (inside-allocation.store.ts, open-directory.store.ts). A leading slash is that directory.
  * @throws UnsafeNameError when they lead out of it
  */
 export function belowAsText(directory: string, relative: string): string {

@@ -1,7 +1,7 @@
 import { NS_PER_SECOND } from '@waybill/model';
 import { describe, expect, it } from 'vitest';
 import { aCheck, aService } from '../fixtures/offered-service.js';
-import { aTask, FOREVER, setup } from '../fixtures/running-alloc.js';
+import { aTask, FOREVER, setup } from '../fixtures/running-allocation.js';
 import { CheckRestartTerms } from './check-restart.js';
 import type { ProbeResult } from './probe.transport.js';
 

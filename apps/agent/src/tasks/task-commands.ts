@@ -1,5 +1,5 @@
 import type { TaskConfig, TaskHandle } from '../drivers/driver.js';
-import { type ExecCommand, type ExecSession, NoExecError } from '../exec/exec-session.js';
+import { type ExecCommand, type ExecSession, NoExecError } from './exec/exec-session.js';
 import type { TaskHost } from './task-host.js';
 
 /** The commands that run beside one task; they end with it. Memory: what runs. */

@@ -1,6 +1,6 @@
 import { nestedList, type Task, type TaskGroup, type TaskState, errorText, Refusal } from '@waybill/model';
 import type { TaskResourceUsage } from '@waybill/rpc';
-import type { ExecCommand, ExecSession } from '../exec/exec-session.js';
+import type { ExecCommand, ExecSession } from './exec/exec-session.js';
 import { isSidecar, type kindOf } from './task-lifecycle.js';
 import type { TaskRecord } from './task-record.js';
 import { TaskNotRunningError, type TaskRunner } from './task-runner.js';

@@ -1,7 +1,7 @@
 import type { Clock, Timers } from '@waybill/model';
 import type { Logger } from '@waybill/telemetry';
 import type { Driver, TaskConfig } from '../drivers/driver.js';
-import type { Gate } from '../gate.js';
+import type { Gate } from '../waiting/gate.js';
 import type { RestartTracker } from './restart-tracker.js';
 
 /** What a task runner is given by the allocation that it belongs to. */

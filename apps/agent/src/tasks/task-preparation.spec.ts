@@ -4,10 +4,10 @@ import { describe, expect, it } from 'vitest';
 import type { FileIsolation, TaskConfig, TaskMount, TaskPaths } from '../drivers/driver.js';
 import { aCheck, aService } from '../fixtures/offered-service.js';
 import { aTemplate } from '../fixtures/task-template.js';
-import { interpolatedArtifact } from '../hooks/artifact.hook.js';
-import type { TaskHook, TaskStart } from '../hooks/task-hook.js';
-import { interpolatedTemplate } from '../hooks/template.hook.js';
-import { VolumesHook } from '../hooks/volumes.hook.js';
+import { interpolatedArtifact } from './hooks/artifact.hook.js';
+import type { TaskHook, TaskStart } from './hooks/task-hook.js';
+import { interpolatedTemplate } from './hooks/template.hook.js';
+import { VolumesHook } from './hooks/volumes.hook.js';
 import { servicesOf, type WorkloadService } from '../services/workload-service.js';
 import { TaskPreparation } from './task-preparation.js';
 

@@ -1,7 +1,7 @@
 import { type Allocation, findTaskGroup, type Job, type Node, type Task } from '@waybill/model';
-import type { AllocDirectories } from '../disks/alloc-directories.js';
+import type { AllocDirectories } from '../allocations/disk/allocation-directories.js';
 import { type FileIsolation, INSIDE, type TaskConfig, type TaskPaths } from '../drivers/driver.js';
-import { runHooks, type TaskHook, type TaskStart } from '../hooks/task-hook.js';
+import { runHooks, type TaskHook, type TaskStart } from './hooks/task-hook.js';
 import { TaskEnv } from './task-env.js';
 
 export interface TaskPreparationDependencies {

@@ -6,7 +6,7 @@ import {
   type TaskHandle,
   TaskNotFoundError,
 } from '../drivers/driver.js';
-import type { ExecCommand, ExecSession } from '../exec/exec-session.js';
+import type { ExecCommand, ExecSession } from './exec/exec-session.js';
 import { TaskCommands } from './task-commands.js';
 import type { TaskHost } from './task-host.js';
 

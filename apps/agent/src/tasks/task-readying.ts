@@ -1,6 +1,6 @@
 import { type Task, type TaskState, errorText } from '@waybill/model';
 import { type TaskConfig, TaskConfigError } from '../drivers/driver.js';
-import { HookError } from '../hooks/task-hook.js';
+import { HookError } from './hooks/task-hook.js';
 import type { RoundEnd } from './restart-tracker.js';
 import type { TaskHost } from './task-host.js';
 

@@ -1,14 +1,14 @@
 import { type Allocation, type ChangeScript, isServerTerminal, type Task, type Timers } from '@waybill/model';
-import type { AllocHost } from '../allocs/alloc-host.js';
-import { AllocNotRunnableError, jobOf } from '../allocs/alloc-report.js';
-import type { Gate } from '../gate.js';
+import type { AllocHost } from '../allocations/allocation-host.js';
+import { AllocNotRunnableError, jobOf } from '../allocations/allocation-report.js';
+import type { Gate } from '../waiting/gate.js';
 import { RestartTracker } from './restart-tracker.js';
 import type { Member } from './task-crew.js';
 import { kindOf, restartsOnSuccess, type TaskKind } from './task-lifecycle.js';
 import { TaskPreparation, type TaskRound, type WantedTask } from './task-preparation.js';
 import type { TaskRecord } from './task-record.js';
 import { TaskRunner } from './task-runner.js';
-import { runScript } from '../templates/change-script.js';
+import { runScript } from './templates/change-script.js';
 
 /** What a task knows of the allocation that it belongs to. */
 export interface TaskSeat {

@@ -1,8 +1,8 @@
 import { type Task, type TaskState, errorText, Refusal } from '@waybill/model';
 import type { TaskResourceUsage } from '@waybill/rpc';
 import { type DriverNetwork, StartError, type TaskConfig } from '../drivers/driver.js';
-import type { ExecCommand, ExecSession } from '../exec/exec-session.js';
-import { firstOpened, Gate, pause } from '../gate.js';
+import type { ExecCommand, ExecSession } from './exec/exec-session.js';
+import { firstOpened, Gate, pause } from '../waiting/gate.js';
 import { type RestartTracker, type RoundEnd } from './restart-tracker.js';
 import type { TaskHost } from './task-host.js';
 import { TaskProcess } from './task-process.js';

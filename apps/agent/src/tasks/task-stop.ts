@@ -1,6 +1,6 @@
 import { formatDuration, msFromNs, nsFromMs, type Task } from '@waybill/model';
 import { type TaskHandle, TaskNotFoundError } from '../drivers/driver.js';
-import { type Gate, pause } from '../gate.js';
+import { type Gate, pause } from '../waiting/gate.js';
 import type { TaskHost } from './task-host.js';
 
 /** AG-155, where nothing else is said. */

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import type { Duplex } from 'node:stream';
 import type Docker from 'dockerode';
-import type { ExecCommand, ExecSession } from '../../exec/exec-session.js';
-import { OutputQueue } from '../../exec/output-queue.js';
-import { killTree } from '../../exec/kill-tree.transport.js';
-import { roomIn } from '../../exec/room.js';
+import type { ExecCommand, ExecSession } from '../../tasks/exec/exec-session.js';
+import { OutputQueue } from '../../tasks/exec/output-queue.js';
+import { killTree } from '../../tasks/exec/kill-tree.transport.js';
+import { roomIn } from '../../tasks/exec/room.js';
 import { FrameReader } from './frames.js';
 
 /** How long a command whose output has ended may take to have an exit code. */

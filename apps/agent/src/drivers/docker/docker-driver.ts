@@ -2,8 +2,8 @@ import type Docker from 'dockerode';
 import { parseDuration, type Clock, type Timers } from '@waybill/model';
 import type { TaskResourceUsage } from '@waybill/rpc';
 import type { Logger } from '@waybill/telemetry';
-import type { ExecCommand, ExecSession } from '../../exec/exec-session.js';
-import { logSpec, type TaskOutputs } from '../../logs/task-output.js';
+import type { ExecCommand, ExecSession } from '../../tasks/exec/exec-session.js';
+import { logSpec, type TaskOutputs } from '../../tasks/logs/task-output.js';
 import {
   type Driver,
   type DriverFingerprint,

@@ -1,5 +1,5 @@
 import { chmod } from 'node:fs/promises';
-import { insideAlloc } from '../../hooks/inside-alloc.js';
+import { insideAlloc } from '../../paths/inside-allocation.store.js';
 import { EscapesError } from '../../paths/open-directory.store.js';
 import { type TaskConfig, TaskConfigError } from '../driver.js';
 import { relativeSources } from './container-options.js';

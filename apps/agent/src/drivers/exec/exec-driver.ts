@@ -1,7 +1,7 @@
 import { chownSync, existsSync, realpathSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import type { ExecCommand, ExecSession } from '../../exec/exec-session.js';
-import { execProcess } from '../../exec/process-exec.transport.js';
+import type { ExecCommand, ExecSession } from '../../tasks/exec/exec-session.js';
+import { execProcess } from '../../tasks/exec/process-exec.transport.js';
 import { type DriverFingerprint, StartError, type TaskConfig, type TaskHandle } from '../driver.js';
 import { findCommand } from '../find-command.js';
 import { type Launch, SupervisedDriver, type SupervisionOptions } from '../supervised/supervised-driver.js';

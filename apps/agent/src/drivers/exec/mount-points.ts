@@ -4,10 +4,10 @@ import path from 'node:path';
 import { INSIDE, StartError, type TaskConfig, type TaskMount, type TaskPaths } from '../driver.js';
 import type { Chroot } from './chroot.js';
 import type { EnclosureMount } from './enclosure.js';
-import { openItself } from '../../files/plain-file.store.js';
+import { openItself } from '../../paths/plain-file.store.js';
 import { OpenDirectory } from '../../paths/open-directory.store.js';
 import { asAbsolute, entryName } from '../../paths/path-name.js';
-import { isPassedOn } from '../../disks/mount-table.store.js';
+import { isPassedOn } from '../../allocations/disk/mount-table.store.js';
 
 /** What the enclosure itself mounts. */
 const OF_THE_ENCLOSURE = ['/proc', '/dev', '/private'];

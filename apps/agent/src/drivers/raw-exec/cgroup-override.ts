@@ -1,6 +1,6 @@
 import { accessSync, constants, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { type Mount, mounts } from '../../disks/mount-table.store.js';
+import { type Mount, mounts } from '../../allocations/disk/mount-table.store.js';
 import { StartError } from '../driver.js';
 import type { CgroupOverride } from '../supervised/supervised-driver.js';
 import type { RawExecConfig } from './raw-exec-config.js';

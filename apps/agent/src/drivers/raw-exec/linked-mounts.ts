@@ -1,6 +1,6 @@
 import { readlink, symlink, unlink } from 'node:fs/promises';
 import { isErrno } from '@waybill/processes';
-import { inOpenParent } from '../../hooks/inside-alloc.js';
+import { inOpenParent } from '../../paths/inside-allocation.store.js';
 import { type TaskConfig, StartError } from '../driver.js';
 import { asAbsolute } from '../../paths/path-name.js';
 

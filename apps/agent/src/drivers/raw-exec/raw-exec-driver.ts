@@ -1,6 +1,6 @@
 import { chownSync } from 'node:fs';
-import type { ExecCommand, ExecSession } from '../../exec/exec-session.js';
-import { execProcess } from '../../exec/process-exec.transport.js';
+import type { ExecCommand, ExecSession } from '../../tasks/exec/exec-session.js';
+import { execProcess } from '../../tasks/exec/process-exec.transport.js';
 import { statOrNone } from '../../paths/stat-or-none.store.js';
 import { type DriverFingerprint, StartError, type TaskConfig, type TaskHandle } from '../driver.js';
 import { findCommand, type TaskView } from '../find-command.js';

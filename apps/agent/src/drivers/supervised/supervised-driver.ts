@@ -3,8 +3,8 @@ import type { ChildProcess } from 'node:child_process';
 import { chownSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import { bootId, isAlive, type ProcessIdentity, sendSignal } from '@waybill/processes';
 import type { TaskResourceUsage } from '@waybill/rpc';
-import type { ExecCommand, ExecSession } from '../../exec/exec-session.js';
-import { logSpec, type OpenOutput, type TaskOutputs } from '../../logs/task-output.js';
+import type { ExecCommand, ExecSession } from '../../tasks/exec/exec-session.js';
+import { logSpec, type OpenOutput, type TaskOutputs } from '../../tasks/logs/task-output.js';
 import {
   type Driver,
   type DriverFingerprint,

@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, open, rm } from 'node:fs/promises';
 import { Duplex } from 'node:stream';
 import { isErrno, type ProcessIdentity } from '@waybill/processes';
-import { openFound } from '../../files/plain-file.store.js';
+import { openFound } from '../../paths/plain-file.store.js';
 import { TAKE_ENVIRONMENT } from './task-environment.js';
 import { below } from '../../paths/path-name.js';
 

@@ -1,0 +1,60 @@
+import { type AllocCheckStatus, Refusal } from '@waybill/model';
+import type {
+  AllocChecksRequest,
+  AllocResourceUsage,
+  AllocStatsRequest,
+  CollectAllocsRequest,
+  HostStats,
+  RestartAllocRequest,
+  SignalAllocRequest,
+} from '@waybill/rpc';
+import type { Agent } from '../agent.js';
+import type { AllocRunner } from './allocation-runner.js';
+
+/** What people ask of one machine and its allocations: usage, restart, signal, collection (agent.md sections 15, 19, 24). Stateless. */
+export class AllocActions {
+  constructor(
+    private readonly agent: Pick<Agent, 'runnerOf' | 'collector'>,
+    private readonly usageOfHost: () => Promise<HostStats>,
+  ) {}
+
+  hostStats(): Promise<HostStats> {
+    return this.usageOfHost();
+  }
+
+  /** @throws Refusal not-found, conflict */
+  stats({ AllocID, Task }: AllocStatsRequest): Promise<AllocResourceUsage> {
+    return this.answered(AllocID, (runner) => runner.usage(Task));
+  }
+
+  /** AG-146. @throws Refusal not-found */
+  checks({ AllocID }: AllocChecksRequest): Promise<Record<string, AllocCheckStatus>> {
+    return this.answered(AllocID, async (runner) => runner.checks());
+  }
+
+  /** @throws Refusal not-found, conflict */
+  async restart({ AllocID, TaskName, AllTasks }: RestartAllocRequest): Promise<null> {
+    await this.answered(AllocID, (runner) => runner.restart(TaskName, AllTasks));
+    return null;
+  }
+
+  /** @throws Refusal not-found, conflict, or what the driver said */
+  async signal({ AllocID, Task, Signal }: SignalAllocRequest): Promise<null> {
+    await this.answered(AllocID, (runner) => runner.signal(Task, Signal));
+    return null;
+  }
+
+  /** AG-213; an empty id: all that have ended. @throws Refusal conflict */
+  async collect({ AllocID }: CollectAllocsRequest): Promise<null> {
+    if (AllocID === '') await this.agent.collector.collectAll();
+    else if (!(await this.agent.collector.collectOne(AllocID)))
+      throw new Refusal('conflict', 'No such allocation on client, or allocation not eligible for GC');
+    return null;
+  }
+
+  private async answered<T>(allocId: string, ask: (runner: AllocRunner) => Promise<T>): Promise<T> {
+    const runner = this.agent.runnerOf(allocId);
+    if (!runner) throw new Refusal('not-found', `Unknown allocation "${allocId}"`);
+    return ask(runner);
+  }
+}

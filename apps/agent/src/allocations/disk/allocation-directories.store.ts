@@ -1,0 +1,133 @@
+import { constants, lstat, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { isErrno } from '@waybill/processes';
+import type { AllocDirectories } from './allocation-directories.js';
+import type { TaskPaths } from '../../drivers/driver.js';
+import { taskName } from '../../paths/allocation-names.js';
+import { DONE } from '../../tasks/hooks/once.store.js';
+import { unmountBelow } from './mount-table.store.js';
+import type { SecretsMemory } from './secrets-memory.store.js';
+import { below, entryName, ownDirectory, pathName } from '../../paths/path-name.js';
+
+/** Shared by all tasks of an allocation, whatever user they run as. */
+const SHARED = 0o777;
+/** For the task and the agent only. */
+const PRIVATE = 0o700;
+
+/**
+ * `<root>/<alloc>/alloc/{logs,tmp,data}` and `<root>/<alloc>/<task>/{local,secrets,private,tmp}` (AG-220). Stateless: what
+ * is there, and what is mounted there, is asked of the machine.
+ */
+export class AllocDirectoryStore implements AllocDirectories {
+  /** @param secrets absent: secrets of tasks are on the disk, like the rest */
+  constructor(
+    private readonly root: string,
+    private readonly secrets?: SecretsMemory,
+  ) {}
+
+  async build(allocId: string, task: string): Promise<TaskPaths> {
+    const paths = this.paths(allocId, task);
+    await mkdir(paths.taskDir, { recursive: true });
+    await Promise.all([
+      this.buildSecrets(paths),
+      ...(['logs', 'tmp', 'data'] as const).map((name) => directory(below(paths.allocDir, name), SHARED)),
+      ...(['local', 'tmp'] as const).map((name) => directory(below(paths.taskDir, name), SHARED)),
+      directory(paths.privateDir, PRIVATE),
+    ]);
+    return paths;
+  }
+
+  paths(allocId: string, task: string): TaskPaths {
+    const allocDir = below(this.directoryOf(allocId), 'alloc');
+    const taskDir = below(this.directoryOf(allocId), taskName(task));
+    return {
+      allocDir,
+      logsDir: below(allocDir, 'logs'),
+      taskDir,
+      localDir: below(taskDir, 'local'),
+      secretsDir: below(taskDir, 'secrets'),
+      privateDir: below(taskDir, 'private'),
+    };
+  }
+
+  /** The agent ends. @param areTasksOver with it: nothing of them stays in memory */
+  async close(areTasksOver: boolean): Promise<void> {
+    if (areTasksOver) await this.secrets?.uncover(this.root);
+    this.secrets?.close();
+  }
+
+  /** One that cannot have a directory has none. */
+  async exists(allocId: string): Promise<boolean> {
+    try {
+      return (await stat(this.directoryOf(allocId))).isDirectory();
+    } catch {
+      return false;
+    }
+  }
+
+  async list(): Promise<readonly string[]> {
+    const entries = await readdir(this.root, { withFileTypes: true }).catch(() => []);
+    return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  }
+
+  async inherit(from: string, to: string, tasks: readonly string[]): Promise<void> {
+    await inherited(this.directoryOf(from), this.directoryOf(to), tasks);
+  }
+
+  async remove(allocId: string): Promise<void> {
+    await unmountBelow(this.directoryOf(allocId));
+    await rm(this.directoryOf(allocId), { recursive: true, force: true });
+  }
+
+  private async buildSecrets({ secretsDir, privateDir }: TaskPaths): Promise<void> {
+    const isNew = await directory(secretsDir, PRIVATE);
+    const isCovered = await this.secrets?.cover(secretsDir, isNew);
+    if (!isCovered || isNew) return;
+    // The task has been here before, as after a reboot: whatever put something there has to do it again.
+    const marks = (await readdir(privateDir)).filter((name) => name.endsWith(DONE));
+    await Promise.all(marks.map((name) => rm(below(privateDir, entryName(name)), { force: true })));
+  }
+
+  /** @throws UnsafeNameError */
+  directoryOf(allocId: string): string {
+    return below(ownDirectory(this.root), pathName(allocId, 'the allocation'));
+  }
+}
+
+/** From one allocation's directory, or what is to become one, to another's. @throws UnsafeNameError */
+export async function inherited(before: string, after: string, tasks: readonly string[]): Promise<void> {
+  const names = tasks.map((task) => taskName(task));
+  await moveDirectory(below(before, 'alloc', 'data'), below(after, 'alloc', 'data'));
+  for (const name of names) await moveDirectory(below(before, name, 'local'), below(after, name, 'local'));
+}
+
+/** Onto nothing, or onto an empty directory. */
+async function moveDirectory(from: string, to: string): Promise<void> {
+  if (!(await isDirectory(from))) return;
+  await mkdir(path.dirname(to), { recursive: true });
+  try {
+    await rename(from, to);
+  } catch (error) {
+    if (!isErrno(error, 'ENOTEMPTY') && !isErrno(error, 'EEXIST')) throw error;
+  }
+}
+
+/** A link is none, wherever it leads. */
+const isDirectory = (file: string): Promise<boolean> =>
+  lstat(file).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+
+/** @returns whether it was not there @throws when a task has put a link in its place, which would lead out of here */
+async function directory(dir: string, mode: number): Promise<boolean> {
+  const made = await mkdir(dir, { recursive: true, mode });
+  const opened = await open(dir, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  try {
+    // The process's umask must not decide what others may; a driver may have opened to its task what was closed.
+    if (mode === SHARED) await opened.chmod(mode);
+  } finally {
+    await opened.close();
+  }
+  return made !== undefined;
+}

@@ -1,0 +1,38 @@
+import { realpath } from 'node:fs/promises';
+import path from 'node:path';
+import { RpcError } from '@waybill/rpc';
+import { belowAsText, isWithin } from '../../paths/path-name.js';
+
+/** Directories of a task that nobody reads from outside, and what they hold as it is called in errors. */
+const CLOSED: Readonly<Record<string, string>> = { secrets: 'secret', private: 'private' };
+
+/**
+ * Where a path of an allocation leads, links followed (AG-302).
+ *
+ * @param root the allocation's directory
+ * @throws RpcError conflict: it leads out of the directory, or to secrets; ENOENT and the like from the file system
+ */
+export async function resolveAllocPath(root: string, wanted: string): Promise<string> {
+  const inside = path.normalize(wanted.replace(/^\/+/, ''));
+  if (inside === '..' || inside.startsWith('../')) throw escapes();
+  const lexical = belowAsText(root, inside);
+  refuseClosed(root, lexical, wanted);
+  const found = await realpath(lexical);
+  checkAllocPath(await realpath(root), found, wanted);
+  return found;
+}
+
+/** The same of a path that has no links. @throws RpcError conflict */
+export function checkAllocPath(realRoot: string, found: string, wanted: string): void {
+  if (!isWithin(realRoot, found)) throw escapes();
+  refuseClosed(realRoot, found, wanted);
+}
+
+function refuseClosed(root: string, found: string, wanted: string): void {
+  const [task, directory = ''] = path.relative(root, found).split(path.sep);
+  const holds = task === 'alloc' ? undefined : CLOSED[directory];
+  if (holds) throw new RpcError('forbidden', `Reading ${holds} file prohibited: ${wanted}`);
+}
+
+/** AG-302. */
+export const escapes = (): RpcError => new RpcError('invalid', 'Path escapes the alloc directory');

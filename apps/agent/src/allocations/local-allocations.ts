@@ -1,0 +1,224 @@
+import {
+  type Allocation,
+  type ClientAllocUpdate,
+  findTaskGroup,
+  isClientTerminal,
+  isServerTerminal,
+  isTerminalAllocation,
+  rfc3339FromMs,
+} from '@waybill/model';
+import { checkAllocNames } from '../paths/allocation-names.js';
+import { UnsafeNameError } from '../paths/path-name.js';
+import type { AllocRecord } from './records/allocation-record.js';
+import { giveUp, hasLostItsDirectory, LostDirectoryError } from './records/lost-directory.js';
+import type { Pulled, PulledAlloc } from '../contact/pull-loop.js';
+import type { PushLoop } from '../contact/push-loop.js';
+import type { EndedAlloc } from './allocation-collector.js';
+import type { AllocHost } from './allocation-host.js';
+import { notRunnable } from './allocation-report.js';
+import { AllocRunner } from './allocation-runner.js';
+
+/** What those who want allocations here, and hear of them, have to do with them. */
+export interface LocalAllocsWiring {
+  readonly push: Pick<PushLoop, 'changed' | 'sendAgain' | 'forget'>;
+  /** Lists of the servers still come. */
+  readonly isPulling: () => boolean;
+}
+
+/**
+ * The allocations of this machine, as the servers want them (agent.md section 6).
+ *
+ * An id is unknown, has a runner, or is set aside: it could not be added, has ended before, or was collected, and is not
+ * looked at again until the servers forget it. unknown → runner: wanted here, or taken up from disk. runner → leaving →
+ * unknown: the servers forgot it. runner → set aside: collected. A wanted one whose runner was stopped begins again when
+ * that has left. Memory: one runner for each allocation that the servers have not forgotten. Cost of a list: its changes.
+ */
+export class LocalAllocs {
+  private readonly runners = new Map<string, AllocRunner>();
+  /** Those set aside (AG-42), with what was told of each. */
+  private readonly setAside = new Map<string, ClientAllocUpdate | null>();
+  /** Those on their way out of this machine: one that is wanted here again waits for that (AG-402). */
+  private readonly leaving = new Map<string, Promise<void>>();
+  /** What the servers said last of those that begin again once they have left (OP-47). */
+  private readonly returning = new Map<string, PulledAlloc>();
+  private readonly host: AllocHost;
+
+  constructor(
+    host: Omit<AllocHost, 'predecessorsEnded'>,
+    private readonly wiring: LocalAllocsWiring,
+  ) {
+    this.host = { ...host, predecessorsEnded: (alloc) => this.predecessorsEnded(alloc) };
+  }
+
+  get size(): number {
+    return this.runners.size;
+  }
+
+  /** O(allocations here). */
+  all(): AllocRunner[] {
+    return [...this.runners.values()];
+  }
+
+  get(allocId: string): AllocRunner | undefined {
+    return this.runners.get(allocId);
+  }
+
+  /** Whether tasks of it may run here: also of one that the servers have forgotten, and that is on its way out. */
+  isLive(allocId: string): boolean {
+    const runner = this.runners.get(allocId);
+    return runner ? !runner.isOver : this.leaving.has(allocId);
+  }
+
+  idsSetAside(): ReadonlySet<string> {
+    return new Set(this.setAside.keys());
+  }
+
+  /** What the servers have confirmed of it; null: nothing. */
+  acknowledged(allocId: string): ClientAllocUpdate | null {
+    return this.runners.get(allocId)?.lastAcknowledged ?? this.setAside.get(allocId) ?? null;
+  }
+
+  acknowledge(update: ClientAllocUpdate): void {
+    const runner = this.runners.get(update.ID);
+    if (runner) runner.acknowledge(update);
+    else if (this.setAside.has(update.ID)) this.setAside.set(update.ID, update);
+  }
+
+  /** AG-193 to AG-199. What is restored does not run before `all` of it is told to. */
+  async restore(record: AllocRecord): Promise<void> {
+    const { alloc } = record;
+    const { records, logger } = this.host;
+    if (Object.keys(record.tasks).length === 0) return records.remove(alloc.ID);
+    const problem = nameProblemOf(alloc);
+    if (problem) {
+      logger.error('a stored allocation is not taken up again: its names are dangerous', { alloc: alloc.ID, problem });
+      await giveUp(this.host, record);
+      return this.refuse(alloc, problem);
+    }
+    if (await hasLostItsDirectory(this.host, record)) {
+      logger.error('a stored allocation cannot be taken up again: its directory is gone', { alloc: alloc.ID });
+      await giveUp(this.host, record);
+      return this.refuse(alloc, new LostDirectoryError());
+    }
+    try {
+      this.runners.set(alloc.ID, new AllocRunner(alloc, this.host, record));
+    } catch (error) {
+      logger.error('a stored allocation cannot be taken up again', { alloc: alloc.ID, error });
+      this.refuse(alloc, error);
+    }
+  }
+
+  /** AG-44: first those that go, then those that changed or come. */
+  apply({ removed, listed, changed, isRestored }: Pulled): void {
+    for (const id of removed) void this.remove(id);
+    for (const one of [this.setAside, this.returning]) for (const id of one.keys()) if (!listed.has(id)) one.delete(id);
+    for (const one of changed)
+      try {
+        this.addOrUpdate(one, isRestored);
+      } catch (error) {
+        // The others must not wait for it, pull after pull.
+        this.host.logger.error('an allocation cannot be updated', { alloc: one.alloc.ID, error });
+      }
+  }
+
+  /** Those that may be collected: over, and the servers have confirmed how (AG-215, AG-405). O(allocations here). */
+  ended(): EndedAlloc[] {
+    return [...this.runners].flatMap(([id, runner]) => {
+      const known = runner.isOver ? runner.lastAcknowledged : null;
+      if (!known || !isClientTerminal(known)) return [];
+      const ends = Object.values(known.TaskStates).map(({ FinishedAt }) => (FinishedAt ? Date.parse(FinishedAt) : 0));
+      return [{ id, endedAtMs: Math.max(0, ...ends) }];
+    });
+  }
+
+  /** The servers still list it, so it is remembered as one that is not wanted here again, until they forget it. */
+  async collect(allocId: string): Promise<void> {
+    const runner = this.runners.get(allocId);
+    if (!runner) return;
+    this.runners.delete(allocId);
+    this.setAside.set(allocId, runner.lastAcknowledged);
+    this.wiring.push.forget(allocId);
+    await runner.destroy();
+  }
+
+  private addOrUpdate(pulled: PulledAlloc, isRestored = false): void {
+    const { alloc, traceparent } = pulled;
+    if (this.returning.has(alloc.ID)) return void this.returning.set(alloc.ID, pulled);
+    const known = this.runners.get(alloc.ID);
+    if (known && isServerTerminal(known.alloc) && !isServerTerminal(alloc)) return void this.beginAgain(pulled);
+    if (known) return known.update(alloc, isRestored);
+    const told = this.setAside.get(alloc.ID);
+    if (told && !isTerminalAllocation(alloc)) return this.wiring.push.sendAgain([told]);
+    // AG-46: one that ended elsewhere or before is only remembered by the servers.
+    if (isTerminalAllocation(alloc) && !(isServerTerminal(alloc) && isStillCounted(alloc))) {
+      this.setAside.set(alloc.ID, null);
+      return;
+    }
+    try {
+      const runner = new AllocRunner(alloc, this.host);
+      this.setAside.delete(alloc.ID); // a restore has taken it back to before its end (OP-47)
+      this.runners.set(alloc.ID, runner);
+      runner.run(traceparent);
+    } catch (error) {
+      this.host.logger.error('an allocation cannot be added', { alloc: alloc.ID, error });
+      this.refuse(alloc, error);
+    }
+  }
+
+  /** OP-47: the servers' state was taken back to before they stopped it. It starts when what is left of it is gone. */
+  private async beginAgain(pulled: PulledAlloc): Promise<void> {
+    const { ID } = pulled.alloc;
+    this.returning.set(ID, pulled);
+    await this.remove(ID);
+    const latest = this.returning.get(ID);
+    this.returning.delete(ID);
+    if (latest && this.wiring.isPulling()) this.addOrUpdate(latest);
+  }
+
+  /** AG-47. */
+  private refuse(alloc: Allocation, error: unknown): void {
+    this.setAside.set(alloc.ID, null);
+    this.wiring.push.changed(notRunnable(alloc, error, rfc3339FromMs(this.host.clock.nowMs())), undefined);
+  }
+
+  /**
+   * AG-53. One that is not here, or that the servers cannot tell the state of, is not waited for (AG-446); one that they no
+   * longer know, and whose tasks are being ended, is.
+   */
+  private async predecessorsEnded(alloc: Allocation): Promise<void> {
+    const ids = [alloc.PreviousAllocation, ...alloc.PreemptedAllocations];
+    await Promise.all([alloc.ID, ...ids].flatMap((id) => this.leaving.get(id) ?? []));
+    const here = ids.flatMap((id) => this.runners.get(id) ?? []);
+    await Promise.all(here.filter((one) => one.alloc.ClientStatus !== 'unknown').map((one) => one.ended.opened));
+  }
+
+  /** AG-45. */
+  private async remove(allocId: string): Promise<void> {
+    const runner = this.runners.get(allocId);
+    if (!runner) return;
+    this.runners.delete(allocId);
+    this.wiring.push.forget(allocId);
+    const left = runner.destroy().catch((error: unknown) => {
+      this.host.logger.error('an allocation could not be removed from this machine', { alloc: allocId, error });
+    });
+    this.leaving.set(allocId, left);
+    await left;
+    this.leaving.delete(allocId);
+  }
+}
+
+/** Of one that an agent took which did not look at names yet. */
+function nameProblemOf(alloc: Allocation): UnsafeNameError | undefined {
+  const group = alloc.Job ? findTaskGroup(alloc.Job, alloc.TaskGroup) : undefined;
+  try {
+    if (group) checkAllocNames(alloc, group);
+    return undefined;
+  } catch (error) {
+    if (error instanceof UnsafeNameError) return error;
+    throw error;
+  }
+}
+
+/** The servers want it stopped and wait for this agent to say that it is. */
+const isStillCounted = (alloc: Allocation): boolean =>
+  alloc.ClientStatus === 'pending' || alloc.ClientStatus === 'running' || alloc.ClientStatus === 'unknown';

@@ -1,0 +1,78 @@
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import type { Logger } from '@waybill/telemetry';
+import type { AllocRecord, AllocRecords } from './allocation-record.js';
+import { SharedRun } from '../../waiting/shared-run.js';
+import { UNFINISHED, writeDurably } from '../../durable-files/durable-file.store.js';
+import { below, entryName, pathName } from '../../paths/path-name.js';
+
+const SUFFIX = '.json';
+
+/** An allocation's newest record, and how it gets to the disk. */
+interface Slot {
+  record: AllocRecord;
+  readonly writing: SharedRun;
+}
+
+/**
+ * One file per allocation, which a crash at any moment leaves as it was or as it is to be (AG-204). Saves that come while
+ * one of the same allocation is under way share the next write. Cost of a save: one file of the allocation's size and two
+ * flushes, of which the second is shared with others (durable-file.store.ts). Memory: what is being written.
+ */
+export class AllocRecordStore implements AllocRecords {
+  private readonly slots = new Map<string, Slot>();
+
+  constructor(
+    private readonly dir: string,
+    private readonly logger: Logger,
+  ) {}
+
+  async save(record: AllocRecord): Promise<void> {
+    const { ID } = record.alloc;
+    const slot = this.slots.get(ID) ?? this.slotFor(record);
+    slot.record = record;
+    try {
+      await slot.writing.ask();
+    } finally {
+      if (slot.writing.isIdle) this.slots.delete(ID);
+    }
+  }
+
+  async remove(allocId: string): Promise<void> {
+    await this.slots.get(allocId)?.writing.settled();
+    await rm(this.fileOf(allocId), { force: true });
+    await rm(this.fileOf(allocId) + UNFINISHED, { force: true });
+  }
+
+  async load(): Promise<AllocRecord[]> {
+    await mkdir(this.dir, { recursive: true });
+    const records: AllocRecord[] = [];
+    for (const name of await readdir(this.dir)) {
+      if (!name.endsWith(SUFFIX)) continue;
+      try {
+        records.push(decoded(await readFile(below(this.dir, entryName(name)), 'utf8')));
+      } catch (error) {
+        this.logger.error('a stored allocation cannot be read and is left out', { file: name, error });
+      }
+    }
+    return records;
+  }
+
+  private slotFor(record: AllocRecord): Slot {
+    const { ID } = record.alloc;
+    const writing = new SharedRun(() => writeDurably(this.fileOf(ID), JSON.stringify(slot.record)));
+    const slot: Slot = { record, writing };
+    this.slots.set(ID, slot);
+    return slot;
+  }
+
+  private fileOf(allocId: string): string {
+    return below(this.dir, pathName(allocId + SUFFIX, 'the allocation'));
+  }
+}
+
+function decoded(text: string): AllocRecord {
+  const record = JSON.parse(text) as AllocRecord;
+  if (record.version !== 1) throw new Error(`version ${String(record.version)} of the record is not known`);
+  if (!record.alloc?.ID || typeof record.tasks !== 'object') throw new Error('the record is not one of an allocation');
+  return record;
+}

@@ -1,0 +1,61 @@
+import { findTaskGroup, type Timers } from '@waybill/model';
+import type { Logger } from '@waybill/telemetry';
+import type { AllocDirectories } from '../disk/allocation-directories.js';
+import { jobOf } from '../allocation-report.js';
+import { AllocStorage, type StorageHost } from '../../volumes/csi/allocation-storage.js';
+import { type AllocRecord, type AllocRecords, hasBegun } from './allocation-record.js';
+import type { Driver } from '../../drivers/driver.js';
+
+export interface LostDirectoryDeps {
+  readonly directories: Pick<AllocDirectories, 'exists'>;
+  readonly drivers: ReadonlyMap<string, Driver>;
+  readonly records: Pick<AllocRecords, 'remove'>;
+  readonly csi?: StorageHost;
+  readonly timers: Timers;
+  readonly logger: Logger;
+}
+
+/** What the tasks of an allocation ran in is gone: nothing of it can go on here (AG-197). */
+export class LostDirectoryError extends Error {
+  override readonly name = 'LostDirectoryError';
+  constructor() {
+    super('its directory is gone');
+  }
+}
+
+/** Whether an allocation that has begun and not ended has lost its directory. */
+export async function hasLostItsDirectory(
+  { directories }: Pick<LostDirectoryDeps, 'directories'>,
+  record: AllocRecord,
+): Promise<boolean> {
+  const hasEnded = Object.values(record.tasks).every(({ state }) => state.State === 'dead');
+  return hasBegun(record) && !hasEnded && !(await directories.exists(record.alloc.ID));
+}
+
+/** Ends what still runs of it, lets go of its volumes (VL-228), and forgets it. */
+export async function giveUp(deps: LostDirectoryDeps, record: AllocRecord): Promise<void> {
+  const { drivers, records, logger } = deps;
+  for (const [name, { handle }] of Object.entries(record.tasks)) {
+    const driver = handle && drivers.get(handle.driver);
+    if (!driver) continue;
+    try {
+      await driver.recover(handle);
+      await driver.destroy(handle, true);
+    } catch (error) {
+      logger.warn('what is left of a task cannot be removed', { alloc: record.alloc.ID, task: name, error });
+    }
+  }
+  // A plugin that is wanted for it may be another allocation here: nobody waits for it.
+  void release(deps, record)
+    .then(() => records.remove(record.alloc.ID))
+    .catch((error: unknown) => logger.error('an allocation cannot be forgotten', { alloc: record.alloc.ID, error }));
+}
+
+/** Never fails. What cannot be unmounted yet is tried on while this agent runs. */
+async function release(deps: LostDirectoryDeps, { alloc, volumes }: AllocRecord): Promise<void> {
+  const group = findTaskGroup(jobOf(alloc), alloc.TaskGroup);
+  if (!group) return;
+  const nothing = (): void => {};
+  const wiring = { ...deps, alloc, group, emit: nothing, fail: nothing, save: async () => {}, restored: volumes };
+  await new AllocStorage(deps.csi, wiring).release();
+}

@@ -1,0 +1,58 @@
+import { readFile } from 'node:fs/promises';
+import { isErrno, LockHeldError, makeDirectory, takeLock } from '@waybill/processes';
+import { writeDurably } from '../../durable-files/durable-file.store.js';
+import { below } from '../../paths/path-name.js';
+
+export interface AgentIdentity {
+  readonly nodeId: string;
+  readonly secretId: string;
+}
+
+const AGENT_DIRECTORY = { mode: 0o700, otherwise: 'choose another directory with WAYBILL_AGENT_DIR' };
+
+/** AG-14: another agent runs on this directory. */
+export class DirectoryInUseError extends Error {
+  override readonly name = 'DirectoryInUseError';
+  constructor(dir: string, pid: number) {
+    super(`the agent directory ${dir} is in use by process ${pid}: give each agent its own WAYBILL_AGENT_DIR`);
+  }
+}
+
+/** AG-10: who this machine is, made once and kept; files readable by the owner only. */
+export async function loadIdentity(
+  dir: string,
+  newId: () => string,
+  newNodeId: () => string = newId,
+): Promise<AgentIdentity> {
+  await makeDirectory(dir, AGENT_DIRECTORY);
+  return {
+    nodeId: await storedOrNew(below(dir, 'client-id'), newNodeId),
+    secretId: await storedOrNew(below(dir, 'secret-id'), newId),
+  };
+}
+
+async function storedOrNew(file: string, newId: () => string): Promise<string> {
+  try {
+    const stored = (await readFile(file, 'utf8')).trim();
+    if (stored !== '') return stored;
+  } catch (error) {
+    if (!isErrno(error, 'ENOENT')) throw error;
+  }
+  const made = newId();
+  await writeDurably(file, made);
+  return made;
+}
+
+/**
+ * Takes the directory for this process; one left behind by a process that is gone is taken over.
+ * @returns gives it back
+ * @throws DirectoryInUseError
+ */
+export async function lockDirectory(dir: string): Promise<() => Promise<void>> {
+  await makeDirectory(dir, AGENT_DIRECTORY);
+  try {
+    return await takeLock(below(dir, 'agent.lock'));
+  } catch (error) {
+    throw error instanceof LockHeldError ? new DirectoryInUseError(dir, error.pid) : error;
+  }
+}

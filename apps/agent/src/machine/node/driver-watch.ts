@@ -1,0 +1,80 @@
+import { type CancelTimer, type Clock, type Timers, errorText } from '@waybill/model';
+import type { Driver, DriverFingerprint } from '../../drivers/driver.js';
+import type { LocalEvent, LocalNode } from './local-node.js';
+import { describeDriver } from './node-description.js';
+
+/** How often a driver is asked how it is. */
+export const DRIVER_PERIOD_MS = 30_000;
+/** AG-12: how long the first answers may hold up the registration of the machine. */
+export const FIRST_ANSWER_TIMEOUT_MS = 50_000;
+
+export interface DriverWatchDependencies {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly drivers: ReadonlyMap<string, Driver>;
+  readonly node: Pick<LocalNode, 'driver'>;
+  /** Something for the node's history. */
+  readonly emit: (event: LocalEvent) => void;
+}
+
+/**
+ * Asks the drivers of this machine how they are, again and again, and has the servers told what changed (AG-22 to AG-24).
+ *
+ * stopped → watching → stopped. One timer; a driver that does not answer is not asked again before it has, and holds up
+ * no other.
+ */
+export class DriverWatch {
+  private cancel: CancelTimer = () => {};
+  private readonly asked = new Set<string>();
+
+  constructor(private readonly deps: DriverWatchDependencies) {}
+
+  start(): void {
+    this.cancel = this.deps.timers.after(DRIVER_PERIOD_MS, () => {
+      for (const [name, driver] of this.deps.drivers) void this.look(name, driver);
+      this.start();
+    });
+  }
+
+  stop(): void {
+    this.cancel();
+  }
+
+  private async look(name: string, driver: Driver): Promise<void> {
+    if (this.asked.has(name)) return;
+    this.asked.add(name);
+    const print = await fingerprintOf(driver);
+    this.asked.delete(name);
+    const event = this.deps.node.driver(name, describeDriver(print, this.deps.clock.nowMs()));
+    if (event) this.deps.emit(event);
+  }
+}
+
+/** How every driver is, for the first time; one that takes too long is not detected until it answers. */
+export async function firstFingerprints(
+  drivers: ReadonlyMap<string, Driver>,
+  timers: Timers,
+): Promise<Map<string, DriverFingerprint>> {
+  const late = { health: 'undetected', description: 'has not answered yet', attributes: {} } as const;
+  const answers = [...drivers].map(
+    ([name, driver]) =>
+      new Promise<[string, DriverFingerprint]>((resolve) => {
+        const cancel = timers.after(FIRST_ANSWER_TIMEOUT_MS, () => resolve([name, late]));
+        void fingerprintOf(driver).then((print) => {
+          cancel();
+          resolve([name, print]);
+        });
+      }),
+  );
+  return new Map(await Promise.all(answers));
+}
+
+/** Never rejects: a driver that cannot say how it is is not well. */
+async function fingerprintOf(driver: Driver): Promise<DriverFingerprint> {
+  try {
+    return await driver.fingerprint();
+  } catch (error) {
+    const description = errorText(error);
+    return { health: 'unhealthy', description, attributes: {} };
+  }
+}

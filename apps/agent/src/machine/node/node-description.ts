@@ -1,0 +1,98 @@
+import {
+  type DriverInfo,
+  type Node,
+  type NodeHostVolume,
+  type NodeReservedResources,
+  type NodeResources,
+  rfc3339FromMs,
+} from '@waybill/model';
+import type { DriverFingerprint } from '../../drivers/driver.js';
+
+export interface DescribedNode {
+  readonly nodeId: string;
+  readonly secretId: string;
+  readonly name: string;
+  readonly datacenter: string;
+  readonly nodeClass: string;
+  readonly nodePool: string;
+  readonly meta: Readonly<Record<string, string>>;
+  readonly httpAddr: string;
+  readonly attributes: Readonly<Record<string, string>>;
+  readonly resources: NodeResources;
+  /** AG-21. */
+  readonly reserved: NodeReservedResources;
+  readonly drivers: ReadonlyMap<string, DriverFingerprint>;
+  /** VL-279; absent: none. */
+  readonly hostVolumes?: Readonly<Record<string, NodeHostVolume>>;
+  /** GC-58. */
+  readonly gcVolumesOnNodeGC?: boolean;
+  readonly nowMs: number;
+}
+
+/** Nothing is kept from tasks. */
+export const NONE_RESERVED: NodeReservedResources = {
+  Cpu: { CpuShares: 0, ReservedCpuCores: [] },
+  Memory: { MemoryMB: 0 },
+  Disk: { DiskMB: 0 },
+  Networks: { ReservedHostPorts: '' },
+};
+
+/** AG-22: one that is not detected has no attributes; AG-25: nor is one without a value any. */
+export function describeDriver(print: DriverFingerprint, nowMs: number): DriverInfo {
+  const Detected = print.health !== 'undetected';
+  const attributes = Object.entries(print.attributes).filter(([, value]) => value !== '');
+  return {
+    Attributes: Detected ? Object.fromEntries(attributes) : {},
+    Detected,
+    Healthy: print.health === 'healthy',
+    HealthDescription: print.description,
+    UpdateTime: rfc3339FromMs(nowMs),
+  };
+}
+
+/** The machine as it is registered (AG-11, AG-20 to AG-22, AG-25). What the servers decide is empty. */
+export function describeNode(of: DescribedNode): Node {
+  const usable = of.resources.Cpu.CpuShares - of.reserved.Cpu.CpuShares;
+  const attributes: Record<string, string> = { ...of.attributes, 'cpu.usablecompute': String(Math.max(0, usable)) };
+  const drivers: Record<string, DriverInfo> = {};
+  for (const [name, print] of of.drivers) {
+    drivers[name] = describeDriver(print, of.nowMs);
+    Object.assign(attributes, drivers[name].Attributes);
+  }
+  return {
+    ID: of.nodeId,
+    SecretID: of.secretId,
+    Datacenter: of.datacenter,
+    Name: of.name,
+    NodeClass: of.nodeClass,
+    NodePool: of.nodePool,
+    HTTPAddr: of.httpAddr,
+    TLSEnabled: false,
+    CgroupParent: '',
+    Attributes: attributes,
+    NodeResources: of.resources,
+    ReservedResources: of.reserved,
+    Links: {},
+    Meta: { ...of.meta },
+    ComputedClass: '',
+    DrainStrategy: null,
+    SchedulingEligibility: 'eligible',
+    Status: 'initializing',
+    StatusDescription: '',
+    StatusUpdatedAt: 0,
+    IdentitySigningKeyID: '',
+    Events: [],
+    Drivers: drivers,
+    CSIControllerPlugins: {},
+    CSINodePlugins: {},
+    HostVolumes: { ...of.hostVolumes },
+    GCVolumesOnNodeGC: of.gcVolumesOnNodeGC ?? false,
+    HostNetworks: {},
+    LastDrain: null,
+    NodeMaxAllocs: 0,
+    LastMissedHeartbeatIndex: 0,
+    LastAllocUpdateIndex: 0,
+    CreateIndex: 0,
+    ModifyIndex: 0,
+  };
+}

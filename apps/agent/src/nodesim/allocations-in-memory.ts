@@ -1,0 +1,30 @@
+import type { AllocDirectories } from '../allocations/disk/allocation-directories.js';
+import type { AllocRecord, AllocRecords } from '../allocations/records/allocation-record.js';
+import type { TaskPaths } from '../drivers/driver.js';
+
+/** No files: a simulated task has nothing to put there. */
+export const noDirectories: AllocDirectories = {
+  async build(allocId, task): Promise<TaskPaths> {
+    const allocDir = `/simulated/${allocId}/alloc`;
+    const taskDir = `/simulated/${allocId}/${task}`;
+    return {
+      allocDir,
+      taskDir,
+      logsDir: `${allocDir}/logs`,
+      localDir: `${taskDir}/local`,
+      secretsDir: `${taskDir}/secrets`,
+      privateDir: `${taskDir}/private`,
+    };
+  },
+  list: async () => [],
+  exists: async () => false,
+  inherit: async () => {},
+  remove: async () => {},
+};
+
+/** No records: a simulated machine that starts again has lost its allocations, like one with a new disk. */
+export const noRecords: AllocRecords = {
+  save: async () => {},
+  remove: async () => {},
+  load: async (): Promise<AllocRecord[]> => [],
+};

@@ -1,0 +1,60 @@
+import { constants, type FileHandle, open, readlink, realpath } from 'node:fs/promises';
+import path from 'node:path';
+import { isErrno } from '@waybill/processes';
+import { below, belowAsText, entryName } from './path-name.js';
+
+/** Where a file of the agent's should be, a task has put something else, or a link on the way there. */
+export class NotPlainError extends Error {
+  override readonly name = 'NotPlainError';
+  constructor(file: string) {
+    super(`${file} is no regular file`);
+  }
+}
+
+/** What `open` says of a link, and of a pipe that nobody reads. */
+const OTHER_THINGS = ['ELOOP', 'ENXIO', 'EISDIR'];
+
+/**
+ * Opens a file that is kept in a directory into which tasks write too: never through a link, neither in its place nor on
+ * the way below `trusted`, whatever is moved meanwhile, and without waiting for the other end of a pipe.
+ * @param trusted a directory that no task can replace
+ * @param flags of `constants`
+ * @throws NotPlainError, and what the file system says
+ */
+export async function openPlain(trusted: string, relative: string, flags: number, mode?: number): Promise<FileHandle> {
+  const wanted = belowAsText(await realpath(trusted), relative);
+  const directory = await open(path.dirname(wanted), constants.O_RDONLY | constants.O_DIRECTORY);
+  try {
+    let at = path.dirname(wanted);
+    if (process.platform === 'linux') {
+      const opened = `/proc/self/fd/${directory.fd}`;
+      if ((await readlink(opened)) !== at) throw new NotPlainError(wanted);
+      at = opened;
+    } else if ((await realpath(at)) !== at) throw new NotPlainError(wanted);
+    return await openItself(below(at, entryName(path.basename(wanted))), wanted, flags, mode);
+  } finally {
+    await directory.close();
+  }
+}
+
+/** A regular file, through no link in its place. @param wanted what it is called in errors @throws NotPlainError */
+export async function openItself(at: string, wanted: string, flags: number, mode?: number): Promise<FileHandle> {
+  const file = await open(at, flags | constants.O_NOFOLLOW | constants.O_NONBLOCK, mode).catch((error: unknown) => {
+    throw OTHER_THINGS.some((code) => isErrno(error, code)) ? new NotPlainError(wanted) : error;
+  });
+  if ((await file.stat()).isFile()) return file;
+  await file.close();
+  throw new NotPlainError(wanted);
+}
+
+/**
+ * Opens for reading what a path without links leads to, and tells where that is: a directory on the way may have become a
+ * link since the path was looked at. Waits for nobody at the other end of a pipe.
+ * @throws NotPlainError, and what the file system says
+ */
+export async function openFound(found: string): Promise<{ readonly file: FileHandle; readonly at: string }> {
+  const file = await openItself(found, found, constants.O_RDONLY);
+  if (process.platform !== 'linux') return { file, at: found };
+  const at = await readlink(`/proc/self/fd/${file.fd}`);
+  return { file, at: at.replace(/ \(deleted\)$/, '') };
+}

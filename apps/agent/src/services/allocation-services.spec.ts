@@ -1,0 +1,147 @@
+import { NS_PER_SECOND, type Service, type Task, type TaskGroup } from '@waybill/model';
+import { describe, expect, it } from 'vitest';
+import { aCheck, aService } from '../fixtures/offered-service.js';
+import { aTask, FOREVER, lifecycle, setup } from '../fixtures/running-allocation.js';
+import { MAX_WITHDRAWAL_WAIT_MS } from './allocation-services.js';
+import type { ProbeResult } from './probe.transport.js';
+import type { ServiceRegistry } from './service-registry.js';
+
+const HEALTHY: ProbeResult = { ok: true, output: 'nomad: http ok', statusCode: 200 };
+
+/** An allocation whose registrations are noted together with what its tasks were just then. */
+function offering(
+  tasks: Task[],
+  groupServices: Service[] = [],
+  given: Partial<ServiceRegistry> = {},
+  over: Partial<TaskGroup> = {},
+) {
+  const story: string[] = [];
+  let answer = HEALTHY;
+  const note = (what: string) => void story.push(`${what} while ${Object.values(alloc.states()).join('/')}`);
+  const registry: ServiceRegistry = {
+    register: async (_, services) => note(`+${services.map(({ ServiceName }) => ServiceName).join()}`),
+    deregister: async (_, ids) => note(`-${ids.length}`),
+    ...given,
+  };
+  const group = { Services: groupServices, ...over };
+  const alloc = setup(tasks, { type: 'service', group, registry, probe: async () => answer });
+  const answers = (result: ProbeResult) => void (answer = result);
+  return { ...alloc, story, answers };
+}
+
+describe('the services of an allocation', () => {
+  it('AG-141: the group offers before its tasks start, a task after it has started', async () => {
+    const { time, runner, story } = offering(
+      [aTask('web', FOREVER, { Services: [aService()] })],
+      [aService({ Name: 'front' })],
+    );
+    runner.run();
+    await time.pass(10);
+    expect(story).toEqual(['+front while pending', '+web while running']);
+  });
+
+  it('AG-142: they are gone before the task is killed, and before shutdown_delay', async () => {
+    const ShutdownDelay = 5 * NS_PER_SECOND;
+    const { time, runner, story, events } = offering([
+      aTask('web', FOREVER, { ShutdownDelay, Services: [aService()] }),
+    ]);
+    runner.run();
+    await time.pass(10);
+    void runner.kill();
+    await time.pass(0);
+    expect(story).toEqual(['+web while running', '-1 while running']);
+    expect(events('web')).toContain('Waiting for shutdown delay');
+    await time.pass(10_000);
+    expect(runner.isOver).toBe(true);
+    expect(story).toHaveLength(2);
+  });
+
+  it('AG-142, AG-160: they are gone before a restart in place puts the task down, and come back with it', async () => {
+    const task = aTask('web', { run_for: '1000h', kill_after: '3s' }, { Services: [aService()] });
+    const { time, runner, story } = offering([task], [aService({ Name: 'front' })]);
+    runner.run();
+    await time.pass(10);
+    void runner.restart('web', false);
+    await time.pass(1_000);
+    expect(story.slice(2)).toEqual(['-1 while running']);
+    await time.pass(5_000);
+    expect(story.slice(3)).toEqual(['+web while running']);
+  });
+
+  it('AG-161: a restart of all that run takes the services of the group back for its delay', async () => {
+    const group = { ShutdownDelay: 4 * NS_PER_SECOND };
+    const { time, runner, story } = offering([aTask('web', FOREVER)], [aService({ Name: 'front' })], {}, group);
+    runner.run();
+    await time.pass(10);
+    void runner.restart('', false);
+    await time.pass(3_999);
+    expect(story.slice(1)).toEqual(['-1 while running']);
+    await time.pass(10);
+    expect(story.slice(2)).toEqual(['+front while running']);
+  });
+
+  it('AG-150, AG-152: in a kill each task keeps its services until its own turn', async () => {
+    const slow = { run_for: '1000h', kill_after: '3s' };
+    const { time, runner, story } = offering([
+      aTask('lead', slow, { Leader: true, Services: [aService({ Name: 'lead' })] }),
+      aTask('web', FOREVER, { Services: [aService()] }),
+    ]);
+    runner.run();
+    await time.pass(10);
+    story.length = 0;
+    void runner.kill();
+    await time.pass(1_000);
+    expect(story).toEqual(['-1 while running/running']);
+    await time.pass(5_000);
+    expect(story).toEqual(['-1 while running/running', '-1 while dead/running']);
+  });
+
+  it('AG-142: a task that ends takes its services along; another keeps its own', async () => {
+    const init = aTask('init', { run_for: '2s' }, { ...lifecycle('prestart'), Services: [aService({ Name: 'init' })] });
+    const { time, runner, story } = offering([init, aTask('web', FOREVER, { Services: [aService()] })]);
+    runner.run();
+    await time.pass(1_000);
+    expect(story).toEqual(['+init while running/pending']);
+    await time.pass(5_000);
+    expect(story.slice(1).map((step) => step.split(' ')[0])).toEqual(['-1', '+web']);
+  });
+
+  it('AG-142: servers that do not answer hold a kill back only for a moment', async () => {
+    const deregister = () => new Promise<never>(() => {});
+    const { time, runner } = offering([aTask('web', FOREVER, { Services: [aService()] })], [], { deregister });
+    runner.run();
+    await time.pass(10);
+    void runner.kill();
+    await time.pass(MAX_WITHDRAWAL_WAIT_MS + 1_000);
+    expect(runner.isOver).toBe(true);
+  });
+
+  it('AG-146: results are read, are on disk, and are there after a restart of the agent', async () => {
+    const tasks = [aTask('web', FOREVER, { Services: [aService({ Checks: [aCheck()] })] })];
+    const { time, runner, records, alloc, make } = offering(tasks);
+    runner.run();
+    await time.pass(10);
+    expect(Object.values(runner.checks())).toMatchObject([{ Status: 'pending', Service: 'web', Task: 'web' }]);
+    await time.pass(5_000);
+    expect(Object.values(runner.checks())).toMatchObject([{ Status: 'success', Output: 'nomad: http ok' }]);
+    const saved = records.saved.get(alloc.ID)!;
+    expect(make(saved).checks()).toEqual(runner.checks());
+    expect(saved.services?.registered).toHaveLength(1);
+    const destroyed = runner.destroy();
+    await time.pass(60_000);
+    await destroyed;
+    expect(records.saved.has(alloc.ID)).toBe(false);
+  });
+
+  it('AG-124: health waits for the checks', async () => {
+    const tasks = [aTask('web', FOREVER, { Services: [aService({ Checks: [aCheck()] })] })];
+    const { time, runner, answers } = offering(tasks);
+    answers({ ok: false, output: '', statusCode: 500 });
+    runner.run();
+    await time.pass(60_000);
+    expect(runner.report().DeploymentStatus).toBeNull();
+    answers(HEALTHY);
+    await time.pass(25_000);
+    expect(runner.report().DeploymentStatus).toMatchObject({ Healthy: true });
+  });
+});

@@ -1,0 +1,151 @@
+import type { AllocCheckStatus, Clock, Timers } from '@waybill/model';
+import type { Logger } from '@waybill/telemetry';
+import type { WatchedCheck } from '../allocations/health-watch.js';
+import { CheckRestartTerms } from './check-restart.js';
+import { CheckRunner, isReadiness } from './check-runner.js';
+import type { Probe } from './probe.transport.js';
+import { Registrations } from './registrations.js';
+import type { ServiceRegistry } from './service-registry.js';
+import type { WorkloadCheck, WorkloadService } from './workload-service.js';
+
+/** AG-142: a kill waits for the removal to be tried, but for nobody longer than this. */
+export const MAX_WITHDRAWAL_WAIT_MS = 2_000;
+
+export interface AllocServicesDependencies {
+  readonly allocId: string;
+  readonly registry: ServiceRegistry;
+  readonly probe: Probe;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly logger: Logger;
+  /** The status of a check changed. */
+  readonly changed: () => void;
+  /** Since when a task is up, or with an empty name all that are; undefined: none is. */
+  readonly upSinceMs: (task: string) => number | undefined;
+  /** AG-147: a check has failed for too long; with an empty name for all tasks that run. */
+  readonly unhealthy: (task: string, reason: string) => void;
+}
+
+/** What is kept of them on disk. */
+export interface AllocServicesRecord {
+  /** AG-146: the last results, by id of the check. */
+  readonly checks: Readonly<Record<string, AllocCheckStatus>>;
+  /** Ids that the servers may know: what is no longer wanted after a restart of the agent is removed. */
+  readonly registered: readonly string[];
+}
+
+/**
+ * The services of one allocation (agent.md section 13): which are registered, and the checks of those.
+ *
+ * A service is offered while what it belongs to is up: the group's from before its tasks start, a task's while that
+ * runs. A check is run while its service is offered; its last result stays. withdrawn: nothing is offered any more.
+ * Cost of a look: O(services and checks); memory: one result per check.
+ */
+export class AllocServices {
+  private readonly registrations: Registrations;
+  private readonly running = new Map<string, CheckRunner>();
+  private readonly results: Map<string, AllocCheckStatus>;
+  /** Results of an earlier run of the agent that no check has gone on from yet (AG-146). */
+  private readonly restored: Map<string, AllocCheckStatus>;
+  private wanted: readonly WorkloadService[] = [];
+  private isWithdrawn = false;
+
+  constructor(
+    private readonly deps: AllocServicesDependencies,
+    restored: AllocServicesRecord = { checks: {}, registered: [] },
+  ) {
+    this.registrations = new Registrations(deps, restored.registered);
+    this.results = new Map(Object.entries(restored.checks));
+    this.restored = new Map(this.results);
+  }
+
+  /**
+   * @param services all that the job wants; `isUp`: of a task by name, "" the group
+   * Resolves when the servers were told, or could not be at first.
+   */
+  async offer(services: readonly WorkloadService[], isUp: (task: string) => boolean): Promise<void> {
+    if (this.isWithdrawn) return;
+    this.wanted = services;
+    const offered = services.filter(({ task }) => isUp(task));
+    this.runChecksOf(offered);
+    await this.registrations.want(offered.map(({ registration }) => registration));
+  }
+
+  /** AG-142: for good. Resolves when the removal was tried, or took too long; it goes on by itself. */
+  async withdraw(): Promise<void> {
+    if (this.isWithdrawn) return;
+    this.isWithdrawn = true;
+    this.runChecksOf([]);
+    if (this.wanted.length > 0) await this.briefly(this.registrations.want([]));
+  }
+
+  /** AG-142: who takes a service back waits for the servers, but not long. What is not told yet goes on by itself. */
+  briefly(told: Promise<void>): Promise<void> {
+    return new Promise((resolve) => {
+      const cancel = this.deps.timers.after(MAX_WITHDRAWAL_WAIT_MS, resolve);
+      void told.then(() => {
+        cancel();
+        resolve();
+      });
+    });
+  }
+
+  /** Nothing is looked at or told any more, and what is registered stays. */
+  close(): void {
+    this.isWithdrawn = true;
+    this.runChecksOf([]);
+    this.registrations.close();
+  }
+
+  /** The last result of every check (AG-146). */
+  checks(): Record<string, AllocCheckStatus> {
+    for (const [id, { status }] of this.running) this.results.set(id, status);
+    return Object.fromEntries(this.results);
+  }
+
+  record(): AllocServicesRecord {
+    return { checks: this.checks(), registered: this.registrations.ids };
+  }
+
+  /** What the health of the allocation depends on (AG-124, AG-130). */
+  watched(): WatchedCheck[] {
+    return this.wanted.flatMap(({ checks }) =>
+      checks
+        .filter(({ spec }) => !isReadiness(spec))
+        .map(({ id, service, task }) => {
+          const runner = this.running.get(id);
+          return { service, task, status: runner?.status.Status, passingSinceMs: runner?.passingSinceMs };
+        }),
+    );
+  }
+
+  private runChecksOf(offered: readonly WorkloadService[]): void {
+    const wanted = new Map(offered.flatMap(({ checks }) => checks.map((check) => [check.id, check] as const)));
+    for (const [id, runner] of this.running) {
+      const check = wanted.get(id);
+      if (check && JSON.stringify(check) === JSON.stringify(runner.check)) continue;
+      this.results.set(id, runner.status);
+      runner.stop();
+      this.running.delete(id);
+    }
+    for (const [id, check] of wanted) {
+      if (this.running.has(id)) continue;
+      const looked = this.restartsBy(check);
+      this.running.set(id, new CheckRunner(check, { ...this.deps, looked }, this.restored.get(id)));
+      this.restored.delete(id);
+    }
+  }
+
+  /** AG-147. */
+  private restartsBy({ spec, task }: WorkloadCheck): (passed: boolean) => void {
+    const { CheckRestart } = spec;
+    if (!CheckRestart || CheckRestart.Limit <= 0) return () => {};
+    const terms = new CheckRestartTerms(CheckRestart, spec.Interval);
+    const restarted = task || spec.TaskName;
+    return (passed) => {
+      const { clock, upSinceMs, unhealthy } = this.deps;
+      if (!terms.isDue(passed, clock.nowMs(), upSinceMs(restarted))) return;
+      unhealthy(restarted, `healthcheck: check "${spec.Name}" unhealthy`);
+    };
+  }
+}

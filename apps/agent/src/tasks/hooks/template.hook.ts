@@ -1,0 +1,122 @@
+import { type Clock, type Template, type Timers, errorText } from '@waybill/model';
+import { TaskNotRunningError } from '../task-runner.js';
+import { envLines } from '../templates/env-lines.js';
+import { fileSource, MAX_TEMPLATE_FILE_BYTES } from '../templates/file-source.store.js';
+import { sourcePath, writeRendered } from '../templates/rendered-file.store.js';
+import { TaskTemplates } from '../templates/task-templates.js';
+import type { TemplateAction } from '../templates/template-changes.js';
+import { TemplateInputs } from '../templates/template-inputs.js';
+import type { TemplateSources } from '../templates/template-source.js';
+import { readInside } from '../../paths/inside-allocation.store.js';
+import { HookError, type TaskAdditions, type TaskHook, type TaskStart } from './task-hook.js';
+
+export interface TemplateHookDependencies {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  /** In [0, 1). */
+  readonly random: () => number;
+  /** The services that an allocation may see. */
+  readonly services: (allocId: string) => Pick<TemplateSources, 'service' | 'services'>;
+}
+
+const RENDERED_AGAIN = 'Template with change_mode restart re-rendered';
+
+/** Renders a task's templates before each start, and keeps them up to date while it runs (AG-292, AG-293, AG-118). */
+export class TemplateHook implements TaskHook {
+  readonly name = 'template';
+
+  constructor(private readonly deps: TemplateHookDependencies) {}
+
+  async prestart(start: TaskStart): Promise<TaskAdditions | void> {
+    if ((start.task.Templates ?? []).length === 0) return;
+    try {
+      const templates = await this.begin(start);
+      await templates.first();
+      return { env: envOf(templates) };
+    } catch (error) {
+      if (start.signal.aborted) throw error;
+      const details = { kill_reason: failureOf(error), fails_task: 'true' };
+      throw new HookError(failureOf(error), false, { type: 'Killing', details }, { cause: error });
+    }
+  }
+
+  /** A task that went on without the agent is told what has changed meanwhile. */
+  async attach(start: TaskStart): Promise<void> {
+    if ((start.task.Templates ?? []).length === 0) return;
+    const templates = await this.begin(start);
+    templates.tell(await templates.first());
+  }
+
+  private async begin(start: TaskStart): Promise<TaskTemplates> {
+    // The language and YAML are some ninety modules, which a machine without templates never needs.
+    const { TemplateRendering } = await import('../templates/template-rendering.js');
+    const { clock, timers, random } = this.deps;
+    const { taskDir } = start.config.paths;
+    const over = AbortSignal.any([start.over, start.signal]);
+    const sources = { ...this.deps.services(start.alloc.ID), file: fileSource(taskDir, timers) };
+    const inputs = new TemplateInputs(sources, () => templates.changed(), over);
+    const facts = { inputs, lookup: start.lookup, clock };
+    const renderings = await Promise.all(
+      (start.task.Templates ?? []).map(async (given) => {
+        const spec = interpolatedTemplate(given, start.interpolate);
+        return new TemplateRendering(spec, await sourceOf(spec, taskDir), facts);
+      }),
+    );
+    const templates: TaskTemplates = new TaskTemplates(
+      renderings,
+      {
+        timers,
+        random,
+        write: (spec, text) => writeRendered(taskDir, spec, text),
+        emit: (type, details) => start.emit(type, details),
+        act: (action) => ifRunning(act(action, start)),
+        failed: (error) => void start.control.kill({ kill_reason: failureOf(error), fails_task: 'true' }),
+        over,
+      },
+      () => clock.nowMs(),
+    );
+    return templates;
+  }
+}
+
+async function act(action: TemplateAction, { control }: TaskStart): Promise<void> {
+  switch (action.kind) {
+    case 'restart':
+      return control.restart(RENDERED_AGAIN);
+    case 'signal':
+      return control.signal(action.signal, {
+        task_signal: action.signal,
+        task_signal_reason: 'Template re-rendered',
+      });
+    case 'script':
+      return control.run(action.script);
+  }
+}
+
+/** One that just ended, or waits to start again, renders anew before it starts. */
+async function ifRunning(done: Promise<void>): Promise<void> {
+  try {
+    await done;
+  } catch (error) {
+    if (!(error instanceof TaskNotRunningError)) throw error;
+  }
+}
+
+/** @throws EnvLineError */
+const envOf = (templates: TaskTemplates): Record<string, string> =>
+  Object.assign({}, ...templates.envTexts().map(envLines)) as Record<string, string>;
+
+const failureOf = (error: unknown): string => `Template failed: ${errorText(error)}`;
+
+/** @throws EscapesError, or why it cannot be read */
+async function sourceOf(spec: Template, taskDir: string): Promise<string> {
+  if (spec.SourcePath === '') return spec.EmbeddedTmpl;
+  return readInside(taskDir, await sourcePath(taskDir, spec.SourcePath), MAX_TEMPLATE_FILE_BYTES);
+}
+
+/** AG-234. */
+export const interpolatedTemplate = (spec: Template, interpolate: (text: string) => string): Template => ({
+  ...spec,
+  SourcePath: interpolate(spec.SourcePath),
+  DestPath: interpolate(spec.DestPath),
+});

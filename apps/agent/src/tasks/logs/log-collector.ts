@@ -1,0 +1,193 @@
+import { closeSync, constants, type FSWatcher, mkdirSync, openSync, readSync, watch } from 'node:fs';
+import { readdir, readFile, unlink } from 'node:fs/promises';
+import { Socket } from 'node:net';
+import { isErrno } from '@waybill/processes';
+import type { Logger } from '@waybill/telemetry';
+import { ContainerLog, type ContainerLogOrder, markFileOf } from './container-log.js';
+import { SharedRun } from '../../waiting/shared-run.js';
+import { RotatingLog, type RotatingLogSpec } from './rotating-log.js';
+import { below, entryName } from '../../paths/path-name.js';
+
+/** A change the file system did not tell us about is found within this. */
+const RESCAN_MS = 1_000;
+/** A stream whose files cannot be written (disk full) is tried again after this; its task waits meanwhile. */
+const WRITE_RETRY_MS = 1_000;
+
+/** What is in a pipe before its socket reads it: one for all, because such a read is done before the next begins. */
+const PIPE = Buffer.alloc(64 * 1024);
+
+/** What the directory holds per stream: `<name>.fifo` to read from, `<name>.json` saying where to. */
+export const FIFO_SUFFIX = '.fifo';
+export const ORDER_SUFFIX = '.json';
+/** And per container whose output an engine keeps: `<name>.container`, which is an order of its own. */
+export const CONTAINER_SUFFIX = '.container';
+
+/**
+ * Moves what tasks write from their FIFOs into rotating files (AG-240 to AG-245).
+ *
+ * It is told what to do by files in one directory, so it can be killed and started again at any moment: the FIFOs stay
+ * open in the tasks' supervisors, a writer waits while nobody reads, and a new collector goes on where the old one was.
+ * A stream ends when its last writer has closed it; then everything is in its file, and its two entries are removed: the
+ * FIFO being gone is how the agent knows that the output is complete.
+ * Containers have an order each, and end with it in the same way (container-log.ts).
+ * Modes: stopped → running → stopped. One collector per directory (see collector-process.ts).
+ * Memory: one pipe buffer per stream. Cost: two system calls per 64 KiB of output, nothing for a silent task.
+ */
+export class LogCollector {
+  private readonly streams = new Map<string, { stop: () => void; done: Promise<void> }>();
+  private watcher: FSWatcher | undefined;
+  private timer: NodeJS.Timeout | undefined;
+  private readonly looking = new SharedRun(() => this.look());
+  private stopped = false;
+
+  constructor(
+    private readonly dir: string,
+    private readonly logger: Logger,
+  ) {}
+
+  /** Streams being read. */
+  get open(): number {
+    return this.streams.size;
+  }
+
+  async start(): Promise<void> {
+    mkdirSync(this.dir, { recursive: true });
+    this.watcher = watch(this.dir, () => void this.scan());
+    this.watcher.on('error', (error) => this.logger.warn('the directory of log streams cannot be watched', { error }));
+    this.timer = setInterval(() => void this.scan(), RESCAN_MS);
+    this.timer.unref();
+    await this.scan();
+  }
+
+  /** Stops reading; what was read is written. Streams go on with the next collector. */
+  async stop(): Promise<void> {
+    this.stopped = true;
+    this.watcher?.close();
+    clearInterval(this.timer);
+    await this.looking.settled();
+    const open = [...this.streams.values()];
+    for (const { stop } of open) stop();
+    await Promise.all(open.map(({ done }) => done));
+  }
+
+  /** Resolves when every stream that is there now is being read. At most one look at the directory at a time. */
+  async scan(): Promise<void> {
+    if (!this.stopped) await this.looking.ask();
+  }
+
+  private async look(): Promise<void> {
+    if (this.stopped) return;
+    for (const file of await this.entries()) {
+      if (file.endsWith(CONTAINER_SUFFIX) && !this.streams.has(file)) await this.takeContainer(file);
+      if (!file.endsWith(ORDER_SUFFIX)) continue;
+      const name = file.slice(0, -ORDER_SUFFIX.length);
+      if (!this.streams.has(name)) await this.take(name);
+    }
+  }
+
+  private async entries(): Promise<string[]> {
+    try {
+      return await readdir(this.dir);
+    } catch (error) {
+      // Deleted under tasks that still write. What is said goes to a file that was in it, which would wake the watch again.
+      if (isErrno(error, 'ENOENT')) this.watcher?.close();
+      else this.logger.warn('the directory of log streams cannot be read', { error });
+      return [];
+    }
+  }
+
+  private async take(name: string): Promise<void> {
+    try {
+      const spec = JSON.parse(
+        await readFile(below(this.dir, entryName(name + ORDER_SUFFIX)), 'utf8'),
+      ) as RotatingLogSpec;
+      const fifo = below(this.dir, entryName(name + FIFO_SUFFIX));
+      // The socket takes the descriptor over and closes it. Opening without a writer must not wait for one.
+      const fd = openSync(fifo, constants.O_RDONLY | constants.O_NONBLOCK);
+      const { socket, first } = opened(fd);
+      const done = this.copy(socket, first, new RotatingLog(spec)).then((ended) => this.finish(name, ended));
+      this.streams.set(name, { stop: () => socket.destroy(), done });
+    } catch (error) {
+      if (isErrno(error, 'ENOENT'))
+        await unlink(below(this.dir, entryName(name + ORDER_SUFFIX))).catch(() => undefined);
+      else this.logger.warn('a log stream cannot be read', { stream: name, error });
+    }
+  }
+
+  private async takeContainer(file: string): Promise<void> {
+    const at = below(this.dir, entryName(file));
+    try {
+      const order = JSON.parse(await readFile(at, 'utf8')) as ContainerLogOrder;
+      const write = (to: RotatingLog, chunk: Buffer): Promise<void> => this.writeUntilDone(to, chunk);
+      const log = new ContainerLog(order, markFileOf(at), write, this.logger);
+      const done = log.run().then(async (ended) => {
+        if (ended) for (const gone of [markFileOf(at), at]) await unlink(gone).catch(() => undefined);
+        this.streams.delete(file);
+      });
+      this.streams.set(file, { stop: () => log.stop(), done });
+    } catch (error) {
+      if (!isErrno(error, 'ENOENT')) this.logger.warn('an order for a container cannot be read', { file, error });
+    }
+  }
+
+  /** True when the stream has ended, false when this collector was stopped. */
+  private async copy(socket: Socket, first: Buffer | null, log: RotatingLog): Promise<boolean> {
+    try {
+      if (first) await this.writeUntilDone(log, first);
+      else socket.destroy();
+      if (first) for await (const chunk of socket) await this.writeUntilDone(log, chunk as Buffer);
+      return !this.stopped;
+    } catch (error) {
+      if (!this.stopped) this.logger.warn('reading a log stream failed', { error });
+      return false;
+    } finally {
+      await log.close();
+    }
+  }
+
+  private async writeUntilDone(log: RotatingLog, chunk: Buffer): Promise<void> {
+    let rest = chunk;
+    while (rest.length > 0) {
+      try {
+        rest = await log.writeSome(rest);
+      } catch (error) {
+        if (this.stopped) return;
+        this.logger.error('task output cannot be written; trying again', { error });
+        await new Promise((resolve) => setTimeout(resolve, WRITE_RETRY_MS));
+      }
+    }
+  }
+
+  private async finish(name: string, ended: boolean): Promise<void> {
+    if (ended) {
+      await unlink(below(this.dir, entryName(name + FIFO_SUFFIX))).catch(() => undefined);
+      await unlink(below(this.dir, entryName(name + ORDER_SUFFIX))).catch(() => undefined);
+    }
+    this.streams.delete(name);
+  }
+}
+
+/** @throws what is no pipe; its descriptor is closed then, for it is tried again every RESCAN_MS */
+function opened(fd: number): { readonly socket: Socket; readonly first: Buffer | null } {
+  try {
+    const first = firstChunk(fd);
+    return { socket: new Socket({ fd, readable: true, writable: false }), first };
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
+}
+
+/**
+ * What is in the pipe already; null when its last writer has left, which nobody would tell us later: a pipe without
+ * writer becomes readable only when one comes and goes.
+ */
+function firstChunk(fd: number): Buffer | null {
+  try {
+    const read = readSync(fd, PIPE);
+    return read === 0 ? null : Buffer.from(PIPE.subarray(0, read));
+  } catch (error) {
+    if (isErrno(error, 'EAGAIN')) return Buffer.alloc(0);
+    throw error;
+  }
+}

@@ -1,0 +1,148 @@
+import { constants, type FileHandle, lstat, mkdir, rename, unlink } from 'node:fs/promises';
+import { isErrno } from '@waybill/processes';
+import { NotPlainError } from '../../paths/plain-file.store.js';
+import { deletedBytesFile, logNumbers, openInLogs, openLogs } from './log-file-names.js';
+import { type DeletedPart, deletedPart } from './log-parts.js';
+import type { OpenDirectory } from '../../paths/open-directory.store.js';
+import { pathName } from '../../paths/path-name.js';
+
+/** AG-241: a file ends at a line end if one is as near as this to its limit. */
+export const NEAR_LINE_END_BYTES = 32 * 1024;
+const NEWLINE = 0x0a;
+const APPEND = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT;
+const REPLACE = constants.O_WRONLY | constants.O_TRUNC | constants.O_CREAT;
+const MODE = 0o644;
+
+export interface RotatingLogSpec {
+  readonly dir: string;
+  /** File names are this, a dot and a number. */
+  readonly base: string;
+  readonly maxFiles: number;
+  readonly maxFileBytes: number;
+}
+
+/**
+ * The files of one output of one task: appends to the one with the highest number (AG-242), begins the next when it is
+ * full, deletes the oldest when there are too many. Every byte is in exactly one file, in order. Tasks write to the
+ * directory too: what one has put in the place of a file is left where it is, and the next number begun.
+ * One writer at a time, one write at a time. Cost: one system call per write, some more per rotation.
+ */
+export class RotatingLog {
+  private file: FileHandle | undefined;
+  private number = 0;
+  private size = 0;
+  private endsLine = true;
+
+  constructor(private readonly spec: RotatingLogSpec) {}
+
+  /** Makes the first file, empty, if there is none yet: it is there from a task's start on, before its first output. */
+  async begin(): Promise<void> {
+    if (!this.file) await this.openLast();
+  }
+
+  async write(chunk: Buffer): Promise<void> {
+    let rest = chunk;
+    while (rest.length > 0) rest = await this.writeSome(rest);
+  }
+
+  /** One step of writing: gives back what is left, so that after a failure nothing is written twice. */
+  async writeSome(chunk: Buffer): Promise<Buffer> {
+    const file = this.file ?? (await this.openLast());
+    const take = this.fitting(chunk);
+    if (take === 0) {
+      await this.next();
+      return chunk;
+    }
+    const { bytesWritten } = await file.write(chunk, 0, take);
+    this.size += bytesWritten;
+    this.endsLine = chunk[bytesWritten - 1] === NEWLINE;
+    return chunk.subarray(bytesWritten);
+  }
+
+  async close(): Promise<void> {
+    await this.file?.close();
+    this.file = undefined;
+  }
+
+  /** How much of the chunk goes into this file. */
+  private fitting(chunk: Buffer): number {
+    const room = this.spec.maxFileBytes - this.size;
+    if (chunk.length <= room) return chunk.length;
+    if (room <= 0) return 0;
+    const lineEnd = chunk.lastIndexOf(NEWLINE, room - 1);
+    if (lineEnd >= 0 && room - lineEnd <= NEAR_LINE_END_BYTES) return lineEnd + 1;
+    if (lineEnd < 0 && this.endsLine && this.size > 0 && room <= NEAR_LINE_END_BYTES) return 0;
+    return room;
+  }
+
+  private async openLast(): Promise<FileHandle> {
+    await mkdir(this.spec.dir, { recursive: true });
+    const { dir, base } = this.spec;
+    const { through } = await deletedPart(dir, base);
+    const last = Math.max(through + 1, ...(await logNumbers(dir, base)));
+    return this.openFile(last).catch((error: unknown) => {
+      if (error instanceof NotPlainError) return this.openFile(last + 1);
+      throw error;
+    });
+  }
+
+  private async next(): Promise<void> {
+    await this.close();
+    await this.openFile(this.number + 1).catch((error: unknown) => {
+      if (error instanceof NotPlainError) return this.openLast();
+      throw error;
+    });
+    await this.deleteOldest();
+  }
+
+  private async openFile(number: number): Promise<FileHandle> {
+    const file = await openInLogs(this.spec.dir, this.nameOf(number), APPEND, MODE);
+    this.number = number;
+    this.file = file;
+    this.size = (await file.stat()).size;
+    this.endsLine = true;
+    return file;
+  }
+
+  private async deleteOldest(): Promise<void> {
+    const { dir, base, maxFiles } = this.spec;
+    const numbers = await logNumbers(dir, base);
+    const old = numbers.slice(0, Math.max(0, numbers.length - maxFiles));
+    if (old.length === 0) return;
+    const logs = await openLogs(dir);
+    try {
+      for (const number of old) {
+        const name = logs.entry(pathName(this.nameOf(number)));
+        const found = await lstat(name).catch(unlessMissing);
+        if (!found || found.isDirectory()) continue; // a task has been there
+        const { bytes, through } = await deletedPart(dir, base);
+        // A collector that was killed right after may have left one that is counted.
+        if (number > through) await this.countDeleted(logs, { bytes: bytes + found.size, through: number });
+        await unlink(name).catch(unlessMissing);
+      }
+    } finally {
+      await logs.close();
+    }
+  }
+
+  /** Written beside: on a full disk the count is what it was. */
+  private async countDeleted(logs: OpenDirectory, { bytes, through }: DeletedPart): Promise<void> {
+    const { dir, base } = this.spec;
+    const name = deletedBytesFile(base);
+    const beside = await openInLogs(dir, `${name}.new`, REPLACE, MODE);
+    try {
+      await beside.writeFile(`${bytes} ${through}`);
+    } finally {
+      await beside.close();
+    }
+    await rename(logs.entry(pathName(`${name}.new`)), logs.entry(pathName(name)));
+  }
+
+  private nameOf(number: number): string {
+    return `${this.spec.base}.${number}`;
+  }
+}
+
+function unlessMissing(error: unknown): undefined {
+  if (!isErrno(error, 'ENOENT')) throw error;
+}

@@ -1,0 +1,139 @@
+import { closeSync, constants, existsSync, mkdirSync, openSync, renameSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import type { LogConfig } from '@waybill/model';
+import type { Logger } from '@waybill/telemetry';
+import { CollectorProcess } from './collector-process.js';
+import type { ContainerLogOrder } from './container-log.js';
+import { CONTAINER_SUFFIX, FIFO_SUFFIX, LogCollector, ORDER_SUFFIX } from './log-collector.js';
+import { logBase, type LogType } from './log-file-names.js';
+import { bytesEverWritten } from './log-parts.js';
+import { RotatingLog, type RotatingLogSpec } from './rotating-log.js';
+import { SpareFifos } from './spare-fifos.js';
+import { below, pathName } from '../../paths/path-name.js';
+
+/** AG-245: how long the end of a task waits for its output to be in the files. A process that fled its group may hold it open. */
+export const DRAIN_TIMEOUT_MS = 2_000;
+const DRAIN_LOOK_MS = 10;
+const MB = 1024 * 1024;
+
+export function logSpec(logsDir: string, task: string, type: LogType, config: LogConfig): RotatingLogSpec {
+  return {
+    dir: logsDir,
+    base: logBase(task, type),
+    maxFiles: Math.max(config.MaxFiles, 1),
+    maxFileBytes: Math.max(config.MaxFileSizeMB, 1) * MB,
+  };
+}
+
+/** What a task's output is written to, until the supervisor has it. */
+export interface OpenOutput {
+  readonly stdout: number;
+  readonly stderr: number;
+  /** Closes our descriptors: the task's supervisor has its own. */
+  release(): void;
+}
+
+/**
+ * The agent's side of log collection: makes the FIFOs of a task and tells the collector of them.
+ * The collector is a process of its own, which survives the agent. Where the agent stops its tasks when it ends, it is
+ * part of this process, and one process less: of tasks that an agent which was killed has left behind, the pipes hold what
+ * they say, 64 KiB each, until the next one reads on.
+ */
+export class TaskOutputs {
+  private readonly collector: CollectorProcess | LogCollector;
+  private readonly fifos: SpareFifos;
+
+  constructor(
+    private readonly dir: string,
+    isInProcess: boolean,
+    logger: Logger,
+  ) {
+    this.fifos = new SpareFifos(dir);
+    this.collector = isInProcess ? new LogCollector(dir, logger) : new CollectorProcess(dir, logger);
+  }
+
+  async start(): Promise<void> {
+    mkdirSync(this.dir, { recursive: true });
+    await this.fifos.start();
+    await this.collector.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.collector.stop();
+  }
+
+  /** @param id unique per start of a task */
+  async open(id: string, stdout: RotatingLogSpec, stderr: RotatingLogSpec): Promise<OpenOutput> {
+    const fifos = this.fifosOf(id);
+    for (const fifo of fifos) await this.fifos.take(fifo);
+    // Open for both directions: a pipe without reader would kill the writer, and without writer would be at its end.
+    const fds = fifos.map((fifo) => openSync(fifo, constants.O_RDWR));
+    const [out, err] = fds as [number, number];
+    const release = (): void => fds.forEach((fd) => closeSync(fd));
+    try {
+      await begun(stdout, stderr);
+      this.order(`${id}.stdout`, ORDER_SUFFIX, stdout);
+      this.order(`${id}.stderr`, ORDER_SUFFIX, stderr);
+      await this.collector.scan();
+    } catch (error) {
+      release(); // on a full disk a task may be tried to start for days
+      throw error;
+    }
+    return { stdout: out, stderr: err, release };
+  }
+
+  /** What an engine keeps of a container's output goes to the files of its task. To be called before it starts. */
+  async follow(id: string, order: Omit<ContainerLogOrder, 'before'>): Promise<void> {
+    const { stdout, stderr } = order.files;
+    await begun(stdout, stderr);
+    const before = { stdout: await bytesEverWritten(stdout), stderr: await bytesEverWritten(stderr) };
+    this.order(id, CONTAINER_SUFFIX, { ...order, before });
+  }
+
+  /** Resolves when all output of this start is in its files, or after DRAIN_TIMEOUT_MS. */
+  async drained(id: string): Promise<void> {
+    const deadline = performance.now() + DRAIN_TIMEOUT_MS;
+    while (this.fifosOf(id).some((fifo) => existsSync(fifo)) && performance.now() < deadline) await look();
+  }
+
+  /**
+   * The same of a container that has ended: what the engine still holds is all that there will be, so it is waited for,
+   * unless nothing has come of it for DRAIN_TIMEOUT_MS.
+   */
+  async copied(id: string): Promise<void> {
+    const entry = below(this.dir, pathName(id + CONTAINER_SUFFIX, 'the run'));
+    const files = await readFile(entry, 'utf8').then(
+      (text) => Object.values((JSON.parse(text) as ContainerLogOrder).files),
+      () => [],
+    );
+    const written = async () => String(await Promise.all(files.map((file) => bytesEverWritten(file))));
+    let last = await written();
+    let deadline = performance.now() + DRAIN_TIMEOUT_MS;
+    for (; existsSync(entry) && performance.now() < deadline; await look()) {
+      const now = await written();
+      if (now !== last) deadline = performance.now() + DRAIN_TIMEOUT_MS;
+      last = now;
+    }
+  }
+
+  private fifosOf(id: string): string[] {
+    return ['stdout', 'stderr'].map((type) => below(this.dir, pathName(`${id}.${type}${FIFO_SUFFIX}`, 'the run')));
+  }
+
+  private order(name: string, suffix: string, order: RotatingLogSpec | ContainerLogOrder): void {
+    const file = below(this.dir, pathName(name + suffix, 'the run'));
+    writeFileSync(`${file}.new`, JSON.stringify(order));
+    renameSync(`${file}.new`, file);
+  }
+}
+
+/** The files of a task's output are there before it says anything. */
+async function begun(...specs: readonly RotatingLogSpec[]): Promise<void> {
+  for (const spec of specs) {
+    const log = new RotatingLog(spec);
+    await log.begin();
+    await log.close();
+  }
+}
+
+const look = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, DRAIN_LOOK_MS));

@@ -1,0 +1,198 @@
+import { type CsiPlugin, PluginClient } from '@waybill/csi';
+import {
+  type Allocation,
+  type Clock,
+  type CSIPluginConfig,
+  type Timers,
+  Turns,
+  type VolumeRequest,
+} from '@waybill/model';
+import type { Logger } from '@waybill/telemetry';
+import type { LocalEvent, LocalNode } from '../../machine/node/local-node.js';
+import { AllocVolumes, type AllocVolumesRecord } from './allocation-volumes.js';
+import { type LeftMountList, LeftMounts } from './left-mounts.js';
+import { LocalPlugins, NoSuchPluginError } from './local-plugins.js';
+import type { MountPlaces } from './mount-places.store.js';
+import { PluginRegistry, type PluginRegistrations } from './plugin-registry.js';
+import { PluginSupervisor, type PluginSupervisorDependencies } from './plugin-supervisor.js';
+import type { VolumeClaims } from './volume-claims.js';
+import { type MountedVolume, type MountInfo, VolumeMounter } from './volume-mounter.js';
+import { pluginDirectories, SOCKET_NAME } from './volume-paths.js';
+import { VolumeUses } from './volume-uses.js';
+import { below } from '../../paths/path-name.js';
+
+export interface CsiHostDependencies {
+  /** Below it plugins and volumes have their directories. */
+  readonly csiDir: string;
+  readonly region: string;
+  readonly registrations: PluginRegistrations;
+  /** What is still mounted for allocations that are gone. */
+  readonly leftMounts: LeftMountList;
+  readonly places: MountPlaces;
+  readonly claims: VolumeClaims;
+  readonly node: LocalNode;
+  readonly emit: (event: LocalEvent) => void;
+  /** Default: over the socket. */
+  readonly connect?: (socketPath: string) => CsiPlugin;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly logger: Logger;
+}
+
+/** Where a plugin's task finds what it shares with the agent. */
+export interface PluginPlaces {
+  readonly socketPath: string;
+  readonly mountRoot: string;
+}
+
+/**
+ * What this machine does for volumes: the plugins that run here, and the volumes of its allocations. Puts the parts
+ * together, and finds those of an allocation again for its tasks. One for each agent.
+ */
+export class CsiHost {
+  readonly plugins: LocalPlugins;
+  readonly mounter: VolumeMounter;
+  private readonly registry: PluginRegistry;
+  private readonly uses = new VolumeUses();
+  private readonly left: LeftMounts;
+  private readonly connect: (socketPath: string) => CsiPlugin;
+  private readonly volumes = new Map<string, AllocVolumes>();
+  private readonly supervisors = new Set<PluginSupervisor>();
+
+  constructor(private readonly deps: CsiHostDependencies) {
+    const { clock, timers, logger, emit, places } = deps;
+    this.connect = deps.connect ?? ((socketPath) => new PluginClient(socketPath));
+    this.registry = new PluginRegistry(deps.registrations, logger);
+    this.plugins = new LocalPlugins({
+      registry: this.registry,
+      connect: this.connect,
+      clock,
+      timers,
+      report: (side, info) => {
+        const event = deps.node.plugin(side, info);
+        if (event) emit(event);
+      },
+    });
+    this.mounter = new VolumeMounter({ places, uses: this.uses, turns: new Turns(), emit });
+    this.left = new LeftMounts({
+      list: deps.leftMounts,
+      uses: this.uses,
+      unmount: (id, volume, signal) => this.unmount(id, volume, signal),
+      giveBack: (claim) => deps.claims.unpublish(claim),
+      isHere: (allocId) => this.volumes.has(allocId),
+      clock,
+      timers,
+      logger,
+    });
+  }
+
+  async start(): Promise<void> {
+    await this.registry.restore();
+    await this.left.restore();
+    this.plugins.start();
+  }
+
+  /** Mounts and plugins go on without the agent. */
+  stop(): void {
+    this.plugins.stop();
+    for (const supervisor of this.supervisors) supervisor.close();
+    for (const volumes of this.volumes.values()) volumes.close();
+    this.left.close();
+  }
+
+  /** VL-206: a plugin that is registered stays where it is. @throws UnsafeNameError */
+  placesOf(allocId: string, config: CSIPluginConfig): PluginPlaces {
+    const { mountRoot, socketDir } = pluginDirectories(this.deps.csiDir, config, allocId);
+    const registered = this.registry.ofAlloc(allocId)?.socketPath;
+    return { mountRoot, socketPath: registered ?? below(socketDir, SOCKET_NAME) };
+  }
+
+  /** @throws UnsafeNameError, SocketPathTooLongError */
+  supervisor(
+    allocId: string,
+    config: CSIPluginConfig,
+    /** The plugin sees the files of this machine, not a view of its own. */
+    seesMachine: boolean,
+    task: Pick<PluginSupervisorDependencies, 'emit' | 'fail'>,
+  ): PluginSupervisor {
+    const { socketPath, mountRoot } = this.placesOf(allocId, config);
+    const { timers, logger, places } = this.deps;
+    const supervisor = new PluginSupervisor({
+      ...task,
+      allocId,
+      config,
+      socketPath,
+      mountRoot,
+      pluginRoot: seesMachine ? mountRoot : config.StagePublishBaseDir,
+      registry: this.registry,
+      connect: this.connect,
+      timers,
+      logger,
+      removeSocket: async () => {
+        this.supervisors.delete(supervisor);
+        await places.removeSocket(socketPath);
+      },
+    });
+    this.supervisors.add(supervisor);
+    return supervisor;
+  }
+
+  /** The CSI volumes of an allocation; they are found here until `forget`. */
+  volumesOf(
+    alloc: Allocation,
+    requests: Readonly<Record<string, VolumeRequest>>,
+    save: () => Promise<void>,
+    restored?: AllocVolumesRecord,
+  ): AllocVolumes {
+    const { region, claims, places, clock, timers, logger } = this.deps;
+    const volumes = new AllocVolumes(
+      alloc,
+      requests,
+      {
+        region,
+        claims,
+        uses: this.uses,
+        isMounted: (place) => places.isMounted(place),
+        pluginReady: (id, signal) => this.plugins.nodePluginReady(id, signal),
+        plugin: (id) => this.plugins.nodePlugin(id),
+        mount: async (plugin, volume, signal) => {
+          await this.left.clear(plugin.pluginId, volume);
+          return this.mounter.mount(plugin, volume, signal);
+        },
+        unmount: (id, volume, signal) => this.unmount(id, volume, signal),
+        clock,
+        timers,
+        logger,
+      },
+      save,
+      restored,
+    );
+    this.volumes.set(alloc.ID, volumes);
+    return volumes;
+  }
+
+  /**
+   * Its volumes are closed; unmounting what is left of them goes on. By identity: an allocation that is wanted here again
+   * may have new ones by now (AG-402). Resolves when what is left is on disk.
+   */
+  async forget(allocId: string, volumes: Pick<AllocVolumes, 'left'>): Promise<void> {
+    if (this.volumes.get(allocId) === volumes) this.volumes.delete(allocId);
+    await this.left.take(volumes.left());
+  }
+
+  /** An allocation of this machine whose tasks may use its volumes. */
+  usesVolumes(allocId: string): boolean {
+    return this.volumes.get(allocId)?.areInUse ?? false;
+  }
+
+  /** @throws NoSuchPluginError, and as VolumeMounter.unmount */
+  private async unmount(pluginId: string, volume: MountedVolume, signal: AbortSignal): Promise<void> {
+    const plugin = this.plugins.nodePlugin(pluginId);
+    if (!plugin) throw new NoSuchPluginError('node', pluginId);
+    await this.mounter.unmount(plugin, volume, signal);
+  }
+
+  mountOf(allocId: string, alias: string): MountInfo | undefined {
+    return this.volumes.get(allocId)?.mountOf(alias);
+  }
+}

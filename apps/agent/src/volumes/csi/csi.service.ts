@@ -1,0 +1,62 @@
+import { emitNodeEvents } from '@waybill/rpc';
+import type { ServiceContext } from '@waybill/service';
+import type { Driver } from '../../drivers/driver.js';
+import { CsiPluginHook } from '../../tasks/hooks/csi-plugin.hook.js';
+import type { TaskHook } from '../../tasks/hooks/task-hook.js';
+import { VolumesHook } from '../../tasks/hooks/volumes.hook.js';
+import { JsonListFile } from '../../durable-files/json-list.store.js';
+import type { LocalNode } from '../../machine/node/local-node.js';
+import { NodeEvents } from '../../contact/node-events.js';
+import { CsiHost } from './csi-host.js';
+import { mountPlaces } from './mount-places.store.js';
+import { serversClaims } from './volume-claims.js';
+import { below } from '../../paths/path-name.js';
+
+/** What happens on this machine, told to the servers with its own identity. */
+export function nodeEventsOf({ rpc, clock, timers, logger }: ServiceContext, node: LocalNode): NodeEvents {
+  return new NodeEvents({
+    send: (Events) => {
+      const { ID: NodeID, SecretID } = node.current;
+      return rpc.ask(emitNodeEvents, { NodeID, SecretID, Events });
+    },
+    clock,
+    timers,
+    logger,
+  });
+}
+
+/** What this machine does for volumes, below `<agent directory>/csi`. */
+export function csiHostOf(context: ServiceContext, dir: string, node: LocalNode, events: NodeEvents): CsiHost {
+  const { rpc, clock, timers, logger, settings } = context;
+  const csiDir = below(dir, 'csi');
+  return new CsiHost({
+    csiDir,
+    region: settings.WAYBILL_REGION,
+    registrations: new JsonListFile(below(csiDir, 'registry.json')),
+    leftMounts: new JsonListFile(below(csiDir, 'left-mounts.json')),
+    places: mountPlaces,
+    claims: serversClaims(rpc, () => node.current),
+    node,
+    emit: (event) => events.emit(event),
+    clock,
+    timers,
+    logger,
+  });
+}
+
+/** What plugins and users of volumes get before they start, in this order (AG-102). */
+export function volumeHooks(csi: CsiHost, node: LocalNode, drivers: ReadonlyMap<string, Driver>): TaskHook[] {
+  const mountSupport = (driver: string) => drivers.get(driver)?.mounts ?? 'none';
+  return [
+    new CsiPluginHook({
+      placesOf: (allocId, config) => csi.placesOf(allocId, config),
+      mountSupport,
+      directories: mountPlaces,
+    }),
+    new VolumesHook({
+      node: () => node.current,
+      mountSupport,
+      mountOf: (allocId, alias) => csi.mountOf(allocId, alias),
+    }),
+  ];
+}

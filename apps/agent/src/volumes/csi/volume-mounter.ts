@@ -1,0 +1,228 @@
+import path from 'node:path';
+import type { StageVolume, VolumeUse } from '@waybill/csi';
+import { type MountOptions, type NodeEvent, errorText } from '@waybill/model';
+import type { Turns } from '@waybill/model';
+import type { LocalNodePlugin } from './local-plugins.js';
+import type { MountPlaces } from './mount-places.store.js';
+import { stagingPath, targetPath, type UsedVolume } from './volume-paths.js';
+import type { VolumeUses } from './volume-uses.js';
+import { belowAsText } from '../../paths/path-name.js';
+
+/** A volume for one allocation, with what its plugin must be told. */
+export interface VolumeMount extends UsedVolume {
+  readonly allocId: string;
+  /** The provider's name of the volume. */
+  readonly externalId: string;
+  readonly options: MountOptions;
+  readonly secrets: Readonly<Record<string, string>>;
+  readonly context: Readonly<Record<string, string>>;
+  readonly publishContext: Readonly<Record<string, string>>;
+}
+
+/** Enough to take a mount back. */
+export type MountedVolume = Pick<VolumeMount, 'allocId' | 'externalId' | 'namespace' | 'volumeId' | 'usage'>;
+
+/** Where a volume is for the tasks of an allocation. */
+export interface MountInfo {
+  /** On this machine. */
+  readonly Source: string;
+  readonly IsDevice: boolean;
+}
+
+/** VL-310: the plugin has answered that it has unmounted the volume, and has not; asked again, it may. */
+export class StillMountedError extends Error {
+  override readonly name = 'StillMountedError';
+  constructor(place: string) {
+    super(`the plugin says that it has unmounted the volume, but it is still mounted at ${place}`);
+  }
+}
+
+/** VL-311: until that allocation has let go of it. */
+export class OtherDiskError extends Error {
+  override readonly name = 'OtherDiskError';
+  constructor(volumeId: string, disk: string, allocId: string) {
+    super(`volume "${volumeId}" is still another disk here: allocation "${allocId}" has "${disk}" mounted as it`);
+  }
+}
+
+export interface VolumeMounterDependencies {
+  readonly places: MountPlaces;
+  readonly uses: VolumeUses;
+  /** By namespace and volume, of all that is done to volumes on this machine (VL-243). */
+  readonly turns: Turns;
+  readonly emit: (event: Pick<NodeEvent, 'Subsystem' | 'Message' | 'Details'>) => void;
+}
+
+/**
+ * Mounts volumes through their node plugin, and takes the mounts back (volumes.md 3.25). Stateless but for the counts of
+ * use: a step that has been done is found done by looking at the machine, so every operation may be repeated.
+ * One operation at a time for each volume, volumes do not wait for each other.
+ */
+export class VolumeMounter {
+  constructor(private readonly deps: VolumeMounterDependencies) {}
+
+  /** @throws UnsafeNameError before anything is made; OtherDiskError, CsiError, CsiArgumentError */
+  async mount(plugin: LocalNodePlugin, volume: VolumeMount, signal: AbortSignal): Promise<MountInfo> {
+    const at = placesOf(plugin, volume);
+    // Before its turn: whoever unmounts meanwhile leaves it staged.
+    this.deps.uses.add(useKey(volume), volume.allocId, volume.externalId);
+    return this.inTurn('Mount volume', volume, async () => {
+      try {
+        if (plugin.machine.RequiresNodeStageVolume) this.refuseOtherDisk(volume);
+        await this.stageAndPublish(plugin, volume, at, signal);
+      } catch (error) {
+        this.deps.uses.remove(useKey(volume), volume.allocId);
+        throw error;
+      }
+      return { Source: at.target.here, IsDevice: volume.usage.AttachmentMode === 'block-device' };
+    });
+  }
+
+  /** Of something that is not mounted it does nothing. @throws UnsafeNameError, StillMountedError, CsiError, or the error of a file with both in its text */
+  async unmount(plugin: LocalNodePlugin, volume: MountedVolume, signal: AbortSignal): Promise<void> {
+    const at = placesOf(plugin, volume);
+    await this.inTurn('Unmount volume', volume, async () => {
+      await this.unpublish(plugin, volume, at, signal);
+      this.deps.uses.remove(useKey(volume), volume.allocId);
+      if (!plugin.machine.RequiresNodeStageVolume || this.deps.uses.isUsed(useKey(volume))) return;
+      await plugin.node.unstage(volume.externalId, at.staging.inPlugin, { signal });
+      await this.refuseIfMounted(at.staging);
+      await this.deps.places.removeEmpty(at.staging.here, plugin.mountRoot);
+    });
+  }
+
+  /** VL-247. Nothing is asked of a plugin that cannot (CW-21). @returns bytes, 0: not told */
+  expand(
+    plugin: LocalNodePlugin,
+    volume: Omit<VolumeMount, 'context' | 'publishContext'>,
+    capacity: { readonly requiredBytes: bigint; readonly limitBytes: bigint },
+  ): Promise<bigint> {
+    const at = placesOf(plugin, volume);
+    if (!plugin.machine.SupportsExpand) return Promise.resolve(0n);
+    return this.deps.turns.take(turnKey(volume), () =>
+      plugin.node.expand({
+        volumeId: volume.externalId,
+        volumePath: at.target.inPlugin,
+        stagingPath: plugin.machine.RequiresNodeStageVolume ? at.staging.inPlugin : '',
+        use: useOf(volume),
+        capacity,
+        secrets: volume.secrets,
+      }),
+    );
+  }
+
+  private async stageAndPublish(
+    { node, machine }: LocalNodePlugin,
+    volume: VolumeMount,
+    { staging, target }: Places,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { places } = this.deps;
+    const stagingHere = machine.RequiresNodeStageVolume ? staging.inPlugin : '';
+    const mounted: StageVolume = {
+      volumeId: volume.externalId,
+      use: useOf(volume),
+      publishContext: volume.publishContext,
+      volumeContext: volume.context,
+      secrets: volume.secrets,
+      stagingPath: stagingHere,
+    };
+    if (machine.RequiresNodeStageVolume) {
+      await places.make(staging.here);
+      if (!(await places.isMounted(staging.here))) await node.stage(mounted, { signal });
+    }
+    await places.make(path.dirname(target.here));
+    if (await places.isMounted(target.here)) return;
+    const { ReadOnly: readonly } = volume.usage;
+    await node.publish({ ...mounted, targetPath: target.inPlugin, readonly }, { signal });
+  }
+
+  /** VL-244. */
+  private async unpublish(
+    { node, mountRoot }: LocalNodePlugin,
+    { externalId }: MountedVolume,
+    { target }: Places,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { places } = this.deps;
+    try {
+      await node.unpublish(externalId, target.inPlugin, { signal });
+    } catch (error) {
+      if (signal.aborted) throw error;
+      const isGone = !(await places.exists(target.here));
+      if (!(isGone && errorText(error).includes('no mount point'))) await removedOr(error, places.remove(target.here));
+    }
+    await this.refuseIfMounted(target);
+    await places.removeEmpty(path.dirname(target.here), mountRoot);
+  }
+
+  /** VL-311: what is staged at the place of this volume may be the disk that had its name before. @throws OtherDiskError */
+  private refuseOtherDisk(volume: VolumeMount): void {
+    const other = this.deps.uses.otherDisk(useKey(volume), volume.externalId);
+    if (other) throw new OtherDiskError(volume.volumeId, other.disk, other.allocId);
+  }
+
+  /** VL-310: whatever its plugin says. @throws StillMountedError */
+  private async refuseIfMounted({ here }: Place): Promise<void> {
+    if (await this.deps.places.isMounted(here)) throw new StillMountedError(here);
+  }
+
+  /** VL-243, VL-245. */
+  private async inTurn<T>(message: string, volume: MountedVolume, work: () => Promise<T>): Promise<T> {
+    const Details = { volume_id: volume.volumeId };
+    const event = { Subsystem: 'Storage', Message: message } as const;
+    try {
+      const done = await this.deps.turns.take(turnKey(volume), work);
+      this.deps.emit({ ...event, Details: { ...Details, success: 'true' } });
+      return done;
+    } catch (error) {
+      this.deps.emit({ ...event, Details: { ...Details, success: 'false', error: errorText(error) } });
+      throw error;
+    }
+  }
+}
+
+/** VL-242: what the place of staging depends on. */
+export const useKey = (volume: UsedVolume): string => stagingPath(volume);
+
+/** VL-239: the job's options over the volume's. */
+export function mountOptions(of: MountOptions | null, wanted: MountOptions | null): MountOptions {
+  return { FSType: wanted?.FSType || of?.FSType || '', MountFlags: wanted?.MountFlags ?? of?.MountFlags ?? null };
+}
+
+interface Place {
+  readonly here: string;
+  readonly inPlugin: string;
+}
+interface Places {
+  readonly staging: Place;
+  readonly target: Place;
+}
+
+function placesOf(
+  { mountRoot, pluginRoot }: LocalNodePlugin,
+  volume: UsedVolume & { readonly allocId: string },
+): Places {
+  const at = (place: string): Place => ({
+    here: belowAsText(mountRoot, place),
+    inPlugin: belowAsText(pluginRoot, place),
+  });
+  return { staging: at(stagingPath(volume)), target: at(targetPath(volume, volume.allocId)) };
+}
+
+function useOf({ usage, options }: Pick<VolumeMount, 'usage' | 'options'>): VolumeUse {
+  return {
+    attachmentMode: usage.AttachmentMode,
+    accessMode: usage.AccessMode,
+    fsType: options.FSType,
+    mountFlags: options.MountFlags ?? [],
+  };
+}
+
+const turnKey = ({ namespace, volumeId }: UsedVolume): string => JSON.stringify([namespace, volumeId]);
+
+async function removedOr(error: unknown, removal: Promise<void>): Promise<void> {
+  await removal.catch((fileError: unknown) => {
+    throw new Error(`${errorText(error)}; ${errorText(fileError)}`, { cause: error });
+  });
+}

@@ -1,0 +1,172 @@
+import { type NodeHostVolume, Turns } from '@waybill/model';
+import type { CreatedOnNode, HostVolumeOnNode } from '@waybill/rpc';
+import type { Logger } from '@waybill/telemetry';
+import { Gate } from '../../waiting/gate.js';
+import type { LocalNode } from '../../machine/node/local-node.js';
+import { type HostVolumePlugin, HostVolumeRefusal } from './host-volume-plugin.js';
+
+/** The ID becomes a part of paths. */
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** A volume of this machine as it is kept over restarts. */
+export interface HostVolumeRecord {
+  readonly volume: HostVolumeOnNode;
+  /** It was there before, and no plugin has made it (VL-291). */
+  readonly isRegistered: boolean;
+}
+
+export interface HostVolumeRecords {
+  load(): Promise<readonly HostVolumeRecord[]>;
+  save(all: readonly HostVolumeRecord[]): Promise<void>;
+}
+
+export interface HostVolumesDependencies {
+  readonly node: LocalNode;
+  readonly plugins: ReadonlyMap<string, HostVolumePlugin>;
+  readonly records: HostVolumeRecords;
+  readonly exists: (path: string) => Promise<boolean>;
+  readonly logger: Logger;
+}
+
+/**
+ * The dynamic host volumes of this machine (3.30), in memory, on disk and in what the node reports.
+ *
+ * `start` makes sure of those that were here before (VL-297); one that cannot be had again is kept and not reported, and
+ * its name stays taken. What is asked waits until it is known which there are. One piece of work at a time for each
+ * volume, that of `start` first. A volume is reported once it is on disk here.
+ * Memory: the volumes of this machine.
+ */
+export class HostVolumes {
+  /** By ID, as they are on disk. */
+  private records: ReadonlyMap<string, HostVolumeRecord> = new Map();
+  /** IDs of volumes that cannot be used now. */
+  private readonly missing = new Set<string>();
+  /** By name: IDs of volumes that are being made. */
+  private readonly coming = new Map<string, string>();
+  private readonly loaded = new Gate();
+  private readonly turns = new Turns();
+  private readonly writes = new Turns();
+  private readonly fromConfiguration: Readonly<Record<string, NodeHostVolume>>;
+
+  constructor(private readonly deps: HostVolumesDependencies) {
+    this.fromConfiguration = deps.node.current.HostVolumes;
+  }
+
+  /** VL-297. */
+  async start(): Promise<void> {
+    this.records = new Map((await this.deps.records.load()).map((record) => [record.volume.ID, record]));
+    const restored = [...this.records].map(([id, record]) => this.turns.take(id, () => this.restore(record)));
+    this.loaded.open();
+    if (restored.length === 0) return;
+    await Promise.all(restored);
+    this.report();
+  }
+
+  /** VL-289. @throws HostVolumeRefusal */
+  create(volume: HostVolumeOnNode): Promise<CreatedOnNode> {
+    return this.inTurn(volume, async () => {
+      const plugin = this.pluginOf(volume);
+      const made = await plugin.create(volume);
+      // One that the servers know to be made may hold data, also when it is on no list here.
+      const isNew = !this.records.has(volume.ID) && volume.HostPath === '';
+      await this.keep(volume.ID, { volume: { ...volume, HostPath: made.HostPath }, isRegistered: false }).catch(
+        async (error: unknown) => {
+          if (isNew) await plugin.delete({ ...volume, HostPath: made.HostPath });
+          throw error;
+        },
+      );
+      return made;
+    });
+  }
+
+  /** VL-291. @throws HostVolumeRefusal */
+  register(volume: HostVolumeOnNode): Promise<void> {
+    return this.inTurn(volume, async () => {
+      await this.refuseMissing(volume.HostPath);
+      await this.keep(volume.ID, { volume, isRegistered: true });
+    });
+  }
+
+  /** VL-305: without a plugin it is the operator's, and its data stays. @throws HostVolumeRefusal */
+  async delete(volume: HostVolumeOnNode): Promise<void> {
+    await this.take(volume.ID, async () => {
+      if (volume.PluginID !== '') await this.pluginOf(volume).delete(volume);
+      if (this.records.has(volume.ID)) await this.keep(volume.ID, undefined);
+    });
+  }
+
+  /** @throws HostVolumeRefusal */
+  private async take<T>(id: string, work: () => Promise<T>): Promise<T> {
+    const key = checkedId(id);
+    await this.loaded.opened;
+    return await this.turns.take(key, work);
+  }
+
+  /** VL-290: also not beside another one of its name. */
+  private async inTurn<T>({ ID, Name }: HostVolumeOnNode, work: () => Promise<T>): Promise<T> {
+    return await this.take(ID, async () => {
+      if (this.isTaken(Name, ID)) throw new HostVolumeRefusal('volume name already exists on this node');
+      this.coming.set(Name, ID);
+      try {
+        return await work();
+      } finally {
+        this.coming.delete(Name);
+      }
+    });
+  }
+
+  private isTaken(name: string, id: string): boolean {
+    if (Object.hasOwn(this.fromConfiguration, name) || this.coming.has(name)) return true;
+    return [...this.records.values()].some(({ volume }) => volume.Name === name && volume.ID !== id);
+  }
+
+  private pluginOf({ PluginID }: HostVolumeOnNode): HostVolumePlugin {
+    const plugin = this.deps.plugins.get(PluginID);
+    if (!plugin) throw new HostVolumeRefusal(`no such plugin "${PluginID}"`);
+    return plugin;
+  }
+
+  private async refuseMissing(path: string): Promise<void> {
+    if (!(await this.deps.exists(path))) throw new HostVolumeRefusal(`there is no ${path} on this node`);
+  }
+
+  /** On disk, then here, then in the report. @param record undefined: it is gone */
+  private keep(id: string, record: HostVolumeRecord | undefined): Promise<void> {
+    return this.writes.take('', async () => {
+      const after = new Map(this.records);
+      if (record) after.set(id, record);
+      else after.delete(id);
+      await this.deps.records.save([...after.values()]);
+      this.records = after;
+      this.missing.delete(id);
+      this.report();
+    });
+  }
+
+  private async restore({ volume, isRegistered }: HostVolumeRecord): Promise<void> {
+    try {
+      if (Object.hasOwn(this.fromConfiguration, volume.Name))
+        throw new HostVolumeRefusal('the configuration has a volume of this name');
+      if (isRegistered) await this.refuseMissing(volume.HostPath);
+      else await this.pluginOf(volume).create(volume);
+    } catch (error) {
+      this.missing.add(volume.ID);
+      this.deps.logger.error('a host volume of this machine cannot be used', { volume: volume.ID, error });
+    }
+  }
+
+  private report(): void {
+    const volumes: Record<string, NodeHostVolume> = { ...this.fromConfiguration };
+    for (const { volume } of this.records.values()) {
+      const { ID, Name, HostPath } = volume;
+      if (!this.missing.has(ID)) volumes[Name] = { ID, Name, Path: HostPath, ReadOnly: false };
+    }
+    this.deps.node.hostVolumes(volumes);
+  }
+}
+
+/** @throws HostVolumeRefusal */
+function checkedId(id: string): string {
+  if (!UUID.test(id)) throw new HostVolumeRefusal(`invalid ID "${id}"`);
+  return id;
+}
