@@ -78,7 +78,7 @@ export const agent: ServiceDefinition = {
       maxKillTimeoutMs: settings.WAYBILL_MAX_KILL_TIMEOUT_MS,
       directories,
       csi,
-      hooks: taskHooks({
+      taskHooks: taskHooks({
         volumes: volumeHooks(csi, node, drivers),
         artifacts: { machineFiles: settings.WAYBILL_AGENT_ARTIFACT_FILES },
         templates: {

@@ -14,7 +14,7 @@ import type { AllocDirectories } from './allocations/disk/allocation-directories
 import type { StorageHost } from './volumes/csi/allocation-storage.js';
 import type { TaskHook } from './tasks/hooks/task-hook.js';
 import type { AllocRecords } from './allocations/records/allocation-record.js';
-import type { AllocRunner } from './allocations/allocation-runner.js';
+import type { AllocationRunner } from './allocations/allocation-runner.js';
 import { LocalAllocs } from './allocations/local-allocations.js';
 import type { Driver } from './drivers/driver.js';
 import type { LeftRunning } from './drivers/supervised/left-running.js';
@@ -28,7 +28,7 @@ import { networkProbe, type Probe } from './services/probe.transport.js';
 import { serversRegistry } from './services/service-registry.js';
 import { StopsOnDisconnect } from './allocations/stops-on-disconnect.js';
 import { type NodeStanding, ServerContact } from './contact/server-contact.js';
-import { MAX_KILL_TIMEOUT_MS } from './tasks/task-stop.js';
+import { MAX_KILL_TIMEOUT_MS } from './tasks/task-stopper.js';
 
 export interface AgentDependencies {
   readonly rpc: Rpc;
@@ -47,7 +47,8 @@ export interface AgentDependencies {
   /** AG-155: a task's own `kill_timeout` is cut to this; default MAX_KILL_TIMEOUT_MS. */
   readonly maxKillTimeoutMs?: number;
   readonly directories: AllocDirectories;
-  readonly hooks?: readonly TaskHook[];
+  /** In the order in which they run; default: none. */
+  readonly taskHooks?: readonly TaskHook[];
   /** How checks look at services; default: over the network. */
   readonly probe?: Probe;
   /** Absent: this machine has no volumes of CSI. */
@@ -136,7 +137,7 @@ export class Agent {
       allocs: () => this.allocs.all().flatMap((runner) => runner.disconnectable ?? []),
       stop: (allocId) => this.stopDisconnected(allocId),
     });
-    const host = {
+    const services = {
       ...deps,
       deadlines,
       maxKillTimeoutMs: deps.maxKillTimeoutMs ?? MAX_KILL_TIMEOUT_MS,
@@ -149,7 +150,7 @@ export class Agent {
       report: (update: ClientAllocUpdate, traceparent: string | undefined) =>
         this.pushLoop.changed(update, traceparent),
     };
-    this.allocs = new LocalAllocs(host, { push: this.pushLoop, isPulling: () => this.pullLoop.isRunning });
+    this.allocs = new LocalAllocs(services, { push: this.pushLoop, isPulling: () => this.pullLoop.isRunning });
   }
 
   async start(): Promise<void> {
@@ -205,7 +206,7 @@ export class Agent {
   }
 
   /** Everything that is here, what has ended too. O(allocations here). */
-  allRunners(): AllocRunner[] {
+  allRunners(): AllocationRunner[] {
     return this.allocs.all();
   }
 
@@ -215,7 +216,7 @@ export class Agent {
   }
 
   /** The allocation here, if it is. */
-  runnerOf(allocId: string): AllocRunner | undefined {
+  runnerOf(allocId: string): AllocationRunner | undefined {
     return this.allocs.get(allocId);
   }
 
@@ -244,8 +245,8 @@ export class Agent {
     if (pulled.isRestored) this.contact.nodeChanged();
     if (this.owesStates || pulled.isRestored) this.sendAllStates();
     this.pushLoop.release();
-    this.collector.look();
-    this.disconnectStops.look();
+    this.collector.collectIfFull();
+    this.disconnectStops.stopOverdue();
   }
 
   /** AG-171, AG-174: its end is told when the servers are back. */

@@ -217,7 +217,7 @@ export const MUTATIONS: readonly Mutation[] = [
     apply: () =>
       replaceMethod(
         HealthWatch,
-        'lookAt',
+        'evaluateAt',
         (original) =>
           function (this: HealthLooks) {
             return Reflect.apply(original, this as never, [this.clock.nowMs() as never]);

@@ -9,7 +9,7 @@ import type {
   SignalAllocRequest,
 } from '@waybill/rpc';
 import type { Agent } from '../agent.js';
-import type { AllocRunner } from './allocation-runner.js';
+import type { AllocationRunner } from './allocation-runner.js';
 
 /** What people ask of one machine and its allocations: usage, restart, signal, collection (agent.md sections 15, 19, 24). Stateless. */
 export class AllocActions {
@@ -52,7 +52,7 @@ export class AllocActions {
     return null;
   }
 
-  private async answered<T>(allocId: string, ask: (runner: AllocRunner) => Promise<T>): Promise<T> {
+  private async answered<T>(allocId: string, ask: (runner: AllocationRunner) => Promise<T>): Promise<T> {
     const runner = this.agent.runnerOf(allocId);
     if (!runner) throw new Refusal('not-found', `Unknown allocation "${allocId}"`);
     return ask(runner);

@@ -43,8 +43,8 @@ function setup(running: number, ended: number, diskUse: () => DiskUse = () => RO
 describe('garbage of allocations', () => {
   it('GC-122, AG-210, AG-211: the oldest go until no more than the limit are here, two at a time', async () => {
     const { collector, removed, most } = setup(10, KEEP_LIMITS.allocs - 5);
-    collector.look();
-    collector.look();
+    collector.collectIfFull();
+    collector.collectIfFull();
     await settle();
     expect(removed).toEqual(['a1', 'a2', 'a3', 'a4', 'a5']);
     expect(most()).toBe(MAX_COLLECTING);
@@ -52,7 +52,7 @@ describe('garbage of allocations', () => {
 
   it('AG-211: what runs is never collected', async () => {
     const { collector, removed } = setup(KEEP_LIMITS.allocs + 10, 3);
-    collector.look();
+    collector.collectIfFull();
     await settle();
     expect(removed).toEqual(['a1', 'a2', 'a3']);
   });
@@ -78,7 +78,7 @@ describe('garbage of allocations', () => {
     const full = { diskPercent: 98, inodesPercent: 98 };
     const limits = { allocs: 2, diskPercent: 99, inodesPercent: 99 };
     const { collector, removed } = setup(1, 3, () => full, limits);
-    collector.look();
+    collector.collectIfFull();
     await settle();
     expect(removed).toEqual(['a1', 'a2']);
   });

@@ -48,7 +48,7 @@ export interface AllocCollectorDependencies {
  */
 export class AllocCollector {
   private cancel: CancelTimer = () => {};
-  private looking: Promise<void> | undefined;
+  private collecting: Promise<void> | undefined;
   private isAskedAgain = false;
   private isStopped = false;
 
@@ -56,7 +56,7 @@ export class AllocCollector {
 
   start(): void {
     this.cancel = this.deps.timers.after(COLLECT_EVERY_MS, () => {
-      this.look();
+      this.collectIfFull();
       if (!this.isStopped) this.start();
     });
   }
@@ -64,20 +64,20 @@ export class AllocCollector {
   async stop(): Promise<void> {
     this.isStopped = true;
     this.cancel();
-    await this.looking;
+    await this.collecting;
   }
 
-  look(): void {
+  collectIfFull(): void {
     if (this.isStopped || this.deps.ended().length === 0) return;
-    if (this.looking) {
+    if (this.collecting) {
       this.isAskedAgain = true;
       return;
     }
-    this.looking = this.collect().finally(() => {
-      this.looking = undefined;
+    this.collecting = this.collect().finally(() => {
+      this.collecting = undefined;
       if (this.isAskedAgain) {
         this.isAskedAgain = false;
-        this.look();
+        this.collectIfFull();
       }
     });
   }

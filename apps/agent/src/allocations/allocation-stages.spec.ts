@@ -49,6 +49,7 @@ describe('an allocation, step by step', () => {
         return claimed.opened;
       },
       release: async () => {},
+      restore: () => {},
       record: () => ({}),
       isClosed: false,
       close: () => {},
@@ -114,6 +115,7 @@ describe('an allocation, step by step', () => {
     const volumes = {
       prepare: async () => {},
       release: async () => void steps.push(`volumes after ${reports.at(-1)?.ClientStatus}`),
+      restore: () => {},
       record: () => ({}),
       isClosed: false,
       close: () => {},

@@ -19,15 +19,17 @@ function setup(kinds: Record<string, TaskKind> = { web: 'main' }, terms = TERMS)
   const checks = new Map<string, WatchedCheck>();
   const watch = new HealthWatch(
     terms,
-    () => ({ tasks: [...tasks.values()], checks: [...checks.values()] }),
+    {
+      watched: () => ({ tasks: [...tasks.values()], checks: [...checks.values()] }),
+      decided: (health) => void told.push(health),
+    },
     clock,
     time,
-    (health) => void told.push(health),
   );
   const become = (name: string, state: Partial<WatchedTask['state']>) => {
     const task = tasks.get(name)!;
     tasks.set(name, { ...task, state: { ...task.state, ...state } });
-    watch.look();
+    watch.evaluateHealth();
   };
   const starts = (name: string) => become(name, { State: 'running', StartedAt: rfc3339FromMs(time.nowMs()) });
   const ends = (name: string, Failed = false) => become(name, { State: 'dead', Failed });
@@ -36,9 +38,9 @@ function setup(kinds: Record<string, TaskKind> = { web: 'main' }, terms = TERMS)
     const before = checks.get(service)?.passingSinceMs;
     const passingSinceMs = status === 'success' ? (before ?? time.nowMs()) : undefined;
     checks.set(service, { service, task, status, passingSinceMs });
-    watch.look();
+    watch.evaluateHealth();
   };
-  watch.look();
+  watch.evaluateHealth();
   return { time, clock, told, watch, starts, ends, become, checkIs };
 }
 

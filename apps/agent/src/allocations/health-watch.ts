@@ -50,6 +50,14 @@ export interface Health {
   readonly because: Readonly<Record<string, string>>;
 }
 
+/** Whose allocation is judged. */
+export interface HealthWatcher {
+  /** What the allocation is judged by, as it is now. */
+  watched(): Watched;
+  /** Called once, unless the watch is stopped before. */
+  decided(health: Health): void;
+}
+
 type Judgement =
   | { readonly kind: 'decided'; readonly health: Health }
   /** `atMs`: when it will be healthy if nothing changes; undefined: as it stands never. */
@@ -92,30 +100,29 @@ export class HealthWatch {
 
   constructor(
     private readonly terms: HealthTerms,
-    private readonly watched: () => Watched,
+    private readonly watcher: HealthWatcher,
     private readonly clock: Clock,
     private readonly timers: Timers,
-    private readonly decided: (health: Health) => void,
   ) {
     const forMs = msFromNs(terms.healthyDeadlineNs);
     this.deadlineMs = clock.nowMs() + forMs;
-    this.cancelDeadline = timers.after(forMs, () => this.lookAt(Math.max(clock.nowMs(), this.deadlineMs)));
+    this.cancelDeadline = timers.after(forMs, () => this.evaluateAt(Math.max(clock.nowMs(), this.deadlineMs)));
   }
 
   /** A task changed, or time has passed. */
-  look(): void {
-    this.lookAt(this.clock.nowMs());
+  evaluateHealth(): void {
+    this.evaluateAt(this.clock.nowMs());
   }
 
-  private lookAt(nowMs: number): void {
+  private evaluateAt(nowMs: number): void {
     if (this.isOver) return;
-    const watched = this.watched();
+    const watched = this.watcher.watched();
     const judgement = judge(watched, this.terms, nowMs);
     this.cancelRipe();
     if (judgement.kind === 'decided') this.decide(judgement.health);
     else if (nowMs >= this.deadlineMs) this.decide({ healthy: false, because: lateness(watched, this.terms, nowMs) });
     else if (judgement.atMs !== undefined)
-      this.cancelRipe = this.timers.after(judgement.atMs - nowMs, () => this.look());
+      this.cancelRipe = this.timers.after(judgement.atMs - nowMs, () => this.evaluateHealth());
   }
 
   /** AG-127: nothing is told any more. */
@@ -127,7 +134,7 @@ export class HealthWatch {
 
   private decide(health: Health): void {
     this.stop();
-    this.decided(health);
+    this.watcher.decided(health);
   }
 }
 

@@ -1,22 +1,21 @@
 import {
   type Allocation,
   type ClientAllocUpdate,
-  findTaskGroup,
   isClientTerminal,
   isServerTerminal,
   isTerminalAllocation,
   rfc3339FromMs,
 } from '@waybill/model';
-import { checkAllocNames } from '../paths/allocation-names.js';
-import { UnsafeNameError } from '../paths/path-name.js';
 import type { AllocRecord } from './records/allocation-record.js';
-import { giveUp, hasLostItsDirectory, LostDirectoryError } from './records/lost-directory.js';
+import { giveUp } from './records/lost-directory.js';
+import { restoreDecision } from './records/restore-decision.js';
 import type { Pulled, PulledAlloc } from '../contact/pull-loop.js';
 import type { PushLoop } from '../contact/push-loop.js';
 import type { EndedAlloc } from './allocation-collector.js';
-import type { AllocHost } from './allocation-host.js';
-import { notRunnable } from './allocation-report.js';
-import { AllocRunner } from './allocation-runner.js';
+import type { AgentServices } from './agent-services.js';
+
+import { AllocationRunner } from './allocation-runner.js';
+import { rejectedUpdate } from './client-update.js';
 
 /** What those who want allocations here, and hear of them, have to do with them. */
 export interface LocalAllocsWiring {
@@ -34,20 +33,20 @@ export interface LocalAllocsWiring {
  * that has left. Memory: one runner for each allocation that the servers have not forgotten. Cost of a list: its changes.
  */
 export class LocalAllocs {
-  private readonly runners = new Map<string, AllocRunner>();
+  private readonly runners = new Map<string, AllocationRunner>();
   /** Those set aside (AG-42), with what was told of each. */
   private readonly setAside = new Map<string, ClientAllocUpdate | null>();
   /** Those on their way out of this machine: one that is wanted here again waits for that (AG-402). */
   private readonly leaving = new Map<string, Promise<void>>();
   /** What the servers said last of those that begin again once they have left (OP-47). */
   private readonly returning = new Map<string, PulledAlloc>();
-  private readonly host: AllocHost;
+  private readonly agent: AgentServices;
 
   constructor(
-    host: Omit<AllocHost, 'predecessorsEnded'>,
+    agent: Omit<AgentServices, 'predecessorsEnded'>,
     private readonly wiring: LocalAllocsWiring,
   ) {
-    this.host = { ...host, predecessorsEnded: (alloc) => this.predecessorsEnded(alloc) };
+    this.agent = { ...agent, predecessorsEnded: (alloc) => this.predecessorsEnded(alloc) };
   }
 
   get size(): number {
@@ -55,11 +54,11 @@ export class LocalAllocs {
   }
 
   /** O(allocations here). */
-  all(): AllocRunner[] {
+  all(): AllocationRunner[] {
     return [...this.runners.values()];
   }
 
-  get(allocId: string): AllocRunner | undefined {
+  get(allocId: string): AllocationRunner | undefined {
     return this.runners.get(allocId);
   }
 
@@ -84,27 +83,20 @@ export class LocalAllocs {
     else if (this.setAside.has(update.ID)) this.setAside.set(update.ID, update);
   }
 
-  /** AG-193 to AG-199. What is restored does not run before `all` of it is told to. */
+  /** A restored allocation does not run before `all` of them are told to (AG-193 to AG-199). */
   async restore(record: AllocRecord): Promise<void> {
     const { alloc } = record;
-    const { records, logger } = this.host;
-    if (Object.keys(record.tasks).length === 0) return records.remove(alloc.ID);
-    const problem = nameProblemOf(alloc);
-    if (problem) {
-      logger.error('a stored allocation is not taken up again: its names are dangerous', { alloc: alloc.ID, problem });
-      await giveUp(this.host, record);
-      return this.refuse(alloc, problem);
-    }
-    if (await hasLostItsDirectory(this.host, record)) {
-      logger.error('a stored allocation cannot be taken up again: its directory is gone', { alloc: alloc.ID });
-      await giveUp(this.host, record);
-      return this.refuse(alloc, new LostDirectoryError());
-    }
-    try {
-      this.runners.set(alloc.ID, new AllocRunner(alloc, this.host, record));
-    } catch (error) {
-      logger.error('a stored allocation cannot be taken up again', { alloc: alloc.ID, error });
-      this.refuse(alloc, error);
+    const { records, logger } = this.agent;
+    const decision = await restoreDecision(record, this.agent);
+    switch (decision.kind) {
+      case 'forget':
+        return records.remove(alloc.ID);
+      case 'give-up':
+        logger.error(decision.why, { alloc: alloc.ID, error: decision.error });
+        await giveUp(this.agent, record);
+        return this.reject(alloc, decision.error);
+      case 'take-up':
+        this.takeUp(record);
     }
   }
 
@@ -117,7 +109,7 @@ export class LocalAllocs {
         this.addOrUpdate(one, isRestored);
       } catch (error) {
         // The others must not wait for it, pull after pull.
-        this.host.logger.error('an allocation cannot be updated', { alloc: one.alloc.ID, error });
+        this.agent.logger.error('an allocation cannot be updated', { alloc: one.alloc.ID, error });
       }
   }
 
@@ -155,13 +147,13 @@ export class LocalAllocs {
       return;
     }
     try {
-      const runner = new AllocRunner(alloc, this.host);
+      const runner = new AllocationRunner(alloc, this.agent);
       this.setAside.delete(alloc.ID); // a restore has taken it back to before its end (OP-47)
       this.runners.set(alloc.ID, runner);
       runner.run(traceparent);
     } catch (error) {
-      this.host.logger.error('an allocation cannot be added', { alloc: alloc.ID, error });
-      this.refuse(alloc, error);
+      this.agent.logger.error('an allocation cannot be added', { alloc: alloc.ID, error });
+      this.reject(alloc, error);
     }
   }
 
@@ -175,10 +167,20 @@ export class LocalAllocs {
     if (latest && this.wiring.isPulling()) this.addOrUpdate(latest);
   }
 
+  private takeUp(record: AllocRecord): void {
+    const { alloc } = record;
+    try {
+      this.runners.set(alloc.ID, new AllocationRunner(alloc, this.agent, record));
+    } catch (error) {
+      this.agent.logger.error('a stored allocation cannot be taken up again', { alloc: alloc.ID, error });
+      this.reject(alloc, error);
+    }
+  }
+
   /** AG-47. */
-  private refuse(alloc: Allocation, error: unknown): void {
+  private reject(alloc: Allocation, error: unknown): void {
     this.setAside.set(alloc.ID, null);
-    this.wiring.push.changed(notRunnable(alloc, error, rfc3339FromMs(this.host.clock.nowMs())), undefined);
+    this.wiring.push.changed(rejectedUpdate(alloc, error, rfc3339FromMs(this.agent.clock.nowMs())), undefined);
   }
 
   /**
@@ -199,23 +201,11 @@ export class LocalAllocs {
     this.runners.delete(allocId);
     this.wiring.push.forget(allocId);
     const left = runner.destroy().catch((error: unknown) => {
-      this.host.logger.error('an allocation could not be removed from this machine', { alloc: allocId, error });
+      this.agent.logger.error('an allocation could not be removed from this machine', { alloc: allocId, error });
     });
     this.leaving.set(allocId, left);
     await left;
     this.leaving.delete(allocId);
-  }
-}
-
-/** Of one that an agent took which did not look at names yet. */
-function nameProblemOf(alloc: Allocation): UnsafeNameError | undefined {
-  const group = alloc.Job ? findTaskGroup(alloc.Job, alloc.TaskGroup) : undefined;
-  try {
-    if (group) checkAllocNames(alloc, group);
-    return undefined;
-  } catch (error) {
-    if (error instanceof UnsafeNameError) return error;
-    throw error;
   }
 }
 

@@ -79,7 +79,7 @@ describe('stop_on_client_after', () => {
     await time.pass(6_000);
     heartbeat();
     living.set('b', alloc('b', 5));
-    watch.look();
+    watch.stopOverdue();
     await time.pass(6_000);
     expect(stopped).toEqual(['a 5001', 'b 11001']);
   });
@@ -89,7 +89,7 @@ describe('stop_on_client_after', () => {
     watch.start();
     await time.pass(2_000);
     time.freeze(3_600_000);
-    watch.look(); // a list of the servers was applied
+    watch.stopOverdue(); // a list of the servers was applied
     await time.pass(5_000);
     expect(stopped).toEqual([]);
     await time.pass(1);

@@ -45,7 +45,7 @@ export class StopsOnDisconnect {
 
   start(): void {
     this.startedMs = this.deps.clock.nowMs();
-    this.look();
+    this.stopOverdue();
   }
 
   stop(): void {
@@ -54,7 +54,7 @@ export class StopsOnDisconnect {
   }
 
   /** Allocations came, or time has passed. */
-  look(): void {
+  stopOverdue(): void {
     this.cancel();
     if (this.startedMs === null) return;
     const nowMs = this.deps.clock.nowMs();
@@ -66,7 +66,7 @@ export class StopsOnDisconnect {
       else nextMs = Math.min(nextMs, dueMs + 1);
     }
     this.plannedMs = nextMs;
-    if (nextMs < Infinity) this.cancel = this.deps.timers.after(nextMs - nowMs, () => this.look());
+    if (nextMs < Infinity) this.cancel = this.deps.timers.after(nextMs - nowMs, () => this.stopOverdue());
   }
 
   /** "More than that" ago (AG-171): in the moment itself nothing is due yet. */

@@ -18,12 +18,17 @@ export interface AllocServicesDependencies {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly logger: Logger;
+  readonly workload: CheckedWorkload;
+}
+
+/** The allocation that the checks are of. */
+export interface CheckedWorkload {
   /** The status of a check changed. */
-  readonly changed: () => void;
+  checkChanged(): void;
   /** Since when a task is up, or with an empty name all that are; undefined: none is. */
-  readonly upSinceMs: (task: string) => number | undefined;
-  /** AG-147: a check has failed for too long; with an empty name for all tasks that run. */
-  readonly unhealthy: (task: string, reason: string) => void;
+  upSinceMs(task: string): number | undefined;
+  /** A check has failed for too long; with an empty name for all tasks that run (AG-147). */
+  restartUnhealthy(task: string, reason: string): void;
 }
 
 /** What is kept of them on disk. */
@@ -44,19 +49,23 @@ export interface AllocServicesRecord {
 export class AllocServices {
   private readonly registrations: Registrations;
   private readonly running = new Map<string, CheckRunner>();
-  private readonly results: Map<string, AllocCheckStatus>;
+  private readonly results = new Map<string, AllocCheckStatus>();
   /** Results of an earlier run of the agent that no check has gone on from yet (AG-146). */
-  private readonly restored: Map<string, AllocCheckStatus>;
+  private readonly restored = new Map<string, AllocCheckStatus>();
   private wanted: readonly WorkloadService[] = [];
   private isWithdrawn = false;
 
-  constructor(
-    private readonly deps: AllocServicesDependencies,
-    restored: AllocServicesRecord = { checks: {}, registered: [] },
-  ) {
-    this.registrations = new Registrations(deps, restored.registered);
-    this.results = new Map(Object.entries(restored.checks));
-    this.restored = new Map(this.results);
+  constructor(private readonly deps: AllocServicesDependencies) {
+    this.registrations = new Registrations(deps);
+  }
+
+  /** Takes up what an earlier run of the agent has kept; before the first offer. */
+  restore({ checks, registered }: AllocServicesRecord): void {
+    this.registrations.restore(registered);
+    for (const [id, status] of Object.entries(checks)) {
+      this.results.set(id, status);
+      this.restored.set(id, status);
+    }
   }
 
   /**
@@ -131,7 +140,8 @@ export class AllocServices {
     for (const [id, check] of wanted) {
       if (this.running.has(id)) continue;
       const looked = this.restartsBy(check);
-      this.running.set(id, new CheckRunner(check, { ...this.deps, looked }, this.restored.get(id)));
+      const changed = () => this.deps.workload.checkChanged();
+      this.running.set(id, new CheckRunner(check, { ...this.deps, changed, looked }, this.restored.get(id)));
       this.restored.delete(id);
     }
   }
@@ -143,9 +153,9 @@ export class AllocServices {
     const terms = new CheckRestartTerms(CheckRestart, spec.Interval);
     const restarted = task || spec.TaskName;
     return (passed) => {
-      const { clock, upSinceMs, unhealthy } = this.deps;
-      if (!terms.isDue(passed, clock.nowMs(), upSinceMs(restarted))) return;
-      unhealthy(restarted, `healthcheck: check "${spec.Name}" unhealthy`);
+      const { clock, workload } = this.deps;
+      if (!terms.isDue(passed, clock.nowMs(), workload.upSinceMs(restarted))) return;
+      workload.restartUnhealthy(restarted, `healthcheck: check "${spec.Name}" unhealthy`);
     };
   }
 }

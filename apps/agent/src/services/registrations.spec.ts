@@ -25,7 +25,8 @@ function setup(earlier: string[] = []) {
       heard(`+${services.map(({ ID, Port }) => `${ID}:${Port}`).join()}`),
     deregister: (_: string, ids: readonly string[]) => heard(`-${ids.join()}`),
   };
-  const registrations = new Registrations({ allocId: 'a', registry, timers: time, logger: silentLogger }, earlier);
+  const registrations = new Registrations({ allocId: 'a', registry, timers: time, logger: silentLogger });
+  registrations.restore(earlier);
   const said = () => calls.splice(0).map((call) => call.split(' ')[1]);
   return { time, calls, failing, registrations, said };
 }

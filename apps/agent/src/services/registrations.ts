@@ -30,12 +30,11 @@ export class Registrations {
   private cancelRetry: CancelTimer = () => {};
   private isClosed = false;
 
-  /** @param earlier ids that an earlier run of the agent may have made known */
-  constructor(
-    private readonly deps: RegistrationsDependencies,
-    earlier: readonly string[] = [],
-  ) {
-    for (const id of earlier) this.known.set(id, '');
+  constructor(private readonly deps: RegistrationsDependencies) {}
+
+  /** @param ids that an earlier run of the agent may have made known */
+  restore(ids: readonly string[]): void {
+    for (const id of ids) this.known.set(id, '');
   }
 
   /** All that the servers know or are about to. */

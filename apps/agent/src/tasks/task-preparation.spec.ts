@@ -103,14 +103,14 @@ async function seenBy(isolation: FileIsolation): Promise<Seen> {
     remove: () => Promise.resolve(),
   };
   const place = { node: () => node, region: 'global', hostEnv: {} };
-  const preparation = new TaskPreparation({ directories, hooks: [watching, volumes], ...place }, isolation);
+  const preparation = new TaskPreparation({ directories, taskHooks: [watching, volumes], ...place }, isolation);
   const wanted = { alloc, job, task };
   const unwanted = () => Promise.reject(new Error('nothing is asked of the task'));
   const config = await preparation.prestart(await preparation.configure('t', wanted), wanted, {
     signal: new AbortController().signal,
     over: new AbortController().signal,
     emit: () => {},
-    control: { restart: unwanted, signal: unwanted, kill: unwanted, run: unwanted },
+    control: { restart: unwanted, signal: unwanted, kill: unwanted, runScript: unwanted },
   });
   const [service] = servicesOf({ alloc, job, node, region: 'global', hostEnv: {}, networkOf: () => null });
   return { config, start: start!, mount: config.mounts![0]!, service: service! };

@@ -1,24 +1,20 @@
-import { type Allocation, findTaskGroup, type Job, type Node, type Task } from '@waybill/model';
+import { findTaskGroup, type Node } from '@waybill/model';
 import type { AllocDirectories } from '../allocations/disk/allocation-directories.js';
 import { type FileIsolation, INSIDE, type TaskConfig, type TaskPaths } from '../drivers/driver.js';
-import { runHooks, type TaskHook, type TaskStart } from './hooks/task-hook.js';
+import { type HookedTask, runPrestart, type TaskHook, type TaskStart } from './hooks/task-hook.js';
 import { TaskEnv } from './task-env.js';
 
 export interface TaskPreparationDependencies {
   readonly directories: AllocDirectories;
   /** In the order in which they run; default: none. */
-  readonly hooks?: readonly TaskHook[];
+  readonly taskHooks?: readonly TaskHook[];
   readonly node: () => Node;
   readonly region: string;
   readonly hostEnv: Readonly<Record<string, string | undefined>>;
 }
 
 /** A task as the servers want it now. */
-export interface WantedTask {
-  readonly alloc: Allocation;
-  readonly job: Job;
-  readonly task: Task;
-}
+export type WantedTask = Pick<HookedTask, 'alloc' | 'job' | 'task'>;
 
 /** One start of a task, as its hooks see it. */
 export type TaskRound = Pick<TaskStart, 'signal' | 'over' | 'emit' | 'control'>;
@@ -39,15 +35,15 @@ export class TaskPreparation {
 
   /** @returns the task as it is to be started, with what the hooks add. @throws HookError */
   async prestart(config: TaskConfig, wanted: WantedTask, round: TaskRound): Promise<TaskConfig> {
-    const { env: added, mounts } = await runHooks(this.deps.hooks ?? [], this.startOf(config, wanted, round));
+    const { env: added, mounts } = await runPrestart(this.deps.taskHooks ?? [], this.startOf(config, wanted, round));
     const hasMore = Object.keys(added).length > 0;
     return { ...config, ...(hasMore && this.inEnv(wanted, config.paths, added)), mounts };
   }
 
   /** For a task that ran on without the agent. @throws what a hook throws */
-  async attach(config: TaskConfig, wanted: WantedTask, round: TaskRound): Promise<void> {
+  async restore(config: TaskConfig, wanted: WantedTask, round: TaskRound): Promise<void> {
     const start = this.startOf(config, wanted, round);
-    for (const hook of this.deps.hooks ?? []) await hook.attach?.(start);
+    for (const hook of this.deps.taskHooks ?? []) await hook.restore?.(start);
   }
 
   private startOf(config: TaskConfig, wanted: WantedTask, round: TaskRound): TaskStart {
@@ -57,7 +53,9 @@ export class TaskPreparation {
     const inTask = once(() => this.envOf(wanted, this.seen(config.paths)));
     const interpolate = (text: string): string => onMachine().interpolate(text);
     const interpolateInTask = (text: string): string => inTask().interpolate(text);
-    return { ...wanted, config, interpolate, interpolateInTask, lookup: (name) => inTask().lookup(name), ...round };
+    const { alloc, job, task } = wanted;
+    const lookup = (name: string): string | undefined => inTask().lookup(name);
+    return { alloc, job, task, config, interpolate, interpolateInTask, lookup, ...round };
   }
 
   private inEnv(
@@ -71,8 +69,9 @@ export class TaskPreparation {
 
   private envOf(wanted: WantedTask, paths: TaskPaths, added: Readonly<Record<string, string>> = {}): TaskEnv {
     const { node, region } = this.deps;
+    const { alloc, job, task } = wanted;
     const hostEnv = this.isolation === 'image' ? {} : this.deps.hostEnv; // AG-232
-    return new TaskEnv({ ...wanted, node: node(), region, paths, hostEnv, added });
+    return new TaskEnv({ alloc, job, task, node: node(), region, paths, hostEnv, added });
   }
 
   /** AG-221: the directories of a task as it finds them. */

@@ -7,8 +7,8 @@ import {
   TaskNotFoundError,
 } from '../drivers/driver.js';
 import type { ExecCommand, ExecSession } from './exec/exec-session.js';
-import { TaskCommands } from './task-commands.js';
-import type { TaskHost } from './task-host.js';
+import type { TaskContext } from './task-context.js';
+import { TaskExec } from './task-exec.js';
 
 /**
  * What runs of one task, as its driver has it.
@@ -21,15 +21,14 @@ export class TaskProcess {
   private up = false;
   /** As it was started; null: by an earlier agent. */
   private config: TaskConfig | null = null;
-  private readonly commands: TaskCommands;
+  private readonly commands: TaskExec;
 
   /** @param current by which an earlier agent's is found again */
   constructor(
-    private readonly host: Pick<TaskHost, 'allocId' | 'driver' | 'configure' | 'logger'>,
-    private readonly task: string,
+    private readonly context: TaskContext,
     private current: TaskHandle | null,
   ) {
-    this.commands = new TaskCommands(host);
+    this.commands = new TaskExec(context);
   }
 
   get isUp(): boolean {
@@ -43,30 +42,30 @@ export class TaskProcess {
 
   /** Of its own, that the driver has given it. */
   get network(): DriverNetwork | null {
-    return this.current && this.up ? (this.host.driver.network?.(this.current.taskId) ?? null) : null;
+    return this.current && this.up ? (this.context.driver.network?.(this.current.taskId) ?? null) : null;
   }
 
   prepare(config: TaskConfig): TaskHandle {
     this.config = config;
-    this.current = this.host.driver.prepare(config);
+    this.current = this.context.driver.prepare(config);
     return this.current;
   }
 
   /** @param tell what the driver says of it @throws what the driver says; something may be left of it then */
   async start(config: TaskConfig, handle: TaskHandle, tell: (message: string) => void): Promise<void> {
-    await this.host.driver.start(config, handle, tell);
+    await this.context.driver.start(config, handle, tell);
     this.up = true;
   }
 
   /** Takes up what an earlier agent has started (AG-193). @returns false: it cannot be found */
   async takeUp(handle: TaskHandle): Promise<boolean> {
-    this.up = await this.host.driver.recover(handle);
+    this.up = await this.context.driver.recover(handle);
     return this.up;
   }
 
   /** Resolves when it has ended. */
   async exit({ taskId }: TaskHandle): Promise<ExitResult> {
-    const result = await this.host.driver.wait(taskId);
+    const result = await this.context.driver.wait(taskId);
     this.up = false;
     this.commands.end();
     return result;
@@ -82,7 +81,7 @@ export class TaskProcess {
   /** What it uses now; undefined when it is not up (AG-330). */
   async usage(): Promise<TaskResourceUsage | undefined> {
     if (!this.current || !this.up) return undefined;
-    return this.host.driver.stats(this.current.taskId).catch((error: unknown) => {
+    return this.context.driver.stats(this.current.taskId).catch((error: unknown) => {
       if (error instanceof TaskNotFoundError) return undefined; // it ended meanwhile
       throw error;
     });
@@ -93,8 +92,8 @@ export class TaskProcess {
     try {
       await this.remove(force);
     } catch (error) {
-      const { logger, allocId } = this.host;
-      logger.warn('what is left of a task cannot be removed', { alloc: allocId, task: this.task, error });
+      const { agent, allocId, task } = this.context;
+      agent.logger.warn('what is left of a task cannot be removed', { alloc: allocId, task: task.Name, error });
     }
   }
 
@@ -102,6 +101,6 @@ export class TaskProcess {
   async remove(force: boolean): Promise<void> {
     const { current } = this;
     this.current = null;
-    if (current) await this.host.driver.destroy(current, force);
+    if (current) await this.context.driver.destroy(current, force);
   }
 }

@@ -1,23 +1,19 @@
-import { type Task, type TaskState, errorText, Refusal } from '@waybill/model';
+import { type ChangeScript, errorText, type Task, type TaskState } from '@waybill/model';
 import type { TaskResourceUsage } from '@waybill/rpc';
 import { type DriverNetwork, StartError, type TaskConfig } from '../drivers/driver.js';
-import type { ExecCommand, ExecSession } from './exec/exec-session.js';
 import { firstOpened, Gate, pause } from '../waiting/gate.js';
-import { type RestartTracker, type RoundEnd } from './restart-tracker.js';
-import type { TaskHost } from './task-host.js';
+import type { ExecCommand, ExecSession } from './exec/exec-session.js';
+import type { TaskControl } from './hooks/task-hook.js';
+import type { RoundEnd } from './restart-tracker.js';
+import type { TaskContext } from './task-context.js';
+import type { TaskKind } from './task-lifecycle.js';
+import { TaskNotRunningError } from './task-not-running.js';
+import type { TaskRound } from './task-preparation.js';
+import { TaskPrestart } from './task-prestart.js';
 import { TaskProcess } from './task-process.js';
-import { TaskProgress } from './task-progress.js';
-import { NEW_STATE, type TaskRecord } from './task-record.js';
-import { TaskReadying } from './task-readying.js';
-import { TaskStop } from './task-stop.js';
-
-/** AG-160, AG-165: what was asked for needs a task that runs. */
-export class TaskNotRunningError extends Refusal {
-  override readonly name = 'TaskNotRunningError';
-  constructor() {
-    super('conflict', 'Task not running');
-  }
-}
+import type { TaskRecord } from './task-record.js';
+import { TaskStopper } from './task-stopper.js';
+import { runScript } from './templates/change-script.js';
 
 /**
  * One task of one allocation, from its first event to its end (agent.md section 11).
@@ -36,51 +32,50 @@ export class TaskNotRunningError extends Refusal {
  * What runs of it is in task-process.ts; its handle is on disk before the driver is asked to start (AG-440).
  * Limits: MAX_TASK_EVENTS, maxKillTimeoutMs, MAX_STOP_ATTEMPTS. Cost: nothing while it waits.
  */
-export class TaskRunner {
-  /** Open when the task is dead or suspended; another gate after a revival. */
-  ended = new Gate();
-  readonly restarts: RestartTracker;
-  private readonly progress: TaskProgress;
-  private readonly stop: TaskStop;
+export class TaskRunner implements TaskControl {
   private readonly process: TaskProcess;
+  private readonly stopper: TaskStopper;
+  private readonly prestart: TaskPrestart;
   private suspended: boolean;
-  private readonly killing = new Gate();
   private readonly killed = new AbortController();
   private gateMoved = new Gate();
-  private readonly readying: TaskReadying;
   /** Open when the restart that was asked for has put the task down, and the next start is on its way. */
   private restarting: { readonly done: Gate; readonly isFailure: boolean } | null = null;
   /** The start that is under way or was the last: it cannot be called off, only waited for. */
   private starting: Promise<unknown> = Promise.resolve();
 
   constructor(
-    public task: Task,
-    private readonly deps: TaskHost,
-    restored?: TaskRecord,
+    private readonly context: TaskContext,
+    restored?: Pick<TaskRecord, 'handle' | 'suspended'>,
   ) {
-    this.restarts = deps.restarts;
-    this.process = new TaskProcess(deps, task.Name, restored?.handle ?? null);
-    this.readying = new TaskReadying(deps, (type, details) => this.emit(type, details));
-    this.progress = new TaskProgress(restored?.state ?? NEW_STATE, deps.clock, deps.changed);
-    this.stop = new TaskStop({
-      ...deps,
-      task: () => this.task,
-      isUp: () => this.process.isUp,
-      ended: () => this.ended,
-      emit: (type, details) => this.emit(type, details),
-    });
+    this.process = new TaskProcess(context, restored?.handle ?? null);
+    this.stopper = new TaskStopper(context, this.process);
+    this.prestart = new TaskPrestart(context);
     this.suspended = restored?.suspended ?? false;
     if (this.isDead) this.ended.open();
-    void this.killing.opened.then(() => this.killed.abort());
+    void context.killing.opened.then(() => this.killed.abort());
+  }
+
+  get task(): Task {
+    return this.context.task;
+  }
+
+  get kind(): TaskKind {
+    return this.context.kind;
+  }
+
+  /** Open when the task is dead or suspended; another gate after a revival. */
+  get ended(): Gate {
+    return this.context.ended;
   }
 
   /** Immutable; a change replaces it (AG-423). */
   get state(): TaskState {
-    return this.progress.state;
+    return this.context.state;
   }
 
   get isDead(): boolean {
-    return this.state.State === 'dead';
+    return this.context.isDead;
   }
 
   /** It runs, and is not on its way down: its services may be used (AG-142). */
@@ -97,6 +92,12 @@ export class TaskRunner {
     return { state: this.state, handle: this.process.handle, suspended: this.suspended };
   }
 
+  /** New terms of a task that goes on: an update in place never restarts it (AG-115). */
+  update(task: Task): void {
+    this.context.task = task;
+    this.context.restarts.policy = task.RestartPolicy;
+  }
+
   /** Runs until the task is dead or suspended; never rejects. */
   async run(): Promise<void> {
     if (this.isDead) return;
@@ -107,18 +108,20 @@ export class TaskRunner {
       for (let again = true; again;) {
         const over = new AbortController();
         const { handle } = this.process;
-        if (attached && handle) void this.deps.attach(handle.taskId, this.killed.signal, over.signal);
+        if (attached && handle) void this.restoreHooks(handle.taskId, over.signal);
         const end = attached ? await this.untilExit() : await this.round(over.signal);
         over.abort();
         attached = false;
         again = await this.settle(end);
       }
     } catch (error) {
-      this.deps.logger.error('a task runner failed', { alloc: this.deps.allocId, task: this.task.Name, error });
+      const { agent, allocId } = this.context;
+      agent.logger.error('a task runner failed', { alloc: allocId, task: this.task.Name, error });
       this.emit('Setup Failure', { setup_error: errorText(error), fails_task: 'true' });
-      this.progress.die();
+      this.events.die();
     } finally {
       ended.open();
+      if (this.isDead) void this.callHooks('stop');
     }
   }
 
@@ -129,12 +132,12 @@ export class TaskRunner {
 
   /** An event that something outside of the task caused. */
   emit(type: string, details: Record<string, string> = {}): void {
-    this.progress.emit(type, details);
+    this.context.emit(type, details);
   }
 
   /** Ends the task (AG-151 to AG-158); resolves when it is dead. One that is dead gets no event. */
   async kill(details: Record<string, string> = {}): Promise<void> {
-    if (!this.isDead && !this.killing.isOpen && !this.progress.isFrozen) {
+    if (!this.isDead && !this.context.killing.isOpen && !this.events.isFrozen) {
       this.tellKill(details);
       if (this.process.isUp) void this.putDown();
     }
@@ -143,9 +146,9 @@ export class TaskRunner {
 
   /** AG-81: what all tasks of its allocation need cannot be had. */
   failSetup(reason: string): void {
-    if (this.isDead || this.killing.isOpen) return;
+    if (this.isDead || this.context.killing.isOpen) return;
     this.emit('Setup Failure', { setup_error: reason, fails_task: 'true' });
-    this.killing.open();
+    this.context.killing.open();
     if (this.process.isUp) void this.putDown();
   }
 
@@ -161,7 +164,7 @@ export class TaskRunner {
     if (!this.restarting) {
       this.restarting = { done: new Gate(), isFailure: as === 'failure' };
       this.emit('Restart Signaled', { restart_reason: reason });
-      void this.stop.forRestart(handle);
+      void this.stopper.stopForRestart(handle);
     }
     await firstOpened(this.restarting.done, this.ended);
   }
@@ -169,11 +172,11 @@ export class TaskRunner {
   /** AG-162: the whole allocation starts again. A task that runs is restarted, one that ended gets another life. */
   async restartFromBegin(reason: string): Promise<void> {
     if (this.isRunning) return this.restart(reason);
-    if (this.killing.isOpen || this.progress.isFrozen) return;
+    if (this.context.killing.isOpen || this.events.isFrozen) return;
     this.emit('Restart Signaled', { restart_reason: reason });
     if (!this.isDead) return; // it waits for its gate or its delay, and starts then
-    this.ended = new Gate();
-    this.progress.revived();
+    this.context.ended = new Gate();
+    this.events.revived();
     void this.run();
   }
 
@@ -182,7 +185,7 @@ export class TaskRunner {
     const { handle } = this.process;
     if (!handle || !this.isRunning) throw new TaskNotRunningError();
     this.emit('Signaling', details);
-    await this.deps.driver.signal(handle.taskId, signal);
+    await this.context.driver.signal(handle.taskId, signal);
   }
 
   /** Runs a command beside the task; it ends with the task. @throws TaskNotRunningError, NoExecError, the driver's error */
@@ -190,6 +193,11 @@ export class TaskRunner {
     const { handle } = this.process;
     if (!handle || !this.process.isUp) throw new TaskNotRunningError();
     return this.process.run(command, handle);
+  }
+
+  /** Runs the script of a changed template in the task. @throws ChangeScriptError when it fails and may not */
+  runScript(script: ChangeScript): Promise<void> {
+    return runScript(this, script, this.context.agent.timers);
   }
 
   /** What it uses now; undefined when it does not run (AG-330). */
@@ -203,16 +211,16 @@ export class TaskRunner {
    */
   async suspend(): Promise<void> {
     if (this.isDead) return;
-    this.progress.freeze();
-    this.killing.open();
+    this.events.freeze();
+    this.context.killing.open();
     await this.starting;
     const { handle } = this.process;
-    if (handle && this.process.isUp) await this.stop.byDriver(handle);
+    if (handle && this.process.isUp) await this.stopper.stopByDriver(handle);
     await this.process.remove(true);
     this.suspended = true;
-    this.progress.lostItsProcess();
+    this.events.lostItsProcess();
     this.ended.open();
-    await this.deps.save();
+    await this.context.allocation.control.save();
   }
 
   /** True when a task of an earlier agent was taken up (AG-193, AG-194). */
@@ -220,19 +228,19 @@ export class TaskRunner {
     const { handle } = this.process;
     if (handle) {
       if (this.state.State === 'running' && (await this.process.takeUp(handle))) {
-        if (this.killing.isOpen) void this.putDown();
+        if (this.context.killing.isOpen) void this.putDown();
         return true;
       }
       await this.process.forget(true);
     }
-    if (this.state.State === 'running' && this.deps.asksAfterLoss) {
+    if (this.state.State === 'running' && this.context.asksAfterLoss) {
       this.suspended = true;
       const message = 'failed to restore task; will not run until server is contacted';
-      this.progress.emit('Failed Restoring Task', { message }, { State: 'pending' });
+      this.events.emit('Failed Restoring Task', { message }, { State: 'pending' });
     }
-    this.progress.lostItsProcess();
+    this.events.lostItsProcess();
     if (this.suspended) {
-      await firstOpened(this.deps.serversAsked, this.killing);
+      await firstOpened(this.context.agent.serversAsked, this.context.killing);
       this.suspended = false;
     }
     return false;
@@ -242,7 +250,7 @@ export class TaskRunner {
   private async round(over: AbortSignal): Promise<RoundEnd> {
     await this.untilGate();
     if (this.isOver()) return { kind: 'killed' };
-    const ready = await this.readying.ready(this.task, this.state, this.killed.signal, over);
+    const ready = await this.prestart.run(this.roundOf(over));
     if ('kind' in ready) return ready;
     if (this.isOver()) return { kind: 'killed' };
     const started = this.start(ready);
@@ -252,7 +260,7 @@ export class TaskRunner {
 
   private async start(config: TaskConfig): Promise<RoundEnd | undefined> {
     const handle = this.process.prepare(config);
-    await this.deps.save();
+    await this.context.allocation.control.save();
     if (this.isOver()) return { kind: 'killed' };
     try {
       await this.process.start(config, handle, (message) => this.emit('Driver', { driver_message: message }));
@@ -261,8 +269,9 @@ export class TaskRunner {
       await this.process.forget();
       return { kind: 'start-error', recoverable: error instanceof StartError && error.recoverable };
     }
-    this.progress.started();
-    if (this.killing.isOpen && !this.progress.isFrozen) void this.putDown();
+    this.events.started();
+    void this.callHooks('poststart');
+    if (this.context.killing.isOpen && !this.events.isFrozen) void this.putDown();
     return undefined;
   }
 
@@ -270,12 +279,13 @@ export class TaskRunner {
     const { handle } = this.process;
     if (!handle) return { kind: 'killed' };
     const result = await this.process.exit(handle);
-    this.progress.terminated(result);
-    if (this.progress.isFrozen) return { kind: 'killed' };
+    this.events.terminated(result);
+    if (this.events.isFrozen) return { kind: 'killed' };
+    await this.callHooks('exited');
     await this.process.forget();
-    if (!this.killing.isOpen && this.restarting)
+    if (!this.context.killing.isOpen && this.restarting)
       return { kind: this.restarting.isFailure ? 'unhealthy' : 'restart-requested' };
-    if (!this.killing.isOpen) return { kind: 'exit', result };
+    if (!this.context.killing.isOpen) return { kind: 'exit', result };
     this.emit('Killed');
     return { kind: 'killed' };
   }
@@ -284,53 +294,89 @@ export class TaskRunner {
   private async settle(end: RoundEnd): Promise<boolean> {
     const { restarting } = this;
     this.restarting = null;
-    const decision = this.restarts.decide(this.killing.isOpen ? { kind: 'killed' } : end);
+    const decision = this.context.restarts.decide(this.context.killing.isOpen ? { kind: 'killed' } : end);
     switch (decision.kind) {
       case 'killed':
         this.tellKill(); // it found itself unwanted before anybody came to kill it
-        this.progress.die();
+        this.events.die();
         return false;
       case 'done':
-        this.progress.die();
+        this.events.die();
         return false;
       case 'failed':
-        this.progress.notRestarting(decision.reason);
+        this.events.notRestarting(decision.reason);
         return false;
       case 'restart':
-        this.progress.restarting(decision.delayMs, decision.reason);
+        this.events.restarting(decision.delayMs, decision.reason);
         restarting?.done.open();
-        await pause(this.deps.timers, decision.delayMs, this.killing);
-        if (!this.killing.isOpen) return true;
-        this.progress.die();
+        await pause(this.context.agent.timers, decision.delayMs, this.context.killing);
+        if (!this.context.killing.isOpen) return true;
+        this.events.die();
         return false;
     }
   }
 
   private async untilGate(): Promise<void> {
-    while (!this.isOver() && !this.deps.mayStart()) {
+    while (!this.isOver() && !this.context.mayStart) {
       this.gateMoved = new Gate();
-      await firstOpened(this.gateMoved, this.killing);
+      await firstOpened(this.gateMoved, this.context.killing);
     }
+  }
+
+  private get events() {
+    return this.context.events;
   }
 
   /** Up, and neither on its way down nor just ended. */
   private get isRunning(): boolean {
-    return this.process.isUp && this.state.State === 'running' && !this.killing.isOpen;
+    return this.process.isUp && this.state.State === 'running' && !this.context.killing.isOpen;
   }
 
   private isOver(): boolean {
-    return this.killing.isOpen || !this.deps.isWanted();
+    return this.context.killing.isOpen || !this.context.isWanted;
   }
 
   private async putDown(): Promise<void> {
     const { handle } = this.process;
-    if (handle) await this.stop.kill(handle);
+    if (handle) await this.stopper.kill(handle);
   }
 
   /** Once. */
   private tellKill(details: Record<string, string> = {}): void {
-    if (this.killing.isOpen) return;
-    this.emit('Killing', this.stop.killing(details));
-    this.killing.open();
+    if (this.context.killing.isOpen) return;
+    this.emit('Killing', this.stopper.killingDetails(details));
+    this.context.killing.open();
+  }
+
+  private roundOf(over: AbortSignal): TaskRound {
+    return { signal: this.killed.signal, over, emit: (type, details) => this.emit(type, details), control: this };
+  }
+
+  /** What hooks keep up around a task that ran on without the agent. Never rejects. */
+  private async restoreHooks(taskId: string, over: AbortSignal): Promise<void> {
+    const { context } = this;
+    try {
+      await context.preparation.restore(await context.configure(taskId), context, this.roundOf(over));
+    } catch (error) {
+      const { agent, allocId, task } = context;
+      agent.logger.error('a task goes on, but not all around it', { alloc: allocId, task: task.Name, error });
+    }
+  }
+
+  /** Hooks that are told and decide nothing. Never rejects. */
+  private async callHooks(point: 'poststart' | 'exited' | 'stop'): Promise<void> {
+    const { agent, allocId, task } = this.context;
+    for (const hook of agent.taskHooks ?? []) {
+      try {
+        await hook[point]?.(this.context);
+      } catch (error) {
+        agent.logger.error(`a ${point} hook of a task failed`, {
+          hook: hook.name,
+          alloc: allocId,
+          task: task.Name,
+          error,
+        });
+      }
+    }
   }
 }

@@ -1,8 +1,8 @@
 import { findTaskGroup, type Timers } from '@waybill/model';
 import type { Logger } from '@waybill/telemetry';
 import type { AllocDirectories } from '../disk/allocation-directories.js';
-import { jobOf } from '../allocation-report.js';
-import { AllocStorage, type StorageHost } from '../../volumes/csi/allocation-storage.js';
+import { jobOf } from '../allocation-job.js';
+import { AllocStorage, type StorageHost, type StorageOwner } from '../../volumes/csi/allocation-storage.js';
 import { type AllocRecord, type AllocRecords, hasBegun } from './allocation-record.js';
 import type { Driver } from '../../drivers/driver.js';
 
@@ -32,6 +32,9 @@ export async function hasLostItsDirectory(
   return hasBegun(record) && !hasEnded && !(await directories.exists(record.alloc.ID));
 }
 
+/** The owner of what is left of an allocation that has no runner. */
+const NOBODY: StorageOwner = { waitsFor: () => {}, emit: () => {}, failTask: () => {}, save: async () => {} };
+
 /** Ends what still runs of it, lets go of its volumes (VL-228), and forgets it. */
 export async function giveUp(deps: LostDirectoryDeps, record: AllocRecord): Promise<void> {
   const { drivers, records, logger } = deps;
@@ -55,7 +58,7 @@ export async function giveUp(deps: LostDirectoryDeps, record: AllocRecord): Prom
 async function release(deps: LostDirectoryDeps, { alloc, volumes }: AllocRecord): Promise<void> {
   const group = findTaskGroup(jobOf(alloc), alloc.TaskGroup);
   if (!group) return;
-  const nothing = (): void => {};
-  const wiring = { ...deps, alloc, group, emit: nothing, fail: nothing, save: async () => {}, restored: volumes };
-  await new AllocStorage(deps.csi, wiring).release();
+  const storage = new AllocStorage({ ...deps, alloc, group, owner: NOBODY });
+  if (volumes) storage.restore(volumes);
+  await storage.release();
 }

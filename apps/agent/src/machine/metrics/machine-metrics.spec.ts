@@ -3,7 +3,7 @@ import type { AllocResourceUsage, HostStats } from '@waybill/rpc';
 import { fixtures } from '@waybill/state';
 import type { Shown } from '@waybill/telemetry';
 import { describe, expect, it } from 'vitest';
-import type { AllocRunner } from '../../allocations/allocation-runner.js';
+import type { AllocationRunner } from '../../allocations/allocation-runner.js';
 import { aTask, FOREVER, setup } from '../../fixtures/running-allocation.js';
 import { Gate } from '../../waiting/gate.js';
 import { ASKED_AT_ONCE, MachineMetrics, type MeasuredAlloc, PATIENCE_MS } from './machine-metrics.js';
@@ -194,7 +194,7 @@ describe('what a machine tells of each task', () => {
     const policy = { Attempts: 1, Interval: 1800e9, Delay: 5e9, Mode: 'fail', RenderTemplates: false };
     const failing = aTask('web', { run_for: '1s', exit_code: 1 }, { RestartPolicy: policy });
     const { runner, time } = await ran([failing, aTask('done', { run_for: '1s' })]);
-    const killed = (): ReturnType<AllocRunner['counted']> => {
+    const killed = (): ReturnType<AllocationRunner['counted']> => {
       const one = runner.counted();
       const Events = one.tasks['web']!.Events.map((event) => ({ ...event, Details: { oom_killed: 'true' } }));
       return { ...one, tasks: { ...one.tasks, web: { ...one.tasks['web']!, Events } } };

@@ -8,14 +8,20 @@ export interface TaskControl {
   signal(signal: string, details: Record<string, string>): Promise<void>;
   kill(details: Record<string, string>): Promise<void>;
   /** In the task's place. @throws when it fails and may not */
-  run(script: ChangeScript): Promise<void>;
+  runScript(script: ChangeScript): Promise<void>;
 }
 
-/** A task that is about to start, or that goes on after a restart of the agent. */
-export interface TaskStart {
+/** A task of this machine, as the servers want it now. */
+export interface HookedTask {
   readonly alloc: Allocation;
   readonly job: Job;
   readonly task: Task;
+  /** Adds an event to the task. */
+  emit(type: string, details?: Record<string, string>): void;
+}
+
+/** A task that is about to start, or that goes on after a restart of the agent. */
+export interface TaskStart extends HookedTask {
   readonly config: TaskConfig;
   /** AG-234, for what the agent does itself: directories are at their paths on the machine. */
   readonly interpolate: (text: string) => string;
@@ -28,7 +34,6 @@ export interface TaskStart {
   /** Aborted when this start of the task has come to its end. */
   readonly over: AbortSignal;
   readonly control: TaskControl;
-  readonly emit: (type: string, details?: Record<string, string>) => void;
 }
 
 /** What a hook gives a task beside its files. */
@@ -38,16 +43,31 @@ export interface TaskAdditions {
   readonly mounts?: readonly TaskMount[];
 }
 
-/** What is done in a task's directories before it starts (AG-102). Called before each start; most act on the first only. */
+/**
+ * One concern of a task beside its process. One hook serves all tasks of the machine; the runner of a task
+ * (task-runner.ts) calls the hooks of the list in task-hooks.service.ts, in its order:
+ *
+ * prestart     before each start (AG-102)
+ * poststart    after each start
+ * restore      instead of both, for a task that ran on without the agent
+ * exited       when the task's process has ended, before the restart policy decides
+ * stop         when the task is dead; an allocation that is restarted as a whole may revive it
+ */
 export interface TaskHook {
   readonly name: string;
-  /** @throws HookError, or anything else: the task cannot start, and is not tried again */
-  prestart(start: TaskStart): Promise<TaskAdditions | void>;
-  /** Called instead for a task that ran on without the agent. @throws anything: logged, and the task goes on */
-  attach?(start: TaskStart): Promise<void>;
+  /** Most act before the first start only. @throws HookError, or anything else: the task cannot start, and is not tried again */
+  prestart?(start: TaskStart): Promise<TaskAdditions | void>;
+  /** The next hook waits for it. @throws anything: logged, and the task goes on */
+  poststart?(task: HookedTask): Promise<void>;
+  /** @throws anything: logged, and the task goes on */
+  restore?(start: TaskStart): Promise<void>;
+  /** The next hook waits for it. @throws anything: logged, and the task goes on */
+  exited?(task: HookedTask): Promise<void>;
+  /** Never waited for. @throws anything: logged */
+  stop?(task: HookedTask): Promise<void>;
 }
 
-/** AG-103: why a task cannot start, as its event says it. */
+/** Why a task cannot start, as its event says it (AG-103). */
 export class HookError extends Error {
   override readonly name = 'HookError';
   constructor(
@@ -61,14 +81,14 @@ export class HookError extends Error {
   }
 }
 
-/** Runs hooks one after the other. @returns what they add, the later ones win. @throws HookError */
-export async function runHooks(hooks: readonly TaskHook[], start: TaskStart): Promise<Required<TaskAdditions>> {
+/** Runs prestart hooks one after the other. @returns what they add, the later ones win. @throws HookError */
+export async function runPrestart(hooks: readonly TaskHook[], start: TaskStart): Promise<Required<TaskAdditions>> {
   const env: Record<string, string> = {};
   const mounts: TaskMount[] = [];
   for (const hook of hooks) {
     if (start.signal.aborted) break;
     try {
-      const added = await hook.prestart(start);
+      const added = await hook.prestart?.(start);
       Object.assign(env, added?.env);
       mounts.push(...(added?.mounts ?? []));
     } catch (error) {

@@ -1,5 +1,5 @@
 import { type Clock, type Template, type Timers, errorText } from '@waybill/model';
-import { TaskNotRunningError } from '../task-runner.js';
+import { ifRunning } from '../task-not-running.js';
 import { envLines } from '../templates/env-lines.js';
 import { fileSource, MAX_TEMPLATE_FILE_BYTES } from '../templates/file-source.store.js';
 import { sourcePath, writeRendered } from '../templates/rendered-file.store.js';
@@ -41,7 +41,7 @@ export class TemplateHook implements TaskHook {
   }
 
   /** A task that went on without the agent is told what has changed meanwhile. */
-  async attach(start: TaskStart): Promise<void> {
+  async restore(start: TaskStart): Promise<void> {
     if ((start.task.Templates ?? []).length === 0) return;
     const templates = await this.begin(start);
     templates.tell(await templates.first());
@@ -69,6 +69,7 @@ export class TemplateHook implements TaskHook {
         random,
         write: (spec, text) => writeRendered(taskDir, spec, text),
         emit: (type, details) => start.emit(type, details),
+        // A task that just ended, or waits to start again, renders anew before it starts.
         act: (action) => ifRunning(act(action, start)),
         failed: (error) => void start.control.kill({ kill_reason: failureOf(error), fails_task: 'true' }),
         over,
@@ -89,16 +90,7 @@ async function act(action: TemplateAction, { control }: TaskStart): Promise<void
         task_signal_reason: 'Template re-rendered',
       });
     case 'script':
-      return control.run(action.script);
-  }
-}
-
-/** One that just ended, or waits to start again, renders anew before it starts. */
-async function ifRunning(done: Promise<void>): Promise<void> {
-  try {
-    await done;
-  } catch (error) {
-    if (!(error instanceof TaskNotRunningError)) throw error;
+      return control.runScript(action.script);
   }
 }
 

@@ -1,9 +1,17 @@
 import { type ChangeScript, msFromNs, type Timers, errorText } from '@waybill/model';
-import { type TaskRunner, TaskNotRunningError } from '../task-runner.js';
+import type { ExecCommand, ExecSession } from '../exec/exec-session.js';
+import { TaskNotRunningError } from '../task-not-running.js';
 
 /** A script of a changed template failed, and its template says that the task must not go on then. */
 export class ChangeScriptError extends Error {
   override readonly name = 'ChangeScriptError';
+}
+
+/** The task that a script runs in. */
+export interface ScriptedTask {
+  /** @throws TaskNotRunningError, NoExecError, what the driver says */
+  exec(command: ExecCommand): Promise<ExecSession>;
+  emit(type: string, details: Record<string, string>): void;
 }
 
 /**
@@ -11,11 +19,7 @@ export class ChangeScriptError extends Error {
  * task; nothing is done to a task that does not run.
  * @throws ChangeScriptError when it fails and may not
  */
-export async function runScript(
-  task: Pick<TaskRunner, 'exec' | 'emit'>,
-  script: ChangeScript,
-  timers: Timers,
-): Promise<void> {
+export async function runScript(task: ScriptedTask, script: ChangeScript, timers: Timers): Promise<void> {
   const failure = await failureOf(task, script, timers);
   if (failure === null) return;
   const args = (script.Args ?? []).join(', ');
@@ -24,7 +28,7 @@ export async function runScript(
   task.emit('Template', { message });
 }
 
-async function failureOf(task: Pick<TaskRunner, 'exec'>, script: ChangeScript, timers: Timers): Promise<string | null> {
+async function failureOf(task: ScriptedTask, script: ChangeScript, timers: Timers): Promise<string | null> {
   let isLate = false;
   try {
     const session = await task.exec({ command: [script.Command, ...(script.Args ?? [])], tty: false });

@@ -4,7 +4,7 @@ import type { PluginSupervisor } from './plugin-supervisor.js';
 
 /**
  * The storage plugins that an allocation's tasks are: one supervisor for each life of such a task, from when it runs
- * first until it is dead for good. Cost of a look: O(plugin tasks of the group), nothing where there are none.
+ * first until it is dead for good. Cost of a call: O(plugin tasks of the group), nothing where there are none.
  */
 export class AllocPlugins {
   private readonly tasks: readonly Task[];
@@ -20,7 +20,7 @@ export class AllocPlugins {
   }
 
   /** After each change of a task. */
-  look(states: Readonly<Record<string, TaskState>>): void {
+  superviseTasks(states: Readonly<Record<string, TaskState>>): void {
     for (const task of this.tasks) {
       const state = states[task.Name]?.State;
       if (state === 'dead') this.withdraw(task);

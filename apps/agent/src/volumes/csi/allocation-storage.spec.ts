@@ -33,18 +33,19 @@ const host = (left: LeftMount[] = []): CsiHost =>
     logger: silentLogger,
   });
 
-const storage = (csi: CsiHost, restored?: AllocVolumesRecord): AllocStorage =>
-  new AllocStorage(csi, {
+function storage(csi: CsiHost, restored: AllocVolumesRecord = {}): AllocStorage {
+  const made = new AllocStorage({
+    csi,
     alloc: fixtures.anAlloc({ ID: 'a' }),
     group: fixtures.aGroup({ Volumes: { data: fixtures.aVolumeRequest() } }),
     drivers: new Map(),
     timers: time,
     logger: silentLogger,
-    emit: () => {},
-    fail: () => {},
-    save: async () => {},
-    restored,
+    owner: { waitsFor: () => {}, emit: () => {}, failTask: () => {}, save: async () => {} },
   });
+  made.restore(restored);
+  return made;
+}
 
 it('VL-232: what is still mounted when an allocation is dropped is on the list of the machine by then', async () => {
   const left: LeftMount[] = [];
@@ -64,8 +65,8 @@ describe('an allocation that is wanted again while it leaves', () => {
     const coming = storage(csi);
     await leaving.end();
     // One that is closed says nothing of what it lacks: nothing is to follow.
-    await expect(coming.prepare(() => {})).rejects.toThrow('no task supports CSI');
+    await expect(coming.prepare()).rejects.toThrow('no task supports CSI');
     await coming.end();
-    expect(await coming.prepare(() => {})).toBe(false);
+    expect(await coming.prepare()).toBe(false);
   });
 });

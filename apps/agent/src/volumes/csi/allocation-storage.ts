@@ -12,66 +12,70 @@ export const MAX_RELEASE_WAIT_MS = 30_000;
 export interface StorageHost extends Pick<CsiHost, 'supervisor' | 'forget'> {
   volumesOf(
     ...given: Parameters<CsiHost['volumesOf']>
-  ): Pick<AllocVolumes, 'record' | 'prepare' | 'release' | 'isClosed' | 'close' | 'left'>;
+  ): Pick<AllocVolumes, 'restore' | 'record' | 'prepare' | 'release' | 'isClosed' | 'close' | 'left'>;
 }
 
-/** What of an allocation its volumes and plugins depend on, and what they may do to it. */
-export interface AllocStorageWiring {
+/** What volumes and plugins may do to their allocation. */
+export interface StorageOwner {
+  /** Told with each thing that may take long. */
+  waitsFor(what: string): void;
+  emit(task: string, type: string, details: Record<string, string>): void;
+  /** Puts a task down as one that failed; its policy decides what follows. */
+  failTask(task: string, reason: string): void;
+  /** Resolves when the present record is on disk. */
+  save(): Promise<void>;
+}
+
+export interface AllocStorageOptions {
+  /** Absent: simulated machines have none. Only groups without CSI volumes can be prepared then. */
+  readonly csi?: StorageHost;
   readonly alloc: Allocation;
   readonly group: TaskGroup;
   readonly drivers: ReadonlyMap<string, Driver>;
   readonly timers: Timers;
   readonly logger: Logger;
-  readonly emit: (task: string, type: string, details: Record<string, string>) => void;
-  /** Puts a task down as one that failed; its policy decides what follows. */
-  readonly fail: (task: string, reason: string) => void;
-  /** Resolves when the present record is on disk. */
-  readonly save: () => Promise<void>;
-  readonly restored?: AllocVolumesRecord | undefined;
+  readonly owner: StorageOwner;
 }
 
 /**
  * The storage side of one allocation: the volumes it uses, and the plugins that its tasks are.
- * prepare, then look after each change of a task, then release; end or close from anywhere. Without a host (simulated
- * machines have none) only groups without CSI volumes can be prepared.
+ * Restored or not: prepare, then superviseTasks after each change of a task, then release; end or close from anywhere.
  */
 export class AllocStorage {
   private readonly volumes: ReturnType<StorageHost['volumesOf']> | undefined;
   private readonly plugins: AllocPlugins;
   private released: Promise<void> | undefined;
 
-  constructor(
-    private readonly host: StorageHost | undefined,
-    private readonly wiring: AllocStorageWiring,
-  ) {
-    const { alloc, group, save, restored, logger } = wiring;
+  constructor(private readonly options: AllocStorageOptions) {
+    const { csi, alloc, group, owner, logger } = options;
     const requests = csiVolumes(group);
-    if (host && Object.keys(requests).length > 0) this.volumes = host.volumesOf(alloc, requests, save, restored);
-    this.plugins = new AllocPlugins(host ? group.Tasks : [], (task) => this.supervisorOf(task), logger);
+    if (csi && Object.keys(requests).length > 0) this.volumes = csi.volumesOf(alloc, requests, () => owner.save());
+    this.plugins = new AllocPlugins(csi ? group.Tasks : [], (task) => this.supervisorOf(task), logger);
+  }
+
+  /** Takes up what an earlier agent has kept, before anybody's volumes are unmounted (VL-242). */
+  restore(record: AllocVolumesRecord): void {
+    this.volumes?.restore(record);
   }
 
   record(): AllocVolumesRecord {
     return this.volumes?.record() ?? {};
   }
 
-  /**
-   * Before any task starts.
-   *
-   * @param waitsFor called with each thing that may take long
-   * @returns false: it was closed meanwhile, nothing is to follow. @throws VolumesError
-   */
-  async prepare(waitsFor: (what: string) => void): Promise<boolean> {
-    const canMount = this.wiring.group.Tasks.some((task) => this.mountsOf(task) !== 'none');
+  /** Before any task starts. @returns false: it was closed meanwhile, nothing is to follow. @throws VolumesError */
+  async prepare(): Promise<boolean> {
+    const { group, owner } = this.options;
+    const canMount = group.Tasks.some((task) => this.mountsOf(task) !== 'none');
     try {
-      await this.volumes?.prepare(canMount, waitsFor);
+      await this.volumes?.prepare(canMount, (what) => owner.waitsFor(what));
     } catch (error) {
       if (!this.volumes?.isClosed) throw error;
     }
     return !this.volumes?.isClosed;
   }
 
-  look(states: Readonly<Record<string, TaskState>>): void {
-    this.plugins.look(states);
+  superviseTasks(states: Readonly<Record<string, TaskState>>): void {
+    this.plugins.superviseTasks(states);
   }
 
   /** After all tasks have ended. Never fails; resolves when each volume was tried once. */
@@ -84,12 +88,12 @@ export class AllocStorage {
   async end(): Promise<void> {
     let cancel: CancelTimer = () => {};
     const patience = new Promise<void>((resolve) => {
-      cancel = this.wiring.timers.after(MAX_RELEASE_WAIT_MS, resolve);
+      cancel = this.options.timers.after(MAX_RELEASE_WAIT_MS, resolve);
     });
     await Promise.race([this.release(), patience]);
     cancel();
     this.close();
-    if (this.volumes) await this.host?.forget(this.wiring.alloc.ID, this.volumes);
+    if (this.volumes) await this.options.csi?.forget(this.options.alloc.ID, this.volumes);
   }
 
   /** The agent ends: mounts and plugins stay as they are. */
@@ -99,18 +103,17 @@ export class AllocStorage {
   }
 
   private supervisorOf(task: Task) {
-    const { alloc, emit, fail } = this.wiring;
-    const { host } = this;
+    const { csi, alloc, owner } = this.options;
     const config = task.CSIPluginConfig;
-    if (!host || !config) throw new Error(`task "${task.Name}" is no storage plugin`);
-    return host.supervisor(alloc.ID, config, this.mountsOf(task) !== 'bind', {
-      emit: (type, details) => emit(task.Name, type, details),
-      fail: (reason) => fail(task.Name, reason),
+    if (!csi || !config) throw new Error(`task "${task.Name}" is no storage plugin`);
+    return csi.supervisor(alloc.ID, config, this.mountsOf(task) !== 'bind', {
+      emit: (type, details) => owner.emit(task.Name, type, details),
+      fail: (reason) => owner.failTask(task.Name, reason),
     });
   }
 
   private mountsOf(task: Task) {
-    return this.wiring.drivers.get(task.Driver)?.mounts ?? 'none';
+    return this.options.drivers.get(task.Driver)?.mounts ?? 'none';
   }
 }
 

@@ -85,8 +85,8 @@ function setup(
       logger: silentLogger,
     },
     async () => void (saved = JSON.parse(JSON.stringify(volumes.record())) as AllocVolumesRecord),
-    given.restored,
   );
+  volumes.restore(given.restored ?? {});
   const counts = () => ({
     claim: did.filter((one) => one === 'claim').length,
     mount: did.filter((one) => one === 'mount').length,

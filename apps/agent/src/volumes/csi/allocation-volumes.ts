@@ -66,7 +66,7 @@ const NOT_MOUNTED: MountInfo = { Source: '', IsDevice: false };
  * What is known of a volume is on disk before the next step with it. Cost: one entry per volume.
  */
 export class AllocVolumes {
-  private readonly known: Map<string, AllocVolumeRecord>;
+  private readonly known = new Map<string, AllocVolumeRecord>();
   private readonly claimed = new Map<string, ClaimVolumeResponse>();
   private readonly closing = new AbortController();
   /**
@@ -84,12 +84,15 @@ export class AllocVolumes {
     private readonly deps: AllocVolumesDependencies,
     /** Resolves when the present record is on disk. */
     private readonly save: () => Promise<void>,
-    restored: AllocVolumesRecord = {},
-  ) {
-    this.known = new Map(Object.entries(restored));
-    // VL-242: before anybody is unmounted. Also of what was claimed only: the mount may have been under way.
-    for (const [alias, { VolumeExternalID }] of this.known)
-      if (requests[alias]) deps.uses.add(useKey(this.used(alias)), alloc.ID, VolumeExternalID);
+  ) {}
+
+  /** Takes up what an earlier agent has kept, before anybody's volumes are unmounted (VL-242). */
+  restore(record: AllocVolumesRecord): void {
+    for (const [alias, volume] of Object.entries(record)) {
+      this.known.set(alias, volume);
+      // Also of what was claimed only: the mount may have been under way.
+      if (this.requests[alias]) this.deps.uses.add(useKey(this.used(alias)), this.alloc.ID, volume.VolumeExternalID);
+    }
   }
 
   record(): AllocVolumesRecord {
@@ -157,13 +160,13 @@ export class AllocVolumes {
         });
       }
     };
-    await phase('restoring mounts', (alias) => this.restore(alias, waitsFor));
+    await phase('restoring mounts', (alias) => this.checkMount(alias, waitsFor));
     await phase('claiming volumes', (alias) => this.claim(alias, waitsFor));
     await phase('mounting volumes', (alias) => this.mount(alias, waitsFor));
   }
 
   /** VL-222. */
-  private async restore(alias: string, waitsFor: (what: string) => void): Promise<void> {
+  private async checkMount(alias: string, waitsFor: (what: string) => void): Promise<void> {
     const known = this.known.get(alias);
     if (!known?.MountInfo.Source) return;
     waitsFor(`storage plugin ${known.PluginID}`);

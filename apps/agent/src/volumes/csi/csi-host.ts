@@ -9,7 +9,7 @@ import {
 } from '@waybill/model';
 import type { Logger } from '@waybill/telemetry';
 import type { LocalEvent, LocalNode } from '../../machine/node/local-node.js';
-import { AllocVolumes, type AllocVolumesRecord } from './allocation-volumes.js';
+import { AllocVolumes } from './allocation-volumes.js';
 import { type LeftMountList, LeftMounts } from './left-mounts.js';
 import { LocalPlugins, NoSuchPluginError } from './local-plugins.js';
 import type { MountPlaces } from './mount-places.store.js';
@@ -142,7 +142,6 @@ export class CsiHost {
     alloc: Allocation,
     requests: Readonly<Record<string, VolumeRequest>>,
     save: () => Promise<void>,
-    restored?: AllocVolumesRecord,
   ): AllocVolumes {
     const { region, claims, places, clock, timers, logger } = this.deps;
     const volumes = new AllocVolumes(
@@ -165,7 +164,6 @@ export class CsiHost {
         logger,
       },
       save,
-      restored,
     );
     this.volumes.set(alloc.ID, volumes);
     return volumes;

@@ -14,7 +14,7 @@ import type { ExitResult } from '../drivers/driver.js';
  *
  * open → frozen: the agent is on its way out, and nothing more is told. Limit: MAX_TASK_EVENTS of the model.
  */
-export class TaskProgress {
+export class TaskEventLog {
   private frozen = false;
 
   constructor(

@@ -1,12 +1,12 @@
 import { FakeTime, nsFromMs } from '@waybill/model';
 import { describe, expect, it } from 'vitest';
-import { TaskProgress } from './task-progress.js';
+import { TaskEventLog } from './task-event-log.js';
 import { NEW_STATE } from './task-record.js';
 
 function setup() {
   const time = new FakeTime();
   let told = 0;
-  const progress = new TaskProgress(NEW_STATE, time, () => told++);
+  const progress = new TaskEventLog(NEW_STATE, time, () => told++);
   return { time, progress, told: () => told };
 }
 

@@ -1,5 +1,8 @@
 import type { AllocClientStatus, TaskState } from '@waybill/model';
 
+/** The description of an allocation whose time is over, and the reason of its kill (AG-77). */
+export const EXPIRED = 'allocation exceeded max_run_duration';
+
 export interface AllocStatus {
   readonly ClientStatus: AllocClientStatus;
   readonly ClientDescription: string;

@@ -1,6 +1,6 @@
 import type { TaskState } from '@waybill/model';
 import { describe, expect, it } from 'vitest';
-import { statusOfTasks, withEnds } from './allocation-status.js';
+import { statusOfTasks, withEnds } from './client-status.js';
 
 const state = (State: TaskState['State'], Failed = false, FinishedAt: string | null = null): TaskState => ({
   State,

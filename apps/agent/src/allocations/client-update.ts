@@ -1,24 +1,12 @@
 import {
-  type AllocNetworkStatus,
   type Allocation,
+  type AllocNetworkStatus,
   type ClientAllocUpdate,
-  type Job,
-  type TaskGroup,
   errorText,
+  type TaskGroup,
 } from '@waybill/model';
+import { withEnds } from './client-status.js';
 import type { AllocRecord } from './records/allocation-record.js';
-import { withEnds } from './allocation-status.js';
-
-/** AG-47: this agent can make nothing of an allocation. */
-export class AllocNotRunnableError extends Error {
-  override readonly name = 'AllocNotRunnableError';
-}
-
-/** @throws AllocNotRunnableError */
-export function jobOf(alloc: Allocation): Job {
-  if (!alloc.Job) throw new AllocNotRunnableError('the allocation came without its job');
-  return alloc.Job;
-}
 
 /** A health that was set already (AG-122). */
 export function healthOf({ DeploymentStatus }: Allocation): AllocRecord['health'] {
@@ -26,14 +14,14 @@ export function healthOf({ DeploymentStatus }: Allocation): AllocRecord['health'
   return { Healthy: DeploymentStatus.Healthy, Timestamp: DeploymentStatus.Timestamp };
 }
 
-/** AG-297: how its tasks find names; what the network of the group says, which has no interface of its own here. */
+/** How its tasks find names, as the network of the group says, which has no interface of its own here (AG-297). */
 export function networkStatusOf({ NetworkStatus }: Allocation, { Networks }: TaskGroup): AllocNetworkStatus | null {
   const DNS = Networks?.[0]?.DNS;
   return DNS ? { InterfaceName: '', Address: '', AddressIPv6: '', ...NetworkStatus, DNS } : NetworkStatus;
 }
 
-/** AG-47: what the servers are told of an allocation that this agent can make nothing of. */
-export function notRunnable(alloc: Allocation, error: unknown, now: string): ClientAllocUpdate {
+/** What the servers are told of an allocation that this agent cannot run (AG-47). */
+export function rejectedUpdate(alloc: Allocation, error: unknown, now: string): ClientAllocUpdate {
   return {
     ID: alloc.ID,
     NodeID: alloc.NodeID,

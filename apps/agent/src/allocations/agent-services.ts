@@ -1,19 +1,27 @@
-import type { Allocation, ClientAllocUpdate, Clock, Timers } from '@waybill/model';
+import type { Allocation, ClientAllocUpdate, Clock, Node, Timers } from '@waybill/model';
 import type { Logger, Tracer } from '@waybill/telemetry';
-import type { AllocRecords } from './records/allocation-record.js';
-import type { StorageHost } from '../volumes/csi/allocation-storage.js';
 import type { Driver } from '../drivers/driver.js';
-import type { Gate } from '../waiting/gate.js';
-import type { PreviousDisk } from './disk/previous-disk.js';
 import type { Probe } from '../services/probe.transport.js';
 import type { ServiceRegistry } from '../services/service-registry.js';
-import type { TaskPreparationDependencies } from '../tasks/task-preparation.js';
+import type { TaskHook } from '../tasks/hooks/task-hook.js';
+import type { StorageHost } from '../volumes/csi/allocation-storage.js';
+import type { Gate } from '../waiting/gate.js';
+import type { AllocDirectories } from './disk/allocation-directories.js';
+import type { PreviousDisk } from './disk/previous-disk.js';
+import type { AllocRecords } from './records/allocation-record.js';
 
-/** What all allocations of an agent share. */
-export interface AllocHost extends TaskPreparationDependencies {
+/** What the agent gives to every allocation on its machine: one object, which each context refers to. */
+export interface AgentServices {
+  /** The machine as it is now, with its identity. */
+  readonly node: () => Node;
+  readonly region: string;
+  readonly hostEnv: Readonly<Record<string, string | undefined>>;
   readonly drivers: ReadonlyMap<string, Driver>;
-  /** AG-155. */
+  /** A task's own `kill_timeout` is cut to this (AG-155). */
   readonly maxKillTimeoutMs: number;
+  readonly directories: AllocDirectories;
+  /** In the order in which they run; default: none. */
+  readonly taskHooks?: readonly TaskHook[];
   readonly records: AllocRecords;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -24,6 +32,7 @@ export interface AllocHost extends TaskPreparationDependencies {
   readonly random: () => number;
   readonly logger: Logger;
   readonly tracer: () => Tracer;
+  /** Opens when the servers have been asked since the start of the agent. */
   readonly serversAsked: Gate;
   readonly registry: ServiceRegistry;
   readonly probe: Probe;
@@ -33,6 +42,6 @@ export interface AllocHost extends TaskPreparationDependencies {
   readonly predecessorsEnded: (alloc: Allocation) => Promise<void>;
   /** Brings a disk from another machine; absent: there is no way to others. */
   readonly previousDisk?: PreviousDisk;
-  /** A state to be told to the servers; it is on disk. */
+  /** Hands over a state to be told to the servers; it is on disk. */
   readonly report: (update: ClientAllocUpdate, traceparent: string | undefined) => void;
 }

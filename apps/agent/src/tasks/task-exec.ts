@@ -1,18 +1,18 @@
 import type { TaskConfig, TaskHandle } from '../drivers/driver.js';
 import { type ExecCommand, type ExecSession, NoExecError } from './exec/exec-session.js';
-import type { TaskHost } from './task-host.js';
+import type { TaskContext } from './task-context.js';
 
 /** The commands that run beside one task; they end with it. Memory: what runs. */
-export class TaskCommands {
+export class TaskExec {
   private readonly sessions = new Set<ExecSession>();
 
-  constructor(private readonly host: Pick<TaskHost, 'driver' | 'configure'>) {}
+  constructor(private readonly context: TaskContext) {}
 
   /** @param config as the task was started; null: by an earlier agent @throws NoExecError, what the driver says */
   async run(command: ExecCommand, { taskId }: TaskHandle, config: TaskConfig | null): Promise<ExecSession> {
-    const { driver, configure } = this.host;
+    const { driver } = this.context;
     if (!driver.exec) throw new NoExecError(driver.name);
-    const session = await driver.exec(taskId, config ?? (await configure(taskId)), command);
+    const session = await driver.exec(taskId, config ?? (await this.context.configure(taskId)), command);
     this.sessions.add(session);
     void session.exitCode.catch(() => {}).finally(() => this.sessions.delete(session));
     return session;

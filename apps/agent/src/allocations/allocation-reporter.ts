@@ -1,0 +1,89 @@
+import { type ClientAllocUpdate, isClientTerminal, rfc3339FromMs } from '@waybill/model';
+import type { AllocationContext } from './allocation-context.js';
+import type { OrderedAllocationHooks } from './allocation-hook.js';
+import type { AllocationTasks } from './allocation-tasks.js';
+import { type AllocStatus, EXPIRED, statusOfTasks, withEnds } from './client-status.js';
+import { networkStatusOf } from './client-update.js';
+import type { AllocRecord } from './records/allocation-record.js';
+
+/**
+ * Writes the state of one allocation to disk, and then tells the servers; always in this order (AG-191).
+ *
+ * The phase of the allocation decides: one that the agent puts down on its own way out is written and not told, of one that
+ * is being removed nothing is written any more. Cost of a change: O(tasks of the group) and one write of its record.
+ */
+export class AllocationReporter {
+  constructor(
+    private readonly context: AllocationContext,
+    private readonly tasks: AllocationTasks,
+    private readonly hooks: OrderedAllocationHooks,
+    private acknowledged: ClientAllocUpdate | null,
+  ) {}
+
+  /** The last state that the servers have confirmed. */
+  get lastAcknowledged(): ClientAllocUpdate | null {
+    return this.acknowledged;
+  }
+
+  /** AG-65. */
+  acknowledge(update: ClientAllocUpdate): void {
+    this.acknowledged = update;
+    if (this.context.isReported) void this.save();
+  }
+
+  get isClientTerminal(): boolean {
+    return isClientTerminal(this.status());
+  }
+
+  status(): AllocStatus {
+    if (this.context.isExpired && this.tasks.areDead) return { ClientStatus: 'complete', ClientDescription: EXPIRED };
+    return statusOfTasks(this.tasks.states());
+  }
+
+  /** Its state as the servers are told it. */
+  update(): ClientAllocUpdate {
+    const { context } = this;
+    const { alloc, wantedGroup } = context;
+    const now = rfc3339FromMs(context.agent.clock.nowMs());
+    const status = this.status();
+    // AG-76: an allocation of a deployment that failed before it was judged.
+    if (status.ClientStatus === 'failed' && alloc.DeploymentID !== '')
+      context.health ??= { Healthy: false, Timestamp: now };
+    return {
+      ID: alloc.ID,
+      NodeID: alloc.NodeID,
+      ...status,
+      TaskStates: withEnds(this.tasks.states(), status.ClientStatus, now),
+      DeploymentStatus: context.health,
+      NetworkStatus: networkStatusOf(alloc, wantedGroup),
+      ModifyTime: 0,
+    };
+  }
+
+  /** @param trace of what led to this state */
+  async saveAndReport(trace: string | undefined): Promise<void> {
+    if (!this.context.isReported) return;
+    await this.save();
+    if (this.context.isReported) this.context.agent.report(this.update(), trace);
+  }
+
+  /** A failed write is visible and stops nothing (AG-204). */
+  async save(): Promise<void> {
+    const { agent, phase, id } = this.context;
+    if (phase === 'removed') return;
+    try {
+      await agent.records.save(this.record());
+    } catch (error) {
+      agent.logger.error(
+        'the state of an allocation cannot be written: after a restart of the agent its tasks are lost',
+        { alloc: id, error },
+      );
+    }
+  }
+
+  private record(): AllocRecord {
+    const { alloc, health } = this.context;
+    const { acknowledged, tasks } = this;
+    return { version: 1, alloc, tasks: tasks.records(), health, ...this.hooks.record(), acknowledged };
+  }
+}

@@ -1,0 +1,210 @@
+import { errorText, nestedList, Refusal, type TaskGroup, type TaskState } from '@waybill/model';
+import type { TaskResourceUsage } from '@waybill/rpc';
+import { createTaskRunner } from '../tasks/create-task-runner.js';
+import type { ExecCommand, ExecSession } from '../tasks/exec/exec-session.js';
+import { isSidecar } from '../tasks/task-lifecycle.js';
+import { ifRunning, TaskNotRunningError } from '../tasks/task-not-running.js';
+import type { TaskRecord } from '../tasks/task-record.js';
+import type { TaskRunner } from '../tasks/task-runner.js';
+import { WaitNotice } from '../waiting/wait-notice.js';
+import type { AllocationContext } from './allocation-context.js';
+import type { WatchedTask } from './health-watch.js';
+
+/** Why the live tasks of a group have to go because of another one: the event that each of them gets. */
+export interface SiblingKill {
+  readonly type: string;
+  readonly details: Readonly<Record<string, string>>;
+}
+
+/**
+ * The tasks of one allocation as a whole: which live, which have to go because of another, in which order they go, and what
+ * is done to all of them. It has no state of its own beside that of its runners and the notice of a long wait. Cost of
+ * everything: O(tasks of the group).
+ */
+export class AllocationTasks {
+  private readonly runners: ReadonlyMap<string, TaskRunner>;
+  private readonly notice: WaitNotice;
+
+  /** @param restored by name @throws AllocNotRunnableError */
+  constructor(context: AllocationContext, restored: Readonly<Record<string, TaskRecord>>) {
+    const { agent, group } = context;
+    this.runners = new Map(
+      group.Tasks.map((task) => [task.Name, createTaskRunner(task, context, restored[task.Name])]),
+    );
+    this.notice = new WaitNotice(agent.timers, (message) => this.emitToLive('Task Setup', { message }));
+  }
+
+  get all(): TaskRunner[] {
+    return [...this.runners.values()];
+  }
+
+  /** Tasks that are not dead, without those that run after all others. */
+  get live(): TaskRunner[] {
+    return this.all.filter(({ kind, isDead }) => kind !== 'poststop' && !isDead);
+  }
+
+  get areDead(): boolean {
+    return this.all.every(({ isDead }) => isDead);
+  }
+
+  runner(name: string): TaskRunner | undefined {
+    return this.runners.get(name);
+  }
+
+  states(): Record<string, TaskState> {
+    return Object.fromEntries(this.all.map(({ task, state }) => [task.Name, state]));
+  }
+
+  records(): Record<string, TaskRecord> {
+    return Object.fromEntries(this.all.map((runner) => [runner.task.Name, runner.record()]));
+  }
+
+  /** What their health is judged by. */
+  watched(): WatchedTask[] {
+    return this.all.map(({ task, kind, state }) => ({ name: task.Name, kind, state }));
+  }
+
+  /**
+   * What the tasks wait for before they may start; empty: for nothing. It becomes an event of each when it takes long,
+   * because pending tasks say nothing else.
+   */
+  noteWait(text: string): void {
+    this.notice.set(this.areDead ? '' : text);
+  }
+
+  run(): void {
+    for (const runner of this.all) void runner.run();
+  }
+
+  /** Resolves when no task lives; one that ended may be revived by a restart of all while others live. */
+  async untilDead(): Promise<void> {
+    const runners = this.all;
+    do await Promise.all(runners.map((runner) => runner.ended.opened));
+    while (!runners.every((runner) => runner.ended.isOpen));
+  }
+
+  gatesMayHaveOpened(): void {
+    for (const runner of this.all) runner.gateMayHaveOpened();
+  }
+
+  emitToLive(type: string, details: Readonly<Record<string, string>> = {}): void {
+    for (const runner of this.live) runner.emit(type, details);
+  }
+
+  /** New terms of tasks that go on (AG-115). */
+  update(group: TaskGroup): void {
+    for (const task of group.Tasks) this.runner(task.Name)?.update(task);
+  }
+
+  /** The reason for which live tasks have to go because of another; null: there is none (AG-84 to AG-88). */
+  siblingKill(): SiblingKill | null {
+    const counted = this.all.filter(({ kind }) => kind !== 'poststop');
+    const { live } = this;
+    if (live.length === 0 || live.length === counted.length) return null;
+    const leader = counted.find(({ task, isDead, state }) => task.Leader && isDead && !state.Failed);
+    if (leader) return { type: 'Leader Task Dead', details: {} };
+    const failed = counted.find(({ isDead, state }) => isDead && state.Failed);
+    if (failed) return { type: 'Sibling Task Failed', details: { failed_sibling: failed.task.Name } };
+    return live.every(({ kind }) => isSidecar(kind)) ? { type: 'Main Tasks Dead', details: {} } : null;
+  }
+
+  /** The leader, the others together, the sidecars together; poststop tasks run after them (AG-150). */
+  async killInOrder(details: Record<string, string>): Promise<void> {
+    const waves: ((runner: TaskRunner) => boolean)[] = [
+      ({ task }) => task.Leader,
+      ({ kind }) => !isSidecar(kind),
+      ({ kind }) => isSidecar(kind),
+    ];
+    for (const wave of waves)
+      await Promise.all(this.live.filter((runner) => wave(runner)).map((runner) => runner.kill(details)));
+  }
+
+  /** Fails all tasks, none of which will start any more (AG-81). */
+  failSetup(reason: string): void {
+    for (const runner of this.all) runner.failSetup(reason);
+  }
+
+  /** Poststop tasks too, at once. */
+  async killAll(): Promise<void> {
+    await Promise.all(this.all.map((runner) => runner.kill()));
+  }
+
+  async suspend(): Promise<void> {
+    await Promise.all(this.all.map((runner) => runner.suspend()));
+  }
+
+  /** AG-160. @throws Refusal, TaskNotRunningError */
+  restart(name: string, reason: string): Promise<void> {
+    const runner = this.runner(name);
+    if (!runner) throw new Refusal('not-found', `Could not find task runner for task: ${name}`);
+    return runner.restart(reason);
+  }
+
+  /** AG-161: tasks that do not run are left alone. */
+  async restartRunning(reason: string): Promise<void> {
+    await Promise.all(this.all.map((runner) => ifRunning(runner.restart(reason))));
+  }
+
+  /** AG-162. */
+  async restartFromBegin(reason: string): Promise<void> {
+    const restarted = this.all.filter(({ kind }) => kind !== 'poststop');
+    await Promise.all(restarted.map((runner) => runner.restartFromBegin(reason)));
+  }
+
+  /** AG-147: a failure of one task, or with an empty name of all that run. */
+  async restartUnhealthy(name: string, reason: string): Promise<void> {
+    const runners = this.all.filter(({ task }) => name === '' || task.Name === name);
+    await Promise.all(runners.map((runner) => ifRunning(runner.restart(reason, 'failure'))));
+  }
+
+  /** AG-165: to one task, or with an empty name to all. @throws Refusal, TaskNotRunningError, the driver's error */
+  async signal(name: string, signal: string): Promise<void> {
+    if (name !== '') {
+      const runner = this.runner(name);
+      if (!runner) throw new Refusal('not-found', 'Task not found');
+      return runner.signal(signal);
+    }
+    const errors: string[] = [];
+    for (const runner of this.all) {
+      await runner.signal(signal).catch((error: unknown) => {
+        const why = errorText(error);
+        errors.push(`Failed to signal task: ${runner.task.Name}, err: ${why}`);
+      });
+    }
+    if (errors.length > 0) throw new Refusal('conflict', nestedList(errors));
+  }
+
+  /** AG-324. @throws Refusal, NoExecError, what the driver says */
+  async exec(name: string, command: ExecCommand): Promise<ExecSession> {
+    const runner = this.runner(name);
+    if (!runner) throw new Refusal('not-found', `unknown task name "${name}"`);
+    const { State, StartedAt } = runner.state;
+    if (State === 'pending' && StartedAt === null) throw new Refusal('conflict', `task "${name}" not started yet.`);
+    try {
+      return await runner.exec(command);
+    } catch (error) {
+      if (error instanceof TaskNotRunningError) throw new Refusal('conflict', `task "${name}" is not running.`);
+      throw error;
+    }
+  }
+
+  /** What its running tasks use, or one of them (AG-330). */
+  async usage(name: string): Promise<Record<string, TaskResourceUsage>> {
+    const tasks: Record<string, TaskResourceUsage> = {};
+    await Promise.all(
+      [...this.runners].map(async ([task, runner]) => {
+        const usage = name === '' || task === name ? await runner.usage() : undefined;
+        if (usage) tasks[task] = usage;
+      }),
+    );
+    return tasks;
+  }
+
+  /** Since when a task offers its services, or with an empty name the latest of all that do; undefined: none does. */
+  upSinceMs(name: string): number | undefined {
+    const starts = this.all
+      .filter(({ task, isOffering }) => (name === '' || task.Name === name) && isOffering)
+      .map(({ state }) => Date.parse(state.StartedAt ?? ''));
+    return starts.length === 0 ? undefined : Math.max(...starts);
+  }
+}

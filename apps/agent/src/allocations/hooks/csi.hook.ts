@@ -1,0 +1,65 @@
+import { AllocStorage, type StorageOwner } from '../../volumes/csi/allocation-storage.js';
+import type { AllocationContext } from '../allocation-context.js';
+import { type AllocationHook, CLOSED, type HookRecord } from '../allocation-hook.js';
+import type { AllocationTasks } from '../allocation-tasks.js';
+import type { AllocRecord } from '../records/allocation-record.js';
+
+/** Claims, mounts and gives back the CSI volumes of an allocation, and looks after the plugins that its tasks are. */
+export class CsiHook implements AllocationHook, StorageOwner {
+  readonly name = 'csi';
+  private readonly storage: AllocStorage;
+
+  constructor(
+    private readonly context: AllocationContext,
+    private readonly tasks: AllocationTasks,
+  ) {
+    const { agent, alloc, group } = context;
+    this.storage = new AllocStorage({ ...agent, alloc, group, owner: this });
+  }
+
+  restore({ volumes }: AllocRecord): void {
+    if (volumes) this.storage.restore(volumes);
+  }
+
+  record(): HookRecord {
+    return { volumes: this.storage.record() };
+  }
+
+  /** What is not to start needs no volumes (AG-82). @throws VolumesError */
+  async prerun(): Promise<typeof CLOSED | void> {
+    if (this.context.isStopping || this.tasks.areDead) return undefined;
+    return (await this.storage.prepare()) ? undefined : CLOSED;
+  }
+
+  tasksChanged(): void {
+    this.storage.superviseTasks(this.tasks.states());
+  }
+
+  postrun(): Promise<void> {
+    return this.storage.release();
+  }
+
+  destroy(): Promise<void> {
+    return this.storage.end();
+  }
+
+  shutdown(): void {
+    this.storage.close();
+  }
+
+  waitsFor(what: string): void {
+    this.tasks.noteWait(`Waiting for ${what}`);
+  }
+
+  emit(task: string, type: string, details: Record<string, string>): void {
+    this.tasks.runner(task)?.emit(type, details);
+  }
+
+  failTask(task: string, reason: string): void {
+    void this.tasks.restartUnhealthy(task, reason);
+  }
+
+  save(): Promise<void> {
+    return this.context.control.save();
+  }
+}

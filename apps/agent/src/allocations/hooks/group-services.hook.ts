@@ -1,0 +1,33 @@
+import type { AllocationContext } from '../allocation-context.js';
+import type { AllocationHook } from '../allocation-hook.js';
+import type { AllocationTasks } from '../allocation-tasks.js';
+import type { ServicesHook } from './services.hook.js';
+
+/** Offers the services of the group from before its tasks start until they go down (AG-141, AG-142). */
+export class GroupServicesHook implements AllocationHook {
+  readonly name = 'group_services';
+
+  constructor(
+    private readonly context: AllocationContext,
+    private readonly tasks: AllocationTasks,
+    private readonly services: ServicesHook,
+  ) {}
+
+  async prerun(): Promise<void> {
+    this.tasks.noteWait(''); // what takes long is over
+    if (this.context.isStopping) void this.services.shutGroup();
+    else await this.services.openGroup();
+  }
+
+  prekill(): Promise<void> {
+    return this.services.shutGroup();
+  }
+
+  prerestart(): Promise<void> {
+    return this.services.shutGroup();
+  }
+
+  restarted(): void {
+    void this.services.openGroup();
+  }
+}

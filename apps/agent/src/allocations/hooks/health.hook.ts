@@ -1,0 +1,97 @@
+import { type Allocation, findTaskGroup, isServerTerminal, rfc3339FromMs } from '@waybill/model';
+import type { AllocationContext } from '../allocation-context.js';
+import type { AllocationHook, HookRecord } from '../allocation-hook.js';
+import type { AllocationTasks } from '../allocation-tasks.js';
+import { healthOf } from '../client-update.js';
+import { type Health, healthTermsOf, HealthWatch, type HealthWatcher, type Watched } from '../health-watch.js';
+import type { AllocRecord } from '../records/allocation-record.js';
+import type { ServicesHook } from './services.hook.js';
+
+/**
+ * The health of one allocation: set once, by a watch (health-watch.ts) or by the servers, and begun anew only when the
+ * allocation comes into another deployment (AG-122, AG-129). unset → watched → set; unset: nobody watches it.
+ */
+export class HealthHook implements AllocationHook, HealthWatcher {
+  readonly name = 'health';
+  private watch: HealthWatch | null = null;
+
+  constructor(
+    private readonly context: AllocationContext,
+    private readonly tasks: AllocationTasks,
+    private readonly services: ServicesHook,
+  ) {}
+
+  restore({ health }: AllocRecord): void {
+    this.context.health = health ?? this.context.health;
+  }
+
+  record(): HookRecord {
+    return { health: this.context.health };
+  }
+
+  prerun(): void {
+    this.watchAnew();
+  }
+
+  /** AG-129. */
+  update({ DeploymentID }: Allocation): void {
+    const { alloc, health } = this.context;
+    this.context.health = alloc.DeploymentID === DeploymentID ? (health ?? healthOf(alloc)) : null;
+    this.watchAnew();
+  }
+
+  tasksChanged(): void {
+    this.watch?.evaluateHealth();
+  }
+
+  checksChanged(): void {
+    this.watch?.evaluateHealth();
+  }
+
+  prekill(): void {
+    this.stop();
+  }
+
+  leave(): void {
+    this.stop();
+  }
+
+  shutdown(): void {
+    this.stop();
+  }
+
+  /** AG-127. */
+  stop(): void {
+    this.watch?.stop();
+    this.watch = null;
+  }
+
+  /** What the watch judges. */
+  watched(): Watched {
+    return { tasks: this.tasks.watched(), checks: this.services.watched() };
+  }
+
+  /** An unhealthy allocation of a deployment is an event of each responsible task (AG-128). */
+  decided({ healthy, because }: Health): void {
+    const { agent, alloc, control } = this.context;
+    this.context.health = { Healthy: healthy, Timestamp: rfc3339FromMs(agent.clock.nowMs()) };
+    if (alloc.DeploymentID !== '')
+      for (const [name, message] of Object.entries(because))
+        this.tasks.runner(name)?.emit('Alloc Unhealthy', { message });
+    control.changed();
+  }
+
+  /** From the beginning, if there is anything to judge (AG-120 to AG-122, AG-129). */
+  private watchAnew(): void {
+    this.stop();
+    const { alloc, agent, isStopping } = this.context;
+    if (isStopping || this.tasks.areDead || isServerTerminal(alloc)) return;
+    void this.services.refresh(); // what is judged is known from the first look
+    const { job } = this.context;
+    const group = findTaskGroup(job, alloc.TaskGroup);
+    const terms = group && healthTermsOf(group, job.Type, alloc.DeploymentID !== '');
+    if (!terms || this.context.health !== null) return;
+    this.watch = new HealthWatch(terms, this, agent.clock, agent.timers);
+    this.watch.evaluateHealth();
+  }
+}

@@ -1,0 +1,106 @@
+import { type CheckedWorkload, AllocServices } from '../../services/allocation-services.js';
+import type { WatchedCheck } from '../health-watch.js';
+import { servicesOf } from '../../services/workload-service.js';
+import type { AllocationContext } from '../allocation-context.js';
+import type { AllocationHook, HookRecord } from '../allocation-hook.js';
+import type { AllocationTasks } from '../allocation-tasks.js';
+import type { AllocRecord } from '../records/allocation-record.js';
+
+/**
+ * Registers the services of an allocation and runs their checks: the group's while it is open, a task's while that offers
+ * them (AG-140 to AG-147).
+ *
+ * The group is shut ⇄ open: group-services.hook.ts opens it before the tasks start, shuts it on their way down, and does
+ * both for a restart of several tasks. Cost of a change: O(services and checks).
+ */
+export class ServicesHook implements AllocationHook, CheckedWorkload {
+  readonly name = 'services';
+  private readonly services: AllocServices;
+  private isGroupOpen = false;
+
+  constructor(
+    private readonly context: AllocationContext,
+    private readonly tasks: AllocationTasks,
+  ) {
+    const { id, agent } = context;
+    this.services = new AllocServices({ ...agent, allocId: id, workload: this });
+  }
+
+  restore({ services }: AllocRecord): void {
+    this.isGroupOpen = true;
+    if (services) this.services.restore(services);
+  }
+
+  record(): HookRecord {
+    return { services: this.services.record() };
+  }
+
+  tasksChanged(): void {
+    void this.refresh();
+  }
+
+  /** Of tasks that are no longer up; resolves when the servers know, or took too long (AG-142). */
+  taskGoesDown(): Promise<void> {
+    return this.services.briefly(this.refresh());
+  }
+
+  /** AG-295: what the tasks that have ended offered. */
+  postrun(): Promise<void> {
+    return this.services.briefly(this.refresh());
+  }
+
+  leave(): Promise<void> {
+    return this.services.withdraw();
+  }
+
+  destroy(): void {
+    this.services.close();
+  }
+
+  async shutdown(): Promise<void> {
+    await this.services.withdraw();
+    this.services.close();
+  }
+
+  /** Resolves when the servers were told what is up, or could not be at first. */
+  refresh(): Promise<void> {
+    const { alloc, agent, job } = this.context;
+    const { region, hostEnv } = agent;
+    const place = { alloc, job, node: agent.node(), region, hostEnv, networkOf: this.networkOf };
+    return this.services.offer(servicesOf(place), this.isUp);
+  }
+
+  openGroup(): Promise<void> {
+    this.isGroupOpen = true;
+    return this.refresh();
+  }
+
+  /** Resolves when the servers know, or took too long (AG-142). */
+  shutGroup(): Promise<void> {
+    this.isGroupOpen = false;
+    return this.services.briefly(this.refresh());
+  }
+
+  /** The checks that decide about health. */
+  watched(): WatchedCheck[] {
+    return this.services.watched();
+  }
+
+  checkChanged(): void {
+    this.context.control.checksChanged();
+  }
+
+  upSinceMs(task: string): number | undefined {
+    return this.tasks.upSinceMs(task);
+  }
+
+  /** AG-147. */
+  restartUnhealthy(task: string, reason: string): void {
+    void this.tasks.restartUnhealthy(task, reason);
+  }
+
+  private readonly networkOf = (task: string) => this.tasks.runner(task)?.network ?? null;
+
+  private readonly isUp = (task: string): boolean =>
+    task === '' ? this.isGroupOpen && !this.tasks.areDead : this.tasks.runner(task)?.isOffering === true;
+}

@@ -1,0 +1,40 @@
+import { findTaskGroup } from '@waybill/model';
+import { checkAllocNames } from '../../paths/allocation-names.js';
+import { UnsafeNameError } from '../../paths/path-name.js';
+import type { AllocRecord } from './allocation-record.js';
+import { hasLostItsDirectory, type LostDirectoryDeps, LostDirectoryError } from './lost-directory.js';
+
+/** What becomes of a stored allocation when the agent starts (AG-193 to AG-199). */
+export type RestoreDecision =
+  /** It was stored before its first task: nothing of it is here. */
+  | { readonly kind: 'forget' }
+  /** What is left of it is ended and removed, and the servers are told that it failed. */
+  | { readonly kind: 'give-up'; readonly why: string; readonly error: Error }
+  /** It goes on. */
+  | { readonly kind: 'take-up' };
+
+/** Changes nothing. */
+export async function restoreDecision(
+  record: AllocRecord,
+  deps: Pick<LostDirectoryDeps, 'directories'>,
+): Promise<RestoreDecision> {
+  if (Object.keys(record.tasks).length === 0) return { kind: 'forget' };
+  const error = nameProblemOf(record);
+  if (error)
+    return { kind: 'give-up', why: 'a stored allocation is not taken up again: its names are dangerous', error };
+  if (!(await hasLostItsDirectory(deps, record))) return { kind: 'take-up' };
+  const why = 'a stored allocation cannot be taken up again: its directory is gone';
+  return { kind: 'give-up', why, error: new LostDirectoryError() };
+}
+
+/** Of an allocation that an agent took which did not look at names yet. */
+function nameProblemOf({ alloc }: AllocRecord): UnsafeNameError | undefined {
+  const group = alloc.Job ? findTaskGroup(alloc.Job, alloc.TaskGroup) : undefined;
+  try {
+    if (group) checkAllocNames(alloc, group);
+    return undefined;
+  } catch (error) {
+    if (error instanceof UnsafeNameError) return error;
+    throw error;
+  }
+}

@@ -1,0 +1,100 @@
+import { type Allocation, isServerTerminal, type Job, type Task, type TaskState } from '@waybill/model';
+import type { AgentServices } from '../allocations/agent-services.js';
+import type { AllocationContext } from '../allocations/allocation-context.js';
+import type { Driver, TaskConfig } from '../drivers/driver.js';
+import { Gate } from '../waiting/gate.js';
+import type { HookedTask } from './hooks/task-hook.js';
+import type { RestartTracker } from './restart-tracker.js';
+import { TaskEventLog } from './task-event-log.js';
+import { isGateOpen, type TaskKind } from './task-lifecycle.js';
+import { TaskPreparation } from './task-preparation.js';
+
+export interface TaskContextOptions {
+  readonly task: Task;
+  readonly allocation: AllocationContext;
+  readonly kind: TaskKind;
+  readonly driver: Driver;
+  readonly restarts: RestartTracker;
+  /** As it was when the agent ended, or that of a new task. */
+  readonly state: TaskState;
+}
+
+/**
+ * What is known of one task, for its runner and what that consists of. There is one for each task; it refers to the
+ * context of the allocation.
+ */
+export class TaskContext implements HookedTask {
+  /** As the servers want it now. */
+  task: Task;
+  readonly allocation: AllocationContext;
+  /** The task's place in the lifecycle. */
+  readonly kind: TaskKind;
+  readonly driver: Driver;
+  readonly restarts: RestartTracker;
+  readonly events: TaskEventLog;
+  readonly preparation: TaskPreparation;
+  /** Open when the task is dead or suspended; another gate after a revival. */
+  ended = new Gate();
+  /** Open when the task is on its way down for good. */
+  readonly killing = new Gate();
+
+  constructor({ task, allocation, kind, driver, restarts, state }: TaskContextOptions) {
+    const { agent, control } = allocation;
+    this.task = task;
+    this.allocation = allocation;
+    this.kind = kind;
+    this.driver = driver;
+    this.restarts = restarts;
+    this.preparation = new TaskPreparation(agent, driver.isolation ?? 'none');
+    this.events = new TaskEventLog(state, agent.clock, () => control.changed());
+  }
+
+  get agent(): AgentServices {
+    return this.allocation.agent;
+  }
+
+  get allocId(): string {
+    return this.allocation.id;
+  }
+
+  get alloc(): Allocation {
+    return this.allocation.alloc;
+  }
+
+  get job(): Job {
+    return this.allocation.job;
+  }
+
+  /** Immutable; a change replaces it (AG-423). */
+  get state(): TaskState {
+    return this.events.state;
+  }
+
+  get isDead(): boolean {
+    return this.state.State === 'dead';
+  }
+
+  /** The servers still want it to run (AG-101). */
+  get isWanted(): boolean {
+    return this.kind === 'poststop' || !isServerTerminal(this.alloc);
+  }
+
+  /** The lifecycle lets it start (task-lifecycle.ts). */
+  get mayStart(): boolean {
+    return this.allocation.isPrepared && isGateOpen(this.allocation.stage, this.kind);
+  }
+
+  /** A task whose process is lost starts again only when the servers were asked; those of system jobs at once (AG-194). */
+  get asksAfterLoss(): boolean {
+    return this.job.Type !== 'system';
+  }
+
+  emit(type: string, details: Record<string, string> = {}): void {
+    this.events.emit(type, details);
+  }
+
+  /** Directories, environment, interpolated configuration; for each start. */
+  configure(taskId: string): Promise<TaskConfig> {
+    return this.preparation.configure(taskId, this);
+  }
+}

@@ -1,0 +1,39 @@
+import { errorText } from '@waybill/model';
+import { type TaskConfig, TaskConfigError } from '../drivers/driver.js';
+import { HookError } from './hooks/task-hook.js';
+import type { RoundEnd } from './restart-tracker.js';
+import type { TaskContext } from './task-context.js';
+import type { TaskRound } from './task-preparation.js';
+
+/** What a task needs before its driver is asked to start it, in the order of AG-102. Stateless; a kill ends it at once. */
+export class TaskPrestart {
+  constructor(private readonly context: TaskContext) {}
+
+  /** @returns what the driver is told, or how the round ended: the events say why (AG-103, AG-104) */
+  async run(round: TaskRound): Promise<TaskConfig | RoundEnd> {
+    const { context } = this;
+    const { allocId, agent, task, state, driver, preparation } = context;
+    let config: TaskConfig;
+    try {
+      config = await context.configure(`${allocId}/${task.Name}/${agent.newId().slice(0, 8)}`);
+    } catch (error) {
+      return this.refused('Task hook failed', { message: `task_dir: ${errorText(error)}` });
+    }
+    if (state.StartedAt === null && state.Restarts === 0)
+      context.emit('Task Setup', { message: 'Building Task Directory' });
+    try {
+      driver.validate(config);
+      return await preparation.prestart(config, context, round);
+    } catch (error) {
+      if (error instanceof TaskConfigError)
+        return this.refused('Failed Validation', { validation_error: error.message, fails_task: 'true' });
+      if (error instanceof HookError) return this.refused(error.event.type, error.event.details, error.recoverable);
+      throw error;
+    }
+  }
+
+  private refused(type: string, details: Record<string, string>, recoverable = false): RoundEnd {
+    this.context.emit(type, details);
+    return { kind: 'start-error', recoverable };
+  }
+}

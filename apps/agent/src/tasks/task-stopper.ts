@@ -1,0 +1,76 @@
+import { formatDuration, msFromNs, nsFromMs } from '@waybill/model';
+import { type TaskHandle, TaskNotFoundError } from '../drivers/driver.js';
+import { pause } from '../waiting/gate.js';
+import type { TaskContext } from './task-context.js';
+import type { TaskProcess } from './task-process.js';
+
+/** AG-155, where nothing else is said. */
+export const MAX_KILL_TIMEOUT_MS = 30_000;
+/** AG-156: a driver's stop that fails is tried this often, with these waits between. */
+export const MAX_STOP_ATTEMPTS = 5;
+const STOP_RETRY_MS = 5_000;
+const MAX_STOP_RETRY_MS = 120_000;
+
+/** The way down of a task that runs. No state of its own; what the task does meanwhile is looked at after every wait. */
+export class TaskStopper {
+  constructor(
+    private readonly context: TaskContext,
+    private readonly process: TaskProcess,
+  ) {}
+
+  get killTimeoutMs(): number {
+    const { task, agent } = this.context;
+    return Math.min(msFromNs(task.KillTimeout), agent.maxKillTimeoutMs);
+  }
+
+  /** Details of the event that says it is going. */
+  killingDetails(details: Record<string, string>): Record<string, string> {
+    return { kill_timeout: formatDuration(nsFromMs(this.killTimeoutMs)), ...details };
+  }
+
+  /** For good: its services, its delay, then the driver's stop (AG-152 to AG-154). */
+  async kill(handle: TaskHandle): Promise<void> {
+    await this.context.allocation.control.taskGoesDown();
+    await this.waitForShutdownDelay();
+    await this.stopByDriver(handle);
+  }
+
+  /** To be started again: without its delay. */
+  async stopForRestart(handle: TaskHandle): Promise<void> {
+    await this.context.allocation.control.taskGoesDown();
+    await this.stopByDriver(handle);
+  }
+
+  /**
+   * Again and again while the driver fails and the task lives (AG-156). What cannot be stopped is given up here, but
+   * still waited for by its runner.
+   */
+  async stopByDriver({ taskId }: TaskHandle): Promise<void> {
+    const { driver, allocId, agent } = this.context;
+    const { Name, KillSignal } = this.context.task;
+    for (let attempt = 0; attempt < MAX_STOP_ATTEMPTS && this.process.isUp; attempt++) {
+      try {
+        return await driver.stop(taskId, this.killTimeoutMs, KillSignal);
+      } catch (error) {
+        if (error instanceof TaskNotFoundError) return;
+        agent.logger.warn('a task could not be stopped', { alloc: allocId, task: Name, error });
+        const retryMs = Math.min(STOP_RETRY_MS * 4 ** attempt, MAX_STOP_RETRY_MS);
+        await pause(agent.timers, retryMs, this.context.ended);
+      }
+    }
+  }
+
+  private async waitForShutdownDelay(): Promise<void> {
+    const { agent, allocation, ended } = this.context;
+    const { delaysSkipped } = allocation;
+    const { ShutdownDelay } = this.context.task;
+    if (ShutdownDelay <= 0 || !this.process.isUp) return;
+    const [type, doing] = delaysSkipped.isOpen
+      ? (['Skipping shutdown delay', 'Skipping'] as const)
+      : (['Waiting for shutdown delay', 'Waiting for'] as const);
+    this.context.emit(type, {
+      message: `${doing} shutdown_delay of ${formatDuration(ShutdownDelay)} before killing the task.`,
+    });
+    if (!delaysSkipped.isOpen) await pause(agent.timers, msFromNs(ShutdownDelay), ended, delaysSkipped);
+  }
+}
