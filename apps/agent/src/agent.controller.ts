@@ -29,8 +29,8 @@ import {
   type SignalAllocRequest,
   statFile,
 } from '@waybill/rpc';
-import { AllocActions } from './allocations/allocation-actions.js';
-import { AllocFiles } from './allocations/files/allocation-files.js';
+import { AllocationActions } from './allocations/allocation-actions.js';
+import { AllocationFiles } from './allocations/files/allocation-files.js';
 import { TaskLogs } from './tasks/logs/task-logs.js';
 
 /** What is asked of one machine. */
@@ -38,8 +38,8 @@ import { TaskLogs } from './tasks/logs/task-logs.js';
 export class AgentController {
   constructor(
     private readonly logs: TaskLogs,
-    private readonly files: AllocFiles,
-    private readonly actions: AllocActions,
+    private readonly files: AllocationFiles,
+    private readonly actions: AllocationActions,
   ) {}
 
   @Answers(readLog)

@@ -1,40 +1,40 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { AgentController } from './agent.controller.js';
-import { AllocActions } from './allocations/allocation-actions.js';
+import { AllocationActions } from './allocations/allocation-actions.js';
 import type { CsiHost } from './volumes/csi/csi-host.js';
 import { CsiModule } from './volumes/csi/csi.module.js';
 import { ExecController } from './tasks/exec/exec.controller.js';
-import { ExecSessions } from './tasks/exec/exec-sessions.js';
-import { AllocFiles } from './allocations/files/allocation-files.js';
+import { RemoteExec } from './tasks/exec/remote-exec.js';
+import { AllocationFiles } from './allocations/files/allocation-files.js';
 import type { HostVolumes } from './volumes/host/host-volumes.js';
 import { HostVolumesModule } from './volumes/host/host-volumes.module.js';
-import { LogReaders } from './machine/agent-log/log-readers.js';
-import { LogReadersController } from './machine/agent-log/log-readers.controller.js';
+import { AgentLogReaders } from './machine/agent-log/agent-log-readers.js';
+import { AgentLogReadersController } from './machine/agent-log/agent-log-readers.controller.js';
 import { TaskLogs } from './tasks/logs/task-logs.js';
 
 @Module({})
 export class AgentModule {
   static of(
     logs: TaskLogs,
-    files: AllocFiles,
-    actions: AllocActions,
+    files: AllocationFiles,
+    actions: AllocationActions,
     csi: CsiHost,
     hostVolumes: HostVolumes,
     nodeMeta: DynamicModule,
     metrics: DynamicModule,
-    exec: ExecSessions,
-    logReaders: LogReaders,
+    exec: RemoteExec,
+    logReaders: AgentLogReaders,
   ): DynamicModule {
     return {
       module: AgentModule,
       imports: [CsiModule.of(csi), HostVolumesModule.of(hostVolumes), nodeMeta, metrics],
-      controllers: [AgentController, ExecController, LogReadersController],
+      controllers: [AgentController, ExecController, AgentLogReadersController],
       providers: [
         { provide: TaskLogs, useValue: logs },
-        { provide: AllocFiles, useValue: files },
-        { provide: AllocActions, useValue: actions },
-        { provide: ExecSessions, useValue: exec },
-        { provide: LogReaders, useValue: logReaders },
+        { provide: AllocationFiles, useValue: files },
+        { provide: AllocationActions, useValue: actions },
+        { provide: RemoteExec, useValue: exec },
+        { provide: AgentLogReaders, useValue: logReaders },
       ],
     };
   }

@@ -3,21 +3,21 @@ import { metricsView, statsdSender, type ServiceContext, type ServiceDefinition 
 import { processLog, snakeCase } from '@waybill/telemetry';
 import { Agent } from './agent.js';
 import { AgentModule } from './agent.module.js';
-import { AllocActions } from './allocations/allocation-actions.js';
-import { AllocDirectoryStore } from './allocations/disk/allocation-directories.store.js';
+import { AllocationActions } from './allocations/allocation-actions.js';
+import { AllocationDirectoryStore } from './allocations/disk/allocation-directories.store.js';
 import { secretsOf } from './allocations/disk/secrets.service.js';
-import { AllocRecordStore } from './allocations/records/allocation-record.store.js';
-import { csiHostOf, nodeEventsOf, volumeHooks } from './volumes/csi/csi.service.js';
+import { AllocationRecordStore } from './allocations/records/allocation-record.store.js';
+import { csiHostOf, nodeEventsOf, volumeHookParts } from './volumes/csi/csi.service.js';
 import { DriverWatch, firstFingerprints } from './machine/node/driver-watch.js';
 import type { Driver } from './drivers/driver.js';
 import { driversOf } from './drivers/drivers.service.js';
 import { leftRunning } from './drivers/supervised/left-running.js';
 import { beginExec } from './tasks/exec/begin-exec.js';
-import { ExecSessions } from './tasks/exec/exec-sessions.js';
-import { AllocFiles } from './allocations/files/allocation-files.js';
+import { RemoteExec } from './tasks/exec/remote-exec.js';
+import { AllocationFiles } from './allocations/files/allocation-files.js';
 import { diskOf, sampleHost } from './machine/fingerprint/host-sample.js';
 import { fingerprintMachine, type Machine, type MachineOverrides } from './machine/fingerprint/machine.js';
-import { taskHooks } from './tasks/hooks/task-hooks.service.js';
+import { taskHooks } from './tasks/task-hooks.service.js';
 import { attributesOf, hostVolumePluginsOf, hostVolumesOf } from './volumes/host/host-volumes.service.js';
 import { staticHostVolumes } from './volumes/host/static-host-volumes.store.js';
 import { HostUsage } from './machine/node/host-usage.js';
@@ -27,7 +27,7 @@ import { TaskOutputs } from './tasks/logs/task-output.js';
 import { MachineMetricsModule } from './machine/metrics/machine-metrics.module.js';
 import { machineMetricsOf } from './machine/metrics/machine-metrics.service.js';
 import { LocalNode } from './machine/node/local-node.js';
-import { LogReaders } from './machine/agent-log/log-readers.js';
+import { AgentLogReaders } from './machine/agent-log/agent-log-readers.js';
 import { NodeMeta } from './machine/metadata/node-meta.js';
 import { NodeMetaFile } from './machine/metadata/node-meta.store.js';
 import { NodeMetaModule } from './machine/metadata/node-meta.module.js';
@@ -48,7 +48,7 @@ export const agent: ServiceDefinition = {
     const stopTasksOnExit = settings.WAYBILL_AGENT_STOP_TASKS_ON_EXIT;
     const outputs = new TaskOutputs(below(dir, 'collect'), stopTasksOnExit, logger);
     const secrets = secretsOf(context, dir);
-    const directories = new AllocDirectoryStore(below(dir, 'allocs'), secrets.memory);
+    const directories = new AllocationDirectoryStore(below(dir, 'allocs'), secrets.memory);
     const machine = await fingerprintMachine(dir, overridesOf(context));
     const mhzPerCore = Number(machine.attributes['cpu.frequency']);
     const drivers = await driversOf(context, dir, outputs, mhzPerCore);
@@ -79,7 +79,7 @@ export const agent: ServiceDefinition = {
       directories,
       csi,
       taskHooks: taskHooks({
-        volumes: volumeHooks(csi, node, drivers),
+        ...volumeHookParts(csi, node, drivers),
         artifacts: { machineFiles: settings.WAYBILL_AGENT_ARTIFACT_FILES },
         templates: {
           clock,
@@ -89,7 +89,7 @@ export const agent: ServiceDefinition = {
         },
       }),
       incomingDisk: (allocId) => incomingDisk(directories, allocId),
-      records: new AllocRecordStore(below(dir, 'state'), logger),
+      records: new AllocationRecordStore(below(dir, 'state'), logger),
       leftRunning: () => leftRunning(below(dir, 'runs')),
       diskUse: async () => {
         const { UsedPercent, InodesUsedPercent } = await diskOf(dir);
@@ -121,19 +121,19 @@ export const agent: ServiceDefinition = {
       (allocId, task) => running.taskState(allocId, task),
     );
     const execOptions = { agent: running, enabled: settings.WAYBILL_AGENT_REMOTE_EXEC };
-    const sessions = new ExecSessions({ timers, newId, begin: (request) => beginExec(execOptions, request) });
-    const actions = new AllocActions(running, async () => hostUsage.of(await sampleHost(dir)));
+    const sessions = new RemoteExec({ timers, newId, begin: (request) => beginExec(execOptions, request) });
+    const actions = new AllocationActions(running, async () => hostUsage.of(await sampleHost(dir)));
     return {
       module: AgentModule.of(
         logs,
-        new AllocFiles(directories, (allocId) => running.isLive(allocId)),
+        new AllocationFiles(directories, (allocId) => running.isLive(allocId)),
         actions,
         csi,
         hostVolumes,
         NodeMetaModule.of(nodeMeta, node),
         MachineMetricsModule.of(machineMetrics),
         sessions,
-        new LogReaders(processLog, timers),
+        new AgentLogReaders(processLog, timers),
       ),
       rpcTarget: nodeId,
       metrics: metricsView(context, readMetrics),

@@ -9,13 +9,17 @@ import {
 } from '@waybill/model';
 import type { Rpc } from '@waybill/rpc';
 import type { Logger, Tracer } from '@waybill/telemetry';
-import { AllocCollector, type DiskUse, type KeepLimits } from './allocations/allocation-collector.js';
-import type { AllocDirectories } from './allocations/disk/allocation-directories.js';
+import {
+  AllocationGarbageCollector,
+  type DiskUse,
+  type KeepLimits,
+} from './allocations/allocation-garbage-collector.js';
+import type { AllocationDirectories } from './allocations/disk/allocation-directories.js';
 import type { StorageHost } from './volumes/csi/allocation-storage.js';
-import type { TaskHook } from './tasks/hooks/task-hook.js';
-import type { AllocRecords } from './allocations/records/allocation-record.js';
+import type { TaskHook } from './tasks/task-hook.js';
+import type { AllocationRecords } from './allocations/records/allocation-record.js';
 import type { AllocationRunner } from './allocations/allocation-runner.js';
-import { LocalAllocs } from './allocations/local-allocations.js';
+import { LocalAllocations } from './allocations/local-allocations.js';
 import type { Driver } from './drivers/driver.js';
 import type { LeftRunning } from './drivers/supervised/left-running.js';
 import { Gate } from './waiting/gate.js';
@@ -46,7 +50,7 @@ export interface AgentDependencies {
   readonly drivers: ReadonlyMap<string, Driver>;
   /** AG-155: a task's own `kill_timeout` is cut to this; default MAX_KILL_TIMEOUT_MS. */
   readonly maxKillTimeoutMs?: number;
-  readonly directories: AllocDirectories;
+  readonly directories: AllocationDirectories;
   /** In the order in which they run; default: none. */
   readonly taskHooks?: readonly TaskHook[];
   /** How checks look at services; default: over the network. */
@@ -55,7 +59,7 @@ export interface AgentDependencies {
   readonly csi?: StorageHost;
   /** Absent: disks stay where they are. */
   readonly incomingDisk?: (allocId: string) => IncomingDisk;
-  readonly records: AllocRecords;
+  readonly records: AllocationRecords;
   /** Tasks that run here, whichever agent has started them; absent: nobody can tell. */
   readonly leftRunning?: () => Promise<readonly LeftRunning[]>;
   readonly diskUse: () => Promise<DiskUse>;
@@ -73,13 +77,13 @@ export interface AgentDependencies {
  * What it does with the allocations is in local-allocations.ts. An idle agent costs its heartbeats.
  */
 export class Agent {
-  private readonly allocs: LocalAllocs;
+  private readonly allocs: LocalAllocations;
   private readonly serversAsked = new Gate();
   private readonly contact: ServerContact;
   private readonly pullLoop: PullLoop;
   private readonly pushLoop: PushLoop;
   private readonly disconnectStops: StopsOnDisconnect;
-  readonly collector: AllocCollector;
+  readonly collector: AllocationGarbageCollector;
   /** AG-68: told once for each stay in `initializing`. */
   private owesStates = false;
   private wasInitializing = false;
@@ -120,7 +124,7 @@ export class Agent {
       acknowledged: (id) => this.allocs.acknowledged(id),
       acknowledge: (update) => this.allocs.acknowledge(update),
     });
-    this.collector = new AllocCollector({
+    this.collector = new AllocationGarbageCollector({
       timers,
       logger,
       count: () => this.allocs.size,
@@ -150,7 +154,7 @@ export class Agent {
       report: (update: ClientAllocUpdate, traceparent: string | undefined) =>
         this.pushLoop.changed(update, traceparent),
     };
-    this.allocs = new LocalAllocs(services, { push: this.pushLoop, isPulling: () => this.pullLoop.isRunning });
+    this.allocs = new LocalAllocations(services, { push: this.pushLoop, isPulling: () => this.pullLoop.isRunning });
   }
 
   async start(): Promise<void> {

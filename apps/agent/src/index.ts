@@ -1,10 +1,10 @@
 export { Agent, type AgentDependencies } from './agent.js';
 export { agent } from './agent.service.js';
-export { AllocActions } from './allocations/allocation-actions.js';
+export { AllocationActions } from './allocations/allocation-actions.js';
 export { healthTermsOf, HealthWatch } from './allocations/health-watch.js';
-export type { AllocDirectories } from './allocations/disk/allocation-directories.js';
+export type { AllocationDirectories } from './allocations/disk/allocation-directories.js';
 export type { IncomingDisk } from './allocations/disk/previous-disk.js';
-export type { AllocRecord, AllocRecords } from './allocations/records/allocation-record.js';
+export type { AllocationRecord, AllocationRecords } from './allocations/records/allocation-record.js';
 export { CsiHost } from './volumes/csi/csi-host.js';
 export { CsiModule } from './volumes/csi/csi.module.js';
 export { type LeftMount, LeftMounts } from './volumes/csi/left-mounts.js';

@@ -1,4 +1,4 @@
-import type { AllocDirectories, AllocRecord, AllocRecords, IncomingDisk } from '@waybill/agent';
+import type { AllocationDirectories, AllocationRecord, AllocationRecords, IncomingDisk } from '@waybill/agent';
 import {
   type AllocFileInfo,
   type AllocFileRequest,
@@ -34,13 +34,14 @@ export interface DiskWitness {
 }
 
 /** As the next agent reads it: from its text. */
-const readRecord = (record: AllocRecord): AllocRecord => JSON.parse(JSON.stringify(record)) as AllocRecord;
+const readRecord = (record: AllocationRecord): AllocationRecord =>
+  JSON.parse(JSON.stringify(record)) as AllocationRecord;
 
 /** What an agent keeps on the disk of its machine: outlives the agent and the machine's power. Writing takes no time. */
 export class AgentDisk {
   /** Directories of allocations, with what is in their file. */
   private readonly files = new Map<string, string>();
-  private readonly records = new Map<string, AllocRecord>();
+  private readonly records = new Map<string, AllocationRecord>();
 
   constructor(private readonly witness: DiskWitness) {}
 
@@ -56,7 +57,7 @@ export class AgentDisk {
   }
 
   /** A dead agent writes nothing. */
-  recordsFor(agent: SimulatedProcess): AllocRecords {
+  recordsFor(agent: SimulatedProcess): AllocationRecords {
     return {
       save: async (record) => {
         if (agent.isAlive) this.records.set(record.alloc.ID, frozen(record));
@@ -68,7 +69,7 @@ export class AgentDisk {
     };
   }
 
-  readonly directories: AllocDirectories = {
+  readonly directories: AllocationDirectories = {
     build: async (allocId) => {
       if (!this.files.has(allocId)) this.files.set(allocId, '');
       return PATHS;

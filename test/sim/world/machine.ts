@@ -1,6 +1,6 @@
 import {
   Agent,
-  AllocActions,
+  AllocationActions,
   CsiHost,
   CsiModule,
   HostVolumes,
@@ -207,7 +207,9 @@ export class Machine {
 
   /** What people ask of the machine and its allocations. */
   private answerPeople(process: SimulatedProcess, agent: Agent): void {
-    const actions = new AllocActions(agent, () => Promise.reject(new Error('the use of the host is not simulated')));
+    const actions = new AllocationActions(agent, () =>
+      Promise.reject(new Error('the use of the host is not simulated')),
+    );
     const answer = <Req, Res>({ name }: Call<Req, Res>, act: (request: Req) => Promise<Res>): void => {
       const subscription = { process, queue: undefined, answer: (request: unknown) => act(request as Req) };
       this.world.calls.subscribe(subjectOfCall(name, this.node.ID), subscription);

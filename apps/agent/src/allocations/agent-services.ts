@@ -3,12 +3,12 @@ import type { Logger, Tracer } from '@waybill/telemetry';
 import type { Driver } from '../drivers/driver.js';
 import type { Probe } from '../services/probe.transport.js';
 import type { ServiceRegistry } from '../services/service-registry.js';
-import type { TaskHook } from '../tasks/hooks/task-hook.js';
+import type { TaskHook } from '../tasks/task-hook.js';
 import type { StorageHost } from '../volumes/csi/allocation-storage.js';
 import type { Gate } from '../waiting/gate.js';
-import type { AllocDirectories } from './disk/allocation-directories.js';
+import type { AllocationDirectories } from './disk/allocation-directories.js';
 import type { PreviousDisk } from './disk/previous-disk.js';
-import type { AllocRecords } from './records/allocation-record.js';
+import type { AllocationRecords } from './records/allocation-record.js';
 
 /** What the agent gives to every allocation on its machine: one object, which each context refers to. */
 export interface AgentServices {
@@ -19,10 +19,10 @@ export interface AgentServices {
   readonly drivers: ReadonlyMap<string, Driver>;
   /** A task's own `kill_timeout` is cut to this (AG-155). */
   readonly maxKillTimeoutMs: number;
-  readonly directories: AllocDirectories;
+  readonly directories: AllocationDirectories;
   /** In the order in which they run; default: none. */
   readonly taskHooks?: readonly TaskHook[];
-  readonly records: AllocRecords;
+  readonly records: AllocationRecords;
   readonly clock: Clock;
   readonly timers: Timers;
   /** For what is due at a time of day, whatever the clock is set to meanwhile. */

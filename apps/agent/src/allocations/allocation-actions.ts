@@ -12,7 +12,7 @@ import type { Agent } from '../agent.js';
 import type { AllocationRunner } from './allocation-runner.js';
 
 /** What people ask of one machine and its allocations: usage, restart, signal, collection (agent.md sections 15, 19, 24). Stateless. */
-export class AllocActions {
+export class AllocationActions {
   constructor(
     private readonly agent: Pick<Agent, 'runnerOf' | 'collector'>,
     private readonly usageOfHost: () => Promise<HostStats>,

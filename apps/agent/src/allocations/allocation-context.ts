@@ -4,7 +4,7 @@ import { Gate } from '../waiting/gate.js';
 import type { AgentServices } from './agent-services.js';
 import { groupOf, jobOf } from './allocation-job.js';
 import { healthOf } from './client-update.js';
-import type { AllocRecord } from './records/allocation-record.js';
+import type { AllocationRecord } from './records/allocation-record.js';
 
 /** The states of an allocation's runner, in the order in which they can be entered. */
 export const PHASES = ['new', 'preparing', 'running', 'stopping', 'ended', 'suspended', 'removed'] as const;
@@ -55,13 +55,13 @@ export class AllocationContext {
   /** Why its tasks may not start yet, for metrics; null: they may. Set by the hooks that wait. */
   waitsFor: 'predecessors' | 'disk' | null = 'predecessors';
   /** Set once for each deployment, by the health hook. */
-  health: AllocRecord['health'];
+  health: AllocationRecord['health'];
   /** Its `max_run_duration` is over (AG-77). Set by the hook of that name. */
   isExpired = false;
   private current: Allocation;
   private at: Phase = 'new';
 
-  /** @throws AllocNotRunnableError */
+  /** @throws AllocationNotRunnableError */
   constructor({ alloc, agent, control, isRestored }: AllocationContextOptions) {
     this.group = groupOf(alloc);
     this.current = alloc;
@@ -82,7 +82,7 @@ export class AllocationContext {
     return this.current.ID;
   }
 
-  /** As the servers want it now. @throws AllocNotRunnableError */
+  /** As the servers want it now. @throws AllocationNotRunnableError */
   get job(): Job {
     return jobOf(this.current);
   }

@@ -1,8 +1,8 @@
 import type { Allocation } from '@waybill/model';
-import type { AllocRecord } from './records/allocation-record.js';
+import type { AllocationRecord } from './records/allocation-record.js';
 
 /** What a hook keeps on disk. */
-export type HookRecord = Partial<Pick<AllocRecord, 'health' | 'expired' | 'services' | 'volumes'>>;
+export type HookRecord = Partial<Pick<AllocationRecord, 'health' | 'expired' | 'services' | 'volumes'>>;
 
 /** How a prerun hook ended that was closed while it worked: nothing is to follow. */
 export const CLOSED = 'closed';
@@ -27,7 +27,7 @@ export const CLOSED = 'closed';
 export interface AllocationHook {
   readonly name: string;
   /** Takes up what an earlier agent has kept. */
-  restore?(record: AllocRecord): void;
+  restore?(record: AllocationRecord): void;
   /** What is to be kept on disk: it is asked for at each write. */
   record?(): HookRecord;
   /**
@@ -62,7 +62,7 @@ export interface AllocationHook {
 export class OrderedAllocationHooks {
   constructor(private readonly hooks: readonly AllocationHook[]) {}
 
-  restore(record: AllocRecord): void {
+  restore(record: AllocationRecord): void {
     for (const hook of this.hooks) hook.restore?.(record);
   }
 

@@ -2,9 +2,9 @@ import { type ClientAllocUpdate, isClientTerminal, rfc3339FromMs } from '@waybil
 import type { AllocationContext } from './allocation-context.js';
 import type { OrderedAllocationHooks } from './allocation-hook.js';
 import type { AllocationTasks } from './allocation-tasks.js';
-import { type AllocStatus, EXPIRED, statusOfTasks, withEnds } from './client-status.js';
+import { type ClientState, EXPIRED, statusOfTasks, withEnds } from './client-status.js';
 import { networkStatusOf } from './client-update.js';
-import type { AllocRecord } from './records/allocation-record.js';
+import type { AllocationRecord } from './records/allocation-record.js';
 
 /**
  * Writes the state of one allocation to disk, and then tells the servers; always in this order (AG-191).
@@ -35,7 +35,7 @@ export class AllocationReporter {
     return isClientTerminal(this.status());
   }
 
-  status(): AllocStatus {
+  status(): ClientState {
     if (this.context.isExpired && this.tasks.areDead) return { ClientStatus: 'complete', ClientDescription: EXPIRED };
     return statusOfTasks(this.tasks.states());
   }
@@ -81,7 +81,7 @@ export class AllocationReporter {
     }
   }
 
-  private record(): AllocRecord {
+  private record(): AllocationRecord {
     const { alloc, health } = this.context;
     const { acknowledged, tasks } = this;
     return { version: 1, alloc, tasks: tasks.records(), health, ...this.hooks.record(), acknowledged };

@@ -1,6 +1,6 @@
 import { type Allocation, FakeTime, settle, type Task, type TaskGroup } from '@waybill/model';
 import { describe, expect, it } from 'vitest';
-import type { AllocRecord } from './records/allocation-record.js';
+import type { AllocationRecord } from './records/allocation-record.js';
 import { aTask, FOREVER, lifecycle, NO_RESTARTS, setup } from '../fixtures/running-allocation.js';
 
 const ONE_RESTART = { Attempts: 1, Interval: 3600e9, Delay: 0, Mode: 'fail', RenderTemplates: false };
@@ -377,7 +377,7 @@ describe('health in a deployment', () => {
   it('AG-200: a watch that was under way begins again with the next agent; a health that was set stays', async () => {
     const given = setup([aTask('web', aDay)], { type: 'service', alloc: deployed, group: { Update: UPDATE } });
     const { time, runner, records, alloc, make } = given;
-    const record = () => JSON.parse(JSON.stringify(records.saved.get(alloc.ID))) as AllocRecord;
+    const record = () => JSON.parse(JSON.stringify(records.saved.get(alloc.ID))) as AllocationRecord;
     runner.run();
     await time.pass(5_000);
     const second = make(record());

@@ -1,6 +1,6 @@
 import { NS_PER_SECOND, settle, type Task } from '@waybill/model';
 import { describe, expect, it } from 'vitest';
-import { HookError } from '../tasks/hooks/task-hook.js';
+import { HookError } from '../tasks/task-hook.js';
 import { aTask, FOREVER, lifecycle, NO_RESTARTS, setup } from '../fixtures/running-allocation.js';
 
 describe('one task', () => {

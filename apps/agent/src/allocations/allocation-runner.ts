@@ -11,8 +11,8 @@ import {
 } from '@waybill/model';
 import type { AllocResourceUsage } from '@waybill/rpc';
 import { traceparentOf, withSpan } from '@waybill/telemetry';
-import type { CountedAlloc } from '../machine/metrics/node-series.js';
-import { checkAllocNames } from '../paths/allocation-names.js';
+import type { CountedAllocation } from '../machine/metrics/node-series.js';
+import { checkAllocationNames } from '../paths/allocation-names.js';
 import type { ExecCommand, ExecSession } from '../tasks/exec/exec-session.js';
 import { stageAfter } from '../tasks/task-lifecycle.js';
 import { Gate } from '../waiting/gate.js';
@@ -23,8 +23,8 @@ import { allocationHooks } from './allocation-hooks.js';
 import { AllocationReporter } from './allocation-reporter.js';
 import { AllocationStopper } from './allocation-stopper.js';
 import { AllocationTasks } from './allocation-tasks.js';
-import { usageOfAlloc } from './allocation-usage.js';
-import type { AllocRecord } from './records/allocation-record.js';
+import { usageOfAllocation } from './allocation-usage.js';
+import type { AllocationRecord } from './records/allocation-record.js';
 import type { Disconnectable } from './stops-on-disconnect.js';
 
 /**
@@ -55,10 +55,10 @@ export class AllocationRunner implements AllocationControl {
   private readonly firstTaskUp = new Gate();
   private startTrace: string | undefined;
 
-  /** @throws AllocNotRunnableError, UnsafeNameError */
-  constructor(alloc: Allocation, agent: AgentServices, restored?: AllocRecord) {
+  /** @throws AllocationNotRunnableError, UnsafeNameError */
+  constructor(alloc: Allocation, agent: AgentServices, restored?: AllocationRecord) {
     this.context = new AllocationContext({ alloc, agent, control: this, isRestored: restored !== undefined });
-    checkAllocNames(alloc, this.context.group);
+    checkAllocationNames(alloc, this.context.group);
     this.tasks = new AllocationTasks(this.context, restored?.tasks ?? {});
     this.hooks = new OrderedAllocationHooks(allocationHooks(this.context, this.tasks));
     this.stopper = new AllocationStopper(this.context, this.tasks, this.hooks);
@@ -149,11 +149,11 @@ export class AllocationRunner implements AllocationControl {
     const { id, agent } = this.context;
     if (taskName !== '' && !this.tasks.runner(taskName))
       throw new Refusal('not-found', `allocation "${id}" has no task "${taskName}"`);
-    return usageOfAlloc(await this.tasks.usage(taskName), nsFromMs(agent.clock.nowMs()));
+    return usageOfAllocation(await this.tasks.usage(taskName), nsFromMs(agent.clock.nowMs()));
   }
 
   /** How far it is, for those who count what is on this machine. */
-  counted(): CountedAlloc {
+  counted(): CountedAllocation {
     const { alloc, waitsFor } = this.context;
     return { alloc, status: this.reporter.status().ClientStatus, waitsFor, tasks: this.tasks.states() };
   }

@@ -5,7 +5,7 @@ import type { StorageHost } from '../volumes/csi/allocation-storage.js';
 import { Gate } from '../waiting/gate.js';
 import { WAIT_NOTICE_MS } from '../waiting/wait-notice.js';
 import { aNetwork } from '../fixtures/a-network.js';
-import type { TaskHook } from '../tasks/hooks/task-hook.js';
+import type { TaskHook } from '../tasks/task-hook.js';
 import { aService as aServiceOf } from '../fixtures/offered-service.js';
 import { aTask, FOREVER, NO_RESTARTS, setup } from '../fixtures/running-allocation.js';
 import type { ServiceRegistry } from '../services/service-registry.js';

@@ -25,7 +25,7 @@ export class AllocationTasks {
   private readonly runners: ReadonlyMap<string, TaskRunner>;
   private readonly notice: WaitNotice;
 
-  /** @param restored by name @throws AllocNotRunnableError */
+  /** @param restored by name @throws AllocationNotRunnableError */
   constructor(context: AllocationContext, restored: Readonly<Record<string, TaskRecord>>) {
     const { agent, group } = context;
     this.runners = new Map(

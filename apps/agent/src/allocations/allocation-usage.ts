@@ -2,7 +2,10 @@ import type { AllocResourceUsage, ResourceUsage, TaskResourceUsage } from '@wayb
 import { resourceUsage } from '../drivers/process-usage.js';
 
 /** AG-330: what an allocation uses, the sum of its running tasks. `nowNs` for one of which none runs. */
-export function usageOfAlloc(tasks: Readonly<Record<string, TaskResourceUsage>>, nowNs: number): AllocResourceUsage {
+export function usageOfAllocation(
+  tasks: Readonly<Record<string, TaskResourceUsage>>,
+  nowNs: number,
+): AllocResourceUsage {
   const all = Object.values(tasks);
   return {
     ResourceUsage: all.map((task) => task.ResourceUsage).reduce(added, resourceUsage({}, {})),

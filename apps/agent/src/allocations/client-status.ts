@@ -3,13 +3,13 @@ import type { AllocClientStatus, TaskState } from '@waybill/model';
 /** The description of an allocation whose time is over, and the reason of its kill (AG-77). */
 export const EXPIRED = 'allocation exceeded max_run_duration';
 
-export interface AllocStatus {
+export interface ClientState {
   readonly ClientStatus: AllocClientStatus;
   readonly ClientDescription: string;
 }
 
 /** AG-70 to AG-73: what an allocation is, from its tasks alone. */
-export function statusOfTasks(states: Readonly<Record<string, TaskState>>): AllocStatus {
+export function statusOfTasks(states: Readonly<Record<string, TaskState>>): ClientState {
   const all = Object.values(states);
   if (all.some((s) => s.State === 'dead' && s.Failed)) return status('failed', 'Failed tasks');
   if (all.some((s) => s.State === 'running')) return status('running', 'Tasks are running');
@@ -32,6 +32,6 @@ export function withEnds(
   );
 }
 
-function status(ClientStatus: AllocClientStatus, ClientDescription: string): AllocStatus {
+function status(ClientStatus: AllocClientStatus, ClientDescription: string): ClientState {
   return { ClientStatus, ClientDescription };
 }

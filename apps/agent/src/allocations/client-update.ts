@@ -6,10 +6,10 @@ import {
   type TaskGroup,
 } from '@waybill/model';
 import { withEnds } from './client-status.js';
-import type { AllocRecord } from './records/allocation-record.js';
+import type { AllocationRecord } from './records/allocation-record.js';
 
 /** A health that was set already (AG-122). */
-export function healthOf({ DeploymentStatus }: Allocation): AllocRecord['health'] {
+export function healthOf({ DeploymentStatus }: Allocation): AllocationRecord['health'] {
   if (!DeploymentStatus || DeploymentStatus.Healthy === null) return null;
   return { Healthy: DeploymentStatus.Healthy, Timestamp: DeploymentStatus.Timestamp };
 }

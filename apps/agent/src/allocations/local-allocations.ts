@@ -6,19 +6,19 @@ import {
   isTerminalAllocation,
   rfc3339FromMs,
 } from '@waybill/model';
-import type { AllocRecord } from './records/allocation-record.js';
+import type { AllocationRecord } from './records/allocation-record.js';
 import { giveUp } from './records/lost-directory.js';
 import { restoreDecision } from './records/restore-decision.js';
 import type { Pulled, PulledAlloc } from '../contact/pull-loop.js';
 import type { PushLoop } from '../contact/push-loop.js';
-import type { EndedAlloc } from './allocation-collector.js';
+import type { EndedAllocation } from './allocation-garbage-collector.js';
 import type { AgentServices } from './agent-services.js';
 
 import { AllocationRunner } from './allocation-runner.js';
 import { rejectedUpdate } from './client-update.js';
 
 /** What those who want allocations here, and hear of them, have to do with them. */
-export interface LocalAllocsWiring {
+export interface LocalAllocationsWiring {
   readonly push: Pick<PushLoop, 'changed' | 'sendAgain' | 'forget'>;
   /** Lists of the servers still come. */
   readonly isPulling: () => boolean;
@@ -32,7 +32,7 @@ export interface LocalAllocsWiring {
  * unknown: the servers forgot it. runner → set aside: collected. A wanted one whose runner was stopped begins again when
  * that has left. Memory: one runner for each allocation that the servers have not forgotten. Cost of a list: its changes.
  */
-export class LocalAllocs {
+export class LocalAllocations {
   private readonly runners = new Map<string, AllocationRunner>();
   /** Those set aside (AG-42), with what was told of each. */
   private readonly setAside = new Map<string, ClientAllocUpdate | null>();
@@ -44,7 +44,7 @@ export class LocalAllocs {
 
   constructor(
     agent: Omit<AgentServices, 'predecessorsEnded'>,
-    private readonly wiring: LocalAllocsWiring,
+    private readonly wiring: LocalAllocationsWiring,
   ) {
     this.agent = { ...agent, predecessorsEnded: (alloc) => this.predecessorsEnded(alloc) };
   }
@@ -84,7 +84,7 @@ export class LocalAllocs {
   }
 
   /** A restored allocation does not run before `all` of them are told to (AG-193 to AG-199). */
-  async restore(record: AllocRecord): Promise<void> {
+  async restore(record: AllocationRecord): Promise<void> {
     const { alloc } = record;
     const { records, logger } = this.agent;
     const decision = await restoreDecision(record, this.agent);
@@ -114,7 +114,7 @@ export class LocalAllocs {
   }
 
   /** Those that may be collected: over, and the servers have confirmed how (AG-215, AG-405). O(allocations here). */
-  ended(): EndedAlloc[] {
+  ended(): EndedAllocation[] {
     return [...this.runners].flatMap(([id, runner]) => {
       const known = runner.isOver ? runner.lastAcknowledged : null;
       if (!known || !isClientTerminal(known)) return [];
@@ -167,7 +167,7 @@ export class LocalAllocs {
     if (latest && this.wiring.isPulling()) this.addOrUpdate(latest);
   }
 
-  private takeUp(record: AllocRecord): void {
+  private takeUp(record: AllocationRecord): void {
     const { alloc } = record;
     try {
       this.runners.set(alloc.ID, new AllocationRunner(alloc, this.agent, record));

@@ -93,11 +93,11 @@ export class PushLoop {
     if (this.mode !== 'looking' || this.cancelLook || this.waiting.size === 0) return;
     this.cancelLook = this.deps.timers.after(delayMs, () => {
       this.cancelLook = undefined;
-      void this.look();
+      void this.pushIfDue();
     });
   }
 
-  private async look(): Promise<void> {
+  private async pushIfDue(): Promise<void> {
     if (this.mode !== 'looking') return;
     this.looks++;
     if (this.dropConfirmed() === 0) return;

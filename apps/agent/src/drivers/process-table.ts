@@ -36,7 +36,7 @@ export interface ProcessMemory {
  */
 export class ProcessTables {
   private latest: ProcessTable | undefined;
-  private readonly looking = new SharedRun(async () => void (this.latest = await look()));
+  private readonly looking = new SharedRun(async () => void (this.latest = await readProcessTable()));
 
   /** @throws what the system says: it has no descriptors left, say */
   async now(): Promise<ProcessTable> {
@@ -77,7 +77,7 @@ export function treeOf(table: ProcessTable, leader: number): ProcessRow[] {
 
 const NO_TABLE: ProcessTable = { takenAtMs: 0, rows: [] };
 
-async function look(): Promise<ProcessTable> {
+async function readProcessTable(): Promise<ProcessTable> {
   const takenAtMs = Date.now();
   const pids = (await readdir('/proc').catch(unlessGone([]))).filter((name) => /^\d+$/.test(name)).values();
   const rows: ProcessRow[] = [];

@@ -1,9 +1,9 @@
-import type { AllocDirectories } from '../allocations/disk/allocation-directories.js';
-import type { AllocRecord, AllocRecords } from '../allocations/records/allocation-record.js';
+import type { AllocationDirectories } from '../allocations/disk/allocation-directories.js';
+import type { AllocationRecord, AllocationRecords } from '../allocations/records/allocation-record.js';
 import type { TaskPaths } from '../drivers/driver.js';
 
 /** No files: a simulated task has nothing to put there. */
-export const noDirectories: AllocDirectories = {
+export const noDirectories: AllocationDirectories = {
   async build(allocId, task): Promise<TaskPaths> {
     const allocDir = `/simulated/${allocId}/alloc`;
     const taskDir = `/simulated/${allocId}/${task}`;
@@ -23,8 +23,8 @@ export const noDirectories: AllocDirectories = {
 };
 
 /** No records: a simulated machine that starts again has lost its allocations, like one with a new disk. */
-export const noRecords: AllocRecords = {
+export const noRecords: AllocationRecords = {
   save: async () => {},
   remove: async () => {},
-  load: async (): Promise<AllocRecord[]> => [],
+  load: async (): Promise<AllocationRecord[]> => [],
 };

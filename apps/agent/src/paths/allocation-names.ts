@@ -24,7 +24,7 @@ export function taskName(task: string): PathName {
  * Whether the names of an allocation can become paths here. Registration has refused those that cannot; an agent trusts no
  * server, and a log may be older than the rule. @throws UnsafeNameError
  */
-export function checkAllocNames({ ID }: Pick<Allocation, 'ID'>, { Tasks }: Pick<TaskGroup, 'Tasks'>): void {
+export function checkAllocationNames({ ID }: Pick<Allocation, 'ID'>, { Tasks }: Pick<TaskGroup, 'Tasks'>): void {
   pathName(ID, 'the allocation');
   if (Buffer.byteLength(ID) > MAX_OBJECT_ID_BYTES)
     throw new UnsafeNameError('the allocation', ID, `is longer than ${MAX_OBJECT_ID_BYTES} bytes`);

@@ -11,7 +11,7 @@ import type { WorkloadCheck, WorkloadService } from './workload-service.js';
 /** AG-142: a kill waits for the removal to be tried, but for nobody longer than this. */
 export const MAX_WITHDRAWAL_WAIT_MS = 2_000;
 
-export interface AllocServicesDependencies {
+export interface AllocationServicesDependencies {
   readonly allocId: string;
   readonly registry: ServiceRegistry;
   readonly probe: Probe;
@@ -32,7 +32,7 @@ export interface CheckedWorkload {
 }
 
 /** What is kept of them on disk. */
-export interface AllocServicesRecord {
+export interface AllocationServicesRecord {
   /** AG-146: the last results, by id of the check. */
   readonly checks: Readonly<Record<string, AllocCheckStatus>>;
   /** Ids that the servers may know: what is no longer wanted after a restart of the agent is removed. */
@@ -46,7 +46,7 @@ export interface AllocServicesRecord {
  * runs. A check is run while its service is offered; its last result stays. withdrawn: nothing is offered any more.
  * Cost of a look: O(services and checks); memory: one result per check.
  */
-export class AllocServices {
+export class AllocationServices {
   private readonly registrations: Registrations;
   private readonly running = new Map<string, CheckRunner>();
   private readonly results = new Map<string, AllocCheckStatus>();
@@ -55,12 +55,12 @@ export class AllocServices {
   private wanted: readonly WorkloadService[] = [];
   private isWithdrawn = false;
 
-  constructor(private readonly deps: AllocServicesDependencies) {
+  constructor(private readonly deps: AllocationServicesDependencies) {
     this.registrations = new Registrations(deps);
   }
 
   /** Takes up what an earlier run of the agent has kept; before the first offer. */
-  restore({ checks, registered }: AllocServicesRecord): void {
+  restore({ checks, registered }: AllocationServicesRecord): void {
     this.registrations.restore(registered);
     for (const [id, status] of Object.entries(checks)) {
       this.results.set(id, status);
@@ -112,7 +112,7 @@ export class AllocServices {
     return Object.fromEntries(this.results);
   }
 
-  record(): AllocServicesRecord {
+  record(): AllocationServicesRecord {
     return { checks: this.checks(), registered: this.registrations.ids };
   }
 

@@ -34,7 +34,7 @@ export class CheckRunner {
   ) {
     this.result = last ?? pending(check);
     if (last?.Status === 'success') this.passing = deps.clock.nowMs();
-    this.cancelTimer = deps.timers.after(msFromNs(check.spec.Interval) / 2, () => void this.look());
+    this.cancelTimer = deps.timers.after(msFromNs(check.spec.Interval) / 2, () => void this.runOnce());
   }
 
   get status(): AllocCheckStatus {
@@ -52,7 +52,7 @@ export class CheckRunner {
     this.cancelTimer();
   }
 
-  private async look(): Promise<void> {
+  private async runOnce(): Promise<void> {
     const { clock, timers } = this.deps;
     const result = await this.lookOnce();
     if (this.isStopped) return;
@@ -66,7 +66,7 @@ export class CheckRunner {
       Timestamp: Math.floor(nowMs / 1_000),
     };
     this.passing = result.ok ? (this.passing ?? nowMs) : undefined;
-    this.cancelTimer = timers.after(msFromNs(this.check.spec.Interval), () => void this.look());
+    this.cancelTimer = timers.after(msFromNs(this.check.spec.Interval), () => void this.runOnce());
     if (before.Status !== this.result.Status) this.deps.changed();
     this.deps.looked?.(result.ok);
   }

@@ -3,7 +3,7 @@ import type { AgentServices } from '../allocations/agent-services.js';
 import type { AllocationContext } from '../allocations/allocation-context.js';
 import type { Driver, TaskConfig } from '../drivers/driver.js';
 import { Gate } from '../waiting/gate.js';
-import type { HookedTask } from './hooks/task-hook.js';
+import type { HookedTask } from './task-hook.js';
 import type { RestartTracker } from './restart-tracker.js';
 import { TaskEventLog } from './task-event-log.js';
 import { isGateOpen, type TaskKind } from './task-lifecycle.js';

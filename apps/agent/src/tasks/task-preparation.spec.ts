@@ -5,7 +5,7 @@ import type { FileIsolation, TaskConfig, TaskMount, TaskPaths } from '../drivers
 import { aCheck, aService } from '../fixtures/offered-service.js';
 import { aTemplate } from '../fixtures/task-template.js';
 import { interpolatedArtifact } from './hooks/artifact.hook.js';
-import type { TaskHook, TaskStart } from './hooks/task-hook.js';
+import type { TaskHook, TaskStart } from './task-hook.js';
 import { interpolatedTemplate } from './hooks/template.hook.js';
 import { VolumesHook } from './hooks/volumes.hook.js';
 import { servicesOf, type WorkloadService } from '../services/workload-service.js';

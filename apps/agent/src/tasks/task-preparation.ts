@@ -1,11 +1,11 @@
 import { findTaskGroup, type Node } from '@waybill/model';
-import type { AllocDirectories } from '../allocations/disk/allocation-directories.js';
+import type { AllocationDirectories } from '../allocations/disk/allocation-directories.js';
 import { type FileIsolation, INSIDE, type TaskConfig, type TaskPaths } from '../drivers/driver.js';
-import { type HookedTask, runPrestart, type TaskHook, type TaskStart } from './hooks/task-hook.js';
+import { type HookedTask, runPrestart, type TaskHook, type TaskStart } from './task-hook.js';
 import { TaskEnv } from './task-env.js';
 
 export interface TaskPreparationDependencies {
-  readonly directories: AllocDirectories;
+  readonly directories: AllocationDirectories;
   /** In the order in which they run; default: none. */
   readonly taskHooks?: readonly TaskHook[];
   readonly node: () => Node;

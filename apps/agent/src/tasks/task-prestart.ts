@@ -1,6 +1,6 @@
 import { errorText } from '@waybill/model';
 import { type TaskConfig, TaskConfigError } from '../drivers/driver.js';
-import { HookError } from './hooks/task-hook.js';
+import { HookError } from './task-hook.js';
 import type { RoundEnd } from './restart-tracker.js';
 import type { TaskContext } from './task-context.js';
 import type { TaskRound } from './task-preparation.js';

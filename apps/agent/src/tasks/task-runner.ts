@@ -3,7 +3,7 @@ import type { TaskResourceUsage } from '@waybill/rpc';
 import { type DriverNetwork, StartError, type TaskConfig } from '../drivers/driver.js';
 import { firstOpened, Gate, pause } from '../waiting/gate.js';
 import type { ExecCommand, ExecSession } from './exec/exec-session.js';
-import type { TaskControl } from './hooks/task-hook.js';
+import type { TaskControl } from './task-hook.js';
 import type { RoundEnd } from './restart-tracker.js';
 import type { TaskContext } from './task-context.js';
 import type { TaskKind } from './task-lifecycle.js';

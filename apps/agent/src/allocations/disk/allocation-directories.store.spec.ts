@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, wri
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { AllocDirectoryStore } from './allocation-directories.store.js';
+import { AllocationDirectoryStore } from './allocation-directories.store.js';
 import { unmountBelow } from './mount-table.store.js';
 import { UnsafeNameError } from '../../paths/path-name.js';
 
@@ -18,7 +18,7 @@ afterEach(async () => {
 
 describe('directories of allocations', () => {
   it('AG-223: removed whole, but what is mounted in them is only unmounted', async (context) => {
-    const store = new AllocDirectoryStore(path.join(root, 'allocs'));
+    const store = new AllocationDirectoryStore(path.join(root, 'allocs'));
     const { localDir } = await store.build('a', 'web');
     await store.build('b', 'web');
     const [volume, place] = [path.join(root, 'volume'), path.join(localDir, 'a volume')];
@@ -38,7 +38,7 @@ describe('directories of allocations', () => {
   it.each(['alloc/logs', 'alloc/data', 'web/local', 'web/tmp', 'web/private', 'web/secrets'])(
     'AG-220: a link that a task has put in the place of %s opens nothing of the machine',
     async (replaced) => {
-      const store = new AllocDirectoryStore(path.join(root, 'allocs'));
+      const store = new AllocationDirectoryStore(path.join(root, 'allocs'));
       await store.build('a', 'web');
       const outside = path.join(root, 'outside');
       mkdirSync(outside, { mode: 0o700 });
@@ -55,7 +55,7 @@ describe('directories of allocations', () => {
 it.each(['..', '.', '', '../x', 'a/b', 'a\0b', 'a\nb'])(
   'an allocation %j has no directory and gets none',
   async (id) => {
-    const store = new AllocDirectoryStore(path.join(root, 'allocs'));
+    const store = new AllocationDirectoryStore(path.join(root, 'allocs'));
     await store.build('good', 'web');
     expect(await store.exists(id)).toBe(false);
     await expect(store.build(id, 'web')).rejects.toThrow(UnsafeNameError);

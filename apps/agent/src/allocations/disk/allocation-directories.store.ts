@@ -1,7 +1,7 @@
 import { constants, lstat, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { isErrno } from '@waybill/processes';
-import type { AllocDirectories } from './allocation-directories.js';
+import type { AllocationDirectories } from './allocation-directories.js';
 import type { TaskPaths } from '../../drivers/driver.js';
 import { taskName } from '../../paths/allocation-names.js';
 import { DONE } from '../../tasks/hooks/once.store.js';
@@ -18,7 +18,7 @@ const PRIVATE = 0o700;
  * `<root>/<alloc>/alloc/{logs,tmp,data}` and `<root>/<alloc>/<task>/{local,secrets,private,tmp}` (AG-220). Stateless: what
  * is there, and what is mounted there, is asked of the machine.
  */
-export class AllocDirectoryStore implements AllocDirectories {
+export class AllocationDirectoryStore implements AllocationDirectories {
   /** @param secrets absent: secrets of tasks are on the disk, like the rest */
   constructor(
     private readonly root: string,

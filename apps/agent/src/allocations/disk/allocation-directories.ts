@@ -1,7 +1,7 @@
 import type { TaskPaths } from '../../drivers/driver.js';
 
 /** The directories of allocations (agent.md section 20). Implemented on the file system (allocation-directories.store.ts). */
-export interface AllocDirectories {
+export interface AllocationDirectories {
   /** Makes what is missing, and tells where a task's are. */
   build(allocId: string, task: string): Promise<TaskPaths>;
   exists(allocId: string): Promise<boolean>;

@@ -1,5 +1,5 @@
 import { chmod, mkdir, open, rm } from 'node:fs/promises';
-import { type AllocDirectoryStore, inherited } from './allocation-directories.store.js';
+import { type AllocationDirectoryStore, inherited } from './allocation-directories.store.js';
 import type { IncomingDisk } from './previous-disk.js';
 import { below, belowAsText } from '../../paths/path-name.js';
 
@@ -7,7 +7,7 @@ import { below, belowAsText } from '../../paths/path-name.js';
 const UNFINISHED = '.incoming';
 
 /** A disk under way, in a directory of its own below that of the allocation, moved into place when it is whole. */
-export function incomingDisk(directories: AllocDirectoryStore, allocId: string): IncomingDisk {
+export function incomingDisk(directories: AllocationDirectoryStore, allocId: string): IncomingDisk {
   const root = below(directories.directoryOf(allocId), UNFINISHED);
   return {
     directory: async (name, mode) => {

@@ -6,8 +6,8 @@ import type { Timers } from '@waybill/model';
 import { type Call, listPreviousDisk, type Rpc, RpcError, RpcUnavailableError } from '@waybill/rpc';
 import { fixtures } from '@waybill/state';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { AllocDirectoryStore } from './allocation-directories.store.js';
-import { AllocFiles } from '../files/allocation-files.js';
+import { AllocationDirectoryStore } from './allocation-directories.store.js';
+import { AllocationFiles } from '../files/allocation-files.js';
 import { incomingDisk } from './incoming-disk.store.js';
 import { DiskNotMovedError, MAX_UNANSWERED, PREVIOUS_DISK_RETRY_MS, PreviousDisk } from './previous-disk.js';
 
@@ -21,11 +21,12 @@ interface Asked {
 
 describe('a disk from another machine', () => {
   let root: string;
-  let there: AllocDirectoryStore;
-  let here: AllocDirectoryStore;
+  let there: AllocationDirectoryStore;
+  let here: AllocationDirectoryStore;
   /** Pauses, in order; none takes time. */
   let pauses: number[];
   let onPause: () => void;
+  let onRead: () => Promise<void> | void;
   /** Tasks of the allocation before run on their machine. */
   let lives: boolean;
   /** Failures of the next asks, in order. */
@@ -34,10 +35,11 @@ describe('a disk from another machine', () => {
 
   beforeEach(async () => {
     root = await mkdtemp(path.join(tmpdir(), 'waybill-disk-'));
-    there = new AllocDirectoryStore(path.join(root, 'there'));
-    here = new AllocDirectoryStore(path.join(root, 'here'));
+    there = new AllocationDirectoryStore(path.join(root, 'there'));
+    here = new AllocationDirectoryStore(path.join(root, 'here'));
     for (const task of ['web', 'log']) await there.build('before', task);
     [failures, listed, pauses, onPause, lives] = [[], undefined, [], () => {}, false];
+    onRead = () => {};
   });
   afterEach(() => rm(root, { recursive: true, force: true }));
 
@@ -51,10 +53,13 @@ describe('a disk from another machine', () => {
       if (failure) throw failure;
       expect(request).toMatchObject({ NodeID: 'node', SecretID: 'secret', AllocID: alloc.ID });
       const { Path, After = '', Offset = 0 } = request as Asked;
-      const files = new AllocFiles(there, () => lives);
+      const files = new AllocationFiles(there, () => lives);
       const file = { AllocID: 'before', Path };
-      if (call.name !== listPreviousDisk.name)
-        return (await files.read({ ...file, IfEnded: true, Origin: 'start', Offset, Limit: 1_000, WaitMs: 0 })) as Res;
+      if (call.name !== listPreviousDisk.name) {
+        const piece = await files.read({ ...file, IfEnded: true, Origin: 'start', Offset, Limit: 1_000, WaitMs: 0 });
+        if (piece.Data === '') await onRead(); // the end of the file
+        return piece as Res;
+      }
       return (listed ? { Files: listed, More: false } : await files.list({ ...file, IfEnded: true, After })) as Res;
     },
   };
@@ -142,11 +147,28 @@ describe('a disk from another machine', () => {
 
   it.each([
     ['its machine is gone', new RpcError('unavailable', 'gone')],
-    ['its directory is gone', new RpcError('not-found', 'state for allocation before not found on client')],
     ['this machine may not', new RpcError('forbidden', 'Permission denied')],
   ])('AG-224: nothing is left of a disk that cannot be had: %s', async (_why, failure) => {
     failures = [failure];
     await expect(fetch()).rejects.toBe(failure);
+    await nothingLeft();
+  });
+
+  it('AG-224: a directory that is missing is told from an allocation that is gone, whatever the text says', async () => {
+    const missing = new RpcError('not-found', 'nobody reads this');
+    await writeFile(at('web/local/tool'), 'run');
+    failures = [missing]; // no shared data
+    await fetch();
+    expect(await readFile(found('web/local/tool'), 'utf8')).toBe('run');
+  });
+
+  it('AG-224: nothing is left of a disk whose allocation is gone, or goes while it is copied', async () => {
+    await writeFile(at('alloc/data/x'), 'x');
+    failures = Array.from({ length: 4 }, () => new RpcError('not-found', 'open x: no such file or directory'));
+    await expect(fetch()).rejects.toMatchObject({ code: 'not-found' });
+    await nothingLeft();
+    onRead = () => there.remove('before');
+    await expect(fetch()).rejects.toMatchObject({ code: 'not-found' });
     await nothingLeft();
   });
 

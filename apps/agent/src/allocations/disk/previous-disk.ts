@@ -1,11 +1,11 @@
-import { type Allocation, type Timers, pause } from '@waybill/model';
+import { type Allocation, isRefusal, pause, type Timers } from '@waybill/model';
 import {
   type AllocFileInfo,
+  type ListFilesResponse,
   listPreviousDisk,
   modeOf,
   readPreviousDisk,
   type Rpc,
-  RpcError,
   RpcUnavailableError,
 } from '@waybill/rpc';
 
@@ -53,10 +53,10 @@ export class PreviousDisk {
   /** @throws DiskNotMovedError, RpcError, and what writing fails with; then nothing of it is there */
   async fetch(alloc: Allocation, tasks: readonly string[], maxBytes: number, isWanted: () => boolean): Promise<void> {
     const incoming = this.deps.incoming(alloc.ID);
-    const copy = new Copy(this.deps, alloc.ID, maxBytes, isWanted, incoming);
+    const copy = new Copy({ ...this.deps, allocId: alloc.ID, maxBytes, isWanted, incoming });
     await incoming.discard(); // what an earlier agent had of it
     try {
-      for (const root of ['alloc/data', ...tasks.map((task) => `${task}/local`)]) await copy.directory(root, 0o777, 0);
+      await copy.roots(['alloc/data', ...tasks.map((task) => `${task}/local`)]);
       await incoming.complete(tasks);
     } catch (error) {
       await incoming.discard();
@@ -65,27 +65,55 @@ export class PreviousDisk {
   }
 }
 
+interface CopyOptions extends Pick<PreviousDiskDependencies, 'rpc' | 'timers' | 'identity'> {
+  readonly allocId: string;
+  readonly maxBytes: number;
+  readonly isWanted: () => boolean;
+  readonly incoming: IncomingDisk;
+}
+
 class Copy {
   private files = 0;
   private bytes = 0;
 
-  constructor(
-    private readonly deps: PreviousDiskDependencies,
-    private readonly allocId: string,
-    private readonly maxBytes: number,
-    private readonly isWanted: () => boolean,
-    private readonly incoming: IncomingDisk,
-  ) {}
+  constructor(private readonly options: CopyOptions) {}
 
-  async directory(path: string, mode: number, depth: number): Promise<void> {
+  /**
+   * One of them may be missing: a task that is new, or one that never ran. All of them: the allocation is gone from its
+   * machine. It may also go while it is copied, so a missing one counts only if another is there afterwards.
+   */
+  async roots(paths: readonly string[]): Promise<void> {
+    let found: string | undefined;
+    let missing: unknown;
+    for (const path of paths) {
+      await this.options.incoming.directory(path, 0o777);
+      const first = await this.list(path, '').catch((error: unknown) => {
+        if (!isRefusal(error, 'not-found')) throw error;
+        missing = error;
+        return null;
+      });
+      if (!first) continue;
+      found ??= path;
+      await this.contents(path, first, 0);
+    }
+    if (missing === undefined) return;
+    if (found === undefined) throw missing;
+    await this.list(found, '');
+  }
+
+  private async directory(path: string, mode: number, depth: number): Promise<void> {
     if (depth > MAX_MIGRATED_DEPTH) throw new DiskNotMovedError(`directories are deeper than ${MAX_MIGRATED_DEPTH}`);
-    await this.incoming.directory(path, mode);
-    for (let After = '', more = true; more;) {
-      const page = await this.list(path, After, depth === 0);
+    await this.options.incoming.directory(path, mode);
+    await this.contents(path, await this.list(path, ''), depth);
+  }
+
+  private async contents(path: string, first: ListFilesResponse, depth: number): Promise<void> {
+    for (let page = first, after = ''; ;) {
       for (const file of page.Files) await this.entry(path, file, depth);
-      const last = page.Files.at(-1)?.Name ?? After;
-      more = page.More && last > After; // one that turns in a circle is left
-      After = last;
+      const last = page.Files.at(-1)?.Name ?? after;
+      if (!page.More || last <= after) return; // one that turns in a circle is left
+      after = last;
+      page = await this.list(path, after);
     }
   }
 
@@ -99,17 +127,18 @@ class Copy {
   }
 
   private async file(path: string, mode: number): Promise<void> {
-    const file = await this.incoming.file(path, mode);
+    const file = await this.options.incoming.file(path, mode);
     try {
       for (let Offset = 0; ;) {
         const piece = await this.patiently((own) =>
-          this.deps.rpc.ask(readPreviousDisk, { ...own, Path: `/${path}`, Offset }),
+          this.options.rpc.ask(readPreviousDisk, { ...own, Path: `/${path}`, Offset }),
         );
         const data = Buffer.from(piece.Data, 'base64');
         if (data.length === 0) return;
         Offset += data.length;
         this.bytes += data.length;
-        if (this.bytes > this.maxBytes) throw new DiskNotMovedError(`it holds more than its ${this.maxBytes} bytes`);
+        if (this.bytes > this.options.maxBytes)
+          throw new DiskNotMovedError(`it holds more than its ${this.options.maxBytes} bytes`);
         await file.write(data);
       }
     } finally {
@@ -117,30 +146,23 @@ class Copy {
     }
   }
 
-  /** A directory at the top may be missing: a task that is new, or one that never ran. */
-  private async list(path: string, After: string, mayBeMissing: boolean) {
-    try {
-      return await this.patiently((own) => this.deps.rpc.ask(listPreviousDisk, { ...own, Path: `/${path}`, After }));
-    } catch (error) {
-      const isMissing = error instanceof RpcError && error.code === 'not-found' && error.message.startsWith('open ');
-      if (isMissing && mayBeMissing) return { Files: [], More: false };
-      throw error;
-    }
+  private list(path: string, After: string): Promise<ListFilesResponse> {
+    return this.patiently((own) => this.options.rpc.ask(listPreviousDisk, { ...own, Path: `/${path}`, After }));
   }
 
   private async patiently<T>(
     ask: (own: { NodeID: string; SecretID: string; AllocID: string }) => Promise<T>,
   ): Promise<T> {
     for (let unanswered = 0; ;) {
-      if (!this.isWanted()) throw new DiskNotMovedError('the allocation is not wanted any more');
+      if (!this.options.isWanted()) throw new DiskNotMovedError('the allocation is not wanted any more');
       try {
-        const { ID: NodeID, SecretID } = this.deps.identity();
-        return await ask({ NodeID, SecretID, AllocID: this.allocId });
+        const { ID: NodeID, SecretID } = this.options.identity();
+        return await ask({ NodeID, SecretID, AllocID: this.options.allocId });
       } catch (error) {
-        const isEnding = error instanceof RpcError && error.code === 'conflict';
+        const isEnding = isRefusal(error, 'conflict');
         const isAway = error instanceof RpcUnavailableError && ++unanswered < MAX_UNANSWERED;
         if (!isEnding && !isAway) throw error;
-        await pause(this.deps.timers, PREVIOUS_DISK_RETRY_MS);
+        await pause(this.options.timers, PREVIOUS_DISK_RETRY_MS);
       }
     }
   }

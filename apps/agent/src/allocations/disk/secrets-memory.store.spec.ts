@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, w
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { AllocDirectoryStore } from './allocation-directories.store.js';
+import { AllocationDirectoryStore } from './allocation-directories.store.js';
 import { mounts, unmountBelow } from './mount-table.store.js';
 import { NoSecretsMemoryError, SecretsMemory } from './secrets-memory.store.js';
 
@@ -32,7 +32,7 @@ function found(): SecretsMemory | undefined {
   }
 }
 
-const store = (secrets?: SecretsMemory) => new AllocDirectoryStore(path.join(root, 'allocs'), secrets);
+const store = (secrets?: SecretsMemory) => new AllocationDirectoryStore(path.join(root, 'allocs'), secrets);
 const mountedHere = async () =>
   (await mounts()).filter(({ point }) => point.startsWith(root)).toSorted((a, b) => (a.point < b.point ? -1 : 1));
 

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { AllocDirectoryStore } from './allocation-directories.store.js';
+import { AllocationDirectoryStore } from './allocation-directories.store.js';
 import { aTask, FOREVER, setup } from '../../fixtures/running-allocation.js';
 
 const STICKY = { Sticky: true, SizeMB: 10, Migrate: false };
@@ -104,10 +104,10 @@ describe('what an allocation inherits', () => {
 
 describe('a disk that is moved', () => {
   let root: string;
-  let store: AllocDirectoryStore;
+  let store: AllocationDirectoryStore;
   beforeEach(async () => {
     root = await mkdtemp(path.join(tmpdir(), 'waybill-sticky-'));
-    store = new AllocDirectoryStore(root);
+    store = new AllocationDirectoryStore(root);
   });
   afterEach(() => rm(root, { recursive: true, force: true }));
 

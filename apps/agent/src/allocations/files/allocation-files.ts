@@ -12,7 +12,7 @@ import {
   type ReadFileRequest,
   type ReadFileResponse,
 } from '@waybill/rpc';
-import type { AllocDirectoryStore } from '../disk/allocation-directories.store.js';
+import type { AllocationDirectoryStore } from '../disk/allocation-directories.store.js';
 import { NotPlainError, openFound } from '../../paths/plain-file.store.js';
 import { checkAllocPath, resolveAllocPath } from './allocation-file-path.js';
 import { fileInfo, SNIFFED_BYTES } from './file-info.js';
@@ -34,11 +34,11 @@ const READ_ONLY = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLL
  * files. Nothing outside of the allocation's directory and no secret is ever read, whatever links a task makes, also while
  * it is being read (AG-302). Stateless but for a count of the reads in progress.
  */
-export class AllocFiles {
+export class AllocationFiles {
   private reading = 0;
 
   constructor(
-    private readonly directories: Pick<AllocDirectoryStore, 'directoryOf' | 'exists'>,
+    private readonly directories: Pick<AllocationDirectoryStore, 'directoryOf' | 'exists'>,
     /** Whether tasks of an allocation may run here. */
     private readonly isLive: (allocId: string) => boolean,
   ) {}

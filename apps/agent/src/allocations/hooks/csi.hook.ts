@@ -1,23 +1,23 @@
-import { AllocStorage, type StorageOwner } from '../../volumes/csi/allocation-storage.js';
+import { AllocationStorage, type StorageOwner } from '../../volumes/csi/allocation-storage.js';
 import type { AllocationContext } from '../allocation-context.js';
 import { type AllocationHook, CLOSED, type HookRecord } from '../allocation-hook.js';
 import type { AllocationTasks } from '../allocation-tasks.js';
-import type { AllocRecord } from '../records/allocation-record.js';
+import type { AllocationRecord } from '../records/allocation-record.js';
 
 /** Claims, mounts and gives back the CSI volumes of an allocation, and looks after the plugins that its tasks are. */
 export class CsiHook implements AllocationHook, StorageOwner {
   readonly name = 'csi';
-  private readonly storage: AllocStorage;
+  private readonly storage: AllocationStorage;
 
   constructor(
     private readonly context: AllocationContext,
     private readonly tasks: AllocationTasks,
   ) {
     const { agent, alloc, group } = context;
-    this.storage = new AllocStorage({ ...agent, alloc, group, owner: this });
+    this.storage = new AllocationStorage({ ...agent, alloc, group, owner: this });
   }
 
-  restore({ volumes }: AllocRecord): void {
+  restore({ volumes }: AllocationRecord): void {
     if (volumes) this.storage.restore(volumes);
   }
 

@@ -4,7 +4,7 @@ import type { AllocationHook, HookRecord } from '../allocation-hook.js';
 import type { AllocationTasks } from '../allocation-tasks.js';
 import { healthOf } from '../client-update.js';
 import { type Health, healthTermsOf, HealthWatch, type HealthWatcher, type Watched } from '../health-watch.js';
-import type { AllocRecord } from '../records/allocation-record.js';
+import type { AllocationRecord } from '../records/allocation-record.js';
 import type { ServicesHook } from './services.hook.js';
 
 /**
@@ -21,7 +21,7 @@ export class HealthHook implements AllocationHook, HealthWatcher {
     private readonly services: ServicesHook,
   ) {}
 
-  restore({ health }: AllocRecord): void {
+  restore({ health }: AllocationRecord): void {
     this.context.health = health ?? this.context.health;
   }
 

@@ -2,7 +2,7 @@ import { type CancelTimer, msFromNs } from '@waybill/model';
 import type { AllocationContext } from '../allocation-context.js';
 import type { AllocationHook, HookRecord } from '../allocation-hook.js';
 import { EXPIRED } from '../client-status.js';
-import type { AllocRecord } from '../records/allocation-record.js';
+import type { AllocationRecord } from '../records/allocation-record.js';
 
 /**
  * Kills a batch allocation whose `max_run_duration` is over (AG-77). The time counts from the servers' time of making the
@@ -14,7 +14,7 @@ export class MaxRunDurationHook implements AllocationHook {
 
   constructor(private readonly context: AllocationContext) {}
 
-  restore({ expired }: AllocRecord): void {
+  restore({ expired }: AllocationRecord): void {
     this.context.isExpired = expired ?? false;
   }
 

@@ -1,7 +1,7 @@
 import type { AllocationContext } from '../allocation-context.js';
 import type { AllocationHook } from '../allocation-hook.js';
 import type { AllocationTasks } from '../allocation-tasks.js';
-import { type AllocRecord, hasBegun } from '../records/allocation-record.js';
+import { type AllocationRecord, hasBegun } from '../records/allocation-record.js';
 
 /** Sizes of disks are given in these. */
 const BYTES_PER_MB = 1024 * 1024;
@@ -21,7 +21,7 @@ export class MigrateDiskHook implements AllocationHook {
     private readonly tasks: AllocationTasks,
   ) {}
 
-  restore(record: AllocRecord): void {
+  restore(record: AllocationRecord): void {
     this.hasDisk = hasBegun(record);
   }
 

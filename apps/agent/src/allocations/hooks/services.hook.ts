@@ -1,10 +1,10 @@
-import { type CheckedWorkload, AllocServices } from '../../services/allocation-services.js';
+import { type CheckedWorkload, AllocationServices } from '../../services/allocation-services.js';
 import type { WatchedCheck } from '../health-watch.js';
 import { servicesOf } from '../../services/workload-service.js';
 import type { AllocationContext } from '../allocation-context.js';
 import type { AllocationHook, HookRecord } from '../allocation-hook.js';
 import type { AllocationTasks } from '../allocation-tasks.js';
-import type { AllocRecord } from '../records/allocation-record.js';
+import type { AllocationRecord } from '../records/allocation-record.js';
 
 /**
  * Registers the services of an allocation and runs their checks: the group's while it is open, a task's while that offers
@@ -15,7 +15,7 @@ import type { AllocRecord } from '../records/allocation-record.js';
  */
 export class ServicesHook implements AllocationHook, CheckedWorkload {
   readonly name = 'services';
-  private readonly services: AllocServices;
+  private readonly services: AllocationServices;
   private isGroupOpen = false;
 
   constructor(
@@ -23,10 +23,10 @@ export class ServicesHook implements AllocationHook, CheckedWorkload {
     private readonly tasks: AllocationTasks,
   ) {
     const { id, agent } = context;
-    this.services = new AllocServices({ ...agent, allocId: id, workload: this });
+    this.services = new AllocationServices({ ...agent, allocId: id, workload: this });
   }
 
-  restore({ services }: AllocRecord): void {
+  restore({ services }: AllocationRecord): void {
     this.isGroupOpen = true;
     if (services) this.services.restore(services);
   }

@@ -4,8 +4,8 @@ import path from 'node:path';
 import { fixtures } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { AllocRecord } from './allocation-record.js';
-import { AllocRecordStore } from './allocation-record.store.js';
+import type { AllocationRecord } from './allocation-record.js';
+import { AllocationRecordStore } from './allocation-record.store.js';
 
 let dir: string;
 beforeEach(() => {
@@ -13,14 +13,14 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-const record = (ClientDescription: string, ID = 'a'): AllocRecord => ({
+const record = (ClientDescription: string, ID = 'a'): AllocationRecord => ({
   version: 1,
   alloc: fixtures.anAlloc({ ID, ClientDescription }),
   tasks: {},
   health: null,
   acknowledged: null,
 });
-const open = () => new AllocRecordStore(dir, silentLogger);
+const open = () => new AllocationRecordStore(dir, silentLogger);
 
 describe('state on disk', () => {
   it('AG-190: what was saved is there after a restart', async () => {

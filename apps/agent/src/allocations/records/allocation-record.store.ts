@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import type { Logger } from '@waybill/telemetry';
-import type { AllocRecord, AllocRecords } from './allocation-record.js';
+import type { AllocationRecord, AllocationRecords } from './allocation-record.js';
 import { SharedRun } from '../../waiting/shared-run.js';
 import { UNFINISHED, writeDurably } from '../../durable-files/durable-file.store.js';
 import { below, entryName, pathName } from '../../paths/path-name.js';
@@ -9,7 +9,7 @@ const SUFFIX = '.json';
 
 /** An allocation's newest record, and how it gets to the disk. */
 interface Slot {
-  record: AllocRecord;
+  record: AllocationRecord;
   readonly writing: SharedRun;
 }
 
@@ -18,7 +18,7 @@ interface Slot {
  * one of the same allocation is under way share the next write. Cost of a save: one file of the allocation's size and two
  * flushes, of which the second is shared with others (durable-file.store.ts). Memory: what is being written.
  */
-export class AllocRecordStore implements AllocRecords {
+export class AllocationRecordStore implements AllocationRecords {
   private readonly slots = new Map<string, Slot>();
 
   constructor(
@@ -26,7 +26,7 @@ export class AllocRecordStore implements AllocRecords {
     private readonly logger: Logger,
   ) {}
 
-  async save(record: AllocRecord): Promise<void> {
+  async save(record: AllocationRecord): Promise<void> {
     const { ID } = record.alloc;
     const slot = this.slots.get(ID) ?? this.slotFor(record);
     slot.record = record;
@@ -43,9 +43,9 @@ export class AllocRecordStore implements AllocRecords {
     await rm(this.fileOf(allocId) + UNFINISHED, { force: true });
   }
 
-  async load(): Promise<AllocRecord[]> {
+  async load(): Promise<AllocationRecord[]> {
     await mkdir(this.dir, { recursive: true });
-    const records: AllocRecord[] = [];
+    const records: AllocationRecord[] = [];
     for (const name of await readdir(this.dir)) {
       if (!name.endsWith(SUFFIX)) continue;
       try {
@@ -57,7 +57,7 @@ export class AllocRecordStore implements AllocRecords {
     return records;
   }
 
-  private slotFor(record: AllocRecord): Slot {
+  private slotFor(record: AllocationRecord): Slot {
     const { ID } = record.alloc;
     const writing = new SharedRun(() => writeDurably(this.fileOf(ID), JSON.stringify(slot.record)));
     const slot: Slot = { record, writing };
@@ -70,8 +70,8 @@ export class AllocRecordStore implements AllocRecords {
   }
 }
 
-function decoded(text: string): AllocRecord {
-  const record = JSON.parse(text) as AllocRecord;
+function decoded(text: string): AllocationRecord {
+  const record = JSON.parse(text) as AllocationRecord;
   if (record.version !== 1) throw new Error(`version ${String(record.version)} of the record is not known`);
   if (!record.alloc?.ID || typeof record.tasks !== 'object') throw new Error('the record is not one of an allocation');
   return record;

@@ -1,10 +1,10 @@
 import type { AllocDeploymentStatus, Allocation, ClientAllocUpdate } from '@waybill/model';
-import type { AllocVolumesRecord } from '../../volumes/csi/allocation-volumes.js';
-import type { AllocServicesRecord } from '../../services/allocation-services.js';
+import type { AllocationVolumesRecord } from '../../volumes/csi/allocation-volumes.js';
+import type { AllocationServicesRecord } from '../../services/allocation-services.js';
 import type { TaskRecord } from '../../tasks/task-record.js';
 
 /** What is kept of an allocation on disk, one file each (AG-190). */
-export interface AllocRecord {
+export interface AllocationRecord {
   readonly version: 1;
   readonly alloc: Allocation;
   readonly tasks: Readonly<Record<string, TaskRecord>>;
@@ -12,22 +12,22 @@ export interface AllocRecord {
   /** AG-77: its time was over. */
   readonly expired?: boolean;
   /** Absent: an agent wrote it that knew no services. */
-  readonly services?: AllocServicesRecord;
+  readonly services?: AllocationServicesRecord;
   /** Absent: an agent wrote it that knew no volumes. */
-  readonly volumes?: AllocVolumesRecord;
+  readonly volumes?: AllocationVolumesRecord;
   /** The last state that the servers have confirmed (AG-65). */
   readonly acknowledged: ClientAllocUpdate | null;
 }
 
 /** Whether one of its tasks was ever started, or was about to be. */
-export const hasBegun = ({ tasks }: AllocRecord): boolean =>
+export const hasBegun = ({ tasks }: AllocationRecord): boolean =>
   Object.values(tasks).some(({ handle, state }) => handle !== null || state.StartedAt !== null);
 
 /** Where records are. Implemented on files (allocation-record.store.ts). */
-export interface AllocRecords {
+export interface AllocationRecords {
   /** Resolves when it is durable. A newer save of the same allocation may take its place. */
-  save(record: AllocRecord): Promise<void>;
+  save(record: AllocationRecord): Promise<void>;
   remove(allocId: string): Promise<void>;
   /** All that can be read; what cannot is logged and left out (AG-198). */
-  load(): Promise<AllocRecord[]>;
+  load(): Promise<AllocationRecord[]>;
 }

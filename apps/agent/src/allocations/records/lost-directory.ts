@@ -1,15 +1,15 @@
 import { findTaskGroup, type Timers } from '@waybill/model';
 import type { Logger } from '@waybill/telemetry';
-import type { AllocDirectories } from '../disk/allocation-directories.js';
+import type { AllocationDirectories } from '../disk/allocation-directories.js';
 import { jobOf } from '../allocation-job.js';
-import { AllocStorage, type StorageHost, type StorageOwner } from '../../volumes/csi/allocation-storage.js';
-import { type AllocRecord, type AllocRecords, hasBegun } from './allocation-record.js';
+import { AllocationStorage, type StorageHost, type StorageOwner } from '../../volumes/csi/allocation-storage.js';
+import { type AllocationRecord, type AllocationRecords, hasBegun } from './allocation-record.js';
 import type { Driver } from '../../drivers/driver.js';
 
 export interface LostDirectoryDeps {
-  readonly directories: Pick<AllocDirectories, 'exists'>;
+  readonly directories: Pick<AllocationDirectories, 'exists'>;
   readonly drivers: ReadonlyMap<string, Driver>;
-  readonly records: Pick<AllocRecords, 'remove'>;
+  readonly records: Pick<AllocationRecords, 'remove'>;
   readonly csi?: StorageHost;
   readonly timers: Timers;
   readonly logger: Logger;
@@ -26,7 +26,7 @@ export class LostDirectoryError extends Error {
 /** Whether an allocation that has begun and not ended has lost its directory. */
 export async function hasLostItsDirectory(
   { directories }: Pick<LostDirectoryDeps, 'directories'>,
-  record: AllocRecord,
+  record: AllocationRecord,
 ): Promise<boolean> {
   const hasEnded = Object.values(record.tasks).every(({ state }) => state.State === 'dead');
   return hasBegun(record) && !hasEnded && !(await directories.exists(record.alloc.ID));
@@ -36,7 +36,7 @@ export async function hasLostItsDirectory(
 const NOBODY: StorageOwner = { waitsFor: () => {}, emit: () => {}, failTask: () => {}, save: async () => {} };
 
 /** Ends what still runs of it, lets go of its volumes (VL-228), and forgets it. */
-export async function giveUp(deps: LostDirectoryDeps, record: AllocRecord): Promise<void> {
+export async function giveUp(deps: LostDirectoryDeps, record: AllocationRecord): Promise<void> {
   const { drivers, records, logger } = deps;
   for (const [name, { handle }] of Object.entries(record.tasks)) {
     const driver = handle && drivers.get(handle.driver);
@@ -55,10 +55,10 @@ export async function giveUp(deps: LostDirectoryDeps, record: AllocRecord): Prom
 }
 
 /** Never fails. What cannot be unmounted yet is tried on while this agent runs. */
-async function release(deps: LostDirectoryDeps, { alloc, volumes }: AllocRecord): Promise<void> {
+async function release(deps: LostDirectoryDeps, { alloc, volumes }: AllocationRecord): Promise<void> {
   const group = findTaskGroup(jobOf(alloc), alloc.TaskGroup);
   if (!group) return;
-  const storage = new AllocStorage({ ...deps, alloc, group, owner: NOBODY });
+  const storage = new AllocationStorage({ ...deps, alloc, group, owner: NOBODY });
   if (volumes) storage.restore(volumes);
   await storage.release();
 }

@@ -1,7 +1,7 @@
 import { findTaskGroup } from '@waybill/model';
-import { checkAllocNames } from '../../paths/allocation-names.js';
+import { checkAllocationNames } from '../../paths/allocation-names.js';
 import { UnsafeNameError } from '../../paths/path-name.js';
-import type { AllocRecord } from './allocation-record.js';
+import type { AllocationRecord } from './allocation-record.js';
 import { hasLostItsDirectory, type LostDirectoryDeps, LostDirectoryError } from './lost-directory.js';
 
 /** What becomes of a stored allocation when the agent starts (AG-193 to AG-199). */
@@ -15,7 +15,7 @@ export type RestoreDecision =
 
 /** Changes nothing. */
 export async function restoreDecision(
-  record: AllocRecord,
+  record: AllocationRecord,
   deps: Pick<LostDirectoryDeps, 'directories'>,
 ): Promise<RestoreDecision> {
   if (Object.keys(record.tasks).length === 0) return { kind: 'forget' };
@@ -28,10 +28,10 @@ export async function restoreDecision(
 }
 
 /** Of an allocation that an agent took which did not look at names yet. */
-function nameProblemOf({ alloc }: AllocRecord): UnsafeNameError | undefined {
+function nameProblemOf({ alloc }: AllocationRecord): UnsafeNameError | undefined {
   const group = alloc.Job ? findTaskGroup(alloc.Job, alloc.TaskGroup) : undefined;
   try {
-    if (group) checkAllocNames(alloc, group);
+    if (group) checkAllocationNames(alloc, group);
     return undefined;
   } catch (error) {
     if (error instanceof UnsafeNameError) return error;

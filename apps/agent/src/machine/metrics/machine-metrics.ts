@@ -2,7 +2,7 @@ import { type Clock, isYounger, type Timers } from '@waybill/model';
 import type { AllocResourceUsage, HostStats } from '@waybill/rpc';
 import type { Labels, Series, Shown } from '@waybill/telemetry';
 import {
-  type CountedAlloc,
+  type CountedAllocation,
   hostSeries,
   loadSeries,
   type MeasuredNode,
@@ -19,7 +19,7 @@ export const PATIENCE_MS = 2_000;
 
 /** One allocation here. */
 export interface MeasuredAlloc {
-  counted(): CountedAlloc;
+  counted(): CountedAllocation;
   /** @param task empty: all that run */
   usage(task: string): Promise<AllocResourceUsage>;
 }
@@ -41,7 +41,7 @@ export interface MachineMetricsOptions {
 }
 
 /** The same, as it is counted at one look. */
-interface Looked extends CountedAlloc {
+interface Looked extends CountedAllocation {
   readonly source: MeasuredAlloc;
 }
 
@@ -63,10 +63,10 @@ export class MachineMetrics {
     const nowMs = this.options.clock.nowMs();
     if (this.last && isYounger(this.lastMs, nowMs, this.options.collectionIntervalMs)) return this.last;
     this.lastMs = nowMs;
-    return (this.last = this.look());
+    return (this.last = this.measure());
   }
 
-  private async look(): Promise<Shown> {
+  private async measure(): Promise<Shown> {
     const { node, host, publishNode, publishAllocations } = this.options;
     const labels = { ...nodeLabels(node()), ...host };
     const allocs = this.options.allocs().map((source): Looked => ({ ...source.counted(), source }));
@@ -80,17 +80,17 @@ export class MachineMetrics {
     };
   }
 
-  private given({ alloc, tasks }: CountedAlloc): Series[] {
+  private given({ alloc, tasks }: CountedAllocation): Series[] {
     return Object.entries(alloc.AllocatedResources.Tasks)
       .filter(([task]) => tasks[task]?.State === 'running')
       .flatMap(([task, given]) => givenSeries(given, this.labelsOf(alloc, task)));
   }
 
-  private lives(allocs: readonly CountedAlloc[]): Series[] {
+  private lives(allocs: readonly CountedAllocation[]): Series[] {
     const tasks = allocs.flatMap(({ alloc, tasks: states }) =>
       Object.entries(states).map(([task, state]) => ({ key: `${alloc.ID}/${task}`, alloc, task, state })),
     );
-    const kills = this.oomKills.look(new Map(tasks.map(({ key, state }) => [key, state.Events])));
+    const kills = this.oomKills.countNew(new Map(tasks.map(({ key, state }) => [key, state.Events])));
     return tasks.flatMap(({ key, alloc, task, state }) =>
       lifeCounters(state, kills.get(key) ?? 0, this.labelsOf(alloc, task)),
     );

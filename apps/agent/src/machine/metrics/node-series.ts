@@ -68,7 +68,7 @@ export function hostSeries({ Memory, CPU, DiskStats, Uptime }: HostStats, labels
 }
 
 /** One allocation here, as far as it is counted. */
-export interface CountedAlloc {
+export interface CountedAllocation {
   readonly alloc: Allocation;
   readonly status: AllocClientStatus;
   /** Why its tasks may not start yet; null: they may. */
@@ -77,7 +77,7 @@ export interface CountedAlloc {
 }
 
 /** How many allocations and tasks there are here, by what they do. O(tasks here). */
-export function standingSeries(allocs: readonly CountedAlloc[], labels: Labels): Series[] {
+export function standingSeries(allocs: readonly CountedAllocation[], labels: Labels): Series[] {
   const allocations = { migrating: 0, blocked: 0, pending: 0, running: 0, terminal: 0 };
   const tasks = { pending: 0, running: 0, dead: 0 };
   for (const one of allocs) {
@@ -89,7 +89,7 @@ export function standingSeries(allocs: readonly CountedAlloc[], labels: Labels):
 }
 
 /** One that the servers hold for unknown does what it did: here it is known. */
-function standingOf({ status, waitsFor }: CountedAlloc) {
+function standingOf({ status, waitsFor }: CountedAllocation) {
   if (isClientTerminal({ ClientStatus: status })) return 'terminal';
   if (status !== 'pending') return 'running';
   if (waitsFor === 'predecessors') return 'blocked';
@@ -97,7 +97,7 @@ function standingOf({ status, waitsFor }: CountedAlloc) {
 }
 
 /** What allocations that are not over take of the machine, and what is left of it: MHz, MiB. O(tasks here). */
-export function loadSeries(node: MeasuredNode, allocs: readonly CountedAlloc[], labels: Labels): Series[] {
+export function loadSeries(node: MeasuredNode, allocs: readonly CountedAllocation[], labels: Labels): Series[] {
   const taken = { cpu: 0, memory: 0, max_memory: 0, disk: 0 };
   for (const { alloc, status } of allocs) {
     if (isClientTerminal({ ClientStatus: status })) continue;

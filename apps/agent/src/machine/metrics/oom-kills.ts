@@ -15,7 +15,7 @@ export class OomKills {
   private seen = new Map<string, Seen>();
 
   /** @param tasks all that there are, by a name that is theirs alone @returns the counts, by the same names */
-  look(tasks: ReadonlyMap<string, readonly TaskEvent[]>): ReadonlyMap<string, number> {
+  countNew(tasks: ReadonlyMap<string, readonly TaskEvent[]>): ReadonlyMap<string, number> {
     const before = this.seen;
     this.seen = new Map([...tasks].map(([key, events]) => [key, counted(events, before.get(key))]));
     return new Map([...this.seen].map(([key, { count }]) => [key, count]));

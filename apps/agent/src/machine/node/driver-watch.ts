@@ -31,7 +31,7 @@ export class DriverWatch {
 
   start(): void {
     this.cancel = this.deps.timers.after(DRIVER_PERIOD_MS, () => {
-      for (const [name, driver] of this.deps.drivers) void this.look(name, driver);
+      for (const [name, driver] of this.deps.drivers) void this.fingerprint(name, driver);
       this.start();
     });
   }
@@ -40,7 +40,7 @@ export class DriverWatch {
     this.cancel();
   }
 
-  private async look(name: string, driver: Driver): Promise<void> {
+  private async fingerprint(name: string, driver: Driver): Promise<void> {
     if (this.asked.has(name)) return;
     this.asked.add(name);
     const print = await fingerprintOf(driver);

@@ -13,12 +13,12 @@ import {
   execWrite,
   type ExecWriteRequest,
 } from '@waybill/rpc';
-import { ExecSessions } from './exec-sessions.js';
+import { RemoteExec } from './remote-exec.js';
 
 /** Commands that are run in tasks of this machine. */
 @Controller()
 export class ExecController {
-  constructor(private readonly sessions: ExecSessions) {}
+  constructor(private readonly sessions: RemoteExec) {}
 
   @Answers(execStart)
   start(@Payload() request: ExecStartRequest): Promise<ExecStartResponse> {

@@ -9,7 +9,7 @@ import { gitClone } from '../artifacts/git-clone.js';
 import { inOpenParent, openInside } from '../../paths/inside-allocation.store.js';
 import { Once } from './once.store.js';
 import type { TaskPaths } from '../../drivers/driver.js';
-import { HookError, type TaskHook, type TaskStart } from './task-hook.js';
+import { HookError, type TaskHook, type TaskStart } from '../task-hook.js';
 import { EscapesError, TakenError } from '../../paths/open-directory.store.js';
 import { below, belowAsText, entryName, isWithin, pathName, UnsafeNameError } from '../../paths/path-name.js';
 

@@ -5,7 +5,7 @@ import type { PluginPlaces } from '../../volumes/csi/csi-host.js';
 import type { MountPlaces } from '../../volumes/csi/mount-places.store.js';
 import { SOCKET_NAME } from '../../volumes/csi/volume-paths.js';
 import type { MountSupport } from '../../drivers/driver.js';
-import type { TaskAdditions, TaskHook, TaskStart } from './task-hook.js';
+import type { TaskAdditions, TaskHook, TaskStart } from '../task-hook.js';
 import { below } from '../../paths/path-name.js';
 
 const ENDPOINT = 'CSI_ENDPOINT';

@@ -5,7 +5,7 @@ import { fixtures } from '@waybill/state';
 import type { Job } from '@waybill/model';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { DispatchPayloadHook } from './dispatch-payload.hook.js';
-import type { TaskStart } from './task-hook.js';
+import type { TaskStart } from '../task-hook.js';
 
 let taskDir: string;
 beforeEach(() => {

@@ -1,6 +1,6 @@
 import { inOpenParent } from '../../paths/inside-allocation.store.js';
 import { Once } from './once.store.js';
-import type { TaskHook, TaskStart } from './task-hook.js';
+import type { TaskHook, TaskStart } from '../task-hook.js';
 
 /**
  * Writes the payload of a dispatched job to a file in the task's local directory, before its first start (AG-291). A

@@ -8,7 +8,7 @@ import type { TemplateAction } from '../templates/template-changes.js';
 import { TemplateInputs } from '../templates/template-inputs.js';
 import type { TemplateSources } from '../templates/template-source.js';
 import { readInside } from '../../paths/inside-allocation.store.js';
-import { HookError, type TaskAdditions, type TaskHook, type TaskStart } from './task-hook.js';
+import { HookError, type TaskAdditions, type TaskHook, type TaskStart } from '../task-hook.js';
 
 export interface TemplateHookDependencies {
   readonly clock: Clock;

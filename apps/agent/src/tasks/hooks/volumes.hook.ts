@@ -9,7 +9,7 @@ import {
 } from '@waybill/model';
 import type { MountInfo } from '../../volumes/csi/volume-mounter.js';
 import type { MountSupport, TaskMount } from '../../drivers/driver.js';
-import type { TaskAdditions, TaskHook, TaskStart } from './task-hook.js';
+import type { TaskAdditions, TaskHook, TaskStart } from '../task-hook.js';
 
 /** A task cannot have what it wants mounted. */
 export class VolumeMountError extends Error {

@@ -37,7 +37,7 @@ export class LogCollector {
   private readonly streams = new Map<string, { stop: () => void; done: Promise<void> }>();
   private watcher: FSWatcher | undefined;
   private timer: NodeJS.Timeout | undefined;
-  private readonly looking = new SharedRun(() => this.look());
+  private readonly looking = new SharedRun(() => this.scanStreams());
   private stopped = false;
 
   constructor(
@@ -75,7 +75,7 @@ export class LogCollector {
     if (!this.stopped) await this.looking.ask();
   }
 
-  private async look(): Promise<void> {
+  private async scanStreams(): Promise<void> {
     if (this.stopped) return;
     for (const file of await this.entries()) {
       if (file.endsWith(CONTAINER_SUFFIX) && !this.streams.has(file)) await this.takeContainer(file);

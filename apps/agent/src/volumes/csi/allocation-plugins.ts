@@ -6,7 +6,7 @@ import type { PluginSupervisor } from './plugin-supervisor.js';
  * The storage plugins that an allocation's tasks are: one supervisor for each life of such a task, from when it runs
  * first until it is dead for good. Cost of a call: O(plugin tasks of the group), nothing where there are none.
  */
-export class AllocPlugins {
+export class AllocationPlugins {
   private readonly tasks: readonly Task[];
   private readonly supervisors = new Map<string, PluginSupervisor>();
   private readonly withdrawn = new Set<string>();

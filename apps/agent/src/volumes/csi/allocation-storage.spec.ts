@@ -3,8 +3,8 @@ import { fixtures } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';
 import { describe, expect, it } from 'vitest';
 import { LocalNode } from '../../machine/node/local-node.js';
-import { AllocStorage } from './allocation-storage.js';
-import type { AllocVolumesRecord } from './allocation-volumes.js';
+import { AllocationStorage } from './allocation-storage.js';
+import type { AllocationVolumesRecord } from './allocation-volumes.js';
 import { CsiHost } from './csi-host.js';
 import type { LeftMount } from './left-mounts.js';
 
@@ -33,8 +33,8 @@ const host = (left: LeftMount[] = []): CsiHost =>
     logger: silentLogger,
   });
 
-function storage(csi: CsiHost, restored: AllocVolumesRecord = {}): AllocStorage {
-  const made = new AllocStorage({
+function storage(csi: CsiHost, restored: AllocationVolumesRecord = {}): AllocationStorage {
+  const made = new AllocationStorage({
     csi,
     alloc: fixtures.anAlloc({ ID: 'a' }),
     group: fixtures.aGroup({ Volumes: { data: fixtures.aVolumeRequest() } }),

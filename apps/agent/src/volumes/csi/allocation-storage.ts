@@ -1,8 +1,8 @@
 import type { Allocation, CancelTimer, Task, TaskGroup, TaskState, Timers, VolumeRequest } from '@waybill/model';
 import type { Logger } from '@waybill/telemetry';
 import type { Driver } from '../../drivers/driver.js';
-import { AllocPlugins } from './allocation-plugins.js';
-import type { AllocVolumes, AllocVolumesRecord } from './allocation-volumes.js';
+import { AllocationPlugins } from './allocation-plugins.js';
+import type { AllocationVolumes, AllocationVolumesRecord } from './allocation-volumes.js';
 import type { CsiHost } from './csi-host.js';
 
 /** How long the removal of an allocation waits for its volumes (VL-231). */
@@ -12,7 +12,7 @@ export const MAX_RELEASE_WAIT_MS = 30_000;
 export interface StorageHost extends Pick<CsiHost, 'supervisor' | 'forget'> {
   volumesOf(
     ...given: Parameters<CsiHost['volumesOf']>
-  ): Pick<AllocVolumes, 'restore' | 'record' | 'prepare' | 'release' | 'isClosed' | 'close' | 'left'>;
+  ): Pick<AllocationVolumes, 'restore' | 'record' | 'prepare' | 'release' | 'isClosed' | 'close' | 'left'>;
 }
 
 /** What volumes and plugins may do to their allocation. */
@@ -26,7 +26,7 @@ export interface StorageOwner {
   save(): Promise<void>;
 }
 
-export interface AllocStorageOptions {
+export interface AllocationStorageOptions {
   /** Absent: simulated machines have none. Only groups without CSI volumes can be prepared then. */
   readonly csi?: StorageHost;
   readonly alloc: Allocation;
@@ -41,24 +41,24 @@ export interface AllocStorageOptions {
  * The storage side of one allocation: the volumes it uses, and the plugins that its tasks are.
  * Restored or not: prepare, then superviseTasks after each change of a task, then release; end or close from anywhere.
  */
-export class AllocStorage {
+export class AllocationStorage {
   private readonly volumes: ReturnType<StorageHost['volumesOf']> | undefined;
-  private readonly plugins: AllocPlugins;
+  private readonly plugins: AllocationPlugins;
   private released: Promise<void> | undefined;
 
-  constructor(private readonly options: AllocStorageOptions) {
+  constructor(private readonly options: AllocationStorageOptions) {
     const { csi, alloc, group, owner, logger } = options;
     const requests = csiVolumes(group);
     if (csi && Object.keys(requests).length > 0) this.volumes = csi.volumesOf(alloc, requests, () => owner.save());
-    this.plugins = new AllocPlugins(csi ? group.Tasks : [], (task) => this.supervisorOf(task), logger);
+    this.plugins = new AllocationPlugins(csi ? group.Tasks : [], (task) => this.supervisorOf(task), logger);
   }
 
   /** Takes up what an earlier agent has kept, before anybody's volumes are unmounted (VL-242). */
-  restore(record: AllocVolumesRecord): void {
+  restore(record: AllocationVolumesRecord): void {
     this.volumes?.restore(record);
   }
 
-  record(): AllocVolumesRecord {
+  record(): AllocationVolumesRecord {
     return this.volumes?.record() ?? {};
   }
 

@@ -3,13 +3,13 @@ import { RpcUnavailableError } from '@waybill/rpc';
 import { fixtures } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';
 import { describe, expect, it } from 'vitest';
-import { AllocVolumes, type AllocVolumesRecord } from './allocation-volumes.js';
+import { AllocationVolumes, type AllocationVolumesRecord } from './allocation-volumes.js';
 import type { LocalNodePlugin } from './local-plugins.js';
 import { useKey } from './volume-mounter.js';
 import { VolumeUses } from './volume-uses.js';
 
 const alloc = fixtures.anAlloc({ Name: 'job.group[2]' });
-const PERSISTED: AllocVolumesRecord = {
+const PERSISTED: AllocationVolumesRecord = {
   data: {
     VolumeID: 'data',
     VolumeNamespace: alloc.Namespace,
@@ -23,7 +23,7 @@ const PERSISTED: AllocVolumesRecord = {
 function setup(
   given: {
     requests?: Record<string, VolumeRequest>;
-    restored?: AllocVolumesRecord;
+    restored?: AllocationVolumesRecord;
     isMounted?: boolean;
     claims?: (Error | undefined)[];
     unmounts?: (Error | undefined)[];
@@ -42,8 +42,8 @@ function setup(
   };
   const machine = { ...fixtures.aNodePlugin().NodeInfo!, ID: 'n1' };
   const plugin = { machine } as LocalNodePlugin;
-  let saved: AllocVolumesRecord = {};
-  const volumes = new AllocVolumes(
+  let saved: AllocationVolumesRecord = {};
+  const volumes = new AllocationVolumes(
     alloc,
     given.requests ?? { data: fixtures.aVolumeRequest() },
     {
@@ -84,7 +84,7 @@ function setup(
       timers: time,
       logger: silentLogger,
     },
-    async () => void (saved = JSON.parse(JSON.stringify(volumes.record())) as AllocVolumesRecord),
+    async () => void (saved = JSON.parse(JSON.stringify(volumes.record())) as AllocationVolumesRecord),
   );
   volumes.restore(given.restored ?? {});
   const counts = () => ({

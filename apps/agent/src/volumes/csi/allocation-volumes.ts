@@ -22,7 +22,7 @@ import { type MountInfo, mountOptions, type MountedVolume, useKey, type VolumeMo
 import type { VolumeUses } from './volume-uses.js';
 
 /** What is kept of a volume on disk (2.8). An empty `Source`: claimed, not mounted. */
-export interface AllocVolumeRecord {
+export interface AllocationVolumeRecord {
   readonly VolumeID: string;
   readonly VolumeNamespace: string;
   readonly VolumeExternalID: string;
@@ -31,14 +31,14 @@ export interface AllocVolumeRecord {
   readonly MountInfo: MountInfo;
 }
 /** By the alias that the group gives it. */
-export type AllocVolumesRecord = Readonly<Record<string, AllocVolumeRecord>>;
+export type AllocationVolumesRecord = Readonly<Record<string, AllocationVolumeRecord>>;
 
 /** The allocation cannot have its volumes (VL-220, VL-221). */
 export class VolumesError extends Error {
   override readonly name = 'VolumesError';
 }
 
-export interface AllocVolumesDependencies {
+export interface AllocationVolumesDependencies {
   readonly region: string;
   readonly claims: VolumeClaims;
   readonly uses: VolumeUses;
@@ -65,8 +65,8 @@ const NOT_MOUNTED: MountInfo = { Source: '', IsDevice: false };
  * over, and whoever drops the allocation hands on what is left.
  * What is known of a volume is on disk before the next step with it. Cost: one entry per volume.
  */
-export class AllocVolumes {
-  private readonly known = new Map<string, AllocVolumeRecord>();
+export class AllocationVolumes {
+  private readonly known = new Map<string, AllocationVolumeRecord>();
   private readonly claimed = new Map<string, ClaimVolumeResponse>();
   private readonly closing = new AbortController();
   /**
@@ -81,13 +81,13 @@ export class AllocVolumes {
     private readonly alloc: Pick<Allocation, 'ID' | 'Name' | 'Namespace' | 'NodeID'>,
     /** Those of type csi, by alias. */
     private readonly requests: Readonly<Record<string, VolumeRequest>>,
-    private readonly deps: AllocVolumesDependencies,
+    private readonly deps: AllocationVolumesDependencies,
     /** Resolves when the present record is on disk. */
     private readonly save: () => Promise<void>,
   ) {}
 
   /** Takes up what an earlier agent has kept, before anybody's volumes are unmounted (VL-242). */
-  restore(record: AllocVolumesRecord): void {
+  restore(record: AllocationVolumesRecord): void {
     for (const [alias, volume] of Object.entries(record)) {
       this.known.set(alias, volume);
       // Also of what was claimed only: the mount may have been under way.
@@ -95,7 +95,7 @@ export class AllocVolumes {
     }
   }
 
-  record(): AllocVolumesRecord {
+  record(): AllocationVolumesRecord {
     return Object.fromEntries(this.known);
   }
 

@@ -9,7 +9,7 @@ import {
 } from '@waybill/model';
 import type { Logger } from '@waybill/telemetry';
 import type { LocalEvent, LocalNode } from '../../machine/node/local-node.js';
-import { AllocVolumes } from './allocation-volumes.js';
+import { AllocationVolumes } from './allocation-volumes.js';
 import { type LeftMountList, LeftMounts } from './left-mounts.js';
 import { LocalPlugins, NoSuchPluginError } from './local-plugins.js';
 import type { MountPlaces } from './mount-places.store.js';
@@ -56,7 +56,7 @@ export class CsiHost {
   private readonly uses = new VolumeUses();
   private readonly left: LeftMounts;
   private readonly connect: (socketPath: string) => CsiPlugin;
-  private readonly volumes = new Map<string, AllocVolumes>();
+  private readonly volumes = new Map<string, AllocationVolumes>();
   private readonly supervisors = new Set<PluginSupervisor>();
 
   constructor(private readonly deps: CsiHostDependencies) {
@@ -142,9 +142,9 @@ export class CsiHost {
     alloc: Allocation,
     requests: Readonly<Record<string, VolumeRequest>>,
     save: () => Promise<void>,
-  ): AllocVolumes {
+  ): AllocationVolumes {
     const { region, claims, places, clock, timers, logger } = this.deps;
-    const volumes = new AllocVolumes(
+    const volumes = new AllocationVolumes(
       alloc,
       requests,
       {
@@ -173,7 +173,7 @@ export class CsiHost {
    * Its volumes are closed; unmounting what is left of them goes on. By identity: an allocation that is wanted here again
    * may have new ones by now (AG-402). Resolves when what is left is on disk.
    */
-  async forget(allocId: string, volumes: Pick<AllocVolumes, 'left'>): Promise<void> {
+  async forget(allocId: string, volumes: Pick<AllocationVolumes, 'left'>): Promise<void> {
     if (this.volumes.get(allocId) === volumes) this.volumes.delete(allocId);
     await this.left.take(volumes.left());
   }

@@ -1,9 +1,7 @@
 import { emitNodeEvents } from '@waybill/rpc';
 import type { ServiceContext } from '@waybill/service';
 import type { Driver } from '../../drivers/driver.js';
-import { CsiPluginHook } from '../../tasks/hooks/csi-plugin.hook.js';
-import type { TaskHook } from '../../tasks/hooks/task-hook.js';
-import { VolumesHook } from '../../tasks/hooks/volumes.hook.js';
+import type { TaskHookParts } from '../../tasks/task-hooks.service.js';
 import { JsonListFile } from '../../durable-files/json-list.store.js';
 import type { LocalNode } from '../../machine/node/local-node.js';
 import { NodeEvents } from '../../contact/node-events.js';
@@ -44,19 +42,23 @@ export function csiHostOf(context: ServiceContext, dir: string, node: LocalNode,
   });
 }
 
-/** What plugins and users of volumes get before they start, in this order (AG-102). */
-export function volumeHooks(csi: CsiHost, node: LocalNode, drivers: ReadonlyMap<string, Driver>): TaskHook[] {
+/** What the hooks of plugins and of users of volumes need. */
+export function volumeHookParts(
+  csi: CsiHost,
+  node: LocalNode,
+  drivers: ReadonlyMap<string, Driver>,
+): Required<Pick<TaskHookParts, 'csiPlugins' | 'volumes'>> {
   const mountSupport = (driver: string) => drivers.get(driver)?.mounts ?? 'none';
-  return [
-    new CsiPluginHook({
+  return {
+    csiPlugins: {
       placesOf: (allocId, config) => csi.placesOf(allocId, config),
       mountSupport,
       directories: mountPlaces,
-    }),
-    new VolumesHook({
+    },
+    volumes: {
       node: () => node.current,
       mountSupport,
       mountOf: (allocId, alias) => csi.mountOf(allocId, alias),
-    }),
-  ];
+    },
+  };
 }

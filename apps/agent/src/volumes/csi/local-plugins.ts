@@ -56,7 +56,7 @@ export class LocalPlugins {
   constructor(private readonly deps: LocalPluginsDependencies) {
     deps.registry.onChange(() => this.follow());
     deps.registry.onHealth((allocId) => {
-      for (const instance of this.instances.values()) if (instance.registration.allocId === allocId) instance.look();
+      for (const instance of this.instances.values()) if (instance.registration.allocId === allocId) instance.probe();
     });
   }
 
@@ -137,7 +137,7 @@ export class LocalPlugins {
       if (this.instances.has(key)) continue;
       const instance = this.made(registration);
       this.instances.set(key, instance);
-      instance.look();
+      instance.probe();
     }
   }
 

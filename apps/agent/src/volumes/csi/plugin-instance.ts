@@ -72,7 +72,7 @@ export class PluginInstance {
   }
 
   /** Looks at it now, and from now on. */
-  look(): void {
+  probe(): void {
     this.cancel();
     this.hasChanged = this.isLooking;
     if (!this.isLooking) void this.round();
@@ -96,7 +96,7 @@ export class PluginInstance {
     const next = await this.seen();
     this.isLooking = false;
     if (this.isWithdrawn) return;
-    if (this.hasChanged) return this.look();
+    if (this.hasChanged) return this.probe();
     this.report(next);
     const pauseMs = next.Healthy ? FINGERPRINT_INTERVAL_MS : UNWELL_INTERVAL_MS;
     this.cancel = this.deps.timers.after(pauseMs, () => void this.round());

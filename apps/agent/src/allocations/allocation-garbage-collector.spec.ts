@@ -2,13 +2,13 @@ import { FakeTime, settle } from '@waybill/model';
 import { silentLogger } from '@waybill/telemetry';
 import { describe, expect, it } from 'vitest';
 import {
-  AllocCollector,
+  AllocationGarbageCollector,
   COLLECT_EVERY_MS,
   type DiskUse,
   KEEP_LIMITS,
   type KeepLimits,
   MAX_COLLECTING,
-} from './allocation-collector.js';
+} from './allocation-garbage-collector.js';
 
 const ROOM: DiskUse = { diskPercent: 80, inodesPercent: 70 };
 
@@ -18,7 +18,7 @@ function setup(running: number, ended: number, diskUse: () => DiskUse = () => RO
   const left = Array.from({ length: ended }, (_, i) => ({ id: `a${ended - i}`, endedAtMs: ended - i }));
   const removed: string[] = [];
   let [now, most] = [0, 0];
-  const collector = new AllocCollector({
+  const collector = new AllocationGarbageCollector({
     timers: time,
     logger: silentLogger,
     count: () => running + left.length,

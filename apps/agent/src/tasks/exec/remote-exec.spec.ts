@@ -8,12 +8,12 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { identityOf } from '@waybill/processes';
 import { aTask, FOREVER, setup } from '../../fixtures/running-allocation.js';
 import { beginExec } from './begin-exec.js';
-import { ExecSessions, MAX_READ_WAIT_MS, PEER_TIMEOUT_MS } from './exec-sessions.js';
+import { RemoteExec, MAX_READ_WAIT_MS, PEER_TIMEOUT_MS } from './remote-exec.js';
 import { MAX_QUEUED_OUTPUT_BYTES } from './output-queue.js';
 import { execProcess } from './process-exec.transport.js';
 
 let dir: string;
-let sessions: ExecSessions;
+let sessions: RemoteExec;
 beforeEach(async () => void (dir = await mkdtemp(path.join(tmpdir(), 'waybill-exec-'))));
 afterEach(async () => {
   await sessions.stop();
@@ -21,9 +21,9 @@ afterEach(async () => {
 });
 
 /** Sessions of real processes in a directory of their own. */
-function real(timers: Timers = systemTimers): ExecSessions {
+function real(timers: Timers = systemTimers): RemoteExec {
   let ids = 0;
-  return (sessions = new ExecSessions({
+  return (sessions = new RemoteExec({
     timers,
     newId: () => `s${ids++}`,
     begin: ({ Command: [file = '', ...args], Tty: tty }) =>
@@ -223,7 +223,7 @@ describe('commands in tasks that pretend', () => {
   const allocated = (Config: Record<string, unknown>, enabled = true) => {
     const alloc = setup([aTask('web', { ...FOREVER, ...Config }), aTask('done', {})]);
     const agent = { runnerOf: (id: string) => (id === alloc.alloc.ID ? alloc.runner : undefined) };
-    sessions = new ExecSessions({
+    sessions = new RemoteExec({
       timers: alloc.time,
       newId: () => 's',
       begin: (request) => beginExec({ agent, enabled }, request),

@@ -25,7 +25,7 @@ interface Reader {
  * Those who watch the log of this process from elsewhere (OP-82). A reader: begun by its first call → reading → gone,
  * READER_GONE_MS after its last. Holds MAX_KEPT_LINES for each of at most MAX_READERS; what is more is counted.
  */
-export class LogReaders {
+export class AgentLogReaders {
   private readonly readers = new Map<string, Reader>();
 
   constructor(

@@ -1,12 +1,12 @@
 import { Controller } from '@nestjs/common';
 import { Payload } from '@nestjs/microservices';
 import { Answers, readAgentLog, type ReadAgentLogRequest, type ReadAgentLogResponse } from '@waybill/rpc';
-import { LogReaders } from './log-readers.js';
+import { AgentLogReaders } from './agent-log-readers.js';
 
 /** OP-82: the log of this machine's agent, asked for by an API. */
 @Controller()
-export class LogReadersController {
-  constructor(private readonly readers: LogReaders) {}
+export class AgentLogReadersController {
+  constructor(private readonly readers: AgentLogReaders) {}
 
   @Answers(readAgentLog)
   read(@Payload() request: ReadAgentLogRequest): Promise<ReadAgentLogResponse> {

@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fixtures } from '@waybill/state';
 import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
-import { aTask, FOREVER, setup } from '../../fixtures/running-allocation.js';
-import { aTemplate } from '../../fixtures/task-template.js';
+import { aTask, FOREVER, setup } from '../fixtures/running-allocation.js';
+import { aTemplate } from '../fixtures/task-template.js';
 import { taskHooks } from './task-hooks.service.js';
-import type { TaskHook } from './task-hook.js';
+import type { VolumesHookDependencies } from './hooks/volumes.hook.js';
 
 let root: string;
-beforeAll(() => import('../templates/template-rendering.js')); // loaded with the first template, which takes its time
+beforeAll(() => import('./templates/template-rendering.js')); // loaded with the first template, which takes its time
 beforeEach(() => {
   root = mkdtempSync(path.join(tmpdir(), 'waybill-hooks-'));
 });
@@ -30,12 +30,14 @@ it('AG-102: the payload is there first, then volumes, artifacts, and templates, 
   const [localDir, privateDir] = [at('local'), at('private')];
   const paths = { allocDir: '', logsDir: '', secretsDir: '', taskDir: path.join(root, 'web'), localDir, privateDir };
   const seen: string[] = [];
-  const volume: TaskHook = {
-    name: 'volumes',
-    prestart: async () => {
+  const volumes: VolumesHookDependencies = {
+    node: () => {
       seen.push(readFileSync(at('local/payload'), 'utf8'));
       writeFileSync(at('local/volume'), 'from the volume');
+      return { HostVolumes: {} };
     },
+    mountSupport: () => 'none',
+    mountOf: () => undefined,
   };
   const task = aTask('web', FOREVER, {
     DispatchPayload: { File: 'payload' },
@@ -52,7 +54,7 @@ it('AG-102: the payload is there first, then volumes, artifacts, and templates, 
     paths,
     hooks: (clock) =>
       taskHooks({
-        volumes: [volume],
+        volumes,
         artifacts: { machineFiles: true },
         templates: {
           clock,

@@ -15,7 +15,7 @@ export const COLLECT_EVERY_MS = 60_000;
 export const MAX_COLLECTING = 2;
 
 /** An allocation that has ended, and of which the servers know that and how. */
-export interface EndedAlloc {
+export interface EndedAllocation {
   readonly id: string;
   readonly endedAtMs: number;
 }
@@ -25,12 +25,12 @@ export interface DiskUse {
   readonly inodesPercent: number;
 }
 
-export interface AllocCollectorDependencies {
+export interface AllocationGarbageCollectorDependencies {
   readonly timers: Timers;
   readonly logger: Logger;
   /** How many allocations are here, running or ended. */
   readonly count: () => number;
-  readonly ended: () => readonly EndedAlloc[];
+  readonly ended: () => readonly EndedAllocation[];
   readonly diskUse: () => Promise<DiskUse>;
   /** Default: KEEP_LIMITS. */
   readonly limits?: KeepLimits;
@@ -46,13 +46,13 @@ export interface AllocCollectorDependencies {
  * meanwhile are one more look. What runs is never removed (AG-211), and nobody waits for it (AG-212).
  * Cost of a look with something ended: one system call; of a removal: the allocation's files. One timer.
  */
-export class AllocCollector {
+export class AllocationGarbageCollector {
   private cancel: CancelTimer = () => {};
   private collecting: Promise<void> | undefined;
   private isAskedAgain = false;
   private isStopped = false;
 
-  constructor(private readonly deps: AllocCollectorDependencies) {}
+  constructor(private readonly deps: AllocationGarbageCollectorDependencies) {}
 
   start(): void {
     this.cancel = this.deps.timers.after(COLLECT_EVERY_MS, () => {

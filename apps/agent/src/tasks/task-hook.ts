@@ -1,5 +1,5 @@
 import { type Allocation, type ChangeScript, type Job, type Task, errorText } from '@waybill/model';
-import type { TaskConfig, TaskMount } from '../../drivers/driver.js';
+import type { TaskConfig, TaskMount } from '../drivers/driver.js';
 
 /** What a hook may have done to the task while it runs. Nothing of it happens to one that does not run. */
 export interface TaskControl {

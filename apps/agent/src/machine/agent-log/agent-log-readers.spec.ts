@@ -1,13 +1,13 @@
 import { FakeTime } from '@waybill/model';
 import { LogFeed } from '@waybill/telemetry';
 import { describe, expect, it } from 'vitest';
-import { LogReaders, MAX_KEPT_LINES, MAX_READERS, QUIET_MS, READER_GONE_MS } from './log-readers.js';
+import { AgentLogReaders, MAX_KEPT_LINES, MAX_READERS, QUIET_MS, READER_GONE_MS } from './agent-log-readers.js';
 
 const [DEBUG, INFO] = [20, 30];
 
 function watched() {
   const [time, feed] = [new FakeTime(), new LogFeed()];
-  const readers = new LogReaders(feed, time);
+  const readers = new AgentLogReaders(feed, time);
   const read = (ReaderID = 'a', Rank = INFO) => readers.read({ ReaderID, Rank });
   return { time, feed, read };
 }

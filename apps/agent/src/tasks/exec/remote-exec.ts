@@ -20,7 +20,7 @@ export const MAX_READ_WAIT_MS = 5_000;
 /** One look may gather small pieces for so long (AG-305 in the small): a shell echoes character by character. */
 const GATHER_MS = 5;
 
-export interface ExecSessionsDependencies {
+export interface RemoteExecDependencies {
   readonly timers: Timers;
   readonly newId: () => string;
   /** Begins a command in a task. @throws RpcError in the words of the contract (AG-324) */
@@ -42,11 +42,11 @@ interface Held {
  * A session is: started → exited → ended; ended at once by its peer, by a peer that vanished, or by its task. The exit is
  * told once, after all output (AG-323). Limits: MAX_EXEC_SESSIONS, PEER_TIMEOUT_MS, MAX_EXEC_CHUNK_BYTES an answer.
  */
-export class ExecSessions {
+export class RemoteExec {
   private readonly sessions = new Map<string, Held>();
   private isStopped = false;
 
-  constructor(private readonly deps: ExecSessionsDependencies) {}
+  constructor(private readonly deps: RemoteExecDependencies) {}
 
   get count(): number {
     return this.sessions.size;
