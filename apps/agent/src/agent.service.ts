@@ -66,6 +66,7 @@ export const agent: ServiceDefinition = {
     const running = new Agent({
       rpc,
       clock,
+      asksTime: context.asksTime,
       timers,
       newId,
       random: context.random,

@@ -37,6 +37,8 @@ import { MAX_KILL_TIMEOUT_MS } from './tasks/task-stopper.js';
 export interface AgentDependencies {
   readonly rpc: Rpc;
   readonly clock: Clock;
+  /** As of `ServerContact`. Absent: the clock is not compared with that of the servers. */
+  readonly asksTime?: () => (unixMs: number) => void;
   readonly timers: Timers;
   readonly newId: () => string;
   /** In [0, 1). */
@@ -101,6 +103,7 @@ export class Agent {
       dev,
       registered: (index) => this.pullLoop.start(index),
       heard: (status) => this.heard(status),
+      asksTime: deps.asksTime,
     });
     this.pullLoop = new PullLoop({
       rpc,

@@ -571,6 +571,7 @@ describe('a delayed evaluation', () => {
           Paused: '',
         },
       },
+      ModifyTime: NOW_NS,
       ...over,
     });
 

@@ -1,6 +1,7 @@
 import { isTerminalEvaluation, msFromNs, nsFromRfc3339, type Evaluation } from '@waybill/model';
 import { namespacedKey, type Applied, type Tables } from '@waybill/state';
 import { isRestore, type EndOfLog, type Invariant, type ReportViolation } from './invariant.js';
+import { LogTime } from './log-time.js';
 
 /** Never out of a terminal status, never from blocked back to pending, and never gone before its end, but by a restore (EB-332, EB-325). */
 export class EvalStatuses implements Invariant {
@@ -59,16 +60,29 @@ function dueNs({ CreateTime, WaitUntil, Wait }: Evaluation): number {
 
 /**
  * Every evaluation reaches an end (EB-326): none is still pending longer than `limitMs` after it was due. Blocked ones
- * wait for capacity, for however long. While the broker is paused nothing ends, and nothing is said.
+ * wait for capacity, for however long. While the broker is paused nothing ends, and nothing is said. The clock of its
+ * writer may have been wrong: it is late by the time that has passed since it was read, at most. Memory: open evaluations.
  */
 export class EvaluationsEnd implements Invariant {
+  private readonly time = new LogTime();
+  /** Log time at which open evaluations were read first, unix ns. */
+  private readonly readAt = new Map<string, number>();
+
   constructor(private readonly limitMs: number) {}
 
-  after(): void {}
+  after(applied: Applied): void {
+    this.time.note(applied);
+    for (const { table, key, after } of applied.changes) {
+      if (table !== 'evals') continue;
+      if (!after || isTerminalEvaluation(after)) this.readAt.delete(key);
+      else if (!this.readAt.has(key)) this.readAt.set(key, this.time.nowNs);
+    }
+  }
 
   atEnd(end: EndOfLog, tables: Tables, report: ReportViolation): void {
     for (const { PauseEvalBroker } of tables.scheduler_config.all()) if (PauseEvalBroker) return;
-    for (const { id, job, status, ageMs, triggeredBy } of openEvaluations(tables, end))
+    for (const { id, job, status, ageMs: saidMs, triggeredBy } of openEvaluations(tables, end)) {
+      const ageMs = Math.min(saidMs, msFromNs(end.timeNs - (this.readAt.get(id) ?? 0)));
       if (status === 'pending' && ageMs >= this.limitMs)
         report({
           invariant: 'eval-end',
@@ -76,6 +90,7 @@ export class EvaluationsEnd implements Invariant {
           subject: `evaluation ${id}`,
           message: `of job ${job} (${triggeredBy}) is still pending ${Math.round(ageMs / 1000)} s after it was due`,
         });
+    }
   }
 }
 

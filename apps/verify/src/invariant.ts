@@ -33,7 +33,7 @@ export type ReportViolation = (violation: Violation) => void;
 /** What is known when the log has been read to its end. */
 export interface EndOfLog {
   readonly index: number;
-  /** Highest time of the log, unix ns. */
+  /** By the writers of its last transactions, unix ns; see `LogTime`. */
   readonly timeNs: number;
 }
 

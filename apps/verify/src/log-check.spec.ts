@@ -259,6 +259,25 @@ describe('a log that was broken on purpose', () => {
     expect(log.broken()).toEqual(['eval-end']);
   });
 
+  it.each([3_600, 86_400, -3_600, -86_400])(
+    'eval-end: a clock that was %d s off for some transactions breaks no log',
+    (off) => {
+      const wrongNs = fixtures.timeNs + off * 1e9;
+      const by = (ID: string) => ({ actor: { Kind: 'role' as const, ID, Name: ID } });
+      const log = new LogUnderTest();
+      for (const ID of ['nodes', 'scheduler']) log.write('Ignore', {}, by(ID));
+      const evaluation = fixtures.anEval({ ID: fixtures.freshId(), CreateTime: wrongNs, ModifyTime: wrongNs });
+      log.write('EvalUpdate', { Evals: [evaluation] }, { ...by('broker'), timeNs: wrongNs });
+      expect(log.broken()).toEqual([]);
+      for (const ID of ['nodes', 'scheduler']) log.write('Ignore', {}, by(ID));
+      log.write('Ignore', {}, { ...by('broker'), timeNs: wrongNs });
+      expect(log.broken()).toEqual([]);
+      for (const ID of ['nodes', 'scheduler', 'broker'])
+        log.write('Ignore', {}, { ...by(ID), timeNs: fixtures.timeNs + 400 * 1e9 });
+      if (off < 0) expect(log.broken()).toEqual(['eval-end']);
+    },
+  );
+
   it('eval-end: one that waits for its time, is blocked, or meets a paused broker has not been forgotten', () => {
     const log = new LogUnderTest();
     const later = { ID: fixtures.freshId(), JobID: 'later', Wait: 60 * 1e9 };

@@ -2,6 +2,7 @@ import { StateMachine, type Applied, type Tables, type Txn } from '@waybill/stat
 import { DeploymentCounters } from './deployment-counters.js';
 import { EvalStatuses, EvaluationsEnd, OneBlocked, openEvaluations, type OpenEvaluation } from './evaluations.js';
 import { isRestore, type Invariant, type Violation } from './invariant.js';
+import { LogTime } from './log-time.js';
 import { JobStatuses, JobSummaries } from './job-bookkeeping.js';
 import { EpochOrder, ExplainedVerdicts, IndexOrder } from './log-order.js';
 import { NodeCapacity } from './node-capacity.js';
@@ -61,7 +62,7 @@ export class LogCheck {
   private firstIndex = 0;
   private lastIndex = 0;
   private fromNs = 0;
-  private untilNs = 0;
+  private readonly time = new LogTime();
   private plans = 0;
   private placements = 0;
   private readonly verdicts: Record<string, number> = { accepted: 0, noop: 0, refused: 0, void: 0 };
@@ -96,7 +97,7 @@ export class LogCheck {
 
   /** Nothing comes after this. */
   finish(tables: Tables): LogReport {
-    const end = { index: this.lastIndex, timeNs: this.untilNs };
+    const end = { index: this.lastIndex, timeNs: this.time.nowNs };
     for (const invariant of this.invariants) invariant.atEnd?.(end, tables, this.report);
     return {
       ok: this.violationCount === 0,
@@ -104,7 +105,7 @@ export class LogCheck {
       firstIndex: this.firstIndex,
       lastIndex: this.lastIndex,
       fromNs: this.fromNs,
-      untilNs: this.untilNs,
+      untilNs: end.timeNs,
       verdicts: this.verdicts,
       rejections: [...this.rejections.values()],
       plans: this.plans,
@@ -134,7 +135,7 @@ export class LogCheck {
     this.firstIndex ||= index;
     this.fromNs ||= txn.timeNs;
     this.lastIndex = Math.max(this.lastIndex, index);
-    this.untilNs = Math.max(this.untilNs, txn.timeNs);
+    this.time.note(applied);
     this.verdicts[verdict.kind] = (this.verdicts[verdict.kind] ?? 0) + 1;
     if (verdict.kind === 'refused' || verdict.kind === 'void') {
       const key = JSON.stringify([verdict.kind, txn.type, verdict.error]);

@@ -40,6 +40,8 @@ export interface NodeUpdateResponse {
   readonly Status: NodeStatus;
   /** 0: nothing had to be written. */
   readonly Index: number;
+  /** Time of day by the servers when they answered, unix ms; absent from those of an older version. */
+  readonly TimeMs?: number;
 }
 export interface NodeAllocsRequest {
   readonly NodeID: string;

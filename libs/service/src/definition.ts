@@ -15,7 +15,10 @@ export interface ServiceContext {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly tracer: Tracer;
+  /** The time of day as far as it is believed; see `MachineClock`. */
   readonly clock: Clock;
+  /** For a machine that has no part in the log: to be called before servers are asked, and the result with their time, unix ms. */
+  readonly asksTime: () => (unixMs: number) => void;
   readonly timers: Timers;
   readonly newId: () => string;
   /** In [0, 1). */

@@ -3,6 +3,7 @@ export * from './definition.js';
 export { CONTRACT_PREFIX, gatherFigures, type ServiceFigures } from './figures.transport.js';
 export { Infrastructure } from './infrastructure.js';
 export { listen } from './listen.js';
+export { MachineClock, type Witness, WITNESS_PERIOD_MS } from './machine-clock.js';
 export { EXIT_CONFIGURATION, EXIT_FAILED, requiredSettings, runService } from './run-service.js';
 export { hostLabels, metricsView, statsdSender } from './metrics-view.js';
 export { StatsdSender } from './statsd.transport.js';

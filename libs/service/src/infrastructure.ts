@@ -6,6 +6,7 @@ import {
   LogDivergedError,
   MAX_MESSAGE_BYTES,
   type NatsLink,
+  serverTime,
 } from '@waybill/journal';
 import { LEASE_TABLES, LEASE_TXNS } from '@waybill/roles';
 import { Replica, type SnapshotSource } from '@waybill/replica';
@@ -13,9 +14,10 @@ import { restoredIndexOf, type TableName, type TxnType } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
 import type { Pool } from 'pg';
 import { Divergence, HistoryChangedError, type RecordedHistory } from './divergence.js';
+import { MachineClock } from './machine-clock.js';
 import type { Settings } from './settings.js';
 import { PeerRegions } from './peer-regions.transport.js';
-import { newUuid, systemClock, systemTimers } from './system.js';
+import { newUuid, systemTimers } from './system.js';
 
 /** Connections of one process to Postgres; the read path of the API and the projector's writer share them. */
 const MAX_DATABASE_CONNECTIONS = 10;
@@ -33,6 +35,8 @@ export interface LogConnection {
  * sharing is what keeps that small.
  */
 export class Infrastructure {
+  /** The time of day, for everything in the process. */
+  readonly clock: MachineClock;
   private linkOpened: Promise<NatsLink> | undefined;
   private natsOpened: Promise<LogConnection> | undefined;
   private poolOpened: Promise<Pool> | undefined;
@@ -51,7 +55,9 @@ export class Infrastructure {
     private readonly hasState = true,
     /** Told that the log is not the one that was read, beside the log line. */
     private readonly say?: (line: string) => void,
-  ) {}
+  ) {
+    this.clock = new MachineClock({ timers: systemTimers, logger });
+  }
 
   /** The connection alone: for those who have no part in the log. */
   link(): Promise<NatsLink> {
@@ -92,6 +98,7 @@ export class Infrastructure {
 
   /** Closes what was opened, in reverse. Services must have stopped before. */
   async close(): Promise<void> {
+    this.clock.stop();
     // A copy may be waiting for an operator's decision.
     void this.natsOpened?.then(({ divergence }) => divergence.stop()).catch(() => undefined);
     await (await this.replicaOpened?.catch(() => undefined))?.stop();
@@ -125,6 +132,7 @@ export class Infrastructure {
   private async openNats(): Promise<LogConnection> {
     const link = await this.link();
     await ensureStreams(link, { replicas: this.settings.WAYBILL_STREAM_REPLICAS });
+    await this.clock.attend(() => serverTime(link));
     const journal = new Journal(link);
     const recorded = await this.recordedHistory();
     if (recorded) journal.history.compareWith(() => recorded.mark());
@@ -141,7 +149,7 @@ export class Infrastructure {
       },
     );
     try {
-      await initialise(journal, { region: this.settings.WAYBILL_REGION, clock: systemClock, newId: newUuid });
+      await initialise(journal, { region: this.settings.WAYBILL_REGION, clock: this.clock, newId: newUuid });
     } catch (error) {
       // An empty log, and a Postgres that knows more: whoever needs the log waits for an operator's decision.
       if (!journal.history.divergence) throw error;

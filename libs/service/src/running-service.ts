@@ -26,7 +26,7 @@ import { NestLogger } from './nest-logger.js';
 import { OPERATIONS, type Operations, OpsController } from './ops.controller.js';
 import type { Settings } from './settings.js';
 import { stateGauges } from './state-gauges.js';
-import { newUuid, systemClock, systemTimers } from './system.js';
+import { newUuid, systemTimers } from './system.js';
 import { guardWebAccess, webAccessOf } from './web/web-access.transport.js';
 
 /** A clear state line for people: `broker  holder, epoch 3`. */
@@ -174,7 +174,8 @@ async function contextOf(
     get tracer() {
       return tracerFor(name);
     },
-    clock: systemClock,
+    clock: infrastructure.clock,
+    asksTime: () => infrastructure.clock.asks(),
     timers: systemTimers,
     newId: newUuid,
     random: Math.random,

@@ -202,6 +202,7 @@ export class Server {
       metrics: new Metrics(name),
       tracer: tracerFor('simulation'),
       clock: process,
+      asksTime: () => () => {},
       timers: process,
       newId: process.newId,
       random: process.random.next,

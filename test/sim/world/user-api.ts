@@ -111,10 +111,10 @@ export class UserApi {
         feed: this.feed,
         leases: () => database.leases(),
         brokerAt: (index) => this.inquiry.enabledAt(index),
-        clock,
+        monotonic: process.monotonic,
       }),
       applied: () => database.appliedIndex(),
-      clock,
+      monotonic: process.monotonic,
       newId,
     });
   }

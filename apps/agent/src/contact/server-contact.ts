@@ -34,6 +34,8 @@ export interface ServerContactDependencies {
   readonly registered: (index: number) => void;
   /** After every heartbeat that succeeded: what the node is for the servers (ND-68). */
   readonly heard: (status: NodeStatus) => void;
+  /** Before every heartbeat; what it returns is told the time in the servers' answer, unix ms. */
+  readonly asksTime?: (() => (unixMs: number) => void) | undefined;
 }
 
 /** What this machine is for the servers, who decide that. */
@@ -147,8 +149,10 @@ export class ServerContact {
     if (this.mode !== 'heartbeating') return;
     const { ID, SecretID } = this.deps.node();
     try {
+      const hearTime = this.deps.asksTime?.();
       const answer = await this.deps.rpc.ask(heartbeat, { NodeID: ID, SecretID, Status: 'ready' });
       if (this.isStopped()) return;
+      if (answer.TimeMs !== undefined) hearTime?.(answer.TimeMs);
       this.warnOfOutage();
       this.succeeded(answer);
       this.deps.heard(answer.Status);

@@ -1,3 +1,4 @@
+import { monotonicClock } from '@waybill/roles';
 import type { ServiceContext } from '@waybill/service';
 import { RotatingLog } from '../tasks/logs/rotating-log.js';
 import { logSpec, type TaskOutputs } from '../tasks/logs/task-output.js';
@@ -68,6 +69,7 @@ export async function driversOf(
     outputs,
     mhzPerCore,
     clock,
+    monotonic: monotonicClock,
     timers,
     logger,
   });

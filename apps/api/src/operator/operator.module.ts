@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { Archives, Journal, managerOf, openArchive } from '@waybill/journal';
 import { archiveOf, NatsEventStorage, recordedMarks, rewindProjection, TransactionLog } from '@waybill/projection';
+import { monotonicClock } from '@waybill/roles';
 import { StateMachine } from '@waybill/state';
 import { made } from '../core.module.js';
 import { LogRecovery } from './log-recovery.js';
@@ -20,7 +21,7 @@ import { SetSchedulerConfiguration } from './set-scheduler-configuration.js';
     made(
       RestoreSnapshot,
       ({ context, writes, parts: { feed, model } }, inquiry) => {
-        const { link, log, clock, newId } = context;
+        const { link, log, newId } = context;
         return new RestoreSnapshot({
           open: openArchive,
           archives: new Archives(link, () => managerOf(link)),
@@ -31,10 +32,10 @@ import { SetSchedulerConfiguration } from './set-scheduler-configuration.js';
             feed,
             leases: () => model.leases(),
             brokerAt: (index) => inquiry.enabledAt(index),
-            clock,
+            monotonic: monotonicClock,
           }),
           applied: () => model.appliedIndex(),
-          clock,
+          monotonic: monotonicClock,
           newId,
         });
       },

@@ -28,7 +28,8 @@ export interface RestoreDeps {
   readonly roles: Pick<ResumedRoles, 'after'>;
   /** Index that can be read now. */
   readonly applied: () => Promise<number>;
-  readonly clock: Clock;
+  /** Monotonic: a wait is no time of day. */
+  readonly monotonic: Clock;
   readonly newId: () => string;
 }
 
@@ -52,11 +53,11 @@ export class RestoreSnapshot {
   }
 
   private async live(index: number): Promise<void> {
-    const { readable, roles, clock } = this.deps;
-    const untilMs = clock.nowMs() + RESTORE_TIMEOUT_MS;
+    const { readable, roles, monotonic } = this.deps;
+    const untilMs = monotonic.nowMs() + RESTORE_TIMEOUT_MS;
     try {
       await readable(index, RESTORE_TIMEOUT_MS);
-      await roles.after(index, untilMs - clock.nowMs());
+      await roles.after(index, untilMs - monotonic.nowMs());
     } catch {
       throw serverFailure(`timed out waiting to re-run leader actions: the restore is written as index ${index}`);
     }

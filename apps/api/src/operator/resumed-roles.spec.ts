@@ -29,7 +29,7 @@ function aCluster(leases: Partial<Record<Role, number>>, timePasses = false) {
     leases: () =>
       Promise.resolve(Object.entries(leases).map(([role, ModifyIndex]) => ({ Role: role as Role, ModifyIndex }))),
     brokerAt: (index) => Promise.resolve(asked.push(index)),
-    clock: { nowMs: () => nowMs },
+    monotonic: { nowMs: () => nowMs },
   });
   return {
     roles,

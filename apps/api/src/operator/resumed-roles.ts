@@ -24,7 +24,8 @@ export interface ResumedRolesDeps {
   readonly leases: () => Promise<readonly TakenRole[]>;
   /** Resolves when the holder of the broker role has applied an index. */
   readonly brokerAt: (index: number) => Promise<unknown>;
-  readonly clock: Clock;
+  /** Monotonic: a wait is no time of day. */
+  readonly monotonic: Clock;
 }
 
 /**
@@ -39,8 +40,8 @@ export class ResumedRoles {
    * @throws RolesNotResumedError after `timeoutMs`; what the broker's answer fails with
    */
   async after(index: number, timeoutMs: number): Promise<void> {
-    const { feed, leases, brokerAt, clock } = this.deps;
-    const untilMs = clock.nowMs() + timeoutMs;
+    const { feed, leases, brokerAt, monotonic } = this.deps;
+    const untilMs = monotonic.nowMs() + timeoutMs;
     const watch = feed.watch(LEASES);
     try {
       for (;;) {
@@ -51,7 +52,7 @@ export class ResumedRoles {
           if (broker) await brokerAt(broker.ModifyIndex);
           return;
         }
-        const leftMs = untilMs - clock.nowMs();
+        const leftMs = untilMs - monotonic.nowMs();
         if (leftMs <= 0 || !(await watch.changed(leftMs))) throw new RolesNotResumedError(open);
       }
     } finally {

@@ -178,10 +178,11 @@ export class PeriodicDispatcher {
   }
 
   private arm(): void {
-    this.stopTimer();
+    const stopOld = this.stopTimer;
     const first = this.due.peek();
-    if (!first || !this.running) return;
+    if (!first || !this.running) return stopOld();
     this.stopTimer = this.timers.after(first.dueMs - this.deps.clock.nowMs(), () => this.onDue());
+    stopOld();
   }
 
   /** While the clock was ahead, the next times were computed from a future that has not come. */

@@ -1,9 +1,12 @@
 import {
+  dueAtMs,
   msFromNs,
   nsFromRfc3339,
+  NS_PER_MS,
   type CancelTimer,
   type Clock,
   type Evaluation,
+  statedTime,
   type Timers,
   WallClockTimers,
 } from '@waybill/model';
@@ -19,7 +22,9 @@ export interface DueEvaluationsDeps {
 
 /**
  * Evaluations that wait for a time: delayed ones, and those that come again after a nack. One timer for all of them,
- * for the earliest by the time of day; it may come early and then waits on. Cost: O(log n).
+ * for the earliest by the time of day; it may come early and then waits on. None waits longer than its writer meant it
+ * to, by the time that passes: its `WaitUntil` may come from a wrong hour, and this clock may be set back.
+ * Cost: O(log n); O(n) when the clock is set.
  */
 export class DueEvaluations {
   private heap = new Heap<Delay>(dueBefore);
@@ -29,7 +34,7 @@ export class DueEvaluations {
   private readonly timers: Timers;
 
   constructor(private readonly deps: DueEvaluationsDeps) {
-    this.timers = new WallClockTimers(deps);
+    this.timers = new WallClockTimers(deps, (byMs) => this.clockSet(byMs));
   }
 
   get size(): number {
@@ -37,7 +42,9 @@ export class DueEvaluations {
   }
 
   push(tracked: Tracked, dueMs: number): void {
-    tracked.delay = { tracked, dueMs, heapAt: -1 };
+    const nowMs = this.deps.clock.nowMs();
+    const stated = statedTime(dueMs, nowMs, longestMs(tracked, dueMs - nowMs));
+    tracked.delay = { ...stated, tracked, dueMs: dueAtMs(stated), heapAt: -1 };
     this.heap.push(tracked.delay);
     this.arm();
   }
@@ -66,12 +73,25 @@ export class DueEvaluations {
     this.heap = new Heap<Delay>(dueBefore);
   }
 
+  private clockSet(byMs: number): void {
+    const waiting = [...this.heap.values()];
+    this.heap = new Heap<Delay>(dueBefore);
+    for (const delay of waiting) {
+      delay.latestMs += byMs;
+      delay.dueMs = dueAtMs(delay);
+      this.heap.push(delay);
+    }
+    this.timerAt = Infinity;
+    this.arm();
+  }
+
   private arm(): void {
     const next = this.heap.peek();
     if (!next || next.dueMs >= this.timerAt) return;
-    this.stopTimer();
+    const stopOld = this.stopTimer;
     this.timerAt = next.dueMs;
     this.stopTimer = this.timers.after(next.dueMs - this.deps.clock.nowMs(), () => this.wake());
+    stopOld();
   }
 
   private wake(): void {
@@ -92,6 +112,13 @@ export class DueEvaluations {
 export function dueMsOf(evaluation: Evaluation, nowMs: number): number {
   if (evaluation.Wait > 0) return nowMs + Math.ceil(evaluation.Wait / 1e6);
   return evaluation.WaitUntil === null ? nowMs : msFromNs(nsFromRfc3339(evaluation.WaitUntil));
+}
+
+/** How long an evaluation may wait, by what its writer meant; a redelivery, as long as it was put off. */
+function longestMs({ evaluation, place }: Tracked, askedMs: number): number {
+  const { Wait, WaitUntil, CreateTime } = evaluation;
+  if (place !== 'delayed' || Wait > 0 || WaitUntil === null) return askedMs;
+  return CreateTime > 0 ? Math.ceil((nsFromRfc3339(WaitUntil) - CreateTime) / NS_PER_MS) : Infinity;
 }
 
 function dueBefore(a: Delay, b: Delay): boolean {

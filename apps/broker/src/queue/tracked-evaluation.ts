@@ -1,5 +1,5 @@
 import type { RankedHeap } from './ranked-heap.js';
-import type { Evaluation } from '@waybill/model';
+import type { Evaluation, StatedTime } from '@waybill/model';
 import type { StepLine } from '@waybill/state';
 import type { HeapElement } from './heap.js';
 
@@ -48,10 +48,10 @@ export interface Returned {
 }
 
 /** Waiting for a time. */
-export interface Delay extends HeapElement {
+export interface Delay extends HeapElement, StatedTime {
   readonly tracked: Tracked;
-  /** Unix ms. */
-  readonly dueMs: number;
+  /** Unix ms, by the clock as it was set last. */
+  dueMs: number;
 }
 
 /** One job that has evaluations here: what serializes them. */

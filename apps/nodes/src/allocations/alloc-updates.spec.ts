@@ -53,6 +53,25 @@ function setup() {
 const says = (alloc: Allocation, over: Partial<ClientAllocUpdate> = {}) => fixtures.aClientUpdate(alloc, over);
 
 describe('allocation writes of agents', () => {
+  it.each([3_600_000, 86_400_000])(
+    'DP-509: health from a clock %d ms off is not decided before the placement or after now',
+    async (off) => {
+      const { time, state, addNode, addAlloc, commit } = setup();
+      const node = addNode();
+      const placedMs = time.nowMs();
+      const saidAndStored = async (saidMs: number) => {
+        const alloc = addAlloc(node, { CreateTime: placedMs * 1e6 });
+        const Timestamp = new Date(saidMs).toISOString();
+        await commit(node, says(alloc, { DeploymentStatus: { Healthy: true, Timestamp } }));
+        return Date.parse(state.tables.allocs.get(alloc.ID)!.DeploymentStatus!.Timestamp!);
+      };
+      await time.pass(60_000);
+      expect(await saidAndStored(time.nowMs() + off)).toBe(time.nowMs());
+      expect(await saidAndStored(time.nowMs() - off)).toBe(placedMs);
+      expect(await saidAndStored(placedMs + 1_000)).toBe(placedMs + 1_000);
+    },
+  );
+
   it('ND-135: what is too much for one transaction is written one node at a time; of one node alone, its agent is told', async () => {
     const { time, state, addNode, addAlloc, send } = setup();
     const [a, b] = [addNode(), addNode()];

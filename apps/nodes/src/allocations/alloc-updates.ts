@@ -1,6 +1,13 @@
 import { asService, type TransactionWriter, type Written } from '@waybill/writing';
 import { TooLargeError } from '@waybill/journal';
-import { type CancelTimer, type ClientAllocUpdate, type Timers, Refusal } from '@waybill/model';
+import {
+  type CancelTimer,
+  type ClientAllocUpdate,
+  nsFromRfc3339,
+  Refusal,
+  rfc3339FromNs,
+  type Timers,
+} from '@waybill/model';
 import type { ReplicatedState } from '@waybill/replica';
 import type { AllocUpdateRequest, AllocUpdateResponse } from '@waybill/rpc';
 import { type RefusedNodes, restoredIndexOf, type SecondCopy } from '@waybill/state';
@@ -135,7 +142,10 @@ export class AllocUpdates {
     const { state, writer, newId } = this.deps;
     const timeNs = writer.nowNs();
     // ST-101: of what was sent only what an agent may say goes on, with the time it arrived.
-    const allocs = batch.flatMap((pending) => pending.allocs.map((alloc) => withCutReport(saidByAgent(alloc, timeNs))));
+    const { allocs: stored } = state.tables;
+    const allocs = batch.flatMap((pending) =>
+      pending.allocs.map((alloc) => withCutReport(saidByAgent(alloc, stored.get(alloc.ID)?.CreateTime ?? 0, timeNs))),
+    );
     try {
       const Evals = evaluationsOfUpdates(state.tables, allocs, timeNs, newId);
       const payload = { Allocs: allocs, Evals, After: afterOf(batch) };
@@ -150,7 +160,18 @@ export class AllocUpdates {
   }
 }
 
-function saidByAgent(alloc: ClientAllocUpdate, timeNs: number): ClientAllocUpdate {
+/**
+ * When the machine says that health was decided. Its clock may be wrong: not before the placement and not after now, or a
+ * rollout's progress deadline would stand still, or move into a time to come.
+ */
+function healthTime(said: string | null, placedNs: number, nowNs: number): string | null {
+  const saidNs = nsFromRfc3339(said);
+  if (saidNs === 0 || (saidNs >= placedNs && saidNs <= nowNs)) return said;
+  return rfc3339FromNs(Math.max(Math.min(saidNs, nowNs), placedNs));
+}
+
+/** @param placedNs when the servers made the allocation; 0: it is not known here */
+function saidByAgent(alloc: ClientAllocUpdate, placedNs: number, timeNs: number): ClientAllocUpdate {
   return {
     ID: alloc.ID,
     NodeID: alloc.NodeID,
@@ -160,7 +181,7 @@ function saidByAgent(alloc: ClientAllocUpdate, timeNs: number): ClientAllocUpdat
     NetworkStatus: alloc.NetworkStatus,
     DeploymentStatus: alloc.DeploymentStatus && {
       Healthy: alloc.DeploymentStatus.Healthy,
-      Timestamp: alloc.DeploymentStatus.Timestamp,
+      Timestamp: healthTime(alloc.DeploymentStatus.Timestamp, placedNs, timeNs),
     },
     ModifyTime: timeNs,
   };

@@ -27,7 +27,7 @@ describe('transactions of a round', () => {
     const ids: string[] = [];
     for (let i = 0; i < 5; i++) ids.push(await d.node());
     for (const id of ids) await d.drain(id);
-    const ended = ids.map((id) => endedDrain(d.state.tables, d.stored(id), d.time.nowMs())!);
+    const ended = ids.map((id) => endedDrain(d.state.tables, d.stored(id), false)!);
     const batches = completionBatches(ended, d.time.nowMs(), 2);
     expect(batches.map((batch) => Object.keys(batch.Updates))).toEqual([
       ids.slice(0, 2),

@@ -13,7 +13,7 @@ function setup() {
 
 it('DR-62: a deadline has passed when the clock says so, also one that was set forward', async () => {
   const { time, clock, fired, deadlines } = setup();
-  deadlines.set('node', clock.nowMs() + 3_600_000);
+  deadlines.set('node', clock.nowMs() + 3_600_000, 3_600_000);
   await time.pass(60_000);
   clock.setMs = 7_200_000;
   await time.pass(CLOCK_LOOK_MS);
@@ -23,10 +23,34 @@ it('DR-62: a deadline has passed when the clock says so, also one that was set f
 
 it('DR-62: it is waited for on when its timer is a millisecond early by the clock', async () => {
   const { time, clock, fired, deadlines } = setup();
-  deadlines.set('node', clock.nowMs() + 60_000);
+  deadlines.set('node', clock.nowMs() + 60_000, 60_000);
   clock.setMs = -1;
   await time.pass(60_000);
   expect(fired).toEqual([]);
   await time.pass(1);
+  expect(fired).toEqual(['node']);
+});
+
+it.each([3_600_000, 86_400_000])(
+  'DR-62: a deadline stored by a clock %d ms ahead passes when the drain has had its time',
+  async (ahead) => {
+    const { time, clock, fired, deadlines } = setup();
+    deadlines.set('node', clock.nowMs() + ahead + 60_000, 60_000);
+    await time.pass(59_999);
+    expect(fired).toEqual([]);
+    await time.pass(1);
+    expect(fired).toEqual(['node']);
+  },
+);
+
+it('DR-62: and so it does when all clocks were ahead and are set back', async () => {
+  const { time, clock, fired, deadlines } = setup();
+  clock.setMs = 3_600_000;
+  deadlines.set('node', clock.nowMs() + 60_000, 60_000);
+  await time.pass(8_000);
+  clock.setMs = 0;
+  await time.pass(52_000 - CLOCK_LOOK_MS);
+  expect(fired).toEqual([]);
+  await time.pass(2 * CLOCK_LOOK_MS);
   expect(fired).toEqual(['node']);
 });

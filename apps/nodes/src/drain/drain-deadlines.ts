@@ -1,4 +1,12 @@
-import { type CancelTimer, type Clock, type Timers, WallClockTimers } from '@waybill/model';
+import {
+  type CancelTimer,
+  type Clock,
+  dueAtMs,
+  type StatedTime,
+  statedTime,
+  type Timers,
+  WallClockTimers,
+} from '@waybill/model';
 
 /** DR-62: deadlines within this time of the earliest are handled together, at the latest of them. */
 export const DEADLINE_WINDOW_MS = 5_000;
@@ -6,11 +14,11 @@ export const DEADLINE_WINDOW_MS = 5_000;
 /**
  * When draining nodes have to be empty: one timer for all of them (DR-62). A deadline that has passed already fires as
  * soon as possible (DR-65). Never early, at most DEADLINE_WINDOW_MS late, by the time of day, whatever the clock was set
- * to meanwhile.
+ * to meanwhile; and, should it have been stored under a wrong hour, once the drain has had its whole time here.
  * Memory: one entry per draining node with a deadline. Cost of a change or firing: O(such nodes).
  */
 export class DrainDeadlines {
-  private readonly dueMs = new Map<string, number>();
+  private readonly due = new Map<string, StatedTime>();
   private cancel: CancelTimer = () => {};
 
   private readonly clock: Clock;
@@ -18,47 +26,53 @@ export class DrainDeadlines {
 
   constructor(
     time: { readonly clock: Clock; readonly timers: Timers },
+    /** @param nodeIds those whose deadline has passed, whatever their drain says */
     private readonly fire: (nodeIds: readonly string[]) => void,
   ) {
     this.clock = time.clock;
-    this.timers = new WallClockTimers(time);
+    this.timers = new WallClockTimers(time, (byMs) => this.clockSet(byMs));
   }
 
   get size(): number {
-    return this.dueMs.size;
+    return this.due.size;
   }
 
-  /** Replaces the node's deadline (DR-64). Unix milliseconds. */
-  set(nodeId: string, dueMs: number): void {
-    this.dueMs.set(nodeId, dueMs);
+  /** Replaces the node's deadline (DR-64). @param statedMs unix ms @param longestMs what the drain was given from its start */
+  set(nodeId: string, statedMs: number, longestMs: number): void {
+    this.due.set(nodeId, statedTime(statedMs, this.clock.nowMs(), longestMs));
     this.arm();
   }
 
   drop(nodeId: string): void {
-    if (this.dueMs.delete(nodeId)) this.arm();
+    if (this.due.delete(nodeId)) this.arm();
   }
 
   stop(): void {
     this.cancel();
-    this.dueMs.clear();
+    this.due.clear();
+  }
+
+  private clockSet(byMs: number): void {
+    for (const stated of this.due.values()) stated.latestMs += byMs;
+    this.arm();
   }
 
   private arm(): void {
-    this.cancel();
-    if (this.dueMs.size === 0) return;
+    if (this.due.size === 0) return this.cancel();
     const nowMs = this.clock.nowMs();
-    let earliest = Infinity;
-    for (const due of this.dueMs.values()) earliest = Math.min(earliest, due);
+    const all = [...this.due.values()].map(dueAtMs);
+    const earliest = all.reduce((least, due) => Math.min(least, due), Infinity);
     let atMs = earliest;
-    if (earliest > nowMs)
-      for (const due of this.dueMs.values()) if (due <= earliest + DEADLINE_WINDOW_MS) atMs = Math.max(atMs, due);
+    if (earliest > nowMs) for (const due of all) if (due <= earliest + DEADLINE_WINDOW_MS) atMs = Math.max(atMs, due);
+    const cancelOld = this.cancel;
     this.cancel = this.timers.after(atMs - nowMs, () => this.fireDue());
+    cancelOld();
   }
 
   private fireDue(): void {
     const nowMs = this.clock.nowMs();
-    const due = [...this.dueMs].flatMap(([nodeId, dueMs]) => (dueMs <= nowMs ? [nodeId] : []));
-    for (const nodeId of due) this.dueMs.delete(nodeId);
+    const due = [...this.due].flatMap(([nodeId, stated]) => (dueAtMs(stated) <= nowMs ? [nodeId] : []));
+    for (const nodeId of due) this.due.delete(nodeId);
     this.arm();
     if (due.length > 0) this.fire(due);
   }

@@ -34,10 +34,9 @@ export function deadlineMs({ ForceDeadline }: DrainStrategy): number {
  * Whether the node's drain is over, and what goes with it: by deadline (DR-60), or because nothing that it waits for is
  * left (DR-30 to DR-34). undefined: it goes on. O(allocations of the node).
  */
-export function endedDrain(tables: Tables, node: Node, nowMs: number): EndedDrain | undefined {
+export function endedDrain(tables: Tables, node: Node, deadlineReached: boolean): EndedDrain | undefined {
   const strategy = node.DrainStrategy;
   if (!strategy) return undefined;
-  const deadlineReached = isForced(strategy, nowMs);
   const marked: Allocation[] = [];
   for (const alloc of tables.allocs.by('node', node.ID)) {
     const job = jobOf(tables, alloc);

@@ -128,6 +128,32 @@ describe('which allocations of a service job are marked', () => {
     expect(d.messages(other).at(-1)).toBe(COMPLETE);
   });
 
+  it('DR-60: a drain that was stored by a clock an hour ahead is forced when it has had its time', async () => {
+    const { d, draining } = await setup();
+    const job = await d.job(1);
+    await d.place(job, draining, 1, { DeploymentStatus: null });
+    const hour = 60 * MINUTE;
+    const strategy = {
+      Deadline: 10 * MINUTE * 1e6,
+      IgnoreSystemJobs: false,
+      StartedAt: new Date(d.time.nowMs() + hour).toISOString(),
+      ForceDeadline: new Date(d.time.nowMs() + hour + 10 * MINUTE).toISOString(),
+    };
+    await d.write('NodeUpdateDrain', {
+      NodeID: draining,
+      DrainStrategy: strategy,
+      MarkEligible: false,
+      NodeEvent: null,
+      UpdatedAt: 1,
+      Meta: {},
+      UpdatedBy: '',
+    } as never);
+    await d.time.pass(9 * MINUTE);
+    expect(d.stored(draining).DrainStrategy).not.toBeNull();
+    await d.time.pass(2 * MINUTE);
+    expect(d.stored(draining).DrainStrategy).toBeNull();
+  });
+
   it('DR-44: each migration is counted once', async () => {
     const { d, draining } = await setup();
     const [alloc] = await d.place(await d.job(1), draining);

@@ -6,6 +6,7 @@ import {
   type DrainStrategy,
   isClientTerminal,
   isTerminalAllocation,
+  msFromNs,
   type Node,
   type Timers,
   NotHolderError,
@@ -56,6 +57,8 @@ export class Drainer {
   private readonly changedNodes = new Set<string>();
   private readonly changedJobs = new Set<string>();
   private readonly deadlines: DrainDeadlines;
+  /** Tracked nodes whose drain has had its time, also if its stored deadline says that it has some left. */
+  private readonly overdueNodes = new Set<string>();
   /** Of the present term. */
   private writer: HolderWriter | undefined;
   private inRound = false;
@@ -67,7 +70,7 @@ export class Drainer {
   private completions = 0;
 
   constructor(private readonly deps: DrainerDependencies) {
-    this.deadlines = new DrainDeadlines(deps, (nodeIds) => this.look(nodeIds, 0));
+    this.deadlines = new DrainDeadlines(deps, (nodeIds) => this.deadlinesPassed(nodeIds));
   }
 
   /** O(nodes), once per term: only the nodes themselves say that they drain (DR-20, DR-92). */
@@ -98,7 +101,8 @@ export class Drainer {
     this.writer = undefined;
     this.disarm();
     this.deadlines.stop();
-    for (const held of [this.tracked, this.watched, this.changedNodes, this.changedJobs]) held.clear();
+    for (const held of [this.tracked, this.watched, this.overdueNodes, this.changedNodes, this.changedJobs])
+      held.clear();
   }
 
   stats(): Record<string, number> {
@@ -134,10 +138,11 @@ export class Drainer {
   private track(node: Node, strategy: DrainStrategy): void {
     const { tables } = this.deps.state;
     this.tracked.set(node.ID, strategy);
+    this.overdueNodes.delete(node.ID);
     const forced = isForced(strategy, this.deps.clock.nowMs());
     const dueMs = deadlineMs(strategy);
     if (forced || dueMs === Infinity) this.deadlines.drop(node.ID);
-    else this.deadlines.set(node.ID, dueMs);
+    else this.deadlines.set(node.ID, dueMs, msFromNs(strategy.Deadline));
     for (const alloc of tables.allocs.by('node', node.ID)) this.watch(alloc);
     this.look([node.ID], forced ? 0 : GATHER_MS);
   }
@@ -146,11 +151,18 @@ export class Drainer {
   private untrack(nodeId: string): void {
     if (!this.tracked.delete(nodeId)) return;
     this.deadlines.drop(nodeId);
+    this.overdueNodes.delete(nodeId);
     this.changedNodes.delete(nodeId);
     for (const { Namespace, JobID } of this.deps.state.tables.allocs.by('node', nodeId)) {
       const key = namespacedKey(Namespace, JobID);
       if (this.watched.has(key)) this.lookAtJob(key);
     }
+  }
+
+  /** DR-60. */
+  private deadlinesPassed(nodeIds: readonly string[]): void {
+    for (const nodeId of nodeIds) this.overdueNodes.add(nodeId);
+    this.look(nodeIds, 0);
   }
 
   private watch(alloc: Allocation): void {
@@ -232,7 +244,8 @@ export class Drainer {
   private endOf(nodeId: string, nowMs: number): EndedDrain[] {
     const { tables } = this.deps.state;
     const node = this.tracked.has(nodeId) ? tables.nodes.get(nodeId) : undefined;
-    const ended = node && endedDrain(tables, node, nowMs);
+    const isOverdue = node?.DrainStrategy && (this.overdueNodes.has(nodeId) || isForced(node.DrainStrategy, nowMs));
+    const ended = node && endedDrain(tables, node, isOverdue === true);
     return ended ? [ended] : [];
   }
 

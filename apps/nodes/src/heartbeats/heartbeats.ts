@@ -166,6 +166,7 @@ export class Heartbeats {
       SchedulingEligibility: node.SchedulingEligibility,
       Status: node.Status,
       Index: index,
+      TimeMs: this.deps.clock.nowMs(),
     };
   }
 

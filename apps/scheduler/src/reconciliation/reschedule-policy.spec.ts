@@ -39,6 +39,17 @@ function delays(p: ReschedulePolicy, runsNs: number, n: number): number[] {
   });
 }
 
+const aTaskState = () => ({
+  State: 'dead' as const,
+  Failed: true,
+  Restarts: 0,
+  LastRestart: null,
+  StartedAt: null,
+  FinishedAt: null,
+  Events: [],
+  Paused: '',
+});
+
 describe('delays (22.7)', () => {
   it('SC-257: constant', () => {
     expect(delays(policy({}), S, 4)).toEqual([5, 5, 5, 5]);
@@ -111,20 +122,22 @@ describe('eligibility', () => {
   });
 
   it('SC-6: the last end of a task is the time of failure', () => {
-    const state = (FinishedAt: string | null) => ({
-      State: 'dead' as const,
-      Failed: true,
-      Restarts: 0,
-      LastRestart: null,
-      StartedAt: null,
-      FinishedAt,
-      Events: [],
-      Paused: '',
-    });
+    const state = (FinishedAt: string | null) => ({ ...aTaskState(), FinishedAt });
     const TaskStates = { a: state('2026-01-01T00:00:05Z'), b: state('2026-01-01T00:00:09Z'), c: state(null) };
-    expect(failTime({ TaskStates, ModifyTime: 1 })).toBe(failedAt + 9 * S);
-    expect(failTime({ TaskStates: {}, ModifyTime: 77 })).toBe(77);
+    const reported = { CreateTime: failedAt, ModifyTime: failedAt + 20 * S };
+    expect(failTime({ TaskStates, ...reported })).toBe(failedAt + 9 * S);
+    expect(failTime({ TaskStates: {}, CreateTime: 0, ModifyTime: 77 })).toBe(77);
   });
+
+  it.each([3_600, 86_400])(
+    'SC-6: a machine whose clock is %d s off makes no failure earlier than its placement or later than its report',
+    (off) => {
+      const at = (ns: number) => ({ a: { ...aTaskState(), FinishedAt: new Date(ns / 1e6).toISOString() } });
+      const stored = { CreateTime: failedAt, ModifyTime: failedAt + 20 * S };
+      expect(failTime({ TaskStates: at(failedAt + off * S), ...stored })).toBe(stored.ModifyTime);
+      expect(failTime({ TaskStates: at(failedAt - off * S), ...stored })).toBe(stored.CreateTime);
+    },
+  );
 
   it('SC-264: the successor keeps the events of the interval, or the last five, and gets one more', () => {
     const counted = policy({

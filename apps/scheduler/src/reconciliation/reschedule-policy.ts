@@ -22,11 +22,14 @@ export function policyOf(alloc: Allocation): ReschedulePolicy | undefined {
   return policy && (policy.Unlimited || policy.Attempts > 0) ? policy : undefined;
 }
 
-/** SC-6: unix ns. */
-export function failTime(alloc: Pick<Allocation, 'TaskStates' | 'ModifyTime'>): number {
+/**
+ * SC-6: unix ns. The machine's clock may be wrong, so its word counts between what the servers' clocks say: a failure is
+ * not earlier than the placement and not later than the last write of the allocation.
+ */
+export function failTime(alloc: Pick<Allocation, 'TaskStates' | 'CreateTime' | 'ModifyTime'>): number {
   let latest = 0;
   for (const { FinishedAt } of Object.values(alloc.TaskStates)) latest = Math.max(latest, nsFromRfc3339(FinishedAt));
-  return latest || alloc.ModifyTime;
+  return latest === 0 ? alloc.ModifyTime : Math.min(Math.max(latest, alloc.CreateTime), alloc.ModifyTime);
 }
 
 /**

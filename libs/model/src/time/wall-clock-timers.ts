@@ -17,17 +17,17 @@ interface Waiting {
  * or the machine has slept, they are late by as much.
  *
  * idle (nothing waits) ⇄ looking: every CLOCK_LOOK_MS at the clock, and when it is not where it should be, all that wait
- * are set anew. Setting it back makes a timer early by the platform's count; whoever is woken looks at the clock himself.
+ * are set anew. Whoever replaces what waits arms the new timer before it cancels the old one, or the look begins anew. Setting it back makes a timer early by the platform's count; whoever is woken looks at the clock himself.
  * Cost: one timer beside those that wait; a jump costs as many timers as wait.
  */
 export class WallClockTimers implements Timers {
   private readonly waiting = new Set<Waiting>();
   private cancelLook: CancelTimer | undefined;
 
-  /** @param onJump told when the clock was set, forward or back, and all that wait are set anew */
+  /** @param onJump told when the clock was set, by how much, back below 0, and all that wait are set anew */
   constructor(
     private readonly time: { readonly clock: Clock; readonly timers: Timers },
-    private readonly onJump: () => void = () => {},
+    private readonly onJump: (byMs: number) => void = () => {},
   ) {}
 
   after(delayMs: number, run: () => void): CancelTimer {
@@ -44,13 +44,18 @@ export class WallClockTimers implements Timers {
   private set(waiting: Waiting): void {
     waiting.cancel();
     waiting.cancel = this.time.timers.after(waiting.dueMs - this.time.clock.nowMs(), () => {
-      this.forget(waiting);
-      waiting.run();
+      this.waiting.delete(waiting);
+      waiting.run(); // which may wait for something else: a jump that has yet to be noticed must not be forgotten between
+      this.lookIfWaiting();
     });
   }
 
   private forget(waiting: Waiting): void {
     this.waiting.delete(waiting);
+    this.lookIfWaiting();
+  }
+
+  private lookIfWaiting(): void {
     if (this.waiting.size > 0) return;
     this.cancelLook?.();
     this.cancelLook = undefined;
@@ -61,9 +66,10 @@ export class WallClockTimers implements Timers {
     const expectedMs = clock.nowMs() + CLOCK_LOOK_MS;
     this.cancelLook = timers.after(CLOCK_LOOK_MS, () => {
       this.lookLater();
-      if (Math.abs(clock.nowMs() - expectedMs) <= CLOCK_SLACK_MS) return;
+      const byMs = clock.nowMs() - expectedMs;
+      if (Math.abs(byMs) <= CLOCK_SLACK_MS) return;
       for (const one of this.waiting) this.set(one);
-      this.onJump();
+      this.onJump(byMs);
     });
   }
 }

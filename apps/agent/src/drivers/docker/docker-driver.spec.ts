@@ -45,6 +45,7 @@ describe('a container whose engine is going down', () => {
     return new DockerDriver({
       endpoint: `unix://${dir}/engine.sock`,
       clock: time,
+      monotonic: time,
       timers: time,
       logger: silentLogger,
       outputs: { follow: async () => {}, copied: async () => {} },

@@ -42,7 +42,7 @@ import {
 import { imagesOf } from './image-source.transport.js';
 import { Images, PULL_TIMEOUT_MS } from './images.js';
 import { foundSources, openDirectories } from './task-sources.js';
-import { removeStrays, STRAY_PERIOD_MS } from './strays.js';
+import { Strays } from './strays.js';
 
 /** An engine that does not answer is asked again after this. */
 const RETRY_MS = 1_000;
@@ -60,6 +60,7 @@ export interface DockerOptions {
   readonly outputs: Pick<TaskOutputs, 'follow' | 'copied'>;
   readonly mhzPerCore: number;
   readonly clock: Clock;
+  readonly monotonic: Clock;
   readonly timers: Timers;
   readonly logger: Logger;
 }
@@ -89,11 +90,10 @@ export class DockerDriver implements Driver {
   private readonly images: Images;
   private connected: Promise<Docker> | undefined;
   private wasDetected = false;
-  /** What an agent before this one ran is taken up first. */
-  private strayLookMs: number;
+  private readonly strays: Strays;
 
   constructor(private readonly options: DockerOptions) {
-    this.strayLookMs = options.clock.nowMs() + STRAY_PERIOD_MS;
+    this.strays = new Strays(options.agent, (taskId) => this.tasks.has(taskId), options.monotonic);
     this.images = new Images(
       imagesOf(() => this.engine()),
       options.timers,
@@ -220,12 +220,9 @@ export class DockerDriver implements Driver {
   }
 
   private async clearStrays(engine: Docker): Promise<void> {
-    const { agent, clock, logger } = this.options;
-    if (clock.nowMs() < this.strayLookMs) return;
-    this.strayLookMs = clock.nowMs() + STRAY_PERIOD_MS;
-    const isKnown = (taskId: string): boolean => this.tasks.has(taskId);
-    const strays = await removeStrays(engine, agent, isKnown, clock.nowMs());
-    if (strays.length > 0) logger.warn('containers of this agent that no task is were removed', { strays });
+    const strays = await this.strays.remove(engine);
+    if (strays.length > 0)
+      this.options.logger.warn('containers of this agent that no task is were removed', { strays });
   }
 
   /** The client is made once; it keeps no connection that could break. */

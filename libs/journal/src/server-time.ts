@@ -1,0 +1,22 @@
+import { API_TIMEOUT_MS } from './streams.js';
+import type { NatsLink } from './connection.js';
+import { TXN_STREAM } from './subject.js';
+
+/** Time of day by the clock of NATS, and how long it took to hear of it. Milliseconds. */
+export interface ServerTime {
+  readonly unixMs: number;
+  readonly tripMs: number;
+}
+
+/**
+ * Asks NATS for the time: each answer of JetStream's API says when it was given. A server before 2.10 leaves that out.
+ * @returns undefined: the answer has no time in it @throws what the request fails with
+ */
+export async function serverTime({ nc }: NatsLink): Promise<ServerTime | undefined> {
+  const sentMs = performance.now();
+  const answer = await nc.request(`$JS.API.STREAM.INFO.${TXN_STREAM}`, undefined, { timeout: API_TIMEOUT_MS });
+  const tripMs = performance.now() - sentMs;
+  const { ts } = answer.json<{ readonly ts?: string }>();
+  const unixMs = ts === undefined ? Number.NaN : Date.parse(ts);
+  return Number.isNaN(unixMs) ? undefined : { unixMs, tripMs };
+}

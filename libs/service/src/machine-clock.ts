@@ -1,0 +1,102 @@
+import { uptime } from 'node:os';
+import { type CancelTimer, type Clock, CLOCK_TOLERANCE_MS, type Timers, WitnessedClock } from '@waybill/model';
+import { monotonicClock } from '@waybill/roles';
+import type { Logger } from '@waybill/telemetry';
+import { systemClock } from './system.js';
+
+/** How often the witness is asked, milliseconds. */
+export const WITNESS_PERIOD_MS = 5_000;
+
+/** The time of day by another clock, unix ms, and how long it took to hear of it. Undefined: it says nothing. */
+export type Witness = () => Promise<{ readonly unixMs: number; readonly tripMs: number } | undefined>;
+
+export interface MachineClockDeps {
+  readonly timers: Timers;
+  readonly logger: Logger;
+  /** Absent in tests: the machine's. */
+  readonly wall?: Clock;
+}
+
+/**
+ * The clock of a process (`WitnessedClock`), and who keeps it: it is compared with the clock of NATS, or, on a machine
+ * that has no part in the log, with what the servers say in answer to its heartbeats.
+ *
+ * alone → attended (a witness is asked every WITNESS_PERIOD_MS, and at once when the wall clock was set) → stopped.
+ */
+export class MachineClock implements Clock {
+  private readonly clock: WitnessedClock;
+  private witness: Witness | undefined;
+  private cancel: CancelTimer = () => {};
+  private asking: Promise<void> | undefined;
+  private isOff = false;
+  private stopped = false;
+
+  constructor(private readonly deps: MachineClockDeps) {
+    this.clock = new WitnessedClock({
+      wall: deps.wall ?? systemClock,
+      monotonic: monotonicClock,
+      sinceBoot: () => uptime() * 1_000,
+      onDoubt: () => void this.ask(),
+    });
+  }
+
+  nowMs(): number {
+    return this.clock.nowMs();
+  }
+
+  /** Somebody is asked for something, and may say the time, unix ms; it counts only while there is no better witness. */
+  asks(): (unixMs: number) => void {
+    const sentMs = monotonicClock.nowMs();
+    return (unixMs) => {
+      if (!this.witness && this.clock.hear(unixMs, monotonicClock.nowMs() - sentMs)) this.tell();
+    };
+  }
+
+  /** Resolves when the witness was asked once, whether it said anything or not. */
+  async attend(witness: Witness): Promise<void> {
+    this.witness = witness;
+    await this.ask();
+    this.askLater();
+  }
+
+  stop(): void {
+    this.stopped = true;
+    this.cancel();
+  }
+
+  private askLater(): void {
+    if (this.stopped) return;
+    this.cancel = this.deps.timers.after(WITNESS_PERIOD_MS, () => {
+      void this.ask();
+      this.askLater();
+    });
+  }
+
+  private ask(): Promise<void> {
+    this.asking ??= this.askOnce().finally(() => (this.asking = undefined));
+    return this.asking;
+  }
+
+  private async askOnce(): Promise<void> {
+    if (!this.witness || this.stopped) return;
+    try {
+      const said = await this.witness();
+      if (said && this.clock.hear(said.unixMs, said.tripMs)) this.tell();
+    } catch {
+      // It cannot be reached; what it said last still counts.
+    }
+  }
+
+  private tell(): void {
+    this.clock.nowMs();
+    const offMs = this.clock.offMs;
+    const isOff = Math.abs(offMs) > CLOCK_TOLERANCE_MS;
+    if (isOff === this.isOff) return;
+    this.isOff = isOff;
+    if (isOff)
+      this.deps.logger.warn('the clock of this machine is not believed: set it right, or that of NATS', {
+        aheadMs: Math.round(offMs),
+      });
+    else this.deps.logger.info('the clock of this machine is right again');
+  }
+}
