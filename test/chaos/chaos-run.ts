@@ -10,6 +10,7 @@ import { Adversary, type Member } from './adversary.js';
 import type { FinalJob, FinalState, History, TaskLine } from './history.js';
 import { type Finding, judge } from './judge.js';
 import { markOf, TEMPLATE, Users } from './users.js';
+import { canSetClocks, SettableClock } from '../support/set-clock.js';
 
 const USERS = 4;
 /** How long everything may take to come to rest once nothing is broken any more; evaluations in hand wait for 60 s. */
@@ -20,6 +21,8 @@ const VERIFY = fileURLToPath(new URL('../../apps/verify/dist/main.js', import.me
 export interface ChaosOptions {
   readonly seed: number;
   readonly forMs: number;
+  /** Clocks of single processes are set too. @throws where libfaketime is not installed */
+  readonly clocks?: boolean;
   readonly say: (line: string) => void;
   readonly signal?: AbortSignal;
 }
@@ -28,6 +31,8 @@ export interface ChaosReport {
   readonly seed: number;
   readonly kills: number;
   readonly freezes: number;
+  /** Clocks that were set, or ran too fast or slow. */
+  readonly clocks: number;
   readonly writes: number;
   readonly acknowledged: number;
   readonly reads: number;
@@ -45,11 +50,12 @@ export interface ChaosReport {
  * who write and read, and an adversary; then rest, and judgement from outside.
  * @throws when it does not come to rest, or something cannot be started
  */
-export async function runChaos({ seed, forMs, say, signal }: ChaosOptions): Promise<ChaosReport> {
+export async function runChaos({ seed, forMs, clocks = false, say, signal }: ChaosOptions): Promise<ChaosReport> {
   const random = new SeededRandom(String(seed));
-  const waybill = await WaybillProcesses.start();
+  if (clocks && !canSetClocks) throw new Error('clocks cannot be set here: install libfaketime (Debian)');
+  const waybill = await WaybillProcesses.start({}, []);
   try {
-    const members = await secondOfEach(waybill);
+    const members = await twoOfEach(waybill, clocks);
     const diary = { file: path.join(waybill.dir, 'diary') };
     const users = new Users(waybill.api, diary, () => random.next());
     await users.begin(USERS);
@@ -69,6 +75,7 @@ export async function runChaos({ seed, forMs, say, signal }: ChaosOptions): Prom
       seed,
       kills: adversary.kills,
       freezes: adversary.freezes,
+      clocks: adversary.clocks,
       writes: users.writes.length + users.dispatches.length,
       acknowledged: users.writes.filter(({ ending }) => ending === 'acknowledged').length + users.dispatches.length,
       reads: users.reads.length,
@@ -83,17 +90,28 @@ export async function runChaos({ seed, forMs, say, signal }: ChaosOptions): Prom
   }
 }
 
-async function secondOfEach(waybill: WaybillProcesses): Promise<Map<string, Member>> {
+async function twoOfEach(waybill: WaybillProcesses, clocks: boolean): Promise<Map<string, Member>> {
   const members = new Map<string, Member>();
+  const add = (name: string, service: Member['service'], env: NodeJS.ProcessEnv = {}): void => {
+    const clock = clocks ? new SettableClock(path.join(waybill.dir, `${name}.clock`)) : undefined;
+    members.set(name, { service, env: { ...env, ...clock?.env }, ...(clock && { clock }) });
+  };
   for (const service of CONTROL_PLANE) {
-    members.set(service, { service });
-    if (service === 'api') continue; // one address is asked
-    members.set(`${service}-2`, { service });
-    await waybill.startService(service, `${service}-2`);
+    add(service, service);
+    if (service !== 'api') add(`${service}-2`, service); // one address is asked
   }
-  const env = { WAYBILL_AGENT_DIR: `${waybill.dir}/agent-2`, WAYBILL_NODE_NAME: 'test-node-2' };
-  await waybill.startService('agent', 'agent-2', env);
-  return members.set('agent', { service: 'agent' }).set('agent-2', { service: 'agent', env });
+  add('agent', 'agent');
+  add('agent-2', 'agent', { WAYBILL_AGENT_DIR: `${waybill.dir}/agent-2`, WAYBILL_NODE_NAME: 'test-node-2' });
+  const start = (names: readonly string[]): Promise<unknown> =>
+    Promise.all(
+      [...members].flatMap(([name, { service, env }]) =>
+        names.includes(name) ? [waybill.startService(service, name, env)] : [],
+      ),
+    );
+  const second = [...members.keys()].filter((name) => name.endsWith('-2'));
+  await start([...members.keys()].filter((name) => !second.includes(name)));
+  for (const name of second) await start([name]);
+  return members;
 }
 
 /** The end, once there is nothing to find in it any more, or as it is when the time for that is over. */

@@ -1,7 +1,19 @@
 /** What an adversary does to one process. Milliseconds. */
 export type Fault =
   | { readonly kind: 'kill'; readonly victim: string; readonly downMs: number; readonly thenMs: number }
-  | { readonly kind: 'freeze'; readonly victim: string; readonly frozenMs: number; readonly thenMs: number };
+  | { readonly kind: 'freeze'; readonly victim: string; readonly frozenMs: number; readonly thenMs: number }
+  | ClockFault;
+
+/** The clock of a process is set, or runs too fast or too slow, while the adversary goes on. */
+export interface ClockFault {
+  readonly kind: 'clock';
+  readonly victim: string;
+  readonly aheadS: number;
+  /** 0.05: it gains 3 s a minute. */
+  readonly gain: number;
+  readonly wrongMs: number;
+  readonly thenMs: number;
+}
 
 /** In [0, 1). */
 export type Random = () => number;
@@ -10,12 +22,16 @@ export type Random = () => number;
 export const LONGEST_FREEZE_MS = 7_000;
 export const LONGEST_DOWN_MS = 3_000;
 export const LONGEST_REST_MS = 2_500;
+/** Of a wrong clock. */
+export const LONGEST_WRONG_MS = 60_000;
+const WRONG_HOURS_S = [3_600, -3_600, 86_400, -86_400] as const;
+const GAIN = 0.05;
 
 /**
  * The next fault, by the seed that `random` was made of: two in three are kills. A freeze of nats-server or PostgreSQL is
  * as good as a network that is cut.
  */
-export function nextFault(random: Random, victims: readonly string[]): Fault {
+export function nextFault(random: Random, victims: readonly string[]): Exclude<Fault, ClockFault> {
   const victim = victims[Math.floor(random() * victims.length)];
   if (victim === undefined) throw new RangeError('there is nobody to do something to');
   const [kind, howLong, rest] = [random(), random(), random()];
@@ -23,4 +39,19 @@ export function nextFault(random: Random, victims: readonly string[]): Fault {
   return kind < 2 / 3
     ? { kind: 'kill', victim, downMs: Math.round(howLong * LONGEST_DOWN_MS), thenMs }
     : { kind: 'freeze', victim, frozenMs: Math.round(500 + howLong * (LONGEST_FREEZE_MS - 500)), thenMs };
+}
+
+/** The next clock that is wrong: two in three are set to another hour or day, the others are fast or slow. */
+export function nextClockFault(random: Random, victims: readonly string[]): ClockFault {
+  const victim = victims[Math.floor(random() * victims.length)];
+  if (victim === undefined) throw new RangeError('there is nobody whose clock could be set');
+  const [kind, which, howLong, rest] = [random(), random(), random(), random()];
+  return {
+    kind: 'clock',
+    victim,
+    aheadS: kind < 2 / 3 ? (WRONG_HOURS_S[Math.floor(which * WRONG_HOURS_S.length)] ?? 0) : 0,
+    gain: kind < 2 / 3 ? 0 : which < 0.5 ? -GAIN : GAIN,
+    wrongMs: Math.round(1_000 + howLong * (LONGEST_WRONG_MS - 1_000)),
+    thenMs: Math.round(rest * LONGEST_REST_MS),
+  };
 }

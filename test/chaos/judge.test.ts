@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { SeededRandom } from '../sim/kernel/seeded-random.js';
-import { LONGEST_DOWN_MS, LONGEST_FREEZE_MS, nextFault } from './fault-plan.js';
+import { LONGEST_DOWN_MS, LONGEST_FREEZE_MS, LONGEST_WRONG_MS, nextClockFault, nextFault } from './fault-plan.js';
 import type { FinalJob, FinalState, History, Write } from './history.js';
 import { judge } from './judge.js';
 
@@ -114,4 +114,12 @@ it('the faults of a seed are the same each time, of both kinds, and within their
   for (const fault of faults('1'))
     if (fault.kind === 'kill') expect(fault.downMs).toBeLessThanOrEqual(LONGEST_DOWN_MS);
     else expect(fault.frozenMs).toBeLessThanOrEqual(LONGEST_FREEZE_MS);
+});
+
+it('the wrong clocks of a seed are the same each time, of all kinds, and right again in time', () => {
+  const random = new SeededRandom('1');
+  const faults = Array.from({ length: 300 }, () => nextClockFault(() => random.next(), ['a', 'b', 'c']));
+  expect(new Set(faults.map(({ aheadS, gain }) => `${aheadS} ${gain}`)).size).toBe(6);
+  expect(new Set(faults.map(({ victim }) => victim)).size).toBe(3);
+  for (const { wrongMs } of faults) expect(wrongMs).toBeLessThanOrEqual(LONGEST_WRONG_MS);
 });

@@ -8,6 +8,7 @@ const complain = (text: string): void => void process.stderr.write(`${text}\n`);
 interface Options {
   readonly seed?: string;
   readonly minutes: string;
+  readonly clocks: boolean;
   readonly json: boolean;
 }
 
@@ -19,6 +20,7 @@ const options = new Command('chaos')
   )
   .option('--seed <n>', 'what the adversary and the users do; default: another one each time, which is printed')
   .option('--minutes <m>', 'how long they are at work', '2')
+  .option('--clocks', 'clocks of single processes are set, or run too fast or slow, too (needs libfaketime)', false)
   .option('--json', 'the report as JSON, and nothing else', false)
   .addHelpText('after', '\nExit code: 0 nothing found, 1 something found, 2 it could not be run.')
   .parse()
@@ -35,7 +37,7 @@ function text({ findings, verified, verification, ...run }: ChaosReport): string
   const count = (kind: string) => findings.filter((one) => one.kind === kind).length;
   return [
     '',
-    `seed ${run.seed}: ${run.kills} kills, ${run.freezes} freezes`,
+    `seed ${run.seed}: ${run.kills} kills, ${run.freezes} freezes${options.clocks ? `, ${run.clocks} wrong clocks` : ''}`,
     `${run.writes} writes, ${run.acknowledged} of them acknowledged; ${run.reads} reads; ${run.tasksBegun} tasks begun`,
     `at rest ${(run.restedAfterMs / 1000).toFixed(1)} s after the last fault`,
     `lost: ${count('lost')}, double: ${count('double')}, out of order: ${count('order')}, left over: ${count('leftover')}`,
@@ -49,7 +51,7 @@ try {
   const stopper = new AbortController();
   process.once('SIGINT', () => stopper.abort());
   say(`seed ${seed}`);
-  const report = await runChaos({ seed, forMs, say, signal: stopper.signal });
+  const report = await runChaos({ seed, forMs, clocks: options.clocks, say, signal: stopper.signal });
   print(options.json ? JSON.stringify(report, null, 2) : text(report));
   process.exitCode = report.findings.length > 0 || !report.verified ? 1 : 0;
 } catch (error) {
