@@ -14,6 +14,7 @@ const LIBS = {
   csi: [],
   websocket: [],
   jobspec: ['model'],
+  acl: ['model', 'jobspec'],
   telemetry: [],
   processes: [],
   embedded: ['processes'],
@@ -69,7 +70,7 @@ const IMPURE = [
 ];
 
 /** Pure whole: every file of these packages. */
-const PURE_PACKAGES = ['libs/model', 'libs/gotemplate', 'libs/jobspec', 'libs/state'];
+const PURE_PACKAGES = ['libs/model', 'libs/gotemplate', 'libs/jobspec', 'libs/acl', 'libs/state'];
 
 /**
  * Files of apps that may do I/O, by what their name says: Nest's parts (`*.service.ts` puts a service together), and what

@@ -3,6 +3,7 @@ export type { FileAccess } from './functions/file-functions.js';
 export { MAX_SOURCE_BYTES } from './limits.js';
 export { type AgentConfig, parseAgentConfig } from './parse-agent-config.js';
 export { type JobSource, type ParsedJob, parseJob, type TextFile } from './parse-job.js';
+export { type JsonProfile, type LiteralBlock, type LiteralBody, parseLiteralFile } from './parse-literal-file.js';
 export { parseNamespace, parseNodePools } from './parse-place.js';
 export { VolumeFile, type VolumeType } from './parse-volume.js';
 export { JobspecError } from './syntax/diagnostic.js';

@@ -2,28 +2,39 @@ import { parseExpression } from '../syntax/body-parser.js';
 import { JobspecError } from '../syntax/diagnostic.js';
 import type { SourceText, Span } from '../syntax/source-text.js';
 import type { Attribute, Block, Body, Expression, Label, ObjectItem } from '../syntax/syntax-tree.js';
-import type { BlockRule, Schema } from './schema.js';
+
+/** What must be known of a format to tell its blocks from its attributes in JSON. A `Schema` says it as well. */
+export interface JsonProfile {
+  readonly blocks: Readonly<Record<string, JsonBlock>>;
+}
+
+export interface JsonBlock {
+  /** Present: the block has a label. */
+  readonly label?: string;
+  /** What is inside; absent: attributes only. */
+  readonly schema?: JsonProfile;
+}
 
 /**
  * A file in HCL's JSON profile as the body that it would be in HCL (JS-6): labels are keys of objects, a repeated block is
  * a list, strings are templates. JSON is read as the expression it also is, so every part keeps its place in the text.
  * @throws JobspecError
  */
-export function bodyOfJson(source: SourceText, schema: Schema): Body {
+export function bodyOfJson(source: SourceText, profile: JsonProfile): Body {
   const file = parseExpression(source);
   if (file.type !== 'object') throw failure(source, file.span, 'The file must be one JSON object.');
-  return bodyOf(source, file, schema);
+  return bodyOf(source, file, profile);
 }
 
 type ObjectExpression = Extract<Expression, { readonly type: 'object' }>;
 
-/** @param schema undefined: whatever is inside is attributes */
-function bodyOf(source: SourceText, { items, span }: ObjectExpression, schema: Schema | undefined): Body {
+/** @param profile undefined: whatever is inside is attributes */
+function bodyOf(source: SourceText, { items, span }: ObjectExpression, profile: JsonProfile | undefined): Body {
   const attributes: Attribute[] = [];
   const blocks: Block[] = [];
   for (const item of items) {
     const name = keyOf(source, item);
-    const rule = schema?.blocks[name.text];
+    const rule = profile && Object.hasOwn(profile.blocks, name.text) ? profile.blocks[name.text] : undefined;
     const objects = rule && objectsIn(item.value);
     if (rule && objects) blocks.push(...objects.flatMap((object) => blocksOf(source, name, rule, object)));
     else attributes.push({ name: name.text, nameSpan: name.span, value: item.value });
@@ -32,13 +43,13 @@ function bodyOf(source: SourceText, { items, span }: ObjectExpression, schema: S
 }
 
 /** One block, or one for each label. */
-function blocksOf(source: SourceText, type: Label, rule: BlockRule, object: ObjectExpression): Block[] {
+function blocksOf(source: SourceText, type: Label, rule: JsonBlock, object: ObjectExpression): Block[] {
   const block = (body: ObjectExpression, labels: readonly Label[]): Block => ({
     type: type.text,
     typeSpan: type.span,
     labels,
     openSpan: { start: body.span.start, end: body.span.start + 1 },
-    body: bodyOf(source, body, rule.kind === 'object' ? rule.schema : undefined),
+    body: bodyOf(source, body, rule.schema),
     headerSpan: { start: type.span.start, end: labels.at(-1)?.span.end ?? type.span.end },
   });
   if (rule.label === undefined) return [block(object, [])];

@@ -7,7 +7,17 @@ import { type Token, TokenReader } from './token-reader.js';
 /** The syntax tree of a file (JS-12 to JS-16). @throws JobspecError with the first thing that is wrong */
 export function parseBody(source: SourceText): Body {
   const tokens = new TokenReader(source);
-  return new BodyParser(tokens).file();
+  return new BodyParser(tokens, 'strict').file();
+}
+
+/**
+ * The syntax tree of a file in the layout of HCL 1, which policies are written in: lines end where they like, commas
+ * may follow what stands in a body, names may be quoted, and an argument may be set twice: both are in the tree.
+ * @throws JobspecError with the first thing that is wrong
+ */
+export function parseFreeBody(source: SourceText): Body {
+  const tokens = new TokenReader(source);
+  return new BodyParser(tokens, 'free').file();
 }
 
 /** A text that is one expression, such as the value of a variable (JS-76). @throws JobspecError */
@@ -16,10 +26,19 @@ export function parseExpression(source: SourceText): ReturnType<ExpressionParser
   return new ExpressionParser(tokens).whole();
 }
 
+/** The attributes of a body so far, in the file's order. */
+interface AttributeList {
+  readonly all: Attribute[];
+  readonly byName: Map<string, Attribute>;
+}
+
 class BodyParser {
   private readonly expressions: ExpressionParser;
 
-  constructor(private readonly tokens: TokenReader) {
+  constructor(
+    private readonly tokens: TokenReader,
+    private readonly layout: 'strict' | 'free',
+  ) {
     this.expressions = new ExpressionParser(tokens);
   }
 
@@ -32,11 +51,11 @@ class BodyParser {
   private body(open: Token | undefined): Body {
     const { tokens } = this;
     const start = tokens.position;
-    const attributes = new Map<string, Attribute>();
+    const attributes = this.noAttributes();
     const blocks: Block[] = [];
     for (;;) {
       const token = tokens.peek();
-      if (token.kind === 'newline') {
+      if (token.kind === 'newline' || (this.layout === 'free' && tokens.isSymbol(','))) {
         tokens.next();
         continue;
       }
@@ -49,7 +68,7 @@ class BodyParser {
   }
 
   /** An attribute or a block, and the end of its line. */
-  private item(attributes: Map<string, Attribute>, blocks: Block[]): void {
+  private item(attributes: AttributeList, blocks: Block[]): void {
     const { tokens } = this;
     const name = this.name();
     if (tokens.isSymbol('=')) {
@@ -73,6 +92,10 @@ class BodyParser {
   /** JS-15. */
   private name(): Token {
     const { tokens } = this;
+    if (this.layout === 'free' && tokens.peek().kind === 'quote') {
+      const { text, span } = this.expressions.label();
+      return { kind: 'identifier', text, ...span };
+    }
     const token = tokens.next();
     if (token.kind === 'identifier') return token;
     if (token.kind === 'quote')
@@ -90,15 +113,16 @@ class BodyParser {
   }
 
   /** JS-16. */
-  private set(attributes: Map<string, Attribute>, attribute: Attribute): void {
-    const before = attributes.get(attribute.name);
-    if (before)
+  private set(attributes: AttributeList, attribute: Attribute): void {
+    const before = attributes.byName.get(attribute.name);
+    attributes.all.push(attribute);
+    attributes.byName.set(attribute.name, attribute);
+    if (before && this.layout === 'strict')
       throw this.tokens.failure(
         attribute.nameSpan,
         'Attribute redefined',
         `The argument "${attribute.name}" was already set at ${this.tokens.source.rangeOf(before.nameSpan)}. Each argument may be set only once.`,
       );
-    attributes.set(attribute.name, attribute);
   }
 
   private block(type: Token): Block {
@@ -112,7 +136,8 @@ class BodyParser {
     }
     const open = tokens.peek();
     if (!tokens.takes('{')) throw this.blockWithoutContent(open, type);
-    const body = tokens.peek().kind === 'newline' ? this.body(open) : this.oneLine(open);
+    const isOneLine = this.layout === 'strict' && tokens.peek().kind !== 'newline';
+    const body = isOneLine ? this.oneLine(open) : this.body(open);
     if (!tokens.takes('}')) throw this.unclosed(open);
     const headerSpan = { start: type.start, end: labels.at(-1)?.span.end ?? type.end };
     return { type: type.text, typeSpan: spanOf(type), labels, openSpan: spanOf(open), body, headerSpan };
@@ -121,7 +146,7 @@ class BodyParser {
   /** JS-14: nothing, or one argument. */
   private oneLine(open: Token): Body {
     const { tokens } = this;
-    const attributes = new Map<string, Attribute>();
+    const attributes = this.noAttributes();
     const start = tokens.position;
     if (tokens.peek().kind === 'end') throw this.unclosed(open);
     if (!tokens.isSymbol('}')) {
@@ -144,14 +169,19 @@ class BodyParser {
   }
 
   private endOfLine(summary: string, detail: string): void {
+    if (this.layout === 'free') return;
     const token = this.tokens.peek();
     if (token.kind === 'newline') this.tokens.next();
     else if (token.kind !== 'end') throw this.tokens.failure(token, summary, detail);
   }
 
-  private made(attributes: ReadonlyMap<string, Attribute>, blocks: readonly Block[], start: number): Body {
+  private noAttributes(): AttributeList {
+    return { all: [], byName: new Map() };
+  }
+
+  private made({ all }: AttributeList, blocks: readonly Block[], start: number): Body {
     const { source, position } = this.tokens;
-    return { source, attributes: [...attributes.values()], blocks, span: { start, end: position } };
+    return { source, attributes: all, blocks, span: { start, end: position } };
   }
 
   private unclosed(open: Span): JobspecError {

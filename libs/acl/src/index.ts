@@ -1,0 +1,10 @@
+export { AclCache } from './acl-cache.js';
+export { Acl, type PolicySource, type Workload } from './acl.js';
+export * from './capabilities.js';
+export { eventTopicRequirement } from './event-topics.js';
+export * from './limits.js';
+export { describeRequirement, type Requirement, type RequirementContext, satisfies } from './requirement.js';
+export { type ParseOptions, parsePolicyRules } from './rules/parse-policy-rules.js';
+export * from './rules/policy-rules-json.js';
+export type * from './rules/policy-rules.js';
+export { type JobAcl, policiesOfWorkload } from './workload-policies.js';
