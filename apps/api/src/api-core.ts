@@ -2,6 +2,7 @@ import { CurrentJobs } from './jobs/current-jobs.js';
 import { TransactionWriter } from '@waybill/writing';
 import type { EventLog, ProjectionFeed, ReadModel } from '@waybill/projection';
 import type { ServiceContext } from '@waybill/service';
+import type { AccessControl } from './acl/access-control.js';
 import type { RestoreWatch } from './events/restore-watch.js';
 import type { Subscriptions } from './events/subscriptions.js';
 import { BlockingQueries, type WatchSource } from './http/blocking-query.js';
@@ -22,6 +23,7 @@ export interface ApiParts {
   readonly events: EventLog;
   readonly subscriptions: Subscriptions;
   readonly restores: RestoreWatch;
+  readonly access: AccessControl;
 }
 
 /** What the modules of all resources are built on; each takes of it what it needs. */

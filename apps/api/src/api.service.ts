@@ -3,6 +3,7 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { EventLog, NatsEventStorage, ProjectionFeed, ReadModel, subscribeToAnnouncements } from '@waybill/projection';
 import type { ServiceContext, ServiceDefinition, ServiceParts } from '@waybill/service';
+import { accessControlOf } from './acl/open-access-control.store.js';
 import { ApiCore } from './api-core.js';
 import { advertisedAddress, leadsNowhere } from './regions/advertised-address.js';
 import { API_ADDRESS, RegionCallsController } from './regions/region-calls.controller.js';
@@ -35,6 +36,7 @@ export const api: ServiceDefinition = {
 };
 
 async function buildApi(context: ServiceContext): Promise<ServiceParts> {
+  const access = await accessControlOf(context.settings);
   const model = new ReadModel(context.database);
   const feed = new ProjectionFeed({ record: model, clock: context.clock, timers: context.timers });
   const resync = (): void => {
@@ -66,7 +68,7 @@ async function buildApi(context: ServiceContext): Promise<ServiceParts> {
     (error) => context.logger.warn('cannot ask Postgres whether the state was restored', { error }),
   );
   await restores.start();
-  const core = new ApiCore({ context, model, feed, events, subscriptions, restores });
+  const core = new ApiCore({ context, model, feed, events, subscriptions, restores, access });
   let server: NestFastifyApplication | undefined;
   return {
     module: answersToRegions(core),

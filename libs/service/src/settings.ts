@@ -86,6 +86,19 @@ export const SETTINGS = {
     .string()
     .default('')
     .describe('api: directory of an agent beside it, which is then what clients mean by the node of this server'),
+  WAYBILL_ACL_ENABLED: flag.default(false).describe('api: access control; whoever sends no token may do little'),
+  WAYBILL_ACL_KEY_FILE: z
+    .string()
+    .default('')
+    .describe(
+      'api: file with the key under which secrets of tokens are stored: 32 bytes in hexadecimal or base64, the same for every api',
+    ),
+  WAYBILL_ACL_DIR: z
+    .string()
+    .default('')
+    .describe('api: directory in which acl-bootstrap-reset is looked for; empty: that of the key file'),
+  WAYBILL_ACL_TOKEN_MIN_EXPIRATION_TTL: duration('1m').describe('api: least life of a token that expires'),
+  WAYBILL_ACL_TOKEN_MAX_EXPIRATION_TTL: duration('24h').describe('api: greatest life of a token that expires'),
   WAYBILL_HTTP_RESPONSE_HEADERS: headers.default({}).describe('api: name=value,… of headers on every answer'),
   WAYBILL_LOG_RETENTION_HOURS: z.coerce
     .number()

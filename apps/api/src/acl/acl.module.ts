@@ -1,5 +1,28 @@
 import { Module } from '@nestjs/common';
-import { AclDisabledController } from './acl-disabled.controller.js';
+import { made } from '../core.module.js';
+import { AccessControl } from './access-control.js';
+import { AclCallers } from './acl-caller.js';
+import { BootstrapController } from './bootstrap.controller.js';
+import { LoginsController } from './logins.controller.js';
+import { OneTimeTokensController } from './one-time-tokens.controller.js';
+import { PoliciesController } from './policies.controller.js';
+import { RolesController } from './roles.controller.js';
+import { TokenAnswers } from './token-answers.js';
+import { TokensController } from './tokens.controller.js';
 
-@Module({ controllers: [AclDisabledController] })
+@Module({
+  controllers: [
+    BootstrapController,
+    OneTimeTokensController,
+    TokensController,
+    PoliciesController,
+    RolesController,
+    LoginsController,
+  ],
+  providers: [
+    made(AccessControl, ({ parts }) => parts.access),
+    made(TokenAnswers, ({ model, parts }) => new TokenAnswers(model, parts.access)),
+    made(AclCallers, ({ model, parts, context }) => new AclCallers(model, parts.access, context.clock)),
+  ],
+})
 export class AclModule {}

@@ -23,6 +23,7 @@ export class AgentIdentity {
     private readonly startedMs: number,
     /** This one included. */
     private readonly knownRegions: number,
+    private readonly hasAccessControl: boolean,
   ) {}
 
   /** `ip:port`, as `status/leader` and `status/peers` show it. Clients match it with a member's address. */
@@ -64,7 +65,7 @@ export class AgentIdentity {
         },
         Server: { Enabled: true },
         Client: { Enabled: nodeId !== undefined },
-        ACL: { Enabled: false },
+        ACL: { Enabled: this.hasAccessControl },
         UI: { Enabled: false, ShowCLIHints: false, Label: null },
         Waybill: { TraceURL: '' },
       },

@@ -40,7 +40,9 @@ function shownAddress(settings: Settings): { readonly host: string; readonly por
     made(AgentIdentity, ({ context: { settings, newId, regions, clock } }) => {
       const { host, port } = shownAddress(settings);
       const knownRegions = regions.names.length;
-      return new AgentIdentity(settings.WAYBILL_REGION, host, port, 'waybill', newId(), clock.nowMs(), knownRegions);
+      const { WAYBILL_REGION: region, WAYBILL_ACL_ENABLED: hasAccessControl } = settings;
+      const startedMs = clock.nowMs();
+      return new AgentIdentity(region, host, port, 'waybill', newId(), startedMs, knownRegions, hasAccessControl);
     }),
     made(
       Members,

@@ -3,6 +3,7 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import { MAX_ARCHIVE_BYTES } from '@waybill/model/snapshot-archive';
 import { guardWebAccess, listen, NestLogger, webAccessOf } from '@waybill/service';
 import type { FastifyInstance } from 'fastify';
+import { refuseWhileOff } from '../acl/access-control-off.transport.js';
 import type { ApiCore } from '../api-core.js';
 import { ApiModule } from '../api.module.js';
 import { serveExec } from '../client/exec/exec.transport.js';
@@ -76,6 +77,7 @@ export async function startApiServer(core: ApiCore): Promise<NestFastifyApplicat
   });
   forwardToRegions(fastify, core.forwarding);
   refuseWritesWhileDiverged(fastify, parts.context.history);
+  refuseWhileOff(fastify, parts.access.isOn);
   const paths = KnownPaths.of(fastify);
   const app = await NestFactory.create<NestFastifyApplication>(ApiModule.of(core, paths), adapter, {
     logger: new NestLogger(logger),

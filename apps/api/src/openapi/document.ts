@@ -1,5 +1,6 @@
 import { type JobListStub, jobShape, WAYBILL_VERSION, wireSchema } from '@waybill/model';
 import type { AllocFileInfo } from '@waybill/rpc';
+import { ACCESS_SCHEMAS } from './access-schemas.js';
 import { ALLOCATION_SCHEMAS } from './allocation-schemas.js';
 import { CLUSTER_SCHEMAS } from './cluster-schemas.js';
 import type { Operation } from './operation.js';
@@ -90,6 +91,7 @@ export function openApiDocument(): JsonSchema {
         ...SCHEDULING_SCHEMAS,
         ...ALLOCATION_SCHEMAS,
         ...CLUSTER_SCHEMAS,
+        ...ACCESS_SCHEMAS,
         ...STORAGE_SCHEMAS,
         ...PLUGIN_SCHEMAS,
         ...OPERATOR_SCHEMAS,

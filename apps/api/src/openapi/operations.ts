@@ -288,9 +288,49 @@ const CLUSTER: Operation[] = [
   ...remove('/v1/operator/keyring/key/{id}', 'Delete a key'),
   ...get('/.well-known/jwks.json', 'Public keys', { answer: plain({ keys: listOf(anything) }) }),
   ...get('/.well-known/openid-configuration', 'The issuer'),
-  ...get('/v1/acl/token/self', 'Who asks', { answer: anything }),
-  ...absent('/v1/acl/{path}', 'Access control, which is disabled'),
   ...stream('/v1/event/stream', 'Events, a line per transaction', ['namespace', 'topic', 'index', 'strict', 'until']),
+];
+
+const METHODS_OF_LOGIN = [
+  'auth-methods',
+  'auth-method',
+  'auth-method/{name}',
+  'binding-rules',
+  'binding-rule',
+  'binding-rule/{id}',
+  'login',
+  'oidc/auth-url',
+  'oidc/complete-auth',
+  'identity/client-introduction-token',
+].flatMap((path) => absent(`/v1/acl/${path}`, 'Logins by other parties, which are not built: 501'));
+
+const ACCESS: Operation[] = [
+  ...write('/v1/acl/bootstrap', 'Make the first management token', { body: request, answer: ref('ACLToken') }),
+  ...list('/v1/acl/tokens', 'Tokens', ref('ACLTokenListStub'), ['global']),
+  ...write('/v1/acl/token', 'Create or change a token', { body: request, answer: ref('ACLToken') }),
+  ...get('/v1/acl/token/self', 'Who asks', { answer: ref('ACLToken') }),
+  ...read('/v1/acl/token/{accessor}', 'A token', ref('ACLToken')),
+  ...write('/v1/acl/token/{accessor}', 'Change it', { body: request, answer: ref('ACLToken') }),
+  ...remove('/v1/acl/token/{accessor}', 'Delete it'),
+  ...write('/v1/acl/token/onetime', 'Make a one-time token', {
+    answer: plain({ OneTimeToken: ref('OneTimeToken'), Index: uint }),
+  }),
+  ...write('/v1/acl/token/onetime/exchange', 'Exchange a one-time token for the token', {
+    body: request,
+    answer: plain({ Token: ref('ACLToken'), Index: uint }),
+  }),
+  ...list('/v1/acl/policies', 'Policies', ref('ACLPolicyListStub')),
+  ...list('/v1/acl/policy/self', 'Policies of who asks', ref('ACLPolicyListStub')),
+  ...read('/v1/acl/policy/{name}', 'A policy', ref('ACLPolicy')),
+  ...write('/v1/acl/policy/{name}', 'Create or change it', { body: request }),
+  ...remove('/v1/acl/policy/{name}', 'Delete it'),
+  ...list('/v1/acl/roles', 'Roles', ref('ACLRole')),
+  ...write('/v1/acl/role', 'Create or change a role', { body: request, answer: ref('ACLRole') }),
+  ...read('/v1/acl/role/name/{name}', 'A role by its name', ref('ACLRole')),
+  ...read('/v1/acl/role/{id}', 'A role', ref('ACLRole')),
+  ...write('/v1/acl/role/{id}', 'Change it', { body: request, answer: ref('ACLRole') }),
+  ...remove('/v1/acl/role/{id}', 'Delete it'),
+  ...METHODS_OF_LOGIN,
 ];
 
 const LOG_QUERY =
@@ -331,6 +371,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...MACHINES,
   ...STORAGE,
   ...CLUSTER,
+  ...ACCESS,
   ...HISTORY,
   ...COMMERCIAL,
 ];

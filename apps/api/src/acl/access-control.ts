@@ -1,0 +1,26 @@
+import type { TokenLifeLimits } from '@waybill/model';
+import type { BootstrapReset } from './bootstrap-reset.store.js';
+import type { TokenSecrets } from './token-secrets.js';
+
+/** What the routes of access control need while it is on. */
+export interface AccessControlParts {
+  readonly secrets: TokenSecrets;
+  readonly limits: TokenLifeLimits;
+  readonly reset: BootstrapReset;
+}
+
+/** Access control of this API: off, or on with the cluster's key. */
+export class AccessControl {
+  /** @param parts undefined: it is off */
+  constructor(private readonly parts: AccessControlParts | undefined) {}
+
+  get isOn(): boolean {
+    return this.parts !== undefined;
+  }
+
+  /** Only asked while it is on: `refuseWhileOff` answers all of its paths before. */
+  get on(): AccessControlParts {
+    if (!this.parts) throw new Error('access control is off');
+    return this.parts;
+  }
+}

@@ -1,0 +1,20 @@
+import path from 'node:path';
+import type { Settings } from '@waybill/service';
+import { AccessControl } from './access-control.js';
+import { BootstrapReset } from './bootstrap-reset.store.js';
+import { readClusterKey } from './cluster-key.store.js';
+import { TokenSecrets } from './token-secrets.js';
+
+/** Access control as the settings want it. @throws ClusterKeyError it is on, and its key cannot be used */
+export async function accessControlOf(settings: Settings): Promise<AccessControl> {
+  if (!settings.WAYBILL_ACL_ENABLED) return new AccessControl(undefined);
+  const keyFile = settings.WAYBILL_ACL_KEY_FILE;
+  return new AccessControl({
+    secrets: new TokenSecrets(await readClusterKey(keyFile)),
+    limits: {
+      minTtlNs: settings.WAYBILL_ACL_TOKEN_MIN_EXPIRATION_TTL,
+      maxTtlNs: settings.WAYBILL_ACL_TOKEN_MAX_EXPIRATION_TTL,
+    },
+    reset: new BootstrapReset(settings.WAYBILL_ACL_DIR || path.dirname(keyFile)),
+  });
+}

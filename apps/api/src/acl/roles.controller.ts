@@ -1,0 +1,119 @@
+import { Controller, Delete, Get, Param, Post, Put, Req, Res } from '@nestjs/common';
+import type { AclRole } from '@waybill/model';
+import { ReadModel } from '@waybill/projection';
+import { TransactionWriter } from '@waybill/writing';
+import { randomUUID } from 'node:crypto';
+import { badRequest, notFound, serverFailure } from '../http/api-error.js';
+import { ListFilter } from '../http/list-filter.js';
+import { pageOf } from '../http/list-params.js';
+import { param } from '../http/query-string.js';
+import { found, listed } from '../http/read-result.js';
+import { Reads } from '../http/reads.js';
+import { type ApiReply, type ApiRequest, sendEmpty, sendJson, setWriteIndex } from '../http/reply.js';
+import { Requester } from '../http/requester.js';
+import { AclCallers, permissionDenied } from './acl-caller.js';
+import { roleWrite } from './decisions/role.js';
+import { readRole } from './role-request.js';
+
+const NOT_FOUND = 'ACL role not found';
+
+/** `/v1/acl/roles`, `/v1/acl/role` (OP-165, OP-166). */
+@Controller('v1/acl')
+export class RolesController {
+  constructor(
+    private readonly model: ReadModel,
+    private readonly reads: Reads,
+    private readonly writes: TransactionWriter,
+    private readonly callers: AclCallers,
+  ) {}
+
+  /** Of callers without management only those of their token. */
+  @Get('roles')
+  async list(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    const { isManagement, token } = await this.callers.of(request);
+    const ids = isManagement ? undefined : (token?.Roles ?? []).map(({ ID }) => ID);
+    const filter = ListFilter.of(request.query);
+    const options = { prefix: param(request.query, 'prefix'), ids, ...pageOf(request.query) };
+    await this.reads.answer(request, reply, [['acl_roles', '*']], () =>
+      listed(this.model.access.roles({ ...options, keep: filter?.keep<AclRole>() })),
+    );
+  }
+
+  @Get('role/name/:name')
+  async readByName(@Param('name') name: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    await this.mustHave(request, (role) => role.Name === name);
+    const query = () => found(this.model.access.roleByName(name));
+    await this.reads.answer(request, reply, [['acl_roles', '*']], query, NOT_FOUND);
+  }
+
+  /** A wildcard, because a part of a path is never empty. */
+  @Get('role/*')
+  async read(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    const id = idOf(request);
+    await this.mustHave(request, (role) => role.ID === id);
+    const query = () => found(this.model.access.role(id));
+    await this.reads.answer(request, reply, [['acl_roles', id]], query, NOT_FOUND);
+  }
+
+  @Put('role')
+  putAny(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.upsert(request, reply, undefined);
+  }
+
+  @Post('role')
+  postAny(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.upsert(request, reply, undefined);
+  }
+
+  @Put('role/*')
+  put(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.upsert(request, reply, idOf(request));
+  }
+
+  @Post('role/*')
+  post(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.upsert(request, reply, idOf(request));
+  }
+
+  @Delete('role/*')
+  async delete(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    const id = idOf(request);
+    await this.callers.management(request);
+    // OP-165 keeps the reference's status here.
+    if (!(await this.model.access.role(id)).row) throw serverFailure(NOT_FOUND);
+    const payload = { IDs: [id] };
+    const { index } = await this.writes.write({ type: 'ACLRolesDelete', payload }, Requester.of(request).author);
+    setWriteIndex(reply, index);
+    sendEmpty(reply);
+  }
+
+  private async mustHave(request: ApiRequest, isAsked: (role: AclRole) => boolean): Promise<void> {
+    const { isManagement, roles } = await this.callers.of(request);
+    if (!isManagement && !roles.some(isAsked)) throw permissionDenied();
+  }
+
+  private async upsert(request: ApiRequest, reply: ApiReply, pathId: string | undefined): Promise<void> {
+    await this.callers.management(request);
+    const given = readRole(request.body);
+    const { access } = this.model;
+    const policies = await access.policiesNamed(given.Policies.map(({ Name }) => Name));
+    const decision = roleWrite(given, {
+      pathId,
+      stored: given.ID === '' ? undefined : (await access.role(given.ID)).row,
+      namesake: (await access.roleByName(given.Name)).row,
+      policies: policies.map(({ Name }) => Name),
+      newUuid: randomUUID,
+    });
+    const { index } = await this.writes.write(decision, Requester.of(request).author);
+    const { row } = await access.role(decision.roleId);
+    if (!row) throw notFound(NOT_FOUND); // deleted in the moment since
+    setWriteIndex(reply, index);
+    sendJson(request, reply, row);
+  }
+}
+
+function idOf(request: ApiRequest): string {
+  const id = request.params['*'] ?? '';
+  if (id === '') throw badRequest('missing ACL role ID');
+  return id;
+}

@@ -1,0 +1,51 @@
+import { type AclToken, encodeAclToken, encodeAclTokenStub, type WireObject } from '@waybill/model';
+import { ReadModel } from '@waybill/projection';
+import type { AccessControl } from './access-control.js';
+
+/** Makes answers of stored tokens: with the present names of their roles, and with the secret where it is shown. */
+export class TokenAnswers {
+  constructor(
+    private readonly model: ReadModel,
+    private readonly access: AccessControl,
+  ) {}
+
+  /** A token as it is shown to whoever may see its secret. @throws UnsealableError */
+  async whole(token: AclToken): Promise<WireObject> {
+    const secretId = this.access.on.secrets.open(token.AccessorID, token.SealedSecret);
+    return encodeAclToken(token, { secretId, roleNames: await this.roleNames([token]) });
+  }
+
+  /** Tokens of a list. */
+  async stubs(tokens: readonly AclToken[]): Promise<WireObject[]> {
+    const roleNames = await this.roleNames(tokens);
+    return tokens.map((token) => encodeAclTokenStub(token, roleNames));
+  }
+
+  private roleNames(tokens: readonly AclToken[]): Promise<ReadonlyMap<string, string>> {
+    const ids = tokens.flatMap(({ Roles }) => (Roles ?? []).map(({ ID }) => ID));
+    return this.model.access.roleNames([...new Set(ids)]);
+  }
+}
+
+/** Who everybody is while access control is off (OP-111). */
+export const EVERYBODY = pseudoToken('acls-disabled', 'ACLs disabled token', null);
+/** Who a caller without a token is (OP-112). */
+export const ANONYMOUS = pseudoToken('anonymous', 'Anonymous Token', ['anonymous']);
+
+function pseudoToken(AccessorID: string, Name: string, Policies: string[] | null): WireObject {
+  return {
+    AccessorID,
+    SecretID: '',
+    Name,
+    Type: 'client',
+    Policies,
+    Roles: null,
+    Global: false,
+    Hash: '',
+    CreateTime: null,
+    ExpirationTime: null,
+    ExpirationTTL: '',
+    CreateIndex: 0,
+    ModifyIndex: 0,
+  };
+}

@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { TokenSecrets, UnsealableError } from './token-secrets.js';
+
+const KEY = Buffer.from(Array.from({ length: 32 }, (_, n) => n));
+const SECRET = '6a9e5b2c-0f0d-4d5e-9a57-6a0f0c6d3a11';
+const ACCESSOR = '11111111-2222-4333-8444-555555555555';
+/** Both were computed by another implementation of HKDF, HMAC and AES-GCM. */
+const HASH = 'bf98c6978658df351db50329d9632801d9b23adc27dd353f5a639c797b9e1daf';
+const SEALED = 'AAECAwQFBgcICQoLvJKW1JUc2b+uVT9DUaLfGEJb7TcUsMWJKV/pX4GZj2QOUoelslZnezexDMzbONDXJJYUtw==';
+
+const secrets = new TokenSecrets(KEY);
+
+describe('secrets of tokens as they are stored', () => {
+  it('are what another implementation makes of the same key', () => {
+    expect(secrets.hash(SECRET)).toBe(HASH);
+    const counted = new TokenSecrets(KEY, (bytes) => KEY.subarray(0, bytes));
+    expect(counted.seal(ACCESSOR, SECRET)).toBe(SEALED);
+    expect(secrets.open(ACCESSOR, SEALED)).toBe(SECRET);
+  });
+
+  it('are sealed to another text each time, and found by the same', () => {
+    const [one, two] = [secrets.seal(ACCESSOR, SECRET), secrets.seal(ACCESSOR, SECRET)];
+    expect(one).not.toBe(two);
+    expect([one, two].map((sealed) => secrets.open(ACCESSOR, sealed))).toEqual([SECRET, SECRET]);
+    expect(secrets.hash(`${SECRET} `)).not.toBe(HASH);
+  });
+
+  it('open under their key and for their accessor only, and not when a bit of them is another', () => {
+    const other = new TokenSecrets(Buffer.alloc(32, 7));
+    expect(other.hash(SECRET)).not.toBe(HASH);
+    expect(() => other.open(ACCESSOR, SEALED)).toThrow(UnsealableError);
+    expect(() => secrets.open('22222222-2222-4333-8444-555555555555', SEALED)).toThrow(UnsealableError);
+    const bytes = Buffer.from(SEALED, 'base64');
+    for (const at of [0, 12, bytes.length - 1]) {
+      const damaged = Buffer.from(bytes);
+      damaged[at]! ^= 1;
+      expect(() => secrets.open(ACCESSOR, damaged.toString('base64')), String(at)).toThrow(UnsealableError);
+    }
+    for (const text of ['', 'no base64 at all', 'AAAA', SEALED.slice(0, 30)])
+      expect(() => secrets.open(ACCESSOR, text), text).toThrow(UnsealableError);
+  });
+
+  it('need a key of 32 bytes', () => {
+    for (const length of [0, 16, 31, 33]) expect(() => new TokenSecrets(Buffer.alloc(length))).toThrow(RangeError);
+  });
+});

@@ -1,0 +1,154 @@
+import { Controller, Delete, Get, Post, Put, Req, Res } from '@nestjs/common';
+import { encodeAclTokenStub } from '@waybill/model';
+import { ReadModel } from '@waybill/projection';
+import { TransactionWriter } from '@waybill/writing';
+import { randomUUID } from 'node:crypto';
+import { badRequest, forbidden, notFound } from '../http/api-error.js';
+import { ListFilter } from '../http/list-filter.js';
+import { pageOf } from '../http/list-params.js';
+import { param } from '../http/query-string.js';
+import { Reads } from '../http/reads.js';
+import { type ApiReply, type ApiRequest, sendEmpty, sendJson, setWriteIndex } from '../http/reply.js';
+import { Requester } from '../http/requester.js';
+import { AccessControl } from './access-control.js';
+import { AclCallers, ExpiredTokenError, permissionDenied } from './acl-caller.js';
+import { tokenWrite } from './decisions/token.js';
+import { ANONYMOUS, EVERYBODY, TokenAnswers } from './token-answers.js';
+import { type GivenToken, readToken } from './token-request.js';
+
+const NOT_FOUND = 'ACL token not found';
+
+/** `/v1/acl/tokens`, `/v1/acl/token` (OP-147 to OP-158). */
+@Controller('v1/acl')
+export class TokensController {
+  constructor(
+    private readonly model: ReadModel,
+    private readonly reads: Reads,
+    private readonly writes: TransactionWriter,
+    private readonly access: AccessControl,
+    private readonly callers: AclCallers,
+    private readonly answers: TokenAnswers,
+  ) {}
+
+  @Get('tokens')
+  async list(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    await this.callers.management(request);
+    const { query } = request;
+    const filter = ListFilter.of(query);
+    const options = { prefix: param(query, 'prefix'), globalOnly: param(query, 'global') === 'true', ...pageOf(query) };
+    await this.reads.answer(request, reply, [['acl_token', '*']], async () => {
+      const keep = filter?.keep(encodeAclTokenStub);
+      const { index, rows, nextToken } = await this.model.access.tokens({ ...options, keep });
+      return { index, nextToken, value: await this.answers.stubs(rows) };
+    });
+  }
+
+  /** OP-155, OP-111. */
+  @Get('token/self')
+  async self(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    if (!this.access.isOn) {
+      sendJson(request, reply, EVERYBODY);
+      return;
+    }
+    const { token } = await this.selfOf(request);
+    if (!token) {
+      sendJson(request, reply, ANONYMOUS);
+      return;
+    }
+    await this.answer(request, reply, token.AccessorID);
+  }
+
+  /** A wildcard, because a part of a path is never empty. */
+  @Get('token/*')
+  async read(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    const accessor = accessorOf(request);
+    const { token, isManagement } = await this.callers.of(request);
+    if (!isManagement && token?.AccessorID !== accessor) throw permissionDenied();
+    await this.answer(request, reply, accessor);
+  }
+
+  @Put('token')
+  putAny(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.upsert(request, reply, undefined);
+  }
+
+  @Post('token')
+  postAny(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.upsert(request, reply, undefined);
+  }
+
+  @Put('token/*')
+  put(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.upsert(request, reply, accessorOf(request));
+  }
+
+  @Post('token/*')
+  post(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.upsert(request, reply, accessorOf(request));
+  }
+
+  @Delete('token/*')
+  async delete(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    const accessor = accessorOf(request);
+    await this.callers.management(request);
+    if (!(await this.model.access.token(accessor)).row)
+      throw badRequest(`Cannot delete nonexistent tokens: ${accessor}`);
+    const payload = { AccessorIDs: [accessor] };
+    const { index } = await this.writes.write({ type: 'ACLTokenDelete', payload }, Requester.of(request).author);
+    setWriteIndex(reply, index);
+    sendEmpty(reply);
+  }
+
+  private async upsert(request: ApiRequest, reply: ApiReply, accessor: string | undefined): Promise<void> {
+    await this.callers.management(request);
+    const given = readToken(request.body);
+    if (accessor !== undefined && given.AccessorID !== accessor)
+      throw badRequest('ACL token accessor does not match request path');
+    const decision = tokenWrite(given, await this.contextOf(given));
+    const { index } = await this.writes.write(decision, Requester.of(request).author);
+    const { row } = await this.model.access.token(decision.accessorId);
+    if (!row) throw notFound(NOT_FOUND); // deleted in the moment since
+    setWriteIndex(reply, index);
+    sendJson(request, reply, await this.answers.whole(row));
+  }
+
+  private async contextOf({ AccessorID, Roles }: GivenToken) {
+    const { access } = this.model;
+    const links = await Promise.all(
+      (Roles ?? []).map(async ({ ID, Name }) => (ID === '' ? access.roleByName(Name) : access.role(ID))),
+    );
+    const { secrets, limits } = this.access.on;
+    return {
+      stored: AccessorID === '' ? undefined : (await access.token(AccessorID.toLowerCase())).row,
+      roles: links.flatMap(({ row }) => row ?? []),
+      secrets,
+      limits,
+      nowMs: this.writes.nowMs(),
+      newUuid: randomUUID,
+    };
+  }
+
+  /** API-37: here alone somebody whose token has expired is told so; the web UI asks them to sign in again. */
+  private async selfOf(request: ApiRequest) {
+    try {
+      return await this.callers.of(request);
+    } catch (error) {
+      if (error instanceof ExpiredTokenError) throw forbidden('ACL token expired');
+      throw error;
+    }
+  }
+
+  private async answer(request: ApiRequest, reply: ApiReply, accessor: string): Promise<void> {
+    const query = async () => {
+      const { index, row } = await this.model.access.token(accessor);
+      return { index, value: row && (await this.answers.whole(row)) };
+    };
+    await this.reads.answer(request, reply, [['acl_token', accessor]], query, NOT_FOUND);
+  }
+}
+
+function accessorOf(request: ApiRequest): string {
+  const accessor = request.params['*'] ?? '';
+  if (accessor === '') throw badRequest('Missing Token Accessor');
+  return accessor;
+}
