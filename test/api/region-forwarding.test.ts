@@ -6,11 +6,14 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http';
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { forwardToRegions, RegionForwarding } from '@waybill/api';
+import { type ForwardingOptions, forwardToRegions, RegionForwarding } from '@waybill/api';
+import type { IssueRequest } from '@waybill/certificates';
 import type { Regions } from '@waybill/rpc';
 import Fastify, { type FastifyInstance } from 'fastify';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { TestAuthority } from '../support/certificates.js';
 import { eventually } from '../support/wait.js';
 
 const LIMIT = 3 * 1024 * 1024;
@@ -46,7 +49,16 @@ beforeEach(async () => {
   west = Fastify({ bodyLimit: LIMIT, forceCloseConnections: true });
   west.removeAllContentTypeParsers();
   west.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
-  forwardToRegions(west, new RegionForwarding(regions, () => {}));
+  forwardToRegions(
+    west,
+    new RegionForwarding(regions, {
+      passing: () => {},
+      refusing: () => {},
+      tls: () => ({ minVersion: 'TLSv1.2' }),
+      tlsOnly: false,
+      proveRegion: true,
+    }),
+  );
   west.all('/v1/x', () => 'west');
   await west.listen({ host: '127.0.0.1', port: 0 });
 });
@@ -142,5 +154,94 @@ describe('requests for another region', () => {
     address = async () => '::1:4646';
     const answer = await fetch(url());
     expect([answer.status, await answer.text()]).toEqual([500, 'No path to region']);
+  });
+});
+
+describe('an API of another region that speaks TLS', () => {
+  let authority: TestAuthority;
+  let secure: TlsServer;
+  beforeAll(async () => void (authority = await TestAuthority.create()));
+  afterAll(() => authority.remove());
+  afterEach(() => {
+    secure?.closeAllConnections();
+    secure?.close();
+  });
+
+  /** East with this certificate, and west in front of it. @returns what west answers, and why it refused */
+  async function passedOn(
+    given: Partial<IssueRequest>,
+    over: Partial<ForwardingOptions> = {},
+  ): Promise<[number, string]> {
+    const { certificate, key } = await authority.issue(given);
+    secure = createTlsServer({ cert: certificate, key }, (_, response) => void response.end('east'));
+    await new Promise<void>((resolve) => secure.listen(0, '127.0.0.1', resolve));
+    const regions: Regions = {
+      own: 'west',
+      names: ['east', 'west'],
+      ask: async () => ({ Address: `127.0.0.1:${portOf(secure)}`, TLS: true }) as never,
+    };
+    let reason = '';
+    const front = Fastify({ forceCloseConnections: true });
+    const forwarding = new RegionForwarding(regions, {
+      passing: () => {},
+      refusing: (_, why) => (reason = why),
+      tls: () => ({ ca: authority.certificate, minVersion: 'TLSv1.2' }),
+      tlsOnly: true,
+      proveRegion: true,
+      ...over,
+    });
+    forwardToRegions(front, forwarding);
+    front.all('/v1/x', () => 'west');
+    await front.listen({ host: '127.0.0.1', port: 0 });
+    const answer = await fetch(`http://127.0.0.1:${portOf(front.server)}/v1/x?region=east`);
+    const body = await answer.text();
+    await front.close();
+    return [answer.status, answer.ok ? body : reason];
+  }
+
+  it('OP-221: is asked over TLS if it proves the name of a server of its region', async () => {
+    expect(await passedOn({ names: ['server.east.nomad'], addresses: [] })).toEqual([200, 'east']);
+  });
+
+  it('OP-221: one with the name of another region, or of a machine, is not believed', async () => {
+    for (const name of ['server.west.nomad', 'client.east.nomad'])
+      expect(await passedOn({ names: [name] })).toEqual([500, expect.stringContaining('server.east.nomad')]);
+  });
+
+  it('OP-220: without verify_server_hostname it proves the host it is reached at', async () => {
+    const host = { proveRegion: false };
+    expect(await passedOn({ names: ['x.example'], addresses: ['127.0.0.1'] }, host)).toEqual([200, 'east']);
+    expect(await passedOn({ names: ['x.example'], addresses: [] }, host)).toEqual([
+      500,
+      expect.stringContaining('127.0.0.1'),
+    ]);
+  });
+
+  it('one whose certificate no authority of ours has signed is not believed', async () => {
+    const none = { tls: () => ({ minVersion: 'TLSv1.2' }) as const };
+    expect(await passedOn({ names: ['server.east.nomad'] }, none)).toEqual([
+      500,
+      expect.stringContaining('certificate'),
+    ]);
+  });
+
+  it('one that does not speak TLS is not asked by one that does', async () => {
+    let refused = '';
+    const regions: Regions = { own: 'west', names: ['east'], ask: async () => ({ Address: await address() }) as never };
+    const forwarding = new RegionForwarding(regions, {
+      passing: () => {},
+      refusing: (_, why) => (refused = why),
+      tls: () => ({ minVersion: 'TLSv1.2' }),
+      tlsOnly: true,
+      proveRegion: true,
+    });
+    const front = Fastify({ forceCloseConnections: true });
+    forwardToRegions(front, forwarding);
+    front.all('/v1/x', () => 'west');
+    await front.listen({ host: '127.0.0.1', port: 0 });
+    expect((await fetch(`http://127.0.0.1:${portOf(front.server)}/v1/x?region=east`)).status).toBe(500);
+    await front.close();
+    expect(refused).toContain('does not speak TLS');
+    expect(asked).toHaveLength(0);
   });
 });

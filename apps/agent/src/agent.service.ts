@@ -203,6 +203,7 @@ async function nodeOf(
     nodePool: settings.WAYBILL_NODE_POOL,
     meta,
     httpAddr: settings.WAYBILL_AGENT_HTTP_ADDR,
+    tlsEnabled: settings.WAYBILL_TLS_HTTP,
     attributes: machine.attributes,
     resources: machine.resources,
     reserved: {

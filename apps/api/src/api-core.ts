@@ -1,8 +1,8 @@
 import { CurrentJobs } from './jobs/current-jobs.js';
 import { TransactionWriter } from '@waybill/writing';
 import type { EventLog, ProjectionFeed, ReadModel } from '@waybill/projection';
-import type { ServiceContext } from '@waybill/service';
 import type { AccessControl } from './acl/access-control.js';
+import type { ServiceContext, TlsIdentity } from '@waybill/service';
 import type { RestoreWatch } from './events/restore-watch.js';
 import type { Subscriptions } from './events/subscriptions.js';
 import { BlockingQueries, type WatchSource } from './http/blocking-query.js';
@@ -24,6 +24,8 @@ export interface ApiParts {
   readonly subscriptions: Subscriptions;
   readonly restores: RestoreWatch;
   readonly access: AccessControl;
+  /** Certificate, key and authorities, as their files have them now. */
+  readonly identity: TlsIdentity;
 }
 
 /** What the modules of all resources are built on; each takes of it what it needs. */
@@ -54,7 +56,13 @@ export class ApiCore {
     this.age = new LogContact(context.link, context.clock).age;
     this.reads = new Reads(this.blocking(feed), this.age, this.lists);
     const passed = context.metrics.counter('nomad_rpc_cross_region', 'requests passed on, by region', ['type']);
-    this.forwarding = new RegionForwarding(context.regions, (type) => passed.inc({ type }));
+    this.forwarding = new RegionForwarding(context.regions, {
+      passing: (type) => passed.inc({ type }),
+      refusing: (region, reason) => context.logger.warn('a request for a region is not passed on', { region, reason }),
+      tls: () => parts.identity.current,
+      tlsOnly: settings.WAYBILL_TLS_HTTP,
+      proveRegion: settings.WAYBILL_TLS_VERIFY_SERVER_HOSTNAME,
+    });
     this.calls = new HeldCalls(context.rpc, context.clock, context.timers);
   }
 

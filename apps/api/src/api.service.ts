@@ -2,8 +2,8 @@ import { pause } from '@waybill/model';
 import { type DynamicModule, Module } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { EventLog, NatsEventStorage, ProjectionFeed, ReadModel, subscribeToAnnouncements } from '@waybill/projection';
-import type { ServiceContext, ServiceDefinition, ServiceParts } from '@waybill/service';
 import { accessControlOf } from './acl/open-access-control.store.js';
+import { type ServiceContext, type ServiceDefinition, type ServiceParts, TlsIdentity } from '@waybill/service';
 import { ApiCore } from './api-core.js';
 import { advertisedAddress, leadsNowhere } from './regions/advertised-address.js';
 import { API_ADDRESS, RegionCallsController } from './regions/region-calls.controller.js';
@@ -23,7 +23,7 @@ function answersToRegions(core: ApiCore): DynamicModule {
     logger.warn('other regions cannot reach this API: set WAYBILL_HTTP_ADVERTISE to where it is', { told: address });
   const providers = [
     { provide: RegionJobs, useValue: regionJobsOf(core) },
-    { provide: API_ADDRESS, useValue: address },
+    { provide: API_ADDRESS, useValue: { Address: address, TLS: settings.WAYBILL_TLS_HTTP } },
   ];
   return { module: ApiRpcModule, controllers: [RegionCallsController], providers };
 }
@@ -36,7 +36,13 @@ export const api: ServiceDefinition = {
 };
 
 async function buildApi(context: ServiceContext): Promise<ServiceParts> {
-  const access = await accessControlOf(context.settings);
+  const { settings, timers, logger, clock } = context;
+  const access = await accessControlOf(settings);
+  const identity = await TlsIdentity.open(settings, { timers, logger, nowMs: () => clock.nowMs() });
+  if (settings.WAYBILL_TLS_HTTP)
+    context.metrics.gauge('tls_certificate_end_seconds', 'when the certificate of the API ends, in unix time', {
+      collect: () => (identity.endsAtMs ?? 0) / 1_000,
+    });
   const model = new ReadModel(context.database);
   const feed = new ProjectionFeed({ record: model, clock: context.clock, timers: context.timers });
   const resync = (): void => {
@@ -68,14 +74,16 @@ async function buildApi(context: ServiceContext): Promise<ServiceParts> {
     (error) => context.logger.warn('cannot ask Postgres whether the state was restored', { error }),
   );
   await restores.start();
-  const core = new ApiCore({ context, model, feed, events, subscriptions, restores, access });
+  const core = new ApiCore({ context, model, feed, events, subscriptions, restores, access, identity });
   let server: NestFastifyApplication | undefined;
   return {
     module: answersToRegions(core),
     async start() {
       server = await startApiServer(core);
     },
+    reload: () => identity.reload(),
     async stop() {
+      identity.stop();
       restores.stop();
       subscriptions.close();
       events.stop();

@@ -15,7 +15,7 @@ export { PlanJob } from './jobs/plan-job.js';
 export { type JobLookup, type Registered, RegisterJob } from './jobs/register-job.js';
 export type { RegisterJobRequest } from './jobs/register-request.js';
 export { type RevertRequest, RevertJob } from './jobs/revert-job.js';
-export { forwardToRegions, RegionForwarding } from './regions/forwarding.transport.js';
+export { forwardToRegions, RegionForwarding, type ForwardingOptions } from './regions/forwarding.transport.js';
 export { BrokerInquiry } from './operator/broker-inquiry.js';
 export { ResumedRoles } from './operator/resumed-roles.js';
 export { RestoreSnapshot } from './operator/restore-snapshot.js';

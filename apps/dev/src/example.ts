@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import type { LocalApi } from './local-api.js';
 
 const EXAMPLE = fileURLToPath(new URL('../../../examples/hello.nomad.json', import.meta.url));
 const RUNNING_TIMEOUT_MS = 30_000;
@@ -10,22 +11,22 @@ interface AllocationStub {
 }
 
 /** Registers the example unless a job of that name is there already: it is the user's then, also when it was stopped. */
-export async function registerExample(api: string): Promise<'registered' | 'kept' | 'stopped'> {
-  const found = await fetch(`${api}/v1/job/hello`);
-  if (found.status === 200) return ((await found.json()) as { Stop: boolean }).Stop ? 'stopped' : 'kept';
-  const answer = await fetch(`${api}/v1/jobs`, { method: 'PUT', body: await readFile(EXAMPLE) });
-  if (!answer.ok) throw new Error(`the example was refused: ${answer.status} ${await answer.text()}`);
+export async function registerExample(api: LocalApi): Promise<'registered' | 'kept' | 'stopped'> {
+  const found = await api.ask('/v1/job/hello');
+  if (found.status === 200) return (JSON.parse(found.body) as { Stop: boolean }).Stop ? 'stopped' : 'kept';
+  const answer = await api.ask('/v1/jobs', 'PUT', await readFile(EXAMPLE));
+  if (answer.status !== 200) throw new Error(`the example was refused: ${answer.status} ${answer.body}`);
   return 'registered';
 }
 
 /** Waits until the example runs, by blocking queries; undefined if it does not within RUNNING_TIMEOUT_MS. */
-export async function runningExample(api: string): Promise<AllocationStub | undefined> {
+export async function runningExample(api: LocalApi): Promise<AllocationStub | undefined> {
   const until = Date.now() + RUNNING_TIMEOUT_MS;
   for (let index = 1; Date.now() < until;) {
-    const answer = await fetch(`${api}/v1/job/hello/allocations?index=${index}&wait=2s`);
-    if (!answer.ok) return undefined;
-    index = Math.max(1, Number(answer.headers.get('x-nomad-index'))); // 0 would not block: nothing is placed yet
-    const found = ((await answer.json()) as AllocationStub[]).find((a) => a.ClientStatus === 'running');
+    const answer = await api.ask(`/v1/job/hello/allocations?index=${index}&wait=2s`);
+    if (answer.status !== 200) return undefined;
+    index = Math.max(1, answer.index); // 0 would not block: nothing is placed yet
+    const found = (JSON.parse(answer.body) as AllocationStub[]).find((a) => a.ClientStatus === 'running');
     if (found) return found;
   }
   return undefined;

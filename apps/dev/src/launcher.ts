@@ -10,6 +10,8 @@ import { EndOfRun } from './end-of-run.js';
 import { registerExample, runningExample } from './example.js';
 import type { LaunchOptions } from './options.js';
 import { complain, Report } from './report.js';
+import { LocalApi, type LocalApiTls } from './local-api.js';
+import { ownCertificates, type OwnCertificates } from './tls/own-certificates.js';
 import { SERVICE_NAMES, type ServiceName } from './service-names.js';
 import { isFirstStart, type Servers, startServers } from './servers.js';
 
@@ -62,14 +64,22 @@ async function stopQuietly(stop: Stop): Promise<void> {
   }
 }
 
+/** What is up. */
+interface Run {
+  readonly cluster: Cluster;
+  readonly api: LocalApi;
+  /** Lines for a shell whose programs are to reach the API; none: they need none. */
+  readonly exports: readonly string[];
+}
+
 async function upUntilTheEnd(options: LaunchOptions, stops: Stop[], end: EndOfRun, report: Report): Promise<void> {
-  const cluster = await bringUp(options, stops, end, report);
+  const run = await bringUp(options, stops, end, report);
   end.signal.throwIfAborted();
-  await Promise.race([show(cluster, options, report), end.happened]);
+  await Promise.race([show(run, options, report), end.happened]);
   await end.happened;
 }
 
-async function bringUp(options: LaunchOptions, stops: Stop[], end: EndOfRun, report: Report): Promise<Cluster> {
+async function bringUp(options: LaunchOptions, stops: Stop[], end: EndOfRun, report: Report): Promise<Run> {
   await checkEnvironment(process.env);
   await assertPortFree(options.port, 'the HTTP API');
   const data = await openDataDirectory(options.dataDir, {
@@ -82,13 +92,14 @@ async function bringUp(options: LaunchOptions, stops: Stop[], end: EndOfRun, rep
   const logDir = path.join(data.paths.root, 'logs');
   makeDirectorySync(logDir);
   report.say(`Waybill starts in ${data.paths.root}`);
+  const certificates = options.tls ? await certificatesOf(data.paths.tls, options, report) : undefined;
   const loading = loadCluster(options.processes); // its second of work, while the servers do theirs
-  const servers = await startServers(data.paths, process.env, options, report, (server) =>
+  const servers = await startServers(data.paths, process.env, options, certificates, report, (server) =>
     stops.push(() => server.stop()),
   );
   const startCluster = await loading;
   end.signal.throwIfAborted();
-  const env = serviceEnvironment(options, data.paths.agent, servers);
+  const env = serviceEnvironment(options, data.paths.agent, servers, certificates);
   const cluster = await report.during(
     'services',
     'starting',
@@ -103,7 +114,7 @@ async function bringUp(options: LaunchOptions, stops: Stop[], end: EndOfRun, rep
     }),
   );
   stops.push(() => cluster.stop());
-  return cluster;
+  return { cluster, api: new LocalApi(options.port, apiTlsOf(env)), exports: exportsOf(env, certificates, options) };
 }
 
 /**
@@ -130,12 +141,63 @@ async function loadCluster(processes: boolean): Promise<typeof import('./one-pro
 /** A developer's disk is often fuller than a machine's should be; the output of what has ended is wanted all the same. */
 const KEEPS_ENDED = { WAYBILL_GC_DISK_USAGE_THRESHOLD: '99', WAYBILL_GC_INODE_USAGE_THRESHOLD: '99' };
 
-function serviceEnvironment(options: LaunchOptions, agentDir: string, servers: Servers): NodeJS.ProcessEnv {
+async function certificatesOf(directory: string, options: LaunchOptions, report: Report): Promise<OwnCertificates> {
+  const region = options.region ?? (process.env['WAYBILL_REGION'] || 'global');
+  const { made, ...files } = await ownCertificates(directory, region, Date.now());
+  const what = { everything: 'CA and certificates made', certificates: 'certificates renewed', nothing: 'as before' };
+  report.state({ name: 'tls', ready: true, detail: `${what[made]}, ${directory}` });
+  return files;
+}
+
+const tlsEnvironment = (files: OwnCertificates | undefined): NodeJS.ProcessEnv =>
+  files === undefined
+    ? {}
+    : {
+        WAYBILL_TLS_HTTP: 'true',
+        WAYBILL_TLS_CA_FILE: files.caFile,
+        WAYBILL_TLS_CERT_FILE: files.certFile,
+        WAYBILL_TLS_KEY_FILE: files.keyFile,
+      };
+
+/** How the API is spoken to, if over TLS: by --tls, or because the environment says so. */
+function apiTlsOf(env: NodeJS.ProcessEnv): LocalApiTls | undefined {
+  if (env['WAYBILL_TLS_HTTP'] !== 'true') return undefined;
+  return {
+    caFile: env['WAYBILL_TLS_CA_FILE'] ?? '',
+    certFile: env['WAYBILL_TLS_CERT_FILE'] ?? '',
+    keyFile: env['WAYBILL_TLS_KEY_FILE'] ?? '',
+  };
+}
+
+/** For Waybill's command line, for `nomad` and for whatever uses the official client. */
+function exportsOf(env: NodeJS.ProcessEnv, files: OwnCertificates | undefined, { port }: LaunchOptions): string[] {
+  if (files === undefined) return [];
+  const shown: Record<string, string> = {
+    NOMAD_ADDR: `https://127.0.0.1:${port}`,
+    NOMAD_CACERT: files.caFile,
+    ...(env['WAYBILL_TLS_VERIFY_HTTPS_CLIENT'] === 'true' && {
+      NOMAD_CLIENT_CERT: files.cliCertFile,
+      NOMAD_CLIENT_KEY: files.cliKeyFile,
+    }),
+  };
+  return Object.entries(shown).map(([name, value]) => `export ${name}=${shellWord(value)}`);
+}
+
+const shellWord = (text: string): string =>
+  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+
+function serviceEnvironment(
+  options: LaunchOptions,
+  agentDir: string,
+  servers: Servers,
+  certificates: OwnCertificates | undefined,
+): NodeJS.ProcessEnv {
   return {
     WAYBILL_LOG_FORMAT: 'line',
     WAYBILL_AGENT_SECRETS_IN_MEMORY: 'false', // whatever ends this, its directory can be deleted
     ...process.env,
     ...regionEnvironment(options),
+    ...tlsEnvironment(certificates),
     WAYBILL_NATS_URL: servers.natsUrl,
     ...(servers.credentials && { WAYBILL_NATS_CREDENTIALS: servers.credentials.services }),
     WAYBILL_DATABASE_URL: servers.databaseUrl,
@@ -161,13 +223,13 @@ function regionEnvironment({ region, peer }: LaunchOptions): NodeJS.ProcessEnv {
   };
 }
 
-async function show(cluster: Cluster, options: LaunchOptions, report: Report): Promise<void> {
-  const api = `http://127.0.0.1:${options.port}`;
+async function show({ cluster, api, exports }: Run, options: LaunchOptions, report: Report): Promise<void> {
   const { say } = report;
   for (const state of await report.during('services', 'getting ready', settled(cluster))) report.state(state);
   const alloc = options.empty || !options.agent ? undefined : await showExample(api, options, report);
   const command = commandFor(options);
-  say(`\n${pc.bold('Waybill is up')} after ${(performance.now() / 1000).toFixed(1)} s: ${pc.cyan(api)}`);
+  say(`\n${pc.bold('Waybill is up')} after ${(performance.now() / 1000).toFixed(1)} s: ${pc.cyan(api.url)}`);
+  if (exports.length > 0) say(['\nIt speaks TLS. In every other terminal, first:', ...exports].join('\n  '));
   say('\nThree things to try, in another terminal:');
   say(options.empty ? `  ${command} job run examples/hello.nomad.json` : `  ${command} job status hello`);
   say(alloc === undefined ? `  ${command} node status` : `  ${command} alloc logs -f ${alloc}`);
@@ -175,11 +237,11 @@ async function show(cluster: Cluster, options: LaunchOptions, report: Report): P
   say(`\nLogs: ${path.join(options.dataDir, 'logs')}    Ctrl-C stops everything.`);
 }
 
-const commandFor = ({ port }: LaunchOptions): string =>
-  port === 4646 ? `npx waybill` : `WAYBILL_ADDR=http://127.0.0.1:${port} npx waybill`;
+const commandFor = ({ port, tls }: LaunchOptions): string =>
+  tls || port === 4646 ? `npx waybill` : `WAYBILL_ADDR=http://127.0.0.1:${port} npx waybill`;
 
 /** @returns the short id of an allocation of the example that runs, if one does */
-async function showExample(api: string, options: LaunchOptions, report: Report): Promise<string | undefined> {
+async function showExample(api: LocalApi, options: LaunchOptions, report: Report): Promise<string | undefined> {
   const name = 'job hello';
   if ((await registerExample(api)) === 'stopped') {
     report.say(`  ${pc.dim('ended')}  ${name.padEnd(12)}stopped earlier, left as it is`);

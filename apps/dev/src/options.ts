@@ -20,6 +20,8 @@ export interface LaunchOptions {
   readonly sync: string;
   /** Where machines and other regions reach the nats-server; 0: the port of before, or any free one. */
   readonly natsPort: number;
+  /** Whether everything speaks TLS, with certificates that are made in the data directory. */
+  readonly tls: boolean;
   /** Address that nats-server listens on. */
   readonly natsBind: string;
 }
@@ -36,6 +38,7 @@ export function readOptions(argv: readonly string[]): LaunchOptions {
     .option('--empty', 'do not register examples/hello.nomad.json', false)
     .option('--no-agent', 'start no agent: other machines run the tasks')
     .option('--sync <when>', 'when the log is synced to disk: always, or an interval such as 100ms', syncWhen, '100ms')
+    .option('--tls', 'make certificates in the data directory, and encrypt everything (docs/tls.md)', false)
     .option('--region <name>', 'name of this region')
     .option('--peer <region=url>', 'another region, its NATS and #file of credentials; once for each', peers, {})
     .option(

@@ -1,7 +1,13 @@
 import type { CredentialFiles } from './nats-credentials.js';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { type EmbeddedDataPaths, type RunningServer, startNats, startPostgres } from '@waybill/embedded';
+import {
+  type EmbeddedDataPaths,
+  type RunningServer,
+  startNats,
+  startPostgres,
+  type ServerTls,
+} from '@waybill/embedded';
 import type { Report } from './report.js';
 
 /** Where the services find their servers, and how to end those that are ours. */
@@ -26,6 +32,7 @@ export async function startServers(
   env: NodeJS.ProcessEnv,
   /** Port, 0: any free one; address; and when it syncs to disk. */
   { natsPort, natsBind, sync }: { readonly natsPort: number; readonly natsBind: string; readonly sync: string },
+  tls: ServerTls | undefined,
   report: Report,
   onStarted: (server: RunningServer) => void,
 ): Promise<Servers> {
@@ -47,7 +54,7 @@ export async function startServers(
     const { files, accounts, invitedAtPort } = await natsCredentials(paths);
     credentials = files;
     const port = natsPort || invitedAtPort;
-    return await startNats({ dir: paths.nats, host: natsBind, port, syncInterval: sync, accounts, ...options });
+    return await startNats({ dir: paths.nats, host: natsBind, port, syncInterval: sync, accounts, tls, ...options });
   };
   const options = { restart: true, log: report.warn };
   const natsUrl = env['WAYBILL_NATS_URL'];
@@ -56,7 +63,7 @@ export async function startServers(
     natsUrl ? given('nats', natsUrl) : embedded('nats', 'starting', guardedNats()),
     databaseUrl
       ? given('postgres', databaseUrl)
-      : embedded('postgres', 'preparing the database', startPostgres({ dir: paths.postgres, ...options })),
+      : embedded('postgres', 'preparing the database', startPostgres({ dir: paths.postgres, tls, ...options })),
   ]);
   if (nats.status === 'rejected') throw nats.reason;
   if (database.status === 'rejected') throw database.reason;

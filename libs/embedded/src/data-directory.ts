@@ -14,7 +14,7 @@ const VERSION = 'version';
 const LOCK = 'lock';
 /** The fetched nats-server lies there by default; it is a program, not data. */
 const KEPT = new Set(['bin', LOCK]);
-const OURS = new Set([...KEPT, VERSION, 'nats', 'postgres', 'agent', 'credentials']);
+const OURS = new Set([...KEPT, VERSION, 'nats', 'postgres', 'agent', 'credentials', 'tls']);
 
 export interface EmbeddedDataPaths {
   readonly root: string;
@@ -27,6 +27,8 @@ export interface EmbeddedDataPaths {
   readonly agent: string;
   /** What lets a process in at the servers. */
   readonly credentials: string;
+  /** The authority and the certificates of this installation. */
+  readonly tls: string;
 }
 
 export interface OpenOptions {
@@ -55,6 +57,7 @@ export function embeddedDataPaths(dir: string): EmbeddedDataPaths {
     postgresHome: clusterHome(postgres),
     agent: path.join(root, 'agent'),
     credentials: path.join(root, 'credentials'),
+    tls: path.join(root, 'tls'),
   };
 }
 

@@ -6,7 +6,8 @@ export {
   type NatsServerProgram,
 } from './nats-server-binary.js';
 export { changeNatsAccounts, startNats, type NatsOptions, type RunningServer } from './nats-server.js';
-export { type NatsAccounts, reachedAt, urlHost } from './nats-config.js';
+export { type Listening, type NatsAccounts, reachedAt, urlHost } from './nats-config.js';
+export type { ServerTls } from './server-tls.js';
 export { startPostgres, type PostgresOptions } from './postgres-server.js';
 export { startStack, type Stack, type StackOptions } from './test-stack.js';
 export {

@@ -1,3 +1,5 @@
+import type { ServerTls } from './server-tls.js';
+
 /** Listens on the loopback only. */
 export const DEFAULT_HOST = '127.0.0.1';
 /** Beside the configuration, so that it can be changed alone. */
@@ -15,6 +17,8 @@ export interface NatsConfig {
   readonly maxFileStoreBytes?: number | undefined;
   /** Whether ACCOUNTS_FILE says who may connect; otherwise anybody may, and do everything. */
   readonly guarded?: boolean;
+  /** Connections are encrypted, and others refused. */
+  readonly tls?: ServerTls | undefined;
 }
 
 export type NatsAccounts = Readonly<Record<string, object>>;
@@ -37,18 +41,39 @@ export function natsConfigText(config: NatsConfig): string {
     `  sync_interval: ${config.syncInterval === 'always' ? 'always' : quoted(config.syncInterval)}`,
     ...(config.maxFileStoreBytes === undefined ? [] : [`  max_file_store: ${config.maxFileStoreBytes}`]),
     '}',
+    ...(config.tls ? tlsLines(config.tls) : []),
     ...(config.guarded ? [`include ${quoted(ACCOUNTS_FILE)}`] : []),
   ].join('\n')}\n`;
 }
 
+const tlsLines = ({ certFile, keyFile, caFile, verifyCallers = false }: ServerTls): string[] => [
+  'tls {',
+  `  cert_file: ${quoted(certFile)}`,
+  `  key_file: ${quoted(keyFile)}`,
+  `  ca_file: ${quoted(caFile)}`,
+  `  verify: ${verifyCallers}`,
+  '  min_version: "1.2"',
+  '}',
+];
+
 /** The text of ACCOUNTS_FILE. The server reads JSON as a form of its own syntax. */
 export const natsAccountsText = (accounts: NatsAccounts): string => `accounts: ${JSON.stringify(accounts)}\n`;
 
+/** Where a server listens. */
+export interface Listening {
+  readonly host: string;
+  readonly port: number;
+  /** Connections are encrypted, and it proves itself by this authority. */
+  readonly caFile?: string;
+}
+
 /** Where a server with this configuration listens; undefined: the text is not of `natsConfigText`. */
-export function listeningOf(text: string): { readonly host: string; readonly port: number } | undefined {
+export function listeningOf(text: string): Listening | undefined {
   const [, host] = /^host: "([^"]+)"$/m.exec(text) ?? [];
   const [, port] = /^port: (\d+)$/m.exec(text) ?? [];
-  return host === undefined || port === undefined ? undefined : { host, port: Number(port) };
+  const [, caFile] = /^ {2}ca_file: "([^"]+)"$/m.exec(text) ?? [];
+  if (host === undefined || port === undefined) return undefined;
+  return { host, port: Number(port), ...(caFile !== undefined && { caFile }) };
 }
 
 /** The address at which this computer reaches what listens on all. */

@@ -9,6 +9,7 @@ import { awaitLeftoverServer, runningServer, type ServerFiles } from './leftover
 import {
   ACCOUNTS_FILE,
   DEFAULT_HOST,
+  type Listening,
   listeningOf,
   type NatsAccounts,
   natsAccountsText,
@@ -17,6 +18,7 @@ import {
   urlHost,
 } from './nats-config.js';
 import { natsServerProgram, type NatsServerProgram } from './nats-server-binary.js';
+import type { ServerTls } from './server-tls.js';
 import { diskSize } from './disk-space.js';
 import { SupervisedServer, type UnexpectedExit } from './supervised-server.js';
 import { assertPortFree, freePort } from './tcp-port.js';
@@ -37,6 +39,8 @@ export interface NatsOptions {
    * anybody.
    */
   readonly accounts?: NatsAccounts;
+  /** Default: connections are not encrypted. */
+  readonly tls?: ServerTls | undefined;
   /** Start it again, on the same port, whenever it ends by itself. Default false. */
   readonly restart?: boolean;
   readonly onExit?: (exit: UnexpectedExit) => void;
@@ -107,6 +111,7 @@ async function startOn(port: number, program: NatsServerProgram, options: NatsOp
       maxPayloadBytes: options.maxPayloadBytes ?? DEFAULT_MAX_PAYLOAD_BYTES,
       syncInterval: options.syncInterval ?? '100ms',
       guarded: options.accounts !== undefined,
+      tls: options.tls,
     });
   try {
     await makeDirectory(dir, { mode: 0o700 });
@@ -143,7 +148,7 @@ async function startOn(port: number, program: NatsServerProgram, options: NatsOp
   });
   await server.start();
   return {
-    url: `nats://${urlHost(reached)}:${port}`,
+    url: `${options.tls ? 'tls' : 'nats'}://${urlHost(reached)}:${port}`,
     port,
     get pid() {
       return server.pid;
@@ -157,10 +162,7 @@ async function startOn(port: number, program: NatsServerProgram, options: NatsOp
  * @returns where it listens
  * @throws NotRunningError
  */
-export async function changeNatsAccounts(
-  dir: string,
-  accounts: NatsAccounts,
-): Promise<{ readonly host: string; readonly port: number }> {
+export async function changeNatsAccounts(dir: string, accounts: NatsAccounts): Promise<Listening> {
   const files = natsFiles(path.resolve(dir));
   const pid = runningServer(files);
   const listening = pid === undefined ? undefined : listeningOf(await readFile(files.configFile, 'utf8'));

@@ -8,6 +8,8 @@ import { postgresBinaries, type PostgresBinaries } from './postgres-binaries.js'
 import { DATABASE_USER, openCluster, serverEnvironment, type PostgresCluster } from './postgres-cluster.js';
 import { unclaimedHomes } from './postgres-location.js';
 import { SupervisedServer, type UnexpectedExit } from './supervised-server.js';
+import type { ServerTls } from './server-tls.js';
+import { placeServerTls, tlsSettings } from './postgres-tls.js';
 import { SYSTEM_DIRECTORY } from './system-directory.js';
 import { assertPortFree, freePort } from './tcp-port.js';
 
@@ -18,6 +20,8 @@ export interface PostgresOptions {
   readonly port?: number;
   /** Default: generated when the cluster is created, then kept in `<dir>/password` (0600). */
   readonly password?: string;
+  /** Its URL asks for encrypted connections, and for proof. Default: none are. */
+  readonly tls?: Omit<ServerTls, 'verifyCallers'> | undefined;
   /** More server settings, `name=value`. */
   readonly settings?: readonly string[];
   /** Give up surviving a host crash for a faster start: for data that is thrown away. Default false. */
@@ -111,7 +115,14 @@ async function startOn(
   const files = postgresFiles(cluster.home);
   const { server: name, data, logFile } = files;
   const log = options.log ?? (() => {});
-  const settings = [...SETTINGS, ...(options.throwaway ? THROWAWAY_SETTINGS : []), ...(options.settings ?? [])];
+  if (options.tls) await placeServerTls(cluster, options.tls);
+  const encrypted = options.tls ? tlsSettings(cluster) : [];
+  const settings = [
+    ...SETTINGS,
+    ...encrypted,
+    ...(options.throwaway ? THROWAWAY_SETTINGS : []),
+    ...(options.settings ?? []),
+  ];
   let firstCheck: Promise<void> | undefined = checked;
   const server = new SupervisedServer({
     server: name,
@@ -142,7 +153,7 @@ async function startOn(
   });
   await server.start();
   return {
-    url: databaseUrl(port, cluster.password),
+    url: databaseUrl(port, cluster.password, options.tls?.caFile),
     port,
     get pid() {
       return server.pid;
@@ -151,8 +162,9 @@ async function startOn(
   };
 }
 
-function databaseUrl(port: number, password: string): string {
-  return `postgresql://${DATABASE_USER}:${encodeURIComponent(password)}@127.0.0.1:${port}/${DATABASE}`;
+function databaseUrl(port: number, password: string, caFile: string | undefined): string {
+  const proof = caFile === undefined ? '' : `?sslmode=verify-full&sslrootcert=${encodeURIComponent(caFile)}`;
+  return `postgresql://${DATABASE_USER}:${encodeURIComponent(password)}@127.0.0.1:${port}/${DATABASE}${proof}`;
 }
 
 /** Creates the database when it is missing: also after a first start that was interrupted in between. */

@@ -1,4 +1,5 @@
 import { connect as natsConnect } from '@nats-io/transport-node';
+import { natsTls, type NatsTlsFiles } from './nats-tls.js';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { inboxPrefixOf, readCredentials } from './credentials.js';
 import { LogUnavailableError } from './errors.js';
@@ -18,6 +19,8 @@ export interface ConnectOptions {
   readonly name: string;
   /** See readCredentials; absent or empty: anybody. */
   readonly credentialsFile?: string | undefined;
+  /** How the server proves itself where the address begins with `tls://`. */
+  readonly tls?: NatsTlsFiles | undefined;
   readonly firstConnectMs?: number;
 }
 
@@ -107,6 +110,7 @@ export class NatsLink {
 export async function connect(options: ConnectOptions): Promise<NatsLink> {
   const servers = options.url.split(',').map((s) => s.trim());
   const credentials = options.credentialsFile ? await readCredentials(options.credentialsFile) : undefined;
+  const tls = natsTls(servers, options.tls);
   const inboxPrefix = credentials ? inboxPrefixOf(credentials.publicKey) : COMMON_INBOX_PREFIX;
   const until = performance.now() + (options.firstConnectMs ?? FIRST_CONNECT_MS);
   for (;;) {
@@ -116,6 +120,7 @@ export async function connect(options: ConnectOptions): Promise<NatsLink> {
           servers,
           name: options.name,
           ...(credentials && { authenticator: credentials.authenticator }),
+          ...(tls && { tls }),
           inboxPrefix,
           ignoreAuthErrorAbort: true, // a server whose list of users is changed may refuse us for a moment
           maxReconnectAttempts: -1,

@@ -2,6 +2,7 @@ export { ArchiveLostError, Archives, openArchive, withArchives } from './archive
 export type { OpenedArchive, StoredArchive } from './archives.js';
 export { connect, NatsLink } from './connection.js';
 export type { ConnectOptions } from './connection.js';
+export type { NatsTlsFiles } from './nats-tls.js';
 export { CredentialsError, inboxPrefixOf, newUserKey, readCredentials, userKey } from './credentials.js';
 export type { NatsCredentials } from './credentials.js';
 export * from './errors.js';

@@ -47,5 +47,11 @@ export const jobInThatRegion = call<RegionJobRequest, RegionJob>('api.job', pref
 export const registerInRegion = call<RegionRegistration, RegionWritten>('api.register', write);
 export const deregisterInRegion = call<RegionDeregistration, RegionWritten>('api.deregister', write);
 
-/** `host:port` at which the API of that region takes requests that were sent to this one. */
-export const apiAddress = call<null, { readonly Address: string }>('api.address', { ...preflight, timeoutMs: 2_000 });
+/** Where the API of that region takes requests that were sent to this one. */
+export interface ApiPlace {
+  /** `host:port`. */
+  readonly Address: string;
+  /** Whether it speaks TLS there; versions that do not say so do not. */
+  readonly TLS?: boolean;
+}
+export const apiAddress = call<null, ApiPlace>('api.address', { ...preflight, timeoutMs: 2_000 });

@@ -57,6 +57,8 @@ export interface ServiceParts {
   readonly leave?: (signal: EndSignal) => Promise<void>;
   /** Ends it: takes no new work, finishes or hands back what it has. Called before connections close. */
   readonly stop?: () => Promise<void> | void;
+  /** At SIGHUP and at `/v1/agent/reload`: reads its files anew, while everything goes on. What is wrong with them is logged. */
+  readonly reload?: () => Promise<void>;
   /** How long `stop` may take, in milliseconds, beside what the end of any service may; default 0. */
   readonly stopTakesMs?: number;
   /**

@@ -18,6 +18,7 @@ export {
   withoutPasswords,
 } from './settings.js';
 export type { ConfiguredHostVolume } from './setting-forms.js';
+export { TlsIdentity, type TlsIdentityDeps, type TlsOptions, TlsFilesError } from './tls/tls-identity.js';
 export { newUuid, systemClock, systemTimers } from './system.js';
 export { NestLogger } from './nest-logger.js';
 export { judgeWebRequest, type WebAccess, type WebVerdict } from './web/web-access.js';

@@ -16,6 +16,7 @@ import type { Pool } from 'pg';
 import { Divergence, HistoryChangedError, type RecordedHistory } from './divergence.js';
 import { MachineClock } from './machine-clock.js';
 import type { Settings } from './settings.js';
+import { natsTlsFiles } from './tls/tls-settings.js';
 import { PeerRegions } from './peer-regions.transport.js';
 import { newUuid, systemTimers } from './system.js';
 
@@ -91,6 +92,7 @@ export class Infrastructure {
       peers: this.settings.WAYBILL_PEERS,
       name: `waybill-${this.settings.WAYBILL_REGION}-${this.processName}`,
       credentialsFile: this.settings.WAYBILL_NATS_CREDENTIALS,
+      tls: natsTlsFiles(this.settings),
       timers: systemTimers,
       logger: this.logger,
     }));
@@ -116,6 +118,7 @@ export class Infrastructure {
       url: this.settings.WAYBILL_NATS_URL,
       name: `waybill-${this.processName}`,
       credentialsFile: this.settings.WAYBILL_NATS_CREDENTIALS,
+      tls: natsTlsFiles(this.settings),
     });
     const maxBytes = link.nc.info?.max_payload ?? MAX_MESSAGE_BYTES;
     if (this.hasState && maxBytes < MAX_MESSAGE_BYTES)

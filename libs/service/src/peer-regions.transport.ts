@@ -1,4 +1,4 @@
-import { connect, type NatsLink } from '@waybill/journal';
+import { connect, type NatsLink, type NatsTlsFiles } from '@waybill/journal';
 import type { CancelTimer, Timers } from '@waybill/model';
 import {
   type AskOptions,
@@ -21,6 +21,8 @@ export interface PeerRegionsDeps {
   readonly name: string;
   /** Who this process is, at every peer. */
   readonly credentialsFile: string;
+  /** How the NATS of each peer proves itself. */
+  readonly tls: NatsTlsFiles;
   readonly timers: Timers;
   readonly logger: Logger;
 }
@@ -82,11 +84,11 @@ class PeerConnection {
   }
 
   private async connect(): Promise<void> {
-    const { name, credentialsFile, timers, logger } = this.deps;
+    const { name, credentialsFile, tls, timers, logger } = this.deps;
     const { region } = this;
     try {
       const [url = '', given] = this.url.split('#');
-      const link = await connect({ url, name, credentialsFile: given ?? credentialsFile, firstConnectMs: 0 });
+      const link = await connect({ url, name, credentialsFile: given ?? credentialsFile, tls, firstConnectMs: 0 });
       if (this.closed) return await link.close();
       this.connected = { link, rpc: new NatsRpc(link.nc, link.inboxPrefix) };
       link.onChange((up) => logger.info(up ? 'a region is there again' : 'a region cannot be reached', { region }));

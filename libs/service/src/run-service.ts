@@ -20,7 +20,7 @@ export function requiredSettings(definition: ServiceDefinition): SettingName[] {
 
 /**
  * The `main` of a service: reads the environment, runs until SIGTERM or SIGINT, leaves if it does that, stops in order;
- * a second signal ends the leaving. A signal while it starts ends it at once; those
+ * a second signal ends the leaving. SIGHUP has it read its files anew (CL-924). A signal while it starts ends it at once; those
  * while it stops change nothing.
  * Ends the process: 0 after a clean stop, EXIT_CONFIGURATION with one line per problem, EXIT_FAILED otherwise.
  */
@@ -47,6 +47,8 @@ export async function runService(definition: ServiceDefinition): Promise<void> {
     process.exit(0);
   }
   logger.info('running', { ops: service.opsUrl });
+  // At a terminal it means that the terminal is gone.
+  if (!process.stdout.isTTY) process.on('SIGHUP', () => void service.reload());
   const signal = await asked;
   await Promise.race([service.leave(signal), nextSignal()]);
   logger.info('stopping');

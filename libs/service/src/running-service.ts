@@ -136,6 +136,10 @@ export class RunningService {
     return this.parts.stopTakesMs ?? 0;
   }
 
+  async reload(): Promise<void> {
+    await this.parts.reload?.();
+  }
+
   async leave(signal: EndSignal): Promise<void> {
     await this.parts.leave?.(signal);
   }

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { defaultSchedulerConfiguration } from '@waybill/model';
 import { AGENT_SETTINGS } from './agent-settings.js';
 import { METRICS_SETTINGS } from './metrics-settings.js';
+import { TLS_SETTINGS, tlsContradictions } from './tls/tls-settings.js';
 import {
   databaseUrl,
   duration,
@@ -183,6 +184,7 @@ export const SETTINGS = {
   WAYBILL_ACL_TOKEN_GC_THRESHOLD: duration('1h').describe(
     'scheduler: how old an expired token must be to be collected',
   ),
+  ...TLS_SETTINGS,
   ...AGENT_SETTINGS,
   ...METRICS_SETTINGS,
 } as const;
@@ -233,9 +235,12 @@ export function readSettings(env: NodeJS.ProcessEnv, required: readonly SettingN
 }
 
 /** What is right by itself and wrong together. */
-function contradictions({ WAYBILL_MIN_DYNAMIC_PORT: first, WAYBILL_MAX_DYNAMIC_PORT: last }: Settings): string[] {
-  if (first <= last) return [];
-  return [`WAYBILL_MIN_DYNAMIC_PORT=${first} is above WAYBILL_MAX_DYNAMIC_PORT=${last}: no task could be given a port`];
+function contradictions(settings: Settings): string[] {
+  const { WAYBILL_MIN_DYNAMIC_PORT: first, WAYBILL_MAX_DYNAMIC_PORT: last } = settings;
+  const tls = tlsContradictions(settings);
+  if (first <= last) return tls;
+  const ports = `WAYBILL_MIN_DYNAMIC_PORT=${first} is above WAYBILL_MAX_DYNAMIC_PORT=${last}: no task could be given a port`;
+  return [ports, ...tls];
 }
 
 function unknownName(name: string): string {

@@ -53,7 +53,7 @@ const answersToRegions = (jobs: RegionJobs, address: string): DynamicModule => (
   controllers: [RegionCallsController],
   providers: [
     { provide: RegionJobs, useValue: jobs },
-    { provide: API_ADDRESS, useValue: address },
+    { provide: API_ADDRESS, useValue: { Address: address } },
   ],
 });
 

@@ -8,10 +8,15 @@ const JOIN = z.object({
   node: z.uuid(),
   /** Of the machine's key at NATS. Secret. */
   seed: z.string().regex(/^SU[A-Z2-7]{56}$/),
+  /** Certificate of the authority that NATS is believed by, in PEM; absent: one of the system's. */
+  ca: z
+    .string()
+    .regex(/^-----BEGIN CERTIFICATE-----\n/)
+    .optional(),
 });
 
 /** What a machine needs in order to join a cluster. */
-export type Join = Readonly<z.infer<typeof JOIN>>;
+export type Join = Readonly<z.output<typeof JOIN>>;
 
 /** The text is no token. It is never part of the message. */
 export class JoinTokenError extends Error {

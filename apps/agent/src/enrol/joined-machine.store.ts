@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { access, readFile } from 'node:fs/promises';
 import { isErrno, makeDirectory } from '@waybill/processes';
 import { below, ownDirectory } from '../paths/path-name.js';
 import { writeDurably } from '../durable-files/durable-file.store.js';
@@ -14,6 +14,8 @@ export class JoinError extends Error {
 export interface JoinedMachine {
   readonly natsUrl: string;
   readonly seedFile: string;
+  /** The authority that NATS is believed by; absent: one of the system's. */
+  readonly caFile?: string;
 }
 
 /**
@@ -29,15 +31,26 @@ export async function joinMachine(
   const root = ownDirectory(dataDir);
   const seedFile = below(root, 'credentials', 'agent.seed');
   const natsFile = below(root, 'joined-nats-url');
-  if (token === undefined) return { natsUrl: await joinedEarlier(root, natsFile), seedFile };
+  const caFile = below(root, 'credentials', 'nats-ca.pem');
+  if (token === undefined) {
+    const natsUrl = await joinedEarlier(root, natsFile);
+    return { natsUrl, seedFile, ...((await exists(caFile)) && { caFile }) };
+  }
   const join = decodeJoinToken(token);
   await makeDirectory(root, { mode: 0o700, otherwise: 'choose another data directory' });
   await takeIdentity(root, join, newId);
   await makeDirectory(below(root, 'credentials'), { mode: 0o700 });
   await writeDurably(seedFile, `${join.seed}\n`);
+  if (join.ca !== undefined) await writeDurably(caFile, join.ca);
   await writeDurably(natsFile, `${join.nats}\n`);
-  return { natsUrl: join.nats, seedFile };
+  return { natsUrl: join.nats, seedFile, ...(join.ca !== undefined && { caFile }) };
 }
+
+const exists = (file: string): Promise<boolean> =>
+  access(file).then(
+    () => true,
+    () => false,
+  );
 
 async function takeIdentity(root: string, { node }: Join, newId: () => string): Promise<void> {
   const { nodeId } = await loadIdentity(below(root, 'agent'), newId, () => node);

@@ -22,6 +22,7 @@ export function simulatedMachine(
     nodePool: options.nodePool,
     meta: { simulated: 'true' },
     httpAddr: '',
+    tlsEnabled: false,
     attributes: {
       'kernel.name': 'linux',
       'kernel.arch': 'x86_64',

@@ -1,4 +1,5 @@
 import { All, Controller, Get, Param, Post, Put, Req, Res } from '@nestjs/common';
+import { TlsIdentity } from '@waybill/service';
 import { ApiError, badRequest, forbidden, notFound } from '../http/api-error.js';
 import { boolParam, param, params } from '../http/query-string.js';
 import { type ApiReply, type ApiRequest, sendEmpty, sendJson } from '../http/reply.js';
@@ -17,6 +18,7 @@ export class AgentController {
     private readonly identity: AgentIdentity,
     private readonly members: Members,
     private readonly neighbour: NeighbouringAgent,
+    private readonly certificates: TlsIdentity,
   ) {}
 
   /** OP-78: of the agent beside this server, where there is one. */
@@ -56,14 +58,19 @@ export class AgentController {
     this.forceLeave(request, reply);
   }
 
-  /** OP-79: everything comes from the environment, which does not change while a process runs. */
   @Put('reload')
-  reloadPut(@Res() reply: ApiReply): void {
-    sendEmpty(reply);
+  reloadPut(@Res() reply: ApiReply): Promise<void> {
+    return this.reload(reply);
   }
 
   @Post('reload')
-  reloadPost(@Res() reply: ApiReply): void {
+  reloadPost(@Res() reply: ApiReply): Promise<void> {
+    return this.reload(reply);
+  }
+
+  /** OP-79: the files of certificates. All else comes from the environment, which does not change while a process runs. */
+  private async reload(reply: ApiReply): Promise<void> {
+    await this.certificates.reload();
     sendEmpty(reply);
   }
 

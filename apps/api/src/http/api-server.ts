@@ -4,6 +4,8 @@ import { MAX_ARCHIVE_BYTES } from '@waybill/model/snapshot-archive';
 import { guardWebAccess, listen, NestLogger, webAccessOf } from '@waybill/service';
 import type { FastifyInstance } from 'fastify';
 import { refuseWhileOff } from '../acl/access-control-off.transport.js';
+import { Server as TlsServer } from 'node:https';
+import { NS_PER_MS } from '@waybill/model';
 import type { ApiCore } from '../api-core.js';
 import { ApiModule } from '../api.module.js';
 import { serveExec } from '../client/exec/exec.transport.js';
@@ -25,6 +27,7 @@ import { logRequests } from './log-requests.js';
 import { limitRequests, RequestLimit } from './request-limit.js';
 import { addConfiguredHeaders, addPageHeaders } from './response-headers.js';
 import { timeRequests } from './request-timers.js';
+import { followIdentity, tellPlainHttp, tlsServerOptions } from './tls-port.js';
 import { traceRequests } from './trace-requests.js';
 
 /** Idle connections are kept this long, longer than a blocking query's longest wait. */
@@ -38,11 +41,18 @@ const MAX_PARAM_LENGTH = 4_096;
 export async function startApiServer(core: ApiCore): Promise<NestFastifyApplication> {
   const { parts } = core;
   const { settings, logger, regions, metrics, clock } = parts.context;
+  const timeouts = { headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: SLOW_CHECK_MS };
+  const tls = {
+    verifyClient: settings.WAYBILL_TLS_VERIFY_HTTPS_CLIENT,
+    handshakeTimeoutMs: settings.WAYBILL_TLS_HANDSHAKE_TIMEOUT / NS_PER_MS,
+  };
   const adapter = new FastifyAdapter({
     bodyLimit: MAX_BODY_BYTES,
     keepAliveTimeout: KEEP_ALIVE_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
-    http: { headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: SLOW_CHECK_MS },
+    ...(settings.WAYBILL_TLS_HTTP
+      ? { https: { ...timeouts, ...tlsServerOptions(parts.identity.current, tls) } }
+      : { http: timeouts }),
     clientErrorHandler: refuseMalformed,
     frameworkErrors: refuseUnroutable,
     forceCloseConnections: true,
@@ -50,6 +60,11 @@ export async function startApiServer(core: ApiCore): Promise<NestFastifyApplicat
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
   });
   const fastify = adapter.getInstance<FastifyInstance>();
+  if (fastify.server instanceof TlsServer) {
+    followIdentity(fastify.server, parts.identity);
+    const endSilent = tellPlainHttp(fastify.server, tls);
+    fastify.addHook('preClose', async () => endSilent());
+  }
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   fastify.addHook('onRoute', (route) => {

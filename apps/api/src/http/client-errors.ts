@@ -18,11 +18,15 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
   HPE_HEADER_OVERFLOW: { status: 431, text: 'the headers of the request are larger than 16 KiB' },
   ERR_HTTP_REQUEST_TIMEOUT: { status: 408, text: 'the request was not sent in time' },
 };
+/** There is no agreement on TLS, and so nothing that could be said. */
+const isOfTls = ({ code = '' }: NodeJS.ErrnoException): boolean =>
+  code.startsWith('ERR_SSL_') || code.startsWith('ERR_TLS_');
+
 const NO_HTTP: Answer = { status: 400, text: 'this is no HTTP request' };
 
 /** Answers on the bare socket what is no request, in the form of all other refusals (API-35), and hangs up. */
 export function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+  if (error.code === 'ECONNRESET' || isOfTls(error) || !socket.writable) {
     socket.destroy();
     return;
   }

@@ -1,4 +1,5 @@
 import type { Server, Socket } from 'node:net';
+import { Server as TlsServer } from 'node:tls';
 import { type Clock, TokenBucket, type TokenRate } from '@waybill/model';
 import type { Metrics } from '@waybill/telemetry';
 
@@ -17,30 +18,53 @@ const LINGER_MS = 1_000;
  * Refuses connections beyond `limit` from one address (API-10, OP-225); 0: no limit. A client that opens hundreds, mostly by
  * mistake, must not take the descriptors that all share; nor may it make the server write as many answers: beyond
  * REFUSAL_RATE it is hung up on without a word.
+ * A connection over TLS counts from when it has agreed on that, so that it can be answered; as many more may be about to.
  * Counts what it lets in and what it does not, for the metrics. Memory: one number per connected address.
  */
 export function limitConnections(server: Server, limit: number, metrics: Metrics, clock: Clock): void {
   const inWords = new TokenBucket(clock, REFUSAL_RATE);
-  const open = new Map<string, number>();
+  const open = new AddressCounts();
   metrics.gauge('nomad_agent_http_connections', 'open HTTP connections', {
-    collect: () => [...open.values()].reduce((sum, count) => sum + count, 0),
+    collect: () => open.total,
   });
   const exceeded = metrics.counter('nomad_agent_http_exceeded', 'HTTP connections refused by the limit');
-  server.prependListener('connection', (socket: Socket) => {
-    const from = socket.remoteAddress ?? '';
-    const count = (open.get(from) ?? 0) + 1;
-    open.set(from, count);
-    socket.once('close', () => {
-      const left = (open.get(from) ?? 1) - 1;
-      if (left > 0) open.set(from, left);
-      else open.delete(from);
-    });
-    if (limit > 0 && count > limit) {
-      exceeded.inc();
-      if (inWords.tryTake()) refuse(socket);
-      else socket.destroy();
-    }
+  const overTls = server instanceof TlsServer;
+  server.prependListener(overTls ? 'secureConnection' : 'connection', (socket: Socket) => {
+    const count = open.add(socket);
+    if (limit === 0 || count <= limit) return;
+    exceeded.inc();
+    if (inWords.tryTake()) refuse(socket);
+    else socket.destroy();
   });
+  if (!overTls || limit === 0) return;
+  const connected = new AddressCounts();
+  server.prependListener('connection', (socket: Socket) => {
+    if (connected.add(socket) <= 2 * limit) return;
+    exceeded.inc();
+    socket.destroy();
+  });
+}
+
+/** Open connections, by the address they come from. */
+class AddressCounts {
+  private readonly counts = new Map<string, number>();
+
+  get total(): number {
+    return [...this.counts.values()].reduce((sum, count) => sum + count, 0);
+  }
+
+  /** Counts one until it closes. @returns how many its address has with it */
+  add(socket: Socket): number {
+    const from = socket.remoteAddress ?? '';
+    const count = (this.counts.get(from) ?? 0) + 1;
+    this.counts.set(from, count);
+    socket.once('close', () => {
+      const left = (this.counts.get(from) ?? 1) - 1;
+      if (left > 0) this.counts.set(from, left);
+      else this.counts.delete(from);
+    });
+    return count;
+  }
 }
 
 /** Answers without waiting for a request; what still comes is read and dropped, as a reset could overtake the answer. */

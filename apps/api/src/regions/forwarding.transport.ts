@@ -1,7 +1,9 @@
 import { errorText, HTTP_STATUS_OF, Refusal } from '@waybill/model';
 import { type ClientRequest, type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http';
+import { request as httpsRequest } from 'node:https';
 import { pipeline } from 'node:stream/promises';
-import { apiAddress, isUnreachable, type Regions, NoPathToRegionError } from '@waybill/rpc';
+import { apiAddress, type ApiPlace, isUnreachable, type Regions, NoPathToRegionError } from '@waybill/rpc';
+import type { TlsOptions } from '@waybill/service';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { serverFailure, badRequest } from '../http/api-error.js';
 import { bodyTooLarge, MAX_BODY_BYTES, readJsonBody } from '../http/body.js';
@@ -32,6 +34,20 @@ const HOP_BY_HOP = [
 /** What browsers say of the page that asks. It was judged here, and means nothing to a server of another name. */
 const OF_PAGES = ['origin', 'referer', 'sec-fetch-site', 'sec-fetch-mode', 'sec-fetch-dest', 'sec-fetch-user'];
 
+/** How requests are passed on, and who is told. */
+export interface ForwardingOptions {
+  /** Called with the region of every request that is passed on. */
+  readonly passing: (region: string) => void;
+  /** Called for a region whose API may not be asked, with the reason. */
+  readonly refusing: (region: string, reason: string) => void;
+  /** Whom to believe, and what to show those who ask for a certificate. */
+  readonly tls: () => TlsOptions;
+  /** An API that does not speak TLS is not asked: what is encrypted on the way here stays so. */
+  readonly tlsOnly: boolean;
+  /** An API proves the name `server.<region>.nomad` (OP-221); otherwise the host it is reached at. */
+  readonly proveRegion: boolean;
+}
+
 type Forwarded = Pick<ApiRequest, 'method' | 'url' | 'headers' | 'body' | 'raw' | 'routeOptions'>;
 
 /**
@@ -43,7 +59,7 @@ export class RegionForwarding {
   /** @param passing called with the region of every request that is passed on */
   constructor(
     private readonly peers: Regions,
-    private readonly passing: (region: string) => void,
+    private readonly options: ForwardingOptions,
   ) {}
 
   get own(): string {
@@ -59,8 +75,8 @@ export class RegionForwarding {
   async pass(request: Forwarded, reply: ApiReply, region: string): Promise<void> {
     if (request.headers[FORWARDED_BY] !== undefined) throw noPath(region, 'the request has come from another region');
     refuseTooLarge(request);
-    const upstream = this.connect(request, region, await this.addressOf(region));
-    this.passing(region);
+    const upstream = this.connect(request, region, await this.placeOf(region));
+    this.options.passing(region);
     whenClosed(reply.raw, () => upstream.destroy()); // whoever does not wait any more ends it there too
     const answer = await answerOf(request, upstream).catch((error: unknown) => {
       throw noPath(region, error);
@@ -69,28 +85,54 @@ export class RegionForwarding {
     await sendBack(answer, reply.raw);
   }
 
-  private async addressOf(region: string): Promise<string> {
+  private async placeOf(region: string): Promise<ApiPlace> {
     try {
-      return (await this.peers.ask(region, apiAddress, null)).Address;
+      return await this.peers.ask(region, apiAddress, null);
     } catch (error) {
       if (isUnreachable(error)) throw noPath(region, error);
       throw error;
     }
   }
 
-  private connect(request: Forwarded, region: string, address: string): ClientRequest {
+  private connect(
+    request: Forwarded,
+    region: string,
+    { Address: address, TLS: speaksTls = false }: ApiPlace,
+  ): ClientRequest {
+    if (this.options.tlsOnly && !speaksTls)
+      throw this.refusal(region, 'its API does not speak TLS, and WAYBILL_TLS_HTTP asks for it here');
     if (!URL.canParse(`http://${address}`)) throw noPath(region, `its API says that it is at ${address}`);
     const { pathname, search } = inRegion(request.url, region);
     const headers = { ...request.headers, [FORWARDED_BY]: this.own };
     for (const name of [...HOP_BY_HOP, ...OF_PAGES]) Reflect.deleteProperty(headers, name);
     const { hostname, port } = new URL(`http://${address}`);
     const options = { hostname, port, path: pathname + search, method: request.method, headers, agent: false };
-    const upstream = httpRequest(options);
+    const upstream = speaksTls ? httpsRequest({ ...options, ...this.tlsTo(region, hostname) }) : httpRequest(options);
+    if (speaksTls)
+      upstream.once('error', (error) => {
+        if (isTlsFailure(error)) this.options.refusing(region, error.message);
+      });
     upstream.setSocketKeepAlive(true, KEEP_ALIVE_MS);
     const tooSlow = setTimeout(() => upstream.destroy(new Error('no connection in time')), CONNECT_TIMEOUT_MS);
-    upstream.once('socket', (socket) => socket.once('connect', () => clearTimeout(tooSlow)));
+    upstream.once('socket', (socket) =>
+      socket.once(speaksTls ? 'secureConnect' : 'connect', () => clearTimeout(tooSlow)),
+    );
     upstream.once('close', () => clearTimeout(tooSlow));
     return upstream;
+  }
+
+  /** The name that is proven is also the one that is asked for. An address of IPv6 stands in brackets in a URL only. */
+  private tlsTo(
+    region: string,
+    hostname: string,
+  ): TlsOptions & { readonly servername?: string; readonly host: string } {
+    const host = hostname.replaceAll(/^\[|\]$/g, '');
+    return { ...this.options.tls(), host, ...(this.options.proveRegion && { servername: `server.${region}.nomad` }) };
+  }
+
+  private refusal(region: string, reason: string): Error {
+    this.options.refusing(region, reason);
+    return noPath(region, reason);
   }
 }
 
@@ -170,6 +212,10 @@ async function sendBack(answer: IncomingMessage, client: ServerResponse): Promis
   client.once('close', () => answer.destroy());
   await pipeline(answer, client).catch(() => undefined); // either side has gone: so does the other
 }
+
+/** Of the handshake: what the other end has shown is not believed, or what it was shown. */
+const isTlsFailure = (error: Error): boolean =>
+  'code' in error && typeof error.code === 'string' && !/^(ECONN|EHOST|ENET|ETIMEDOUT|EPIPE|EAI_)/.test(error.code);
 
 /** A name that no region has is the request's fault; a region that does not answer is not (API-43). */
 function noPath(region: string, cause: unknown): Error {

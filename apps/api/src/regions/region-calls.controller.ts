@@ -3,6 +3,7 @@ import { Ctx, Payload } from '@nestjs/microservices';
 import {
   Answers,
   apiAddress,
+  type ApiPlace,
   deregisterInRegion,
   jobInThatRegion,
   registerInRegion,
@@ -15,7 +16,7 @@ import {
 } from '@waybill/rpc';
 import { RegionJobs } from './region-jobs.js';
 
-/** `host:port` of this instance, as other regions reach it. */
+/** ApiPlace of this instance, as other regions reach it. */
 export const API_ADDRESS = Symbol('address of the API');
 
 /** What the APIs of other regions ask this one. */
@@ -23,12 +24,12 @@ export const API_ADDRESS = Symbol('address of the API');
 export class RegionCallsController {
   constructor(
     @Inject(RegionJobs) private readonly jobs: RegionJobs,
-    @Inject(API_ADDRESS) private readonly address: string,
+    @Inject(API_ADDRESS) private readonly place: ApiPlace,
   ) {}
 
   @Answers(apiAddress)
-  where(): { Address: string } {
-    return { Address: this.address };
+  where(): ApiPlace {
+    return this.place;
   }
 
   @Answers(jobInThatRegion)

@@ -7,10 +7,12 @@ export interface JoinedMachine {
   readonly natsUrl: string;
   /** File with its key. */
   readonly seedFile: string;
+  /** File with the authority that NATS is believed by. */
+  readonly caFile?: string;
 }
 
 /** How the agent of a machine that has joined is started: as `agent -client`, with its own key. @throws CommandFailure */
-export function joinedStart(flags: ParsedFlags, { natsUrl, seedFile }: JoinedMachine): AgentStart {
+export function joinedStart(flags: ParsedFlags, { natsUrl, seedFile, caFile }: JoinedMachine): AgentStart {
   const asClient: AgentFlags = {
     on: (name) => name === 'client' || (flags.has(name) && flags.on(name)),
     given: (name) => flags.given(name),
@@ -19,5 +21,12 @@ export function joinedStart(flags: ParsedFlags, { natsUrl, seedFile }: JoinedMac
     list: (name) => flags.list(name),
   };
   const start = agentStart(asClient, '');
-  return { ...start, env: { ...start.env, WAYBILL_NATS_CREDENTIALS: seedFile } };
+  return {
+    ...start,
+    env: {
+      ...start.env,
+      WAYBILL_NATS_CREDENTIALS: seedFile,
+      ...(caFile !== undefined && { WAYBILL_NATS_CA_FILE: caFile }),
+    },
+  };
 }

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { rm, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
 import path from 'node:path';
 import { encodeJoinToken } from '@waybill/agent';
@@ -18,6 +18,7 @@ export interface Invitation {
   /** Where the machine will look for the cluster. */
   readonly natsUrl: string;
   readonly thisComputerOnly: boolean;
+  readonly isEncrypted: boolean;
 }
 
 /**
@@ -36,15 +37,23 @@ export async function inviteMachine(dataDir: string, advertised: string | undefi
     ...before,
     machines: [...before.machines, { nodeId, publicKey: key.publicKey }],
   }));
-  const { host, port } = await changeNatsAccounts(paths.nats, (await natsCredentials(paths)).accounts);
+  const { host, port, caFile } = await changeNatsAccounts(paths.nats, (await natsCredentials(paths)).accounts);
   await changeInvited(paths.credentials, (before) => ({ ...before, natsPort: port }));
-  await proveLetIn(paths.credentials, `nats://${urlHost(reachedAt(host))}:${port}`, nodeId, key.seed);
+  const scheme = caFile === undefined ? 'nats' : 'tls';
+  const proof = { seed: key.seed, ...(caFile !== undefined && { caFile }) };
+  await proveLetIn(paths.credentials, `${scheme}://${urlHost(reachedAt(host))}:${port}`, nodeId, proof);
   const address = advertised ?? addressOf(host);
-  const natsUrl = `nats://${urlHost(address)}:${port}`;
+  const natsUrl = `${scheme}://${urlHost(address)}:${port}`;
   return {
     nodeId,
     natsUrl,
-    token: encodeJoinToken({ nats: natsUrl, node: nodeId, seed: key.seed }),
+    token: encodeJoinToken({
+      nats: natsUrl,
+      node: nodeId,
+      seed: key.seed,
+      ...(caFile !== undefined && { ca: await readFile(caFile, 'utf8') }),
+    }),
+    isEncrypted: caFile !== undefined,
     thisComputerOnly: isLoopback(host),
   };
 }
@@ -59,11 +68,18 @@ function addressOf(host: string): string {
   return own.find((one) => !one.internal && one.family === family)?.address ?? reachedAt(host);
 }
 
-async function proveLetIn(credentials: string, url: string, nodeId: string, seed: string): Promise<void> {
+/** What the machine proves itself with, and what it believes the server by. */
+interface Proof {
+  readonly seed: string;
+  readonly caFile?: string;
+}
+
+async function proveLetIn(credentials: string, url: string, nodeId: string, proof: Proof): Promise<void> {
   const file = path.join(credentials, `${nodeId}.seed`);
-  await writeFile(file, seed, { mode: 0o600, flag: 'wx' });
+  await writeFile(file, proof.seed, { mode: 0o600, flag: 'wx' });
   try {
-    const link = await connect({ url, name: 'invite', credentialsFile: file, firstConnectMs: LET_IN_MS });
+    const tls = { caFile: proof.caFile ?? '' };
+    const link = await connect({ url, name: 'invite', credentialsFile: file, tls, firstConnectMs: LET_IN_MS });
     await link.close();
   } finally {
     await rm(file, { force: true });

@@ -21,6 +21,7 @@ describe('the machine as it is registered', () => {
       nodePool: 'lab',
       meta: { row: '7' },
       httpAddr: '10.0.0.7:4646',
+      tlsEnabled: true,
       attributes: { 'kernel.name': 'linux' },
       resources,
       reserved,

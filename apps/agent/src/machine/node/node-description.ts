@@ -17,6 +17,8 @@ export interface DescribedNode {
   readonly nodePool: string;
   readonly meta: Readonly<Record<string, string>>;
   readonly httpAddr: string;
+  /** Whether that address speaks TLS. */
+  readonly tlsEnabled: boolean;
   readonly attributes: Readonly<Record<string, string>>;
   readonly resources: NodeResources;
   /** AG-21. */
@@ -67,7 +69,7 @@ export function describeNode(of: DescribedNode): Node {
     NodeClass: of.nodeClass,
     NodePool: of.nodePool,
     HTTPAddr: of.httpAddr,
-    TLSEnabled: false,
+    TLSEnabled: of.tlsEnabled,
     CgroupParent: '',
     Attributes: attributes,
     NodeResources: of.resources,

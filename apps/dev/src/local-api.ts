@@ -1,0 +1,57 @@
+import { readFileSync } from 'node:fs';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { text } from 'node:stream/consumers';
+
+/** How the API of this run is spoken to. */
+export interface LocalApiTls {
+  /** Empty: the authorities of the system. */
+  readonly caFile: string;
+  /** Shown where the API asks its callers for a certificate. */
+  readonly certFile: string;
+  readonly keyFile: string;
+}
+
+export interface LocalAnswer {
+  readonly status: number;
+  readonly index: number;
+  readonly body: string;
+}
+
+/** The API that this run has started, on the loopback. */
+export class LocalApi {
+  /** @param tls undefined: it does not speak TLS */
+  constructor(
+    private readonly port: number,
+    private readonly tls: LocalApiTls | undefined,
+  ) {}
+
+  get url(): string {
+    return `${this.tls ? 'https' : 'http'}://127.0.0.1:${this.port}`;
+  }
+
+  ask(path: string, method = 'GET', body?: Buffer): Promise<LocalAnswer> {
+    return new Promise((resolve, reject) => {
+      const url = new URL(path, this.url);
+      const read = (answer: IncomingMessage): void => {
+        const [status, index] = [answer.statusCode ?? 0, Number(answer.headers['x-nomad-index'])];
+        text(answer).then((found) => resolve({ status, index, body: found }), reject);
+      };
+      const sent = this.tls
+        ? httpsRequest(url, { ...this.proof(this.tls), method, agent: false }, read)
+        : httpRequest(url, { method, agent: false }, read);
+      sent.once('error', reject);
+      sent.end(body);
+    });
+  }
+
+  /** Its certificate may be for the name that others know it by, and not for the loopback: its authority is checked. */
+  private proof({ caFile, certFile, keyFile }: LocalApiTls): object {
+    return {
+      ...(caFile !== '' && { ca: readFileSync(caFile) }),
+      cert: readFileSync(certFile),
+      key: readFileSync(keyFile),
+      checkServerIdentity: () => undefined,
+    };
+  }
+}
