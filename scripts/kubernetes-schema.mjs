@@ -1,5 +1,5 @@
 // Validates Kubernetes objects against the schemas bundled in kubernetes-models, unknown keys included; those of the
-// Prometheus operator against its own.
+// Prometheus operator and of cert-manager against their own.
 //
 // The schemas are there only as compiled validators, and those let unknown keys pass. A validator asks an object for every
 // key that its schema knows (or lists all keys, where the schema says "any key"). So the object is handed over behind
@@ -38,7 +38,11 @@ export function findingsIn(object, { partial = false } = {}) {
  * @returns {(() => void) | undefined} to be called with the object as `this`
  */
 function validatorOf(apiVersion, kind) {
-  for (const schemas of ['kubernetes-models', '@kubernetes-models/prometheus-operator']) {
+  for (const schemas of [
+    'kubernetes-models',
+    '@kubernetes-models/prometheus-operator',
+    '@kubernetes-models/cert-manager',
+  ]) {
     try {
       return require(`${schemas}/${String(apiVersion)}/${String(kind)}`)[String(kind)].prototype.validate;
     } catch {} // not one of theirs

@@ -6,6 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { natsServerPath } from '@waybill/embedded';
+import { readSettings } from '@waybill/service';
+import { TestAuthority } from '../support/certificates.js';
 import { findingsIn } from '../../scripts/kubernetes-schema.mjs';
 import { filesBelow } from '../../scripts/source-tree.mjs';
 
@@ -291,6 +293,85 @@ describe.skipIf(kustomize === undefined).each(OVERLAYS)('overlay %s (needs kubec
   it('leaves the number of replicas to an autoscaler where there is one', () => {
     for (const scaler of ofKind('HorizontalPodAutoscaler')) {
       expect(named('Deployment', scaler.spec.scaleTargetRef.name).spec.replicas).toBeUndefined();
+    }
+  });
+});
+
+describe.skipIf(kustomize === undefined)('the TLS components (needs kubectl 1.24 or kustomize 4)', () => {
+  let folder: string;
+  let manifests: Manifest[];
+  beforeAll(() => {
+    folder = mkdtempSync(path.join(realpathSync(tmpdir()), 'waybill-overlay-'));
+    const at = (below: string) => path.relative(folder, path.join(root, 'k8s', below));
+    const kustomization = {
+      apiVersion: 'kustomize.config.k8s.io/v1beta1',
+      kind: 'Kustomization',
+      namespace: 'waybill',
+      resources: [at('base')],
+      components: [at('components/nats-credentials'), at('components/tls'), at('components/tls-cert-manager')],
+    };
+    writeFileSync(path.join(folder, 'kustomization.yaml'), JSON.stringify(kustomization));
+    manifests = render(folder);
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  const mounted = (object: Manifest): string[] =>
+    [...JSON.stringify(object.spec.template.spec).matchAll(/"secretName":"(waybill-[\w-]*tls)"/g)].map(
+      ([, name]) => name ?? '',
+    );
+
+  it('render only valid objects, whose Secrets cert-manager makes', () => {
+    expect(manifests.flatMap((object) => describeFindings(object))).toEqual([]);
+    const made = manifests.filter(({ kind }) => kind === 'Certificate').map(({ metadata }) => metadata.name);
+    const used = manifests.filter(({ kind }) => /^(Deployment|DaemonSet|StatefulSet)$/.test(kind)).flatMap(mounted);
+    expect(used).toHaveLength(SERVICES.length + 2);
+    for (const name of used) expect(made).toContain(name);
+  });
+
+  it('give each process settings that it takes, and a machine no key of the servers', () => {
+    const shared = manifests.find(
+      ({ kind, metadata }) => kind === 'ConfigMap' && metadata.name.startsWith('waybill-config'),
+    );
+    for (const { kind, metadata, spec } of manifests) {
+      if (kind !== 'Deployment' && kind !== 'DaemonSet') continue;
+      const own = spec.template.spec.containers[0]?.env ?? [];
+      const env = {
+        ...shared?.data,
+        ...Object.fromEntries(own.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]]))),
+      };
+      const settings = readSettings(env, ['WAYBILL_NATS_URL']);
+      expect(settings.WAYBILL_TLS_HTTP, metadata.name).toBe(metadata.name === 'waybill-api');
+      expect(settings.WAYBILL_NATS_URL).toMatch(/^tls:/);
+      expect(settings.WAYBILL_TLS_KEY_FILE === '', metadata.name).toBe(kind === 'DaemonSet');
+      if (kind === 'DaemonSet') expect(JSON.stringify(spec)).toContain('"items":[{"key":"ca.crt","path":"ca.crt"}]');
+    }
+  });
+
+  it('name every name under which NATS is called', () => {
+    const certificate = JSON.stringify(manifests.find(({ metadata }) => metadata.name === 'waybill-nats-tls'));
+    const text = readFileSync(path.join(root, 'k8s/components/tls/nats.conf'), 'utf8');
+    const called = [...text.matchAll(/tls:\/\/([\w.-]+):/g)].map(([, host]) => host);
+    expect(called).toHaveLength(3);
+    for (const host of [...called, 'waybill-nats']) expect(certificate).toContain(`"${host}"`);
+  });
+
+  it('have a configuration that nats-server accepts', async () => {
+    const authority = await TestAuthority.create();
+    try {
+      const { certFile, keyFile } = await authority.save('nats', await authority.issue());
+      const text = readFileSync(path.join(root, 'k8s/components/tls/nats.conf'), 'utf8')
+        .replaceAll('/etc/nats-tls/tls.crt', certFile)
+        .replaceAll('/etc/nats-tls/tls.key', keyFile)
+        .replaceAll('/etc/nats-tls/ca.crt', authority.caFile);
+      writeFileSync(authority.file('nats.conf'), text);
+      writeFileSync(authority.file('accounts.conf'), readFileSync(path.join(root, 'k8s/base/nats/accounts.conf')));
+      const run = spawnSync(await natsServerPath(), ['-t', '-c', authority.file('nats.conf')], {
+        encoding: 'utf8',
+        env: { ...process.env, POD_NAME: 'waybill-nats-0' },
+      });
+      expect(`${run.stdout}${run.stderr}`).toContain('is valid');
+    } finally {
+      await authority.remove();
     }
   });
 });
