@@ -1,8 +1,8 @@
 import { Module } from '@nestjs/common';
-import { StreamRetention } from '@waybill/journal';
+import { RawLog, StreamRetention } from '@waybill/journal';
 import { monotonicClock } from '@waybill/roles';
 import { msFromNs } from '@waybill/model';
-import { eventFloor, HistoryRetention, NatsEventStorage, takeArchive } from '@waybill/projection';
+import { eventFloor, HistoryRetention, LogHashes, NatsEventStorage, takeArchive } from '@waybill/projection';
 import type { ServiceContext, ServiceDefinition, Settings } from '@waybill/service';
 import { DirectoryShelf } from './archive-shelf.store.js';
 import { Archiving } from './archiving.js';
@@ -13,6 +13,7 @@ import { PostgresStore } from './postgres.store.js';
 import { BATCH_INTERVAL_MS, Projector } from './projector.js';
 import { ProjectorRole } from './projector-role.js';
 import { Retention, type RetentionPolicy } from './retention.js';
+import { Scrubber } from './scrubbing/scrubber.js';
 
 @Module({})
 class ProjectorModule {}
@@ -40,7 +41,7 @@ function projectorOf(context: ServiceContext): ProjectorRole {
     timers,
     logger,
   });
-  const made = new ProjectorRole(projector, retention, archiving);
+  const made = new ProjectorRole(projector, retention, archiving, scrubberOf(context));
   const gauge = (name: string, help: string, stat: string): void => {
     metrics.gauge(name, help, { collect: () => made.stats()[stat] ?? 0 });
   };
@@ -53,12 +54,28 @@ function projectorOf(context: ServiceContext): ProjectorRole {
   gauge('projector_log_first_index', 'Oldest transaction that the log keeps, when this trimmed it last', 'logFirst');
   gauge('projector_history_floor', 'Lowest index of which the history is kept', 'historyFloor');
   gauge('projector_archive_index', 'Index of the newest archive, if archives are put away', 'archiveIndex');
+  gauge(
+    'log_scrubbed_index',
+    'How far the log was read again, in this pass or the one that ended last',
+    'scrubbedIndex',
+  );
+  metrics.gauge('log_damaged', 'Transactions that NATS cannot read, and blocks of 1,024 that differ from before', {
+    labels: ['kind'],
+    collectInto: (damaged) => {
+      const { logUnreadable = 0, logChangedBlocks = 0 } = made.stats();
+      damaged.set({ kind: 'unreadable' }, logUnreadable);
+      damaged.set({ kind: 'changed' }, logChangedBlocks);
+    },
+  });
   const counted = (name: string, help: string, stat: string): void => {
     metrics.counted(name, help, () => made.stats()[stat] ?? 0, { projection: 'postgres' });
   };
   counted('nomad_waybill_log_apply_errors', 'Attempts to project that failed and are made again', 'applyErrors');
   counted('projection_replaced_frames', 'Frames that EVENTS could not take: others stand for them', 'replacedFrames');
   counted('nomad_waybill_log_redelivered', 'Transactions read again for what was not written before', 'redelivered');
+  metrics.counted('log_scrub_passes', 'Passes over the whole log, since the database was made', () => {
+    return made.stats()['scrubPasses'] ?? 0;
+  });
   return made;
 }
 
@@ -85,6 +102,24 @@ function archivingOf({
   });
 }
 
+/** Unless the rate is 0. */
+function scrubberOf(context: ServiceContext): Scrubber | undefined {
+  const { settings, link, history, database, clock, timers, logger } = context;
+  const bytesPerSecond = settings.WAYBILL_LOG_SCRUB_RATE * BYTES_PER_MB;
+  if (bytesPerSecond === 0) return undefined;
+  return new Scrubber({
+    log: new RawLog(link),
+    memory: new LogHashes(database),
+    bytesPerSecond,
+    intervalMs: msFromNs(settings.WAYBILL_LOG_SCRUB_INTERVAL),
+    isSameLog: () => history.isSame(),
+    clock,
+    monotonic: monotonicClock,
+    timers,
+    logger,
+  });
+}
+
 function policyOf(settings: Settings): RetentionPolicy {
   return {
     logMs: settings.WAYBILL_LOG_RETENTION_HOURS * MS_PER_HOUR,
@@ -96,6 +131,7 @@ function policyOf(settings: Settings): RetentionPolicy {
 }
 
 const MS_PER_HOUR = 3_600_000;
+const BYTES_PER_MB = 1_000_000;
 
 /** Writes Postgres and EVENTS, under the lease `projector`. */
 export const projector: ServiceDefinition = {

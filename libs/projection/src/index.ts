@@ -33,6 +33,7 @@ export type { RecordedVerdict } from './reading/recorded-verdict.js';
 export { MAX_RETRIED_AT_ONCE, type Retried, type SetAside, SetAsideRows } from './set-aside/retry-set-aside.js';
 export { MAX_SHOWN_CHARS, type SetAsidePart, type SetAsideRow } from './set-aside/set-aside-row.js';
 export { HistoryRetention, MAX_TRIMMED_TXNS } from './history/history-retention.js';
+export { type HashedBlock, type LogDamage, LogHashes, type ScrubStanding } from './history/log-hashes.js';
 export { MAX_WALKED_OBJECTS } from './history/object-history.js';
 export { inTransaction } from './database/transaction.js';
 export * from './history/transaction-log.js';

@@ -112,6 +112,16 @@ export const SETTINGS = {
     .min(1)
     .default(100_000)
     .describe('projector: transactions behind what Postgres holds that stay in the log in any case'),
+  WAYBILL_LOG_SCRUB_RATE: z.coerce
+    .number()
+    .min(0)
+    .default(1)
+    .describe(
+      'projector: MB per second at which the log is read again to find what its disk has changed; 0: it is not',
+    ),
+  WAYBILL_LOG_SCRUB_INTERVAL: interval('1h', 'log_scrub_interval').describe(
+    'projector: from the end of one such reading of the whole log to the begin of the next',
+  ),
   WAYBILL_HISTORY_RETENTION_HOURS: hours
     .default(2_160)
     .describe('projector: how long the history in Postgres is kept, if not longer for events or log'),

@@ -153,6 +153,20 @@ const projectionEntity = new EntitySchema<Entity>({
   },
 });
 
+/** What the log held when it was first read, see log-hashes.ts. */
+const logHashesEntity = new EntitySchema<Entity>({
+  name: 'log_hashes',
+  tableName: 'log_hashes',
+  columns: { first: key(bigint), last: bigint, digest: text, unreadable: integer, is_changed: { type: 'boolean' } },
+});
+
+/** One row: how far the log is being read again. */
+const logScrubEntity = new EntitySchema<Entity>({
+  name: 'log_scrub',
+  tableName: 'log_scrub',
+  columns: { id: key(integer), next: bigint, pass: bigint, ended_at_ms: bigint },
+});
+
 /** All that Postgres holds, for TypeORM: schema, migrations and rare reads. The hot path goes through pg itself. */
 export const entities: readonly EntitySchema<Entity>[] = [
   ...stateEntities,
@@ -162,4 +176,6 @@ export const entities: readonly EntitySchema<Entity>[] = [
   setAsideEntity,
   tableIndexEntity,
   projectionEntity,
+  logHashesEntity,
+  logScrubEntity,
 ];

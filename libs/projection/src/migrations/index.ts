@@ -1,5 +1,6 @@
 import { AddAccessControl1763755200000 } from './add-access-control.js';
 import { AddHistory1763704800000 } from './add-history.js';
+import { AddLogHashes1763758800000 } from './add-log-hashes.js';
 import { AddPeriodicLaunches1763697600000 } from './add-periodic-launches.js';
 import { AddReportingViews1763708400000 } from './add-reporting-views.js';
 import { AddRefusalCodes1763751600000 } from './add-refusal-codes.js';
@@ -32,4 +33,5 @@ export const migrations = [
   BoundReportedNumbers1763744400000,
   AddRefusalCodes1763751600000,
   AddAccessControl1763755200000,
+  AddLogHashes1763758800000,
 ];

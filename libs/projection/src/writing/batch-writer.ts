@@ -9,6 +9,7 @@ import { FORGET_SET_ASIDE, rewrittenBy } from '../set-aside/forget-set-aside.js'
 import type { SetAsideRow } from '../set-aside/set-aside-row.js';
 import { SharedTexts } from './shared-texts.js';
 import {
+  FORGET_LOG_HASHES,
   FORGET_TXN_OBJECTS,
   FORGET_TXNS,
   INSERT_TXN_OBJECTS,
@@ -100,7 +101,7 @@ export class BatchWriter {
     const { aside } = await this.standing();
     try {
       await inTwoTrips(this.pool, async (outgoing) => {
-        const forgotten = [FORGET_TXNS, FORGET_TXN_OBJECTS, LOWER_FLOOR].map((statement) =>
+        const forgotten = [FORGET_TXNS, FORGET_TXN_OBJECTS, FORGET_LOG_HASHES, LOWER_FLOOR].map((statement) =>
           begun(outgoing.client, { ...statement, values: [keepsHistoryTo] }),
         );
         return [...forgotten, ...(await sendBatch(outgoing, batch, new SharedTexts(), aside))];

@@ -201,6 +201,11 @@ export const FORGET_TXN_OBJECTS: NamedStatement = {
   name: 'forget_txn_objects',
   text: 'delete from txn_object where index > $1',
 };
+/** What was read of the lost part of the log is no measure for what it has there now. */
+export const FORGET_LOG_HASHES: NamedStatement = {
+  name: 'forget_log_hashes',
+  text: 'delete from log_hashes where last > $1',
+};
 export const LOWER_FLOOR: NamedStatement = {
   name: 'lower_floor',
   text: 'update projection set history_floor = least(history_floor, $1::bigint + 1) where id = 1',

@@ -1,0 +1,104 @@
+import type { Pool, PoolClient } from 'pg';
+import { columnTypes } from '../database/column-types.js';
+import { inTransaction } from '../database/transaction.js';
+import { READ_APPLIED } from '../writing/statements.js';
+
+/** Consecutive transactions of the log, and what was found when they were read last. */
+export interface HashedBlock {
+  readonly first: number;
+  /** The last index that the digest covers. */
+  readonly last: number;
+  /** SHA-256 of `first` to `last`, in hexadecimal, as they were first read; empty: they could not all be read yet. */
+  readonly digest: string;
+  /** Transactions that could not be read. */
+  readonly unreadable: number;
+  /** Whether the transactions had another digest than when they were first read. */
+  readonly isChanged: boolean;
+}
+
+/** How far the log is being read again. */
+export interface ScrubStanding {
+  /** The first index of the block that is read next. */
+  readonly next: number;
+  /** Passes that are over. */
+  readonly pass: number;
+  /** When the last pass ended, unix milliseconds; 0: one is under way. */
+  readonly endedAtMs: number;
+}
+
+/** What is known to be damaged. */
+export interface LogDamage {
+  readonly unreadable: number;
+  readonly changedBlocks: number;
+}
+
+const SAVE_BLOCK = `insert into log_hashes (first, last, digest, unreadable, is_changed) values ($1, $2, $3, $4, $5)
+  on conflict (first) do update
+  set last = excluded.last, digest = excluded.digest, unreadable = excluded.unreadable, is_changed = excluded.is_changed`;
+
+/**
+ * The hashes of the log in Postgres. Stateless. They belong to the history that Postgres has projected: when an operator
+ * decides for another one, those of what is lost go with its records (`BatchWriter.rewrite`).
+ */
+export class LogHashes {
+  constructor(private readonly pool: Pool) {}
+
+  /** How far Postgres is: what is above may still be lost without anybody having to know. */
+  async appliedIndex(): Promise<number> {
+    const { rows } = await this.pool.query<{ applied: number }>({ ...READ_APPLIED, types: columnTypes });
+    return rows[0]?.applied ?? 0;
+  }
+
+  async standing(): Promise<ScrubStanding> {
+    const { rows } = await this.pool.query<ScrubStanding>({
+      text: 'select next, pass, ended_at_ms as "endedAtMs" from log_scrub where id = 1',
+      types: columnTypes,
+    });
+    return rows[0] ?? { next: 1, pass: 0, endedAtMs: 0 };
+  }
+
+  /** Forgets blocks that the log has not any more, as it begins at `first`, and notes the standing. */
+  begin(first: number, standing: ScrubStanding): Promise<void> {
+    return inTransaction(this.pool, 'write', async (client) => {
+      await client.query('delete from log_hashes where last < $1', [first]);
+      await saveStanding(client, standing);
+    });
+  }
+
+  async block(first: number): Promise<HashedBlock | undefined> {
+    const { rows } = await this.pool.query<HashedBlock>({
+      text: 'select first, last, digest, unreadable, is_changed as "isChanged" from log_hashes where first = $1',
+      values: [first],
+      types: columnTypes,
+    });
+    return rows[0];
+  }
+
+  save({ first, last, digest, unreadable, isChanged }: HashedBlock, standing: ScrubStanding): Promise<void> {
+    return inTransaction(this.pool, 'write', async (client) => {
+      await client.query(SAVE_BLOCK, [first, last, digest, unreadable, isChanged]);
+      await saveStanding(client, standing);
+    });
+  }
+
+  async end(standing: ScrubStanding): Promise<void> {
+    await inTransaction(this.pool, 'write', (client) => saveStanding(client, standing));
+  }
+
+  async damage(): Promise<LogDamage> {
+    const { rows } = await this.pool.query<LogDamage>({
+      text: `select coalesce(sum(unreadable), 0)::bigint as unreadable,
+        count(*) filter (where is_changed) as "changedBlocks" from log_hashes`,
+      types: columnTypes,
+    });
+    return rows[0] ?? { unreadable: 0, changedBlocks: 0 };
+  }
+}
+
+async function saveStanding(client: PoolClient, { next, pass, endedAtMs }: ScrubStanding): Promise<void> {
+  await client.query(
+    `insert into log_scrub (id, next, pass, ended_at_ms) values (1, $1, $2, $3)
+      on conflict (id) do update set next = excluded.next, pass = excluded.pass, ended_at_ms = excluded.ended_at_ms`,
+    [next, pass, endedAtMs],
+  );
+}
