@@ -79,6 +79,7 @@ export const SYNOPSES: Readonly<Record<string, string>> = {
   'operator log restore': 'Take a saved state as the truth after a log lost its end',
   'operator log status': 'Show whether the log is the one that was read',
   'operator metrics': 'Print the figures of the servers',
+  'operator projection rebuild': 'Fill a damaged database anew from the log',
   'operator projection retry': 'Try again to store what PostgreSQL refused',
   'operator projection status': 'Show what PostgreSQL refused to store',
   'operator raft list-peers': 'Show the servers as peers',

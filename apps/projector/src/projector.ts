@@ -2,7 +2,6 @@ import type { Log } from '@waybill/journal';
 import type { Singleton, Term } from '@waybill/roles';
 import { type CancelTimer, type Clock, type Timers, errorText, pause } from '@waybill/model';
 import {
-  isDamage,
   announcementsOf,
   databaseErrorCode,
   isTransientDatabaseError,
@@ -271,12 +270,7 @@ export class Projector implements Singleton {
       onFailure: (error, attempt) => {
         this.counters.applyErrors += 1;
         const reason = errorText(error);
-        if (attempt !== 1) return;
-        logger.warn(`${what} does not take the projection; trying again`, { reason });
-        if (isDamage(error))
-          logger.error('the files of PostgreSQL are damaged: make the database anew from the log (docs/backups.md)', {
-            reason,
-          });
+        if (attempt === 1) logger.warn(`${what} does not take the projection; trying again`, { reason });
       },
     });
   }

@@ -80,6 +80,11 @@ export const isDataError = (error: unknown): boolean => DATA_CLASSES.test(databa
  */
 export const isDamage = (error: unknown): boolean => /^(XX001|XX002|58P01)$/.test(databaseErrorCode(error));
 
+/** What to do about it, for people. */
+export const DAMAGE_ADVICE =
+  'the files of PostgreSQL are damaged: make the database anew from the log with ' +
+  '"waybill operator projection rebuild" (WaybillDatabaseDamaged in docs/monitoring.md)';
+
 /** A value cannot be written in the form that PostgreSQL takes: what our own encoding throws. */
 export const isEncodingError = (error: unknown): boolean => error instanceof RangeError || error instanceof TypeError;
 

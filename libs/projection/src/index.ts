@@ -1,6 +1,7 @@
 export * from './writing/batch.js';
 export * from './writing/batch-writer.js';
 export { differenceOf, rewindProjection, type Rewound } from './writing/rewind.js';
+export { rebuildProjection, type RebuildSource } from './writing/rebuild.js';
 export * from './errors.js';
 export { migrate, MIGRATION_LOCK_TIMEOUT_MS } from './database/migrate.js';
 export { typeOrmSource } from './database/typeorm-source.js';

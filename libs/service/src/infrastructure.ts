@@ -13,6 +13,7 @@ import { Replica, type SnapshotSource } from '@waybill/replica';
 import { restoredIndexOf, type TableName, type TxnType } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
 import type { Pool } from 'pg';
+import { DatabaseDamage } from './database-damage.js';
 import { Divergence, HistoryChangedError, type RecordedHistory } from './divergence.js';
 import { MachineClock } from './machine-clock.js';
 import type { Settings } from './settings.js';
@@ -44,6 +45,8 @@ export class Infrastructure {
   private replicaOpened: Promise<Replica> | undefined;
   private leasesOpened: Promise<Replica> | undefined;
   private regionsOpened: PeerRegions | undefined;
+  /** What statements of this process have met of damaged files. */
+  readonly databaseDamage: DatabaseDamage;
   /** Copies of the state that follow the log. */
   private readonly copies = new Set<Replica>();
 
@@ -58,6 +61,7 @@ export class Infrastructure {
     private readonly say?: (line: string) => void,
   ) {
     this.clock = new MachineClock({ timers: systemTimers, logger });
+    this.databaseDamage = new DatabaseDamage(logger);
   }
 
   /** The connection alone: for those who have no part in the log. */
@@ -167,6 +171,7 @@ export class Infrastructure {
       applicationName: `waybill-${this.processName}`,
       // It is replaced at its next use.
       onError: (error) => this.logger.warn('a connection to Postgres broke', { error }),
+      onDamage: (reason) => this.databaseDamage.met(reason),
     });
   }
 

@@ -98,6 +98,7 @@ export class RunningService {
       copy: definition.needs.state ? copy : undefined,
       notReady: () => operations.notReady(),
       isDiverged: history && (() => history.divergence !== undefined),
+      damagedStatements: settings.WAYBILL_DATABASE_URL ? () => infrastructure.databaseDamage.statements : undefined,
     });
     const app = await opsApp(parts.module, operations, settings, logger);
     app.connectMicroservice({ strategy: rpcServer });

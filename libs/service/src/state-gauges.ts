@@ -8,10 +8,13 @@ export interface Gauged {
   readonly notReady: () => readonly string[];
   /** Whether the log is another one than was read; undefined: it does not read the log. */
   readonly isDiverged?: (() => boolean) | undefined;
+  /** Statements that met damaged files of Postgres; undefined: it has no database. */
+  readonly damagedStatements?: (() => number) | undefined;
 }
 
 /** What every service tells of itself, whatever it does: which version, ready or not, how far its copy of the state is. */
-export function stateGauges(metrics: Metrics, { copy, notReady, isDiverged }: Gauged): void {
+export function stateGauges(metrics: Metrics, gauged: Gauged): void {
+  const { copy, notReady, isDiverged, damagedStatements } = gauged;
   metrics.gauge('build_info', 'always 1, with the version that runs', {
     labels: ['version'],
     collectInto: (gauge) => gauge.set({ version: WAYBILL_VERSION }, 1),
@@ -21,6 +24,8 @@ export function stateGauges(metrics: Metrics, { copy, notReady, isDiverged }: Ga
     metrics.gauge('log_diverged', 'whether the log is another one than was read: 1 until an operator decides', {
       collect: () => (isDiverged() ? 1 : 0),
     });
+  if (damagedStatements)
+    metrics.counted('database_damaged', 'statements that met damaged files of PostgreSQL', damagedStatements);
   if (!copy) return;
   metrics.gauge('state_applied_index', 'index that the copy of the state in this process has reached', {
     collect: () => copy.appliedIndex,

@@ -1,7 +1,7 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import { ConflictError, LogOverloadedError, LogUnavailableError, TooLargeError } from '@waybill/journal';
 import { DecodeError, HTTP_STATUS_OF, Refusal, errorText } from '@waybill/model';
-import { SetAsideError } from '@waybill/projection';
+import { DAMAGE_ADVICE, isDamage, SetAsideError } from '@waybill/projection';
 import { RpcUnavailableError } from '@waybill/rpc';
 import type { Logger } from '@waybill/telemetry';
 import type { KnownPaths } from './known-paths.js';
@@ -39,6 +39,7 @@ export class ApiErrorFilter implements ExceptionFilter {
     if (error instanceof ConflictError) return { status: 409, text: 'too many writes to the same object; try again' };
     if (error instanceof RpcUnavailableError) return { status: 500, text: 'No cluster leader' };
     if (error instanceof SetAsideError) return { status: 500, text: error.message };
+    if (isDamage(error)) return { status: 500, text: `${DAMAGE_ADVICE} (${errorText(error)})` };
     if (isDatabaseDown(error))
       return {
         status: 503,

@@ -33,7 +33,11 @@ import { traceRequests } from './trace-requests.js';
 /** Idle connections are kept this long, longer than a blocking query's longest wait. */
 const KEEP_ALIVE_MS = 330_000;
 /** Take a whole archive as their body; no other path takes more than MAX_BODY_BYTES. */
-const ARCHIVE_PATHS: readonly string[] = ['/v1/operator/snapshot', '/v1/operator/log/restore'];
+const ARCHIVE_PATHS: readonly string[] = [
+  '/v1/operator/snapshot',
+  '/v1/operator/log/restore',
+  '/v1/operator/projection/rebuild',
+];
 /** Longest part of a path: a percent-encoded job id. */
 const MAX_PARAM_LENGTH = 4_096;
 

@@ -250,6 +250,9 @@ const CLUSTER: Operation[] = [
   ...write('/v1/operator/snapshot', 'Take the whole state back to an archive'),
   ...get('/v1/operator/projection', 'What PostgreSQL refused to store', { answer: ref('ProjectionStanding') }),
   ...write('/v1/operator/projection/retry', 'Try again to store it', { answer: ref('ProjectionRetried') }),
+  ...write('/v1/operator/projection/rebuild', 'Fill the database anew, from the log or an archive and the log', {
+    answer: ref('ProjectionRebuilt'),
+  }),
   ...get('/v1/operator/log/status', 'Whether the log is the one that the read model follows', { answer: anything }),
   ...write('/v1/operator/log/adopt', 'Take a log that lost its end as the truth', { answer: anything }),
   ...write('/v1/operator/log/restore', 'Take an archive as the truth', { answer: anything }),

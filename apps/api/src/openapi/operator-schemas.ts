@@ -29,6 +29,7 @@ export const OPERATOR_SCHEMAS: Readonly<Record<string, t.JsonSchema>> = {
     ),
   }),
   ProjectionRetried: t.plain({ Stored: t.uint, Left: t.uint }),
+  ProjectionRebuilt: t.plain({ Index: t.uint, HistoryFrom: t.uint }),
   LeadershipTransfer: t.plain({ From: address, To: address, Noop: t.flag, Err: t.anything }),
   AutopilotConfiguration: t.plain({
     CleanupDeadServers: t.flag,

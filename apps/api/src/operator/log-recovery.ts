@@ -1,18 +1,12 @@
 import type { Author, TransactionWriter } from '@waybill/writing';
 import { conflict } from '../http/api-error.js';
-import type { Follower, Journal, OpenedArchive } from '@waybill/journal';
+import type { Journal, OpenedArchive } from '@waybill/journal';
 import type { LoggedTxn, RecordedMarks, Rewound, TakenArchive } from '@waybill/projection';
-import {
-  type Applied,
-  ARCHIVED_TABLES,
-  type ArchivedTables,
-  StateMachine,
-  type TableName,
-  type TableRows,
-} from '@waybill/state';
+import { StateMachine, type TableRows } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
 import type { Requester } from '../http/requester.js';
 import { commonIndex } from './log-comparison.js';
+import { machineOf, replay } from './replay.js';
 
 /** Lost transactions that are named in an answer; the rest are counted. */
 export const MAX_LOST_NAMED = 500;
@@ -195,41 +189,6 @@ export class LogRecovery {
       journal.close();
     }
   }
-}
-
-/** Applies the log up to an index that it has. */
-async function replay(journal: Journal, machine: StateMachine, to: number): Promise<Applied | undefined> {
-  if (machine.appliedIndex >= to) return undefined;
-  let last: Applied | undefined;
-  let follower: Follower | undefined;
-  await new Promise<void>((resolve, reject) => {
-    const following = journal.follow({
-      from: machine.appliedIndex + 1,
-      onTxns: (batch) => {
-        for (const txn of batch) if (txn.index <= to) last = machine.apply(txn);
-        if (machine.appliedIndex >= to) resolve();
-      },
-      onError: reject,
-    });
-    following.then((begun) => (follower = begun), reject);
-  });
-  await follower?.stop();
-  return last;
-}
-
-/** The state of an archive, as of an index of this log. Who holds which role is not in it (OP-44). */
-function machineOf(tables: ArchivedTables, leases: readonly TableRows['leases'][], index: number): StateMachine {
-  const machine = new StateMachine();
-  for (const name of ARCHIVED_TABLES) fill(machine, name, tables[name] ?? [], index);
-  fill(machine, 'leases', leases, index);
-  machine.startAt(index);
-  return machine;
-}
-
-function fill(machine: StateMachine, name: TableName, rows: readonly object[], index: number): void {
-  const table = machine.tables[name];
-  for (const row of rows) table.replace(table.keyOf(row as never), row as never);
-  table.tableIndex = index;
 }
 
 /** Each of its transactions has an id of its own. */

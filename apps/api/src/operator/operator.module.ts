@@ -1,11 +1,19 @@
 import { Module } from '@nestjs/common';
 import { Archives, Journal, managerOf, openArchive } from '@waybill/journal';
-import { archiveOf, NatsEventStorage, recordedMarks, rewindProjection, TransactionLog } from '@waybill/projection';
+import {
+  archiveOf,
+  NatsEventStorage,
+  rebuildProjection,
+  recordedMarks,
+  rewindProjection,
+  TransactionLog,
+} from '@waybill/projection';
 import { monotonicClock } from '@waybill/roles';
 import { StateMachine } from '@waybill/state';
 import { made } from '../core.module.js';
 import { LogRecovery } from './log-recovery.js';
 import { LogRecoveryController } from './log-recovery.controller.js';
+import { RebuildProjection } from './rebuild-projection.js';
 import { RestoreSnapshot } from './restore-snapshot.js';
 import { ResumedRoles } from './resumed-roles.js';
 import { SnapshotController } from './snapshot.controller.js';
@@ -62,6 +70,17 @@ import { SetSchedulerConfiguration } from './set-scheduler-configuration.js';
         divergence: () => history.divergence,
         writer: writes,
         newId,
+        logger,
+      });
+    }),
+    made(RebuildProjection, ({ context, parts: { model } }) => {
+      const { link, database, logger } = context;
+      return new RebuildProjection({
+        openJournal: () => new Journal(link),
+        appliedIndex: () => model.appliedIndex(),
+        leases: () => model.leases(),
+        open: openArchive,
+        rebuild: (source) => rebuildProjection(database, source),
         logger,
       });
     }),

@@ -1,14 +1,21 @@
 import { Controller, Get, Post, Put, Req, Res } from '@nestjs/common';
 import { ReadModel } from '@waybill/projection';
+import { BadArchiveError } from '@waybill/model/snapshot-archive';
+import { BadRowsError } from '@waybill/state';
+import { badRequest } from '../http/api-error.js';
 import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
+import { RebuildProjection } from './rebuild-projection.js';
 
 /** Rows shown of those that are set aside; the count says how many there are. */
 export const MAX_SHOWN_ASIDE = 1_000;
 
-/** `/v1/operator/projection`: what PostgreSQL refused to store, and trying again. */
+/** `/v1/operator/projection`: what PostgreSQL refused to store, trying again, and filling a damaged database anew. */
 @Controller('v1/operator/projection')
 export class ProjectionController {
-  constructor(private readonly model: ReadModel) {}
+  constructor(
+    private readonly model: ReadModel,
+    private readonly rebuilding: RebuildProjection,
+  ) {}
 
   @Get()
   async read(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
@@ -39,6 +46,28 @@ export class ProjectionController {
   @Post('retry')
   post(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.retry(request, reply);
+  }
+
+  @Put('rebuild')
+  putRebuild(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.rebuild(request, reply);
+  }
+
+  @Post('rebuild')
+  postRebuild(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.rebuild(request, reply);
+  }
+
+  /** The body is an archive, or there is none. */
+  private async rebuild(request: ApiRequest, reply: ApiReply): Promise<void> {
+    const archive = Buffer.isBuffer(request.body) && request.body.length > 0 ? request.body : undefined;
+    try {
+      const { index, historyFrom } = await this.rebuilding.run(archive);
+      sendJson(request, reply, { Index: index, HistoryFrom: historyFrom });
+    } catch (error) {
+      if (error instanceof BadArchiveError || error instanceof BadRowsError) throw badRequest(error.message);
+      throw error;
+    }
   }
 
   private async retry(request: ApiRequest, reply: ApiReply): Promise<void> {

@@ -1,4 +1,5 @@
-import { Pool } from 'pg';
+import { type DatabaseError, Pool } from 'pg';
+import { isDamage } from '../errors.js';
 
 /** Connections of one process to the read model. */
 export const DEFAULT_POOL_SIZE = 8;
@@ -22,6 +23,8 @@ export interface PoolOptions {
   readonly applicationName?: string;
   /** A connection broke while nobody used it. The pool goes on; the next query connects anew. */
   readonly onError?: (error: Error) => void;
+  /** A statement met damaged files. It fails too, wherever it was asked for. */
+  readonly onDamage?: (reason: string) => void;
 }
 
 /** @param url undefined: where the environment says, as every client of PostgreSQL */
@@ -36,5 +39,13 @@ export function openPool(url: string | undefined, options: PoolOptions = {}): Po
     application_name: options.applicationName ?? 'waybill',
   });
   pool.on('error', (error) => options.onError?.(error));
+  const { onDamage } = options;
+  // Below the client, where every answer of the server passes, whoever asked and however.
+  if (onDamage)
+    pool.on('connect', ({ connection }) => {
+      connection.on('errorMessage', (error: DatabaseError) => {
+        if (isDamage(error)) onDamage(error.message);
+      });
+    });
   return pool;
 }

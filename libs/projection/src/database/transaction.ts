@@ -12,6 +12,8 @@ const limits = (idleMs: number): string => `set local idle_in_transaction_sessio
 
 const BEGIN = {
   write: `begin; ${limits(IDLE_IN_WRITE_MS)}`,
+  /** Writes what it has to read elsewhere first, while nobody else reads or writes. */
+  rebuild: `begin; ${limits(IDLE_IN_SNAPSHOT_MS)}`,
   /** Everything read is as of one index (ST-141). */
   snapshot: `begin isolation level repeatable read read only; ${limits(IDLE_IN_SNAPSHOT_MS)}`,
 } as const;

@@ -3,7 +3,7 @@ import type { Applied } from '@waybill/state';
 import type { Pool, PoolClient } from 'pg';
 import { inTransaction } from '../database/transaction.js';
 import { databaseErrorCode, isDataError, isEncodingError } from '../errors.js';
-import { foldBatch } from '../writing/batch.js';
+import { type Batch, foldBatch } from '../writing/batch.js';
 import { CopyIn } from '../writing/copy-in.js';
 import { SharedTexts } from '../writing/shared-texts.js';
 import { MOVE_APPLIED, MOVE_TABLE_INDEXES, type Step } from '../writing/statements.js';
@@ -25,20 +25,26 @@ const MAX_TRIED_ROWS = 125;
  * @throws what is no fault of the data: then nothing is written
  */
 export function writeSettingAside(pool: Pool, applied: readonly Applied[]): Promise<readonly SetAsideRow[]> {
-  const batch = foldBatch(applied);
+  return inTransaction(pool, 'write', (client) => carefulWrite(client, foldBatch(applied), applied));
+}
+
+/** The same within a database transaction that has begun. @param applied the transactions of the batch */
+export async function carefulWrite(
+  client: PoolClient,
+  batch: Batch,
+  applied: readonly Applied[],
+): Promise<readonly SetAsideRow[]> {
   const texts = new SharedTexts();
-  return inTransaction(pool, 'write', async (client) => {
-    await client.query('set constraints all immediate'); // what the commit would refuse is refused by its statement
-    await client.query({ ...MOVE_APPLIED, values: [batch.from, batch.to, null] });
-    const rewritten = [...rewrittenBy(batch)];
-    if (rewritten.length > 0) await run(client, FORGET_SET_ASIDE.of(rewritten, texts));
-    const refused: SetAsideRow[] = [];
-    for (const portion of portionsOf(batch, applied, texts))
-      for (let from = 0; from < portion.size; from += MAX_TRIED_ROWS)
-        refused.push(...(await stored(client, portion, from, Math.min(from + MAX_TRIED_ROWS, portion.size))));
-    if (batch.tableIndexes.length > 0) await run(client, MOVE_TABLE_INDEXES.of(batch.tableIndexes, texts));
-    return refused;
-  });
+  await client.query('set constraints all immediate'); // what the commit would refuse is refused by its statement
+  await client.query({ ...MOVE_APPLIED, values: [batch.from, batch.to, null] });
+  const rewritten = [...rewrittenBy(batch)];
+  if (rewritten.length > 0) await run(client, FORGET_SET_ASIDE.of(rewritten, texts));
+  const refused: SetAsideRow[] = [];
+  for (const portion of portionsOf(batch, applied, texts))
+    for (let from = 0; from < portion.size; from += MAX_TRIED_ROWS)
+      refused.push(...(await stored(client, portion, from, Math.min(from + MAX_TRIED_ROWS, portion.size))));
+  if (batch.tableIndexes.length > 0) await run(client, MOVE_TABLE_INDEXES.of(batch.tableIndexes, texts));
+  return refused;
 }
 
 /** Stores the rows of a portion from `from` to before `to`; sets aside, and answers, those that are refused. */

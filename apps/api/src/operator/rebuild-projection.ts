@@ -1,0 +1,108 @@
+import type { Journal, OpenedArchive } from '@waybill/journal';
+import { errorText } from '@waybill/model';
+import { isDamage, type RebuildSource } from '@waybill/projection';
+import { StateMachine, type TableRows } from '@waybill/state';
+import type { Logger } from '@waybill/telemetry';
+import { badRequest, conflict } from '../http/api-error.js';
+import { machineOf, replay } from './replay.js';
+
+/** The log may begin here, or directly behind an archive. */
+const FIRST_INDEX = 1;
+
+/** What a rebuild came to. */
+export interface Rebuilt {
+  /** The index that Postgres is at. */
+  readonly index: number;
+  /** Lowest index of which Postgres has the history. */
+  readonly historyFrom: number;
+}
+
+export interface RebuildProjectionDeps {
+  /** A journal of its own, to be closed. */
+  readonly openJournal: () => Pick<Journal, 'bounds' | 'follow' | 'close'>;
+  /** How far Postgres is. */
+  readonly appliedIndex: () => Promise<number>;
+  readonly leases: () => Promise<readonly TableRows['leases'][]>;
+  /** @throws BadArchiveError, BadRowsError */
+  readonly open: (bytes: Uint8Array) => Promise<OpenedArchive>;
+  readonly rebuild: (source: RebuildSource) => Promise<number>;
+  readonly logger: Logger;
+}
+
+/**
+ * Fills Postgres anew from the log, while everything else goes on: for files that are damaged. From the log's first
+ * transaction, or from an archive and what the log has behind it.
+ * Cost: reads the log; one more copy of the state in memory. Reads of Postgres wait until it is over.
+ */
+export class RebuildProjection {
+  private running: Promise<Rebuilt> | undefined;
+
+  constructor(private readonly deps: RebuildProjectionDeps) {}
+
+  /**
+   * Who asks while one is under way gets its answer.
+   * @param archive absent: from the first transaction
+   * @throws Refusal conflict, bad request; BadArchiveError, BadRowsError
+   */
+  run(archive?: Uint8Array): Promise<Rebuilt> {
+    this.running ??= this.rebuild(archive).finally(() => (this.running = undefined));
+    return this.running;
+  }
+
+  private async rebuild(archive: Uint8Array | undefined): Promise<Rebuilt> {
+    const journal = this.deps.openJournal();
+    try {
+      return await this.rebuildFrom(journal, archive);
+    } finally {
+      journal.close();
+    }
+  }
+
+  private async rebuildFrom(
+    journal: Pick<Journal, 'bounds' | 'follow'>,
+    archive: Uint8Array | undefined,
+  ): Promise<Rebuilt> {
+    const { rebuild, logger } = this.deps;
+    const base = archive && (await this.baseOf(archive));
+    const from = (base?.appliedIndex ?? 0) + FIRST_INDEX;
+    const log = await journal.bounds();
+    if (log.first > from)
+      throw conflict(
+        `the log begins at index ${log.first}, and what comes from index ${from} on is needed: ` +
+          'name an archive that is newer (waybill operator projection rebuild FILE)',
+      );
+    const to = Math.min(log.last, await this.target(log.last));
+    if (to < from - 1) throw badRequest(`the archive is of index ${from - 1}, and the database only at ${to}`);
+    logger.warn('the database is filled anew from the log; reads wait', { from, to });
+    const index = await rebuild({
+      base,
+      follow: async (take) => {
+        const machine = base ?? new StateMachine();
+        await replay(journal, machine, to, take);
+        return machine.appliedIndex;
+      },
+    });
+    logger.warn('the database is filled anew', { index });
+    return { index, historyFrom: from };
+  }
+
+  /** Where the projector left it, so that it goes on there; the end of the log if that page is damaged too. */
+  private async target(last: number): Promise<number> {
+    try {
+      return await this.deps.appliedIndex();
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      return last;
+    }
+  }
+
+  private async baseOf(archive: Uint8Array): Promise<StateMachine> {
+    const { index, tables } = await this.deps.open(archive);
+    const leases = await this.deps.leases().catch((error: unknown) => {
+      if (isDamage(error))
+        throw conflict(`who holds which role cannot be read, so an archive does not do: ${errorText(error)}`);
+      throw error;
+    });
+    return machineOf(tables, leases, index);
+  }
+}

@@ -1,0 +1,143 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { connect, StreamRetention } from '@waybill/journal';
+import { afterAll, describe, expect, it } from 'vitest';
+import { shellJob } from '../support/api-client.js';
+import { LogBlocks } from '../support/log-blocks.js';
+import { SyncedCopy } from '../support/power-cut.js';
+import { eventually } from '../support/wait.js';
+import { CONTROL_PLANE, WaybillProcesses } from '../support/waybill-processes.js';
+
+/** What a busy machine takes to read a small log twice. */
+const NOTICED_MS = 120_000;
+const TEST_MS = 300_000;
+const PROJECTOR = 'projector';
+/** They end when a new history begins, and start anew on it. */
+const APART = ['api', PROJECTOR] as const;
+
+let waybill: WaybillProcesses;
+afterAll(() => waybill?.stop());
+
+/** @param betweenPasses NATS keeps what was read in memory for ten seconds: a pass that comes sooner sees no disk */
+async function start(betweenPasses: string): Promise<void> {
+  await waybill?.stop();
+  const env = { WAYBILL_LOG_SCRUB_RATE: '200', WAYBILL_LOG_SCRUB_INTERVAL: betweenPasses };
+  waybill = await WaybillProcesses.startTogether(env, CONTROL_PLANE, APART);
+}
+
+const natsDir = (): string => path.join(waybill.dir, 'stack', 'nats');
+const logOf = (name: string): string => readFileSync(path.join(waybill.dir, `${name}.log`), 'utf8');
+
+async function metric(name: string): Promise<number> {
+  const text = await (await fetch(`${waybill.opsUrl(PROJECTOR)}/metrics`)).text();
+  const line = text.split('\n').find((one) => one.startsWith(name));
+  return Number(line?.split(' ').at(-1));
+}
+const unreadable = (): Promise<number> => metric('waybill_log_damaged{kind="unreadable"');
+const changed = (): Promise<number> => metric('waybill_log_damaged{kind="changed"');
+
+/** One may be under way; the other begins later and reads all. */
+async function twoPasses(): Promise<void> {
+  const before = await metric('waybill_log_scrub_passes');
+  await eventually('two passes end', async () => (await metric('waybill_log_scrub_passes')) >= before + 2, NOTICED_MS);
+}
+
+/** As a supervisor would. */
+async function runAnew(): Promise<boolean> {
+  for (const name of APART)
+    if (typeof waybill.running.get(name)?.child.exitCode === 'number') await waybill.startService(name);
+  const answers = await Promise.all(APART.map((name) => fetch(`${waybill.opsUrl(name)}/readyz`)));
+  return answers.every(({ ok }) => ok);
+}
+
+async function expectNoDamage(): Promise<void> {
+  await twoPasses();
+  expect([await unreadable(), await changed()]).toEqual([0, 0]);
+}
+
+describe('a byte in a file of the log that nobody but the scrubber reads', () => {
+  it(
+    'is noticed while the services run, by NATS or by its hash, and is over when the damaged part is trimmed',
+    async () => {
+      await start('12s');
+      // NATS keeps the last file in memory as long as it is in use: what is damaged lies in one before.
+      const Meta = { of: 'x'.repeat(900_000) };
+      for (let i = 0; i < 12; i++) await waybill.api.register({ ...shellJob(`large-${i}`, 'true'), Meta });
+      const blocks = new LogBlocks(natsDir());
+      expect(blocks.count).toBeGreaterThan(1);
+      await expectNoDamage();
+
+      const { JobModifyIndex: index } = await waybill.api.get<{ JobModifyIndex: number }>('/v1/job/large-1');
+      blocks.flip(index);
+      await eventually('it is counted', async () => (await unreadable()) === 1, NOTICED_MS);
+      expect(logOf(PROJECTOR)).toMatch(
+        new RegExp(`NATS cannot read transactions of the log.*indexes=${index} .*WaybillLogDamaged`),
+      );
+      expect((await waybill.api.raw('/v1/job/large-1')).status).toBe(200);
+
+      await waybill.kill(PROJECTOR);
+      await waybill.startService(PROJECTOR);
+      await eventually('the next holder says so too', async () => (await unreadable()) === 1);
+
+      blocks.flip(index);
+      await eventually('it can be read again', async () => (await unreadable()) === 0, NOTICED_MS);
+      expect(await changed()).toBe(0);
+      const link = await connect({ url: waybill.stack.natsUrl, name: 'test' });
+      await blocks.flipWithChecksum(index, link, path.join(waybill.dir, 'twin'));
+      await eventually('the block that differs is counted', async () => (await changed()) === 1, NOTICED_MS);
+      expect(await unreadable()).toBe(0);
+      expect(logOf(PROJECTOR)).toMatch(/transactions of the log are not what they were.*indexes=1-\d+ /);
+
+      await new StreamRetention(link).trimLog(index + 1);
+      await link.close();
+      await eventually('what was trimmed is not damaged', async () => (await changed()) === 0, NOTICED_MS);
+      await expectNoDamage();
+    },
+    TEST_MS,
+  );
+});
+
+describe('what looks like damage and is none', () => {
+  it(
+    'a log that was restored, that lost its end and was adopted, that was trimmed',
+    async () => {
+      await start('500ms');
+      for (let i = 0; i < 5; i++) await waybill.api.register(shellJob(`kept-${i}`, 'true'));
+      await expectNoDamage();
+
+      const archive = await (await waybill.api.raw('/v1/operator/snapshot')).arrayBuffer();
+      const restored = await waybill.api.raw('/v1/operator/snapshot', { method: 'PUT', body: archive });
+      expect(restored.status).toBe(200);
+      await expectNoDamage();
+
+      const synced = await SyncedCopy.take(waybill.stack.nats, natsDir());
+      for (let i = 0; i < 5; i++) await waybill.api.register(shellJob(`lost-${i}`, 'true'));
+      await expectNoDamage(); // what is lost had its hash
+      await synced.cutPower();
+      const isDiverged = async (): Promise<boolean> =>
+        (await waybill.api.raw('/v1/job/kept-0')).headers.get('x-waybill-log-diverged') === 'true';
+      await eventually('it is noticed', isDiverged, NOTICED_MS);
+      const deciding = waybill.api.raw('/v1/operator/log/adopt', { method: 'PUT' });
+      await eventually(
+        'the projector runs on the new history',
+        async () => {
+          const child = waybill.running.get(PROJECTOR)?.child;
+          if (child && child.exitCode !== null) await waybill.startService(PROJECTOR);
+          return (await fetch(`${waybill.opsUrl(PROJECTOR)}/readyz`)).ok;
+        },
+        NOTICED_MS,
+      );
+      const { JobModifyIndex } = await eventually('writes are taken', () =>
+        waybill.api.register(shellJob('after', 'true')).catch(() => undefined),
+      );
+      await expectNoDamage();
+
+      const link = await connect({ url: waybill.stack.natsUrl, name: 'test' });
+      await new StreamRetention(link).trimLog(JobModifyIndex - 3);
+      await link.close();
+      await expectNoDamage();
+      expect(logOf(PROJECTOR)).not.toContain('WaybillLogDamaged');
+    },
+    TEST_MS,
+  );
+});
