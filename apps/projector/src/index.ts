@@ -8,3 +8,4 @@ export type { Announcer, ProjectionStore } from './projection-store.js';
 export { BATCH_INTERVAL_MS, Projector, type ProjectorOptions, STANDING_MS } from './projector.js';
 export { Retention, type RetentionOptions, type RetentionPolicy } from './retention.js';
 export { projector } from './projector.module.js';
+export { Scrubber, type ScrubberOptions } from './scrubbing/scrubber.js';

@@ -16,7 +16,7 @@ export const command: ServerCommand = {
   usage: '[file]',
   description:
     'Fills the database anew from the log, when files of PostgreSQL are damaged. Nothing else is touched: tasks run on, and ' +
-    'scheduling goes on. Whoever reads waits until it is over, which takes a second for some 10,000 changed rows.\n\n' +
+    'scheduling goes on. Whoever reads waits until it is over, which takes as long as reading the log.\n\n' +
     'A log whose beginning was trimmed needs a saved state that is newer: name its file. History before it is lost then.' +
     '\n\nNeeds a management token.',
   flags: [{ name: 'yes', kind: 'switch', help: 'Do not ask.' }],

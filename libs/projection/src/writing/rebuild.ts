@@ -12,7 +12,7 @@ const MAX_REBUILT_TXNS = 500;
  * Every table but that of the migrations. `projection` first: the projector takes it first too, and waits there. None is
  * read: a damaged page stands in nobody's way, and its file is gone with the commit.
  */
-const ALL_TABLES = [
+export const ALL_TABLES: readonly string[] = [
   'projection',
   'txn',
   'txn_object',
@@ -32,7 +32,7 @@ export interface RebuildSource {
   /** The state to begin with, if not with the first transaction: history and request ids begin behind it. */
   readonly base: StateMachine | undefined;
   /** Hands over every transaction behind the base, as it was applied, in order. Resolves with the last one's index. */
-  follow(take: (applied: readonly Applied[]) => Promise<void>): Promise<number>;
+  readonly follow: (take: (applied: readonly Applied[]) => Promise<void>) => Promise<number>;
 }
 
 /**
