@@ -78,7 +78,7 @@ const PURE_PACKAGES = ['libs/model', 'libs/gotemplate', 'libs/jobspec', 'libs/ac
  */
 const SHELL_FILES = [
   /^main\.ts$/,
-  /\.(service|module|controller|filter|guard|interceptor)\.ts$/,
+  /\.(service|module|controller|decorator|filter|guard|interceptor)\.ts$/,
   /\.(repository|store|transport)\.ts$/,
 ];
 

@@ -339,7 +339,7 @@ describe('one-time tokens', () => {
 
 it('OP-168, EV-53: events of tokens, policies and roles, without any secret', async () => {
   const url = `${waybill.api.url}/v1/event/stream?index=1&topic=ACLToken&topic=ACLPolicy&topic=ACLRole`;
-  const reader = await EventReader.open(url);
+  const reader = await EventReader.open(url, root.SecretID);
   const seen = new Set<string>();
   await reader.until((lines) => {
     for (const { Events } of lines) for (const { Type } of Events) seen.add(Type);

@@ -36,10 +36,14 @@ export class EventReader {
     this.ended = this.read();
   }
 
-  /** @throws when the answer is not 200 */
-  static async open(url: string): Promise<EventReader> {
+  /**
+   * @param token secret of a token; empty: none is sent
+   * @throws when the answer is not 200
+   */
+  static async open(url: string, token = ''): Promise<EventReader> {
     const abort = new AbortController();
-    const answer = await fetch(url, { signal: abort.signal });
+    const headers: Record<string, string> = token === '' ? {} : { 'X-Nomad-Token': token };
+    const answer = await fetch(url, { signal: abort.signal, headers });
     if (answer.status !== 200) throw new Error(`${answer.status} ${await answer.text()}`);
     return new EventReader(answer, abort);
   }

@@ -5,6 +5,10 @@ import type { AccessControl } from './acl/access-control.js';
 import type { ServiceContext, TlsIdentity } from '@waybill/service';
 import type { RestoreWatch } from './events/restore-watch.js';
 import type { Subscriptions } from './events/subscriptions.js';
+import { type CallerSource, REMEMBER_MS } from './access/callers.js';
+import { GuardedRoutes } from './access/guarded-routes.js';
+import { RecentReads } from './access/recent-reads.js';
+import type { RouteGuard } from './access/routes.guard.js';
 import { BlockingQueries, type WatchSource } from './http/blocking-query.js';
 import { HeldCalls } from './http/held-calls.js';
 import { ListAnswers } from './http/list-answers.js';
@@ -26,6 +30,7 @@ export interface ApiParts {
   readonly access: AccessControl;
   /** Certificate, key and authorities, as their files have them now. */
   readonly identity: TlsIdentity;
+  readonly callers: CallerSource;
 }
 
 /** What the modules of all resources are built on; each takes of it what it needs. */
@@ -39,6 +44,9 @@ export class ApiCore {
   readonly age: LogContact['age'];
   /** Calls that wait for a holder of a role (API-39). */
   readonly calls: HeldCalls;
+  /** What each route needs. */
+  readonly routes = new GuardedRoutes();
+  private readonly namespaceNames: RecentReads<readonly string[]>;
 
   constructor(readonly parts: ApiParts) {
     const { context, feed } = parts;
@@ -64,6 +72,13 @@ export class ApiCore {
       proveRegion: settings.WAYBILL_TLS_VERIFY_SERVER_HOSTNAME,
     });
     this.calls = new HeldCalls(context.rpc, context.clock, context.timers);
+    this.namespaceNames = new RecentReads({ most: 1, forMs: REMEMBER_MS, clock });
+    feed.onChange(['namespaces'], () => this.namespaceNames.forget());
+  }
+
+  /** Who sends requests, and which namespaces there are to hold their rights against. */
+  get guard(): RouteGuard {
+    return { callers: this.parts.callers, namespaces: () => this.namespaceNames.of('', this.readNamespaceNames) };
   }
 
   get context(): ServiceContext {
@@ -84,6 +99,9 @@ export class ApiCore {
     nodePool: (name) => this.model.decidedOnNodePool(name),
     schedulerConfiguration: async () => (await this.model.schedulerConfiguration()).row,
   };
+
+  private readonly readNamespaceNames = async (): Promise<readonly string[]> =>
+    (await this.model.namespaces({})).rows.map(({ Name }) => Name);
 
   blocking(source: WatchSource): BlockingQueries {
     const { clock, random, metrics } = this.context;

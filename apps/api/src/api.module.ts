@@ -1,4 +1,5 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import { AccessModule } from './access/access.module.js';
 import { AclModule } from './acl/acl.module.js';
 import { AllocationsModule } from './allocations/allocations.module.js';
 import type { ApiCore } from './api-core.js';
@@ -26,6 +27,7 @@ import { VolumesModule } from './volumes/volumes.module.js';
 
 /** One module per resource: its routes and what they are made of are in its folder. */
 export const RESOURCES = [
+  AccessModule,
   AclModule,
   AllocationsModule,
   ClientModule,

@@ -4,6 +4,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { EventLog, NatsEventStorage, ProjectionFeed, ReadModel, subscribeToAnnouncements } from '@waybill/projection';
 import { accessControlOf } from './acl/open-access-control.store.js';
 import { type ServiceContext, type ServiceDefinition, type ServiceParts, TlsIdentity } from '@waybill/service';
+import { callersOf } from './access/callers-of.js';
 import { ApiCore } from './api-core.js';
 import { advertisedAddress, leadsNowhere } from './regions/advertised-address.js';
 import { API_ADDRESS, RegionCallsController } from './regions/region-calls.controller.js';
@@ -51,6 +52,7 @@ async function buildApi(context: ServiceContext): Promise<ServiceParts> {
   const unsubscribe = subscribeToAnnouncements(context.link.nc, feed, context.logger);
   const offLink = context.link.onChange((up) => up && resync());
   await feed.resync();
+  const callers = callersOf(access, { context, model, feed });
   const events = new EventLog(new NatsEventStorage(context.link.nc), feed, (ms) => pause(context.timers, ms));
   events.start();
   const subscriptions = new Subscriptions(events, context.timers, context.logger, {
@@ -74,7 +76,7 @@ async function buildApi(context: ServiceContext): Promise<ServiceParts> {
     (error) => context.logger.warn('cannot ask Postgres whether the state was restored', { error }),
   );
   await restores.start();
-  const core = new ApiCore({ context, model, feed, events, subscriptions, restores, access, identity });
+  const core = new ApiCore({ context, model, feed, events, subscriptions, restores, access, identity, callers });
   let server: NestFastifyApplication | undefined;
   return {
     module: answersToRegions(core),

@@ -8,6 +8,7 @@ import pc from 'picocolors';
 import type { Cluster } from './cluster.js';
 import { EndOfRun } from './end-of-run.js';
 import { registerExample, runningExample } from './example.js';
+import { clusterKeyIn } from './cluster-key.js';
 import type { LaunchOptions } from './options.js';
 import { complain, Report } from './report.js';
 import { LocalApi, type LocalApiTls } from './local-api.js';
@@ -99,7 +100,10 @@ async function bringUp(options: LaunchOptions, stops: Stop[], end: EndOfRun, rep
   );
   const startCluster = await loading;
   end.signal.throwIfAborted();
-  const env = serviceEnvironment(options, data.paths.agent, servers, certificates);
+  const env = {
+    ...serviceEnvironment(options, data.paths.agent, servers, certificates),
+    ...(await aclEnvironment(options, data.paths.credentials)),
+  };
   const cluster = await report.during(
     'services',
     'starting',
@@ -211,6 +215,12 @@ function serviceEnvironment(
   };
 }
 
+/** The cluster's key is made at the first start with access control, and kept. */
+async function aclEnvironment({ acl }: LaunchOptions, credentials: string): Promise<NodeJS.ProcessEnv> {
+  if (!acl) return {};
+  return { WAYBILL_ACL_ENABLED: 'true', WAYBILL_ACL_KEY_FILE: await clusterKeyIn(credentials) };
+}
+
 const agentEnvironment = ({ credentials }: Servers): NodeJS.ProcessEnv =>
   credentials ? { WAYBILL_NATS_CREDENTIALS: credentials.agent } : {};
 
@@ -226,16 +236,26 @@ function regionEnvironment({ region, peer }: LaunchOptions): NodeJS.ProcessEnv {
 async function show({ cluster, api, exports }: Run, options: LaunchOptions, report: Report): Promise<void> {
   const { say } = report;
   for (const state of await report.during('services', 'getting ready', settled(cluster))) report.state(state);
-  const alloc = options.empty || !options.agent ? undefined : await showExample(api, options, report);
+  const alloc = options.empty || options.acl || !options.agent ? undefined : await showExample(api, options, report);
   const command = commandFor(options);
   say(`\n${pc.bold('Waybill is up')} after ${(performance.now() / 1000).toFixed(1)} s: ${pc.cyan(api.url)}`);
   if (exports.length > 0) say(['\nIt speaks TLS. In every other terminal, first:', ...exports].join('\n  '));
   say('\nThree things to try, in another terminal:');
-  say(options.empty ? `  ${command} job run examples/hello.nomad.json` : `  ${command} job status hello`);
+  say(
+    options.empty || options.acl ? `  ${command} job run examples/hello.nomad.json` : `  ${command} job status hello`,
+  );
   say(alloc === undefined ? `  ${command} node status` : `  ${command} alloc logs -f ${alloc}`);
   say(`  ${command} event tail`);
+  if (options.acl) for (const line of withTokens(command)) say(line);
   say(`\nLogs: ${path.join(options.dataDir, 'logs')}    Ctrl-C stops everything.`);
 }
+
+/** What comes before these three: without a token nothing is allowed. */
+const withTokens = (command: string): readonly string[] => [
+  `\n${pc.bold('Access control is on')}: each of these needs a token (docs/access-control.md). The first one is made once, by`,
+  `  ${command} operator api -X PUT /v1/acl/bootstrap`,
+  '  export NOMAD_TOKEN=<the SecretID of the answer>',
+];
 
 const commandFor = ({ port, tls }: LaunchOptions): string =>
   tls || port === 4646 ? `npx waybill` : `WAYBILL_ADDR=http://127.0.0.1:${port} npx waybill`;

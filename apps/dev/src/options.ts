@@ -10,6 +10,8 @@ export interface LaunchOptions {
   readonly rebuildDatabase: boolean;
   readonly processes: boolean;
   readonly empty: boolean;
+  /** Whether callers need tokens. */
+  readonly acl: boolean;
   /** Whether this machine runs tasks, too. */
   readonly agent: boolean;
   /** Name of this region; undefined: what the environment says. */
@@ -36,6 +38,7 @@ export function readOptions(argv: readonly string[]): LaunchOptions {
     .option('--rebuild-database', 'put the database aside and fill a new one from the log (docs/backups.md)', false)
     .option('--processes', 'run every service in a process of its own, as in production', false)
     .option('--empty', 'do not register examples/hello.nomad.json', false)
+    .option('--acl', 'turn access control on: callers need tokens (docs/access-control.md)', false)
     .option('--no-agent', 'start no agent: other machines run the tasks')
     .option('--sync <when>', 'when the log is synced to disk: always, or an interval such as 100ms', syncWhen, '100ms')
     .option('--tls', 'make certificates in the data directory, and encrypt everything (docs/tls.md)', false)

@@ -1,7 +1,6 @@
 import { Module } from '@nestjs/common';
 import { made } from '../core.module.js';
 import { AccessControl } from './access-control.js';
-import { AclCallers } from './acl-caller.js';
 import { BootstrapController } from './bootstrap.controller.js';
 import { LoginsController } from './logins.controller.js';
 import { OneTimeTokensController } from './one-time-tokens.controller.js';
@@ -22,7 +21,6 @@ import { TokensController } from './tokens.controller.js';
   providers: [
     made(AccessControl, ({ parts }) => parts.access),
     made(TokenAnswers, ({ model, parts }) => new TokenAnswers(model, parts.access)),
-    made(AclCallers, ({ model, parts, context }) => new AclCallers(model, parts.access, context.clock)),
   ],
 })
 export class AclModule {}

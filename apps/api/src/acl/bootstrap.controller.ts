@@ -1,4 +1,6 @@
 import { Controller, Post, Put, Req, Res } from '@nestjs/common';
+import { Needs } from '../access/needs.decorator.js';
+import { open } from '../access/needs.js';
 import { ReadModel } from '@waybill/projection';
 import { TransactionWriter } from '@waybill/writing';
 import { randomUUID } from 'node:crypto';
@@ -21,11 +23,13 @@ export class BootstrapController {
   ) {}
 
   @Put('bootstrap')
+  @Needs(open)
   put(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.bootstrap(request, reply);
   }
 
   @Post('bootstrap')
+  @Needs(open)
   post(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.bootstrap(request, reply);
   }

@@ -1,9 +1,11 @@
 import { Controller, Delete, Get, Param, Post, Put, Req, Res } from '@nestjs/common';
+import { Needs } from '../access/needs.decorator.js';
+import { anybody, management } from '../access/needs.js';
 import type { AclRole } from '@waybill/model';
 import { ReadModel } from '@waybill/projection';
 import { TransactionWriter } from '@waybill/writing';
 import { randomUUID } from 'node:crypto';
-import { badRequest, notFound, serverFailure } from '../http/api-error.js';
+import { badRequest, forbidden, notFound, serverFailure } from '../http/api-error.js';
 import { ListFilter } from '../http/list-filter.js';
 import { pageOf } from '../http/list-params.js';
 import { param } from '../http/query-string.js';
@@ -11,7 +13,6 @@ import { found, listed } from '../http/read-result.js';
 import { Reads } from '../http/reads.js';
 import { type ApiReply, type ApiRequest, sendEmpty, sendJson, setWriteIndex } from '../http/reply.js';
 import { Requester } from '../http/requester.js';
-import { AclCallers, permissionDenied } from './acl-caller.js';
 import { roleWrite } from './decisions/role.js';
 import { readRole } from './role-request.js';
 
@@ -24,14 +25,14 @@ export class RolesController {
     private readonly model: ReadModel,
     private readonly reads: Reads,
     private readonly writes: TransactionWriter,
-    private readonly callers: AclCallers,
   ) {}
 
   /** Of callers without management only those of their token. */
   @Get('roles')
+  @Needs(anybody)
   async list(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    const { isManagement, token } = await this.callers.of(request);
-    const ids = isManagement ? undefined : (token?.Roles ?? []).map(({ ID }) => ID);
+    const { acl, token } = request.access.caller;
+    const ids = acl.isManagement() ? undefined : (token?.Roles ?? []).map(({ ID }) => ID);
     const filter = ListFilter.of(request.query);
     const options = { prefix: param(request.query, 'prefix'), ids, ...pageOf(request.query) };
     await this.reads.answer(request, reply, [['acl_roles', '*']], () =>
@@ -40,45 +41,51 @@ export class RolesController {
   }
 
   @Get('role/name/:name')
+  @Needs(anybody)
   async readByName(@Param('name') name: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    await this.mustHave(request, (role) => role.Name === name);
+    mustHave(request, (role) => role.Name === name);
     const query = () => found(this.model.access.roleByName(name));
     await this.reads.answer(request, reply, [['acl_roles', '*']], query, NOT_FOUND);
   }
 
   /** A wildcard, because a part of a path is never empty. */
   @Get('role/*')
+  @Needs(anybody)
   async read(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const id = idOf(request);
-    await this.mustHave(request, (role) => role.ID === id);
+    mustHave(request, (role) => role.ID === id);
     const query = () => found(this.model.access.role(id));
     await this.reads.answer(request, reply, [['acl_roles', id]], query, NOT_FOUND);
   }
 
   @Put('role')
+  @Needs(management)
   putAny(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.upsert(request, reply, undefined);
   }
 
   @Post('role')
+  @Needs(management)
   postAny(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.upsert(request, reply, undefined);
   }
 
   @Put('role/*')
+  @Needs(management)
   put(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.upsert(request, reply, idOf(request));
   }
 
   @Post('role/*')
+  @Needs(management)
   post(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.upsert(request, reply, idOf(request));
   }
 
   @Delete('role/*')
+  @Needs(management)
   async delete(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const id = idOf(request);
-    await this.callers.management(request);
     // OP-165 keeps the reference's status here.
     if (!(await this.model.access.role(id)).row) throw serverFailure(NOT_FOUND);
     const payload = { IDs: [id] };
@@ -87,13 +94,7 @@ export class RolesController {
     sendEmpty(reply);
   }
 
-  private async mustHave(request: ApiRequest, isAsked: (role: AclRole) => boolean): Promise<void> {
-    const { isManagement, roles } = await this.callers.of(request);
-    if (!isManagement && !roles.some(isAsked)) throw permissionDenied();
-  }
-
   private async upsert(request: ApiRequest, reply: ApiReply, pathId: string | undefined): Promise<void> {
-    await this.callers.management(request);
     const given = readRole(request.body);
     const { access } = this.model;
     const policies = await access.policiesNamed(given.Policies.map(({ Name }) => Name));
@@ -110,6 +111,11 @@ export class RolesController {
     setWriteIndex(reply, index);
     sendJson(request, reply, row);
   }
+}
+
+/** @throws Refusal forbidden: the role that is asked for is none of the caller's */
+function mustHave({ access: { caller } }: ApiRequest, isAsked: (role: AclRole) => boolean): void {
+  if (!caller.acl.isManagement() && !caller.grants?.roles.some(isAsked)) throw forbidden('Permission denied');
 }
 
 function idOf(request: ApiRequest): string {

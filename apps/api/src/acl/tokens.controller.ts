@@ -1,4 +1,6 @@
 import { Controller, Delete, Get, Post, Put, Req, Res } from '@nestjs/common';
+import { Needs } from '../access/needs.decorator.js';
+import { anybody, itself, management } from '../access/needs.js';
 import { encodeAclTokenStub } from '@waybill/model';
 import { ReadModel } from '@waybill/projection';
 import { TransactionWriter } from '@waybill/writing';
@@ -11,7 +13,6 @@ import { Reads } from '../http/reads.js';
 import { type ApiReply, type ApiRequest, sendEmpty, sendJson, setWriteIndex } from '../http/reply.js';
 import { Requester } from '../http/requester.js';
 import { AccessControl } from './access-control.js';
-import { AclCallers, ExpiredTokenError, permissionDenied } from './acl-caller.js';
 import { tokenWrite } from './decisions/token.js';
 import { ANONYMOUS, EVERYBODY, TokenAnswers } from './token-answers.js';
 import { type GivenToken, readToken } from './token-request.js';
@@ -26,13 +27,12 @@ export class TokensController {
     private readonly reads: Reads,
     private readonly writes: TransactionWriter,
     private readonly access: AccessControl,
-    private readonly callers: AclCallers,
     private readonly answers: TokenAnswers,
   ) {}
 
   @Get('tokens')
+  @Needs(management)
   async list(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    await this.callers.management(request);
     const { query } = request;
     const filter = ListFilter.of(query);
     const options = { prefix: param(query, 'prefix'), globalOnly: param(query, 'global') === 'true', ...pageOf(query) };
@@ -45,12 +45,13 @@ export class TokensController {
 
   /** OP-155, OP-111. */
   @Get('token/self')
+  @Needs(itself)
   async self(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     if (!this.access.isOn) {
       sendJson(request, reply, EVERYBODY);
       return;
     }
-    const { token } = await this.selfOf(request);
+    const { token } = request.access.caller;
     if (!token) {
       sendJson(request, reply, ANONYMOUS);
       return;
@@ -60,37 +61,42 @@ export class TokensController {
 
   /** A wildcard, because a part of a path is never empty. */
   @Get('token/*')
+  @Needs(anybody)
   async read(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const accessor = accessorOf(request);
-    const { token, isManagement } = await this.callers.of(request);
-    if (!isManagement && token?.AccessorID !== accessor) throw permissionDenied();
+    const { acl, token } = request.access.caller;
+    if (!acl.isManagement() && token?.AccessorID !== accessor) throw forbidden('Permission denied');
     await this.answer(request, reply, accessor);
   }
 
   @Put('token')
+  @Needs(management)
   putAny(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.upsert(request, reply, undefined);
   }
 
   @Post('token')
+  @Needs(management)
   postAny(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.upsert(request, reply, undefined);
   }
 
   @Put('token/*')
+  @Needs(management)
   put(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.upsert(request, reply, accessorOf(request));
   }
 
   @Post('token/*')
+  @Needs(management)
   post(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.upsert(request, reply, accessorOf(request));
   }
 
   @Delete('token/*')
+  @Needs(management)
   async delete(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const accessor = accessorOf(request);
-    await this.callers.management(request);
     if (!(await this.model.access.token(accessor)).row)
       throw badRequest(`Cannot delete nonexistent tokens: ${accessor}`);
     const payload = { AccessorIDs: [accessor] };
@@ -100,7 +106,6 @@ export class TokensController {
   }
 
   private async upsert(request: ApiRequest, reply: ApiReply, accessor: string | undefined): Promise<void> {
-    await this.callers.management(request);
     const given = readToken(request.body);
     if (accessor !== undefined && given.AccessorID !== accessor)
       throw badRequest('ACL token accessor does not match request path');
@@ -126,16 +131,6 @@ export class TokensController {
       nowMs: this.writes.nowMs(),
       newUuid: randomUUID,
     };
-  }
-
-  /** API-37: here alone somebody whose token has expired is told so; the web UI asks them to sign in again. */
-  private async selfOf(request: ApiRequest) {
-    try {
-      return await this.callers.of(request);
-    } catch (error) {
-      if (error instanceof ExpiredTokenError) throw forbidden('ACL token expired');
-      throw error;
-    }
   }
 
   private async answer(request: ApiRequest, reply: ApiReply, accessor: string): Promise<void> {

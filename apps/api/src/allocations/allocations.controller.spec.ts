@@ -4,7 +4,8 @@ import { fixtures } from '@waybill/state';
 import { expect, it } from 'vitest';
 import type { ReadResult } from '../http/read-result.js';
 import type { Reads } from '../http/reads.js';
-import type { ApiReply, ApiRequest } from '../http/reply.js';
+import type { ApiReply } from '../http/reply.js';
+import { aRequest } from '../http/request.fixture.js';
 import { AllocationsController } from './allocations.controller.js';
 
 const TaskStates = { main: { State: 'running', Failed: false, Restarts: 0, Events: [] } as unknown as TaskState };
@@ -25,7 +26,7 @@ async function answered(query: Record<string, string>): Promise<Record<string, u
       void ({ value } = await read()),
   } as unknown as Reads;
   const controller = new AllocationsController(model, reads, undefined as never);
-  await controller.list({ query } as unknown as ApiRequest, {} as ApiReply);
+  await controller.list(aRequest({ query }), {} as ApiReply);
   const list = Array.isArray(value) ? value : JSON.parse((value as { text: Buffer }).text.toString());
   return (list as Record<string, unknown>[])[0]!;
 }

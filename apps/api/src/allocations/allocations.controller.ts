@@ -1,10 +1,12 @@
 import { Controller, Get, Param, Post, Put, Req, Res } from '@nestjs/common';
+import { Needs } from '../access/needs.decorator.js';
+import { inList, ofObject } from '../access/needs.js';
 import { encodeAllocation, encodeAllocationStub } from '@waybill/model';
 import { ReadModel } from '@waybill/projection';
 import { ListFilter } from '../http/list-filter.js';
-import { namespacesOf, pageOf } from '../http/list-params.js';
+import { allowedNamespacesOf, pageOf } from '../http/list-params.js';
 import { boolParam, fullUuid, uuidPrefixParam } from '../http/query-string.js';
-import { found } from '../http/read-result.js';
+import { foundVisible } from '../http/read-result.js';
 import { Reads } from '../http/reads.js';
 import { type ApiReply, type ApiRequest, sendJson, setWriteIndex } from '../http/reply.js';
 import { Requester } from '../http/requester.js';
@@ -23,15 +25,17 @@ export class AllocationsController {
   ) {}
 
   @Get('allocations')
+  @Needs(inList('read-job'))
   async list(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const { query } = request;
     const stub = {
       resources: boolParam(query, 'resources') ?? false,
       taskStates: boolParam(query, 'task_states') ?? true,
     };
-    const options = { namespaces: namespacesOf(query), prefix: uuidPrefixParam(query), ...pageOf(query) };
+    const namespaces = await allowedNamespacesOf(request);
+    const options = { namespaces, prefix: uuidPrefixParam(query), ...pageOf(query) };
     const filter = ListFilter.of(query);
-    await this.reads.list(request, reply, 'allocs', async () => {
+    await this.reads.list(request, reply, { table: 'allocs', scope: namespaces }, async () => {
       if (!filter) {
         const { rows, ...page } = await this.model.allocationsKept(options, this.stubs.of(stub));
         return { ...page, value: printedList(rows) };
@@ -42,32 +46,37 @@ export class AllocationsController {
   }
 
   @Get('allocation/:id')
+  @Needs(ofObject('read-job'))
   async read(@Param('id') given: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const id = fullUuid(given, 'alloc lookup failed');
     await this.reads.answer(
       request,
       reply,
       [['allocs', id]],
-      () => found(this.model.allocation(id), (row) => encodeAllocation(row, { withJob: true })),
+      () => foundVisible(request.access, this.model.allocation(id), (row) => encodeAllocation(row, { withJob: true })),
       'alloc not found',
     );
   }
 
   @Put('allocation/:id/stop')
+  @Needs(ofObject('alloc-lifecycle'))
   stopPut(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.stop(id, request, reply);
   }
 
   @Post('allocation/:id/stop')
+  @Needs(ofObject('alloc-lifecycle'))
   stopPost(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.stop(id, request, reply);
   }
 
   private async stop(given: string, request: ApiRequest, reply: ApiReply): Promise<void> {
     const { query } = request;
+    const id = given.toLowerCase();
+    await request.access.check(async () => (await this.model.allocation(id)).row, `Unknown allocation "${id}"`);
     const answer = await this.stopAllocation.run(
       {
-        id: given.toLowerCase(),
+        id,
         noShutdownDelay: boolParam(query, 'no_shutdown_delay') ?? false,
         reschedule: boolParam(query, 'reschedule') ?? false,
       },

@@ -1,4 +1,6 @@
 import { Controller, Get, Param, Post, Put, Req, Res } from '@nestjs/common';
+import { Needs } from '../access/needs.decorator.js';
+import { ofObject, onNode, open } from '../access/needs.js';
 import { encodeCheckStatus, errorText } from '@waybill/model';
 import { ReadModel } from '@waybill/projection';
 import { allocChecks, allocStats, collectAllocs, NatsRpc, restartAlloc, signalAlloc } from '@waybill/rpc';
@@ -19,16 +21,18 @@ export class AllocationActionsController {
   ) {}
 
   @Get('client/allocation/:id/stats')
+  @Needs(onNode(ofObject('read-job')))
   async stats(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    const { ID, NodeID } = await knownAllocation(this.model, id);
+    const { ID, NodeID } = await knownAllocation(this.model, id, request.access);
     const wanted = { AllocID: ID, Task: param(request.query, 'task') ?? '' };
     sendJson(request, reply, await askAgent(this.rpc, allocStats, wanted, { target: NodeID }));
   }
 
   /** AG-146. The shorter path is the same. */
   @Get(['client/allocation/:id/checks', 'allocation/:id/checks'])
+  @Needs(onNode(ofObject('read-job')))
   async checks(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    const { ID, NodeID } = await knownAllocation(this.model, id);
+    const { ID, NodeID } = await knownAllocation(this.model, id, request.access);
     const checks = await askAgent(this.rpc, allocChecks, { AllocID: ID }, { target: NodeID });
     const shown = Object.entries(checks).map(([checkId, status]) => [checkId, encodeCheckStatus(status)]);
     sendJson(request, reply, Object.fromEntries(shown));
@@ -36,48 +40,56 @@ export class AllocationActionsController {
 
   /** API-80: its handshake is taken before requests are (exec.transport.ts). */
   @Get('client/allocation/:id/exec')
+  @Needs(open)
   exec(): never {
     throw onlyWebSockets();
   }
 
   @Put('client/allocation/:id/restart')
+  @Needs(onNode(ofObject('alloc-lifecycle')))
   restartPut(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.restart(id, request, reply);
   }
 
   @Post('client/allocation/:id/restart')
+  @Needs(onNode(ofObject('alloc-lifecycle')))
   restartPost(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.restart(id, request, reply);
   }
 
   @Put('client/allocation/:id/signal')
+  @Needs(onNode(ofObject('alloc-lifecycle')))
   signalPut(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.signal(id, request, reply);
   }
 
   @Post('client/allocation/:id/signal')
+  @Needs(onNode(ofObject('alloc-lifecycle')))
   signalPost(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.signal(id, request, reply);
   }
 
   @Get('client/allocation/:id/gc')
+  @Needs(onNode(ofObject('submit-job', 'gc-allocation')))
   gcGet(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.collect(id, request, reply);
   }
 
   @Put('client/allocation/:id/gc')
+  @Needs(onNode(ofObject('submit-job', 'gc-allocation')))
   gcPut(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.collect(id, request, reply);
   }
 
   @Post('client/allocation/:id/gc')
+  @Needs(onNode(ofObject('submit-job', 'gc-allocation')))
   gcPost(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.collect(id, request, reply);
   }
 
   /** AG-213. */
   private async collect(id: string, request: ApiRequest, reply: ApiReply): Promise<void> {
-    const { ID, NodeID } = await knownAllocation(this.model, id);
+    const { ID, NodeID } = await knownAllocation(this.model, id, request.access);
     sendJson(request, reply, await askAgent(this.rpc, collectAllocs, { AllocID: ID }, { target: NodeID }));
   }
 
@@ -88,7 +100,7 @@ export class AllocationActionsController {
       const object: JsonObject = given === undefined || given === null ? {} : asObject(given, 'AllocRestartRequest');
       return { TaskName: stringOf(object, 'TaskName'), AllTasks: boolOf(object, 'AllTasks') };
     });
-    const alloc = await knownAllocation(this.model, id);
+    const alloc = await knownAllocation(this.model, id, request.access);
     await askAgent(
       this.rpc,
       restartAlloc,
@@ -104,7 +116,7 @@ export class AllocationActionsController {
       const object = asObject(readJsonBody(request.body), 'AllocSignalRequest');
       return { Task: stringOf(object, 'Task'), Signal: stringOf(object, 'Signal') };
     });
-    const alloc = await knownAllocation(this.model, id);
+    const alloc = await knownAllocation(this.model, id, request.access);
     await askAgent(this.rpc, signalAlloc, { AllocID: alloc.ID, ...body }, { target: alloc.NodeID });
     sendJson(request, reply, { Index: 0 });
   }

@@ -1,10 +1,12 @@
 import { Readable } from 'node:stream';
-import { Controller, Get, Param, Res } from '@nestjs/common';
+import { Controller, Get, Param, Req, Res } from '@nestjs/common';
+import { Needs } from '../access/needs.decorator.js';
+import { ofObject, onNode } from '../access/needs.js';
 import { type Allocation, findTaskGroup, isRefusal } from '@waybill/model';
 import { ReadModel } from '@waybill/projection';
 import { NatsRpc } from '@waybill/rpc';
 import { goneSignal } from '../http/reads.js';
-import type { ApiReply } from '../http/reply.js';
+import type { ApiReply, ApiRequest } from '../http/reply.js';
 import { type DiskFiles, tarOfDisk } from './disk-tar.js';
 import { listAllocFiles } from './file-list.js';
 import { readAllocFile } from './file-stream.js';
@@ -19,8 +21,9 @@ export class DiskSnapshotController {
   ) {}
 
   @Get()
-  async snapshot(@Param('id') id: string, @Res() reply: ApiReply): Promise<void> {
-    const alloc = await knownAllocation(this.model, id);
+  @Needs(onNode(ofObject('read-fs')))
+  async snapshot(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    const alloc = await knownAllocation(this.model, id, request.access);
     await listAllocFiles(this.rpc, alloc, '/'); // who cannot be asked, or has it no more, is said by the status
     const gone = goneSignal(reply);
     const disk: DiskFiles = {

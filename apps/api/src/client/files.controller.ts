@@ -1,4 +1,6 @@
 import { Controller, Get, Param, Req, Res } from '@nestjs/common';
+import { Needs } from '../access/needs.decorator.js';
+import { ofObject, onNode, open } from '../access/needs.js';
 import { ReadModel } from '@waybill/projection';
 import { NatsRpc, statFile } from '@waybill/rpc';
 import { badRequest, notFound } from '../http/api-error.js';
@@ -24,25 +26,29 @@ export class FilesController {
   ) {}
 
   @Get('ls/*')
+  @Needs(onNode(ofObject('read-fs')))
   async list(@Param('*') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    const alloc = await knownAllocation(this.model, id);
+    const alloc = await knownAllocation(this.model, id, request.access);
     sendJson(request, reply, await listAllocFiles(this.rpc, alloc, param(request.query, 'path') || '/'));
   }
 
   @Get('stat/*')
+  @Needs(onNode(ofObject('read-fs')))
   async stat(@Param('*') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    const { ID: AllocID, NodeID: target } = await knownAllocation(this.model, id);
+    const { ID: AllocID, NodeID: target } = await knownAllocation(this.model, id, request.access);
     const wanted = { AllocID, Path: pathOf(request) };
     sendJson(request, reply, await askAgent(this.rpc, statFile, wanted, { target }));
   }
 
   @Get('cat/*')
+  @Needs(onNode(ofObject('read-fs')))
   async cat(@Param('*') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const path = pathOf(request);
-    await this.send(id, reply, { path, origin: 'start', offset: 0, limit: Infinity, follow: false }, true);
+    await this.send(id, request, reply, { path, origin: 'start', offset: 0, limit: Infinity, follow: false }, true);
   }
 
   @Get('readat/*')
+  @Needs(onNode(ofObject('read-fs')))
   async readAt(@Param('*') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const path = pathOf(request);
     const offset = bytesParam(request.query, 'offset', undefined);
@@ -50,6 +56,7 @@ export class FilesController {
     if (offset < 0) throw badRequest(`error parsing offset: ${offset}`);
     await this.send(
       id,
+      request,
       reply,
       { path, origin: 'start', offset, limit: limit > 0 ? limit : Infinity, follow: false },
       true,
@@ -57,27 +64,30 @@ export class FilesController {
   }
 
   @Get('stream/*')
+  @Needs(onNode(ofObject('read-fs')))
   async stream(@Param('*') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const { query } = request;
     const path = pathOf(request);
     const offset = Math.max(0, bytesParam(query, 'offset', 0));
     const origin = originParam(query);
     const follow = flagParam(query, 'follow', true);
-    await this.send(id, reply, { path, origin, offset, limit: Infinity, follow }, false);
+    await this.send(id, request, reply, { path, origin, offset, limit: Infinity, follow }, false);
   }
 
   @Get('*')
+  @Needs(open)
   nothingElse(): never {
     throw notFound('Invalid method');
   }
 
   private async send(
     id: string,
+    request: ApiRequest,
     reply: ApiReply,
     range: Omit<FileRange, 'nodeId' | 'allocId'>,
     plain: boolean,
   ): Promise<void> {
-    const { ID: allocId, NodeID: nodeId } = await knownAllocation(this.model, id);
+    const { ID: allocId, NodeID: nodeId } = await knownAllocation(this.model, id, request.access);
     const gone = goneSignal(reply);
     const pieces = readAllocFile(this.rpc, { ...range, nodeId, allocId }, gone);
     await sendPieces(reply, pieces, gone, plain);

@@ -2,6 +2,7 @@ import { MAX_TIMER_MS, NS_PER_HOUR } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { restartAlloc, type Rpc, RpcError, RpcUnavailableError } from '@waybill/rpc';
 import { describe, expect, it } from 'vitest';
+import { fullAccess } from '../http/request.fixture.js';
 import { askAgent, restartTimeoutMs } from './agent-call.js';
 import { knownAllocation } from './known-allocation.js';
 
@@ -19,15 +20,15 @@ const restart = (error: Error) =>
 
 describe('what is asked of the machine of an allocation', () => {
   it('API-194: an allocation that nobody knows, then one whose machine is gone, are not there', async () => {
-    await expect(knownAllocation(modelOf({ node: true }), 'x')).rejects.toMatchObject({
+    await expect(knownAllocation(modelOf({ node: true }), 'x', fullAccess)).rejects.toMatchObject({
       code: 'not-found',
       message: 'Unknown allocation "x"',
     });
-    await expect(knownAllocation(modelOf({ alloc: true }), alloc.ID)).rejects.toMatchObject({
+    await expect(knownAllocation(modelOf({ alloc: true }), alloc.ID, fullAccess)).rejects.toMatchObject({
       code: 'not-found',
       message: `Unknown node ${node.ID}`,
     });
-    expect(await knownAllocation(modelOf({ alloc: true, node: true }), alloc.ID.toUpperCase())).toBe(alloc);
+    expect(await knownAllocation(modelOf({ alloc: true, node: true }), alloc.ID.toUpperCase(), fullAccess)).toBe(alloc);
   });
 
   it('JR-959: delays of months are waited for as long as a timer holds, not for a millisecond', () => {

@@ -1,9 +1,11 @@
 import { Controller, Get, Param, Req, Res } from '@nestjs/common';
+import { Needs } from '../access/needs.decorator.js';
+import { ofObject, onNode } from '../access/needs.js';
 import { findTaskGroup } from '@waybill/model';
 import { ReadModel } from '@waybill/projection';
 import { NatsRpc } from '@waybill/rpc';
 import { badRequest } from '../http/api-error.js';
-import { param, type QueryString } from '../http/query-string.js';
+import { param } from '../http/query-string.js';
 import { goneSignal } from '../http/reads.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
 import { bytesParam, flagParam, originParam } from './file-params.js';
@@ -20,15 +22,16 @@ export class LogsController {
   ) {}
 
   @Get('logs/*')
+  @Needs(onNode(ofObject('read-logs', 'read-fs')))
   async logs(@Param('*') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const { query } = request;
     const plain = flagParam(query, 'plain', false);
-    const wanted = await this.wanted(id.toLowerCase(), query);
+    const wanted = await this.wanted(id.toLowerCase(), request);
     const gone = goneSignal(reply);
     await sendPieces(reply, readTaskLog(this.rpc, wanted, gone), gone, plain);
   }
 
-  private async wanted(id: string, query: QueryString): Promise<LogStreamRequest> {
+  private async wanted(id: string, { access, query }: ApiRequest): Promise<LogStreamRequest> {
     const task = param(query, 'task');
     if (!task) throw badRequest('must provide task name');
     const type = param(query, 'type');
@@ -36,7 +39,7 @@ export class LogsController {
     const origin = originParam(query);
     const offset = bytesParam(query, 'offset', 0);
     if (offset < 0) throw badRequest(`error parsing offset: ${offset}`);
-    const { NodeID, Job, TaskGroup } = await knownAllocation(this.model, id);
+    const { NodeID, Job, TaskGroup } = await knownAllocation(this.model, id, access);
     const group = Job ? findTaskGroup(Job, TaskGroup) : undefined;
     if (group && !group.Tasks.some((t) => t.Name === task)) throw badRequest(`unknown task name "${task}"`);
     return {

@@ -1,4 +1,6 @@
 import { Controller, Get, Post, Put, Req, Res } from '@nestjs/common';
+import { Needs } from '../access/needs.decorator.js';
+import { nodeRead, nodeWrite, onNode } from '../access/needs.js';
 import { ReadModel } from '@waybill/projection';
 import { applyNodeMeta, collectAllocs, hostStats, NatsRpc, readNodeMeta } from '@waybill/rpc';
 import { NeighbouringAgent } from '../cluster/neighbouring-agent.store.js';
@@ -18,22 +20,26 @@ export class MachinesController {
   ) {}
 
   @Get('stats')
+  @Needs(onNode(nodeRead))
   async stats(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const target = await this.nodeOf(request);
     sendJson(request, reply, await askAgent(this.rpc, hostStats, {}, { target }));
   }
 
   @Get('gc')
+  @Needs(onNode(nodeWrite))
   gcGet(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.collect(request, reply);
   }
 
   @Put('gc')
+  @Needs(onNode(nodeWrite))
   gcPut(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.collect(request, reply);
   }
 
   @Post('gc')
+  @Needs(onNode(nodeWrite))
   gcPost(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.collect(request, reply);
   }
@@ -47,17 +53,20 @@ export class MachinesController {
 
   /** AG-27. */
   @Get('metadata')
+  @Needs(onNode(nodeRead))
   async metadata(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const target = await this.nodeOf(request);
     sendJson(request, reply, await askAgent(this.rpc, readNodeMeta, {}, { target }));
   }
 
   @Post('metadata')
+  @Needs(onNode(nodeWrite))
   metadataPost(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.applyMeta(request, reply);
   }
 
   @Put('metadata')
+  @Needs(onNode(nodeWrite))
   metadataPut(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.applyMeta(request, reply);
   }

@@ -1,4 +1,6 @@
 import { Controller, Get, Post, Put, Req } from '@nestjs/common';
+import { Needs } from '../access/needs.decorator.js';
+import { nodeRead, nodeWrite, onNode, open } from '../access/needs.js';
 import { ApiError, badRequest, enterpriseOnly } from '../http/api-error.js';
 import { readJsonBody } from '../http/body.js';
 import { asObject, stringOf } from '../http/json-members.js';
@@ -11,31 +13,37 @@ const SCHEDULE_STATES: ReadonlySet<string> = new Set(['pause', 'run', 'scheduled
 @Controller('v1/client')
 export class NotOfferedController {
   @Get('allocation/:id/pause')
+  @Needs(open)
   paused(): never {
     throw enterpriseOnly();
   }
 
   @Put('allocation/:id/pause')
+  @Needs(open)
   pausePut(@Req() request: ApiRequest): never {
     return this.pause(request);
   }
 
   @Post('allocation/:id/pause')
+  @Needs(open)
   pausePost(@Req() request: ApiRequest): never {
     return this.pause(request);
   }
 
   @Get('identity')
+  @Needs(onNode(nodeRead))
   identity(): never {
     throw noIdentities();
   }
 
   @Put('identity/renew')
+  @Needs(onNode(nodeWrite))
   renewPut(): never {
     throw noIdentities();
   }
 
   @Post('identity/renew')
+  @Needs(onNode(nodeWrite))
   renewPost(): never {
     throw noIdentities();
   }

@@ -1,5 +1,7 @@
 import { All, Controller, Get, Param, Post, Put, Req, Res } from '@nestjs/common';
 import { TlsIdentity } from '@waybill/service';
+import { Needs } from '../access/needs.decorator.js';
+import { agentRead, agentWrite } from '../access/needs.js';
 import { ApiError, badRequest, forbidden, notFound } from '../http/api-error.js';
 import { boolParam, param, params } from '../http/query-string.js';
 import { type ApiReply, type ApiRequest, sendEmpty, sendJson } from '../http/reply.js';
@@ -23,47 +25,56 @@ export class AgentController {
 
   /** OP-78: of the agent beside this server, where there is one. */
   @Get('servers')
+  @Needs(agentRead)
   async servers(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     await this.refuseWithoutAgent();
     sendJson(request, reply, await this.knownServers());
   }
 
   @Put('servers')
+  @Needs(agentWrite)
   setServersPut(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.setServers(request, reply);
   }
 
   @Post('servers')
+  @Needs(agentWrite)
   setServersPost(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.setServers(request, reply);
   }
 
   @Put('join')
+  @Needs(agentWrite)
   joinPut(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
     this.join(request, reply);
   }
 
   @Post('join')
+  @Needs(agentWrite)
   joinPost(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
     this.join(request, reply);
   }
 
   @Put('force-leave')
+  @Needs(agentWrite)
   forceLeavePut(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
     this.forceLeave(request, reply);
   }
 
   @Post('force-leave')
+  @Needs(agentWrite)
   forceLeavePost(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
     this.forceLeave(request, reply);
   }
 
   @Put('reload')
+  @Needs(agentWrite)
   reloadPut(@Res() reply: ApiReply): Promise<void> {
     return this.reload(reply);
   }
 
   @Post('reload')
+  @Needs(agentWrite)
   reloadPost(@Res() reply: ApiReply): Promise<void> {
     return this.reload(reply);
   }
@@ -75,19 +86,23 @@ export class AgentController {
   }
 
   @All('keyring/:operation')
+  @Needs(agentWrite)
   keyring(@Param('operation') operation: string, @Req() request: ApiRequest, @Res() reply: ApiReply): void {
     if (operation === 'list') return sendJson(request, reply, { Messages: {}, Keys: {}, NumNodes: 1 });
     if (KEYRING_OPERATIONS.has(operation)) throw new ApiError(501, 'Waybill has no gossip, and so no gossip keys');
     throw notFound('resource not found');
   }
 
-  /** OP-85, OP-86: they show what a process has in memory, so they are for those who may, and nobody has said who may. */
+  /** What a process has in memory is for those who may see it; while access control is off nobody has said who (OP-85, OP-86). */
   @Get(['host', 'pprof/:profile'])
-  debug(): never {
-    throw forbidden('Permission denied');
+  @Needs(agentWrite)
+  debug(@Req() { access }: ApiRequest): never {
+    if (!access.caller.token) throw forbidden('Permission denied');
+    throw new ApiError(501, 'Waybill does not collect profiles or facts about its host; see docs/gaps.md');
   }
 
   @Get('pprof')
+  @Needs(agentWrite)
   profiles(): never {
     throw notFound('Invalid method');
   }

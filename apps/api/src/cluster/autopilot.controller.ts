@@ -1,4 +1,6 @@
 import { All, Controller, Req, Res } from '@nestjs/common';
+import { Needs } from '../access/needs.decorator.js';
+import { operatorRead } from '../access/needs.js';
 import { ApiError, notFound } from '../http/api-error.js';
 import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
 import { AutopilotHealth, MAX_TRAILING_LOGS } from './autopilot-health.js';
@@ -24,6 +26,7 @@ export class AutopilotController {
 
   /** API-3: a wrong method is a path that does not exist. */
   @All('configuration')
+  @Needs(operatorRead)
   configuration(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
     if (request.method === 'PUT')
       throw new ApiError(501, 'there is no autopilot to configure: roles are held by leases (WAYBILL_LEASE_TTL_MS)');
@@ -33,6 +36,7 @@ export class AutopilotController {
 
   /** OP-65: 429 when it is not well, with the same body. */
   @All('health')
+  @Needs(operatorRead)
   async health(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     if (request.method !== 'GET') throw notFound('Invalid method');
     const answer = await this.servers.read();

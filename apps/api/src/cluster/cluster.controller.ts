@@ -1,4 +1,6 @@
 import { Controller, Get, Req, Res } from '@nestjs/common';
+import { Needs } from '../access/needs.decorator.js';
+import { agentRead, nodeRead, open } from '../access/needs.js';
 import { ReadModel } from '@waybill/projection';
 import { params } from '../http/query-string.js';
 import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
@@ -32,22 +34,26 @@ export class ClusterController {
   ) {}
 
   @Get('status/leader')
+  @Needs(open)
   async leader(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const [isHeld, [first]] = await Promise.all([this.leadership.isHeld(), this.members.list()]);
     sendJson(request, reply, isHeld && first ? addressOf(first) : '');
   }
 
   @Get('status/peers')
+  @Needs(open)
   async peers(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     sendJson(request, reply, (await this.members.list()).map(addressOf));
   }
 
   @Get('regions')
+  @Needs(open)
   regions(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
     sendJson(request, reply, this.forwarding.regions);
   }
 
   @Get('agent/self')
+  @Needs(agentRead)
   async self(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const [nodeId, hasLeader, members, appliedIndex] = await Promise.all([
       this.neighbour.nodeId(),
@@ -61,6 +67,7 @@ export class ClusterController {
 
   /** API-237, OP-75: what is asked for and not here is said in the same form, as a failure. */
   @Get('agent/health')
+  @Needs(open)
   async health(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const asked = params(request.query, 'type');
     const unasked = asked.length === 0;
@@ -90,6 +97,7 @@ export class ClusterController {
   }
 
   @Get('agent/members')
+  @Needs(nodeRead)
   async agentMembers(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     sendJson(request, reply, this.identity.members(await this.members.list()));
   }

@@ -1,4 +1,6 @@
 import { All, Controller, Get, Param, Post, Put, Req, Res } from '@nestjs/common';
+import { Needs } from '../access/needs.decorator.js';
+import { open, operatorCapability, operatorRead } from '../access/needs.js';
 import { enterpriseOnly, notFound } from '../http/api-error.js';
 import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
 
@@ -17,27 +19,32 @@ export class EnterpriseController {
     'recommendations',
     'recommendations/apply',
   ])
+  @Needs(open)
   missing(): never {
     throw enterpriseOnly();
   }
 
   @Get('operator/license')
+  @Needs(operatorCapability('license-read'))
   license(@Res() reply: ApiReply): void {
     reply.code(204).send();
   }
 
   @Put('operator/license')
+  @Needs(open)
   setLicense(): never {
     throw enterpriseOnly();
   }
 
   @Post('operator/utilization')
+  @Needs(open)
   utilization(): never {
     throw enterpriseOnly();
   }
 
   /** OP-237: nothing here ever came from Vault's older ways. */
   @Get('operator/upgrade-check/:name')
+  @Needs(operatorRead)
   upgradeCheck(@Param('name') name: string, @Req() request: ApiRequest, @Res() reply: ApiReply): void {
     if (name !== 'vault-workload-identity') throw notFound(`Path ${name} not found`);
     sendJson(request, reply, { JobsWithoutVaultIdentity: [], OutdatedNodes: [], VaultTokens: [] });

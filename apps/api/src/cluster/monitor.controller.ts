@@ -1,4 +1,6 @@
 import { Controller, Get, Req, Res } from '@nestjs/common';
+import { Needs } from '../access/needs.decorator.js';
+import { agentRead } from '../access/needs.js';
 import { ReadModel } from '@waybill/projection';
 import { NatsRpc, readAgentLog } from '@waybill/rpc';
 import { type LogFeed, processLog, RANK } from '@waybill/telemetry';
@@ -26,6 +28,7 @@ export class MonitorController {
   ) {}
 
   @Get()
+  @Needs(agentRead)
   async monitor(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const { query } = request;
     const wish = wishOf(query);
@@ -55,6 +58,7 @@ export class MonitorController {
 
   /** OP-84: what is asked is looked at; nothing is stored here that could be handed out. */
   @Get('export')
+  @Needs(agentRead)
   stored(@Req() { query }: ApiRequest): never {
     const onDisk = boolParam(query, 'on_disk') ?? false;
     const unit = param(query, 'service_name');

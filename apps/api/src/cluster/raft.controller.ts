@@ -1,4 +1,6 @@
 import { All, Controller, Post, Put, Req, Res } from '@nestjs/common';
+import { Needs } from '../access/needs.decorator.js';
+import { management } from '../access/needs.js';
 import { ApiError, badRequest, invalidMethod, notFound, conflict } from '../http/api-error.js';
 import { pathOf } from '../http/path.js';
 import { param, params, type QueryString } from '../http/query-string.js';
@@ -16,6 +18,7 @@ export class RaftController {
 
   /** API-3: the one wrong method that is answered without a word. */
   @All('configuration')
+  @Needs(management)
   async configuration(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     if (request.method !== 'GET') throw new ApiError(405, '');
     sendJson(request, reply, raftConfigurationOf(await this.members.list()));
@@ -23,6 +26,7 @@ export class RaftController {
 
   /** OP-61: only those that answer are peers, so none is dead. Here a wrong method is a path that does not exist. */
   @All('peer')
+  @Needs(management)
   async removePeer(@Req() { method, query }: ApiRequest): Promise<never> {
     if (method !== 'DELETE') throw notFound('Invalid method');
     if (param(query, 'address') !== undefined)
@@ -35,17 +39,20 @@ export class RaftController {
   }
 
   @Put('transfer-leadership')
+  @Needs(management)
   transferPut(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.transfer(request, reply);
   }
 
   @Post('transfer-leadership')
+  @Needs(management)
   transferPost(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.transfer(request, reply);
   }
 
   /** OP-63; of transfers only the method was wrong (API-3). */
   @All('*')
+  @Needs(management)
   unknown(@Req() request: ApiRequest): never {
     if (pathOf(request.url).endsWith('/transfer-leadership')) throw invalidMethod();
     throw notFound('Invalid method');

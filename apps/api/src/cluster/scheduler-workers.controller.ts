@@ -1,4 +1,6 @@
 import { Controller, Get, Post, Put, Req, Res } from '@nestjs/common';
+import { Needs } from '../access/needs.decorator.js';
+import { agentRead, agentWrite } from '../access/needs.js';
 import { DecodeError, rfc3339FromMs, wire, Refusal } from '@waybill/model';
 import { areSchedulers, changePools, gatherPools, KNOWN_SCHEDULERS, type PoolReport, sharedOut } from '@waybill/rpc';
 import { ApiCore } from '../api-core.js';
@@ -31,6 +33,7 @@ export class SchedulerWorkersController {
   ) {}
 
   @Get()
+  @Needs(agentRead)
   async workers(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const pools = await this.pools();
     const schedulers = pools.flatMap(({ workers }) =>
@@ -46,16 +49,19 @@ export class SchedulerWorkersController {
   }
 
   @Get('config')
+  @Needs(agentRead)
   async config(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     this.answer(request, reply, await this.pools());
   }
 
   @Put('config')
+  @Needs(agentWrite)
   put(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.change(request, reply);
   }
 
   @Post('config')
+  @Needs(agentWrite)
   post(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.change(request, reply);
   }

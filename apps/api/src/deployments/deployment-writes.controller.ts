@@ -1,6 +1,8 @@
 import { invalidMethod } from '../http/api-error.js';
 import { HolderWrites } from '../http/holder-writes.js';
 import { Controller, Post, Put, Req, Res } from '@nestjs/common';
+import { Needs } from '../access/needs.decorator.js';
+import { byPart, ofObject } from '../access/needs.js';
 import {
   failDeployment,
   pauseDeployment,
@@ -11,6 +13,7 @@ import {
   type DeploymentUpdateResponse,
   type OnBehalfOf,
 } from '@waybill/rpc';
+import { ReadModel } from '@waybill/projection';
 import { readJsonBody } from '../http/body.js';
 import { pathOf } from '../http/path.js';
 import { sendJson, type ApiReply, type ApiRequest } from '../http/reply.js';
@@ -25,6 +28,15 @@ const ROUTES = ['fail', 'pause', 'promote', 'allocation-health', 'unblock', 'run
   (action) => `${action}/:id`,
 );
 
+/** What each action needs; `run` and `cancel` are not for users (DP-1201). */
+const NEEDS = byPart((url) => pathOf(url).split('/').at(-2), {
+  fail: ofObject('submit-job', 'fail-deployment'),
+  pause: ofObject('submit-job', 'pause-deployment'),
+  promote: ofObject('submit-job', 'promote-deployment'),
+  'allocation-health': ofObject('submit-job', 'set-alloc-health-deployment'),
+  unblock: ofObject('submit-job', 'unblock-deployment'),
+});
+
 interface Named {
   readonly DeploymentID: string;
   readonly For: OnBehalfOf;
@@ -33,22 +45,30 @@ interface Named {
 /** `/v1/deployment/{fail,pause,promote,allocation-health,unblock}/:id` by PUT or POST: passed on to the holder of the role (DP-1216). */
 @Controller('v1/deployment')
 export class DeploymentWritesController {
-  constructor(private readonly writes: HolderWrites) {}
+  constructor(
+    private readonly writes: HolderWrites,
+    private readonly model: ReadModel,
+  ) {}
 
   @Put(ROUTES)
+  @Needs(NEEDS)
   put(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.write(request, reply);
   }
 
   @Post(ROUTES)
+  @Needs(NEEDS)
   post(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.write(request, reply);
   }
 
   private async write(request: ApiRequest, reply: ApiReply): Promise<void> {
     const { id = '' } = request.params;
+    const action = pathOf(request.url).split('/').at(-2);
+    if (action === 'run' || action === 'cancel') throw invalidMethod(); // DP-1201: they are not for users
+    await request.access.check(async () => (await this.model.deployment(id)).row, 'deployment not found');
     const body = (): unknown => readJsonBody(request.body);
-    switch (pathOf(request.url).split('/').at(-2)) {
+    switch (action) {
       case 'fail': // takes no body and ignores one
         return this.ask(failDeployment, id, {}, request, reply);
       case 'pause':
@@ -60,7 +80,7 @@ export class DeploymentWritesController {
       case 'unblock':
         readUnblockRequest(id, body());
         return this.ask(unblockDeployment, id, {}, request, reply);
-      default: // DP-1201: run and cancel are not for users
+      default:
         throw invalidMethod();
     }
   }

@@ -1,10 +1,12 @@
 import { Controller, Get, Param, Req, Res } from '@nestjs/common';
+import { Needs } from '../access/needs.decorator.js';
+import { inList, ofObject } from '../access/needs.js';
 import { encodeAllocationStub, encodeDeployment } from '@waybill/model';
 import { ReadModel, rowsOfDeployment } from '@waybill/projection';
 import { ListFilter } from '../http/list-filter.js';
-import { namespacesOf, pageOf } from '../http/list-params.js';
+import { allowedNamespacesOf, pageOf } from '../http/list-params.js';
 import { fullUuid, uuidPrefixParam } from '../http/query-string.js';
-import { found, listed } from '../http/read-result.js';
+import { foundVisible, listed, listedVisible } from '../http/read-result.js';
 import { Reads } from '../http/reads.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
 
@@ -17,9 +19,11 @@ export class DeploymentsController {
   ) {}
 
   @Get('deployments')
+  @Needs(inList('read-job'))
   async list(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const { query } = request;
-    const options = { namespaces: namespacesOf(query), prefix: uuidPrefixParam(query), ...pageOf(query) };
+    const namespaces = await allowedNamespacesOf(request);
+    const options = { namespaces, prefix: uuidPrefixParam(query), ...pageOf(query) };
     const filter = ListFilter.of(query);
     await this.reads.answer(request, reply, [['deployment', '*']], () =>
       listed(this.model.deployments({ ...options, keep: filter?.keep() }), encodeDeployment),
@@ -27,21 +31,25 @@ export class DeploymentsController {
   }
 
   @Get('deployment/:id')
+  @Needs(ofObject('read-job'))
   async read(@Param('id') given: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const id = fullUuid(given, 'deployment lookup failed');
     await this.reads.answer(
       request,
       reply,
       [['deployment', id]],
-      () => found(this.model.deployment(id), encodeDeployment),
+      () => foundVisible(request.access, this.model.deployment(id), encodeDeployment),
       'deployment not found',
     );
   }
 
   @Get('deployment/allocations/:id')
+  @Needs(ofObject('read-job'))
   async allocations(@Param('id') given: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     await this.reads.answer(request, reply, [['allocs', rowsOfDeployment(given.toLowerCase())]], () =>
-      listed(this.model.deploymentAllocations(given.toLowerCase()), (alloc) => encodeAllocationStub(alloc)),
+      listedVisible(request.access, this.model.deploymentAllocations(given.toLowerCase()), (alloc) =>
+        encodeAllocationStub(alloc),
+      ),
     );
   }
 }

@@ -1,3 +1,4 @@
+import { aRequest } from '../http/request.fixture.js';
 import { writtenDrafts } from '../written-drafts.fixture.js';
 import type { Evaluation, Job } from '@waybill/model';
 import type { EvaluationListOptions } from '@waybill/projection';
@@ -7,7 +8,7 @@ import { Requester } from '../http/requester.js';
 import { DeleteEvaluations, readDeleteRequest } from './delete-evaluations.js';
 
 const { anAlloc, anEval, aJob } = fixtures;
-const requester = (): Requester => Requester.of({ headers: {} } as never);
+const requester = (): Requester => Requester.of(aRequest());
 const NOT_PAUSED = 'eval broker is enabled; eval broker must be paused to delete evals';
 
 /** A deletion over rows in memory; what would be written is kept. */

@@ -1,12 +1,14 @@
 import { Controller, Delete, Get, Param, Req, Res } from '@nestjs/common';
+import { Needs } from '../access/needs.decorator.js';
+import { inList, management, ofObject } from '../access/needs.js';
 import { encodeAllocationStub, encodeEvaluation, type Evaluation } from '@waybill/model';
 import { ReadModel, rowsOfEval } from '@waybill/projection';
 import { badRequest } from '../http/api-error.js';
 import { readJsonBody } from '../http/body.js';
 import { ListFilter } from '../http/list-filter.js';
-import { namespacesOf, pageOf } from '../http/list-params.js';
+import { allowedNamespacesOf, pageOf } from '../http/list-params.js';
 import { fullUuid, param, uuidPrefixParam } from '../http/query-string.js';
-import { listed } from '../http/read-result.js';
+import { listed, listedVisible } from '../http/read-result.js';
 import { goneSignal, Reads } from '../http/reads.js';
 import { type ApiReply, type ApiRequest, sendJson, setWriteIndex } from '../http/reply.js';
 import { Requester } from '../http/requester.js';
@@ -26,10 +28,11 @@ export class EvaluationsController {
   ) {}
 
   @Get('evaluations')
+  @Needs(inList('read-job'))
   async list(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const { query } = request;
     const options = {
-      namespaces: namespacesOf(query),
+      namespaces: await allowedNamespacesOf(request),
       prefix: uuidPrefixParam(query),
       jobId: param(query, 'job') || undefined,
       status: param(query, 'status') || undefined,
@@ -39,7 +42,7 @@ export class EvaluationsController {
       throw badRequest('Filter expression cannot be used with other filter parameters'); // API-72
     const filter = ListFilter.of(query);
     await this.timers.timed('list', () =>
-      this.reads.list(request, reply, 'evals', () =>
+      this.reads.list(request, reply, { table: 'evals', scope: options.namespaces }, () =>
         listed(this.model.evaluations({ ...options, keep: filter?.keep() }), encodeEvaluation),
       ),
     );
@@ -47,9 +50,11 @@ export class EvaluationsController {
 
   /** EB-298. Goes through all evaluations of the namespaces, and keeps none of them in memory. */
   @Get('evaluations/count')
+  @Needs(inList('read-job'))
   async count(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const { query } = request;
-    const options = { namespaces: namespacesOf(query), prefix: uuidPrefixParam(query), perPage: 1 };
+    const namespaces = await allowedNamespacesOf(request);
+    const options = { namespaces, prefix: uuidPrefixParam(query), perPage: 1 };
     const filter = ListFilter.of(query);
     await this.timers.timed('count', () =>
       this.reads.answer(request, reply, [['evals', '*']], async () => {
@@ -66,6 +71,7 @@ export class EvaluationsController {
   }
 
   @Delete('evaluations')
+  @Needs(management)
   async delete(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const body = readJsonBody(request.body);
     const wanted = readDeleteRequest(body);
@@ -78,6 +84,7 @@ export class EvaluationsController {
   }
 
   @Get('evaluation/:id')
+  @Needs(ofObject('read-job'))
   async read(@Param('id') given: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const id = fullUuid(given, 'failed to lookup eval: eval lookup failed');
     const related = param(request.query, 'related') === 'true';
@@ -87,7 +94,8 @@ export class EvaluationsController {
         reply,
         [['evals', id]],
         async () => {
-          const { index, row } = await this.model.evaluation(id);
+          const { index, row: stored } = await this.model.evaluation(id);
+          const row = request.access.visible(stored);
           if (!row || !related) return { index, value: row && encodeEvaluation(row) };
           return {
             index,
@@ -100,10 +108,13 @@ export class EvaluationsController {
   }
 
   @Get('evaluation/:id/allocations')
+  @Needs(ofObject('read-job'))
   async allocations(@Param('id') given: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     await this.timers.timed('allocations', () =>
       this.reads.answer(request, reply, [['allocs', rowsOfEval(given.toLowerCase())]], () =>
-        listed(this.model.evalAllocations(given.toLowerCase()), (alloc) => encodeAllocationStub(alloc)),
+        listedVisible(request.access, this.model.evalAllocations(given.toLowerCase()), (alloc) =>
+          encodeAllocationStub(alloc),
+        ),
       ),
     );
   }

@@ -36,8 +36,10 @@ export class EventFilter {
     private readonly topics: Topics,
     /** `*`: all. */
     private readonly namespace: string,
+    /** Whether the subscriber may see an event; absent: all of them. */
+    private readonly allows?: (event: EventAbout) => boolean,
   ) {
-    this.matchesAll = namespace === '*' && topics.get('*')?.has('*') === true;
+    this.matchesAll = !allows && namespace === '*' && topics.get('*')?.has('*') === true;
   }
 
   /** Topics and keys that it may match. */
@@ -47,7 +49,8 @@ export class EventFilter {
 
   matches(event: EventAbout): boolean {
     if (event.namespace !== '' && this.namespace !== '*' && event.namespace !== this.namespace) return false;
-    return matchesKeys(this.topics.get('*'), event) || matchesKeys(this.topics.get(event.topic), event);
+    const isWanted = matchesKeys(this.topics.get('*'), event) || matchesKeys(this.topics.get(event.topic), event);
+    return isWanted && (!this.allows || this.allows(event));
   }
 
   /**

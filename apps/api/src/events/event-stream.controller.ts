@@ -1,5 +1,8 @@
 import type { Refusal } from '@waybill/model';
 import { Controller, Get, Req, Res } from '@nestjs/common';
+import { credentialOf } from '../access/routes.guard.js';
+import { Needs } from '../access/needs.decorator.js';
+import { anybody } from '../access/needs.js';
 import { EventLog } from '@waybill/projection';
 import { ApiError, badRequest, serverFailure } from '../http/api-error.js';
 import { boolParam, namespaceOf, param, params, type QueryString } from '../http/query-string.js';
@@ -7,7 +10,8 @@ import { NEXT_TRAILER } from '../http/line-sink.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
 import { EventFilter, parseTopics } from './event-filter.js';
 import { RestoreWatch } from './restore-watch.js';
-import { Subscriptions } from './subscriptions.js';
+import { StreamPermits } from './stream-permit.js';
+import { type Served, Subscriptions } from './subscriptions.js';
 
 /** `/v1/event/stream` (EV-20 to EV-29, EV-60 to EV-70). */
 @Controller('v1/event')
@@ -16,15 +20,29 @@ export class EventStreamController {
     private readonly events: EventLog,
     private readonly subscriptions: Subscriptions,
     private readonly restores: RestoreWatch,
+    private readonly permits: StreamPermits,
   ) {}
 
   @Get('stream')
+  @Needs(anybody)
   async stream(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     if (!this.subscriptions.enabled) throw serverFailure('EventBroker not configured');
     const { query } = request;
     const fromIndex = fromIndexOf(query);
-    const filter = new EventFilter(parseTopics(params(query, 'topic')), namespaceOf(query));
+    const topics = parseTopics(params(query, 'topic'));
+    const namespace = namespaceOf(query);
     const untilHead = untilHeadOf(query);
+    const permit = await this.permits.open({ credential: credentialOf(request), topics, namespace });
+    try {
+      const filter = new EventFilter(topics, namespace, permit.filter);
+      await this.send(request, reply, { fromIndex, filter, untilHead, permit });
+    } finally {
+      permit.close();
+    }
+  }
+
+  private async send({ query }: ApiRequest, reply: ApiReply, wanted: Served): Promise<void> {
+    const { fromIndex } = wanted;
     const { head } = this.events;
     const floor = await this.events.floor();
     const strict = boolParam(query, 'strict') ?? false;
@@ -45,7 +63,7 @@ export class EventStreamController {
       ...bounds,
     });
     // What is in memory may be older than what is kept; it is not given out, so that the floor means the same to all.
-    await this.subscriptions.serve(reply.raw, fromIndex > 0 ? Math.max(fromIndex, floor) : 0, filter, untilHead);
+    await this.subscriptions.serve(reply.raw, { ...wanted, fromIndex: fromIndex > 0 ? Math.max(fromIndex, floor) : 0 });
   }
 }
 

@@ -3,6 +3,7 @@ import { EventLog } from '@waybill/projection';
 import { made } from '../core.module.js';
 import { EventStreamController } from './event-stream.controller.js';
 import { RestoreWatch } from './restore-watch.js';
+import { StreamPermits } from './stream-permit.js';
 import { Subscriptions } from './subscriptions.js';
 
 @Module({
@@ -10,6 +11,7 @@ import { Subscriptions } from './subscriptions.js';
   providers: [
     made(EventLog, ({ parts }) => parts.events),
     made(Subscriptions, ({ parts }) => parts.subscriptions),
+    made(StreamPermits, ({ guard, context: { clock, timers } }) => new StreamPermits({ ...guard, clock, timers })),
     made(RestoreWatch, ({ parts }) => parts.restores),
   ],
 })

@@ -19,6 +19,8 @@ it('EV-69: a client who has left before its stream begins is no subscriber', asy
   };
   const options = { enabled: true, replayFrames: 100 };
   const subscriptions = new Subscriptions(events, time, createLogger('api', 'error'), options);
-  await subscriptions.serve(raw, 0, new EventFilter(parseTopics([]), 'default'), false);
+  const filter = new EventFilter(parseTopics([]), 'default');
+  const permit = { ended: new AbortController().signal, settled: async () => true };
+  await subscriptions.serve(raw, { fromIndex: 0, filter, untilHead: false, permit });
   expect([subscriptions.size, time.pending]).toEqual([0, 0]);
 });

@@ -1,13 +1,24 @@
 import { Controller, Get, Param, Req, Res } from '@nestjs/common';
-import { type LogPage, MAX_MATCHES, type Namespaces, TooManyObjectsError, TransactionLog } from '@waybill/projection';
+import { Needs } from '../access/needs.decorator.js';
+import { anybody, ofObject } from '../access/needs.js';
+import {
+  type LoggedTxn,
+  type LogPage,
+  MAX_MATCHES,
+  type Namespaces,
+  TooManyObjectsError,
+  TransactionLog,
+} from '@waybill/projection';
 import type { ObjectKind } from '@waybill/state';
-import { ApiError, badRequest, notFound } from '../http/api-error.js';
+import { ApiError, badRequest, forbidden, notFound } from '../http/api-error.js';
 import { namespacesOf } from '../http/list-params.js';
 import { boolParam, fullUuid, param } from '../http/query-string.js';
+import type { RequestAccess } from '../access/request-access.js';
 import { Reads } from '../http/reads.js';
 import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
 import { kindOf, type LogRequest, readLogRequest } from './log-request.js';
 import { encodedObject } from './object-encoding.js';
+import { mayReadObject, readableNamespaces } from './record-rights.js';
 import { TraceReader } from './trace-reader.js';
 import { txnRecord } from './txn-record.js';
 
@@ -27,25 +38,39 @@ export class HistoryController {
   ) {}
 
   @Get('log')
+  @Needs(anybody)
   async list(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    const wanted = readLogRequest(request.query);
+    const asked = readLogRequest(request.query);
+    const { access } = request;
+    const kind = asked.kind === 'none' ? undefined : asked.kind;
+    const wanted = { ...asked, namespaces: await readableNamespaces(access, kind, asked.namespaces) };
     await this.reads.answer(request, reply, EVERYTHING, async () => {
-      const { txns, index, nextIndex, floor } = await this.page(wanted);
+      const { txns, index, nextIndex, floor } = await this.page(wanted, access);
       reply.header('X-Waybill-Log-Floor', floor);
-      return { index, nextToken: nextIndex === 0 ? '' : String(nextIndex), value: txns.map(txnRecord) };
+      return {
+        index,
+        nextToken: nextIndex === 0 ? '' : String(nextIndex),
+        value: txns.map((txn) => txnRecord(shownTo(access, txn))),
+      };
     });
   }
 
   /** A job's ID may have slashes, so it is what is left of the path. */
   @Get('state/:kind/*')
+  @Needs(anybody)
   async state(@Param('kind') given: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const kind = kindOf(given);
     const id = request.params['*'] ?? '';
     const index = indexOf(param(request.query, 'index'));
     const missing = notFound(`no ${given} ${JSON.stringify(id)} at index ${index}`);
-    if (kind === 'none') throw missing;
-    const namespaces = namespacesOf(request.query);
+    if (kind === 'none') {
+      request.access.must({ kind: 'management' });
+      throw missing;
+    }
+    const { access } = request;
+    const namespaces = await readableNamespaces(access, kind, namespacesOf(request.query));
     const { reached, kept, floor, row } = await this.log.stateAt(kind, namespaces, id, index);
+    if (isNamed(kind) && !mayReadObject(access, kind, '', id)) throw forbidden('Permission denied');
     if (!reached) throw badRequest(`index ${index} has not been reached`);
     if (!kept) throw new ApiError(410, `index ${index} is no longer kept (oldest: ${floor})`);
     if (!row) throw missing;
@@ -54,22 +79,26 @@ export class HistoryController {
   }
 
   @Get('trace/evaluation/:id')
+  @Needs(ofObject('read-job'))
   async trace(@Param('id') given: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const id = fullUuid(given, 'eval lookup failed');
     const all = boolParam(request.query, 'allocs') ?? false;
     const query = async () => {
-      const { index, floor, trace } = await this.traces.read(id, all);
+      const { index, floor, trace, namespace } = await this.traces.read(id, all);
+      const isShown = request.access.visible(namespace === undefined ? undefined : { Namespace: namespace });
       reply.header('X-Waybill-Log-Floor', floor);
-      return { index, value: trace };
+      return { index, value: isShown && trace };
     };
     await this.reads.answer(request, reply, EVERYTHING, query, 'eval not found');
   }
 
-  private async page({ kind, ...wanted }: LogRequest): Promise<LogPage> {
+  private async page({ kind, ...wanted }: LogRequest, access: RequestAccess): Promise<LogPage> {
     const id =
       kind && kind !== 'none' && wanted.id !== undefined
         ? await this.idOf(kind, wanted.namespaces, wanted.id)
         : undefined;
+    if (kind !== undefined && kind !== 'none' && isNamed(kind) && !mayReadObject(access, kind, '', id ?? ''))
+      throw forbidden('Permission denied');
     const nothing = kind === 'none' || (wanted.id !== undefined && id === undefined);
     const query = { ...wanted, id, kind: kind === 'none' ? undefined : kind };
     // Beyond every index: an empty page, with the floor.
@@ -85,6 +114,15 @@ export class HistoryController {
     return ids[0];
   }
 }
+
+/** Kinds whose right is about the name of the object. */
+const isNamed = (kind: ObjectKind): boolean => kind === 'namespace' || kind === 'node-pool';
+
+/** A transaction with the objects that the caller may read: it may have changed others, too. */
+const shownTo = (access: RequestAccess, txn: LoggedTxn): LoggedTxn => ({
+  ...txn,
+  objects: txn.objects.filter(({ kind, namespace, id }) => mayReadObject(access, kind, namespace, id)),
+});
 
 function indexOf(text: string | undefined): number {
   if (text === undefined || !/^\d{1,15}$/.test(text) || Number(text) < 1) throw badRequest('Invalid index');

@@ -17,6 +17,8 @@ export interface TraceFound {
   readonly floor: number;
   /** Undefined: neither the state nor the history knows the evaluation. */
   readonly trace: EvaluationTrace | undefined;
+  /** Of the evaluation; undefined when there is no trace. */
+  readonly namespace: string | undefined;
 }
 
 /**
@@ -34,7 +36,8 @@ export class TraceReader {
     const history = await this.history('eval', evalId);
     const { row: evaluation } = await this.model.evaluation(evalId);
     const { floor, txns } = history;
-    if (!evaluation && txns.length === 0) return { index: history.index, floor, trace: undefined };
+    if (!evaluation && txns.length === 0)
+      return { index: history.index, floor, trace: undefined, namespace: undefined };
     const placed = evaluation ? (await this.model.evalAllocations(evalId)).rows : [];
     const allocs = allAllocations ? placed : slowestAllocations(placed);
     const allocTxns = await this.allocationHistories(allocs);
@@ -53,7 +56,7 @@ export class TraceReader {
       deploymentTxns,
     });
     const indexes = [history.index, ...deploymentTxns.map(({ index }) => index), ...placed.map((a) => a.ModifyIndex)];
-    return { index: Math.max(...indexes), floor, trace };
+    return { index: Math.max(...indexes), floor, trace, namespace: evaluation?.Namespace ?? txns[0]?.namespace };
   }
 
   private history(kind: ObjectKind, id: string): Promise<LogPage> {

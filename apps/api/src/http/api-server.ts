@@ -8,6 +8,7 @@ import { Server as TlsServer } from 'node:https';
 import { NS_PER_MS } from '@waybill/model';
 import type { ApiCore } from '../api-core.js';
 import { ApiModule } from '../api.module.js';
+import { guardRoutes } from '../access/routes.guard.js';
 import { serveExec } from '../client/exec/exec.transport.js';
 import { forwardToRegions } from '../regions/forwarding.transport.js';
 import { measureAnswers } from './answer-metrics.js';
@@ -87,6 +88,7 @@ export async function startApiServer(core: ApiCore): Promise<NestFastifyApplicat
   traceRequests(fastify, () => parts.context.tracer);
   logRequests(fastify, logger);
   serveExec(fastify, {
+    guard: core.guard,
     model: parts.model,
     rpc: parts.context.rpc,
     region: regions.own,
@@ -95,6 +97,7 @@ export async function startApiServer(core: ApiCore): Promise<NestFastifyApplicat
     warn: (text, fields) => logger.warn(text, fields),
   });
   forwardToRegions(fastify, core.forwarding);
+  guardRoutes(fastify, core.guard, core.routes);
   refuseWritesWhileDiverged(fastify, parts.context.history);
   refuseWhileOff(fastify, parts.access.isOn);
   const paths = KnownPaths.of(fastify);

@@ -5,6 +5,14 @@ import { param, type QueryString } from './query-string.js';
 /** Steps that a filter may take over one whole list: some seconds of one core, spread over the pages it reads. */
 export const MAX_STEPS_PER_LIST = 500_000_000;
 
+/** Rows of which both are true; an absent one is true of every row. */
+export function both<Row>(
+  one: ((row: Row) => boolean) | undefined,
+  other: (row: Row) => boolean,
+): (row: Row) => boolean {
+  return one === undefined ? other : (row) => other(row) && one(row);
+}
+
 /** The `filter` of a list request (API-67), applied to objects as they are stored. */
 export class ListFilter {
   private constructor(private readonly filter: Filter) {}

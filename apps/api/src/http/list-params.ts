@@ -1,5 +1,6 @@
 import type { Namespaces, Page } from '@waybill/projection';
 import { namespaceOf, param, perPageParam, type QueryString } from './query-string.js';
+import type { ApiRequest } from './reply.js';
 
 /** The page a list request asks for (API-62 to API-66). @throws Refusal invalid */
 export function pageOf(query: QueryString): Page {
@@ -10,8 +11,15 @@ export function pageOf(query: QueryString): Page {
   };
 }
 
-/** API-44. */
+/** The namespaces that a list request names; `*` stands for all (API-44). */
 export function namespacesOf(query: QueryString): Namespaces {
   const namespace = namespaceOf(query);
   return namespace === '*' ? '*' : [namespace];
 }
+
+/**
+ * The namespaces that a list request names, less those that its caller may not list (API-44, OP-140).
+ * @throws Refusal forbidden when none is left
+ */
+export const allowedNamespacesOf = ({ access, query }: Pick<ApiRequest, 'access' | 'query'>): Promise<Namespaces> =>
+  access.namespaces(namespacesOf(query));

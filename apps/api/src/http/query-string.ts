@@ -1,10 +1,14 @@
 import { NS_PER_MS, parseDuration } from '@waybill/model';
+import { parse } from 'node:querystring';
 import { badRequest } from './api-error.js';
 
 export type QueryString = Readonly<Record<string, string | string[] | undefined>>;
 
 /** Longest a blocking query may wait; the default too (API-48). */
 export const MAX_WAIT_MS = 300_000;
+
+/** The parameters of a URL. */
+export const queryOf = (url: string): QueryString => parse(url.split('?', 2)[1] ?? '');
 
 /** The first value of a parameter; undefined when absent. */
 export function param(query: QueryString, name: string): string | undefined {

@@ -1,4 +1,5 @@
 import type { Found, Listed } from '@waybill/projection';
+import type { RequestAccess } from '../access/request-access.js';
 
 /** What one run of a read gives. */
 export interface ReadResult {
@@ -18,6 +19,20 @@ export async function found<Row>(
   return { index, value: row && encode(row) };
 }
 
+/**
+ * One object of a namespace, if the caller may see it; as unknown if not (OP-141, OP-142).
+ * @throws Refusal forbidden
+ */
+export async function foundVisible<Row extends { readonly Namespace: string }>(
+  access: RequestAccess,
+  read: Promise<Found<Row>>,
+  encode: (row: Row) => unknown = (row) => row,
+): Promise<ReadResult> {
+  const { index, row } = await read;
+  const shown = access.visible(row);
+  return { index, value: shown && encode(shown) };
+}
+
 /** A list, or a page of it, each row as clients see it; `encode`: how, where that is not as it is stored. */
 export async function listed<Row>(
   read: Promise<Listed<Row>>,
@@ -25,6 +40,19 @@ export async function listed<Row>(
 ): Promise<ReadResult> {
   const { index, rows, nextToken } = await read;
   return { index, nextToken, value: rows.map((row) => encode(row)) };
+}
+
+/**
+ * A list of what belongs to one object, less what lies in namespaces that the caller may not see.
+ * @throws Refusal forbidden when nothing is left and the caller may not look in the namespace of the request either
+ */
+export async function listedVisible<Row extends { readonly Namespace: string }>(
+  access: RequestAccess,
+  read: Promise<Listed<Row>>,
+  encode: (row: Row) => unknown,
+): Promise<ReadResult> {
+  const { index, rows, nextToken } = await read;
+  return { index, nextToken, value: access.allVisible(rows).map((row) => encode(row)) };
 }
 
 /** API-54: some lists carry at least index 1, so that whoever sends it back as `index` waits for the first row. */

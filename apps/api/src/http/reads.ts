@@ -1,11 +1,19 @@
 import { notFound } from './api-error.js';
 import type { BlockingQueries, Watched } from './blocking-query.js';
+import type { Namespaces } from '@waybill/projection';
 import type { TableName } from '@waybill/state';
 import type { ReadResult } from './read-result.js';
 import type { ListAnswers } from './list-answers.js';
 import type { ReadModelAge } from './log-contact.js';
 import { indexParam, staleParam, waitParam } from './query-string.js';
 import { type ApiReply, type ApiRequest, sendJson, setReadHeaders, whenClosed } from './reply.js';
+
+/** A list whose answers are kept. */
+export interface KeptList {
+  readonly table: TableName;
+  /** The namespaces of the list: callers who may list others get another answer. */
+  readonly scope: Namespaces;
+}
 
 /** Answers reads of replicated state: blocking, with their headers, found or not (API-31, API-33, API-47 to API-58). */
 export class Reads {
@@ -15,9 +23,14 @@ export class Reads {
     private readonly lists: ListAnswers,
   ) {}
 
-  /** A list of rows of one table, with its index, the same for whoever asks; kept while the table does not change. */
-  async list(request: ApiRequest, reply: ApiReply, table: TableName, query: () => Promise<ReadResult>): Promise<void> {
-    const key = listKey(request);
+  /** A list of rows of one table, with its index; kept while the table does not change. */
+  async list(
+    request: ApiRequest,
+    reply: ApiReply,
+    { table, scope }: KeptList,
+    query: () => Promise<ReadResult>,
+  ): Promise<void> {
+    const key = listKey(request, scope);
     await this.answer(request, reply, [[table, '*']], () => this.lists.of(key, table, query));
   }
 
@@ -58,10 +71,10 @@ export class Reads {
 /** How the answer is waited for and printed does not change it. */
 const BESIDE_THE_LIST: ReadonlySet<string> = new Set(['index', 'wait', 'stale', 'consistent', 'pretty', 'region']);
 
-function listKey({ url, query }: ApiRequest): string {
+function listKey({ url, query }: ApiRequest, scope: Namespaces): string {
   const names = Object.keys(query).filter((name) => !BESIDE_THE_LIST.has(name));
   const path = url.split('?', 1)[0] ?? '';
-  return JSON.stringify([path, ...names.toSorted().map((name) => [name, query[name]])]);
+  return JSON.stringify([path, scope, ...names.toSorted().map((name) => [name, query[name]])]);
 }
 
 /** Aborted when the client goes away before it was answered (API-58), or has gone already. */

@@ -1,5 +1,6 @@
 import type { ServerResponse, IncomingMessage } from 'node:http';
 import { compactJson, indentedJson } from './printed-json.js';
+import type { RequestAccess } from '../access/request-access.js';
 import { param, type QueryString } from './query-string.js';
 
 /** What we use of Fastify's request. */
@@ -12,6 +13,8 @@ export interface ApiRequest {
   readonly body: unknown;
   readonly raw: IncomingMessage;
   readonly id: string;
+  /** What the request may see and do. */
+  readonly access: RequestAccess;
   /** `bodyLimit` in bytes. */
   readonly routeOptions: { readonly bodyLimit?: number };
 }

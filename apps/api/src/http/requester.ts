@@ -15,11 +15,12 @@ export class Requester {
     readonly reason: string,
     /** W3C, of the request. */
     readonly traceparent: string | undefined,
-    private readonly actor: Actor = { Kind: 'anonymous', ID: '', Name: 'anonymous' },
+    private readonly actor: Actor,
   ) {}
 
   static of(request: ApiRequest): Requester {
-    return new Requester(randomUUID(), reasonOf(request.headers['x-waybill-reason']), traceOf(request));
+    const reason = reasonOf(request.headers['x-waybill-reason']);
+    return new Requester(randomUUID(), reason, traceOf(request), request.access.caller.actor);
   }
 
   /** Of a request that another region has taken (DP-1112). */

@@ -1,10 +1,12 @@
 import { tracerFor } from '@waybill/telemetry';
 import fastify from 'fastify';
 import { afterAll, describe, expect, it } from 'vitest';
+import { fullAccess } from './request.fixture.js';
 import { Requester } from './requester.js';
 import { traceRequests } from './trace-requests.js';
 
 const server = fastify();
+server.decorateRequest('access', { getter: () => fullAccess });
 traceRequests(server, () => tracerFor('a service that records nothing'));
 server.put<{ Querystring: Record<string, string>; Params: Record<string, string> }>('/v1/jobs', async (request) => {
   await Promise.resolve();

@@ -1,3 +1,4 @@
+import { aRequest } from '../http/request.fixture.js';
 import { writtenDrafts } from '../written-drafts.fixture.js';
 import type { Allocation, Job } from '@waybill/model';
 import { fixtures } from '@waybill/state';
@@ -20,7 +21,7 @@ async function evaluated(stored: Job | undefined, allocs: Allocation[], forceRes
     newId: () => 'new-eval',
   });
   const options = { namespace: 'default', id: 'web', forceReschedule };
-  return { answer: await evaluate.run(options, Requester.of({ headers: {} } as never)), drafts };
+  return { answer: await evaluate.run(options, Requester.of(aRequest())), drafts };
 }
 
 describe('API-150', () => {

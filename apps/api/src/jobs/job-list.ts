@@ -1,7 +1,7 @@
 import { encodeJobStub } from '@waybill/model';
 import type { JobWithSummary, ReadModel } from '@waybill/projection';
 import { ListFilter } from '../http/list-filter.js';
-import { namespacesOf, pageOf } from '../http/list-params.js';
+import { allowedNamespacesOf, pageOf } from '../http/list-params.js';
 import { boolParam } from '../http/query-string.js';
 import type { Reads } from '../http/reads.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
@@ -20,7 +20,7 @@ export class JobList {
   ): Promise<void> {
     const { query } = request;
     const meta = boolParam(query, 'meta') ?? false;
-    const options = { namespaces: namespacesOf(query), ...chosen, ...pageOf(query) };
+    const options = { namespaces: await allowedNamespacesOf(request), ...chosen, ...pageOf(query) };
     const filter = ListFilter.of(query);
     const watched = [['jobs', '*'] as const, ['job_summary', '*'] as const];
     await this.reads.answer(request, reply, watched, async () => {

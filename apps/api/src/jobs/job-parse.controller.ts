@@ -1,4 +1,6 @@
 import { Controller, Post, Put, Req, Res } from '@nestjs/common';
+import { Needs } from '../access/needs.decorator.js';
+import { inQuery } from '../access/needs.js';
 import { readJsonBody } from '../http/body.js';
 import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
 import { JobParser } from './job-parser.transport.js';
@@ -10,11 +12,13 @@ export class JobParseController {
   constructor(private readonly parser: JobParser) {}
 
   @Put('jobs/parse')
+  @Needs(inQuery('parse-job', 'submit-job'))
   put(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.parse(request, reply);
   }
 
   @Post('jobs/parse')
+  @Needs(inQuery('parse-job', 'submit-job'))
   post(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.parse(request, reply);
   }

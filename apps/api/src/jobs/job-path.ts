@@ -42,6 +42,15 @@ export function parseJobPath(path: string): JobPath {
   return sub === undefined ? { id: path, sub } : { id: path.slice(0, -(sub.length + 1)), sub };
 }
 
+/** The sub-route of a request below `/v1/job/`; undefined for the job itself, and for a path that cannot be read. */
+export function jobSubRoute(url: string): JobSubRoute | undefined {
+  try {
+    return jobPathOf(url).sub;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Which job a request below `/v1/job/` is about. @throws Refusal invalid */
 export function jobPathOf(url: string): JobPath {
   const raw = pathOf(url).slice('/v1/job/'.length);

@@ -30,7 +30,7 @@ export class JobStatuses {
     const namespaces = namespacesOfWrite(query, body);
     const options = {
       // Named jobs bring their namespaces along, unless the query has one of its own.
-      namespaces: named && isDefault(namespaces) ? ('*' as const) : namespaces,
+      namespaces: await request.access.namespaces(named && isDefault(namespaces) ? '*' : namespaces),
       named,
       includeChildren,
       ...pageOf(query),

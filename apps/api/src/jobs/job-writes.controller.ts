@@ -1,12 +1,14 @@
 import { Controller, Delete, Post, Put, Req, Res } from '@nestjs/common';
+import { Needs } from '../access/needs.decorator.js';
+import { byPart, inBody, inQuery } from '../access/needs.js';
 import { formatErrors, formatWarnings } from '@waybill/model';
 import { invalidMethod, badRequest } from '../http/api-error.js';
 import { readJsonBody, readOptionalJsonBody } from '../http/body.js';
-import { boolParam, namespaceOf, param } from '../http/query-string.js';
+import { boolParam, namespaceOf, param, queryOf } from '../http/query-string.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
 import { sendJson, setWriteIndex } from '../http/reply.js';
 import { Requester } from '../http/requester.js';
-import { idempotencyTokenOf, namespaceOfWrite } from '../http/write-options.js';
+import { allowedNamespaceOfWrite, idempotencyTokenOf } from '../http/write-options.js';
 import { DeregisterEverywhere } from '../regions/deregister-everywhere.js';
 import { RegionForwarding } from '../regions/forwarding.transport.js';
 import { RegisterEverywhere } from '../regions/register-everywhere.js';
@@ -14,13 +16,45 @@ import { DispatchJob, readDispatchRequest } from './dispatch-job.js';
 import { EvaluateJob, readEvaluateRequest } from './evaluate-job.js';
 import { ForceLaunch } from './force-launch.js';
 import { JobAdmission } from './job-admission.js';
-import { jobPathOf } from './job-path.js';
+import { jobPathOf, jobSubRoute } from './job-path.js';
 import { JobStability, readStabilityRequest } from './job-stability.js';
 import { JobVersionTags, readTagRequest, tagPathOf } from './job-version-tags.js';
 import { PlanJob } from './plan-job.js';
 import { checkedEvalPriority, RegisterRequests } from './register-request.js';
 import { readRevertRequest, RevertJob } from './revert-job.js';
 import { ScaleJob } from './scale-job.js';
+import { checkVolumes } from '../access/volume-rights.js';
+
+/** What each part of a job needs of those who write it. */
+const JOB_WRITES = byPart(
+  jobSubRoute,
+  {
+    '': inBody('submit-job', 'register-job'),
+    evaluate: inBody('submit-job', 'evaluate-job'),
+    plan: inBody('submit-job', 'plan-job'),
+    'periodic/force': inQuery('dispatch-job', 'submit-job', 'force-periodic-job'),
+    revert: inBody('submit-job', 'revert-job'),
+    stable: inBody('submit-job', 'stable-job'),
+    scale: inBody('scale-job', 'submit-job'),
+    dispatch: inBody('dispatch-job'),
+    'dispatch/payload': inBody('dispatch-job'),
+    tag: inBody('submit-job', 'tag-job-version'),
+  },
+  inQuery('submit-job'),
+);
+const JOB_DELETES = byPart(deletedPart, {
+  '': inQuery('submit-job', 'deregister-job', 'purge-job'),
+  purge: inQuery('submit-job', 'purge-job'),
+  tag: inQuery('submit-job', 'tag-job-version'),
+});
+
+/** `purge` when the job is not only to be stopped. */
+function deletedPart(url: string): string {
+  const sub = jobSubRoute(url);
+  if (sub !== undefined) return sub;
+  const purge = param(queryOf(url), 'purge');
+  return purge === undefined || purge === '' || purge === 'false' || purge === '0' ? '' : 'purge';
+}
 
 /** What is asked of `/v1/jobs`, `/v1/job/…` and `/v1/validate/job` by PUT, POST and DELETE. */
 @Controller('v1')
@@ -42,36 +76,43 @@ export class JobWritesController {
   ) {}
 
   @Put('jobs')
+  @Needs(inBody('submit-job', 'register-job'))
   put(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.register(request, reply, undefined);
   }
 
   @Post('jobs')
+  @Needs(inBody('submit-job', 'register-job'))
   post(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.register(request, reply, undefined);
   }
 
   @Put('validate/job')
+  @Needs(inBody('read-job'))
   validatePut(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.validate(request, reply);
   }
 
   @Post('validate/job')
+  @Needs(inBody('read-job'))
   validatePost(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.validate(request, reply);
   }
 
   @Put('job/*')
+  @Needs(JOB_WRITES)
   writePut(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.write(request, reply);
   }
 
   @Post('job/*')
+  @Needs(JOB_WRITES)
   writePost(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.write(request, reply);
   }
 
   @Delete('job/*')
+  @Needs(JOB_DELETES)
   async deregister(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const { id, sub } = jobPathOf(request.url);
     if (sub === 'tag') return this.untag(request, reply, id);
@@ -123,7 +164,7 @@ export class JobWritesController {
   private async evaluate(request: ApiRequest, reply: ApiReply, id: string): Promise<void> {
     const body = readOptionalJsonBody(request.body);
     const { forceReschedule } = readEvaluateRequest(body, id);
-    const namespace = namespaceOfWrite(request.query, body);
+    const namespace = allowedNamespaceOfWrite(request, body);
     const answer = await this.evaluateJob.run({ namespace, id, forceReschedule }, Requester.of(request));
     setWriteIndex(reply, answer.Index);
     sendJson(request, reply, { ...answer, ...QUERY_META });
@@ -131,6 +172,7 @@ export class JobWritesController {
 
   private async plan(request: ApiRequest, reply: ApiReply, id: string): Promise<void> {
     const wanted = this.requests.readPlan(readJsonBody(request.body), request.query, id);
+    request.access.inNamespace(wanted.Job.Namespace);
     if (wanted.home !== this.forwarding.own) return this.forwarding.pass(request, reply, wanted.home);
     const answer = await this.planJob.run(wanted);
     setWriteIndex(reply, answer.Index);
@@ -146,7 +188,7 @@ export class JobWritesController {
   private async revert(request: ApiRequest, reply: ApiReply, id: string): Promise<void> {
     const body = readJsonBody(request.body);
     const wanted = readRevertRequest(body, id);
-    const answer = await this.revertJob.run(namespaceOfWrite(request.query, body), id, wanted, Requester.of(request));
+    const answer = await this.revertJob.run(allowedNamespaceOfWrite(request, body), id, wanted, Requester.of(request));
     setWriteIndex(reply, answer.Index);
     sendJson(request, reply, { ...answer, ...QUERY_META });
   }
@@ -154,14 +196,19 @@ export class JobWritesController {
   private async setStable(request: ApiRequest, reply: ApiReply, id: string): Promise<void> {
     const body = readJsonBody(request.body);
     const wanted = readStabilityRequest(body, id);
-    const Index = await this.jobStability.run(namespaceOfWrite(request.query, body), id, wanted, Requester.of(request));
+    const Index = await this.jobStability.run(
+      allowedNamespaceOfWrite(request, body),
+      id,
+      wanted,
+      Requester.of(request),
+    );
     setWriteIndex(reply, Index);
     sendJson(request, reply, { Index });
   }
 
   private async scale(request: ApiRequest, reply: ApiReply, id: string): Promise<void> {
     const body = readJsonBody(request.body);
-    const answer = await this.scaleJob.run(namespaceOfWrite(request.query, body), id, body, Requester.of(request));
+    const answer = await this.scaleJob.run(allowedNamespaceOfWrite(request, body), id, body, Requester.of(request));
     setWriteIndex(reply, answer.Index);
     sendJson(request, reply, { ...answer, ...QUERY_META });
   }
@@ -172,14 +219,14 @@ export class JobWritesController {
     const wanted =
       body === undefined ? { ...NO_DISPATCH, payload: bytesOf(request.body) } : readDispatchRequest(body, id);
     const wish = { ...wanted, idempotencyToken: idempotencyTokenOf(query, body) };
-    const answer = await this.dispatchJob.run(namespaceOfWrite(query, body), id, wish, Requester.of(request));
+    const answer = await this.dispatchJob.run(allowedNamespaceOfWrite(request, body), id, wish, Requester.of(request));
     setWriteIndex(reply, answer.Index);
     sendJson(request, reply, answer);
   }
 
   private async tag(request: ApiRequest, reply: ApiReply, rest: string): Promise<void> {
     const body = readJsonBody(request.body);
-    const place = { ...tagPathOf(rest), namespace: namespaceOfWrite(request.query, body) };
+    const place = { ...tagPathOf(rest), namespace: allowedNamespaceOfWrite(request, body) };
     const wish = readTagRequest(body);
     const { tag, index } = await this.tags.apply(place, wish, Requester.of(request));
     setWriteIndex(reply, index);
@@ -195,6 +242,8 @@ export class JobWritesController {
 
   private async register(request: ApiRequest, reply: ApiReply, pathJobId: string | undefined): Promise<void> {
     const wanted = this.requests.read(readJsonBody(request.body), request.query, pathJobId);
+    request.access.inNamespace(wanted.Job.Namespace);
+    checkVolumes(request.access, wanted.Job);
     if (wanted.home !== this.forwarding.own) return this.forwarding.pass(request, reply, wanted.home);
     const answer = await this.registerJob.run(wanted, Requester.of(request));
     setWriteIndex(reply, answer.Index);
@@ -204,6 +253,7 @@ export class JobWritesController {
   /** API-181: an invalid job is an answer, not an error. */
   private async validate(request: ApiRequest, reply: ApiReply): Promise<void> {
     const wanted = this.requests.readValidation(readJsonBody(request.body));
+    request.access.inNamespace(wanted.Job.Namespace);
     const { errors, warnings } = await this.admission.look(wanted.Job);
     sendJson(request, reply, {
       DriverConfigValidated: true,

@@ -1,4 +1,6 @@
 import { Controller, Get, Post, Req, Res } from '@nestjs/common';
+import { Needs } from '../access/needs.decorator.js';
+import { byPart, inList, inQuery, open } from '../access/needs.js';
 import { encodeAllocationStub, encodeDeployment, encodeEvaluation, encodeJob, encodeJobSummary } from '@waybill/model';
 import { ReadModel, rowsOfJob } from '@waybill/projection';
 import { namespacedKey, versionKey } from '@waybill/state';
@@ -12,10 +14,17 @@ import type { ApiReply, ApiRequest } from '../http/reply.js';
 import { actionsOf } from './job-actions.js';
 import { JobList } from './job-list.js';
 import { JobStatuses } from './job-statuses.js';
-import { jobPathOf } from './job-path.js';
+import { jobPathOf, jobSubRoute } from './job-path.js';
 import { tagPathOf } from './job-version-tags.js';
 import { scaleStatusIndex, scaleStatusOf } from './scale-status.js';
 import { versionDiffs } from './version-diffs.js';
+
+/** A job's parts are as readable as the job (`scale`: also for those who only scale). */
+const JOB_READS = byPart(
+  jobSubRoute,
+  { scale: inQuery('read-job', 'read-job-scaling'), action: open },
+  inQuery('read-job'),
+);
 
 /** Reads of `/v1/jobs` and `/v1/job/…`. */
 @Controller('v1')
@@ -28,21 +37,25 @@ export class JobsController {
   ) {}
 
   @Get('jobs')
+  @Needs(inList('list-jobs'))
   list(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.jobList.answer(request, reply, { prefix: param(request.query, 'prefix') });
   }
 
   @Get('jobs/statuses')
+  @Needs(inList('read-job'))
   allStatuses(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.statuses.answer(request, reply);
   }
 
   @Post('jobs/statuses')
+  @Needs(inList('read-job'))
   namedStatuses(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.statuses.answer(request, reply);
   }
 
   @Get('job/*')
+  @Needs(JOB_READS)
   async read(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const { id, sub } = jobPathOf(request.url);
     const namespace = namespaceOf(request.query);

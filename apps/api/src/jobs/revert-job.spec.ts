@@ -1,3 +1,4 @@
+import { aRequest } from '../http/request.fixture.js';
 import { writtenDrafts } from '../written-drafts.fixture.js';
 import type { Job } from '@waybill/model';
 import { fixtures } from '@waybill/state';
@@ -11,7 +12,7 @@ const { aJob } = fixtures;
 const TAG = { Name: 'good', Description: '', TaggedTime: 1 };
 const v0 = aJob({ Version: 0, Stable: true, VersionTag: TAG, Priority: 40, JobModifyIndex: 3 });
 const v1 = aJob({ Version: 1, Priority: 60, JobModifyIndex: 7 });
-const requester = () => Requester.of({ headers: {} } as never);
+const requester = () => Requester.of(aRequest());
 
 function stored(current: Job | undefined, ...versions: Job[]) {
   const { drafts, writer } = writtenDrafts();

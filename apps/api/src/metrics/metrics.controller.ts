@@ -1,4 +1,6 @@
 import { Controller, Get, Req, Res } from '@nestjs/common';
+import { Needs } from '../access/needs.decorator.js';
+import { open } from '../access/needs.js';
 import { MetricsView, PROMETHEUS_TYPE } from '@waybill/telemetry';
 import { ApiError } from '../http/api-error.js';
 import { param } from '../http/query-string.js';
@@ -10,6 +12,7 @@ export class MetricsController {
   constructor(private readonly view: MetricsView) {}
 
   @Get()
+  @Needs(open)
   async read(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     if (param(request.query, 'format') !== 'prometheus') return sendJson(request, reply, await this.view.json());
     if (!this.view.offersText) throw new ApiError(415, 'Prometheus is not enabled');

@@ -1,9 +1,11 @@
 import { TransactionWriter } from '@waybill/writing';
 import { Controller, Delete, Get, Param, Post, Put, Req, Res } from '@nestjs/common';
-import { DEFAULT_NAMESPACE } from '@waybill/model';
+import { Needs } from '../access/needs.decorator.js';
+import { anybody, management } from '../access/needs.js';
+import { DEFAULT_NAMESPACE, type Namespace } from '@waybill/model';
 import { ReadModel } from '@waybill/projection';
-import { badRequest } from '../http/api-error.js';
-import { ListFilter } from '../http/list-filter.js';
+import { badRequest, forbidden } from '../http/api-error.js';
+import { both, ListFilter } from '../http/list-filter.js';
 import { pageOf } from '../http/list-params.js';
 import { param } from '../http/query-string.js';
 import { found, listed } from '../http/read-result.js';
@@ -22,44 +24,54 @@ export class NamespacesController {
   ) {}
 
   @Get('namespaces')
+  @Needs(anybody)
   async list(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const options = { prefix: param(request.query, 'prefix'), ...pageOf(request.query) };
     const filter = ListFilter.of(request.query);
+    const { acl } = request.access.caller;
+    const mayKnow = ({ Name }: Namespace): boolean => acl.hasAccessToNamespace(Name);
     await this.reads.answer(request, reply, [['namespaces', '*']], () =>
-      listed(this.model.namespaces({ ...options, keep: filter?.keep() })),
+      listed(this.model.namespaces({ ...options, keep: both(filter?.keep<Namespace>(), mayKnow) })),
     );
   }
 
   @Put('namespace')
+  @Needs(management)
   putAny(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.upsert(request, reply, undefined);
   }
 
   @Post('namespace')
+  @Needs(management)
   postAny(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.upsert(request, reply, undefined);
   }
 
   /** OP-177. A wildcard, because a part of a path is never empty. */
   @Get('namespace/*')
+  @Needs(anybody)
   async read(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const name = request.params['*'] ?? '';
     if (name === '') throw badRequest('Missing Namespace Name');
+    if (!request.access.caller.acl.hasAccessToNamespace(name)) throw forbidden('Permission denied');
     const query = () => found(this.model.namespace(name));
     await this.reads.answer(request, reply, [['namespaces', name]], query, 'Namespace not found');
   }
 
   @Put('namespace/:name')
+  @Needs(management)
   put(@Param('name') name: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.upsert(request, reply, name);
   }
 
   @Post('namespace/:name')
+  @Needs(management)
   post(@Param('name') name: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.upsert(request, reply, name);
   }
 
   @Delete('namespace/:name')
+  @Needs(management)
   async delete(@Param('name') name: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     if (name === DEFAULT_NAMESPACE) throw badRequest('can not delete default namespace');
     const { index } = await this.writes.write(

@@ -4,7 +4,8 @@ import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
 import type { ReadResult } from '../http/read-result.js';
 import type { Reads } from '../http/reads.js';
-import type { ApiReply, ApiRequest } from '../http/reply.js';
+import type { ApiReply } from '../http/reply.js';
+import { aRequest } from '../http/request.fixture.js';
 import { NodeList } from './node-list.js';
 
 const node = fixtures.aNode({ ID: 'n1', Attributes: { 'os.name': 'debian', 'kernel.name': 'linux' } });
@@ -23,7 +24,7 @@ async function answered(query: Record<string, string>): Promise<readonly Record<
     list: async (_request, _reply, _table, read) => void ({ value } = await read()),
   } satisfies { list: (a: unknown, b: unknown, c: unknown, read: () => Promise<ReadResult>) => Promise<void> };
   const list = new NodeList(model, reads as unknown as Reads);
-  await list.answer({ query } as unknown as ApiRequest, {} as ApiReply, {});
+  await list.answer(aRequest({ query }), {} as ApiReply, {});
   return value as readonly Record<string, unknown>[];
 }
 

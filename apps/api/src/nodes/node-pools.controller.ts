@@ -1,9 +1,11 @@
 import { TransactionWriter } from '@waybill/writing';
 import { Controller, Delete, Get, Param, Post, Put, Req, Res } from '@nestjs/common';
-import { ALL_NODES_POOL } from '@waybill/model';
+import { Needs } from '../access/needs.decorator.js';
+import { anybody, inList, ofPool, poolInBody } from '../access/needs.js';
+import { ALL_NODES_POOL, type NodePool } from '@waybill/model';
 import { ReadModel } from '@waybill/projection';
 import { badRequest } from '../http/api-error.js';
-import { ListFilter } from '../http/list-filter.js';
+import { both, ListFilter } from '../http/list-filter.js';
 import { pageOf } from '../http/list-params.js';
 import { param } from '../http/query-string.js';
 import { found, listed } from '../http/read-result.js';
@@ -26,42 +28,51 @@ export class NodePoolsController {
   ) {}
 
   @Get('pools')
+  @Needs(anybody)
   async list(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const { query } = request;
     const options = { prefix: param(query, 'prefix'), ...pageOf(query) };
     const filter = ListFilter.of(query);
+    const mayRead = ({ Name }: NodePool): boolean =>
+      request.access.has({ kind: 'nodePool', capability: 'read' }, { pool: Name });
     await this.reads.answer(request, reply, [['node_pools', '*']], () =>
-      listed(this.model.nodePools({ ...options, keep: filter?.keep() })),
+      listed(this.model.nodePools({ ...options, keep: both(filter?.keep<NodePool>(), mayRead) })),
     );
   }
 
   @Put('pools')
+  @Needs(poolInBody('write'))
   putAny(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.upsert(request, reply, undefined);
   }
 
   @Post('pools')
+  @Needs(poolInBody('write'))
   postAny(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.upsert(request, reply, undefined);
   }
 
   @Get('pool/:name')
+  @Needs(ofPool('read'))
   async read(@Param('name') name: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const query = () => found(this.model.nodePool(name));
     await this.reads.answer(request, reply, [['node_pools', name]], query, 'node pool not found');
   }
 
   @Put('pool/:name')
+  @Needs(ofPool('write'))
   put(@Param('name') name: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.upsert(request, reply, name);
   }
 
   @Post('pool/:name')
+  @Needs(ofPool('write'))
   post(@Param('name') name: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.upsert(request, reply, name);
   }
 
   @Delete('pool/:name')
+  @Needs(ofPool('delete'))
   async delete(@Param('name') name: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const { index } = await this.writes.write(
       { type: 'NodePoolDelete', payload: { Names: [name] } },
@@ -72,19 +83,24 @@ export class NodePoolsController {
   }
 
   @Get('pool/:name/nodes')
+  @Needs(ofPool('read'))
   nodes(@Param('name') name: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    request.access.must({ kind: 'node', level: 'read' });
     withoutPrefix(request);
     return this.nodeList.answer(request, reply, { pool: name === ALL_NODES_POOL ? undefined : name });
   }
 
   @Get('pool/:name/jobs')
+  @Needs(inList('list-jobs'))
   jobs(@Param('name') name: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    request.access.must({ kind: 'nodePool', capability: 'read' }, { pool: name });
     withoutPrefix(request);
     return this.jobList.answer(request, reply, { pool: name });
   }
 
   private async upsert(request: ApiRequest, reply: ApiReply, name: string | undefined): Promise<void> {
     const pool = readNodePool(request.body, name);
+    if (name === undefined) request.access.inPool(pool.Name);
     const { index } = await this.writes.write(
       { type: 'NodePoolUpsert', payload: { NodePools: [pool] } },
       Requester.of(request).author,

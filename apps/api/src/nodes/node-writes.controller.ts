@@ -1,5 +1,7 @@
 import { HolderWrites } from '../http/holder-writes.js';
 import { Controller, Post, Put, Req, Res } from '@nestjs/common';
+import { Needs } from '../access/needs.decorator.js';
+import { nodeWrite } from '../access/needs.js';
 import {
   type Call,
   evaluateNode,
@@ -26,11 +28,13 @@ export class NodeWritesController {
   ) {}
 
   @Put(ROUTES)
+  @Needs(nodeWrite)
   put(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.write(request, reply);
   }
 
   @Post(ROUTES)
+  @Needs(nodeWrite)
   post(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.write(request, reply);
   }

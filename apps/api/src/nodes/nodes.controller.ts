@@ -1,11 +1,21 @@
 import { Controller, Get, Param, Req, Res } from '@nestjs/common';
-import { encodeAllocation, encodeNode } from '@waybill/model';
-import { ReadModel, rowsOfNode } from '@waybill/projection';
+import { Needs } from '../access/needs.decorator.js';
+import { nodeRead } from '../access/needs.js';
+import { type Allocation, encodeAllocation, encodeNode } from '@waybill/model';
+import { type Listed, ReadModel, rowsOfNode } from '@waybill/projection';
 import { fullUuid, uuidPrefixParam } from '../http/query-string.js';
 import { found, listed, neverZero } from '../http/read-result.js';
 import { Reads } from '../http/reads.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
 import { NodeList } from './node-list.js';
+
+const READ_JOB = { kind: 'namespace', anyOf: ['read-job'] } as const;
+
+/** The allocations of a node in namespaces whose jobs the caller may read. */
+async function readable({ access }: ApiRequest, read: Promise<Listed<Allocation>>): Promise<Listed<Allocation>> {
+  const { rows, ...page } = await read;
+  return { ...page, rows: rows.filter(({ Namespace }) => access.has(READ_JOB, { namespace: Namespace })) };
+}
 
 /** `/v1/nodes`, `/v1/node/:id`: reads. */
 @Controller('v1')
@@ -17,11 +27,13 @@ export class NodesController {
   ) {}
 
   @Get('nodes')
+  @Needs(nodeRead)
   list(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.nodeList.answer(request, reply, { prefix: uuidPrefixParam(request.query) });
   }
 
   @Get('node/:id')
+  @Needs(nodeRead)
   async read(@Param('id') given: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const id = fullUuid(given, 'node lookup failed');
     await this.reads.answer(
@@ -35,10 +47,15 @@ export class NodesController {
 
   /** API-41: of a node that is not known, or whose name is none, there are none. */
   @Get('node/:id/allocations')
+  @Needs(nodeRead)
   async allocations(@Param('id') given: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const id = given.toLowerCase();
     await this.reads.answer(request, reply, [['allocs', rowsOfNode(id)]], async () =>
-      neverZero(await listed(this.model.nodeAllocations(id), (alloc) => encodeAllocation(alloc, { withJob: true }))),
+      neverZero(
+        await listed(readable(request, this.model.nodeAllocations(id)), (alloc) =>
+          encodeAllocation(alloc, { withJob: true }),
+        ),
+      ),
     );
   }
 }

@@ -1,4 +1,6 @@
 import { Controller, Get, Req, Res } from '@nestjs/common';
+import { Needs } from '../access/needs.decorator.js';
+import { open } from '../access/needs.js';
 import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
 import { openApiDocument } from './document.js';
 
@@ -8,6 +10,7 @@ export class OpenApiController {
   private readonly document = openApiDocument();
 
   @Get()
+  @Needs(open)
   read(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
     sendJson(request, reply, this.document);
   }

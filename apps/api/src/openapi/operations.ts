@@ -352,6 +352,7 @@ const HISTORY: Operation[] = [
   }),
   ...get('/v1/waybill/state/{kind}/{id}', 'An object as it was', { query: ['namespace', 'index'], answer: anything }),
   ...get('/v1/waybill/openapi.json', 'This description', { answer: anything }),
+  ...get('/v1/waybill/routes', 'Every route and the right that it needs', { answer: listOf(anything) }),
 ];
 
 const COMMERCIAL: Operation[] = [

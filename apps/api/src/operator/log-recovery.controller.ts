@@ -1,4 +1,6 @@
 import { Controller, Get, Post, Put, Req, Res } from '@nestjs/common';
+import { Needs } from '../access/needs.decorator.js';
+import { management, operatorRead } from '../access/needs.js';
 import { BadArchiveError } from '@waybill/model/snapshot-archive';
 import { BadRowsError } from '@waybill/state';
 import { ApiCore } from '../api-core.js';
@@ -18,26 +20,31 @@ export class LogRecoveryController {
   ) {}
 
   @Get('status')
+  @Needs(operatorRead)
   async status(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     sendJson(request, reply, statusOf(await this.recovery.status()));
   }
 
   @Put('adopt')
+  @Needs(management)
   put(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.adopt(request, reply);
   }
 
   @Post('adopt')
+  @Needs(management)
   post(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.adopt(request, reply);
   }
 
   @Put('restore')
+  @Needs(management)
   putArchive(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.restore(request, reply);
   }
 
   @Post('restore')
+  @Needs(management)
   postArchive(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.restore(request, reply);
   }

@@ -1,4 +1,6 @@
 import { Controller, Get, Post, Put, Req, Res } from '@nestjs/common';
+import { Needs } from '../access/needs.decorator.js';
+import { management, operatorRead, operatorWrite } from '../access/needs.js';
 import { ReadModel } from '@waybill/projection';
 import { BadArchiveError } from '@waybill/model/snapshot-archive';
 import { BadRowsError } from '@waybill/state';
@@ -18,6 +20,7 @@ export class ProjectionController {
   ) {}
 
   @Get()
+  @Needs(operatorRead)
   async read(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const { setAside } = this.model;
     const [Index, Count, rows] = await Promise.all([
@@ -39,21 +42,25 @@ export class ProjectionController {
   }
 
   @Put('retry')
+  @Needs(operatorWrite)
   put(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.retry(request, reply);
   }
 
   @Post('retry')
+  @Needs(operatorWrite)
   post(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.retry(request, reply);
   }
 
   @Put('rebuild')
+  @Needs(management)
   putRebuild(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.rebuild(request, reply);
   }
 
   @Post('rebuild')
+  @Needs(management)
   postRebuild(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.rebuild(request, reply);
   }

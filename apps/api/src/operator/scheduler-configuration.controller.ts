@@ -1,5 +1,7 @@
 import { serverFailure } from '../http/api-error.js';
 import { Controller, Get, Post, Put, Req, Res } from '@nestjs/common';
+import { Needs } from '../access/needs.decorator.js';
+import { operatorRead, operatorWrite } from '../access/needs.js';
 import { ReadModel } from '@waybill/projection';
 import { Reads } from '../http/reads.js';
 import { type ApiReply, type ApiRequest, sendJson, setWriteIndex } from '../http/reply.js';
@@ -17,6 +19,7 @@ export class SchedulerConfigurationController {
   ) {}
 
   @Get()
+  @Needs(operatorRead)
   async read(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     await this.reads.answer(request, reply, [['scheduler_config', '*']], async () => {
       const { index, row } = await this.model.schedulerConfiguration();
@@ -26,11 +29,13 @@ export class SchedulerConfigurationController {
   }
 
   @Put()
+  @Needs(operatorWrite)
   put(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.set(request, reply);
   }
 
   @Post()
+  @Needs(operatorWrite)
   post(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.set(request, reply);
   }

@@ -1,3 +1,4 @@
+import { aRequest } from '../http/request.fixture.js';
 import { writtenDrafts } from '../written-drafts.fixture.js';
 import { defaultSchedulerConfiguration } from '@waybill/model';
 import { RpcUnavailableError } from '@waybill/rpc';
@@ -8,7 +9,7 @@ import { SetSchedulerConfiguration } from './set-scheduler-configuration.js';
 
 const read = (body: unknown, query = {}) =>
   readSchedulerConfiguration(Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)), query);
-const requester = Requester.of({ headers: {} } as never);
+const requester = Requester.of(aRequest());
 
 describe('a scheduler configuration', () => {
   it('OP-12: what is left out is zero, and the indexes of the body do not count', () => {

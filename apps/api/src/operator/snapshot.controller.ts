@@ -1,4 +1,6 @@
 import { Controller, Get, Post, Put, Req, Res } from '@nestjs/common';
+import { Needs } from '../access/needs.decorator.js';
+import { management, operatorCapability } from '../access/needs.js';
 import { sha256 } from '@waybill/model/snapshot-archive';
 import { takeArchive } from '@waybill/projection';
 import { ApiCore } from '../api-core.js';
@@ -18,6 +20,7 @@ export class SnapshotController {
 
   /** OP-40. Any instance may answer, with or without `stale`: all read the same Postgres. */
   @Get()
+  @Needs(operatorCapability('snapshot-save'))
   async save(@Res() reply: ApiReply): Promise<void> {
     const { database, newId } = this.core.context;
     const { bytes } = await takeArchive(database, () => this.core.parts.events.floor(), newId());
@@ -29,11 +32,13 @@ export class SnapshotController {
   }
 
   @Put()
+  @Needs(management)
   put(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.restore(request, reply);
   }
 
   @Post()
+  @Needs(management)
   post(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.restore(request, reply);
   }

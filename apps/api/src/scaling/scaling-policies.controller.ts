@@ -1,11 +1,31 @@
 import { Controller, Get, Param, Req, Res } from '@nestjs/common';
+import { Needs } from '../access/needs.decorator.js';
+import { inList, type Need } from '../access/needs.js';
 import type { ScalingPolicy } from '@waybill/model';
 import { ReadModel } from '@waybill/projection';
-import { namespacesOf, pageOf } from '../http/list-params.js';
+import { allowedNamespacesOf, pageOf } from '../http/list-params.js';
 import { param } from '../http/query-string.js';
-import { found, listed } from '../http/read-result.js';
+import { listed } from '../http/read-result.js';
 import { Reads } from '../http/reads.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
+
+/** Who may list and read jobs sees in them what their policies say. */
+const READ_POLICY: Need = {
+  requirement: {
+    kind: 'anyOf',
+    of: [
+      { kind: 'namespace', anyOf: ['read-scaling-policy'] },
+      {
+        kind: 'allOf',
+        of: [
+          { kind: 'namespace', anyOf: ['list-jobs'] },
+          { kind: 'namespace', anyOf: ['read-job'] },
+        ],
+      },
+    ],
+  },
+  at: 'object',
+};
 
 /** `/v1/scaling/policies`, `/v1/scaling/policy/:id`. */
 @Controller('v1/scaling')
@@ -16,10 +36,11 @@ export class ScalingPoliciesController {
   ) {}
 
   @Get('policies')
+  @Needs(inList('list-scaling-policies'))
   async list(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const { query } = request;
     const options = {
-      namespaces: namespacesOf(query),
+      namespaces: await allowedNamespacesOf(request),
       prefix: param(query, 'prefix'),
       jobId: param(query, 'job') || undefined,
       type: param(query, 'type'),
@@ -31,8 +52,13 @@ export class ScalingPoliciesController {
   }
 
   @Get('policy/:id')
+  @Needs(READ_POLICY)
   async read(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    const query = () => found(this.model.scaling.policy(id));
+    const query = async () => {
+      const { index, row } = await this.model.scaling.policy(id);
+      const isShown = request.access.visible(row && { Namespace: row.Target?.['Namespace'] ?? '' });
+      return { index, value: isShown && row };
+    };
     await this.reads.answer(request, reply, [['scaling_policy', id]], query, 'policy not found');
   }
 }

@@ -5,6 +5,7 @@ import { FuzzyMatches, type FuzzyMatch, MIN_TERM_LENGTH } from './fuzzy-matches.
 import { JOB_PARTS, type JobPart, type Named, namesOf } from './fuzzy-names.js';
 import type { PrefixSearch } from './prefix-search.js';
 import type { SearchContext } from './search-contexts.js';
+import type { SearchScope } from './search-scopes.js';
 
 export interface FuzzyResult {
   readonly index: number;
@@ -33,7 +34,7 @@ export class FuzzySearch {
   ) {}
 
   /** @throws Refusal invalid: the text is too short */
-  async run(text: string, contexts: readonly SearchContext[], namespaces: Namespaces): Promise<FuzzyResult> {
+  async run(text: string, scopes: readonly SearchScope[]): Promise<FuzzyResult> {
     if (text.length < MIN_TERM_LENGTH)
       throw badRequest(`fuzzy search query must be at least ${MIN_TERM_LENGTH} characters, got ${text.length}`);
     const matches: Record<string, readonly FuzzyMatch[]> = {};
@@ -45,19 +46,20 @@ export class FuzzySearch {
       matches[context] = found.best;
       truncations[context] = found.truncated;
     };
-    for (const context of contexts) {
+    for (const scope of scopes) {
+      const { context, namespaces } = scope;
       if (context === 'jobs') {
         const { at, parts } = await this.jobs(text, namespaces);
         for (const part of JOB_PARTS) take(part, at, parts[part]);
       } else if (BY_PREFIX.includes(context)) {
-        const prefix = await this.byPrefix.run(text, [context], namespaces);
+        const prefix = await this.byPrefix.run(text, [scope]);
         index = Math.max(index, prefix.index);
         if ((prefix.matches[context] ?? []).length === 0) continue;
         matches[context] = (prefix.matches[context] ?? []).map((ID) => ({ ID }));
         truncations[context] = prefix.truncations[context] ?? false;
       } else {
         const found = new FuzzyMatches(text);
-        take(context, await this.named(context, namespaces, (named) => found.offer(named)), found);
+        take(context, await this.named(scope, (named) => found.offer(named)), found);
       }
     }
     return { index, matches, truncations };
@@ -87,7 +89,7 @@ export class FuzzySearch {
   }
 
   /** Shows every object of a context. Resolves with the index of the answer. */
-  private named(context: SearchContext, namespaces: Namespaces, offer: (named: Named) => void): Promise<number> {
+  private named({ context, namespaces, shows }: SearchScope, offer: (named: Named) => void): Promise<number> {
     const { model } = this;
     switch (context) {
       case 'allocs':
@@ -103,12 +105,12 @@ export class FuzzySearch {
       case 'namespaces':
         return each<Namespace>(
           (options) => model.namespaces(options),
-          ({ Name }) => offer({ name: Name, scope: [] }),
+          ({ Name }) => shows(Name) && offer({ name: Name, scope: [] }),
         );
       case 'node_pools':
         return each<NodePool>(
           (options) => model.nodePools(options),
-          ({ Name }) => offer({ name: Name, scope: [] }),
+          ({ Name }) => shows(Name) && offer({ name: Name, scope: [] }),
         );
       case 'plugins':
         return each<CSIPlugin>(

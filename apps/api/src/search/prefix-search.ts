@@ -1,6 +1,6 @@
 import type { Listed, Namespaces, ReadModel } from '@waybill/projection';
 import { uuidPrefixOf } from '../http/query-string.js';
-import type { SearchContext } from './search-contexts.js';
+import type { SearchScope } from './search-scopes.js';
 
 /** Matches handed out per context (API-250). */
 export const MAX_MATCHES_PER_CONTEXT = 20;
@@ -21,12 +21,13 @@ interface UuidListOptions {
 export class PrefixSearch {
   constructor(private readonly model: ReadModel) {}
 
-  async run(prefix: string, contexts: readonly SearchContext[], namespaces: Namespaces): Promise<SearchResult> {
+  async run(prefix: string, scopes: readonly SearchScope[]): Promise<SearchResult> {
     const matches: Record<string, readonly string[]> = {};
     const truncations: Record<string, boolean> = {};
     let index = 1;
-    for (const context of contexts) {
-      const found = await this.search(context, prefix, namespaces);
+    for (const scope of scopes) {
+      const { context } = scope;
+      const found = await this.search(scope, prefix);
       index = Math.max(index, found.index);
       matches[context] = exactFirst(found.rows, prefix);
       truncations[context] = found.nextToken !== '';
@@ -34,7 +35,7 @@ export class PrefixSearch {
     return { index, matches, truncations };
   }
 
-  private async search(context: SearchContext, prefix: string, namespaces: Namespaces): Promise<Listed<string>> {
+  private async search({ context, namespaces, shows }: SearchScope, prefix: string): Promise<Listed<string>> {
     const { model } = this;
     const page = { perPage: MAX_MATCHES_PER_CONTEXT };
     const named = { ...page, prefix };
@@ -56,9 +57,9 @@ export class PrefixSearch {
       case 'jobs':
         return idsOf(await model.jobs({ ...named, namespaces }), ({ job }) => job.ID);
       case 'namespaces':
-        return idsOf(await model.namespaces(named), ({ Name }) => Name);
+        return idsOf(await model.namespaces({ ...named, keep: ({ Name }) => shows(Name) }), ({ Name }) => Name);
       case 'node_pools':
-        return idsOf(await model.nodePools(named), ({ Name }) => Name);
+        return idsOf(await model.nodePools({ ...named, keep: ({ Name }) => shows(Name) }), ({ Name }) => Name);
       case 'plugins':
         return idsOf(await model.volumes.plugins(named), ({ ID }) => ID);
       case 'volumes':

@@ -1,6 +1,7 @@
 import { Controller, Post, Put, Req, Res } from '@nestjs/common';
+import { Needs } from '../access/needs.decorator.js';
+import { anybody } from '../access/needs.js';
 import { MAX_SEARCH_BYTES, nameLengthErrors, wire } from '@waybill/model';
-import type { Namespaces } from '@waybill/projection';
 import { badRequest } from '../http/api-error.js';
 import { readJsonBody } from '../http/body.js';
 import { Reads } from '../http/reads.js';
@@ -9,6 +10,7 @@ import { namespacesOfWrite } from '../http/write-options.js';
 import { type FuzzyResult, FuzzySearch } from './fuzzy-search.js';
 import { PrefixSearch, type SearchResult } from './prefix-search.js';
 import { contextsOf } from './search-contexts.js';
+import { type SearchScope, searchScopesOf } from './search-scopes.js';
 
 const SEARCH: wire.Shape<{ Prefix: string; Context: string }> = {
   name: 'SearchRequest',
@@ -36,21 +38,25 @@ export class SearchController {
   ) {}
 
   @Put()
+  @Needs(anybody)
   put(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.byPrefix(request, reply);
   }
 
   @Post()
+  @Needs(anybody)
   post(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.byPrefix(request, reply);
   }
 
   @Put('fuzzy')
+  @Needs(anybody)
   fuzzyPut(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.fuzzy(request, reply);
   }
 
   @Post('fuzzy')
+  @Needs(anybody)
   fuzzyPost(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.fuzzy(request, reply);
   }
@@ -59,27 +65,28 @@ export class SearchController {
     const body = readJsonBody(request.body);
     const { Text, Context } = wire.decodeShape(FUZZY_SEARCH, body);
     refuseLong(Text);
-    const contexts = contextsOf(Context);
-    return this.answer(request, reply, body, (namespaces) => this.fuzzySearch.run(Text, contexts, namespaces));
+    contextsOf(Context);
+    return this.answer(request, reply, { body, context: Context }, (scopes) => this.fuzzySearch.run(Text, scopes));
   }
 
   private byPrefix(request: ApiRequest, reply: ApiReply): Promise<void> {
     const body = readJsonBody(request.body);
     const { Prefix, Context } = wire.decodeShape(SEARCH, body);
     refuseLong(Prefix);
-    const contexts = contextsOf(Context);
-    return this.answer(request, reply, body, (namespaces) => this.search.run(Prefix, contexts, namespaces));
+    contextsOf(Context);
+    return this.answer(request, reply, { body, context: Context }, (scopes) => this.search.run(Prefix, scopes));
   }
 
   private answer(
     request: ApiRequest,
     reply: ApiReply,
-    body: unknown,
-    run: (namespaces: Namespaces) => Promise<SearchResult | FuzzyResult>,
+    asked: { readonly body: unknown; readonly context: string },
+    run: (scopes: readonly SearchScope[]) => Promise<SearchResult | FuzzyResult>,
   ): Promise<void> {
-    const namespaces = namespacesOfWrite(request.query, body);
+    const namespaces = namespacesOfWrite(request.query, asked.body);
     return this.reads.answerAtOnce(request, reply, async () => {
-      const { index, matches, truncations } = await run(namespaces);
+      const scopes = await searchScopesOf(request.access, asked.context, namespaces);
+      const { index, matches, truncations } = await run(scopes);
       const meta = { Index: index, LastContact: 0, KnownLeader: true, NextToken: '' };
       return { index, value: { Matches: matches, Truncations: truncations, ...meta } };
     });

@@ -1,9 +1,11 @@
 import { TransactionWriter } from '@waybill/writing';
 import { Controller, Delete, Get, Param, Req, Res } from '@nestjs/common';
+import { Needs } from '../access/needs.decorator.js';
+import { inList, inQuery, ofObject } from '../access/needs.js';
 import { ReadModel, rowsOfJob, rowsOfService } from '@waybill/projection';
 import { badRequest } from '../http/api-error.js';
 import { ListFilter } from '../http/list-filter.js';
-import { namespacesOf, pageOf } from '../http/list-params.js';
+import { allowedNamespacesOf, pageOf } from '../http/list-params.js';
 import { pathOf } from '../http/path.js';
 import { fullUuid, namespaceOf } from '../http/query-string.js';
 import { neverZero } from '../http/read-result.js';
@@ -23,8 +25,9 @@ export class ServicesController {
   ) {}
 
   @Get('services')
+  @Needs(inList('read-job'))
   async list(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    const namespaces = namespacesOf(request.query);
+    const namespaces = await allowedNamespacesOf(request);
     await this.reads.answer(request, reply, [['service_registrations', '*']], async () => {
       const { index, rows } = await this.model.services({ namespaces });
       return neverZero({ index, value: serviceNames(rows) });
@@ -32,12 +35,14 @@ export class ServicesController {
   }
 
   @Get('service/:name')
+  @Needs(inList('read-job'))
   async read(@Param('name') name: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const { query } = request;
-    const namespaces = namespacesOf(query);
+    const namespaces = await allowedNamespacesOf(request);
     const choice = ServiceChoice.of(query);
     const filter = ListFilter.of(query);
-    const watched = namespaces === '*' ? '*' : rowsOfService(namespaceOf(query), name);
+    const [only, ...others] = namespaces === '*' ? [] : namespaces;
+    const watched = only !== undefined && others.length === 0 ? rowsOfService(only, name) : '*';
     await this.reads.answer(request, reply, [['service_registrations', watched]], async () => {
       const options = { namespaces, serviceName: name, ...pageOf(query), keep: filter?.keep() };
       const { index, rows, nextToken } = await this.model.services(options);
@@ -46,9 +51,10 @@ export class ServicesController {
   }
 
   @Get('allocation/:id/services')
+  @Needs(ofObject('read-job'))
   async ofAllocation(@Param('id') given: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const id = fullUuid(given, 'alloc lookup failed');
-    const { row: alloc } = await this.model.allocation(id);
+    const alloc = request.access.visible((await this.model.allocation(id)).row);
     const ofJob = rowsOfJob(alloc?.Namespace ?? '', alloc?.JobID ?? '');
     const query = async () => {
       if (!alloc) return { index: 1, value: undefined };
@@ -59,6 +65,7 @@ export class ServicesController {
   }
 
   @Delete('service/*')
+  @Needs(inQuery('submit-job', 'delete-service-registration'))
   async delete(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const ID = registrationOf(request.url);
     const payload = { Namespace: namespaceOf(request.query), ID };

@@ -1,3 +1,4 @@
+import { aRequest } from '../http/request.fixture.js';
 import { RpcError, type QueuedOfJob, type Rpc } from '@waybill/rpc';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Requester } from '../http/requester.js';
@@ -17,7 +18,7 @@ const rpc: Rpc = {
     return { Queued, Next: page + 1 < pages.length ? String(page + 1) : '' } as never;
   },
 };
-const requester = Requester.of({ headers: {} } as never);
+const requester = Requester.of(aRequest());
 const reconcile = (): Promise<void> =>
   new ReconcileSummaries(
     rpc,

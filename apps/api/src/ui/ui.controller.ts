@@ -1,4 +1,6 @@
 import { Controller, Get, Req, Res } from '@nestjs/common';
+import { Needs } from '../access/needs.decorator.js';
+import { open } from '../access/needs.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
 
 const DISABLED = '<html><p>Nomad UI is disabled</p></html>';
@@ -8,6 +10,7 @@ const DISABLED = '<html><p>Nomad UI is disabled</p></html>';
 export class UiController {
   /** What stands behind the question mark goes along. */
   @Get()
+  @Needs(open)
   toPages(@Req() { url }: ApiRequest, @Res() reply: ApiReply): void {
     reply
       .code(307)
@@ -16,6 +19,7 @@ export class UiController {
   }
 
   @Get(['ui', 'ui/*'])
+  @Needs(open)
   pages(@Res() reply: ApiReply): void {
     reply.code(200).header('Content-Type', 'text/html; charset=utf-8').send(DISABLED);
   }

@@ -1,4 +1,6 @@
 import { All, Controller, Delete, Get, Post, Put, Req, Res } from '@nestjs/common';
+import { Needs } from '../access/needs.decorator.js';
+import { anybody, open, operatorCapability } from '../access/needs.js';
 import { ApiError, badRequest, notFound } from '../http/api-error.js';
 import { pathOf } from '../http/path.js';
 import { Reads } from '../http/reads.js';
@@ -12,11 +14,13 @@ export class VariablesController {
   constructor(private readonly reads: Reads) {}
 
   @Get('v1/vars')
+  @Needs(anybody)
   list(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.reads.answer(request, reply, [], () => Promise.resolve({ index: 1, value: [] }));
   }
 
   @All('v1/var/*')
+  @Needs(anybody)
   one(@Req() { method, url }: ApiRequest): never {
     if (pathOf(url) === '/v1/var/') throw badRequest('missing variable path');
     if (method === 'GET') throw notFound('variable not found');
@@ -25,32 +29,38 @@ export class VariablesController {
   }
 
   @Get('v1/operator/keyring/keys')
+  @Needs(operatorCapability('keyring-read'))
   keys(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.reads.answer(request, reply, [], () => Promise.resolve({ index: 1, value: [] }));
   }
 
   @Put('v1/operator/keyring/rotate')
+  @Needs(operatorCapability('keyring-rotate'))
   rotatePut(): never {
     throw notHere();
   }
 
   @Post('v1/operator/keyring/rotate')
+  @Needs(operatorCapability('keyring-rotate'))
   rotatePost(): never {
     throw notHere();
   }
 
   @Delete('v1/operator/keyring/key/:id')
+  @Needs(operatorCapability('keyring-delete'))
   removeKey(): never {
     throw notHere();
   }
 
   /** No keys to publish; whoever looks for identities' issuer is told that there is none. */
   @Get('.well-known/jwks.json')
+  @Needs(open)
   publicKeys(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
     sendJson(request, reply, { keys: [] });
   }
 
   @Get('.well-known/openid-configuration')
+  @Needs(open)
   issuer(): never {
     throw notFound('OIDC Discovery endpoint disabled');
   }

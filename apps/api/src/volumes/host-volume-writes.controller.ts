@@ -1,9 +1,12 @@
 import { Controller, Delete, Param, Patch, Post, Put, Req, Res } from '@nestjs/common';
+import { Needs } from '../access/needs.decorator.js';
+import { byPart, inBody, inQuery, open } from '../access/needs.js';
 import { decodeHostVolume, encodeHostVolume } from '@waybill/model';
 import { ReadModel } from '@waybill/projection';
 import { createHostVolume, deleteHostVolume, deleteHostVolumeClaim, registerHostVolume } from '@waybill/rpc';
 import { badRequest, notFound } from '../http/api-error.js';
 import { readJsonBody } from '../http/body.js';
+import { pathOf } from '../http/path.js';
 import { boolParam, namespaceOf } from '../http/query-string.js';
 import { type ApiReply, type ApiRequest, sendEmpty, sendJson } from '../http/reply.js';
 import { namespaceOfWrite } from '../http/write-options.js';
@@ -12,6 +15,11 @@ import { HolderWrites } from '../http/holder-writes.js';
 const WRITES = { create: createHostVolume, register: registerHostVolume } as const;
 /** What follows the first part of the path does not matter (VL-306). */
 const CREATE_OR_REGISTER = ['volume/host/:action', 'volume/host/:action/*'];
+
+const NEEDS = byPart((url) => pathOf(url).split('/')[4], {
+  create: inBody('host-volume-create'),
+  register: inBody('host-volume-register'),
+});
 
 /** Writes of dynamic host volumes and of claims on them: passed on to the holder of the role. */
 @Controller('v1')
@@ -22,22 +30,26 @@ export class HostVolumeWritesController {
   ) {}
 
   @Put(CREATE_OR_REGISTER)
+  @Needs(NEEDS)
   put(@Param('action') action: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.write(action, request, reply);
   }
 
   @Post(CREATE_OR_REGISTER)
+  @Needs(NEEDS)
   post(@Param('action') action: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.write(action, request, reply);
   }
 
   /** A method that is none here is a path that does not exist. */
   @Patch(CREATE_OR_REGISTER)
+  @Needs(open)
   patch(): never {
     throw notFound('resource not found');
   }
 
   @Delete(['volume/host/:id', 'volume/host/:id/*'])
+  @Needs(inQuery('host-volume-delete'))
   async delete(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const Force = boolParam(request.query, 'force', () => badRequest('invalid force value')) ?? false;
     const wanted = { Namespace: namespaceOf(request.query), VolumeID: id, Force };
@@ -47,6 +59,7 @@ export class HostVolumeWritesController {
 
   /** VL-294. */
   @Delete('volumes/claim/:id')
+  @Needs(inQuery('host-volume-delete'))
   async deleteClaim(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const wanted = { Namespace: namespaceOf(request.query), ClaimID: id };
     await this.writes.ask(deleteHostVolumeClaim, wanted, request, reply);
@@ -58,6 +71,7 @@ export class HostVolumeWritesController {
     const body = readJsonBody(request.body);
     const Volume = decodeHostVolume(body, namespaceOfWrite(request.query, body));
     if (!Volume) throw badRequest('missing volume definition');
+    request.access.inNamespace(Volume.Namespace);
     const { Index, ID } = await this.writes.ask(WRITES[action], { Volume }, request, reply);
     const { row } = await this.model.volumes.hostVolume(Volume.Namespace, ID);
     sendJson(request, reply, { Volume: row ? encodeHostVolume(row) : null, Warnings: '', Index });

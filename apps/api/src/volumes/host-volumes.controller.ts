@@ -1,9 +1,11 @@
 import { Controller, Get, Param, Req, Res } from '@nestjs/common';
+import { Needs } from '../access/needs.decorator.js';
+import { inList, inQuery } from '../access/needs.js';
 import { allocationStub, encodeHostVolume } from '@waybill/model';
 import { ReadModel } from '@waybill/projection';
 import { namespacedKey, usesHostVolume } from '@waybill/state';
 import { ListFilter } from '../http/list-filter.js';
-import { namespacesOf, pageOf } from '../http/list-params.js';
+import { allowedNamespacesOf, pageOf } from '../http/list-params.js';
 import { namespaceOf, param } from '../http/query-string.js';
 import { Reads } from '../http/reads.js';
 import { listed } from '../http/read-result.js';
@@ -18,6 +20,7 @@ export class HostVolumesController {
   ) {}
 
   @Get(['volume/host/:id', 'volume/host/:id/*'])
+  @Needs(inQuery('host-volume-read'))
   async read(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const namespace = namespaceOf(request.query);
     const query = async () => {
@@ -33,10 +36,11 @@ export class HostVolumesController {
 
   /** VL-294. */
   @Get('volumes/claims')
+  @Needs(inList('host-volume-read'))
   async claims(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const { query } = request;
     const options = {
-      namespaces: namespacesOf(query),
+      namespaces: await allowedNamespacesOf(request),
       prefix: param(query, 'prefix'),
       jobId: param(query, 'job_id') || undefined,
       taskGroup: param(query, 'task_group') || undefined,

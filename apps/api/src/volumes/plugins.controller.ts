@@ -1,4 +1,6 @@
 import { Controller, Get, Param, Req, Res } from '@nestjs/common';
+import { Needs } from '../access/needs.decorator.js';
+import { pluginList, pluginRead } from '../access/needs.js';
 import {
   type AllocListStub,
   allocationStub,
@@ -13,6 +15,8 @@ import { param } from '../http/query-string.js';
 import { Reads } from '../http/reads.js';
 import { type ApiReply, type ApiRequest, sendEmpty, sendJson } from '../http/reply.js';
 
+const READ_JOB = { kind: 'namespace', anyOf: ['read-job'] } as const;
+
 /** `/v1/plugins`, `/v1/plugin/csi/:id`. */
 @Controller('v1')
 export class PluginsController {
@@ -23,6 +27,7 @@ export class PluginsController {
 
   /** VL-271. */
   @Get('plugins')
+  @Needs(pluginList)
   async list(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const { query } = request;
     const type = param(query, 'type') ?? '';
@@ -38,6 +43,7 @@ export class PluginsController {
 
   /** VL-203, VL-264: the allocations are those of the request's namespace. */
   @Get('plugin/csi/:id')
+  @Needs(pluginRead)
   async read(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const namespaces = namespacesOf(request.query);
     const query = async () => {
@@ -45,7 +51,8 @@ export class PluginsController {
       if (!row) return { index, value: undefined };
       const stubs = await this.instancesOf(row);
       const shown = namespaces === '*' ? stubs : stubs.filter(({ Namespace }) => namespaces.includes(Namespace));
-      return { index, value: encodeCSIPlugin(row, shown) };
+      const readable = shown.filter(({ Namespace }) => request.access.has(READ_JOB, { namespace: Namespace }));
+      return { index, value: encodeCSIPlugin(row, readable) };
     };
     await this.reads.answer(request, reply, [['csi_plugins', id]], query, 'plugin not found');
   }

@@ -1,4 +1,6 @@
 import { Controller, Delete, Get, Post, Put, Req, Res } from '@nestjs/common';
+import { Needs } from '../access/needs.decorator.js';
+import { inBody, inQuery } from '../access/needs.js';
 import { ReadModel } from '@waybill/projection';
 import {
   createSnapshots,
@@ -12,9 +14,12 @@ import { HeldCalls } from '../http/held-calls.js';
 import { param, perPageParam } from '../http/query-string.js';
 import { type ApiReply, type ApiRequest, sendEmpty, sendJson, setWriteIndex } from '../http/reply.js';
 import { Requester } from '../http/requester.js';
-import { namespaceOfWrite } from '../http/write-options.js';
+import { allowedNamespaceOfWrite } from '../http/write-options.js';
 import { csiSecretsOf } from './csi-secrets.js';
 import { readSnapshots } from './snapshot-request.js';
+
+/** Beside what the routes that write declare. */
+const PLUGIN_READ = { kind: 'plugin', level: 'read' } as const;
 
 /** `/v1/volumes/external`, `/v1/volumes/snapshot`: what only the provider knows, asked through its plugin (VL-272). */
 @Controller('v1/volumes')
@@ -25,28 +30,34 @@ export class ProviderController {
   ) {}
 
   @Get('external')
+  @Needs(inQuery('csi-list-volume', 'csi-read-volume', 'csi-mount-volume', 'list-jobs'))
   async external(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     await this.answer(request, reply, () => this.calls.ask(listExternalVolumes, pageOf(request)));
   }
 
   @Get('snapshot')
+  @Needs(inQuery('csi-list-volume', 'csi-read-volume', 'csi-mount-volume', 'list-jobs'))
   async snapshots(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const page = { ...pageOf(request), Secrets: csiSecretsOf(request) };
     await this.answer(request, reply, async () => shown(await this.calls.ask(listSnapshots, page)));
   }
 
   @Put('snapshot')
+  @Needs(inBody('csi-write-volume'))
   put(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.create(request, reply);
   }
 
   @Post('snapshot')
+  @Needs(inBody('csi-write-volume'))
   post(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.create(request, reply);
   }
 
   @Delete('snapshot')
+  @Needs(inQuery('csi-write-volume'))
   async delete(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    request.access.must(PLUGIN_READ);
     const { onBehalf: For, traceparent } = Requester.of(request);
     const PluginID = pluginOf(request);
     const SnapshotID = param(request.query, 'snapshot_id') ?? '';
@@ -62,7 +73,9 @@ export class ProviderController {
   private async create(request: ApiRequest, reply: ApiReply): Promise<void> {
     const { onBehalf: For, traceparent } = Requester.of(request);
     const body = readJsonBody(request.body);
-    const wanted = { Namespace: namespaceOfWrite(request.query, body), Snapshots: readSnapshots(body), For };
+    request.access.must(PLUGIN_READ);
+    const Namespace = allowedNamespaceOfWrite(request, body);
+    const wanted = { Namespace, Snapshots: readSnapshots(body), For };
     await this.answer(request, reply, async () =>
       shown(await this.calls.ask(createSnapshots, wanted, { traceparent })),
     );

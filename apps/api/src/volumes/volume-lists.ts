@@ -7,7 +7,7 @@ import {
 } from '@waybill/model';
 import type { ReadModel, VolumeWithPlugin } from '@waybill/projection';
 import { ListFilter } from '../http/list-filter.js';
-import { namespacesOf, pageOf } from '../http/list-params.js';
+import { allowedNamespacesOf, pageOf } from '../http/list-params.js';
 import { param } from '../http/query-string.js';
 import type { Reads } from '../http/reads.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
@@ -21,7 +21,7 @@ export class VolumeLists {
 
   async csi(request: ApiRequest, reply: ApiReply): Promise<void> {
     const { query } = request;
-    const namespaces = namespacesOf(query);
+    const namespaces = await allowedNamespacesOf(request);
     const chosen = {
       namespaces,
       prefix: param(query, 'prefix'),
@@ -43,7 +43,7 @@ export class VolumeLists {
   async host(request: ApiRequest, reply: ApiReply): Promise<void> {
     const { query } = request;
     const options = {
-      namespaces: namespacesOf(query),
+      namespaces: await allowedNamespacesOf(request),
       prefix: param(query, 'prefix'),
       nodeId: param(query, 'node_id') || undefined,
       nodePool: param(query, 'node_pool') || undefined,

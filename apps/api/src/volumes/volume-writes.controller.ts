@@ -1,4 +1,6 @@
 import { All, Controller, Delete, Param, Post, Put, Req, Res } from '@nestjs/common';
+import { Needs } from '../access/needs.decorator.js';
+import { inBody, inQuery, open } from '../access/needs.js';
 import { decodeVolumes, encodeCSIVolume } from '@waybill/model';
 import { ReadModel } from '@waybill/projection';
 import {
@@ -19,6 +21,9 @@ import { namespaceOfWrite } from '../http/write-options.js';
 import { csiSecretsOf } from './csi-secrets.js';
 import { HolderWrites } from '../http/holder-writes.js';
 
+/** Beside what the routes declare. */
+const PLUGIN_READ = { kind: 'plugin', level: 'read' } as const;
+
 /** Writes of CSI volumes: passed on to the holder of the role, answered once they can be read (VL-266). */
 @Controller('v1')
 export class VolumeWritesController {
@@ -28,27 +33,32 @@ export class VolumeWritesController {
   ) {}
 
   @Put('volumes')
+  @Needs(inBody('csi-write-volume'))
   putAny(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.submit(registerVolumes, request, reply);
   }
 
   @Post('volumes')
+  @Needs(inBody('csi-write-volume'))
   postAny(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.submit(registerVolumes, request, reply);
   }
 
   /** The ID in the body counts. */
   @Put('volume/csi/:id')
+  @Needs(inBody('csi-write-volume'))
   register(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.submit(registerVolumes, request, reply);
   }
 
   @Put('volume/csi/:id/create')
+  @Needs(inBody('csi-write-volume'))
   create(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.submit(createVolumes, request, reply);
   }
 
   @Delete('volume/csi/:id')
+  @Needs(inQuery('csi-write-volume'))
   async deregister(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const Force = boolParam(request.query, 'force', () => badRequest('invalid force value')) ?? false;
     const wanted = { Namespace: namespaceOf(request.query), VolumeIDs: [id], Force };
@@ -57,7 +67,9 @@ export class VolumeWritesController {
   }
 
   @Delete('volume/csi/:id/delete')
+  @Needs(inQuery('csi-write-volume'))
   async delete(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    request.access.must(PLUGIN_READ);
     const wanted = { Namespace: namespaceOf(request.query), VolumeIDs: [id], Secrets: csiSecretsOf(request) };
     await this.writes.ask(deleteVolumes, wanted, request, reply);
     sendEmpty(reply);
@@ -65,8 +77,10 @@ export class VolumeWritesController {
 
   /** VL-157, VL-158. */
   @Delete('volume/csi/:id/detach')
+  @Needs(inQuery('csi-mount-volume'))
   async detach(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const NodeID = param(request.query, 'node') ?? '';
+    request.access.must(PLUGIN_READ);
     if (NodeID === '') throw badRequest('detach requires node ID');
     const wanted = { Namespace: namespaceOf(request.query), VolumeID: id, NodeID };
     await this.writes.ask(detachVolume, wanted, request, reply);
@@ -75,16 +89,19 @@ export class VolumeWritesController {
 
   /** VL-269. */
   @Put('volume/csi/:id/:other')
+  @Needs(open)
   putOther(): never {
     throw notFound('resource not found');
   }
 
   @Delete('volume/csi/:id/:other')
+  @Needs(open)
   deleteOther(): never {
     throw notFound('resource not found');
   }
 
   @All('volume/csi/:id/:other/*')
+  @Needs(open)
   longer(): never {
     throw notFound('resource not found');
   }
@@ -96,6 +113,8 @@ export class VolumeWritesController {
   ): Promise<void> {
     const body = readJsonBody(request.body);
     const Volumes = decodeVolumes(body, namespaceOfWrite(request.query, body));
+    for (const { Namespace } of Volumes) request.access.inNamespace(Namespace);
+    request.access.must(PLUGIN_READ);
     const { Index } = await this.writes.ask(call, { Volumes }, request, reply);
     const stored = await Promise.all(Volumes.map(({ Namespace, ID }) => this.model.volumes.find(Namespace, ID)));
     sendJson(request, reply, {

@@ -1,12 +1,20 @@
 import { Controller, Get, Param, Req, Res } from '@nestjs/common';
+import { Needs } from '../access/needs.decorator.js';
+import { byPart, inList, inQuery } from '../access/needs.js';
 import { allocationStub, claimHoldersOf, encodeCSIVolume } from '@waybill/model';
 import { ReadModel, type VolumeWithPlugin } from '@waybill/projection';
 import { namespacedKey } from '@waybill/state';
 import { notFound } from '../http/api-error.js';
-import { namespaceOf, param } from '../http/query-string.js';
+import { namespaceOf, param, queryOf } from '../http/query-string.js';
 import { Reads } from '../http/reads.js';
 import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
 import { VolumeLists } from './volume-lists.js';
+
+/** What a list of volumes needs depends on their type; a list of no type is empty. */
+const BY_TYPE = byPart((url) => param(queryOf(url), 'type'), {
+  csi: inList('csi-list-volume', 'csi-read-volume', 'csi-mount-volume', 'list-jobs'),
+  host: inList('host-volume-read'),
+});
 
 /** `/v1/volumes`, `/v1/volume/csi/:id`: reads. */
 @Controller('v1')
@@ -19,6 +27,7 @@ export class VolumesController {
 
   /** VL-258. */
   @Get('volumes')
+  @Needs(BY_TYPE)
   async list(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     switch (param(request.query, 'type') ?? '') {
       case '':
@@ -34,6 +43,7 @@ export class VolumesController {
 
   /** VL-264, VL-265. */
   @Get('volume/csi/:id')
+  @Needs(inQuery('csi-read-volume', 'csi-mount-volume', 'read-job'))
   async read(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const namespace = namespaceOf(request.query);
     const query = async () => {

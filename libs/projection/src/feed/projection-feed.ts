@@ -1,5 +1,5 @@
 import type { CancelTimer, Clock, Timers } from '@waybill/model';
-import type { Verdict } from '@waybill/state';
+import type { TableName, Verdict } from '@waybill/state';
 import type { Announcement } from './announcement.js';
 import { ProjectionBehindError } from '../errors.js';
 import type { RecordedVerdict } from '../reading/recorded-verdict.js';
@@ -132,6 +132,14 @@ export class ProjectionFeed {
   /** Opens a watch on these keys; see watch-keys.ts for what there is. @throws TooManyWatchesError */
   watch(keys: readonly WatchKey[]): Watch {
     return this.watches.watch(keys);
+  }
+
+  /**
+   * Calls `run` synchronously whenever one of the tables has changed, or may have while announcements were missed; before
+   * anybody is told of the advance. Returns the way to stop.
+   */
+  onChange(tables: readonly TableName[], run: () => void): () => void {
+    return this.watches.listen(tables, run);
   }
 
   /** Called after every advance, synchronously. Returns the way to stop. */

@@ -31,7 +31,7 @@ export interface Watch {
  * Cost: a change costs its keys and those it wakes, never the watches of other rows. Limit: MAX_WATCHES.
  */
 export class Watches {
-  private readonly byTable = new Map<TableName, Map<string, Set<OpenWatch>>>();
+  private readonly byTable = new Map<TableName, Map<string, Set<Woken>>>();
   private open = 0;
 
   constructor(private readonly timers: Timers) {}
@@ -50,6 +50,15 @@ export class Watches {
     this.open += 1;
     for (const [table, key] of keys) this.remember(table, key, watch);
     return watch;
+  }
+
+  /** Calls `run` at once, synchronously, for every change of one of the tables. Returns the way to stop. */
+  listen(tables: readonly TableName[], run: () => void): () => void {
+    const listener: Woken = { wake: run, close: () => {} };
+    for (const table of tables) this.remember(table, WHOLE_TABLE, listener);
+    return () => {
+      for (const table of tables) this.forget(table, WHOLE_TABLE, listener);
+    };
   }
 
   /** These rows have changed. */
@@ -76,7 +85,7 @@ export class Watches {
       for (const set of watched.values()) for (const watch of set) watch.close();
   }
 
-  private remember(table: TableName, key: string, watch: OpenWatch): void {
+  private remember(table: TableName, key: string, watch: Woken): void {
     let watched = this.byTable.get(table);
     if (!watched) this.byTable.set(table, (watched = new Map()));
     const set = watched.get(key);
@@ -84,7 +93,7 @@ export class Watches {
     else watched.set(key, new Set([watch]));
   }
 
-  private forget(table: TableName, key: string, watch: OpenWatch): void {
+  private forget(table: TableName, key: string, watch: Woken): void {
     const watched = this.byTable.get(table);
     const set = watched?.get(key);
     set?.delete(watch);
@@ -92,16 +101,22 @@ export class Watches {
   }
 }
 
-function wakeEach(watches: ReadonlySet<OpenWatch> | undefined): void {
+function wakeEach(watches: ReadonlySet<Woken> | undefined): void {
   if (watches) for (const watch of watches) watch.wake();
 }
 
-function wakeTable(watched: ReadonlyMap<string, ReadonlySet<OpenWatch>>): void {
+function wakeTable(watched: ReadonlyMap<string, ReadonlySet<Woken>>): void {
   for (const set of watched.values()) wakeEach(set);
 }
 
+/** Somebody who is told of changes. */
+interface Woken {
+  wake(): void;
+  close(): void;
+}
+
 /** quiet ⇄ changed, and at any time closed. */
-class OpenWatch implements Watch {
+class OpenWatch implements Watch, Woken {
   private state: 'quiet' | 'changed' | 'closed' = 'quiet';
   private waiter: ((changed: boolean) => void) | undefined;
 

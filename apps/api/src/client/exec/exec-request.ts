@@ -1,6 +1,7 @@
-import { DEFAULT_NAMESPACE, findTaskGroup } from '@waybill/model';
+import { type Allocation, DEFAULT_NAMESPACE, findTaskGroup } from '@waybill/model';
 import type { ReadModel } from '@waybill/projection';
 import type { ExecStartRequest } from '@waybill/rpc';
+import type { RequestAccess } from '../../access/request-access.js';
 import { notFound } from '../../http/api-error.js';
 import { parseJobPath } from '../../jobs/job-path.js';
 import { knownAllocation } from '../known-allocation.js';
@@ -17,6 +18,23 @@ export interface ExecPlace {
   readonly request: ExecStartRequest;
 }
 
+/** What a client says of the session it wants, and what it may do. */
+export interface ExecWish {
+  readonly query: URLSearchParams;
+  readonly access: RequestAccess;
+}
+
+/** Their tasks see the machine's own files, so a session in one is a session on the machine. */
+const ON_THE_MACHINE: ReadonlySet<string> = new Set(['raw_exec', 'mock_driver']);
+
+/** @throws Refusal forbidden: the task's driver does not isolate files, and the caller has no `alloc-node-exec` */
+function checkTask(access: RequestAccess, alloc: Allocation, name: string): void {
+  const group = alloc.Job ? findTaskGroup(alloc.Job, alloc.TaskGroup) : undefined;
+  const task = group?.Tasks.find(({ Name }) => Name === name);
+  if (task && !ON_THE_MACHINE.has(task.Driver)) return;
+  access.must({ kind: 'namespace', anyOf: ['alloc-node-exec'] }, { namespace: alloc.Namespace });
+}
+
 const ALLOCATION = /^\/v1\/client\/allocation\/([^/]+)\/exec$/;
 const JOB = '/v1/job/';
 
@@ -30,23 +48,27 @@ export function execTargetOf(pathname: string): ExecTarget | undefined {
 }
 
 /** AG-320, AG-324. @throws ExecMessageError, ApiError */
-export function execPlace(model: ReadModel, target: ExecTarget, query: URLSearchParams): Promise<ExecPlace> {
-  return target.kind === 'allocation' ? commandPlace(model, target.id, query) : actionPlace(model, target.id, query);
+export function execPlace(model: ReadModel, target: ExecTarget, wish: ExecWish): Promise<ExecPlace> {
+  return target.kind === 'allocation' ? commandPlace(model, target.id, wish) : actionPlace(model, target.id, wish);
 }
 
-async function commandPlace(model: ReadModel, id: string, query: URLSearchParams): Promise<ExecPlace> {
+async function commandPlace(model: ReadModel, id: string, { query, access }: ExecWish): Promise<ExecPlace> {
   const request = { AllocID: id.toLowerCase(), Task: taskOf(query), Command: commandOf(query), Tty: ttyOf(query) };
-  const { NodeID } = await knownAllocation(model, request.AllocID);
-  return { nodeId: NodeID, request };
+  const alloc = await knownAllocation(model, request.AllocID, access);
+  checkTask(access, alloc, request.Task);
+  return { nodeId: alloc.NodeID, request };
 }
 
 /** As the version of the job has it that the allocation runs. */
-async function actionPlace(model: ReadModel, jobId: string, query: URLSearchParams): Promise<ExecPlace> {
+async function actionPlace(model: ReadModel, jobId: string, { query, access }: ExecWish): Promise<ExecPlace> {
   const [action, Task, Tty] = [query.get('action') ?? '', taskOf(query), ttyOf(query)];
   if (action === '') throw new ExecMessageError('must provide action name');
-  const alloc = await knownAllocation(model, query.get('allocID') || (await runningAllocation(model, jobId, query)));
+  access.inNamespace(namespaceIn(query));
+  const allocId = query.get('allocID') || (await runningAllocation(model, jobId, query));
+  const alloc = await knownAllocation(model, allocId, access);
   if (alloc.JobID !== jobId || alloc.Namespace !== namespaceIn(query))
     throw new ExecMessageError(`allocation "${alloc.ID}" is not one of job "${jobId}"`);
+  checkTask(access, alloc, Task);
   const group = alloc.Job ? findTaskGroup(alloc.Job, alloc.TaskGroup) : undefined;
   const task = group?.Tasks.find(({ Name }) => Name === Task);
   if (!task) throw new ExecMessageError(`unknown task name "${Task}"`);

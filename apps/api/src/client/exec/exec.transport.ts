@@ -1,10 +1,14 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { DEFAULT_NAMESPACE } from '@waybill/model';
 import type { ReadModel } from '@waybill/projection';
 import type { Rpc } from '@waybill/rpc';
 import { judgeWebRequest, type WebAccess } from '@waybill/service';
 import { WebSocket } from '@waybill/websocket';
 import type { FastifyInstance } from 'fastify';
+import { credentialOf, type RouteGuard } from '../../access/routes.guard.js';
+import { ofObject } from '../../access/needs.js';
+import { RequestAccess } from '../../access/request-access.js';
 import { type RequestLimit, TOO_MANY_REQUESTS } from '../../http/request-limit.js';
 import { tokenOf } from './exec-messages.js';
 import { execPlace, type ExecTarget, execTargetOf } from './exec-request.js';
@@ -23,6 +27,8 @@ export interface ExecUpgradeDependencies {
   readonly access: WebAccess;
   /** A session counts as one request. */
   readonly limit: Pick<RequestLimit, 'take'>;
+  /** Who opens a session, and what they may do. */
+  readonly guard: RouteGuard;
   readonly warn: (text: string, fields: Record<string, unknown>) => void;
 }
 
@@ -48,7 +54,7 @@ export function serveExec(fastify: FastifyInstance, deps: ExecUpgradeDependencie
       return refuse(socket, '400 Bad Request', 'sessions in another region are not passed on');
     WebSocket.accept(request, socket, head, { maxMessageBytes: MAX_MESSAGE_BYTES, pingMs: PING_MS }, (peer) => {
       peers.add(peer);
-      serve(peer, target, url.searchParams, deps)
+      serve(peer, target, { query: url.searchParams, credential: credentialOf(request) }, deps)
         .catch((error: unknown) => deps.warn('an exec session failed', { error }))
         .finally(() => peers.delete(peer));
     });
@@ -58,24 +64,31 @@ export function serveExec(fastify: FastifyInstance, deps: ExecUpgradeDependencie
   });
 }
 
+/** How a client opens a session; one that cannot set headers sends its token as its first message (AG-320). */
+interface ExecOpening {
+  readonly query: URLSearchParams;
+  readonly credential: string | undefined;
+}
+
+/** What a session needs; tasks on the machine's own files need more (`execPlace`). */
+const EXEC = ofObject('alloc-exec');
+
 async function serve(
   peer: WebSocket,
   target: ExecTarget,
-  query: URLSearchParams,
-  { model, rpc }: ExecUpgradeDependencies,
+  { query, credential }: ExecOpening,
+  { model, rpc, guard }: ExecUpgradeDependencies,
 ): Promise<void> {
   try {
-    if (query.get('ws_handshake') === 'true') await greeted(peer);
-    const { nodeId, request } = await execPlace(model, target, query);
+    const greeting = query.get('ws_handshake') === 'true' ? tokenOf(await peer.first()) : '';
+    const queried = query.get('namespace') || DEFAULT_NAMESPACE;
+    const caller = await guard.callers.of(credential ?? greeting);
+    const access = new RequestAccess(caller, EXEC, queried, guard.namespaces);
+    const { nodeId, request } = await execPlace(model, target, { query, access });
     await runExec(rpc, nodeId, request, peer);
   } catch (error) {
     sendAway(peer, error);
   }
-}
-
-/** AG-320. Nothing is to be shown yet: there is no access control. @throws ExecMessageError */
-async function greeted(peer: WebSocket): Promise<void> {
-  tokenOf(await peer.first());
 }
 
 function refuse(socket: Duplex, status: string, text: string, ...headers: readonly string[]): void {

@@ -1,0 +1,10 @@
+import { Module } from '@nestjs/common';
+import { made } from '../core.module.js';
+import { GuardedRoutes } from './guarded-routes.js';
+import { RoutesController } from './routes.controller.js';
+
+@Module({
+  controllers: [RoutesController],
+  providers: [made(GuardedRoutes, ({ routes }) => routes)],
+})
+export class AccessModule {}

@@ -1,0 +1,87 @@
+import { Acl, type Requirement, satisfies } from '@waybill/acl';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { forbidden, serverFailure } from '../http/api-error.js';
+import { namespaceOf, param, type QueryString } from '../http/query-string.js';
+import { anonymous, type Caller } from './caller.js';
+import { type CallerSource, RefusedCredential } from './callers.js';
+import type { GuardedRoutes } from './guarded-routes.js';
+import { type Need, needOf, type RouteNeeds } from './needs.js';
+import { type ExistingNamespaces, RequestAccess } from './request-access.js';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** What the route needs of its caller. */
+    needs?: RouteNeeds;
+  }
+  interface FastifyRequest {
+    /** What the request may see and do. Set before its body is read. */
+    access: RequestAccess;
+  }
+}
+
+/** The caller of a route that checks nobody: they may do nothing beside what the route does for everybody. */
+const NOT_CHECKED = anonymous(Acl.none);
+
+export interface RouteGuard {
+  /** Finds out who sends a request. */
+  readonly callers: CallerSource;
+  readonly namespaces: ExistingNamespaces;
+}
+
+/**
+ * Checks every request against the need of its route, before its body is read, and hands its handler the `RequestAccess`
+ * for what only the handler knows. A route that declares no need keeps the API from starting; an answer of a handler that has
+ * not asked what its route left to it is replaced by a failure.
+ */
+export function guardRoutes(
+  fastify: FastifyInstance,
+  { callers, namespaces }: RouteGuard,
+  routes: GuardedRoutes,
+): void {
+  fastify.decorateRequest('access', null as unknown as RequestAccess);
+  fastify.addHook('onRoute', ({ method, url, config }) => routes.add(method, url, config?.needs));
+  fastify.addHook('onRequest', async (request) => {
+    const needs = request.routeOptions.config.needs;
+    if (needs === undefined) return; // no route: answered 404 or 405
+    const need = needOf(needs, request.url);
+    const queried = namespaceOf(request.query as QueryString);
+    const caller = await callerOf(request, need, callers);
+    request.access = new RequestAccess(caller, need, queried, namespaces);
+    checkLabels(request, need, caller, queried);
+  });
+  fastify.addHook('onSend', async (request, reply) => {
+    if (reply.statusCode < 300 && request.access && !request.access.asked)
+      throw serverFailure('the server has not checked what this caller may see; please report this');
+  });
+}
+
+/** The secret of a request: `X-Nomad-Token`, or `Authorization: Bearer`. */
+export function credentialOf({ headers }: Pick<FastifyRequest, 'headers'>): string | undefined {
+  const token = headers['x-nomad-token'];
+  if (typeof token === 'string' && token !== '') return token.trim();
+  const [scheme, value] = (headers.authorization ?? '').split(' ', 2);
+  return scheme?.toLowerCase() === 'bearer' ? value?.trim() : undefined;
+}
+
+async function callerOf(request: FastifyRequest, need: Need, callers: CallerSource): Promise<Caller> {
+  if (need.ignoresToken) return NOT_CHECKED;
+  try {
+    return await callers.of(credentialOf(request));
+  } catch (error) {
+    if (!(error instanceof RefusedCredential)) throw error;
+    if (need.onNode && error.because === 'unknown') throw forbidden('ACL token not found');
+    throw need.tellsExpiry && error.because === 'expired' ? forbidden('ACL token expired') : error;
+  }
+}
+
+/** A namespace in the query goes before one in the body, so it can be checked at once (API-44, OP-171). */
+const namesNamespace = ({ query }: FastifyRequest, { kind }: Requirement): boolean =>
+  kind === 'namespace' && Boolean(param(query as QueryString, 'namespace'));
+
+function checkLabels(request: FastifyRequest, { requirement, at }: Need, { acl }: Caller, queried: string): void {
+  if (at === 'object' || at === 'list') return;
+  if (at === 'body' && !namesNamespace(request, requirement)) return;
+  const pool = (request.params as Record<string, string>)['name'];
+  if (!satisfies(acl, requirement, at === 'path' ? { pool } : { namespace: queried }))
+    throw forbidden('Permission denied');
+}

@@ -1,0 +1,31 @@
+import { eventTopicRequirement, satisfies } from '@waybill/acl';
+import type { EventAbout } from '@waybill/projection';
+import type { Caller } from '../access/caller.js';
+import { forbidden } from '../http/api-error.js';
+import type { Topics } from './event-filter.js';
+
+/**
+ * Refuses a subscription of which one topic is not allowed in one of its namespaces (EV-40, EV-41). For `*` every existing
+ * namespace must be allowed (EV-42).
+ * @throws Refusal forbidden
+ */
+export function checkTopics({ acl }: Caller, topics: Topics, namespaces: readonly string[]): void {
+  if (acl.isManagement()) return;
+  for (const topic of topics.keys()) {
+    const needed = eventTopicRequirement(topic);
+    const isAllowed = namespaces.every((namespace) => satisfies(acl, needed, { namespace }));
+    if (!isAllowed || namespaces.length === 0) throw forbidden('Permission denied');
+  }
+}
+
+/**
+ * Whether the caller may see an event of a subscription that was allowed: the namespaces of a `*` subscription come and
+ * go (EV-44). Events without a namespace were decided with the subscription.
+ */
+export function maySee({ acl }: Caller, { topic, namespace }: EventAbout): boolean {
+  return acl.isManagement() || namespace === '' || satisfies(acl, eventTopicRequirement(topic), { namespace });
+}
+
+/** The namespaces whose rights decide over a subscription. */
+export const subscribedNamespaces = (namespace: string, existing: readonly string[]): readonly string[] =>
+  namespace === '*' ? existing : [namespace];
