@@ -1,4 +1,3 @@
-import { canonicalJson } from '../machine/canonical-json.js';
 import { type Deployment, DEPLOYMENT_STOPPED_JOB, isActiveDeployment } from '@waybill/model';
 import type { TxnPayloads } from '../log/catalogue.js';
 import type { Appliers } from '../machine/applier.js';
@@ -6,6 +5,7 @@ import { compareText } from '../machine/row-order.js';
 import { withoutReleasesOfLive } from '../volumes/csi-claims.js';
 import { ARCHIVED_TABLES, type ArchivedTables } from './state-archive.js';
 import { namespacedKey, SINGLETON_KEY, type TableName } from '../machine/tables.js';
+import { isSameJson } from '../machine/same-json.js';
 import type { Write } from '../machine/write.js';
 
 export const restoreAppliers: Appliers<'StateRestore'> = { StateRestore: restoreState };
@@ -13,7 +13,8 @@ export const restoreAppliers: Appliers<'StateRestore'> = { StateRestore: restore
 /**
  * Type 101: the state becomes what the archive holds, at once (ST-144, OP-46). Objects keep their indexes; what is the
  * same before and after is left alone, so the changes are the difference, and whoever follows them follows the restore.
- * Their order is not that of the rows in this copy, which is another one in each. O(state), twice.
+ * Their order is not that of the rows in this copy, which is another one in each. O(state), and quick: every copy does it
+ * at once, and a holder that takes longer than its lease would begin again for ever.
  */
 function restoreState(w: Write, { Tables: archived, KeepsReleases, KeepsTerms }: TxnPayloads['StateRestore']): void {
   if (!archived) throw new Error('a restore was handed over without what its archive holds');
@@ -36,9 +37,10 @@ function replaceTable<N extends TableName>(w: Write, table: N, archived: Archive
   const kept = new Set(wanted.map((row) => rows.keyOf(row)));
   const gone = [...rows.entries()].map(([key]) => key).filter((key) => !kept.has(key));
   for (const key of gone.toSorted(compareText)) w.remove(table, key);
+  const proven = new WeakMap<object, object>(); // allocations of one job share it
   for (const row of wanted) {
     const before = rows.get(rows.keyOf(row));
-    if (!before || canonicalJson(before) !== canonicalJson(row)) w.put(table, row);
+    if (!before || !isSameJson(before, row, proven)) w.put(table, row);
   }
 }
 
