@@ -10,6 +10,7 @@ import {
 } from '@waybill/rpc';
 import { type Applied, SINGLETON_KEY, type Tables } from '@waybill/state';
 import { catchUp } from './catch-up.js';
+import { checkAllocIds } from '../node/machine-shapes.js';
 import { permissionDenied, provenNode } from '../node/node-access.js';
 import { jobOf } from '../node/node-evaluations.js';
 import type { PlacementTraces } from './placement-traces.js';
@@ -74,8 +75,9 @@ export class AllocQueries {
     }
   }
 
-  /** @throws Refusal forbidden, unavailable when this replica does not reach the state the asker has seen */
+  /** @throws Refusal forbidden, invalid, unavailable when this replica does not reach the state the asker has seen */
   async allocsById(request: AllocsByIdRequest): Promise<AllocsByIdResponse> {
+    checkAllocIds(request.AllocIDs);
     await catchUp(this.state, request.MinStateIndex);
     const { tables, appliedIndex } = this.state;
     provenNode(tables, request.NodeID, request.SecretID);

@@ -13,7 +13,7 @@ import type { AllocUpdateRequest, AllocUpdateResponse } from '@waybill/rpc';
 import { type RefusedNodes, restoredIndexOf, type SecondCopy } from '@waybill/state';
 import { traceparentOf, type Tracer, withSpan } from '@waybill/telemetry';
 import { evaluationsOfUpdates } from './alloc-update-evaluations.js';
-import { checkAllocUpdates } from '../node/machine-shapes.js';
+import { checkAllocList, checkAllocUpdates } from '../node/machine-shapes.js';
 import { withCutReport } from '../node/machine-texts.js';
 import { permissionDenied } from '../node/node-access.js';
 
@@ -95,6 +95,7 @@ export class AllocUpdates {
 
   /** ND-104, in its order; then what it says is looked at. */
   private admit(request: AllocUpdateRequest): string {
+    checkAllocList(request.Allocs);
     const [first] = request.Allocs ?? [];
     if (!first) throw new Refusal('invalid', 'must update at least one allocation');
     if (!first.NodeID) throw new Refusal('invalid', 'missing node ID');

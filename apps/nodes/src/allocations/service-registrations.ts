@@ -7,7 +7,7 @@ import type {
   RegisteredService,
   RegisterServicesRequest,
 } from '@waybill/rpc';
-import { checkServices } from '../node/machine-shapes.js';
+import { checkRegistrationIds, checkServices } from '../node/machine-shapes.js';
 import { permissionDenied, provenNode } from '../node/node-access.js';
 
 /** In one call; keeps a transaction well below the log's largest message (ST-14). */
@@ -26,8 +26,8 @@ export class ServiceRegistrations {
   /** @throws Refusal forbidden (ND-39), not-found, invalid */
   async register(request: RegisterServicesRequest, traceparent?: string): Promise<IndexResponse> {
     const { Services } = request;
-    const node = this.admit(request, Services);
     checkServices(Services);
+    const node = this.admit(request, Services);
     const alloc = this.state.tables.allocs.get(request.AllocID);
     if (!alloc) throw new Refusal('not-found', 'alloc not found');
     const registrations = Services.map((service) => registrationOf(service, alloc, node));
@@ -38,6 +38,7 @@ export class ServiceRegistrations {
 
   /** One that is not there any more is a success (AG-142). @throws Refusal forbidden (ND-39), invalid */
   async deregister(request: DeregisterServicesRequest, traceparent?: string): Promise<IndexResponse> {
+    checkRegistrationIds(request.IDs);
     const node = this.admit(
       request,
       request.IDs.map((ID) => ({ ID })),

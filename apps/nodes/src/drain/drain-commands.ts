@@ -13,6 +13,7 @@ import type {
   SelfDrainStateRequest,
 } from '@waybill/rpc';
 import { catchUp } from '../allocations/catch-up.js';
+import { checkSelfDrain } from '../node/machine-shapes.js';
 import { provenNode, storedNode } from '../node/node-access.js';
 import type { NodeEvaluations } from '../node/node-evaluations.js';
 
@@ -35,9 +36,10 @@ export class DrainCommands {
     return this.commit(request, traceparent, (node) => drainOf(request, node, this.writer.nowMs()));
   }
 
-  /** DR-17, DR-80: a node drains itself. @throws Refusal forbidden without proof of being that node */
+  /** DR-17, DR-80: a node drains itself. @throws Refusal forbidden without proof of being that node, invalid */
   async drainSelf(request: SelfDrainRequest, traceparent?: string): Promise<NodeCommandResponse> {
     const { ID, Name } = provenNode(this.state.tables, request.NodeID, request.SecretID);
+    checkSelfDrain(request);
     const { DrainSpec, Meta, RequestID } = request;
     const For = { Actor: { Kind: 'node', ID, Name }, Reason: '', RequestID } as const;
     const asked = { NodeID: ID, DrainSpec, MarkEligible: false, Meta, UpdatedBy: `client:${ID}`, For };

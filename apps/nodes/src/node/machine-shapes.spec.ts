@@ -1,7 +1,16 @@
 import { type Node, Refusal } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
-import { checkAllocUpdates, checkNode, checkNodeEvents, checkServices } from './machine-shapes.js';
+import {
+  checkAllocIds,
+  checkAllocList,
+  checkAllocUpdates,
+  checkNode,
+  checkNodeEvents,
+  checkRegistrationIds,
+  checkSelfDrain,
+  checkServices,
+} from './machine-shapes.js';
 
 const anUpdate = (over: object = {}) => ({ ...fixtures.aClientUpdate(fixtures.anAlloc()), ...over });
 const aNodeWith = (over: object): unknown => ({ ...fixtures.aNode(), ...over });
@@ -49,6 +58,23 @@ describe('what machines send', () => {
     const said = refusal(() => checkAllocUpdates([anUpdate(), anUpdate(over)]));
     expect(said).toMatch(/^invalid Allocs\.1\./);
     expect(said).toContain(path.split('.')[0]);
+  });
+
+  it.each(['lost', 'unknown'])('ND-110: that it is %s, no machine can say of an allocation', (ClientStatus) => {
+    expect(refusal(() => checkAllocUpdates([anUpdate({ ClientStatus })]))).toMatch(/^invalid Allocs\.0\.ClientStatus/);
+  });
+
+  it('ST-8, ND-40: so is a list that is none, and a drain without its members', () => {
+    expect(refusal(() => checkAllocList(undefined))).toBe('it is taken');
+    for (const sent of [5, {}, 'all']) expect(refusal(() => checkAllocList(sent))).toMatch(/^invalid Allocs/);
+    for (const sent of [undefined, null, 5, [5]])
+      expect(refusal(() => checkAllocIds(sent))).toMatch(/^invalid AllocIDs/);
+    for (const sent of [undefined, 'a', [null]])
+      expect(refusal(() => checkRegistrationIds(sent))).toMatch(/^invalid IDs/);
+    const drain = { RequestID: 'a', DrainSpec: { Deadline: 0, IgnoreSystemJobs: false }, Meta: {} };
+    expect(refusal(() => checkSelfDrain(drain))).toBe('it is taken');
+    for (const over of [{ DrainSpec: null }, { DrainSpec: { Deadline: 'soon' } }, { Meta: [5] }, { RequestID: 5 }])
+      expect(refusal(() => checkSelfDrain({ ...drain, ...over }))).toMatch(/^invalid drain\./);
   });
 
   it('ST-8, ND-160: so are events and services', () => {

@@ -1,5 +1,6 @@
 import {
   type ClientAllocUpdate,
+  MAX_OBJECT_ID_BYTES,
   MAX_REGISTRATION_ID_BYTES,
   MAX_SERVICE_TEMPLATE_BYTES,
   nameLengthErrors,
@@ -153,7 +154,8 @@ const TASK_STATE = z.looseObject({
 const ALLOC_UPDATE = z.looseObject({
   ID: text,
   NodeID: text,
-  ClientStatus: z.enum(['pending', 'running', 'complete', 'failed', 'lost', 'unknown']),
+  // That it is lost, or that nobody hears of it, a machine cannot say.
+  ClientStatus: z.enum(['pending', 'running', 'complete', 'failed']),
   ClientDescription: text,
   TaskStates: z.record(text, TASK_STATE),
   NetworkStatus: values.nullable(),
@@ -185,6 +187,21 @@ function checking(what: string, shape: z.ZodType): (sent: unknown) => void {
 export const checkNode = checking('Node', NODE);
 /** @throws Refusal invalid */
 export const checkAllocUpdates = checking('Allocs', z.array(ALLOC_UPDATE));
+/** Before anybody looks at its members. @throws Refusal invalid */
+export const checkAllocList = checking('Allocs', z.array(z.unknown()).nullish());
+/** @throws Refusal invalid */
+export const checkAllocIds = checking('AllocIDs', z.array(text));
+/** @throws Refusal invalid */
+export const checkRegistrationIds = checking('IDs', z.array(text));
+/** What a machine asks for that drains itself. @throws Refusal invalid */
+export const checkSelfDrain = checking(
+  'drain',
+  z.looseObject({
+    RequestID: name(MAX_OBJECT_ID_BYTES),
+    DrainSpec: z.looseObject({ Deadline: amount, IgnoreSystemJobs: flag }),
+    Meta: texts,
+  }),
+);
 /** @throws Refusal invalid */
 export const checkNodeEvents = checking('Events', z.array(NODE_EVENT));
 /** @throws Refusal invalid */

@@ -45,6 +45,20 @@ describe('updates from agents', () => {
     expect(report(machine, []).verdict).toEqual({ kind: 'noop' });
   });
 
+  it('ST-101, ND-40: a report of another node changes nothing of an allocation, whoever let it into the log', () => {
+    const { machine, alloc } = cluster();
+    const other = aNode();
+    apply(machine, 'NodeRegister', { Node: other, CreateNodePool: false });
+    const before = row(machine, alloc);
+    const update = aClientUpdate(alloc, { NodeID: other.ID, ClientStatus: 'failed' });
+    report(machine, [update]);
+    expect(row(machine, alloc)).toEqual(before);
+    // ST-8: what an older program wrote makes what it made.
+    const txn = fixtures.aTxn(machine.appliedIndex + 1, 'AllocClientUpdate', { Allocs: [update], Evals: [] });
+    machine.apply({ ...txn, schemaVersion: 3 });
+    expect(row(machine, alloc).ClientStatus).toBe('failed');
+  });
+
   it('ST-101 ST-103 ND-119: only what an agent may say is taken, and AllocModifyIndex stays', () => {
     const { machine, alloc } = cluster();
     const before = row(machine, alloc);

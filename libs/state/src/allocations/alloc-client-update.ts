@@ -118,6 +118,7 @@ function updateAllocs(w: Write, payload: AllocReports, admitted: ReadonlyMap<str
   for (const update of updates) {
     const stored = w.tables.allocs.get(update.ID);
     if (!stored || !admitted.has(update.NodeID)) continue;
+    if (stored.NodeID !== update.NodeID && !payload.TakesReportsOfOthers) continue; // whoever asked did not know it yet (ND-40)
     const last = updateAlloc(w, stored, update, payload);
     const before = known?.get(stored.ID);
     if (before) {

@@ -67,7 +67,7 @@ it('ST-8: payloads have the schema version that writers put on today, 1 where no
   const versions = Object.entries(TXN_TYPES).map(([type, { schemaVersion }]) => [type, schemaVersion] as const);
   expect(Object.fromEntries(versions.filter(([, version]) => version !== 1))).toEqual({
     EvalDelete: 3,
-    AllocClientUpdate: 3,
+    AllocClientUpdate: 4,
     ApplyPlanResults: 5,
     DeploymentAllocHealth: 2,
     CSIVolumeClaim: 2,

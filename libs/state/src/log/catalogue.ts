@@ -153,6 +153,8 @@ export interface TxnPayloads {
     KeepsEndedCanaries?: boolean;
     /** Written before schema version 3: only the follow-up that a reconnected allocation names is canceled. */
     KeepsTimeouts?: boolean;
+    /** Written before schema version 4: also of an allocation of another node. */
+    TakesReportsOfOthers?: boolean;
   };
   AllocUpdateDesiredTransition: { Transitions: Record<string, DesiredTransition>; Evals: Evaluation[] };
   ApplyPlanResults: {
@@ -334,7 +336,7 @@ export const TXN_TYPES: { readonly [T in TxnType]: TxnTypeInfo } = {
   JobDeregister: { number: 5, eventType: 'JobDeregistered', schemaVersion: 1 },
   EvalUpdate: { number: 6, eventType: 'EvaluationUpdated', schemaVersion: 1 },
   EvalDelete: { number: 7, eventType: null, schemaVersion: 3 },
-  AllocClientUpdate: { number: 9, eventType: 'AllocationUpdated', schemaVersion: 3 },
+  AllocClientUpdate: { number: 9, eventType: 'AllocationUpdated', schemaVersion: 4 },
   ReconcileJobSummaries: { number: 10, eventType: null, schemaVersion: 1 },
   ApplyPlanResults: { number: 13, eventType: 'PlanResult', schemaVersion: 5 },
   DeploymentStatusUpdate: { number: 14, eventType: 'DeploymentStatusUpdate', schemaVersion: 1 },

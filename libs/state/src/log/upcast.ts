@@ -32,6 +32,7 @@ const UPCASTS: Upcasts = {
       KeepsEndedCanaries: true,
       KeepsTimeouts: true,
     }),
+    3: (payload) => ({ ...(payload as TxnPayloads['AllocClientUpdate']), TakesReportsOfOthers: true }),
   },
   ApplyPlanResults: {
     // Only their forms in the log are others (written-form.ts).
