@@ -1,8 +1,20 @@
+import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freeze, thaw } from '../support/freeze.js';
+import { SyncedCopy } from '../support/power-cut.js';
 import { type ServiceName, type WaybillProcesses } from '../support/waybill-processes.js';
 import type { SettableClock } from '../support/set-clock.js';
-import { type ClockFault, type Fault, nextClockFault, nextFault, type Random } from './fault-plan.js';
+import {
+  type ClockFault,
+  type Fault,
+  nextClockFault,
+  nextCut,
+  nextFault,
+  type Random,
+  unsyncedAtMostMs,
+} from './fault-plan.js';
+import type { PowerCut } from './history.js';
+import { Operator, type Watched } from './operator.js';
 
 /** A process of a service, and with what it is started again. */
 export interface Member {
@@ -14,9 +26,20 @@ export interface Member {
 
 const SERVERS = ['nats-server', 'postgres'] as const;
 
+/** How an adversary cuts power. */
+export interface PowerCuts {
+  /** `sync_interval` of the nats-server. */
+  readonly syncInterval: string;
+  /** Of the faults those that are cuts, at most 1. */
+  readonly share: number;
+  /** Lines that tasks have written so far. */
+  readonly linesWritten: () => number;
+}
+
 /**
  * Kills and freezes processes, one after the other, by its seed; what was killed is started again, and servers start by
- * themselves. at work → asked to stop → everything runs again.
+ * themselves. If it cuts power, some faults are that nats-server loses what it wrote last, and an operator decides.
+ * at work → asked to stop → everything runs again.
  */
 export class Adversary {
   kills = 0;
@@ -24,14 +47,20 @@ export class Adversary {
   clocks = 0;
   /** Clocks that are wrong at present. */
   private readonly wrong = new Set<Promise<void>>();
+  readonly cuts: PowerCut[] = [];
+  private readonly starting = new Set<string>();
   private readonly stopper = new AbortController();
-  private work: Promise<void> = Promise.resolve();
+  /** Told of each cut once it is decided, with how many there were. */
+  onCut: (cuts: number) => void = () => {};
+  /** Rejects when something could not be started, or did not get well. */
+  work: Promise<void> = Promise.resolve();
 
   constructor(
     private readonly waybill: WaybillProcesses,
     private readonly members: ReadonlyMap<string, Member>,
     private readonly random: Random,
     private readonly say: (line: string) => void,
+    private readonly powerCuts?: PowerCuts,
   ) {}
 
   begin(): void {
@@ -46,9 +75,8 @@ export class Adversary {
   }
 
   private async torment(): Promise<void> {
-    const victims = [...this.members.keys(), ...SERVERS];
     while (!this.stopper.signal.aborted) {
-      const fault = this.next(victims);
+      const fault = this.next();
       if (fault.kind === 'clock') this.setClock(fault);
       else await this.carryOut(fault);
       await delay(fault.thenMs);
@@ -56,7 +84,10 @@ export class Adversary {
   }
 
   /** Where clocks can be set, every third fault is a clock that is wrong for a while, beside the others. */
-  private next(victims: readonly string[]): Fault {
+  private next(): Fault {
+    const { powerCuts, random } = this;
+    if (powerCuts && random() < powerCuts.share) return nextCut(random, unsyncedAtMostMs(powerCuts.syncInterval));
+    const victims = [...this.members.keys(), ...SERVERS];
     const settable = [...this.members].flatMap(([name, { clock }]) => (clock ? [name] : []));
     if (settable.length === 0 || this.random() >= 1 / 3) return nextFault(this.random, victims);
     return nextClockFault(this.random, settable);
@@ -78,6 +109,7 @@ export class Adversary {
   }
 
   private async carryOut(fault: Exclude<Fault, ClockFault>): Promise<void> {
+    if (fault.kind === 'cut') return this.cutPower(fault.unsyncedMs);
     const { victim } = fault;
     if (fault.kind === 'freeze') {
       this.freezes++;
@@ -99,6 +131,39 @@ export class Adversary {
     await this.waybill.kill(victim);
     await delay(fault.downMs);
     await this.waybill.startService(member.service, victim, member.env);
+  }
+
+  /** Takes what nats-server wrote within the last `unsyncedMs`, all of it acknowledged; 0: nothing that it acknowledged. */
+  private async cutPower(unsyncedMs: number): Promise<void> {
+    const { stack, dir } = this.waybill;
+    const from = this.powerCuts?.linesWritten() ?? 0;
+    let syncedMs = Infinity;
+    if (unsyncedMs > 0) {
+      const synced = await SyncedCopy.take(stack.nats, path.join(dir, 'stack', 'nats'));
+      syncedMs = synced.atMs;
+      await delay(unsyncedMs);
+      await synced.cutPower();
+    } else process.kill(stack.nats.pid, 'SIGKILL');
+    const cutMs = performance.now();
+    this.say(`power cut ${this.cuts.length + 1}: what was written in the last ${unsyncedMs} ms is gone`);
+    const decision = await new Operator(this.waybill, this.say).decide(this.watched());
+    this.cuts.push({ syncedMs, cutMs, lines: { from, to: this.powerCuts?.linesWritten() ?? 0 }, ...decision });
+    this.onCut(this.cuts.length);
+  }
+
+  private watched(): Watched[] {
+    return [...this.members].map(([name, { service, env }]) => ({
+      name,
+      restart: () => {
+        const child = this.waybill.running.get(name)?.child;
+        if (this.starting.has(name) || (child && child.exitCode === null && child.signalCode === null)) return;
+        this.starting.add(name);
+        this.waybill
+          .startService(service, name, env)
+          .catch((error: unknown) => this.say(`${name} did not start: ${String(error)}`))
+          .finally(() => this.starting.delete(name));
+      },
+    }));
   }
 
   private pidOf(victim: string): number {

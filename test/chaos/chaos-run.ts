@@ -1,14 +1,16 @@
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { SeededRandom } from '../sim/kernel/seeded-random.js';
-import { CONTROL_PLANE, WaybillProcesses } from '../support/waybill-processes.js';
-import { Adversary, type Member } from './adversary.js';
+import { CONTROL_PLANE, type ServiceName, WaybillProcesses } from '../support/waybill-processes.js';
+import { Adversary, type Member, type PowerCuts } from './adversary.js';
 import type { FinalJob, FinalState, History, TaskLine } from './history.js';
 import { type Finding, judge } from './judge.js';
+import { loggedJobs } from './logged-jobs.js';
+import { countLost } from './losses.js';
 import { markOf, TEMPLATE, Users } from './users.js';
 import { canSetClocks, SettableClock } from '../support/set-clock.js';
 
@@ -25,6 +27,12 @@ export interface ChaosOptions {
   readonly clocks?: boolean;
   readonly say: (line: string) => void;
   readonly signal?: AbortSignal;
+  /** The adversary cuts power too. */
+  readonly powerCuts?: Pick<PowerCuts, 'syncInterval' | 'share'> | undefined;
+  /** Ends with so many power cuts, if they are sooner than `forMs`. */
+  readonly untilCuts?: number;
+  /** All services but the API in one process, which is not killed: they start anew in it sooner, for many cuts. */
+  readonly together?: boolean;
 }
 
 export interface ChaosReport {
@@ -33,6 +41,13 @@ export interface ChaosReport {
   readonly freezes: number;
   /** Clocks that were set, or ran too fast or slow. */
   readonly clocks: number;
+  readonly cuts: number;
+  /** Of the cuts those after which an operator had to decide. */
+  readonly decided: number;
+  /** Acknowledged and taken by a cut, as the sync setting allows. */
+  readonly lostInCuts: number;
+  /** Transactions that Waybill said are lost, also those that no user asked for. */
+  readonly named: number;
   readonly writes: number;
   readonly acknowledged: number;
   readonly reads: number;
@@ -50,24 +65,37 @@ export interface ChaosReport {
  * who write and read, and an adversary; then rest, and judgement from outside.
  * @throws when it does not come to rest, or something cannot be started
  */
-export async function runChaos({ seed, forMs, clocks = false, say, signal }: ChaosOptions): Promise<ChaosReport> {
+export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
+  const { seed, forMs, clocks = false, say, signal, untilCuts = Infinity } = options;
   const random = new SeededRandom(String(seed));
   if (clocks && !canSetClocks) throw new Error('clocks cannot be set here: install libfaketime (Debian)');
-  const waybill = await WaybillProcesses.start({}, []);
+  const stack = options.powerCuts && { syncInterval: options.powerCuts.syncInterval };
+  const waybill = options.together
+    ? await WaybillProcesses.startTogether({}, [...CONTROL_PLANE], ['api'], { ...stack })
+    : await WaybillProcesses.start({}, [], { ...stack });
   try {
-    const members = await twoOfEach(waybill, clocks);
+    const members = await twoOfEach(waybill, clocks, options.together ? [] : CONTROL_PLANE);
+    if (options.together) members.set('api', { service: 'api' });
     const diary = { file: path.join(waybill.dir, 'diary') };
     const users = new Users(waybill.api, diary, () => random.next());
     await users.begin(USERS);
-    const adversary = new Adversary(waybill, members, () => random.next(), say);
+    const powerCuts: PowerCuts | undefined = options.powerCuts && {
+      ...options.powerCuts,
+      linesWritten: () => (existsSync(diary.file) ? linesOf(diary.file).length : 0),
+    };
+    const adversary = new Adversary(waybill, members, () => random.next(), say, powerCuts);
+    const enough = new AbortController();
+    adversary.onCut = (cuts) => cuts >= untilCuts && enough.abort();
+    const ends = AbortSignal.any([enough.signal, ...(signal ? [signal] : [])]);
     adversary.begin();
-    await delay(forMs, undefined, { signal }).catch(() => say('ended early'));
+    await Promise.race([delay(forMs, undefined, { signal: ends }).catch(() => undefined), adversary.work]);
     await adversary.stop();
     await users.stop();
     const endedAt = performance.now();
     say('everything runs again; waiting for rest');
     const { writes, reads, dispatches } = users;
-    const history = { writes, reads, dispatches, lines: [] as readonly TaskLine[] };
+    const { cuts } = adversary;
+    const history: History = { writes, reads, dispatches, cuts, lines: [] };
     const { final, lines } = await atRest(waybill, diary.file, history);
     const restedAfterMs = performance.now() - endedAt;
     const { ok, text } = await verify(waybill);
@@ -76,6 +104,10 @@ export async function runChaos({ seed, forMs, clocks = false, say, signal }: Cha
       kills: adversary.kills,
       freezes: adversary.freezes,
       clocks: adversary.clocks,
+      cuts: cuts.length,
+      decided: cuts.filter(({ adoptions }) => adoptions > 0).length,
+      lostInCuts: countLost(history, final),
+      named: cuts.reduce((sum, { named }) => sum + named.length, 0),
       writes: users.writes.length + users.dispatches.length,
       acknowledged: users.writes.filter(({ ending }) => ending === 'acknowledged').length + users.dispatches.length,
       reads: users.reads.length,
@@ -90,13 +122,17 @@ export async function runChaos({ seed, forMs, clocks = false, say, signal }: Cha
   }
 }
 
-async function twoOfEach(waybill: WaybillProcesses, clocks: boolean): Promise<Map<string, Member>> {
+async function twoOfEach(
+  waybill: WaybillProcesses,
+  clocks: boolean,
+  services: readonly ServiceName[],
+): Promise<Map<string, Member>> {
   const members = new Map<string, Member>();
   const add = (name: string, service: Member['service'], env: NodeJS.ProcessEnv = {}): void => {
     const clock = clocks ? new SettableClock(path.join(waybill.dir, `${name}.clock`)) : undefined;
     members.set(name, { service, env: { ...env, ...clock?.env }, ...(clock && { clock }) });
   };
-  for (const service of CONTROL_PLANE) {
+  for (const service of services) {
     add(service, service);
     if (service !== 'api') add(`${service}-2`, service); // one address is asked
   }
@@ -142,7 +178,7 @@ interface StoredJob {
   readonly TaskGroups: readonly { readonly Count: number }[];
 }
 
-async function finalState({ api }: WaybillProcesses, lines: readonly TaskLine[]): Promise<FinalState> {
+async function finalState({ api, stack }: WaybillProcesses, lines: readonly TaskLine[]): Promise<FinalState> {
   const listed = await api.get<{ ID: string }[]>('/v1/jobs');
   const children: Record<string, string[]> = {};
   const jobs: FinalJob[] = [];
@@ -161,7 +197,8 @@ async function finalState({ api }: WaybillProcesses, lines: readonly TaskLine[])
       allocs: allocs.map((one) => ({ id: one.ID, desired: one.DesiredStatus, client: one.ClientStatus })),
     });
   }
-  return { jobs, children, living: new Set(lines.map(({ pid }) => pid).filter(isSleeping)) };
+  const living = new Set(lines.map(({ pid }) => pid).filter(isSleeping));
+  return { jobs, children, living, logged: await loggedJobs(stack.natsUrl) };
 }
 
 function linesOf(diary: string): TaskLine[] {

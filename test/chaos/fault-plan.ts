@@ -2,7 +2,8 @@
 export type Fault =
   | { readonly kind: 'kill'; readonly victim: string; readonly downMs: number; readonly thenMs: number }
   | { readonly kind: 'freeze'; readonly victim: string; readonly frozenMs: number; readonly thenMs: number }
-  | ClockFault;
+  | ClockFault
+  | CutFault;
 
 /** The clock of a process is set, or runs too fast or too slow, while the adversary goes on. */
 export interface ClockFault {
@@ -12,6 +13,13 @@ export interface ClockFault {
   /** 0.05: it gains 3 s a minute. */
   readonly gain: number;
   readonly wrongMs: number;
+  readonly thenMs: number;
+}
+
+/** The nats-server loses power, and with it what it wrote in its last moments. */
+export interface CutFault {
+  readonly kind: 'cut';
+  readonly unsyncedMs: number;
   readonly thenMs: number;
 }
 
@@ -26,6 +34,27 @@ export const LONGEST_REST_MS = 2_500;
 export const LONGEST_WRONG_MS = 60_000;
 const WRONG_HOURS_S = [3_600, -3_600, 86_400, -86_400] as const;
 const GAIN = 0.05;
+
+/** Of the faults of an adversary who cuts power, those that are cuts. */
+export const CUT_SHARE = 0.25;
+
+/**
+ * What a power cut takes at most, by the `sync_interval` of nats-server: everything since the last sync, or nothing.
+ * @throws RangeError for an interval other than `always` and whole milliseconds (`100ms`)
+ */
+export function unsyncedAtMostMs(syncInterval: string): number {
+  if (syncInterval === 'always') return 0;
+  const ms = /^(\d+)ms$/.exec(syncInterval)?.[1];
+  if (ms === undefined) throw new RangeError(`not "always" and no milliseconds: ${syncInterval}`);
+  return Number(ms);
+}
+
+/** A moment before a cut, at most as long as what may be unsynced. */
+export const nextCut = (random: Random, unsyncedAtMost: number): CutFault => ({
+  kind: 'cut',
+  unsyncedMs: Math.round(random() * unsyncedAtMost),
+  thenMs: Math.round(random() * LONGEST_REST_MS),
+});
 
 /**
  * The next fault, by the seed that `random` was made of: two in three are kills. A freeze of nats-server or PostgreSQL is

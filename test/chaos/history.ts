@@ -11,6 +11,13 @@ export interface Write {
   readonly ending: Ending;
   /** Answered with an acknowledgement. */
   readonly modifyIndex?: number;
+  readonly asked?: Asked;
+}
+
+/** When a user asked and was answered, milliseconds of `performance.now`. */
+export interface Asked {
+  readonly sentMs: number;
+  readonly answeredMs: number;
 }
 
 /** What a reader saw of a job: its mark, or that it is not there. */
@@ -24,6 +31,22 @@ export interface Read {
 export interface Dispatch {
   readonly token: string;
   readonly child: string;
+  readonly index?: number;
+  readonly asked?: Asked;
+}
+
+/** nats-server lost power, and an operator decided. */
+export interface PowerCut {
+  /** What was acknowledged before this was on the disk; milliseconds of `performance.now`. */
+  readonly syncedMs: number;
+  /** What was sent after this was sent to what came back. */
+  readonly cutMs: number;
+  /** Lines that tasks had written at the last sync, and when the operator had decided. */
+  readonly lines: { readonly from: number; readonly to: number };
+  /** Indexes of the transactions that Waybill said are lost. */
+  readonly named: readonly number[];
+  /** How often an operator had to adopt the log. */
+  readonly adoptions: number;
 }
 
 /** A line that a task has written when it began or ended. */
@@ -40,6 +63,7 @@ export interface History {
   readonly reads: readonly Read[];
   readonly dispatches: readonly Dispatch[];
   readonly lines: readonly TaskLine[];
+  readonly cuts: readonly PowerCut[];
 }
 
 /** A job as the API shows it in the end. */
@@ -65,4 +89,6 @@ export interface FinalState {
   readonly children: Readonly<Record<string, readonly string[]>>;
   /** Of the lines' processes those that live. */
   readonly living: ReadonlySet<number>;
+  /** By index of the log, the job that a transaction there registers or stops. */
+  readonly logged: ReadonlyMap<number, string>;
 }

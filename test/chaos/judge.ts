@@ -1,8 +1,9 @@
 import type { FinalJob, FinalState, History, TaskLine, Write } from './history.js';
+import { losses } from './losses.js';
 
 /** Something that must not be, in words. */
 export interface Finding {
-  readonly kind: 'lost' | 'double' | 'order' | 'leftover';
+  readonly kind: 'lost' | 'double' | 'order' | 'leftover' | 'unnamed';
   readonly text: string;
 }
 
@@ -12,13 +13,13 @@ export interface Finding {
  * writes have rising indexes and what is read or left is the last of them, or a write behind it of which nobody knows how
  * it ended. Pure. O(history).
  */
-export function judge(history: History, final: FinalState): Finding[] {
+export function judge(all: History, final: FinalState): Finding[] {
   const jobs = new Map(final.jobs.map((job) => [job.id, job]));
+  const { history, findings } = losses(all, final);
   return [
-    ...[...byJob(history.writes)].flatMap(([id, writes]) => [
-      ...lostWrites(id, writes, jobs.get(id)),
-      ...indexesThatFall(id, writes),
-    ]),
+    ...findings,
+    ...[...byJob(all.writes)].flatMap(([id, writes]) => indexesThatFall(id, writes)),
+    ...[...byJob(history.writes)].flatMap(([id, writes]) => lostWrites(id, writes, jobs.get(id))),
     ...readsThatGoBack(history),
     ...dispatchesDoneTwice(history, final),
     ...final.jobs.flatMap((job) => tasksOf(job, history.lines, final.living)),

@@ -1,12 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiClient } from '../support/api-client.js';
 import type { Random } from './fault-plan.js';
-import type { Dispatch, Ending, Read, Write } from './history.js';
+import type { Asked, Dispatch, Ending, Read, Write } from './history.js';
 
 /** A client that gives up does not know what became of its write. */
 const PATIENCE_MS = 8_000;
 const LONGEST_THOUGHT_MS = 250;
 const READ_EVERY_MS = 100;
+/** Before somebody tries again what was answered with a failure. */
+const AGAIN_MS = 100;
+/** The API says that it writes nothing, and that what it shows may be lost. */
+const DIVERGED_HEADER = 'x-waybill-log-diverged';
 
 /** What stands in the job that is dispatched. */
 export const TEMPLATE = 'template';
@@ -26,6 +30,8 @@ export class Users {
   readonly writes: Write[] = [];
   readonly reads: Read[] = [];
   readonly dispatches: Dispatch[] = [];
+  /** Reads that were answered with the remark that they may show what is lost. */
+  readsOfDoubt = 0;
   private readonly stopper = new AbortController();
   private work: Promise<void>[] = [];
   private tries = 0;
@@ -63,39 +69,44 @@ export class Users {
   private async registerService(id: string): Promise<void> {
     const mark = ++this.tries;
     const count = 1 + Math.floor(this.random() * 2);
-    const { ending, body } = await this.send('PUT', '/v1/jobs', { Job: this.serviceJob(id, mark, count) });
-    this.writes.push({ job: id, verb: 'register', mark, count, ending, ...indexOf(body) });
+    const { ending, body, asked } = await this.send('PUT', '/v1/jobs', { Job: this.serviceJob(id, mark, count) });
+    this.writes.push({ job: id, verb: 'register', mark, count, ending, asked, ...indexOf(body) });
   }
 
   private async stopService(id: string): Promise<void> {
     const mark = ++this.tries;
-    const { ending, body } = await this.send('DELETE', `/v1/job/${id}`);
+    const { ending, body, asked } = await this.send('DELETE', `/v1/job/${id}`);
     // Of a job that is not there nothing was done.
     if (ending === 'acknowledged' && body?.JobModifyIndex === 0) return;
-    this.writes.push({ job: id, verb: 'stop', mark, count: 0, ending, ...indexOf(body) });
+    this.writes.push({ job: id, verb: 'stop', mark, count: 0, ending, asked, ...indexOf(body) });
   }
 
   private async untilAcknowledged(id: string, jobOf: (mark: number) => object, count: number): Promise<void> {
     const mark = ++this.tries;
     for (;;) {
-      const { ending, body } = await this.send('PUT', '/v1/jobs', { Job: jobOf(mark) });
-      if (ending === 'refused') throw new Error(`job ${id} is refused: ${JSON.stringify(body)}`);
-      if (ending !== 'acknowledged') continue;
-      this.writes.push({ job: id, verb: 'register', mark, count, ending, ...indexOf(body) });
-      return;
+      const { ending, body, asked, isForGood } = await this.send('PUT', '/v1/jobs', { Job: jobOf(mark) });
+      if (isForGood) throw new Error(`job ${id} is refused`);
+      if (ending === 'acknowledged') {
+        this.writes.push({ job: id, verb: 'register', mark, count, ending, asked, ...indexOf(body) });
+        return;
+      }
+      await delay(AGAIN_MS);
     }
   }
 
   private async dispatch(token: string): Promise<void> {
     for (;;) {
-      const { ending, body } = await this.send('PUT', `/v1/job/${TEMPLATE}/dispatch`, {
+      const { ending, body, asked, isForGood } = await this.send('PUT', `/v1/job/${TEMPLATE}/dispatch`, {
         Meta: { token },
         IdempotencyToken: token,
       });
-      if (ending === 'refused') throw new Error(`dispatch is refused: ${JSON.stringify(body)}`);
-      if (ending !== 'acknowledged' || !body?.DispatchedJobID) continue;
-      this.dispatches.push({ token, child: body.DispatchedJobID });
-      return;
+      if (isForGood) throw new Error(`dispatch of ${token} is refused`);
+      if (ending === 'acknowledged' && body?.DispatchedJobID) {
+        const { DispatchedJobID: child, JobCreateIndex: index } = body;
+        this.dispatches.push({ token, child, asked, ...(index !== undefined && { index }) });
+        return;
+      }
+      await delay(AGAIN_MS);
     }
   }
 
@@ -106,7 +117,8 @@ export class Users {
         const answer = await this.api.raw(`/v1/job/${job}`, { signal: AbortSignal.timeout(PATIENCE_MS) });
         const index = Number(answer.headers.get('x-nomad-index'));
         const found = (await answer.text()) || '{}';
-        if (answer.status === 200) this.reads.push({ job, mark: markOf(JSON.parse(found) as Marked), index });
+        if (answer.headers.has(DIVERGED_HEADER)) this.readsOfDoubt++;
+        else if (answer.status === 200) this.reads.push({ job, mark: markOf(JSON.parse(found) as Marked), index });
         else if (answer.status === 404 && index > 0) this.reads.push({ job, mark: undefined, index });
       } catch {
         // It is away, or does not answer: nothing was seen.
@@ -115,11 +127,15 @@ export class Users {
     }
   }
 
-  private async send(
-    method: string,
-    path: string,
-    body?: object,
-  ): Promise<{ ending: Ending; body: Answered | undefined }> {
+  private async send(method: string, path: string, body?: object): Promise<Sent> {
+    const sentMs = performance.now();
+    const ended = (ending: Ending, over: Partial<Sent> = {}): Sent => ({
+      ending,
+      body: undefined,
+      asked: { sentMs, answeredMs: performance.now() },
+      isForGood: false,
+      ...over,
+    });
     try {
       const answer = await this.api.raw(path, {
         method,
@@ -127,10 +143,11 @@ export class Users {
         ...(body && { body: JSON.stringify(body) }),
       });
       const text = await answer.text();
-      if (answer.ok) return { ending: 'acknowledged', body: JSON.parse(text) as Answered };
-      return { ending: answer.status < 500 ? 'refused' : 'unknown', body: undefined };
+      if (answer.ok) return ended('acknowledged', { body: JSON.parse(text) as Answered });
+      if (answer.status < 500) return ended('refused', { isForGood: true });
+      return ended(answer.headers.has(DIVERGED_HEADER) ? 'refused' : 'unknown');
     } catch {
-      return { ending: 'unknown', body: undefined };
+      return ended('unknown');
     }
   }
 
@@ -156,8 +173,18 @@ export class Users {
   }
 }
 
+/** What became of a request. */
+interface Sent {
+  readonly ending: Ending;
+  readonly body: Answered | undefined;
+  readonly asked: Asked;
+  /** Whether asking again is of no use. */
+  readonly isForGood: boolean;
+}
+
 interface Answered {
   readonly JobModifyIndex?: number;
+  readonly JobCreateIndex?: number;
   readonly DispatchedJobID?: string;
 }
 

@@ -9,6 +9,8 @@ export class SyncedCopy {
     private readonly nats: RunningServer,
     private readonly storeDir: string,
     private readonly copyDir: string,
+    /** When the server stood still for it, milliseconds of `performance.now`: what was acknowledged before is in it. */
+    readonly atMs: number,
   ) {}
 
   /** @param dir the directory that the server was started in */
@@ -17,12 +19,13 @@ export class SyncedCopy {
     const copyDir = path.join(dir, 'synced');
     rmSync(copyDir, { recursive: true, force: true });
     await freeze(nats.pid);
+    const atMs = performance.now();
     try {
       cpSync(storeDir, copyDir, { recursive: true });
     } finally {
       thaw(nats.pid);
     }
-    return new SyncedCopy(nats, storeDir, copyDir);
+    return new SyncedCopy(nats, storeDir, copyDir, atMs);
   }
 
   /** The power goes, and comes back: the server finds what was on its disk then. Whoever started it starts it again. */

@@ -4,7 +4,7 @@ import { chmodSync, createWriteStream, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { freePort, type Stack, startStack } from '@waybill/embedded';
+import { freePort, type Stack, type StackOptions, startStack } from '@waybill/embedded';
 import { ApiClient } from './api-client.js';
 import { AGENT_OF_TESTS } from './agent-of-tests.js';
 import { killProcessesOf } from './launcher.js';
@@ -16,7 +16,7 @@ export type ServiceName = (typeof CONTROL_PLANE)[number] | 'agent';
 const EVERYTHING: readonly ServiceName[] = [...CONTROL_PLANE, 'agent'];
 
 /** Eight processes that start at once on two busy cores, whose disk may stand still for a while. */
-const READY_TIMEOUT_MS = 100_000;
+const READY_TIMEOUT_MS = 200_000;
 
 interface Running {
   child: ChildProcess;
@@ -32,6 +32,8 @@ const TOGETHER = 'together';
  */
 export class WaybillProcesses {
   readonly running = new Map<string, Running>();
+  /** Why services that share one process are not ready. */
+  illTogether: readonly string[] = [];
   private constructor(
     readonly stack: Stack,
     readonly dir: string,
@@ -43,10 +45,12 @@ export class WaybillProcesses {
   static start(
     extraEnv: NodeJS.ProcessEnv = {},
     services: readonly ServiceName[] = EVERYTHING,
+    { syncInterval }: Pick<StackOptions, 'syncInterval'> = {},
   ): Promise<WaybillProcesses> {
-    return WaybillProcesses.around(extraEnv, async (waybill) => {
+    const begin = async (waybill: WaybillProcesses): Promise<void> => {
       await Promise.all(services.map((name) => waybill.startService(name)));
-    });
+    };
+    return WaybillProcesses.around(extraEnv, begin, syncInterval);
   }
 
   /** All services in one process, where nothing can be killed alone or asked for its metrics; but those `apart`. */
@@ -54,23 +58,26 @@ export class WaybillProcesses {
     extraEnv: NodeJS.ProcessEnv = {},
     services: readonly ServiceName[] = EVERYTHING,
     apart: readonly ServiceName[] = [],
+    { syncInterval }: Pick<StackOptions, 'syncInterval'> = {},
   ): Promise<WaybillProcesses> {
-    return WaybillProcesses.around(extraEnv, async (waybill) => {
+    const begin = async (waybill: WaybillProcesses): Promise<void> => {
       const shared = services.filter((name) => !apart.includes(name));
       await Promise.all([
         ...(shared.length > 0 ? [waybill.startAsOne(shared)] : []),
         ...apart.map((name) => waybill.startService(name)),
       ]);
-    });
+    };
+    return WaybillProcesses.around(extraEnv, begin, syncInterval);
   }
 
   private static async around(
     extraEnv: NodeJS.ProcessEnv,
     begin: (waybill: WaybillProcesses) => Promise<void>,
+    syncInterval?: string,
   ): Promise<WaybillProcesses> {
     const dir = mkdtempSync(path.join(tmpdir(), 'waybill-test-'));
     chmodSync(dir, 0o711); // root's PostgreSQL user passes through
-    const stack = await startStack({ restart: true, dir: path.join(dir, 'stack') });
+    const stack = await startStack({ restart: true, dir: path.join(dir, 'stack'), syncInterval });
     const httpPort = await freePort();
     const env = {
       PATH: process.env['PATH'],
@@ -97,14 +104,18 @@ export class WaybillProcesses {
   }
 
   private async startAsOne(services: readonly ServiceName[]): Promise<void> {
-    const main = fileURLToPath(new URL('./services-together.mjs', import.meta.url));
+    const main = fileURLToPath(new URL('../../test/support/services-together.mjs', import.meta.url));
     const child = spawn(process.execPath, ['--enable-source-maps', main, this.dir, ...services], {
       env: this.env,
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     this.running.set(TOGETHER, { child, opsUrl: '' });
     let said = '';
-    child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    child.stdout.on('data', (chunk: Buffer) => {
+      said += chunk.toString();
+      const last = said.split('\n').at(-2);
+      if (last?.startsWith('[')) this.illTogether = JSON.parse(last) as string[];
+    });
     const saysReady = (): boolean => said.includes('ready') || child.exitCode !== null;
     await eventually(`all services are ready (log: ${this.dir}/waybill.log)`, saysReady, READY_TIMEOUT_MS);
     if (child.exitCode !== null) throw new Error(`the services ended with ${child.exitCode}`);
