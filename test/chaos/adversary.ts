@@ -147,7 +147,13 @@ export class Adversary {
     const cutMs = performance.now();
     this.say(`power cut ${this.cuts.length + 1}: what was written in the last ${unsyncedMs} ms is gone`);
     const decision = await new Operator(this.waybill, this.say).decide(this.watched());
-    this.cuts.push({ syncedMs, cutMs, lines: { from, to: this.powerCuts?.linesWritten() ?? 0 }, ...decision });
+    this.cuts.push({
+      syncedMs,
+      cutMs,
+      decidedMs: performance.now(),
+      lines: { from, to: this.powerCuts?.linesWritten() ?? 0 },
+      ...decision,
+    });
     this.onCut(this.cuts.length);
   }
 

@@ -25,6 +25,8 @@ export interface Read {
   readonly job: string;
   readonly mark: number | undefined;
   readonly index: number;
+  /** When it was answered, milliseconds of `performance.now`. */
+  readonly atMs?: number;
 }
 
 /** A dispatch, tried with one token until it was acknowledged. */
@@ -41,6 +43,8 @@ export interface PowerCut {
   readonly syncedMs: number;
   /** What was sent after this was sent to what came back. */
   readonly cutMs: number;
+  /** When everything was well again. */
+  readonly decidedMs: number;
   /** Lines that tasks had written at the last sync, and when the operator had decided. */
   readonly lines: { readonly from: number; readonly to: number };
   /** Indexes of the transactions that Waybill said are lost. */
@@ -82,6 +86,11 @@ export interface FinalAlloc {
   readonly client: string;
 }
 
+export interface Logged {
+  readonly job: string;
+  readonly mark: number | undefined;
+}
+
 /** What there is when nobody does anything to it any more. */
 export interface FinalState {
   readonly jobs: readonly FinalJob[];
@@ -89,6 +98,6 @@ export interface FinalState {
   readonly children: Readonly<Record<string, readonly string[]>>;
   /** Of the lines' processes those that live. */
   readonly living: ReadonlySet<number>;
-  /** By index of the log, the job that a transaction there registers or stops. */
-  readonly logged: ReadonlyMap<number, string>;
+  /** By index of the log, which job a transaction there registers, with which mark, or stops. */
+  readonly logged: ReadonlyMap<number, Logged>;
 }

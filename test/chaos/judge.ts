@@ -1,4 +1,4 @@
-import type { FinalJob, FinalState, History, TaskLine, Write } from './history.js';
+import type { FinalJob, FinalState, History, Read, TaskLine, Write } from './history.js';
 import { losses } from './losses.js';
 
 /** Something that must not be, in words. */
@@ -20,7 +20,7 @@ export function judge(all: History, final: FinalState): Finding[] {
     ...findings,
     ...[...byJob(all.writes)].flatMap(([id, writes]) => indexesThatFall(id, writes)),
     ...[...byJob(history.writes)].flatMap(([id, writes]) => lostWrites(id, writes, jobs.get(id))),
-    ...readsThatGoBack(history),
+    ...betweenCuts(history).flatMap((reads) => readsThatGoBack({ ...history, reads })),
     ...dispatchesDoneTwice(history, final),
     ...final.jobs.flatMap((job) => tasksOf(job, history.lines, final.living)),
     ...processesOfNobody(history.lines, final),
@@ -59,6 +59,17 @@ function indexesThatFall(id: string, writes: readonly Write[]): Finding[] {
     .flatMap((index, at): Finding[] =>
       index > indexes[at]! ? [] : [{ kind: 'order', text: `job ${id}: index ${index} after ${indexes[at]}` }],
     );
+}
+
+/** Reads from one decision to the next cut: what a cut takes goes back, and while it is decided nobody promises anything. */
+function betweenCuts({ reads, cuts }: History): Read[][] {
+  const parts: Read[][] = Array.from({ length: cuts.length + 1 }, () => []);
+  for (const read of reads) {
+    const { atMs = 0 } = read;
+    if (cuts.some(({ syncedMs, cutMs, decidedMs }) => atMs >= Math.min(syncedMs, cutMs) && atMs <= decidedMs)) continue;
+    parts[cuts.filter(({ decidedMs }) => decidedMs < atMs).length]?.push(read);
+  }
+  return parts;
 }
 
 /** One reader, one API: the index of a job never falls, and a mark only to a write of which nobody knew how it ended. */

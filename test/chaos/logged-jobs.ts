@@ -1,9 +1,11 @@
 import { connect, Journal } from '@waybill/journal';
 import type { Txn } from '@waybill/state';
+import type { Logged } from './history.js';
+import { markOf } from './users.js';
 
 /** Reads the log itself: by index, the job that the transaction there registers or stops. */
-export async function loggedJobs(natsUrl: string): Promise<Map<number, string>> {
-  const jobs = new Map<number, string>();
+export async function loggedJobs(natsUrl: string): Promise<Map<number, Logged>> {
+  const jobs = new Map<number, Logged>();
   const link = await connect({ url: natsUrl, name: 'chaos' });
   const journal = new Journal(link);
   try {
@@ -29,7 +31,7 @@ export async function loggedJobs(natsUrl: string): Promise<Map<number, string>> 
   }
 }
 
-function jobOf(txn: Txn): string | undefined {
-  if (txn.type === 'JobRegister') return txn.payload.Job.ID;
-  return txn.type === 'JobDeregister' ? txn.payload.JobID : undefined;
+function jobOf(txn: Txn): Logged | undefined {
+  if (txn.type === 'JobRegister') return { job: txn.payload.Job.ID, mark: markOf(txn.payload.Job) };
+  return txn.type === 'JobDeregister' ? { job: txn.payload.JobID, mark: undefined } : undefined;
 }

@@ -17,6 +17,7 @@ const write = (mark: number, answeredMs: number, over: Partial<Write> = {}): Wri
 const cut = (over: Partial<PowerCut> = {}): PowerCut => ({
   syncedMs: 1_000,
   cutMs: 1_100,
+  decidedMs: 1_150,
   lines: { from: 0, to: 0 },
   named: [],
   adoptions: 1,
@@ -37,13 +38,15 @@ const final = (over: Partial<FinalState>): FinalState => ({
   logged: new Map(),
   ...over,
 });
+const logged = (...all: (readonly [index: number, job: string, mark: number])[]) =>
+  new Map(all.map(([index, job, mark]) => [index, { job, mark }]));
 const found = (seen: Partial<History>, left: Partial<FinalState> = {}) =>
   losses(history(seen), final(left)).findings.map(({ kind, text }) => `${kind}: ${text}`);
 
 describe('what power cuts took', () => {
   it('may be what was acknowledged after the last sync, if it was named', () => {
     const seen = { writes: [write(1, 900), write(2, 1_050)], cuts: [cut({ named: [20] })] };
-    const left = { logged: new Map([[10, 'web']]) };
+    const left = { logged: logged([10, 'web', 1]) };
     expect(found(seen, left)).toEqual([]);
     expect(losses(history(seen), final(left)).history.writes).toEqual([seen.writes[0]]);
     expect(countLost(history(seen), final(left))).toBe(1);
@@ -59,13 +62,18 @@ describe('what power cuts took', () => {
     expect(found({ writes: [write(1, 1_050)], cuts: [cut({ syncedMs: Infinity, named: [10] })] })).toHaveLength(1);
   });
 
+  it('is no registration that was tried twice and is there once', () => {
+    const left = { logged: logged([8, 'web', 2]) };
+    expect(found({ writes: [write(2, 900)] }, left)).toEqual([]);
+  });
+
   it('is named, and nothing else is', () => {
     expect(found({ writes: [write(2, 1_050)] })).toEqual(['unnamed: job web: index 20 is lost, and was not named']);
-    const left = { logged: new Map([[20, 'web']]) };
+    const left = { logged: logged([20, 'web', 2]) };
     expect(found({ writes: [write(2, 1_050)], cuts: [cut({ named: [20] })] }, left)).toEqual([
       'unnamed: job web: index 20 was named lost and is there',
     ]);
-    const another = { logged: new Map([[20, 'other']]) };
+    const another = { logged: logged([20, 'other', 2]) };
     expect(found({ writes: [write(2, 1_050)] }, another)).toHaveLength(1);
   });
 
@@ -73,8 +81,8 @@ describe('what power cuts took', () => {
     const seen = {
       writes: [write(1, 900, { count: 1 }), write(2, 1_050, { count: 1 })],
       reads: [
-        { job: 'web', mark: 2, index: 5 },
-        { job: 'web', mark: 1, index: 6 },
+        { job: 'web', mark: 2, index: 20, atMs: 1_060 },
+        { job: 'web', mark: 1, index: 10, atMs: 1_200 },
       ],
       dispatches: [{ token: 't', child: 'c', index: 21, asked: { sentMs: 1_045, answeredMs: 1_060 } }],
       lines: [
@@ -94,9 +102,11 @@ describe('what power cuts took', () => {
         { ...batch, allocs: [alloc('b', 'complete')] },
       ],
       living: new Set([7]),
-      logged: new Map([[10, 'web']]),
+      logged: logged([10, 'web', 1]),
     });
     expect(judge(history(seen), left)).toEqual([]);
+    const back = { job: 'web', mark: 1, index: 9, atMs: 1_300 };
+    expect(judge(history({ ...seen, reads: [...seen.reads, back] }), left)).toMatchObject([{ kind: 'order' }]);
     const later = { ...seen, cuts: [cut({ named: [20, 21], lines: { from: 0, to: 1 } })] };
     expect(judge(history(later), left)).toEqual([{ kind: 'double', text: 'job batch was begun 2 times instead of 1' }]);
   });

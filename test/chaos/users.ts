@@ -118,8 +118,10 @@ export class Users {
         const index = Number(answer.headers.get('x-nomad-index'));
         const found = (await answer.text()) || '{}';
         if (answer.headers.has(DIVERGED_HEADER)) this.readsOfDoubt++;
-        else if (answer.status === 200) this.reads.push({ job, mark: markOf(JSON.parse(found) as Marked), index });
-        else if (answer.status === 404 && index > 0) this.reads.push({ job, mark: undefined, index });
+        else if (answer.status === 200)
+          this.reads.push({ job, mark: markOf(JSON.parse(found) as Marked), index, atMs: performance.now() });
+        else if (answer.status === 404 && index > 0)
+          this.reads.push({ job, mark: undefined, index, atMs: performance.now() });
       } catch {
         // It is away, or does not answer: nothing was seen.
       }
@@ -189,11 +191,11 @@ interface Answered {
 }
 
 interface Marked {
-  readonly Meta?: { readonly mark?: string } | null;
+  readonly Meta?: Readonly<Record<string, string>> | null;
 }
 
 export const markOf = ({ Meta }: Marked): number | undefined =>
-  Meta?.mark === undefined ? undefined : Number(Meta.mark);
+  Meta?.['mark'] === undefined ? undefined : Number(Meta['mark']);
 
 const indexOf = (body: Answered | undefined) =>
   body?.JobModifyIndex === undefined ? {} : { modifyIndex: body.JobModifyIndex };
