@@ -28,12 +28,13 @@ while (cluster && !(await cluster.states()).every(({ ready }) => ready))
   await new Promise((r) => setTimeout(r, LOOK_MS));
 process.stdout.write('ready\n');
 let said = '[]';
-setInterval(async () => {
+const tell = async () => {
   const ill = (await cluster?.states())?.flatMap(({ name, ready, detail }) => (ready ? [] : [`${name}: ${detail}`]));
   const line = JSON.stringify(ill ?? []);
   if (line !== said) process.stdout.write(`${line}\n`);
   said = line;
-}, LOOK_AGAIN_MS).unref();
+};
+setInterval(() => void tell(), LOOK_AGAIN_MS).unref();
 if (!ending.signal.aborted)
   await new Promise((resolve) => ending.signal.addEventListener('abort', resolve, { once: true }));
 await cluster?.stop();
