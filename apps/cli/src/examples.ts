@@ -1,5 +1,22 @@
 /** What the help of a command shows: how it is typed, without the program's name, and what for. By the command's words. */
 export const EXAMPLES: Readonly<Record<string, readonly (readonly [line: string, meaning: string])[]>> = {
+  'acl bootstrap': [
+    ['acl bootstrap', 'the server makes the secret'],
+    ['acl bootstrap root.secret', 'the secret stands in a file'],
+  ],
+  'acl policy apply': [
+    ['acl policy apply -description "may look" readers readers.hcl', 'rules from a file'],
+    ['acl policy apply -namespace=default -job=web web-vars vars.hcl', 'for the tasks of a job'],
+  ],
+  'acl role create': [['acl role create -name=ops -policy=readers -policy=drainers', 'two policies under one name']],
+  'acl token create': [
+    ['acl token create -name=ci -policy=readers -ttl=8h', 'expires in eight hours'],
+    ['acl token create -name=ann -role-name=ops', 'has what a role grants'],
+    ['acl token create -name=root2 -type=management', 'may do everything'],
+  ],
+  'acl token update': [
+    ['acl token update -policy=readers -policy=writers 2941eac4-5d1f-4c3a-8b7e-0c9d1e2f3a4b', 'has these policies'],
+  ],
   agent: [
     ['agent -dev', 'everything on this machine, gone when it ends'],
     ['agent -client -config=/etc/waybill.d', 'what runs tasks, as files say'],

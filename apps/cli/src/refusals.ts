@@ -14,16 +14,12 @@ const commercial = (path: string): Refusal => ({
   synopsis: COMMERCIAL,
   text: 'Nomad Enterprise only endpoint',
 });
-/** CL-844. */
-const accessControl = (doing: string): Refusal => ({
-  path: '/v1/acl/tokens',
-  doing,
-  synopsis: NOT_YET,
-  text: 'there is no access control yet: every request is allowed (docs/gaps.md)',
-});
 const notYet = (text: string): Refusal => ({ synopsis: NOT_YET, text });
 const notOffered = (text: string): Refusal => ({ synopsis: NOT_OFFERED, text });
 
+const LOGINS = notYet(
+  'logins by other parties are not built yet: tokens are made with `acl token create` (docs/gaps.md)',
+);
 const VARIABLES = notYet('there are no variables yet (docs/gaps.md)');
 const RAFT = notOffered(
   'there is no Raft: the log is a stream of NATS (`nats stream info TXN`), its entries are shown by `log`',
@@ -34,28 +30,11 @@ const IDENTITIES = notOffered(
 
 /** By the words of the command. What it is exits with 1 and one line, whatever its flags. */
 export const REFUSALS: Readonly<Record<string, Refusal>> = {
-  'acl auth-method': accessControl('querying auth methods'),
-  'acl binding-rule': accessControl('querying binding rules'),
-  'acl bootstrap': accessControl('bootstrapping'),
-  'acl policy apply': accessControl('writing policy'),
-  'acl policy delete': accessControl('deleting policy'),
-  'acl policy info': accessControl('fetching info on ACL policy'),
-  'acl policy list': accessControl('listing ACL policies'),
-  'acl policy self': accessControl('fetching ACL policies'),
-  'acl role create': accessControl('creating ACL role'),
-  'acl role delete': accessControl('deleting ACL role'),
-  'acl role info': accessControl('reading ACL role'),
-  'acl role list': accessControl('listing ACL roles'),
-  'acl role update': accessControl('updating ACL role'),
-  'acl token create': accessControl('creating token'),
-  'acl token delete': accessControl('deleting token'),
-  'acl token info': accessControl('fetching token'),
-  'acl token list': accessControl('listing tokens'),
-  'acl token self': accessControl('fetching self token'),
-  'acl token update': accessControl('updating token'),
+  'acl auth-method': LOGINS,
+  'acl binding-rule': LOGINS,
   fmt: notYet('job files are not formatted; `job validate` says what is wrong with one'),
   'license get': commercial('/v1/operator/license'),
-  login: accessControl('logging in'),
+  login: LOGINS,
   'node identity': IDENTITIES,
   'node intro': IDENTITIES,
   'operator gossip': notOffered('there is no gossip, and so no gossip keys'),

@@ -253,8 +253,8 @@ async function show({ cluster, api, exports }: Run, options: LaunchOptions, repo
 /** What comes before these three: without a token nothing is allowed. */
 const withTokens = (command: string): readonly string[] => [
   `\n${pc.bold('Access control is on')}: each of these needs a token (docs/access-control.md). The first one is made once, by`,
-  `  ${command} operator api -X PUT /v1/acl/bootstrap`,
-  '  export NOMAD_TOKEN=<the SecretID of the answer>',
+  `  ${command} acl bootstrap`,
+  '  export NOMAD_TOKEN=<the Secret ID it prints>',
 ];
 
 const commandFor = ({ port, tls }: LaunchOptions): string =>

@@ -1,0 +1,43 @@
+import type { Flag } from '../flags/flag.js';
+import { CommandFailure } from '../failure.js';
+import type { ParsedFlags } from '../flags/parsed-flags.js';
+import { namesOf } from './token-flags.js';
+
+/** Flags that say what a role is. */
+export const ROLE_FLAGS: readonly Flag[] = [
+  { name: 'name', kind: 'text', value: 'name', help: 'Its name, which no other role has.' },
+  { name: 'description', kind: 'text', value: 'text', help: 'What it is for.' },
+  { name: 'policy', kind: 'list', value: 'name', help: 'A policy that it bundles, which must exist; may be repeated.' },
+];
+
+/** A role as flags give it. A type alias, so that it is JSON too. */
+export type WholeRole = { Name: string; Description: string; Policies: { Name: string }[] };
+
+/** A role that the flags describe whole (AU-301). @throws CommandFailure when they do not */
+export function wholeRole(flags: ParsedFlags): WholeRole {
+  const [name, policies] = [flags.text('name'), namesOf(flags, 'policy')];
+  if (name === undefined) throw new CommandFailure('ACL role name must be specified using the -name flag');
+  if (policies.length === 0)
+    throw new CommandFailure('At least one policy name must be specified using the -policy flag');
+  return { Name: name, Description: flags.text('description') ?? '', Policies: policies.map((Name) => ({ Name })) };
+}
+
+/** What the flags change of a stored role: policies are added, the rest is replaced (AU-301). */
+export function mergedRole(flags: ParsedFlags, stored: WholeRole): WholeRole {
+  const policies = [...stored.Policies.map(({ Name }) => Name), ...namesOf(flags, 'policy')];
+  return {
+    Name: flags.text('name') ?? stored.Name,
+    Description: flags.text('description') ?? stored.Description,
+    Policies: [...new Set(policies)].map((Name) => ({ Name })),
+  };
+}
+
+/** @throws CommandFailure when no flag gives anything to change (AU-301) */
+export function mustChangeRole(flags: ParsedFlags): void {
+  if (
+    flags.text('name') === undefined &&
+    flags.text('description') === undefined &&
+    namesOf(flags, 'policy').length === 0
+  )
+    throw new CommandFailure('Please provide at least one flag to update the ACL role');
+}

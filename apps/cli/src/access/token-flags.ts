@@ -1,0 +1,33 @@
+import type { Flag } from '../flags/flag.js';
+import type { ParsedFlags } from '../flags/parsed-flags.js';
+import type { ExactJson } from '../terminal/exact-json.js';
+
+/** Flags that say what a token is and what it grants. */
+export const TOKEN_FLAGS: readonly Flag[] = [
+  { name: 'name', kind: 'text', value: 'name', help: 'What people call it.' },
+  { name: 'type', kind: 'text', value: 'client|management', help: 'What it is; a new token is a client token.' },
+  { name: 'global', kind: 'switch', help: 'Valid in all regions. Fixed when the token is created.' },
+  { name: 'policy', kind: 'list', value: 'name', help: 'A policy that it has; may be repeated.' },
+  { name: 'role-id', kind: 'list', value: 'id', help: 'A role that it has, by its ID; may be repeated.' },
+  { name: 'role-name', kind: 'list', value: 'name', help: 'A role that it has, by its name; may be repeated.' },
+];
+
+/** The members of a token that the flags give; an empty `-policy=` or role stands for none (AU-303). */
+export function tokenMembers(flags: ParsedFlags): { [member: string]: ExactJson } {
+  const [name, type] = [flags.text('name'), flags.text('type')];
+  return {
+    ...(name !== undefined && { Name: name }),
+    ...(type !== undefined && { Type: type }),
+    ...(flags.given('global') && { Global: flags.on('global') }),
+    ...(flags.given('policy') && { Policies: namesOf(flags, 'policy') }),
+    ...((flags.given('role-id') || flags.given('role-name')) && {
+      Roles: [
+        ...namesOf(flags, 'role-id').map((ID) => ({ ID })),
+        ...namesOf(flags, 'role-name').map((Name) => ({ Name })),
+      ],
+    }),
+  };
+}
+
+/** The values of a repeatable flag that are not empty. */
+export const namesOf = (flags: ParsedFlags, flag: string): string[] => flags.list(flag).filter((name) => name !== '');

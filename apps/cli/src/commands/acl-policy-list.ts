@@ -1,0 +1,14 @@
+import { NO_ARGUMENTS, type ServerCommand } from '../command-spec.js';
+import { type PolicyStub, policyTable } from '../access/policy-text.js';
+import { LIST_FLAGS, printPage } from '../flags/pagination.js';
+import { DATA_FLAGS } from '../terminal/data-printer.js';
+
+/** CL-843, AU-302. */
+export const command: ServerCommand = {
+  usage: '',
+  description: 'Shows policies: all of them to a management token, its own to another.',
+  flags: [...LIST_FLAGS, ...DATA_FLAGS],
+  takes: NO_ARGUMENTS,
+  run: (call) =>
+    printPage<PolicyStub>(call, '/v1/acl/policies', 'listing ACL policies', 'No policies found', policyTable),
+};

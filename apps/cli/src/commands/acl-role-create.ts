@@ -1,0 +1,21 @@
+import type { AclRole } from '@waybill/model';
+import { NO_ARGUMENTS, type ServerCommand } from '../command-spec.js';
+import { ROLE_FLAGS, wholeRole } from '../access/role-flags.js';
+import { printRole } from '../access/role-text.js';
+import { failed } from '../failure.js';
+import { DATA_FLAGS } from '../terminal/data-printer.js';
+
+/** AU-301. */
+export const command: ServerCommand = {
+  usage: '',
+  description: 'Makes a role: policies under one name, which tokens may have.\n\nNeeds a management token.',
+  flags: [...ROLE_FLAGS, ...DATA_FLAGS],
+  takes: NO_ARGUMENTS,
+  async run(call) {
+    const answer = await call.api.put<AclRole>('/v1/acl/role', wholeRole(call.flags)).catch((error: unknown) => {
+      throw failed('creating ACL role', error);
+    });
+    printRole(call, answer);
+    return 0;
+  },
+};

@@ -1,0 +1,14 @@
+import type { AclRole } from '@waybill/model';
+import { NO_ARGUMENTS, type ServerCommand } from '../command-spec.js';
+import { roleTable } from '../access/role-text.js';
+import { LIST_FLAGS, printPage } from '../flags/pagination.js';
+import { DATA_FLAGS } from '../terminal/data-printer.js';
+
+/** CL-843, AU-301. */
+export const command: ServerCommand = {
+  usage: '',
+  description: 'Shows roles: all of them to a management token, its own to another.',
+  flags: [...LIST_FLAGS, ...DATA_FLAGS],
+  takes: NO_ARGUMENTS,
+  run: (call) => printPage<AclRole>(call, '/v1/acl/roles', 'listing ACL roles', 'No ACL roles found', roleTable),
+};

@@ -1,0 +1,39 @@
+import type { AclRole } from '@waybill/model';
+import type { Call, ServerCommand } from '../command-spec.js';
+import { mergedRole, mustChangeRole, ROLE_FLAGS, type WholeRole, wholeRole } from '../access/role-flags.js';
+import { printRole } from '../access/role-text.js';
+import { failed } from '../failure.js';
+import { DATA_FLAGS } from '../terminal/data-printer.js';
+
+/** AU-301. */
+export const command: ServerCommand = {
+  usage: '<id>',
+  description:
+    'Changes a role: a name or description replaces the former one, policies are added.\n\nNeeds a management token.',
+  flags: [
+    ...ROLE_FLAGS,
+    { name: 'no-merge', kind: 'switch', help: 'The flags describe the whole role: nothing else of it is kept.' },
+    ...DATA_FLAGS,
+  ],
+  takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <acl_role_id>' },
+  async run(call) {
+    const id = call.args[0] ?? '';
+    const path = `/v1/acl/role/${encodeURIComponent(id)}`;
+    const role = await changedRole(call, path);
+    const answer = await call.api.put<AclRole>(path, { ID: id, ...role }).catch((error: unknown) => {
+      throw failed('updating ACL role', error);
+    });
+    printRole(call, answer);
+    return 0;
+  },
+};
+
+/** What the role is to be; a wrong command line is refused before anything is asked (CL-113). @throws CommandFailure */
+async function changedRole({ api, flags }: Call, path: string): Promise<WholeRole> {
+  const whole = flags.on('no-merge') ? wholeRole(flags) : undefined;
+  if (!whole) mustChangeRole(flags);
+  const stored = await api.get<AclRole>(path).catch((error: unknown) => {
+    throw failed('when retrieving ACL role', error);
+  });
+  return whole ?? mergedRole(flags, stored.value);
+}

@@ -1,0 +1,16 @@
+import { NO_ARGUMENTS, type ServerCommand } from '../command-spec.js';
+import { type TokenStub, tokenTable } from '../access/token-text.js';
+import { LIST_FLAGS, printPage } from '../flags/pagination.js';
+import { DATA_FLAGS } from '../terminal/data-printer.js';
+
+/** CL-841, AU-303. */
+export const command: ServerCommand = {
+  usage: '',
+  description: 'Shows the tokens, without their secrets.\n\nNeeds a management token.',
+  flags: [...LIST_FLAGS, ...DATA_FLAGS],
+  takes: NO_ARGUMENTS,
+  run: (call) =>
+    printPage<TokenStub>(call, '/v1/acl/tokens', 'listing tokens', 'No tokens found', (tokens) =>
+      tokenTable(tokens, call.clock.nowMs()),
+    ),
+};
