@@ -15,6 +15,7 @@ const HARNESS = new Set([
   'report',
   'processes',
   'evaluation-load',
+  'scrubbing',
   'scheduling-load',
   'simulated-machines',
   'state-copy',
