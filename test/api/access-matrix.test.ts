@@ -272,3 +272,48 @@ describe('every route of the running server', { timeout: 600_000 }, () => {
     expect(wrong).toEqual([]);
   });
 });
+
+describe('requests that are written so as to be taken for another route', () => {
+  const rules = inNamespace(TEAM, ['deregister-job']);
+
+  it.each([
+    ['GET', '/v1/volumes?x=?&type=csi&namespace=team', undefined],
+    ['GET', '/v1/volumes?type=constructor&namespace=team', undefined],
+    ['GET', '/v1/volumes?type=__proto__&namespace=team', undefined],
+    ['PUT', '/v1/volume/host/%63reate', { Volume: { Name: 'v', Namespace: TEAM, PluginID: 'mkdir' } }],
+    ['PUT', '/v1/volume/host/create/more', { Volume: { Name: 'v', Namespace: TEAM, PluginID: 'mkdir' } }],
+    ['PUT', '/v1/volume/host/constructor', {}],
+    ['DELETE', '/v1/job/web?x=?&purge=true&namespace=team', undefined],
+    ['DELETE', '/v1/job/web?purge=T&namespace=team', undefined],
+    ['DELETE', '/v1/job/web?%70urge=true&namespace=team', undefined],
+    ['PUT', '/v1/job/web/%70eriodic/force?namespace=team', {}],
+    ['PUT', '/v1/job/web/constructor?namespace=team', {}],
+  ] as const)('%s %s is refused without its right', async (method, url, body) => {
+    expect(await statusOf(method, url, await tokenWith(rules), body)).toBe(DENIED);
+    expect(await statusOf(method, url, '', body)).toBe(DENIED);
+  });
+
+  it('a version with volumes is registered again only by those who may mount them', async () => {
+    const withVolume = { ...shellJob('mounts', 'true'), Namespace: TEAM };
+    const [group] = (withVolume as unknown as { TaskGroups: Record<string, unknown>[] }).TaskGroups;
+    Object.assign(group ?? {}, { Volumes: { data: { Name: 'data', Type: 'host', Source: 'secrets' } } });
+    const mounts = 'host_volume "secrets" { policy = "write" }\n';
+    const register = (Job: object, token: string) => statusOf('PUT', `/v1/jobs?namespace=${TEAM}`, token, { Job });
+    const [plain, mounter] = [
+      await tokenWith(inNamespace(TEAM, ['submit-job'])),
+      await tokenWith(inNamespace(TEAM, ['submit-job']) + mounts),
+    ];
+    expect(await register(withVolume, plain)).toBe(DENIED);
+    expect(await register(withVolume, mounter)).toBe(200);
+    expect(await register({ ...shellJob('mounts', 'false'), Namespace: TEAM }, plain)).toBe(200);
+    const revert = (token: string) =>
+      statusOf('PUT', `/v1/job/mounts/revert?namespace=${TEAM}`, token, { JobID: 'mounts', JobVersion: 0 });
+    expect(await revert(plain)).toBe(DENIED);
+    expect(await revert(mounter)).toBe(200);
+  });
+
+  it('an action on a deployment whose name is encoded is refused too', async () => {
+    const url = `/v1/deployment/%66ail/${deploymentId}?namespace=${TEAM}`;
+    for (const token of ['', await tokenWith(rules)]) expect(await statusOf('PUT', url, token, {})).toBe(DENIED);
+  });
+});

@@ -11,8 +11,8 @@ const CHECKED_FOR: Record<LabelPlace, string> = {
   list: 'each row of the answer',
 };
 
-/** Of these parts the table needs no row: they are answered 404 or 405. */
-const isNoRoute = ({ Part, IgnoresToken }: GuardedRoute): boolean => Part === '*' && IgnoresToken;
+/** Parts that the handler does not know: the table needs no row for them. */
+const isNoRoute = ({ Part, Requirement }: GuardedRoute): boolean => Part === '*' && Requirement.kind === 'management';
 
 /** The page `docs/access-matrix.md`: what each route needs, as it is declared beside its path. */
 export function accessMatrix(routes: readonly GuardedRoute[]): string {

@@ -1,3 +1,4 @@
+import type { ApiRequest } from '../http/reply.js';
 import type { NamespaceCapability, NodePoolCapability, OperatorCapability, Requirement } from '@waybill/acl';
 
 /**
@@ -30,13 +31,16 @@ export interface Need {
   readonly onNode?: boolean;
 }
 
-/** A route whose last part says what it does, such as `job/*`: a need for each. */
+/** What of a request tells its parts: as the router and the handler have them, never read from the URL a second time. */
+export type RoutedRequest = Pick<ApiRequest, 'url' | 'params' | 'query' | 'routeOptions'>;
+
+/** A route that does several things, such as `job/*`: a need for each. */
 export interface NeedsByPart {
-  /** The part of a request; undefined when the path has none. */
-  readonly partOf: (url: string) => string | undefined;
+  /** What a request wants of the route; undefined when it does not say. The handler decides by the same function. */
+  readonly partOf: (request: RoutedRequest) => string | undefined;
   /** By part; `''` stands for none. */
   readonly parts: Readonly<Record<string, Need>>;
-  /** Of parts that no route has: they are refused whoever asks. */
+  /** Of every other part: the handler knows none of them. */
   readonly others: Need;
 }
 
@@ -77,15 +81,16 @@ export const poolInBody = (capability: NodePoolCapability): Need => need({ kind:
 
 export const onNode = (needed: Need): Need => ({ ...needed, onNode: true });
 
-/** A need for each part of the path; `others` answers for parts that do not exist. */
+/** A need for each part of a route. A part that is not listed is nobody's, so only those who may do everything are told so. */
 export const byPart = (
   partOf: NeedsByPart['partOf'],
   parts: Readonly<Record<string, Need>>,
-  others: Need = open,
+  others: Need = management,
 ): NeedsByPart => ({ partOf, parts, others });
 
 /** Which need of the route a request has. O(1). */
-export function needOf(needs: RouteNeeds, url: string): Need {
+export function needOf(needs: RouteNeeds, request: RoutedRequest): Need {
   if (!('parts' in needs)) return needs;
-  return needs.parts[needs.partOf(url) ?? ''] ?? needs.others;
+  const part = needs.partOf(request) ?? '';
+  return (Object.hasOwn(needs.parts, part) ? needs.parts[part] : undefined) ?? needs.others;
 }

@@ -1,7 +1,7 @@
 import { Acl } from '@waybill/acl';
 import { describe, expect, it } from 'vitest';
 import { anonymous } from './caller.js';
-import { inList, inQuery, type Need, ofObject } from './needs.js';
+import { inList, inQuery, type Need, ofObject, open } from './needs.js';
 import { RequestAccess } from './request-access.js';
 
 const EXISTING = ['default', 'prod', 'prod-eu', 'test'];
@@ -51,6 +51,13 @@ describe('lists', () => {
 });
 
 describe('what a route left to its handler', () => {
+  it('a handler that asks on a route that declares no right fails, whoever asks', async () => {
+    const access = new RequestAccess(anonymous(Acl.management), open, 'default', async () => EXISTING);
+    expect(() => access.inNamespace('default')).toThrow('does not declare');
+    expect(() => access.visible({ Namespace: 'default' })).toThrow('does not declare');
+    await expect(access.namespaces('*')).rejects.toThrow('does not declare');
+  });
+
   it('is asked only once the handler has asked', () => {
     const access = accessOf('', READ);
     expect(access.asked).toBe(false);

@@ -33,13 +33,13 @@ export class RequestAccess {
 
   /** The namespace, if the caller has there what the route needs. @throws Refusal forbidden */
   inNamespace(namespace: string): string {
-    this.must(this.need.requirement, { namespace });
+    this.must(this.declared, { namespace });
     return namespace;
   }
 
   /** The name of a node pool, if the caller has there what the route needs. @throws Refusal forbidden */
   inPool(name: string): string {
-    this.must(this.need.requirement, { pool: name });
+    this.must(this.declared, { pool: name });
     return name;
   }
 
@@ -51,8 +51,8 @@ export class RequestAccess {
    */
   visible<Row extends { readonly Namespace: string }>(row: Row | undefined): Row | undefined {
     this.isAsked = true;
-    if (row && this.has(this.need.requirement, { namespace: row.Namespace })) return row;
-    this.must(this.need.requirement, { namespace: this.queried });
+    if (row && this.has(this.declared, { namespace: row.Namespace })) return row;
+    this.must(this.declared, { namespace: this.queried });
     return undefined;
   }
 
@@ -71,7 +71,7 @@ export class RequestAccess {
 
   /** Those of some rows that `visible` would show. @throws Refusal forbidden as `visible` does, when there are none */
   allVisible<Row extends { readonly Namespace: string }>(rows: readonly Row[]): readonly Row[] {
-    const shown = rows.filter(({ Namespace }) => this.has(this.need.requirement, { namespace: Namespace }));
+    const shown = rows.filter(({ Namespace }) => this.has(this.declared, { namespace: Namespace }));
     if (shown.length === 0) this.visible(undefined);
     return shown;
   }
@@ -81,8 +81,9 @@ export class RequestAccess {
    * @throws Refusal forbidden when none is left, or the one that was asked for is not allowed
    */
   async namespaces(wanted: Namespaces): Promise<Namespaces> {
-    const { requirement } = this.need;
-    return requirement.kind === 'namespace' ? this.namespacesFor(requirement, wanted) : wanted;
+    const needed = this.declared;
+    if (needed.kind !== 'namespace') throw new Error(`the route needs ${needed.kind}, which is about no namespace`);
+    return this.namespacesFor(needed, wanted);
   }
 
   /** As `namespaces`, for a requirement that the route does not declare. @throws Refusal forbidden */
@@ -97,6 +98,13 @@ export class RequestAccess {
     if (!acl.allowsAnyNamespace(...needed.anyOf)) throw forbidden(PERMISSION_DENIED);
     const allowed = acl.namespacesAllowing(needed.anyOf, await this.existing());
     return allowed === 'all' ? '*' : allowed;
+  }
+
+  /** What the route needs. A handler that asks about it on a route that needs nothing would let everybody through. */
+  private get declared(): Requirement {
+    const { requirement } = this.need;
+    if (requirement.kind === 'none') throw new Error('the handler asks for a right that its route does not declare');
+    return requirement;
   }
 
   /** Whether the caller has this, beside what the route needs. */

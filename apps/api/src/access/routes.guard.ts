@@ -5,7 +5,7 @@ import { namespaceOf, param, type QueryString } from '../http/query-string.js';
 import { anonymous, type Caller } from './caller.js';
 import { type CallerSource, RefusedCredential } from './callers.js';
 import type { GuardedRoutes } from './guarded-routes.js';
-import { type Need, needOf, type RouteNeeds } from './needs.js';
+import { type Need, needOf, type RoutedRequest, type RouteNeeds } from './needs.js';
 import { type ExistingNamespaces, RequestAccess } from './request-access.js';
 
 declare module 'fastify' {
@@ -43,7 +43,7 @@ export function guardRoutes(
   fastify.addHook('onRequest', async (request) => {
     const needs = request.routeOptions.config.needs;
     if (needs === undefined) return; // no route: answered 404 or 405
-    const need = needOf(needs, request.url);
+    const need = needOf(needs, request as RoutedRequest);
     const queried = namespaceOf(request.query as QueryString);
     const caller = await callerOf(request, need, callers);
     request.access = new RequestAccess(caller, need, queried, namespaces);

@@ -2,7 +2,7 @@ import { invalidMethod } from '../http/api-error.js';
 import { HolderWrites } from '../http/holder-writes.js';
 import { Controller, Post, Put, Req, Res } from '@nestjs/common';
 import { Needs } from '../access/needs.decorator.js';
-import { byPart, ofObject } from '../access/needs.js';
+import { byPart, ofObject, type RoutedRequest } from '../access/needs.js';
 import {
   failDeployment,
   pauseDeployment,
@@ -15,7 +15,6 @@ import {
 } from '@waybill/rpc';
 import { ReadModel } from '@waybill/projection';
 import { readJsonBody } from '../http/body.js';
-import { pathOf } from '../http/path.js';
 import { sendJson, type ApiReply, type ApiRequest } from '../http/reply.js';
 import {
   readAllocHealthRequest,
@@ -29,13 +28,18 @@ const ROUTES = ['fail', 'pause', 'promote', 'allocation-health', 'unblock', 'run
 );
 
 /** What each action needs; `run` and `cancel` are not for users (DP-1201). */
-const NEEDS = byPart((url) => pathOf(url).split('/').at(-2), {
+const NEEDS = byPart(actionOf, {
   fail: ofObject('submit-job', 'fail-deployment'),
   pause: ofObject('submit-job', 'pause-deployment'),
   promote: ofObject('submit-job', 'promote-deployment'),
   'allocation-health': ofObject('submit-job', 'set-alloc-health-deployment'),
   unblock: ofObject('submit-job', 'unblock-deployment'),
 });
+
+/** The action of the route that was found; the path of a request may be written in other ways. */
+function actionOf({ routeOptions }: RoutedRequest): string | undefined {
+  return routeOptions.url?.split('/').at(-2);
+}
 
 interface Named {
   readonly DeploymentID: string;
@@ -64,7 +68,7 @@ export class DeploymentWritesController {
 
   private async write(request: ApiRequest, reply: ApiReply): Promise<void> {
     const { id = '' } = request.params;
-    const action = pathOf(request.url).split('/').at(-2);
+    const action = actionOf(request);
     if (action === 'run' || action === 'cancel') throw invalidMethod(); // DP-1201: they are not for users
     await request.access.check(async () => (await this.model.deployment(id)).row, 'deployment not found');
     const body = (): unknown => readJsonBody(request.body);

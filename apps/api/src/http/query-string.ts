@@ -1,14 +1,10 @@
 import { NS_PER_MS, parseDuration } from '@waybill/model';
-import { parse } from 'node:querystring';
 import { badRequest } from './api-error.js';
 
 export type QueryString = Readonly<Record<string, string | string[] | undefined>>;
 
 /** Longest a blocking query may wait; the default too (API-48). */
 export const MAX_WAIT_MS = 300_000;
-
-/** The parameters of a URL. */
-export const queryOf = (url: string): QueryString => parse(url.split('?', 2)[1] ?? '');
 
 /** The first value of a parameter; undefined when absent. */
 export function param(query: QueryString, name: string): string | undefined {
@@ -40,6 +36,12 @@ export function boolParam(
   throw fail(
     `Failed to parse value of ${JSON.stringify(name)} (${value}) as a bool: strconv.ParseBool: parsing ${JSON.stringify(value)}: invalid syntax`,
   );
+}
+
+/** Whether a boolean parameter is given as anything but false; one that cannot be read counts as given. */
+export function isGiven(query: QueryString, name: string): boolean {
+  const value = param(query, name);
+  return value !== undefined && value !== '' && !FALSE.has(value);
 }
 
 /** API-57: `stale` may be bare. */

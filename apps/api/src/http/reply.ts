@@ -15,8 +15,8 @@ export interface ApiRequest {
   readonly id: string;
   /** What the request may see and do. */
   readonly access: RequestAccess;
-  /** `bodyLimit` in bytes. */
-  readonly routeOptions: { readonly bodyLimit?: number };
+  /** The route that was found: its path as it was declared, its `bodyLimit` in bytes. */
+  readonly routeOptions: { readonly url?: string; readonly bodyLimit?: number };
 }
 
 /** What we use of Fastify's reply. */

@@ -1,10 +1,11 @@
 import { Controller, Delete, Post, Put, Req, Res } from '@nestjs/common';
 import { Needs } from '../access/needs.decorator.js';
-import { byPart, inBody, inQuery } from '../access/needs.js';
+import { byPart, inBody, inQuery, type RoutedRequest } from '../access/needs.js';
 import { formatErrors, formatWarnings } from '@waybill/model';
+import { ReadModel } from '@waybill/projection';
 import { invalidMethod, badRequest } from '../http/api-error.js';
 import { readJsonBody, readOptionalJsonBody } from '../http/body.js';
-import { boolParam, namespaceOf, param, queryOf } from '../http/query-string.js';
+import { boolParam, isGiven, namespaceOf, param } from '../http/query-string.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
 import { sendJson, setWriteIndex } from '../http/reply.js';
 import { Requester } from '../http/requester.js';
@@ -27,7 +28,7 @@ import { checkVolumes } from '../access/volume-rights.js';
 
 /** What each part of a job needs of those who write it. */
 const JOB_WRITES = byPart(
-  jobSubRoute,
+  ({ url }) => jobSubRoute(url),
   {
     '': inBody('submit-job', 'register-job'),
     evaluate: inBody('submit-job', 'evaluate-job'),
@@ -48,12 +49,9 @@ const JOB_DELETES = byPart(deletedPart, {
   tag: inQuery('submit-job', 'tag-job-version'),
 });
 
-/** `purge` when the job is not only to be stopped. */
-function deletedPart(url: string): string {
-  const sub = jobSubRoute(url);
-  if (sub !== undefined) return sub;
-  const purge = param(queryOf(url), 'purge');
-  return purge === undefined || purge === '' || purge === 'false' || purge === '0' ? '' : 'purge';
+/** `purge` when the job is not only to be stopped; a value that is no boolean is refused by the handler. */
+function deletedPart({ url, query }: RoutedRequest): string {
+  return jobSubRoute(url) ?? (isGiven(query, 'purge') ? 'purge' : '');
 }
 
 /** What is asked of `/v1/jobs`, `/v1/job/…` and `/v1/validate/job` by PUT, POST and DELETE. */
@@ -73,6 +71,7 @@ export class JobWritesController {
     private readonly scaleJob: ScaleJob,
     private readonly dispatchJob: DispatchJob,
     private readonly tags: JobVersionTags,
+    private readonly model: ReadModel,
   ) {}
 
   @Put('jobs')
@@ -188,9 +187,19 @@ export class JobWritesController {
   private async revert(request: ApiRequest, reply: ApiReply, id: string): Promise<void> {
     const body = readJsonBody(request.body);
     const wanted = readRevertRequest(body, id);
-    const answer = await this.revertJob.run(allowedNamespaceOfWrite(request, body), id, wanted, Requester.of(request));
+    const namespace = allowedNamespaceOfWrite(request, body);
+    await this.checkReverted(request, namespace, id, wanted.version);
+    const answer = await this.revertJob.run(namespace, id, wanted, Requester.of(request));
     setWriteIndex(reply, answer.Index);
     sendJson(request, reply, { ...answer, ...QUERY_META });
+  }
+
+  /** A version that is registered again needs what its volumes need, as when it was registered first. */
+  private async checkReverted({ access }: ApiRequest, namespace: string, id: string, version: number): Promise<void> {
+    if (access.caller.acl.isManagement()) return;
+    const { rows } = await this.model.jobVersions(namespace, id);
+    const target = rows.find((row) => row.Version === version);
+    if (target) checkVolumes(access, target);
   }
 
   private async setStable(request: ApiRequest, reply: ApiReply, id: string): Promise<void> {

@@ -21,7 +21,7 @@ import { versionDiffs } from './version-diffs.js';
 
 /** A job's parts are as readable as the job (`scale`: also for those who only scale). */
 const JOB_READS = byPart(
-  jobSubRoute,
+  ({ url }) => jobSubRoute(url),
   { scale: inQuery('read-job', 'read-job-scaling'), action: open },
   inQuery('read-job'),
 );

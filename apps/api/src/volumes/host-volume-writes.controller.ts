@@ -6,7 +6,6 @@ import { ReadModel } from '@waybill/projection';
 import { createHostVolume, deleteHostVolume, deleteHostVolumeClaim, registerHostVolume } from '@waybill/rpc';
 import { badRequest, notFound } from '../http/api-error.js';
 import { readJsonBody } from '../http/body.js';
-import { pathOf } from '../http/path.js';
 import { boolParam, namespaceOf } from '../http/query-string.js';
 import { type ApiReply, type ApiRequest, sendEmpty, sendJson } from '../http/reply.js';
 import { namespaceOfWrite } from '../http/write-options.js';
@@ -16,7 +15,7 @@ const WRITES = { create: createHostVolume, register: registerHostVolume } as con
 /** What follows the first part of the path does not matter (VL-306). */
 const CREATE_OR_REGISTER = ['volume/host/:action', 'volume/host/:action/*'];
 
-const NEEDS = byPart((url) => pathOf(url).split('/')[4], {
+const NEEDS = byPart(({ params }) => params['action'], {
   create: inBody('host-volume-create'),
   register: inBody('host-volume-register'),
 });

@@ -1,17 +1,18 @@
 import { Controller, Get, Param, Req, Res } from '@nestjs/common';
 import { Needs } from '../access/needs.decorator.js';
-import { byPart, inList, inQuery } from '../access/needs.js';
+import { anybody, byPart, inList, inQuery } from '../access/needs.js';
 import { allocationStub, claimHoldersOf, encodeCSIVolume } from '@waybill/model';
 import { ReadModel, type VolumeWithPlugin } from '@waybill/projection';
 import { namespacedKey } from '@waybill/state';
 import { notFound } from '../http/api-error.js';
-import { namespaceOf, param, queryOf } from '../http/query-string.js';
+import { namespaceOf, param } from '../http/query-string.js';
 import { Reads } from '../http/reads.js';
 import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
 import { VolumeLists } from './volume-lists.js';
 
 /** What a list of volumes needs depends on their type; a list of no type is empty. */
-const BY_TYPE = byPart((url) => param(queryOf(url), 'type'), {
+const BY_TYPE = byPart(({ query }) => param(query, 'type'), {
+  '': anybody,
   csi: inList('csi-list-volume', 'csi-read-volume', 'csi-mount-volume', 'list-jobs'),
   host: inList('host-volume-read'),
 });
