@@ -139,7 +139,7 @@ describe('core evaluations', () => {
     await pause(false);
     expect(plane.broker.stats()).toMatchObject({ totalReady: 0, totalPending: 0 });
     time.advance(5 * 60_000);
-    expect(plane.broker.stats()).toMatchObject({ totalReady: 10, totalPending: 0 });
+    expect(plane.broker.stats()).toMatchObject({ totalReady: 11, totalPending: 0 });
   });
 
   it('GC-6, GC-7, race 18: with an unknown credential it is delivered three times, then gone without a trace', async () => {

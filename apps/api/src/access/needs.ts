@@ -1,4 +1,4 @@
-import type { ApiRequest } from '../http/reply.js';
+import type { RoutedRequest } from '../http/routed-request.js';
 import type { NamespaceCapability, NodePoolCapability, OperatorCapability, Requirement } from '@waybill/acl';
 
 /**
@@ -30,9 +30,6 @@ export interface Need {
   /** Set for calls that the reference answers on a node, with another text for a refused token (OP-115). */
   readonly onNode?: boolean;
 }
-
-/** What of a request tells its parts: as the router and the handler have them, never read from the URL a second time. */
-export type RoutedRequest = Pick<ApiRequest, 'url' | 'params' | 'query' | 'routeOptions'>;
 
 /** A route that does several things, such as `job/*`: a need for each. */
 export interface NeedsByPart {

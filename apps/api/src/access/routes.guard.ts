@@ -1,3 +1,4 @@
+import type { RoutedRequest } from '../http/routed-request.js';
 import { Acl, type Requirement, satisfies } from '@waybill/acl';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { forbidden, serverFailure } from '../http/api-error.js';
@@ -5,7 +6,7 @@ import { namespaceOf, param, type QueryString } from '../http/query-string.js';
 import { anonymous, type Caller } from './caller.js';
 import { type CallerSource, RefusedCredential } from './callers.js';
 import type { GuardedRoutes } from './guarded-routes.js';
-import { type Need, needOf, type RoutedRequest, type RouteNeeds } from './needs.js';
+import { type Need, needOf, type RouteNeeds } from './needs.js';
 import { type ExistingNamespaces, RequestAccess } from './request-access.js';
 
 declare module 'fastify' {

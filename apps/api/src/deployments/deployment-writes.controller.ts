@@ -1,8 +1,9 @@
+import type { RoutedRequest } from '../http/routed-request.js';
 import { invalidMethod } from '../http/api-error.js';
 import { HolderWrites } from '../http/holder-writes.js';
 import { Controller, Post, Put, Req, Res } from '@nestjs/common';
 import { Needs } from '../access/needs.decorator.js';
-import { byPart, ofObject, type RoutedRequest } from '../access/needs.js';
+import { byPart, ofObject } from '../access/needs.js';
 import {
   failDeployment,
   pauseDeployment,

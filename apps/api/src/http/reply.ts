@@ -1,22 +1,18 @@
 import type { ServerResponse, IncomingMessage } from 'node:http';
 import { compactJson, indentedJson } from './printed-json.js';
 import type { RequestAccess } from '../access/request-access.js';
-import { param, type QueryString } from './query-string.js';
+import { param } from './query-string.js';
+import type { RoutedRequest } from './routed-request.js';
 
 /** What we use of Fastify's request. */
-export interface ApiRequest {
+export interface ApiRequest extends RoutedRequest {
   readonly method: string;
-  readonly url: string;
-  readonly query: QueryString;
-  readonly params: Readonly<Record<string, string>>;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: unknown;
   readonly raw: IncomingMessage;
   readonly id: string;
   /** What the request may see and do. */
   readonly access: RequestAccess;
-  /** The route that was found: its path as it was declared, its `bodyLimit` in bytes. */
-  readonly routeOptions: { readonly url?: string; readonly bodyLimit?: number };
 }
 
 /** What we use of Fastify's reply. */

@@ -1,6 +1,7 @@
+import type { RoutedRequest } from '../http/routed-request.js';
 import { Controller, Delete, Post, Put, Req, Res } from '@nestjs/common';
 import { Needs } from '../access/needs.decorator.js';
-import { byPart, inBody, inQuery, type RoutedRequest } from '../access/needs.js';
+import { byPart, inBody, inQuery } from '../access/needs.js';
 import { formatErrors, formatWarnings } from '@waybill/model';
 import { ReadModel } from '@waybill/projection';
 import { invalidMethod, badRequest } from '../http/api-error.js';
