@@ -1,12 +1,9 @@
-import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
+import { randomUUID } from 'node:crypto';
 import { Acl, NAMESPACE_CAPABILITIES, type Requirement } from '@waybill/acl';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { AccessCluster } from '../support/access-cluster.js';
 import { shellJob } from '../support/api-client.js';
 import { eventually } from '../support/wait.js';
-import { WaybillProcesses } from '../support/waybill-processes.js';
 
 interface Route {
   readonly Method: string;
@@ -22,74 +19,30 @@ const TEAM = 'team';
 const POOL = 'blue';
 const DENIED = 403;
 
-let waybill: WaybillProcesses;
-let dir: string;
-let management: string;
+let cluster: AccessCluster;
 let allocId: string;
 let evalId: string;
 let deploymentId: string;
 
 beforeAll(async () => {
-  dir = mkdtempSync(path.join(tmpdir(), 'waybill-acl-'));
-  const keyFile = path.join(dir, 'key');
-  writeFileSync(keyFile, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600 });
-  waybill = await WaybillProcesses.startTogether({ WAYBILL_ACL_ENABLED: 'true', WAYBILL_ACL_KEY_FILE: keyFile });
-  management = (await asked<{ SecretID: string }>('PUT', '/v1/acl/bootstrap', '')).SecretID;
-  await asked('PUT', '/v1/namespace', management, { Name: TEAM });
-  await asked('PUT', '/v1/namespace', management, { Name: 'other' });
-  await asked('PUT', '/v1/node/pools', management, { Name: POOL });
+  cluster = await AccessCluster.start();
+  await cluster.asked('PUT', '/v1/namespace', { Name: TEAM });
+  await cluster.asked('PUT', '/v1/namespace', { Name: 'other' });
+  await cluster.asked('PUT', '/v1/node/pools', { Name: POOL });
   const job = { ...shellJob('web', 'while :; do sleep 1; done'), Namespace: TEAM };
-  evalId = (await asked<{ EvalID: string }>('PUT', `/v1/jobs?namespace=${TEAM}`, management, { Job: job })).EvalID;
+  evalId = (await cluster.asked<{ EvalID: string }>('PUT', `/v1/jobs?namespace=${TEAM}`, { Job: job })).EvalID;
   await eventually('the job is placed', async () => {
-    const allocs = await asked<{ ID: string }[]>('GET', `/v1/job/web/allocations?namespace=${TEAM}`, management);
+    const allocs = await cluster.asked<{ ID: string }[]>('GET', `/v1/job/web/allocations?namespace=${TEAM}`);
     allocId = allocs[0]?.ID ?? '';
     return allocId !== '';
   });
-  const deployment = await asked<{ ID: string }>('GET', `/v1/job/web/deployment?namespace=${TEAM}`, management);
+  const deployment = await cluster.asked<{ ID: string }>('GET', `/v1/job/web/deployment?namespace=${TEAM}`);
   deploymentId = deployment.ID;
 });
 
 afterAll(async () => {
-  await waybill?.stop();
-  rmSync(dir, { recursive: true, force: true });
+  await cluster?.stop();
 });
-
-function send(method: string, url: string, token: string, body?: unknown): Promise<Response> {
-  return waybill.api.raw(url, {
-    method,
-    ...(token !== '' && { headers: { 'X-Nomad-Token': token } }),
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  });
-}
-
-/** The status alone: of a stream or a file it is all that is read. */
-async function statusOf(method: string, url: string, token: string, body?: unknown): Promise<number> {
-  const answer = await send(method, url, token, body);
-  await answer.body?.cancel();
-  return answer.status;
-}
-
-async function asked<T>(method: string, url: string, token: string, body?: unknown): Promise<T> {
-  const answer = await send(method, url, token, body);
-  const text = await answer.text();
-  if (!answer.ok) throw new Error(`${method} ${url}: ${answer.status} ${text}`);
-  return (text === '' ? undefined : JSON.parse(text)) as T;
-}
-
-/** Tokens by the rules of their one policy. */
-const tokens = new Map<string, string>();
-
-/** The secret of a token with these rules; no rules: one that may do nothing. */
-async function tokenWith(rules: string): Promise<string> {
-  const known = tokens.get(rules);
-  if (known) return known;
-  const name = `p-${tokens.size}`;
-  await asked('PUT', `/v1/acl/policy/${name}`, management, { Name: name, Rules: rules });
-  const wanted = { Name: name, Type: 'client', Policies: [name] };
-  const { SecretID } = await asked<{ SecretID: string }>('PUT', '/v1/acl/token', management, wanted);
-  tokens.set(rules, SecretID);
-  return SecretID;
-}
 
 const inNamespace = (namespace: string, capabilities: readonly string[]): string =>
   capabilities.length === 0 ? '' : `namespace "${namespace}" { capabilities = ${JSON.stringify(capabilities)} }\n`;
@@ -222,7 +175,7 @@ const isForAnyCaller = ({ Requirement: { kind } }: Route): boolean => kind === '
 const isNoRoute = ({ Part }: Route): boolean => Part === '*';
 
 async function routes(): Promise<readonly Route[]> {
-  const all = await asked<Route[]>('GET', '/v1/waybill/routes', '');
+  const all = await cluster.asked<Route[]>('GET', '/v1/waybill/routes');
   return all.filter(({ Method }) => ['GET', 'PUT', 'POST', 'DELETE'].includes(Method));
 }
 
@@ -239,21 +192,22 @@ describe('every route of the running server', { timeout: 600_000 }, () => {
       const say = (who: string, status: number, url: string): void =>
         void wrong.push(`${Method} ${url} as ${who}: ${status}`);
       const refuses = async (who: string, token: string): Promise<void> => {
-        const status = await statusOf(Method, real, token, body);
+        const status = await cluster.statusOf(Method, real, token, body);
         if (status !== DENIED) say(who, status, real);
       };
       const takes = async (who: string, token: string): Promise<void> => {
         const url = Method === 'GET' ? real : absent;
-        const status = await statusOf(Method, url, token, body);
+        const status = await cluster.statusOf(Method, url, token, body);
         if (status === DENIED) say(who, status, url);
       };
       await refuses('nobody', '');
       await refuses('an unknown token', randomUUID());
-      await refuses(`everything but ${route.Needs}`, await tokenWith(everythingBut(needed)));
+      await refuses(`everything but ${route.Needs}`, await cluster.tokenWith(everythingBut(needed)));
       if (capabilitiesOf(needed).length > 0)
-        await refuses('the same right elsewhere', await tokenWith((exactly(needed, 'other') ?? []).join('')));
-      await takes('management', management);
-      for (const rules of exactly(needed, TEAM) ?? []) await takes(rules, await tokenWith(rules + besides(route)));
+        await refuses('the same right elsewhere', await cluster.tokenWith((exactly(needed, 'other') ?? []).join('')));
+      await takes('management', cluster.management);
+      for (const rules of exactly(needed, TEAM) ?? [])
+        await takes(rules, await cluster.tokenWith(rules + besides(route)));
       checked += 1;
     }
     expect(wrong.map(withoutIds)).toEqual([]);
@@ -265,7 +219,7 @@ describe('every route of the running server', { timeout: 600_000 }, () => {
     for (const route of await routes()) {
       const url = urlOf(route, false);
       if (!url || isNoRoute(route) || !isForAnyCaller(route) || route.Path === '/v1/acl/bootstrap') continue;
-      const status = await statusOf(route.Method, url, randomUUID(), bodyOf(route));
+      const status = await cluster.statusOf(route.Method, url, randomUUID(), bodyOf(route));
       if ((status === DENIED) === route.IgnoresToken && !route.Path.endsWith('exchange'))
         wrong.push(`${route.Method} ${url}: ${status}`);
     }
@@ -289,8 +243,8 @@ describe('requests that are written so as to be taken for another route', () => 
     ['PUT', '/v1/job/web/%70eriodic/force?namespace=team', {}],
     ['PUT', '/v1/job/web/constructor?namespace=team', {}],
   ] as const)('%s %s is refused without its right', async (method, url, body) => {
-    expect(await statusOf(method, url, await tokenWith(rules), body)).toBe(DENIED);
-    expect(await statusOf(method, url, '', body)).toBe(DENIED);
+    expect(await cluster.statusOf(method, url, await cluster.tokenWith(rules), body)).toBe(DENIED);
+    expect(await cluster.statusOf(method, url, '', body)).toBe(DENIED);
   });
 
   it('a version with volumes is registered again only by those who may mount them', async () => {
@@ -298,22 +252,24 @@ describe('requests that are written so as to be taken for another route', () => 
     const [group] = (withVolume as unknown as { TaskGroups: Record<string, unknown>[] }).TaskGroups;
     Object.assign(group ?? {}, { Volumes: { data: { Name: 'data', Type: 'host', Source: 'secrets' } } });
     const mounts = 'host_volume "secrets" { policy = "write" }\n';
-    const register = (Job: object, token: string) => statusOf('PUT', `/v1/jobs?namespace=${TEAM}`, token, { Job });
+    const register = (Job: object, token: string) =>
+      cluster.statusOf('PUT', `/v1/jobs?namespace=${TEAM}`, token, { Job });
     const [plain, mounter] = [
-      await tokenWith(inNamespace(TEAM, ['submit-job'])),
-      await tokenWith(inNamespace(TEAM, ['submit-job']) + mounts),
+      await cluster.tokenWith(inNamespace(TEAM, ['submit-job'])),
+      await cluster.tokenWith(inNamespace(TEAM, ['submit-job']) + mounts),
     ];
     expect(await register(withVolume, plain)).toBe(DENIED);
     expect(await register(withVolume, mounter)).toBe(200);
     expect(await register({ ...shellJob('mounts', 'false'), Namespace: TEAM }, plain)).toBe(200);
     const revert = (token: string) =>
-      statusOf('PUT', `/v1/job/mounts/revert?namespace=${TEAM}`, token, { JobID: 'mounts', JobVersion: 0 });
+      cluster.statusOf('PUT', `/v1/job/mounts/revert?namespace=${TEAM}`, token, { JobID: 'mounts', JobVersion: 0 });
     expect(await revert(plain)).toBe(DENIED);
     expect(await revert(mounter)).toBe(200);
   });
 
   it('an action on a deployment whose name is encoded is refused too', async () => {
     const url = `/v1/deployment/%66ail/${deploymentId}?namespace=${TEAM}`;
-    for (const token of ['', await tokenWith(rules)]) expect(await statusOf('PUT', url, token, {})).toBe(DENIED);
+    for (const token of ['', await cluster.tokenWith(rules)])
+      expect(await cluster.statusOf('PUT', url, token, {})).toBe(DENIED);
   });
 });

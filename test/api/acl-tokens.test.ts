@@ -1,12 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ClusterKeyError, readClusterKey } from '../../apps/api/src/acl/cluster-key.store.js';
+import { AccessCluster } from '../support/access-cluster.js';
 import { EventReader } from '../support/event-reader.js';
 import { eventually } from '../support/wait.js';
-import { WaybillProcesses } from '../support/waybill-processes.js';
 
 interface Token {
   AccessorID: string;
@@ -27,8 +26,7 @@ interface Answer<T> {
   readonly index: number;
 }
 
-let waybill: WaybillProcesses;
-let keyDir: string;
+let cluster: AccessCluster;
 /** Of the bootstrap: every request carries it, unless it says otherwise. */
 let root: Token;
 let bootstrapIndex: number;
@@ -36,20 +34,11 @@ let bootstrapIndex: number;
 const secrets: string[] = [];
 
 beforeAll(async () => {
-  keyDir = mkdtempSync(path.join(tmpdir(), 'waybill-acl-'));
-  const keyFile = path.join(keyDir, 'key');
-  writeFileSync(keyFile, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600 });
-  waybill = await WaybillProcesses.startTogether({ WAYBILL_ACL_ENABLED: 'true', WAYBILL_ACL_KEY_FILE: keyFile }, [
-    'projector',
-    'broker',
-    'scheduler',
-    'api',
-  ]);
+  cluster = await AccessCluster.open(['projector', 'broker', 'scheduler', 'api']);
 });
 
 afterAll(async () => {
-  await waybill?.stop();
-  rmSync(keyDir, { recursive: true, force: true });
+  await cluster?.stop();
 });
 
 async function ask<T = Token>(
@@ -58,7 +47,7 @@ async function ask<T = Token>(
   body?: unknown,
   token: string = root?.SecretID ?? '',
 ): Promise<Answer<T>> {
-  const answer = await waybill.api.raw(url, {
+  const answer = await cluster.waybill.api.raw(url, {
     method,
     headers: token === '' ? {} : { 'X-Nomad-Token': token },
     ...(body !== undefined && { body: Buffer.isBuffer(body) ? new Uint8Array(body) : JSON.stringify(body) }),
@@ -107,7 +96,7 @@ describe('bootstrap', () => {
   });
 
   it('OP-145: the index of the last one, written into the server’s directory, is worth one more', async () => {
-    const file = path.join(keyDir, 'acl-bootstrap-reset');
+    const file = path.join(cluster.keyDir, 'acl-bootstrap-reset');
     writeFileSync(file, '4711');
     expect(await refusal('PUT', '/v1/acl/bootstrap')).toEqual([
       400,
@@ -192,7 +181,7 @@ describe('tokens', () => {
   it('OP-112, OP-113, OP-115, OP-155: who asks is told who they are; others see nothing of a token', async () => {
     const token = await create({ Policies: ['readers'] });
     const other = await create({ Policies: ['readers'] });
-    const self = await waybill.api.raw('/v1/acl/token/self', {
+    const self = await cluster.waybill.api.raw('/v1/acl/token/self', {
       headers: { Authorization: `bearer ${token.SecretID}` },
     });
     expect(await self.json()).toEqual(token);
@@ -338,7 +327,7 @@ describe('one-time tokens', () => {
 });
 
 it('OP-168, EV-53: events of tokens, policies and roles, without any secret', async () => {
-  const url = `${waybill.api.url}/v1/event/stream?index=1&topic=ACLToken&topic=ACLPolicy&topic=ACLRole`;
+  const url = `${cluster.waybill.api.url}/v1/event/stream?index=1&topic=ACLToken&topic=ACLPolicy&topic=ACLRole`;
   const reader = await EventReader.open(url, root.SecretID);
   const seen = new Set<string>();
   await reader.until((lines) => {
@@ -362,7 +351,9 @@ it('OP-168, EV-53: events of tokens, policies and roles, without any secret', as
 describe('an archive', () => {
   it('OP-46: taken and restored, tokens made before it work, one made since does not', async () => {
     const before = await create({ Policies: ['readers'] });
-    const answer = await waybill.api.raw('/v1/operator/snapshot', { headers: { 'X-Nomad-Token': root.SecretID } });
+    const answer = await cluster.waybill.api.raw('/v1/operator/snapshot', {
+      headers: { 'X-Nomad-Token': root.SecretID },
+    });
     const archive = Buffer.from(await answer.arrayBuffer());
     const since = await create({ Policies: ['readers'] });
     expect((await ask('PUT', '/v1/operator/snapshot', archive)).status).toBe(200);
@@ -378,7 +369,7 @@ describe('an archive', () => {
 });
 
 it('no secret is in the files of NATS or PostgreSQL, in a log line, in the history or in the metrics', async () => {
-  const files = filesBelow(waybill.dir);
+  const files = filesBelow(cluster.waybill.dir);
   const holders = (text: string) => files.filter((file) => contentOf(file).includes(text));
   // What is stored in clear is found, so a secret would be.
   const inClear = holders(root.AccessorID);
@@ -409,7 +400,7 @@ function filesBelow(dir: string): string[] {
 
 describe('the file with the cluster’s key', () => {
   const fileWith = (text: string, mode = 0o600): string => {
-    const file = path.join(keyDir, randomUUID());
+    const file = path.join(cluster.keyDir, randomUUID());
     writeFileSync(file, text);
     chmodSync(file, mode);
     return file;
@@ -433,6 +424,6 @@ describe('the file with the cluster’s key', () => {
 
   it('is missed by name', async () => {
     await expect(readClusterKey('')).rejects.toThrow(ClusterKeyError);
-    await expect(readClusterKey(path.join(keyDir, 'none'))).rejects.toThrow('cannot be read: ENOENT');
+    await expect(readClusterKey(path.join(cluster.keyDir, 'none'))).rejects.toThrow('cannot be read: ENOENT');
   });
 });

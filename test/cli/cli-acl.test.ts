@@ -1,33 +1,21 @@
-import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { AccessCluster } from '../support/access-cluster.js';
 import { runCli } from '../support/cli.js';
-import { WaybillProcesses } from '../support/waybill-processes.js';
 
-let waybill: WaybillProcesses;
-let dir: string;
+let cluster: AccessCluster;
 let management = '';
 
 beforeAll(async () => {
-  dir = mkdtempSync(path.join(tmpdir(), 'waybill-acl-'));
-  const keyFile = path.join(dir, 'key');
-  writeFileSync(keyFile, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600 });
-  waybill = await WaybillProcesses.startTogether({ WAYBILL_ACL_ENABLED: 'true', WAYBILL_ACL_KEY_FILE: keyFile }, [
-    'projector',
-    'broker',
-    'scheduler',
-    'api',
-  ]);
+  cluster = await AccessCluster.open(['projector', 'broker', 'scheduler', 'api']);
   management = valueOf(await succeeds('', 'acl', 'bootstrap'), 'Secret ID');
 });
 afterAll(async () => {
-  await waybill?.stop();
-  rmSync(dir, { recursive: true, force: true });
+  await cluster?.stop();
 });
 
-const run = (token: string, ...words: string[]) => runCli(waybill.api.url, words, { NOMAD_TOKEN: token });
+const run = (token: string, ...words: string[]) => runCli(cluster.waybill.api.url, words, { NOMAD_TOKEN: token });
 
 /** What a command prints that ends with 0. */
 async function succeeds(token: string, ...words: string[]): Promise<string> {
@@ -50,7 +38,7 @@ function valueOf(text: string, key: string): string {
 }
 
 function fileWith(name: string, text: string): string {
-  const file = path.join(dir, name);
+  const file = path.join(cluster.keyDir, name);
   writeFileSync(file, text);
   return file;
 }

@@ -10,27 +10,37 @@ export interface MadeToken {
   readonly SecretID: string;
 }
 
-/** A control plane with access control on, whose test has its first management token. */
+/** A control plane with access control on. Modes: opened, then bootstrapped; `start` does both. */
 export class AccessCluster {
+  /** Secret of the management token; empty before the bootstrap. */
+  management = '';
   /** Secrets of tokens by the rules of their one policy. */
   private readonly tokens = new Map<string, string>();
 
   private constructor(
     readonly waybill: WaybillProcesses,
-    /** Secret of the management token. */
-    readonly management: string,
-    private readonly keyDir: string,
+    /** Directory of the key file, which the servers read. */
+    readonly keyDir: string,
   ) {}
 
   static async start(services?: readonly ServiceName[], env: NodeJS.ProcessEnv = {}): Promise<AccessCluster> {
+    const cluster = await AccessCluster.open(services, env);
+    cluster.management = (await cluster.asked<MadeToken>('PUT', '/v1/acl/bootstrap')).SecretID;
+    return cluster;
+  }
+
+  /** Without a bootstrap: nobody has a token. */
+  static async open(services?: readonly ServiceName[], env: NodeJS.ProcessEnv = {}): Promise<AccessCluster> {
     const keyDir = mkdtempSync(path.join(tmpdir(), 'waybill-acl-'));
     const keyFile = path.join(keyDir, 'key');
-    writeFileSync(keyFile, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600 });
+    writeFileSync(
+      keyFile,
+      `${randomBytes(32).toString('hex')}
+`,
+      { mode: 0o600 },
+    );
     const settings = { WAYBILL_ACL_ENABLED: 'true', WAYBILL_ACL_KEY_FILE: keyFile, ...env };
-    const waybill = await WaybillProcesses.startTogether(settings, services);
-    const answer = await waybill.api.raw('/v1/acl/bootstrap', { method: 'PUT' });
-    const { SecretID } = (await answer.json()) as MadeToken;
-    return new AccessCluster(waybill, SecretID, keyDir);
+    return new AccessCluster(await WaybillProcesses.startTogether(settings, services), keyDir);
   }
 
   async stop(): Promise<void> {
