@@ -1,0 +1,231 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { AccessCluster } from '../support/access-cluster.js';
+import { shellJob } from '../support/api-client.js';
+import { EventReader } from '../support/event-reader.js';
+import { eventually } from '../support/wait.js';
+import { TestWebSocket } from '../support/websocket.js';
+
+let cluster: AccessCluster;
+/** The allocations of the job `web`, which stands in both namespaces. */
+const allocs = { team: '', other: '' };
+
+beforeAll(async () => {
+  cluster = await AccessCluster.start(undefined, { WAYBILL_ACL_TOKEN_MIN_EXPIRATION_TTL: '1s' });
+  await cluster.asked('PUT', '/v1/node/pools', { Name: 'blue' });
+  for (const namespace of ['team', 'other'] as const) {
+    await cluster.asked('PUT', '/v1/namespace', { Name: namespace });
+    await cluster.asked('PUT', '/v1/jobs', {
+      Job: { ...shellJob('web', 'while :; do sleep 1; done'), Namespace: namespace },
+    });
+    await eventually('the job runs', async () => {
+      const [alloc] = await cluster.asked<{ ID: string; ClientStatus: string }[]>(
+        'GET',
+        `/v1/job/web/allocations?namespace=${namespace}`,
+      );
+      allocs[namespace] = alloc?.ID ?? '';
+      return alloc?.ClientStatus === 'running';
+    });
+  }
+});
+
+afterAll(async () => {
+  await cluster?.stop();
+});
+
+const stream = (query: string, secret: string): Promise<EventReader> =>
+  EventReader.open(`${cluster.waybill.api.url}/v1/event/stream?${query}`, secret);
+const register = (id: string, Namespace = 'default') =>
+  cluster.asked<{ Index: number }>('PUT', '/v1/jobs', { Job: { ...shellJob(id, 'true'), Namespace } });
+
+const READ = 'namespace "default" { policy = "read" }';
+
+/** The values of one member of a list, in order, as the owner of the token reads it. */
+async function listed(url: string, secret: string, member: string): Promise<unknown[]> {
+  const rows = await cluster.asked<Record<string, unknown>[]>('GET', url, undefined, secret);
+  return rows.map((row) => row[member]).toSorted();
+}
+const refusal = async (url: string, secret: string, method = 'GET', body?: unknown): Promise<[number, string]> => {
+  const answer = await cluster.send(method, url, secret, body);
+  return [answer.status, (await answer.text()).trim()];
+};
+const DENIED = [403, 'Permission denied'];
+
+describe('lists and objects', () => {
+  const TEAM = 'namespace "team" { policy = "read" }\nnode_pool "blue" { policy = "read" }';
+
+  it('OP-140: a list of all namespaces holds what its caller may see, whoever asked for the same before', async () => {
+    const secret = await cluster.tokenWith(TEAM);
+    for (const url of ['/v1/jobs', '/v1/allocations', '/v1/evaluations', '/v1/deployments']) {
+      const all = await listed(`${url}?namespace=*`, cluster.management, 'Namespace');
+      expect(all, url).toEqual(['other', 'team']);
+      expect(await listed(`${url}?namespace=*`, secret, 'Namespace'), url).toEqual(['team']);
+      expect(await refusal(`${url}?namespace=other`, secret), url).toEqual(DENIED);
+      expect(await refusal(`${url}?namespace=*`, ''), url).toEqual(DENIED);
+    }
+  });
+
+  it('OP-140: namespaces and node pools are listed as far as the caller has to do with them', async () => {
+    const secret = await cluster.tokenWith(TEAM);
+    expect(await listed('/v1/namespaces', secret, 'Name')).toEqual(['team']);
+    expect(await listed('/v1/namespaces', '', 'Name')).toEqual([]);
+    expect(await refusal('/v1/namespace/other', secret)).toEqual(DENIED);
+    expect(await refusal('/v1/namespace/unknown', secret)).toEqual(DENIED);
+    expect(await listed('/v1/node/pools', secret, 'Name')).toEqual(['blue']);
+    expect(await listed('/v1/node/pools', '', 'Name')).toEqual([]);
+    expect(await refusal('/v1/node/pool/default', secret)).toEqual(DENIED);
+  });
+
+  it('OP-141, OP-142: an object of another namespace is told from none by nobody who may not see it', async () => {
+    const secret = await cluster.tokenWith(TEAM);
+    const unknown = '11111111-2222-4333-8444-555555555555';
+    for (const id of [allocs.other, unknown]) {
+      expect(await refusal(`/v1/allocation/${id}?namespace=team`, secret)).toEqual([404, 'alloc not found']);
+      expect(await refusal(`/v1/allocation/${id}`, secret)).toEqual(DENIED);
+      expect(await refusal(`/v1/allocation/${id}`, '')).toEqual(DENIED);
+    }
+    expect((await refusal(`/v1/allocation/${allocs.team}`, secret))[0]).toBe(200);
+  });
+
+  it('OP-140: the allocations of a node are those that its reader may see', async () => {
+    const [node] = await cluster.asked<{ ID: string }[]>('GET', '/v1/nodes');
+    const url = `/v1/node/${node?.ID}/allocations`;
+    expect(await listed(url, cluster.management, 'Namespace')).toEqual(['other', 'team']);
+    expect(await listed(url, await cluster.tokenWith(`node { policy = "read" }\n${TEAM}`), 'Namespace')).toEqual([
+      'team',
+    ]);
+    expect(await listed(url, await cluster.tokenWith('node { policy = "read" }'), 'Namespace')).toEqual([]);
+  });
+
+  it('OP-173: a search finds what its caller may see, and refuses a kind that is asked for by name', async () => {
+    const secret = await cluster.tokenWith(TEAM);
+    const search = async (Context: string, token: string, Prefix = '') =>
+      (
+        await cluster.asked<{ Matches: Record<string, string[] | null> }>(
+          'PUT',
+          '/v1/search?namespace=*',
+          { Prefix, Context },
+          token,
+        )
+      ).Matches;
+    const all = await search('all', secret);
+    expect(all).toMatchObject({ jobs: ['web'], namespaces: ['team'], node_pools: ['blue'], allocs: [allocs.team] });
+    expect(all['nodes'] ?? []).toEqual([]);
+    const body = { Prefix: '', Context: 'nodes' };
+    expect(await refusal('/v1/search', secret, 'PUT', body)).toEqual(DENIED);
+    expect(await refusal('/v1/search', '', 'PUT', { ...body, Context: 'jobs' })).toEqual(DENIED);
+    const text = { Text: 'web', Context: 'all' };
+    const fuzzy = await cluster.asked<object>('PUT', '/v1/search/fuzzy?namespace=*', text, secret);
+    expect(JSON.stringify(fuzzy)).toContain('team');
+    expect(JSON.stringify(fuzzy)).not.toContain('other');
+  });
+
+  it('API-267: the history of an object is read by those who may read the object', async () => {
+    const secret = await cluster.tokenWith(TEAM);
+    const log = (query: string, token: string) => refusal(`/v1/waybill/log?${query}`, token);
+    expect(await log('', secret)).toEqual(DENIED);
+    expect(await log('kind=node', secret)).toEqual(DENIED);
+    expect(await log('kind=job&namespace=other', secret)).toEqual(DENIED);
+    const [status, text] = await log('kind=job&namespace=*', secret);
+    expect([status, text.includes('"team"'), text.includes('"other"')]).toEqual([200, true, false]);
+    const index = (await cluster.send('GET', '/v1/jobs?namespace=*', cluster.management)).headers.get('X-Nomad-Index');
+    const state = (kind: string, id: string, namespace: string, token: string) =>
+      refusal(`/v1/waybill/state/${kind}/${id}?namespace=${namespace}&index=${index}`, token);
+    expect((await state('job', 'web', 'team', secret))[0]).toBe(200);
+    expect((await state('namespace', 'team', '', secret))[0]).toBe(200);
+    expect(await state('job', 'web', 'other', secret)).toEqual(DENIED);
+    const hidden = [404, `no alloc ${JSON.stringify(allocs.other)} at index ${index}`];
+    expect(await state('alloc', allocs.other, 'team', secret)).toEqual(hidden);
+    expect(await state('namespace', 'other', '', secret)).toEqual(DENIED);
+  });
+});
+
+describe('sessions in a task', () => {
+  /** What one who sends this token, in a header or in the first message, gets of a command: its output, or the reason. */
+  async function output(alloc: string, headerToken: string, firstToken?: string): Promise<string> {
+    const query = new URLSearchParams({ task: 'task', command: '["echo","inside"]' });
+    if (firstToken !== undefined) query.set('ws_handshake', 'true');
+    const url = `${cluster.waybill.api.url}/v1/client/allocation/${alloc}/exec?${query.toString()}`;
+    const socket = await TestWebSocket.open(url, headerToken === '' ? {} : { 'X-Nomad-Token': headerToken });
+    if (firstToken !== undefined) socket.send({ version: 1, auth_token: firstToken });
+    await eventually('the session is over', () => socket.isGone);
+    const frames = socket.messages.map((one) => JSON.parse(one) as { stdout?: { data?: string } });
+    const text = frames.map(({ stdout }) => Buffer.from(stdout?.data ?? '', 'base64').toString()).join('');
+    return text || (socket.closedWith?.reason ?? '');
+  }
+
+  it('AG-303, OP-171: a command needs alloc-exec, and alloc-node-exec where nothing shuts the task in', async () => {
+    const exec = await cluster.tokenWith('namespace "team" { capabilities = ["alloc-exec"] }');
+    const nodeExec = await cluster.tokenWith('namespace "team" { capabilities = ["alloc-exec", "alloc-node-exec"] }');
+    expect(await output(allocs.team, nodeExec)).toBe('inside\n');
+    expect(await output(allocs.team, '', nodeExec)).toBe('inside\n');
+    for (const token of [exec, '', await cluster.tokenWith('namespace "team" { policy = "read" }')]) {
+      expect(await output(allocs.team, token).catch(String), token).toMatch(/Permission denied|403/);
+      expect(await output(allocs.team, '', token).catch(String), token).toMatch(/Permission denied|403/);
+    }
+    expect(await output(allocs.other, nodeExec).catch(String)).toMatch(/Permission denied|403|404/);
+  });
+});
+
+describe('event streams', () => {
+  it('EV-41 EV-42: one topic or namespace without the right refuses the whole stream', async () => {
+    await cluster.policy('reads-default', READ);
+    const { SecretID } = await cluster.token('reader', ['reads-default']);
+    for (const query of ['topic=Job&topic=Node', 'topic=Job&namespace=team', 'topic=Job&namespace=*', 'topic=*:*', ''])
+      await expect(stream(query, SecretID), query).rejects.toThrow('403 Permission denied');
+    await expect(stream('topic=Job', '')).rejects.toThrow('403 Permission denied');
+    (await stream('topic=Job', SecretID)).close();
+  });
+
+  it('EV-44: a stream of all namespaces goes on with one that is made later, and hides one that is denied', async () => {
+    await cluster.policy('reads-all', 'namespace "*" { policy = "read" }\nnamespace "hidden" { policy = "deny" }');
+    const { SecretID } = await cluster.token('reader of all', ['reads-all']);
+    const reader = await stream('topic=Job&namespace=*&index=1', SecretID);
+    await cluster.asked('PUT', '/v1/namespace', { Name: 'hidden' });
+    await cluster.asked('PUT', '/v1/namespace', { Name: 'later' });
+    await register('secret', 'hidden');
+    await register('shown', 'later');
+    const lines = await reader.until((all) => all.some(({ Events }) => Events.some(({ Key }) => Key === 'shown')));
+    expect(lines.flatMap(({ Events }) => Events.map(({ Key }) => Key))).not.toContain('secret');
+    reader.close();
+  });
+
+  it('EV-46 EV-80: the stream ends when its token is deleted, and nothing comes behind that', async () => {
+    const { AccessorID, SecretID } = await cluster.token('soon gone', ['reads-default']);
+    const reader = await stream('topic=Job', SecretID);
+    await register('before');
+    await reader.until((all) => all.some(({ Events }) => Events.some(({ Key }) => Key === 'before')));
+    await cluster.asked('DELETE', `/v1/acl/token/${AccessorID}`);
+    await register('behind');
+    expect(await reader.ended).toBe(true);
+    expect(reader.texts.join('\n')).not.toContain('behind');
+  });
+
+  it('EV-46: it ends when its policy loses the right, and goes on without gap when it keeps it', async () => {
+    await cluster.policy('changing', READ);
+    const { SecretID } = await cluster.token('changing', ['changing']);
+    const reader = await stream('topic=Job', SecretID);
+    await cluster.policy('changing', `${READ}\nnode { policy = "read" }`);
+    await register('still-seen');
+    await reader.until((all) => all.some(({ Events }) => Events.some(({ Key }) => Key === 'still-seen')));
+    await cluster.policy('changing', 'node { policy = "read" }');
+    expect(await reader.ended).toBe(true);
+  });
+
+  it('EV-81: it ends at the expiry of its token, without an event', async () => {
+    const { SecretID } = await cluster.token('short', ['reads-default'], '2s');
+    const reader = await stream('topic=Job', SecretID);
+    expect(await reader.ended).toBe(true);
+    await expect(stream('topic=Job', SecretID)).rejects.toThrow('403 Permission denied');
+  });
+
+  it('OP-118: a new right counts for the next request, and a lost one too', async () => {
+    await cluster.policy('growing', READ);
+    const { SecretID } = await cluster.token('growing', ['growing']);
+    const status = () => cluster.statusOf('GET', '/v1/jobs?namespace=team', SecretID);
+    expect(await status()).toBe(403);
+    await cluster.policy('growing', 'namespace "team" { policy = "read" }');
+    expect(await status()).toBe(200);
+    await cluster.policy('growing', READ);
+    expect(await status()).toBe(403);
+  });
+});
