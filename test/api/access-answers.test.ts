@@ -40,9 +40,9 @@ const register = (id: string, Namespace = 'default') =>
 const READ = 'namespace "default" { policy = "read" }';
 
 /** The values of one member of a list, in order, as the owner of the token reads it. */
-async function listed(url: string, secret: string, member: string): Promise<unknown[]> {
+async function listed(url: string, secret: string, member: string): Promise<string[]> {
   const rows = await cluster.asked<Record<string, unknown>[]>('GET', url, undefined, secret);
-  return rows.map((row) => row[member]).toSorted();
+  return rows.map((row) => String(row[member])).toSorted();
 }
 const refusal = async (url: string, secret: string, method = 'GET', body?: unknown): Promise<[number, string]> => {
   const answer = await cluster.send(method, url, secret, body);
