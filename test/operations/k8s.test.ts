@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { natsServerPath } from '@waybill/embedded';
-import { readSettings } from '@waybill/service';
+import { readSettings, unprotectedListening } from '@waybill/service';
 import { TestAuthority } from '../support/certificates.js';
 import { findingsIn } from '../../scripts/kubernetes-schema.mjs';
 import { filesBelow } from '../../scripts/source-tree.mjs';
@@ -276,6 +276,15 @@ describe.skipIf(kustomize === undefined).each(OVERLAYS)('overlay %s (needs kubec
     const [container] = named('DaemonSet', 'waybill-agent').spec.template.spec.containers;
     expect(JSON.stringify(container)).not.toContain('DATABASE_URL');
     expect(Object.keys(config())).not.toContain('WAYBILL_DATABASE_URL');
+  });
+
+  it('lets the API start, and in production asks its callers for tokens', () => {
+    const [container] = named('Deployment', 'waybill-api').spec.template.spec.containers;
+    const own = Object.fromEntries((container?.env ?? []).flatMap(({ name, value }) => (value ? [[name, value]] : [])));
+    const settings = readSettings({ ...config(), ...own }, []);
+    expect(settings.WAYBILL_HTTP_HOST).toBe('0.0.0.0');
+    expect(unprotectedListening(settings)).toEqual([]);
+    expect(settings.WAYBILL_ACL_ENABLED).toBe(overlay === 'production');
   });
 
   it('keeps as many copies of each stream as there are NATS servers', () => {

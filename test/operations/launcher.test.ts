@@ -425,6 +425,12 @@ describe('npm start refuses', () => {
     expect(existsSync(dataDir)).toBe(false);
   });
 
+  it('an address that other machines reach, while access control is off', async () => {
+    const env = { WAYBILL_HTTP_HOST: '0.0.0.0' };
+    await expectRefusal(launch({ env }), /WAYBILL_HTTP_HOST=0\.0\.0\.0 .*--acl.*WAYBILL_HTTP_ALLOW_UNPROTECTED=true/);
+    expect(existsSync(dataDir)).toBe(false);
+  });
+
   it.each([
     ['NATS', { WAYBILL_NATS_URL: 'nats://127.0.0.1:1' }],
     ['PostgreSQL', { WAYBILL_DATABASE_URL: 'postgresql://waybill:secret@127.0.0.1:1/waybill' }],

@@ -110,8 +110,8 @@ it('a service tells that NATS takes too little, that it is gone, and that it is 
 });
 
 describe('a wrong configuration', () => {
-  const run = (extra: NodeJS.ProcessEnv): { status: number | null; stderr: string } => {
-    const { status, stderr } = spawnSync(process.execPath, [mainOf('broker')], {
+  const run = (extra: NodeJS.ProcessEnv, service = 'broker'): { status: number | null; stderr: string } => {
+    const { status, stderr } = spawnSync(process.execPath, [mainOf(service)], {
       env: environment(extra),
       encoding: 'utf8',
       timeout: 30_000,
@@ -135,6 +135,12 @@ describe('a wrong configuration', () => {
     expect(stderr).toContain('WAYBILL_DATABASE_URL is not set');
   });
 
+  it('that lets other machines reach an API without access control is refused by the API', () => {
+    const { status, stderr } = run({ WAYBILL_HTTP_HOST: '0.0.0.0', WAYBILL_NATS_URL: 'nats://127.0.0.1:1' }, 'api');
+    expect(status).toBe(78);
+    expect(stderr).toMatch(/^waybill api: WAYBILL_HTTP_HOST=0\.0\.0\.0 .*WAYBILL_HTTP_ALLOW_UNPROTECTED=true.*\n$/);
+  });
+
   it('never shows the password of a database URL', () => {
     const { status, stderr } = run({ WAYBILL_DATABASE_URL: 'mysql://me:hunter2@there/db' });
     expect(status).toBe(78);
@@ -144,7 +150,8 @@ describe('a wrong configuration', () => {
 
   it('that names a NATS nobody answers at ends with a line that says so', () => {
     const { status, stdout } = spawnSync(process.execPath, [mainOf('broker')], {
-      env: environment({ WAYBILL_NATS_URL: 'nats://127.0.0.1:1' }),
+      // Where an API would listen is nothing to the broker.
+      env: environment({ WAYBILL_NATS_URL: 'nats://127.0.0.1:1', WAYBILL_HTTP_HOST: '0.0.0.0' }),
       encoding: 'utf8',
       timeout: 30_000,
     });

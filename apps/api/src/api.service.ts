@@ -3,7 +3,13 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { EventLog, NatsEventStorage, ProjectionFeed, ReadModel, subscribeToAnnouncements } from '@waybill/projection';
 import { accessControlOf } from './acl/open-access-control.store.js';
-import { type ServiceContext, type ServiceDefinition, type ServiceParts, TlsIdentity } from '@waybill/service';
+import {
+  type ServiceContext,
+  type ServiceDefinition,
+  type ServiceParts,
+  TlsIdentity,
+  unprotectedListening,
+} from '@waybill/service';
 import { callersOf } from './access/callers-of.js';
 import { ApiCore } from './api-core.js';
 import { advertisedAddress, leadsNowhere } from './regions/advertised-address.js';
@@ -33,6 +39,7 @@ function answersToRegions(core: ApiCore): DynamicModule {
 export const api: ServiceDefinition = {
   name: 'api',
   needs: { state: false, database: true },
+  refuses: unprotectedListening,
   build: buildApi,
 };
 

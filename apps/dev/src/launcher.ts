@@ -81,7 +81,7 @@ async function upUntilTheEnd(options: LaunchOptions, stops: Stop[], end: EndOfRu
 }
 
 async function bringUp(options: LaunchOptions, stops: Stop[], end: EndOfRun, report: Report): Promise<Run> {
-  await checkEnvironment(process.env);
+  await checkEnvironment(process.env, options);
   await assertPortFree(options.port, 'the HTTP API');
   const data = await openDataDirectory(options.dataDir, {
     fresh: options.fresh,
@@ -126,10 +126,12 @@ async function bringUp(options: LaunchOptions, stops: Stop[], end: EndOfRun, rep
  * done early only for those who have set something.
  * @throws SettingsError
  */
-async function checkEnvironment(env: NodeJS.ProcessEnv): Promise<void> {
+async function checkEnvironment(env: NodeJS.ProcessEnv, { acl }: LaunchOptions): Promise<void> {
   if (!Object.keys(env).some((name) => name.startsWith('WAYBILL_'))) return;
-  const { readSettings } = await import('@waybill/service');
-  readSettings(env, []);
+  const { readSettings, SettingsError, unprotectedListening } = await import('@waybill/service');
+  const settings = readSettings(acl ? { ...env, WAYBILL_ACL_ENABLED: 'true' } : env, []);
+  const problems = unprotectedListening(settings);
+  if (problems.length > 0) throw new SettingsError(problems);
 }
 
 const servicesOf = ({ agent }: LaunchOptions): readonly ServiceName[] =>

@@ -79,5 +79,7 @@ export interface ServiceDefinition {
     /** Postgres beyond the snapshot a copy of the state starts from. */
     readonly database: boolean;
   };
+  /** What it does not start with, though each setting is right by itself: one line for each problem. */
+  readonly refuses?: (settings: Settings) => readonly string[];
   build(context: ServiceContext): Promise<ServiceParts> | ServiceParts;
 }

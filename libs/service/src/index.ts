@@ -22,4 +22,5 @@ export { TlsIdentity, type TlsIdentityDeps, type TlsOptions, TlsFilesError } fro
 export { newUuid, systemClock, systemTimers } from './system.js';
 export { NestLogger } from './nest-logger.js';
 export { judgeWebRequest, type WebAccess, type WebVerdict } from './web/web-access.js';
+export { unprotectedListening } from './web/unprotected-listening.js';
 export { guardWebAccess, webAccessOf } from './web/web-access.transport.js';

@@ -2,6 +2,7 @@ import { createLogger } from '@waybill/telemetry';
 import type { EndSignal, ServiceDefinition } from './definition.js';
 import { Infrastructure } from './infrastructure.js';
 import { RunningService } from './running-service.js';
+import { assertStartable } from './startable.js';
 import { describeSettings, readSettings, type SettingName, SettingsError } from './settings.js';
 
 /** Exit codes: the configuration is wrong; something failed while running (start me again). */
@@ -63,7 +64,9 @@ export async function runService(definition: ServiceDefinition): Promise<void> {
 
 function readOrExit(definition: ServiceDefinition): ReturnType<typeof readSettings> {
   try {
-    return readSettings(process.env, requiredSettings(definition));
+    const settings = readSettings(process.env, requiredSettings(definition));
+    assertStartable(definition, settings);
+    return settings;
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
     for (const problem of error.problems) process.stderr.write(`waybill ${definition.name}: ${problem}\n`);

@@ -25,6 +25,7 @@ import { metricsHost } from './metrics-view.js';
 import { NestLogger } from './nest-logger.js';
 import { OPERATIONS, type Operations, OpsController } from './ops.controller.js';
 import type { Settings } from './settings.js';
+import { assertStartable } from './startable.js';
 import { stateGauges } from './state-gauges.js';
 import { newUuid, systemTimers } from './system.js';
 import { guardWebAccess, webAccessOf } from './web/web-access.transport.js';
@@ -68,12 +69,14 @@ export class RunningService {
     readonly opsUrl: string,
   ) {}
 
+  /** @throws SettingsError when the service does not start with these settings */
   static async start(
     definition: ServiceDefinition,
     settings: Settings,
     infrastructure: Infrastructure,
     options: StartOptions = {},
   ): Promise<RunningService> {
+    assertStartable(definition, settings);
     const { name } = definition;
     const logger = createLogger(name, settings.WAYBILL_LOG_LEVEL, {
       format: settings.WAYBILL_LOG_FORMAT,

@@ -60,6 +60,11 @@ export const SETTINGS = {
       'a silent holder loses its role after this long; ten round trips to NATS, or more where packets come late',
     ),
   WAYBILL_HTTP_HOST: z.string().default('127.0.0.1').describe('api: address of /v1'),
+  WAYBILL_HTTP_ALLOW_UNPROTECTED: flag
+    .default(false)
+    .describe(
+      'api: listen on other addresses than the loopback while access control is off; everybody who reaches them may do everything',
+    ),
   WAYBILL_HTTP_PORT: port.default(4646).describe('api: port of /v1'),
   WAYBILL_HTTP_ADVERTISE: hostAndPort.describe(
     'api: host:port at which other regions reach /v1; empty: the address it listens on',

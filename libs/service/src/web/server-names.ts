@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 
 /** A `Host` header: a name or an address, in brackets if it is of version 6, with or without a port. */
 const HOST_HEADER = /^(?:\[([0-9A-Fa-f:.]{2,45})\]|([A-Za-z0-9._-]{1,255}))(?::\d{1,5})?$/;
-const LOOPBACK_NAMES = ['localhost', 'localhost.localdomain', 'ip6-localhost', 'ip6-loopback'];
+export const LOOPBACK_NAMES = ['localhost', 'localhost.localdomain', 'ip6-localhost', 'ip6-loopback'];
 /** As a setting says it: every name. */
 const ANY = '*';
 
