@@ -15,7 +15,7 @@ export class AccessCluster {
   /** Secret of the management token; empty before the bootstrap. */
   management = '';
   /** Secrets of tokens by the rules of their one policy. */
-  private readonly tokens = new Map<string, string>();
+  private readonly tokens = new Map<string, Promise<string>>();
 
   private constructor(
     readonly waybill: WaybillProcesses,
@@ -81,13 +81,16 @@ export class AccessCluster {
   }
 
   /** The secret of a token with these rules; no rules: one that may do nothing. */
-  async tokenWith(rules: string): Promise<string> {
+  tokenWith(rules: string): Promise<string> {
     const known = this.tokens.get(rules);
     if (known) return known;
-    const name = `p-${this.tokens.size}`;
+    const made = this.makeTokenWith(rules, `p-${this.tokens.size}`);
+    this.tokens.set(rules, made);
+    return made;
+  }
+
+  private async makeTokenWith(rules: string, name: string): Promise<string> {
     await this.policy(name, rules);
-    const { SecretID } = await this.token(name, [name]);
-    this.tokens.set(rules, SecretID);
-    return SecretID;
+    return (await this.token(name, [name])).SecretID;
   }
 }
