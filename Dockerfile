@@ -32,6 +32,7 @@ COPY --from=build /waybill/package.json /waybill/LICENSE ./
 COPY --from=build /waybill/node_modules node_modules
 COPY --from=build /waybill/libs libs
 COPY --from=build /waybill/apps apps
+COPY --from=build /waybill/dist dist
 # Services write no files, so they own none. The agent is the exception: raw_exec starts tasks as the user that a job
 # names, which needs root, and its state and task folders live under WAYBILL_AGENT_DIR. Run it with `--user 0`.
 USER 10001:10001

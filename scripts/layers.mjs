@@ -28,7 +28,7 @@ const LIBS = {
   service: ['model', 'state', 'telemetry', 'rpc', 'journal', 'projection', 'replica', 'writing', 'roles'],
 };
 
-/** Parts that may be imported alone, because the command line starts with them and should not load the whole package. */
+/** Parts that may be imported alone, because a program starts with them and should not load the whole package. */
 const PARTS = new Set([
   'jobspec/nearest-name',
   'model/clock',
@@ -40,6 +40,7 @@ const PARTS = new Set([
   'model/system-timers',
   'model/task-event',
   'model/version',
+  'processes/program',
 ]);
 
 /** What a service may import: every library but the embedded servers. */

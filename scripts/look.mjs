@@ -38,7 +38,7 @@ for (const file of sources.filter((name) => /\/src\//.test(name) && !/\.(spec|fi
   add('comments', file, bareRuleComments(source));
   add('verbs', file, verbs);
   add('parameters', file, parameters);
-  if (lines < SMALL_FILE_LINES && !/\/(index|main)\.ts$|\/migrations\//.test(file))
+  if (lines < SMALL_FILE_LINES && !/\/(index|main|program)\.ts$|\/migrations\//.test(file))
     add('small-files', file, [{ line: 1, text: `${lines} lines of code` }]);
 }
 // Generated pages and the contract are not written here.

@@ -30,7 +30,7 @@ const TIMEOUT_MS = 60_000;
 const CONTROL_EVERY = 20;
 /** Wiring, and what talks to a server: only tests across services can see it. */
 const SHELL =
-  /(\.module|\.controller|\.service|\/main|\/index|\.fixture|\.transport|\.store|\/kv-lease-store|\.spec)\.ts$|\/fixtures?\//;
+  /(\.module|\.controller|\.service|\/main|\/program|\/index|\.fixture|\.transport|\.store|\/kv-lease-store|\.spec)\.ts$|\/fixtures?\//;
 /** Faults that change nothing, each with its reason: looked at one by one. */
 const ACCEPTED = path.join(root, 'scripts/mutation-accepted.json');
 

@@ -9,7 +9,7 @@ import { root } from './source-tree.mjs';
 
 /** The agent has a machine's identity and directory: `waybill agent join` makes both. */
 const NAMES = readdirSync(path.join(root, 'apps')).filter(
-  (name) => name !== 'agent' && /runService/.test(textOrNone(path.join(root, 'apps', name, 'src', 'main.ts'))),
+  (name) => name !== 'agent' && /runService/.test(textOrNone(path.join(root, 'apps', name, 'src', 'program.ts'))),
 );
 
 /** @param {string} file */

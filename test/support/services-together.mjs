@@ -1,6 +1,8 @@
 // Services in one process, as `npm start` has them: `node services-together.mjs LOGS NAME…`. Says `ready` when all are, then a
 // JSON line whenever other services than before are not ready, with the reasons; ends at SIGTERM.
-import { startInOneProcess } from '../../apps/dev/dist/one-process.js';
+import { loadProgram } from '../../libs/processes/dist/program.js';
+
+const { startInOneProcess } = await loadProgram('one-process', () => import('../../apps/dev/dist/one-process.js'));
 
 /** How often it is looked whether all are ready, ms. */
 const LOOK_MS = 20;

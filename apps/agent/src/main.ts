@@ -1,3 +1,4 @@
+import { loadProgram } from '@waybill/processes/program';
 import { setFlagsFromString } from 'node:v8';
 
 /**
@@ -7,6 +8,4 @@ import { setFlagsFromString } from 'node:v8';
 const HEAP_GROWING_PERCENT = 40;
 
 setFlagsFromString(`--heap-growing-percent=${HEAP_GROWING_PERCENT}`); // before the rest is loaded, most of which lives on
-const { runService } = await import('@waybill/service');
-const { agent } = await import('./agent.service.js');
-await runService(agent);
+await loadProgram('agent', () => import('./program.js'));

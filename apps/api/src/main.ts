@@ -1,4 +1,3 @@
-import { runService } from '@waybill/service';
-import { api } from './api.service.js';
+import { loadProgram } from '@waybill/processes/program';
 
-await runService(api);
+await loadProgram('api', () => import('./program.js'));

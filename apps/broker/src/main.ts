@@ -1,4 +1,3 @@
-import { runService } from '@waybill/service';
-import { broker } from './broker.module.js';
+import { loadProgram } from '@waybill/processes/program';
 
-await runService(broker);
+await loadProgram('broker', () => import('./program.js'));

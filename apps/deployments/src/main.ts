@@ -1,4 +1,3 @@
-import { runService } from '@waybill/service';
-import { deployments } from './deployments.module.js';
+import { loadProgram } from '@waybill/processes/program';
 
-await runService(deployments);
+await loadProgram('deployments', () => import('./program.js'));

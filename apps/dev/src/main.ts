@@ -1,5 +1,3 @@
-import { launch } from './launcher.js';
-import { readOptions } from './options.js';
+import { loadProgram } from '@waybill/processes/program';
 
-const code = await launch(readOptions(process.argv.slice(2)));
-process.exit(code); // a timer that somebody forgot must not keep the person waiting
+await loadProgram('dev', () => import('./program.js'));

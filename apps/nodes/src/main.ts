@@ -1,4 +1,3 @@
-import { runService } from '@waybill/service';
-import { nodes } from './nodes.service.js';
+import { loadProgram } from '@waybill/processes/program';
 
-await runService(nodes);
+await loadProgram('nodes', () => import('./program.js'));

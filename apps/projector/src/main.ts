@@ -1,4 +1,3 @@
-import { runService } from '@waybill/service';
-import { projector } from './projector.module.js';
+import { loadProgram } from '@waybill/processes/program';
 
-await runService(projector);
+await loadProgram('projector', () => import('./program.js'));

@@ -1,4 +1,3 @@
-import { runService } from '@waybill/service';
-import { scheduler } from './scheduler.module.js';
+import { loadProgram } from '@waybill/processes/program';
 
-await runService(scheduler);
+await loadProgram('scheduler', () => import('./program.js'));

@@ -1,4 +1,3 @@
-import { runService } from '@waybill/service';
-import { volumes } from './volumes.module.js';
+import { loadProgram } from '@waybill/processes/program';
 
-await runService(volumes);
+await loadProgram('volumes', () => import('./program.js'));

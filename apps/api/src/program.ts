@@ -1,0 +1,4 @@
+import { runService } from '@waybill/service';
+import { api } from './api.service.js';
+
+await runService(api);

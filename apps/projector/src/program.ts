@@ -1,0 +1,4 @@
+import { runService } from '@waybill/service';
+import { projector } from './projector.module.js';
+
+await runService(projector);

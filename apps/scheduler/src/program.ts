@@ -1,0 +1,4 @@
+import { runService } from '@waybill/service';
+import { scheduler } from './scheduler.module.js';
+
+await runService(scheduler);
