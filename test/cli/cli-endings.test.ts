@@ -16,6 +16,10 @@ const AT_ONCE = 4;
 
 /** What makes a command get as far as its first request; others are called with as many words as they need. */
 const ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
+  'acl policy apply': ['x', EXAMPLE],
+  'acl role create': ['-name=x', '-policy=y'],
+  'acl role update': ['-name=x', 'abcd'],
+  'acl token self': ['-token=11111111-2222-4333-8444-555555555555'],
   'alloc exec': ['ab', 'sh'],
   'alloc fs': ['ab'],
   'alloc logs': ['ab'],
@@ -41,7 +45,7 @@ const wordsOf = (words: string, min: number): string[] => [
 const ELSEWHERE = /^(job (validate|init)|node pool (apply|init)|event tail|ui|trace)$/;
 
 /** One of those that are refused stands for all: they are one piece of code. */
-const isRepeated = (words: string): boolean => words in REFUSALS && words !== 'acl token list';
+const isRepeated = (words: string): boolean => words in REFUSALS && words !== 'license get';
 
 async function serverCommands(): Promise<(readonly [words: string, line: string[]])[]> {
   const all = await Promise.all(
