@@ -1,11 +1,11 @@
 // The HTTP API over real servers: lists, single objects, registrations and blocking queries, as clients see them.
 import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
-import { Agent, request } from 'node:http';
 import { freePort } from '@waybill/embedded';
 import { fixtures } from '@waybill/state';
 import { inFlight, publisher } from './evaluation-load.mjs';
 import { percentile } from './harness.mjs';
+import { Client } from './http-client.mjs';
 import { ServiceProcesses, until } from './processes.mjs';
 
 export const describe = 'the HTTP API: lists of 10,000 allocations, single reads, registrations, 2,000 waiting queries';
@@ -21,67 +21,6 @@ const REGISTRATIONS = 200;
 const BLOCKED = 2_000;
 /** How long the waiting queries are watched doing nothing, ms. */
 const IDLE_MS = 3_000;
-
-/** A keep-alive client, as SDKs are. */
-class Client {
-  #agent = new Agent({ keepAlive: true, maxSockets: Infinity });
-
-  /** @param {number} port */
-  constructor(port) {
-    this.port = port;
-  }
-
-  /** @param {string} path @param {{ method?: string, body?: string, signal?: AbortSignal }} more @returns {Promise<Buffer>} */
-  ask(path, { method = 'GET', body, signal } = {}) {
-    return new Promise((resolve, reject) => {
-      const sent = request(
-        { host: '127.0.0.1', port: this.port, path, method, agent: this.#agent, signal },
-        (answer) => {
-          /** @type {Buffer[]} */
-          const chunks = [];
-          answer.on('data', (chunk) => chunks.push(chunk));
-          answer.on('end', () => {
-            const whole = Buffer.concat(chunks);
-            if (answer.statusCode === 200) resolve(whole);
-            else reject(new Error(`${method} ${path}: ${answer.statusCode} ${whole.toString()}`));
-          });
-        },
-      );
-      sent.on('error', reject);
-      sent.end(body);
-    });
-  }
-
-  /** Milliseconds until the whole answer is here. @param {string} path */
-  async timeOf(path) {
-    const began = performance.now();
-    await this.ask(path);
-    return performance.now() - began;
-  }
-
-  /**
-   * As `timeOf`, but what comes is counted and dropped: eight readers that put nine megabytes together each would
-   * measure this program's collector of garbage.
-   * @param {string} path @param {Record<string, string>} headers
-   * @returns {Promise<{ ms: number, bytes: number }>}
-   */
-  drained(path, headers = {}) {
-    const began = performance.now();
-    return new Promise((resolve, reject) => {
-      const sent = request({ host: '127.0.0.1', port: this.port, path, headers, agent: this.#agent }, (answer) => {
-        let bytes = 0;
-        answer.on('data', (chunk) => (bytes += chunk.length));
-        answer.on('end', () => resolve({ ms: performance.now() - began, bytes }));
-      });
-      sent.on('error', reject);
-      sent.end();
-    });
-  }
-
-  stop() {
-    this.#agent.destroy();
-  }
-}
 
 /** @param {import('./harness.mjs').Bench} ctx */
 export async function run(ctx) {

@@ -41,10 +41,10 @@ export function publisher(journal) {
  * @param {readonly T[]} items
  * @param {(item: T) => Promise<unknown>} work
  */
-export async function inFlight(items, work) {
+export async function inFlight(items, work, atOnce = IN_FLIGHT) {
   const rest = items.values();
   await Promise.all(
-    Array.from({ length: IN_FLIGHT }, async () => {
+    Array.from({ length: atOnce }, async () => {
       for (const item of rest) await work(item);
     }),
   );

@@ -14,6 +14,7 @@ const HARNESS = new Set([
   'yardstick',
   'report',
   'processes',
+  'http-client',
   'evaluation-load',
   'scrubbing',
   'scheduling-load',
