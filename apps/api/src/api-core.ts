@@ -72,7 +72,12 @@ export class ApiCore {
       proveRegion: settings.WAYBILL_TLS_VERIFY_SERVER_HOSTNAME,
     });
     this.calls = new HeldCalls(context.rpc, context.clock, context.timers);
-    this.namespaceNames = new RecentReads({ most: 1, forMs: REMEMBER_MS, clock });
+    this.namespaceNames = new RecentReads({
+      most: 1,
+      forMs: REMEMBER_MS,
+      version: () => this.model.tableIndex('namespaces'),
+      clock,
+    });
     feed.onChange(['namespaces'], () => this.namespaceNames.forget());
   }
 

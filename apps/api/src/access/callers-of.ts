@@ -7,20 +7,26 @@ import { Callers, type CallerSource, everybody } from './callers.js';
 /** What the callers of one process are found out from. */
 export interface CallerParts {
   readonly context: Pick<ServiceContext, 'clock' | 'link'>;
-  readonly model: Pick<ReadModel, 'access'>;
+  readonly model: Pick<ReadModel, 'access' | 'tableIndex'>;
   readonly feed: Pick<ProjectionFeed, 'onChange'>;
 }
+
+const RIGHTS = ['acl_token', 'acl_policy', 'acl_roles'] as const;
 
 /** Before the event log of the process follows the feed, so that a lost right is known before an event is sent (EV-47). */
 export function callersOf(access: AccessControl, { context, model, feed }: CallerParts): CallerSource {
   if (!access.isOn) return everybody;
   const callers = new Callers({
-    source: model.access,
+    source: {
+      grantsBySecretHash: (hash) => model.access.grantsBySecretHash(hash),
+      policiesNamed: (names) => model.access.policiesNamed(names),
+      changeIndex: () => model.tableIndex(...RIGHTS),
+    },
     secrets: access.on.secrets,
     compiled: new AclCache(),
     clock: context.clock,
     hearsChanges: () => context.link.up,
   });
-  feed.onChange(['acl_token', 'acl_policy', 'acl_roles'], () => callers.changed());
+  feed.onChange(RIGHTS, () => callers.changed());
   return callers;
 }

@@ -38,6 +38,7 @@ let policies: AclPolicy[];
 let roles: AclRole[];
 let reads: string[];
 let connected: boolean;
+let changeIndex: number;
 let fails: Error | undefined;
 
 const callersOf = (): Callers =>
@@ -50,6 +51,7 @@ const callersOf = (): Callers =>
         const names = [...(token.Policies ?? []), ...roles.flatMap((role) => role.Policies.map(({ Name }) => Name))];
         return { token, roles, policies: policies.filter(({ Name }) => names.includes(Name)) };
       },
+      changeIndex: async () => changeIndex,
       policiesNamed: async (names) => policies.filter(({ Name }) => names.includes(Name)),
     },
     secrets: { hash: (secret) => `hash of ${secret}` },
@@ -65,6 +67,7 @@ beforeEach(() => {
   roles = [];
   reads = [];
   connected = true;
+  changeIndex = 7;
   fails = undefined;
 });
 
@@ -155,8 +158,21 @@ describe('what is remembered of tokens and policies', () => {
     connected = true;
     await callers.of(SECRET);
     reads = [];
-    await time.pass(REMEMBER_MS);
+    changeIndex = 8;
+    await time.pass(REMEMBER_MS - 1);
     await callers.of(SECRET);
+    expect(reads).toEqual([]);
+    await time.pass(1);
+    await callers.of(SECRET);
+    expect(reads).toEqual(['grants']);
+  });
+
+  it('a caller is remembered for as long as nothing changes', async () => {
+    const callers = callersOf();
+    for (let n = 0; n < 5; n++) {
+      await callers.of(SECRET);
+      await time.pass(REMEMBER_MS);
+    }
     expect(reads).toEqual(['grants']);
   });
 

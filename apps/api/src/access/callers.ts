@@ -8,6 +8,8 @@ import { RecentReads } from './recent-reads.js';
 export interface AccessSource {
   /** The token of a secret with what it grants, all of one moment (OP-117); undefined: there is no such token. */
   grantsBySecretHash(hash: string): Promise<TokenGrants | undefined>;
+  /** The index of the last change of tokens, policies or roles. */
+  changeIndex(): Promise<number>;
   /** Those of these policies that exist. */
   policiesNamed(names: readonly string[]): Promise<readonly AclPolicy[]>;
 }
@@ -46,13 +48,13 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** Callers remembered by one process, unknown secrets included. */
 export const MAX_REMEMBERED = 20_000;
-/** How long a caller is remembered, so that a lost announcement keeps no right alive for ever. */
+/** How long callers are believed to be what they were: a lost announcement keeps no right alive for longer. */
 export const REMEMBER_MS = 10_000;
 
 /**
  * Finds out who sends a request (OP-112 to OP-118). Callers are read from the read model, token, roles and policies in one
- * statement's moment, and remembered until one of them changes (`changed`), for at most REMEMBER_MS, and only while changes
- * are heard of. A read that fails fails the request; nobody ever gets other rights than their own.
+ * statement's moment, and remembered until one of them changes: `changed` says so, the index of the last change is compared
+ * every REMEMBER_MS, and while changes are not heard of nothing is remembered. A read that fails fails the request; nobody ever gets other rights than their own.
  * Limits: MAX_REMEMBERED. Cost: a keyed hash and a look-up for a caller that is remembered, else up to three statements.
  */
 export class Callers implements CallerSource {
@@ -60,7 +62,12 @@ export class Callers implements CallerSource {
   private readonly recent: RecentReads<Caller | undefined>;
 
   constructor(private readonly options: CallersOptions) {
-    this.recent = new RecentReads({ most: MAX_REMEMBERED, forMs: REMEMBER_MS, clock: options.clock });
+    this.recent = new RecentReads({
+      most: MAX_REMEMBERED,
+      forMs: REMEMBER_MS,
+      version: () => options.source.changeIndex(),
+      clock: options.clock,
+    });
   }
 
   /** Called, synchronously, whenever tokens, policies or roles may have changed. Returns the way to stop. */
