@@ -29,6 +29,9 @@ describe('a policy as text', () => {
   });
 
   it('CL-139: rules keep their tabs, and no other control character reaches the terminal', () => {
-    expect(rulesText('a\t{\u001b[31m}\n\n')).toMatch(/^a\t\{[^\u001b]*\}$/);
+    const text = rulesText('a\t{\u001b[31m}\n\n');
+    expect(text.startsWith('a\t{')).toBe(true);
+    expect(text.endsWith('}')).toBe(true);
+    expect(text).not.toContain('\u001b');
   });
 });
