@@ -1,6 +1,7 @@
 import { CurrentJobs } from './jobs/current-jobs.js';
 import { TransactionWriter } from '@waybill/writing';
 import type { EventLog, ProjectionFeed, ReadModel } from '@waybill/projection';
+import type { Audit } from './audit/audit.js';
 import type { AccessControl } from './acl/access-control.js';
 import type { ServiceContext, TlsIdentity } from '@waybill/service';
 import type { RestoreWatch } from './events/restore-watch.js';
@@ -31,6 +32,7 @@ export interface ApiParts {
   /** Certificate, key and authorities, as their files have them now. */
   readonly identity: TlsIdentity;
   readonly callers: CallerSource;
+  readonly audit: Audit;
 }
 
 /** What the modules of all resources are built on; each takes of it what it needs. */

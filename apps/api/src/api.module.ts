@@ -3,6 +3,7 @@ import { AccessModule } from './access/access.module.js';
 import { AclModule } from './acl/acl.module.js';
 import { AllocationsModule } from './allocations/allocations.module.js';
 import type { ApiCore } from './api-core.js';
+import { AuditModule } from './audit/audit.module.js';
 import { ClientModule } from './client/client.module.js';
 import { ClusterModule } from './cluster/cluster.module.js';
 import { CoreModule } from './core.module.js';
@@ -30,6 +31,7 @@ export const RESOURCES = [
   AccessModule,
   AclModule,
   AllocationsModule,
+  AuditModule,
   ClientModule,
   ClusterModule,
   DeploymentsModule,

@@ -10,6 +10,7 @@ import {
   TlsIdentity,
   unprotectedListening,
 } from '@waybill/service';
+import { openAudit } from './audit/open-audit.store.js';
 import { callersOf } from './access/callers-of.js';
 import { ApiCore } from './api-core.js';
 import { advertisedAddress, leadsNowhere } from './regions/advertised-address.js';
@@ -46,6 +47,7 @@ export const api: ServiceDefinition = {
 async function buildApi(context: ServiceContext): Promise<ServiceParts> {
   const { settings, timers, logger, clock } = context;
   const access = await accessControlOf(settings);
+  const audit = await openAudit(context, access);
   const identity = await TlsIdentity.open(settings, { timers, logger, nowMs: () => clock.nowMs() });
   if (settings.WAYBILL_TLS_HTTP)
     context.metrics.gauge('tls_certificate_end_seconds', 'when the certificate of the API ends, in unix time', {
@@ -83,14 +85,17 @@ async function buildApi(context: ServiceContext): Promise<ServiceParts> {
     (error) => context.logger.warn('cannot ask Postgres whether the state was restored', { error }),
   );
   await restores.start();
-  const core = new ApiCore({ context, model, feed, events, subscriptions, restores, access, identity, callers });
+  const core = new ApiCore({ context, model, feed, events, subscriptions, restores, access, identity, callers, audit });
   let server: NestFastifyApplication | undefined;
   return {
     module: answersToRegions(core),
     async start() {
       server = await startApiServer(core);
     },
-    reload: () => identity.reload(),
+    reload: async () => {
+      await identity.reload();
+      await audit.reload();
+    },
     async stop() {
       identity.stop();
       restores.stop();
@@ -98,6 +103,7 @@ async function buildApi(context: ServiceContext): Promise<ServiceParts> {
       events.stop();
       feed.stop(); // blocked queries answer what they have
       await server?.close();
+      await audit.close();
       offLink();
       unsubscribe();
     },

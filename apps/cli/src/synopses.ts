@@ -30,6 +30,7 @@ export const SYNOPSES: Readonly<Record<string, string>> = {
   'alloc signal': 'Send a signal to tasks',
   'alloc status': 'Show allocations and what became of their tasks',
   'alloc stop': 'Stop an allocation and have it replaced',
+  audit: 'Show who asked what of the servers',
   completion: 'Print what makes a shell complete commands',
   'config validate': 'Say whether configuration files of the agent are right',
   'deployment fail': 'End a deployment as failed',

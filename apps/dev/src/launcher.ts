@@ -201,6 +201,7 @@ function serviceEnvironment(
   return {
     WAYBILL_LOG_FORMAT: 'line',
     WAYBILL_AGENT_SECRETS_IN_MEMORY: 'false', // whatever ends this, its directory can be deleted
+    WAYBILL_AUDIT_FILE: path.resolve(options.dataDir, 'audit', 'audit.log'),
     ...process.env,
     ...regionEnvironment(options),
     ...tlsEnvironment(certificates),

@@ -1,5 +1,7 @@
 export { ArchiveLostError, Archives, openArchive, withArchives } from './archives.js';
 export type { OpenedArchive, StoredArchive } from './archives.js';
+export { AuditStream } from './audit-stream.js';
+export type { StoredRecord } from './audit-stream.js';
 export { connect, NatsLink } from './connection.js';
 export type { ConnectOptions } from './connection.js';
 export type { NatsTlsFiles } from './nats-tls.js';
@@ -20,6 +22,7 @@ export { RAW_BATCH, type RawCursor, RawLog, type RawMessage } from './raw-log.js
 export { ReadyHeaders } from './ready-headers.js';
 export { type ServerTime, serverTime } from './server-time.js';
 export {
+  AUDIT_STREAM,
   DUPLICATE_WINDOW_MS,
   ensureStreams,
   EVENTS_STREAM,

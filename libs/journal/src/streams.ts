@@ -18,6 +18,9 @@ export const LEASES_BUCKET = 'LEASES';
 /** Archives of the state that were restored, in chunks; they stay as long as the log may name them. */
 export const ARCHIVES_STREAM = 'ARCHIVES';
 
+/** Records of what was asked of the cluster (AU-271). */
+export const AUDIT_STREAM = 'AUDIT';
+
 /** Largest message of the log and of the event stream, bytes: what nats-server handles well (ST-14). */
 export const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;
 /** A RequestID published again within this time is stored once (ST-6), milliseconds. */
@@ -39,6 +42,11 @@ const STREAM_NAME_IN_USE = 10058;
 export interface StreamOptions {
   /** Copies of each stream: 1 on one server, 3 in production. */
   readonly replicas: number;
+}
+
+export interface AuditStreamOptions extends StreamOptions {
+  /** How long a record stays. */
+  readonly maxAgeMs: number;
 }
 
 /** JetStream's administration, with timeouts that fit a request path. */
@@ -110,9 +118,29 @@ function wantedStreams(replicas: number): readonly WantedStream[] {
  * @throws LogUnavailableError after ENSURE_DEADLINE_MS
  */
 export async function ensureStreams(link: NatsLink, options: StreamOptions): Promise<void> {
+  await ensureAll(link, wantedStreams(options.replicas));
+}
+
+/** The stream of the audit log, as `ensureStreams` does it. Messages cannot be deleted or purged. @throws LogUnavailableError */
+export async function ensureAuditStream(link: NatsLink, { replicas, maxAgeMs }: AuditStreamOptions): Promise<void> {
+  const stream: WantedStream = {
+    name: AUDIT_STREAM,
+    subjects: [`${AUDIT_STREAM}.>`],
+    storage: StorageType.File,
+    num_replicas: replicas,
+    allow_direct: false,
+    retention: RetentionPolicy.Limits,
+    max_age: nanos(maxAgeMs),
+    deny_delete: true,
+    deny_purge: true,
+  };
+  await ensureAll(link, [stream]);
+}
+
+async function ensureAll(link: NatsLink, streams: readonly WantedStream[]): Promise<void> {
   const until = performance.now() + ENSURE_DEADLINE_MS;
   const manager = await managerOf(link);
-  for (const wanted of wantedStreams(options.replicas)) {
+  for (const wanted of streams) {
     for (;;) {
       try {
         await ensureStream(manager, wanted);

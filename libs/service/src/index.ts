@@ -17,6 +17,7 @@ export {
   SettingsError,
   withoutPasswords,
 } from './settings.js';
+export type { AuditFilterSetting } from './audit-settings.js';
 export type { ConfiguredHostVolume } from './setting-forms.js';
 export { TlsIdentity, type TlsIdentityDeps, type TlsOptions, TlsFilesError } from './tls/tls-identity.js';
 export { newUuid, systemClock, systemTimers } from './system.js';

@@ -148,6 +148,35 @@ describe('thresholds and intervals of collection', () => {
   });
 });
 
+describe('the audit log', () => {
+  it('AU-271: enabled alone, it is an enforced file that its owner alone may read', () => {
+    expect(read({ WAYBILL_AUDIT_ENABLED: 'true' })).toMatchObject({
+      WAYBILL_AUDIT_SINKS: ['file'],
+      WAYBILL_AUDIT_DELIVERY: 'enforced',
+      WAYBILL_AUDIT_FILE: '.waybill/audit/audit.log',
+      WAYBILL_AUDIT_FILE_MODE: 0o600,
+      WAYBILL_AUDIT_SYNC: false,
+    });
+    expect(read({}).WAYBILL_AUDIT_ENABLED).toBe(false);
+  });
+
+  it.each([
+    ['WAYBILL_AUDIT_SINKS', 'file,syslog', '"syslog" is none'],
+    ['WAYBILL_AUDIT_DELIVERY', 'best', 'enforced or best-effort'],
+    ['WAYBILL_AUDIT_FILE_MODE', '0999', 'such as 0600'],
+    ['WAYBILL_AUDIT_FILTERS', 'health', 'the text'],
+    [
+      'WAYBILL_AUDIT_FILTERS',
+      '[{"name":"a","endpoints":["*"],"stages":["Received"],"operations":["*"]}]',
+      '0.stages.0',
+    ],
+    ['WAYBILL_AUDIT_FILTERS', '[{"name":"a","endpoint":["*"],"stages":["*"],"operations":["*"]}]', '0.endpoints'],
+  ])('AU-271: %s=%s is refused by name', (name, value, said) => {
+    expect(refusal({ [name]: value })).toMatch(new RegExp(`^${name}=`));
+    expect(refusal({ [name]: value })).toContain(said);
+  });
+});
+
 describe('which metrics are shown', () => {
   it('OP-105: rules say by their first character what they mean; without it nothing starts', () => {
     const rules = '+nomad.client.host,-nomad.client';

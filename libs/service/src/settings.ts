@@ -2,6 +2,7 @@ import { KNOWN_SCHEDULERS, MAX_WORKERS } from '@waybill/rpc';
 import { z } from 'zod';
 import { defaultSchedulerConfiguration } from '@waybill/model';
 import { AGENT_SETTINGS } from './agent-settings.js';
+import { AUDIT_SETTINGS } from './audit-settings.js';
 import { METRICS_SETTINGS } from './metrics-settings.js';
 import { TLS_SETTINGS, tlsContradictions } from './tls/tls-settings.js';
 import {
@@ -199,6 +200,7 @@ export const SETTINGS = {
   WAYBILL_ACL_TOKEN_GC_THRESHOLD: duration('1h').describe(
     'scheduler: how old an expired token must be to be collected',
   ),
+  ...AUDIT_SETTINGS,
   ...TLS_SETTINGS,
   ...AGENT_SETTINGS,
   ...METRICS_SETTINGS,

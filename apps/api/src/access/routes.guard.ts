@@ -70,6 +70,7 @@ async function callerOf(request: FastifyRequest, need: Need, callers: CallerSour
     return await callers.of(credentialOf(request));
   } catch (error) {
     if (!(error instanceof RefusedCredential)) throw error;
+    request.notes?.refused(credentialOf(request) ?? '');
     if (need.onNode && error.because === 'unknown') throw forbidden('ACL token not found');
     throw need.tellsExpiry && error.because === 'expired' ? forbidden('ACL token expired') : error;
   }

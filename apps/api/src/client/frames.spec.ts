@@ -13,6 +13,7 @@ function answering() {
   const raw = new ServerResponse(new IncomingMessage(new Socket()));
   const reply: ApiReply = {
     raw,
+    request: {},
     code: () => reply,
     header: () => reply,
     send: () => reply,

@@ -1,4 +1,4 @@
-import type { ApiReply } from '../http/reply.js';
+import { type ApiReply, beginStream } from '../http/reply.js';
 
 /** Data of one frame, bytes (API-78). */
 export const MAX_FRAME_BYTES = 64 * 1024;
@@ -29,8 +29,7 @@ export async function sendPieces(
   plain: boolean,
 ): Promise<void> {
   const first = await pieces.next();
-  reply.hijack();
-  const { raw } = reply;
+  const raw = await beginStream(reply, 200);
   raw.writeHead(200, { 'Content-Type': plain ? 'text/plain; charset=utf-8' : 'application/json' });
   raw.flushHeaders();
   for (let step = first; !step.done && !gone.aborted; step = await pieces.next().catch(() => END)) {

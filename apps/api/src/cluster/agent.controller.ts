@@ -1,5 +1,6 @@
 import { All, Controller, Get, Param, Post, Put, Req, Res } from '@nestjs/common';
 import { TlsIdentity } from '@waybill/service';
+import { Audit } from '../audit/audit.js';
 import { Needs } from '../access/needs.decorator.js';
 import { agentRead, agentWrite } from '../access/needs.js';
 import { ApiError, badRequest, forbidden, notFound } from '../http/api-error.js';
@@ -21,6 +22,7 @@ export class AgentController {
     private readonly members: Members,
     private readonly neighbour: NeighbouringAgent,
     private readonly certificates: TlsIdentity,
+    private readonly audit: Audit,
   ) {}
 
   /** OP-78: of the agent beside this server, where there is one. */
@@ -79,9 +81,10 @@ export class AgentController {
     return this.reload(reply);
   }
 
-  /** OP-79: the files of certificates. All else comes from the environment, which does not change while a process runs. */
+  /** OP-79: the files of certificates, and that of the audit log. All else comes from the environment, which does not change while a process runs. */
   private async reload(reply: ApiReply): Promise<void> {
     await this.certificates.reload();
+    await this.audit.reload();
     sendEmpty(reply);
   }
 

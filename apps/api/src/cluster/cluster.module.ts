@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { type Settings, TlsIdentity } from '@waybill/service';
 import { ApiCore } from '../api-core.js';
+import { Audit } from '../audit/audit.js';
 import { made } from '../core.module.js';
 import { RegionsModule } from '../regions/regions.module.js';
 import { AgentController } from './agent.controller.js';
@@ -37,6 +38,7 @@ function shownAddress(settings: Settings): { readonly host: string; readonly por
   ],
   providers: [
     { provide: TlsIdentity, inject: [ApiCore], useFactory: ({ parts }: ApiCore) => parts.identity },
+    made(Audit, ({ parts }) => parts.audit),
     made(Leadership, ({ context }) => new Leadership(context.rpc)),
     made(NeighbouringAgent, ({ context }) => new NeighbouringAgent(context.settings.WAYBILL_HTTP_AGENT_DIR)),
     made(AgentIdentity, ({ context: { settings, newId, regions, clock } }) => {

@@ -7,7 +7,7 @@ import { EventLog } from '@waybill/projection';
 import { ApiError, badRequest, serverFailure } from '../http/api-error.js';
 import { boolParam, namespaceOf, param, params, type QueryString } from '../http/query-string.js';
 import { NEXT_TRAILER } from '../http/line-sink.js';
-import type { ApiReply, ApiRequest } from '../http/reply.js';
+import { type ApiReply, type ApiRequest, beginStream } from '../http/reply.js';
 import { EventFilter, parseTopics } from './event-filter.js';
 import { RestoreWatch } from './restore-watch.js';
 import { StreamPermits } from './stream-permit.js';
@@ -55,15 +55,15 @@ export class EventStreamController {
       for (const [name, value] of Object.entries(bounds)) reply.header(name, value);
       throw new ApiError(410, 'requested index not in buffer');
     }
-    reply.hijack();
-    reply.raw.writeHead(200, {
+    const raw = await beginStream(reply, 200);
+    raw.writeHead(200, {
       'Content-Type': 'application/json',
       'Cache-Control': 'no-cache',
       Trailer: NEXT_TRAILER,
       ...bounds,
     });
     // What is in memory may be older than what is kept; it is not given out, so that the floor means the same to all.
-    await this.subscriptions.serve(reply.raw, { ...wanted, fromIndex: fromIndex > 0 ? Math.max(fromIndex, floor) : 0 });
+    await this.subscriptions.serve(raw, { ...wanted, fromIndex: fromIndex > 0 ? Math.max(fromIndex, floor) : 0 });
   }
 }
 

@@ -4,6 +4,7 @@ import { MAX_ARCHIVE_BYTES } from '@waybill/model/snapshot-archive';
 import { guardWebAccess, listen, NestLogger, webAccessOf } from '@waybill/service';
 import type { FastifyInstance } from 'fastify';
 import { refuseWhileOff } from '../acl/access-control-off.transport.js';
+import { auditRequests, completeAudits } from '../audit/audit-requests.transport.js';
 import { Server as TlsServer } from 'node:https';
 import { NS_PER_MS } from '@waybill/model';
 import type { ApiCore } from '../api-core.js';
@@ -77,6 +78,8 @@ export async function startApiServer(core: ApiCore): Promise<NestFastifyApplicat
   });
   limitConnections(fastify.server, settings.WAYBILL_HTTP_MAX_CONNS_PER_CLIENT, metrics, clock);
   addConfiguredHeaders(fastify, settings.WAYBILL_HTTP_RESPONSE_HEADERS);
+  const recorder = parts.audit.parts?.recorder;
+  if (recorder) auditRequests(fastify, recorder);
   const access = webAccessOf(settings);
   guardWebAccess(fastify, access);
   addPageHeaders(fastify);
@@ -95,11 +98,13 @@ export async function startApiServer(core: ApiCore): Promise<NestFastifyApplicat
     access,
     limit,
     warn: (text, fields) => logger.warn(text, fields),
+    recorder,
   });
   forwardToRegions(fastify, core.forwarding);
   guardRoutes(fastify, core.guard, core.routes);
   refuseWritesWhileDiverged(fastify, parts.context.history);
   refuseWhileOff(fastify, parts.access.isOn);
+  if (recorder) completeAudits(fastify);
   const paths = KnownPaths.of(fastify);
   const app = await NestFactory.create<NestFastifyApplication>(ApiModule.of(core, paths), adapter, {
     logger: new NestLogger(logger),

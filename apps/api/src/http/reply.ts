@@ -1,6 +1,7 @@
 import type { ServerResponse, IncomingMessage } from 'node:http';
 import { compactJson, indentedJson } from './printed-json.js';
 import type { RequestAccess } from '../access/request-access.js';
+import type { RequestNotes } from './request-notes.js';
 import { param } from './query-string.js';
 import type { RoutedRequest } from './routed-request.js';
 
@@ -13,6 +14,8 @@ export interface ApiRequest extends RoutedRequest {
   readonly id: string;
   /** What the request may see and do. */
   readonly access: RequestAccess;
+  /** What is told of it to the audit log; undefined: there is none. */
+  readonly notes?: RequestNotes | undefined;
 }
 
 /** What we use of Fastify's reply. */
@@ -22,6 +25,17 @@ export interface ApiReply {
   send(body?: unknown): ApiReply;
   hijack(): ApiReply;
   readonly raw: ServerResponse;
+  readonly request: Pick<ApiRequest, 'notes'>;
+}
+
+/**
+ * Takes an answer out of the framework's hands, for what is written to its connection piece by piece.
+ * @throws Refusal internal: the answer may not begin, because it cannot be recorded (AU-278)
+ */
+export async function beginStream(reply: ApiReply, status: number): Promise<ServerResponse> {
+  await reply.request.notes?.beginsStream(status);
+  reply.hijack();
+  return reply.raw;
 }
 
 /** Calls `run` when the connection of an answer is closed; at once if it is, as its `close` comes only once. */

@@ -20,7 +20,9 @@ export class Requester {
 
   static of(request: ApiRequest): Requester {
     const reason = reasonOf(request.headers['x-waybill-reason']);
-    return new Requester(randomUUID(), reason, traceOf(request), request.access.caller.actor);
+    const requestId = randomUUID();
+    request.notes?.writes(requestId);
+    return new Requester(requestId, reason, traceOf(request), request.access.caller.actor);
   }
 
   /** Of a request that another region has taken (DP-1112). */

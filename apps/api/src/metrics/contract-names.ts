@@ -42,6 +42,7 @@ const KEPT_BY_SERVICES = [
   'rpc.query',
   'agent.http.connections',
   'agent.http.exceeded',
+  'audit.dropped',
 ] as const;
 
 /** What is Waybill's own (OP-107), kept like those. */

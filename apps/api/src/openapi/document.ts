@@ -26,7 +26,7 @@ import { STORAGE_SCHEMAS } from './storage-schemas.js';
 import { USAGE_SCHEMAS } from './usage-schemas.js';
 
 /** Parameters that every request may carry. */
-const EVERYWHERE = ['region', 'pretty'] as const;
+export const EVERYWHERE = ['region', 'pretty'] as const;
 /** Parameters that may be given several times. */
 const REPEATED: ReadonlySet<string> = new Set(['topic', 'type', 'address']);
 

@@ -352,6 +352,22 @@ const HISTORY: Operation[] = [
   }),
   ...get('/v1/waybill/state/{kind}/{id}', 'An object as it was', { query: ['namespace', 'index'], answer: anything }),
   ...get('/v1/waybill/openapi.json', 'This description', { answer: anything }),
+  ...get('/v1/waybill/audit', 'Who asked what, newest first', {
+    query: [
+      'namespace',
+      'from',
+      'to',
+      'accessor',
+      'object',
+      'operation',
+      'status',
+      'stage',
+      'request',
+      'per_page',
+      'next_token',
+    ],
+    answer: listOf(anything),
+  }),
   ...get('/v1/waybill/routes', 'Every route and the right that it needs', { answer: listOf(anything) }),
 ];
 

@@ -10,7 +10,7 @@ import { bodyTooLarge, MAX_BODY_BYTES, readJsonBody } from '../http/body.js';
 import { asObject, stringOf } from '../http/json-members.js';
 import { pathOf } from '../http/path.js';
 import { param, type QueryString } from '../http/query-string.js';
-import { type ApiReply, type ApiRequest, whenClosed } from '../http/reply.js';
+import { type ApiReply, type ApiRequest, beginStream, whenClosed } from '../http/reply.js';
 import { jobPathOf } from '../jobs/job-path.js';
 
 /** Region that has passed a request on; a request is passed on once. */
@@ -19,6 +19,8 @@ const FORWARDED_BY = 'x-waybill-forwarded-by';
 const CONNECT_TIMEOUT_MS = 3_000;
 /** A machine that is gone without a word is noticed some 10 s after this long without one. */
 const KEEP_ALIVE_MS = 15_000;
+/** Of an answer that names none. */
+const UNKNOWN_STATUS = 502;
 /** Belong to one connection, not to the request. */
 const HOP_BY_HOP = [
   'connection',
@@ -81,8 +83,7 @@ export class RegionForwarding {
     const answer = await answerOf(request, upstream).catch((error: unknown) => {
       throw noPath(region, error);
     });
-    reply.hijack();
-    await sendBack(answer, reply.raw);
+    await sendBack(answer, await beginStream(reply, answer.statusCode ?? UNKNOWN_STATUS));
   }
 
   private async placeOf(region: string): Promise<ApiPlace> {
@@ -207,7 +208,7 @@ async function answerOf(request: Forwarded, upstream: ClientRequest): Promise<In
 async function sendBack(answer: IncomingMessage, client: ServerResponse): Promise<void> {
   const headers = { ...answer.headers };
   for (const name of HOP_BY_HOP) Reflect.deleteProperty(headers, name);
-  client.writeHead(answer.statusCode ?? 502, headers);
+  client.writeHead(answer.statusCode ?? UNKNOWN_STATUS, headers);
   client.flushHeaders();
   client.once('close', () => answer.destroy());
   await pipeline(answer, client).catch(() => undefined); // either side has gone: so does the other

@@ -1,16 +1,20 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { DEFAULT_NAMESPACE } from '@waybill/model';
+import { DEFAULT_NAMESPACE, errorText, HTTP_STATUS_OF, Refusal } from '@waybill/model';
 import type { ReadModel } from '@waybill/projection';
 import type { Rpc } from '@waybill/rpc';
 import { judgeWebRequest, type WebAccess } from '@waybill/service';
 import { WebSocket } from '@waybill/websocket';
 import type { FastifyInstance } from 'fastify';
+import type { Caller } from '../../access/caller.js';
+import { RefusedCredential } from '../../access/callers.js';
 import { credentialOf, type RouteGuard } from '../../access/routes.guard.js';
+import type { Recorder } from '../../audit/request-audit.js';
+import { SessionAudit } from '../../audit/session-audit.transport.js';
 import { ofObject } from '../../access/needs.js';
 import { RequestAccess } from '../../access/request-access.js';
 import { type RequestLimit, TOO_MANY_REQUESTS } from '../../http/request-limit.js';
-import { tokenOf } from './exec-messages.js';
+import { ExecMessageError, tokenOf } from './exec-messages.js';
 import { execPlace, type ExecTarget, execTargetOf } from './exec-request.js';
 import { runExec, sendAway } from './exec-session.js';
 
@@ -30,6 +34,8 @@ export interface ExecUpgradeDependencies {
   /** Who opens a session, and what they may do. */
   readonly guard: RouteGuard;
   readonly warn: (text: string, fields: Record<string, unknown>) => void;
+  /** Undefined: there is no audit log. */
+  readonly recorder: Recorder | undefined;
 }
 
 /**
@@ -40,34 +46,62 @@ export function serveExec(fastify: FastifyInstance, deps: ExecUpgradeDependencie
   const peers = new Set<WebSocket>();
   fastify.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', () => {});
-    const verdict = judgeWebRequest(request, deps.access);
-    if (verdict.kind === 'refused')
-      return refuse(socket, `${verdict.status} ${STATUS_CODES[verdict.status]}`, verdict.text);
-    const retryAfterS = deps.limit.take(request.socket.remoteAddress ?? '');
-    if (retryAfterS > 0)
-      return refuse(socket, '429 Too Many Requests', TOO_MANY_REQUESTS, `Retry-After: ${retryAfterS}`);
-    const url = new URL(request.url ?? '/', 'http://api');
-    const target = execTargetOf(url.pathname);
-    if (target === undefined) return refuse(socket, '404 Not Found', 'there is no WebSocket at this path');
-    const region = url.searchParams.get('region');
-    if (region && region !== deps.region)
-      return refuse(socket, '400 Bad Request', 'sessions in another region are not passed on');
-    WebSocket.accept(request, socket, head, { maxMessageBytes: MAX_MESSAGE_BYTES, pingMs: PING_MS }, (peer) => {
-      peers.add(peer);
-      serve(peer, target, { query: url.searchParams, credential: credentialOf(request) }, deps)
-        .catch((error: unknown) => deps.warn('an exec session failed', { error }))
-        .finally(() => peers.delete(peer));
-    });
+    const url = urlOf(request);
+    const audit = deps.recorder && new SessionAudit(deps.recorder, request, url);
+    const open = (): void => {
+      if (url === undefined) return refuse(socket, NO_SESSION, audit);
+      const found = sessionOf(request, url, deps);
+      if ('status' in found) return refuse(socket, found, audit);
+      WebSocket.accept(request, socket, head, { maxMessageBytes: MAX_MESSAGE_BYTES, pingMs: PING_MS }, (peer) => {
+        peers.add(peer);
+        serve(peer, found.target, { query: url.searchParams, credential: credentialOf(request), audit }, deps)
+          .catch((error: unknown) => deps.warn('an exec session failed', { error }))
+          .finally(() => peers.delete(peer));
+      });
+    };
+    if (audit) audit.received().then(open, () => answer(socket, NOT_RECORDED));
+    else open();
   });
   fastify.addHook('preClose', async () => {
     for (const peer of peers) peer.destroy();
   });
 }
 
+/** A session is refused before it is one. */
+interface Turned {
+  readonly status: number;
+  readonly text: string;
+  readonly retryAfterS?: number;
+}
+
+const NO_SESSION: Turned = { status: 404, text: 'there is no WebSocket at this path' };
+const NOT_RECORDED: Turned = { status: 500, text: 'failed to write audit record' };
+
+/** Undefined for a target such as `//`, which is no URL. */
+const urlOf = ({ url = '/' }: IncomingMessage): URL | undefined =>
+  URL.canParse(url, 'http://api') ? new URL(url, 'http://api') : undefined;
+
+function sessionOf(
+  request: IncomingMessage,
+  url: URL,
+  { access, limit, region: own }: ExecUpgradeDependencies,
+): Turned | { readonly target: ExecTarget } {
+  const verdict = judgeWebRequest(request, access);
+  if (verdict.kind === 'refused') return verdict;
+  const retryAfterS = limit.take(request.socket.remoteAddress ?? '');
+  if (retryAfterS > 0) return { status: 429, text: TOO_MANY_REQUESTS, retryAfterS };
+  const target = execTargetOf(url.pathname);
+  if (target === undefined) return NO_SESSION;
+  const region = url.searchParams.get('region');
+  if (region && region !== own) return { status: 400, text: 'sessions in another region are not passed on' };
+  return { target };
+}
+
 /** How a client opens a session; one that cannot set headers sends its token as its first message (AG-320). */
 interface ExecOpening {
   readonly query: URLSearchParams;
   readonly credential: string | undefined;
+  readonly audit: SessionAudit | undefined;
 }
 
 /** What a session needs; tasks on the machine's own files need more (`execPlace`). */
@@ -76,28 +110,55 @@ const EXEC = ofObject('alloc-exec');
 async function serve(
   peer: WebSocket,
   target: ExecTarget,
-  { query, credential }: ExecOpening,
+  { query, credential, audit }: ExecOpening,
   { model, rpc, guard }: ExecUpgradeDependencies,
 ): Promise<void> {
   try {
     const greeting = query.get('ws_handshake') === 'true' ? tokenOf(await peer.first()) : '';
     const queried = query.get('namespace') || DEFAULT_NAMESPACE;
-    const caller = await guard.callers.of(credential ?? greeting);
+    const caller = await callerOf(guard, credential ?? greeting, audit);
     const access = new RequestAccess(caller, EXEC, queried, guard.namespaces);
     const { nodeId, request } = await execPlace(model, target, { query, access });
+    await audit?.begins();
     await runExec(rpc, nodeId, request, peer);
   } catch (error) {
+    await audit?.completed({ status: statusOf(error), error: errorText(error) }).catch(() => {});
     sendAway(peer, error);
   }
 }
 
-function refuse(socket: Duplex, status: string, text: string, ...headers: readonly string[]): void {
+async function callerOf({ callers }: RouteGuard, credential: string, audit: SessionAudit | undefined): Promise<Caller> {
+  try {
+    const caller = await callers.of(credential);
+    audit?.isFrom(caller);
+    return caller;
+  } catch (error) {
+    if (error instanceof RefusedCredential) audit?.refused(credential);
+    throw error;
+  }
+}
+
+/** As the same refusal of a plain request is answered. */
+function statusOf(error: unknown): number {
+  if (error instanceof Refusal) return HTTP_STATUS_OF[error.code];
+  return error instanceof ExecMessageError ? 400 : 500;
+}
+
+function refuse(socket: Duplex, turned: Turned, audit: SessionAudit | undefined): void {
+  const told = audit?.completed({ status: turned.status, error: turned.text }) ?? Promise.resolve();
+  told.then(
+    () => answer(socket, turned),
+    () => answer(socket, NOT_RECORDED),
+  );
+}
+
+function answer(socket: Duplex, { status, text, retryAfterS }: Turned): void {
   const head = [
-    `HTTP/1.1 ${status}`,
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     'Content-Type: text/plain; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(text)}`,
     'Connection: close',
-    ...headers,
+    ...(retryAfterS === undefined ? [] : [`Retry-After: ${retryAfterS}`]),
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${text}`);
 }

@@ -1,0 +1,157 @@
+import type { Caller } from '../access/caller.js';
+import { pathOf } from '../http/path.js';
+import { namespaceOf, params, type QueryString } from '../http/query-string.js';
+import { EVERYWHERE } from '../openapi/document.js';
+import { OPERATIONS } from '../openapi/operations.js';
+import { type AddressedObject, addressedObject } from './addressed-object.js';
+
+/** When a record is made of a request: before anything is done, before its answer goes out, when a stream has ended (AU-272). */
+export const STAGES = ['OperationReceived', 'OperationComplete', 'OperationClosed'] as const;
+export type Stage = (typeof STAGES)[number];
+
+/** Longest text that is taken from a request or an answer, in characters. */
+const MAX_TEXT = 1_024;
+const REMOVED = '[removed]';
+
+/** Who sent the request (AU-274). */
+export interface AuditAuth {
+  /** `anonymous`, `acls-disabled`, `invalid`, `unchecked`, or the accessor of a token. */
+  readonly accessor_id: string;
+  readonly name?: string;
+  readonly type?: string;
+  readonly global?: boolean;
+  readonly policies?: readonly string[];
+  readonly roles?: readonly { readonly id: string; readonly name: string }[];
+  readonly create_time?: string;
+  readonly expiration_time?: string;
+  readonly credential_hash?: string;
+}
+
+/** What was asked (AU-275). */
+export interface AuditRequest {
+  readonly id: string;
+  readonly operation: string;
+  readonly endpoint: string;
+  readonly route?: string;
+  readonly namespace: { readonly id: string };
+  readonly region: string;
+  readonly object?: AddressedObject;
+  readonly query?: Readonly<Record<string, readonly string[]>>;
+  readonly request_meta: { readonly remote_address: string; readonly user_agent: string };
+  readonly node_meta: { readonly ip: string };
+  readonly trace_id?: string;
+  readonly body_sha256?: string;
+}
+
+/** What was answered (AU-276). */
+export interface AuditResponse {
+  readonly status_code: number;
+  readonly error?: string;
+  /** Index of the transaction that was written. */
+  readonly index?: number;
+  /** Request id in the envelope of that transaction. */
+  readonly request_id?: string;
+  readonly duration_ms: number;
+  /** Of a stream that has ended: bytes sent, with its head. */
+  readonly bytes?: number;
+}
+
+/** One line of the audit log (AU-273). */
+export interface AuditRecord {
+  readonly created_at: string;
+  readonly event_type: 'audit';
+  readonly payload: {
+    readonly id: string;
+    readonly stage: Stage;
+    readonly type: 'audit';
+    readonly timestamp: string;
+    readonly version: 1;
+    readonly auth: AuditAuth;
+    readonly request: AuditRequest;
+    readonly response?: AuditResponse;
+  };
+}
+
+/** A request as it came, before anything was done with it. */
+export interface SeenRequest {
+  readonly id: string;
+  readonly method: string;
+  readonly url: string;
+  /** Pattern of the route; undefined: there is none. */
+  readonly route: string | undefined;
+  readonly query: QueryString;
+  readonly userAgent: string;
+  /** The secret that it was sent with. */
+  readonly credential: string | undefined;
+  readonly remoteAddress: string;
+  readonly localAddress: string;
+}
+
+/** Their values are secrets, or may hold some: a command line often has a password in it. */
+const SECRET = ['token', 'ott', 'code', 'state', 'command'];
+const KNOWN: ReadonlySet<string> = new Set(['namespace', ...EVERYWHERE, ...OPERATIONS.flatMap(({ query }) => query)]);
+const isShown = (name: string): boolean => KNOWN.has(name) && !SECRET.includes(name);
+
+/** The request of a record: nothing of it is a secret, wherever in the URL its sender has put one (AU-275, AU-277). */
+export function auditRequest(seen: SeenRequest, region: string): AuditRequest {
+  const clean = (text: string): string => withoutSecret(text, seen.credential).slice(0, MAX_TEXT);
+  const endpoint = clean(pathOf(seen.url));
+  const namespace = clean(namespaceOf(seen.query));
+  const object = addressedObject(endpoint, namespace);
+  const query = shownQuery(seen.query, clean);
+  return {
+    id: seen.id,
+    operation: seen.method,
+    endpoint,
+    ...(seen.route !== undefined && { route: seen.route }),
+    namespace: { id: namespace },
+    region,
+    ...(object && { object }),
+    ...(query && { query }),
+    request_meta: { remote_address: seen.remoteAddress, user_agent: clean(seen.userAgent) },
+    node_meta: { ip: seen.localAddress },
+  };
+}
+
+/** Names that no operation takes are told without their values: a secret in a misspelt parameter is one still. */
+function shownQuery(
+  query: QueryString,
+  clean: (text: string) => string,
+): Readonly<Record<string, readonly string[]>> | undefined {
+  const names = Object.keys(query);
+  if (names.length === 0) return undefined;
+  return Object.fromEntries(
+    names.map((name) => [clean(name), isShown(name) ? params(query, name).map(clean) : [REMOVED]]),
+  );
+}
+
+/** A text without the secret of the request, which some send as a part of a path, and some errors repeat. */
+export function withoutSecret(text: string, credential: string | undefined): string {
+  if (credential === undefined || credential === '') return text;
+  const at = text.toLowerCase().indexOf(credential.toLowerCase());
+  if (at < 0) return text;
+  return text.slice(0, at) + REMOVED + withoutSecret(text.slice(at + credential.length), credential);
+}
+
+/** The text of an answer that is an error, without the secret of its request. */
+export const auditError = (text: string, credential: string | undefined): string =>
+  withoutSecret(text, credential).slice(0, MAX_TEXT);
+
+/** A caller whose credential was looked at (AU-274). */
+export function auditAuth({ grants, actor }: Pick<Caller, 'grants' | 'actor'>): AuditAuth {
+  if (!grants) return { accessor_id: actor.Kind };
+  const { token, roles } = grants;
+  return {
+    accessor_id: token.AccessorID,
+    name: token.Name,
+    type: token.Type,
+    global: token.Global,
+    policies: token.Policies ?? [],
+    roles: roles.map(({ ID, Name }) => ({ id: ID, name: Name })),
+    create_time: token.CreateTime,
+    ...(token.ExpirationTime !== null && { expiration_time: token.ExpirationTime }),
+  };
+}
+
+/** RFC 3339 with nanoseconds, which the clock has none of. @param unixMs whole milliseconds count */
+export const auditTime = (unixMs: number): string => new Date(unixMs).toISOString().replace('Z', '000000Z');
