@@ -4,7 +4,7 @@ import { fixtures, StateMachine, type TxnPayloads, type TxnType } from '@waybill
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-const { aPolicy, aRole, aToken } = fixtures;
+const { aBindingRule, anAuthMethod, aPolicy, aRole, aToken } = fixtures;
 
 let stack: Stack;
 let pool: Pool;
@@ -84,6 +84,23 @@ describe('reads of access control', () => {
     const elsewhere = { namespace: 'default', jobId: 'web', group: 'g', task: 't' };
     expect(await model.access.policiesOfWorkload(elsewhere)).toEqual([]);
     expect(await model.access.policiesOfWorkload({ ...elsewhere, namespace: '' })).toEqual([]);
+  });
+
+  it('AU-5, AU-20: finds auth methods by name or as the default, rules by ID, prefix and method', async () => {
+    const rules = [aBindingRule(), aBindingRule(), aBindingRule({ AuthMethod: 'people' })];
+    const ids = async (options: object) => (await model.access.bindingRules(options)).rows.map(({ ID }) => ID);
+    expect(await model.access.defaultAuthMethod()).toBeUndefined();
+    for (const Name of ['people', 'ci'])
+      await write('ACLAuthMethodUpsert', { AuthMethod: anAuthMethod({ Name, Default: Name === 'people' }) });
+    for (const Rule of rules) await write('ACLBindingRuleUpsert', { Rule, MustExist: false });
+    expect((await model.access.authMethods()).rows.map(({ Name }) => Name)).toEqual(['ci', 'people']);
+    expect((await model.access.authMethod('ci')).row).toEqual(machine.tables.acl_auth_methods.get('ci'));
+    expect((await model.access.defaultAuthMethod())?.Name).toBe('people');
+    const all = rules.map(({ ID }) => ID).toSorted();
+    expect(await ids({})).toEqual(all);
+    expect(await ids({ method: 'people' })).toEqual([rules[2]?.ID]);
+    expect(await ids({ prefix: all[1]?.toUpperCase() })).toEqual([all[1]]);
+    expect((await model.access.bindingRule(all[0] ?? '')).row?.ID).toBe(all[0]);
   });
 
   it('finds policies and roles by name, by ID, and the index of the last bootstrap', async () => {

@@ -173,6 +173,8 @@ function everyTable(index: number): { [N in TableName]: TableRows[N][] } {
     ],
     acl_token_bootstrap: [{ ModifyIndex: index }],
     acl_roles: [fixtures.aRole({ ...at })],
+    acl_auth_methods: [fixtures.anAuthMethod({ Default: true, ...at })],
+    acl_binding_rules: [fixtures.aBindingRule({ ...at })],
     one_time_token: [fixtures.aOneTimeToken({ ...at })],
   };
 }

@@ -91,6 +91,11 @@ const SUBJECTS: { readonly [T in TxnType]: (payload: TxnPayloads[T], namespace: 
   OneTimeTokenUpsert: () => `${TXN_STREAM}.one_time_token`,
   OneTimeTokenDelete: () => `${TXN_STREAM}.one_time_token`,
   OneTimeTokenExpire: () => `${TXN_STREAM}.one_time_token`,
+  // One subject for all methods: which of them is the default is decided on all of them.
+  ACLAuthMethodUpsert: () => `${TXN_STREAM}.acl_auth_method`,
+  ACLAuthMethodDelete: () => `${TXN_STREAM}.acl_auth_method`,
+  ACLBindingRuleUpsert: () => `${TXN_STREAM}.acl_binding_rule`,
+  ACLBindingRuleDelete: () => `${TXN_STREAM}.acl_binding_rule`,
   LeaseAcquired: (p) => leaseSubject(p.Role),
   StateRestore: () => SYSTEM_SUBJECT,
   Initialise: () => SYSTEM_SUBJECT,

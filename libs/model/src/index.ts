@@ -20,6 +20,7 @@ export * from './evaluations/deployment.js';
 export * from './nodes/device-index.js';
 export * from './time/duration.js';
 export * from './encoding/encode-acl.js';
+export * from './encoding/encode-auth-method.js';
 export * from './encoding/encode-allocation.js';
 export * from './encoding/encode-csi-plugin.js';
 export * from './encoding/encode-csi-volume.js';

@@ -2,6 +2,7 @@ import {
   encodeAclPolicy,
   encodeAclToken,
   encodeAllocation,
+  encodeAuthMethod,
   encodeCSIPlugin,
   encodeCSIVolume,
   encodeDeployment,
@@ -32,7 +33,9 @@ export type EventTopic =
   | 'HostVolume'
   | 'ACLToken'
   | 'ACLPolicy'
-  | 'ACLRole';
+  | 'ACLRole'
+  | 'ACLAuthMethod'
+  | 'ACLBindingRule';
 
 /** One object that a transaction changed, as a subscriber gets it (section 1.4). */
 export interface StreamEvent {
@@ -134,6 +137,14 @@ function describe(change: Change): About | undefined {
     case 'acl_roles': {
       const row = change.after ?? change.before;
       return row && about('ACLRole', row.ID, '', [row.Name], { ACLRole: row });
+    }
+    case 'acl_auth_methods': {
+      const row = change.after ?? change.before;
+      return row && about('ACLAuthMethod', row.Name, '', null, { AuthMethod: encodeAuthMethod(row) });
+    }
+    case 'acl_binding_rules': {
+      const row = change.after ?? change.before;
+      return row && about('ACLBindingRule', row.ID, '', [row.AuthMethod], { ACLBindingRule: row });
     }
     case 'acl_token_bootstrap':
     case 'one_time_token':

@@ -1,5 +1,5 @@
 import { defaultSchedulerConfiguration } from '@waybill/model';
-import { aOneTimeToken, aPolicy, aRole, aToken } from './fixtures/access.js';
+import { aBindingRule, aMethodConfig, anAuthMethod, aOneTimeToken, aPolicy, aRole, aToken } from './fixtures/access.js';
 import { FIXTURE_TIME_NS, freshId, uuid } from './fixtures/identity.js';
 import { aGroup, aJob, aScalingPolicy, aTask } from './fixtures/job.js';
 import { aNamespace, aNode, aNodePool } from './fixtures/node.js';
@@ -56,6 +56,9 @@ export const fixtures = {
   aPolicy,
   aRole,
   aOneTimeToken,
+  aMethodConfig,
+  anAuthMethod,
+  aBindingRule,
   aSchedulerConfiguration: defaultSchedulerConfiguration,
   aClientUpdate,
   aPlan,

@@ -1,6 +1,7 @@
 import type { AclPolicy } from '../acl/acl-policy.js';
 import type { AclRole } from '../acl/acl-role.js';
 import type { AclToken } from '../acl/acl-token.js';
+import type { BindingRule } from '../acl/binding-rule.js';
 import type { Allocation } from '../evaluations/allocation.js';
 import type { CSIPlugin } from '../volumes/csi-plugin.js';
 import type { Deployment } from '../evaluations/deployment.js';
@@ -28,7 +29,8 @@ type Filtered =
   | HostVolume
   | AclToken
   | AclPolicy
-  | AclRole;
+  | AclRole
+  | BindingRule;
 
 type IsMap<T> = T extends readonly unknown[]
   ? false
@@ -189,6 +191,8 @@ const HIDDEN: ReadonlySet<string> = new Set([
   'SecretHash',
   'SealedSecret',
   'OneTimeSecretHash',
+  'SealedClientSecret',
+  'SealedPemKey',
 ]);
 
 /** Numbers with a fraction; all others are whole. */

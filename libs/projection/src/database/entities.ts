@@ -44,6 +44,7 @@ const INDEXES: Readonly<Record<string, EntitySchemaIndexOptions[]>> = {
   acl_policy: [index('acl_policy_job_namespace', 'job_namespace')],
   acl_token: [unique('acl_token_secret', 'secret_hash'), index('acl_token_created', 'create_index', 'accessor_id')],
   acl_roles: [index('acl_roles_name', 'name')],
+  acl_binding_rules: [index('acl_binding_rules_method', 'auth_method')],
   one_time_token: [index('one_time_token_secret', 'secret_hash')],
 };
 

@@ -1,4 +1,5 @@
 import { AddAccessControl1763755200000 } from './add-access-control.js';
+import { AddAuthMethods1763762400000 } from './add-auth-methods.js';
 import { AddHistory1763704800000 } from './add-history.js';
 import { AddLogHashes1763758800000 } from './add-log-hashes.js';
 import { AddPeriodicLaunches1763697600000 } from './add-periodic-launches.js';
@@ -34,4 +35,5 @@ export const migrations = [
   AddRefusalCodes1763751600000,
   AddAccessControl1763755200000,
   AddLogHashes1763758800000,
+  AddAuthMethods1763762400000,
 ];

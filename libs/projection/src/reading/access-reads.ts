@@ -2,6 +2,8 @@ import {
   type AclPolicy,
   type AclRole,
   type AclToken,
+  type AuthMethod,
+  type BindingRule,
   isPolicyOf,
   type OneTimeToken,
   type PolicyWorkload,
@@ -30,6 +32,11 @@ export interface RoleListOptions extends ListOptions<AclRole> {
   readonly ids?: readonly string[] | undefined;
 }
 
+export interface BindingRuleListOptions extends ListOptions<BindingRule> {
+  /** Only rules of this method. */
+  readonly method?: string | undefined;
+}
+
 /** A token with what it grants: its roles, and the policies of both, all of one moment. What is gone is left out. */
 export interface TokenGrants {
   readonly token: AclToken;
@@ -44,6 +51,8 @@ const FIND = {
   role: findStatement('acl_roles', ['id']),
   roleByName: findStatement('acl_roles', ['name']),
   oneTimeToken: findStatement('one_time_token', ['secret_hash']),
+  authMethod: findStatement('acl_auth_methods', ['name']),
+  bindingRule: findStatement('acl_binding_rules', ['id']),
   bootstrap: findStatement('acl_token_bootstrap', ['id']),
 } as const;
 
@@ -64,7 +73,7 @@ const byAccessor: ListOrder<AclToken> = {
 };
 
 /**
- * Reads of tokens, policies and roles, as stored: with hashes and sealed secrets, so encode before handing them out.
+ * Reads of tokens, policies, roles, auth methods and binding rules, as stored: with hashes and sealed secrets, so encode before handing them out.
  * Part of the read model.
  */
 export class AccessReads {
@@ -162,6 +171,36 @@ export class AccessReads {
   /** The one-time token of a secret, by the secret's hash; an expired one too. */
   async oneTimeToken(hash: string): Promise<OneTimeToken | undefined> {
     return (await this.rows.find<OneTimeToken>(FIND.oneTimeToken, [hash])).row;
+  }
+
+  authMethod(name: string): Promise<Found<AuthMethod>> {
+    return this.rows.find(FIND.authMethod, [name]);
+  }
+
+  /** By name. */
+  authMethods(options: ListOptions<AuthMethod> = {}): Promise<Listed<AuthMethod>> {
+    const conditions = (): Conditions => new Conditions().startsWith('name', options.prefix ?? '');
+    return this.rows.list(listOf('acl_auth_methods', conditions, byName<AuthMethod>(), options), options.keep);
+  }
+
+  /** The method that a login takes which names none (AU-20); undefined: there is none. */
+  async defaultAuthMethod(): Promise<AuthMethod | undefined> {
+    const conditions = (): Conditions => new Conditions().where('r.is_default');
+    return (await this.rows.list(listOf('acl_auth_methods', conditions, byName<AuthMethod>(), {}))).rows[0];
+  }
+
+  bindingRule(id: string): Promise<Found<BindingRule>> {
+    return this.rows.find(FIND.bindingRule, [id]);
+  }
+
+  /** By ID. */
+  bindingRules(options: BindingRuleListOptions = {}): Promise<Listed<BindingRule>> {
+    const { method } = options;
+    const conditions = (): Conditions => {
+      const chosen = new Conditions().startsWith('id', (options.prefix ?? '').toLowerCase());
+      return method === undefined ? chosen : chosen.equal('auth_method', method);
+    };
+    return this.rows.list(listOf('acl_binding_rules', conditions, byId<BindingRule>(), options), options.keep);
   }
 
   /** A management token grants everything, so that one statement answers; a client token takes a snapshot of three. */

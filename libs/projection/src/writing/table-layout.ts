@@ -304,6 +304,16 @@ export const TABLE_LAYOUTS: TableLayouts = {
     primaryKey: ['id'],
     insertionOrder: BY_CREATION,
   },
+  acl_auth_methods: {
+    columns: [text('name', 'Name'), boolean('is_default', 'Default'), ...indexes()],
+    primaryKey: ['name'],
+    insertionOrder: ['create_index', 'name'],
+  },
+  acl_binding_rules: {
+    columns: [text('id', 'ID'), text('auth_method', 'AuthMethod'), ...indexes()],
+    primaryKey: ['id'],
+    insertionOrder: BY_CREATION,
+  },
   one_time_token: {
     columns: [text('accessor_id', 'AccessorID'), text('secret_hash', 'OneTimeSecretHash'), ...indexes()],
     primaryKey: ['accessor_id'],

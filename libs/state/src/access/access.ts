@@ -1,4 +1,6 @@
 import type { Appliers } from '../machine/applier.js';
+import { authMethodAppliers } from './auth-methods.js';
+import { bindingRuleAppliers } from './binding-rules.js';
 import { oneTimeTokenAppliers } from './one-time-tokens.js';
 import { policyAppliers } from './policies.js';
 import { roleAppliers } from './roles.js';
@@ -14,12 +16,18 @@ type AccessTypes =
   | 'ACLRolesDelete'
   | 'OneTimeTokenUpsert'
   | 'OneTimeTokenDelete'
-  | 'OneTimeTokenExpire';
+  | 'OneTimeTokenExpire'
+  | 'ACLAuthMethodUpsert'
+  | 'ACLAuthMethodDelete'
+  | 'ACLBindingRuleUpsert'
+  | 'ACLBindingRuleDelete';
 
-/** Tokens, policies and roles of access control (section 3.5). */
+/** Tokens, policies, roles, and what others log in by (section 3.5). */
 export const accessAppliers: Appliers<AccessTypes> = {
   ...policyAppliers,
   ...tokenAppliers,
   ...roleAppliers,
   ...oneTimeTokenAppliers,
+  ...authMethodAppliers,
+  ...bindingRuleAppliers,
 };

@@ -2,6 +2,8 @@ import type {
   AclPolicySpecification,
   AclRoleSpecification,
   AclTokenSpecification,
+  AuthMethodSpecification,
+  BindingRuleSpecification,
   Allocation,
   ClientAllocUpdate,
   CSIVolumeClaim,
@@ -292,6 +294,18 @@ export interface TxnPayloads {
   OneTimeTokenDelete: { OneTimeSecretHash: string };
   /** Those that have expired at this time, unix ns (GC-74). */
   OneTimeTokenExpire: { Timestamp: number };
+  ACLAuthMethodUpsert: { AuthMethod: AuthMethodSpecification };
+  ACLAuthMethodDelete: {
+    Name: string;
+    /** True: its binding rules go with it (AU-23). */
+    WithRules: boolean;
+  };
+  ACLBindingRuleUpsert: {
+    Rule: BindingRuleSpecification;
+    /** True: it is an update, and a rule that is gone is not made again. */
+    MustExist: boolean;
+  };
+  ACLBindingRuleDelete: { ID: string };
 
   // 3.6 Waybill's own, and the two special numbers
   LeaseAcquired: { Role: Role; Epoch: number; Holder: string };
@@ -379,6 +393,10 @@ export const TXN_TYPES: { readonly [T in TxnType]: TxnTypeInfo } = {
   OneTimeTokenExpire: { number: 46, eventType: null, schemaVersion: 1 },
   ACLRolesUpsert: { number: 53, eventType: 'ACLRoleUpserted', schemaVersion: 1 },
   ACLRolesDelete: { number: 54, eventType: 'ACLRoleDeleted', schemaVersion: 1 },
+  ACLAuthMethodUpsert: { number: 55, eventType: 'ACLAuthMethodUpserted', schemaVersion: 1 },
+  ACLAuthMethodDelete: { number: 56, eventType: 'ACLAuthMethodDeleted', schemaVersion: 1 },
+  ACLBindingRuleUpsert: { number: 57, eventType: 'ACLBindingRuleUpserted', schemaVersion: 1 },
+  ACLBindingRuleDelete: { number: 58, eventType: 'ACLBindingRuleDeleted', schemaVersion: 1 },
   LeaseAcquired: { number: 100, eventType: null, schemaVersion: 1 },
   StateRestore: { number: 101, eventType: null, schemaVersion: 3 },
   Initialise: { number: 127, eventType: null, schemaVersion: 1 },

@@ -86,6 +86,8 @@ export const STORED_COLUMNS: { readonly [N in TableName]: StoredColumns<TableRow
   acl_token_bootstrap: { keys: [], bigints: ['ModifyIndex'] },
   acl_roles: { keys: [['ID'], ['Name']], bigints: INDEXES },
   one_time_token: { keys: [['AccessorID'], ['OneTimeSecretHash']], bigints: INDEXES },
+  acl_auth_methods: { keys: [['Name']], bigints: INDEXES },
+  acl_binding_rules: { keys: [['ID'], ['AuthMethod']], bigints: INDEXES },
 };
 
 /** The columns of a table, each member once. */

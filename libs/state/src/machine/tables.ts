@@ -6,6 +6,8 @@ import {
   type AclRole,
   type AclToken,
   type Allocation,
+  type AuthMethod,
+  type BindingRule,
   type CSIPlugin,
   type CSIVolume,
   type Deployment,
@@ -88,6 +90,8 @@ export interface TableRows {
   acl_token_bootstrap: AclBootstrapRow;
   acl_roles: AclRole;
   one_time_token: OneTimeToken;
+  acl_auth_methods: AuthMethod;
+  acl_binding_rules: BindingRule;
 }
 
 export type TableName = keyof TableRows;
@@ -122,6 +126,8 @@ export const TABLE_NAMES: readonly TableName[] = [
   'acl_token_bootstrap',
   'acl_roles',
   'one_time_token',
+  'acl_auth_methods',
+  'acl_binding_rules',
 ];
 
 interface OfJob {
@@ -225,6 +231,12 @@ export function createTables(): Tables {
     acl_roles: new Table<TableRows['acl_roles']>('acl_roles', (r) => r.ID, { name: (r) => r.Name }),
     one_time_token: new Table<TableRows['one_time_token']>('one_time_token', (t) => t.AccessorID, {
       secret: (t) => t.OneTimeSecretHash,
+    }),
+    acl_auth_methods: new Table<TableRows['acl_auth_methods']>('acl_auth_methods', (m) => m.Name, {
+      default: (m) => (m.Default ? SINGLETON_KEY : undefined),
+    }),
+    acl_binding_rules: new Table<TableRows['acl_binding_rules']>('acl_binding_rules', (r) => r.ID, {
+      method: (r) => r.AuthMethod,
     }),
   };
 }
