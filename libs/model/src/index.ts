@@ -39,6 +39,7 @@ export * from './volumes/host-volume.js';
 export * from './volumes/host-volume-shape.js';
 export * from './job-diff/index.js';
 export * from './limits/acl-limits.js';
+export * from './limits/auth-method-limits.js';
 export * from './limits/name-limits.js';
 export * from './limits/storage-limits.js';
 export * from './limits/text-limits.js';

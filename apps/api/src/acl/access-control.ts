@@ -1,10 +1,12 @@
 import type { TokenLifeLimits } from '@waybill/model';
 import type { BootstrapReset } from './bootstrap-reset.store.js';
+import type { MethodSecrets } from './method-secrets.js';
 import type { TokenSecrets } from './token-secrets.js';
 
 /** What the routes of access control need while it is on. */
 export interface AccessControlParts {
   readonly secrets: TokenSecrets;
+  readonly methodSecrets: MethodSecrets;
   readonly limits: TokenLifeLimits;
   readonly reset: BootstrapReset;
 }

@@ -1,6 +1,8 @@
 import { Module } from '@nestjs/common';
 import { made } from '../core.module.js';
 import { AccessControl } from './access-control.js';
+import { AuthMethodsController } from './auth-methods.controller.js';
+import { BindingRulesController } from './binding-rules.controller.js';
 import { BootstrapController } from './bootstrap.controller.js';
 import { LoginsController } from './logins.controller.js';
 import { OneTimeTokensController } from './one-time-tokens.controller.js';
@@ -16,6 +18,8 @@ import { TokensController } from './tokens.controller.js';
     TokensController,
     PoliciesController,
     RolesController,
+    AuthMethodsController,
+    BindingRulesController,
     LoginsController,
   ],
   providers: [

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 import { errorText } from '@waybill/model';
-import { KEY_BYTES } from './token-secrets.js';
+import { KEY_BYTES } from './sealing.js';
 
 /** More than any way to write a key down takes. */
 const MAX_FILE_BYTES = 1_024;

@@ -3,14 +3,17 @@ import type { Settings } from '@waybill/service';
 import { AccessControl } from './access-control.js';
 import { BootstrapReset } from './bootstrap-reset.store.js';
 import { readClusterKey } from './cluster-key.store.js';
+import { MethodSecrets } from './method-secrets.js';
 import { TokenSecrets } from './token-secrets.js';
 
 /** Access control as the settings want it. @throws ClusterKeyError it is on, and its key cannot be used */
 export async function accessControlOf(settings: Settings): Promise<AccessControl> {
   if (!settings.WAYBILL_ACL_ENABLED) return new AccessControl(undefined);
   const keyFile = settings.WAYBILL_ACL_KEY_FILE;
+  const key = await readClusterKey(keyFile);
   return new AccessControl({
-    secrets: new TokenSecrets(await readClusterKey(keyFile)),
+    secrets: new TokenSecrets(key),
+    methodSecrets: new MethodSecrets(key),
     limits: {
       minTtlNs: settings.WAYBILL_ACL_TOKEN_MIN_EXPIRATION_TTL,
       maxTtlNs: settings.WAYBILL_ACL_TOKEN_MAX_EXPIRATION_TTL,

@@ -1,6 +1,7 @@
-import { DecodeError, parseDuration, rfc3339FromMs, wire } from '@waybill/model';
+import { DecodeError, rfc3339FromMs, wire } from '@waybill/model';
 import { badRequest } from '../http/api-error.js';
 import { readJsonBody, readOptionalJsonBody } from '../http/body.js';
+import { durationField } from './duration-field.js';
 
 /** A token as a client describes it; what the servers know is not read. */
 export interface GivenToken {
@@ -22,18 +23,6 @@ export interface GivenRoleLink {
   ID: string;
   Name: string;
 }
-
-/** A duration as text or as nanoseconds; empty is none. */
-const ttl: wire.Field<number> = {
-  read: (json, place) => {
-    if (typeof json === 'number' && Number.isSafeInteger(json)) return json;
-    if (typeof json !== 'string') throw DecodeError.wrongType(json, place, 'time.Duration');
-    const ns = json === '' ? 0 : parseDuration(json);
-    if (ns === undefined) throw badRequest(`time: invalid duration ${JSON.stringify(json)}`);
-    return ns;
-  },
-  fill: (given) => (typeof given === 'number' ? given : 0),
-};
 
 /** What clients send for no time at all. */
 const ZERO_TIME = '0001-01-01T00:00:00Z';
@@ -66,7 +55,7 @@ const TOKEN: wire.Shape<GivenToken> = {
     Roles: wire.list(wire.present(ROLE_LINK)),
     Global: wire.boolean(),
     ExpirationTime: time,
-    ExpirationTTL: ttl,
+    ExpirationTTL: durationField,
   },
 };
 

@@ -21,6 +21,16 @@ const TIMED: Readonly<Record<string, string>> = {
   'PUT /v1/deployment/pause/:id': 'deployment.pause',
   'PUT /v1/deployment/fail/:id': 'deployment.fail',
   'PUT /v1/deployment/allocation-health/:id': 'deployment.set_alloc_health',
+  'GET /v1/acl/auth-methods': 'acl.list_auth_methods',
+  'GET /v1/acl/auth-method/*': 'acl.get_auth_method_name',
+  'PUT /v1/acl/auth-method': 'acl.upsert_auth_methods',
+  'PUT /v1/acl/auth-method/*': 'acl.upsert_auth_methods',
+  'DELETE /v1/acl/auth-method/*': 'acl.delete_auth_methods_by_name',
+  'GET /v1/acl/binding-rules': 'acl.list_binding_rules',
+  'GET /v1/acl/binding-rule/*': 'acl.get_binding_rule',
+  'PUT /v1/acl/binding-rule': 'acl.upsert_binding_rules',
+  'PUT /v1/acl/binding-rule/*': 'acl.upsert_binding_rules',
+  'DELETE /v1/acl/binding-rule/*': 'acl.delete_binding_rules',
 };
 
 /** Of the route that all requests about one job share, by method and sub-route. */

@@ -294,18 +294,9 @@ const CLUSTER: Operation[] = [
   ...stream('/v1/event/stream', 'Events, a line per transaction', ['namespace', 'topic', 'index', 'strict', 'until']),
 ];
 
-const METHODS_OF_LOGIN = [
-  'auth-methods',
-  'auth-method',
-  'auth-method/{name}',
-  'binding-rules',
-  'binding-rule',
-  'binding-rule/{id}',
-  'login',
-  'oidc/auth-url',
-  'oidc/complete-auth',
-  'identity/client-introduction-token',
-].flatMap((path) => absent(`/v1/acl/${path}`, 'Logins by other parties, which are not built: 501'));
+const LOGINS = ['login', 'oidc/auth-url', 'oidc/complete-auth', 'identity/client-introduction-token'].flatMap((path) =>
+  absent(`/v1/acl/${path}`, 'Logins by auth methods, which are not built: 501'),
+);
 
 const ACCESS: Operation[] = [
   ...write('/v1/acl/bootstrap', 'Make the first management token', { body: request, answer: ref('ACLToken') }),
@@ -333,7 +324,17 @@ const ACCESS: Operation[] = [
   ...read('/v1/acl/role/{id}', 'A role', ref('ACLRole')),
   ...write('/v1/acl/role/{id}', 'Change it', { body: request, answer: ref('ACLRole') }),
   ...remove('/v1/acl/role/{id}', 'Delete it'),
-  ...METHODS_OF_LOGIN,
+  ...list('/v1/acl/auth-methods', 'Auth methods, to anybody', ref('ACLAuthMethodListStub')),
+  ...write('/v1/acl/auth-method', 'Create or change an auth method', { body: request, answer: ref('ACLAuthMethod') }),
+  ...read('/v1/acl/auth-method/{name}', 'An auth method', ref('ACLAuthMethod')),
+  ...write('/v1/acl/auth-method/{name}', 'Change it', { body: request, answer: ref('ACLAuthMethod') }),
+  ...remove('/v1/acl/auth-method/{name}', 'Delete it, with rules=true its binding rules too', { query: ['rules'] }),
+  ...list('/v1/acl/binding-rules', 'Binding rules', ref('ACLBindingRuleListStub')),
+  ...write('/v1/acl/binding-rule', 'Create or change a binding rule', { body: request, answer: ref('ACLBindingRule') }),
+  ...read('/v1/acl/binding-rule/{id}', 'A binding rule', ref('ACLBindingRule')),
+  ...write('/v1/acl/binding-rule/{id}', 'Change it', { body: request, answer: ref('ACLBindingRule') }),
+  ...remove('/v1/acl/binding-rule/{id}', 'Delete it'),
+  ...LOGINS,
 ];
 
 const LOG_QUERY =

@@ -1,0 +1,88 @@
+import { MAX_METHOD_CONFIG_BYTES, MAX_METHOD_ENTRIES, MAX_METHOD_TEXT_BYTES, nameLengthErrors } from '@waybill/model';
+import type { GivenMethodConfig } from '../auth-method-request.js';
+import { certificatesOf, verificationKey } from '../pem-keys.js';
+import { assertionProblems } from './client-assertion.js';
+import { listedProblems } from './listed-problems.js';
+
+/** Algorithms by which the tokens of third parties may be signed (section 1.2). */
+export const SIGNING_ALGORITHMS: ReadonlySet<string> = new Set(
+  'RS256 RS384 RS512 ES256 ES384 ES512 PS256 PS384 PS512 EdDSA'.split(' '),
+);
+
+/** What is wrong with a configuration as given, with its defaults filled in (AU-12 to AU-14). */
+export function configProblems(config: GivenMethodConfig, type: string): string[] {
+  return [...sourceProblems(config, type), ...contentProblems(config), ...sizeProblems(config)];
+}
+
+/** Whether the method knows where its tokens come from. Of a type that does not exist nothing is known. */
+function sourceProblems(config: GivenMethodConfig, type: string): string[] {
+  const { OIDCDiscoveryURL, OIDCClientID, OIDCClientSecret, OIDCClientAssertion, JWKSURL, JWTValidationPubKeys } =
+    config;
+  const problems: string[] = [];
+  if (type === 'OIDC' && OIDCDiscoveryURL === '') problems.push('missing OIDCDiscoveryURL');
+  if (type === 'OIDC' && OIDCClientID === '') problems.push('missing OIDCClientID');
+  const wrong = OIDCClientAssertion ? assertionProblems(OIDCClientAssertion, OIDCClientSecret) : [];
+  if (wrong.length > 0) problems.push(`invalid client assertion config: ${listedProblems(wrong)}`);
+  if (type === 'JWT' && OIDCDiscoveryURL === '' && JWKSURL === '' && JWTValidationPubKeys === null)
+    problems.push('JWT auth method requires either OIDCDiscoveryURL, or JWKS URL, or JWTValidationPubKeys set');
+  return problems;
+}
+
+/** What the reference finds out at a login (AU-13). Nothing is fetched. */
+function contentProblems(config: GivenMethodConfig): string[] {
+  const problems: string[] = [];
+  if (!(config.JWTValidationPubKeys ?? []).every(verificationKey))
+    problems.push('unable to parse public key for JWT auth: data does not contain any valid RSA or ECDSA public keys');
+  const authorities = [...(config.DiscoveryCaPem ?? []), ...(config.JWKSCACert === '' ? [] : [config.JWKSCACert])];
+  if (!authorities.every(certificatesOf)) problems.push('invalid CA certificate');
+  for (const algorithm of config.SigningAlgs ?? [])
+    if (!SIGNING_ALGORITHMS.has(algorithm)) problems.push(`unsupported signing algorithm "${algorithm}"`);
+  for (const member of ['OIDCDiscoveryURL', 'JWKSURL'] as const)
+    if (config[member] !== '' && !isHttpUrl(config[member]))
+      problems.push(`invalid ${member} "${config[member]}": it must be an absolute http or https URL`);
+  for (const uri of config.AllowedRedirectURIs ?? [])
+    if (!URL.canParse(uri)) problems.push(`invalid redirect URI "${uri}"`);
+  return problems;
+}
+
+function isHttpUrl(text: string): boolean {
+  const protocol = URL.canParse(text) ? new URL(text).protocol : '';
+  return protocol === 'http:' || protocol === 'https:';
+}
+
+const SHORT_TEXTS = ['JWKSURL', 'OIDCDiscoveryURL', 'OIDCClientID', 'OIDCClientSecret'] as const;
+/** Keys and certificates are bounded by the size of all of it. */
+const PEM_LISTS = ['JWTValidationPubKeys', 'DiscoveryCaPem'] as const;
+const SHORT_LISTS = ['OIDCScopes', 'AllowedRedirectURIs', 'BoundAudiences', 'BoundIssuer', 'SigningAlgs'] as const;
+const MAPS = ['ClaimMappings', 'ListClaimMappings'] as const;
+
+function sizeProblems(config: GivenMethodConfig): string[] {
+  const problems = SHORT_TEXTS.flatMap((member) => nameLengthErrors(member, config[member], MAX_METHOD_TEXT_BYTES));
+  for (const member of PEM_LISTS) problems.push(...entryProblems(member, config[member] ?? []));
+  for (const member of SHORT_LISTS) problems.push(...listProblems(member, config[member] ?? []));
+  for (const member of MAPS) problems.push(...mapProblems(member, config[member]));
+  const { OIDCClientAssertion } = config;
+  problems.push(...listProblems('Audience', OIDCClientAssertion?.Audience ?? []));
+  problems.push(...mapProblems('ExtraHeaders', OIDCClientAssertion?.ExtraHeaders ?? null));
+  if (Buffer.byteLength(JSON.stringify(config)) > MAX_METHOD_CONFIG_BYTES)
+    problems.push(`it is larger than ${MAX_METHOD_CONFIG_BYTES} bytes`);
+  return problems;
+}
+
+function mapProblems(member: string, map: Record<string, string> | null): string[] {
+  const entries = Object.entries(map ?? {});
+  return [...entryProblems(member, entries), ...textProblems(member, entries.flat())];
+}
+
+const listProblems = (member: string, texts: readonly string[]): string[] => [
+  ...entryProblems(member, texts),
+  ...textProblems(member, texts),
+];
+
+const entryProblems = (member: string, entries: readonly unknown[]): string[] =>
+  entries.length > MAX_METHOD_ENTRIES ? [`${member} has more than ${MAX_METHOD_ENTRIES} entries`] : [];
+
+const textProblems = (member: string, texts: readonly string[]): string[] =>
+  texts.some((text) => Buffer.byteLength(text) > MAX_METHOD_TEXT_BYTES)
+    ? [`${member} has a text longer than ${MAX_METHOD_TEXT_BYTES} bytes`]
+    : [];

@@ -1,0 +1,39 @@
+import { createHmac } from 'node:crypto';
+import { derivedKey, NONCE_BYTES, openText, sealText } from './sealing.js';
+import { UnsealableError } from './token-secrets.js';
+
+/** The secrets that an auth method can have, by their names on the wire. */
+export type MethodSecret = 'OIDCClientSecret' | 'PemKey';
+
+/**
+ * What becomes of an auth method's secrets before they enter the log (AU-24). A sealed secret is readable with the
+ * cluster's key only, as this secret of this method. The same secret of a method is always sealed to the same text, so
+ * that a write which changes nothing is known as such (AU-21): the nonce is an HMAC-SHA256 over the secret and whose it
+ * is, so that no two texts share one. Pure. Cost: two passes over the secret.
+ */
+export class MethodSecrets {
+  private readonly sealKey: Buffer;
+  private readonly nonceKey: Buffer;
+
+  /** @param clusterKey KEY_BYTES bytes */
+  constructor(clusterKey: Buffer) {
+    this.sealKey = derivedKey(clusterKey, 'waybill acl: seal of an auth method’s secret');
+    this.nonceKey = derivedKey(clusterKey, 'waybill acl: nonce of an auth method’s secret');
+  }
+
+  seal(what: MethodSecret, method: string, secret: string): string {
+    const owner = ownerOf(what, method);
+    const mac = createHmac('sha256', this.nonceKey).update(`${owner}\0`).update(secret).digest();
+    return sealText(this.sealKey, mac.subarray(0, NONCE_BYTES), owner, secret);
+  }
+
+  /** @throws UnsealableError */
+  open(what: MethodSecret, method: string, sealed: string): string {
+    const secret = openText(this.sealKey, ownerOf(what, method), sealed);
+    if (secret === undefined) throw new UnsealableError(`ACL auth method ${method} (${what})`);
+    return secret;
+  }
+}
+
+/** Names of methods hold no NUL. */
+const ownerOf = (what: MethodSecret, method: string): string => `${what}\0${method}`;
