@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AccessCluster } from '../support/access-cluster.js';
+import { runCli } from '../support/cli.js';
 import { EventReader } from '../support/event-reader.js';
 
 interface Method {
@@ -204,6 +205,65 @@ describe('binding rules', () => {
     await ask('PUT', 'auth-method', jwt('bound'));
     expect(await refusal('DELETE', 'auth-method/bound?rules=true')).toEqual([200, '']);
     expect(await rules()).toEqual([]);
+  });
+});
+
+describe('the command line', () => {
+  const run = (...words: string[]) =>
+    runCli(cluster.waybill.api.url, ['acl', ...words], { NOMAD_TOKEN: cluster.management });
+  async function prints(...words: string[]): Promise<string> {
+    const { code, out, err } = await run(...words);
+    expect({ words, code, err }).toEqual({ words, code: 0, err: '' });
+    return out;
+  }
+
+  it('AU-295 to AU-298: makes, shows, changes and deletes an auth method, and keeps its secret', async () => {
+    const { Config } = oidc('cli');
+    const made = await prints(
+      ...['auth-method', 'create', '-name=cli', '-type=oidc', '-token-locality=global', '-max-token-ttl=1h'],
+      `-config=${JSON.stringify(Config)}`,
+    );
+    expect(made).toMatch(/^Name += cli\n/);
+    expect(made).toMatch(/Modify Index += \d+\n\nAuth Method Config\n\nJWT Validation Public Keys/);
+    expect(made).toMatch(/OIDC Client Secret += redacted\n/);
+    const changed = await prints('auth-method', 'update', '-max-token-ttl=2h', '-json', 'cli');
+    expect(JSON.parse(changed)).toMatchObject({ Type: 'OIDC', MaxTokenTTL: '2h0m0s' });
+    // HS512 needs a secret of 64 bytes: the one that was kept has them, the word has not.
+    const longer = {
+      ...Config,
+      OIDCClientSecret: 'redacted',
+      OIDCClientAssertion: { KeySource: 'client_secret', KeyAlgorithm: 'HS512' },
+    };
+    await prints('auth-method', 'update', `-config=${JSON.stringify(longer)}`, 'cli');
+    expect(await prints('auth-method', 'info', 'cli')).toMatch(/OIDC Client Assertion Algorithm += HS512\n/);
+    expect(await prints('auth-method', 'list')).toMatch(/^Name +Type +Default\n[^]*\ncli +OIDC +false\n/);
+    expect(await prints('auth-method', 'delete', 'cli')).toBe('ACL auth method cli successfully deleted\n');
+    expect((await run('auth-method', 'info', 'cli')).err).toContain('Error reading ACL auth method: ');
+    expect((await run('auth-method', 'update', 'cli')).err).toContain('Please provide at least one flag');
+    expect((await run('auth-method', 'update', '-default', 'cli')).err).toContain(
+      'Error when retrieving ACL auth method: ',
+    );
+  });
+
+  it('AU-299, AU-300: makes a rule, takes a prefix of its ID, changes and deletes it', async () => {
+    await ask('PUT', 'auth-method', jwt('ruled'));
+    expect(await prints('binding-rule', 'list')).toBe('No ACL binding rules found\n');
+    const made = await prints(
+      ...['binding-rule', 'create', '-auth-method=ruled', '-bind-type=role', '-bind-name=ops', '-description=ops'],
+      '-selector=value.team == "ops"',
+    );
+    const [, id = ''] = /^ID += (\S+)/.exec(made) ?? [];
+    expect(made).toContain('= "value.team == \\"ops\\""');
+    const changed = await prints('binding-rule', 'update', '-bind-type=management', id.slice(0, 8));
+    expect(changed).toMatch(/Selector +=/);
+    expect(changed).toMatch(/Bind Name += <none>/);
+    expect(await prints('binding-rule', 'list')).toContain(`${id}  ops          ruled\n`);
+    await prints('binding-rule', 'update', '-no-merge', '-bind-type=policy', '-bind-name=readers', id);
+    expect(await prints('binding-rule', 'info', '-json', id)).toContain('"Selector": ""');
+    expect(await prints('binding-rule', 'delete', id.slice(0, 13))).toBe(
+      `ACL binding rule ${id} successfully deleted\n`,
+    );
+    expect((await run('binding-rule', 'delete', id)).err).toContain('Error deleting ACL binding rule: ');
   });
 });
 

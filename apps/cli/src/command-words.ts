@@ -39,7 +39,7 @@ export const COMMON: readonly string[] = ['run', 'stop', 'status', 'alloc', 'job
 
 /** Words that begin several commands. */
 export const GROUPS: ReadonlyMap<string, string> = new Map([
-  ['acl', 'Work with tokens, policies and roles'],
+  ['acl', 'Work with tokens, policies, roles and auth methods'],
   ['alloc', 'Work with allocations'],
   ['config', 'Look at configuration files'],
   ['deployment', 'Work with deployments'],

@@ -1,5 +1,18 @@
 /** What the help of a command shows: how it is typed, without the program's name, and what for. By the command's words. */
 export const EXAMPLES: Readonly<Record<string, readonly (readonly [line: string, meaning: string])[]>> = {
+  'acl auth-method create': [
+    [
+      'acl auth-method create -name=ci -type=JWT -token-locality=local -max-token-ttl=1h -config=@ci.json',
+      'the configuration stands in a file',
+    ],
+  ],
+  'acl auth-method update': [['acl auth-method update -max-token-ttl=8h ci', 'keeps the rest, secrets too']],
+  'acl binding-rule create': [
+    [
+      'acl binding-rule create -auth-method=ci -bind-type=role -bind-name=ops -selector=\'value.team == "ops"\'',
+      'the role of a team',
+    ],
+  ],
   'acl bootstrap': [
     ['acl bootstrap', 'the server makes the secret'],
     ['acl bootstrap root.secret', 'the secret stands in a file'],

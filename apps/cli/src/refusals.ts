@@ -18,7 +18,7 @@ const notYet = (text: string): Refusal => ({ synopsis: NOT_YET, text });
 const notOffered = (text: string): Refusal => ({ synopsis: NOT_OFFERED, text });
 
 const LOGINS = notYet(
-  'logins by other parties are not built yet: tokens are made with `acl token create` (docs/gaps.md)',
+  'logins by auth methods are not built yet: tokens are made with `acl token create` (docs/gaps.md)',
 );
 const VARIABLES = notYet('there are no variables yet (docs/gaps.md)');
 const RAFT = notOffered(
@@ -30,8 +30,6 @@ const IDENTITIES = notOffered(
 
 /** By the words of the command. What it is exits with 1 and one line, whatever its flags. */
 export const REFUSALS: Readonly<Record<string, Refusal>> = {
-  'acl auth-method': LOGINS,
-  'acl binding-rule': LOGINS,
   fmt: notYet('job files are not formatted; `job validate` says what is wrong with one'),
   'license get': commercial('/v1/operator/license'),
   login: LOGINS,

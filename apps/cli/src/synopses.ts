@@ -1,5 +1,15 @@
 /** Every command and what it does. Sorted; the module of a command is called like its words (`commands/job-run.ts`). */
 export const SYNOPSES: Readonly<Record<string, string>> = {
+  'acl auth-method create': 'Make an auth method',
+  'acl auth-method delete': 'Delete an auth method',
+  'acl auth-method info': 'Show an auth method',
+  'acl auth-method list': 'Show the auth methods',
+  'acl auth-method update': 'Change an auth method',
+  'acl binding-rule create': 'Make a binding rule',
+  'acl binding-rule delete': 'Delete a binding rule',
+  'acl binding-rule info': 'Show a binding rule',
+  'acl binding-rule list': 'Show the binding rules',
+  'acl binding-rule update': 'Change a binding rule',
   'acl bootstrap': 'Make the first management token',
   'acl policy apply': 'Create or replace a policy',
   'acl policy delete': 'Delete a policy',

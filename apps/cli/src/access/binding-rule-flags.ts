@@ -1,0 +1,55 @@
+import type { BindingRule } from '@waybill/model';
+import { CommandFailure } from '../failure.js';
+import type { Flag } from '../flags/flag.js';
+import type { ParsedFlags } from '../flags/parsed-flags.js';
+
+/** Flags that say what a rule gives, and to whom; its method is one only where the rule is made. */
+export const RULE_FLAGS: readonly Flag[] = [
+  { name: 'bind-type', kind: 'text', value: 'role|policy|management', help: 'What it gives.' },
+  {
+    name: 'bind-name',
+    kind: 'text',
+    value: 'name',
+    help: 'Name of the role or policy; ${value.<name>} stands for a mapped claim.',
+  },
+  {
+    name: 'selector',
+    kind: 'text',
+    value: 'expression',
+    help: 'Who gets it, by mapped claims, such as \'value.team == "ops"\'; everybody if not given.',
+  },
+  { name: 'description', kind: 'text', value: 'text', help: 'What it is for.' },
+];
+
+/** What flags can say of a rule. A type alias, so that it is JSON too. */
+export type RuleMembers = { Description: string; Selector: string; BindType: string; BindName: string };
+
+/** A rule that the flags describe whole (AU-299, AU-300). @throws CommandFailure */
+export function wholeRule(flags: ParsedFlags): RuleMembers {
+  const type = flags.text('bind-type');
+  if (type === undefined)
+    throw new CommandFailure('ACL binding rule bind type must be specified using the -bind-type flag');
+  return {
+    Description: flags.text('description') ?? '',
+    Selector: flags.text('selector') ?? '',
+    BindType: type,
+    BindName: flags.text('bind-name') ?? '',
+  };
+}
+
+/** What the flags change of a stored rule (AU-300). One that gives management has no name (AU-34). */
+export function mergedRule(flags: ParsedFlags, stored: BindingRule): RuleMembers {
+  const BindType = flags.text('bind-type') ?? stored.BindType;
+  return {
+    Description: flags.text('description') ?? stored.Description,
+    Selector: flags.text('selector') ?? stored.Selector,
+    BindType,
+    BindName: flags.text('bind-name') ?? (BindType === 'management' ? '' : stored.BindName),
+  };
+}
+
+/** @throws CommandFailure when no flag gives anything to change (AU-300) */
+export function mustChangeRule(flags: ParsedFlags): void {
+  if (RULE_FLAGS.every(({ name }) => flags.text(name) === undefined))
+    throw new CommandFailure('Please provide at least one update for the ACL binding rule');
+}

@@ -1,0 +1,27 @@
+import { NO_ARGUMENTS, type ServerCommand } from '../command-spec.js';
+import { METHOD_FLAGS, wholeMethod } from '../access/auth-method-flags.js';
+import { type Method, printMethod } from '../access/auth-method-text.js';
+import { failed } from '../failure.js';
+import { DATA_FLAGS } from '../terminal/data-printer.js';
+
+/** AU-295. */
+export const command: ServerCommand = {
+  usage: '',
+  description:
+    'Makes an auth method, by which people or programs log in that have an account elsewhere. What they get, binding ' +
+    'rules say.\n\nNeeds a management token.',
+  flags: [
+    { name: 'name', kind: 'text', value: 'name', help: 'Its name, which never changes.' },
+    ...METHOD_FLAGS,
+    ...DATA_FLAGS,
+  ],
+  takes: NO_ARGUMENTS,
+  async run(call) {
+    const method = await wholeMethod(call.flags);
+    const answer = await call.api.put<Method>('/v1/acl/auth-method', method).catch((error: unknown) => {
+      throw failed('creating ACL auth method', error);
+    });
+    printMethod(call, answer);
+    return 0;
+  },
+};

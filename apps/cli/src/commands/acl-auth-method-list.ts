@@ -1,0 +1,20 @@
+import { NO_ARGUMENTS, type ServerCommand } from '../command-spec.js';
+import { type MethodStub, methodTable } from '../access/auth-method-text.js';
+import { LIST_FLAGS, printPage } from '../flags/pagination.js';
+import { DATA_FLAGS } from '../terminal/data-printer.js';
+
+/** AU-298. */
+export const command: ServerCommand = {
+  usage: '',
+  description: 'Shows the auth methods, to anybody: it says by which names one can log in.',
+  flags: [...LIST_FLAGS, ...DATA_FLAGS],
+  takes: NO_ARGUMENTS,
+  run: (call) =>
+    printPage<MethodStub>(
+      call,
+      '/v1/acl/auth-methods',
+      'listing ACL auth methods',
+      'No ACL auth methods found',
+      methodTable,
+    ),
+};

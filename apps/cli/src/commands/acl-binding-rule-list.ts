@@ -1,0 +1,20 @@
+import { NO_ARGUMENTS, type ServerCommand } from '../command-spec.js';
+import { type RuleStub, ruleTable } from '../access/binding-rule-text.js';
+import { LIST_FLAGS, printPage } from '../flags/pagination.js';
+import { DATA_FLAGS } from '../terminal/data-printer.js';
+
+/** AU-300. */
+export const command: ServerCommand = {
+  usage: '',
+  description: 'Shows the binding rules.\n\nNeeds a management token.',
+  flags: [...LIST_FLAGS, ...DATA_FLAGS],
+  takes: NO_ARGUMENTS,
+  run: (call) =>
+    printPage<RuleStub>(
+      call,
+      '/v1/acl/binding-rules',
+      'listing ACL binding rules',
+      'No ACL binding rules found',
+      ruleTable,
+    ),
+};
