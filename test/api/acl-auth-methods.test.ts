@@ -107,6 +107,11 @@ describe('auth methods', () => {
     ]);
     expect(await refusal('PUT', 'auth-method')).toEqual([400, 'Request body is empty']);
     expect(await refusal('PATCH', 'auth-method')).toEqual([405, 'Invalid method']);
+    for (const name of ['%00', '%ff%fe', '%E2%80%AE', '..%2f..', '__proto__', 'a'.repeat(5_000)])
+      for (const of of ['auth-method', 'binding-rule']) {
+        const { status } = await ask('GET', `${of}/${name}`);
+        expect([400, 404], `${of}/${name}`).toContain(status);
+      }
   });
 
   it('AU-3, AU-4, AU-5: anybody lists stubs, by name; the rest is for management', async () => {
@@ -220,7 +225,12 @@ describe('the command line', () => {
   it('AU-295 to AU-298: makes, shows, changes and deletes an auth method, and keeps its secret', async () => {
     const { Config } = oidc('cli');
     const made = await prints(
-      ...['auth-method', 'create', '-name=cli', '-type=oidc', '-token-locality=global', '-max-token-ttl=1h'],
+      'auth-method',
+      'create',
+      '-name=cli',
+      '-type=oidc',
+      '-token-locality=global',
+      '-max-token-ttl=1h',
       `-config=${JSON.stringify(Config)}`,
     );
     expect(made).toMatch(/^Name += cli\n/);
@@ -249,7 +259,12 @@ describe('the command line', () => {
     await ask('PUT', 'auth-method', jwt('ruled'));
     expect(await prints('binding-rule', 'list')).toBe('No ACL binding rules found\n');
     const made = await prints(
-      ...['binding-rule', 'create', '-auth-method=ruled', '-bind-type=role', '-bind-name=ops', '-description=ops'],
+      'binding-rule',
+      'create',
+      '-auth-method=ruled',
+      '-bind-type=role',
+      '-bind-name=ops',
+      '-description=ops',
       '-selector=value.team == "ops"',
     );
     const [, id = ''] = /^ID += (\S+)/.exec(made) ?? [];

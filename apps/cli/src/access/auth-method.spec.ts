@@ -115,7 +115,7 @@ describe('a binding rule', () => {
     CreateIndex: 1,
     ModifyIndex: 2,
   };
-  const { Description, Selector, BindType, BindName } = stored;
+  const { Description, Selector, BindType } = stored;
 
   it('AU-300: merges what is given, and loses its name with a type that has none', () => {
     expect(() => mustChangeRule(ruleFlags())).toThrow('Please provide at least one update for the ACL binding rule');
