@@ -57,6 +57,10 @@ describe('the request of a record', () => {
     expect(auditError(`no token ${SECRET}, not even ${SECRET}`, SECRET)).toBe('no token [removed], not even [removed]');
   });
 
+  it('AU-277: a secret of one letter in a long text costs what it is long', () => {
+    expect(auditError('x'.repeat(1_000_000), 'X')).toHaveLength(1_024);
+  });
+
   it('texts are cut to a length that a record may have', () => {
     const { endpoint, request_meta } = auditRequest(
       seen({ url: `/${'a'.repeat(9_000)}`, userAgent: 'b'.repeat(9_000) }),

@@ -128,9 +128,14 @@ function shownQuery(
 /** A text without the secret of the request, which some send as a part of a path, and some errors repeat. */
 export function withoutSecret(text: string, credential: string | undefined): string {
   if (credential === undefined || credential === '') return text;
-  const at = text.toLowerCase().indexOf(credential.toLowerCase());
-  if (at < 0) return text;
-  return text.slice(0, at) + REMOVED + withoutSecret(text.slice(at + credential.length), credential);
+  const [lower, secret] = [text.toLowerCase(), credential.toLowerCase()];
+  let clean = '';
+  let from = 0;
+  for (let at = lower.indexOf(secret); at >= 0; at = lower.indexOf(secret, from)) {
+    clean += text.slice(from, at) + REMOVED;
+    from = at + secret.length;
+  }
+  return clean + text.slice(from);
 }
 
 /** The text of an answer that is an error, without the secret of its request. */
