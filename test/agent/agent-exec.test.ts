@@ -1,4 +1,7 @@
 import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { type IncomingMessage, request } from 'node:http';
 import type { Allocation } from '@waybill/model';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -10,9 +13,14 @@ import { TestWebSocket } from '../support/websocket.js';
 let waybill: WaybillProcesses;
 let api: ApiClient;
 let alloc: Allocation;
+let auditDir: string;
 
 beforeAll(async () => {
-  waybill = await WaybillProcesses.startTogether();
+  auditDir = mkdtempSync(path.join(tmpdir(), 'waybill-audit-'));
+  waybill = await WaybillProcesses.startTogether({
+    WAYBILL_AUDIT_ENABLED: 'true',
+    WAYBILL_AUDIT_FILE: path.join(auditDir, 'audit.log'),
+  });
   api = waybill.api;
   await eventually('the node is ready', async () =>
     (await api.get<{ Status: string }[]>('/v1/nodes')).some((node) => node.Status === 'ready'),
@@ -23,7 +31,10 @@ beforeAll(async () => {
     return found?.ClientStatus === 'running' && found;
   });
 });
-afterAll(() => waybill?.stop());
+afterAll(async () => {
+  await waybill?.stop();
+  rmSync(auditDir, { recursive: true, force: true });
+});
 
 interface Said {
   readonly stdout?: { data?: string; close?: boolean };
@@ -57,6 +68,24 @@ const processes = async (marker: string): Promise<string> => {
 };
 
 describe('commands in a task, over HTTP', () => {
+  it('AU-272 AU-277: a session has three records, with nothing of its command, its input or its output', async () => {
+    const client = await open(['sh', '-c', 'read line; echo "heard $line, whispered"']);
+    client.send(typed('hunter2\n', true));
+    await ended(client);
+    expect(output(client, 'stdout')).toBe('heard hunter2, whispered\n');
+    const endpoint = `/v1/client/allocation/${alloc.ID}/exec`;
+    const lines = await eventually('its records are written', () => {
+      const found = readFileSync(path.join(auditDir, 'audit.log'), 'utf8').split('\n');
+      const own = found.filter((line) => line.includes(endpoint));
+      return own.length === 3 && own;
+    });
+    const stages = ['OperationReceived', 'OperationComplete', 'OperationClosed'];
+    expect(lines.map((line) => (JSON.parse(line) as { payload: { stage: string } }).payload.stage)).toEqual(stages);
+    expect(lines[1]).toContain('"status_code":101');
+    for (const secret of ['hunter2', 'whispered', Buffer.from('hunter2\n').toString('base64')])
+      expect(lines.join('')).not.toContain(secret);
+  });
+
   it('API-80, API-81, AG-322, AG-323: output of both kinds, the ends of the streams, the exit code, a normal close', async () => {
     const client = await open(['sh', '-c', 'echo $NOMAD_TASK_NAME; pwd; echo wrong >&2; exit 3']);
     expect(await ended(client)).toEqual({ code: 1000, reason: '' });

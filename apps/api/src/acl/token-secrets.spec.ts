@@ -25,6 +25,14 @@ describe('secrets of tokens as they are stored', () => {
     expect(secrets.hash(`${SECRET} `)).not.toBe(HASH);
   });
 
+  it('AU-274: a refused one is known by a fingerprint, which is neither its hash nor the same under another key', () => {
+    const fingerprint = secrets.fingerprint(SECRET);
+    expect(fingerprint).toMatch(/^[0-9a-f]{16}$/);
+    expect(fingerprint).toBe(secrets.fingerprint(SECRET));
+    expect(HASH).not.toContain(fingerprint);
+    expect(new TokenSecrets(Buffer.alloc(32, 7)).fingerprint(SECRET)).not.toBe(fingerprint);
+  });
+
   it('open under their key and for their accessor only, and not when a bit of them is another', () => {
     const other = new TokenSecrets(Buffer.alloc(32, 7));
     expect(other.hash(SECRET)).not.toBe(HASH);
