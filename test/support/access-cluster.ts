@@ -39,7 +39,13 @@ export class AccessCluster {
 `,
       { mode: 0o600 },
     );
-    const settings = { WAYBILL_ACL_ENABLED: 'true', WAYBILL_ACL_KEY_FILE: keyFile, ...env };
+    const settings = {
+      WAYBILL_ACL_ENABLED: 'true',
+      WAYBILL_ACL_KEY_FILE: keyFile,
+      // Tests fail on purpose, and often.
+      WAYBILL_ACL_FAILED_LOGINS_PER_MINUTE: '0',
+      ...env,
+    };
     return new AccessCluster(await WaybillProcesses.startTogether(settings, services), keyDir);
   }
 

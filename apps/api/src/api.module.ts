@@ -13,6 +13,7 @@ import { EventsModule } from './events/events.module.js';
 import { HistoryModule } from './history/history.module.js';
 import { JobsModule } from './jobs/jobs.module.js';
 import type { KnownPaths } from './http/known-paths.js';
+import { LoginsModule } from './logins/logins.module.js';
 import { MetricsModule } from './metrics/metrics.module.js';
 import { NamespacesModule } from './namespaces/namespaces.module.js';
 import { NodesModule } from './nodes/nodes.module.js';
@@ -39,6 +40,7 @@ export const RESOURCES = [
   EventsModule,
   HistoryModule,
   JobsModule,
+  LoginsModule,
   MetricsModule,
   NamespacesModule,
   NodesModule,

@@ -22,13 +22,17 @@ export { RAW_BATCH, type RawCursor, RawLog, type RawMessage } from './raw-log.js
 export { ReadyHeaders } from './ready-headers.js';
 export { type ServerTime, serverTime } from './server-time.js';
 export {
+  API_TIMEOUT_MS,
   AUDIT_STREAM,
   DUPLICATE_WINDOW_MS,
   ensureStreams,
   EVENTS_STREAM,
   LEASES_BUCKET,
+  LOGIN_PENDING_MS,
+  LOGINS_STREAM,
   managerOf,
   MAX_MESSAGE_BYTES,
+  MAX_PENDING_LOGINS,
 } from './streams.js';
 export type { StreamOptions } from './streams.js';
 export {

@@ -17,6 +17,11 @@ export const EVENTS_STREAM = 'EVENTS';
 export const LEASES_BUCKET = 'LEASES';
 /** Archives of the state that were restored, in chunks; they stay as long as the log may name them. */
 export const ARCHIVES_STREAM = 'ARCHIVES';
+/** Logins that were begun at an OpenID provider and have not come back yet, by their nonce, sealed. */
+export const LOGINS_STREAM = 'LOGINS';
+/** How long a login may be under way at a provider, and how many may be at a time (AU-95). */
+export const LOGIN_PENDING_MS = 60_000;
+export const MAX_PENDING_LOGINS = 1_000;
 
 /** Records of what was asked of the cluster (AU-271). */
 export const AUDIT_STREAM = 'AUDIT';
@@ -95,6 +100,17 @@ function wantedStreams(replicas: number): readonly WantedStream[] {
       subjects: [`${ARCHIVES_STREAM}.>`],
       max_msgs_per_subject: 1,
       max_msg_size: MAX_MESSAGE_BYTES,
+    },
+    {
+      ...durable,
+      name: LOGINS_STREAM,
+      subjects: [`${LOGINS_STREAM}.*`],
+      // One more than may be is refused, so that a flood of new logins drives out none that is under way.
+      discard: DiscardPolicy.New,
+      max_age: nanos(LOGIN_PENDING_MS),
+      max_msgs: MAX_PENDING_LOGINS,
+      max_msgs_per_subject: 1,
+      duplicate_window: nanos(LOGIN_PENDING_MS),
     },
     {
       ...durable,

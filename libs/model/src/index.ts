@@ -3,6 +3,7 @@ export * from './acl/acl-role.js';
 export * from './acl/acl-token.js';
 export * from './acl/auth-method.js';
 export * from './acl/binding-rule.js';
+export * from './acl/mapped-claims.js';
 export * from './acl/one-time-token.js';
 export * from './alike.js';
 export * from './evaluations/allocation.js';

@@ -24,7 +24,9 @@ export type {
   AccessReads,
   PolicyListOptions,
   RoleListOptions,
+  LoginGrounds,
   TokenGrants,
+  WantedGrants,
   TokenListOptions,
 } from './reading/access-reads.js';
 export { FILTER_SCAN_ROWS, type Found, type KeptRows, type Listed, type ListOptions } from './reading/row-reads.js';

@@ -104,6 +104,13 @@ export const SETTINGS = {
     .string()
     .default('')
     .describe('api: directory in which acl-bootstrap-reset is looked for; empty: that of the key file'),
+  WAYBILL_ACL_FAILED_LOGINS_PER_MINUTE: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(10_000)
+    .default(10)
+    .describe('api: logins, bootstraps and one-time exchanges of one address that may fail per minute; 0: any number'),
   WAYBILL_ACL_TOKEN_MIN_EXPIRATION_TTL: duration('1m').describe('api: least life of a token that expires'),
   WAYBILL_ACL_TOKEN_MAX_EXPIRATION_TTL: duration('24h').describe('api: greatest life of a token that expires'),
   WAYBILL_HTTP_RESPONSE_HEADERS: headers.default({}).describe('api: name=value,… of headers on every answer'),

@@ -4,7 +4,8 @@ import { AccessControl } from './access-control.js';
 import { AuthMethodsController } from './auth-methods.controller.js';
 import { BindingRulesController } from './binding-rules.controller.js';
 import { BootstrapController } from './bootstrap.controller.js';
-import { LoginsController } from './logins.controller.js';
+import { FailedAttempts } from './failed-attempts.js';
+import { IntroductionTokensController } from './introduction-tokens.controller.js';
 import { OneTimeTokensController } from './one-time-tokens.controller.js';
 import { PoliciesController } from './policies.controller.js';
 import { RolesController } from './roles.controller.js';
@@ -20,11 +21,16 @@ import { TokensController } from './tokens.controller.js';
     RolesController,
     AuthMethodsController,
     BindingRulesController,
-    LoginsController,
+    IntroductionTokensController,
   ],
   providers: [
     made(AccessControl, ({ parts }) => parts.access),
     made(TokenAnswers, ({ model, parts }) => new TokenAnswers(model, parts.access)),
+    made(
+      FailedAttempts,
+      ({ context: { settings, clock } }) => new FailedAttempts(settings.WAYBILL_ACL_FAILED_LOGINS_PER_MINUTE, clock),
+    ),
   ],
+  exports: [AccessControl, TokenAnswers, FailedAttempts],
 })
 export class AclModule {}

@@ -19,8 +19,8 @@ export async function readAssertionFiles(assertion: GivenAssertion | null): Prom
   return new Map(await Promise.all(paths.map(async (file) => [file, await readKeyFile(file)] as const)));
 }
 
-/** Only files: reading a pipe would wait for whoever writes into it. */
-async function readKeyFile(file: string): Promise<ReadFile> {
+/** Only files: reading a pipe would wait for whoever writes into it. Resolves always. */
+export async function readKeyFile(file: string): Promise<ReadFile> {
   try {
     const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
     try {

@@ -9,6 +9,7 @@ import { type ApiReply, type ApiRequest, sendJson, setWriteIndex } from '../http
 import { Requester } from '../http/requester.js';
 import { AccessControl } from './access-control.js';
 import { bootstrapOf } from './decisions/bootstrap.js';
+import { FailedAttempts } from './failed-attempts.js';
 import { TokenAnswers } from './token-answers.js';
 import { readBootstrapSecret } from './token-request.js';
 
@@ -20,18 +21,19 @@ export class BootstrapController {
     private readonly writes: TransactionWriter,
     private readonly access: AccessControl,
     private readonly answers: TokenAnswers,
+    private readonly attempts: FailedAttempts,
   ) {}
 
   @Put('bootstrap')
   @Needs(open)
   put(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    return this.bootstrap(request, reply);
+    return this.attempts.guard(request, reply, () => this.bootstrap(request, reply));
   }
 
   @Post('bootstrap')
   @Needs(open)
   post(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    return this.bootstrap(request, reply);
+    return this.attempts.guard(request, reply, () => this.bootstrap(request, reply));
   }
 
   private async bootstrap(request: ApiRequest, reply: ApiReply): Promise<void> {

@@ -9,6 +9,7 @@ import { forbidden } from '../http/api-error.js';
 import { type ApiReply, type ApiRequest, sendJson, setWriteIndex } from '../http/reply.js';
 import { Requester } from '../http/requester.js';
 import { AccessControl } from './access-control.js';
+import { FailedAttempts } from './failed-attempts.js';
 import { TokenAnswers } from './token-answers.js';
 import { readOneTimeSecret } from './token-request.js';
 
@@ -20,6 +21,7 @@ export class OneTimeTokensController {
     private readonly writes: TransactionWriter,
     private readonly access: AccessControl,
     private readonly answers: TokenAnswers,
+    private readonly attempts: FailedAttempts,
   ) {}
 
   @Put()
@@ -37,13 +39,13 @@ export class OneTimeTokensController {
   @Put('exchange')
   @Needs(open)
   putExchange(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    return this.exchange(request, reply);
+    return this.attempts.guard(request, reply, () => this.exchange(request, reply));
   }
 
   @Post('exchange')
   @Needs(open)
   postExchange(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    return this.exchange(request, reply);
+    return this.attempts.guard(request, reply, () => this.exchange(request, reply));
   }
 
   private async make(request: ApiRequest, reply: ApiReply): Promise<void> {

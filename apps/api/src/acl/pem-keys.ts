@@ -1,3 +1,4 @@
+import { withLineBreaks } from './pem.js';
 import { createPrivateKey, createPublicKey, type KeyObject, X509Certificate } from 'node:crypto';
 
 const CERTIFICATES = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
@@ -13,7 +14,8 @@ const KEY_TYPES: ReadonlySet<string | undefined> = new Set(['rsa', 'ec']);
 export function verificationKey(pem: string): KeyObject | undefined {
   if (PRIVATE.test(pem)) return undefined;
   const [, kind] = VERIFIES.exec(pem) ?? [];
-  const key = kind === 'CERTIFICATE' ? certificateOf(pem)?.publicKey : kind && parsed(() => createPublicKey(pem));
+  const key =
+    kind === 'CERTIFICATE' ? certificateOf(pem)?.publicKey : kind && parsed(() => createPublicKey(withLineBreaks(pem)));
   return key && KEY_TYPES.has(key.asymmetricKeyType) ? key : undefined;
 }
 
@@ -27,10 +29,10 @@ export function certificatesOf(pem: string): X509Certificate[] | undefined {
 
 /** The first certificate of a text, if no private key is in it too. */
 export const certificateOf = (pem: string): X509Certificate | undefined =>
-  PRIVATE.test(pem) ? undefined : parsed(() => new X509Certificate(pem));
+  PRIVATE.test(pem) ? undefined : parsed(() => new X509Certificate(withLineBreaks(pem)));
 
 /** A private key in PEM without a password, PKCS #1 or #8. */
-export const privateKeyOf = (pem: string): KeyObject | undefined => parsed(() => createPrivateKey(pem));
+export const privateKeyOf = (pem: string): KeyObject | undefined => parsed(() => createPrivateKey(withLineBreaks(pem)));
 
 function parsed<T>(parse: () => T): T | undefined {
   try {

@@ -8,6 +8,7 @@ import { auditRequests, completeAudits } from '../audit/audit-requests.transport
 import { Server as TlsServer } from 'node:https';
 import { NS_PER_MS } from '@waybill/model';
 import type { ApiCore } from '../api-core.js';
+import { LOGIN_PATHS, MAX_LOGIN_BODY_BYTES } from '../logins/login-request.js';
 import { ApiModule } from '../api.module.js';
 import { guardRoutes } from '../access/routes.guard.js';
 import { serveExec } from '../client/exec/exec.transport.js';
@@ -75,6 +76,7 @@ export async function startApiServer(core: ApiCore): Promise<NestFastifyApplicat
   fastify.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   fastify.addHook('onRoute', (route) => {
     if (ARCHIVE_PATHS.includes(route.url)) route.bodyLimit = MAX_ARCHIVE_BYTES;
+    if (LOGIN_PATHS.includes(route.url)) route.bodyLimit = MAX_LOGIN_BODY_BYTES;
   });
   limitConnections(fastify.server, settings.WAYBILL_HTTP_MAX_CONNS_PER_CLIENT, metrics, clock);
   addConfiguredHeaders(fastify, settings.WAYBILL_HTTP_RESPONSE_HEADERS);

@@ -294,12 +294,22 @@ const CLUSTER: Operation[] = [
   ...stream('/v1/event/stream', 'Events, a line per transaction', ['namespace', 'topic', 'index', 'strict', 'until']),
 ];
 
-const LOGINS = ['login', 'oidc/auth-url', 'oidc/complete-auth', 'identity/client-introduction-token'].flatMap((path) =>
-  absent(`/v1/acl/${path}`, 'Logins by auth methods, which are not built: 501'),
+const INTRODUCTIONS = absent(
+  '/v1/acl/identity/client-introduction-token',
+  'Introduction tokens of nodes, which are not built: 501',
 );
 
 const ACCESS: Operation[] = [
   ...write('/v1/acl/bootstrap', 'Make the first management token', { body: request, answer: ref('ACLToken') }),
+  ...write('/v1/acl/login', 'Exchange a JWT of somebody else for a token', { body: request, answer: ref('ACLToken') }),
+  ...write('/v1/acl/oidc/auth-url', 'Begin a login at an OpenID provider', {
+    body: request,
+    answer: plain({ AuthURL: text }),
+  }),
+  ...write('/v1/acl/oidc/complete-auth', 'Complete a login at an OpenID provider', {
+    body: request,
+    answer: ref('ACLToken'),
+  }),
   ...list('/v1/acl/tokens', 'Tokens', ref('ACLTokenListStub'), ['global']),
   ...write('/v1/acl/token', 'Create or change a token', { body: request, answer: ref('ACLToken') }),
   ...get('/v1/acl/token/self', 'Who asks', { answer: ref('ACLToken') }),
@@ -334,7 +344,7 @@ const ACCESS: Operation[] = [
   ...read('/v1/acl/binding-rule/{id}', 'A binding rule', ref('ACLBindingRule')),
   ...write('/v1/acl/binding-rule/{id}', 'Change it', { body: request, answer: ref('ACLBindingRule') }),
   ...remove('/v1/acl/binding-rule/{id}', 'Delete it'),
-  ...LOGINS,
+  ...INTRODUCTIONS,
 ];
 
 const LOG_QUERY =

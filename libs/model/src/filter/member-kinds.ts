@@ -2,6 +2,7 @@ import type { AclPolicy } from '../acl/acl-policy.js';
 import type { AclRole } from '../acl/acl-role.js';
 import type { AclToken } from '../acl/acl-token.js';
 import type { BindingRule } from '../acl/binding-rule.js';
+import type { MappedClaims } from '../acl/mapped-claims.js';
 import type { Allocation } from '../evaluations/allocation.js';
 import type { CSIPlugin } from '../volumes/csi-plugin.js';
 import type { Deployment } from '../evaluations/deployment.js';
@@ -14,7 +15,7 @@ import type { NodePool } from '../nodes/node-pool.js';
 import type { Node } from '../nodes/node.js';
 import type { ServiceRegistration } from '../jobs/service.js';
 
-/** The objects that lists filter. */
+/** The objects that lists filter, and the claims that selectors of binding rules do. */
 type Filtered =
   | Job
   | Allocation
@@ -30,7 +31,8 @@ type Filtered =
   | AclToken
   | AclPolicy
   | AclRole
-  | BindingRule;
+  | BindingRule
+  | MappedClaims;
 
 type IsMap<T> = T extends readonly unknown[]
   ? false
@@ -114,6 +116,8 @@ const MAPS: { readonly [K in MapMember<Filtered>]: true } = {
   Topology: true,
   Volumes: true,
   WriteAllocs: true,
+  list: true,
+  value: true,
 };
 
 const LISTS: { readonly [K in ListMember<Filtered>]: true } = {

@@ -44,6 +44,20 @@ export interface TokenGrants {
   readonly policies: readonly AclPolicy[];
 }
 
+/** Names of roles and policies that the binding rules of a login give. */
+export interface WantedGrants {
+  readonly roles: readonly string[];
+  readonly policies: readonly string[];
+}
+
+/** What a login may be given: what its rules want, and of that what exists. */
+export interface LoginGrounds<Wanted> {
+  readonly wanted: Wanted;
+  readonly roles: readonly AclRole[];
+  /** Names. */
+  readonly policies: readonly string[];
+}
+
 const FIND = {
   token: findStatement('acl_token', ['accessor_id']),
   tokenBySecret: findStatement('acl_token', ['secret_hash']),
@@ -203,6 +217,23 @@ export class AccessReads {
     return this.rows.list(listOf('acl_binding_rules', conditions, byId<BindingRule>(), options), options.keep);
   }
 
+  /**
+   * What a login by a method is decided on: its binding rules, and the roles and policies that exist of those that `bind`
+   * picks from them, all of one moment (AU-61).
+   * @throws what `bind` throws
+   */
+  loginGrounds<Wanted extends WantedGrants>(
+    method: string,
+    bind: (rules: readonly BindingRule[]) => Wanted,
+  ): Promise<LoginGrounds<Wanted>> {
+    return inTransaction(this.pool, 'snapshot', async (client) => {
+      const wanted = bind(await bodies<BindingRule>(client, RULES_OF_METHODS, [method]));
+      const roles = await bodies<AclRole>(client, ROLES_BY_NAME, wanted.roles);
+      const policies = await bodies<AclPolicy>(client, POLICIES, wanted.policies);
+      return { wanted, roles, policies: policies.map(({ Name }) => Name) };
+    });
+  }
+
   /** A management token grants everything, so that one statement answers; a client token takes a snapshot of three. */
   private async grants(column: 'secret_hash' | 'accessor_id', key: string): Promise<TokenGrants | undefined> {
     const [first] = await tokenRows(this.pool, column, key);
@@ -236,6 +267,11 @@ async function tokenRows(db: Queryable, column: string, key: string): Promise<Ac
 }
 
 const ROLES = { name: 'grants_roles', text: 'select body from acl_roles where id = any($1) order by id' };
+const ROLES_BY_NAME = { name: 'login_roles', text: 'select body from acl_roles where name = any($1) order by id' };
+const RULES_OF_METHODS = {
+  name: 'login_rules',
+  text: 'select body from acl_binding_rules where auth_method = any($1) order by id',
+};
 const POLICIES = { name: 'grants_policies', text: 'select body from acl_policy where name = any($1) order by name' };
 
 async function bodies<Row>(

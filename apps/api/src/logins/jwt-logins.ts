@@ -1,0 +1,82 @@
+import type { AuthMethod, AuthMethodType, Clock } from '@waybill/model';
+import { errorText } from '@waybill/model';
+import type { ReadModel } from '@waybill/projection';
+import type { Author } from '@waybill/writing';
+import { ApiError, badRequest } from '../http/api-error.js';
+import type { Claims } from './claims/exact-json.js';
+import { checkAudience, checkIssuer, checkTimes, ClaimRefusedError } from './jwt/claim-checks.js';
+import type { KeySources } from './jwt/key-sources.js';
+import { UnreadableKeyError } from './jwt/public-keys.js';
+import { allowedAlgorithms, signedClaims } from './jwt/signature.js';
+import type { LoginRequest } from './login-request.js';
+import type { GrantedToken, LoginTokens } from './login-tokens.js';
+
+export interface JwtLoginsOptions {
+  readonly model: Pick<ReadModel, 'access'>;
+  readonly keys: KeySources;
+  readonly tokens: LoginTokens;
+  readonly clock: Clock;
+}
+
+/** Exchanges JWTs that others have signed for tokens (AU-71 to AU-83). */
+export class JwtLogins {
+  constructor(private readonly options: JwtLoginsOptions) {}
+
+  /**
+   * The steps of AU-71 behind the request. The method is read once, so that a login uses one version of it (AU-320).
+   * @throws ApiError 401: the token is refused; what `LoginTokens.grant` throws
+   */
+  async login({ AuthMethodName, LoginToken }: LoginRequest, author: Author): Promise<GrantedToken> {
+    const { model, tokens } = this.options;
+    const method = await methodOf(model, AuthMethodName, 'JWT');
+    const log = tokens.log(method);
+    const claims = await this.verified(method, LoginToken);
+    log.claims('token', claims);
+    return tokens.grant({ method, claims, log }, author);
+  }
+
+  private async verified({ Config }: AuthMethod, token: string): Promise<Claims> {
+    const { keys, clock } = this.options;
+    try {
+      const claims = await signedClaims(token, await keys.of(Config), allowedAlgorithms(Config.SigningAlgs));
+      checkAudience(claims, Config.BoundAudiences);
+      checkTimes(claims, Config, clock.nowMs());
+      checkBoundIssuer(claims, Config.BoundIssuer);
+      return claims;
+    } catch (error) {
+      throw new ApiError(401, `unable to validate provided token: ${reasonOf(error)}`);
+    }
+  }
+}
+
+/** A method of a type. @throws Refusal invalid: there is none of that name, or it is of another type */
+export async function methodOf(
+  model: Pick<ReadModel, 'access'>,
+  name: string,
+  type: AuthMethodType,
+): Promise<AuthMethod> {
+  const { row } = await model.access.authMethod(name);
+  if (!row) throw badRequest(`auth-method "${name}" not found`);
+  if (row.Type !== type) throw badRequest(`unsupported auth-method type: ${row.Type}`);
+  return row;
+}
+
+/** The issuer's texts stand alone, without what introduces the others (AU-77). */
+class IssuerRefusedError extends Error {
+  override readonly name = 'IssuerRefusedError';
+}
+
+function checkBoundIssuer(claims: Claims, bound: readonly string[] | null): void {
+  try {
+    checkIssuer(claims, bound);
+  } catch (error) {
+    throw error instanceof ClaimRefusedError ? new IssuerRefusedError(error.message) : error;
+  }
+}
+
+/** AU-74, AU-77. */
+function reasonOf(error: unknown): string {
+  if (error instanceof IssuerRefusedError) return error.message;
+  if (error instanceof UnreadableKeyError) return `unable to parse public key for JWT auth: ${error.message}`;
+  return `unable to verify signature of JWT token: ${errorText(error)}`;
+}

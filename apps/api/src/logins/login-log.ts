@@ -1,0 +1,57 @@
+import type { AuthMethod, MappedClaims } from '@waybill/model';
+import type { Logger } from '@waybill/telemetry';
+import { stringify } from 'lossless-json';
+import type { RuleVerdict } from './binding/bound-names.js';
+import type { Claims, ClaimValue } from './claims/exact-json.js';
+
+/** Names of claims that look like credentials (AU-111). */
+const CREDENTIAL = /_token$|secret|^password$/i;
+const MASKED = '<masked>';
+
+/**
+ * What is logged of one login. Rules that cannot be decided are warned of; claims are logged only where the method says
+ * so, at `debug`, and never the token that they came in (AU-83, AU-111).
+ */
+export class LoginLog {
+  private readonly log: Logger;
+  private readonly isVerbose: boolean;
+
+  constructor(logger: Logger, method: AuthMethod) {
+    this.log = logger.with({ part: 'login', method: method.Name });
+    this.isVerbose = method.Config.VerboseLogging;
+    this.verbose('attempting login with verbose logging enabled');
+  }
+
+  /** @param from what they are claims of */
+  claims(from: 'token' | 'user info', claims: Claims): void {
+    this.verbose('claims', { from, claims: stringify(masked(claims)) ?? '' });
+  }
+
+  mapped(claims: MappedClaims): void {
+    this.verbose('mapped claims', { claims: JSON.stringify(masked({ ...claims.value, ...claims.list })) });
+  }
+
+  readonly judged = ({ rule, matches, problem }: RuleVerdict): void => {
+    if (problem !== undefined) this.log.warn('a binding rule cannot be decided and does not match', { rule, problem });
+    this.verbose('binding rule', { rule, matches });
+  };
+
+  bound(kind: 'role' | 'policy', name: string, isFound: boolean): void {
+    this.verbose('bind target', { kind, name, found: isFound });
+  }
+
+  private verbose(message: string, fields: Record<string, unknown> = {}): void {
+    if (this.isVerbose) this.log.debug(message, fields);
+  }
+}
+
+/** Claims at any depth without those that look like credentials. */
+function masked(claims: Claims): Claims {
+  const shown = (value: ClaimValue): ClaimValue => {
+    if (Array.isArray(value)) return (value as readonly ClaimValue[]).map(shown);
+    return typeof value === 'object' && value !== null ? masked(value as Claims) : value;
+  };
+  return Object.fromEntries(
+    Object.entries(claims).map(([name, value]) => [name, CREDENTIAL.test(name) ? MASKED : shown(value)]),
+  );
+}

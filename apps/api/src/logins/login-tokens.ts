@@ -1,0 +1,72 @@
+import type { AuthMethod } from '@waybill/model';
+import type { ReadModel } from '@waybill/projection';
+import type { Logger } from '@waybill/telemetry';
+import type { Author, TransactionWriter } from '@waybill/writing';
+import { randomUUID } from 'node:crypto';
+import type { AccessControl } from '../acl/access-control.js';
+import { type BoundNames, boundNames, tokenName } from './binding/bound-names.js';
+import { loginToken } from './binding/login-token.js';
+import type { Claims } from './claims/exact-json.js';
+import { mapClaims } from './claims/mapped-claims.js';
+import { LoginLog } from './login-log.js';
+
+export interface LoginTokensOptions {
+  readonly model: Pick<ReadModel, 'access'>;
+  readonly writes: Pick<TransactionWriter, 'write' | 'nowMs'>;
+  readonly access: AccessControl;
+  readonly logger: Logger;
+}
+
+/** A token that a login has made. */
+export interface GrantedToken {
+  readonly accessorId: string;
+  /** Of the transaction. */
+  readonly index: number;
+}
+
+/** Somebody whose claims were verified. */
+export interface VerifiedLogin {
+  readonly method: AuthMethod;
+  readonly claims: Claims;
+  readonly log: LoginLog;
+}
+
+/** Gives somebody whose claims were verified their token (AU-61 to AU-67). */
+export class LoginTokens {
+  constructor(private readonly options: LoginTokensOptions) {}
+
+  log(method: AuthMethod): LoginLog {
+    return new LoginLog(this.options.logger, method);
+  }
+
+  /** @throws Refusal invalid: nothing is bound, or a bound name is none; internal: claims or names cannot be computed */
+  async grant({ method, claims, log }: VerifiedLogin, author: Author): Promise<GrantedToken> {
+    const { model, writes, access } = this.options;
+    const mapped = mapClaims(claims, method.Config);
+    log.mapped(mapped);
+    const bind = (rules: Parameters<typeof boundNames>[1]): BoundNames => boundNames(method, rules, mapped, log.judged);
+    const { wanted, roles, policies } = await model.access.loginGrounds(method.Name, bind);
+    logTargets(log, wanted, roles, policies);
+    const { secrets, limits } = access.on;
+    const context = { secrets, limits, nowMs: writes.nowMs(), newUuid: randomUUID };
+    const decision = loginToken(method, tokenName(method, mapped), wanted, { roles, policies }, context);
+    const { index } = await writes.write(decision, author);
+    return { accessorId: decision.accessorId, index };
+  }
+}
+
+function logTargets(
+  log: LoginLog,
+  wanted: BoundNames,
+  roles: readonly { readonly Name: string }[],
+  policies: readonly string[],
+): void {
+  if (wanted.kind === 'management') return;
+  for (const name of wanted.roles)
+    log.bound(
+      'role',
+      name,
+      roles.some(({ Name }) => Name === name),
+    );
+  for (const name of wanted.policies) log.bound('policy', name, policies.includes(name));
+}

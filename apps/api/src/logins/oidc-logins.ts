@@ -1,0 +1,213 @@
+import type { AuthMethod, Clock } from '@waybill/model';
+import { errorText } from '@waybill/model';
+import { decodeProtectedHeader } from 'jose';
+import { type ClientAuth, randomPKCECodeVerifier, randomState } from 'openid-client';
+import type { ReadModel } from '@waybill/projection';
+import type { Author } from '@waybill/writing';
+import { LOGIN_PENDING_MS } from '@waybill/journal';
+import { AddressQuota } from '../http/address-quota.js';
+import { ApiError, badRequest, serverFailure } from '../http/api-error.js';
+import type { Claims } from './claims/exact-json.js';
+import { mergedClaims } from './claims/merged-claims.js';
+import { checkIssuer } from './jwt/claim-checks.js';
+import type { KeySources } from './jwt/key-sources.js';
+import { allowedAlgorithms, signedClaims } from './jwt/signature.js';
+import { methodOf } from './jwt-logins.js';
+import type { AuthUrlRequest, CompleteAuthRequest } from './login-request.js';
+import type { ClientCredentials } from './client-credentials.store.js';
+import { assertionAuthentication, secretAuthentication } from './oidc/provider.js';
+import { checkIdToken, checkUserInfo, subjectOf } from './oidc/id-token.js';
+import {
+  callbackProblem,
+  MAX_PENDING_PER_ADDRESS,
+  mustBeSameLogin,
+  type PendingLogin,
+  type PendingLogins,
+} from './oidc/pending-login.js';
+import {
+  authorizationUrl,
+  type ExchangedTokens,
+  exchangedTokens,
+  type ProviderClient,
+  userInfo,
+} from './oidc/provider.js';
+import { isAllowedRedirect } from './oidc/redirects.js';
+import type { OutsideFetch } from './outside-calls.transport.js';
+import type { ProviderMetadata } from './provider-metadata.js';
+import type { GrantedToken, LoginTokens } from './login-tokens.js';
+
+export interface OidcLoginsOptions {
+  readonly model: Pick<ReadModel, 'access'>;
+  readonly keys: KeySources;
+  readonly pending: PendingLogins;
+  readonly credentials: ClientCredentials;
+  readonly tokens: LoginTokens;
+  readonly clock: Clock;
+  readonly fetchWith: (authorities: readonly string[]) => OutsideFetch;
+}
+
+const UNAUTHORIZED_REDIRECT = 'unauthorized redirect_uri';
+const TOO_MANY_BEGUN = 'error storing OIDC request: too many auth requests';
+
+/**
+ * Logs people in at OpenID providers (AU-91 to AU-107), in two calls: `begin` answers where their browser goes, `complete`
+ * takes what the provider sent back with it. Between the two a login is pending, in a store that all APIs share; nothing of
+ * it is kept here. Whatever fails after a pending login was taken out, its nonce is spent.
+ * Limits: MAX_PENDING_PER_ADDRESS; those of the store.
+ */
+export class OidcLogins {
+  private readonly begun: AddressQuota;
+
+  constructor(private readonly options: OidcLoginsOptions) {
+    const { clock } = options;
+    this.begun = new AddressQuota({ most: MAX_PENDING_PER_ADDRESS, windowMs: LOGIN_PENDING_MS, clock });
+  }
+
+  /** The address at the provider (AU-91). @throws Refusal, ApiError 429 */
+  async begin(request: AuthUrlRequest, address: string): Promise<string> {
+    const method = await methodOf(this.options.model, request.AuthMethodName, 'OIDC');
+    const login = await this.pendingLogin(method, request, address);
+    const client = await this.client(method);
+    if (!isAllowedRedirect(login.redirectUri, method.Config.AllowedRedirectURIs))
+      throw serverFailure(`failed to generate auth URL: ${UNAUTHORIZED_REDIRECT}`);
+    const { redirectUri, state, verifier } = login;
+    try {
+      return await authorizationUrl(client, { nonce: request.ClientNonce, redirectUri, state, verifier });
+    } catch (error) {
+      throw serverFailure(`failed to generate auth URL: ${errorText(error)}`);
+    }
+  }
+
+  /** The token of who comes back (AU-96). @throws Refusal */
+  async complete(request: CompleteAuthRequest, author: Author): Promise<GrantedToken> {
+    const { model, pending, tokens } = this.options;
+    const method = await methodOf(model, request.AuthMethodName, 'OIDC');
+    const log = tokens.log(method);
+    const client = await this.client(method);
+    checkCallbackIssuer(request.Iss, method, client.metadata);
+    const login = await pending.take(request.ClientNonce);
+    if (!login) throw badRequest('no OIDC request found for client nonce');
+    const exchanged = await this.exchanged(client, method, login, request);
+    const idToken = await this.idToken(client, method, exchanged, request);
+    log.claims('token', idToken);
+    const info = await this.info(client, method, exchanged, idToken);
+    if (info) log.claims('user info', info);
+    return tokens.grant({ method, claims: mergedClaims(idToken, info), log }, author);
+  }
+
+  /** Makes the pending login of a nonce, or finds it (AU-93, AU-95). */
+  private async pendingLogin(method: AuthMethod, request: AuthUrlRequest, address: string): Promise<PendingLogin> {
+    const { pending, clock } = this.options;
+    const asked: PendingLogin = {
+      method: method.Name,
+      redirectUri: request.RedirectURI,
+      state: `st_${randomState()}`,
+      ...(method.Config.OIDCEnablePKCE && { verifier: randomPKCECodeVerifier() }),
+      begunMs: clock.nowMs(),
+    };
+    const isFull = this.begun.waitMs(address) > 0;
+    const kept = isFull ? await pending.find(request.ClientNonce) : await pending.begin(request.ClientNonce, asked);
+    if (!kept) throw new ApiError(429, TOO_MANY_BEGUN);
+    if (kept.state === asked.state) this.begun.count(address);
+    mustBeSameLogin(kept, asked);
+    return kept;
+  }
+
+  private async client(method: AuthMethod): Promise<ProviderClient> {
+    const { keys, fetchWith } = this.options;
+    const { Config } = method;
+    const authorities = Config.DiscoveryCaPem ?? [];
+    try {
+      const metadata = await keys.metadataOf(Config.OIDCDiscoveryURL, authorities);
+      return {
+        config: Config,
+        metadata,
+        algorithms: allowedAlgorithms(Config.SigningAlgs),
+        authentication: () => this.authentication(method, metadata),
+        call: fetchWith(authorities),
+      };
+    } catch (error) {
+      throw serverFailure(`failed to generate OIDC provider: ${errorText(error)}`);
+    }
+  }
+
+  private async authentication(method: AuthMethod, metadata: ProviderMetadata): Promise<ClientAuth> {
+    const { credentials } = this.options;
+    if (method.Config.OIDCClientAssertion) return assertionAuthentication(await credentials.assertion(method));
+    return secretAuthentication(metadata, credentials.clientSecret(method));
+  }
+
+  /** AU-98. */
+  private async exchanged(
+    client: ProviderClient,
+    method: AuthMethod,
+    login: PendingLogin,
+    { ClientNonce, Code, Iss, State, RedirectURI }: CompleteAuthRequest,
+  ): Promise<ExchangedTokens> {
+    const callback = { method: method.Name, state: State, redirectUri: RedirectURI };
+    const problem = isAllowedRedirect(login.redirectUri, method.Config.AllowedRedirectURIs)
+      ? callbackProblem(login, callback, this.options.clock.nowMs())
+      : UNAUTHORIZED_REDIRECT;
+    if (problem !== undefined) throw exchangeFailed(problem);
+    const { redirectUri, state, verifier } = login;
+    const request = { nonce: ClientNonce, redirectUri, state, verifier };
+    const tokens = await exchangedTokens(client, request, { code: Code, issuer: Iss }).catch((error: unknown) => {
+      throw exchangeFailed(errorText(error));
+    });
+    if (!tokens) throw serverFailure('exchanged token is not valid; potentially expired or empty');
+    return tokens;
+  }
+
+  /** The claims of an ID token, once its signature and all of AU-101 hold. */
+  private async idToken(
+    { metadata, algorithms }: ProviderClient,
+    { Config }: AuthMethod,
+    { idToken, accessToken }: ExchangedTokens,
+    { ClientNonce, Code }: CompleteAuthRequest,
+  ): Promise<Claims> {
+    const { keys, clock } = this.options;
+    try {
+      const claims = await signedClaims(idToken, await keys.ofProvider(Config), algorithms);
+      checkIdToken(claims, {
+        issuer: metadata.issuer,
+        clientId: Config.OIDCClientID,
+        nonce: ClientNonce,
+        boundAudiences: Config.BoundAudiences,
+        accessToken,
+        code: Code,
+        algorithm: decodeProtectedHeader(idToken).alg ?? '',
+        nowMs: clock.nowMs(),
+      });
+      checkIssuer(claims, Config.BoundIssuer);
+      return claims;
+    } catch (error) {
+      throw exchangeFailed(errorText(error));
+    }
+  }
+
+  /** AU-102. Undefined: the method wants none. */
+  private async info(
+    client: ProviderClient,
+    { Config }: AuthMethod,
+    { accessToken }: ExchangedTokens,
+    idToken: Claims,
+  ): Promise<Claims | undefined> {
+    if (Config.OIDCDisableUserInfo) return undefined;
+    try {
+      const info = await userInfo(client, accessToken, subjectOf(idToken));
+      checkUserInfo(info, idToken);
+      return info;
+    } catch (error) {
+      throw serverFailure(`failed to retrieve the user info claims: ${errorText(error)}`);
+    }
+  }
+}
+
+const exchangeFailed = (why: string): Error => serverFailure(`failed to exchange token with provider: ${why}`);
+
+/** A provider that names itself in what it sends back must name itself; the nonce is not spent by this (AU-97). */
+function checkCallbackIssuer(issuer: string, { Config }: AuthMethod, metadata: ProviderMetadata): void {
+  const isExpected = metadata.authorization_response_iss_parameter_supported === true;
+  if (issuer === Config.OIDCDiscoveryURL || (issuer === '' && !isExpected)) return;
+  throw serverFailure('invalid or missing issuer parameter in callback');
+}

@@ -1,0 +1,79 @@
+import { createHash, createSecretKey, type KeyObject } from 'node:crypto';
+import type { ClientAssertion } from '@waybill/model';
+import { SignJWT } from 'jose';
+import { certificateOf, privateKeyOf } from '../../acl/pem-keys.js';
+
+/** How long a provider takes an assertion, seconds (AU-104). */
+export const ASSERTION_LIFE_S = 5 * 60;
+/** How far the clock of the provider may be behind, seconds. */
+const BEFORE_S = 1;
+const MS_PER_S = 1_000;
+
+/** An assertion cannot be made: its key is missing or is none. The text tells nothing of a key. */
+export class ClientAssertionError extends Error {
+  override readonly name = 'ClientAssertionError';
+}
+
+/** What signs an assertion, in clear. */
+export interface AssertionKeys {
+  /** The client secret. */
+  readonly clientSecret: string;
+  /** PEM of the private key, and of the certificate that names it; empty: there is none. */
+  readonly privateKey: string;
+  readonly certificate: string;
+}
+
+export interface AssertionContext {
+  readonly clientId: string;
+  readonly nowMs: number;
+  readonly newUuid: () => string;
+}
+
+/** The JWT by which Waybill says at a token endpoint who it is (AU-104). @throws ClientAssertionError */
+export async function clientAssertion(
+  assertion: ClientAssertion,
+  keys: AssertionKeys,
+  { clientId, nowMs, newUuid }: AssertionContext,
+): Promise<string> {
+  const key = signingKey(assertion, keys);
+  const nowS = Math.floor(nowMs / MS_PER_S);
+  const header = { ...assertion.ExtraHeaders, ...keyName(assertion, keys), typ: 'JWT', alg: assertion.KeyAlgorithm };
+  try {
+    return await new SignJWT({ jti: newUuid() })
+      .setProtectedHeader(header)
+      .setIssuer(clientId)
+      .setSubject(clientId)
+      .setAudience(assertion.Audience.length === 1 ? (assertion.Audience[0] ?? '') : assertion.Audience)
+      .setIssuedAt(nowS)
+      .setNotBefore(nowS - BEFORE_S)
+      .setExpirationTime(nowS + ASSERTION_LIFE_S)
+      .sign(key);
+  } catch {
+    throw new ClientAssertionError(`the key does not sign with ${assertion.KeyAlgorithm}`);
+  }
+}
+
+function signingKey({ KeySource }: ClientAssertion, { clientSecret, privateKey }: AssertionKeys): KeyObject {
+  switch (KeySource) {
+    case 'client_secret':
+      return createSecretKey(Buffer.from(clientSecret));
+    case 'private_key':
+      return present(privateKeyOf(privateKey), 'the private key is none in PEM');
+    case 'nomad':
+      throw new ClientAssertionError('KeySource "nomad" is not built yet: see docs/gaps.md');
+  }
+}
+
+/** How the header names the key, so that the provider finds its other half. */
+function keyName({ PrivateKey }: ClientAssertion, { certificate }: AssertionKeys): Record<string, string> {
+  if (PrivateKey === null || PrivateKey.KeyIDHeader === '') return {};
+  if (PrivateKey.KeyIDHeader === 'kid') return { kid: PrivateKey.KeyID };
+  const { raw } = present(certificateOf(certificate), 'the certificate is none in PEM');
+  const digest = createHash(PrivateKey.KeyIDHeader === 'x5t' ? 'sha1' : 'sha256').update(raw);
+  return { [PrivateKey.KeyIDHeader]: digest.digest('base64url') };
+}
+
+function present<T>(value: T | undefined, otherwise: string): T {
+  if (value === undefined) throw new ClientAssertionError(otherwise);
+  return value;
+}

@@ -1,0 +1,114 @@
+import { jetstream, JetStreamApiCodes, JetStreamApiError, type StoredMsg } from '@nats-io/jetstream';
+import { API_TIMEOUT_MS, LOGINS_STREAM, managerOf, type NatsLink } from '@waybill/journal';
+import { errorText } from '@waybill/model';
+import { z } from 'zod';
+import { ApiError, unavailable } from '../../http/api-error.js';
+import type { PendingLogin, PendingLogins } from './pending-login.js';
+
+/** What seals a login before NATS sees it, and finds it again. `TokenSecrets` is one. */
+export interface LoginSeals {
+  hash(secret: string): string;
+  seal(about: string, text: string): string;
+  open(about: string, sealed: string): string;
+}
+
+const STORED = z.object({
+  method: z.string(),
+  redirectUri: z.string(),
+  state: z.string(),
+  verifier: z.string().optional(),
+  begunMs: z.number(),
+});
+
+/** The stream holds MAX_PENDING_LOGINS already. */
+const STORE_FAILED = 10_077;
+
+/**
+ * Pending logins in the stream LOGINS: one message for each nonce, which the server drops after LOGIN_PENDING_MS. A login
+ * that was begun at one API is completed at another (AU-94). The subject is a keyed hash of the nonce, and the message is
+ * sealed for it, so that NATS and its disks know neither nonces, nor states, nor verifiers.
+ *
+ * Of several that begin with one nonce, the server takes the first; of several that take it out, one deletes the message.
+ */
+export class NatsPendingLogins implements PendingLogins {
+  constructor(
+    private readonly link: NatsLink,
+    /** Asked only while access control is on. */
+    private readonly seals: () => LoginSeals,
+  ) {}
+
+  async begin(nonce: string, login: PendingLogin): Promise<PendingLogin> {
+    const key = this.keyOf(nonce);
+    // The one that was there may have run out between the two.
+    for (let attempt = 0; attempt < 2; attempt++) {
+      if (await this.put(key, login)) return login;
+      const kept = await this.get(key);
+      if (kept) return this.opened(key, kept);
+    }
+    throw unavailable('the login cannot be stored; try again');
+  }
+
+  async find(nonce: string): Promise<PendingLogin | undefined> {
+    const key = this.keyOf(nonce);
+    const kept = await this.get(key);
+    return kept && this.opened(key, kept);
+  }
+
+  async take(nonce: string): Promise<PendingLogin | undefined> {
+    const key = this.keyOf(nonce);
+    const kept = await this.get(key);
+    if (!kept || !(await this.remove(kept.seq))) return undefined;
+    return this.opened(key, kept);
+  }
+
+  private keyOf(nonce: string): string {
+    return this.seals().hash(`login ${nonce}`);
+  }
+
+  /** False: there is one. */
+  private async put(key: string, login: PendingLogin): Promise<boolean> {
+    try {
+      await jetstream(this.link.nc, { timeout: API_TIMEOUT_MS }).publish(
+        subjectOf(key),
+        this.seals().seal(aboutOf(key), JSON.stringify(login)),
+        { expect: { lastSubjectSequence: 0 } },
+      );
+      return true;
+    } catch (error) {
+      if (!(error instanceof JetStreamApiError)) throw notReachable(error);
+      if (error.code === JetStreamApiCodes.StreamWrongLastSequence) return false;
+      if (error.code === JetStreamApiCodes.StreamWrongLastSequenceUnknown) return false;
+      if (error.code === STORE_FAILED) throw new ApiError(429, 'error storing OIDC request: too many auth requests');
+      throw notReachable(error);
+    }
+  }
+
+  private async get(key: string): Promise<StoredMsg | undefined> {
+    try {
+      const manager = await managerOf(this.link);
+      return (await manager.streams.getMessage(LOGINS_STREAM, { last_by_subj: subjectOf(key) })) ?? undefined;
+    } catch (error) {
+      throw notReachable(error);
+    }
+  }
+
+  /** False: somebody else has. */
+  private async remove(seq: number): Promise<boolean> {
+    try {
+      const manager = await managerOf(this.link);
+      return await manager.streams.deleteMessage(LOGINS_STREAM, seq, true);
+    } catch (error) {
+      if (error instanceof JetStreamApiError) return false;
+      throw notReachable(error);
+    }
+  }
+
+  private opened(key: string, { data }: StoredMsg): PendingLogin {
+    return STORED.parse(JSON.parse(this.seals().open(aboutOf(key), Buffer.from(data).toString())));
+  }
+}
+
+const subjectOf = (key: string): string => `${LOGINS_STREAM}.${key}`;
+const aboutOf = (key: string): string => `login ${key}`;
+
+const notReachable = (error: unknown): Error => unavailable(`logins cannot be stored now: ${errorText(error)}`);
