@@ -81,6 +81,10 @@ export const EXAMPLES: Readonly<Record<string, readonly (readonly [line: string,
     ['log -at 812 job web', 'the job as it was at that index'],
     ['log -since 1h -actor broker', 'what the broker did in the last hour'],
   ],
+  login: [
+    ['login', 'with the default method, in the browser'],
+    ['login -method=ci -login-token="$CI_JOB_JWT" -t "{{.SecretID}}"', 'with a JWT, printing the secret alone'],
+  ],
   'node drain': [
     ['node drain -enable -deadline 30m -m "new disk" 2941eac4', 'everything leaves within half an hour'],
     ['node drain -disable 2941eac4', 'it may be used again'],

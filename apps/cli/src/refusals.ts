@@ -17,9 +17,6 @@ const commercial = (path: string): Refusal => ({
 const notYet = (text: string): Refusal => ({ synopsis: NOT_YET, text });
 const notOffered = (text: string): Refusal => ({ synopsis: NOT_OFFERED, text });
 
-const LOGINS = notYet(
-  'logins by auth methods are not built yet: tokens are made with `acl token create` (docs/gaps.md)',
-);
 const VARIABLES = notYet('there are no variables yet (docs/gaps.md)');
 const RAFT = notOffered(
   'there is no Raft: the log is a stream of NATS (`nats stream info TXN`), its entries are shown by `log`',
@@ -32,7 +29,6 @@ const IDENTITIES = notOffered(
 export const REFUSALS: Readonly<Record<string, Refusal>> = {
   fmt: notYet('job files are not formatted; `job validate` says what is wrong with one'),
   'license get': commercial('/v1/operator/license'),
-  login: LOGINS,
   'node identity': IDENTITIES,
   'node intro': IDENTITIES,
   'operator gossip': notOffered('there is no gossip, and so no gossip keys'),

@@ -78,6 +78,7 @@ export const SYNOPSES: Readonly<Record<string, string>> = {
   'job tag unset': 'Take the name of a version away',
   'job validate': 'Say what is wrong with a job file',
   log: 'Show the history of an object or of everything',
+  login: 'Log in with an auth method and print your token',
   monitor: 'Follow the log of a server',
   'monitor export': 'Print the stored log of a server or node',
   'namespace apply': 'Create or change a namespace',

@@ -31,7 +31,7 @@ export const command: ServerCommand = {
       return 0;
     }
     terminal.print(`Opening URL "${address}"`);
-    await openInBrowser(address).catch((error: unknown) => {
+    await openInBrowser(address, call.env).catch((error: unknown) => {
       throw new CommandFailure(`Error opening URL: ${causeOf(error)}`);
     });
     return 0;

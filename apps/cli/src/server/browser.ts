@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import type { Environment } from './environment.js';
 
 /** The program of this system that opens addresses. */
 const OPENERS: Readonly<Record<string, readonly string[]>> = {
@@ -8,9 +9,13 @@ const OPENERS: Readonly<Record<string, readonly string[]>> = {
 };
 const DEFAULT_OPENER = ['xdg-open'];
 
-/** Opens an address in the user's browser, without waiting for it to close. Rejects when there is no way to. */
-export async function openInBrowser(address: string): Promise<void> {
-  const [program = '', ...words] = OPENERS[process.platform] ?? DEFAULT_OPENER;
+/**
+ * Opens an address in the user's browser, without waiting for it to close: by the program that BROWSER names, else by that
+ * of the system. Rejects when there is no way to.
+ */
+export async function openInBrowser(address: string, env: Environment): Promise<void> {
+  const named = env['BROWSER'];
+  const [program = '', ...words] = named ? [named] : (OPENERS[process.platform] ?? DEFAULT_OPENER);
   const child = spawn(program, [...words, address], { stdio: 'ignore', detached: true });
   await once(child, 'spawn');
   child.unref();

@@ -31,7 +31,7 @@ export async function webHint(
   const wanted = await hintsWanted(call);
   if (wanted) call.terminal.note(`\n\n==> ${description} in the Web UI: ${address}${beforeMonitor ? '\n' : ''}`);
   if (!call.flags.has('ui') || !call.flags.on('ui')) return;
-  await openInBrowser(address).catch((error: unknown) => {
+  await openInBrowser(address, call.env).catch((error: unknown) => {
     call.terminal.warn(`Failed to open browser: ${causeOf(error)}`);
   });
 }
