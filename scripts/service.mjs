@@ -58,7 +58,7 @@ function serversOfStart() {
 const nodeOptions = ['inspect', 'inspect-brk', 'watch'].filter((option) => values[/** @type {'watch'} */ (option)]);
 const child = spawn(
   process.execPath,
-  ['--enable-source-maps', ...nodeOptions.map((option) => `--${option}`), `apps/${name}/dist/main.js`],
+  ['--enable-source-maps', ...nodeOptions.map((option) => `--${option}`), `apps/${name}/dist/program.js`],
   {
     cwd: root,
     stdio: 'inherit',
