@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createLogger, REDACTED_KEYS } from './logger.js';
+import { createLogger, REDACTED_KEYS, silentLogger } from './logger.js';
 
 function collect(format: 'json' | 'line') {
   const lines: string[] = [];
@@ -48,4 +48,12 @@ describe('createLogger', () => {
       expect(line).toContain('[REDACTED]');
     }
   });
+});
+
+it('the silent logger is whole when a test puts a method of its own in', () => {
+  const said: string[] = [];
+  const logger = { ...silentLogger, error: (message: string) => void said.push(message) };
+  for (const level of ['trace', 'debug', 'info', 'warn', 'error'] as const) logger[level](level);
+  logger.with({ role: 'broker' }).warn('with');
+  expect(said).toEqual(['error']);
 });
