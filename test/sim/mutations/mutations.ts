@@ -53,7 +53,7 @@ interface DiskReader {
 export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'epoch check dropped',
-    seed: 107,
+    seed: 11,
     apply: () => replaceMethod(StateMachine, 'voidByEpoch', () => () => undefined),
   },
   {
@@ -63,7 +63,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'delayed evaluations lost with the term',
-    seed: 44,
+    seed: 11,
     apply: () =>
       replaceMethod(
         EvalBroker,
@@ -82,7 +82,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a nack forgets the evaluation',
-    seed: 1,
+    seed: 3,
     apply: () => replaceMethod(EvalBroker, 'redeliverLater', () => () => undefined),
   },
   {
@@ -105,7 +105,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'projector commits before publishing',
-    seed: 5,
+    seed: 10,
     apply: () =>
       replaceMethod(
         Projector,
@@ -144,7 +144,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'claims that have ended are not freed by the servers',
-    seed: 6,
+    seed: 14,
     apply: () => replaceMethod(VolumeWatcher, 'wake', () => () => undefined),
   },
   {
@@ -189,7 +189,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a disk is moved before its tasks have ended',
-    seed: 32,
+    seed: 14,
     regions: 1,
     // Neither the servers nor the machine that has it mind.
     apply: () => {
@@ -213,7 +213,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'health is looked at by the clock alone',
-    seed: 6,
+    seed: 53,
     apply: () =>
       replaceMethod(
         HealthWatch,
@@ -226,7 +226,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'regions look at each other only when they hear something',
-    seed: 40,
+    seed: 11,
     regions: 2,
     apply: () =>
       replaceMethod(
@@ -241,7 +241,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a region that a job has left is asked once',
-    seed: 2,
+    seed: 3,
     regions: 2,
     apply: () =>
       replaceMethod(
@@ -255,7 +255,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a job is stopped by what can be read of it',
-    seed: 4,
+    seed: 5,
     regions: 2,
     apply: () => replaceMethod(CurrentJobs, 'caughtUp', () => () => Promise.resolve(0)),
   },
