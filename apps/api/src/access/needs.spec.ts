@@ -1,6 +1,6 @@
-import type { RoutedRequest } from '../http/routed-request.js';
 import { expect, it } from 'vitest';
 import { byPart, inQuery, management, needOf } from './needs.js';
+import type { RoutedRequest } from '../http/routed-request.js';
 
 const needs = byPart(({ params }) => params['action'], { '': inQuery('read-job'), create: inQuery('submit-job') });
 const asking = (action?: string): RoutedRequest => ({

@@ -1,8 +1,8 @@
-import type { RoutedRequest } from '../http/routed-request.js';
 import { Acl, type Requirement, satisfies } from '@waybill/acl';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { forbidden, serverFailure } from '../http/api-error.js';
 import { namespaceOf, param, type QueryString } from '../http/query-string.js';
+import type { RoutedRequest } from '../http/routed-request.js';
 import { anonymous, type Caller } from './caller.js';
 import { type CallerSource, RefusedCredential } from './callers.js';
 import type { GuardedRoutes } from './guarded-routes.js';

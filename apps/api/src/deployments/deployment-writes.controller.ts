@@ -1,4 +1,3 @@
-import type { RoutedRequest } from '../http/routed-request.js';
 import { invalidMethod } from '../http/api-error.js';
 import { HolderWrites } from '../http/holder-writes.js';
 import { Controller, Post, Put, Req, Res } from '@nestjs/common';
@@ -17,6 +16,7 @@ import {
 import { ReadModel } from '@waybill/projection';
 import { readJsonBody } from '../http/body.js';
 import { sendJson, type ApiReply, type ApiRequest } from '../http/reply.js';
+import type { RoutedRequest } from '../http/routed-request.js';
 import {
   readAllocHealthRequest,
   readPauseRequest,

@@ -1,4 +1,3 @@
-import type { RoutedRequest } from '../http/routed-request.js';
 import { Controller, Delete, Post, Put, Req, Res } from '@nestjs/common';
 import { Needs } from '../access/needs.decorator.js';
 import { byPart, inBody, inQuery } from '../access/needs.js';
@@ -11,6 +10,7 @@ import type { ApiReply, ApiRequest } from '../http/reply.js';
 import { sendJson, setWriteIndex } from '../http/reply.js';
 import { Requester } from '../http/requester.js';
 import { allowedNamespaceOfWrite, idempotencyTokenOf } from '../http/write-options.js';
+import type { RoutedRequest } from '../http/routed-request.js';
 import { DeregisterEverywhere } from '../regions/deregister-everywhere.js';
 import { RegionForwarding } from '../regions/forwarding.transport.js';
 import { RegisterEverywhere } from '../regions/register-everywhere.js';

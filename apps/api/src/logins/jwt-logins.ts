@@ -74,7 +74,7 @@ function checkBoundIssuer(claims: Claims, bound: readonly string[] | null): void
   }
 }
 
-/** AU-74, AU-77. */
+/** Why a token is refused, in the words of the reference (AU-74, AU-77). */
 function reasonOf(error: unknown): string {
   if (error instanceof IssuerRefusedError) return error.message;
   if (error instanceof UnreadableKeyError) return `unable to parse public key for JWT auth: ${error.message}`;

@@ -137,7 +137,7 @@ export class OidcLogins {
     return secretAuthentication(metadata, credentials.clientSecret(method));
   }
 
-  /** AU-98. */
+  /** Exchanges the code for tokens, once the callback fits the pending login (AU-98). */
   private async exchanged(
     client: ProviderClient,
     method: AuthMethod,

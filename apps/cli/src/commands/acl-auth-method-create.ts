@@ -4,7 +4,7 @@ import { type Method, printMethod } from '../access/auth-method-text.js';
 import { failed } from '../failure.js';
 import { DATA_FLAGS } from '../terminal/data-printer.js';
 
-/** AU-295. */
+/** The command `acl auth-method create` (AU-295). */
 export const command: ServerCommand = {
   usage: '',
   description:

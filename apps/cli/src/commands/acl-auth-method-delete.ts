@@ -1,7 +1,7 @@
 import type { ServerCommand } from '../command-spec.js';
 import { failed } from '../failure.js';
 
-/** AU-298. */
+/** The command `acl auth-method delete` (AU-298). */
 export const command: ServerCommand = {
   usage: '<name>',
   description:

@@ -3,7 +3,7 @@ import { type Method, printMethod } from '../access/auth-method-text.js';
 import { failed } from '../failure.js';
 import { DATA_FLAGS } from '../terminal/data-printer.js';
 
-/** AU-298. */
+/** The command `acl auth-method info` (AU-298). */
 export const command: ServerCommand = {
   usage: '<name>',
   description: 'Shows an auth method. Its secrets read "redacted".\n\nNeeds a management token.',

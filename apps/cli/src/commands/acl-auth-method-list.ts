@@ -3,7 +3,7 @@ import { type MethodStub, methodTable } from '../access/auth-method-text.js';
 import { LIST_FLAGS, printPage } from '../flags/pagination.js';
 import { DATA_FLAGS } from '../terminal/data-printer.js';
 
-/** AU-298. */
+/** The command `acl auth-method list` (AU-298). */
 export const command: ServerCommand = {
   usage: '',
   description: 'Shows the auth methods, to anybody: it says by which names one can log in.',

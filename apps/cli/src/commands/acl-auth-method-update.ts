@@ -5,7 +5,7 @@ import { CommandFailure, failed } from '../failure.js';
 import { DATA_FLAGS } from '../terminal/data-printer.js';
 import { membersOf } from '../terminal/exact-json.js';
 
-/** AU-297. */
+/** The command `acl auth-method update` (AU-297). */
 export const command: ServerCommand = {
   usage: '<name>',
   description:

@@ -6,7 +6,7 @@ import { CommandFailure, failed } from '../failure.js';
 import type { ParsedFlags } from '../flags/parsed-flags.js';
 import { DATA_FLAGS } from '../terminal/data-printer.js';
 
-/** AU-299. */
+/** The command `acl binding-rule create` (AU-299). */
 export const command: ServerCommand = {
   usage: '',
   description:

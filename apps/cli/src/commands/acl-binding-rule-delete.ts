@@ -4,7 +4,7 @@ import { failed } from '../failure.js';
 
 const DELETING = 'deleting ACL binding rule';
 
-/** AU-300. */
+/** The command `acl binding-rule delete` (AU-300). */
 export const command: ServerCommand = {
   usage: '<id>',
   description: 'Deletes a binding rule. Tokens that it gave something stay.\n\nNeeds a management token.',

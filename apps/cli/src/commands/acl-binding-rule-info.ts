@@ -7,7 +7,7 @@ import { DATA_FLAGS } from '../terminal/data-printer.js';
 
 const READING = 'reading ACL binding rule';
 
-/** AU-300. */
+/** The command `acl binding-rule info` (AU-300). */
 export const command: ServerCommand = {
   usage: '<id>',
   description: 'Shows a binding rule.\n\nNeeds a management token.',

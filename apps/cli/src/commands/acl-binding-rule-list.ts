@@ -3,7 +3,7 @@ import { type RuleStub, ruleTable } from '../access/binding-rule-text.js';
 import { LIST_FLAGS, printPage } from '../flags/pagination.js';
 import { DATA_FLAGS } from '../terminal/data-printer.js';
 
-/** AU-300. */
+/** The command `acl binding-rule list` (AU-300). */
 export const command: ServerCommand = {
   usage: '',
   description: 'Shows the binding rules.\n\nNeeds a management token.',

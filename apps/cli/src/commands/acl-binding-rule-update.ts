@@ -8,7 +8,7 @@ import { DATA_FLAGS } from '../terminal/data-printer.js';
 
 const RETRIEVING = 'when retrieving ACL binding rule';
 
-/** AU-300. */
+/** The command `acl binding-rule update` (AU-300). */
 export const command: ServerCommand = {
   usage: '<id>',
   description:

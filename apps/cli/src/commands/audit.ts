@@ -16,7 +16,7 @@ const DEFAULT_STAGE = 'OperationComplete';
 
 type AuditPage = Answer<AuditRecord[] | null>;
 
-/** AU-282. */
+/** The command `audit` (AU-282). */
 export const command: ServerCommand = {
   usage: '',
   description:

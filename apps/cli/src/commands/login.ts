@@ -21,7 +21,7 @@ interface MethodStub {
   readonly Default: boolean;
 }
 
-/** AU-291 to AU-294. */
+/** The command `login` (AU-291 to AU-294). */
 export const command: ServerCommand = {
   usage: '',
   description:
@@ -86,7 +86,7 @@ function loggedIn(call: Call, method: MethodStub): Promise<Answer<Token>> {
   }
 }
 
-/** AU-292. */
+/** Logs in through the browser, at the provider (AU-292). */
 async function byProvider(call: Call, AuthMethodName: string): Promise<Answer<Token>> {
   const { api, flags, interrupt } = call;
   const callbacks = await CallbackServer.listen(flags.text('oidc-callback-addr') ?? CALLBACK_ADDRESS);
