@@ -62,6 +62,14 @@ describe('what is looked at before a job is written', () => {
     expect((await admission().look({ ...Job, Multiregion })).errors).toEqual([]);
   });
 
+  it('AU-126: extra claims that the namespace does not offer are warned of', async () => {
+    const Identities = [{ Name: 'aws', Audience: ['sts'], TTL: 3_600e9, ExtraClaims: ['team'] }];
+    const { Job } = submitted({ Tasks: [{ Name: 'task', Driver: 'docker', Identities }] });
+    expect((await admission().look(Job)).warnings).toEqual([
+      'identity "aws" asks for extra claims the namespace does not offer: [team]',
+    ]);
+  });
+
   it('API-181: a job that asks for secrets from Vault is refused, once, with the cluster it asks', async () => {
     const task = { Name: 'a', Driver: 'mock_driver' };
     const Tasks = [

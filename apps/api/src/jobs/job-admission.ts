@@ -2,6 +2,7 @@ import { badRequest } from '../http/api-error.js';
 import {
   ALL_NODES_POOL,
   DEFAULT_NAMESPACE,
+  extraClaimWarnings,
   formatErrors,
   formatWarnings,
   type Job,
@@ -45,7 +46,8 @@ export class JobAdmission {
     });
     const place = regionsOf(job).length > 0 ? [] : placeErrors(job, namespace, nodePool); // else for each region to say
     const limits = namespace ? namespaceLimitProblems(job, namespace) : [];
-    return { errors: [...vaultErrors(job), ...place, ...limits, ...errors], warnings };
+    const ofClaims = namespace ? extraClaimWarnings(job, namespace) : [];
+    return { errors: [...vaultErrors(job), ...place, ...limits, ...errors], warnings: [...warnings, ...ofClaims] };
   }
 
   /** Resolves with all warnings as one text (API-350). @throws Refusal invalid: every error of the job (API-102) */

@@ -32,6 +32,8 @@ export const namespaceSchema: Schema = {
   attributes: { name: text('Name', { required: true }), description: text('Description'), quota: text('Quota') },
   blocks: {
     meta: mapBlock('Meta', true),
+    required_extra_claims: mapBlock('RequiredExtraClaims', true),
+    optional_extra_claims: mapBlock('OptionalExtraClaims', true),
     capabilities: one('Capabilities', {
       attributes: {
         enabled_task_drivers: texts('EnabledTaskDrivers'),

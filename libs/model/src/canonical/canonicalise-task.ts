@@ -1,13 +1,9 @@
 import type { GroupScope } from './group-scope.js';
-import type { WorkloadIdentity, RestartPolicy } from '../jobs/shared-blocks.js';
+import type { RestartPolicy } from '../jobs/shared-blocks.js';
 import { canonicaliseService } from './canonicalise-service.js';
 import type { Task, TaskArtifact, Template } from '../jobs/task.js';
+import { DEFAULT_AUDIENCE, DEFAULT_IDENTITY, isDefaultIdentity } from '../jobs/task-identities.js';
 import type { Given } from '../encoding/wire-shape.js';
-
-const DEFAULT_IDENTITY = 'default';
-
-/** API-312: who may accept the default identity. */
-const DEFAULT_AUDIENCE = 'nomadproject.io';
 
 /** The rules of a task that look at more than one field; `restart` is the group's complete policy. */
 export function canonicaliseTask(scope: GroupScope, restart: RestartPolicy, task: Given<Task>): Given<Task> {
@@ -56,7 +52,7 @@ function canonicaliseArtifact(artifact: Given<TaskArtifact>): Given<TaskArtifact
  */
 function splitIdentities(task: Given<Task>): Pick<Given<Task>, 'Identity' | 'Identities'> {
   const identities = task.Identities ?? [];
-  const moved = task.Identity ? undefined : identities.find(isDefaultIdentity);
+  const moved = task.Identity ? undefined : identities.find((identity) => isDefaultIdentity(identity));
   const given = task.Identity ?? moved ?? {};
   return {
     Identity: {
@@ -69,8 +65,4 @@ function splitIdentities(task: Given<Task>): Pick<Given<Task>, 'Identity' | 'Ide
       .filter((identity) => identity !== moved)
       .map((identity) => ({ ...identity, ChangeSignal: identity.ChangeSignal?.toUpperCase() })),
   };
-}
-
-function isDefaultIdentity(identity: Given<WorkloadIdentity>): boolean {
-  return identity.Name === undefined || identity.Name === '' || identity.Name === DEFAULT_IDENTITY;
 }

@@ -2,6 +2,7 @@ import type { Job } from '../jobs/job.js';
 import type { Constraint } from '../jobs/placement-rules.js';
 import type { Service } from '../jobs/service.js';
 import type { Task } from '../jobs/task.js';
+import { identitiesOf } from '../jobs/task-identities.js';
 import type { TaskGroup } from '../jobs/task-group.js';
 
 const CONSUL: Constraint = { LTarget: '${attr.consul.version}', RTarget: '>= 1.8.0', Operand: 'semver' };
@@ -89,11 +90,13 @@ function addBridge(constraints: Constraint[]): void {
   }
 }
 
+/** The signals that a node must be able to send to the group's tasks (API-320, AU-125), each once, sorted. */
 function signalsOf(group: TaskGroup): string[] {
   const signals = group.Tasks.flatMap((task) => [
     task.KillSignal,
     ...(task.Templates ?? []).map((template) => (template.ChangeMode === 'signal' ? template.ChangeSignal : '')),
     task.Vault?.ChangeMode === 'signal' ? task.Vault.ChangeSignal : '',
+    ...identitiesOf(task).map((identity) => (identity.ChangeMode === 'signal' ? identity.ChangeSignal : '')),
   ]);
   return [...new Set(signals)].filter((signal) => signal !== '').toSorted();
 }

@@ -13,8 +13,8 @@ export const NAMESPACE_NAME = /^[a-zA-Z0-9-]{1,128}$/;
 export const NODE_POOL_NAME = /^[a-zA-Z0-9-_]{1,128}$/;
 /** Names of services, as RFC 1123 has a label of a host name (API-343). */
 export const SERVICE_NAME = /^(?!-)[A-Za-z0-9-]{1,63}(?<!-)$/;
-/** Names of a task's identities (API-340). */
-export const IDENTITY_NAME = /^[A-Za-z0-9._/-]{1,128}$/;
+/** Names of a task's identities, which are parts of the names of files and variables (AU-122). */
+export const IDENTITY_NAME = /^[a-zA-Z0-9-_]{1,128}$/;
 /** Names of a task's actions: up to 128 characters, none of them NUL or white space of ASCII (API-340). */
 // oxlint-disable-next-line no-control-regex
 export const ACTION_NAME = /^[^\0\t\n\f\r ]{1,128}$/u;

@@ -1,5 +1,5 @@
 import { formatDuration } from '../time/duration.js';
-import { ACTION_NAME, IDENTITY_NAME, MAX_TASK_NAME_BYTES, nameLengthErrors } from '../limits/name-limits.js';
+import { ACTION_NAME, MAX_TASK_NAME_BYTES, nameLengthErrors } from '../limits/name-limits.js';
 import { nestedList } from './message-list.js';
 import type { Constraint } from '../jobs/placement-rules.js';
 import { metaErrors, pathErrors, taskNameErrors, variableErrors } from './safe-name.js';
@@ -7,6 +7,7 @@ import type { Resources } from '../nodes/resources.js';
 import type { Service } from '../jobs/service.js';
 import type { LogConfig, Task, TaskArtifact, Template } from '../jobs/task.js';
 import type { TaskGroup } from '../jobs/task-group.js';
+import { identitiesErrors, identitiesWarnings } from './validate-identity.js';
 import { validateAffinities, validateConstraints } from './validate-placement.js';
 import { repeatedCheckErrors, serviceErrors } from './validate-service.js';
 import { mountErrors, pluginErrors } from './validate-volume.js';
@@ -37,6 +38,7 @@ export function taskErrors(task: Task, group: TaskGroup, jobType: string): strin
     ...payloadErrors(task),
     ...actionErrors(task),
     ...duplicateErrors(task),
+    ...identitiesErrors(task),
     ...mountErrors(task, group),
     ...pluginErrors(task),
     ...inexactNumbers(task.Config, 'config'),
@@ -55,7 +57,7 @@ function inexactNumbers(value: unknown, place: string): string[] {
   return Object.entries(value).flatMap(([name, member]) => inexactNumbers(member, `${place}.${name}`));
 }
 
-/** API-350. Messages without the task's prefix. */
+/** What a user should know of a task (API-350, AU-124). Messages without the task's prefix. */
 export function taskWarnings(task: Task): string[] {
   const warnings: string[] = [];
   if (task.Resources.IOPS !== 0) {
@@ -67,7 +69,7 @@ export function taskWarnings(task: Task): string[] {
         'Please configure networking via group network block.',
     );
   }
-  return warnings;
+  return [...warnings, ...identitiesWarnings(task)];
 }
 
 function timeErrors(task: Task, group: TaskGroup, jobType: string): string[] {
@@ -287,14 +289,6 @@ function duplicateErrors(task: Task): string[] {
   for (const { Name } of task.Secrets ?? []) {
     if (secrets.has(Name)) errors.push(`Duplicate secret "${Name}" found`);
     secrets.add(Name);
-  }
-  if ((task.Identities ?? []).some(({ Name }) => Name === '' || Name === 'default')) {
-    errors.push('Duplicate default identities found');
-  }
-  for (const { Name } of task.Identities ?? []) {
-    if (Name !== '' && !IDENTITY_NAME.test(Name)) {
-      errors.push(`Identity "${Name}" is invalid: identity name must match regex ${IDENTITY_NAME.source}`);
-    }
   }
   return errors;
 }

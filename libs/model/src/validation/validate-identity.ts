@@ -1,0 +1,93 @@
+import { IDENTITY_NAME } from '../limits/name-limits.js';
+import type { WorkloadIdentity } from '../jobs/shared-blocks.js';
+import { identitiesOf, isDefaultIdentity } from '../jobs/task-identities.js';
+import type { Task } from '../jobs/task.js';
+import { NS_PER_HOUR, NS_PER_SECOND } from '../time/clock.js';
+import { nestedList } from './message-list.js';
+import { pathErrors } from './safe-name.js';
+
+const CHANGE_MODES = new Set(['', 'noop', 'restart', 'signal']);
+
+/** A shorter TTL is over before agents renew it: they do so every 10 to 11 s at most (AU-327). */
+export const SHORTEST_RENEWED_TTL_NS = 20 * NS_PER_SECOND;
+/** The age up to which an inactive key surely exists: rotation threshold and threshold of its collection (AU-184). */
+export const KEY_LIFETIME_NS = 721 * NS_PER_HOUR;
+
+/** What is wrong with the identities of a task (AU-122, AU-123). Messages without the task's prefix. */
+export function identitiesErrors(task: Task): string[] {
+  const named = task.Identities ?? [];
+  return [
+    ...(named.some(isDefaultIdentity) ? ['Duplicate default identities found'] : []),
+    ...repeatedNames(named).map((name) => `Identity "${name}" defined multiple times`),
+    ...identitiesOf(task).flatMap(identityErrors),
+  ];
+}
+
+/** What a user should know of the identities of a task (AU-124, AU-184, AU-327). Messages without the task's prefix. */
+export const identitiesWarnings = (task: Task): string[] => (task.Identities ?? []).flatMap(identityWarnings);
+
+function repeatedNames(identities: readonly WorkloadIdentity[]): string[] {
+  const names = identities.filter((identity) => !isDefaultIdentity(identity)).map(({ Name }) => Name);
+  return [...new Set(names.filter((name, at) => names.indexOf(name) < at))];
+}
+
+function identityErrors(identity: WorkloadIdentity): string[] {
+  const { Name } = identity;
+  const problems = [
+    ...(Name === '' || IDENTITY_NAME.test(Name)
+      ? []
+      : [`invalid name "${Name}". Must match regex ${IDENTITY_NAME.source}`]),
+    ...(identity.Audience ?? []).flatMap((audience, at) =>
+      audience === '' ? [`an empty string is an invalid audience (${at + 1})`] : [],
+    ),
+    ...changeErrors(identity),
+    ...ttlErrors(identity),
+    ...pathErrors(identity.Filepath, 'filepath'),
+    ...(identity.Filepath !== '' && !identity.File ? ['file parameter must be true in order to specify filepath'] : []),
+  ];
+  return [
+    ...(problems.length === 0 ? [] : [`Identity "${Name}" is invalid: ${nestedList(problems)}`]),
+    ...(identity.Filepath !== '' && leavesTaskDirectory(identity.Filepath)
+      ? [`Identity "${Name}" is invalid: filepath escapes the task directory`]
+      : []),
+  ];
+}
+
+function changeErrors({ ChangeMode, ChangeSignal }: WorkloadIdentity): string[] {
+  if (!CHANGE_MODES.has(ChangeMode)) return [`invalid change_mode: ${ChangeMode}`];
+  if (ChangeMode === 'signal')
+    return ChangeSignal === '' ? ['change_signal must be specified when using change_mode="signal"'] : [];
+  return ChangeSignal === '' ? [] : [`can only use change_signal="${ChangeSignal}" with change_mode="signal"`];
+}
+
+function ttlErrors(identity: WorkloadIdentity): string[] {
+  if (identity.TTL < 0) return ['ttl must be >= 0'];
+  return identity.TTL > 0 && isDefaultIdentity(identity) ? ['ttl for default identity not yet supported'] : [];
+}
+
+function identityWarnings({ Name, Audience, TTL, Env, ChangeMode }: WorkloadIdentity): string[] {
+  const audiences = (Audience ?? []).length;
+  const said = [
+    ...(audiences === 0 ? ['identities without an audience are insecure'] : []),
+    ...(audiences > 1 ? ['while multiple audiences is allowed, it is more secure to use 1 audience per identity'] : []),
+    ...(TTL === 0 ? ['identities without an expiration are insecure'] : []),
+    ...(TTL > 0 && TTL < SHORTEST_RENEWED_TTL_NS
+      ? ['a ttl below 20s ends before the token is renewed, so the task sees expired tokens']
+      : []),
+    ...(Env && ChangeMode !== 'restart'
+      ? ['using env=true without change_mode="restart" may result in task not getting updated identity']
+      : []),
+  ].map((warning) => `Identity[${Name}] ${warning}`);
+  return TTL > KEY_LIFETIME_NS ? [...said, `identity "${Name}" may outlive its signing key`] : said;
+}
+
+/** The path is absolute, has a part above the task's directory, or names no file at all (AU-123). */
+function leavesTaskDirectory(path: string): boolean {
+  let depth = 0;
+  for (const part of path.split('/')) {
+    if (part === '..') depth -= 1;
+    else if (part !== '' && part !== '.') depth += 1;
+    if (depth < 0) return true;
+  }
+  return path.startsWith('/') || depth === 0;
+}
