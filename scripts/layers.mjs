@@ -15,6 +15,7 @@ const LIBS = {
   websocket: [],
   jobspec: ['model'],
   acl: ['model', 'jobspec'],
+  keyring: ['model'],
   telemetry: [],
   processes: [],
   embedded: ['processes'],
@@ -25,7 +26,7 @@ const LIBS = {
   replica: ['model', 'state', 'telemetry', 'journal', 'projection'],
   writing: ['model', 'state', 'rpc', 'journal'],
   roles: ['model', 'state', 'telemetry', 'journal', 'projection', 'replica', 'writing'],
-  service: ['model', 'state', 'telemetry', 'rpc', 'journal', 'projection', 'replica', 'writing', 'roles'],
+  service: ['model', 'keyring', 'state', 'telemetry', 'rpc', 'journal', 'projection', 'replica', 'writing', 'roles'],
 };
 
 /** Parts that may be imported alone, because a program starts with them and should not load the whole package. */

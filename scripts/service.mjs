@@ -52,7 +52,15 @@ function serversOfStart() {
     WAYBILL_NATS_CREDENTIALS: path.join(paths.credentials, 'services.seed'),
     WAYBILL_DATABASE_URL: `postgresql://waybill:${password}@127.0.0.1:${postgres}/waybill`,
     WAYBILL_HTTP_AGENT_DIR: paths.agent,
+    ...keyringKeyOf(paths.credentials),
   };
+}
+
+/** @param {string} credentials @returns {NodeJS.ProcessEnv} the key that wraps root keys, unless the environment names one */
+function keyringKeyOf(credentials) {
+  const file = path.join(credentials, 'keyring.key');
+  const named = process.env['WAYBILL_KEYRING_KEY_FILE'] || process.env['WAYBILL_KEYRING_KEY'];
+  return named || !existsSync(file) ? {} : { WAYBILL_KEYRING_KEY_FILE: file };
 }
 
 const nodeOptions = ['inspect', 'inspect-brk', 'watch'].filter((option) => values[/** @type {'watch'} */ (option)]);

@@ -1,8 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { KeyFileError } from '@waybill/keyring';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ClusterKeyError, readClusterKey } from '../../apps/api/src/acl/cluster-key.store.js';
+import { readClusterKey } from '../../apps/api/src/acl/cluster-key.store.js';
 import { AccessCluster } from '../support/access-cluster.js';
 import { EventReader } from '../support/event-reader.js';
 import { eventually } from '../support/wait.js';
@@ -423,7 +424,7 @@ describe('the file with the cluster’s key', () => {
   });
 
   it('is missed by name', async () => {
-    await expect(readClusterKey('')).rejects.toThrow(ClusterKeyError);
+    await expect(readClusterKey('')).rejects.toThrow(KeyFileError);
     await expect(readClusterKey(path.join(cluster.keyDir, 'none'))).rejects.toThrow('cannot be read: ENOENT');
   });
 });

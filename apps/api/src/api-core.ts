@@ -2,6 +2,7 @@ import { CurrentJobs } from './jobs/current-jobs.js';
 import { TransactionWriter } from '@waybill/writing';
 import type { EventLog, ProjectionFeed, ReadModel } from '@waybill/projection';
 import type { Audit } from './audit/audit.js';
+import type { Keyring } from '@waybill/keyring';
 import type { AccessControl } from './acl/access-control.js';
 import type { ServiceContext, TlsIdentity } from '@waybill/service';
 import type { RestoreWatch } from './events/restore-watch.js';
@@ -33,6 +34,8 @@ export interface ApiParts {
   readonly identity: TlsIdentity;
   readonly callers: CallerSource;
   readonly audit: Audit;
+  /** Seals and opens variables, signs and verifies identities. */
+  readonly keyring: Keyring;
 }
 
 /** What the modules of all resources are built on; each takes of it what it needs. */

@@ -7,6 +7,7 @@ import {
   type ServiceContext,
   type ServiceDefinition,
   type ServiceParts,
+  openKeyring,
   TlsIdentity,
   unprotectedListening,
 } from '@waybill/service';
@@ -17,6 +18,7 @@ import { advertisedAddress, leadsNowhere } from './regions/advertised-address.js
 import { API_ADDRESS, RegionCallsController } from './regions/region-calls.controller.js';
 import { RegionJobs, regionJobsOf } from './regions/region-jobs.js';
 import { startApiServer } from './http/api-server.js';
+import { storedRootKeys } from './keyring/stored-root-keys.js';
 import { RestoreWatch } from './events/restore-watch.js';
 import { Subscriptions } from './events/subscriptions.js';
 
@@ -61,6 +63,7 @@ async function buildApi(context: ServiceContext): Promise<ServiceParts> {
   const unsubscribe = subscribeToAnnouncements(context.link.nc, feed, context.logger);
   const offLink = context.link.onChange((up) => up && resync());
   await feed.resync();
+  const keyring = await openKeyring(context, storedRootKeys({ model, feed, clock }));
   const callers = callersOf(access, { context, model, feed });
   const events = new EventLog(new NatsEventStorage(context.link.nc), feed, (ms) => pause(context.timers, ms));
   events.start();
@@ -85,7 +88,19 @@ async function buildApi(context: ServiceContext): Promise<ServiceParts> {
     (error) => context.logger.warn('cannot ask Postgres whether the state was restored', { error }),
   );
   await restores.start();
-  const core = new ApiCore({ context, model, feed, events, subscriptions, restores, access, identity, callers, audit });
+  const core = new ApiCore({
+    context,
+    model,
+    feed,
+    events,
+    subscriptions,
+    restores,
+    access,
+    identity,
+    callers,
+    audit,
+    keyring,
+  });
   let server: NestFastifyApplication | undefined;
   return {
     module: answersToRegions(core),

@@ -1,7 +1,8 @@
 import { Module } from '@nestjs/common';
 import { nextLaunchMs, NS_PER_MS } from '@waybill/model';
 import { type Announcement, subscribeToAnnouncements } from '@waybill/projection';
-import type { ServiceContext, ServiceDefinition } from '@waybill/service';
+import { newRootKey } from '@waybill/keyring';
+import { keyWrapperOf, type ServiceContext, type ServiceDefinition } from '@waybill/service';
 import { tracerFor } from '@waybill/telemetry';
 import { BrokerController } from './broker.controller.js';
 import { Broker } from './broker.js';
@@ -28,8 +29,9 @@ const overNats: HearProjected = ({ link, logger }, receiver) => subscribeToAnnou
 export const brokerService = (hearProjected: HearProjected = overNats): ServiceDefinition => ({
   name,
   needs: { state: true, database: false },
-  build: (context) => {
+  build: async (context) => {
     const { settings } = context;
+    const wrapper = await keyWrapperOf(settings);
     const pace = new ReadModelPace(context.timers);
     const unsubscribe = hearProjected(context, { receive: ({ to }) => pace.heard(to) });
     const singleton = new Broker({
@@ -54,6 +56,7 @@ export const brokerService = (hearProjected: HearProjected = overNats): ServiceD
         'job-gc': settings.WAYBILL_JOB_GC_INTERVAL / NS_PER_MS,
         'csi-volume-claim-gc': settings.WAYBILL_CSI_VOLUME_CLAIM_GC_INTERVAL / NS_PER_MS,
       },
+      makeRootKey: wrapper && ((said) => newRootKey(wrapper, said)),
       readable: (index) => pace.readable(index),
     });
     exposeGauges(context.metrics, singleton);

@@ -112,6 +112,7 @@ export class Broker implements Singleton {
     this.meter.observe('leader.barrier', term.barrierMs);
     this.meter.observe('leader.establish_leadership', this.deps.clock.nowMs() - startedAt);
     await this.writeFirstRows(session.writer);
+    await session.firstRootKey.start();
   }
 
   /** After every transaction this copy applied, in order. */

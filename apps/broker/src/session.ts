@@ -12,6 +12,7 @@ import type { Meter } from './meter.js';
 import { PeriodicDispatcher, type PeriodicDispatcherDeps } from './housekeeping/periodic-dispatcher.js';
 import { PlanApplier } from './plans/plan-applier.js';
 import type { PlanQueue } from './plans/plan-queue.js';
+import { FirstRootKey, type MakeRootKey } from './housekeeping/first-root-key.js';
 import { Reapers } from './housekeeping/reapers.js';
 import { RejectionTracker, type RejectionTrackerOptions } from './plans/rejection-tracker.js';
 
@@ -36,6 +37,8 @@ export interface SessionDeps {
   readonly defaultConfiguration?: SchedulerConfiguration;
   /** Of kinds of housekeeping whose interval is not the usual one. */
   readonly corePeriodsMs?: CorePeriods;
+  /** Undefined: no wrapping key is configured, and the keyring is off. */
+  readonly makeRootKey?: MakeRootKey | undefined;
   /** Resolves when the read model has the index; without it nobody waits for that. @throws ReadModelBehindError */
   readonly readable?: (index: number) => Promise<void>;
 }
@@ -59,6 +62,7 @@ export class Session {
   readonly reapers: Reapers;
   readonly coreTimers: CoreTimers;
   readonly periodic: PeriodicDispatcher;
+  readonly firstRootKey: FirstRootKey;
   readonly rejections: RejectionTracker;
   /** Settles when the plan queue is disabled and all that was in flight is answered. */
   readonly applierEnded: Promise<void>;
@@ -79,6 +83,7 @@ export class Session {
       periodsMs: deps.corePeriodsMs ?? {},
     });
     this.periodic = new PeriodicDispatcher({ ...deps, tables, writer, nextLaunchMs });
+    this.firstRootKey = new FirstRootKey({ ...deps, tables, writer });
     plans.setEnabled(true);
     this.applierEnded = new PlanApplier({
       ...deps,
@@ -106,5 +111,6 @@ export class Session {
     this.reapers.stop();
     this.coreTimers.stop();
     this.periodic.stop();
+    this.firstRootKey.stop();
   }
 }

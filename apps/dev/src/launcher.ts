@@ -8,7 +8,7 @@ import pc from 'picocolors';
 import type { Cluster } from './cluster.js';
 import { EndOfRun } from './end-of-run.js';
 import { registerExample, runningExample } from './example.js';
-import { clusterKeyIn } from './cluster-key.js';
+import { clusterKeyIn, keyringKeyIn } from './cluster-key.js';
 import type { LaunchOptions } from './options.js';
 import { complain, Report } from './report.js';
 import { LocalApi, type LocalApiTls } from './local-api.js';
@@ -102,6 +102,7 @@ async function bringUp(options: LaunchOptions, stops: Stop[], end: EndOfRun, rep
   end.signal.throwIfAborted();
   const env = {
     ...serviceEnvironment(options, data.paths.agent, servers, certificates),
+    ...(await keyringEnvironment(process.env, data.paths.credentials)),
     ...(await aclEnvironment(options, data.paths.credentials)),
   };
   const cluster = await report.during(
@@ -222,6 +223,12 @@ function serviceEnvironment(
 async function aclEnvironment({ acl }: LaunchOptions, credentials: string): Promise<NodeJS.ProcessEnv> {
   if (!acl) return {};
   return { WAYBILL_ACL_ENABLED: 'true', WAYBILL_ACL_KEY_FILE: await clusterKeyIn(credentials) };
+}
+
+/** The key that wraps root keys is made at the first start, and kept; the environment may name another one. */
+async function keyringEnvironment(env: NodeJS.ProcessEnv, credentials: string): Promise<NodeJS.ProcessEnv> {
+  if (Object.keys(env).some((name) => name.startsWith('WAYBILL_KEYRING_') && env[name])) return {};
+  return { WAYBILL_KEYRING_KEY_FILE: await keyringKeyIn(credentials) };
 }
 
 const agentEnvironment = ({ credentials }: Servers): NodeJS.ProcessEnv =>

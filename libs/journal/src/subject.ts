@@ -96,6 +96,9 @@ const SUBJECTS: { readonly [T in TxnType]: (payload: TxnPayloads[T], namespace: 
   ACLAuthMethodDelete: () => `${TXN_STREAM}.acl_auth_method`,
   ACLBindingRuleUpsert: () => `${TXN_STREAM}.acl_binding_rule`,
   ACLBindingRuleDelete: () => `${TXN_STREAM}.acl_binding_rule`,
+  // One subject for all keys: which of them is active is decided on all of them.
+  RootKeyUpsert: () => `${TXN_STREAM}.root_key`,
+  RootKeyDelete: () => `${TXN_STREAM}.root_key`,
   LeaseAcquired: (p) => leaseSubject(p.Role),
   StateRestore: () => SYSTEM_SUBJECT,
   Initialise: () => SYSTEM_SUBJECT,

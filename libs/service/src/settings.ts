@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { defaultSchedulerConfiguration } from '@waybill/model';
 import { AGENT_SETTINGS } from './agent-settings.js';
 import { AUDIT_SETTINGS } from './audit-settings.js';
+import { KEYRING_SETTINGS } from './keyring-settings.js';
 import { METRICS_SETTINGS } from './metrics-settings.js';
 import { TLS_SETTINGS, tlsContradictions } from './tls/tls-settings.js';
 import {
@@ -207,6 +208,7 @@ export const SETTINGS = {
   WAYBILL_ACL_TOKEN_GC_THRESHOLD: duration('1h').describe(
     'scheduler: how old an expired token must be to be collected',
   ),
+  ...KEYRING_SETTINGS,
   ...AUDIT_SETTINGS,
   ...TLS_SETTINGS,
   ...AGENT_SETTINGS,

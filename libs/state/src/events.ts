@@ -146,6 +146,7 @@ function describe(change: Change): About | undefined {
       const row = change.after ?? change.before;
       return row && about('ACLBindingRule', row.ID, '', [row.AuthMethod], { ACLBindingRule: row });
     }
+    case 'root_keys':
     case 'acl_token_bootstrap':
     case 'one_time_token':
     case 'task_volume':

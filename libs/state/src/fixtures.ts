@@ -1,5 +1,6 @@
 import { defaultSchedulerConfiguration } from '@waybill/model';
 import { aBindingRule, aMethodConfig, anAuthMethod, aOneTimeToken, aPolicy, aRole, aToken } from './fixtures/access.js';
+import { aRootKey } from './fixtures/keyring.js';
 import { FIXTURE_TIME_NS, freshId, uuid } from './fixtures/identity.js';
 import { aGroup, aJob, aScalingPolicy, aTask } from './fixtures/job.js';
 import { aNamespace, aNode, aNodePool } from './fixtures/node.js';
@@ -59,6 +60,7 @@ export const fixtures = {
   aMethodConfig,
   anAuthMethod,
   aBindingRule,
+  aRootKey,
   aSchedulerConfiguration: defaultSchedulerConfiguration,
   aClientUpdate,
   aPlan,

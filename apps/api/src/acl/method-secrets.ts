@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { derivedKey, NONCE_BYTES, openText, sealText } from './sealing.js';
+import { derivedKey, NONCE_BYTES, openText, sealText } from '@waybill/keyring';
 import { UnsealableError } from './token-secrets.js';
 
 /** The secrets that an auth method can have, by their names on the wire. */

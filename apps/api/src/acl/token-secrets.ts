@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { derivedKey, NONCE_BYTES, openText, sealText } from './sealing.js';
+import { derivedKey, NONCE_BYTES, openText, sealText } from '@waybill/keyring';
 
 /** Digits of a fingerprint. */
 const FINGERPRINT_DIGITS = 16;

@@ -5,6 +5,7 @@ import { AddLogHashes1763758800000 } from './add-log-hashes.js';
 import { AddPeriodicLaunches1763697600000 } from './add-periodic-launches.js';
 import { AddReportingViews1763708400000 } from './add-reporting-views.js';
 import { AddRefusalCodes1763751600000 } from './add-refusal-codes.js';
+import { AddRootKeys1763766000000 } from './add-root-keys.js';
 import { AddScalingEvents1763701200000 } from './add-scaling-events.js';
 import { AddScalingPolicies1763719200000 } from './add-scaling-policies.js';
 import { AddSetAside1763740800000 } from './add-set-aside.js';
@@ -36,4 +37,5 @@ export const migrations = [
   AddAccessControl1763755200000,
   AddLogHashes1763758800000,
   AddAuthMethods1763762400000,
+  AddRootKeys1763766000000,
 ];

@@ -38,6 +38,7 @@ import {
 import { READ_APPLIED } from '../writing/statements.js';
 import { SetAsideRows } from '../set-aside/retry-set-aside.js';
 import { AccessReads } from './access-reads.js';
+import { KeyringReads } from './keyring-reads.js';
 import { ScalingReads } from './scaling-reads.js';
 import { VolumeReads } from './volume-reads.js';
 
@@ -107,6 +108,7 @@ const FIND = {
 export class ReadModel {
   /** Tokens, policies and roles. */
   readonly access: AccessReads;
+  readonly keyring: KeyringReads;
   readonly volumes: VolumeReads;
   readonly scaling: ScalingReads;
   /** What PostgreSQL refused to store where it belongs. */
@@ -116,6 +118,7 @@ export class ReadModel {
   constructor(private readonly pool: Pool) {
     this.rows = new RowReads(pool);
     this.access = new AccessReads(this.rows, pool);
+    this.keyring = new KeyringReads(this.rows);
     this.volumes = new VolumeReads(this.rows);
     this.scaling = new ScalingReads(this.rows);
     this.setAside = new SetAsideRows(pool);

@@ -314,6 +314,11 @@ export const TABLE_LAYOUTS: TableLayouts = {
     primaryKey: ['id'],
     insertionOrder: BY_CREATION,
   },
+  root_keys: {
+    columns: [text('key_id', 'KeyID'), text('state', 'State'), bigint('create_time', 'CreateTime'), ...indexes()],
+    primaryKey: ['key_id'],
+    insertionOrder: ['create_index', 'key_id'],
+  },
   one_time_token: {
     columns: [text('accessor_id', 'AccessorID'), text('secret_hash', 'OneTimeSecretHash'), ...indexes()],
     primaryKey: ['accessor_id'],

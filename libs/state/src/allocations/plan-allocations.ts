@@ -11,6 +11,7 @@ import { dropServicesIfEnded } from './alloc-services.js';
 import type { TxnPayloads } from '../log/catalogue.js';
 import { DeploymentCounts } from '../deployments/deployment-counters.js';
 import { copyOfAllocation } from '../machine/hot-rows.js';
+import { activeRootKey } from '../keyring/root-keys.js';
 import { AllocationCounts } from '../jobs/job-summary.js';
 import type { Write } from '../machine/write.js';
 
@@ -48,7 +49,10 @@ export function applyPlanAllocations(w: Write, plan: PlanPayload): Set<string> {
   return jobs;
 }
 
-/** A new allocation (ST-117), or undefined: its job is gone or stopped by now. */
+/**
+ * A new allocation (ST-117), or undefined: its job is gone or stopped by now. The key that is active now signs its identities,
+ * whenever they are made (AU-135, AU-137).
+ */
 function placed(w: Write, planned: Allocation, plan: PlanPayload, jobKey: string): Allocation | undefined {
   const job = jobOf(planned, plan);
   if (!job) throw new Refusal('conflict', `attempting to upsert allocation "${planned.ID}" without a job`);
@@ -56,6 +60,7 @@ function placed(w: Write, planned: Allocation, plan: PlanPayload, jobKey: string
   if (!stored || stored.Stop) return undefined;
   const row = copyOfAllocation(planned);
   row.Job = job;
+  row.SigningKeyID = activeRootKey(w.tables)?.KeyID ?? '';
   row.DeploymentStatus = planned.DeploymentStatus && { ...planned.DeploymentStatus, ModifyIndex: w.index };
   row.CreateTime = planned.CreateTime || plan.UpdatedAt;
   row.ModifyTime = plan.UpdatedAt;
@@ -89,6 +94,7 @@ function replanned(w: Write, stored: Allocation, planned: Allocation, plan: Plan
     ...(isServerTerminal(stored) && endOf(stored)),
     DesiredTransition: stored.DesiredTransition,
     Job: planned.Job ? jobOf(planned, plan) : stored.Job,
+    SigningKeyID: stored.SigningKeyID || (activeRootKey(w.tables)?.KeyID ?? ''),
     TaskStates: stored.TaskStates,
     NetworkStatus: stored.NetworkStatus,
     ClientStatus: isGivenUp ? planned.ClientStatus : stored.ClientStatus,

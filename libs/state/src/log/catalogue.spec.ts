@@ -59,6 +59,8 @@ it('ST-8: the numbers are those that stand in every log and in every archive', (
     ACLAuthMethodDelete: 56,
     ACLBindingRuleUpsert: 57,
     ACLBindingRuleDelete: 58,
+    RootKeyUpsert: 62,
+    RootKeyDelete: 52,
     LeaseAcquired: 100,
     StateRestore: 101,
     Initialise: 127,

@@ -25,6 +25,7 @@ import type {
   NodePoolSpecification,
   NodeStatus,
   OneTimeTokenSpecification,
+  RootKeySpecification,
   AllocPreemptionDiff,
   SchedulerConfiguration,
   ServiceRegistration,
@@ -306,6 +307,19 @@ export interface TxnPayloads {
     MustExist: boolean;
   };
   ACLBindingRuleDelete: { ID: string };
+  /** A new key, or a known one in another state, of which nothing but the state is taken. */
+  RootKeyUpsert: {
+    Key: RootKeySpecification;
+    /** True: what the keys before encrypt is to be rewritten (OP-212). */
+    Rekey: boolean;
+    /** True: a key that is gone is not made again. */
+    MustExist: boolean;
+  };
+  RootKeyDelete: {
+    KeyID: string;
+    /** True: also if something still needs it (OP-213). */
+    Force: boolean;
+  };
 
   // 3.6 Waybill's own, and the two special numbers
   LeaseAcquired: { Role: Role; Epoch: number; Holder: string };
@@ -397,6 +411,8 @@ export const TXN_TYPES: { readonly [T in TxnType]: TxnTypeInfo } = {
   ACLAuthMethodDelete: { number: 56, eventType: 'ACLAuthMethodDeleted', schemaVersion: 1 },
   ACLBindingRuleUpsert: { number: 57, eventType: 'ACLBindingRuleUpserted', schemaVersion: 1 },
   ACLBindingRuleDelete: { number: 58, eventType: 'ACLBindingRuleDeleted', schemaVersion: 1 },
+  RootKeyUpsert: { number: 62, eventType: null, schemaVersion: 1 },
+  RootKeyDelete: { number: 52, eventType: null, schemaVersion: 1 },
   LeaseAcquired: { number: 100, eventType: null, schemaVersion: 1 },
   StateRestore: { number: 101, eventType: null, schemaVersion: 3 },
   Initialise: { number: 127, eventType: null, schemaVersion: 1 },

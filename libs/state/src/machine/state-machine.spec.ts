@@ -216,6 +216,8 @@ describe('catalogue', () => {
       'OneTimeTokenUpsert',
       'OneTimeTokenDelete',
       'OneTimeTokenExpire',
+      'RootKeyUpsert',
+      'RootKeyDelete',
       'LeaseAcquired',
       'StateRestore',
       'Initialise',

@@ -13,6 +13,7 @@ import { namespaceAppliers } from '../cluster/namespaces.js';
 import { nodePoolAppliers } from '../nodes/node-pools.js';
 import { nodeAppliers } from '../nodes/nodes.js';
 import { planAppliers } from '../allocations/plans.js';
+import { rootKeyAppliers } from '../keyring/root-keys.js';
 import { settlePlugins } from '../volumes/plugin-catalogue.js';
 import { serviceAppliers } from '../allocations/service-registrations.js';
 import { restoreAppliers } from '../archive/state-restore.js';
@@ -38,6 +39,7 @@ const appliers: Appliers = {
   ...hostVolumeAppliers,
   ...clusterAppliers,
   ...accessAppliers,
+  ...rootKeyAppliers,
   ...restoreAppliers,
 };
 

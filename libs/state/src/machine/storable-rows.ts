@@ -88,6 +88,7 @@ export const STORED_COLUMNS: { readonly [N in TableName]: StoredColumns<TableRow
   one_time_token: { keys: [['AccessorID'], ['OneTimeSecretHash']], bigints: INDEXES },
   acl_auth_methods: { keys: [['Name']], bigints: INDEXES },
   acl_binding_rules: { keys: [['ID'], ['AuthMethod']], bigints: INDEXES },
+  root_keys: { keys: [['KeyID']], texts: ['State'], bigints: ['CreateTime', ...INDEXES] },
 };
 
 /** The columns of a table, each member once. */

@@ -22,6 +22,7 @@ import {
   type NodePool,
   type OneTimeToken,
   type PeriodicLaunch,
+  type RootKey,
   type ScalingPolicy,
   type SchedulerConfiguration,
   type ServiceRegistration,
@@ -92,6 +93,7 @@ export interface TableRows {
   one_time_token: OneTimeToken;
   acl_auth_methods: AuthMethod;
   acl_binding_rules: BindingRule;
+  root_keys: RootKey;
 }
 
 export type TableName = keyof TableRows;
@@ -128,6 +130,7 @@ export const TABLE_NAMES: readonly TableName[] = [
   'one_time_token',
   'acl_auth_methods',
   'acl_binding_rules',
+  'root_keys',
 ];
 
 interface OfJob {
@@ -238,6 +241,7 @@ export function createTables(): Tables {
     acl_binding_rules: new Table<TableRows['acl_binding_rules']>('acl_binding_rules', (r) => r.ID, {
       method: (r) => r.AuthMethod,
     }),
+    root_keys: new Table<TableRows['root_keys']>('root_keys', (k) => k.KeyID, { state: (k) => k.State }),
   };
 }
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isOpenToOthers } from './cluster-key.store.js';
+import { isOpenToOthers } from './key-file.js';
 
 const [ROOT, WAYBILL] = [0, 10_001];
 
