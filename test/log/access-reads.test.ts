@@ -25,12 +25,33 @@ afterAll(async () => {
   await stack?.stop();
 });
 
-async function write<T extends TxnType>(type: T, payload: TxnPayloads[T]): Promise<number> {
-  const applied = machine.apply(fixtures.aTxn(machine.appliedIndex + 1, type, payload));
+async function write<T extends TxnType>(type: T, payload: TxnPayloads[T], namespace = ''): Promise<number> {
+  const applied = machine.apply(fixtures.aTxn(machine.appliedIndex + 1, type, payload, { namespace }));
   expect(applied.verdict, type).not.toMatchObject({ kind: 'refused' });
   await writer.write([applied]);
   return applied.index;
 }
+
+describe('reads of variables', () => {
+  it('OP-193: by namespace and path, of a prefix, in pages; OP-194: one', async () => {
+    const put = (Path: string, namespace: string) =>
+      write('VarApplyState', { Op: 'set', Path, LockID: '', KeyID: 'key', Data: 'c2VhbGVk' }, namespace);
+    await write('NamespaceUpsert', { Namespaces: [fixtures.aNamespace({ Name: 'team' })] });
+    for (const path of ['b', 'a/2', 'a/1']) await put(path, 'team');
+    await put('a/3', 'default');
+    const paths = async (options: object = {}) => {
+      const { rows, nextToken } = await model.variables.variables({ namespaces: '*', ...options });
+      return [rows.map(({ Path }) => Path), nextToken];
+    };
+    expect(await paths()).toEqual([['a/3', 'a/1', 'a/2', 'b'], '']);
+    expect(await paths({ namespaces: ['team'], prefix: 'a/' })).toEqual([['a/1', 'a/2'], '']);
+    expect(await paths({ perPage: 2 })).toEqual([['a/3', 'a/1'], 'team.a/2']);
+    expect(await paths({ perPage: 2, nextToken: 'team.a/2' })).toEqual([['a/2', 'b'], '']);
+    const { row } = await model.variables.variable('team', 'b');
+    expect(row).toEqual(machine.tables.variables.get('team/b'));
+    expect((await model.variables.variable('default', 'b')).row).toBeUndefined();
+  });
+});
 
 describe('reads of access control', () => {
   const role = aRole({ Name: 'team', Policies: [{ Name: 'by-role' }] });

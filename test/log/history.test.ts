@@ -20,11 +20,12 @@ import { WaybillProcesses } from '../support/waybill-processes.js';
 
 const SEED = 7_411;
 const KINDS = Object.keys(HISTORY_TABLES) as ObjectKind[];
-const NAMESPACED: ReadonlySet<ObjectKind> = new Set(['job', 'volume', 'host-volume']);
-/** The history keeps no secrets of volumes (VL-6), and none of tokens. */
+const NAMESPACED: ReadonlySet<ObjectKind> = new Set(['job', 'volume', 'host-volume', 'var']);
+/** The history keeps no secrets of volumes (VL-6), of tokens or of variables. */
 const withoutSecrets = (kind: ObjectKind, row: unknown): unknown => {
   if (typeof row !== 'object' || row === null) return row;
   if (kind === 'token') return { ...row, SealedSecret: undefined };
+  if (kind === 'var') return { ...row, Data: undefined };
   return kind === 'volume' ? { ...row, Secrets: undefined } : row;
 };
 const ALL = { namespaces: '*', perPage: 1_000 } as const;

@@ -36,6 +36,9 @@ export const deploymentSubject = (deploymentId: string): string =>
 /** Guard subject of a CSI volume's claims. */
 export const volumeSubject = (namespace: string, volumeId: string): string =>
   `${TXN_STREAM}.volume.${subjectToken(namespace)}.${subjectToken(volumeId)}`;
+/** Guard subject of a variable: every write of this variable, and nothing else, is on it. */
+export const variableSubject = (namespace: string, path: string): string =>
+  `${TXN_STREAM}.variable.${subjectToken(namespace)}.${subjectToken(path)}`;
 export const leaseSubject = (role: string): string => `${TXN_STREAM}.lease.${subjectToken(role)}`;
 
 /** Types that write one aggregate are on its exact subject; those that touch many are on their domain's. */
@@ -99,6 +102,7 @@ const SUBJECTS: { readonly [T in TxnType]: (payload: TxnPayloads[T], namespace: 
   // One subject for all keys: which of them is active is decided on all of them.
   RootKeyUpsert: () => `${TXN_STREAM}.root_key`,
   RootKeyDelete: () => `${TXN_STREAM}.root_key`,
+  VarApplyState: (p, namespace) => variableSubject(namespace, p.Path),
   LeaseAcquired: (p) => leaseSubject(p.Role),
   StateRestore: () => SYSTEM_SUBJECT,
   Initialise: () => SYSTEM_SUBJECT,

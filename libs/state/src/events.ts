@@ -10,6 +10,7 @@ import {
   encodeHostVolume,
   encodeJob,
   encodeNode,
+  encodeVariableMetadata,
   type Allocation,
   type CSIVolume,
   type HostVolume,
@@ -35,7 +36,8 @@ export type EventTopic =
   | 'ACLPolicy'
   | 'ACLRole'
   | 'ACLAuthMethod'
-  | 'ACLBindingRule';
+  | 'ACLBindingRule'
+  | 'Variable';
 
 /** One object that a transaction changed, as a subscriber gets it (section 1.4). */
 export interface StreamEvent {
@@ -145,6 +147,13 @@ function describe(change: Change): About | undefined {
     case 'acl_binding_rules': {
       const row = change.after ?? change.before;
       return row && about('ACLBindingRule', row.ID, '', [row.AuthMethod], { ACLBindingRule: row });
+    }
+    case 'variables': {
+      const row = change.after ?? change.before;
+      if (!row) return undefined;
+      // Never the items, and not the lock's ID (OP-205).
+      const Metadata = encodeVariableMetadata(row, 'withoutId');
+      return about('Variable', row.Path, row.Namespace, null, { Metadata, Deleted: change.after === undefined });
     }
     case 'root_keys':
     case 'acl_token_bootstrap':

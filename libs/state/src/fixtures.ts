@@ -1,4 +1,5 @@
 import { defaultSchedulerConfiguration } from '@waybill/model';
+import { aVariable } from './fixtures/variables.js';
 import { aBindingRule, aMethodConfig, anAuthMethod, aOneTimeToken, aPolicy, aRole, aToken } from './fixtures/access.js';
 import { aRootKey } from './fixtures/keyring.js';
 import { FIXTURE_TIME_NS, freshId, uuid } from './fixtures/identity.js';
@@ -61,6 +62,7 @@ export const fixtures = {
   anAuthMethod,
   aBindingRule,
   aRootKey,
+  aVariable,
   aSchedulerConfiguration: defaultSchedulerConfiguration,
   aClientUpdate,
   aPlan,

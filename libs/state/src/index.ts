@@ -36,6 +36,13 @@ export { type Undo, undone } from './machine/undo.js';
 export * from './machine/write.js';
 export * from './log/written-form.js';
 export * from './log/upcast.js';
+export { NO_LOCK, NO_VARIABLE } from './variables/variables.js';
+export {
+  type VariableConflict,
+  variableOutcome,
+  type VariableOutcome,
+  type WrittenVariable,
+} from './variables/variable-outcome.js';
 export * from './volumes/volume-registration.js';
 export * from './machine/applier.js';
 export * from './log/role.js';

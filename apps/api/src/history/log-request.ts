@@ -9,7 +9,7 @@ const DEFAULT_PER_PAGE = 50;
 const MAX_PER_PAGE = 1_000;
 
 /** Kinds that clients may ask for and that have no objects yet: their history is empty. */
-const KINDS_WITHOUT_OBJECTS: ReadonlySet<string> = new Set(['var', 'policy', 'role', 'token']);
+const KINDS_WITHOUT_OBJECTS: ReadonlySet<string> = new Set(['policy', 'role', 'token']);
 
 const isObjectKind = (kind: string): kind is ObjectKind => Object.hasOwn(HISTORY_TABLES, kind);
 

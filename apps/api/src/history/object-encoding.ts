@@ -17,12 +17,14 @@ import {
   encodeHostVolume,
   encodeJob,
   encodeNode,
+  encodeVariableMetadata,
   type Evaluation,
   type HostVolume,
   type Job,
   type Node,
   type ObjectDiff,
   type TaskGroupDiff,
+  type Variable,
   type WireObject,
 } from '@waybill/model';
 import type { ObjectKind } from '@waybill/state';
@@ -53,6 +55,8 @@ export function encodedObject(kind: ObjectKind, row: object): WireObject {
       return encodeAclToken(row as AclToken, { secretId: '' });
     case 'policy':
       return encodeAclPolicy(row as AclPolicy);
+    case 'var':
+      return encodeVariableMetadata(row as Variable, 'withoutId');
     case 'role':
     case 'namespace':
     case 'node-pool':

@@ -45,6 +45,7 @@ const INDEXES: Readonly<Record<string, EntitySchemaIndexOptions[]>> = {
   acl_token: [unique('acl_token_secret', 'secret_hash'), index('acl_token_created', 'create_index', 'accessor_id')],
   acl_roles: [index('acl_roles_name', 'name')],
   acl_binding_rules: [index('acl_binding_rules_method', 'auth_method')],
+  variables: [index('variables_root_key', 'key_id')],
   one_time_token: [index('one_time_token_secret', 'secret_hash')],
 };
 

@@ -99,10 +99,14 @@ const plainName = ({ namespace, id }: UndoRow): { namespace: string; id: string 
   id: plainText(id),
 });
 
+/** The column of a kind's table that has the object's own ID; its namespace is in another. */
+export const idColumnOf = (kind: ObjectName['kind']): string =>
+  TABLE_LAYOUTS[HISTORY_TABLES[kind]].primaryKey.at(-1) ?? 'id';
+
 async function currentRow(client: PoolClient, { kind, namespace, id }: ObjectName): Promise<object | undefined> {
   const table = HISTORY_TABLES[kind];
   const byNamespace = TABLE_LAYOUTS[table].primaryKey.includes('namespace');
-  const column = kind === 'scheduler-config' || byNamespace ? 'id' : (TABLE_LAYOUTS[table].primaryKey[0] ?? 'id');
+  const column = idColumnOf(kind);
   const { rows } = await client.query<{ body: object; job: Job | null }>({
     name: `history_row_${table}`,
     text:

@@ -9,7 +9,7 @@ import {
 import type { Pool, PoolClient } from 'pg';
 import { columnTypes } from '../database/column-types.js';
 import { Conditions, type Namespaces } from '../reading/list-query.js';
-import { MAX_WALKED_OBJECTS, objectKey, walkBack } from './object-history.js';
+import { idColumnOf, MAX_WALKED_OBJECTS, objectKey, walkBack } from './object-history.js';
 import { plainText } from '../writing/stored-text.js';
 import { inTransaction } from '../database/transaction.js';
 
@@ -193,13 +193,22 @@ async function namespaceOf(
   const of = conditions.value(kind);
   const { rows } = await client.query<{ namespace: string }>({
     text: `select r.namespace from txn_object r ${conditions.sql} and r.kind = ${of}
-      union select r.namespace from "${HISTORY_TABLES[kind]}" r ${conditions.sql} order by namespace limit 1`,
+      union select r.namespace from (select namespace, "${idColumnOf(kind)}" as id from "${HISTORY_TABLES[kind]}") r
+        ${conditions.sql} order by namespace limit 1`,
     values: conditions.values,
   });
   return rows[0] && plainText(rows[0].namespace);
 }
 
-const NAMESPACED: ReadonlySet<ObjectKind> = new Set(['job', 'alloc', 'eval', 'deployment', 'volume', 'host-volume']);
+const NAMESPACED: ReadonlySet<ObjectKind> = new Set([
+  'job',
+  'alloc',
+  'eval',
+  'deployment',
+  'volume',
+  'host-volume',
+  'var',
+]);
 
 function conditionsOf(query: LogQuery): Conditions {
   const chosen = new Conditions();

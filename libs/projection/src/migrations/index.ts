@@ -10,6 +10,7 @@ import { AddScalingEvents1763701200000 } from './add-scaling-events.js';
 import { AddScalingPolicies1763719200000 } from './add-scaling-policies.js';
 import { AddSetAside1763740800000 } from './add-set-aside.js';
 import { AddStepTimes1763726400000 } from './add-step-times.js';
+import { AddVariables1763769600000 } from './add-variables.js';
 import { AddVolumes1763715600000 } from './add-volumes.js';
 import { BoundReportedNumbers1763744400000 } from './bound-reported-numbers.js';
 import { CreateTables1763690000000 } from './create-tables.js';
@@ -38,4 +39,5 @@ export const migrations = [
   AddLogHashes1763758800000,
   AddAuthMethods1763762400000,
   AddRootKeys1763766000000,
+  AddVariables1763769600000,
 ];

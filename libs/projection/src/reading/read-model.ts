@@ -40,6 +40,7 @@ import { SetAsideRows } from '../set-aside/retry-set-aside.js';
 import { AccessReads } from './access-reads.js';
 import { KeyringReads } from './keyring-reads.js';
 import { ScalingReads } from './scaling-reads.js';
+import { VariableReads } from './variable-reads.js';
 import { VolumeReads } from './volume-reads.js';
 
 export interface NamespacedListOptions<Row> extends ListOptions<Row> {
@@ -111,6 +112,7 @@ export class ReadModel {
   readonly keyring: KeyringReads;
   readonly volumes: VolumeReads;
   readonly scaling: ScalingReads;
+  readonly variables: VariableReads;
   /** What PostgreSQL refused to store where it belongs. */
   readonly setAside: SetAsideRows;
   private readonly rows: RowReads;
@@ -121,6 +123,7 @@ export class ReadModel {
     this.keyring = new KeyringReads(this.rows);
     this.volumes = new VolumeReads(this.rows);
     this.scaling = new ScalingReads(this.rows);
+    this.variables = new VariableReads(this.rows);
     this.setAside = new SetAsideRows(pool);
   }
 

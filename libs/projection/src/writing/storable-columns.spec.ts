@@ -88,7 +88,11 @@ describe('every column of the projection has a limit', () => {
     if (table === 'scheduler_config') return; // has one ID, that of SCHEDULER_CONFIG_ID
     const [ownId] = keysOf(table);
     const hasNamespace = TABLE_LAYOUTS[table].columns.some(({ name }) => name === 'namespace');
-    expect(ownId).toEqual(hasNamespace ? ['Namespace', 'ID'] : [expect.stringMatching(/^(ID|Name|AccessorID)$/)]);
+    expect(ownId).toEqual(
+      hasNamespace
+        ? ['Namespace', table === 'variables' ? 'Path' : 'ID']
+        : [expect.stringMatching(/^(ID|Name|AccessorID)$/)],
+    );
   });
 });
 

@@ -309,6 +309,11 @@ export const TABLE_LAYOUTS: TableLayouts = {
     primaryKey: ['name'],
     insertionOrder: ['create_index', 'name'],
   },
+  variables: {
+    columns: [text('namespace', 'Namespace'), text('path', 'Path'), text('key_id', 'KeyID'), ...indexes()],
+    primaryKey: ['namespace', 'path'],
+    insertionOrder: ['create_index', 'namespace', 'path'],
+  },
   acl_binding_rules: {
     columns: [text('id', 'ID'), text('auth_method', 'AuthMethod'), ...indexes()],
     primaryKey: ['id'],

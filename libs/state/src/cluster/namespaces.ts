@@ -49,6 +49,7 @@ function usersOf(w: Write, namespace: string): string[] {
   }
   if (w.tables.csi_volumes.count('namespace', namespace) + w.tables.host_volumes.count('namespace', namespace) > 0)
     users.push('volumes associated with it');
+  if (w.tables.variables.count('namespace', namespace) > 0) users.push('variables associated with it');
   return users;
 }
 

@@ -44,7 +44,11 @@ export function rootKeysOf(state: { readonly tables: Pick<Tables, 'root_keys'> }
  * Whether something still needs the key (OP-214). O(nodes + allocations): a key is deleted by hand or once in a month, and an
  * index would cost every placement.
  */
-export function isRootKeyInUse({ allocs, nodes }: Pick<Tables, 'allocs' | 'nodes'>, keyId: string): boolean {
+export function isRootKeyInUse(
+  { allocs, nodes, variables }: Pick<Tables, 'allocs' | 'nodes' | 'variables'>,
+  keyId: string,
+): boolean {
+  if (variables.count('rootKey', keyId) > 0) return true;
   for (const node of nodes.all()) if (node.IdentitySigningKeyID === keyId) return true;
   for (const alloc of allocs.all()) if (alloc.SigningKeyID === keyId && !isClientTerminal(alloc)) return true;
   return false;

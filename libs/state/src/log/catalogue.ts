@@ -31,6 +31,7 @@ import type {
   ServiceRegistration,
   TaskGroupHostVolumeClaim,
   AllocStopDiff,
+  VariableLockRequest,
 } from '@waybill/model';
 import type { Role } from './role.js';
 import type { ArchivedTables } from '../archive/state-archive.js';
@@ -321,6 +322,9 @@ export interface TxnPayloads {
     Force: boolean;
   };
 
+  /** 3.4 variables. The variable's namespace is the envelope's; what it holds is sealed before it is here (OP-204). */
+  VarApplyState: VariableChange;
+
   // 3.6 Waybill's own, and the two special numbers
   LeaseAcquired: { Role: Role; Epoch: number; Holder: string };
   /** What the cluster is taken back to: an archive that was stored before this was written (OP-46). */
@@ -343,6 +347,30 @@ export interface TxnPayloads {
   /** ST-21: the default of internal write paths; upserts nothing by itself and never emits events. */
   Ignore: Record<string, never>;
 }
+
+/** Items of a variable, sealed. */
+interface SealedItems {
+  /** Of the root key. */
+  readonly KeyID: string;
+  /** Base64. */
+  readonly Data: string;
+}
+
+/** What one transaction does to one variable. `LockID`: of the lock that its writer holds, empty for none. */
+export type VariableChange = { readonly Path: string } & (
+  | ({ readonly Op: 'set'; readonly LockID: string } & SealedItems)
+  /** Only if the variable was written last by this transaction; 0: only if there is none (OP-196). */
+  | ({ readonly Op: 'cas'; readonly LockID: string; readonly CheckIndex: number } & SealedItems)
+  | { readonly Op: 'delete'; readonly LockID: string }
+  | { readonly Op: 'delete-cas'; readonly LockID: string; readonly CheckIndex: number }
+  | ({ readonly Op: 'lock-acquire'; readonly Lock: VariableLockRequest } & SealedItems)
+  | {
+      readonly Op: 'lock-release';
+      readonly LockID: string;
+      /** Only if the lock was acquired last by this transaction: whoever took it again keeps it (OP-202). */
+      readonly AcquireIndex?: number;
+    }
+);
 
 export type TxnType = keyof TxnPayloads;
 
@@ -413,6 +441,7 @@ export const TXN_TYPES: { readonly [T in TxnType]: TxnTypeInfo } = {
   ACLBindingRuleDelete: { number: 58, eventType: 'ACLBindingRuleDeleted', schemaVersion: 1 },
   RootKeyUpsert: { number: 62, eventType: null, schemaVersion: 1 },
   RootKeyDelete: { number: 52, eventType: null, schemaVersion: 1 },
+  VarApplyState: { number: 50, eventType: 'VariableUpdated', schemaVersion: 1 },
   LeaseAcquired: { number: 100, eventType: null, schemaVersion: 1 },
   StateRestore: { number: 101, eventType: null, schemaVersion: 3 },
   Initialise: { number: 127, eventType: null, schemaVersion: 1 },

@@ -69,6 +69,12 @@ function known(change: Change): string[] {
         ...drainText(before.DrainStrategy, after.DrainStrategy),
       ];
     }
+    case 'variables': {
+      const { before, after } = change;
+      if (!before || !after) return [];
+      const locked = became(after.Lock !== null, before.Lock !== null, 'locked', 'unlocked');
+      return locked.length > 0 ? locked : ['items written'];
+    }
     default:
       return [];
   }

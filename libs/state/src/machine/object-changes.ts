@@ -22,6 +22,7 @@ export const HISTORY_TABLES = {
   policy: 'acl_policy',
   role: 'acl_roles',
   token: 'acl_token',
+  var: 'variables',
 } as const satisfies Record<string, TableName>;
 
 export type ObjectKind = keyof typeof HISTORY_TABLES;
@@ -72,12 +73,13 @@ export function objectChanges({ txn, changes }: Applied): ObjectChange[] {
 
 /**
  * Members that the history does not keep: most of an allocation's size, the same in all allocations of a version, is
- * stored once, beside them; old secrets of a volume are nobody's (VL-6), nor are those of a token, sealed as they are.
+ * stored once, beside them; old secrets of a volume are nobody's (VL-6), nor are those of a token or what a variable held, sealed as they are.
  */
 const UNDONE_ELSEWHERE: Partial<Record<TableName, string>> = {
   allocs: 'Job',
   csi_volumes: 'Secrets',
   acl_token: 'SealedSecret',
+  variables: 'Data',
 };
 
 function nameOf(change: Change): ObjectName | undefined {
@@ -92,6 +94,10 @@ function nameOf(change: Change): ObjectName | undefined {
     case 'host_volumes': {
       const row = change.after ?? change.before;
       return row && { kind, namespace: row.Namespace, id: row.ID };
+    }
+    case 'variables': {
+      const row = change.after ?? change.before;
+      return row && { kind, namespace: row.Namespace, id: row.Path };
     }
     case 'scheduler_config':
       return { kind, namespace: '', id: SCHEDULER_CONFIG_ID };
@@ -133,6 +139,8 @@ function meantBy(txn: Txn): ObjectName | undefined {
       return { kind: 'host-volume', namespace: txn.payload.Volume.Namespace, id: txn.payload.Volume.ID };
     case 'HostVolumeDelete':
       return { kind: 'host-volume', namespace, id: txn.payload.ID };
+    case 'VarApplyState':
+      return { kind: 'var', namespace, id: txn.payload.Path };
     case 'SchedulerConfig':
       return { kind: 'scheduler-config', namespace: '', id: SCHEDULER_CONFIG_ID };
     default:

@@ -16,6 +16,7 @@ import { planAppliers } from '../allocations/plans.js';
 import { rootKeyAppliers } from '../keyring/root-keys.js';
 import { settlePlugins } from '../volumes/plugin-catalogue.js';
 import { serviceAppliers } from '../allocations/service-registrations.js';
+import { variableAppliers } from '../variables/variables.js';
 import { restoreAppliers } from '../archive/state-restore.js';
 import type { LogMark } from '../log/log-mark.js';
 import { RequestWindow, STALE_EPOCH } from '../log/request-window.js';
@@ -40,6 +41,7 @@ const appliers: Appliers = {
   ...clusterAppliers,
   ...accessAppliers,
   ...rootKeyAppliers,
+  ...variableAppliers,
   ...restoreAppliers,
 };
 

@@ -89,6 +89,7 @@ export const STORED_COLUMNS: { readonly [N in TableName]: StoredColumns<TableRow
   acl_auth_methods: { keys: [['Name']], bigints: INDEXES },
   acl_binding_rules: { keys: [['ID'], ['AuthMethod']], bigints: INDEXES },
   root_keys: { keys: [['KeyID']], texts: ['State'], bigints: ['CreateTime', ...INDEXES] },
+  variables: { keys: [['Namespace', 'Path'], ['KeyID']], bigints: INDEXES },
 };
 
 /** The columns of a table, each member once. */

@@ -27,6 +27,7 @@ import {
   type SchedulerConfiguration,
   type ServiceRegistration,
   type TaskGroupHostVolumeClaim,
+  type Variable,
 } from '@waybill/model';
 import { type MadeIndexValue, Table } from './table.js';
 import type { Role } from '../log/role.js';
@@ -94,6 +95,7 @@ export interface TableRows {
   acl_auth_methods: AuthMethod;
   acl_binding_rules: BindingRule;
   root_keys: RootKey;
+  variables: Variable;
 }
 
 export type TableName = keyof TableRows;
@@ -131,6 +133,7 @@ export const TABLE_NAMES: readonly TableName[] = [
   'acl_auth_methods',
   'acl_binding_rules',
   'root_keys',
+  'variables',
 ];
 
 interface OfJob {
@@ -242,6 +245,12 @@ export function createTables(): Tables {
       method: (r) => r.AuthMethod,
     }),
     root_keys: new Table<TableRows['root_keys']>('root_keys', (k) => k.KeyID, { state: (k) => k.State }),
+    variables: new Table<TableRows['variables']>('variables', (v) => namespacedKey(v.Namespace, v.Path), {
+      namespace: (v) => v.Namespace,
+      /** What a root key is in use by (OP-214). */
+      rootKey: (v) => v.KeyID,
+      locked: (v) => (v.Lock ? SINGLETON_KEY : undefined),
+    }),
   };
 }
 
