@@ -465,12 +465,13 @@ describe('what clients ask of a cluster that has Raft and gossip', () => {
     for (const path of ['/v1', '/v1/nothing', '/other', '/v2/jobs']) expect(await answerOf(path)).toEqual([404, '']);
   });
 
-  it('API-258: variables, of which there are none', async () => {
+  it('API-258, OP-216: variables of a cluster without a keyring', async () => {
     expect(await api.get('/v1/vars')).toEqual([]);
     expect(await answerOf('/v1/var/a/b')).toEqual([404, 'variable not found']);
     expect(await answerOf('/v1/var/')).toEqual([400, 'missing variable path']);
     expect(await answerOf('/v1/var/a', 'PATCH')).toEqual([400, 'Invalid method']);
-    expect((await answerOf('/v1/var/a', 'PUT'))[0]).toBe(501);
+    const put = await api.raw('/v1/var/a', { method: 'PUT', body: '{"Items":{"a":"b"}}' });
+    expect([put.status, await put.text()]).toEqual([500, expect.stringContaining('keyring is not ready')]);
   });
 
   it('OP-177: a namespace without a name', async () => {

@@ -191,6 +191,11 @@ export class Acl {
     return this.grants === 'everything' || this.grants.hasVariables(namespace);
   }
 
+  /** The same in some namespace or other: who asks for all namespaces is refused if none does (OP-140). */
+  hasVariableRulesAnywhere(): boolean {
+    return this.grants === 'everything' || this.grants.variables.grantingLabels().length > 0;
+  }
+
   private hasLevel<Block extends keyof Levels>(block: Block, ...enough: readonly Levels[Block][]): boolean {
     if (this.grants === 'everything') return true;
     const level = this.grants.levels[block];

@@ -32,8 +32,11 @@ export type Requirement =
   | { readonly kind: 'nodePoolAccess' }
   | { readonly kind: 'hostVolume'; readonly anyOf: readonly HostVolumeCapability[] }
   | { readonly kind: 'variable'; readonly capability: VariableCapability }
-  /** At least one rule for variables in the namespace, whatever its path. */
-  | { readonly kind: 'anyVariable' }
+  /**
+   * At least one rule for variables in the namespace, whatever its path. `wildcard`: a list, which may be asked for with
+   * `namespace=*`; then one namespace is enough (OP-140).
+   */
+  | { readonly kind: 'anyVariable'; readonly wildcard?: true }
   /** Any workload identity. */
   | { readonly kind: 'workload' }
   /** The node that the request is about, by its secret or identity. */
@@ -99,6 +102,7 @@ export function satisfies(acl: Acl, requirement: Requirement, context: Requireme
       if (namespace === undefined || path === undefined) return false;
       return acl.allowsVariable(namespace, path, requirement.capability, workload);
     case 'anyVariable':
+      if (requirement.wildcard && namespace === ALL_NAMESPACES) return acl.hasVariableRulesAnywhere();
       return namespace !== undefined && acl.hasAnyVariableRule(namespace);
     case 'workload':
       return workload !== undefined;

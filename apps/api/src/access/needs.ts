@@ -1,5 +1,11 @@
 import type { RoutedRequest } from '../http/routed-request.js';
-import type { NamespaceCapability, NodePoolCapability, OperatorCapability, Requirement } from '@waybill/acl';
+import type {
+  NamespaceCapability,
+  NodePoolCapability,
+  OperatorCapability,
+  Requirement,
+  VariableCapability,
+} from '@waybill/acl';
 
 /**
  * Where a request says what its requirement is about. The hook checks `nowhere`, `query` and `path` before the body is
@@ -75,6 +81,14 @@ export const inList = (...anyOf: NamespaceCapability[]): Need => need({ kind: 'n
 export const ofPool = (capability: NodePoolCapability): Need => need({ kind: 'nodePool', capability }, 'path');
 /** This in the pool that the body names. */
 export const poolInBody = (capability: NodePoolCapability): Need => need({ kind: 'nodePool', capability }, 'body');
+
+/** This on the variable that the path names, in the namespace of the query or the body. */
+export const ofVariable = (capability: VariableCapability): Need => need({ kind: 'variable', capability }, 'body');
+/** A rule for variables in the namespace, or a workload's own variables there; the others are left out. */
+export const variableList: Need = need(
+  { kind: 'anyOf', of: [{ kind: 'anyVariable', wildcard: true }, { kind: 'workload' }] },
+  'list',
+);
 
 export const onNode = (needed: Need): Need => ({ ...needed, onNode: true });
 

@@ -43,6 +43,12 @@ export class RequestAccess {
     return name;
   }
 
+  /** The path of a variable, if the caller has there what the route needs. @throws Refusal forbidden */
+  onVariable(namespace: string, path: string): string {
+    this.must(this.declared, { namespace, path });
+    return path;
+  }
+
   /**
    * An object that was read by its ID: itself where the caller has what the route needs in its namespace. Where not, it is
    * hidden: as unknown, if the caller has the same right in the namespace of the request; else the request is refused,

@@ -1,4 +1,4 @@
-import { eventTopicRequirement, satisfies } from '@waybill/acl';
+import { eventTopicRequirement, type Requirement, satisfies } from '@waybill/acl';
 import type { EventAbout } from '@waybill/projection';
 import type { Caller } from '../access/caller.js';
 import { forbidden } from '../http/api-error.js';
@@ -20,11 +20,16 @@ export function checkTopics({ acl }: Caller, topics: Topics, namespaces: readonl
 
 /**
  * Whether the caller may see an event of a subscription that was allowed: the namespaces of a `*` subscription come and
- * go (EV-44). Events without a namespace were decided with the subscription.
+ * go (EV-44), and each variable has rights of its own (EV-43). Events without a namespace were decided with the
+ * subscription.
  */
-export function maySee({ acl }: Caller, { topic, namespace }: EventAbout): boolean {
-  return acl.isManagement() || namespace === '' || satisfies(acl, eventTopicRequirement(topic), { namespace });
+export function maySee({ acl }: Caller, { topic, namespace, keys }: EventAbout): boolean {
+  if (acl.isManagement() || namespace === '') return true;
+  if (topic === 'Variable') return satisfies(acl, LISTED_VARIABLE, { namespace, path: keys[0] });
+  return satisfies(acl, eventTopicRequirement(topic), { namespace });
 }
+
+const LISTED_VARIABLE: Requirement = { kind: 'variable', capability: 'list' };
 
 /** The namespaces whose rights decide over a subscription. */
 export const subscribedNamespaces = (namespace: string, existing: readonly string[]): readonly string[] =>

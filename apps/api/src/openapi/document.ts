@@ -24,6 +24,7 @@ import {
 } from './schema.js';
 import { STORAGE_SCHEMAS } from './storage-schemas.js';
 import { USAGE_SCHEMAS } from './usage-schemas.js';
+import { VARIABLE_SCHEMAS } from './variable-schemas.js';
 
 /** Parameters that every request may carry. */
 export const EVERYWHERE = ['region', 'pretty'] as const;
@@ -96,6 +97,7 @@ export function openApiDocument(): JsonSchema {
         ...PLUGIN_SCHEMAS,
         ...OPERATOR_SCHEMAS,
         ...USAGE_SCHEMAS,
+        ...VARIABLE_SCHEMAS,
         ...OTHERS,
       },
     },

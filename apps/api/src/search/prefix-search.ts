@@ -35,7 +35,8 @@ export class PrefixSearch {
     return { index, matches, truncations };
   }
 
-  private async search({ context, namespaces, shows }: SearchScope, prefix: string): Promise<Listed<string>> {
+  private async search(scope: SearchScope, prefix: string): Promise<Listed<string>> {
+    const { context, namespaces, shows, showsVariable } = scope;
     const { model } = this;
     const page = { perPage: MAX_MATCHES_PER_CONTEXT };
     const named = { ...page, prefix };
@@ -69,7 +70,14 @@ export class PrefixSearch {
       case 'scaling_policy':
         return byUuid((options) => model.scaling.policies(options));
       case 'vars':
-        return NONE; // the state has none yet
+        return idsOf(
+          await model.variables.variables({
+            ...named,
+            namespaces,
+            keep: ({ Namespace, Path }) => showsVariable(Namespace, Path),
+          }),
+          ({ Path }) => Path,
+        );
     }
   }
 }

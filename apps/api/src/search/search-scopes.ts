@@ -11,6 +11,8 @@ export interface SearchScope {
   readonly namespaces: Namespaces;
   /** Whether a namespace or node pool of this name may be shown. */
   readonly shows: (name: string) => boolean;
+  /** Whether a variable may be shown. */
+  readonly showsVariable: (namespace: string, path: string) => boolean;
 }
 
 const READ_JOB: Requirement = { kind: 'namespace', anyOf: ['read-job'] };
@@ -28,7 +30,7 @@ const NEEDED: Record<SearchContext, Requirement> = {
   volumes: { kind: 'namespace', anyOf: ['csi-list-volume', 'csi-read-volume', 'list-jobs', 'read-job'] },
   host_volumes: { kind: 'namespace', anyOf: ['host-volume-read'] },
   plugins: { kind: 'plugin', level: 'list' },
-  vars: { kind: 'none' },
+  vars: { kind: 'anyVariable', wildcard: true },
 };
 
 /**
@@ -57,8 +59,14 @@ async function scopeOf(access: RequestAccess, context: SearchContext, namespaces
   const needed = NEEDED[context];
   const shows = (name: string): boolean =>
     context === 'node_pools' ? acl.hasAccessToNodePool(name) : acl.hasAccessToNamespace(name);
-  if (needed.kind === 'namespace')
-    return { context, namespaces: await access.namespacesFor(needed, namespaces), shows };
+  const showsVariable = (namespace: string, path: string): boolean =>
+    access.has({ kind: 'variable', capability: 'list' }, { namespace, path });
+  const shown = { context, shows, showsVariable };
+  if (needed.kind === 'namespace') return { ...shown, namespaces: await access.namespacesFor(needed, namespaces) };
+  if (needed.kind === 'anyVariable') {
+    for (const namespace of namespaces === '*' ? ['*'] : namespaces) access.must(needed, { namespace });
+    return { ...shown, namespaces };
+  }
   access.must(needed);
-  return { context, namespaces, shows };
+  return { ...shown, namespaces };
 }

@@ -1,30 +1,87 @@
-import { All, Controller, Delete, Get, Post, Put, Req, Res } from '@nestjs/common';
+import { Controller, Delete, Get, Options, Patch, Post, Put, Req, Res } from '@nestjs/common';
+import { namespacedKey } from '@waybill/state';
+import { checkVariablePath } from '@waybill/model';
+import { randomUUID } from 'node:crypto';
 import { Needs } from '../access/needs.decorator.js';
-import { anybody, open, operatorCapability } from '../access/needs.js';
+import { anybody, ofVariable, open, operatorCapability, variableList } from '../access/needs.js';
 import { ApiError, badRequest, notFound } from '../http/api-error.js';
-import { pathOf } from '../http/path.js';
+import { readOptionalJsonBody } from '../http/body.js';
+import { ListFilter } from '../http/list-filter.js';
+import { namespacesOf, pageOf } from '../http/list-params.js';
+import { namespaceOf, param } from '../http/query-string.js';
 import { Reads } from '../http/reads.js';
-import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
+import { type ApiReply, type ApiRequest, sendJson, setWriteIndex } from '../http/reply.js';
+import { Requester } from '../http/requester.js';
+import { variableDelete, variableWrite } from './decisions/variable-write.js';
+import { checkIndexOf, namespaceOfWrite, operationOf, readVariable } from './variable-request.js';
+import { type VariableAnswer, Variables } from './variables.js';
 
-const WRITES = new Set(['PUT', 'POST', 'DELETE']);
-
-/** Variables and the keys that would encrypt them: there are none yet. Reads say so, writes are refused (API-258). */
+/** `/v1/vars`, `/v1/var/<path>` (OP-190 to OP-206, API-258). */
 @Controller()
 export class VariablesController {
-  constructor(private readonly reads: Reads) {}
+  constructor(
+    private readonly reads: Reads,
+    private readonly variables: Variables,
+  ) {}
 
   @Get('v1/vars')
-  @Needs(anybody)
-  list(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    return this.reads.answer(request, reply, [], () => Promise.resolve({ index: 1, value: [] }));
+  @Needs(variableList)
+  async list(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    const { access, query } = request;
+    const namespaces = namespacesOf(query);
+    access.inNamespace(namespaceOf(query));
+    const options = { namespaces, prefix: param(query, 'prefix'), ...pageOf(query) };
+    const filter = ListFilter.of(query);
+    await this.reads.answer(request, reply, [['variables', '*']], () => this.variables.list(access, options, filter));
   }
 
-  @All('v1/var/*')
+  @Get('v1/var/*')
+  @Needs(ofVariable('read'))
+  async read(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    const { access, query } = request;
+    const Namespace = namespaceOf(query);
+    const Path = access.onVariable(Namespace, pathOf(request));
+    const watched = [['variables', namespacedKey(Namespace, Path)]] as const;
+    const read = () => this.variables.read(access, { Namespace, Path });
+    await this.reads.answer(request, reply, watched, read, 'variable not found');
+  }
+
+  @Put('v1/var/*')
+  @Needs(ofVariable('write'))
+  put(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.write(request, reply);
+  }
+
+  @Post('v1/var/*')
+  @Needs(ofVariable('write'))
+  post(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.write(request, reply);
+  }
+
+  @Delete('v1/var/*')
+  @Needs(ofVariable('destroy'))
+  async delete(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    const { access, query } = request;
+    const path = pathOf(request);
+    const checkIndex = checkIndexOf(query);
+    const body: unknown = readOptionalJsonBody(request.body);
+    const given = body === undefined ? { Namespace: '', Lock: null } : readVariable(request.body);
+    const Namespace = namespaceOfWrite(query, given);
+    const Path = access.onVariable(Namespace, path);
+    const change = variableDelete(Path, given.Lock, checkIndex);
+    const author = Requester.of(request).author;
+    send(request, reply, await this.variables.write(access, author, { Namespace, Path }, { change }));
+  }
+
+  @Patch('v1/var/*')
   @Needs(anybody)
-  one(@Req() { method, url }: ApiRequest): never {
-    if (pathOf(url) === '/v1/var/') throw badRequest('missing variable path');
-    if (method === 'GET') throw notFound('variable not found');
-    if (WRITES.has(method)) throw notHere();
+  patch(): never {
+    throw badRequest('Invalid method');
+  }
+
+  @Options('v1/var/*')
+  @Needs(anybody)
+  options(): never {
     throw badRequest('Invalid method');
   }
 
@@ -64,6 +121,32 @@ export class VariablesController {
   issuer(): never {
     throw notFound('OIDC Discovery endpoint disabled');
   }
+
+  private async write(request: ApiRequest, reply: ApiReply): Promise<void> {
+    const { access, query } = request;
+    const path = pathOf(request);
+    const operation = operationOf(query);
+    const given = readVariable(request.body);
+    const Namespace = namespaceOfWrite(query, given);
+    const Path = access.onVariable(Namespace, path);
+    checkVariablePath(Path);
+    const owner = { Namespace, Path };
+    if (operation.op === 'lock-renew') throw new ApiError(501, 'locks cannot be renewed yet; see docs/gaps.md');
+    const wanted = variableWrite(owner, given, operation, randomUUID);
+    send(request, reply, await this.variables.write(access, Requester.of(request).author, owner, wanted));
+  }
 }
 
-const notHere = (): ApiError => new ApiError(501, 'variables are not available yet; see docs/gaps.md');
+function pathOf(request: ApiRequest): string {
+  const path = request.params['*'] ?? '';
+  if (path === '') throw badRequest('missing variable path');
+  return path;
+}
+
+function send(request: ApiRequest, reply: ApiReply, { status, index, body }: VariableAnswer): void {
+  setWriteIndex(reply, index);
+  if (body === undefined) reply.code(status).send();
+  else sendJson(request, reply, body, status);
+}
+
+const notHere = (): ApiError => new ApiError(501, 'the keyring is not available yet; see docs/gaps.md');

@@ -1,5 +1,10 @@
 import { Module } from '@nestjs/common';
+import { made } from '../core.module.js';
 import { VariablesController } from './variables.controller.js';
+import { Variables } from './variables.js';
 
-@Module({ controllers: [VariablesController] })
+@Module({
+  controllers: [VariablesController],
+  providers: [made(Variables, ({ model, writes, parts: { keyring } }) => new Variables({ model, writes, keyring }))],
+})
 export class VariablesModule {}

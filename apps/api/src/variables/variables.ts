@@ -1,0 +1,127 @@
+import type { Items, Keyring, Owner } from '@waybill/keyring';
+import { encodeVariableMetadata, formatDuration, type ShownLock, type Variable, type WireObject } from '@waybill/model';
+import type { ReadModel, VariableListOptions } from '@waybill/projection';
+import { type VariableChange, variableOutcome, type VariableOutcome, type WrittenVariable } from '@waybill/state';
+import type { Author, TransactionWriter, Written } from '@waybill/writing';
+import type { RequestAccess } from '../access/request-access.js';
+import { unavailable } from '../http/api-error.js';
+import type { ListFilter } from '../http/list-filter.js';
+import { both } from '../http/list-filter.js';
+import { listed, type ReadResult } from '../http/read-result.js';
+import type { ReadyWrite, UnsealedWrite } from './decisions/variable-write.js';
+
+/** An answer to a write. */
+export interface VariableAnswer {
+  readonly status: 200 | 204 | 409;
+  /** For `X-Nomad-Index`. */
+  readonly index: number;
+  readonly body?: WireObject;
+}
+
+export interface VariablesDeps {
+  readonly model: Pick<ReadModel, 'variables' | 'txnVerdict'>;
+  readonly writes: Pick<TransactionWriter, 'write'>;
+  readonly keyring: Pick<Keyring, 'sealItems' | 'openItems'>;
+}
+
+/** Whose lock may be seen: a lock's ID is for management tokens, and for its holder when it writes (OP-203). */
+const lockFor = ({ caller }: RequestAccess): ShownLock => (caller.acl.isManagement() ? 'whole' : 'hidden');
+
+/**
+ * Variables as clients read and write them. What they hold is sealed before it is written and opened for who may read it,
+ * here and nowhere else (OP-204). Stateless. A list opens nothing.
+ */
+export class Variables {
+  constructor(private readonly deps: VariablesDeps) {}
+
+  /** Metadata of those that the caller may list (OP-193). */
+  list(access: RequestAccess, options: VariableListOptions, filter: ListFilter | undefined): Promise<ReadResult> {
+    const shown = (variable: Variable): WireObject => encodeVariableMetadata(variable, lockFor(access));
+    const mayList = ({ Namespace, Path }: Variable): boolean =>
+      access.has({ kind: 'variable', capability: 'list' }, { namespace: Namespace, path: Path });
+    const keep = both(filter?.keep<Variable>(shown), mayList);
+    return listed(this.deps.model.variables.variables({ ...options, keep }), shown);
+  }
+
+  /** @throws KeyringError its items cannot be decrypted (OP-206) */
+  async read(access: RequestAccess, { Namespace, Path }: Owner): Promise<ReadResult> {
+    const { index, row } = await this.deps.model.variables.variable(Namespace, Path);
+    return { index, value: row && (await this.decrypted(row, lockFor(access))) };
+  }
+
+  /** @throws Refusal, KeyringError, and what writing throws */
+  async write(
+    access: RequestAccess,
+    author: Author,
+    owner: Owner,
+    wanted: UnsealedWrite | ReadyWrite,
+  ): Promise<VariableAnswer> {
+    const change =
+      'change' in wanted ? wanted.change : wanted.seal(await this.deps.keyring.sealItems(owner, wanted.items));
+    const { index, outcome } = await this.apply(author, owner, change);
+    if (outcome && 'Conflict' in outcome) return this.conflicting(access, owner, outcome);
+    if (change.Op === 'delete' || change.Op === 'delete-cas') return { status: 204, index };
+    if (!outcome) throw unavailable(`written as index ${index}, and what became of it is not known; look at it`);
+    const items = 'items' in wanted ? wanted.items : undefined;
+    return { status: 200, index, body: encodeWritten(owner, outcome.Written, items, heldBy(change)) };
+  }
+
+  private async apply(
+    author: Author,
+    { Namespace: namespace }: Owner,
+    payload: VariableChange,
+  ): Promise<{ readonly index: number; readonly outcome: VariableOutcome | undefined }> {
+    const written = await this.deps.writes.write({ type: 'VarApplyState', payload, namespace }, author);
+    return { index: written.index, outcome: variableOutcome(await this.resultOf(written)) };
+  }
+
+  /** A second copy of a transaction has the result of the first (ST-6). */
+  private async resultOf({ result }: Written): Promise<unknown> {
+    if (typeof result !== 'object' || result === null || !('firstIndex' in result)) return result;
+    const first = await this.deps.model.txnVerdict(Number(result.firstIndex));
+    return first && 'result' in first.verdict ? first.verdict.result : undefined;
+  }
+
+  /**
+   * The answer to a write that met a conflict (OP-196, OP-200). The variable is the present one: if it has changed since, so
+   * much the better for who wants to try again.
+   */
+  private async conflicting(
+    access: RequestAccess,
+    owner: Owner,
+    { Conflict }: Extract<VariableOutcome, { readonly Conflict: unknown }>,
+  ): Promise<VariableAnswer> {
+    const { Namespace, Path } = owner;
+    const nothing = { status: 409, index: 0, body: { Namespace, Path } } as const;
+    if (Conflict.Why === 'lock') return nothing;
+    const { row } = await this.deps.model.variables.variable(Namespace, Path);
+    if (!row) return nothing;
+    const lock = access.caller.acl.isManagement() ? 'withoutId' : 'hidden';
+    const mayRead = access.has({ kind: 'variable', capability: 'read' }, { namespace: Namespace, path: Path });
+    const body = mayRead ? await this.decrypted(row, lock) : encodeVariableMetadata(row, lock);
+    return { status: 409, index: row.ModifyIndex, body };
+  }
+
+  private async decrypted(row: Variable, lock: ShownLock): Promise<WireObject> {
+    return { ...encodeVariableMetadata(row, lock), Items: await this.deps.keyring.openItems(row, row) };
+  }
+}
+
+/** ID of the lock that the writer of a change holds after it; empty: none. */
+function heldBy(change: VariableChange): string {
+  if (change.Op === 'lock-acquire') return change.Lock.ID;
+  return change.Op === 'lock-release' ? '' : change.LockID;
+}
+
+/** A variable as it was written, for its writer (OP-195). */
+function encodeWritten(
+  { Namespace, Path }: Owner,
+  { Lock, CreateIndex, CreateTime, ModifyIndex, ModifyTime }: WrittenVariable,
+  Items: Items | undefined,
+  lockId: string,
+): WireObject {
+  const held = Lock && {
+    Lock: { ID: lockId, TTL: formatDuration(Lock.TTL), LockDelay: formatDuration(Lock.LockDelay) },
+  };
+  return { Namespace, Path, ...held, CreateIndex, CreateTime, ModifyIndex, ModifyTime, ...(Items && { Items }) };
+}
