@@ -16,7 +16,13 @@ interface Variable {
   ModifyIndex: number;
 }
 
+/** The shortest there is: how long tests wait depends on it. */
+const SHORT_LOCK = { TTL: '10s', LockDelay: '1ms' };
+
 let cluster: AccessCluster;
+/** Locks that are taken before everything else, as time has to pass: whether the first is ever renewed. */
+let silent: Variable;
+let renewed: Variable;
 /** Every value that was ever sent: none of them may be found outside of answers. */
 const values: string[] = [];
 
@@ -26,6 +32,9 @@ beforeAll(async () => {
   await cluster.asked('PUT', '/v1/namespace/team', { Name: 'team' });
   // The broker makes the first root key when it takes its role.
   await eventually('the keyring is ready', async () => (await put('ready', { probe: 'x' })).status === 200, 30_000);
+  const take = async (name: string): Promise<Variable> =>
+    (await ask('PUT', `var/${name}?lock-acquire`, { Items: { holder: 'first' }, Lock: SHORT_LOCK })).body;
+  [silent, renewed] = [await take('timed/silent'), await take('timed/renewed')];
 });
 afterAll(async () => {
   await cluster?.stop();
@@ -279,6 +288,31 @@ it('OP-204, OP-273, CL-1064: what variables hold is in no stream, table, archive
   }
   expect(history.text + state.text).not.toContain(lock?.ID ?? '?');
 });
+
+it('OP-202: a lock ends after twice its TTL unless it is renewed, and then the next one takes it', async () => {
+  const renew = (name: string, ID: string) => ask('PUT', `var/${name}?lock-renew`, { Lock: { ID } });
+  const kept = await renew('timed/renewed', renewed.Lock?.ID ?? '');
+  expect(kept).toMatchObject({ status: 200, index: renewed.ModifyIndex, body: { Lock: renewed.Lock } });
+  expect(kept.body).not.toHaveProperty('Items');
+  expect(await refusal('PUT', 'var/timed/renewed?lock-renew', { Lock: { ID: 'x' } })).toEqual([
+    409,
+    'attempting to modify locked variable',
+  ]);
+  expect(await refusal('PUT', 'var/timed/renewed?lock-renew', {})).toEqual([400, 'missing lock information']);
+  expect(await refusal('PUT', 'var/timed/none?lock-renew', { Lock: { ID: 'x' } })).toEqual([
+    404,
+    "variable doesn't exist",
+  ]);
+  const index = silent.ModifyIndex;
+  const released = await ask('GET', `var/timed/silent?index=${index}&wait=30s`);
+  expect(released.body).not.toHaveProperty('Lock');
+  expect(released.body.Items).toEqual({ holder: 'first' });
+  const next = await put('timed/silent', { holder: 'second' }, '?lock-acquire');
+  expect([next.status, next.body.Lock?.ID]).toEqual([200, expect.not.stringMatching(silent.Lock?.ID ?? '')]);
+  const late = await ask('PUT', 'var/timed/silent', { Items: { holder: 'first' }, Lock: { ID: silent.Lock?.ID } });
+  expect(late.status).toBe(409);
+  expect((await put('timed/renewed', { holder: 'second' }, '?lock-acquire')).status).toBe(409);
+}, 60_000);
 
 /** Logs, the log's own files, and those of PostgreSQL. */
 function filesBelow(dir: string): string[] {

@@ -1,5 +1,6 @@
 import { Controller, Inject } from '@nestjs/common';
 import { Ctx, Payload } from '@nestjs/microservices';
+import { encodeVariableMetadata } from '@waybill/model';
 import {
   ack,
   Answers,
@@ -13,6 +14,7 @@ import {
   reached,
   reap,
   reblockEval,
+  renewLock,
   RpcContext,
   submitPlan,
   updateEval,
@@ -27,6 +29,8 @@ import {
   type ReachedRequest,
   type ReachedResponse,
   type ReapRequest,
+  type RenewLockRequest,
+  type RenewLockResponse,
   type SubmitPlanRequest,
   type SubmitPlanResponse,
 } from '@waybill/rpc';
@@ -110,6 +114,12 @@ export class BrokerController {
   async forcePeriodic(@Payload() { Namespace, JobID, AtIndex }: ForcePeriodicRequest): Promise<ForcePeriodicResponse> {
     const { evalId, index } = await this.broker.forceLaunch(Namespace, JobID, AtIndex);
     return { EvalID: evalId, Index: index };
+  }
+
+  @Answers(renewLock)
+  async renewLock(@Payload() { Namespace, Path, LockID, AtIndex }: RenewLockRequest): Promise<RenewLockResponse> {
+    const row = await this.broker.renewLock(Namespace, Path, LockID, AtIndex);
+    return { Variable: encodeVariableMetadata(row, 'whole'), Index: row.ModifyIndex };
   }
 
   @Answers(reached)

@@ -5,6 +5,7 @@ import {
   type Plan,
   type PlanResult,
   type SchedulerConfiguration,
+  type Variable,
   Refusal,
   NotHolderError,
 } from '@waybill/model';
@@ -121,6 +122,7 @@ export class Broker implements Singleton {
     for (const change of applied.changes) {
       this.indexes.changed(change);
       this.session.periodic.changed(change);
+      this.session.variableLocks.changed(change);
     }
     this.flow.applied(applied);
   }
@@ -217,6 +219,16 @@ export class Broker implements Singleton {
     await this.deps.state.waitFor(atIndex, REACH_TIMEOUT_MS);
     if (!this.session) throw new NotHolderError('eval broker disabled');
     return this.session.periodic.force(namespace, jobId);
+  }
+
+  /**
+   * Starts the time of a variable's lock anew, once this copy of the state has `atIndex` (OP-202).
+   * @throws as VariableLocks.renew; NotHolderError when the term is over
+   */
+  async renewLock(namespace: string, path: string, lockId: string, atIndex: number): Promise<Variable> {
+    await this.deps.state.waitFor(atIndex, REACH_TIMEOUT_MS);
+    if (!this.session) throw new NotHolderError('nobody keeps the time of locks here');
+    return this.session.variableLocks.renew(namespace, path, lockId);
   }
 
   /** EB-238 to EB-241. The nack timer rests until the answer. @param told the worker's steps */

@@ -14,6 +14,7 @@ import { PlanApplier } from './plans/plan-applier.js';
 import type { PlanQueue } from './plans/plan-queue.js';
 import { FirstRootKey, type MakeRootKey } from './housekeeping/first-root-key.js';
 import { Reapers } from './housekeeping/reapers.js';
+import { VariableLocks } from './housekeeping/variable-locks.js';
 import { RejectionTracker, type RejectionTrackerOptions } from './plans/rejection-tracker.js';
 
 export interface SessionDeps {
@@ -63,6 +64,7 @@ export class Session {
   readonly coreTimers: CoreTimers;
   readonly periodic: PeriodicDispatcher;
   readonly firstRootKey: FirstRootKey;
+  readonly variableLocks: VariableLocks;
   readonly rejections: RejectionTracker;
   /** Settles when the plan queue is disabled and all that was in flight is answered. */
   readonly applierEnded: Promise<void>;
@@ -84,6 +86,7 @@ export class Session {
     });
     this.periodic = new PeriodicDispatcher({ ...deps, tables, writer, nextLaunchMs });
     this.firstRootKey = new FirstRootKey({ ...deps, tables, writer });
+    this.variableLocks = new VariableLocks({ ...deps, tables, writer });
     plans.setEnabled(true);
     this.applierEnded = new PlanApplier({
       ...deps,
@@ -105,12 +108,14 @@ export class Session {
     this.reapers.start();
     this.coreTimers.start();
     this.periodic.start();
+    this.variableLocks.start();
   }
 
   stop(): void {
     this.reapers.stop();
     this.coreTimers.stop();
     this.periodic.stop();
+    this.variableLocks.stop();
     this.firstRootKey.stop();
   }
 }

@@ -6,6 +6,7 @@ import {
   putTogether,
   type ToldApart,
   toldApart,
+  type WireObject,
 } from '@waybill/model';
 import { call, type WireForm } from './call.js';
 
@@ -77,6 +78,19 @@ export interface ForcePeriodicResponse {
   /** Of the transaction that registered the child with its evaluation. */
   readonly Index: number;
 }
+export interface RenewLockRequest {
+  readonly Namespace: string;
+  readonly Path: string;
+  readonly LockID: string;
+  /** Of the last transaction about the variable: the holder looks at nothing older. */
+  readonly AtIndex: number;
+}
+export interface RenewLockResponse {
+  /** Metadata, as clients see it. */
+  readonly Variable: WireObject;
+  /** Of the last transaction about the variable. */
+  readonly Index: number;
+}
 export interface ReachedRequest {
   readonly Index: number;
 }
@@ -112,6 +126,8 @@ export const reblockEval = call<EvalUpdateRequest, IndexResponse>('broker.rebloc
 export const forceGc = call<null, null>('broker.forceGc', { role });
 /** Launches a periodic job now. Not to be asked twice: each ask is a launch. */
 export const forcePeriodic = call<ForcePeriodicRequest, ForcePeriodicResponse>('broker.forcePeriodic', { role });
+/** Starts the time of a variable's lock anew; writes nothing (OP-202). */
+export const renewLock = call<RenewLockRequest, RenewLockResponse>('broker.renewLock', { role });
 /** Answered once the holder has applied the index, and so obeys what it said (OP-21). */
 export const reached = call<ReachedRequest, ReachedResponse>('broker.reached', { role });
 /** The allocations of a plan are much alike, and each is on a node: they travel as one list. */

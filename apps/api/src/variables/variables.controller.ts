@@ -12,7 +12,7 @@ import { namespaceOf, param } from '../http/query-string.js';
 import { Reads } from '../http/reads.js';
 import { type ApiReply, type ApiRequest, sendJson, setWriteIndex } from '../http/reply.js';
 import { Requester } from '../http/requester.js';
-import { variableDelete, variableWrite } from './decisions/variable-write.js';
+import { namedLockId, variableDelete, variableWrite } from './decisions/variable-write.js';
 import { checkIndexOf, namespaceOfWrite, operationOf, readVariable } from './variable-request.js';
 import { type VariableAnswer, Variables } from './variables.js';
 
@@ -131,7 +131,8 @@ export class VariablesController {
     const Path = access.onVariable(Namespace, path);
     checkVariablePath(Path);
     const owner = { Namespace, Path };
-    if (operation.op === 'lock-renew') throw new ApiError(501, 'locks cannot be renewed yet; see docs/gaps.md');
+    if (operation.op === 'lock-renew')
+      return send(request, reply, await this.variables.renew(owner, namedLockId(given)));
     const wanted = variableWrite(owner, given, operation, randomUUID);
     send(request, reply, await this.variables.write(access, Requester.of(request).author, owner, wanted));
   }

@@ -5,6 +5,11 @@ import { Variables } from './variables.js';
 
 @Module({
   controllers: [VariablesController],
-  providers: [made(Variables, ({ model, writes, parts: { keyring } }) => new Variables({ model, writes, keyring }))],
+  providers: [
+    made(
+      Variables,
+      ({ model, writes, calls, parts: { keyring } }) => new Variables({ model, writes, keyring, rpc: calls }),
+    ),
+  ],
 })
 export class VariablesModule {}

@@ -1,6 +1,7 @@
 import type { Items, Keyring, Owner } from '@waybill/keyring';
 import { encodeVariableMetadata, formatDuration, type ShownLock, type Variable, type WireObject } from '@waybill/model';
 import type { ReadModel, VariableListOptions } from '@waybill/projection';
+import { renewLock, type Rpc } from '@waybill/rpc';
 import { type VariableChange, variableOutcome, type VariableOutcome, type WrittenVariable } from '@waybill/state';
 import type { Author, TransactionWriter, Written } from '@waybill/writing';
 import type { RequestAccess } from '../access/request-access.js';
@@ -19,6 +20,8 @@ export interface VariableAnswer {
 }
 
 export interface VariablesDeps {
+  /** Waits for a holder of the broker's role. */
+  readonly rpc: Rpc;
   readonly model: Pick<ReadModel, 'variables' | 'txnVerdict'>;
   readonly writes: Pick<TransactionWriter, 'write'>;
   readonly keyring: Pick<Keyring, 'sealItems' | 'openItems'>;
@@ -64,6 +67,13 @@ export class Variables {
     if (!outcome) throw unavailable(`written as index ${index}, and what became of it is not known; look at it`);
     const items = 'items' in wanted ? wanted.items : undefined;
     return { status: 200, index, body: encodeWritten(owner, outcome.Written, items, heldBy(change)) };
+  }
+
+  /** Only the holder of the broker's role keeps the time of locks (OP-202). @throws Refusal, RpcUnavailableError */
+  async renew({ Namespace, Path }: Owner, LockID: string): Promise<VariableAnswer> {
+    const AtIndex = (await this.deps.model.variables.variable(Namespace, Path)).row?.ModifyIndex ?? 0;
+    const { Variable: body, Index } = await this.deps.rpc.ask(renewLock, { Namespace, Path, LockID, AtIndex });
+    return { status: 200, index: Index, body };
   }
 
   private async apply(

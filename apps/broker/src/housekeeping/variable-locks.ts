@@ -1,0 +1,125 @@
+import { type CancelTimer, MAX_LOCK_DELAY_NS, NS_PER_MS, Refusal, type Timers, type Variable } from '@waybill/model';
+import type { HolderWriter } from '@waybill/roles';
+import { type Change, namespacedKey, NO_LOCK, NO_VARIABLE, SINGLETON_KEY, type Tables } from '@waybill/state';
+import type { Logger } from '@waybill/telemetry';
+
+/** After this many TTLs without renewal a holder counts as silent: one for the renewal, one as grace (OP-202). */
+export const GRACE_FACTOR = 2;
+/** After a release that the log did not take, the first pause before it is tried again; doubled each time, up to the longest. */
+export const RELEASE_RETRY_MS = 1_000;
+export const LONGEST_RELEASE_RETRY_MS = 60_000;
+
+export interface VariableLocksDeps {
+  readonly tables: Pick<Tables, 'variables'>;
+  readonly writer: Pick<HolderWriter, 'write'>;
+  readonly timers: Timers;
+  readonly logger: Logger;
+}
+
+/** A lock that somebody holds, or that still counts as held. */
+interface Held {
+  readonly id: string;
+  readonly acquireIndex: number;
+  /** `delayed`: its holder has fallen silent. `ending`: the release is being written. */
+  phase: 'held' | 'delayed' | 'ending';
+  cancel: CancelTimer;
+}
+
+/**
+ * Ends the locks of variables whose holders have fallen silent (OP-202). Renewals are heard here and written nowhere.
+ *
+ * Modes: running (start → stop), one term long. A lock is held → delayed (GRACE_FACTOR TTLs without a renewal) → ending (its
+ * delay is over, and the release is written until the log takes it) → gone with its row. Renewing or acquiring starts the time
+ * anew; a renewal comes too late once the delay has begun. A term begins with the full time for every lock: who renewed last,
+ * and when, the predecessor knew. The release names the acquisition it is about, so that it cannot end a newer one.
+ * Memory: a record and a timer per lock. Cost: O(locks) at the start.
+ */
+export class VariableLocks {
+  private readonly held = new Map<string, Held>();
+  private running = false;
+
+  constructor(private readonly deps: VariableLocksDeps) {}
+
+  start(): void {
+    this.running = true;
+    for (const row of this.deps.tables.variables.by('locked', SINGLETON_KEY)) this.track(row);
+  }
+
+  stop(): void {
+    this.running = false;
+    for (const { cancel } of this.held.values()) cancel();
+    this.held.clear();
+  }
+
+  /** Locks that count as held. */
+  get size(): number {
+    return this.held.size;
+  }
+
+  /** Follows the log: a lock that was acquired, acquired again, or released. */
+  changed(change: Change): void {
+    if (change.table !== 'variables' || !this.running) return;
+    const known = this.held.get(change.key);
+    const lock = change.after?.Lock;
+    if (known && lock?.ID === known.id && lock.AcquireIndex === known.acquireIndex) return;
+    known?.cancel();
+    this.held.delete(change.key);
+    if (change.after) this.track(change.after);
+  }
+
+  /**
+   * Starts the time of a lock anew. Nothing is written: the variable stays as it is.
+   * @throws Refusal not-found, conflict (OP-201, OP-202)
+   */
+  renew(namespace: string, path: string, lockId: string): Variable {
+    const row = this.deps.tables.variables.get(namespacedKey(namespace, path));
+    if (!row) throw new Refusal('not-found', NO_VARIABLE);
+    if (!row.Lock) throw new Refusal('conflict', NO_LOCK);
+    const held = this.held.get(namespacedKey(namespace, path));
+    if (row.Lock.ID !== lockId || held?.phase !== 'held')
+      throw new Refusal('conflict', 'attempting to modify locked variable');
+    held.cancel();
+    this.await(row, held);
+    return row;
+  }
+
+  private track(row: Variable): void {
+    if (!row.Lock) return;
+    const held: Held = { id: row.Lock.ID, acquireIndex: row.Lock.AcquireIndex, phase: 'held', cancel: () => {} };
+    this.held.set(namespacedKey(row.Namespace, row.Path), held);
+    this.await(row, held);
+  }
+
+  /** Both times are those that the lock was acquired with. */
+  private await({ Namespace, Path, Lock }: Variable, held: Held): void {
+    const ttlMs = (Lock?.TTL ?? 0) / NS_PER_MS;
+    const delayMs = Math.min(Lock?.LockDelay ?? 0, MAX_LOCK_DELAY_NS) / NS_PER_MS;
+    held.cancel = this.deps.timers.after(GRACE_FACTOR * ttlMs, () => {
+      held.phase = 'delayed';
+      held.cancel = this.deps.timers.after(delayMs, () => void this.end(Namespace, Path, held, RELEASE_RETRY_MS));
+    });
+  }
+
+  private async end(namespace: string, Path: string, held: Held, pauseMs: number): Promise<void> {
+    const { writer, timers, logger } = this.deps;
+    held.phase = 'ending';
+    try {
+      const release = { Op: 'lock-release', Path, LockID: held.id, AcquireIndex: held.acquireIndex } as const;
+      await writer.write('VarApplyState', release, namespace);
+    } catch (error) {
+      // What the state refuses has ended otherwise.
+      if (!this.isCurrent(namespace, Path, held) || isOver(error)) return;
+      logger.warn('the lock of a variable has run out and could not be released', { error, namespace, path: Path });
+      const next = Math.min(2 * pauseMs, LONGEST_RELEASE_RETRY_MS);
+      held.cancel = timers.after(pauseMs, () => void this.end(namespace, Path, held, next));
+    }
+  }
+
+  private isCurrent(namespace: string, path: string, held: Held): boolean {
+    return this.running && this.held.get(namespacedKey(namespace, path)) === held;
+  }
+}
+
+/** There is no variable, or no lock. */
+const isOver = (error: unknown): boolean =>
+  error instanceof Refusal && (error.code === 'not-found' || error.code === 'conflict');
