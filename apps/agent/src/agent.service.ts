@@ -20,6 +20,9 @@ import { fingerprintMachine, type Machine, type MachineOverrides } from './machi
 import { taskHooks } from './tasks/task-hooks.service.js';
 import { attributesOf, hostVolumePluginsOf, hostVolumesOf } from './volumes/host/host-volumes.service.js';
 import { staticHostVolumes } from './volumes/host/static-host-volumes.store.js';
+import { serversSigner } from './identities/identity-signer.js';
+import { MachineIdentities } from './identities/machine-identities.js';
+import { machineUsers } from './drivers/user-ids.js';
 import { HostUsage } from './machine/node/host-usage.js';
 import { incomingDisk } from './allocations/disk/incoming-disk.store.js';
 import { loadIdentity, lockDirectory } from './machine/identity/identity.store.js';
@@ -62,6 +65,13 @@ export const agent: ServiceDefinition = {
     const csi = csiHostOf(context, dir, node, events);
     const hostVolumes = hostVolumesOf(context, dir, node, volumePlugins);
     const hostUsage = new HostUsage(mhzPerCore);
+    const identities = new MachineIdentities({
+      signer: serversSigner(rpc, () => node.current),
+      clock,
+      timers,
+      random: context.random,
+      logger,
+    });
     const services = new ServiceReads({ rpc, timers, identity: () => node.current });
     const running = new Agent({
       rpc,
@@ -79,7 +89,9 @@ export const agent: ServiceDefinition = {
       maxKillTimeoutMs: settings.WAYBILL_MAX_KILL_TIMEOUT_MS,
       directories,
       csi,
+      identities,
       taskHooks: taskHooks({
+        identities: { identities, userOf: machineUsers(drivers) },
         ...volumeHookParts(csi, node, drivers),
         artifacts: { machineFiles: settings.WAYBILL_AGENT_ARTIFACT_FILES },
         templates: {

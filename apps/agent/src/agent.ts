@@ -15,6 +15,7 @@ import {
   type KeepLimits,
 } from './allocations/allocation-garbage-collector.js';
 import type { AllocationDirectories } from './allocations/disk/allocation-directories.js';
+import type { MachineIdentities } from './identities/machine-identities.js';
 import type { StorageHost } from './volumes/csi/allocation-storage.js';
 import type { TaskHook } from './tasks/task-hook.js';
 import type { AllocationRecords } from './allocations/records/allocation-record.js';
@@ -57,6 +58,8 @@ export interface AgentDependencies {
   readonly taskHooks?: readonly TaskHook[];
   /** How checks look at services; default: over the network. */
   readonly probe?: Probe;
+  /** Absent: this machine gives its tasks no tokens. */
+  readonly identities?: MachineIdentities;
   /** Absent: this machine has no volumes of CSI. */
   readonly csi?: StorageHost;
   /** Absent: disks stay where they are. */

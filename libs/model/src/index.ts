@@ -72,6 +72,7 @@ export * from './jobs/task.js';
 export * from './jobs/task-identities.js';
 export * from './time/stated-time.js';
 export * from './time/system-timers.js';
+export * from './time/renewal-wait.js';
 export * from './time/timers.js';
 export * from './time/wall-clock-timers.js';
 export * from './time/witnessed-clock.js';

@@ -166,6 +166,39 @@ export interface ReadPreviousDiskRequest extends OnPreviousDisk {
   readonly Offset: number;
 }
 
+/** In one call: more than any group has. */
+export const MAX_IDENTITIES_PER_CALL = 500;
+/** An identity of a task or a service of an allocation (AU-139). */
+export interface IdentityRequest {
+  readonly AllocID: string;
+  readonly WorkloadType: 'task' | 'service';
+  /** Name of the task, or of the service as the job writes it. */
+  readonly Workload: string;
+  /** Of a service whose name has variables, the name that they give (AU-133). */
+  readonly InterpolatedName?: string;
+  readonly Identity: string;
+}
+export interface SignedIdentity extends IdentityRequest {
+  readonly JWT: string;
+  /** How long it is valid from now on, ms; null: it does not expire by itself. */
+  readonly ValidMs: number | null;
+}
+export interface RejectedIdentity extends IdentityRequest {
+  readonly Reason: string;
+}
+export interface SignIdentitiesRequest {
+  readonly NodeID: string;
+  readonly SecretID: string;
+  /** The replica must have applied this index first: that of the newest allocation asked for (AU-141). */
+  readonly MinStateIndex: number;
+  readonly Identities: readonly IdentityRequest[];
+}
+/** Each identity of the request is in one of the lists. */
+export interface SignIdentitiesResponse {
+  readonly Signed: readonly SignedIdentity[];
+  readonly Rejected: readonly RejectedIdentity[];
+}
+
 /** Something that a user asks about a node. */
 export interface NodeCommandRequest {
   readonly NodeID: string;
@@ -238,6 +271,8 @@ export const updateNodeEligibility = call<NodeEligibilityRequest, NodeCommandRes
 export const emitNodeEvents = call<NodeEventsRequest, IndexResponse>('nodes.emitEvents');
 export const registerServices = call<RegisterServicesRequest, IndexResponse>('nodes.registerServices');
 export const deregisterServices = call<DeregisterServicesRequest, IndexResponse>('nodes.deregisterServices');
+/** Tokens of identities of the machine's own allocations (AU-139, AU-140). */
+export const signIdentities = call<SignIdentitiesRequest, SignIdentitiesResponse>('nodes.signIdentities');
 export const namedServices = call<NamedServicesRequest, NamedServicesResponse>('nodes.namedServices', {
   timeoutMs: MAX_ALLOC_QUERY_WAIT_MS + 5_000,
   maxInProgress: MAX_WAITING_SERVICE_QUERIES,

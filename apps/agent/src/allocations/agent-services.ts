@@ -1,6 +1,7 @@
 import type { Allocation, ClientAllocUpdate, Clock, Node, Timers } from '@waybill/model';
 import type { Logger, Tracer } from '@waybill/telemetry';
 import type { Driver } from '../drivers/driver.js';
+import type { MachineIdentities } from '../identities/machine-identities.js';
 import type { Probe } from '../services/probe.transport.js';
 import type { ServiceRegistry } from '../services/service-registry.js';
 import type { TaskHook } from '../tasks/task-hook.js';
@@ -36,6 +37,8 @@ export interface AgentServices {
   readonly serversAsked: Gate;
   readonly registry: ServiceRegistry;
   readonly probe: Probe;
+  /** Absent: this machine gives its tasks no tokens. */
+  readonly identities?: MachineIdentities;
   /** Absent: this machine has no volumes of CSI. */
   readonly csi?: StorageHost;
   /** Resolves when the allocations of this machine that this one replaces or preempted have ended (AG-53). */

@@ -4,6 +4,7 @@ import type { AllocationTasks } from './allocation-tasks.js';
 import { AwaitPreviousAllocationsHook } from './hooks/await-previous-allocations.hook.js';
 import { CsiHook } from './hooks/csi.hook.js';
 import { GroupServicesHook } from './hooks/group-services.hook.js';
+import { IdentitiesHook } from './hooks/identities.hook.js';
 import { HealthHook } from './hooks/health.hook.js';
 import { MaxRunDurationHook } from './hooks/max-run-duration.hook.js';
 import { MigrateDiskHook } from './hooks/migrate-disk.hook.js';
@@ -11,12 +12,13 @@ import { ServicesHook } from './hooks/services.hook.js';
 
 /**
  * The hooks of an allocation, in the order in which they run (AG-80). A new hook is one file in hooks/ and one line here.
- * Identities belong at the beginning, networks between the disk and the volumes.
+ * Networks belong between the disk and the volumes.
  */
 export function allocationHooks(context: AllocationContext, tasks: AllocationTasks): readonly AllocationHook[] {
   const services = new ServicesHook(context, tasks);
   return [
-    services, // AG-140 to AG-147. First: what is judged and what is told is known
+    new IdentitiesHook(context, tasks), // AU-151 to AU-155. It does nothing for an allocation without any
+    services, // AG-140 to AG-147. Before the others: what is judged and what is told is known
     new MaxRunDurationHook(context), // AG-77
     new HealthHook(context, tasks, services), // AG-120 to AG-132
     new AwaitPreviousAllocationsHook(context, tasks), // AG-53

@@ -4,7 +4,8 @@ import { openFound } from './plain-file.store.js';
 import { EscapesError, OpenDirectory } from './open-directory.store.js';
 import { asAbsolute, belowAsText, entryName, isWithin, type PathName } from './path-name.js';
 
-const WALK = { make: true, links: 'inside', closesNotes: true } as const;
+const WALK = { make: true, links: 'inside', closesNotes: 'of allocation' } as const;
+const WALK_OF_TASK = { make: true, links: 'inside', closesNotes: 'of task' } as const;
 
 /** Where what a job names is, from the directory of its allocation on; as text. @throws EscapesError */
 function fromAllocation(taskDir: string, wanted: string): string {
@@ -37,6 +38,27 @@ export async function inOpenParent<T>(
   const [above, last] = [path.dirname(relative), path.basename(relative)];
   if (last === '' || last === '.') throw new EscapesError(wanted);
   const parent = await OpenDirectory.find(path.dirname(taskDir), above, WALK);
+  try {
+    return await work(parent, entryName(last));
+  } finally {
+    await parent.close();
+  }
+}
+
+/**
+ * The same of a file that is to be below the task's own directory: a link that leads elsewhere in the allocation refuses it
+ * too (AU-123). @throws as openInside
+ */
+export async function inOpenParentOfTask<T>(
+  taskDir: string,
+  wanted: string,
+  work: (parent: OpenDirectory, name: PathName) => Promise<T>,
+): Promise<T> {
+  const relative = path.normalize(wanted);
+  const [above, last] = [path.dirname(relative), path.basename(relative)];
+  const isOutside = path.isAbsolute(relative) || relative.startsWith('../') || relative.includes('\0');
+  if (isOutside || relative.endsWith('/') || ['.', '..'].includes(last)) throw new EscapesError(wanted);
+  const parent = await OpenDirectory.find(taskDir, above, WALK_OF_TASK);
   try {
     return await work(parent, entryName(last));
   } finally {

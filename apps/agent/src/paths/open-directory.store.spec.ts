@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { EscapesError, OpenDirectory, TakenError } from './open-directory.store.js';
 import { pathName } from './path-name.js';
 
-const INSIDE = { make: true, links: 'inside', closesNotes: true } as const;
+const INSIDE = { make: true, links: 'inside', closesNotes: 'of allocation' } as const;
 const NO_LINKS = { ...INSIDE, links: 'none' } as const;
 
 /** An allocation with one task, and a directory of the machine that is nobody's but the machine's. */

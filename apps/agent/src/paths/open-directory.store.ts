@@ -48,8 +48,8 @@ export interface Walk {
   readonly make: boolean;
   /** `inside`: those that stay below the root; `none`: one on the way refuses the walk. */
   readonly links: 'inside' | 'none';
-  /** The root is that of an allocation: the agent's notes about its tasks (AG-220) are closed. */
-  readonly closesNotes: boolean;
+  /** The root is an allocation's or a task's: the agent's notes there (AG-220) are closed. */
+  readonly closesNotes: 'of allocation' | 'of task' | false;
 }
 
 /**
@@ -66,7 +66,7 @@ export class OpenDirectory {
     /** The names from the root to here, none of them a link. */
     private readonly names: readonly PathName[],
     private readonly root: string,
-    private readonly closesNotes: boolean,
+    private readonly closesNotes: Walk['closesNotes'],
   ) {}
 
   /** @param root a directory that no task can replace @throws EscapesError, TakenError, and what the file system says */
@@ -205,10 +205,12 @@ export class OpenDirectory {
     return path.relative(this.root, real).split('/');
   }
 
-  /** AG-220. The root is an allocation's; what is below `alloc` is the tasks' own. @throws EscapesError */
-  private refuseNotes([task, directory]: readonly string[]): void {
-    if (this.closesNotes && task !== 'alloc' && directory === OF_THE_AGENT)
-      throw new EscapesError(`${task}/${directory}`);
+  /** AG-220. What is below `alloc` of an allocation is the tasks' own. @throws EscapesError */
+  private refuseNotes([first, second]: readonly string[]): void {
+    const isClosed =
+      (this.closesNotes === 'of task' && first === OF_THE_AGENT) ||
+      (this.closesNotes === 'of allocation' && first !== 'alloc' && second === OF_THE_AGENT);
+    if (isClosed) throw new EscapesError([first, second].filter((name) => name !== undefined).join('/'));
   }
 }
 

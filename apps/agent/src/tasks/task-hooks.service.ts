@@ -1,11 +1,14 @@
 import { ArtifactHook, type ArtifactOptions } from './hooks/artifact.hook.js';
 import { CsiPluginHook, type CsiPluginHookDependencies } from './hooks/csi-plugin.hook.js';
 import { DispatchPayloadHook } from './hooks/dispatch-payload.hook.js';
+import { IdentityHook, type IdentityHookDependencies } from './hooks/identity.hook.js';
 import type { TaskHook } from './task-hook.js';
 import { TemplateHook, type TemplateHookDependencies } from './hooks/template.hook.js';
 import { VolumesHook, type VolumesHookDependencies } from './hooks/volumes.hook.js';
 
 export interface TaskHookParts {
+  /** Absent: this machine gives its tasks no tokens. */
+  readonly identities?: IdentityHookDependencies;
   /** Absent: this machine runs no storage plugins. */
   readonly csiPlugins?: CsiPluginHookDependencies;
   readonly volumes: VolumesHookDependencies;
@@ -17,7 +20,8 @@ export interface TaskHookParts {
  * The hooks of every task, in the order in which they run (AG-102): the later ones may use what the earlier ones made. A
  * new hook is one file in hooks/ and one line here. The directory of the task is there before all of them.
  */
-export const taskHooks = ({ csiPlugins, volumes, artifacts, templates }: TaskHookParts): TaskHook[] => [
+export const taskHooks = ({ identities, csiPlugins, volumes, artifacts, templates }: TaskHookParts): TaskHook[] => [
+  ...(identities ? [new IdentityHook(identities)] : []), // AU-156 to AU-161
   new DispatchPayloadHook(), // AG-291
   ...(csiPlugins ? [new CsiPluginHook(csiPlugins)] : []), // VL-204, VL-205
   new VolumesHook(volumes), // VL-225, VL-281

@@ -1,3 +1,4 @@
+import type { KeptToken } from '../../identities/allocation-identities.js';
 import type { AllocDeploymentStatus, Allocation, ClientAllocUpdate } from '@waybill/model';
 import type { AllocationVolumesRecord } from '../../volumes/csi/allocation-volumes.js';
 import type { AllocationServicesRecord } from '../../services/allocation-services.js';
@@ -15,6 +16,8 @@ export interface AllocationRecord {
   readonly services?: AllocationServicesRecord;
   /** Absent: an agent wrote it that knew no volumes. */
   readonly volumes?: AllocationVolumesRecord;
+  /** Tokens of its identities, while tasks live; absent: it needs none (AU-152). */
+  readonly identities?: readonly KeptToken[];
   /** The last state that the servers have confirmed (AG-65). */
   readonly acknowledged: ClientAllocUpdate | null;
 }

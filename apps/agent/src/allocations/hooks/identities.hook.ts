@@ -1,0 +1,62 @@
+import type { AllocationIdentities } from '../../identities/allocation-identities.js';
+import type { AllocationContext } from '../allocation-context.js';
+import type { AllocationHook, HookRecord } from '../allocation-hook.js';
+import type { AllocationTasks } from '../allocation-tasks.js';
+import type { AllocationRecord } from '../records/allocation-record.js';
+
+/**
+ * Fetches the tokens of an allocation's identities before its tasks start, keeps them in its record, and has them renewed
+ * until the last task is dead (AU-151, AU-152, AU-155). An allocation that needs none costs nothing.
+ */
+export class IdentitiesHook implements AllocationHook {
+  readonly name = 'identities';
+  private readonly identities: AllocationIdentities | undefined;
+
+  constructor(
+    private readonly context: AllocationContext,
+    private readonly tasks: AllocationTasks,
+  ) {
+    const { id, agent, group, control } = context;
+    const owner = { allocId: id, index: () => context.alloc.AllocModifyIndex, save: () => control.save() };
+    this.identities = agent.identities?.open(owner, group.Tasks);
+  }
+
+  restore({ identities }: AllocationRecord): void {
+    this.identities?.restore(identities ?? []);
+  }
+
+  record(): HookRecord {
+    return this.identities && !this.tasks.areDead ? { identities: this.identities.record() } : {};
+  }
+
+  prerun(): Promise<void> | void {
+    if (this.identities && !this.tasks.areDead) return this.prepare(this.identities);
+  }
+
+  stop(): void {
+    this.close();
+  }
+
+  destroy(): void {
+    this.close();
+  }
+
+  shutdown(): void {
+    this.close();
+  }
+
+  /** What goes down already starts without: only poststop tasks are left to start. @throws IdentitiesError */
+  private async prepare(identities: AllocationIdentities): Promise<void> {
+    try {
+      await identities.prepare();
+    } catch (error) {
+      if (!this.context.isStopping) throw error;
+      const { agent, id } = this.context;
+      agent.logger.warn('an allocation that is being stopped has no identities', { alloc: id, error });
+    }
+  }
+
+  private close(): void {
+    if (this.identities) this.context.agent.identities?.close(this.context.id);
+  }
+}

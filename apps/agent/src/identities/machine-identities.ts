@@ -1,0 +1,42 @@
+import type { Clock, Task, Timers } from '@waybill/model';
+import type { Logger } from '@waybill/telemetry';
+import { AllocationIdentities, type AllocationIdentitiesOptions } from './allocation-identities.js';
+import type { IdentitySigner } from './identity-signer.js';
+import { wantedIdentities } from './wanted-identities.js';
+
+export interface MachineIdentitiesDependencies {
+  readonly signer: IdentitySigner;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly logger: Logger;
+}
+
+/** Whose tokens they are, as the allocation's hook says it. */
+export type IdentitiesOwner = Pick<AllocationIdentitiesOptions, 'allocId' | 'index' | 'save'>;
+
+/** The tokens of all allocations of this machine that have any: the allocation's hook opens them, its tasks' hook reads them. */
+export class MachineIdentities {
+  private readonly allocations = new Map<string, AllocationIdentities>();
+
+  constructor(private readonly deps: MachineIdentitiesDependencies) {}
+
+  /** Undefined: the tasks need no tokens, as most do. To be closed. */
+  open(owner: IdentitiesOwner, tasks: readonly Task[]): AllocationIdentities | undefined {
+    const wanted = wantedIdentities(tasks);
+    if (wanted.length === 0) return undefined;
+    const identities = new AllocationIdentities({ ...this.deps, ...owner, wanted });
+    this.allocations.set(owner.allocId, identities);
+    return identities;
+  }
+
+  of(allocId: string): AllocationIdentities | undefined {
+    return this.allocations.get(allocId);
+  }
+
+  close(allocId: string): void {
+    this.allocations.get(allocId)?.close();
+    this.allocations.delete(allocId);
+  }
+}

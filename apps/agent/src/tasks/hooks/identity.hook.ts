@@ -1,0 +1,133 @@
+import { errorText, identitiesOf, isDefaultIdentity, type WorkloadIdentity } from '@waybill/model';
+import type { UserIds } from '../../drivers/user-ids.js';
+import type { AllocationIdentities } from '../../identities/allocation-identities.js';
+import { type IdentityAction, identityActions } from '../../identities/identity-changes.js';
+import type { MachineIdentities } from '../../identities/machine-identities.js';
+import { writeToken } from '../../identities/token-file.store.js';
+import { nameOf, tokenPath, tokenVariable } from '../../identities/wanted-identities.js';
+import { Gate } from '../../waiting/gate.js';
+import { HookError, type TaskAdditions, type TaskHook, type TaskStart } from '../task-hook.js';
+import { ifRunning } from '../task-not-running.js';
+
+/** How long a start waits for a token that should be there already (AU-158). */
+export const TOKEN_WAIT_MS = 60_000;
+
+export interface IdentityHookDependencies {
+  readonly identities: Pick<MachineIdentities, 'of'>;
+  /** The ids of the task's user, where this machine knows who that is in the task's place; undefined: it does not. */
+  readonly userOf: (driver: string, user: string) => UserIds | undefined;
+}
+
+/** Gives a task the tokens of its identities, in its environment and in files, and acts when they are renewed (AU-156 to AU-161). */
+export class IdentityHook implements TaskHook {
+  readonly name = 'identity';
+
+  constructor(private readonly deps: IdentityHookDependencies) {}
+
+  async prestart(start: TaskStart): Promise<TaskAdditions | void> {
+    const tokens = this.deps.identities.of(start.alloc.ID);
+    const identities = deliveredOf(start);
+    if (!tokens || identities.length === 0) return;
+    const env: Record<string, string> = {};
+    // Watched first: a renewal while files are written is written behind them.
+    const delivery = this.deliver(start, tokens, 'start');
+    for (const identity of identities) {
+      const token = await tokenFor(identity, tokens, start);
+      if (identity.Env) env[tokenVariable(identity)] = token;
+    }
+    await delivery.write(identities);
+    return { env };
+  }
+
+  /** A task that went on without the agent is told of what was renewed meanwhile. */
+  async restore(start: TaskStart): Promise<void> {
+    const tokens = this.deps.identities.of(start.alloc.ID);
+    if (tokens && deliveredOf(start).length > 0) this.deliver(start, tokens, 'restored');
+  }
+
+  private deliver(start: TaskStart, tokens: AllocationIdentities, as: 'start' | 'restored'): TokenDelivery {
+    const owner = this.deps.userOf(start.task.Driver, start.task.User);
+    const delivery = new TokenDelivery(start, tokens, owner);
+    tokens.watch(start.task.Name, (names) => delivery.renewed(names), as, AbortSignal.any([start.over, start.signal]));
+    return delivery;
+  }
+}
+
+/**
+ * The tokens of one start of a task: one after the other they are written, and then the task is told (AU-159). Cost of a
+ * renewal: a file for each renewed identity.
+ */
+class TokenDelivery {
+  private last: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly start: TaskStart,
+    private readonly tokens: AllocationIdentities,
+    private readonly owner: UserIds | undefined,
+  ) {}
+
+  /** The files of identities that have one. @throws EscapesError, TakenError, and what the file system says */
+  write(identities: readonly WorkloadIdentity[]): Promise<void> {
+    const done = this.last.then(() => this.writeNow(identities));
+    this.last = done.catch(() => {});
+    return done;
+  }
+
+  renewed(names: readonly string[]): void {
+    const identities = identitiesOf(this.start.task).filter((identity) => names.includes(nameOf(identity)));
+    const told = this.write(identities).then(() => this.act(identityActions(identities)));
+    told.catch((error: unknown) => {
+      const reason = `Identity: failed to renew: ${errorText(error)}`;
+      void this.start.control.kill({ kill_reason: reason, fails_task: 'true' });
+    });
+  }
+
+  private async writeNow(identities: readonly WorkloadIdentity[]): Promise<void> {
+    const { task, config } = this.start;
+    for (const identity of identities) {
+      const token = this.tokens.token(task.Name, nameOf(identity));
+      if (identity.File && token !== undefined)
+        await writeToken(config.paths.taskDir, tokenPath(identity), token, this.owner);
+    }
+  }
+
+  private async act(actions: readonly IdentityAction[]): Promise<void> {
+    const { control, over } = this.start;
+    for (const action of actions) {
+      if (over.aborted) return; // the next start has the new tokens
+      try {
+        await ifRunning(done(action, control));
+      } catch (error) {
+        const what = action.kind === 'signal' ? 'send signal' : 'restart';
+        const reason = `Identity[${action.identity}]: failed to ${what}: ${errorText(error)}`;
+        void control.kill({ kill_reason: reason, fails_task: 'true' });
+      }
+    }
+  }
+}
+
+function done(action: IdentityAction, control: TaskStart['control']): Promise<void> {
+  if (action.kind === 'restart') return control.restart(`Identity[${action.identity}]: new token acquired`);
+  return control.signal(action.signal, {
+    task_signal: action.signal,
+    task_signal_reason: `Identity[${action.identity}]: new Identity token acquired`,
+  });
+}
+
+/** The identities whose tokens a task waits for: those that are named, and the default one where the task sees it. */
+const deliveredOf = ({ task }: Pick<TaskStart, 'task'>): readonly WorkloadIdentity[] =>
+  identitiesOf(task).filter((identity) => !isDefaultIdentity(identity) || identity.Env || identity.File);
+
+/** @throws HookError recoverable: it did not come in time (AU-158) */
+async function tokenFor(identity: WorkloadIdentity, tokens: AllocationIdentities, start: TaskStart): Promise<string> {
+  const name = nameOf(identity);
+  const present = tokens.token(start.task.Name, name);
+  if (present !== undefined) return present;
+  const killed = new Gate();
+  start.signal.addEventListener('abort', () => killed.open(), { once: true });
+  await tokens.untilComplete(TOKEN_WAIT_MS, killed);
+  const token = tokens.token(start.task.Name, name);
+  if (token !== undefined) return token;
+  const message = `timed out waiting for identity "${name}"`;
+  throw new HookError(message, true, { type: 'Task hook failed', details: { message: `identity: ${message}` } });
+}
