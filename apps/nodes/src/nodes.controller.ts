@@ -44,6 +44,9 @@ import {
   serviceNames,
   type ServiceNamesRequest,
   type ServiceNamesResponse,
+  signIdentities,
+  type SignIdentitiesRequest,
+  type SignIdentitiesResponse,
   updateAllocs,
   updateNodeDrain,
   updateNodeEligibility,
@@ -57,6 +60,7 @@ import { Heartbeats } from './heartbeats/heartbeats.js';
 import { NodeCommands } from './node/node-commands.js';
 import { NodeEvents } from './node/node-events.js';
 import { PreviousDisks } from './allocations/previous-disks.js';
+import { IdentitySigning } from './identities/identity-signing.js';
 import { Registration } from './node/registration.js';
 import { ServiceQueries } from './allocations/service-queries.js';
 import { ServiceRegistrations } from './allocations/service-registrations.js';
@@ -75,6 +79,7 @@ export class NodesController {
     private readonly services: ServiceRegistrations,
     private readonly serviceQueries: ServiceQueries,
     private readonly disks: PreviousDisks,
+    private readonly identities: IdentitySigning,
   ) {}
 
   @Answers(registerNode)
@@ -128,6 +133,11 @@ export class NodesController {
   @Answers(serviceNames)
   serviceNames(@Payload() request: ServiceNamesRequest): Promise<ServiceNamesResponse> {
     return this.serviceQueries.names(request);
+  }
+
+  @Answers(signIdentities)
+  signIdentities(@Payload() request: SignIdentitiesRequest): Promise<SignIdentitiesResponse> {
+    return this.identities.sign(request);
   }
 
   @Answers(listPreviousDisk)

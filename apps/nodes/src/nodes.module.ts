@@ -3,6 +3,7 @@ import { AllocQueries } from './allocations/alloc-queries.js';
 import { AllocUpdates } from './allocations/alloc-updates.js';
 import { DrainCommands } from './drain/drain-commands.js';
 import { Heartbeats } from './heartbeats/heartbeats.js';
+import { IdentitySigning } from './identities/identity-signing.js';
 import { NodeCommands } from './node/node-commands.js';
 import { NodeEvents } from './node/node-events.js';
 import { NodesController } from './nodes.controller.js';
@@ -22,6 +23,7 @@ export interface NodesParts {
   readonly services: ServiceRegistrations;
   readonly serviceQueries: ServiceQueries;
   readonly disks: PreviousDisks;
+  readonly identities: IdentitySigning;
 }
 
 @Module({})
@@ -41,6 +43,7 @@ export class NodesModule {
         { provide: ServiceRegistrations, useValue: parts.services },
         { provide: ServiceQueries, useValue: parts.serviceQueries },
         { provide: PreviousDisks, useValue: parts.disks },
+        { provide: IdentitySigning, useValue: parts.identities },
       ],
     };
   }

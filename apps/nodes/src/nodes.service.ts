@@ -1,10 +1,12 @@
 import { nodesWriter } from './node/nodes-writer.js';
 import { natsPresence, type Presence } from '@waybill/rpc';
-import type { ServiceContext, ServiceDefinition } from '@waybill/service';
+import { openKeyring, type ServiceContext, type ServiceDefinition } from '@waybill/service';
+import { rootKeysOf } from '@waybill/state';
 import { AllocQueries } from './allocations/alloc-queries.js';
 import { AllocUpdates } from './allocations/alloc-updates.js';
 import { DrainCommands } from './drain/drain-commands.js';
 import { Drainer } from './drain/drainer.js';
+import { IdentitySigning } from './identities/identity-signing.js';
 import { Peers } from './heartbeats/peers.js';
 import { DEFAULT_PACE, type HeartbeatPace } from './heartbeats/heartbeat-ttl.js';
 import { Heartbeats } from './heartbeats/heartbeats.js';
@@ -31,7 +33,7 @@ export function nodesService(pace: HeartbeatPace = DEFAULT_PACE, presenceIn = ov
   return {
     name: 'nodes',
     needs: { state: true, database: false },
-    build(context) {
+    async build(context) {
       const { state, clock, timers, newId, logger, metrics } = context;
       const region = context.settings.WAYBILL_REGION;
       const writer = nodesWriter(state, { clock, newId, region });
@@ -45,6 +47,7 @@ export function nodesService(pace: HeartbeatPace = DEFAULT_PACE, presenceIn = ov
       const serviceQueries = new ServiceQueries(state, timers);
       const updates = new AllocUpdates({ ...shared, tracer: () => context.tracer });
       const registration = new Registration(watched);
+      const keyring = await openKeyring(context, rootKeysOf(state));
       const peers = new Peers(presenceIn(context), newId(), clock, timers);
       metrics.gauge('nomad_heartbeat_active', 'Machines whose heartbeats are watched here', {
         collect: () => heartbeats.stats()['trackedNodes'] ?? 0,
@@ -70,6 +73,7 @@ export function nodesService(pace: HeartbeatPace = DEFAULT_PACE, presenceIn = ov
           services: new ServiceRegistrations(state, writer),
           serviceQueries,
           disks: new PreviousDisks(state, context.rpc),
+          identities: new IdentitySigning({ state, keyring, clock, newId, issuer: '' }),
         }),
         singleton: new NodesHolder(heartbeats, missing, new Drainer({ ...shared, logger })),
         start: () => peers.start(),

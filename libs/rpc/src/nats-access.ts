@@ -13,6 +13,7 @@ const ASKED_BY_MACHINES = [
   nodes.emitNodeEvents,
   nodes.registerServices,
   nodes.deregisterServices,
+  nodes.signIdentities,
   nodes.namedServices,
   nodes.serviceNames,
   nodes.listPreviousDisk,

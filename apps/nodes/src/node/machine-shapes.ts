@@ -9,7 +9,7 @@ import {
   type TaskState,
   Refusal,
 } from '@waybill/model';
-import type { RegisteredService } from '@waybill/rpc';
+import type { IdentityRequest, RegisteredService } from '@waybill/rpc';
 import { z } from 'zod';
 
 // What machines send is looked at before it is written. A member of another type would throw when it is applied, which
@@ -191,6 +191,15 @@ export const checkAllocUpdates = checking('Allocs', z.array(ALLOC_UPDATE));
 export const checkAllocList = checking('Allocs', z.array(z.unknown()).nullish());
 /** @throws Refusal invalid */
 export const checkAllocIds = checking('AllocIDs', z.array(text));
+
+const IDENTITY_REQUEST = z.looseObject({
+  AllocID: text,
+  WorkloadType: z.enum(['task', 'service']),
+  Workload: text,
+  InterpolatedName: text.optional(),
+  Identity: text,
+} satisfies Members<IdentityRequest>);
+export const checkIdentityRequests = checking('Identities', z.array(IDENTITY_REQUEST));
 /** @throws Refusal invalid */
 export const checkRegistrationIds = checking('IDs', z.array(text));
 /** What a machine asks for that drains itself. @throws Refusal invalid */

@@ -1,0 +1,76 @@
+import type { Keyring } from '@waybill/keyring';
+import { type Clock, Refusal } from '@waybill/model';
+import type { ReplicatedState } from '@waybill/replica';
+import {
+  type IdentityRequest,
+  MAX_IDENTITIES_PER_CALL,
+  type RejectedIdentity,
+  type SignedIdentity,
+  type SignIdentitiesRequest,
+  type SignIdentitiesResponse,
+} from '@waybill/rpc';
+import { signingKeyOf } from '@waybill/state';
+import { catchUp } from '../allocations/catch-up.js';
+import { checkIdentityRequests } from '../node/machine-shapes.js';
+import { permissionDenied, provenNode } from '../node/node-access.js';
+import { jobOf } from '../node/node-evaluations.js';
+import { type Bearer, identityClaims } from './identity-claims.js';
+
+export interface IdentitySigningDependencies {
+  readonly state: ReplicatedState;
+  readonly keyring: Pick<Keyring, 'signJwt'>;
+  readonly clock: Clock;
+  readonly newId: () => string;
+  /** Empty: none is configured. */
+  readonly issuer: string;
+}
+
+/**
+ * Signs identities of a machine's own allocations when the machine asks (AU-137, AU-139 to AU-143). Any replica answers;
+ * stateless: no token is kept or written anywhere. Cost: a signature for each identity.
+ */
+export class IdentitySigning {
+  constructor(private readonly deps: IdentitySigningDependencies) {}
+
+  /** @throws Refusal forbidden, invalid, unavailable; KeyringError: no key can be used */
+  async sign(request: SignIdentitiesRequest): Promise<SignIdentitiesResponse> {
+    const { NodeID, SecretID, MinStateIndex, Identities } = request;
+    checkIdentityRequests(Identities);
+    if (Identities.length === 0) throw new Refusal('invalid', 'no identities requested');
+    if (Identities.length > MAX_IDENTITIES_PER_CALL)
+      throw new Refusal('invalid', `more than ${MAX_IDENTITIES_PER_CALL} identities requested`);
+    const { state } = this.deps;
+    await catchUp(state, MinStateIndex);
+    const node = provenNode(state.tables, NodeID, SecretID);
+    const isOthers = ({ AllocID }: IdentityRequest): boolean =>
+      (state.tables.allocs.get(AllocID)?.NodeID ?? node.ID) !== node.ID;
+    if (Identities.some(isOthers)) throw permissionDenied();
+    const answers = await Promise.all(Identities.map((identity) => this.signed(identity)));
+    return {
+      Signed: answers.filter((answer) => 'JWT' in answer),
+      Rejected: answers.filter((answer) => 'Reason' in answer),
+    };
+  }
+
+  private async signed(request: IdentityRequest): Promise<SignedIdentity | RejectedIdentity> {
+    const { state, keyring, clock, newId, issuer } = this.deps;
+    const bearer = this.bearerOf(request.AllocID);
+    if (!bearer) return { ...request, Reason: 'allocation not found' };
+    const decided = identityClaims(request, bearer, { issuer, nowMs: clock.nowMs(), newId });
+    if ('reason' in decided) return { ...request, Reason: decided.reason };
+    const keyId = decided.ofAllocation ? signingKeyOf(state.tables, bearer.alloc)?.KeyID : undefined;
+    return { ...request, JWT: await keyring.signJwt(keyId, decided.claims), ValidMs: decided.validMs };
+  }
+
+  private bearerOf(allocId: string): Bearer | undefined {
+    const { tables } = this.deps.state;
+    const alloc = tables.allocs.get(allocId);
+    const node = alloc && tables.nodes.get(alloc.NodeID);
+    const job = alloc && jobOf(tables, alloc);
+    if (!alloc || !node || !job) return undefined;
+    const namespace = tables.namespaces.get(alloc.Namespace) ?? NO_CLAIMS;
+    return { alloc, job, node, namespace };
+  }
+}
+
+const NO_CLAIMS = { RequiredExtraClaims: null, OptionalExtraClaims: null };

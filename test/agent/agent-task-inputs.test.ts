@@ -1,0 +1,223 @@
+import path from 'node:path';
+import { loadIdentity } from '@waybill/agent';
+import { connect } from '@waybill/journal';
+import { type Allocation, NS_PER_SECOND, type RootKey, type TaskState } from '@waybill/model';
+import { openPool } from '@waybill/projection';
+import { NatsRpc, signIdentities } from '@waybill/rpc';
+import { newUuid } from '@waybill/service';
+import { decodeProtectedHeader, importJWK, jwtVerify } from 'jose';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type ApiClient, shellJob } from '../support/api-client.js';
+import { eventually } from '../support/wait.js';
+import { WaybillProcesses } from '../support/waybill-processes.js';
+
+let waybill: WaybillProcesses;
+let api: ApiClient;
+
+beforeAll(async () => {
+  waybill = await WaybillProcesses.startTogether({ WAYBILL_KEYRING_KEY: 'ab'.repeat(32) });
+  api = waybill.api;
+  await eventually('the node is ready', async () =>
+    (await api.get<{ Status: string }[]>('/v1/nodes')).some((node) => node.Status === 'ready'),
+  );
+  await api.register(bearer());
+});
+afterAll(() => waybill?.stop());
+
+const allocOf = (job: string) =>
+  eventually(`${job} runs`, async () => {
+    const [found] = await api.get<Allocation[]>(`/v1/job/${job}/allocations`);
+    return found?.ClientStatus === 'running' && api.get<Allocation>(`/v1/allocation/${found.ID}`);
+  });
+const stateOf = async (alloc: Allocation): Promise<TaskState> =>
+  (await api.get<Allocation>(`/v1/allocation/${alloc.ID}`)).TaskStates['task']!;
+const log = async (alloc: Allocation): Promise<string> =>
+  (await api.raw(`/v1/client/fs/logs/${alloc.ID}?task=task&type=stdout&plain=true`)).text();
+const file = async (alloc: Allocation, path: string): Promise<string> =>
+  (await api.raw(`/v1/client/fs/cat/${alloc.ID}?path=${path}`)).text();
+
+/** A job of one shell task, with more than that. */
+function shellJobWith(id: string, line: string, more: object): object {
+  const job = shellJob(id, line);
+  const task = (job as { TaskGroups: { Tasks: Record<string, unknown>[] }[] }).TaskGroups[0]!.Tasks[0]!;
+  Object.assign(task, more);
+  return job;
+}
+/** With templates and maybe a service of the task. */
+const templated = (id: string, line: string, Templates: object[], Services: object[] = []): object =>
+  shellJobWith(id, line, { Templates, Services });
+
+/**
+ * Shows its tokens when it starts, and the named one when that is renewed: ten seconds later, for which the other tests are
+ * not made to wait.
+ */
+function bearer(): object {
+  const line =
+    'trap "cat secrets/nomad_aws.jwt; echo" HUP; echo "$NOMAD_TOKEN"; cat secrets/nomad_token; echo; ' +
+    'echo "$NOMAD_TOKEN_aws"; cat secrets/nomad_aws.jwt; echo; while :; do sleep 0.1; done';
+  const aws = { Name: 'aws', Audience: ['sts.example'], Env: true, File: true, TTL: 20 * NS_PER_SECOND };
+  const Identities = [
+    { Name: 'default', Env: true, File: true },
+    { ...aws, ChangeMode: 'signal', ChangeSignal: 'SIGHUP' },
+  ];
+  return shellJobWith('bearer', line, { Identities });
+}
+
+describe('templates of a task', () => {
+  it('AG-292, AG-293: file and environment are there before it starts; news of a service signal it, without a restart', async () => {
+    const list = '{{ range nomadService "db" }}{{ .Address }}:{{ .Port }} {{ end }}';
+    const line = 'trap "cat local/db" HUP; echo "$GREETING"; cat local/db; while :; do sleep 0.1; done';
+    await api.register(
+      templated('reader', line, [
+        { EmbeddedTmpl: `[${list}]`, DestPath: 'local/db', ChangeMode: 'signal', ChangeSignal: 'SIGHUP', Splay: 0 },
+        {
+          EmbeddedTmpl: '{{ range nomadServices }}{{ .Name }}:{{ range .Tags }}{{ . }}{{ end }};{{ end }}',
+          DestPath: 'local/names',
+          ChangeMode: 'noop',
+        },
+        { EmbeddedTmpl: 'GREETING=hello {{ env "node.datacenter" }}', DestPath: 'secrets/env', Envvars: true },
+      ]),
+    );
+    const reader = await allocOf('reader');
+    await eventually('it has said what it found', async () => (await log(reader)) === 'hello dc1\n[]');
+    const db = { Name: 'db', Provider: 'nomad', Address: '10.1.2.3', Tags: ['sql'] };
+    await api.register(templated('db', 'sleep 1000', [], [db]));
+    await eventually('it is told', async () => (await log(reader)).includes('[10.1.2.3:0 ]'));
+    await eventually('the names too', async () => (await file(reader, 'task/local/names')) === 'db:sql;');
+    const state = await eventually('its event', async () => {
+      const found = await stateOf(reader);
+      return found.Events.at(-1)?.Type === 'Signaling' && found;
+    });
+    expect(state.Restarts).toBe(0);
+    expect(state.Events.at(-1)?.DisplayMessage).toBe('Task being sent signal SIGHUP: Template re-rendered');
+    await api.stop('db');
+    await eventually('it is told again', async () => (await log(reader)).endsWith('[]'));
+  });
+
+  it('AG-292: a changed file restarts it, or runs a script in it', async () => {
+    const line = 'cp local/out alloc.out; [ -e local/in ] || echo first > local/in; while :; do sleep 0.1; done';
+    const ChangeScript = { Command: 'sh', Args: ['-c', 'echo "$NOMAD_TASK_NAME" > local/script'], Timeout: 5e9 };
+    await api.register(
+      templated('copier', `echo begin > local/in; ${line}`, [
+        { EmbeddedTmpl: 'x{{ env "NOMAD_JOB_ID" }}', DestPath: 'local/out' },
+        {
+          EmbeddedTmpl: '{{ timestamp }}{{ with nomadService "other" }}!{{ end }}',
+          DestPath: 'local/at',
+          ChangeMode: 'script',
+          ChangeScript,
+          Splay: 0,
+        },
+      ]),
+    );
+    const copier = await allocOf('copier');
+    expect(await file(copier, 'task/local/out')).toBe('xcopier');
+    const other = { Name: 'other', Provider: 'nomad' };
+    await api.register(templated('other', 'sleep 1000', [], [other]));
+    await eventually('the script has run', async () => (await file(copier, 'task/local/script')) === 'task\n');
+    expect((await stateOf(copier)).Restarts).toBe(0);
+  });
+
+  it('AG-292: one that never resolves keeps the task waiting, and it says for what; it can be stopped', async () => {
+    await api.register(
+      templated('waiter', 'sleep 1000', [{ EmbeddedTmpl: '{{ file "local/never" }}', DestPath: 'local/x' }]),
+    );
+    const event = await eventually('its event', async () => {
+      const [found] = await api.get<Allocation[]>('/v1/job/waiter/allocations');
+      return found?.TaskStates['task']?.Events.find(({ Type }) => Type === 'Template');
+    });
+    expect(event.DisplayMessage).toBe('Missing: file(local/never)');
+    const [waiting] = await api.get<Allocation[]>('/v1/job/waiter/allocations');
+    expect(waiting?.ClientStatus).toBe('pending');
+    await api.stop('waiter');
+    await eventually('it is over', async () => (await stateOf(waiting!)).State === 'dead');
+  });
+});
+
+describe('identities of a task', () => {
+  /** The claims of a token whose signature the cluster's public key says is right. */
+  async function verified(token: string) {
+    const pool = openPool(waybill.stack.databaseUrl);
+    try {
+      const { kid } = decodeProtectedHeader(token);
+      const { rows } = await pool.query<{ body: string }>('select body from root_keys where key_id = $1', [kid]);
+      const { PublicKey } = JSON.parse(rows[0]!.body) as RootKey;
+      const { payload } = await jwtVerify(token, await importJWK({ kty: 'RSA', ...PublicKey }, 'RS256'));
+      return { kid, payload };
+    } finally {
+      await pool.end();
+    }
+  }
+
+  it('AU-121, AU-131, AU-137, AU-156, AU-159: are there before it starts, verify, and are renewed with a signal', async () => {
+    const alloc = await allocOf('bearer');
+    const lines = (await log(alloc)).trim().split('\n');
+    const [inEnv = '', inFile, named = '', namedFile] = lines;
+    expect([inEnv, named]).toEqual([inFile, namedFile]);
+
+    const { kid, payload } = await verified(inEnv);
+    expect(kid).toBe(alloc.SigningKeyID);
+    expect(payload).toMatchObject({
+      aud: 'nomadproject.io',
+      sub: 'global:default:bearer:group:task:default',
+      nomad_namespace: 'default',
+      nomad_job_id: 'bearer',
+      nomad_allocation_id: alloc.ID,
+      nomad_task: 'task',
+    });
+    expect(payload).not.toHaveProperty('exp');
+    const first = (await verified(named)).payload;
+    expect(first).toMatchObject({ aud: 'sts.example', sub: 'global:default:bearer:group:task:aws' });
+    expect(first.exp! - first.iat!).toBe(20);
+
+    const renewed = await eventually(
+      'it was signalled and has read the new token',
+      async () => (await log(alloc)).trim().split('\n')[4],
+      60_000,
+    );
+    expect(renewed).not.toBe(named);
+    expect((await verified(renewed)).payload.exp).toBeGreaterThan(first.exp!);
+    const signalled = await eventually('its event', async () =>
+      (await stateOf(alloc)).Events.find(({ Type }) => Type === 'Signaling'),
+    );
+    expect(signalled.DisplayMessage).toBe('Task being sent signal SIGHUP: Identity[aws]: new Identity token acquired');
+    expect((await stateOf(alloc)).Restarts).toBe(0);
+  });
+
+  it('AU-138: no table of the read model has a token', async () => {
+    const pool = openPool(waybill.stack.databaseUrl);
+    try {
+      const { rows } = await pool.query<{ name: string }>(
+        `select tablename as name from pg_tables where schemaname = 'public'`,
+      );
+      const counts = rows.map(async ({ name }) => {
+        const found = await pool.query<{ n: string }>(
+          `select count(*) as n from "${name}" one where one::text like '%eyJ%'`,
+        );
+        return [name, Number(found.rows[0]!.n)];
+      });
+      expect((await Promise.all(counts)).filter(([, n]) => n !== 0)).toEqual([]);
+      expect(rows.length).toBeGreaterThan(10);
+    } finally {
+      await pool.end();
+    }
+  });
+
+  it('AU-142: an allocation that has ended gets none', async () => {
+    await api.stop('bearer');
+    const [alloc] = await api.get<Allocation[]>('/v1/job/bearer/allocations');
+    await eventually('it is over', async () => (await stateOf(alloc!)).State === 'dead');
+    const { nodeId, secretId } = await loadIdentity(path.join(waybill.dir, 'agent'), newUuid);
+    const link = await connect({ url: waybill.stack.natsUrl, name: 'test' });
+    try {
+      const Identities = [{ AllocID: alloc!.ID, WorkloadType: 'task', Workload: 'task', Identity: 'aws' } as const];
+      const request = { NodeID: nodeId, SecretID: secretId, MinStateIndex: 0, Identities };
+      const reason = await eventually('its end is known', async () => {
+        const { Rejected } = await new NatsRpc(link.nc).ask(signIdentities, request);
+        return Rejected[0]?.Reason;
+      });
+      expect(reason).toBe('allocation is terminal');
+    } finally {
+      await link.close();
+    }
+  });
+});
