@@ -351,6 +351,26 @@ describe('a log that was broken on purpose', () => {
     expect(log.broken()).toContain('node-capacity');
   });
 
+  it('node-capacity (ND-110): what a machine said had ended and runs again is no plan’s fault', () => {
+    const log = new LogUnderTest();
+    const task = fixtures.aTask();
+    const group = fixtures.aGroup({ Count: 2, Tasks: [{ ...task, Resources: { ...task.Resources, CPU: 2_500 } }] });
+    const { job, evalId } = log.register('web', { TaskGroups: [group] });
+    const [first, second] = [0, 1].map((n) => log.alloc(job, { Name: `web.web[${n}]` }));
+    const says = (ClientStatus: 'failed' | 'running') =>
+      log.write('AllocClientUpdate', {
+        Allocs: [fixtures.aClientUpdate({ ID: first!.ID, NodeID: NODE }, { ClientStatus })],
+        Evals: [],
+      });
+    log.plan(job, evalId, [first!]);
+    says('failed');
+    log.plan(job, evalId, [second!]);
+    says('running');
+    expect(log.broken()).not.toContain('node-capacity');
+    log.plan(job, evalId, [log.alloc(job, { Name: 'web.web[2]' })]);
+    expect(log.broken()).toContain('node-capacity');
+  });
+
   it('accepted-plan (EB-327): a plan counts without a holder', () => {
     const unfenced = new LogUnderTest();
     const other = unfenced.register();

@@ -5,22 +5,19 @@ import { isRestore, type Invariant, type ReportViolation } from './invariant.js'
 /**
  * No transaction puts more on a node than the node has (EB-328): whenever allocations begin to count on a node, all that
  * count there must fit together: CPU, memory, disk, cores, ports. Updates in place are not asked, as the plan applier
- * does not ask them. Nor is a node that offers less than before: what it runs stays. What the archive of a restore says has
- * ended and its machine still runs is left out: whoever placed beside it could not know (OP-47).
+ * does not ask them. Nor is a node that offers less than before: what it runs stays. What had ended and runs again by its
+ * machine's word is left out, for whoever placed beside it could not know: an archive said so (OP-47), or the machine
+ * itself, which is believed in both (ND-110).
  * Cost: all allocations on the nodes that got some. Memory: those that were left out.
  */
 export class NodeCapacity implements Invariant {
-  private wasRestored = false;
-  /** Allocations that run although an archive said that they had ended. */
+  /** Allocations that run although they had ended. */
   private readonly unforeseen = new Set<string>();
 
   after(applied: Applied, tables: Tables, report: ReportViolation): void {
-    if (isRestore(applied)) {
-      this.wasRestored = true;
-      return;
-    }
+    if (isRestore(applied)) return;
     const { index, changes, txn } = applied;
-    const isReport = this.wasRestored && txn.type === 'AllocClientUpdate';
+    const isReport = txn.type === 'AllocClientUpdate';
     const gained = new Set<string>();
     for (const change of changes) {
       if (change.table !== 'allocs') continue;

@@ -1,5 +1,6 @@
 import { isRefusal, Refusal } from '@waybill/model';
 import type { Role } from '@waybill/state';
+import { z } from 'zod';
 
 /** A request as it travels, where JSON of it as it is would be much longer. */
 export interface WireForm<Req> {
@@ -30,9 +31,19 @@ export interface Call<Req, Res> {
   readonly watched: boolean;
   /** Of its requests; undefined: as they are. */
   readonly wireForm?: WireForm<Req> | undefined;
+  /** Of its requests, which are refused if they have another; undefined: only services ask it, and are believed. */
+  readonly request?: z.ZodType | undefined;
   /** Carries the types only. */
   readonly shape?: { readonly req: Req; readonly res: Res };
 }
+
+/** A call that machines ask, any of which may be in somebody else's hands. */
+export interface MachineCall<Req, Res> extends Call<Req, Res> {
+  readonly request: z.ZodType;
+}
+
+/** The shape of every member of a request. Of one that the service looks at itself: `z.unknown()`. */
+export type RequestMembers<Req> = Readonly<Record<keyof Req, z.ZodType>>;
 
 export interface CallOptions<Req = never> {
   readonly role?: Role;
@@ -50,6 +61,21 @@ export function call<Req, Res>(name: string, options: CallOptions<Req> = {}): Ca
   const { role, timeoutMs = DEFAULT_CALL_TIMEOUT_MS, maxInProgress, betweenRegions = false } = options;
   const { watched = false, wireForm } = options;
   return { name, role, timeoutMs, maxInProgress, betweenRegions, watched, wireForm };
+}
+
+/** A call that machines ask. Members that are not named are let through: agents of a newer release may send them. */
+export function machineCall<Req, Res>(
+  name: string,
+  members: RequestMembers<Req>,
+  options: CallOptions<Req> = {},
+): MachineCall<Req, Res> {
+  return { ...call<Req, Res>(name, options), request: z.looseObject(members) };
+}
+
+/** @throws Refusal invalid, with the path to the first member of a request that is not of its call's shape */
+export function checkRequest(shape: z.ZodType | undefined, request: unknown): void {
+  const issue = shape?.safeParse(request).error?.issues[0];
+  if (issue) throw new Refusal('invalid', `invalid ${['request', ...issue.path].join('.')}: ${issue.message}`);
 }
 
 /** Where whoever answers a watched call says whether it is still at one: a name of the same form. */

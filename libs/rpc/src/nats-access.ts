@@ -1,10 +1,10 @@
-import { nameOfLook, subjectOfCall } from './call.js';
+import { type MachineCall, nameOfLook, subjectOfCall } from './call.js';
 import * as nodes from './nodes.js';
 import { NODES_CHANGES } from './presence.js';
 import { claimVolume, unpublishVolume } from './volumes.js';
 
 /** Everything that a machine asks. Each of these calls takes the machine's secret, and tells and changes only its own. */
-const ASKED_BY_MACHINES = [
+const MACHINE_CALLS: readonly Pick<MachineCall<unknown, unknown>, 'name' | 'watched' | 'request'>[] = [
   nodes.registerNode,
   nodes.heartbeat,
   nodes.nodeAllocs,
@@ -22,7 +22,11 @@ const ASKED_BY_MACHINES = [
   nodes.selfDrainState,
   claimVolume,
   unpublishVolume,
-].flatMap(({ name, watched }) => [name, ...(watched ? [nameOfLook(name)] : [])].map((one) => subjectOfCall(one)));
+];
+
+const ASKED_BY_MACHINES = MACHINE_CALLS.flatMap(({ name, watched }) =>
+  [name, ...(watched ? [nameOfLook(name)] : [])].map((one) => subjectOfCall(one)),
+);
 
 /** Longer than the slowest call to a machine (agent.execWrite) may be open. */
 const ANSWER_WITHIN = '15m';

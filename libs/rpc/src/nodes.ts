@@ -1,6 +1,7 @@
 import type { Allocation, ClientAllocUpdate, Node, NodeEvent, NodeStatus, ServiceRegistration } from '@waybill/model';
 import type { ListFilesResponse, ReadFileResponse } from './alloc-files.js';
-import { call } from './call.js';
+import { call, machineCall } from './call.js';
+import { z } from 'zod';
 import type { IndexResponse } from './broker.js';
 import type { OnBehalfOf } from './deployments.js';
 
@@ -249,43 +250,93 @@ export interface NodeEligibilityRequest extends NodeCommandRequest {
   readonly NodeEvent?: unknown;
 }
 
+const text = z.string();
+const amount = z.number();
+/** Looked at by the service, after the machine's right to say it (`machine-shapes.ts`). */
+const checkedLater = z.unknown();
+const OF_MACHINE = { NodeID: text, SecretID: text };
+const OF_OWN_ALLOCATION = { ...OF_MACHINE, AllocID: text };
+const UNTIL_NEWS = { MinQueryIndex: amount, MaxQueryTimeMs: amount };
+
 /** Patient: a whole cluster may register at once, one after the other. */
-export const registerNode = call<NodeRegisterRequest, NodeUpdateResponse>('nodes.register', {
-  timeoutMs: REGISTRATION_TIMEOUT_MS,
-  maxInProgress: MAX_REGISTRATIONS_IN_PROGRESS,
-});
+export const registerNode = machineCall<NodeRegisterRequest, NodeUpdateResponse>(
+  'nodes.register',
+  { Node: checkedLater, After: amount.optional() },
+  { timeoutMs: REGISTRATION_TIMEOUT_MS, maxInProgress: MAX_REGISTRATIONS_IN_PROGRESS },
+);
 /** The holder alone keeps the timers, so the holder alone answers a heartbeat. */
-export const heartbeat = call<NodeStatusRequest, NodeUpdateResponse>('nodes.heartbeat', { role: 'nodes' });
-export const nodeAllocs = call<NodeAllocsRequest, NodeAllocsResponse>('nodes.nodeAllocs', {
-  timeoutMs: MAX_ALLOC_QUERY_WAIT_MS + 5_000,
-  maxInProgress: MAX_WAITING_ALLOC_QUERIES,
+export const heartbeat = machineCall<NodeStatusRequest, NodeUpdateResponse>(
+  'nodes.heartbeat',
+  { ...OF_MACHINE, Status: text },
+  { role: 'nodes' },
+);
+export const nodeAllocs = machineCall<NodeAllocsRequest, NodeAllocsResponse>(
+  'nodes.nodeAllocs',
+  { ...OF_MACHINE, ...UNTIL_NEWS, Listed: amount.optional(), MinStateIndex: amount },
+  { timeoutMs: MAX_ALLOC_QUERY_WAIT_MS + 5_000, maxInProgress: MAX_WAITING_ALLOC_QUERIES },
+);
+export const allocsById = machineCall<AllocsByIdRequest, AllocsByIdResponse>('nodes.allocsById', {
+  ...OF_MACHINE,
+  AllocIDs: checkedLater,
+  MinStateIndex: amount,
 });
-export const allocsById = call<AllocsByIdRequest, AllocsByIdResponse>('nodes.allocsById');
-export const updateAllocs = call<AllocUpdateRequest, AllocUpdateResponse>('nodes.updateAllocs');
+export const updateAllocs = machineCall<AllocUpdateRequest, AllocUpdateResponse>('nodes.updateAllocs', {
+  ...OF_MACHINE,
+  Allocs: checkedLater,
+  Evals: z.array(z.unknown()).optional(),
+  After: amount.optional(),
+});
 export const purgeNode = call<NodeCommandRequest, NodeCommandResponse>('nodes.purge');
 export const evaluateNode = call<NodeCommandRequest, NodeCommandResponse>('nodes.evaluate');
 export const updateNodeDrain = call<NodeDrainRequest, NodeCommandResponse>('nodes.updateDrain');
-export const drainSelf = call<SelfDrainRequest, NodeCommandResponse>('nodes.drainSelf');
-export const selfDrainState = call<SelfDrainStateRequest, SelfDrainState>('nodes.selfDrainState');
+export const drainSelf = machineCall<SelfDrainRequest, NodeCommandResponse>('nodes.drainSelf', {
+  ...OF_MACHINE,
+  RequestID: checkedLater,
+  DrainSpec: checkedLater,
+  Meta: checkedLater,
+});
+export const selfDrainState = machineCall<SelfDrainStateRequest, SelfDrainState>('nodes.selfDrainState', {
+  ...OF_MACHINE,
+  MinStateIndex: amount,
+});
 export const updateNodeEligibility = call<NodeEligibilityRequest, NodeCommandResponse>('nodes.updateEligibility');
-export const emitNodeEvents = call<NodeEventsRequest, IndexResponse>('nodes.emitEvents');
-export const registerServices = call<RegisterServicesRequest, IndexResponse>('nodes.registerServices');
-export const deregisterServices = call<DeregisterServicesRequest, IndexResponse>('nodes.deregisterServices');
+export const emitNodeEvents = machineCall<NodeEventsRequest, IndexResponse>('nodes.emitEvents', {
+  ...OF_MACHINE,
+  Events: checkedLater,
+});
+export const registerServices = machineCall<RegisterServicesRequest, IndexResponse>('nodes.registerServices', {
+  ...OF_OWN_ALLOCATION,
+  Services: checkedLater,
+});
+export const deregisterServices = machineCall<DeregisterServicesRequest, IndexResponse>('nodes.deregisterServices', {
+  ...OF_OWN_ALLOCATION,
+  IDs: checkedLater,
+});
 /** Tokens of identities of the machine's own allocations (AU-139, AU-140). */
-export const signIdentities = call<SignIdentitiesRequest, SignIdentitiesResponse>('nodes.signIdentities');
-export const namedServices = call<NamedServicesRequest, NamedServicesResponse>('nodes.namedServices', {
-  timeoutMs: MAX_ALLOC_QUERY_WAIT_MS + 5_000,
-  maxInProgress: MAX_WAITING_SERVICE_QUERIES,
+export const signIdentities = machineCall<SignIdentitiesRequest, SignIdentitiesResponse>('nodes.signIdentities', {
+  ...OF_MACHINE,
+  MinStateIndex: amount,
+  Identities: checkedLater,
 });
-export const serviceNames = call<ServiceNamesRequest, ServiceNamesResponse>('nodes.serviceNames', {
-  timeoutMs: MAX_ALLOC_QUERY_WAIT_MS + 5_000,
-  maxInProgress: MAX_WAITING_SERVICE_QUERIES,
-});
+export const namedServices = machineCall<NamedServicesRequest, NamedServicesResponse>(
+  'nodes.namedServices',
+  { ...OF_OWN_ALLOCATION, ...UNTIL_NEWS, ServiceName: text },
+  { timeoutMs: MAX_ALLOC_QUERY_WAIT_MS + 5_000, maxInProgress: MAX_WAITING_SERVICE_QUERIES },
+);
+export const serviceNames = machineCall<ServiceNamesRequest, ServiceNamesResponse>(
+  'nodes.serviceNames',
+  { ...OF_OWN_ALLOCATION, ...UNTIL_NEWS },
+  { timeoutMs: MAX_ALLOC_QUERY_WAIT_MS + 5_000, maxInProgress: MAX_WAITING_SERVICE_QUERIES },
+);
 /** Longer than the other machine may take. */
 const PREVIOUS_DISK_TIMEOUT_MS = 35_000;
-export const listPreviousDisk = call<ListPreviousDiskRequest, ListFilesResponse>('nodes.listPreviousDisk', {
-  timeoutMs: PREVIOUS_DISK_TIMEOUT_MS,
-});
-export const readPreviousDisk = call<ReadPreviousDiskRequest, ReadFileResponse>('nodes.readPreviousDisk', {
-  timeoutMs: PREVIOUS_DISK_TIMEOUT_MS,
-});
+export const listPreviousDisk = machineCall<ListPreviousDiskRequest, ListFilesResponse>(
+  'nodes.listPreviousDisk',
+  { ...OF_OWN_ALLOCATION, Path: text, After: text },
+  { timeoutMs: PREVIOUS_DISK_TIMEOUT_MS },
+);
+export const readPreviousDisk = machineCall<ReadPreviousDiskRequest, ReadFileResponse>(
+  'nodes.readPreviousDisk',
+  { ...OF_OWN_ALLOCATION, Path: text, Offset: amount },
+  { timeoutMs: PREVIOUS_DISK_TIMEOUT_MS },
+);

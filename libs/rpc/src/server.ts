@@ -4,7 +4,7 @@ import { applyDecorators, Catch, type RpcExceptionFilter, UseFilters } from '@ne
 import { BaseRpcContext, type CustomTransportStrategy, MessagePattern, Server } from '@nestjs/microservices';
 import type { Role } from '@waybill/state';
 import { lastValueFrom, type Observable, throwError } from 'rxjs';
-import { type Call, nameOfLook, subjectBetweenRegions, subjectOfCall, type WireForm } from './call.js';
+import { type Call, checkRequest, nameOfLook, subjectBetweenRegions, subjectOfCall } from './call.js';
 import { NO_RESPONDERS_STATUS, type Reply } from './client.js';
 import { encoded, maxMessageBytes, tooLarge } from './message-size.js';
 
@@ -55,13 +55,11 @@ export class RpcContext extends BaseRpcContext<[traceparent: string | undefined,
   }
 }
 
-interface AnswerExtras {
-  readonly role: Role | undefined;
-  readonly maxInProgress: number | undefined;
-  readonly betweenRegions: boolean;
-  readonly watched: boolean;
-  readonly wireForm: WireForm<unknown> | undefined;
-}
+/** What of a call is needed to answer it. */
+type AnswerExtras = Pick<
+  Call<unknown, unknown>,
+  'role' | 'maxInProgress' | 'betweenRegions' | 'watched' | 'wireForm' | 'request'
+>;
 
 /** Without it Nest replaces every error by "Internal server error" before we see it, our codes and texts with it. */
 @Catch()
@@ -79,6 +77,7 @@ export function Answers<Req, Res>(answered: Call<Req, Res>): MethodDecorator {
     betweenRegions: answered.betweenRegions,
     watched: answered.watched,
     wireForm: answered.wireForm,
+    request: answered.request,
   };
   return applyDecorators(MessagePattern<string>(answered.name, undefined, extras), UseFilters(new AsItIs()));
 }
@@ -288,8 +287,10 @@ export class RpcServer extends Server implements CustomTransportStrategy {
     this.inProgress.set(name, others + 1);
     try {
       if (!handler) return { error: { code: 'unavailable', message: `${name} is not answered here` } };
+      const { wireForm, request: shape } = (handler.extras ?? {}) as Partial<AnswerExtras>;
       const written = msg.json<unknown>();
-      const request = wireFormOf(handler.extras)?.read(written) ?? written;
+      const request = wireForm?.read(written) ?? written;
+      checkRequest(shape, request);
       const answer = this.transformToObservable(await handler(request, context));
       return { ok: await lastValueFrom(answer, { defaultValue: null }) };
     } catch (error) {
@@ -326,10 +327,6 @@ function mayBeAnswered(msg: Msg): boolean {
 
 function roleOf(extras: Record<string, unknown> | undefined): Role | undefined {
   return extras?.['role'] as Role | undefined;
-}
-
-function wireFormOf(extras: Record<string, unknown> | undefined): WireForm<unknown> | undefined {
-  return extras?.['wireForm'] as WireForm<unknown> | undefined;
 }
 
 function limitOf(extras: Record<string, unknown> | undefined): number {

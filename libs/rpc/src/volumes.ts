@@ -1,6 +1,13 @@
-import type { CSIVolume, CSIVolumeClaimRequest, CSIVolumeSpecification } from '@waybill/model';
+import {
+  CLAIM_MODE,
+  CLAIM_STATE,
+  type CSIVolume,
+  type CSIVolumeClaimRequest,
+  type CSIVolumeSpecification,
+} from '@waybill/model';
 import type { IndexResponse } from './broker.js';
-import { call } from './call.js';
+import { call, machineCall, type RequestMembers } from './call.js';
+import { z } from 'zod';
 import type {
   ControllerListSnapshotsRequest,
   ControllerListVolumesRequest,
@@ -24,9 +31,24 @@ export interface ClaimVolumeResponse {
 }
 
 const CLAIMED = { role: 'volumes', timeoutMs: CLAIM_TIMEOUT_MS, watched: true } as const;
-export const claimVolume = call<AgentClaimRequest, ClaimVolumeResponse>('volumes.claim', CLAIMED);
+const text = z.string();
+const CLAIM: RequestMembers<AgentClaimRequest> = {
+  SecretID: text,
+  VolumeID: text,
+  AllocationID: text,
+  NodeID: text,
+  ExternalNodeID: text,
+  Claim: z.literal(Object.values(CLAIM_MODE)),
+  AccessMode: text,
+  AttachmentMode: text,
+  State: z.literal(Object.values(CLAIM_STATE)),
+  Timestamp: z.number(),
+  Namespace: text,
+  Region: text,
+};
+export const claimVolume = machineCall<AgentClaimRequest, ClaimVolumeResponse>('volumes.claim', CLAIM, CLAIMED);
 /** The state says what the agent has done itself (VL-110). */
-export const unpublishVolume = call<AgentClaimRequest, IndexResponse>('volumes.unpublish', CLAIMED);
+export const unpublishVolume = machineCall<AgentClaimRequest, IndexResponse>('volumes.unpublish', CLAIM, CLAIMED);
 
 /** A provider may take minutes for each disk, and a plugin does one thing at a time (VL-129). */
 const OPERATOR_TIMEOUT_MS = 10 * 60_000;

@@ -1,5 +1,6 @@
 import type { DynamicModule, Provider, Type } from '@nestjs/common';
 import { PATTERN_EXTRAS_METADATA, PATTERN_METADATA } from '@nestjs/microservices/constants.js';
+import { type Call, checkRequest } from '@waybill/rpc';
 import type { Role } from '@waybill/state';
 import type { AnswerCall } from './call-exchange.js';
 
@@ -34,8 +35,11 @@ function answersOfController(Controller: Type<object>, provided: ReadonlyMap<unk
     if (typeof handler !== 'function') return [];
     const [name] = (Reflect.getMetadata(PATTERN_METADATA, handler) ?? []) as string[];
     if (name === undefined) return [];
-    const extras = Reflect.getMetadata(PATTERN_EXTRAS_METADATA, handler) as Partial<AnsweredCall> | undefined;
-    const answer: AnswerCall = async (request, context) => handler.call(controller, request, context);
+    const extras = Reflect.getMetadata(PATTERN_EXTRAS_METADATA, handler) as Partial<Call<unknown, unknown>> | undefined;
+    const answer: AnswerCall = async (request, context) => {
+      checkRequest(extras?.request, request);
+      return handler.call(controller, request, context);
+    };
     return [{ name, role: extras?.role, betweenRegions: extras?.betweenRegions === true, answer }];
   });
 }
