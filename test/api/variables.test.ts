@@ -1,9 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AccessCluster } from '../support/access-cluster.js';
+import { runCli } from '../support/cli.js';
 import { EventReader } from '../support/event-reader.js';
 import { eventually } from '../support/wait.js';
 
@@ -148,6 +150,96 @@ describe('variables', () => {
     await put('elsewhere', { a: 'b' });
     const made = await put('not/yet', { a: secret() });
     expect((await waiting).body).toEqual(made.body);
+  });
+});
+
+describe('the command line', () => {
+  const dir = mkdtempSync(path.join(tmpdir(), 'waybill-vars-'));
+  const cli = (words: string, env: NodeJS.ProcessEnv = {}) =>
+    runCli(cluster.waybill.api.url, words.split(' '), { WAYBILL_TOKEN: cluster.management, ...env });
+  afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+  it('CL-853: var put writes what is new or as it was seen, and says what stands in the way', async () => {
+    const password = secret();
+    writeFileSync(path.join(dir, 'password'), password);
+    const made = await cli(`var put -out=none cli/db user=app password=@${path.join(dir, 'password')}`);
+    const { body } = await ask('GET', 'var/cli/db');
+    expect([made.code, made.out]).toEqual([0, `Created variable "cli/db" with modify index ${body.ModifyIndex}\n`]);
+    expect(body.Items).toEqual({ user: 'app', password });
+    const again = await cli('var put cli/db user=other');
+    expect(again.code).toBe(1);
+    expect(again.err).toContain('Check-and-Set conflict');
+    expect(again.err).toContain(`check-index of 0 does not match the server-side index of ${body.ModifyIndex}`);
+    expect(again.err).not.toContain(password);
+    const spec = path.join(dir, 'spec.nv.hcl');
+    writeFileSync(spec, (await cli('var get -out=hcl cli/db')).out);
+    const edited = await cli(`var put @${spec} user=third password=`);
+    expect(JSON.parse(edited.out)).toMatchObject({ Path: 'cli/db', Items: { user: 'third' } });
+    expect((await cli(`var put @${spec} user=fourth`)).code).toBe(1);
+    expect((await cli('var put -force cli/db user=fifth')).code).toBe(0);
+    expect((await cli(`var put -check-index=1 cli/db user=sixth`)).code).toBe(1);
+    expect((await cli('var put -namespace=* cli/db user=x')).err).toContain(
+      'The wildcard namespace ("*") is not valid',
+    );
+  });
+
+  it('CL-851, CL-852: var get and var list in each of their forms', async () => {
+    await put('cli/shown', { b: 'two', a: 'one' });
+    const table = await cli('var get -out=table cli/shown');
+    expect(table.out.split('\n').filter((line) => !line.startsWith('Create Time'))).toEqual([
+      'Namespace   = default',
+      'Path        = cli/shown',
+      expect.stringMatching(/^Check Index = \d+$/),
+      '',
+      'Items',
+      'a = one',
+      'b = two',
+      '',
+    ]);
+    expect(await cli('var get -item=a cli/shown')).toMatchObject({ code: 0, out: 'one' });
+    expect(await cli('var get -item=x cli/shown')).toMatchObject({
+      code: 1,
+      out: '',
+      err: 'Variable does not contain "x" item\n',
+    });
+    expect(await cli('var get cli/none')).toMatchObject({ code: 1, err: 'Variable not found\n' });
+    expect(JSON.parse((await cli('var get cli/shown')).out)).toMatchObject({ Items: { a: 'one' } });
+    expect((await cli('var get -out=go-template -template={{.Items.a}} cli/shown')).out).toBe('one\n');
+    expect((await cli('var list -out=terse cli/shown')).out).toBe('cli/shown\n');
+    expect((await cli('var list -out=table cli/shown')).out).toMatch(
+      /^Namespace +Path +Last Updated\ndefault +cli\/shown +\d/,
+    );
+    expect((await cli('var list -out=table nothing')).out).toBe('No matching variables found\n');
+    expect(JSON.parse((await cli('var list -per-page=1 cli/')).out)).toMatchObject({
+      Data: [{ Path: expect.stringMatching(/^cli\//) }],
+      QueryMeta: { NextToken: expect.stringMatching(/^default\.cli\//) },
+    });
+  });
+
+  it('CL-853: var purge and var init', async () => {
+    const { index } = await put('cli/gone', { a: 'b' });
+    expect((await cli(`var purge -check-index=${index - 1} cli/gone`)).err).toContain('Check-and-Set conflict');
+    expect(await cli(`var purge -check-index=${index} cli/gone`)).toMatchObject({
+      code: 0,
+      out: 'Successfully purged variable "cli/gone"!\n',
+    });
+    const file = path.join(dir, 'example.json');
+    expect((await cli(`var init -out=json ${file}`)).out).toBe(`Example variable specification written to ${file}\n`);
+    expect((await cli(`var init ${file}`)).err).toBe(`File "${file}" already exists\n`);
+    expect((await cli(`var put @${file}`)).code).toBe(0);
+  });
+
+  it('OP-199 to OP-201: var lock runs its command while nobody else can have the lock', async () => {
+    await put('cli/lock', { a: 'b' });
+    const seen = path.join(dir, 'seen');
+    const holds = cli(`var lock -ttl=10s -shell cli/lock while [ ! -e ${seen} ]; do sleep 0.05; done; exit 3`);
+    await eventually('it is locked', async () => (await ask('GET', 'var/cli/lock')).body.Lock !== undefined, 20_000);
+    expect((await cli('var lock -max-retry=0 cli/lock true')).err).toContain('is held by somebody else');
+    writeFileSync(seen, '');
+    expect((await holds).code).toBe(3);
+    expect((await ask('GET', 'var/cli/lock')).body).not.toHaveProperty('Lock');
+    expect((await ask('GET', 'var/cli/lock')).body.Items).toEqual({ a: 'b' });
+    expect((await cli('var lock -max-retry=0 cli/lock true')).code).toBe(0);
   });
 });
 

@@ -17,7 +17,6 @@ const commercial = (path: string): Refusal => ({
 const notYet = (text: string): Refusal => ({ synopsis: NOT_YET, text });
 const notOffered = (text: string): Refusal => ({ synopsis: NOT_OFFERED, text });
 
-const VARIABLES = notYet('there are no variables yet (docs/gaps.md)');
 const RAFT = notOffered(
   'there is no Raft: the log is a stream of NATS (`nats stream info TXN`), its entries are shown by `log`',
 );
@@ -47,10 +46,4 @@ export const REFUSALS: Readonly<Record<string, Refusal>> = {
   'recommendation list': commercial('/v1/recommendations'),
   'sentinel apply': commercial('/v1/sentinel/policies'),
   'sentinel list': commercial('/v1/sentinel/policies'),
-  'var get': VARIABLES,
-  'var init': VARIABLES,
-  'var list': VARIABLES,
-  'var lock': VARIABLES,
-  'var purge': VARIABLES,
-  'var put': VARIABLES,
 };

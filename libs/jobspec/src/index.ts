@@ -4,7 +4,7 @@ export { MAX_SOURCE_BYTES } from './limits.js';
 export { type AgentConfig, parseAgentConfig } from './parse-agent-config.js';
 export { type JobSource, type ParsedJob, parseJob, type TextFile } from './parse-job.js';
 export { type JsonProfile, type LiteralBlock, type LiteralBody, parseLiteralFile } from './parse-literal-file.js';
-export { parseNamespace, parseNodePools } from './parse-place.js';
+export { parseNamespace, parseNodePools, parseVariable } from './parse-place.js';
 export { VolumeFile, type VolumeType } from './parse-volume.js';
 export { JobspecError } from './syntax/diagnostic.js';
 export { mergedVariableTexts } from './variable-texts.js';

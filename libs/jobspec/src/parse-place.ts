@@ -2,6 +2,7 @@ import { decodeFile } from './decoding/decode-file.js';
 import type { Json, JsonObject } from './decoding/json.js';
 import { namespaceSchema, poolsSchema } from './decoding/place-schema.js';
 import type { Schema } from './decoding/schema.js';
+import { variableSchema } from './decoding/variable-schema.js';
 import { Evaluator } from './evaluation/evaluator.js';
 import { StepBudget } from './evaluation/step-budget.js';
 import { functionTable } from './functions/functions.js';
@@ -12,6 +13,9 @@ import type { Body } from './syntax/syntax-tree.js';
 
 /** The namespace that a file in HCL says, in the form that the API takes. @throws JobspecError */
 export const parseNamespace = (file: TextFile): JsonObject => decodeFlat('namespace', namespaceSchema, file);
+
+/** The variable that a file in HCL says, in the form that the API takes. @throws JobspecError */
+export const parseVariable = (file: TextFile): JsonObject => decodeFlat('variable', variableSchema, file);
 
 /** The node pools that a file in HCL says, in the form that the API takes. @throws JobspecError */
 export function parseNodePools(file: TextFile): readonly JsonObject[] {

@@ -12,7 +12,7 @@ export type Query = Readonly<Record<string, string | number | boolean | readonly
 
 const MAX_REDIRECTS = 5;
 
-/** An answer with status 200. */
+/** An answer that says that it was done. */
 export interface Answer<T> {
   /** Integers above 2^53 rounded; what is printed as JSON comes from `exact`. */
   readonly value: T;
@@ -135,7 +135,8 @@ export class ApiClient {
     const url = this.urlOf(path, query);
     const message = await this.follow(method, url, body, this.interrupt);
     const text = await bodyText(message, () => abortOf(this.interrupt) ?? brokenOff(method, url));
-    if (message.statusCode !== 200) throw new AnswerFailure(message.statusCode ?? 0, text, message.headers);
+    if (message.statusCode !== 200 && message.statusCode !== 204)
+      throw new AnswerFailure(message.statusCode ?? 0, text, message.headers);
     const { headers } = message;
     const answer = {
       index: Number(headers['x-nomad-index'] ?? 0),

@@ -1,0 +1,14 @@
+import { integer, mapBlock, type Schema, text } from './schema.js';
+
+/** A variable as `PUT /v1/var/<path>` takes it. */
+export const variableSchema: Schema = {
+  attributes: {
+    path: text('Path'),
+    namespace: text('Namespace'),
+    create_index: integer('CreateIndex'),
+    create_time: integer('CreateTime'),
+    modify_index: integer('ModifyIndex'),
+    modify_time: integer('ModifyTime'),
+  },
+  blocks: { items: mapBlock('Items', true) },
+};
