@@ -137,11 +137,49 @@ describe('commands on one thing, against recorded answers', () => {
       });
   });
 
-  it('CL-809: what Raft, gossip and keys would be for is refused with a reason, and nothing is asked', async () => {
+  it('CL-809: root keys are listed, rotated at once or later, and removed', async () => {
+    const key = { KeyID: EVAL, State: 'active', CreateTime: 1_760_000_000_000_000_000, PublishTime: 0 };
+    api.play('GET /v1/operator/keyring/keys', [key]);
+    api.play('PUT /v1/operator/keyring/rotate', { Key: { ...key, State: 'prepublished' }, Index: 7 });
+    api.play(`DELETE /v1/operator/keyring/key/${EVAL}`, [409, 'root key in use, cannot delete']);
+    const keyring = (...words: string[]) => api.run(['operator', 'root', 'keyring', ...words]);
+    const { out } = await keyring('list');
+    expect(
+      out
+        .split('\n')
+        .slice(0, 2)
+        .map((line) => line.trim().split(/ {2,}/)),
+    ).toEqual([
+      ['Key', 'State', 'Create Time', 'Publish Time'],
+      ['6b4c1d2e', 'active', '<ts>', '<none>'],
+    ]);
+    expect((await keyring('list', '-verbose')).out).toContain(EVAL);
+    expect(await keyring('rotate')).toMatchObject({ code: 1, err: expect.stringContaining('One of "-now" or') });
+    expect(await keyring('rotate', '-now', '-prepublish=1h')).toMatchObject({ code: 1 });
+    expect((await keyring('rotate', '-now', '-full')).out).toContain('prepublished');
+    expect((await keyring('rotate', '-prepublish=1h')).code).toBe(0);
+    expect(await keyring('remove', '-force', EVAL)).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/^error: .*in use/),
+    });
+    expect(lines()).toEqual([
+      'GET /v1/operator/keyring/keys',
+      'GET /v1/operator/keyring/keys',
+      'PUT /v1/operator/keyring/rotate',
+      'PUT /v1/operator/keyring/rotate',
+      `DELETE /v1/operator/keyring/key/${EVAL}`,
+    ]);
+    expect(api.seen.slice(2).map(({ query }) => query.toString())).toEqual([
+      'full=true',
+      expect.stringMatching(/^publish_time=\d{19}$/),
+      'force=true',
+    ]);
+  });
+
+  it('CL-809: what Raft and gossip would be for is refused with a reason, and nothing is asked', async () => {
     for (const [words, reason] of [
       [['operator', 'raft', 'logs', '-x'], 'There is no Raft: '],
       [['operator', 'gossip', 'keyring', 'list'], 'There is no gossip'],
-      [['operator', 'root', 'keyring', 'rotate', '-full'], 'There are no keys yet'],
       [['var', 'put', '-force', 'a/b', 'c=d'], 'There are no variables yet'],
     ] as const)
       expect(await api.run([...words])).toMatchObject({ code: 1, out: '', err: expect.stringContaining(reason) });

@@ -13,6 +13,7 @@ import { EventsModule } from './events/events.module.js';
 import { HistoryModule } from './history/history.module.js';
 import { JobsModule } from './jobs/jobs.module.js';
 import type { KnownPaths } from './http/known-paths.js';
+import { KeyringModule } from './keyring/keyring.module.js';
 import { LoginsModule } from './logins/logins.module.js';
 import { MetricsModule } from './metrics/metrics.module.js';
 import { NamespacesModule } from './namespaces/namespaces.module.js';
@@ -40,6 +41,7 @@ export const RESOURCES = [
   EventsModule,
   HistoryModule,
   JobsModule,
+  KeyringModule,
   LoginsModule,
   MetricsModule,
   NamespacesModule,

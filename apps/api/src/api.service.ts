@@ -46,9 +46,18 @@ export const api: ServiceDefinition = {
   build: buildApi,
 };
 
+/** AU-182. */
+function warnOfIssuer(issuer: string, logger: ServiceContext['logger']): void {
+  if (issuer !== '' && new URL(issuer).protocol !== 'https:')
+    logger.warn(
+      `WAYBILL_OIDC_ISSUER = ${JSON.stringify(issuer)} is not using https. Many OIDC implementations require https.`,
+    );
+}
+
 async function buildApi(context: ServiceContext): Promise<ServiceParts> {
   const { settings, timers, logger, clock } = context;
   const access = await accessControlOf(settings);
+  warnOfIssuer(settings.WAYBILL_OIDC_ISSUER, logger);
   const audit = await openAudit(context, access);
   const identity = await TlsIdentity.open(settings, { timers, logger, nowMs: () => clock.nowMs() });
   if (settings.WAYBILL_TLS_HTTP)

@@ -3,6 +3,7 @@ import { CurrentJobs } from './jobs/current-jobs.js';
 import { TransactionWriter } from '@waybill/writing';
 import { type DynamicModule, type FactoryProvider, Global, Module, type Type } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
+import { Keyring } from '@waybill/keyring';
 import { ReadModel } from '@waybill/projection';
 import { NatsRpc } from '@waybill/rpc';
 import { ApiCore } from './api-core.js';
@@ -20,6 +21,7 @@ export class CoreModule {
     const shared = [
       { provide: ApiCore, useValue: core },
       { provide: ReadModel, useValue: core.model },
+      { provide: Keyring, useValue: core.parts.keyring },
       { provide: Reads, useValue: core.reads },
       { provide: Writer, useValue: core.writer },
       { provide: TransactionWriter, useValue: core.writes },

@@ -28,6 +28,9 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
   ...Object.entries(REFUSALS).map(refusedEntry),
 ];
 
+/** Words of the longest command, `operator root keyring list`. */
+export const MOST_WORDS = 4;
+
 const entryOf = (words: string): CatalogueEntry | undefined => CATALOGUE.find((entry) => entry.words === words);
 
 /** Whether there is such a command, by its canonical words. */

@@ -36,7 +36,7 @@ describe('the documentation of commands', () => {
 
   it.each(commandLines)('$page: waybill $line', async ({ line }) => {
     const typed = wordsOf(line);
-    const count = [3, 2, 1].find((n) => {
+    const count = [4, 3, 2, 1].find((n) => {
       const tried = typed.slice(0, n).join(' ');
       return isCommand(ALIASES.get(tried)?.words ?? tried);
     });

@@ -1,6 +1,6 @@
 import type { ProcessIO } from './process-io.js';
 import path from 'node:path';
-import { firstWords, isCommand, loadCommand, subcommandsOf } from './catalogue.js';
+import { MOST_WORDS, firstWords, isCommand, loadCommand, subcommandsOf } from './catalogue.js';
 import { ALIASES, GROUPS } from './command-words.js';
 import type { CommandSpec, OfflineCall } from './command-spec.js';
 import { ArgumentFailure, causeOf, CommandFailure, FlagFailure, isInterrupt, UnknownFlag } from './failure.js';
@@ -75,7 +75,7 @@ type Found =
 
 /** Longest match first; a group without a known subcommand is found as a group (CL-102, CL-104). */
 function findCommand(words: readonly string[]): Found | undefined {
-  for (let n = Math.min(3, words.length); n > 0; n--) {
+  for (let n = Math.min(MOST_WORDS, words.length); n > 0; n--) {
     const tried = words.slice(0, n).join(' ');
     const name = ALIASES.get(tried)?.words ?? tried;
     if (isCommand(name)) return { words: name, rest: words.slice(n) };

@@ -35,7 +35,6 @@ export const REFUSALS: Readonly<Record<string, Refusal>> = {
   'operator raft logs': RAFT,
   'operator raft migrate': RAFT,
   'operator raft state': RAFT,
-  'operator root keyring': notYet('there are no keys yet: they come with variables (docs/gaps.md)'),
   'operator snapshot redact': notOffered('an archive of Waybill holds no keys: there is nothing to take out of it'),
   'operator state rebuild': notYet('a projector that finds an empty database rebuilds it from the log by itself'),
   'operator state verify': notYet('`npm run verify` looks at a log and its database from the outside (docs/verify.md)'),

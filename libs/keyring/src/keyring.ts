@@ -1,7 +1,7 @@
-import { errorText, Refusal, type RootKey } from '@waybill/model';
+import { errorText, Refusal, type RootKey, type RootKeySpecification } from '@waybill/model';
 import { type Claims, keyIdOf, signClaims, TokenRefusedError, verifiedClaims } from './identity-tokens.js';
 import type { KeyWrapper } from './key-wrapper.js';
-import { type RootKeyMaterial, unwrapRootKey } from './root-key-material.js';
+import { newRootKey, type NewRootKey, type RootKeyMaterial, unwrapRootKey } from './root-key-material.js';
 import { type Items, openItemsWith, type Owner, type SealedItems, sealItemsWith } from './sealed-items.js';
 
 /** Root keys held unwrapped at a time; there are a handful, and old ones are collected. */
@@ -65,6 +65,19 @@ export class Keyring {
     await this.active();
   }
 
+  /** Makes and wraps a root key, for its caller to write (OP-212). @throws KeyringError the keyring is off, or wrapping failed */
+  async newRootKey(said: NewRootKey): Promise<RootKeySpecification> {
+    const { wrapper } = this.deps;
+    if (!wrapper) throw new KeyringError(NOT_CONFIGURED);
+    try {
+      return await newRootKey(wrapper, said);
+    } catch (error) {
+      const failure = new KeyringError(`root key ${said.KeyID} cannot be wrapped: ${errorText(error)}`);
+      failure.cause = error;
+      throw failure;
+    }
+  }
+
   /** Under the active key (OP-204). @throws KeyringError */
   async sealItems(owner: Owner, items: Items): Promise<SealedItems> {
     return sealItemsWith(await this.active(), owner, items);
@@ -113,7 +126,7 @@ export class Keyring {
 
   private async active(): Promise<RootKeyMaterial> {
     const row = await this.deps.keys.active();
-    if (!this.deps.wrapper) throw new KeyringError(`${NOT_READY} no wrapping key is configured (docs/secrets.md)`);
+    if (!this.deps.wrapper) throw new KeyringError(NOT_CONFIGURED);
     if (!row) throw new KeyringError(`${NOT_READY} none was made yet`);
     return this.material(row);
   }
@@ -151,6 +164,7 @@ export class Keyring {
 }
 
 const NOT_READY = 'keyring is not ready - waiting for keys:';
+const NOT_CONFIGURED = `${NOT_READY} no wrapping key is configured (docs/secrets.md)`;
 
 const jwkOf = ({ KeyID: kid, PublicKey: { n, e } }: RootKey): PublicJwk => ({
   kty: 'RSA',

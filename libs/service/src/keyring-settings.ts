@@ -15,4 +15,11 @@ export const KEYRING_SETTINGS = {
     .string()
     .default('')
     .describe('api, nodes, broker: that key itself, where there are no files for it'),
+  WAYBILL_OIDC_ISSUER: z
+    .string()
+    .refine((text) => text === '' || URL.canParse(text), 'no URL that others can begin with')
+    .default('')
+    .describe(
+      'api, nodes: URL under which others find /.well-known of this cluster, which identities name as their issuer, the same for all; empty: none',
+    ),
 } as const;

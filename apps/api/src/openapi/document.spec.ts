@@ -52,7 +52,7 @@ function routes(): string[] {
 
 /** Routes for what nobody should ask: wrong methods that are answered with something else than 405 (API-3), parts of a path that are passed over. */
 const ONLY_FOR_WRONG_METHODS =
-  /^((put|post|delete) \/v1\/(operator\/(raft\/configuration|autopilot\/\w+)|agent\/keyring\/.*)|(get|put|post) \/v1\/operator\/raft\/peer|\w+ \/v1\/(operator\/raft|volume\/csi\/:id\/:other|volume\/host\/:(id|action))\/\*)$/;
+  /^((put|post|delete) \/v1\/(operator\/(raft\/configuration|autopilot\/\w+)|agent\/keyring\/.*)|(get|put|post) \/v1\/operator\/raft\/peer|\w+ \/v1\/(operator\/(raft|keyring)|volume\/csi\/:id\/:other|volume\/host\/:(id|action))\/\*)$/;
 
 describe('the description of the API', () => {
   const described = OPERATIONS.map(({ method, path }) => `${method} ${path}`);

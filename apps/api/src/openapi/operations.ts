@@ -290,11 +290,16 @@ const CLUSTER: Operation[] = [
     answer: ref('VariableDecrypted'),
   }),
   ...remove('/v1/var/{path}', 'Delete it', { query: ['namespace', 'cas'] }),
-  ...get('/v1/operator/keyring/keys', 'Keys', { answer: listOf(anything) }),
-  ...write('/v1/operator/keyring/rotate', 'A new key'),
-  ...remove('/v1/operator/keyring/key/{id}', 'Delete a key'),
-  ...get('/.well-known/jwks.json', 'Public keys', { answer: plain({ keys: listOf(anything) }) }),
-  ...get('/.well-known/openid-configuration', 'The issuer'),
+  ...read('/v1/operator/keyring/keys', 'Root keys', listOf(ref('RootKeyMeta'))),
+  ...write('/v1/operator/keyring/rotate', 'A new root key', {
+    query: ['algo', 'full', 'publish_time'],
+    answer: plain({ Key: ref('RootKeyMeta'), Index: uint }),
+  }),
+  ...remove('/v1/operator/keyring/key/{id}', 'Delete a root key', { query: ['force'], answer: plain({ Index: uint }) }),
+  ...get('/.well-known/jwks.json', 'Public keys that verify identities', {
+    answer: plain({ keys: listOf(ref('PublicJwk')) }),
+  }),
+  ...get('/.well-known/openid-configuration', 'The issuer of identities', { answer: ref('OpenIdConfiguration') }),
   ...stream('/v1/event/stream', 'Events, a line per transaction', ['namespace', 'topic', 'index', 'strict', 'until']),
 ];
 

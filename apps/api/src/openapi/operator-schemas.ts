@@ -13,6 +13,23 @@ export const OPERATOR_SCHEMAS: Readonly<Record<string, t.JsonSchema>> = {
     Voter: t.flag,
     RaftProtocol: t.text,
   }),
+  RootKeyMeta: t.plain({
+    KeyID: t.text,
+    Algorithm: t.text,
+    CreateTime: t.int,
+    CreateIndex: t.uint,
+    ModifyIndex: t.uint,
+    State: t.text,
+    PublishTime: t.int,
+  }),
+  PublicJwk: t.plain({ kty: t.text, kid: t.text, alg: t.text, use: t.text, n: t.text, e: t.text }),
+  OpenIdConfiguration: t.plain({
+    issuer: t.text,
+    jwks_uri: t.text,
+    id_token_signing_alg_values_supported: t.listOf(t.text),
+    response_types_supported: t.listOf(t.text),
+    subject_types_supported: t.listOf(t.text),
+  }),
   ProjectionStanding: t.plain({
     Index: t.uint,
     Count: t.uint,

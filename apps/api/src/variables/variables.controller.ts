@@ -3,8 +3,8 @@ import { namespacedKey } from '@waybill/state';
 import { checkVariablePath } from '@waybill/model';
 import { randomUUID } from 'node:crypto';
 import { Needs } from '../access/needs.decorator.js';
-import { anybody, ofVariable, open, operatorCapability, variableList } from '../access/needs.js';
-import { ApiError, badRequest, notFound } from '../http/api-error.js';
+import { anybody, ofVariable, variableList } from '../access/needs.js';
+import { badRequest } from '../http/api-error.js';
 import { readOptionalJsonBody } from '../http/body.js';
 import { ListFilter } from '../http/list-filter.js';
 import { namespacesOf, pageOf } from '../http/list-params.js';
@@ -85,43 +85,6 @@ export class VariablesController {
     throw badRequest('Invalid method');
   }
 
-  @Get('v1/operator/keyring/keys')
-  @Needs(operatorCapability('keyring-read'))
-  keys(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    return this.reads.answer(request, reply, [], () => Promise.resolve({ index: 1, value: [] }));
-  }
-
-  @Put('v1/operator/keyring/rotate')
-  @Needs(operatorCapability('keyring-rotate'))
-  rotatePut(): never {
-    throw notHere();
-  }
-
-  @Post('v1/operator/keyring/rotate')
-  @Needs(operatorCapability('keyring-rotate'))
-  rotatePost(): never {
-    throw notHere();
-  }
-
-  @Delete('v1/operator/keyring/key/:id')
-  @Needs(operatorCapability('keyring-delete'))
-  removeKey(): never {
-    throw notHere();
-  }
-
-  /** No keys to publish; whoever looks for identities' issuer is told that there is none. */
-  @Get('.well-known/jwks.json')
-  @Needs(open)
-  publicKeys(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
-    sendJson(request, reply, { keys: [] });
-  }
-
-  @Get('.well-known/openid-configuration')
-  @Needs(open)
-  issuer(): never {
-    throw notFound('OIDC Discovery endpoint disabled');
-  }
-
   private async write(request: ApiRequest, reply: ApiReply): Promise<void> {
     const { access, query } = request;
     const path = pathOf(request);
@@ -149,5 +112,3 @@ function send(request: ApiRequest, reply: ApiReply, { status, index, body }: Var
   if (body === undefined) reply.code(status).send();
   else sendJson(request, reply, body, status);
 }
-
-const notHere = (): ApiError => new ApiError(501, 'the keyring is not available yet; see docs/gaps.md');

@@ -2,7 +2,7 @@ import type { ProcessIO } from '../process-io.js';
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import type { ApiClient } from '../server/api-client.js';
-import { firstWords, isCommand, loadCommand, subcommandsOf } from '../catalogue.js';
+import { MOST_WORDS, firstWords, isCommand, loadCommand, subcommandsOf } from '../catalogue.js';
 import { ALIASES } from '../command-words.js';
 import { flagsOf, parseCommandLine } from '../command-line.js';
 import type { CommandSpec } from '../command-spec.js';
@@ -50,7 +50,7 @@ const beginning = (partial: string, candidates: readonly string[]): string[] =>
 
 /** The longest command that the words name, and the words behind it (CL-102). */
 function commandIn(typed: readonly string[]): { words: string; given: readonly string[] } | undefined {
-  for (let n = Math.min(3, typed.length); n > 0; n--) {
+  for (let n = Math.min(MOST_WORDS, typed.length); n > 0; n--) {
     const tried = typed.slice(0, n).join(' ');
     const words = ALIASES.get(tried)?.words ?? tried;
     if (isCommand(words)) return { words, given: typed.slice(n) };

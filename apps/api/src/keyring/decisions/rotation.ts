@@ -1,0 +1,28 @@
+import { nsFromMs, Refusal, ROOT_KEY_ALGORITHM } from '@waybill/model';
+import { badRequest } from '../../http/api-error.js';
+import { boolParam, param, type QueryString } from '../../http/query-string.js';
+
+/** What a rotation asks for (OP-212). */
+export interface Rotation {
+  /** Variables of the keys before are to be encrypted anew. */
+  readonly full: boolean;
+  /** When the new key becomes active, unix ns; 0: at once. */
+  readonly publishTime: number;
+}
+
+const WHOLE_NUMBER = /^-?\d{1,19}$/;
+
+/** @throws Refusal invalid */
+export function rotationOf(query: QueryString, nowMs: number): Rotation {
+  const algorithm = param(query, 'algo') || ROOT_KEY_ALGORITHM;
+  if (algorithm !== ROOT_KEY_ALGORITHM) throw badRequest(`invalid algorithm ${JSON.stringify(algorithm)}`);
+  const full = boolParam(query, 'full') ?? param(query, 'full') === '';
+  const given = param(query, 'publish_time') || '0';
+  if (!WHOLE_NUMBER.test(given)) throw badRequest(`invalid publish_time ${JSON.stringify(given)}: unix nanoseconds`);
+  const publishTime = Number(given);
+  if (publishTime !== 0 && full)
+    throw new Refusal('invalid', 'keyring cannot be prepublished and full rotated at the same time');
+  if (publishTime !== 0 && publishTime <= nsFromMs(nowMs))
+    throw badRequest('publish_time must be in the future: without it the key becomes active at once');
+  return { full, publishTime };
+}

@@ -1,0 +1,59 @@
+import { Controller, Get, Head, Req, Res } from '@nestjs/common';
+import { Keyring } from '@waybill/keyring';
+import { ReadModel } from '@waybill/projection';
+import { Needs } from '../access/needs.decorator.js';
+import { open } from '../access/needs.js';
+import { notFound } from '../http/api-error.js';
+import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
+import { discoveryDocument, maxAgeOf } from './discovery.js';
+
+/** Of the process: its issuer, time and chance. */
+export class DiscoverySettings {
+  constructor(
+    /** Empty: none is configured. */
+    readonly issuer: string,
+    readonly nowMs: () => number,
+    /** In [0, 1). */
+    readonly random: () => number,
+  ) {}
+}
+
+/** What others need to verify identities of workloads (AU-178 to AU-181). Nobody is checked, and no token looked at. */
+@Controller('.well-known')
+export class DiscoveryController {
+  constructor(
+    private readonly keyring: Keyring,
+    private readonly model: ReadModel,
+    private readonly settings: DiscoverySettings,
+  ) {}
+
+  @Get('jwks.json')
+  @Needs(open)
+  async publicKeys(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    const { nowMs, random } = this.settings;
+    const [keys, { rows }] = await Promise.all([this.keyring.publicKeys(), this.model.keyring.keys()]);
+    reply.header('Cache-Control', `max-age=${maxAgeOf(rows, nowMs(), random)}`);
+    sendJson(request, reply, { keys });
+  }
+
+  /** As GET; Node leaves the body out. */
+  @Head('jwks.json')
+  @Needs(open)
+  publicKeysHead(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.publicKeys(request, reply);
+  }
+
+  @Get('openid-configuration')
+  @Needs(open)
+  issuer(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
+    const { issuer } = this.settings;
+    if (issuer === '') throw notFound('OIDC Discovery endpoint disabled');
+    sendJson(request, reply, discoveryDocument(issuer));
+  }
+
+  @Head('openid-configuration')
+  @Needs(open)
+  issuerHead(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
+    this.issuer(request, reply);
+  }
+}

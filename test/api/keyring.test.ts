@@ -1,0 +1,75 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ApiClient } from '../support/api-client.js';
+import { eventually } from '../support/wait.js';
+import { WaybillProcesses } from '../support/waybill-processes.js';
+
+interface Key {
+  readonly KeyID: string;
+  readonly State: string;
+}
+
+const ISSUER = 'https://waybill.example.org';
+let waybill: WaybillProcesses;
+let api: ApiClient;
+
+beforeAll(async () => {
+  const settings = { WAYBILL_KEYRING_KEY: randomBytes(32).toString('base64'), WAYBILL_OIDC_ISSUER: ISSUER };
+  waybill = await WaybillProcesses.startTogether(settings, ['projector', 'broker', 'api']);
+  api = waybill.api;
+  await eventually('the first key is made', async () => (await keys()).length > 0);
+});
+afterAll(() => waybill?.stop());
+
+const keys = (): Promise<Key[]> => api.get<Key[]>('/v1/operator/keyring/keys');
+const statesOf = async (): Promise<string[]> => (await keys()).map(({ State }) => State).toSorted();
+const asked = async (method: string, path: string): Promise<[number, string]> => {
+  const answer = await api.raw(path, { method });
+  return [answer.status, await answer.text()];
+};
+
+describe('the keyring', () => {
+  it('OP-210, OP-211: has one active key, and its metadata is all that is shown', async () => {
+    const [key] = await keys();
+    expect(Object.keys(key ?? {}).toSorted()).toEqual(
+      ['Algorithm', 'CreateIndex', 'CreateTime', 'KeyID', 'ModifyIndex', 'PublishTime', 'State'].toSorted(),
+    );
+    expect(key).toMatchObject({ State: 'active', Algorithm: 'aes256-gcm', PublishTime: 0 });
+    expect(await asked('PUT', '/v1/operator/keyring/keys')).toEqual([405, 'Invalid method']);
+    expect(await asked('GET', '/v1/operator/keyring/else')).toEqual([405, 'Invalid method']);
+    expect(await asked('GET', '/v1/operator/keyring/rotate')).toEqual([405, 'Invalid method']);
+  });
+
+  it('OP-212, OP-213, OP-215, AU-178 to AU-181: keys are rotated, published and deleted', async () => {
+    const [first = { KeyID: '' }] = await keys();
+    const [status, text] = await asked('POST', '/v1/operator/keyring/rotate');
+    const rotated = JSON.parse(text) as { Key: Key; Index: number };
+    expect([status, rotated.Key.State, rotated.Index > 0]).toEqual([200, 'active', true]);
+    expect(await statesOf()).toEqual(['active', 'inactive']);
+
+    const at = String((Date.now() + 3_600_000) * 1e6);
+    const ahead = JSON.parse((await asked('PUT', `/v1/operator/keyring/rotate?publish_time=${at}`))[1]) as { Key: Key };
+    expect(ahead.Key).toMatchObject({ State: 'prepublished', PublishTime: Number(at) });
+
+    const published = await api.raw('/.well-known/jwks.json');
+    expect(published.headers.get('cache-control')).toMatch(/^max-age=\d{7}$/);
+    const { keys: jwks } = (await published.json()) as { keys: { kid: string }[] };
+    expect(jwks.map(({ kid }) => kid)).toEqual([ahead.Key.KeyID, rotated.Key.KeyID, first.KeyID]);
+    const head = await api.raw('/.well-known/jwks.json', { method: 'HEAD' });
+    expect([head.status, await head.text()]).toEqual([200, '']);
+    expect(await api.get('/.well-known/openid-configuration')).toMatchObject({
+      issuer: ISSUER,
+      jwks_uri: `${ISSUER}/.well-known/jwks.json`,
+    });
+
+    const remove = (id: string, query = '') => asked('DELETE', `/v1/operator/keyring/key/${id}${query}`);
+    expect(await remove('absent')).toEqual([404, 'root key not found']);
+    expect(await remove(rotated.Key.KeyID, '?force=true')).toEqual([
+      400,
+      'active root key cannot be deleted - call rotate first',
+    ]);
+    expect(await remove(first.KeyID, '?force=maybe')).toEqual([422, 'invalid force parameter']);
+    expect(await remove(first.KeyID)).toEqual([200, expect.stringMatching(/^\{"Index":\d+\}$/)]);
+    expect(await statesOf()).toEqual(['active', 'prepublished']);
+  });
+});
