@@ -5,7 +5,7 @@ import { type Allocation, NS_PER_SECOND, type RootKey, type TaskState } from '@w
 import { openPool } from '@waybill/projection';
 import { NatsRpc, signIdentities } from '@waybill/rpc';
 import { newUuid } from '@waybill/service';
-import { decodeProtectedHeader, importJWK, jwtVerify } from 'jose';
+import { decodeJwt, decodeProtectedHeader, importJWK, jwtVerify } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ApiClient, shellJob } from '../support/api-client.js';
 import { eventually } from '../support/wait.js';
@@ -117,6 +117,36 @@ describe('templates of a task', () => {
     expect((await stateOf(copier)).Restarts).toBe(0);
   });
 
+  it('OP-137, AG-292: variables of its own paths are there before it starts, others are not; news restart it', async () => {
+    const put = async (at: string, Items: Record<string, string>): Promise<void> => {
+      const body = JSON.stringify({ Namespace: 'default', Path: at, Items });
+      expect((await api.raw(`/v1/var/${at}`, { method: 'PUT', body })).status).toBe(200);
+    };
+    await put('nomad/jobs/variables', { password: 'one' });
+    await put('elsewhere', { password: 'secret' });
+    const EmbeddedTmpl =
+      'PASSWORD={{ with nomadVar "nomad/jobs/variables" }}{{ .password }}{{ end }}\n' +
+      'SEEN={{ range nomadVarList }}{{ .Path }};{{ end }}{{ nomadVarExists "elsewhere" }}';
+    const line = 'echo "$PASSWORD $SEEN"; while :; do sleep 0.1; done';
+    await api.register(
+      templated('variables', line, [{ EmbeddedTmpl, DestPath: 'secrets/env', Envvars: true, Splay: 0 }]),
+    );
+    const reader = await allocOf('variables');
+    const said = 'nomad/jobs/variables;false\n';
+    await eventually('it has said what it found', async () => (await log(reader)) === `one ${said}`);
+    await put('nomad/jobs/variables', { password: 'two' });
+    await eventually('it is restarted', async () => (await log(reader)) === `one ${said}two ${said}`);
+    await api.register(
+      templated('denied', line, [{ EmbeddedTmpl: '{{ nomadVar "elsewhere" }}', DestPath: 'local/x' }]),
+    );
+    const event = await eventually('its event', async () => {
+      const [found] = await api.get<Allocation[]>('/v1/job/denied/allocations');
+      return found?.TaskStates['task']?.Events.find(({ Type }) => Type === 'Template');
+    });
+    expect(event.DisplayMessage).toBe('Missing: variable(elsewhere), which its policies do not let it read');
+    await api.stop('denied');
+  });
+
   it('AG-292: one that never resolves keeps the task waiting, and it says for what; it can be stopped', async () => {
     await api.register(
       templated('waiter', 'sleep 1000', [{ EmbeddedTmpl: '{{ file "local/never" }}', DestPath: 'local/x' }]),
@@ -141,7 +171,11 @@ describe('identities of a task', () => {
       const { kid } = decodeProtectedHeader(token);
       const { rows } = await pool.query<{ body: string }>('select body from root_keys where key_id = $1', [kid]);
       const { PublicKey } = JSON.parse(rows[0]!.body) as RootKey;
-      const { payload } = await jwtVerify(token, await importJWK({ kty: 'RSA', ...PublicKey }, 'RS256'));
+      // By the time a busy machine comes to it, a short-lived token may be over.
+      const currentDate = new Date(decodeJwt(token).iat! * 1_000);
+      const { payload } = await jwtVerify(token, await importJWK({ kty: 'RSA', ...PublicKey }, 'RS256'), {
+        currentDate,
+      });
       return { kid, payload };
     } finally {
       await pool.end();

@@ -37,7 +37,7 @@ import { NodeMetaModule } from './machine/metadata/node-meta.module.js';
 import { describeNode } from './machine/node/node-description.js';
 import { SelfDrain } from './contact/self-drain.js';
 import { TaskLogs } from './tasks/logs/task-logs.js';
-import { ServiceReads } from './tasks/templates/service-source.js';
+import { ServerReads } from './tasks/templates/server-reads.js';
 import { below, ownDirectory } from './paths/path-name.js';
 
 /** The `agent` service: one per machine. */
@@ -72,7 +72,7 @@ export const agent: ServiceDefinition = {
       random: context.random,
       logger,
     });
-    const services = new ServiceReads({ rpc, timers, identity: () => node.current });
+    const reads = new ServerReads({ rpc, timers, identity: () => node.current });
     const running = new Agent({
       rpc,
       clock,
@@ -98,7 +98,7 @@ export const agent: ServiceDefinition = {
           clock,
           timers,
           random: context.random,
-          services: (allocId) => services.of(allocId),
+          servers: (allocId, task) => reads.of(allocId, task),
         },
       }),
       incomingDisk: (allocId) => incomingDisk(directories, allocId),

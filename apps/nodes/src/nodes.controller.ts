@@ -14,6 +14,9 @@ import {
   type IndexResponse,
   type ListFilesResponse,
   listPreviousDisk,
+  listVariables,
+  type ListVariablesRequest,
+  type ListVariablesResponse,
   type ListPreviousDiskRequest,
   namedServices,
   type NamedServicesRequest,
@@ -29,6 +32,9 @@ import {
   purgeNode,
   type ReadFileResponse,
   readPreviousDisk,
+  readVariable,
+  type ReadVariableRequest,
+  type ReadVariableResponse,
   type ReadPreviousDiskRequest,
   registerNode,
   registerServices,
@@ -63,6 +69,7 @@ import { PreviousDisks } from './allocations/previous-disks.js';
 import { IdentitySigning } from './identities/identity-signing.js';
 import { Registration } from './node/registration.js';
 import { ServiceQueries } from './allocations/service-queries.js';
+import { VariableQueries } from './variables/variable-queries.js';
 import { ServiceRegistrations } from './allocations/service-registrations.js';
 
 /** What agents ask, and the API for users. Heartbeats are answered by the lease holder, the rest by any replica. */
@@ -80,6 +87,7 @@ export class NodesController {
     private readonly serviceQueries: ServiceQueries,
     private readonly disks: PreviousDisks,
     private readonly identities: IdentitySigning,
+    private readonly variables: VariableQueries,
   ) {}
 
   @Answers(registerNode)
@@ -138,6 +146,16 @@ export class NodesController {
   @Answers(signIdentities)
   signIdentities(@Payload() request: SignIdentitiesRequest): Promise<SignIdentitiesResponse> {
     return this.identities.sign(request);
+  }
+
+  @Answers(readVariable)
+  readVariable(@Payload() request: ReadVariableRequest): Promise<ReadVariableResponse> {
+    return this.variables.read(request);
+  }
+
+  @Answers(listVariables)
+  listVariables(@Payload() request: ListVariablesRequest): Promise<ListVariablesResponse> {
+    return this.variables.list(request);
   }
 
   @Answers(listPreviousDisk)

@@ -10,6 +10,7 @@ import { NodesController } from './nodes.controller.js';
 import { PreviousDisks } from './allocations/previous-disks.js';
 import { Registration } from './node/registration.js';
 import { ServiceQueries } from './allocations/service-queries.js';
+import { VariableQueries } from './variables/variable-queries.js';
 import { ServiceRegistrations } from './allocations/service-registrations.js';
 
 export interface NodesParts {
@@ -24,6 +25,7 @@ export interface NodesParts {
   readonly serviceQueries: ServiceQueries;
   readonly disks: PreviousDisks;
   readonly identities: IdentitySigning;
+  readonly variables: VariableQueries;
 }
 
 @Module({})
@@ -44,6 +46,7 @@ export class NodesModule {
         { provide: ServiceQueries, useValue: parts.serviceQueries },
         { provide: PreviousDisks, useValue: parts.disks },
         { provide: IdentitySigning, useValue: parts.identities },
+        { provide: VariableQueries, useValue: parts.variables },
       ],
     };
   }

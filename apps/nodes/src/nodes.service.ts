@@ -20,6 +20,7 @@ import { PlacementTraces } from './allocations/placement-traces.js';
 import { PreviousDisks } from './allocations/previous-disks.js';
 import { Registration } from './node/registration.js';
 import { ServiceQueries } from './allocations/service-queries.js';
+import { VariableQueries } from './variables/variable-queries.js';
 import { ServiceRegistrations } from './allocations/service-registrations.js';
 
 const overNats = ({ link }: ServiceContext): Presence => natsPresence(link.nc);
@@ -48,6 +49,7 @@ export function nodesService(pace: HeartbeatPace = DEFAULT_PACE, presenceIn = ov
       const updates = new AllocUpdates({ ...shared, tracer: () => context.tracer });
       const registration = new Registration(watched);
       const keyring = await openKeyring(context, rootKeysOf(state));
+      const variables = new VariableQueries(state, keyring, timers);
       const peers = new Peers(presenceIn(context), newId(), clock, timers);
       metrics.gauge('nomad_heartbeat_active', 'Machines whose heartbeats are watched here', {
         collect: () => heartbeats.stats()['trackedNodes'] ?? 0,
@@ -73,6 +75,7 @@ export function nodesService(pace: HeartbeatPace = DEFAULT_PACE, presenceIn = ov
           services: new ServiceRegistrations(state, writer),
           serviceQueries,
           disks: new PreviousDisks(state, context.rpc),
+          variables,
           identities: new IdentitySigning({ state, keyring, clock, newId, issuer: '' }),
         }),
         singleton: new NodesHolder(heartbeats, missing, new Drainer({ ...shared, logger })),
@@ -82,6 +85,7 @@ export function nodesService(pace: HeartbeatPace = DEFAULT_PACE, presenceIn = ov
           updates.flush();
           queries.stop();
           serviceQueries.stop();
+          variables.stop();
           traces.stop();
         },
       };

@@ -16,6 +16,8 @@ const MACHINE_CALLS: readonly Pick<MachineCall<unknown, unknown>, 'name' | 'watc
   nodes.signIdentities,
   nodes.namedServices,
   nodes.serviceNames,
+  nodes.readVariable,
+  nodes.listVariables,
   nodes.listPreviousDisk,
   nodes.readPreviousDisk,
   nodes.drainSelf,

@@ -167,6 +167,34 @@ export interface ReadPreviousDiskRequest extends OnPreviousDisk {
   readonly Offset: number;
 }
 
+/** Templates of tasks that wait for news of a variable, per replica. */
+export const MAX_WAITING_VARIABLE_QUERIES = 50_000;
+/** In one answer, which is one message. */
+export const MAX_LISTED_VARIABLES = 2_000;
+/** Variables that the identity of a task may see. */
+export interface TaskVariablesRequest extends ServiceNamesRequest {
+  readonly Task: string;
+  /** Empty: that of the allocation. */
+  readonly Namespace: string;
+}
+export interface ReadVariableRequest extends TaskVariablesRequest {
+  readonly Path: string;
+}
+export interface ReadVariableResponse {
+  /** null: there is no such variable, or the task may not read it. */
+  readonly Items: Readonly<Record<string, string>> | null;
+  readonly IsDenied: boolean;
+  readonly Index: number;
+}
+export interface ListVariablesRequest extends TaskVariablesRequest {
+  readonly Prefix: string;
+}
+export interface ListVariablesResponse {
+  readonly Namespace: string;
+  readonly Paths: readonly string[];
+  readonly Index: number;
+}
+
 /** In one call: more than any group has. */
 export const MAX_IDENTITIES_PER_CALL = 500;
 /** An identity of a task or a service of an allocation (AU-139). */
@@ -327,6 +355,19 @@ export const serviceNames = machineCall<ServiceNamesRequest, ServiceNamesRespons
   'nodes.serviceNames',
   { ...OF_OWN_ALLOCATION, ...UNTIL_NEWS },
   { timeoutMs: MAX_ALLOC_QUERY_WAIT_MS + 5_000, maxInProgress: MAX_WAITING_SERVICE_QUERIES },
+);
+const OF_TASK = { ...OF_OWN_ALLOCATION, ...UNTIL_NEWS, Task: text, Namespace: text };
+const OF_VARIABLES = { timeoutMs: MAX_ALLOC_QUERY_WAIT_MS + 5_000, maxInProgress: MAX_WAITING_VARIABLE_QUERIES };
+/** For templates; with the rights of the task's identity (OP-137, OP-138). */
+export const readVariable = machineCall<ReadVariableRequest, ReadVariableResponse>(
+  'nodes.readVariable',
+  { ...OF_TASK, Path: text },
+  OF_VARIABLES,
+);
+export const listVariables = machineCall<ListVariablesRequest, ListVariablesResponse>(
+  'nodes.listVariables',
+  { ...OF_TASK, Prefix: text },
+  OF_VARIABLES,
 );
 /** Longer than the other machine may take. */
 const PREVIOUS_DISK_TIMEOUT_MS = 35_000;

@@ -60,7 +60,7 @@ it('AG-102: the payload is there first, then volumes, artifacts, and templates, 
           clock,
           timers: clock,
           random: () => 0,
-          services: () => ({ service: NO_SOURCE, services: NO_SOURCE }),
+          servers: () => ({ service: NO_SOURCE, services: NO_SOURCE, variable: NO_SOURCE, variables: NO_SOURCE }),
         },
       }),
   });

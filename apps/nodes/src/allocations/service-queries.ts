@@ -2,7 +2,6 @@ import { isDeepStrictEqual } from 'node:util';
 import { type ServiceRegistration, type Timers, Refusal } from '@waybill/model';
 import type { ReplicatedState } from '@waybill/replica';
 import {
-  MAX_ALLOC_QUERY_WAIT_MS,
   MAX_WAITING_SERVICE_QUERIES,
   type NamedServicesRequest,
   type NamedServicesResponse,
@@ -10,6 +9,7 @@ import {
   type ServiceNamesResponse,
 } from '@waybill/rpc';
 import { type Applied, namespacedKey } from '@waybill/state';
+import { WaitingReads } from '../waiting/waiting-reads.js';
 import { permissionDenied, provenNode } from '../node/node-access.js';
 
 /**
@@ -19,23 +19,21 @@ import { permissionDenied, provenNode } from '../node/node-access.js';
  * the name, or of the namespace. Limits: MAX_WAITING_SERVICE_QUERIES, MAX_ALLOC_QUERY_WAIT_MS.
  */
 export class ServiceQueries {
-  private readonly waiting = new Map<string, Set<() => void>>();
-  private waitingReads = 0;
-  private stopped = false;
+  private readonly waiting: WaitingReads;
   private readonly unsubscribe: () => void;
 
   constructor(
     private readonly state: ReplicatedState,
-    private readonly timers: Timers,
+    timers: Timers,
   ) {
+    this.waiting = new WaitingReads(timers, MAX_WAITING_SERVICE_QUERIES, 'services');
     this.unsubscribe = state.onApplied((applied) => this.applied(applied));
   }
 
   /** Answers every waiting read with what there is. */
   stop(): void {
     this.unsubscribe();
-    this.stopped = true;
-    for (const key of this.waiting.keys()) this.wake(key);
+    this.waiting.close();
   }
 
   /** @throws Refusal forbidden, not-found, limit */
@@ -80,28 +78,7 @@ export class ServiceQueries {
 
   /** Waits as the reader asks, unless there is something that it does not know. @throws Refusal limit */
   private async news(key: string, { MinQueryIndex, MaxQueryTimeMs }: ServiceNamesRequest): Promise<void> {
-    if (!this.stopped && this.index <= MinQueryIndex) await this.change(key, MaxQueryTimeMs);
-  }
-
-  private async change(key: string, maxMs: number): Promise<void> {
-    const waitMs = Math.min(Math.max(maxMs, 0), MAX_ALLOC_QUERY_WAIT_MS);
-    if (waitMs === 0) return;
-    if (this.waitingReads >= MAX_WAITING_SERVICE_QUERIES)
-      throw new Refusal('limit', 'too many reads of services are waiting');
-    await new Promise<void>((resolve) => {
-      const reads = this.waiting.get(key) ?? new Set();
-      this.waiting.set(key, reads);
-      const done = (): void => {
-        cancel();
-        this.waitingReads--;
-        reads.delete(done);
-        if (reads.size === 0) this.waiting.delete(key);
-        resolve();
-      };
-      const cancel = this.timers.after(waitMs, done);
-      reads.add(done);
-      this.waitingReads++;
-    });
+    if (this.index <= MinQueryIndex) await this.waiting.news(key, MaxQueryTimeMs);
   }
 
   private applied({ changes }: Applied): void {
@@ -109,8 +86,9 @@ export class ServiceQueries {
       if (change.table !== 'service_registrations') continue;
       const service = change.after ?? change.before;
       if (!service) continue;
-      this.wake(namespacedKey(service.Namespace, service.ServiceName));
-      if (this.waiting.size > 0 && this.isOwnInName(service, change.before)) this.wake(namesKey(service.Namespace));
+      this.waiting.wake(namespacedKey(service.Namespace, service.ServiceName));
+      if (!this.waiting.isEmpty && this.isOwnInName(service, change.before))
+        this.waiting.wake(namesKey(service.Namespace));
     }
   }
 
@@ -123,10 +101,6 @@ export class ServiceQueries {
     for (const other of this.table.by('name', namespacedKey(Namespace, ServiceName)))
       if (other.ID !== ID) return !isDeepStrictEqual(other.Tags, Tags);
     return true;
-  }
-
-  private wake(key: string): void {
-    for (const done of this.waiting.get(key) ?? []) done();
   }
 }
 

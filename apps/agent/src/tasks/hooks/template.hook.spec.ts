@@ -47,7 +47,7 @@ function templated(templates: Template[], over: Partial<Task> = {}) {
         clock: time,
         timers: time,
         random: () => 0.5,
-        services: () => ({ service: source, services: source }),
+        servers: () => ({ service: source, services: source, variable: source, variables: source }),
       }),
     ],
   });

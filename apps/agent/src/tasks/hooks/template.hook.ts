@@ -6,7 +6,7 @@ import { sourcePath, writeRendered } from '../templates/rendered-file.store.js';
 import { TaskTemplates } from '../templates/task-templates.js';
 import type { TemplateAction } from '../templates/template-changes.js';
 import { TemplateInputs } from '../templates/template-inputs.js';
-import type { TemplateSources } from '../templates/template-source.js';
+import type { ServerSources } from '../templates/template-source.js';
 import { readInside } from '../../paths/inside-allocation.store.js';
 import { HookError, type TaskAdditions, type TaskHook, type TaskStart } from '../task-hook.js';
 
@@ -15,8 +15,8 @@ export interface TemplateHookDependencies {
   readonly timers: Timers;
   /** In [0, 1). */
   readonly random: () => number;
-  /** The services that an allocation may see. */
-  readonly services: (allocId: string) => Pick<TemplateSources, 'service' | 'services'>;
+  /** What a task may see of what the servers know. */
+  readonly servers: (allocId: string, task: string) => ServerSources;
 }
 
 const RENDERED_AGAIN = 'Template with change_mode restart re-rendered';
@@ -53,7 +53,7 @@ export class TemplateHook implements TaskHook {
     const { clock, timers, random } = this.deps;
     const { taskDir } = start.config.paths;
     const over = AbortSignal.any([start.over, start.signal]);
-    const sources = { ...this.deps.services(start.alloc.ID), file: fileSource(taskDir, timers) };
+    const sources = { ...this.deps.servers(start.alloc.ID, start.task.Name), file: fileSource(taskDir, timers) };
     const inputs = new TemplateInputs(sources, () => templates.changed(), over);
     const facts = { inputs, lookup: start.lookup, clock };
     const renderings = await Promise.all(

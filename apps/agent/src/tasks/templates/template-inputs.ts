@@ -8,7 +8,7 @@ export const MAX_TEMPLATE_INPUTS = 200;
 export class TooManyInputsError extends Error {
   override readonly name = 'TooManyInputsError';
   constructor() {
-    super(`templates of a task may ask for at most ${MAX_TEMPLATE_INPUTS} services and files`);
+    super(`templates of a task may ask for at most ${MAX_TEMPLATE_INPUTS} services, variables and files`);
   }
 }
 
@@ -24,6 +24,8 @@ interface Input {
 export class TemplateInputs {
   private readonly inputs = new Map<string, Input>();
   private missing = new Set<string>();
+  /** The templates asked for more than they may: they will fail at it each time. */
+  areTooMany = false;
 
   constructor(
     private readonly sources: TemplateSources,
@@ -39,6 +41,11 @@ export class TemplateInputs {
     return missing;
   }
 
+  /** Something that was read is there, and is not what the template can go on with. @param what as people are told of it */
+  miss(what: string): void {
+    this.missing.add(what);
+  }
+
   /** undefined: not known yet. @throws TooManyInputsError */
   read(kind: SourceKind, name: string): unknown {
     const key = `${kind}(${name})`;
@@ -48,7 +55,8 @@ export class TemplateInputs {
   }
 
   private watch(kind: SourceKind, name: string, key: string): Input {
-    if (this.inputs.size >= MAX_TEMPLATE_INPUTS) throw new TooManyInputsError();
+    this.areTooMany = this.inputs.size >= MAX_TEMPLATE_INPUTS;
+    if (this.areTooMany) throw new TooManyInputsError();
     const input: Input = { known: false, value: undefined };
     this.inputs.set(key, input);
     const tell = (value: unknown): void => {

@@ -16,7 +16,13 @@ function setup(text: string, known: Record<string, unknown> = {}, over: Paramete
     },
   });
   let changes = 0;
-  const sources = { service: source('service'), services: source('services'), file: source('file') };
+  const sources = {
+    service: source('service'),
+    services: source('services'),
+    variable: source('variable'),
+    variables: source('variables'),
+    file: source('file'),
+  };
   const inputs = new TemplateInputs(sources, () => changes++, new AbortController().signal);
   const facts = { inputs, lookup: (name: string) => FACTS[name], clock: new FakeTime(1_800_000_000_000) };
   const rendering = new TemplateRendering(aTemplate(over), text, facts);
@@ -67,6 +73,38 @@ describe('one template', () => {
     ];
     told.get('services(all)')!(services);
     expect(rendering.render()).toEqual({ text: 'db=x,y;web=;' });
+  });
+
+  it('OP-137: a variable that is missing, or that the task may not read, is waited for; the event says which it is', () => {
+    const text = '{{ with nomadVar "app/db" }}{{ .user }}:{{ .password }}{{ end }}';
+    const { rendering, told } = setup(text, {}, { ErrMissingKey: true });
+    expect(rendering.render()).toEqual({ missing: ['variable(app/db)'] });
+    told.get('variable(app/db)')!({ items: null, isDenied: false });
+    expect(rendering.render()).toEqual({ missing: ['variable(app/db)'] });
+    told.get('variable(app/db)')!({ items: null, isDenied: true });
+    expect(rendering.render()).toEqual({ missing: ['variable(app/db), which its policies do not let it read'] });
+    told.get('variable(app/db)')!({ items: { user: 'me', password: 'x{{' }, isDenied: false });
+    expect(rendering.render()).toEqual({ text: 'me:x{{' });
+    const direct = setup('{{ (nomadVar "a").b }}', {}, { ErrMissingKey: true });
+    expect(direct.rendering.render()).toEqual({ missing: ['variable(a)'] });
+  });
+
+  it('OP-137: variables are listed by the beginning of their paths, and asked for by their whole path', () => {
+    const listed = ['app/db', 'app/db/old'].map((Path) => ({ Namespace: 'default', Path }));
+    const known = {
+      'variables(app)': listed,
+      'variables(app/db)': listed,
+      'variables(app/d)': listed,
+      'variables()': [],
+    };
+    const render = (text: string) => setup(text, known).rendering.render();
+    expect(render('{{ range nomadVarList "app" }}{{ .Path }}@{{ .Namespace }};{{ end }}')).toEqual({
+      text: 'app/db@default;app/db/old@default;',
+    });
+    expect(render('{{ nomadVarExists "app/db" }} {{ nomadVarExists "app/d" }} {{ len nomadVarList }}')).toEqual({
+      text: 'true false 0',
+    });
+    expect(render('{{ nomadVarListSafe }}')).toEqual({ missing: ['variables()'] });
   });
 
   it('AG-292: delimiters and error_on_missing_key are those of the job', () => {

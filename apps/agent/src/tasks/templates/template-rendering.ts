@@ -1,9 +1,10 @@
 import type { Clock, Template as TemplateSpec } from '@waybill/model';
 import { rfc3339FromMs } from '@waybill/model';
 import { Template, TemplateFunctionError, type TemplateFunctions } from '@waybill/gotemplate';
-import { chosenServices } from './service-source.js';
+import { chosenServices } from './server-reads.js';
 import { TEMPLATE_FUNCTIONS } from './template-functions.js';
 import type { TemplateInputs } from './template-inputs.js';
+import type { ListedVariable, VariableValue } from './template-source.js';
 
 /** A rendering is done in the agent's own turn, so it must be short: some tens of milliseconds at worst. */
 const LIMITS = { steps: 50_000, outputLength: 4 * 1024 * 1024, sourceLength: 256 * 1024 };
@@ -40,9 +41,16 @@ export class TemplateRendering {
   /** Its text, or what it has to wait for. @throws TemplateError */
   render(): { readonly text: string } | { readonly missing: readonly string[] } {
     this.inputs.takeMissing();
-    const text = this.template.execute(null);
-    const missing = this.inputs.takeMissing();
-    return missing.length > 0 ? { missing } : { text };
+    try {
+      const text = this.template.execute(null);
+      const missing = this.inputs.takeMissing();
+      return missing.length > 0 ? { missing } : { text };
+    } catch (error) {
+      // What it fails at may be what is not known yet: a key of a variable, say.
+      const missing = this.inputs.takeMissing();
+      if (missing.length === 0 || this.inputs.areTooMany) throw error;
+      return { missing };
+    }
   }
 }
 
@@ -50,6 +58,10 @@ function factFunctions({ inputs, lookup, clock }: TemplateFacts): TemplateFuncti
   const name = (value: unknown): string => {
     if (typeof value === 'string' && value !== '') return value;
     throw new TemplateFunctionError('a name is wanted');
+  };
+  const listed = (prefix: unknown): readonly ListedVariable[] => {
+    if (typeof prefix !== 'string') throw new TemplateFunctionError('the beginning of a path is wanted');
+    return (inputs.read('variables', prefix) ?? []) as readonly ListedVariable[];
   };
   return {
     env: (key) => lookup(name(key)) ?? '',
@@ -68,6 +80,22 @@ function factFunctions({ inputs, lookup, clock }: TemplateFacts): TemplateFuncti
       return chosenServices(services, values[0], name(values[1]));
     },
     nomadServices: () => inputs.read('services', 'all') ?? [],
+    nomadVar: (path) => {
+      const found = inputs.read('variable', name(path)) as VariableValue | undefined;
+      if (found && found.items === null)
+        inputs.miss(`variable(${name(path)})${found.isDenied ? ', which its policies do not let it read' : ''}`);
+      return found?.items ?? {};
+    },
+    nomadVarList: (prefix = '') => listed(prefix),
+    nomadVarListSafe: (prefix = '') => {
+      const found = listed(prefix);
+      if (found.length === 0) inputs.miss(`variables(${String(prefix)})`);
+      return found;
+    },
+    nomadVarExists: (path) => {
+      const [wanted = ''] = name(path).split('@');
+      return listed(path).some(({ Path }) => Path === wanted);
+    },
     timestamp: () => rfc3339FromMs(clock.nowMs()).replace(/\.\d+/, ''),
   };
 }

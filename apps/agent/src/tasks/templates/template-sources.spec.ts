@@ -6,7 +6,7 @@ import { type Call, namedServices, type NamedServicesResponse, type Rpc, RpcUnav
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { CountedController } from '../../fixtures/counted-controller.js';
 import { FILE_LOOK_MS, fileSource } from './file-source.store.js';
-import { SERVICE_READ_RETRY_MS, ServiceReads } from './service-source.js';
+import { SERVER_READ_RETRY_MS, ServerReads } from './server-reads.js';
 
 /** So often something is looked at while a task runs on. */
 const LOOKS = 50;
@@ -45,13 +45,13 @@ describe('what templates read from elsewhere, while their task runs on', () => {
       },
     };
     const identity = () => ({ ID: 'n', SecretID: 's' });
-    new ServiceReads({ rpc, timers: time, identity }).of('a').service.watch('db', () => {}, over.signal);
-    for (let look = 0; look < LOOKS; look++) await time.pass(SERVICE_READ_RETRY_MS);
+    new ServerReads({ rpc, timers: time, identity }).of('a', 'web').service.watch('db', () => {}, over.signal);
+    for (let look = 0; look < LOOKS; look++) await time.pass(SERVER_READ_RETRY_MS);
     expect(asked).toBe(LOOKS + 1);
     expect(over.listeners).toBe(1);
     over.abort();
     await settle();
-    await time.pass(10 * SERVICE_READ_RETRY_MS);
+    await time.pass(10 * SERVER_READ_RETRY_MS);
     expect(asked).toBe(LOOKS + 1);
     expect(time.pending).toBe(0);
   });
@@ -64,11 +64,11 @@ describe('what templates read from elsewhere, while their task runs on', () => {
         return new Promise((resolve) => void waiting.push((answer) => resolve(answer as Res)));
       },
     };
-    const reads = new ServiceReads({ rpc, timers: new FakeTime(), identity: () => ({ ID: 'n', SecretID: 's' }) });
+    const reads = new ServerReads({ rpc, timers: new FakeTime(), identity: () => ({ ID: 'n', SecretID: 's' }) });
     const told: unknown[] = [];
     const start = () => {
       const over = new AbortController();
-      reads.of('a').service.watch('db', (value) => told.push(value), over.signal);
+      reads.of('a', 'web').service.watch('db', (value) => told.push(value), over.signal);
       return over;
     };
     const first = start();

@@ -1,13 +1,21 @@
 import { createHash } from 'node:crypto';
 import type { ServiceRegistration, Timers } from '@waybill/model';
-import { MAX_ALLOC_QUERY_WAIT_MS, namedServices, type Rpc, serviceNames, type ServiceNamesRequest } from '@waybill/rpc';
+import {
+  listVariables,
+  MAX_ALLOC_QUERY_WAIT_MS,
+  namedServices,
+  readVariable,
+  type Rpc,
+  serviceNames,
+  type ServiceNamesRequest,
+} from '@waybill/rpc';
 import { pause } from '../../waiting/gate.js';
-import type { TemplateSource, TemplateSources } from './template-source.js';
+import type { ServerSources, TemplateSource, VariableValue } from './template-source.js';
 
 /** A read that failed is repeated after this. */
-export const SERVICE_READ_RETRY_MS = 2_000;
+export const SERVER_READ_RETRY_MS = 2_000;
 
-export interface ServiceReadsDependencies {
+export interface ServerReadsDependencies {
   readonly rpc: Rpc;
   readonly timers: Timers;
   readonly identity: () => { readonly ID: string; readonly SecretID: string };
@@ -23,21 +31,47 @@ interface Read {
 }
 
 /**
- * What the templates of this machine read of services of the built-in provider. For each allocation and question one read
- * waits at the servers as long as somebody watches it, and is taken over by whoever begins while it waits: a task that is
+ * What the templates of this machine read at the servers: services of the built-in provider, and variables with the rights
+ * of the task's identity. For each allocation, task and question one read waits at the servers as long as somebody watches it, and is taken over by whoever begins while it waits: a task that is
  * started again and again leaves none behind. Memory: the last answer to each.
  */
-export class ServiceReads {
+export class ServerReads {
   private readonly reads = new Map<string, Read>();
 
-  constructor(private readonly deps: ServiceReadsDependencies) {}
+  constructor(private readonly deps: ServerReadsDependencies) {}
 
-  /** What an allocation may see. */
-  of(allocId: string): Pick<TemplateSources, 'service' | 'services'> {
-    const source = (ask: (name: string) => Ask, kind: string): TemplateSource => ({
-      watch: (name, tell, signal) => this.watch(allocId, `${allocId}\n${kind}\n${name}`, ask(name), tell, signal),
+  /** What a task may see: services of its namespace, variables by its identity. */
+  of(allocId: string, task: string): ServerSources {
+    const source = (kind: string, ask: (name: string) => Ask): TemplateSource => ({
+      watch: (name, tell, signal) => this.watch(allocId, [allocId, kind, name].join('\n'), ask(name), tell, signal),
     });
-    return { service: source(this.named, 'service'), services: source(() => this.names, 'services') };
+    return {
+      service: source('service', this.named),
+      services: source('services', () => this.names),
+      variable: source(`variable of ${task}`, (name) => this.variable(task, name)),
+      variables: source(`variables of ${task}`, (name) => this.variables(task, name)),
+    };
+  }
+
+  private variable(Task: string, name: string): Ask {
+    const { path: Path, namespace: Namespace } = variableName(name);
+    return async (at) => {
+      const { Items, IsDenied, Index } = await this.deps.rpc.ask(readVariable, { ...at, Task, Namespace, Path });
+      return { index: Index, value: { items: Items, isDenied: IsDenied } satisfies VariableValue };
+    };
+  }
+
+  private variables(Task: string, name: string): Ask {
+    const { path: Prefix, namespace: of } = variableName(name);
+    return async (at) => {
+      const { Namespace, Paths, Index } = await this.deps.rpc.ask(listVariables, {
+        ...at,
+        Task,
+        Namespace: of,
+        Prefix,
+      });
+      return { index: Index, value: Paths.map((Path) => ({ Namespace, Path })) };
+    };
   }
 
   private readonly named =
@@ -75,10 +109,16 @@ export class ServiceReads {
         for (const tell of read.watchers) tell(answer.value);
       } catch {
         // Whatever it was, the servers will be back; until then the last answer holds.
-        await pause(timers, SERVICE_READ_RETRY_MS);
+        await pause(timers, SERVER_READ_RETRY_MS);
       }
     }
   }
+}
+
+/** As templates name a variable: `path`, or `path@namespace`. */
+function variableName(name: string): { readonly path: string; readonly namespace: string } {
+  const at = name.lastIndexOf('@');
+  return at === -1 ? { path: name, namespace: '' } : { path: name.slice(0, at), namespace: name.slice(at + 1) };
 }
 
 /** A service as templates see it. */
