@@ -1,21 +1,25 @@
 import path from 'node:path';
 import { loadIdentity } from '@waybill/agent';
 import { connect } from '@waybill/journal';
-import { type Allocation, NS_PER_SECOND, type RootKey, type TaskState } from '@waybill/model';
+import { type Allocation, NS_PER_SECOND, type TaskState } from '@waybill/model';
 import { openPool } from '@waybill/projection';
 import { NatsRpc, signIdentities } from '@waybill/rpc';
 import { newUuid } from '@waybill/service';
-import { decodeJwt, decodeProtectedHeader, importJWK, jwtVerify } from 'jose';
+import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ApiClient, shellJob } from '../support/api-client.js';
 import { eventually } from '../support/wait.js';
 import { WaybillProcesses } from '../support/waybill-processes.js';
 
+const ISSUER = 'https://waybill.example';
 let waybill: WaybillProcesses;
 let api: ApiClient;
 
 beforeAll(async () => {
-  waybill = await WaybillProcesses.startTogether({ WAYBILL_KEYRING_KEY: 'ab'.repeat(32) });
+  waybill = await WaybillProcesses.startTogether({
+    WAYBILL_KEYRING_KEY: 'ab'.repeat(32),
+    WAYBILL_OIDC_ISSUER: ISSUER,
+  });
   api = waybill.api;
   await eventually('the node is ready', async () =>
     (await api.get<{ Status: string }[]>('/v1/nodes')).some((node) => node.Status === 'ready'),
@@ -164,22 +168,13 @@ describe('templates of a task', () => {
 });
 
 describe('identities of a task', () => {
-  /** The claims of a token whose signature the cluster's public key says is right. */
+  /** The claims of a token, if the keys that the cluster publishes say that its signature is right (AU-178). */
   async function verified(token: string) {
-    const pool = openPool(waybill.stack.databaseUrl);
-    try {
-      const { kid } = decodeProtectedHeader(token);
-      const { rows } = await pool.query<{ body: string }>('select body from root_keys where key_id = $1', [kid]);
-      const { PublicKey } = JSON.parse(rows[0]!.body) as RootKey;
-      // By the time a busy machine comes to it, a short-lived token may be over.
-      const currentDate = new Date(decodeJwt(token).iat! * 1_000);
-      const { payload } = await jwtVerify(token, await importJWK({ kty: 'RSA', ...PublicKey }, 'RS256'), {
-        currentDate,
-      });
-      return { kid, payload };
-    } finally {
-      await pool.end();
-    }
+    const keys = createLocalJWKSet(await api.get<JSONWebKeySet>('/.well-known/jwks.json'));
+    // By the time a busy machine comes to it, a short-lived token may be over.
+    const currentDate = new Date(decodeJwt(token).iat! * 1_000);
+    const { payload } = await jwtVerify(token, keys, { currentDate, issuer: ISSUER });
+    return { kid: decodeProtectedHeader(token).kid, payload };
   }
 
   it('AU-121, AU-131, AU-137, AU-156, AU-159: are there before it starts, verify, and are renewed with a signal', async () => {

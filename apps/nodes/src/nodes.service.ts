@@ -35,8 +35,8 @@ export function nodesService(pace: HeartbeatPace = DEFAULT_PACE, presenceIn = ov
     name: 'nodes',
     needs: { state: true, database: false },
     async build(context) {
-      const { state, clock, timers, newId, logger, metrics } = context;
-      const region = context.settings.WAYBILL_REGION;
+      const { state, clock, timers, newId, logger, metrics, settings } = context;
+      const region = settings.WAYBILL_REGION;
       const writer = nodesWriter(state, { clock, newId, region });
       const shared = { state, clock, timers, newId, writer, region };
       const evaluations = new NodeEvaluations(state, writer);
@@ -76,7 +76,7 @@ export function nodesService(pace: HeartbeatPace = DEFAULT_PACE, presenceIn = ov
           serviceQueries,
           disks: new PreviousDisks(state, context.rpc),
           variables,
-          identities: new IdentitySigning({ state, keyring, clock, newId, issuer: '' }),
+          identities: new IdentitySigning({ state, keyring, clock, newId, issuer: settings.WAYBILL_OIDC_ISSUER }),
         }),
         singleton: new NodesHolder(heartbeats, missing, new Drainer({ ...shared, logger })),
         start: () => peers.start(),

@@ -124,9 +124,10 @@ describe('claims of identities', () => {
     expect([claims.sub, claims['nomad_job_id']]).toEqual(['global:team:web:app:main:aws', 'web']);
   });
 
-  it('AU-132: without an audience and a TTL there is neither aud nor exp', async () => {
+  it('AU-132: without an audience, a TTL and an issuer there is neither aud, exp nor iss', async () => {
     const Tasks = [{ Name: 'main', Driver: 'exec', Identities: [{ Name: 'aws' }] }];
     const { claims } = await setup({ group: { Tasks } }).claimsOf();
+    expect(claims).not.toHaveProperty('iss');
     expect(claims).not.toHaveProperty('aud');
     expect(claims).not.toHaveProperty('exp');
   });
