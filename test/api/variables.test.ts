@@ -282,6 +282,31 @@ describe('rights', () => {
     ).toBe(403);
   });
 
+  it('API-267, CL-1028: the history of a path is for who may list it, and says who wrote it', async () => {
+    await put('history/mine', { a: secret() });
+    await put('history/other', { a: secret() });
+    const token = await cluster.tokenWith(rules(['history/mine', 'list']));
+    const log = (query: string) =>
+      ask<{ Objects: { ID: string }[] | null }[]>('GET', `waybill/log?${query}`, undefined, token);
+    const own = await log('kind=var&id=history/mine');
+    expect(own.body.map(({ Objects }) => Objects?.map(({ ID }) => ID))).toEqual([['history/mine']]);
+    for (const query of [
+      'kind=var',
+      'kind=var&id=history/other',
+      'kind=var&id=history/',
+      'kind=var&id=history/mine&namespace=*',
+    ])
+      expect((await log(query)).status, query).toBe(403);
+    const { index } = await ask('GET', 'var/history/mine');
+    const state = (name: string) => ask('GET', `waybill/state/var/${name}?index=${index}`, undefined, token);
+    expect((await state('history/mine')).body).toMatchObject({ Path: 'history/mine', ModifyIndex: index });
+    expect((await state('history/other')).status).toBe(403);
+    const shown = await runCli(cluster.waybill.api.url, ['log', 'var', 'history/mine'], {
+      WAYBILL_TOKEN: cluster.management,
+    });
+    expect(shown.out).toMatch(/VarApplyState .*created/);
+  });
+
   it('OP-196: who may write and not read learns no items from a conflict', async () => {
     const token = await cluster.tokenWith(rules(['blind/*', 'write']));
     const made = await put('blind/a', { a: secret() });

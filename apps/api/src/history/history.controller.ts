@@ -18,7 +18,7 @@ import { Reads } from '../http/reads.js';
 import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
 import { kindOf, type LogRequest, readLogRequest } from './log-request.js';
 import { encodedObject } from './object-encoding.js';
-import { mayReadObject, readableNamespaces } from './record-rights.js';
+import { checkVariable, mayMatchPrefix, mayReadObject, readableNamespaces } from './record-rights.js';
 import { TraceReader } from './trace-reader.js';
 import { txnRecord } from './txn-record.js';
 
@@ -69,6 +69,7 @@ export class HistoryController {
     }
     const { access } = request;
     const namespaces = await readableNamespaces(access, kind, namespacesOf(request.query));
+    if (kind === 'var') checkVariable(access, namespaces, id);
     const { reached, kept, floor, row } = await this.log.stateAt(kind, namespaces, id, index);
     if (isNamed(kind) && !mayReadObject(access, kind, '', id)) throw forbidden('Permission denied');
     if (!reached) throw badRequest(`index ${index} has not been reached`);
@@ -93,10 +94,12 @@ export class HistoryController {
   }
 
   private async page({ kind, ...wanted }: LogRequest, access: RequestAccess): Promise<LogPage> {
+    if (kind === 'var') checkVariable(access, wanted.namespaces, wanted.id);
+    const mayMatch = kind === undefined || kind === 'none' || mayMatchPrefix(access, kind);
     const id =
-      kind && kind !== 'none' && wanted.id !== undefined
+      kind && kind !== 'none' && wanted.id !== undefined && mayMatch
         ? await this.idOf(kind, wanted.namespaces, wanted.id)
-        : undefined;
+        : wanted.id;
     if (kind !== undefined && kind !== 'none' && isNamed(kind) && !mayReadObject(access, kind, '', id ?? ''))
       throw forbidden('Permission denied');
     const nothing = kind === 'none' || (wanted.id !== undefined && id === undefined);

@@ -14,6 +14,8 @@ const NEEDED: Partial<Record<ObjectKind, Requirement>> = {
   node: { kind: 'node', level: 'read' },
   plugin: { kind: 'plugin', level: 'read' },
   'node-pool': { kind: 'nodePool', capability: 'read' },
+  // The history has no items.
+  var: { kind: 'variable', capability: 'list' },
 };
 const MANAGEMENT: Requirement = { kind: 'management' };
 
@@ -38,5 +40,19 @@ export async function readableNamespaces(
 /** Whether the caller may read the history of this object. */
 export function mayReadObject(access: RequestAccess, kind: ObjectKind, namespace: string, id: string): boolean {
   if (kind === 'namespace') return access.caller.acl.hasAccessToNamespace(id);
-  return access.has(neededFor(kind), { namespace, pool: id });
+  return access.has(neededFor(kind), { namespace, pool: id, path: id });
+}
+
+/**
+ * Whether a caller may be told which objects of a kind begin with a text. Not of variables: their rights belong to whole
+ * paths, so that the answer would name some that the caller may not list.
+ */
+export const mayMatchPrefix = (access: RequestAccess, kind: ObjectKind): boolean =>
+  kind !== 'var' || access.caller.acl.isManagement();
+
+/** Refuses what is asked of a variable that the caller may not list, or of variables in general. @throws Refusal forbidden */
+export function checkVariable(access: RequestAccess, namespaces: Namespaces, path: string | undefined): void {
+  if (access.caller.acl.isManagement()) return;
+  if (path === undefined || namespaces === '*') return access.must(MANAGEMENT);
+  for (const namespace of namespaces) access.must(neededFor('var'), { namespace, path });
 }
