@@ -30,7 +30,7 @@ export type {
   TokenListOptions,
 } from './reading/access-reads.js';
 export type { KeyringReads } from './reading/keyring-reads.js';
-export type { VariableListOptions } from './reading/variable-reads.js';
+export type { VariableListOptions, VariableReads } from './reading/variable-reads.js';
 export { FILTER_SCAN_ROWS, type Found, type KeptRows, type Listed, type ListOptions } from './reading/row-reads.js';
 export * from './reading/read-model.js';
 export { appliedMark } from './reading/applied-mark.js';
