@@ -7,6 +7,7 @@ import { ReferenceState } from './checks/reference-state.js';
 import { ReplicaAgreement } from './checks/replica-agreement.js';
 import { RestoredStates } from './checks/restores.js';
 import { SharedApplications } from './checks/shared-application.js';
+import { Variables } from './checks/variables.js';
 import { VolumeClaims } from './checks/volume-claims.js';
 import type { Report } from './checks/violation.js';
 import type { SeededRandom } from './kernel/seeded-random.js';
@@ -38,6 +39,7 @@ export class Cluster {
   readonly movedDisks: MovedDisks;
   readonly hostVolumes: HostVolumeDirectories;
   readonly restores: RestoredStates;
+  readonly variables: Variables;
   /** Archives that users have saved, oldest first. */
   readonly snapshots: SavedArchive[] = [];
   /** Of jobs of several regions, if there are several. */
@@ -66,6 +68,7 @@ export class Cluster {
     this.movedDisks = new MovedDisks(this.reference, this.machines, report);
     this.hostVolumes = new HostVolumeDirectories(this.reference, this.machines);
     this.restores = new RestoredStates(this.reference, report);
+    this.variables = new Variables(this.reference, () => simulator.nowMs, report);
   }
 
   start(): void {

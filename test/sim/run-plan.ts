@@ -2,6 +2,7 @@ import { FAULTS } from './faults/faults.js';
 import { REGION_FAULTS } from './faults/region-faults.js';
 import { SeededRandom } from './kernel/seeded-random.js';
 import { ACTIONS, ACTIONS_IN_REGIONS } from './workload/actions.js';
+import { VARIABLE_ACTIONS } from './workload/variable-actions.js';
 
 /** Something that is to happen in a run: what it is, when, and the luck with which it picks whom it is about. */
 export interface PlannedEvent {
@@ -71,7 +72,25 @@ export function planOf(seed: number, size: AnySize = SHORT_RUN): RunPlan {
     if (at > end) break;
     events.push({ atMs: at, kind: 'fault', name: pickWeighted(kinds, random), luck: `${seed} fault ${n}` });
   }
+  events.push(...variableEvents(seed, size, end));
   return { ...size, regions, seed, events: events.toSorted((a, b) => a.atMs - b.atMs) };
+}
+
+/** In a run of so many seeds users have variables; the others stay as quick as they are. */
+const VARIABLES_EVERY = 3;
+/** Of the other actions, how many times as many. */
+const VARIABLE_SHARE = 0.5;
+
+/** By luck of their own, so that they shift nothing else of the plan. */
+function variableEvents(seed: number, { actions }: Pick<RunSize, 'actions'>, endMs: number): PlannedEvent[] {
+  if (seed % VARIABLES_EVERY !== 0) return [];
+  const random = new SeededRandom(`plan of variables ${seed}`);
+  return Array.from({ length: Math.round(actions * VARIABLE_SHARE) }, (_, n) => ({
+    atMs: Math.round(random.between(SETTLE_MS, endMs)),
+    kind: 'action',
+    name: pickWeighted(VARIABLE_ACTIONS, random),
+    luck: `${seed} variable ${n}`,
+  }));
 }
 
 /** Exponentially distributed, whole milliseconds. */

@@ -7,6 +7,7 @@ import type { RunResult } from './simulation.js';
 import { storyOf } from './story.js';
 import { ACTIONS } from './workload/actions.js';
 import { REGION_ACTIONS } from './workload/region-actions.js';
+import { VARIABLE_ACTIONS } from './workload/variable-actions.js';
 
 const FIXED_SEEDS = 200;
 /** Beside the fixed ones, other ones each time. */
@@ -32,7 +33,9 @@ describe('whatever happens to a cluster', () => {
     );
 
   it('every fault has happened in these runs, and every action has been done', () => {
-    const all = [FAULTS, REGION_FAULTS, ACTIONS, REGION_ACTIONS].flatMap((catalogue) => Object.keys(catalogue));
+    const all = [FAULTS, REGION_FAULTS, ACTIONS, REGION_ACTIONS, VARIABLE_ACTIONS].flatMap((catalogue) =>
+      Object.keys(catalogue),
+    );
     expect(all.filter((name) => !seen.has(name))).toEqual([]);
   });
 

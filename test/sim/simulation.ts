@@ -10,6 +10,7 @@ import { SeededRandom } from './kernel/seeded-random.js';
 import { BEGINNING_MS, Simulator } from './kernel/simulator.js';
 import type { PlannedEvent, RunPlan } from './run-plan.js';
 import { ACTIONS, ACTIONS_IN_REGIONS } from './workload/actions.js';
+import { VARIABLE_ACTIONS } from './workload/variable-actions.js';
 
 /** What a run came to. */
 export interface RunResult {
@@ -77,5 +78,8 @@ function happen({ kind, name, luck }: PlannedEvent, { regions, simulator }: Fede
   const excess = tooLarge(cluster.servers, cluster.reference.applied);
   if (excess) return simulator.fail(new InvariantError('bounded-memory', excess));
   if (kind === 'fault') (FAULTS[name] ?? REGION_FAULTS[name])?.[1](cluster, random);
-  else user.act(name, random, (api) => (ACTIONS[name] ?? ACTIONS_IN_REGIONS[name])?.[1](api, cluster, random));
+  else
+    user.act(name, random, (api) =>
+      (ACTIONS[name] ?? ACTIONS_IN_REGIONS[name] ?? VARIABLE_ACTIONS[name])?.[1](api, cluster, random),
+    );
 }

@@ -25,3 +25,9 @@ export { API_ADDRESS, RegionCallsController } from './regions/region-calls.contr
 export { RegionJobs } from './regions/region-jobs.js';
 export { RegisterEverywhere } from './regions/register-everywhere.js';
 export { Writer } from './writer.js';
+export { EVERYBODY } from './access/caller.js';
+export { ofVariable } from './access/needs.js';
+export { RequestAccess } from './access/request-access.js';
+export { variableDelete, variableWrite } from './variables/decisions/variable-write.js';
+export type { GivenVariable, VariableOperation } from './variables/variable-request.js';
+export { type VariableAnswer, Variables } from './variables/variables.js';

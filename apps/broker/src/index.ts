@@ -7,3 +7,4 @@ export { EvalBroker } from './queue/eval-broker.js';
 export { PlanApplier, type PlanApplierDeps } from './plans/plan-applier.js';
 export { PlanQueue } from './plans/plan-queue.js';
 export { RejectionTracker, type RejectionTrackerOptions } from './plans/rejection-tracker.js';
+export { VariableLocks } from './housekeeping/variable-locks.js';

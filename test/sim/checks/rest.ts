@@ -6,7 +6,7 @@ import {
   msFromNs,
   nsFromRfc3339,
 } from '@waybill/model';
-import { StateMachine } from '@waybill/state';
+import { SINGLETON_KEY, StateMachine } from '@waybill/state';
 import { compareStates } from '@waybill/verify';
 import type { Cluster } from '../cluster.js';
 import type { Federation } from '../federation.js';
@@ -92,6 +92,7 @@ function openIn(cluster: Cluster): string | undefined {
     const isThere = wanted === 'running' && alloc.ClientStatus === 'running';
     if (!isThere) return `allocation ${alloc.ID} of ${alloc.JobID} is to be ${wanted} and is ${alloc.ClientStatus}`;
   }
+  for (const { Path } of tables.variables.by('locked', SINGLETON_KEY)) return `variable ${Path} is locked`;
   return undecidedHealth(tables) ?? openClaim(tables) ?? cluster.hostVolumes.stray() ?? notAtRest(cluster.servers);
 }
 

@@ -1,12 +1,20 @@
 import { Agent, HealthWatch, LeftMounts } from '@waybill/agent';
-import { CurrentJobs, Writer } from '@waybill/api';
-import { BlockedEvals, EvalBroker } from '@waybill/broker';
+import { CurrentJobs, Variables, Writer } from '@waybill/api';
+import { BlockedEvals, EvalBroker, VariableLocks } from '@waybill/broker';
 import { DeploymentWatchers, DroppedRegions, RegionRollout } from '@waybill/deployments';
-import { CLAIM_STATE, type Clock, emptyLoad, type Evaluation, NS_PER_SECOND } from '@waybill/model';
+import { CLAIM_STATE, type Clock, emptyLoad, type Evaluation, NS_PER_SECOND, type Variable } from '@waybill/model';
 import { PreviousDisks } from '@waybill/nodes';
 import { SharedTexts } from '@waybill/projection';
 import { type ProjectionStore, Projector } from '@waybill/projector';
-import { type Applied, namespacedKey, NodeLoads, StateMachine, type Txn, type Write } from '@waybill/state';
+import {
+  type Applied,
+  namespacedKey,
+  NodeLoads,
+  StateMachine,
+  type Txn,
+  type VariableChange,
+  type Write,
+} from '@waybill/state';
 import { VolumeWatcher } from '@waybill/volumes';
 import type { ReplicatedState } from '@waybill/replica';
 import { replaceMethod } from './replaced-method.js';
@@ -284,5 +292,46 @@ export const MUTATIONS: readonly Mutation[] = [
           } as never,
       );
     },
+  },
+  {
+    name: 'a checked write of a variable is not checked',
+    seed: 6,
+    apply: () =>
+      replaceMethod(
+        Variables,
+        'apply',
+        (original) =>
+          function (this: never, author: unknown, owner: unknown, change: VariableChange) {
+            const unchecked = change.Op === 'cas' ? { ...change, Op: 'set' } : change;
+            return Reflect.apply(original, this, [author, owner, unchecked] as never);
+          } as never,
+      ),
+  },
+  {
+    name: 'locks of variables are forgotten with the term',
+    seed: 9,
+    apply: () =>
+      replaceMethod(
+        VariableLocks,
+        'start',
+        () =>
+          function (this: { running: boolean }) {
+            this.running = true;
+          } as never,
+      ),
+  },
+  {
+    name: 'a lock ends before its time',
+    seed: 3,
+    apply: () =>
+      replaceMethod(
+        VariableLocks,
+        'await',
+        (original) =>
+          function (this: never, row: Variable, held: unknown) {
+            const Lock = row.Lock && { ...row.Lock, TTL: row.Lock.TTL / 10, LockDelay: 0 };
+            return Reflect.apply(original, this, [{ ...row, Lock }, held] as never);
+          } as never,
+      ),
   },
 ];

@@ -1,5 +1,11 @@
-import { ProjectionMovedError, type RecordedVerdict, SetAsideError, type SetAsideRow } from '@waybill/projection';
-import type { Allocation, Job, SchedulerConfiguration } from '@waybill/model';
+import {
+  type Found,
+  ProjectionMovedError,
+  type RecordedVerdict,
+  SetAsideError,
+  type SetAsideRow,
+} from '@waybill/projection';
+import type { Allocation, Job, SchedulerConfiguration, Variable } from '@waybill/model';
 import type { ProjectionStore } from '@waybill/projector';
 import {
   type Applied,
@@ -137,6 +143,7 @@ export class SimulatedPostgres {
   row(table: 'jobs', key: string): Job | undefined;
   row(table: 'allocs', key: string): Allocation | undefined;
   row(table: 'scheduler_config', key: string): SchedulerConfiguration | undefined;
+  row(table: 'variables', key: string): Variable | undefined;
   row(table: TableName, key: string): object | undefined {
     const aside = this.aside.get(`${table} ${key}`);
     if (aside) throw new SetAsideError(table, key, aside.index, '', 'refused');
@@ -243,6 +250,14 @@ export class DatabaseConnection implements ProjectionStore {
 
   allocation(id: string): Promise<Allocation | undefined> {
     return this.query((postgres) => postgres.row('allocs', id));
+  }
+
+  /** Of namespaces and paths there are a few. */
+  variable(namespace: string, path: string): Promise<Found<Variable>> {
+    return this.query((postgres) => {
+      const row = postgres.row('variables', namespacedKey(namespace, path));
+      return { index: row?.ModifyIndex ?? postgres.appliedIndex, row };
+    });
   }
 
   schedulerConfiguration(): Promise<SchedulerConfiguration | undefined> {

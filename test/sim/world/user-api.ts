@@ -25,6 +25,14 @@ import {
   type StopAllocationOptions,
   Writer,
   CurrentJobs,
+  EVERYBODY,
+  type GivenVariable,
+  ofVariable,
+  RequestAccess,
+  type VariableAnswer,
+  type VariableOperation,
+  Variables,
+  variableWrite,
 } from '@waybill/api';
 import type { Job, SchedulerConfiguration } from '@waybill/model';
 import { ProjectionFeed } from '@waybill/projection';
@@ -33,6 +41,7 @@ import type { ServiceContext } from '@waybill/service';
 import { type Actor, fixtures } from '@waybill/state';
 import type { SimulatedProcess } from '../kernel/simulated-process.js';
 import type { ArchivesOfProcess } from './archive-store.js';
+import { type Items, PLAIN_KEYRING } from './plain-keyring.js';
 import { openPlainArchive } from './plain-archive.js';
 import type { DatabaseConnection, SavedArchive } from './simulated-postgres.js';
 
@@ -44,6 +53,9 @@ const NO_LIMITS = {
   nodePool: async (Name: string) => ({ ...fixtures.aNodePool(), Name }),
   schedulerConfiguration: async () => undefined,
 };
+/** Who may do everything. */
+const ANYTHING = new RequestAccess(EVERYBODY, ofVariable('write'), NAMESPACE, async () => []);
+type WritingOperation = Exclude<VariableOperation, { readonly op: 'lock-renew' }>;
 const USER: Actor = { Kind: 'anonymous', ID: '', Name: 'anonymous' };
 
 /** Index of the transaction that a write is in, as the answer says; 0: what was asked writes nothing itself. */
@@ -66,6 +78,7 @@ export class UserApi {
   private readonly dispatchJob: DispatchJob;
   private readonly forceLaunch: ForceLaunch;
   private readonly planJob: PlanJob;
+  private readonly variables: Variables;
   private readonly restoring: RestoreSnapshot;
   private readonly inquiry: BrokerInquiry;
   private readonly calls: HeldCalls;
@@ -100,6 +113,18 @@ export class UserApi {
     this.setConfiguration = new SetSchedulerConfiguration(lookup, writer, this.inquiry);
     this.dispatchJob = new DispatchJob({ writer, jobs, register: registerHere, read: lookup, newId });
     this.forceLaunch = new ForceLaunch(log, rpc, readable);
+    this.variables = new Variables({
+      model: {
+        variables: {
+          variable: (namespace, path) => database.variable(namespace, path),
+          variables: () => Promise.reject(new Error('lists are not simulated')),
+        },
+        txnVerdict: (index) => database.txnVerdict(index),
+      },
+      writes: writer,
+      keyring: PLAIN_KEYRING,
+      rpc: this.calls,
+    });
     this.planJob = new PlanJob(admission, log, rpc, regions.own, () => this.feed.applied, clock);
     this.restoring = new RestoreSnapshot({
       open: async (bytes) => openPlainArchive(bytes),
@@ -219,6 +244,24 @@ export class UserApi {
     const answer = await this.context.rpc.ask(call, { ...wanted, For } as Req);
     if (answer.Index > 0) await this.writer.readable(answer.Index);
     return answer;
+  }
+
+  /** @param wanted 200, or 409 with what stands there */
+  variable(path: string, operation: WritingOperation, given: Partial<GivenVariable>): Promise<VariableAnswer> {
+    const owner = { Namespace: NAMESPACE, Path: path };
+    const whole = { Namespace: '', Items: null, Lock: null, ...given };
+    const wanted = variableWrite(owner, whole, operation, this.context.newId);
+    return this.variables.write(ANYTHING, this.requester().author, owner, wanted);
+  }
+
+  /** The items, none if there is no such variable, and the index for a checked write. */
+  async variableItems(path: string): Promise<{ readonly items: Items; readonly index: number }> {
+    const { row } = await this.database.variable(NAMESPACE, path);
+    return { items: row ? await PLAIN_KEYRING.openItems(row, row) : {}, index: row?.ModifyIndex ?? 0 };
+  }
+
+  renewLock(path: string, lockId: string): Promise<VariableAnswer> {
+    return this.variables.renew({ Namespace: NAMESPACE, Path: path }, lockId);
   }
 
   private requester(RequestID = this.process.newId()): Requester {
