@@ -73,7 +73,7 @@ async function buildApi(context: ServiceContext): Promise<ServiceParts> {
   const offLink = context.link.onChange((up) => up && resync());
   await feed.resync();
   const keyring = await openKeyring(context, storedRootKeys({ model, feed, clock }));
-  const callers = callersOf(access, { context, model, feed });
+  const callers = callersOf(access, { context, model, feed, keyring });
   const events = new EventLog(new NatsEventStorage(context.link.nc), feed, (ms) => pause(context.timers, ms));
   events.start();
   const subscriptions = new Subscriptions(events, context.timers, context.logger, {

@@ -1,7 +1,18 @@
-import { Acl } from '@waybill/acl';
+import { Acl, type Workload } from '@waybill/acl';
 import { type AclToken, ANONYMOUS_POLICY } from '@waybill/model';
 import type { TokenGrants } from '@waybill/projection';
 import type { Actor } from '@waybill/state';
+
+/** A caller with the identity of a task or of a service. */
+export interface WorkloadCaller extends Workload {
+  readonly allocId: string;
+  /** Name of the identity. */
+  readonly identity: string;
+  /** Names of its policies. */
+  readonly policies: readonly string[];
+  /** Unix ms; undefined: it lives as long as its allocation. */
+  readonly expiresAtMs: number | undefined;
+}
 
 /** Who sent a request, and what they may do. Fixed for the whole request (OP-117). */
 export interface Caller {
@@ -12,6 +23,8 @@ export interface Caller {
   readonly grants: TokenGrants | undefined;
   /** Their token as it is stored. */
   readonly token: AclToken | undefined;
+  /** The task or service whose identity was sent; undefined: none was. */
+  readonly workload?: WorkloadCaller | undefined;
 }
 
 const NOBODY: Actor = { Kind: 'anonymous', ID: '', Name: 'anonymous' };
@@ -31,7 +44,8 @@ export const withToken = (grants: TokenGrants, acl: Acl): Caller => ({
 });
 
 /** The policies that a caller has, by name, also those that do not exist yet: a blocked list wakes when they do. */
-export function policyNamesOf({ grants }: Caller): string[] {
+export function policyNamesOf({ grants, workload }: Caller): string[] {
+  if (workload) return [...workload.policies];
   if (!grants) return [ANONYMOUS_POLICY];
   const { token, roles } = grants;
   return [...new Set([...(token.Policies ?? []), ...roles.flatMap((role) => role.Policies.map(({ Name }) => Name))])];

@@ -1,4 +1,5 @@
 import { AclCache } from '@waybill/acl';
+import type { Keyring } from '@waybill/keyring';
 import type { ProjectionFeed, ReadModel } from '@waybill/projection';
 import type { ServiceContext } from '@waybill/service';
 import type { AccessControl } from '../acl/access-control.js';
@@ -7,14 +8,15 @@ import { Callers, type CallerSource, everybody } from './callers.js';
 /** What the callers of one process are found out from. */
 export interface CallerParts {
   readonly context: Pick<ServiceContext, 'clock' | 'link'>;
-  readonly model: Pick<ReadModel, 'access' | 'tableIndex'>;
+  readonly model: Pick<ReadModel, 'access' | 'allocation' | 'tableIndex'>;
+  readonly keyring: Pick<Keyring, 'verifyJwt'>;
   readonly feed: Pick<ProjectionFeed, 'onChange'>;
 }
 
 const RIGHTS = ['acl_token', 'acl_policy', 'acl_roles'] as const;
 
 /** Before the event log of the process follows the feed, so that a lost right is known before an event is sent (EV-47). */
-export function callersOf(access: AccessControl, { context, model, feed }: CallerParts): CallerSource {
+export function callersOf(access: AccessControl, { context, model, feed, keyring }: CallerParts): CallerSource {
   if (!access.isOn) return everybody;
   const callers = new Callers({
     source: {
@@ -23,6 +25,11 @@ export function callersOf(access: AccessControl, { context, model, feed }: Calle
       changeIndex: () => model.tableIndex(...RIGHTS),
     },
     secrets: access.on.secrets,
+    workloads: {
+      verifyJwt: (token) => keyring.verifyJwt(token),
+      allocation: async (id) => (await model.allocation(id)).row,
+      policiesOfWorkload: (workload) => model.access.policiesOfWorkload(workload),
+    },
     compiled: new AclCache(),
     clock: context.clock,
     hearsChanges: () => context.link.up,

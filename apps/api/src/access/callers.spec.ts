@@ -1,4 +1,5 @@
 import { AclCache } from '@waybill/acl';
+import { TokenRefusedError } from '@waybill/keyring';
 import { type AclPolicy, type AclRole, type AclToken, FakeTime } from '@waybill/model';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Callers, RefusedCredential, REMEMBER_MS } from './callers.js';
@@ -41,6 +42,12 @@ let connected: boolean;
 let changeIndex: number;
 let fails: Error | undefined;
 
+const unusedWorkloads = {
+  verifyJwt: () => Promise.reject(new TokenRefusedError('no identity is expected')),
+  allocation: () => Promise.reject(new Error('unused')),
+  policiesOfWorkload: () => Promise.reject(new Error('unused')),
+};
+
 const callersOf = (): Callers =>
   new Callers({
     source: {
@@ -56,6 +63,7 @@ const callersOf = (): Callers =>
     },
     secrets: { hash: (secret) => `hash of ${secret}` },
     compiled: new AclCache(),
+    workloads: unusedWorkloads,
     clock: time,
     hearsChanges: () => connected,
   });

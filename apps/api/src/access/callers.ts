@@ -1,8 +1,10 @@
 import { Acl, type AclCache } from '@waybill/acl';
+import { TokenRefusedError } from '@waybill/keyring';
 import { type AclPolicy, ANONYMOUS_POLICY, type Clock, isExpiredAt, Refusal } from '@waybill/model';
 import type { TokenGrants } from '@waybill/projection';
 import { anonymous, type Caller, EVERYBODY, withToken } from './caller.js';
 import { RecentReads } from './recent-reads.js';
+import { isIdentityToken, workloadCaller, type WorkloadSource } from './workload-callers.js';
 
 /** Where tokens, policies and roles are read. `ReadModel.access` is one. */
 export interface AccessSource {
@@ -19,6 +21,8 @@ export interface CallersOptions {
   /** Turns a secret into what its token is found by. `TokenSecrets` is one. */
   readonly secrets: { hash(secret: string): string };
   readonly compiled: AclCache;
+  /** For callers that send the identity of a workload. */
+  readonly workloads: WorkloadSource;
   readonly clock: Clock;
   /** Whether changes of tokens, policies and roles are heard of now. */
   readonly hearsChanges: () => boolean;
@@ -84,10 +88,11 @@ export class Callers implements CallerSource {
 
   /**
    * The caller with this credential.
-   * @param credential secret of a token; undefined or empty: none was sent
+   * @param credential secret of a token, or identity of a workload; undefined or empty: none was sent
    * @throws RefusedCredential it is unknown or expired; what the read model throws
    */
   async of(credential = ''): Promise<Caller> {
+    if (isIdentityToken(credential)) return this.workload(credential);
     if (!this.options.hearsChanges()) this.recent.forget();
     const secret = credential.toLowerCase();
     if (secret !== '' && !UUID.test(secret)) throw new RefusedCredential('unknown');
@@ -98,6 +103,16 @@ export class Callers implements CallerSource {
     if (caller.token && isExpiredAt(caller.token.ExpirationTime, this.options.clock.nowMs()))
       throw new RefusedCredential('expired');
     return caller;
+  }
+
+  /** Why an identity is refused is for no caller to know (AU-174). */
+  private async workload(token: string): Promise<Caller> {
+    try {
+      return await workloadCaller(token, this.options.workloads, (policies) => this.compiled(policies));
+    } catch (error) {
+      if (error instanceof TokenRefusedError) throw new RefusedCredential('unknown');
+      throw error;
+    }
   }
 
   private async nobody(): Promise<Caller> {

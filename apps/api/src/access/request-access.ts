@@ -116,7 +116,7 @@ export class RequestAccess {
   /** Whether the caller has this, beside what the route needs. */
   has(requirement: Requirement, about: RequirementContext = {}): boolean {
     this.isAsked = true;
-    return satisfies(this.caller.acl, requirement, about);
+    return satisfies(this.caller.acl, requirement, { ...about, workload: this.caller.workload });
   }
 
   /** @throws Refusal forbidden when the caller has not this */

@@ -38,7 +38,7 @@ export class PoliciesController {
   @Needs(anybody)
   async self(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const { caller } = request.access;
-    if (!caller.token) throw forbidden('Permission denied');
+    if (!caller.token && !caller.workload) throw forbidden('Permission denied');
     await this.answerList(request, reply, policyNamesOf(caller));
   }
 

@@ -1,4 +1,4 @@
-import type { Caller } from '../access/caller.js';
+import type { Caller, WorkloadCaller } from '../access/caller.js';
 import { pathOf } from '../http/path.js';
 import { namespaceOf, params, type QueryString } from '../http/query-string.js';
 import { EVERYWHERE } from '../openapi/document.js';
@@ -25,6 +25,12 @@ export interface AuditAuth {
   readonly create_time?: string;
   readonly expiration_time?: string;
   readonly credential_hash?: string;
+  /** Of a workload. */
+  readonly namespace?: string;
+  readonly job_id?: string;
+  readonly group?: string;
+  readonly task?: string;
+  readonly identity?: string;
 }
 
 /** What was asked (AU-275). */
@@ -143,7 +149,8 @@ export const auditError = (text: string, credential: string | undefined): string
   withoutSecret(text, credential).slice(0, MAX_TEXT);
 
 /** A caller whose credential was looked at (AU-274). */
-export function auditAuth({ grants, actor }: Pick<Caller, 'grants' | 'actor'>): AuditAuth {
+export function auditAuth({ grants, actor, workload }: Pick<Caller, 'grants' | 'actor' | 'workload'>): AuditAuth {
+  if (workload) return workloadAuth(workload);
   if (!grants) return { accessor_id: actor.Kind };
   const { token, roles } = grants;
   return {
@@ -157,6 +164,17 @@ export function auditAuth({ grants, actor }: Pick<Caller, 'grants' | 'actor'>): 
     ...(token.ExpirationTime !== null && { expiration_time: token.ExpirationTime }),
   };
 }
+
+const workloadAuth = (workload: WorkloadCaller): AuditAuth => ({
+  accessor_id: `alloc:${workload.allocId}`,
+  policies: workload.policies,
+  namespace: workload.namespace,
+  job_id: workload.jobId,
+  group: workload.group,
+  ...(workload.task !== '' && { task: workload.task }),
+  identity: workload.identity,
+  ...(workload.expiresAtMs !== undefined && { expiration_time: new Date(workload.expiresAtMs).toISOString() }),
+});
 
 /** RFC 3339 with nanoseconds, which the clock has none of. @param unixMs whole milliseconds count */
 export const auditTime = (unixMs: number): string => new Date(unixMs).toISOString().replace('Z', '000000Z');

@@ -6,6 +6,9 @@ import type { ExistingNamespaces } from '../access/request-access.js';
 import { checkTopics, maySee, subscribedNamespaces } from './event-rights.js';
 import type { Topics } from './event-filter.js';
 
+/** How often it is asked whether the identity of a workload still counts: nobody says when its allocation ends. */
+export const WORKLOAD_LOOK_MS = 10_000;
+
 export interface StreamPermitOptions {
   readonly callers: CallerSource;
   readonly namespaces: ExistingNamespaces;
@@ -102,8 +105,12 @@ export class StreamPermit {
 
   /** EV-46: at the instant of expiry, not with the next event. */
   private awaitExpiry(caller: Caller): void {
-    const { token } = caller;
+    const { token, workload } = caller;
     this.cancelExpiry?.();
+    if (workload) {
+      this.cancelExpiry = this.options.timers.after(WORKLOAD_LOOK_MS, () => this.lookAgain());
+      return;
+    }
     if (!token?.ExpirationTime) return;
     const leftMs = Date.parse(token.ExpirationTime) - this.options.clock.nowMs();
     if (leftMs <= 0) return this.end();
