@@ -1,12 +1,13 @@
 import { Module } from '@nestjs/common';
 import { nextLaunchMs, NS_PER_MS } from '@waybill/model';
 import { type Announcement, subscribeToAnnouncements } from '@waybill/projection';
-import { newRootKey } from '@waybill/keyring';
-import { keyWrapperOf, type ServiceContext, type ServiceDefinition } from '@waybill/service';
+import { rootKeysOf } from '@waybill/state';
+import { openKeyring, type ServiceContext, type ServiceDefinition } from '@waybill/service';
 import { tracerFor } from '@waybill/telemetry';
 import { BrokerController } from './broker.controller.js';
 import { Broker } from './broker.js';
 import { ContractMeter, exposeGauges } from './contract-metrics.js';
+import type { MakeRootKey } from './housekeeping/first-root-key.js';
 import { ReadModelPace } from './housekeeping/read-model-pace.js';
 
 @Module({})
@@ -31,7 +32,13 @@ export const brokerService = (hearProjected: HearProjected = overNats): ServiceD
   needs: { state: true, database: false },
   build: async (context) => {
     const { settings } = context;
-    const wrapper = await keyWrapperOf(settings);
+    const keys = rootKeysOf(context.state);
+    const keyring = await openKeyring(context, keys);
+    /** A holder with another wrapping key than the one before makes no key that the other services cannot use. */
+    const makeRootKey: MakeRootKey = async (said) => {
+      if (keys.active()) await keyring.ready();
+      return keyring.newRootKey(said);
+    };
     const pace = new ReadModelPace(context.timers);
     const unsubscribe = hearProjected(context, { receive: ({ to }) => pace.heard(to) });
     const singleton = new Broker({
@@ -56,7 +63,7 @@ export const brokerService = (hearProjected: HearProjected = overNats): ServiceD
         'job-gc': settings.WAYBILL_JOB_GC_INTERVAL / NS_PER_MS,
         'csi-volume-claim-gc': settings.WAYBILL_CSI_VOLUME_CLAIM_GC_INTERVAL / NS_PER_MS,
       },
-      makeRootKey: wrapper && ((said) => newRootKey(wrapper, said)),
+      makeRootKey: keyring.isOn ? makeRootKey : undefined,
       readable: (index) => pace.readable(index),
     });
     exposeGauges(context.metrics, singleton);

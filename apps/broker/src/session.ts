@@ -15,6 +15,7 @@ import type { PlanQueue } from './plans/plan-queue.js';
 import { FirstRootKey, type MakeRootKey } from './housekeeping/first-root-key.js';
 import { Reapers } from './housekeeping/reapers.js';
 import { VariableLocks } from './housekeeping/variable-locks.js';
+import { RootKeyUpkeep } from './housekeeping/root-key-upkeep.js';
 import { RejectionTracker, type RejectionTrackerOptions } from './plans/rejection-tracker.js';
 
 export interface SessionDeps {
@@ -64,6 +65,7 @@ export class Session {
   readonly coreTimers: CoreTimers;
   readonly periodic: PeriodicDispatcher;
   readonly firstRootKey: FirstRootKey;
+  readonly rootKeyUpkeep: RootKeyUpkeep;
   readonly variableLocks: VariableLocks;
   readonly rejections: RejectionTracker;
   /** Settles when the plan queue is disabled and all that was in flight is answered. */
@@ -86,6 +88,7 @@ export class Session {
     });
     this.periodic = new PeriodicDispatcher({ ...deps, tables, writer, nextLaunchMs });
     this.firstRootKey = new FirstRootKey({ ...deps, tables, writer });
+    this.rootKeyUpkeep = new RootKeyUpkeep({ ...deps, tables, writer });
     this.variableLocks = new VariableLocks({ ...deps, tables, writer });
     plans.setEnabled(true);
     this.applierEnded = new PlanApplier({
@@ -108,6 +111,7 @@ export class Session {
     this.reapers.start();
     this.coreTimers.start();
     this.periodic.start();
+    this.rootKeyUpkeep.start();
     this.variableLocks.start();
   }
 
@@ -117,5 +121,6 @@ export class Session {
     this.periodic.stop();
     this.variableLocks.stop();
     this.firstRootKey.stop();
+    this.rootKeyUpkeep.stop();
   }
 }

@@ -1,0 +1,88 @@
+import { type RootKey, SimulatedTime } from '@waybill/model';
+import { LocalState } from '@waybill/replica';
+import { HolderWriter } from '@waybill/roles';
+import { draftTxn, fixtures, serviceActor, type TxnPayloads, type TxnType } from '@waybill/state';
+import { silentLogger } from '@waybill/telemetry';
+import { beforeEach, expect, it } from 'vitest';
+import { COLLECTION_NS, ROTATION_NS, RootKeyUpkeep, UPKEEP_MS, upkeepOf } from './root-key-upkeep.js';
+
+const { aRootKey, uuid } = fixtures;
+const [A, B, C] = [uuid(0xa), uuid(0xb), uuid(0xc)];
+
+let time: SimulatedTime;
+let state: LocalState;
+let ids: number;
+
+beforeEach(() => {
+  time = new SimulatedTime();
+  state = new LocalState();
+  ids = 0;
+  write('Initialise', {});
+  write('LeaseAcquired', { Role: 'broker', Epoch: 1, Holder: 'test' });
+});
+
+function write<T extends TxnType>(type: T, payload: TxnPayloads[T]): void {
+  const context = { timeNs: fixtures.timeNs, requestId: `test-${++ids}`, actor: serviceActor('test') };
+  void state.propose(draftTxn(type, payload, context));
+}
+const nowNs = (): number => time.nowMs() * 1e6;
+const put = (key: Partial<RootKey>, Rekey = false): void =>
+  write('RootKeyUpsert', { Key: aRootKey({ CreateTime: nowNs(), ...key }), Rekey, MustExist: false });
+const states = () => Object.fromEntries([...state.tables.root_keys.all()].map(({ KeyID, State }) => [KeyID, State]));
+const due = (afterNs: number) => upkeepOf(state.tables, nowNs() + afterNs);
+
+it('GC-82: at half the rotation threshold a key is prepublished for the end of the active one, once', () => {
+  put({ KeyID: A });
+  expect(due(ROTATION_NS / 2)).toEqual({ kind: 'nothing' });
+  const publishTime = nowNs() + ROTATION_NS;
+  expect(due(ROTATION_NS / 2 + 1e9)).toEqual({ kind: 'prepublish', publishTime });
+  put({ KeyID: B, State: 'prepublished', PublishTime: publishTime });
+  expect(due(ROTATION_NS / 2 + 1e9)).toEqual({ kind: 'nothing' });
+});
+
+it('GC-83: the earliest prepublished key becomes active at its time, a later one stays', () => {
+  put({ KeyID: A });
+  put({ KeyID: B, State: 'prepublished', PublishTime: nowNs() + 2e9 });
+  put({ KeyID: C, State: 'prepublished', PublishTime: nowNs() + 1e9 });
+  expect(due(0)).toEqual({ kind: 'nothing' });
+  expect(due(3e9)).toMatchObject({ kind: 'promote', key: { KeyID: C } });
+});
+
+it('GC-79, GC-80, GC-81: collects old inactive keys that nothing needs, and nothing else', () => {
+  put({ KeyID: A });
+  put({ KeyID: B });
+  put({ KeyID: C, CreateTime: nowNs() + ROTATION_NS });
+  const old = ROTATION_NS + COLLECTION_NS;
+  expect(due(old)).toEqual({ kind: 'nothing' });
+  expect(due(old + 1e9)).toEqual({ kind: 'collect', keyIds: [A, B] });
+  write('NodeRegister', { Node: fixtures.aNode({ IdentitySigningKeyID: A }), CreateNodePool: false });
+  expect(due(old + 1e9)).toEqual({ kind: 'collect', keyIds: [B] });
+  put({ KeyID: uuid(0xd), CreateTime: nowNs() + ROTATION_NS }, true);
+  expect(due(old + 1e9)).toEqual({ kind: 'nothing' });
+});
+
+it('OP-214, AU-183: a month passes: the holder prepublishes, promotes and collects by itself, one step at a time', async () => {
+  put({ KeyID: A });
+  const deps = { clock: time, timers: time, newId: () => uuid(0x100 + ++ids), region: 'global', logger: silentLogger };
+  const writer = new HolderWriter({ ...deps, state }, { role: 'broker', epoch: 1 });
+  const makeRootKey = (said: Partial<RootKey>) => Promise.resolve(aRootKey(said));
+  const upkeep = new RootKeyUpkeep({ ...deps, tables: state.tables, writer, makeRootKey });
+  upkeep.start();
+  const seen: string[] = [];
+  for (let steps = 0; steps < (1_500 * 3_600_000) / UPKEEP_MS; steps++) {
+    time.advance(UPKEEP_MS);
+    await new Promise((resolve) => setImmediate(resolve));
+    const now = Object.values(states()).toSorted().join(' ');
+    if (now !== seen.at(-1)) seen.push(now);
+  }
+  expect(seen.slice(0, 5)).toEqual([
+    'active',
+    'active prepublished',
+    'active inactive',
+    'active inactive prepublished',
+    'active prepublished',
+  ]);
+  expect(states()[A]).toBeUndefined();
+  upkeep.stop();
+  expect(time.armedCount).toBe(0);
+}, 30_000);
