@@ -5,6 +5,7 @@ import {
   type EvalTrigger,
   findTaskGroup,
   isClientTerminal,
+  isTerminalEvaluation,
   type Job,
   newEvaluation,
   type ReschedulePolicy,
@@ -28,7 +29,7 @@ export function evaluationsOfUpdates(
     const key = namespacedKey(stored.Namespace, stored.JobID);
     if (evals.has(key)) continue;
     const job = tables.jobs.get(key);
-    const trigger = triggerOf(stored, update, job, nowNs);
+    const trigger = triggerOf(stored, update, { job, nowNs, isFollowed: hasFollowup(tables, stored) });
     const subject = job ?? stored.Job;
     if (trigger === undefined || !subject) continue;
     evals.set(
@@ -47,20 +48,36 @@ export function evaluationsOfUpdates(
   return [...evals.values()];
 }
 
+interface Circumstances {
+  readonly job: Job | undefined;
+  readonly nowNs: number;
+  readonly isFollowed: boolean;
+}
+
 function triggerOf(
   stored: Allocation,
   update: ClientAllocUpdate,
-  job: Job | undefined,
-  nowNs: number,
+  { job, nowNs, isFollowed }: Circumstances,
 ): EvalTrigger | undefined {
   const wasUnknown = stored.ClientStatus === 'unknown';
   if (!isClientTerminal(update) && !wasUnknown) return undefined;
   if (!job) return 'job-deregister';
-  const failedAnew = update.ClientStatus === 'failed' && stored.FollowupEvalID === '';
+  const failedAnew = update.ClientStatus === 'failed' && !isFollowed;
   const group = findTaskGroup(job, stored.TaskGroup);
   if (failedAnew && !group) return undefined;
   if (wasUnknown) return 'reconnect';
   return failedAnew && group && mayReschedule(stored, group.ReschedulePolicy, nowNs) ? 'alloc-failure' : undefined;
+}
+
+/**
+ * Its replacement is there, or an evaluation is coming that decides about it (ND-128). One that has ended decides nothing any
+ * more: a machine may say that work which had failed runs, and later that it failed (ND-110).
+ */
+function hasFollowup(tables: Tables, { FollowupEvalID, NextAllocation }: Allocation): boolean {
+  if (FollowupEvalID === '') return false;
+  if (NextAllocation !== '') return true;
+  const followup = tables.evals.get(FollowupEvalID);
+  return followup !== undefined && !isTerminalEvaluation(followup);
 }
 
 /** ND-128: an attempt is left in the interval that ends now; the delay is the scheduler's business. */

@@ -1,7 +1,15 @@
 import { nodesWriter } from '../node/nodes-writer.js';
 import { TooLargeError } from '@waybill/journal';
 import { tracerFor } from '@waybill/telemetry';
-import { FakeTime, type Allocation, type ClientAllocUpdate, type Job, type Node } from '@waybill/model';
+import {
+  type Allocation,
+  type ClientAllocUpdate,
+  type Evaluation,
+  FakeTime,
+  type Job,
+  newEvaluation,
+  type Node,
+} from '@waybill/model';
 import { LocalState } from '@waybill/replica';
 import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
@@ -268,9 +276,23 @@ describe('evaluations of allocation writes', () => {
       job?: 'gone';
       group?: 'gone';
       reschedule?: Partial<NonNullable<Job['TaskGroups'][0]['ReschedulePolicy']>>;
+      /** Status of the evaluation `f`. */
+      followup?: Evaluation['Status'];
     } = {},
   ): string[] {
     const { state, addNode, addAlloc } = setup();
+    if (change.followup) {
+      const made = newEvaluation({
+        ID: 'f',
+        Namespace: 'default',
+        JobID: 'web',
+        Type: 'service',
+        Priority: 50,
+        TriggeredBy: 'alloc-failure',
+        CreateTime: 1,
+      });
+      state.tables.evals.replace('f', { ...made, Status: change.followup });
+    }
     const node = addNode();
     const alloc = addAlloc(node, stored);
     const key = `default/${alloc.JobID}`;
@@ -303,9 +325,18 @@ describe('evaluations of allocation writes', () => {
   });
 
   it('EB-28, ND-128, ND-129: no evaluation with a follow-up waiting, or without the group', () => {
-    expect(triggers({ FollowupEvalID: 'f' }, { ClientStatus: 'failed' })).toEqual([]);
+    const waits = { followup: 'pending' } as const;
+    expect(triggers({ FollowupEvalID: 'f' }, { ClientStatus: 'failed' }, waits)).toEqual([]);
     expect(triggers({}, { ClientStatus: 'failed' }, { group: 'gone' })).toEqual([]);
     expect(triggers({ ClientStatus: 'unknown' }, { ClientStatus: 'failed' }, { group: 'gone' })).toEqual([]);
+  });
+
+  it('ND-110, ND-128: a follow-up that has ended decides no more of work that runs again and fails again', () => {
+    const fails = { ClientStatus: 'failed' } as const;
+    const ended = { followup: 'complete' } as const;
+    expect(triggers({ FollowupEvalID: 'f' }, fails, ended)).toEqual(['alloc-failure']);
+    expect(triggers({ FollowupEvalID: 'collected' }, fails)).toEqual(['alloc-failure']);
+    expect(triggers({ FollowupEvalID: 'f', NextAllocation: 'next' }, fails, ended)).toEqual([]);
   });
 
   it('EB-28, ND-132, SC-15: none when the attempts of the interval are used up, one when one of them is older than that', () => {
