@@ -1,11 +1,13 @@
 import type { Applied } from '@waybill/state';
 import { AcknowledgedWrites } from './checks/acknowledged-writes.js';
 import type { GlobalStops } from './checks/global-stops.js';
+import { Lies } from './checks/lies.js';
 import { HostVolumeDirectories } from './checks/host-volumes.js';
 import { MovedDisks } from './checks/moved-disks.js';
 import { ReferenceState } from './checks/reference-state.js';
 import { ReplicaAgreement } from './checks/replica-agreement.js';
 import { RestoredStates } from './checks/restores.js';
+import { reportDefects } from './checks/service-defects.js';
 import { SharedApplications } from './checks/shared-application.js';
 import { Variables } from './checks/variables.js';
 import { VolumeClaims } from './checks/volume-claims.js';
@@ -69,6 +71,8 @@ export class Cluster {
     this.hostVolumes = new HostVolumeDirectories(this.reference, this.machines);
     this.restores = new RestoredStates(this.reference, report);
     this.variables = new Variables(this.reference, () => simulator.nowMs, report);
+    new Lies(this.reference, report);
+    reportDefects(this.world.calls, report);
   }
 
   start(): void {

@@ -1,4 +1,5 @@
 import { FAULTS } from './faults/faults.js';
+import { HOSTILE_FAULTS } from './faults/hostile-machine.js';
 import { REGION_FAULTS } from './faults/region-faults.js';
 import { SeededRandom } from './kernel/seeded-random.js';
 import { ACTIONS, ACTIONS_IN_REGIONS } from './workload/actions.js';
@@ -72,7 +73,7 @@ export function planOf(seed: number, size: AnySize = SHORT_RUN): RunPlan {
     if (at > end) break;
     events.push({ atMs: at, kind: 'fault', name: pickWeighted(kinds, random), luck: `${seed} fault ${n}` });
   }
-  events.push(...variableEvents(seed, size, end));
+  events.push(...variableEvents(seed, size, end), ...hostileEvents(seed, end));
   return { ...size, regions, seed, events: events.toSorted((a, b) => a.atMs - b.atMs) };
 }
 
@@ -85,11 +86,38 @@ const VARIABLE_SHARE = 0.5;
 function variableEvents(seed: number, { actions }: Pick<RunSize, 'actions'>, endMs: number): PlannedEvent[] {
   if (seed % VARIABLES_EVERY !== 0) return [];
   const random = new SeededRandom(`plan of variables ${seed}`);
-  return Array.from({ length: Math.round(actions * VARIABLE_SHARE) }, (_, n) => ({
-    atMs: Math.round(random.between(SETTLE_MS, endMs)),
+  return eventsUntil(endMs, random, Math.round(actions * VARIABLE_SHARE), (n) => ({
     kind: 'action',
     name: pickWeighted(VARIABLE_ACTIONS, random),
     luck: `${seed} variable ${n}`,
+  }));
+}
+
+/** In a run of so many seeds somebody takes machines over. */
+const HOSTILE_EVERY = 5;
+const MOST_TAKEN_OVER = 3;
+
+/** By luck of their own too. */
+function hostileEvents(seed: number, endMs: number): PlannedEvent[] {
+  if (seed % HOSTILE_EVERY !== 0) return [];
+  const random = new SeededRandom(`plan of lies ${seed}`);
+  return eventsUntil(endMs, random, 1 + random.below(MOST_TAKEN_OVER), (n) => ({
+    kind: 'fault',
+    name: pickWeighted(HOSTILE_FAULTS, random),
+    luck: `${seed} lie ${n}`,
+  }));
+}
+
+/** So many, at any time. */
+function eventsUntil(
+  endMs: number,
+  random: SeededRandom,
+  count: number,
+  eventOf: (n: number) => Omit<PlannedEvent, 'atMs'>,
+): PlannedEvent[] {
+  return Array.from({ length: count }, (_, n) => ({
+    atMs: Math.round(random.between(SETTLE_MS, endMs)),
+    ...eventOf(n),
   }));
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { FAULTS } from './faults/faults.js';
+import { HOSTILE_FAULTS } from './faults/hostile-machine.js';
 import { REGION_FAULTS } from './faults/region-faults.js';
 import { SMALL_RUN } from './run-plan.js';
 import { firstFailure, seedRange } from './seeds.js';
@@ -33,8 +34,8 @@ describe('whatever happens to a cluster', () => {
     );
 
   it('every fault has happened in these runs, and every action has been done', () => {
-    const all = [FAULTS, REGION_FAULTS, ACTIONS, REGION_ACTIONS, VARIABLE_ACTIONS].flatMap((catalogue) =>
-      Object.keys(catalogue),
+    const all = [FAULTS, REGION_FAULTS, HOSTILE_FAULTS, ACTIONS, REGION_ACTIONS, VARIABLE_ACTIONS].flatMap(
+      (catalogue) => Object.keys(catalogue),
     );
     expect(all.filter((name) => !seen.has(name))).toEqual([]);
   });

@@ -3,6 +3,7 @@ import { InvariantError } from './checks/violation.js';
 import { RestCheck } from './checks/rest.js';
 import { tooLarge } from './checks/natural-sizes.js';
 import { FAULTS } from './faults/faults.js';
+import { HOSTILE_FAULTS } from './faults/hostile-machine.js';
 import { REGION_FAULTS } from './faults/region-faults.js';
 import { Federation } from './federation.js';
 import { forbidRealWorld } from './kernel/real-world.js';
@@ -77,7 +78,7 @@ function happen({ kind, name, luck }: PlannedEvent, { regions, simulator }: Fede
   const { cluster, user } = random.fork('region').pick(regions);
   const excess = tooLarge(cluster.servers, cluster.reference.applied);
   if (excess) return simulator.fail(new InvariantError('bounded-memory', excess));
-  if (kind === 'fault') (FAULTS[name] ?? REGION_FAULTS[name])?.[1](cluster, random);
+  if (kind === 'fault') (FAULTS[name] ?? REGION_FAULTS[name] ?? HOSTILE_FAULTS[name])?.[1](cluster, random);
   else
     user.act(name, random, (api) =>
       (ACTIONS[name] ?? ACTIONS_IN_REGIONS[name] ?? VARIABLE_ACTIONS[name])?.[1](api, cluster, random),

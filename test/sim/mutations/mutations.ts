@@ -3,9 +3,10 @@ import { CurrentJobs, Variables, Writer } from '@waybill/api';
 import { BlockedEvals, EvalBroker, VariableLocks } from '@waybill/broker';
 import { DeploymentWatchers, DroppedRegions, RegionRollout } from '@waybill/deployments';
 import { CLAIM_STATE, type Clock, emptyLoad, type Evaluation, NS_PER_SECOND, type Variable } from '@waybill/model';
-import { PreviousDisks } from '@waybill/nodes';
+import { AllocQueries, PreviousDisks } from '@waybill/nodes';
 import { SharedTexts } from '@waybill/projection';
 import { type ProjectionStore, Projector } from '@waybill/projector';
+import type { AllocsByIdRequest } from '@waybill/rpc';
 import {
   type Applied,
   namespacedKey,
@@ -52,8 +53,8 @@ interface RolloutLooks {
   wake(): void;
 }
 
-/** What the reading of a previous disk looks into. */
-interface DiskReader {
+/** What answers to machines look into. */
+interface StateReader {
   readonly state: Pick<ReplicatedState, 'tables'>;
 }
 
@@ -206,7 +207,7 @@ export const MUTATIONS: readonly Mutation[] = [
         PreviousDisks,
         'wanted',
         (original) =>
-          function (this: DiskReader, request: unknown) {
+          function (this: StateReader, request: unknown) {
             const { tables } = this.state;
             const ended = (id: string) => {
               const alloc = tables.allocs.get(id);
@@ -271,6 +272,21 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'the next evaluation of a job waits for ever',
     seed: 1,
     apply: () => replaceMethod(EvalBroker, 'releaseJob', () => () => undefined),
+  },
+  {
+    name: 'a machine is told of the allocations of others',
+    seed: 5,
+    apply: () =>
+      replaceMethod(
+        AllocQueries,
+        'allocsById',
+        () =>
+          async function (this: StateReader, { AllocIDs }: AllocsByIdRequest) {
+            const { tables } = this.state;
+            const Allocs = AllocIDs.flatMap((id) => tables.allocs.get(id) ?? []);
+            return { Allocs, Index: tables.allocs.tableIndex, Traceparents: {} };
+          } as never,
+      ),
   },
   {
     name: 'each copy of the state has a clock of its own',

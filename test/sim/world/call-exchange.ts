@@ -44,6 +44,8 @@ const NEVER_REPEATED: ReadonlySet<string> = new Set([submitPlan.name, createOnNo
 
 /** Core NATS as far as calls go: who answers which subject. */
 export class CallExchange {
+  /** Told of whatever was thrown instead of answered, and is no refusal. */
+  onThrown: (callName: string, error: unknown) => void = () => {};
   private readonly subjects = new Map<string, Set<Subscription>>();
 
   constructor(
@@ -114,7 +116,7 @@ export class CallExchange {
     const { process, answer } = receiver;
     this.wire.toProcess(process, name, () => {
       const context = new RpcContext([traceparent]);
-      void replyOf(answer, body, context).then((reply) =>
+      void replyOf(answer, body, context, (error) => this.onThrown(name, error)).then((reply) =>
         this.send({ process, road: this.wire }, `${name} answer`, () => {
           if (asker.process.isAlive) asker.road.toProcess(asker.process, `${name} answer`, () => settled(reply));
           else this.wire.toProcess(process, `${name} unheard`, () => context.onUnheard?.());
@@ -124,11 +126,17 @@ export class CallExchange {
   }
 }
 
-async function replyOf(answer: AnswerCall, body: unknown, context: RpcContext): Promise<Reply> {
+async function replyOf(
+  answer: AnswerCall,
+  body: unknown,
+  context: RpcContext,
+  thrown: (error: unknown) => void,
+): Promise<Reply> {
   try {
     return { ok: received(await answer(body, context)) };
   } catch (error) {
     if (error instanceof Refusal) return { error: new RpcError(error.code, error.message) };
+    thrown(error);
     return { error: new RpcError('internal', error instanceof Error ? error.message : String(error)) };
   }
 }

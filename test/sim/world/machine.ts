@@ -64,18 +64,13 @@ function registrationsOf(name: string, hasController: boolean): PluginRegistrati
 /**
  * One machine of the cluster with the real agent on it.
  *
- * off → on (agent running ⇄ agent dead) → off. The tasks end with the power, the disk stays.
+ * off → on (agent running ⇄ agent dead) → off. The tasks end with the power, the disk stays, unless it is reinstalled.
  */
 export class Machine {
   readonly node: Node;
   /** Its directories for host volumes. */
   readonly volumes = new VolumeDirectories();
-  private readonly disk = new AgentDisk({
-    taken: (allocId) => this.diskTaken(allocId),
-    moved: (allocId, text) => {
-      for (const listener of this.movedListeners) listener(allocId, text);
-    },
-  });
+  private disk = this.emptyDisk();
   private readonly movedListeners = new Set<DiskMovedListener>();
   private power: SimulatedProcess | undefined;
   private tasks: TaskHost | undefined;
@@ -164,6 +159,23 @@ export class Machine {
     this.killAgent();
     this.power?.kill();
     this.power = this.tasks = undefined;
+  }
+
+  /** It is set up anew, under its old name: what its agent knew and its allocations kept is gone. */
+  reinstall(): void {
+    this.powerOff();
+    this.disk = this.emptyDisk();
+    this.leftMounts = [];
+    this.powerOn();
+  }
+
+  private emptyDisk(): AgentDisk {
+    return new AgentDisk({
+      taken: (allocId) => this.diskTaken(allocId),
+      moved: (allocId, text) => {
+        for (const listener of this.movedListeners) listener(allocId, text);
+      },
+    });
   }
 
   startAgent(): void {
