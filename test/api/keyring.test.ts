@@ -72,4 +72,17 @@ describe('the keyring', () => {
     expect(await remove(first.KeyID)).toEqual([200, expect.stringMatching(/^\{"Index":\d+\}$/)]);
     expect(await statesOf()).toEqual(['active', 'prepublished']);
   });
+
+  it('OP-212, GC-86: a full rotation encrypts variables anew, after which the old key can go', async () => {
+    const Items = { password: 'of the database' };
+    const written = await api.raw('/v1/var/app/db', { method: 'PUT', body: JSON.stringify({ Items }) });
+    expect(written.status).toBe(200);
+    const old = (await keys()).find(({ State }) => State === 'active');
+    expect((await asked('PUT', '/v1/operator/keyring/rotate?full'))[0]).toBe(200);
+    const stateOf = async (): Promise<string | undefined> =>
+      (await keys()).find(({ KeyID }) => KeyID === old?.KeyID)?.State;
+    await eventually('the old key has no variables left', async () => (await stateOf()) === 'inactive');
+    expect((await asked('DELETE', `/v1/operator/keyring/key/${old?.KeyID}`))[0]).toBe(200);
+    expect(await api.get('/v1/var/app/db')).toMatchObject({ Items });
+  });
 });

@@ -64,6 +64,7 @@ export const brokerService = (hearProjected: HearProjected = overNats): ServiceD
         'csi-volume-claim-gc': settings.WAYBILL_CSI_VOLUME_CLAIM_GC_INTERVAL / NS_PER_MS,
       },
       makeRootKey: keyring.isOn ? makeRootKey : undefined,
+      sealer: keyring.isOn ? keyring : undefined,
       readable: (index) => pace.readable(index),
     });
     exposeGauges(context.metrics, singleton);

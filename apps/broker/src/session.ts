@@ -15,6 +15,7 @@ import type { PlanQueue } from './plans/plan-queue.js';
 import { FirstRootKey, type MakeRootKey } from './housekeeping/first-root-key.js';
 import { Reapers } from './housekeeping/reapers.js';
 import { VariableLocks } from './housekeeping/variable-locks.js';
+import { type ItemSealer, VariableRekeying } from './housekeeping/variable-rekeying.js';
 import { RootKeyUpkeep } from './housekeeping/root-key-upkeep.js';
 import { RejectionTracker, type RejectionTrackerOptions } from './plans/rejection-tracker.js';
 
@@ -41,6 +42,8 @@ export interface SessionDeps {
   readonly corePeriodsMs?: CorePeriods;
   /** Undefined: no wrapping key is configured, and the keyring is off. */
   readonly makeRootKey?: MakeRootKey | undefined;
+  /** Undefined: the keyring is off. */
+  readonly sealer?: ItemSealer | undefined;
   /** Resolves when the read model has the index; without it nobody waits for that. @throws ReadModelBehindError */
   readonly readable?: (index: number) => Promise<void>;
 }
@@ -66,6 +69,7 @@ export class Session {
   readonly periodic: PeriodicDispatcher;
   readonly firstRootKey: FirstRootKey;
   readonly rootKeyUpkeep: RootKeyUpkeep;
+  readonly variableRekeying: VariableRekeying;
   readonly variableLocks: VariableLocks;
   readonly rejections: RejectionTracker;
   /** Settles when the plan queue is disabled and all that was in flight is answered. */
@@ -89,6 +93,7 @@ export class Session {
     this.periodic = new PeriodicDispatcher({ ...deps, tables, writer, nextLaunchMs });
     this.firstRootKey = new FirstRootKey({ ...deps, tables, writer });
     this.rootKeyUpkeep = new RootKeyUpkeep({ ...deps, tables, writer });
+    this.variableRekeying = new VariableRekeying({ ...deps, tables, writer });
     this.variableLocks = new VariableLocks({ ...deps, tables, writer });
     plans.setEnabled(true);
     this.applierEnded = new PlanApplier({
@@ -112,6 +117,7 @@ export class Session {
     this.coreTimers.start();
     this.periodic.start();
     this.rootKeyUpkeep.start();
+    this.variableRekeying.start();
     this.variableLocks.start();
   }
 
@@ -122,5 +128,6 @@ export class Session {
     this.variableLocks.stop();
     this.firstRootKey.stop();
     this.rootKeyUpkeep.stop();
+    this.variableRekeying.stop();
   }
 }

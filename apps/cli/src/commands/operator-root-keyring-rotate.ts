@@ -11,11 +11,7 @@ export const command: ServerCommand = {
     'Makes a new root key, which encrypts variables and signs identities from then on. What the old key encrypted and ' +
     'signed stays good.\n\nNeeds the capability operator:keyring-rotate.',
   flags: [
-    {
-      name: 'full',
-      kind: 'switch',
-      help: 'Mark the old keys for encrypting their variables anew; that pass is not built yet.',
-    },
+    { name: 'full', kind: 'switch', help: 'Encrypt all variables anew with the new key, in the background.' },
     { name: 'now', kind: 'switch', help: 'Use the new key at once. Either -now or -prepublish must be given.' },
     {
       name: 'prepublish',
