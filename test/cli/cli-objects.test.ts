@@ -180,7 +180,6 @@ describe('commands on one thing, against recorded answers', () => {
     for (const [words, reason] of [
       [['operator', 'raft', 'logs', '-x'], 'There is no Raft: '],
       [['operator', 'gossip', 'keyring', 'list'], 'There is no gossip'],
-      [['var', 'put', '-force', 'a/b', 'c=d'], 'There are no variables yet'],
     ] as const)
       expect(await api.run([...words])).toMatchObject({ code: 1, out: '', err: expect.stringContaining(reason) });
     expect(lines()).toEqual([]);
