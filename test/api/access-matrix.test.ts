@@ -47,6 +47,9 @@ afterAll(async () => {
 const inNamespace = (namespace: string, capabilities: readonly string[]): string =>
   capabilities.length === 0 ? '' : `namespace "${namespace}" { capabilities = ${JSON.stringify(capabilities)} }\n`;
 
+const inVariables = (namespace: string, capability: string): string =>
+  `namespace "${namespace}" { variables { path "*" { capabilities = ["${capability}"] } } }\n`;
+
 /** Rules for exactly what is required, one text for each way to have it; undefined: only a management token has it. */
 function exactly(requirement: Requirement, namespace: string): readonly string[] | undefined {
   switch (requirement.kind) {
@@ -65,6 +68,12 @@ function exactly(requirement: Requirement, namespace: string): readonly string[]
       return [`plugin { policy = "${requirement.level}" }\n`];
     case 'nodePool':
       return [`node_pool "${POOL}" { capabilities = ["${requirement.capability}"] }\n`];
+    case 'variable':
+      return [inVariables(namespace, requirement.capability)];
+    case 'anyVariable':
+      return [inVariables(namespace, 'list')];
+    case 'workload':
+      return []; // no rule makes one
     case 'anyOf':
       return requirement.of.flatMap((one) => exactly(one, namespace) ?? []);
     case 'allOf':
@@ -214,7 +223,7 @@ describe('every route of the running server', { timeout: 600_000 }, () => {
       await refuses('nobody', '');
       await refuses('an unknown token', randomUUID());
       await refuses(`everything but ${route.Needs}`, await cluster.tokenWith(everythingBut(needed)));
-      if (capabilitiesOf(needed).length > 0)
+      if (capabilitiesOf(needed).length > 0 || needed.kind === 'variable')
         await refuses('the same right elsewhere', await cluster.tokenWith((exactly(needed, 'other') ?? []).join('')));
       await takes('management', cluster.management);
       for (const rules of exactly(needed, TEAM) ?? [])
