@@ -46,6 +46,8 @@ export default defineConfig({
           include: ['test/sim/**/*.test.ts'],
           testTimeout: 300_000,
           maxWorkers: '100%',
+          // One load of the modules per worker: whoever switches a bug on switches it off again.
+          isolate: false,
         },
       },
       // Real nats-server, real PostgreSQL, real processes. Two files at a time: three make the cores no less idle, and time limits tighter.
