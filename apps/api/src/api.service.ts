@@ -46,7 +46,7 @@ export const api: ServiceDefinition = {
   build: buildApi,
 };
 
-/** AU-182. */
+/** Says at start that verifiers may not take an issuer without TLS (AU-182). */
 function warnOfIssuer(issuer: string, logger: ServiceContext['logger']): void {
   if (issuer !== '' && new URL(issuer).protocol !== 'https:')
     logger.warn(

@@ -41,7 +41,7 @@ import type { ServiceContext } from '@waybill/service';
 import { type Actor, fixtures } from '@waybill/state';
 import type { SimulatedProcess } from '../kernel/simulated-process.js';
 import type { ArchivesOfProcess } from './archive-store.js';
-import { type Items, PLAIN_KEYRING } from './plain-keyring.js';
+import { type Items, PLAIN_KEYRING, PLAIN_ROOT_KEY } from './plain-keyring.js';
 import { openPlainArchive } from './plain-archive.js';
 import type { DatabaseConnection, SavedArchive } from './simulated-postgres.js';
 
@@ -79,6 +79,7 @@ export class UserApi {
   private readonly forceLaunch: ForceLaunch;
   private readonly planJob: PlanJob;
   private readonly variables: Variables;
+  private readonly variableWrites: TransactionWriter;
   private readonly restoring: RestoreSnapshot;
   private readonly inquiry: BrokerInquiry;
   private readonly calls: HeldCalls;
@@ -113,6 +114,7 @@ export class UserApi {
     this.setConfiguration = new SetSchedulerConfiguration(lookup, writer, this.inquiry);
     this.dispatchJob = new DispatchJob({ writer, jobs, register: registerHere, read: lookup, newId });
     this.forceLaunch = new ForceLaunch(log, rpc, readable);
+    this.variableWrites = writer;
     this.variables = new Variables({
       model: {
         variables: {
@@ -247,11 +249,13 @@ export class UserApi {
   }
 
   /** @param wanted 200, or 409 with what stands there */
-  variable(path: string, operation: WritingOperation, given: Partial<GivenVariable>): Promise<VariableAnswer> {
+  async variable(path: string, operation: WritingOperation, given: Partial<GivenVariable>): Promise<VariableAnswer> {
     const owner = { Namespace: NAMESPACE, Path: path };
     const whole = { Namespace: '', Items: null, Lock: null, ...given };
     const wanted = variableWrite(owner, whole, operation, this.context.newId);
-    return this.variables.write(ANYTHING, this.requester().author, owner, wanted);
+    const { author } = this.requester();
+    await this.variableWrites.write(PLAIN_ROOT_KEY, author);
+    return this.variables.write(ANYTHING, author, owner, wanted);
   }
 
   /** The items, none if there is no such variable, and the index for a checked write. */

@@ -1,10 +1,13 @@
 import type { Acl } from '@waybill/acl';
 import { type Claims, TokenRefusedError } from '@waybill/keyring';
-import { type AclPolicy, type Allocation, isClientTerminal, type PolicyWorkload } from '@waybill/model';
+import {
+  type AclPolicy,
+  type Allocation,
+  DEFAULT_AUDIENCE,
+  isClientTerminal,
+  type PolicyWorkload,
+} from '@waybill/model';
 import type { Caller } from './caller.js';
-
-/** The audience of a token that counts as a credential here (AU-172). */
-const OWN_AUDIENCE = 'nomadproject.io';
 
 /** What the caller of an identity is found out from. */
 export interface WorkloadSource {
@@ -61,7 +64,8 @@ export async function workloadCaller(
 /** @throws TokenRefusedError it is for somebody else (AU-172), or no workload's (AU-175) */
 function claimedBy(claims: Claims): Claimed {
   const audience = [claims.aud ?? []].flat();
-  if (!audience.includes(OWN_AUDIENCE)) throw new TokenRefusedError(`the token is not for ${OWN_AUDIENCE}`);
+  // An identity for somebody else, leaked there, opens nothing here (AU-172).
+  if (!audience.includes(DEFAULT_AUDIENCE)) throw new TokenRefusedError(`the token is not for ${DEFAULT_AUDIENCE}`);
   const allocId = textOf(claims, 'nomad_allocation_id');
   const [task, service] = [textOf(claims, 'nomad_task'), textOf(claims, 'nomad_service')];
   if (allocId === '' || (task === '') === (service === ''))

@@ -1,9 +1,7 @@
-import { NS_PER_SECOND, type RootKey } from '@waybill/model';
+import { msFromNs, ROOT_KEY_ROTATION_NS, type RootKey, renewalWaitMs } from '@waybill/model';
 
-/** How long a root key is the active one before the next takes its place, s (OP-214). */
-export const ROTATION_S = 720 * 3_600;
-/** Least time for which others may remember the public keys, s (AU-179). */
-const MIN_MAX_AGE_S = 15 * 60;
+/** Least time for which others may remember the public keys, ms (AU-179). */
+const MIN_MAX_AGE_MS = 15 * 60_000;
 
 /**
  * For how many seconds others may remember the public keys (AU-179): half of the time until the newest key is replaced, and
@@ -11,9 +9,9 @@ const MIN_MAX_AGE_S = 15 * 60;
  * @param random in [0, 1)
  */
 export function maxAgeOf(keys: readonly Pick<RootKey, 'CreateTime'>[], nowMs: number, random: () => number): number {
-  const newestS = Math.max(0, ...keys.map(({ CreateTime }) => CreateTime / NS_PER_SECOND));
-  const half = (newestS + ROTATION_S - nowMs / 1_000) / 2;
-  return Math.max(MIN_MAX_AGE_S, Math.floor(half + (random() * half) / 10));
+  const newestNs = Math.max(0, ...keys.map(({ CreateTime }) => CreateTime));
+  const leftMs = msFromNs(newestNs + ROOT_KEY_ROTATION_NS) - nowMs;
+  return Math.floor(renewalWaitMs(leftMs, random(), MIN_MAX_AGE_MS) / 1_000);
 }
 
 /** What `/.well-known/openid-configuration` says (AU-181). @param issuer as configured, a URL */

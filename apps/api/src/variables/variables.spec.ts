@@ -1,86 +1,69 @@
-import { Acl } from '@waybill/acl';
-import { KeyringError } from '@waybill/keyring';
-import { fixtures, type VariableOutcome } from '@waybill/state';
-import { expect, it } from 'vitest';
-import { anonymous, EVERYBODY } from '../access/caller.js';
+import { fixtures, type StateMachine } from '@waybill/state';
+import { asService, type Decision } from '@waybill/writing';
+import { beforeEach, expect, it } from 'vitest';
+import { EVERYBODY } from '../access/caller.js';
 import { ofVariable } from '../access/needs.js';
 import { RequestAccess } from '../access/request-access.js';
-import type { UnsealedWrite } from './decisions/variable-write.js';
+import { variableWrite } from './decisions/variable-write.js';
 import { Variables } from './variables.js';
 
-const owner = { Namespace: 'default', Path: 'app/config' };
-const author = { actor: { Kind: 'anonymous', ID: '', Name: 'anonymous' }, reason: '' } as const;
-const stored = fixtures.aVariable({ ModifyIndex: 7 });
-const unsealable = 'root key 00000000 not found';
+const owner = { Namespace: 'default', Path: 'app/db' };
+const access = new RequestAccess(EVERYBODY, ofVariable('write'), 'default', async () => []);
 
-interface Given {
-  /** What verdicts say. */
-  readonly result?: unknown;
-  /** Of the first copy of a transaction. */
-  readonly first?: VariableOutcome;
-  readonly isGone?: boolean;
-  readonly opens?: boolean;
-}
+let machine: StateMachine;
+/** The keys that items are sealed under, one after the other; the last one from then on. */
+let keys: string[];
+let seals: number;
+let variables: Variables;
 
-const variablesOf = ({ result, first, isGone = false, opens = true }: Given): Variables =>
-  new Variables({
+beforeEach(() => {
+  machine = fixtures.aMachine();
+  fixtures.apply(machine, 'RootKeyUpsert', {
+    Key: fixtures.aRootKey({ KeyID: 'present' }),
+    Rekey: false,
+    MustExist: false,
+  });
+  seals = 0;
+  variables = new Variables({
+    rpc: { ask: () => Promise.reject(new Error('nobody is asked')) },
     model: {
       variables: {
-        variable: async () => ({ index: 9, row: isGone ? undefined : stored }),
-        variables: async () => ({ index: 9, rows: [], nextToken: '' }),
+        variable: async () => ({ index: 1, row: undefined }),
+        variables: () => Promise.reject(new Error('nothing is listed')),
       },
-      txnVerdict: async (index) => ({ index, requestId: '', verdict: { kind: 'accepted', result: first } }),
+      txnVerdict: async () => undefined,
     },
-    writes: { write: async () => ({ index: 12, isNoop: false, result }) },
+    writes: {
+      write: async ({ payload }: Decision) => {
+        const { index, verdict } = fixtures.apply(machine, 'VarApplyState', payload as never, { namespace: 'default' });
+        return { index, isNoop: verdict.kind === 'noop', result: 'result' in verdict ? verdict.result : undefined };
+      },
+    },
     keyring: {
-      sealItems: async () => ({ KeyID: 'key', Data: 'c2VhbGVk' }),
-      openItems: async () => {
-        if (!opens) throw new KeyringError(unsealable);
-        return { user: 'app' };
-      },
+      sealItems: async () => ({ KeyID: keys[Math.min(seals++, keys.length - 1)] ?? '', Data: 'c2VhbGVk' }),
+      openItems: () => Promise.reject(new Error('nothing is opened')),
     },
-    rpc: { ask: () => Promise.reject(new Error('nobody is asked')) },
   });
-const access = (caller = EVERYBODY): RequestAccess =>
-  new RequestAccess(caller, ofVariable('write'), 'default', async () => []);
-const set: UnsealedWrite = {
-  items: { user: 'app' },
-  seal: (sealed) => ({ Op: 'set', Path: owner.Path, LockID: '', ...sealed }),
-};
-const times = { CreateIndex: 12, CreateTime: 1, ModifyIndex: 12, ModifyTime: 1 };
-
-it('OP-206: what cannot be decrypted is an error that names the key, never a variable without items', async () => {
-  await expect(variablesOf({ opens: false }).read(access(), owner)).rejects.toThrow(unsealable);
 });
 
-it('ST-6, OP-195: a second copy of a write answers what the first one came to', async () => {
-  const Written = { ...times, Lock: null };
-  const variables = variablesOf({ result: { firstIndex: 11 }, first: { Written } });
-  const answer = { status: 200, body: { ...owner, ...times, Items: { user: 'app' } } };
-  expect(await variables.write(access(), author, owner, set)).toMatchObject(answer);
-  const conflict = variablesOf({
-    result: { firstIndex: 11 },
-    first: { Conflict: { Why: 'index', ...owner, ModifyIndex: 7 } },
-  });
-  expect((await conflict.write(access(), author, owner, set)).status).toBe(409);
-  await expect(variablesOf({ result: { firstIndex: 11 } }).write(access(), author, owner, set)).rejects.toThrow(
-    'what became of it is not known',
+const put = () => {
+  const given = { Namespace: '', Items: { password: 'x' }, Lock: null };
+  return variables.write(
+    access,
+    asService('test'),
+    owner,
+    variableWrite(owner, given, { op: 'write' }, () => 'lock'),
   );
+};
+
+it('OP-206, OP-213: items whose key was deleted meanwhile are sealed once more', async () => {
+  keys = ['deleted', 'present'];
+  expect(await put()).toMatchObject({ status: 200, body: { Items: { password: 'x' } } });
+  expect([seals, machine.tables.variables.get('default/app/db')?.KeyID]).toEqual([2, 'present']);
 });
 
-it('OP-196, OP-200: a conflict shows the variable to who may read it, and its name alone where there is none', async () => {
-  const conflict = (over: Given = {}) =>
-    variablesOf({ result: { Conflict: { Why: 'index', ...owner, ModifyIndex: 7 } }, ...over });
-  const seen = await conflict().write(access(), author, owner, set);
-  expect(seen).toMatchObject({ status: 409, index: 7, body: { ModifyIndex: 7, Items: { user: 'app' } } });
-  const blind = await conflict().write(access(anonymous(Acl.none)), author, owner, set);
-  expect(blind).toMatchObject({ status: 409, index: 7, body: { ModifyIndex: 7 } });
-  expect(blind.body).not.toHaveProperty('Items');
-  expect(await conflict({ isGone: true }).write(access(), author, owner, set)).toEqual({
-    status: 409,
-    index: 0,
-    body: owner,
-  });
-  const locked = variablesOf({ result: { Conflict: { Why: 'lock', ...owner, ModifyIndex: 0 } } });
-  expect((await locked.write(access(), author, owner, set)).body).toEqual(owner);
+it('a key that goes again and again ends in an answer, and stores nothing', async () => {
+  keys = ['deleted'];
+  await expect(put()).rejects.toThrow('try again');
+  expect([seals, machine.tables.variables.size]).toEqual([3, 0]);
 });

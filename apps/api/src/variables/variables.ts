@@ -6,8 +6,7 @@ import { type VariableChange, variableOutcome, type VariableOutcome, type Writte
 import type { Author, TransactionWriter, Written } from '@waybill/writing';
 import type { RequestAccess } from '../access/request-access.js';
 import { unavailable } from '../http/api-error.js';
-import type { ListFilter } from '../http/list-filter.js';
-import { both } from '../http/list-filter.js';
+import { both, type ListFilter } from '../http/list-filter.js';
 import { listed, type ReadResult } from '../http/read-result.js';
 import type { ReadyWrite, UnsealedWrite } from './decisions/variable-write.js';
 
@@ -28,6 +27,9 @@ export interface VariablesDeps {
   readonly writes: Pick<TransactionWriter, 'write'>;
   readonly keyring: Pick<Keyring, 'sealItems' | 'openItems'>;
 }
+
+/** How often a write is sealed: a second time is needed when its key was deleted between sealing and applying. */
+const MAX_SEALS = 3;
 
 /** Whose lock may be seen: a lock's ID is for management tokens, and for its holder when it writes (OP-203). */
 const lockFor = ({ caller }: RequestAccess): ShownLock => (caller.acl.isManagement() ? 'whole' : 'hidden');
@@ -63,9 +65,7 @@ export class Variables {
     owner: Owner,
     wanted: UnsealedWrite | ReadyWrite,
   ): Promise<VariableAnswer> {
-    const change =
-      'change' in wanted ? wanted.change : wanted.seal(await this.deps.keyring.sealItems(owner, wanted.items));
-    const { index, outcome } = await this.apply(author, owner, change);
+    const { change, index, outcome } = await this.applySealed(author, owner, wanted);
     if (outcome && 'Conflict' in outcome) return this.conflicting(access, owner, outcome);
     if (change.Op === 'delete' || change.Op === 'delete-cas') return { status: 204, index };
     if (!outcome) throw unavailable(`written as index ${index}, and what became of it is not known; look at it`);
@@ -78,6 +78,18 @@ export class Variables {
     const AtIndex = (await this.deps.model.variables.variable(Namespace, Path)).row?.ModifyIndex ?? 0;
     const { Variable: body, Index } = await this.deps.rpc.ask(renewLock, { Namespace, Path, LockID, AtIndex });
     return { status: 200, index: Index, body };
+  }
+
+  /** Seals once more where the key was rotated and deleted in between. @throws KeyringError, ApiError, what writing throws */
+  private async applySealed(author: Author, owner: Owner, wanted: UnsealedWrite | ReadyWrite) {
+    for (let seals = 0; seals < MAX_SEALS; seals++) {
+      const change =
+        'change' in wanted ? wanted.change : wanted.seal(await this.deps.keyring.sealItems(owner, wanted.items));
+      const applied = await this.apply(author, owner, change);
+      const isOfKey = applied.outcome && 'Conflict' in applied.outcome && applied.outcome.Conflict.Why === 'key';
+      if (!isOfKey) return { change, ...applied };
+    }
+    throw unavailable('root keys are being deleted faster than variables are written; try again');
   }
 
   private async apply(

@@ -1,10 +1,10 @@
-import { type RootKey, SimulatedTime } from '@waybill/model';
+import { ROOT_KEY_COLLECTION_NS, ROOT_KEY_ROTATION_NS, type RootKey, SimulatedTime } from '@waybill/model';
 import { LocalState } from '@waybill/replica';
 import { HolderWriter } from '@waybill/roles';
 import { draftTxn, fixtures, serviceActor, type TxnPayloads, type TxnType } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';
 import { beforeEach, expect, it } from 'vitest';
-import { COLLECTION_NS, ROTATION_NS, RootKeyUpkeep, UPKEEP_MS, upkeepOf } from './root-key-upkeep.js';
+import { RootKeyUpkeep, UPKEEP_MS, upkeepOf } from './root-key-upkeep.js';
 
 const { aRootKey, uuid } = fixtures;
 const [A, B, C] = [uuid(0xa), uuid(0xb), uuid(0xc)];
@@ -33,11 +33,11 @@ const due = (afterNs: number) => upkeepOf(state.tables, nowNs() + afterNs);
 
 it('GC-82: at half the rotation threshold a key is prepublished for the end of the active one, once', () => {
   put({ KeyID: A });
-  expect(due(ROTATION_NS / 2)).toEqual({ kind: 'nothing' });
-  const publishTime = nowNs() + ROTATION_NS;
-  expect(due(ROTATION_NS / 2 + 1e9)).toEqual({ kind: 'prepublish', publishTime });
+  expect(due(ROOT_KEY_ROTATION_NS / 2)).toEqual({ kind: 'nothing' });
+  const publishTime = nowNs() + ROOT_KEY_ROTATION_NS;
+  expect(due(ROOT_KEY_ROTATION_NS / 2 + 1e9)).toEqual({ kind: 'prepublish', publishTime });
   put({ KeyID: B, State: 'prepublished', PublishTime: publishTime });
-  expect(due(ROTATION_NS / 2 + 1e9)).toEqual({ kind: 'nothing' });
+  expect(due(ROOT_KEY_ROTATION_NS / 2 + 1e9)).toEqual({ kind: 'nothing' });
 });
 
 it('GC-83: the earliest prepublished key becomes active at its time, a later one stays', () => {
@@ -51,13 +51,13 @@ it('GC-83: the earliest prepublished key becomes active at its time, a later one
 it('GC-79, GC-80, GC-81: collects old inactive keys that nothing needs, and nothing else', () => {
   put({ KeyID: A });
   put({ KeyID: B });
-  put({ KeyID: C, CreateTime: nowNs() + ROTATION_NS });
-  const old = ROTATION_NS + COLLECTION_NS;
+  put({ KeyID: C, CreateTime: nowNs() + ROOT_KEY_ROTATION_NS });
+  const old = ROOT_KEY_ROTATION_NS + ROOT_KEY_COLLECTION_NS;
   expect(due(old)).toEqual({ kind: 'nothing' });
   expect(due(old + 1e9)).toEqual({ kind: 'collect', keyIds: [A, B] });
   write('NodeRegister', { Node: fixtures.aNode({ IdentitySigningKeyID: A }), CreateNodePool: false });
   expect(due(old + 1e9)).toEqual({ kind: 'collect', keyIds: [B] });
-  put({ KeyID: uuid(0xd), CreateTime: nowNs() + ROTATION_NS }, true);
+  put({ KeyID: uuid(0xd), CreateTime: nowNs() + ROOT_KEY_ROTATION_NS }, true);
   expect(due(old + 1e9)).toEqual({ kind: 'nothing' });
 });
 

@@ -1,13 +1,7 @@
-import { type CancelTimer, type Clock, NS_PER_HOUR, nsFromMs, type RootKey, type Timers } from '@waybill/model';
-import type { HolderWriter } from '@waybill/roles';
+import { type CancelTimer, nsFromMs, ROOT_KEY_COLLECTION_NS, ROOT_KEY_ROTATION_NS, type RootKey } from '@waybill/model';
 import { activeRootKey, compareText, isRootKeyInUse, type Tables } from '@waybill/state';
-import type { Logger } from '@waybill/telemetry';
-import type { MakeRootKey } from './first-root-key.js';
+import type { FirstRootKeyDeps } from './first-root-key.js';
 
-/** How long a root key is the active one (OP-214). */
-export const ROTATION_NS = 720 * NS_PER_HOUR;
-/** How much older than that an unused inactive key must be to be collected (GC-80). */
-export const COLLECTION_NS = NS_PER_HOUR;
 /** How often keys are looked at. */
 export const UPKEEP_MS = 10 * 60_000;
 
@@ -29,23 +23,18 @@ export function upkeepOf(tables: KeyTables, nowNs: number): Upkeep {
   if (next && next.PublishTime <= nowNs) return { kind: 'promote', key: next };
   const active = activeRootKey(tables);
   if (!active) return { kind: keys.length > 0 ? 'noActiveKey' : 'nothing' };
-  if (!next && nowNs - active.CreateTime > ROTATION_NS / 2)
-    return { kind: 'prepublish', publishTime: active.CreateTime + ROTATION_NS };
+  if (!next && nowNs - active.CreateTime > ROOT_KEY_ROTATION_NS / 2)
+    return { kind: 'prepublish', publishTime: active.CreateTime + ROOT_KEY_ROTATION_NS };
   const isOver = ({ State, CreateTime, KeyID }: RootKey): boolean =>
-    State === 'inactive' && CreateTime < nowNs - ROTATION_NS - COLLECTION_NS && !isRootKeyInUse(tables, KeyID);
+    State === 'inactive' &&
+    CreateTime < nowNs - ROOT_KEY_ROTATION_NS - ROOT_KEY_COLLECTION_NS &&
+    !isRootKeyInUse(tables, KeyID);
   const keyIds = keys.filter(isOver).map(({ KeyID }) => KeyID);
   return keyIds.length > 0 ? { kind: 'collect', keyIds } : { kind: 'nothing' };
 }
 
-export interface RootKeyUpkeepDeps {
+export interface RootKeyUpkeepDeps extends FirstRootKeyDeps {
   readonly tables: KeyTables;
-  readonly writer: HolderWriter;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly newId: () => string;
-  readonly logger: Logger;
-  /** Undefined: the keyring is off. */
-  readonly makeRootKey?: MakeRootKey | undefined;
 }
 
 /**

@@ -41,6 +41,8 @@ const locksOf = (state: StateMachine): VariableLocks =>
 beforeEach(() => {
   time = new FakeTime();
   machine = fixtures.aMachine();
+  const Key = fixtures.aRootKey({ KeyID: 'key' });
+  fixtures.apply(machine, 'RootKeyUpsert', { Key, Rekey: false, MustExist: false });
   fails = undefined;
   tried = 0;
   locks = locksOf(machine);

@@ -11,7 +11,7 @@ import { wantedVariable } from '../variables/variable-spec.js';
 /** Exit code of a command that a signal ended, as shells say it. */
 const SIGNALLED = 128;
 
-/** OP-199 to OP-202. */
+/** The command that runs another one while it holds the lock of a variable (OP-199 to OP-202). */
 export const command: ServerCommand = {
   usage: '<path>|@<file> <command> [<argument>…]',
   description:

@@ -63,14 +63,14 @@ export async function variableText(
   }
 }
 
-/** CL-851. */
+/** The table of `var list` (CL-851). */
 export const variableTable = (variables: readonly VariableStub[]): string =>
   table([
     ['Namespace', 'Path', 'Last Updated'],
     ...variables.map(({ Namespace, Path, ModifyTime }) => [Namespace, Path, absoluteTime(ModifyTime)]),
   ]);
 
-/** CL-852. */
+/** The list and the items of `var get` (CL-852). */
 function tableOf({ Namespace, Path, CreateTime, ModifyTime, ModifyIndex, Items = {} }: Variable): string {
   const [created, modified] = [absoluteTime(CreateTime), absoluteTime(ModifyTime)];
   return [

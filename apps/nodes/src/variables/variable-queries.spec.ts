@@ -13,6 +13,8 @@ function setup(ofJob: Partial<Job> = {}) {
   const time = new FakeTime(fixtures.timeNs / 1e6);
   const [node, other] = [fixtures.aNode(), fixtures.aNode()];
   for (const Node of [node, other]) fixtures.apply(state.machine, 'NodeRegister', { Node, CreateNodePool: false });
+  const Key = fixtures.aRootKey({ KeyID: 'k' });
+  fixtures.apply(state.machine, 'RootKeyUpsert', { Key, Rekey: false, MustExist: false });
   fixtures.apply(state.machine, 'NamespaceUpsert', { Namespaces: [fixtures.aNamespace({ Name: 'team' })] });
   const TaskGroups = [{ Name: 'app', Tasks: [{ Name: 'main', Driver: 'exec' }] }];
   const job = {

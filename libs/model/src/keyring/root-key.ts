@@ -1,3 +1,5 @@
+import { NS_PER_HOUR } from '../time/clock.js';
+
 /** What a root key is used for now. Exactly one key is active (OP-210). */
 export type RootKeyState = 'active' | 'inactive' | 'rekeying' | 'prepublished';
 
@@ -17,6 +19,11 @@ export interface RootPublicKey {
   n: string;
   e: string;
 }
+
+/** How long a root key is the active one before the next takes its place (OP-214). */
+export const ROOT_KEY_ROTATION_NS = 720 * NS_PER_HOUR;
+/** How much older than that an unused inactive key must be to be collected (GC-80). */
+export const ROOT_KEY_COLLECTION_NS = NS_PER_HOUR;
 
 /**
  * A root key as it is stored: AES-256 for variables and RSA-2048 for identities, the private parts wrapped. Answers show its

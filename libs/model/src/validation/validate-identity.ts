@@ -2,7 +2,8 @@ import { IDENTITY_NAME } from '../limits/name-limits.js';
 import type { WorkloadIdentity } from '../jobs/shared-blocks.js';
 import { identitiesOf, isDefaultIdentity } from '../jobs/task-identities.js';
 import type { Task } from '../jobs/task.js';
-import { NS_PER_HOUR, NS_PER_SECOND } from '../time/clock.js';
+import { ROOT_KEY_COLLECTION_NS, ROOT_KEY_ROTATION_NS } from '../keyring/root-key.js';
+import { NS_PER_SECOND } from '../time/clock.js';
 import { nestedList } from './message-list.js';
 import { pathErrors } from './safe-name.js';
 
@@ -11,7 +12,7 @@ const CHANGE_MODES = new Set(['', 'noop', 'restart', 'signal']);
 /** A shorter TTL is over before agents renew it: they do so every 10 to 11 s at most (AU-327). */
 export const SHORTEST_RENEWED_TTL_NS = 20 * NS_PER_SECOND;
 /** The age up to which an inactive key surely exists: rotation threshold and threshold of its collection (AU-184). */
-export const KEY_LIFETIME_NS = 721 * NS_PER_HOUR;
+export const KEY_LIFETIME_NS = ROOT_KEY_ROTATION_NS + ROOT_KEY_COLLECTION_NS;
 
 /** What is wrong with the identities of a task (AU-122, AU-123). Messages without the task's prefix. */
 export function identitiesErrors(task: Task): string[] {

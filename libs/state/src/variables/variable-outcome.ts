@@ -2,8 +2,11 @@ import type { Variable, VariableLock } from '@waybill/model';
 
 /** Why a write of a variable changed nothing. */
 export interface VariableConflict {
-  /** `lock`: its writer does not hold its lock, or no longer. `index`: it is not as its writer saw it. */
-  readonly Why: 'lock' | 'index';
+  /**
+   * `lock`: its writer does not hold its lock, or no longer. `index`: the variable is not as its writer saw it. `key`: the
+   * root key of the items was deleted after its writer had sealed them, so that nobody could read them.
+   */
+  readonly Why: 'lock' | 'index' | 'key';
   readonly Namespace: string;
   readonly Path: string;
   /** Of the variable as it was then; 0: there was none, or the writer may not know because of the lock. */

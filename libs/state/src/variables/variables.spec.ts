@@ -7,7 +7,7 @@ import { objectChanges } from '../machine/object-changes.js';
 import type { Applied, StateMachine } from '../machine/state-machine.js';
 import { variableOutcome } from './variable-outcome.js';
 
-const { aMachine, aNamespace, aVariable, apply } = fixtures;
+const { aMachine, aNamespace, aRootKey, aVariable, apply } = fixtures;
 
 const Path = 'app/config';
 const items = { KeyID: 'key', Data: 'b25l' };
@@ -17,7 +17,9 @@ const lockOf = (ID: string) => ({ ID, TTL: 15e9, LockDelay: 20e9 });
 let machine: StateMachine;
 beforeEach(() => {
   machine = aMachine();
+  for (const KeyID of ['key', 'other']) apply(machine, 'RootKeyUpsert', aRootKeyUpsert(KeyID));
 });
+const aRootKeyUpsert = (KeyID: string) => ({ Key: aRootKey({ KeyID }), Rekey: false, MustExist: false });
 
 const write = (change: VariableChange, over: object = {}): Applied =>
   apply(machine, 'VarApplyState', change, { namespace: 'default', ...over });
@@ -35,6 +37,18 @@ const conflictIn = ({ verdict, changes }: Applied) => {
 const LOCKED = { Why: 'lock', Namespace: 'default', Path, ModifyIndex: 0 };
 
 describe('writes', () => {
+  it('OP-206, OP-213: items under a key that is gone are not stored, for nobody could read them', () => {
+    const before = set();
+    const gone = { KeyID: 'gone', Data: 'b25l' };
+    for (const change of [
+      { Op: 'set', Path, LockID: '', ...gone },
+      { Op: 'cas', Path, LockID: '', CheckIndex: before.index, ...gone },
+      { Op: 'lock-acquire', Path, Lock: lockOf('mine'), ...gone },
+    ] as const)
+      expect(conflictIn(write(change))).toMatchObject({ Why: 'key', ModifyIndex: 0 });
+    expect(stored()).toMatchObject({ KeyID: 'key', ModifyIndex: before.index, Lock: null });
+  });
+
   it('OP-195: every set moves the index and the time, also of equal items; the creation stays', () => {
     const first = set();
     const second = write({ Op: 'set', Path, LockID: '', ...items }, { timeNs: fixtures.timeNs + 5 });

@@ -18,7 +18,7 @@ export const NO_LOCK = "variable doesn't hold a lock";
  */
 function applyVariable(w: Write, change: TxnPayloads['VarApplyState'], { namespace }: Txn<'VarApplyState'>): void {
   const stored = w.tables.variables.get(namespacedKey(namespace, change.Path));
-  const why = conflictWith(stored, change);
+  const why = conflictWith(stored, change) ?? conflictOfKey(w, change);
   if (why !== undefined) {
     w.result = conflict(why, { Namespace: namespace, Path: change.Path }, stored);
     return;
@@ -62,6 +62,11 @@ function conflictWith(stored: Variable | undefined, change: VariableChange): Var
       if (held !== change.LockID) return 'lock';
       return (stored?.ModifyIndex ?? 0) === change.CheckIndex ? undefined : 'index';
   }
+}
+
+/** Items under a key that does not exist could never be read. */
+function conflictOfKey({ tables }: Write, change: VariableChange): 'key' | undefined {
+  return 'KeyID' in change && !tables.root_keys.has(change.KeyID) ? 'key' : undefined;
 }
 
 /** Without a lock, `released` says what is wrong. */
