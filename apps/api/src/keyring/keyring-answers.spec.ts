@@ -44,6 +44,7 @@ describe('a rotation', () => {
     [{ full: 'true', publish_time: later }, 'keyring cannot be prepublished and full rotated at the same time'],
     [{ publish_time: 'soon' }, 'invalid publish_time "soon"'],
     [{ publish_time: '5' }, 'publish_time must be in the future'],
+    [{ publish_time: '9999999999999999999' }, 'publish_time must be within a year'],
     [{ algo: 'rot13' }, 'invalid algorithm "rot13"'],
     [{ full: 'maybe' }, 'as a bool'],
   ])('OP-212: %j is refused', (query, text) => {

@@ -1,4 +1,4 @@
-import { fixtures, type StateMachine } from '@waybill/state';
+import { fixtures, type StateMachine, type VariableChange } from '@waybill/state';
 import { asService, type Decision } from '@waybill/writing';
 import { beforeEach, expect, it } from 'vitest';
 import { EVERYBODY } from '../access/caller.js';
@@ -35,7 +35,8 @@ beforeEach(() => {
     },
     writes: {
       write: async ({ payload }: Decision) => {
-        const { index, verdict } = fixtures.apply(machine, 'VarApplyState', payload as never, { namespace: 'default' });
+        const change = payload as VariableChange;
+        const { index, verdict } = fixtures.apply(machine, 'VarApplyState', change, { namespace: 'default' });
         return { index, isNoop: verdict.kind === 'noop', result: 'result' in verdict ? verdict.result : undefined };
       },
     },

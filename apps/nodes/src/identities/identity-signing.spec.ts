@@ -4,7 +4,7 @@ import { LocalState } from '@waybill/replica';
 import type { IdentityRequest } from '@waybill/rpc';
 import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
-import { IdentitySigning } from './identity-signing.js';
+import { IdentitySigning, MAX_SIGNED_TOKEN_BYTES } from './identity-signing.js';
 
 const NOW_MS = 1_700_000_000_500;
 const ALLOC_ID = '6f1c2a34-0b5e-4c1d-8a77-2d9e1f3b4c5d';
@@ -94,6 +94,11 @@ describe('claims of identities', () => {
       extra_claims: { org: 'acme/web/${none}', unit: 'u1-${job.meta.none}-big-main' },
     });
     expect((await ask([{}])).Signed[0]!.ValidMs).toBe(900_000 - 500);
+  });
+
+  it('a token that no request can carry is not made, and the reason says what to shorten', async () => {
+    const { reasonOf } = setup({ job: { Meta: { unit: 'u'.repeat(MAX_SIGNED_TOKEN_BYTES) } } });
+    expect(await reasonOf()).toMatch(/^its token has \d+ bytes, and at most 8192 fit.*shorter extra claims$/);
   });
 
   it('AU-121, AU-137: a default one is the same each time, never expires, and names the allocation’s key', async () => {

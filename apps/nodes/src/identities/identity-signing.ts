@@ -25,6 +25,9 @@ export interface IdentitySigningDependencies {
   readonly issuer: string;
 }
 
+/** A token travels in a header, and servers take 16 KiB of headers; names of jobs, audiences and extra claims are free. */
+export const MAX_SIGNED_TOKEN_BYTES = 8 * 1_024;
+
 /**
  * Signs identities of a machine's own allocations when the machine asks (AU-137, AU-139 to AU-143). Any replica answers;
  * stateless: no token is kept or written anywhere. Cost: a signature for each identity.
@@ -59,7 +62,13 @@ export class IdentitySigning {
     const decided = identityClaims(request, bearer, { issuer, nowMs: clock.nowMs(), newId });
     if ('reason' in decided) return { ...request, Reason: decided.reason };
     const keyId = decided.ofAllocation ? signingKeyOf(state.tables, bearer.alloc)?.KeyID : undefined;
-    return { ...request, JWT: await keyring.signJwt(keyId, decided.claims), ValidMs: decided.validMs };
+    const JWT = await keyring.signJwt(keyId, decided.claims);
+    if (JWT.length > MAX_SIGNED_TOKEN_BYTES)
+      return {
+        ...request,
+        Reason: `its token has ${JWT.length} bytes, and at most ${MAX_SIGNED_TOKEN_BYTES} fit into a request: fewer audiences or shorter extra claims`,
+      };
+    return { ...request, JWT, ValidMs: decided.validMs };
   }
 
   private bearerOf(allocId: string): Bearer | undefined {

@@ -1,4 +1,4 @@
-import { nsFromMs, Refusal, ROOT_KEY_ALGORITHM } from '@waybill/model';
+import { NS_PER_HOUR, nsFromMs, Refusal, ROOT_KEY_ALGORITHM } from '@waybill/model';
 import { badRequest } from '../../http/api-error.js';
 import { boolParam, param, type QueryString } from '../../http/query-string.js';
 
@@ -9,6 +9,9 @@ export interface Rotation {
   /** When the new key becomes active, unix ns; 0: at once. */
   readonly publishTime: number;
 }
+
+/** How far ahead a key may be published: until it is active no other one is made by itself (GC-82). */
+export const MAX_PREPUBLISHED_NS = 365 * 24 * NS_PER_HOUR;
 
 const WHOLE_NUMBER = /^-?\d{1,19}$/;
 
@@ -24,5 +27,6 @@ export function rotationOf(query: QueryString, nowMs: number): Rotation {
     throw new Refusal('invalid', 'keyring cannot be prepublished and full rotated at the same time');
   if (publishTime !== 0 && publishTime <= nsFromMs(nowMs))
     throw badRequest('publish_time must be in the future: without it the key becomes active at once');
+  if (publishTime > nsFromMs(nowMs) + MAX_PREPUBLISHED_NS) throw badRequest('publish_time must be within a year');
   return { full, publishTime };
 }
