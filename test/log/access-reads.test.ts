@@ -37,6 +37,8 @@ describe('reads of variables', () => {
     const put = (Path: string, namespace: string) =>
       write('VarApplyState', { Op: 'set', Path, LockID: '', KeyID: 'key', Data: 'c2VhbGVk' }, namespace);
     await write('NamespaceUpsert', { Namespaces: [fixtures.aNamespace({ Name: 'team' })] });
+    const Key = fixtures.aRootKey({ KeyID: 'key' });
+    await write('RootKeyUpsert', { Key, Rekey: false, MustExist: false });
     for (const path of ['b', 'a/2', 'a/1']) await put(path, 'team');
     await put('a/3', 'default');
     const paths = async (options: object = {}) => {

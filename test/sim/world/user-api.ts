@@ -253,9 +253,8 @@ export class UserApi {
     const owner = { Namespace: NAMESPACE, Path: path };
     const whole = { Namespace: '', Items: null, Lock: null, ...given };
     const wanted = variableWrite(owner, whole, operation, this.context.newId);
-    const { author } = this.requester();
-    await this.variableWrites.write(PLAIN_ROOT_KEY, author);
-    return this.variables.write(ANYTHING, author, owner, wanted);
+    await this.variableWrites.write(PLAIN_ROOT_KEY, this.requester().author);
+    return this.variables.write(ANYTHING, this.requester().author, owner, wanted);
   }
 
   /** The items, none if there is no such variable, and the index for a checked write. */

@@ -1,5 +1,7 @@
-import { fixtures, type StateMachine, type VariableChange } from '@waybill/state';
-import { asService, type Decision } from '@waybill/writing';
+import { FakeTime } from '@waybill/model';
+import { LocalState } from '@waybill/replica';
+import { fixtures } from '@waybill/state';
+import { asService, TransactionWriter } from '@waybill/writing';
 import { beforeEach, expect, it } from 'vitest';
 import { EVERYBODY } from '../access/caller.js';
 import { ofVariable } from '../access/needs.js';
@@ -10,20 +12,21 @@ import { Variables } from './variables.js';
 const owner = { Namespace: 'default', Path: 'app/db' };
 const access = new RequestAccess(EVERYBODY, ofVariable('write'), 'default', async () => []);
 
-let machine: StateMachine;
+let state: LocalState;
 /** The keys that items are sealed under, one after the other; the last one from then on. */
 let keys: string[];
 let seals: number;
+let requestIds: string[];
 let variables: Variables;
 
 beforeEach(() => {
-  machine = fixtures.aMachine();
-  fixtures.apply(machine, 'RootKeyUpsert', {
+  state = new LocalState(fixtures.aMachine());
+  fixtures.apply(state.machine, 'RootKeyUpsert', {
     Key: fixtures.aRootKey({ KeyID: 'present' }),
     Rekey: false,
     MustExist: false,
   });
-  seals = 0;
+  [seals, requestIds] = [0, []];
   variables = new Variables({
     rpc: { ask: () => Promise.reject(new Error('nobody is asked')) },
     model: {
@@ -33,13 +36,20 @@ beforeEach(() => {
       },
       txnVerdict: async () => undefined,
     },
-    writes: {
-      write: async ({ payload }: Decision) => {
-        const change = payload as VariableChange;
-        const { index, verdict } = fixtures.apply(machine, 'VarApplyState', change, { namespace: 'default' });
-        return { index, isNoop: verdict.kind === 'noop', result: 'result' in verdict ? verdict.result : undefined };
+    writes: new TransactionWriter({
+      log: {
+        propose: (txn, options) => {
+          // The log takes a request ID once, and answers a second one with what became of the first (ST-6).
+          expect(requestIds).not.toContain(txn.requestId);
+          requestIds.push(txn.requestId);
+          return state.propose(txn, options);
+        },
       },
-    },
+      clock: new FakeTime(),
+      newId: () => `later-${seals}`,
+      region: 'global',
+      caughtUp: async () => undefined,
+    }),
     keyring: {
       sealItems: async () => ({ KeyID: keys[Math.min(seals++, keys.length - 1)] ?? '', Data: 'c2VhbGVk' }),
       openItems: () => Promise.reject(new Error('nothing is opened')),
@@ -51,7 +61,7 @@ const put = () => {
   const given = { Namespace: '', Items: { password: 'x' }, Lock: null };
   return variables.write(
     access,
-    asService('test'),
+    { ...asService('test'), requestId: 'of the request' },
     owner,
     variableWrite(owner, given, { op: 'write' }, () => 'lock'),
   );
@@ -60,11 +70,11 @@ const put = () => {
 it('OP-206, OP-213: items whose key was deleted meanwhile are sealed once more', async () => {
   keys = ['deleted', 'present'];
   expect(await put()).toMatchObject({ status: 200, body: { Items: { password: 'x' } } });
-  expect([seals, machine.tables.variables.get('default/app/db')?.KeyID]).toEqual([2, 'present']);
+  expect([seals, state.tables.variables.get('default/app/db')?.KeyID]).toEqual([2, 'present']);
 });
 
 it('a key that goes again and again ends in an answer, and stores nothing', async () => {
   keys = ['deleted'];
   await expect(put()).rejects.toThrow('try again');
-  expect([seals, machine.tables.variables.size]).toEqual([3, 0]);
+  expect([seals, state.tables.variables.size]).toEqual([3, 0]);
 });

@@ -80,9 +80,15 @@ export class Variables {
     return { status: 200, index: Index, body };
   }
 
-  /** Seals once more where the key was rotated and deleted in between. @throws KeyringError, ApiError, what writing throws */
-  private async applySealed(author: Author, owner: Owner, wanted: UnsealedWrite | ReadyWrite) {
+  /**
+   * Seals once more where the key was rotated and deleted in between. Each time is a transaction of its own: under the same
+   * request ID it would be a second copy of the one that met the conflict (ST-6).
+   * @throws KeyringError, ApiError, what writing throws
+   */
+  private async applySealed(first: Author, owner: Owner, wanted: UnsealedWrite | ReadyWrite) {
+    const { requestId: _, ...later } = first;
     for (let seals = 0; seals < MAX_SEALS; seals++) {
+      const author = seals === 0 ? first : later;
       const change =
         'change' in wanted ? wanted.change : wanted.seal(await this.deps.keyring.sealItems(owner, wanted.items));
       const applied = await this.apply(author, owner, change);
