@@ -216,7 +216,8 @@ class Liar {
       this.ask(call, { ...request, [member]: this.random.pick(JUNK) }, 'anything');
     }
     const { node } = this.machine;
-    const member = this.random.pick(Object.keys(node).filter((name) => name !== 'ID'));
+    // Not its secret: a node that was purged would be registered with the false one, and the machine be refused for good.
+    const member = this.random.pick(Object.keys(node).filter((name) => name !== 'ID' && name !== 'SecretID'));
     this.ask(registerNode, { Node: { ...node, [member]: this.random.pick(JUNK) } as Node }, 'anything');
     const [alloc] = this.allocs(true);
     const junk = this.random.pick(JUNK);
