@@ -1,6 +1,7 @@
 import { connect, ensureStreams, type NatsLink, serverTime } from '@waybill/journal';
 import { startStack, type Stack } from '@waybill/embedded';
 import type { Clock } from '@waybill/model';
+import { monotonicClock } from '@waybill/roles';
 import { MachineClock, systemTimers } from '@waybill/service';
 import { silentLogger } from '@waybill/telemetry';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -34,7 +35,11 @@ it.each([HOUR_MS, -HOUR_MS, 24 * HOUR_MS, -24 * HOUR_MS])(
   async (off) => {
     let offMs = off;
     const wall: Clock = { nowMs: () => Date.now() + offMs };
-    const clock = new MachineClock({ wall, timers: systemTimers, logger: silentLogger });
+    const clock = new MachineClock({
+      clocks: { wall, monotonic: monotonicClock },
+      timers: systemTimers,
+      logger: silentLogger,
+    });
     try {
       await clock.attend(() => serverTime(link));
       await eventually('it believes NATS', () => Math.abs(clock.nowMs() - Date.now()) < NEAR_MS);

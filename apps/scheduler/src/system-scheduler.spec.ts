@@ -61,6 +61,19 @@ describe('system jobs', () => {
     expect(placedBy(run())).toMatchObject([{ PreviousAllocation: failed!.ID, RescheduleTracker: null }]);
   });
 
+  it('ND-110: one that was placed again is stopped when its machine says that it runs after all', () => {
+    world.addNode();
+    world.register(system());
+    run();
+    const [failed] = world.allocs();
+    world.report(failed!, { ...done, ClientStatus: 'failed' });
+    run({ TriggeredBy: 'alloc-failure' });
+    world.report(failed!, { ClientStatus: 'running' });
+    const attempt = run({ TriggeredBy: 'reconnect' });
+    expect(stoppedBy(attempt).map(({ ID }) => ID)).toEqual([failed!.ID]);
+    expect(placedBy(attempt)).toEqual([]);
+  });
+
   it('SC-277: a sysbatch one that ran is not run again for the same job', () => {
     world.addNode();
     world.register(system({}, 'sysbatch'));

@@ -1,5 +1,12 @@
 import { uptime } from 'node:os';
-import { type CancelTimer, type Clock, CLOCK_TOLERANCE_MS, type Timers, WitnessedClock } from '@waybill/model';
+import {
+  type CancelTimer,
+  type Clock,
+  CLOCK_TOLERANCE_MS,
+  type Timers,
+  type TimeSources,
+  WitnessedClock,
+} from '@waybill/model';
 import { monotonicClock } from '@waybill/roles';
 import type { Logger } from '@waybill/telemetry';
 import { systemClock } from './system.js';
@@ -13,9 +20,15 @@ export type Witness = () => Promise<{ readonly unixMs: number; readonly tripMs: 
 export interface MachineClockDeps {
   readonly timers: Timers;
   readonly logger: Logger;
-  /** Absent in tests: the machine's. */
-  readonly wall?: Clock;
+  /** The clocks of a simulated machine; absent: those of this one. */
+  readonly clocks?: Pick<TimeSources, 'wall' | 'monotonic'>;
 }
+
+const OF_THIS_MACHINE: Omit<TimeSources, 'onDoubt'> = {
+  wall: systemClock,
+  monotonic: monotonicClock,
+  sinceBoot: () => uptime() * 1_000,
+};
 
 /**
  * The clock of a process (`WitnessedClock`), and who keeps it: it is compared with the clock of NATS, or, on a machine
@@ -25,6 +38,7 @@ export interface MachineClockDeps {
  */
 export class MachineClock implements Clock {
   private readonly clock: WitnessedClock;
+  private readonly monotonic: Clock;
   private witness: Witness | undefined;
   private cancel: CancelTimer = () => {};
   private asking: Promise<void> | undefined;
@@ -32,12 +46,9 @@ export class MachineClock implements Clock {
   private stopped = false;
 
   constructor(private readonly deps: MachineClockDeps) {
-    this.clock = new WitnessedClock({
-      wall: deps.wall ?? systemClock,
-      monotonic: monotonicClock,
-      sinceBoot: () => uptime() * 1_000,
-      onDoubt: () => void this.ask(),
-    });
+    const clocks = deps.clocks ?? OF_THIS_MACHINE;
+    this.monotonic = clocks.monotonic;
+    this.clock = new WitnessedClock({ ...clocks, onDoubt: () => void this.ask() });
   }
 
   nowMs(): number {
@@ -46,9 +57,9 @@ export class MachineClock implements Clock {
 
   /** Somebody is asked for something, and may say the time, unix ms; it counts only while there is no better witness. */
   asks(): (unixMs: number) => void {
-    const sentMs = monotonicClock.nowMs();
+    const sentMs = this.monotonic.nowMs();
     return (unixMs) => {
-      if (!this.witness && this.clock.hear(unixMs, monotonicClock.nowMs() - sentMs)) this.tell();
+      if (!this.witness && this.clock.hear(unixMs, this.monotonic.nowMs() - sentMs)) this.tell();
     };
   }
 

@@ -1,4 +1,12 @@
-import { CLAIM_STATE, type CSIVolume, type CSIVolumeClaim, isClientTerminal, remoteIdOf } from '@waybill/model';
+import {
+  type Allocation,
+  CLAIM_STATE,
+  type CSIVolume,
+  type CSIVolumeClaim,
+  isClientTerminal,
+  isTerminalAllocation,
+  remoteIdOf,
+} from '@waybill/model';
 import type { Applied, Tables } from '@waybill/state';
 import type { Machine } from '../world/machine.js';
 import type { StorageProvider } from '../world/storage-provider.js';
@@ -76,10 +84,13 @@ export class VolumeClaims {
 const claimsOf = ({ ReadClaims, WriteClaims }: CSIVolume): Map<string, CSIVolumeClaim> =>
   new Map([...Object.entries(ReadClaims), ...Object.entries(WriteClaims)]);
 
+/** Its machine said that it had ended, and later that it runs (ND-110): the disk stays with it until it ends. */
+const isLive = (alloc: Allocation | undefined): boolean => alloc !== undefined && !isTerminalAllocation(alloc);
+
 /** A claim that must still end, in words: nobody uses the disk any more. */
 export function openClaim(tables: Tables): string | undefined {
   for (const volume of tables.csi_volumes.all()) {
-    const [past] = Object.keys(volume.PastClaims);
+    const [past] = Object.keys(volume.PastClaims).filter((id) => !isLive(tables.allocs.get(id)));
     if (past !== undefined) return `the claim of allocation ${past} on volume ${volume.ID} is being given back`;
     for (const id of claimsOf(volume).keys()) {
       const alloc = tables.allocs.get(id);

@@ -1,6 +1,8 @@
 import { TABLE_NAMES, type TableName } from '@waybill/state';
 import type { Cluster } from '../cluster.js';
 import type { SeededRandom } from '../kernel/seeded-random.js';
+import type { Machine } from '../world/machine.js';
+import type { Server } from '../world/server.js';
 import type { Weather } from '../world/wire.js';
 
 /** Something that breaks, and mends itself after a while. */
@@ -101,17 +103,26 @@ export const FAULTS: Faults = {
       for (const task of machine.runningTasks) if (random.chance(0.6)) machine.crashTask(task);
     },
   ],
-  'clock of a machine jumps': [
-    3,
-    (cluster, random) =>
-      random.pick(cluster.machines).setClock(random.between(-90_000, 90_000), random.between(-0.001, 0.001)),
-  ],
-  'clock jumps': [
-    3,
-    (cluster, random) =>
-      random.pick(cluster.servers).running?.setClock(random.between(-5_000, 5_000), random.between(-0.001, 0.001)),
-  ],
+  'clock of a machine jumps': [3, (cluster, random) => setWrong(cluster, random.pick(cluster.machines), random)],
+  'clock jumps': [3, (cluster, random) => setWrong(cluster, random.pick(cluster.servers), random)],
 };
+
+/** How far a wall clock is set off, milliseconds: a little, half a minute, an hour, a day. */
+const CLOCK_OFFSETS_MS = [5_000, 90_000, 3_600_000, 86_400_000];
+/** How much too fast or too slow it goes then, milliseconds in each. */
+const MAX_CLOCK_DRIFT = 0.001;
+/** Half of the wrong clocks are set right after so long. */
+const CLOCK_WRONG_MS = [1_000, 60_000] as const;
+
+/** Its wall clock is set to another time, and perhaps back. */
+function setWrong(cluster: Cluster, whose: Machine | Server, random: SeededRandom): void {
+  const mostMs = random.pick(CLOCK_OFFSETS_MS);
+  whose.setClock(random.between(-mostMs, mostMs), random.between(-MAX_CLOCK_DRIFT, MAX_CLOCK_DRIFT));
+  if (random.chance(0.5))
+    later(cluster, random.between(...CLOCK_WRONG_MS), `the clock of ${whose.name} is set right`, () =>
+      whose.setClock(0, 0),
+    );
+}
 
 /** Of a key, the same in every run. */
 function hashOf(key: string): number {

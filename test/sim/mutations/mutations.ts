@@ -2,7 +2,15 @@ import { Agent, HealthWatch, LeftMounts } from '@waybill/agent';
 import { CurrentJobs, Variables, Writer } from '@waybill/api';
 import { BlockedEvals, EvalBroker, VariableLocks } from '@waybill/broker';
 import { DeploymentWatchers, DroppedRegions, RegionRollout } from '@waybill/deployments';
-import { CLAIM_STATE, type Clock, emptyLoad, type Evaluation, NS_PER_SECOND, type Variable } from '@waybill/model';
+import {
+  CLAIM_STATE,
+  type Clock,
+  emptyLoad,
+  type Evaluation,
+  NS_PER_SECOND,
+  type Variable,
+  WitnessedClock,
+} from '@waybill/model';
 import { AllocQueries, PreviousDisks } from '@waybill/nodes';
 import { SharedTexts } from '@waybill/projection';
 import { type ProjectionStore, Projector } from '@waybill/projector';
@@ -44,6 +52,11 @@ interface BrokerSteps {
 /** The parts of a watch over health that the mutation of its deadline needs. */
 interface HealthLooks {
   readonly clock: Clock;
+}
+
+/** The part of a clock that the mutation of its doubt reads. */
+interface ClockSources {
+  readonly sources: { readonly wall: Clock };
 }
 
 /** The parts of a rollout over regions that the mutation of its pauses needs. */
@@ -230,6 +243,19 @@ export const MUTATIONS: readonly Mutation[] = [
         (original) =>
           function (this: HealthLooks) {
             return Reflect.apply(original, this as never, [this.clock.nowMs() as never]);
+          } as never,
+      ),
+  },
+  {
+    name: 'a wall clock that was set is believed',
+    seed: 16,
+    apply: () =>
+      replaceMethod(
+        WitnessedClock,
+        'nowMs',
+        () =>
+          function (this: ClockSources) {
+            return this.sources.wall.nowMs();
           } as never,
       ),
   },

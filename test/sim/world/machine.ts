@@ -12,7 +12,7 @@ import {
   serversClaims,
 } from '@waybill/agent';
 import type { DynamicModule } from '@nestjs/common';
-import type { Node, NodeHostVolume } from '@waybill/model';
+import type { Clock, Node, NodeHostVolume } from '@waybill/model';
 import {
   type Call,
   collectAllocs,
@@ -183,12 +183,14 @@ export class Machine {
     if (this.process || !tasks) return;
     const process = (this.process = world.spawn(name));
     process.setClock(...this.clock);
+    const clock = world.clockOf(process);
     const local = new LocalNode(node);
-    const csi = this.storageFor(process, local);
+    const csi = this.storageFor(process, clock, local);
     const hostVolumes = this.hostVolumesFor(process, local);
     const agent = (this.agent = new Agent({
       rpc: world.calls.rpcOf(process),
-      clock: process,
+      clock,
+      asksTime: () => clock.asks(),
       timers: process,
       newId: process.newId,
       random: process.random.next,
@@ -238,7 +240,7 @@ export class Machine {
   }
 
   /** What this machine does for volumes, and how the servers reach its plugin. */
-  private storageFor(process: SimulatedProcess, local: LocalNode): CsiHost {
+  private storageFor(process: SimulatedProcess, clock: Clock, local: LocalNode): CsiHost {
     const { world, name, power, mounts } = this;
     const rpc = world.calls.rpcOf(process);
     const csi = new CsiHost({
@@ -257,7 +259,7 @@ export class Machine {
       node: local,
       emit: () => {},
       connect: () => storagePlugin(world.provider, { name, power: power ?? process, agent: process, mounts }),
-      clock: process,
+      clock,
       timers: process,
       logger: world.logger(name),
     });

@@ -2,6 +2,7 @@ import type { DynamicModule } from '@nestjs/common';
 import { API_ADDRESS, RegionCallsController, RegionJobs } from '@waybill/api';
 import { brokerService } from '@waybill/broker';
 import { deployments } from '@waybill/deployments';
+import type { Clock } from '@waybill/model';
 import { LeaseRunner, type Singleton } from '@waybill/roles';
 import { DEFAULT_PACE, nodesService } from '@waybill/nodes';
 import { Projector } from '@waybill/projector';
@@ -78,6 +79,7 @@ export class Server {
   private api: UserApi | undefined;
   private runners: ReadonlyMap<Role, LeaseRunner> = new Map();
   private starts = 0;
+  private wallClock: Parameters<SimulatedProcess['setClock']> = [0, 0];
 
   constructor(
     readonly name: string,
@@ -108,10 +110,17 @@ export class Server {
     return new Map([...this.runners].map(([role, runner]) => [role, runner.stats()]));
   }
 
+  /** Its wall clock is wrong and goes wrong, whichever process runs on it. The same arguments as a process takes. */
+  setClock(...clock: Parameters<SimulatedProcess['setClock']>): void {
+    this.wallClock = clock;
+    this.process?.setClock(...clock);
+  }
+
   start(): void {
     if (this.process) return;
     this.starts++;
     const process = (this.process = this.world.spawn(this.name));
+    process.setClock(...this.wallClock);
     void this.serve(process).catch((error: unknown) => {
       if (!process.isAlive) return;
       this.world.logger(this.name).warn('the server cannot start; trying again', { error });
@@ -132,6 +141,8 @@ export class Server {
 
   private async serve(process: SimulatedProcess): Promise<void> {
     const { world, name } = this;
+    const clock = world.clockOf(process);
+    await clock.attend(() => world.natsTime(process));
     const archives = world.archives.archivesOf(process);
     const log = new SimulatedLog(process, world.stream, world.wire, archives);
     const database = new DatabaseConnection(process, world.postgres, (machine) => this.witness.loaded(name, machine));
@@ -149,7 +160,7 @@ export class Server {
     this.witness.started(name, replica);
     replica.onApplied((applied) => process.isAlive && this.witness.applied(name, applied));
 
-    const context = (service: string): ServiceContext => this.contextOf(service, process, replica, log);
+    const context = (service: string): ServiceContext => this.contextOf(service, process, clock, replica, log);
     const parts: ServiceParts[] = [];
     for (const service of servicesOf(process, world)) parts.push(await service.build(context(service.name)));
     const projector = new Projector({
@@ -157,7 +168,7 @@ export class Server {
       events: world.events.streamOf(process),
       store: database,
       announcer: world.announcements.announcerOf(process),
-      clock: process,
+      clock,
       timers: process,
       logger,
     });
@@ -168,12 +179,18 @@ export class Server {
     world.announcements.subscribe(process, api.feed);
     for (const part of parts) void part.start?.();
     const singletons = [...parts.flatMap((part) => part.singleton ?? []), projector];
-    this.runners = new Map(singletons.map((one) => [one.role, this.runnerOf(one, process, replica, host)]));
+    this.runners = new Map(singletons.map((one) => [one.role, this.runnerOf(one, process, clock, replica, host)]));
     for (const runner of this.runners.values()) runner.start();
     this.api = api;
   }
 
-  private runnerOf(singleton: Singleton, process: SimulatedProcess, replica: Replica, host: CallHost): LeaseRunner {
+  private runnerOf(
+    singleton: Singleton,
+    process: SimulatedProcess,
+    clock: Clock,
+    replica: Replica,
+    host: CallHost,
+  ): LeaseRunner {
     const { role } = singleton;
     return new LeaseRunner({
       singleton,
@@ -181,7 +198,7 @@ export class Server {
       state: replica,
       holder: `${this.name}-${this.starts}`,
       ttlMs: LEASE_TTL_MS,
-      clock: process,
+      clock,
       monotonic: process.monotonic,
       timers: process,
       newId: process.newId,
@@ -191,7 +208,13 @@ export class Server {
     });
   }
 
-  private contextOf(name: string, process: SimulatedProcess, state: Replica, log: SimulatedLog): ServiceContext {
+  private contextOf(
+    name: string,
+    process: SimulatedProcess,
+    clock: Clock,
+    state: Replica,
+    log: SimulatedLog,
+  ): ServiceContext {
     const missing = (what: string): never => {
       throw new Error(`${what} is not simulated`);
     };
@@ -201,7 +224,7 @@ export class Server {
       logger: this.world.logger(this.name),
       metrics: new Metrics(name),
       tracer: tracerFor('simulation'),
-      clock: process,
+      clock,
       asksTime: () => () => {},
       timers: process,
       newId: process.newId,

@@ -1,3 +1,4 @@
+import { MachineClock } from '@waybill/service';
 import { draftTxn, serviceActor } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
 import { silentLogger } from '@waybill/telemetry';
@@ -13,7 +14,9 @@ import type { RegionLink } from './region-link.js';
 import { SimulatedPostgres } from './simulated-postgres.js';
 import { StorageProvider } from './storage-provider.js';
 import { messageOf, TxnStream } from './txn-stream.js';
-import { Wire } from './wire.js';
+import { type AskingNats, Wire } from './wire.js';
+
+const ASKING_THE_TIME: AskingNats = { timeoutMs: 5_000, unheard: 'loss', unanswered: 'loss' };
 
 /** All that stands around the processes of a cluster, which is one region: one NATS, one Postgres, the network to both. */
 export class World {
@@ -53,6 +56,23 @@ export class World {
   /** A process begins. The same name may be started again after it died. */
   spawn(name: string): SimulatedProcess {
     return new SimulatedProcess(this.simulator, name, this.random.fork(`${name}#${++this.starts}`));
+  }
+
+  /** The time of day as far as a process believes its wall clock; nobody has told it the time yet. */
+  clockOf(process: SimulatedProcess): MachineClock {
+    const { monotonic } = process;
+    return new MachineClock({
+      clocks: { wall: process, monotonic },
+      timers: process,
+      logger: this.logger(process.name),
+    });
+  }
+
+  /** What NATS, whose clock is right, tells a process. */
+  async natsTime(process: SimulatedProcess): Promise<{ readonly unixMs: number; readonly tripMs: number }> {
+    const askedMs = process.monotonic.nowMs();
+    const unixMs = await this.wire.ask(process, 'time', ASKING_THE_TIME, () => this.simulator.nowMs);
+    return { unixMs, tripMs: process.monotonic.nowMs() - askedMs };
   }
 
   /** The first transaction of a log, as the first service that starts writes it. */

@@ -60,12 +60,18 @@ function triggerOf(
   { job, nowNs, isFollowed }: Circumstances,
 ): EvalTrigger | undefined {
   const wasUnknown = stored.ClientStatus === 'unknown';
-  if (!isClientTerminal(update) && !wasUnknown) return undefined;
+  // It runs again and was replaced meanwhile: one of the two has to go.
+  const runsBeside =
+    stored.DesiredStatus === 'run' &&
+    stored.NextAllocation !== '' &&
+    isClientTerminal(stored) &&
+    !isClientTerminal(update);
+  if (!isClientTerminal(update) && !wasUnknown && !runsBeside) return undefined;
   if (!job) return 'job-deregister';
   const failedAnew = update.ClientStatus === 'failed' && !isFollowed;
   const group = findTaskGroup(job, stored.TaskGroup);
   if (failedAnew && !group) return undefined;
-  if (wasUnknown) return 'reconnect';
+  if (wasUnknown || runsBeside) return 'reconnect';
   return failedAnew && group && mayReschedule(stored, group.ReschedulePolicy, nowNs) ? 'alloc-failure' : undefined;
 }
 

@@ -339,6 +339,16 @@ describe('evaluations of allocation writes', () => {
     expect(triggers({ FollowupEvalID: 'f', NextAllocation: 'next' }, fails, ended)).toEqual([]);
   });
 
+  it('ND-110: one that had ended, was replaced and runs again: its job is looked at', () => {
+    const runs = { ClientStatus: 'running' } as const;
+    expect(triggers({ ClientStatus: 'failed', NextAllocation: 'next' }, runs)).toEqual(['reconnect']);
+    expect(triggers({ ClientStatus: 'failed', NextAllocation: 'next' }, { ClientStatus: 'complete' })).toEqual([]);
+    expect(triggers({ ClientStatus: 'running', NextAllocation: 'next' }, runs)).toEqual([]);
+    expect(triggers({ ClientStatus: 'failed' }, runs)).toEqual([]);
+    const stopped = { ClientStatus: 'failed', NextAllocation: 'next', DesiredStatus: 'stop' } as const;
+    expect(triggers(stopped, runs)).toEqual([]);
+  });
+
   it('EB-28, ND-132, SC-15: none when the attempts of the interval are used up, one when one of them is older than that', () => {
     const policy = {
       Attempts: 1,

@@ -13,6 +13,7 @@ import { asUnknown, isExpired, isLive, lostStop, needsReconnect, type TaintedNod
 import { NODE_TAINTED, NOT_NEEDED } from '../descriptions.js';
 import type { StopOrder } from '../plan-draft.js';
 import { noUpdates } from './reconciliation.js';
+import { chainOf } from './reconnect.js';
 import { needsReplacement } from './task-changes.js';
 
 /** One allocation wanted on one node. */
@@ -76,10 +77,12 @@ class NodeReconciler {
   };
   private readonly wanted: ReadonlyMap<string, TaskGroup>;
   private readonly candidateIds: ReadonlySet<string>;
+  private readonly stored: ReadonlyMap<string, Allocation>;
 
   constructor(private readonly input: NodeReconcileInput) {
     this.wanted = wantedNames(input.job);
     this.candidateIds = new Set(input.candidates.map((node) => node.ID));
+    this.stored = new Map(input.allocs.map((alloc) => [alloc.ID, alloc]));
   }
 
   run(): NodeReconciliation {
@@ -126,6 +129,7 @@ class NodeReconciler {
       else this.ignore(alloc); // S4
       return;
     }
+    if (this.runsBesideReplacement(alloc)) return this.stop({ alloc, description: NOT_NEEDED });
     const taint = tainted.get(alloc.NodeID);
     if (taint !== undefined) this.decideOnTainted(alloc, taint, job); // S6 to S9
     else this.decideOnNode(alloc, job, group); // S5, S10 to S14
@@ -153,6 +157,14 @@ class NodeReconciler {
     } else if (returned) this.out.updates.push({ alloc, node, group, kind: 'returned' }); // S5
     else if (changed) this.out.updates.push({ alloc, node, group, kind: 'changed' }); // S13
     else this.ignore(alloc); // S14
+  }
+
+  /**
+   * Whether an allocation had ended, was replaced, and runs again by its machine's word (ND-110), as a machine that was set up
+   * anew may start it once more. Its replacement has the same name and waits for its end.
+   */
+  private runsBesideReplacement(alloc: Allocation): boolean {
+    return !needsReconnect(alloc) && chainOf(alloc, this.stored).some(isLive);
   }
 
   private stop(order: StopOrder): void {
