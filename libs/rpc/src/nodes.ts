@@ -157,6 +157,8 @@ export interface ServiceNamesResponse {
  */
 interface OnPreviousDisk extends OfOwnAllocation {
   readonly Path: string;
+  /** When the allocation was placed: a replica that has not applied that yet refuses as a conflict. Older agents leave it out. */
+  readonly MinStateIndex?: number;
 }
 export interface ListPreviousDiskRequest extends OnPreviousDisk {
   /** Entries behind this name; empty: from the first. */
@@ -373,11 +375,11 @@ export const listVariables = machineCall<ListVariablesRequest, ListVariablesResp
 const PREVIOUS_DISK_TIMEOUT_MS = 35_000;
 export const listPreviousDisk = machineCall<ListPreviousDiskRequest, ListFilesResponse>(
   'nodes.listPreviousDisk',
-  { ...OF_OWN_ALLOCATION, Path: text, After: text },
+  { ...OF_OWN_ALLOCATION, Path: text, MinStateIndex: amount.optional(), After: text },
   { timeoutMs: PREVIOUS_DISK_TIMEOUT_MS },
 );
 export const readPreviousDisk = machineCall<ReadPreviousDiskRequest, ReadFileResponse>(
   'nodes.readPreviousDisk',
-  { ...OF_OWN_ALLOCATION, Path: text, Offset: amount },
+  { ...OF_OWN_ALLOCATION, Path: text, MinStateIndex: amount.optional(), Offset: amount },
   { timeoutMs: PREVIOUS_DISK_TIMEOUT_MS },
 );

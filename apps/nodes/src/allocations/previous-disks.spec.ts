@@ -47,6 +47,17 @@ const code = async (answer: Promise<unknown> | (() => Promise<unknown>)): Promis
 };
 
 describe('the disk of the allocation before, on another machine', () => {
+  it('AG-224: a replica that does not know the allocation yet says so; its disk is not gone', async () => {
+    const { disks, own, asked } = setup();
+    const unknown = { ...own, AllocID: 'placed later', Path: '/alloc/data', After: '', MinStateIndex: 1_000 };
+    await expect(code(() => disks.list(unknown))).resolves.toBe('conflict');
+    await expect(code(() => disks.list({ ...unknown, MinStateIndex: 1 }))).resolves.toBe('not-found');
+    await expect(code(() => disks.read({ ...own, Path: '/alloc/data/x', Offset: 0, MinStateIndex: 1 }))).resolves.toBe(
+      'answered',
+    );
+    expect(asked).toHaveLength(1);
+  });
+
   it('AG-224: is read from the machine where that has ended', async () => {
     const { disks, own, other, previous, asked } = setup();
     await disks.list({ ...own, Path: '/alloc/data/sub', After: 'a' });

@@ -30,8 +30,10 @@ export class PreviousDisks {
     private readonly rpc: Rpc,
   ) {}
 
-  /** @throws Refusal forbidden; not-found; conflict: it has not ended yet, by its
-   * machine's word too: after a restore that may know better; unavailable: its machine does not answer */
+  /**
+   * @throws Refusal forbidden; not-found; conflict: this replica is behind, or the allocation has not ended yet, by its
+   * machine's word too: after a restore that may know better; unavailable: its machine does not answer
+   */
   list(request: ListPreviousDiskRequest): Promise<ListFilesResponse> {
     const { target, ...file } = this.wanted(request);
     return fromMachine(this.rpc.ask(listFiles, { ...file, After: request.After, IfEnded: true }, { target }));
@@ -51,9 +53,13 @@ export class PreviousDisks {
     return fromMachine(this.rpc.ask(readFile, piece, { target }));
   }
 
-  private wanted({ NodeID, SecretID, AllocID, Path }: ListPreviousDiskRequest | ReadPreviousDiskRequest): WantedFile {
+  private wanted(request: ListPreviousDiskRequest | ReadPreviousDiskRequest): WantedFile {
+    const { NodeID, SecretID, AllocID, Path, MinStateIndex = 0 } = request;
     const { tables } = this.state;
     const node = provenNode(tables, NodeID, SecretID);
+    // To such a replica the allocation does not exist, and its disk would count as gone.
+    if (this.state.appliedIndex < MinStateIndex)
+      throw new Refusal('conflict', 'this server does not know the allocation yet');
     const alloc = tables.allocs.get(AllocID);
     if (!alloc) throw new Refusal('not-found', 'alloc not found');
     const disk = alloc.Job ? findTaskGroup(alloc.Job, alloc.TaskGroup)?.EphemeralDisk : undefined;

@@ -11,7 +11,7 @@ import { AllocationFiles } from '../files/allocation-files.js';
 import { incomingDisk } from './incoming-disk.store.js';
 import { DiskNotMovedError, MAX_UNANSWERED, PREVIOUS_DISK_RETRY_MS, PreviousDisk } from './previous-disk.js';
 
-const alloc = fixtures.anAlloc({ PreviousAllocation: 'before' });
+const alloc = fixtures.anAlloc({ PreviousAllocation: 'before', CreateIndex: 7 });
 const node = { ID: 'node', SecretID: 'secret' };
 interface Asked {
   readonly Path: string;
@@ -51,7 +51,7 @@ describe('a disk from another machine', () => {
     async ask<Req, Res>(call: Call<Req, Res>, request: Req): Promise<Res> {
       const failure = failures.shift();
       if (failure) throw failure;
-      expect(request).toMatchObject({ NodeID: 'node', SecretID: 'secret', AllocID: alloc.ID });
+      expect(request).toMatchObject({ NodeID: 'node', SecretID: 'secret', AllocID: alloc.ID, MinStateIndex: 7 });
       const { Path, After = '', Offset = 0 } = request as Asked;
       const files = new AllocationFiles(there, () => lives);
       const file = { AllocID: 'before', Path };

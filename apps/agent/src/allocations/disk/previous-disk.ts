@@ -53,7 +53,7 @@ export class PreviousDisk {
   /** @throws DiskNotMovedError, RpcError, and what writing fails with; then nothing of it is there */
   async fetch(alloc: Allocation, tasks: readonly string[], maxBytes: number, isWanted: () => boolean): Promise<void> {
     const incoming = this.deps.incoming(alloc.ID);
-    const copy = new Copy({ ...this.deps, allocId: alloc.ID, maxBytes, isWanted, incoming });
+    const copy = new Copy({ ...this.deps, alloc, maxBytes, isWanted, incoming });
     await incoming.discard(); // what an earlier agent had of it
     try {
       await copy.roots(['alloc/data', ...tasks.map((task) => `${task}/local`)]);
@@ -66,7 +66,7 @@ export class PreviousDisk {
 }
 
 interface CopyOptions extends Pick<PreviousDiskDependencies, 'rpc' | 'timers' | 'identity'> {
-  readonly allocId: string;
+  readonly alloc: Pick<Allocation, 'ID' | 'CreateIndex'>;
   readonly maxBytes: number;
   readonly isWanted: () => boolean;
   readonly incoming: IncomingDisk;
@@ -151,13 +151,14 @@ class Copy {
   }
 
   private async patiently<T>(
-    ask: (own: { NodeID: string; SecretID: string; AllocID: string }) => Promise<T>,
+    ask: (own: { NodeID: string; SecretID: string; AllocID: string; MinStateIndex: number }) => Promise<T>,
   ): Promise<T> {
     for (let unanswered = 0; ;) {
       if (!this.options.isWanted()) throw new DiskNotMovedError('the allocation is not wanted any more');
       try {
         const { ID: NodeID, SecretID } = this.options.identity();
-        return await ask({ NodeID, SecretID, AllocID: this.options.allocId });
+        const { ID: AllocID, CreateIndex: MinStateIndex } = this.options.alloc;
+        return await ask({ NodeID, SecretID, AllocID, MinStateIndex });
       } catch (error) {
         const isEnding = isRefusal(error, 'conflict');
         const isAway = error instanceof RpcUnavailableError && ++unanswered < MAX_UNANSWERED;
