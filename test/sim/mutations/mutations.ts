@@ -146,7 +146,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'report taken although a later one was',
-    seed: 72,
+    seed: 9,
     apply: () =>
       replaceMethod(
         StateMachine,
@@ -171,7 +171,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'claim freed before its disk is given back',
-    seed: 6,
+    seed: 25,
     // Neither the servers nor the machine that has it mounted mind.
     apply: () => {
       const onMachine = replaceMethod(LeftMounts, 'clear', () => () => Promise.resolve());
@@ -351,7 +351,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'locks of variables are forgotten with the term',
-    seed: 9,
+    seed: 24,
     apply: () =>
       replaceMethod(
         VariableLocks,
