@@ -56,6 +56,7 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: ['test/!(sim|support)/**/*.test.ts'],
+          globalSetup: 'test/support/begun-databases.setup.ts',
           testTimeout: 60_000,
           hookTimeout: 120_000,
           maxWorkers: 2,

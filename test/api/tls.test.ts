@@ -7,12 +7,13 @@ import { text } from 'node:stream/consumers';
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import type { KeyPair } from '@waybill/certificates';
 import { Infrastructure, readSettings, RunningService } from '@waybill/service';
-import { freePort, type Stack, startStack } from '@waybill/embedded';
+import { freePort, type Stack } from '@waybill/embedded';
 import { api } from '@waybill/api';
 import { projector } from '@waybill/projector';
 import { silentLogger } from '@waybill/telemetry';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
+import { startEmptyStack } from '../support/begun-databases.js';
 import { shellJob } from '../support/api-client.js';
 import { TestAuthority } from '../support/certificates.js';
 import { runCli } from '../support/cli.js';
@@ -26,7 +27,7 @@ let caller: KeyPair;
 /** Without it no write is ever readable. */
 let projection: { readonly service: RunningService; readonly infrastructure: Infrastructure };
 beforeAll(async () => {
-  [stack, authority, other] = await Promise.all([startStack(), TestAuthority.create(), TestAuthority.create()]);
+  [stack, authority, other] = await Promise.all([startEmptyStack(), TestAuthority.create(), TestAuthority.create()]);
   const settings = readSettings(servers(), []);
   const infrastructure = new Infrastructure('projector', settings, silentLogger, () => {});
   projection = { service: await RunningService.start(projector, settings, infrastructure), infrastructure };

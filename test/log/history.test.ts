@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { startStack, type Stack } from '@waybill/embedded';
+import type { Stack } from '@waybill/embedded';
 import {
   BatchWriter,
   HistoryRetention,
@@ -14,6 +14,7 @@ import {
 import { fixtures, HISTORY_TABLES, type ObjectKind, REQUEST_WINDOW_NS, StateMachine } from '@waybill/state';
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startEmptyStack } from '../support/begun-databases.js';
 import { type ApiClient, shellJob } from '../support/api-client.js';
 import { eventually } from '../support/wait.js';
 import { WaybillProcesses } from '../support/waybill-processes.js';
@@ -42,7 +43,7 @@ describe('the history in Postgres', () => {
   const at: Map<string, unknown>[] = [new Map()];
 
   beforeAll(async () => {
-    stack = await startStack();
+    stack = await startEmptyStack();
     await migrate(stack.databaseUrl);
     pool = openPool(stack.databaseUrl);
     log = new TransactionLog(pool);

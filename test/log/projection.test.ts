@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { startStack, type Stack } from '@waybill/embedded';
+import type { Stack } from '@waybill/embedded';
 import {
   BatchWriter,
   HistoryRetention,
@@ -26,6 +26,7 @@ import {
 } from '@waybill/state';
 import { Client, type Pool, type PoolClient } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { startEmptyStack } from '../support/begun-databases.js';
 
 let stack: Stack;
 let url: string;
@@ -33,7 +34,7 @@ let pool: Pool;
 const pools: Pool[] = [];
 
 beforeAll(async () => {
-  stack = await startStack({ restart: true });
+  stack = await startEmptyStack({ restart: true });
 });
 
 afterAll(async () => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { jetstreamManager } from '@nats-io/jetstream';
-import { startStack, type Stack } from '@waybill/embedded';
+import type { Stack } from '@waybill/embedded';
 import { connect, ensureStreams, initialise, Journal, type NatsLink } from '@waybill/journal';
 import { termOf } from '@waybill/roles';
 import type { Timers } from '@waybill/model';
@@ -39,6 +39,7 @@ import {
 import { silentLogger } from '@waybill/telemetry';
 import type { Pool } from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startEmptyStack } from '../support/begun-databases.js';
 
 const clock = { nowMs: () => Date.now() };
 const timers: Timers = {
@@ -60,7 +61,7 @@ let unsubscribe: () => void;
 const projectors: Projector[] = [];
 
 beforeEach(async () => {
-  stack = await startStack({ restart: true });
+  stack = await startEmptyStack({ restart: true });
   link = await connect({ url: stack.natsUrl, name: 'test' });
   await ensureStreams(link, { replicas: 1 });
   await migrate(stack.databaseUrl);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { connect, ensureStreams, initialise, Journal, type NatsLink } from '@waybill/journal';
-import { type Stack, startStack } from '@waybill/embedded';
+import type { Stack } from '@waybill/embedded';
 import { LEASE_TABLES, LEASE_TXNS } from '@waybill/roles';
 import { BatchWriter, migrate, openPool, PostgresSnapshots } from '@waybill/projection';
 import { Replica, ReplicaBehindError } from '@waybill/replica';
@@ -16,6 +16,7 @@ import {
   type TxnType,
 } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';
+import { startEmptyStack } from '../support/begun-databases.js';
 
 let stack: Stack;
 let link: NatsLink;
@@ -23,7 +24,7 @@ let journal: Journal;
 const replicas: Replica[] = [];
 
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await startEmptyStack();
   link = await connect({ url: stack.natsUrl, name: 'test' });
   await ensureStreams(link, { replicas: 1 });
   journal = new Journal(link);

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { startStack, type Stack } from '@waybill/embedded';
+import type { Stack } from '@waybill/embedded';
 import { BatchWriter, migrate, openPool } from '@waybill/projection';
 import { fixtures, StateMachine } from '@waybill/state';
 import type { Pool, PoolClient } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startEmptyStack } from '../support/begun-databases.js';
 
 const SEED = 99;
 const QUERIES = [
@@ -27,7 +28,7 @@ describe('SQL of one’s own (docs/sql.md)', () => {
   const machine = new StateMachine();
 
   beforeAll(async () => {
-    stack = await startStack();
+    stack = await startEmptyStack();
     await migrate(stack.databaseUrl);
     pool = openPool(stack.databaseUrl);
     const writer = new BatchWriter(pool);

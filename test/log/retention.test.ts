@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { headers, type MsgHdrs } from '@nats-io/transport-node';
-import { startStack, type Stack } from '@waybill/embedded';
+import type { Stack } from '@waybill/embedded';
 import {
   ArchiveLostError,
   Archives,
@@ -28,6 +28,7 @@ import {
 import { draftTxn, fixtures, serviceActor, stateDigest, StateMachine, type TxnDraft } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startEmptyStack } from '../support/begun-databases.js';
 import { shellJob } from '../support/api-client.js';
 import { freeze, thaw } from '../support/freeze.js';
 import { eventually } from '../support/wait.js';
@@ -78,7 +79,7 @@ describe('trimming the log', () => {
   let journal: Journal;
 
   beforeAll(async () => {
-    stack = await startStack();
+    stack = await startEmptyStack();
     link = await connect({ url: stack.natsUrl, name: 'test' });
     await ensureStreams(link, { replicas: 1 });
     journal = new Journal(link);

@@ -1,10 +1,11 @@
 import { connect, ensureStreams, type NatsLink, serverTime } from '@waybill/journal';
-import { startStack, type Stack } from '@waybill/embedded';
+import type { Stack } from '@waybill/embedded';
 import type { Clock } from '@waybill/model';
 import { monotonicClock } from '@waybill/roles';
 import { MachineClock, systemTimers } from '@waybill/service';
 import { silentLogger } from '@waybill/telemetry';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startEmptyStack } from '../support/begun-databases.js';
 import { eventually } from '../support/wait.js';
 
 const HOUR_MS = 3_600_000;
@@ -15,7 +16,7 @@ let stack: Stack;
 let link: NatsLink;
 
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await startEmptyStack();
   link = await connect({ url: stack.natsUrl, name: 'test' });
   await ensureStreams(link, { replicas: 1 });
 }, 120_000);

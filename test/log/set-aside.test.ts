@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { startStack, type Stack } from '@waybill/embedded';
+import type { Stack } from '@waybill/embedded';
 import { connect, ensureStreams, initialise, Journal, type NatsLink } from '@waybill/journal';
 import { termOf } from '@waybill/roles';
 import type { Timers } from '@waybill/model';
@@ -30,6 +30,7 @@ import {
 import { type Logger, silentLogger } from '@waybill/telemetry';
 import type { Pool } from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startEmptyStack } from '../support/begun-databases.js';
 import { eventually } from '../support/wait.js';
 
 const clock = { nowMs: () => Date.now() };
@@ -56,7 +57,7 @@ let told: string[];
 let projector: Projector;
 
 beforeEach(async () => {
-  stack = await startStack({ restart: true });
+  stack = await startEmptyStack({ restart: true });
   link = await connect({ url: stack.natsUrl, name: 'test' });
   await ensureStreams(link, { replicas: 1 });
   await migrate(stack.databaseUrl);

@@ -176,6 +176,13 @@ describe('embedded servers', () => {
     const second = closing(await startStack({ dir: parent }));
     expect(await publish(second.natsUrl)).toBe(2);
     expect(await query(second.databaseUrl, 'SELECT n FROM kept')).toEqual([{ n: 7 }]);
+    await second.stop();
+
+    const copyOf = path.join(parent, 'postgres');
+    const copy = closing(await startPostgres({ dir: path.join(parent, 'copy'), copyOf, throwaway: true }));
+    await query(copy.url, 'DELETE FROM kept');
+    const again = closing(await startPostgres({ dir: path.join(parent, 'again'), copyOf, throwaway: true }));
+    expect(await query(again.url, 'SELECT n FROM kept')).toEqual([{ n: 7 }]);
   });
 
   it('sort and store text the same on every machine, and keep a committed row over a crash of the host', async () => {

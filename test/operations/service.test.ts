@@ -5,14 +5,15 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { freePort, type Stack, startNats, startStack } from '@waybill/embedded';
+import { freePort, type Stack, startNats } from '@waybill/embedded';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startEmptyStack } from '../support/begun-databases.js';
 import { eventually } from '../support/wait.js';
 import { CONTROL_PLANE } from '../support/waybill-processes.js';
 
 let stack: Stack;
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await startEmptyStack();
 });
 afterAll(() => stack?.stop());
 

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { startStack, type Stack } from '@waybill/embedded';
+import type { Stack } from '@waybill/embedded';
 import { connect, ensureStreams, Journal, type NatsLink } from '@waybill/journal';
 import { BatchWriter, migrate, openPool } from '@waybill/projection';
 import {
@@ -14,6 +14,7 @@ import {
   type TxnType,
 } from '@waybill/state';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startEmptyStack } from '../support/begun-databases.js';
 
 const MAIN = fileURLToPath(new URL('../../apps/verify/dist/main.js', import.meta.url));
 const NODE = fixtures.uuid(0xa0de);
@@ -28,7 +29,7 @@ const machine = new StateMachine();
 const applied: Applied[] = [];
 
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await startEmptyStack();
   link = await connect({ url: stack.natsUrl, name: 'test' });
   await ensureStreams(link, { replicas: 1 });
   journal = new Journal(link);

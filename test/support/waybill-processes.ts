@@ -4,9 +4,10 @@ import { chmodSync, createWriteStream, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { freePort, type Stack, type StackOptions, startStack } from '@waybill/embedded';
+import { freePort, type Stack, type StackOptions } from '@waybill/embedded';
 import { ApiClient } from './api-client.js';
 import { AGENT_OF_TESTS } from './agent-of-tests.js';
+import { startMigratedStack } from './begun-databases.js';
 import { killProcessesOf } from './launcher.js';
 import { eventually } from './wait.js';
 
@@ -77,7 +78,7 @@ export class WaybillProcesses {
   ): Promise<WaybillProcesses> {
     const dir = mkdtempSync(path.join(tmpdir(), 'waybill-test-'));
     chmodSync(dir, 0o711); // root's PostgreSQL user passes through
-    const stack = await startStack({ restart: true, dir: path.join(dir, 'stack'), syncInterval });
+    const stack = await startMigratedStack({ restart: true, dir: path.join(dir, 'stack'), syncInterval });
     const httpPort = await freePort();
     const env = {
       PATH: process.env['PATH'],

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
   chownSync,
+  copyFileSync,
   existsSync,
   mkdtempSync,
   readdirSync,
@@ -18,7 +19,7 @@ import { assertDiskSpace } from './disk-space.js';
 import { explainFailure } from './explain-failure.js';
 import { DataDirectoryError } from './failures.js';
 import type { PostgresBinaries } from './postgres-binaries.js';
-import { ensureClusterHome } from './postgres-location.js';
+import { clusterHome, ensureClusterHome } from './postgres-location.js';
 import { isRoot, unprivilegedUser, type UserIds } from './unprivileged-user.js';
 
 const run = promisify(execFile);
@@ -43,6 +44,8 @@ export interface NewCluster {
   readonly password?: string;
   /** Skip syncing the new files: for clusters that are thrown away. */
   readonly unsynced: boolean;
+  /** Begin with what another one's `dir` holds instead of nothing, its password included. Its server must have stopped. */
+  readonly copyOf?: string | undefined;
   /** Resolves once `initdb` may be executed. */
   readonly checked: Promise<void>;
 }
@@ -63,6 +66,11 @@ export async function openCluster(binaries: PostgresBinaries, wanted: NewCluster
     return { home, password: readPassword(passwordFile), user: ownerOf(data) };
   }
   await Promise.all([wanted.checked, assertDiskSpace(home)]);
+  if (wanted.copyOf !== undefined) {
+    await copyInto(home, data, path.resolve(wanted.copyOf));
+    copyFileSync(path.join(wanted.copyOf, 'password'), passwordFile);
+    return { home, password: readPassword(passwordFile), user: ownerOf(data) };
+  }
   const password = wanted.password ?? randomBytes(24).toString('base64url');
   writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 });
   const user = isRoot() ? unprivilegedUser() : undefined;
@@ -109,6 +117,16 @@ async function create(
   } finally {
     rmSync(passwordFile, { force: true });
   }
+}
+
+/** A quarter of what `initdb` costs. `cp` keeps owners and modes, and copies a thousand files faster than Node. */
+async function copyInto(home: string, data: string, from: string): Promise<void> {
+  removeUnfinished(home);
+  const scratch = mkdtempSync(path.join(home, UNFINISHED));
+  const copy = path.join(scratch, 'data');
+  await run('cp', ['-a', path.join(clusterHome(from), 'data'), copy]);
+  renameSync(copy, data);
+  removeUnfinished(home);
 }
 
 /** What a creation that was killed has left. */

@@ -26,6 +26,8 @@ export interface PostgresOptions {
   readonly settings?: readonly string[];
   /** Give up surviving a host crash for a faster start: for data that is thrown away. Default false. */
   readonly throwaway?: boolean;
+  /** Begin with the data and the password of another one, by its directory, when there are none. Its server must have stopped. */
+  readonly copyOf?: string | undefined;
   /** Start it again, on the same port, whenever it ends by itself. Default false. */
   readonly restart?: boolean;
   readonly onExit?: (exit: UnexpectedExit) => void;
@@ -71,6 +73,7 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningSe
       dir,
       password: options.password,
       unsynced: options.throwaway ?? false,
+      copyOf: options.copyOf,
       checked,
     });
   } catch (error) {

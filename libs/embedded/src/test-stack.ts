@@ -10,6 +10,8 @@ export interface StackOptions {
   readonly syncInterval?: string;
   /** Start killed servers again on their ports. Default false. */
   readonly restart?: boolean;
+  /** Begin with the data of a PostgreSQL that has stopped, by its directory. Default: with an empty database. */
+  readonly copyOf?: string | undefined;
 }
 
 export interface Stack {
@@ -24,10 +26,10 @@ export interface Stack {
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const dir = options.dir ?? (await mkdtemp(path.join(tmpdir(), 'waybill-')));
   if (options.dir === undefined) await chmod(dir, 0o711); // root's PostgreSQL user passes through
-  const { restart, syncInterval } = options;
+  const { restart, syncInterval, copyOf } = options;
   const [nats, postgres] = await Promise.allSettled([
     startNats({ dir: path.join(dir, 'nats'), syncInterval, restart }),
-    startPostgres({ dir: path.join(dir, 'postgres'), throwaway: true, restart }),
+    startPostgres({ dir: path.join(dir, 'postgres'), throwaway: true, restart, copyOf }),
   ]);
   const stop = async (): Promise<void> => {
     await Promise.all([nats, postgres].map(async (s) => (s.status === 'fulfilled' ? await s.value.stop() : undefined)));
