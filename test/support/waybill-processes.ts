@@ -166,8 +166,11 @@ export class WaybillProcesses {
   }
 
   async stop(): Promise<void> {
-    // The agent first: it ends the tasks.
-    for (const name of ['agent', ...this.running.keys()]) await this.kill(name, 'SIGTERM');
+    const end = (names: readonly string[]): Promise<unknown> =>
+      Promise.all(names.map((name) => this.kill(name, 'SIGTERM')));
+    // The agents first: they end the tasks.
+    await end([...this.running.keys()].filter((name) => name.startsWith('agent')));
+    await end([...this.running.keys()]);
     await this.stack.stop();
     killProcessesOf(this.dir); // tasks of agents that were killed
     if (!process.env['KEEP_TEST_DIR']) rmSync(this.dir, { recursive: true, force: true });
