@@ -11,9 +11,6 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const folder = path.join(root, 'dist/bundle');
 const SERVICES = ['agent', 'api', 'broker', 'deployments', 'nodes', 'projector', 'scheduler', 'volumes'];
 
-if (isNewest(pathToFileURL(path.join(folder, 'api.js')))) process.exit();
-const { build } = await import('vite');
-
 /** Packages that open files of their own, are native, or must be there once for packages that stay outside. */
 const OUTSIDE = [
   '@grpc/grpc-js',
@@ -64,32 +61,37 @@ const ownModules = {
   transform: (code, id) => (id.includes('/node_modules/') ? { code, map: { mappings: '' } } : undefined),
 };
 
-const made = `${folder}.new`;
-await build({
-  root,
-  configFile: false,
-  logLevel: 'error',
-  ssr: { noExternal: true, external: [...OUTSIDE, ...ABSENT] },
-  plugins: [ownModules],
-  build: {
-    ssr: true,
-    target: 'node20',
-    outDir: made,
-    emptyOutDir: true,
-    minify: false,
-    sourcemap: true,
-    rolldownOptions: {
-      // Modules register what they are by being loaded.
-      treeshake: false,
-      input: {
-        ...Object.fromEntries(SERVICES.map((name) => [name, path.join(root, `apps/${name}/dist/program.js`)])),
-        dev: path.join(root, 'apps/dev/dist/program.js'),
-        'one-process': path.join(root, 'apps/dev/dist/one-process.js'),
+async function bundle() {
+  const { build } = await import('vite');
+  const made = `${folder}.new`;
+  await build({
+    root,
+    configFile: false,
+    logLevel: 'error',
+    ssr: { noExternal: true, external: [...OUTSIDE, ...ABSENT] },
+    plugins: [ownModules],
+    build: {
+      ssr: true,
+      target: 'node20',
+      outDir: made,
+      emptyOutDir: true,
+      minify: false,
+      sourcemap: true,
+      rolldownOptions: {
+        // Modules register what they are by being loaded.
+        treeshake: false,
+        input: {
+          ...Object.fromEntries(SERVICES.map((name) => [name, path.join(root, `apps/${name}/dist/program.js`)])),
+          dev: path.join(root, 'apps/dev/dist/program.js'),
+          'one-process': path.join(root, 'apps/dev/dist/one-process.js'),
+        },
+        output: { entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js' },
       },
-      output: { entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js' },
     },
-  },
-});
-// In one step, so that a program which starts meanwhile finds a whole bundle or none.
-rmSync(folder, { recursive: true, force: true });
-renameSync(made, folder);
+  });
+  // In one step, so that a program which starts meanwhile finds a whole bundle or none.
+  rmSync(folder, { recursive: true, force: true });
+  renameSync(made, folder);
+}
+
+if (!isNewest(pathToFileURL(path.join(folder, 'api.js')))) await bundle();

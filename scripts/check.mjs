@@ -5,15 +5,16 @@ import { builtinModules } from 'node:module';
 import path from 'node:path';
 import { pathViolations } from './agent-paths.mjs';
 import { refusalsByStatus } from './findings.mjs';
+import { contractTypes } from './contract-types.mjs';
 import { cycleViolations, referenceViolations, violations } from './layers.mjs';
 import { deadLinks, repeatedHeadings } from './links.mjs';
 import { readmeFindings } from './package-readmes.mjs';
 import { namedButUndefined, rulesDefinedIn, rulesNamedIn } from './rule-index.mjs';
 import { fromRegistry, licenceFindings, lockFindings } from './supply-chain.mjs';
-import { filesBelow, pages, referenceFiles, root, testFiles, textOf } from './source-tree.mjs';
+import { CONTRACT, filesBelow, pages, referenceFiles, root, testFiles, textOf } from './source-tree.mjs';
 
 /** A check answers with what is wrong, one text per finding; none means it passed. */
-/** @typedef {readonly [name: string, check: () => string[]]} Check */
+/** @typedef {readonly [name: string, check: () => string[] | Promise<string[]>]} Check */
 
 /** Longest output of a failing tool that is shown. */
 const MAX_SHOWN_LINES = 200;
@@ -65,6 +66,7 @@ function direction() {
     ...referenceViolations(listed),
     ...cycleViolations(sources),
     ...violations(sources, {
+      browserDependencies: Object.keys(json('apps/ui/package.json').devDependencies),
       runtimeDependencies: [...Object.keys(dependencies), ...Object.keys(optionalDependencies ?? {})],
       builtins: builtinModules,
       references: listed,
@@ -155,6 +157,20 @@ function refusalCodes() {
   );
 }
 
+/** A text of a job or a log must stay a text: React escapes it, and these would not. */
+const MARKUP = /\b(?:dangerouslySetInnerHTML|innerHTML|outerHTML|insertAdjacentHTML|createContextualFragment|srcDoc)\b/;
+
+/** The pages know the API's answers as they are, and show every text as text. */
+async function pagesOfTheUi() {
+  const { openApiDocument } = await import('../apps/api/dist/openapi/document.js');
+  const types = contractTypes(/** @type {any} */ (openApiDocument()));
+  const markup = filesBelow('apps/ui/src', /\.tsx?$/).filter((file) => MARKUP.test(textOf(file)));
+  return [
+    ...(types === textOf(CONTRACT) ? [] : [`${CONTRACT} is not what the API says: run npm run ui:contract`]),
+    ...markup.map((file) => `${file} makes markup of a text`),
+  ];
+}
+
 /** @type {Check[]} */
 const checks = [
   ['types', () => tool('tsc', ['-b'])],
@@ -170,6 +186,7 @@ const checks = [
   ['links between pages', links],
   ['READMEs of packages', packageReadmes],
   ['refusals by their code', refusalCodes],
+  ['pages', pagesOfTheUi],
   ['pinned versions', pinned],
   ['licences', () => licenceFindings(json('package-lock.json').packages)],
   ['supply chain', supplyChain],
@@ -183,7 +200,7 @@ for (const [name, check] of checks) {
   /** @type {string[]} */
   let found;
   try {
-    found = check();
+    found = await check();
   } catch (error) {
     found = [error instanceof Error ? error.message : String(error)];
   }

@@ -49,6 +49,9 @@ const SERVICE = Object.keys(LIBS).filter((name) => name !== 'embedded');
 
 const SERVICES = ['agent', 'api', 'broker', 'deployments', 'nodes', 'projector', 'scheduler', 'volumes'];
 
+/** What runs in browsers: its packages are in its own manifest, and nothing of Node is there. */
+const BROWSER = 'apps/ui';
+
 /**
  * What each folder may import of the workspace. `apps/dev` and `test` put the whole together; nothing else imports an app.
  *
@@ -61,6 +64,8 @@ export const MAY_IMPORT = {
   // Looks at a run from the outside: the log and Postgres, none of the services that wrote them.
   'apps/verify': ['model', 'state', 'rpc', 'journal', 'projection', 'embedded'],
   'apps/dev': [...Object.keys(LIBS), ...SERVICES],
+  // Runs in browsers: it knows the API by the description that the API gives of itself.
+  [BROWSER]: [],
 };
 
 /** Packages and built-in modules that a pure file must not know. */
@@ -140,6 +145,7 @@ export function importsOf({ file, text }) {
 /**
  * @typedef {object} Workspace
  * @property {readonly string[]} runtimeDependencies names in `dependencies` and `optionalDependencies` of the root
+ * @property {readonly string[]} browserDependencies names in `devDependencies` of apps/ui: they are built into its files
  * @property {readonly string[]} builtins node's own modules, without `node:`
  * @property {Readonly<Record<string, readonly string[]>>} references package folder → folders its tsconfig references
  */
@@ -180,7 +186,9 @@ function breaches(file, name, workspace) {
       `imports ${name}, but is a pure file: move the I/O behind a *.repository.ts, *.store.ts or *.transport.ts`,
     );
   }
-  if (!isTest(file) && !isInstalled(name, workspace)) {
+  if (!isTest(file) && owner === BROWSER && !workspace.browserDependencies.includes(packageName(name)))
+    found.push(`imports ${name}, which apps/ui/package.json does not list`);
+  if (!isTest(file) && owner !== BROWSER && !isInstalled(name, workspace)) {
     found.push(`imports ${name}, which package.json does not list as a run-time dependency`);
   }
   return found;
@@ -216,9 +224,13 @@ function workspaceBreaches(file, owner, target, subpath, workspace) {
  */
 function isInstalled(name, { runtimeDependencies, builtins }) {
   if (name.startsWith('node:')) return true;
+  return runtimeDependencies.includes(packageName(name)) || builtins.includes(name.split('/')[0] ?? '');
+}
+
+/** @param {string} name of a module @returns {string} the package that it is in */
+function packageName(name) {
   const [first = '', second = ''] = name.split('/');
-  const owner = first.startsWith('@') ? `${first}/${second}` : first;
-  return runtimeDependencies.includes(owner) || builtins.includes(first);
+  return first.startsWith('@') ? `${first}/${second}` : first;
 }
 
 /**
@@ -235,7 +247,10 @@ export function cycleViolations(files) {
     sources.map((source) => {
       const folder = path.posix.dirname(source.file);
       const names = importsOf(source).filter((name) => name.startsWith('.'));
-      const targets = names.map((name) => path.posix.join(folder, name).replace(/\.js$/, '.ts'));
+      const targets = names.flatMap((name) => {
+        const stem = path.posix.join(folder, name).replace(/\.js$/, '');
+        return [`${stem}.ts`, `${stem}.tsx`];
+      });
       return [source.file, targets.filter((target) => known.has(target))];
     }),
   );

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { cycleViolations, importsOf, isPure, MAY_IMPORT, referenceViolations, violations } from './layers.mjs';
 
 const workspace = {
+  browserDependencies: ['react'],
   runtimeDependencies: ['pg', '@nestjs/common', 'zod'],
   builtins: builtinModules,
   references: {
@@ -40,6 +41,14 @@ describe('the direction of dependencies', () => {
     ]);
     expect(breach('apps/api/src/a.ts', `import { x } from '../../broker/src/x.js';`)[0]).toMatch(/outside apps\/api/);
     expect(MAY_IMPORT['apps/dev']).toContain('broker');
+  });
+
+  it('lets the pages import what is built into them, nothing of Node and no workspace package', () => {
+    const file = 'apps/ui/src/a.tsx';
+    expect(breach(file, `import { useState } from 'react'; import x from 'react/jsx-runtime';`)).toEqual([]);
+    for (const name of ['pg', 'fs', 'node:fs', '@waybill/model'])
+      expect(breach(file, `import { x } from '${name}';`)).not.toEqual([]);
+    expect(breach('apps/api/src/a.ts', `import { useState } from 'react';`)).toHaveLength(1);
   });
 
   it('finds files that import each other in a circle, types too, each circle once', () => {

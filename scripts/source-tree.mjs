@@ -34,6 +34,9 @@ export function filesBelow(folder, name) {
 /** @param {string} file path from the root */
 export const textOf = (file) => readFileSync(path.join(root, file), 'utf8');
 
+/** Types of the API's answers, which scripts/ui-contract.mjs writes. */
+export const CONTRACT = 'apps/ui/src/api/contract.ts';
+
 const TEST_FOLDERS = ['libs', 'apps', 'test', 'scripts', 'bench'];
 
 export const testFiles = () => TEST_FOLDERS.flatMap((folder) => filesBelow(folder, /\.(spec|test)\.tsx?$/));

@@ -11,6 +11,8 @@
  * @property {boolean} [link] a workspace of the project
  * @property {boolean} [hasInstallScript]
  * @property {Record<string, string>} [engines]
+ * @property {Record<string, string>} [dependencies]
+ * @property {Record<string, string>} [devDependencies]
  */
 
 /** @typedef {Readonly<Record<string, LockedPackage>>} Locked as `packages` of package-lock.json */
@@ -43,15 +45,34 @@ export function fromRegistry(locked) {
 }
 
 /**
+ * What is built into the pages: a tool to npm, yet every reader of a page is given it. Types are erased before.
+ *
+ * @param {Locked} locked
+ * @returns {ReadonlySet<string>}
+ */
+export function inPages(locked) {
+  /** @type {Set<string>} */
+  const found = new Set();
+  const open = Object.keys(locked['apps/ui']?.devDependencies ?? {});
+  for (let name = open.pop(); name !== undefined; name = open.pop()) {
+    if (found.has(name) || name.startsWith('@types/')) continue;
+    found.add(name);
+    open.push(...Object.keys(locked[`node_modules/${name}`]?.dependencies ?? {}));
+  }
+  return found;
+}
+
+/**
  * @param {Locked} locked
  * @returns {{ license: string, use: 'runtime' | 'tools', allowed: boolean, packages: string[] }[]}
  */
 export function licences(locked) {
   /** @type {Map<string, { license: string, use: 'runtime' | 'tools', allowed: boolean, packages: string[] }>} */
   const rows = new Map();
+  const shown = inPages(locked);
   for (const [name, { license = 'unknown', dev, version }] of fromRegistry(locked)) {
-    const use = dev ? 'tools' : 'runtime';
-    const allowed = (dev ? ALLOWED_FOR_TOOLS : ALLOWED).includes(license);
+    const use = dev && !shown.has(name) ? 'tools' : 'runtime';
+    const allowed = (use === 'tools' ? ALLOWED_FOR_TOOLS : ALLOWED).includes(license);
     const row = rows.get(`${use} ${license}`) ?? { license, use, allowed, packages: [] };
     row.packages.push(`${name}@${version}`);
     rows.set(`${use} ${license}`, row);

@@ -39,6 +39,17 @@ describe('licences', () => {
   });
 });
 
+describe('packages that are built into the pages', () => {
+  it('count as what runs, with all that they need, though npm calls them tools', () => {
+    const pages = {
+      'apps/ui': { devDependencies: { shown: '1.0.0' } },
+      'node_modules/shown': { version: '1.0.0', license: 'MIT', dev: true, dependencies: { within: '^2.0.0' } },
+      'node_modules/within': { version: '2.0.0', license: 'MPL-2.0', dev: true },
+    };
+    expect(licenceFindings(pages)).toEqual([expect.stringContaining('licence MPL-2.0 (runtime) of within@2.0.0')]);
+  });
+});
+
 describe('the lock file', () => {
   const findings = (one: object, manifest = {}, more = repository) =>
     lockFindings({ 'node_modules/one': { integrity: 'sha512-a', ...one } }, manifest, more);

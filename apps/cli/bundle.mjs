@@ -9,8 +9,6 @@ import { fileURLToPath } from 'node:url';
 import { BUNDLE, isBundleNewest } from './bundle-age.mjs';
 
 const folder = process.argv[2];
-if (folder === undefined && isBundleNewest()) process.exit();
-const { build } = await import('vite');
 
 /** A module that this many commands need is in the file that all of them load. */
 const SHARED_BY = 8;
@@ -18,44 +16,51 @@ const SHARED_BY = 8;
 /** @param {string} file */
 const here = (file) => fileURLToPath(new URL(file, import.meta.url));
 
-const commands = readdirSync(here('dist/commands')).filter((file) => file.endsWith('.js'));
+async function bundle() {
+  const { build } = await import('vite');
+  const commands = readdirSync(here('dist/commands')).filter((file) => file.endsWith('.js'));
 
-await build({
-  root: here('.'),
-  configFile: false,
-  logLevel: 'error',
-  ssr: { noExternal: true },
-  build: {
-    ssr: true,
-    target: 'node20',
-    outDir: path.resolve(folder ?? fileURLToPath(BUNDLE)),
-    emptyOutDir: true,
-    minify: false,
-    rolldownOptions: {
-      // The catalogue imports a command by its name, so each keeps the place it has in dist.
-      input: {
-        ...Object.fromEntries(commands.map((file) => [`commands/${file.slice(0, -3)}`, here(`dist/commands/${file}`)])),
-        jobspec: here('../../libs/jobspec/dist/index.js'),
-        waybill: here('dist/main.js'),
-      },
-      output: {
-        entryFileNames: '[name].js',
-        chunkFileNames: '[name].js',
-        codeSplitting: {
-          groups: [
-            { name: 'times', priority: 5, test: /model[\\/]dist[\\/]time[\\/](clock|duration)\.js$/ },
-            // Not main.js: it waits for the command, and a command would wait for the file that main.js is in.
-            {
-              name: 'start',
-              priority: 4,
-              test: /(cli[\\/]dist[\\/](program|command-line|server[\\/](server-call|wire))|model[\\/]dist[\\/]version)\.js$/,
-            },
-            { name: 'job-files', priority: 3, test: /libs[\\/]jobspec/ },
-            { name: 'common', priority: 2, minShareCount: SHARED_BY, test: /apps[\\/]cli/ },
-            { name: 'model', priority: 1, test: /libs[\\/]model[\\/]dist[\\/]index\.js$/ },
-          ],
+  await build({
+    root: here('.'),
+    configFile: false,
+    logLevel: 'error',
+    ssr: { noExternal: true },
+    build: {
+      ssr: true,
+      target: 'node20',
+      outDir: path.resolve(folder ?? fileURLToPath(BUNDLE)),
+      emptyOutDir: true,
+      minify: false,
+      rolldownOptions: {
+        // The catalogue imports a command by its name, so each keeps the place it has in dist.
+        input: {
+          ...Object.fromEntries(
+            commands.map((file) => [`commands/${file.slice(0, -3)}`, here(`dist/commands/${file}`)]),
+          ),
+          jobspec: here('../../libs/jobspec/dist/index.js'),
+          waybill: here('dist/main.js'),
+        },
+        output: {
+          entryFileNames: '[name].js',
+          chunkFileNames: '[name].js',
+          codeSplitting: {
+            groups: [
+              { name: 'times', priority: 5, test: /model[\\/]dist[\\/]time[\\/](clock|duration)\.js$/ },
+              // Not main.js: it waits for the command, and a command would wait for the file that main.js is in.
+              {
+                name: 'start',
+                priority: 4,
+                test: /(cli[\\/]dist[\\/](program|command-line|server[\\/](server-call|wire))|model[\\/]dist[\\/]version)\.js$/,
+              },
+              { name: 'job-files', priority: 3, test: /libs[\\/]jobspec/ },
+              { name: 'common', priority: 2, minShareCount: SHARED_BY, test: /apps[\\/]cli/ },
+              { name: 'model', priority: 1, test: /libs[\\/]model[\\/]dist[\\/]index\.js$/ },
+            ],
+          },
         },
       },
     },
-  },
-});
+  });
+}
+
+if (folder !== undefined || !isBundleNewest()) await bundle();

@@ -36,6 +36,7 @@ export function compressAnswers(fastify: FastifyInstance): void {
     reply.header('Vary', also === undefined ? 'Accept-Encoding' : `Accept-Encoding, ${String(also)}`);
     const answer = typeof payload === 'string' ? Buffer.from(payload) : payload;
     if (!Buffer.isBuffer(answer) || answer.length === 0 || reply.getHeader('Content-Type') === PACKED) return payload;
+    if (reply.getHeader('Content-Encoding') !== undefined) return payload; // it was compressed when it was made
     if (!acceptsGzip(request.headers['accept-encoding'])) return payload;
     const compressed = await packed.of(answer);
     reply.header('Content-Encoding', 'gzip').header('Content-Length', compressed.length);
@@ -43,11 +44,14 @@ export function compressAnswers(fastify: FastifyInstance): void {
   });
 }
 
+export const acceptsGzip = (acceptEncoding: string | string[] | undefined): boolean =>
+  acceptsCoding(acceptEncoding, 'gzip');
+
 /** `gzip;q=0` refuses it; any other weight asks for it. */
-export function acceptsGzip(acceptEncoding: string | string[] | undefined): boolean {
+export function acceptsCoding(acceptEncoding: string | string[] | undefined, coding: string): boolean {
   const codings = [acceptEncoding ?? []].flat().join(',').toLowerCase().split(',');
-  return codings.some((coding) => {
-    const [name = '', ...parameters] = coding.split(';').map((part) => part.trim());
-    return name === 'gzip' && !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
+  return codings.some((one) => {
+    const [name = '', ...parameters] = one.split(';').map((part) => part.trim());
+    return name === coding && !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
   });
 }

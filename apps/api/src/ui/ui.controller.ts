@@ -1,26 +1,37 @@
 import { Controller, Get, Req, Res } from '@nestjs/common';
 import { Needs } from '../access/needs.decorator.js';
 import { open } from '../access/needs.js';
+import { pathOf } from '../http/path.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
+import { pageAnswer } from './page-answer.js';
+import { PageFiles } from './page-files.store.js';
 
-const DISABLED = '<html><p>Nomad UI is disabled</p></html>';
+const ROOT = '/ui/';
 
-/** `/` and `/ui/`: where people look first (API-2, OP-92). There are no pages yet, and this says so. */
+/** `/` and `/ui/`: where people look first (API-2, OP-92). The pages need no token; what they ask of `/v1` does. */
 @Controller()
 export class UiController {
+  constructor(private readonly files: PageFiles) {}
+
   /** What stands behind the question mark goes along. */
   @Get()
   @Needs(open)
   toPages(@Req() { url }: ApiRequest, @Res() reply: ApiReply): void {
     reply
       .code(307)
-      .header('Location', `/ui/${url.slice('/'.length)}`)
+      .header('Location', `${ROOT}${url.slice('/'.length)}`)
       .send();
   }
 
   @Get(['ui', 'ui/*'])
   @Needs(open)
-  pages(@Res() reply: ApiReply): void {
-    reply.code(200).header('Content-Type', 'text/html; charset=utf-8').send(DISABLED);
+  pages(@Req() { url, headers }: ApiRequest, @Res() reply: ApiReply): void {
+    const {
+      status,
+      headers: said,
+      body,
+    } = pageAnswer(pathOf(url).slice(ROOT.length), (name) => this.files.get(name), headers['accept-encoding']);
+    for (const [name, value] of Object.entries(said)) reply.header(name, value);
+    reply.code(status).send(body);
   }
 }

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
+import { PageFiles } from './page-files.store.js';
 import { UiController } from './ui.controller.js';
 
-@Module({ controllers: [UiController] })
+@Module({ controllers: [UiController], providers: [{ provide: PageFiles, useFactory: () => new PageFiles() }] })
 export class UiModule {}

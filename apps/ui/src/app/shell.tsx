@@ -1,0 +1,55 @@
+import { Link, Outlet } from '@tanstack/react-router';
+import { useState } from 'react';
+import { StreamNotice } from '../live/stream-notice.js';
+import icon from './icon.svg';
+import styles from './shell.module.css';
+import { chooseTheme, chosenTheme, type Theme } from './theme.js';
+
+/** What every page stands in: the way to the other pages, and how the page is connected to the cluster. */
+export function Shell() {
+  return (
+    <div className={styles['frame']}>
+      <a className={styles['skip']} href="#content">
+        Skip to the content
+      </a>
+      <header className={styles['side']}>
+        <Link to="/jobs" className={styles['brand']}>
+          <img src={icon} alt="" />
+          Waybill
+        </Link>
+        <nav className={styles['links']} aria-label="Pages">
+          <Link to="/jobs" className={styles['link']}>
+            Jobs
+          </Link>
+        </nav>
+        <div className={styles['foot']}>
+          <StreamNotice />
+          <ThemeChoice />
+        </div>
+      </header>
+      <main id="content" tabIndex={-1} className={styles['main']}>
+        <Outlet />
+      </main>
+    </div>
+  );
+}
+
+function ThemeChoice() {
+  const [theme, setTheme] = useState(chosenTheme);
+  const choose = (chosen: Theme): void => {
+    chooseTheme(chosen);
+    setTheme(chosen);
+  };
+  return (
+    <select
+      className={styles['theme']}
+      aria-label="Colours"
+      value={theme}
+      onChange={(event) => choose(event.target.value as Theme)}
+    >
+      <option value="system">Colours of the system</option>
+      <option value="light">Light</option>
+      <option value="dark">Dark</option>
+    </select>
+  );
+}

@@ -1,0 +1,58 @@
+import { type QueryClient, useQueryClient } from '@tanstack/react-query';
+import { createContext, type ReactNode, useContext, useEffect, useState, useSyncExternalStore } from 'react';
+import { currentToken, onTokenChange } from '../api/token.js';
+import { affectedBy } from './affected-queries.js';
+import type { Change } from './change.js';
+import { followStream } from './followed-stream.js';
+import { RefreshQueue } from './refresh-queue.js';
+import { CONNECTING, type StreamStatus } from './stream-status.js';
+
+const StatusContext = createContext<StreamStatus>(CONNECTING);
+
+/** How this browser is connected to what happens in the cluster. */
+export const useStreamStatus = (): StreamStatus => useContext(StatusContext);
+
+type ChangesListener = (changes: readonly Change[]) => void;
+const changesListeners = new Set<ChangesListener>();
+
+/** Calls back with every change while the component is shown. */
+export function useChanges(listener: ChangesListener): void {
+  useEffect(() => {
+    changesListeners.add(listener);
+    return () => {
+      changesListeners.delete(listener);
+    };
+  }, [listener]);
+}
+
+/** Keeps the cached answers as new as the cluster is, by the event stream alone: nothing polls. */
+export function LiveUpdates({ children }: { readonly children: ReactNode }) {
+  const queries = useQueryClient();
+  const token = useSyncExternalStore(onTokenChange, currentToken);
+  const [status, setStatus] = useState<StreamStatus>(CONNECTING);
+  useEffect(() => follow(queries, token, setStatus), [queries, token]);
+  return <StatusContext value={status}>{children}</StatusContext>;
+}
+
+function follow(queries: QueryClient, token: string, tell: (status: StreamStatus) => void): () => void {
+  const queue = new RefreshQueue(
+    (queryKey) => queries.invalidateQueries({ queryKey: [...queryKey] }),
+    (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+  );
+  let wasLive = false;
+  return followStream(token, {
+    onStatus: (status) => {
+      tell(status);
+      // What was read before the stream was there may be older than its beginning.
+      if (status.phase === 'live' && !wasLive) {
+        wasLive = true;
+        void queries.invalidateQueries();
+      }
+    },
+    onChanges: (changes) => {
+      queue.add(changes.flatMap(affectedBy));
+      for (const listener of changesListeners) listener(changes);
+    },
+    onGap: () => void queries.invalidateQueries(),
+  });
+}

@@ -1,0 +1,48 @@
+import type { Change } from './change.js';
+import { EventStream, type StreamListener, type StreamMeans } from './event-stream.js';
+import { CONNECTING, type StreamStatus } from './stream-status.js';
+
+interface Shared {
+  readonly followers: Set<StreamListener>;
+  readonly end: AbortController;
+  status: StreamStatus;
+}
+
+/** One event stream per token, however many tabs follow it; it ends with its last follower. */
+export class StreamHub {
+  private readonly streams = new Map<string, Shared>();
+
+  constructor(private readonly means: StreamMeans) {}
+
+  /** @returns how to stop following */
+  follow(token: string, listener: StreamListener): () => void {
+    const shared = this.streams.get(token) ?? this.begin(token);
+    shared.followers.add(listener);
+    listener.onStatus(shared.status);
+    return () => {
+      shared.followers.delete(listener);
+      if (shared.followers.size > 0) return;
+      shared.end.abort();
+      if (this.streams.get(token) === shared) this.streams.delete(token);
+    };
+  }
+
+  private begin(token: string): Shared {
+    const shared: Shared = { followers: new Set(), end: new AbortController(), status: CONNECTING };
+    this.streams.set(token, shared);
+    const stream = new EventStream(token, this.means, {
+      onStatus: (status) => {
+        shared.status = status;
+        for (const one of shared.followers) one.onStatus(status);
+      },
+      onChanges: (changes: readonly Change[]) => {
+        for (const one of shared.followers) one.onChanges(changes);
+      },
+      onGap: () => {
+        for (const one of shared.followers) one.onGap();
+      },
+    });
+    void stream.follow(shared.end.signal);
+    return shared;
+  }
+}

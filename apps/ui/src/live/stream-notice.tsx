@@ -1,0 +1,15 @@
+import { useNow } from '../components/clock.js';
+import { useStreamStatus } from './live-updates.js';
+import styles from './stream-notice.module.css';
+import { noticeOf } from './stream-words.js';
+
+/** Whether what the page shows is what there is, and since when it may not be. */
+export function StreamNotice() {
+  const { tone, text } = noticeOf(useStreamStatus(), useNow());
+  return (
+    <div className={`${styles['notice']} ${styles[tone]}`} role="status">
+      <span className={styles['dot']} aria-hidden="true" />
+      <span>{text}</span>
+    </div>
+  );
+}

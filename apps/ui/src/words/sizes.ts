@@ -1,0 +1,19 @@
+const KIB = 1_024;
+const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+
+/** Bytes in the unit that leaves the fewest digits: `1.5 GiB`. */
+export function bytesInWords(bytes: number): string {
+  let value = bytes;
+  let unit = 0;
+  while (value >= KIB && unit < UNITS.length - 1) {
+    value /= KIB;
+    unit++;
+  }
+  return `${Number.isInteger(value) || value >= 100 ? Math.round(value) : value.toFixed(1)} ${UNITS[unit]}`;
+}
+
+export const megabytesInWords = (mib: number): string => bytesInWords(mib * KIB * KIB);
+
+/** `1 machine`, `3 machines`. */
+export const counted = (count: number, one: string, many = `${one}s`): string =>
+  `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
