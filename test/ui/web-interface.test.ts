@@ -26,6 +26,31 @@ const stuckJob = {
   ],
 };
 
+/** A job whose every text that may be free is markup. */
+function hostileJob(): object {
+  const job = shellJob('a/b', 'echo "$LINE"; exec sleep 1000') as { TaskGroups: { Tasks: object[] }[] };
+  const withLine = (task: object): object => ({ ...task, Env: { LINE: HOSTILE } });
+  const TaskGroups = job.TaskGroups.map((group) => ({ ...group, Tasks: group.Tasks.map(withLine) }));
+  return { ...job, TaskGroups, Name: HOSTILE, Meta: { note: HOSTILE } };
+}
+
+/** A service whose next version begins with a canary. */
+function rolledOut(version: string): object {
+  const job = shellJob('rolled-out', `echo version ${version}; exec sleep 1000`) as { TaskGroups: object[] };
+  const Update = { MaxParallel: 1, Canary: 1, MinHealthyTime: 10_000_000, HealthCheck: 'task_states' };
+  return { ...job, Update, TaskGroups: job.TaskGroups.map((group) => ({ ...group, Update })) };
+}
+
+const button = (name: string) => browser.page.getByRole('button', { name, exact: true });
+
+/** Presses a button that asks first, and says yes. */
+async function confirm(name: string): Promise<void> {
+  await button(name).first().click();
+  const dialog = browser.page.getByRole('dialog');
+  await dialog.getByRole('button', { name, exact: true }).click();
+  await dialog.waitFor({ state: 'detached' });
+}
+
 async function start(): Promise<void> {
   waybill = await WaybillProcesses.startTogether({}, undefined, ['api']);
   ({ api } = waybill);
@@ -34,7 +59,8 @@ async function start(): Promise<void> {
   );
   await api.register(shellJob('web', 'exec sleep 1000', { count: 2 }));
   await api.register(stuckJob);
-  await api.register({ ...shellJob('a/b', 'exec sleep 1000'), Name: HOSTILE, Meta: { note: HOSTILE } });
+  await api.register(rolledOut('1'));
+  await api.register(hostileJob());
   const pictures = process.env['WAYBILL_TEST_PICTURES'] ?? path.join(tmpdir(), `waybill-pictures-${process.pid}`);
   browser = await WebBrowser.open(api.url, pictures);
 }
@@ -91,6 +117,120 @@ describe.skipIf(!hasChromium)('the web interface (needs /usr/bin/chromium)', () 
     await page.getByRole('table', { name: 'Allocations' }).getByText('running').first().waitFor();
     expect(await browser.look('job-web')).toEqual([]);
     expect(await browser.lookOnPhone('job-web')).toBe(0);
+  });
+
+  it('scales a job, stops it and starts it again, and shows what a version changed', async () => {
+    const { page } = browser;
+    await button('Scale').click();
+    await page.getByLabel('Count').fill('3');
+    expect(await browser.look('job-scale')).toEqual([]);
+    await page.keyboard.press('Enter');
+    const groups = page.getByRole('table', { name: 'Groups' });
+    await groups.getByRole('cell', { name: '3', exact: true }).nth(2).waitFor();
+    await page.getByRole('link', { name: 'Versions' }).click();
+    await page.getByText('Group group › Count').waitFor();
+    expect(await browser.look('job-versions')).toEqual([]);
+    await confirm('Stop');
+    await page.getByText('stopped', { exact: true }).waitFor();
+    await confirm('Start again');
+    await page.getByRole('main').getByText('running', { exact: true }).first().waitFor();
+  });
+
+  it('a rollout is followed to its canary and promoted', async () => {
+    const { page } = browser;
+    await eventually('the first version is healthy', async () =>
+      (await api.get<{ Status: string }[]>('/v1/job/rolled-out/deployments')).some(
+        ({ Status }) => Status === 'successful',
+      ),
+    );
+    await page.goto('/ui/jobs/rolled-out@default');
+    await api.register(rolledOut('2'));
+    await button('Promote').waitFor();
+    await eventually('the canary is healthy', async () => {
+      const [latest] = await api.get<{ TaskGroups: { group: { HealthyAllocs: number } } }[]>(
+        '/v1/job/rolled-out/deployments',
+      );
+      return latest?.TaskGroups.group.HealthyAllocs === 1;
+    });
+    expect(await browser.look('job-rollout')).toEqual([]);
+    await confirm('Promote');
+    await page.getByRole('link', { name: 'Deployments' }).last().click();
+    await page.getByText('successful').nth(1).waitFor();
+    await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Deployments' }).click();
+    await page.getByRole('table', { name: 'Deployments' }).getByRole('link').first().waitFor();
+    expect(await browser.look('deployments')).toEqual([]);
+    await page.getByRole('table', { name: 'Deployments' }).getByRole('link').first().click();
+    await page.getByText('Version 1 of rolled-out').waitFor();
+    expect(await browser.look('deployment')).toEqual([]);
+  });
+
+  it('an allocation shows its tasks, their events and their output as letters', async () => {
+    const { page } = browser;
+    await page.goto('/ui/jobs/a%2Fb@default');
+    await page.getByRole('table', { name: 'Allocations' }).getByRole('link').first().click();
+    await page.getByLabel('Output of task, stdout').getByText(HOSTILE).waitFor();
+    await page.getByRole('table', { name: 'Task events' }).getByText('Started', { exact: true }).waitFor();
+    expect(await page.locator('main img').count()).toBe(0);
+    expect(await browser.look('allocation')).toEqual([]);
+    expect(await browser.lookOnPhone('allocation')).toBe(0);
+    await page.getByLabel('Stream').selectOption('stderr');
+    expect(new URL(page.url()).search).toContain('stream=stderr');
+    await button('Restart').first().click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Restart' }).click();
+    await page.getByRole('table', { name: 'Task events' }).getByText('Restart Signaled').waitFor();
+  });
+
+  it('machines: their states, and work kept away from one', async () => {
+    const { page } = browser;
+    await page.goto('/ui/clients');
+    await page.getByRole('link', { name: 'test-node' }).waitFor();
+    expect(await browser.look('clients')).toEqual([]);
+    await page.getByRole('link', { name: 'test-node' }).click();
+    await confirm('Take no new work');
+    await page.getByText('ineligible').first().waitFor();
+    expect(await browser.look('client')).toEqual([]);
+    expect(await browser.lookOnPhone('client')).toBe(0);
+    await confirm('Take new work');
+    await page.getByText('ready', { exact: true }).waitFor();
+  });
+
+  it('evaluations say why they wait, and the sign-in page is there', async () => {
+    const { page } = browser;
+    await page.goto('/ui/evaluations?status=blocked');
+    const blocked = page.getByRole('table', { name: 'Evaluations' }).getByRole('row').filter({ hasText: 'stuck' });
+    await blocked.getByText('Waits for room').waitFor();
+    expect(await browser.look('evaluations')).toEqual([]);
+    await blocked.getByRole('link').first().click();
+    await page.getByRole('heading', { name: /^Evaluation / }).waitFor();
+    expect(await browser.look('evaluation')).toEqual([]);
+    await page.goto('/ui/settings/tokens');
+    await page.getByLabel('Secret of the token').waitFor();
+    expect(await browser.look('sign-in')).toEqual([]);
+  });
+
+  it('events are shown as they happen, and what each says', async () => {
+    const { page } = browser;
+    await page.goto('/ui/events?topic=Job');
+    const rows = page.getByRole('table', { name: 'Events' }).getByRole('row');
+    await rows.filter({ hasText: 'rolled-out' }).first().waitFor();
+    await api.register(shellJob('told', 'exec sleep 1000', { count: 0 }));
+    await rows.filter({ hasText: 'told' }).getByRole('link').first().click();
+    await page.getByLabel('What the event says').getByText('"ID": "told"').waitFor();
+    expect(await browser.look('events')).toEqual([]);
+  });
+
+  it('a pause of scheduling stands on every page, and ends', async () => {
+    const { page } = browser;
+    await page.goto('/ui/servers');
+    await confirm('Pause scheduling');
+    await page.getByText('Scheduling is paused.').waitFor();
+    expect(await browser.look('servers-paused')).toEqual([]);
+    await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Jobs' }).click();
+    await page.getByText('Scheduling is paused.').waitFor();
+    const { SchedulerConfig } = await api.get<{ SchedulerConfig: object }>('/v1/operator/scheduler/configuration');
+    const body = JSON.stringify({ ...SchedulerConfig, PauseEvalBroker: false });
+    await api.raw('/v1/operator/scheduler/configuration', { method: 'PUT', body });
+    await page.getByText('Scheduling is paused.').waitFor({ state: 'detached' });
   });
 
   it('a name with markup is letters, and an ID with a slash is found', async () => {

@@ -1,5 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
-import { ask } from './client.js';
+import { ask, send } from './client.js';
+import type { Route } from './missing-right.js';
 
 /*
  * Every answer that pages keep, with its key. `live/affected-queries.ts` names the same keys: the kind of object first, then
@@ -57,3 +58,111 @@ export const jobDeploymentsQuery = (job: JobName) =>
     queryKey: ['job-deployments', job.namespace, job.id],
     queryFn: ({ signal }) => ask('GET /v1/job/{jobID}/deployments', { ...ofJob(job), signal }),
   });
+
+/** With what changed from each version to the next. */
+export const jobVersionsQuery = (job: JobName) =>
+  queryOptions({
+    queryKey: ['job-versions', job.namespace, job.id],
+    queryFn: ({ signal }) =>
+      ask('GET /v1/job/{jobID}/versions', {
+        path: { jobID: job.id },
+        query: { namespace: job.namespace, diffs: true },
+        signal,
+      }),
+  });
+
+export const allocationQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['allocation', id],
+    queryFn: ({ signal }) => ask('GET /v1/allocation/{allocID}', { path: { allocID: id }, signal }),
+  });
+
+export const nodesQuery = () =>
+  queryOptions({ queryKey: ['nodes'], queryFn: ({ signal }) => ask('GET /v1/nodes', { signal }) });
+
+export const nodeQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['node', id],
+    queryFn: ({ signal }) => ask('GET /v1/node/{nodeID}', { path: { nodeID: id }, signal }),
+  });
+
+export const nodeAllocationsQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['node-allocations', id],
+    queryFn: ({ signal }) => ask('GET /v1/node/{nodeID}/allocations', { path: { nodeID: id }, signal }),
+  });
+
+/** The newest first, as many as a reader looks through; filters find the others. */
+const MOST_ROWS = 500;
+
+export const evaluationsQuery = (status: string | undefined) =>
+  queryOptions({
+    queryKey: ['evaluations', status ?? ''],
+    queryFn: ({ signal }) =>
+      ask('GET /v1/evaluations', { query: { namespace: '*', reverse: true, per_page: MOST_ROWS, status }, signal }),
+  });
+
+export const evaluationQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['evaluation', id],
+    queryFn: ({ signal }) => ask('GET /v1/evaluation/{evalID}', { path: { evalID: id }, signal }),
+  });
+
+export const deploymentsQuery = () =>
+  queryOptions({
+    queryKey: ['deployments'],
+    queryFn: ({ signal }) =>
+      ask('GET /v1/deployments', { query: { namespace: '*', reverse: true, per_page: MOST_ROWS }, signal }),
+  });
+
+export const deploymentQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['deployment', id],
+    queryFn: ({ signal }) => ask('GET /v1/deployment/{deploymentID}', { path: { deploymentID: id }, signal }),
+  });
+
+export const deploymentAllocationsQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['deployment-allocations', id],
+    queryFn: ({ signal }) =>
+      ask('GET /v1/deployment/allocations/{deploymentID}', { path: { deploymentID: id }, signal }),
+  });
+
+/** Who the token says that its holder is. */
+export const ownTokenQuery = () =>
+  queryOptions({
+    queryKey: ['own-token'],
+    queryFn: ({ signal }) => ask('GET /v1/acl/token/self', { signal }),
+    retry: false,
+  });
+
+/** What each route needs of its caller; never changes while a server runs. */
+export const routesQuery = () =>
+  queryOptions({
+    queryKey: ['routes'],
+    queryFn: async ({ signal }) =>
+      (await (await send('GET', '/v1/waybill/routes', { signal })).json()) as readonly Route[],
+  });
+
+/** The text that a version was submitted as; none where it was sent as JSON. */
+export const jobSubmissionQuery = (job: JobName, version: number) =>
+  queryOptions({
+    queryKey: ['job-submission', job.namespace, job.id, String(version)],
+    queryFn: ({ signal }) =>
+      ask('GET /v1/job/{jobID}/submission', {
+        path: { jobID: job.id },
+        query: { namespace: job.namespace, version },
+        signal,
+      }),
+    retry: false,
+  });
+
+export const schedulerConfigurationQuery = () =>
+  queryOptions({
+    queryKey: ['scheduler-configuration'],
+    queryFn: ({ signal }) => ask('GET /v1/operator/scheduler/configuration', { signal }),
+    retry: false,
+  });
+
+export const serversQuery = () =>
+  queryOptions({ queryKey: ['servers'], queryFn: ({ signal }) => ask('GET /v1/agent/members', { signal }) });

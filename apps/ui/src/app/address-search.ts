@@ -7,3 +7,14 @@ export function writeSearch(search: Readonly<Record<string, unknown>>): string {
   const text = new URLSearchParams(set as [string, string][]).toString();
   return text === '' ? '' : `?${text}`;
 }
+
+/** Reads these names from an address, whose values may be anything; what is no text, or empty, is left out. */
+export const textsIn =
+  <Name extends string>(...names: readonly Name[]) =>
+  (search: Readonly<Record<string, unknown>>): Partial<Record<Name, string>> =>
+    Object.fromEntries(
+      names.flatMap((name) => {
+        const value = search[name];
+        return typeof value === 'string' && value !== '' ? [[name, value]] : [];
+      }),
+    ) as Partial<Record<Name, string>>;

@@ -1,13 +1,21 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Link, redirect } from '@tanstack/react-router';
-import { Empty, Failure, PageHead } from '../components/page.js';
+import { Failure } from '../components/failure.js';
+import { Empty, PageHead } from '../components/page.js';
+import { readNodeFilter } from '../pages/clients/node-list-filter.js';
 import { readJobFilter } from '../pages/jobs/job-list-filter.js';
-import { readSearch, writeSearch } from './address-search.js';
+import { readSearch, textsIn, writeSearch } from './address-search.js';
 import { Shell } from './shell.js';
 
+/*
+ * Every address of the pages, those of Nomad's where it has the same page: the command line opens them. Each page is loaded
+ * when it is first shown.
+ */
+
 const root = createRootRoute({ component: Shell });
+const of = () => root;
 
 const index = createRoute({
-  getParentRoute: () => root,
+  getParentRoute: of,
   path: '/',
   beforeLoad: () => {
     throw redirect({ to: '/jobs' });
@@ -15,16 +23,105 @@ const index = createRoute({
 });
 
 const jobs = createRoute({
-  getParentRoute: () => root,
+  getParentRoute: of,
   path: '/jobs',
   validateSearch: readJobFilter,
   component: lazyRouteComponent(() => import('../pages/jobs/jobs-page.js'), 'JobsPage'),
 });
 
 const job = createRoute({
-  getParentRoute: () => root,
+  getParentRoute: of,
   path: '/jobs/$job',
   component: lazyRouteComponent(() => import('../pages/jobs/job-page.js'), 'JobPage'),
+});
+const ofJob = () => job;
+
+const jobOverview = createRoute({
+  getParentRoute: ofJob,
+  path: '/',
+  component: lazyRouteComponent(() => import('../pages/jobs/job-overview.js'), 'JobOverviewPage'),
+});
+const jobVersions = createRoute({
+  getParentRoute: ofJob,
+  path: '/versions',
+  component: lazyRouteComponent(() => import('../pages/jobs/job-versions.js'), 'JobVersionsPage'),
+});
+const jobDeployments = createRoute({
+  getParentRoute: ofJob,
+  path: '/deployments',
+  component: lazyRouteComponent(() => import('../pages/jobs/job-lists.js'), 'JobDeploymentsPage'),
+});
+const jobEvaluations = createRoute({
+  getParentRoute: ofJob,
+  path: '/evaluations',
+  component: lazyRouteComponent(() => import('../pages/jobs/job-lists.js'), 'JobEvaluationsPage'),
+});
+const jobDefinition = createRoute({
+  getParentRoute: ofJob,
+  path: '/definition',
+  component: lazyRouteComponent(() => import('../pages/jobs/job-definition.js'), 'JobDefinitionPage'),
+});
+
+const allocation = createRoute({
+  getParentRoute: of,
+  path: '/allocations/$id',
+  validateSearch: textsIn('task', 'stream'),
+  component: lazyRouteComponent(() => import('../pages/allocations/allocation-page.js'), 'AllocationPage'),
+});
+
+const clients = createRoute({
+  getParentRoute: of,
+  path: '/clients',
+  validateSearch: readNodeFilter,
+  component: lazyRouteComponent(() => import('../pages/clients/clients-page.js'), 'ClientsPage'),
+});
+const client = createRoute({
+  getParentRoute: of,
+  path: '/clients/$id',
+  component: lazyRouteComponent(() => import('../pages/clients/client-page.js'), 'ClientPage'),
+});
+
+const evaluations = createRoute({
+  getParentRoute: of,
+  path: '/evaluations',
+  validateSearch: textsIn('search', 'status'),
+  component: lazyRouteComponent(() => import('../pages/evaluations/evaluations-page.js'), 'EvaluationsPage'),
+});
+const evaluation = createRoute({
+  getParentRoute: of,
+  path: '/evaluations/$id',
+  component: lazyRouteComponent(() => import('../pages/evaluations/evaluation-page.js'), 'EvaluationPage'),
+});
+
+const deployments = createRoute({
+  getParentRoute: of,
+  path: '/deployments',
+  validateSearch: textsIn('search', 'status'),
+  component: lazyRouteComponent(() => import('../pages/deployments/deployments-page.js'), 'DeploymentsPage'),
+});
+const deployment = createRoute({
+  getParentRoute: of,
+  path: '/deployments/$id',
+  component: lazyRouteComponent(() => import('../pages/deployments/deployment-page.js'), 'DeploymentPage'),
+});
+
+const events = createRoute({
+  getParentRoute: of,
+  path: '/events',
+  validateSearch: textsIn('search', 'topic', 'event'),
+  component: lazyRouteComponent(() => import('../pages/events/events-page.js'), 'EventsPage'),
+});
+
+const servers = createRoute({
+  getParentRoute: of,
+  path: '/servers',
+  component: lazyRouteComponent(() => import('../pages/servers/servers-page.js'), 'ServersPage'),
+});
+
+const signIn = createRoute({
+  getParentRoute: of,
+  path: '/settings/tokens',
+  component: lazyRouteComponent(() => import('../pages/access/sign-in-page.js'), 'SignInPage'),
 });
 
 const NoSuchPage = () => (
@@ -39,8 +136,24 @@ const NoSuchPage = () => (
 );
 
 export const router = createRouter({
-  routeTree: root.addChildren([index, jobs, job]),
+  routeTree: root.addChildren([
+    index,
+    jobs,
+    job.addChildren([jobOverview, jobVersions, jobDeployments, jobEvaluations, jobDefinition]),
+    allocation,
+    clients,
+    client,
+    evaluations,
+    evaluation,
+    deployments,
+    deployment,
+    events,
+    servers,
+    signIn,
+  ]),
   basepath: '/ui',
+  // A job's address has one: `web@default`.
+  pathParamsAllowedCharacters: ['@'],
   parseSearch: readSearch,
   stringifySearch: writeSearch,
   defaultPreload: 'intent',

@@ -1,9 +1,20 @@
 import { Link, Outlet } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useState, useSyncExternalStore } from 'react';
+import { currentToken, onTokenChange } from '../api/token.js';
+import { PauseBanner } from '../live/pause-banner.js';
 import { StreamNotice } from '../live/stream-notice.js';
 import icon from './icon.svg';
 import styles from './shell.module.css';
 import { chooseTheme, chosenTheme, type Theme } from './theme.js';
+
+const PAGES = [
+  ['/jobs', 'Jobs'],
+  ['/clients', 'Machines'],
+  ['/deployments', 'Deployments'],
+  ['/evaluations', 'Evaluations'],
+  ['/events', 'Events'],
+  ['/servers', 'Control plane'],
+] as const;
 
 /** What every page stands in: the way to the other pages, and how the page is connected to the cluster. */
 export function Shell() {
@@ -18,16 +29,20 @@ export function Shell() {
           Waybill
         </Link>
         <nav className={styles['links']} aria-label="Pages">
-          <Link to="/jobs" className={styles['link']}>
-            Jobs
-          </Link>
+          {PAGES.map(([to, title]) => (
+            <Link key={to} to={to} className={styles['link']}>
+              {title}
+            </Link>
+          ))}
         </nav>
         <div className={styles['foot']}>
           <StreamNotice />
+          <Caller />
           <ThemeChoice />
         </div>
       </header>
       <main id="content" tabIndex={-1} className={styles['main']}>
+        <PauseBanner />
         <Outlet />
       </main>
     </div>
@@ -51,5 +66,14 @@ function ThemeChoice() {
       <option value="light">Light</option>
       <option value="dark">Dark</option>
     </select>
+  );
+}
+
+function Caller() {
+  const token = useSyncExternalStore(onTokenChange, currentToken);
+  return (
+    <Link to="/settings/tokens" className={styles['caller']}>
+      {token === '' ? 'Sign in' : 'Signed in'}
+    </Link>
   );
 }

@@ -1,6 +1,7 @@
 import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { Failure, Waiting } from './page.js';
+import { Failure } from './failure.js';
+import { Waiting } from './page.js';
 
 interface AnswerProps<T> {
   readonly of: UseQueryResult<T>;

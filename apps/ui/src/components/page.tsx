@@ -1,5 +1,4 @@
 import { type ReactNode, useEffect } from 'react';
-import { ApiFailure } from '../api/api-failure.js';
 import styles from './page.module.css';
 
 interface PageHeadProps {
@@ -61,24 +60,6 @@ export const Empty = ({ title, children }: { readonly title: string; readonly ch
     {children}
   </div>
 );
-
-/** What went wrong, and what to do about it. */
-export function Failure({ error }: { readonly error: unknown }) {
-  const text = error instanceof Error ? error.message : String(error);
-  return (
-    <div className={styles['failure']} role="alert">
-      <strong>{headline(error)}</strong> {text}
-    </div>
-  );
-}
-
-function headline(error: unknown): string {
-  if (!(error instanceof ApiFailure)) return 'This page failed.';
-  if (error.status === 0) return 'No connection.';
-  if (error.status === 403) return 'Not allowed.';
-  if (error.status === 404) return 'Not found.';
-  return `The server answered ${error.status}.`;
-}
 
 export const Waiting = () => (
   <div className={styles['waiting']} role="status">

@@ -42,6 +42,8 @@ export function affectedBy({ topic, key, namespace, filterKeys, payload }: Chang
       return [['deployments'], ['deployment', key], ['job-deployments', namespace, job]];
     case 'Node':
       return [['nodes'], ['node', key]];
+    case 'SchedulerConfiguration':
+      return [['scheduler-configuration']];
     case 'Service':
       return [['services'], ['job-services', namespace, job]];
     default:

@@ -1,5 +1,5 @@
 import { type QueryClient, useQueryClient } from '@tanstack/react-query';
-import { createContext, type ReactNode, useContext, useEffect, useState, useSyncExternalStore } from 'react';
+import { createContext, type ReactNode, useContext, useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import { currentToken, onTokenChange } from '../api/token.js';
 import { affectedBy } from './affected-queries.js';
 import type { Change } from './change.js';
@@ -31,6 +31,12 @@ export function LiveUpdates({ children }: { readonly children: ReactNode }) {
   const token = useSyncExternalStore(onTokenChange, currentToken);
   const [status, setStatus] = useState<StreamStatus>(CONNECTING);
   useEffect(() => follow(queries, token, setStatus), [queries, token]);
+  // What another caller was answered is not shown to this one.
+  const asked = useRef(token);
+  useEffect(() => {
+    if (asked.current !== token) void queries.resetQueries();
+    asked.current = token;
+  }, [queries, token]);
   return <StatusContext value={status}>{children}</StatusContext>;
 }
 

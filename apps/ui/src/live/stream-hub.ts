@@ -1,6 +1,18 @@
 import type { Change } from './change.js';
+import { watchConfiguration } from './configuration-watch.js';
 import { EventStream, type StreamListener, type StreamMeans } from './event-stream.js';
 import { CONNECTING, type StreamStatus } from './stream-status.js';
+
+/** Not of the event stream: the pages hear of it in the same way. */
+const CONFIGURATION_CHANGE: Change = {
+  index: 0,
+  topic: 'SchedulerConfiguration',
+  type: 'SchedulerConfiguration',
+  key: '',
+  namespace: '',
+  filterKeys: [],
+  payload: {},
+};
 
 interface Shared {
   readonly followers: Set<StreamListener>;
@@ -43,6 +55,10 @@ export class StreamHub {
       },
     });
     void stream.follow(shared.end.signal);
+    const tellConfiguration = (): void => {
+      for (const one of shared.followers) one.onChanges([CONFIGURATION_CHANGE]);
+    };
+    void watchConfiguration(token, this.means, tellConfiguration, shared.end.signal);
     return shared;
   }
 }

@@ -3,41 +3,14 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import type { JobListStub } from '../../api/contract.js';
 import { jobsQuery, namespacesQuery } from '../../api/queries.js';
 import { Answer } from '../../components/answer.js';
-import { TimeAgo } from '../../components/clock.js';
-import { Counts } from '../../components/counts.js';
 import { Choice, Filters, SearchField } from '../../components/filters.js';
 import { Empty, PageHead } from '../../components/page.js';
-import { type Column, Rows } from '../../components/rows.js';
-import { StateOf } from '../../components/status.js';
+import { Rows } from '../../components/rows.js';
 import { counted } from '../../words/sizes.js';
-import { jobAddress } from './job-address.js';
-import { countsOf } from './job-counts.js';
-import { filteredJobs, JOB_STATES, JOB_TYPES, type JobFilter, kindOfJob, stateOfJob } from './job-list-filter.js';
+import { JOB_COLUMNS } from './job-columns.js';
+import { filteredJobs, JOB_STATES, JOB_TYPES, type JobFilter } from './job-list-filter.js';
 
 const route = getRouteApi('/jobs');
-
-const COLUMNS: readonly Column<JobListStub>[] = [
-  {
-    title: 'Job',
-    px: 130,
-    share: 3,
-    cell: (job) => (
-      <Link to="/jobs/$job" params={{ job: jobAddress({ id: job.ID, namespace: job.Namespace ?? 'default' }) }}>
-        {job.Name === job.ID ? job.ID : `${job.Name} (${job.ID})`}
-      </Link>
-    ),
-  },
-  { title: 'State', px: 112, cell: (job) => <StateOf state={stateOfJob(job, job.JobSummary)} /> },
-  {
-    title: 'Allocations',
-    px: 150,
-    share: 3,
-    cell: (job) => <Counts of={countsOf(job.JobSummary)} none={job.Stop ? 'none, it is stopped' : 'none'} />,
-  },
-  { title: 'Kind', extra: true, px: 110, cell: kindOfJob },
-  { title: 'Namespace', extra: true, px: 90, share: 1, cell: (job) => job.Namespace ?? 'default' },
-  { title: 'Submitted', extra: true, px: 100, align: 'right', cell: (job) => <TimeAgo time={job.SubmitTime} /> },
-];
 
 /** All jobs, or those that the address asks for. */
 export function JobsPage() {
@@ -90,7 +63,7 @@ function JobRows({ all, filter }: { readonly all: readonly JobListStub[]; readon
         </p>
       </Empty>
     );
-  return <Rows label="Jobs" columns={COLUMNS} rows={rows} keyOf={(job) => `${job.Namespace ?? ''}/${job.ID}`} />;
+  return <Rows label="Jobs" columns={JOB_COLUMNS} rows={rows} keyOf={(job) => `${job.Namespace ?? ''}/${job.ID}`} />;
 }
 
 const NoJobs = () => (

@@ -1,0 +1,30 @@
+/** A route of the API and what it needs, as `/v1/waybill/routes` has it. */
+export interface Route {
+  readonly Method: string;
+  /** `:name` is one part of a path, `*` the rest. */
+  readonly Path: string;
+  /** What the last part of the path adds; `''` where the path says all. */
+  readonly Part: string;
+  /** In words. */
+  readonly Needs: string;
+}
+
+/** What a refused request needed, in the API's own words; undefined when no route is known for it. */
+export function missingRight(routes: readonly Route[], method: string, address: string): string | undefined {
+  const path = address.split('?', 1)[0] ?? '';
+  const last = path.slice(path.lastIndexOf('/') + 1);
+  const fitting = routes.filter((route) => route.Method === method && fits(route.Path, path));
+  const chosen =
+    fitting.find(({ Part }) => Part !== '' && (Part === last || path.includes(`/${Part}/`))) ??
+    fitting.find(({ Part }) => Part === '');
+  return chosen?.Needs;
+}
+
+function fits(route: string, path: string): boolean {
+  const wanted = route.split('/');
+  const given = path.split('/');
+  const isOpen = wanted.at(-1) === '*';
+  if (isOpen) wanted.pop();
+  if (isOpen ? given.length <= wanted.length : given.length !== wanted.length) return false;
+  return wanted.every((part, at) => part.startsWith(':') || part === given[at]);
+}

@@ -1,0 +1,45 @@
+import { failDeployment, pauseDeployment, promoteDeployment } from '../../api/changes.js';
+import type { Deployment } from '../../api/contract.js';
+import { Action } from '../../components/action.js';
+import { isActive, waitsForPromotion } from './rollout.js';
+
+/** What can be decided about a rollout while it goes on. */
+export function DeploymentActions({ deployment }: { readonly deployment: Deployment }) {
+  if (!isActive(deployment)) return undefined;
+  const { ID, Status, JobID, JobVersion, TaskGroups } = deployment;
+  const reverts = Object.values(TaskGroups).some(({ AutoRevert }) => AutoRevert);
+  return (
+    <>
+      {waitsForPromotion(deployment) && (
+        <Action
+          label="Promote"
+          tone="main"
+          title={`Promote version ${JobVersion} of ${JobID}?`}
+          text="The canaries become the version that runs, and the allocations of the old one are replaced."
+          run={() => promoteDeployment(ID)}
+        />
+      )}
+      <Action
+        label={Status === 'paused' ? 'Resume' : 'Pause'}
+        title={Status === 'paused' ? 'Go on with the rollout?' : 'Pause the rollout?'}
+        text={
+          Status === 'paused'
+            ? 'It goes on where it was.'
+            : 'What runs goes on; nothing more is replaced until it is resumed.'
+        }
+        run={() => pauseDeployment(ID, Status !== 'paused')}
+      />
+      <Action
+        label="Fail"
+        tone="danger"
+        title={`Give up version ${JobVersion} of ${JobID}?`}
+        text={
+          reverts
+            ? 'The job goes back to its last stable version.'
+            : 'The rollout ends. What was replaced stays as it is.'
+        }
+        run={() => failDeployment(ID)}
+      />
+    </>
+  );
+}

@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest';
+import type { DeploymentState } from '../../api/contract.js';
+import { isActive, progressOf, waitsForPromotion } from './rollout.js';
+
+const group = (of: Partial<DeploymentState>) =>
+  ({
+    DesiredTotal: 4,
+    DesiredCanaries: 0,
+    Promoted: false,
+    AutoPromote: false,
+    HealthyAllocs: 0,
+    ...of,
+  }) as DeploymentState;
+
+it('counts what is healthy of what is wanted: the canaries until they are promoted', () => {
+  const canaries = { web: group({ DesiredCanaries: 1, HealthyAllocs: 1 }), db: group({ HealthyAllocs: 2 }) };
+  expect(progressOf({ TaskGroups: canaries })).toEqual({ healthy: 3, wanted: 5 });
+  expect(progressOf({ TaskGroups: { web: group({ DesiredCanaries: 1, Promoted: true }) } })).toEqual({
+    healthy: 0,
+    wanted: 4,
+  });
+});
+
+it('waits for somebody only while it goes on and nothing promotes by itself', () => {
+  const web = group({ DesiredCanaries: 1 });
+  expect(waitsForPromotion({ Status: 'running', TaskGroups: { web } })).toBe(true);
+  expect(waitsForPromotion({ Status: 'failed', TaskGroups: { web } })).toBe(false);
+  expect(waitsForPromotion({ Status: 'running', TaskGroups: { web: { ...web, AutoPromote: true } } })).toBe(false);
+  expect(isActive({ Status: 'successful' })).toBe(false);
+});

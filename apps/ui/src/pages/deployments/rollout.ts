@@ -1,0 +1,26 @@
+import type { Deployment } from '../../api/contract.js';
+
+const ACTIVE: readonly string[] = ['running', 'paused', 'blocked', 'unblocking', 'initializing', 'pending'];
+
+export const isActive = ({ Status }: Pick<Deployment, 'Status'>): boolean => ACTIVE.includes(Status);
+
+/** Whether canaries stand there that somebody has to decide about. */
+export const waitsForPromotion = (deployment: Pick<Deployment, 'Status' | 'TaskGroups'>): boolean =>
+  isActive(deployment) &&
+  Object.values(deployment.TaskGroups).some(
+    ({ DesiredCanaries, Promoted, AutoPromote }) => DesiredCanaries > 0 && !Promoted && !AutoPromote,
+  );
+
+/** How far a rollout is, over all groups. */
+export function progressOf({ TaskGroups }: Pick<Deployment, 'TaskGroups'>): {
+  readonly healthy: number;
+  readonly wanted: number;
+} {
+  const groups = Object.values(TaskGroups);
+  const wantedOf = ({ DesiredTotal, DesiredCanaries, Promoted }: (typeof groups)[number]): number =>
+    DesiredCanaries > 0 && !Promoted ? DesiredCanaries : DesiredTotal;
+  return {
+    healthy: groups.reduce((sum, { HealthyAllocs }) => sum + HealthyAllocs, 0),
+    wanted: groups.reduce((sum, group) => sum + wantedOf(group), 0),
+  };
+}

@@ -1,0 +1,42 @@
+import { useCallback, useEffect, useState } from 'react';
+import { send } from '../../api/client.js';
+import { type Change, readLine, splitLines } from '../../live/change.js';
+import { useChanges } from '../../live/live-updates.js';
+import { merged } from './event-list.js';
+
+const TOPICS = 'topic=Job&topic=Evaluation&topic=Allocation&topic=Deployment&topic=Node&topic=Service';
+
+export interface RecentEvents {
+  /** The newest first. */
+  readonly events: readonly Change[];
+  readonly error: unknown;
+  readonly isLoading: boolean;
+}
+
+/** What happened last, as the stream replays it, and what happens while the page is open. */
+export function useRecentEvents(): RecentEvents {
+  const [state, setState] = useState<RecentEvents>({ events: [], error: undefined, isLoading: true });
+  const add = useCallback((more: readonly Change[]) => {
+    const told = more.filter(({ index }) => index > 0);
+    setState((before) => ({ ...before, events: merged(before.events, told) }));
+  }, []);
+  useChanges(add);
+  useEffect(() => {
+    const end = new AbortController();
+    replayed(end.signal).then(
+      (events) => setState((before) => ({ events: merged(before.events, events), error: undefined, isLoading: false })),
+      (error: unknown) => {
+        if (!end.signal.aborted) setState((before) => ({ ...before, error, isLoading: false }));
+      },
+    );
+    return () => end.abort();
+  }, []);
+  return state;
+}
+
+/** The last hundred indexes that are kept (EV-63). @throws ApiFailure */
+async function replayed(signal: AbortSignal): Promise<readonly Change[]> {
+  const answer = await send('GET', `/v1/event/stream?namespace=*&until=head&${TOPICS}`, { signal });
+  const { lines } = splitLines('', await answer.text());
+  return lines.flatMap((line) => readLine(line).changes);
+}
