@@ -208,6 +208,44 @@ describe.skipIf(!hasChromium)('the web interface (needs /usr/bin/chromium)', () 
     expect(await browser.look('sign-in')).toEqual([]);
   });
 
+  it('a job file is planned, its wrong line marked, and run once it was planned', async () => {
+    const { page } = browser;
+    await page.goto('/ui/jobs/run?example=hello');
+    const editor = page.getByLabel('Job file');
+    const example = await editor.inputValue();
+    await editor.fill(example.replace('  type = "service"', '  typ = "service"'));
+    await button('Plan').click();
+    await page.getByRole('alert').waitFor();
+    expect(await page.evaluate('getSelection().toString()')).toBe('  typ = "service"');
+    await editor.fill(example);
+    await button('Plan').click();
+    await page.getByText('Group greeter: 2 placed').waitFor();
+    expect(await browser.look('run')).toEqual([]);
+    await button('Run').click();
+    await page.getByRole('heading', { name: 'hello', exact: true }).waitFor();
+    expect(new URL(page.url()).pathname).toBe('/ui/jobs/hello@default');
+    await page.getByRole('link', { name: 'Definition' }).click();
+    await page.getByLabel('Definition').getByText('# A service that says hello, twice.').waitFor();
+  });
+
+  it('Ctrl K finds a job and a machine by the keyboard alone', async () => {
+    const { page } = browser;
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('rolled');
+    await page
+      .getByRole('option', { name: /rolled-out/ })
+      .first()
+      .waitFor();
+    expect(await browser.look('search')).toEqual([]);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'rolled-out', exact: true }).waitFor();
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('test-no');
+    await page.getByRole('option', { name: /Machine/ }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'test-node', exact: true }).waitFor();
+  });
+
   it('events are shown as they happen, and what each says', async () => {
     const { page } = browser;
     await page.goto('/ui/events?topic=Job');

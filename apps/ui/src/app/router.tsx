@@ -29,6 +29,13 @@ const jobs = createRoute({
   component: lazyRouteComponent(() => import('../pages/jobs/jobs-page.js'), 'JobsPage'),
 });
 
+const runJob = createRoute({
+  getParentRoute: of,
+  path: '/jobs/run',
+  validateSearch: textsIn('example'),
+  component: lazyRouteComponent(() => import('../pages/run/run-page.js'), 'RunPage'),
+});
+
 const job = createRoute({
   getParentRoute: of,
   path: '/jobs/$job',
@@ -139,6 +146,7 @@ export const router = createRouter({
   routeTree: root.addChildren([
     index,
     jobs,
+    runJob,
     job.addChildren([jobOverview, jobVersions, jobDeployments, jobEvaluations, jobDefinition]),
     allocation,
     clients,

@@ -4,6 +4,7 @@ import { currentToken, onTokenChange } from '../api/token.js';
 import { PauseBanner } from '../live/pause-banner.js';
 import { StreamNotice } from '../live/stream-notice.js';
 import icon from './icon.svg';
+import { SearchButton } from './search-button.js';
 import styles from './shell.module.css';
 import { chooseTheme, chosenTheme, type Theme } from './theme.js';
 
@@ -28,6 +29,7 @@ export function Shell() {
           <img src={icon} alt="" />
           Waybill
         </Link>
+        <SearchButton />
         <nav className={styles['links']} aria-label="Pages">
           {PAGES.map(([to, title]) => (
             <Link key={to} to={to} className={styles['link']}>

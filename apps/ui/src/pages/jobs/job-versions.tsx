@@ -9,7 +9,8 @@ import { TimeAgo } from '../../components/clock.js';
 import { Status } from '../../components/status.js';
 import { readJobAddress } from './job-address.js';
 import styles from './job-versions.module.css';
-import { type ChangedValue, changesOf } from './version-diff.js';
+import { Diff } from './version-changes.js';
+import { changesOf } from './version-diff.js';
 
 const route = getRouteApi('/jobs/$job/versions');
 
@@ -56,28 +57,11 @@ function Version({ job, diff, isCurrent }: VersionProps) {
           </span>
         )}
       </div>
-      {diff && <Diff changes={changesOf(diff)} />}
+      {diff && (
+        <div className={styles['diff']}>
+          <Diff changes={changesOf(diff)} />
+        </div>
+      )}
     </article>
   );
 }
-
-const Diff = ({ changes }: { readonly changes: readonly ChangedValue[] }) => (
-  <ul className={styles['diff']}>
-    {changes.length === 0 && <li className={styles['none']}>Nothing but bookkeeping changed.</li>}
-    {changes.map(({ path, kind, before, after }) => (
-      <li key={path.join('\u0000')}>
-        <span className={styles['path']}>{path.join(' › ')}</span>{' '}
-        {kind === 'changed' ? (
-          <>
-            <del className={styles['before']}>{before === '' ? 'empty' : before}</del> →{' '}
-            <ins className={styles['after']}>{after === '' ? 'empty' : after}</ins>
-          </>
-        ) : kind === 'added' ? (
-          <ins className={styles['after']}>added{after === '' ? '' : `: ${after}`}</ins>
-        ) : (
-          <del className={styles['before']}>removed{before === '' ? '' : `: ${before}`}</del>
-        )}
-      </li>
-    ))}
-  </ul>
-);

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import type { JobListStub } from '../../api/contract.js';
 import { jobsQuery, namespacesQuery } from '../../api/queries.js';
+import buttons from '../../components/buttons.module.css';
 import { Answer } from '../../components/answer.js';
 import { Choice, Filters, SearchField } from '../../components/filters.js';
 import { Empty, PageHead } from '../../components/page.js';
@@ -22,7 +23,11 @@ export function JobsPage() {
     void navigate({ search: (before) => ({ ...before, ...change }), replace: true });
   return (
     <>
-      <PageHead title="Jobs" />
+      <PageHead title="Jobs">
+        <Link to="/jobs/run" className={buttons['button']}>
+          Run a job
+        </Link>
+      </PageHead>
       <Filters>
         <SearchField label="Search by name" value={filter.search} onChange={(search) => choose({ search })} />
         <Choice
@@ -69,7 +74,11 @@ function JobRows({ all, filter }: { readonly all: readonly JobListStub[]; readon
 const NoJobs = () => (
   <Empty title="No jobs yet">
     <p>
-      A job says what to run and how many of it. Register one with <code>npx waybill job run FILE</code>.
+      A job says what to run and how many of it.{' '}
+      <Link to="/jobs/run" search={{ example: 'hello' }}>
+        Run an example
+      </Link>{' '}
+      and see it start, or write your own.
     </p>
   </Empty>
 );
