@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePort, type NatsAccounts, type RunningServer, startNats } from '@waybill/embedded';
-import type { Allocation, Job, Node, Task, TaskGroup } from '@waybill/model';
+import type { AllocatedPort, Allocation, Job, Node, Task, TaskGroup } from '@waybill/model';
 import { NS_PER_SECOND } from '@waybill/model';
 import { DEFAULT_PACE, nodesService } from '@waybill/nodes';
 import { NatsRpc, type Rpc } from '@waybill/rpc';
@@ -15,6 +15,7 @@ import { draftTxn, fixtures, isRejected, serviceActor, type TxnPayloads, type Tx
 import { silentLogger } from '@waybill/telemetry';
 import { AGENT_OF_TESTS } from './agent-of-tests.js';
 import { killProcessesOf } from './launcher.js';
+import type { NetworkMachine } from './network-machine.js';
 import { eventually } from './wait.js';
 
 const AGENT_MAIN = fileURLToPath(new URL('../../apps/agent/dist/main.js', import.meta.url));
@@ -43,7 +44,8 @@ export class NodesAndAgent {
     readonly rpc: Rpc,
   ) {}
 
-  static async start(guard?: NatsGuard): Promise<NodesAndAgent> {
+  /** @param graceMs after which an agent that is not heard of counts as gone */
+  static async start(guard?: NatsGuard, graceMs = 1_000): Promise<NodesAndAgent> {
     const dir = mkdtempSync(path.join(tmpdir(), 'waybill-agent-'));
     const nats = await startNats({ dir: path.join(dir, 'nats'), ...(guard && { accounts: guard.accounts }) });
     const settings = readSettings(
@@ -59,7 +61,7 @@ export class NodesAndAgent {
       throw error;
     };
     const infrastructure = new Infrastructure('test', settings, silentLogger, fail);
-    const pace = { ...DEFAULT_PACE, minTtlMs: 1_000, graceMs: 1_000 };
+    const pace = { ...DEFAULT_PACE, minTtlMs: 1_000, graceMs };
     const service = await RunningService.start(nodesService(pace), settings, infrastructure);
     const { link } = await infrastructure.nats();
     const rpc = new NatsRpc(link.nc, link.inboxPrefix);
@@ -97,12 +99,15 @@ export class NodesAndAgent {
   async spawnAgent(
     name: string,
     extraEnv: NodeJS.ProcessEnv = {},
+    /** A machine of its own; absent: that of the tests. */
+    machine?: NetworkMachine,
   ): Promise<{ agent: ChildProcess; port: number; logFile: string }> {
     const port = await freePort();
     const logFile = path.join(this.dir, `${name}.log`);
     const log = createWriteStream(logFile, { flags: 'a' });
     await once(log, 'open');
-    const agent = spawn(process.execPath, [AGENT_MAIN], {
+    const own: [string, string[]] = [process.execPath, [AGENT_MAIN]];
+    const agent = spawn(...(machine?.command(...own) ?? own), {
       env: {
         PATH: process.env['PATH'],
         WAYBILL_NATS_URL: this.nats.url,
@@ -159,7 +164,13 @@ export class NodesAndAgent {
   async place(
     nodeId: string,
     tasks: Task[],
-    over: { type?: string; group?: Partial<TaskGroup>; traceparent?: string; after?: Allocation } = {},
+    over: {
+      type?: string;
+      group?: Partial<TaskGroup>;
+      ports?: AllocatedPort[];
+      traceparent?: string;
+      after?: Allocation;
+    } = {},
   ): Promise<Allocation> {
     const group = fixtures.aGroup({ Tasks: tasks, ...over.group }, over.type ?? 'service');
     const ID = over.after?.JobID ?? newUuid();
@@ -175,6 +186,10 @@ export class NodesAndAgent {
       EvalID: evaluation.ID,
       PreviousAllocation: over.after?.ID ?? '',
     });
+    if (over.ports) {
+      const { Shared } = alloc.AllocatedResources;
+      alloc.AllocatedResources = { ...alloc.AllocatedResources, Shared: { ...Shared, Ports: over.ports } };
+    }
     const plan = fixtures.aPlanResult({ Job: stored, AllocsUpdated: [alloc], EvalID: evaluation.ID });
     await this.write('ApplyPlanResults', plan, over.traceparent);
     return this.alloc(alloc.ID);

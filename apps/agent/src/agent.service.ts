@@ -14,6 +14,8 @@ import { driversOf } from './drivers/drivers.service.js';
 import { leftRunning } from './drivers/supervised/left-running.js';
 import { beginExec } from './tasks/exec/begin-exec.js';
 import { RemoteExec } from './tasks/exec/remote-exec.js';
+import { networksOf } from './networks/networks.service.js';
+import { withNetworks } from './machine/fingerprint/networks.js';
 import { AllocationFiles } from './allocations/files/allocation-files.js';
 import { diskOf, sampleHost } from './machine/fingerprint/host-sample.js';
 import { fingerprintMachine, type Machine, type MachineOverrides } from './machine/fingerprint/machine.js';
@@ -57,8 +59,16 @@ export const agent: ServiceDefinition = {
     const drivers = await driversOf(context, dir, outputs, mhzPerCore);
     const volumePlugins = await hostVolumePluginsOf(context, dir);
     const nodeMeta = await NodeMeta.load(settings.WAYBILL_NODE_META, new NodeMetaFile(dir, logger));
-    const attributes = { ...machine.attributes, ...secrets.attributes, ...attributesOf(volumePlugins) };
-    const node = new LocalNode(await nodeOf(context, dir, { ...machine, attributes }, drivers, nodeMeta.merged));
+    const networks = await networksOf(context, dir);
+    const attributes = {
+      ...machine.attributes,
+      ...secrets.attributes,
+      ...attributesOf(volumePlugins),
+      ...networks.found.attributes,
+    };
+    const resources = withNetworks(machine.resources, networks.found);
+    const described = { ...machine, attributes, resources };
+    const node = new LocalNode(await nodeOf(context, dir, described, drivers, nodeMeta.merged));
     const { ID: nodeId } = node.current;
     const events = nodeEventsOf(context, node);
     const watch = new DriverWatch({ clock, timers, drivers, node, emit: (event) => events.emit(event) });
@@ -89,6 +99,7 @@ export const agent: ServiceDefinition = {
       maxKillTimeoutMs: settings.WAYBILL_MAX_KILL_TIMEOUT_MS,
       directories,
       csi,
+      ...(networks.allocations && { networks: networks.allocations }),
       identities,
       taskHooks: taskHooks({
         identities: { identities, userOf: machineUsers(drivers) },
@@ -155,6 +166,7 @@ export const agent: ServiceDefinition = {
         await csi.start();
         watch.start();
         await hostVolumes.start();
+        for (const Message of networks.found.events) events.emit({ Subsystem: 'Network', Message, Details: {} });
         endHearing = onNodesChanged(context.link, () => running.serversChanged());
         await running.start();
         statsd.start();
@@ -181,6 +193,7 @@ export const agent: ServiceDefinition = {
         watch.stop();
         events.stop();
         await outputs.stop();
+        if (stopTasksOnExit) await networks.allocations?.releaseOthers(new Set()); // nothing runs any more
         await directories.close(stopTasksOnExit);
         await unlock();
       },

@@ -16,6 +16,7 @@ import {
 } from './allocations/allocation-garbage-collector.js';
 import type { AllocationDirectories } from './allocations/disk/allocation-directories.js';
 import type { MachineIdentities } from './identities/machine-identities.js';
+import type { AllocationNetworks } from './networks/allocation-networks.js';
 import type { StorageHost } from './volumes/csi/allocation-storage.js';
 import type { TaskHook } from './tasks/task-hook.js';
 import type { AllocationRecords } from './allocations/records/allocation-record.js';
@@ -60,6 +61,8 @@ export interface AgentDependencies {
   readonly probe?: Probe;
   /** Absent: this machine gives its tasks no tokens. */
   readonly identities?: MachineIdentities;
+  /** Absent: tasks are in the network of the machine. */
+  readonly networks?: Pick<AllocationNetworks, 'prepare' | 'find' | 'release' | 'releaseOthers'>;
   /** Absent: this machine has no volumes of CSI. */
   readonly csi?: StorageHost;
   /** Absent: disks stay where they are. */
@@ -166,6 +169,7 @@ export class Agent {
   async start(): Promise<void> {
     const records = await this.deps.records.load();
     await this.reportLeftovers(new Set(records.map(({ alloc }) => alloc.ID)));
+    void this.deps.networks?.releaseOthers(new Set(records.map(({ alloc }) => alloc.ID)));
     for (const record of records) await this.allocs.restore(record);
     for (const runner of this.allocs.all()) runner.run();
     this.contact.start();

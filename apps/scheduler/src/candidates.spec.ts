@@ -248,6 +248,7 @@ describe('what keeps a machine out', () => {
 
   it.each([
     ['SC-81: a mode that no network of the machine has', { Mode: 'bridge' }, 'missing network'],
+    ['NW-9: a mode that the machine says it lacks', { Mode: 'cni/own' }, 'missing network: there is no file for it'],
     ['SC-81: no network at all is always there', { Mode: 'none' }, undefined],
     [
       'SC-82: a host network that no address is called',
@@ -266,7 +267,8 @@ describe('what keeps a machine out', () => {
       'invalid host network "${meta.none}" template for port "http"',
     ],
   ])('%s', (_, ask, reason) => {
-    world.addNode({ Meta: { net: 'default' } });
+    const Attributes = { ...fixtures.aNode().Attributes, 'network.cni/own.missing': 'there is no file for it' };
+    world.addNode({ Meta: { net: 'default' }, Attributes });
     const failed = whyNot(jobOf({ Networks: [network(ask)] }));
     if (reason) expect(failed).toMatchObject({ ConstraintFiltered: { [reason]: 1 } });
     else expect(failed).toBeUndefined();

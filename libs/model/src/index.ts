@@ -109,6 +109,7 @@ export {
   type JobValidation,
   type ValidationOptions,
 } from './validation/validate-job.js';
+export { isDnsName } from './validation/validate-network.js';
 export { isPropagationMode } from './validation/validate-volume.js';
 /** For the bodies of requests: tables like a job's, with the same rules for names, types and null. */
 export * as wire from './encoding/wire-shape.js';

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 import { z } from 'zod';
 import { flag, hostVolumes, keyValues, port, ports, positive, ranges, word } from './setting-forms.js';
@@ -18,6 +19,27 @@ const capabilities = z
   .transform((text) => text.split(',').filter((name) => name !== ''));
 
 const idRanges = ranges('ids and ranges with commas between, such as 0,1000-1999', 2 ** 32 - 2);
+
+/** Absolute, with `:` between. */
+const directories = z
+  .string()
+  .regex(/^\/[^:]*(:\/[^:]*)*$/, 'absolute paths with ":" between, such as /opt/cni/bin:/usr/lib/cni')
+  .transform((text) => text.split(':'));
+
+/** As Linux takes it: at most 15 characters. */
+const interfaceName = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,14}$/, 'at most 15 letters, digits, "-", "_" and "."');
+
+/** A network in CIDR notation with room for a gateway and at least one task. */
+const subnet = (family: 4 | 6) =>
+  z.string().refine((text) => isSubnet(text, family), `an IPv${family} network such as ${SUBNETS[family]}`);
+const SUBNETS = { 4: '172.26.64.0/20', 6: 'fd00:26::/64' } as const;
+
+function isSubnet(text: string, family: 4 | 6): boolean {
+  const [, address = '', bits = ''] = /^([^/]+)\/(\d{1,3})$/.exec(text) ?? [];
+  return isIP(address) === family && Number(bits) <= (family === 4 ? 30 : 126) && Number(bits) > 0;
+}
 
 /** Names with commas between, where `*` stands for any part of one. */
 const namePatterns = z
@@ -44,6 +66,27 @@ export const AGENT_SETTINGS = {
   WAYBILL_NETWORK_SPEED: amount.default(1_000).describe('agent: Mbit/s of that interface'),
   WAYBILL_MIN_DYNAMIC_PORT: port.default(20_000).describe('agent: first port that tasks may be given'),
   WAYBILL_MAX_DYNAMIC_PORT: port.default(32_000).describe('agent: last port that tasks may be given'),
+  WAYBILL_CNI_PATH: directories
+    .default(['/opt/cni/bin', '/usr/libexec/cni', '/usr/lib/cni'])
+    .describe('agent: directories of CNI plugins with ":" between; the first that has one counts'),
+  WAYBILL_CNI_CONFIG_DIR: z
+    .string()
+    .min(1)
+    .default('/opt/cni/config')
+    .describe('agent: directory of networks that jobs may use as cni/<name>'),
+  WAYBILL_BRIDGE_NETWORK_NAME: interfaceName
+    .default('nomad')
+    .describe('agent: bridge of this machine for jobs with network mode bridge'),
+  WAYBILL_BRIDGE_NETWORK_SUBNET: subnet(4)
+    .default('172.26.64.0/20')
+    .describe('agent: IPv4 network whose addresses they get'),
+  WAYBILL_BRIDGE_NETWORK_SUBNET_IPV6: subnet(6)
+    .or(z.literal(''))
+    .default('')
+    .describe('agent: IPv6 network whose addresses they get as well; empty: none'),
+  WAYBILL_BRIDGE_NETWORK_HAIRPIN_MODE: flag
+    .default(false)
+    .describe("agent: they reach their own ports through this machine's address"),
   WAYBILL_RESERVED_CPU: amount.default(0).describe('agent: MHz that are not for tasks'),
   WAYBILL_RESERVED_MEMORY_MB: amount.default(0).describe('agent: MiB of memory that are not for tasks'),
   WAYBILL_RESERVED_DISK_MB: amount.default(0).describe('agent: MiB of disk that are not for tasks'),

@@ -2,6 +2,7 @@ import type { Allocation, ClientAllocUpdate, Clock, Node, Timers } from '@waybil
 import type { Logger, Tracer } from '@waybill/telemetry';
 import type { Driver } from '../drivers/driver.js';
 import type { MachineIdentities } from '../identities/machine-identities.js';
+import type { AllocationNetworks } from '../networks/allocation-networks.js';
 import type { Probe } from '../services/probe.transport.js';
 import type { ServiceRegistry } from '../services/service-registry.js';
 import type { TaskHook } from '../tasks/task-hook.js';
@@ -39,6 +40,8 @@ export interface AgentServices {
   readonly probe: Probe;
   /** Absent: this machine gives its tasks no tokens. */
   readonly identities?: MachineIdentities;
+  /** Absent: tasks of this machine are in its network, whatever their job says (NW-28). */
+  readonly networks?: Pick<AllocationNetworks, 'prepare' | 'find' | 'release'>;
   /** Absent: this machine has no volumes of CSI. */
   readonly csi?: StorageHost;
   /** Resolves when the allocations of this machine that this one replaces or preempted have ended (AG-53). */

@@ -3,6 +3,7 @@ import type { Stage } from '../tasks/task-lifecycle.js';
 import { Gate } from '../waiting/gate.js';
 import type { AgentServices } from './agent-services.js';
 import { groupOf, jobOf } from './allocation-job.js';
+import type { TaskNetwork } from '../networks/task-network.js';
 import { healthOf } from './client-update.js';
 import type { AllocationRecord } from './records/allocation-record.js';
 
@@ -58,6 +59,8 @@ export class AllocationContext {
   health: AllocationRecord['health'];
   /** Its `max_run_duration` is over (AG-77). Set by the hook of that name. */
   isExpired = false;
+  /** The namespace that its tasks share; null: they are in the machine's network. Set by the network hook. */
+  network: TaskNetwork | null = null;
   private current: Allocation;
   private at: Phase = 'new';
 

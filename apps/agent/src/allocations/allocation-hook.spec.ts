@@ -31,6 +31,7 @@ describe('the hooks of an allocation', () => {
       'health',
       'await_previous_allocations',
       'migrate_disk',
+      'network',
       'csi',
       'group_services',
     ]);

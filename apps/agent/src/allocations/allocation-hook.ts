@@ -2,7 +2,9 @@ import type { Allocation } from '@waybill/model';
 import type { AllocationRecord } from './records/allocation-record.js';
 
 /** What a hook keeps on disk. */
-export type HookRecord = Partial<Pick<AllocationRecord, 'health' | 'expired' | 'services' | 'volumes' | 'identities'>>;
+export type HookRecord = Partial<
+  Pick<AllocationRecord, 'health' | 'expired' | 'services' | 'volumes' | 'identities' | 'network'>
+>;
 
 /** How a prerun hook ended that was closed while it worked: nothing is to follow. */
 export const CLOSED = 'closed';

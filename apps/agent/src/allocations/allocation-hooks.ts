@@ -8,11 +8,11 @@ import { IdentitiesHook } from './hooks/identities.hook.js';
 import { HealthHook } from './hooks/health.hook.js';
 import { MaxRunDurationHook } from './hooks/max-run-duration.hook.js';
 import { MigrateDiskHook } from './hooks/migrate-disk.hook.js';
+import { NetworkHook } from './hooks/network.hook.js';
 import { ServicesHook } from './hooks/services.hook.js';
 
 /**
  * The hooks of an allocation, in the order in which they run (AG-80). A new hook is one file in hooks/ and one line here.
- * Networks belong between the disk and the volumes.
  */
 export function allocationHooks(context: AllocationContext, tasks: AllocationTasks): readonly AllocationHook[] {
   const services = new ServicesHook(context, tasks);
@@ -23,6 +23,7 @@ export function allocationHooks(context: AllocationContext, tasks: AllocationTas
     new HealthHook(context, tasks, services), // AG-120 to AG-132
     new AwaitPreviousAllocationsHook(context, tasks), // AG-53
     new MigrateDiskHook(context, tasks), // AG-224
+    new NetworkHook(context, tasks), // NW-31 to NW-43
     new CsiHook(context, tasks), // VL-220 to VL-232
     new GroupServicesHook(context, tasks, services), // AG-141. Last: tasks start after it
   ];

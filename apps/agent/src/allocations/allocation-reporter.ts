@@ -55,7 +55,7 @@ export class AllocationReporter {
       ...status,
       TaskStates: withEnds(this.tasks.states(), status.ClientStatus, now),
       DeploymentStatus: context.health,
-      NetworkStatus: networkStatusOf(alloc, wantedGroup),
+      NetworkStatus: networkStatusOf(alloc, wantedGroup, context.network),
       ModifyTime: 0,
     };
   }

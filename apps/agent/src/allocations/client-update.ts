@@ -5,6 +5,7 @@ import {
   errorText,
   type TaskGroup,
 } from '@waybill/model';
+import type { TaskNetwork } from '../networks/task-network.js';
 import { withEnds } from './client-status.js';
 import type { AllocationRecord } from './records/allocation-record.js';
 
@@ -14,10 +15,16 @@ export function healthOf({ DeploymentStatus }: Allocation): AllocationRecord['he
   return { Healthy: DeploymentStatus.Healthy, Timestamp: DeploymentStatus.Timestamp };
 }
 
-/** How its tasks find names, as the network of the group says, which has no interface of its own here (AG-297). */
-export function networkStatusOf({ NetworkStatus }: Allocation, { Networks }: TaskGroup): AllocNetworkStatus | null {
+/** The address of its namespace, and how its tasks find names as the network of the group says (AG-297, NW-121). */
+export function networkStatusOf(
+  { NetworkStatus }: Allocation,
+  { Networks }: TaskGroup,
+  network: TaskNetwork | null,
+): AllocNetworkStatus | null {
   const DNS = Networks?.[0]?.DNS;
-  return DNS ? { InterfaceName: '', Address: '', AddressIPv6: '', ...NetworkStatus, DNS } : NetworkStatus;
+  const status = network ? network.status : NetworkStatus;
+  if (network?.status) return network.status;
+  return DNS ? { InterfaceName: '', Address: '', AddressIPv6: '', ...status, DNS } : status;
 }
 
 /** What the servers are told of an allocation that this agent cannot run (AG-47). */

@@ -1,5 +1,6 @@
 import type { LogConfig } from '@waybill/model';
 import type { TaskResourceUsage } from '@waybill/rpc';
+import type { TaskNetwork } from '../networks/task-network.js';
 import type { ExecCommand, ExecSession } from '../tasks/exec/exec-session.js';
 
 /** How a task ended (agent.md section 22). */
@@ -58,6 +59,12 @@ export type MountSupport = 'none' | 'link' | 'bind';
  */
 export type FileIsolation = 'none' | 'chroot' | 'image';
 
+/**
+ * In what network a driver can run tasks (NW-21). `host`: the machine's. `group`: a namespace that the tasks of a group
+ * share. `task`: one that the driver makes for the task alone.
+ */
+export type NetworkIsolation = 'host' | 'group' | 'task';
+
 /** Where a task without the machine's own files finds its directories. */
 export const INSIDE = { allocDir: '/alloc', localDir: '/local', secretsDir: '/secrets' } as const;
 
@@ -105,6 +112,8 @@ export interface TaskConfig {
   readonly dns?: TaskDns;
   /** Of its group (AG-296); absent or empty: `host`. */
   readonly networkMode?: string;
+  /** Namespace of its group that it runs in; absent: that of the machine. */
+  readonly network?: TaskNetwork;
   readonly paths: TaskPaths;
   readonly logs: LogConfig;
 }
@@ -157,6 +166,10 @@ export interface Driver {
   readonly mounts?: MountSupport;
   /** Absent: `none`. */
   readonly isolation?: FileIsolation;
+  /** Tasks can have a host name of their own in the namespace of their group (NW-26); absent: they cannot. */
+  readonly setsHostname?: boolean;
+  /** Absent: `host` and `group`. */
+  readonly networkIsolation?: readonly NetworkIsolation[];
   fingerprint(): Promise<DriverFingerprint>;
   /** @throws TaskConfigError */
   validate(config: TaskConfig): void;
@@ -181,3 +194,6 @@ export interface Driver {
   /** Forgets a task and what is left of it. @throws when it runs and `force` is false (AG-253) */
   destroy(handle: TaskHandle, force: boolean): Promise<void>;
 }
+
+export const networkIsolationOf = ({ networkIsolation = ['host', 'group'] }: Driver): readonly NetworkIsolation[] =>
+  networkIsolation;

@@ -23,7 +23,10 @@ function offered(given: {
   };
   const networkOf = (name: string) => (name === 'server' ? (given.network ?? null) : null);
   const node = fixtures.aNode({ Attributes: { 'unique.network.ip-address': '10.9.9.9' }, Meta: { rack: 'r1' } });
-  return { alloc, services: servicesOf({ alloc, job, node, region: 'global', hostEnv: {}, networkOf }) };
+  return {
+    alloc,
+    services: servicesOf({ alloc, job, node, region: 'global', hostEnv: {}, network: alloc.NetworkStatus, networkOf }),
+  };
 }
 
 const NETWORK = { InterfaceName: 'eth0', Address: '172.26.64.5', AddressIPv6: 'fd00::5', DNS: null };

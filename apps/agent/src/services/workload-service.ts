@@ -1,5 +1,6 @@
 import {
   type Allocation,
+  type AllocNetworkStatus,
   findTaskGroup,
   type Job,
   type Node,
@@ -38,6 +39,8 @@ export interface WorkloadPlace {
   readonly node: Node;
   readonly region: string;
   readonly hostEnv: Readonly<Record<string, string | undefined>>;
+  /** Of the allocation's namespace; null: it has no address of its own. */
+  readonly network: AllocNetworkStatus | null;
   /** What the driver has given a task that runs. */
   readonly networkOf: (task: string) => DriverNetwork | null;
 }
@@ -89,7 +92,7 @@ function endpointOf(
   label: string,
   mode: string,
   literal: string,
-  { alloc, node }: WorkloadPlace,
+  { alloc, node, network: ofAlloc }: WorkloadPlace,
   network: DriverNetwork | null,
 ): Endpoint {
   const mapped = (alloc.AllocatedResources.Shared.Ports ?? []).find((port) => port.Label === label);
@@ -99,9 +102,9 @@ function endpointOf(
   if (literal !== '') return { address: literal, port };
   if (network && (mode === 'driver' || (mode !== 'host' && !isOfAlloc(mode) && network.autoAdvertise)))
     return { address: network.ip, port: network.portMap[label] ?? inside };
-  if (mode === 'alloc_ipv6') return { address: alloc.NetworkStatus?.AddressIPv6 || host, port: inside };
+  if (mode === 'alloc_ipv6') return { address: ofAlloc?.AddressIPv6 || host, port: inside };
   // A task without a network of its own is in that of its allocation.
-  if (mode === 'alloc' || mode === 'driver') return { address: alloc.NetworkStatus?.Address || host, port: inside };
+  if (mode === 'alloc' || mode === 'driver') return { address: ofAlloc?.Address || host, port: inside };
   return { address: host, port };
 }
 

@@ -2,6 +2,7 @@ import { type Allocation, isServerTerminal, type Job, type Task, type TaskState 
 import type { AgentServices } from '../allocations/agent-services.js';
 import type { AllocationContext } from '../allocations/allocation-context.js';
 import type { Driver, TaskConfig } from '../drivers/driver.js';
+import type { TaskNetwork } from '../networks/task-network.js';
 import { Gate } from '../waiting/gate.js';
 import type { HookedTask } from './task-hook.js';
 import type { RestartTracker } from './restart-tracker.js';
@@ -59,6 +60,10 @@ export class TaskContext implements HookedTask {
 
   get alloc(): Allocation {
     return this.allocation.alloc;
+  }
+
+  get network(): TaskNetwork | null {
+    return this.allocation.network;
   }
 
   get job(): Job {

@@ -1,4 +1,4 @@
-import { type Allocation, type Job, type Node, type Task } from '@waybill/model';
+import { type Allocation, type AllocNetworkStatus, type Job, type Node, type Task } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
 import { aNetwork } from '../fixtures/a-network.js';
@@ -11,6 +11,7 @@ function envOf(given: {
   node?: Partial<Node>;
   groupMeta?: Record<string, string>;
   hostEnv?: Record<string, string>;
+  network?: AllocNetworkStatus;
 }) {
   const task = fixtures.aTask({ Name: 'web', ...given.task });
   const group = fixtures.aGroup({ Tasks: [task], Meta: given.groupMeta ?? null });
@@ -31,6 +32,7 @@ function envOf(given: {
       privateDir: '/a/web/private',
     },
     hostEnv: given.hostEnv ?? {},
+    network: given.network,
   });
 }
 
@@ -120,6 +122,30 @@ describe('environment of a task', () => {
       NOMAD_ADDR_a_b: '[fe80::1]:22000',
       'NOMAD_HOST_IP_a-b': 'fe80::1',
     });
+  });
+
+  it.each([
+    [0, '172.26.64.2', '24000', '172.26.64.2:24000'],
+    [24_000, '172.26.64.2', '24000', '172.26.64.2:24000'],
+    [8_080, '172.26.64.2', '8080', '172.26.64.2:8080'],
+    [8_080, 'fd00::2', '8080', '[fd00::2]:8080'],
+  ])('AG-228, NW-101: in a namespace, a port that leads to %i at %s', (To, Address, inside, reached) => {
+    const base = fixtures.anAlloc().AllocatedResources;
+    const Ports = [{ Label: 'http', Value: 24_000, To, HostIP: '10.1.1.1', IgnoreCollision: false }];
+    const AllocatedResources = { ...base, Shared: { ...base.Shared, Ports } };
+    const network = { InterfaceName: 'eth0', Address, AddressIPv6: '', DNS: null };
+    const { variables } = envOf({ alloc: { AllocatedResources }, network });
+    expect(variables).toMatchObject({
+      NOMAD_ALLOC_INTERFACE_http: 'eth0',
+      NOMAD_ALLOC_IP_http: Address,
+      NOMAD_ALLOC_ADDR_http: reached,
+      NOMAD_ALLOC_PORT_http: inside,
+      NOMAD_PORT_http: inside,
+      NOMAD_HOST_PORT_http: '24000',
+      NOMAD_ADDR_http: '10.1.1.1:24000',
+    });
+    const without = Object.keys(envOf({ alloc: { AllocatedResources } }).variables);
+    expect(without.filter((name) => /^NOMAD_ALLOC_(IP|ADDR|INTERFACE)_/.test(name))).toEqual([]);
   });
 
   it('AG-227, AG-229: networks of tasks, its own by label, those of others by task and label', () => {

@@ -1,4 +1,12 @@
-import { allocIndex, type Allocation, findTaskGroup, type Job, type Node, type Task } from '@waybill/model';
+import {
+  allocIndex,
+  type Allocation,
+  type AllocNetworkStatus,
+  findTaskGroup,
+  type Job,
+  type Node,
+  type Task,
+} from '@waybill/model';
 import type { TaskPaths } from '../drivers/driver.js';
 
 /** AG-233, and Waybill's own secrets: never handed from the agent's environment to a task. */
@@ -37,6 +45,8 @@ export interface TaskEnvInput {
   /** null: there are none where it is used. */
   readonly paths: TaskPaths | null;
   readonly hostEnv: Readonly<Record<string, string | undefined>>;
+  /** Of the allocation's namespace; absent or null: it has no address of its own. */
+  readonly network?: AllocNetworkStatus | null | undefined;
   /** What hooks add (AG-232). */
   readonly added?: Readonly<Record<string, string>>;
 }
@@ -52,6 +62,7 @@ export class TaskEnv {
       ...fromHost(input.hostEnv),
       ...identityVariables(input),
       ...portVariables(input),
+      ...namespaceVariables(input),
       ...taskNetworkVariables(input),
     });
     const meta = cleaned(metaVariables(input));
@@ -139,6 +150,19 @@ function portVariables({ alloc }: TaskEnvInput): Record<string, string> {
       [`NOMAD_HOST_ADDR_${label}`]: address,
     });
   }
+  return variables;
+}
+
+/** AG-228, NW-101. */
+function namespaceVariables({ alloc, network }: TaskEnvInput): Record<string, string> {
+  if (!network) return {};
+  const variables: Record<string, string> = {};
+  for (const { Label: label, Value: port, To: to } of alloc.AllocatedResources.Shared.Ports ?? [])
+    Object.assign(variables, {
+      [`NOMAD_ALLOC_INTERFACE_${label}`]: network.InterfaceName,
+      [`NOMAD_ALLOC_IP_${label}`]: network.Address,
+      [`NOMAD_ALLOC_ADDR_${label}`]: addressOf(network.Address, to > 0 ? to : port),
+    });
   return variables;
 }
 

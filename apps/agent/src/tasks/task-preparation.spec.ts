@@ -112,7 +112,15 @@ async function seenBy(isolation: FileIsolation): Promise<Seen> {
     emit: () => {},
     control: { restart: unwanted, signal: unwanted, kill: unwanted, runScript: unwanted },
   });
-  const [service] = servicesOf({ alloc, job, node, region: 'global', hostEnv: {}, networkOf: () => null });
+  const [service] = servicesOf({
+    alloc,
+    job,
+    node,
+    region: 'global',
+    hostEnv: {},
+    network: null,
+    networkOf: () => null,
+  });
   return { config, start: start!, mount: config.mounts![0]!, service: service! };
 }
 

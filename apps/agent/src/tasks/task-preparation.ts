@@ -1,6 +1,7 @@
-import { findTaskGroup, type Node } from '@waybill/model';
+import { type DNSConfig, findTaskGroup, type Node } from '@waybill/model';
 import type { AllocationDirectories } from '../allocations/disk/allocation-directories.js';
 import { type FileIsolation, INSIDE, type TaskConfig, type TaskPaths } from '../drivers/driver.js';
+import type { TaskNetwork } from '../networks/task-network.js';
 import { type HookedTask, runPrestart, type TaskHook, type TaskStart } from './task-hook.js';
 import { TaskEnv } from './task-env.js';
 
@@ -14,7 +15,10 @@ export interface TaskPreparationDependencies {
 }
 
 /** A task as the servers want it now. */
-export type WantedTask = Pick<HookedTask, 'alloc' | 'job' | 'task'>;
+export interface WantedTask extends Pick<HookedTask, 'alloc' | 'job' | 'task'> {
+  /** Absent or null: it is in the network of the machine. */
+  readonly network?: TaskNetwork | null;
+}
 
 /** One start of a task, as its hooks see it. */
 export type TaskRound = Pick<TaskStart, 'signal' | 'over' | 'emit' | 'control'>;
@@ -30,7 +34,7 @@ export class TaskPreparation {
     const { alloc, task } = wanted;
     const paths = await this.deps.directories.build(alloc.ID, task.Name);
     const identity = { taskId, allocId: alloc.ID, task: task.Name, user: task.User };
-    return { ...identity, ...this.inEnv(wanted, paths), ...givenTo(wanted), paths, logs: task.LogConfig };
+    return { ...identity, ...this.inEnv(wanted, paths), ...this.givenTo(wanted, paths), paths, logs: task.LogConfig };
   }
 
   /** @returns the task as it is to be started, with what the hooks add. @throws HookError */
@@ -69,43 +73,49 @@ export class TaskPreparation {
 
   private envOf(wanted: WantedTask, paths: TaskPaths, added: Readonly<Record<string, string>> = {}): TaskEnv {
     const { node, region } = this.deps;
-    const { alloc, job, task } = wanted;
+    const { alloc, job, task, network } = wanted;
     const hostEnv = this.isolation === 'image' ? {} : this.deps.hostEnv; // AG-232
-    return new TaskEnv({ alloc, job, task, node: node(), region, paths, hostEnv, added });
+    return new TaskEnv({ alloc, job, task, node: node(), region, paths, hostEnv, added, network: network?.status });
   }
 
   /** AG-221: the directories of a task as it finds them. */
   private seen(paths: TaskPaths): TaskPaths {
     return this.isolation === 'none' ? paths : { ...paths, ...INSIDE };
   }
+
+  /** What the scheduler and the group's network give a task. */
+  private givenTo(
+    wanted: WantedTask,
+    paths: TaskPaths,
+  ): Pick<TaskConfig, 'resources' | 'ports' | 'dns' | 'networkMode' | 'network'> {
+    const { alloc, job, task, network } = wanted;
+    const { Tasks, Shared } = alloc.AllocatedResources;
+    const given = Tasks[task.Name];
+    const ofGroup = findTaskGroup(job, alloc.TaskGroup)?.Networks?.[0];
+    const own = ofGroup?.DNS && (this.envOf(wanted, paths).interpolateAll(ofGroup.DNS) as DNSConfig);
+    const dns = own ?? network?.status?.DNS;
+    return {
+      ...(given && {
+        resources: {
+          cpuShares: given.Cpu.CpuShares,
+          memoryMB: given.Memory.MemoryMB,
+          memoryMaxMB: given.Memory.MemoryMaxMB,
+        },
+      }),
+      ports: (Shared.Ports ?? []).map(({ Label, HostIP, Value, To }) => ({
+        label: Label,
+        hostIp: HostIP,
+        hostPort: Value,
+        to: To,
+      })),
+      ...(ofGroup && { networkMode: ofGroup.Mode }),
+      ...(network && { network }),
+      ...(dns && { dns: { servers: dns.Servers ?? [], searches: dns.Searches ?? [], options: dns.Options ?? [] } }),
+    };
+  }
 }
 
 function once<T>(make: () => T): () => T {
   let made: T | undefined;
   return () => (made ??= make());
-}
-
-/** What the scheduler and the group's network give a task. */
-function givenTo({ alloc, job, task }: WantedTask): Pick<TaskConfig, 'resources' | 'ports' | 'dns' | 'networkMode'> {
-  const { Tasks, Shared } = alloc.AllocatedResources;
-  const given = Tasks[task.Name];
-  const network = findTaskGroup(job, alloc.TaskGroup)?.Networks?.[0];
-  const dns = network?.DNS;
-  return {
-    ...(given && {
-      resources: {
-        cpuShares: given.Cpu.CpuShares,
-        memoryMB: given.Memory.MemoryMB,
-        memoryMaxMB: given.Memory.MemoryMaxMB,
-      },
-    }),
-    ports: (Shared.Ports ?? []).map(({ Label, HostIP, Value, To }) => ({
-      label: Label,
-      hostIp: HostIP,
-      hostPort: Value,
-      to: To,
-    })),
-    ...(network && { networkMode: network.Mode }),
-    ...(dns && { dns: { servers: dns.Servers ?? [], searches: dns.Searches ?? [], options: dns.Options ?? [] } }),
-  };
 }

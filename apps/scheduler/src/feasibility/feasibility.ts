@@ -202,12 +202,12 @@ function missingDevices({ NodeResources }: Node, { devices }: GroupNeeds): strin
   return devices.length === 0 || hasDevices(NodeResources.Devices ?? [], devices) ? undefined : 'missing devices';
 }
 
-/** SC-66, SC-81, SC-82. */
+/** SC-66, SC-81, SC-82, NW-9. */
 function missingNetwork(node: Node, needs: GroupNeeds): string | undefined {
   const { Networks, NodeNetworks } = node.NodeResources;
   const hasMode = (network: { readonly Mode: string }): boolean => (network.Mode || 'host') === needs.networkMode;
   const offered = needs.networkMode === 'none' || Networks?.some(hasMode) || NodeNetworks?.some(hasMode);
-  if (!offered) return 'missing network';
+  if (!offered) return withReason('missing network', node.Attributes[`network.${needs.networkMode}.missing`]);
   for (const name of needs.portNetworks) {
     const alias = resolveTarget(name, node);
     if (alias === undefined) return `invalid host network "${name}" template for port "${portOf(needs, name)}"`;
@@ -216,6 +216,9 @@ function missingNetwork(node: Node, needs: GroupNeeds): string | undefined {
   }
   return undefined;
 }
+
+/** A machine may say why it lacks something. */
+const withReason = (text: string, why: string | undefined): string => (why === undefined ? text : `${text}: ${why}`);
 
 function portOf({ group }: GroupNeeds, hostNetwork: string): string {
   const network = group.Networks?.[0];

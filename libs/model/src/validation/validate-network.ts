@@ -7,6 +7,8 @@ const MAX_PORT = 65_535;
 const DNS_NAME =
   /^(?=.{1,253}$)[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$/;
 
+export const isDnsName = (text: string): boolean => DNS_NAME.test(text);
+
 /** API-339: the networks of a group, as one message under its prefix, or none. */
 export function validateNetworks(networks: readonly NetworkResource[] | null): string[] {
   const labels = new Map<string, string>();
@@ -57,7 +59,7 @@ function staticErrors(port: Port, taken: Map<string, string>): string[] {
 function addressErrors(network: NetworkResource): string[] {
   const errors: string[] = [];
   // A hostname with a variable in it is only known on the node.
-  if (network.Hostname !== '' && !network.Hostname.includes('${') && !DNS_NAME.test(network.Hostname)) {
+  if (network.Hostname !== '' && !network.Hostname.includes('${') && !isDnsName(network.Hostname)) {
     errors.push('Hostname is not a valid DNS name');
   }
   for (const [key, value] of Object.entries(network.CNI?.Args ?? {})) {

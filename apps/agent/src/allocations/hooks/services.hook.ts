@@ -64,9 +64,10 @@ export class ServicesHook implements AllocationHook, CheckedWorkload {
 
   /** Resolves when the servers were told what is up, or could not be at first. */
   refresh(): Promise<void> {
-    const { alloc, agent, job } = this.context;
+    const { alloc, agent, job, network } = this.context;
     const { region, hostEnv } = agent;
-    const place = { alloc, job, node: agent.node(), region, hostEnv, networkOf: this.networkOf };
+    const status = network?.status ?? alloc.NetworkStatus;
+    const place = { alloc, job, node: agent.node(), region, hostEnv, network: status, networkOf: this.networkOf };
     return this.services.offer(servicesOf(place), this.isUp);
   }
 

@@ -2,6 +2,7 @@ import type { KeptToken } from '../../identities/allocation-identities.js';
 import type { AllocDeploymentStatus, Allocation, ClientAllocUpdate } from '@waybill/model';
 import type { AllocationVolumesRecord } from '../../volumes/csi/allocation-volumes.js';
 import type { AllocationServicesRecord } from '../../services/allocation-services.js';
+import type { TaskNetwork } from '../../networks/task-network.js';
 import type { TaskRecord } from '../../tasks/task-record.js';
 
 /** What is kept of an allocation on disk, one file each (AG-190). */
@@ -14,6 +15,8 @@ export interface AllocationRecord {
   readonly expired?: boolean;
   /** Absent: an agent wrote it that knew no services. */
   readonly services?: AllocationServicesRecord;
+  /** Absent: an agent wrote it that knew no networks; null: it has none of its own. */
+  readonly network?: TaskNetwork | null;
   /** Absent: an agent wrote it that knew no volumes. */
   readonly volumes?: AllocationVolumesRecord;
   /** Tokens of its identities, while tasks live; absent: it needs none (AU-152). */

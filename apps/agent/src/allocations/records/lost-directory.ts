@@ -4,6 +4,7 @@ import type { AllocationDirectories } from '../disk/allocation-directories.js';
 import { jobOf } from '../allocation-job.js';
 import { AllocationStorage, type StorageHost, type StorageOwner } from '../../volumes/csi/allocation-storage.js';
 import { type AllocationRecord, type AllocationRecords, hasBegun } from './allocation-record.js';
+import type { AllocationNetworks } from '../../networks/allocation-networks.js';
 import type { Driver } from '../../drivers/driver.js';
 
 export interface LostDirectoryDeps {
@@ -11,6 +12,7 @@ export interface LostDirectoryDeps {
   readonly drivers: ReadonlyMap<string, Driver>;
   readonly records: Pick<AllocationRecords, 'remove'>;
   readonly csi?: StorageHost;
+  readonly networks?: Pick<AllocationNetworks, 'release'>;
   readonly timers: Timers;
   readonly logger: Logger;
 }
@@ -49,7 +51,7 @@ export async function giveUp(deps: LostDirectoryDeps, record: AllocationRecord):
     }
   }
   // A plugin that is wanted for it may be another allocation here: nobody waits for it.
-  void release(deps, record)
+  void Promise.all([release(deps, record), deps.networks?.release(record.alloc.ID)])
     .then(() => records.remove(record.alloc.ID))
     .catch((error: unknown) => logger.error('an allocation cannot be forgotten', { alloc: record.alloc.ID, error }));
 }

@@ -86,6 +86,7 @@ export class DockerDriver implements Driver {
   readonly name = 'docker';
   readonly mounts = 'bind';
   readonly isolation = 'image';
+  readonly networkIsolation = ['host', 'task'] as const;
   private readonly tasks = new Map<string, Running>();
   private readonly images: Images;
   private connected: Promise<Docker> | undefined;

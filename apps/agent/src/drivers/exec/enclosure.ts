@@ -5,9 +5,9 @@ import { BEGIN, TROUBLE_FILE } from '../supervised/supervisor.js';
  *
  * It runs in a mount namespace of its own, of which the machine sees nothing and which ends with its last process: however
  * the task ends, no mount is left. Arguments: the run's directory, the task's directory, `own` or
- * `host` for its processes and its shared memory, who places it (see BEGIN), where `mount`, `umount` are inside; then mounts
- * up to `--`, each as five words: how it is bound, how mounts are passed on, its options, from where, to where; then the
- * command. Up to the change of root it uses the machine's programs, then those inside, none that the task could have
+ * `host` for its processes and its shared memory, who places it (see BEGIN), where `mount`, `umount` are inside, its host
+ * name or `-`; then mounts up to `--`, each as five words: how it is bound, how mounts are passed on, its options, from
+ * where, to where; then the command. Up to the change of root it uses the machine's programs, then those inside, none that the task could have
  * put there: they are below directories that are mounted read-only. What it says goes to the run's `trouble` file.
  *
  * - The root is put together on a private file system over /sys, because a mount over anything that the machine passes on
@@ -17,12 +17,13 @@ import { BEGIN, TROUBLE_FILE } from '../supervised/supervisor.js';
  *   all others. It runs the task in the foreground, for the signals' sake (see supervisor.ts).
  */
 const ENCLOSURE = `${BEGIN}
-run=$1; task=$2; processes=$3; memory=$4; place=$5; mount=$6; umount=$7; shift 7
+run=$1; task=$2; processes=$3; memory=$4; place=$5; mount=$6; umount=$7; hostname=$8; shift 8
 exec 8>&2 2>"$run/${TROUBLE_FILE}"
 ready() { exec 2>&8 8>&-; }
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
 set -e
 cd /proc
+[ "$hostname" = - ] || echo "$hostname" > sys/kernel/hostname
 root=/sys/root
 mount --make-private /sys
 mount -t tmpfs -o mode=755,size=64k waybill /sys
@@ -92,6 +93,8 @@ export interface Enclosure {
   readonly ipcMode: 'private' | 'host';
   /** It reaches nothing and nobody (AG-296). */
   readonly isOffline: boolean;
+  /** Empty: that of the machine. */
+  readonly hostname: string;
   /** Outer ones first. */
   readonly mounts: readonly EnclosureMount[];
   /** The agent places the process before it becomes the task. */
@@ -121,6 +124,7 @@ export function enclosed(enclosure: Enclosure, command: readonly string[]): [str
     enclosure.placed ? 'place' : '-',
     tools.mountInside,
     tools.umountInside,
+    enclosure.hostname || '-',
     ...mounts.flatMap((mount) => [mount.how, mount.propagation, mount.options, mount.source, mount.destination]),
     '--',
     ...command,

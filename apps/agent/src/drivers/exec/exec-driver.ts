@@ -1,5 +1,5 @@
 import { chownSync, existsSync, realpathSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import type { ExecCommand, ExecSession } from '../../tasks/exec/exec-session.js';
 import { execProcess } from '../../tasks/exec/process-exec.transport.js';
 import { type DriverFingerprint, StartError, type TaskConfig, type TaskHandle } from '../driver.js';
@@ -9,6 +9,7 @@ import { carried, inTaskEnvironment } from '../supervised/task-environment.js';
 import { NoLimitsError, type TaskLimits } from '../task-limits.store.js';
 import { type UserIds, userIds } from '../user-ids.js';
 import { addedCapabilities, boundingCapabilities } from '../capabilities.js';
+import { hostsFile, resolvConf } from '../../networks/name-files.js';
 import { Chroot } from './chroot.js';
 import { enclosed, type EnclosureMount } from './enclosure.js';
 import { type ExecConfig, execConfig } from './exec-config.js';
@@ -19,6 +20,7 @@ import { below } from '../../paths/path-name.js';
 /** As whom a task runs that does not say. */
 const DEFAULT_USER = 'nobody';
 const RESOLV_CONF = '/etc/resolv.conf';
+const HOSTS = '/etc/hosts';
 
 export interface ExecOptions extends Omit<SupervisionOptions, 'limits'> {
   /** Where tasks see which directory of the machine. */
@@ -31,12 +33,13 @@ export interface ExecOptions extends Omit<SupervisionOptions, 'limits'> {
 /**
  * Runs a command apart from the machine (AG-280): in a root of its own (enclosure.ts), with processes, shared memory and
  * a host name of its own, without the rights of root, within the memory it was given. What is not kept apart: the network,
- * and user ids, so that root in a task is root where the machine's files are shown to it.
+ * unless its group has a namespace, and user ids, so that root in a task is root where the machine's files are shown to it.
  */
 export class ExecDriver extends SupervisedDriver {
   readonly name = 'exec';
   readonly mounts = 'bind';
   readonly isolation = 'chroot';
+  readonly setsHostname = true;
   private readonly chroot: Chroot;
   /** Found once it was tried out. */
   private tools: ExecTools | undefined;
@@ -78,7 +81,7 @@ export class ExecDriver extends SupervisedDriver {
     const namespaces = [
       '--mount',
       '--uts',
-      ...(isOffline(config) ? ['--net'] : []),
+      ...(isOffline(config) || config.network ? ['--net'] : []),
       ...(ipc_mode === 'private' ? ['--ipc'] : []),
       ...(pid_mode === 'private' ? ['--pid'] : []),
     ];
@@ -111,7 +114,11 @@ export class ExecDriver extends SupervisedDriver {
     const command = await this.asUser(task, config, [executable, ...task.args]);
     const { uid, gid } = idsOf(config);
     chownSync(config.paths.secretsDir, uid, gid); // AG-220
-    const mounts = [...(await enclosureMounts(config, this.chroot)), ...(await this.resolver(config))];
+    const mounts = [
+      ...(await enclosureMounts(config, this.chroot)),
+      ...(await this.resolver(config)),
+      ...(await this.hosts(config)),
+    ];
     return {
       commandLine: (placed) =>
         enclosed(
@@ -121,6 +128,7 @@ export class ExecDriver extends SupervisedDriver {
             pidMode: task.pid_mode,
             ipcMode: task.ipc_mode,
             isOffline: isOffline(config),
+            hostname: config.network?.hostname ?? '',
             mounts,
             placed,
             tools,
@@ -172,14 +180,26 @@ export class ExecDriver extends SupervisedDriver {
     ];
   }
 
-  /** AG-297. */
+  /** NW-91. */
   private async resolver({ dns, paths }: TaskConfig): Promise<EnclosureMount[]> {
     if (!dns) return [];
-    const destination = this.chroot.inside(realpathSync(RESOLV_CONF));
-    if (destination === undefined) throw new StartError(`the task has no ${RESOLV_CONF} to write its DNS settings to`);
-    const source = below(paths.privateDir, 'resolv.conf');
-    await writeFile(source, resolvConf(dns), { mode: 0o644 });
-    return [{ how: 'bind', propagation: 'private', options: 'ro,nosuid,nodev', source, destination }];
+    const text = resolvConf(dns, await readFile(RESOLV_CONF, 'utf8').catch(() => ''));
+    return [await this.ownFile(RESOLV_CONF, below(paths.privateDir, 'resolv.conf'), text)];
+  }
+
+  /** NW-26: the task finds itself by the name that it was given. */
+  private async hosts({ network, paths }: TaskConfig): Promise<EnclosureMount[]> {
+    if (!network || network.hostname === '') return [];
+    const text = hostsFile(network.hostname, network.status?.Address ?? '');
+    return [await this.ownFile(HOSTS, below(paths.privateDir, 'hosts'), text)];
+  }
+
+  /** A file in the place of the machine's, for reading. @throws StartError */
+  private async ownFile(place: string, source: string, text: string): Promise<EnclosureMount> {
+    const destination = existsSync(place) ? this.chroot.inside(realpathSync(place)) : undefined;
+    if (destination === undefined) throw new StartError(`the task has no ${place} to put its own in the place of`);
+    await writeFile(source, text, { mode: 0o644 });
+    return { how: 'bind', propagation: 'private', options: 'ro,nosuid,nodev', source, destination };
   }
 
   private cgroupsOf(taskId: string): string[] {
@@ -191,7 +211,8 @@ export class ExecDriver extends SupervisedDriver {
 /** Goes into cgroups, then becomes what follows. */
 const JOIN = 'while [ "$1" != -- ]; do echo $$ > "$1/cgroup.procs" || exit 126; shift; done; shift; exec "$@"';
 
-const isOffline = ({ networkMode }: TaskConfig): boolean => networkMode === 'none';
+/** Without a namespace of its group it gets one of its own that leads nowhere. */
+const isOffline = ({ networkMode, network }: TaskConfig): boolean => networkMode === 'none' && !network;
 
 const set = (capabilities: readonly string[]): string => ['-all', ...capabilities.map((one) => `+${one}`)].join(',');
 
@@ -200,11 +221,3 @@ function idsOf({ user }: TaskConfig): UserIds {
   if (!ids) throw new StartError(`failed to find the user "${user}"`);
   return ids;
 }
-
-const resolvConf = ({ servers, searches, options }: NonNullable<TaskConfig['dns']>): string =>
-  [
-    ...servers.map((server) => `nameserver ${server}`),
-    ...(searches.length > 0 ? [`search ${searches.join(' ')}`] : []),
-    ...(options.length > 0 ? [`options ${options.join(' ')}`] : []),
-    '',
-  ].join('\n');

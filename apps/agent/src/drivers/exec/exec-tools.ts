@@ -66,7 +66,7 @@ export async function tryOut(tools: ExecTools, chroot: Chroot, runsDir: string):
     await chmod(dir, 0o700);
     const paths = { taskDir, allocDir, logsDir: '', localDir: '', secretsDir, privateDir: '' };
     const mounts = await enclosureMounts({ paths, mounts: [] }, chroot);
-    const apart = { pidMode: 'private', ipcMode: 'private', isOffline: true } as const;
+    const apart = { pidMode: 'private', ipcMode: 'private', isOffline: true, hostname: '' } as const;
     const place = { runDir, taskDir, ...apart, mounts, placed: false, tools };
     const supervisor = await supervise({
       runDir,

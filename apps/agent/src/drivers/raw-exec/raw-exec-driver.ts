@@ -4,6 +4,7 @@ import { execProcess } from '../../tasks/exec/process-exec.transport.js';
 import { statOrNone } from '../../paths/stat-or-none.store.js';
 import { type DriverFingerprint, StartError, type TaskConfig, type TaskHandle } from '../driver.js';
 import { findCommand, type TaskView } from '../find-command.js';
+import { inNetwork } from '../supervised/in-network.js';
 import { type Launch, SupervisedDriver, type SupervisionOptions } from '../supervised/supervised-driver.js';
 import { asItIs, findSetsid } from '../supervised/supervisor.js';
 import { carried } from '../supervised/task-environment.js';
@@ -49,12 +50,11 @@ export class RawExecDriver extends SupervisedDriver {
   async exec(taskId: string, config: TaskConfig, { command, tty }: ExecCommand): Promise<ExecSession> {
     this.processOf(taskId);
     const [file, ...args] = command;
+    const wanted = { file: found(file, config), args, user: this.userOf(config) };
     return execProcess({
-      file: found(file, config),
-      args,
+      ...inNetwork(config.network?.namespace, wanted),
       cwd: rawExecConfig(config.config).workDir ?? config.paths.taskDir,
       env: this.seenBy(config),
-      user: this.userOf(config),
       tty,
     });
   }

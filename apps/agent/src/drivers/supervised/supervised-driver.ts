@@ -129,6 +129,7 @@ export abstract class SupervisedDriver implements Driver {
         stdout: output.stdout,
         stderr: output.stderr,
         ...user,
+        ...(config.network && { networkNamespace: config.network.namespace }),
         ...(cgroup && { cgroup }),
       });
     } catch (error) {

@@ -6,6 +6,8 @@ import { mkdir, open, rm } from 'node:fs/promises';
 import { Duplex } from 'node:stream';
 import { isErrno, type ProcessIdentity } from '@waybill/processes';
 import { openFound } from '../../paths/plain-file.store.js';
+import type { UserIds } from '../user-ids.js';
+import { inNetwork } from './in-network.js';
 import { TAKE_ENVIRONMENT } from './task-environment.js';
 import { below } from '../../paths/path-name.js';
 
@@ -91,6 +93,8 @@ export interface RunSpec {
   readonly stderr: number;
   readonly uid?: number;
   readonly gid?: number;
+  /** Path of the network namespace that all of it runs in; absent: that of the agent. */
+  readonly networkNamespace?: string;
   /** Where the task belongs, and how it gets there once it has a pid; absent: nowhere. */
   readonly cgroup?: { readonly place: (pid: number) => void };
 }
@@ -137,19 +141,23 @@ export async function supervise(spec: RunSpec): Promise<ChildProcess> {
   const setsid = findSetsid();
   if (setsid === undefined) throw new NoSetsidError();
   await mkdir(spec.runDir, { recursive: true, mode: 0o755 });
-  const child = spawn('/bin/sh', ['-c', SUPERVISOR, 'waybill-task', spec.runDir, setsid, ...spec.commandLine], {
+  const shell = ['-c', SUPERVISOR, 'waybill-task', spec.runDir, setsid, ...spec.commandLine];
+  const { file, args, user } = inNetwork(spec.networkNamespace, { file: '/bin/sh', args: shell, user: userOf(spec) });
+  const child = spawn(file, args, {
     cwd: spec.cwd,
     env: { ...spec.env },
     detached: true,
     stdio: ['ignore', 'ignore', 'ignore', 'pipe', spec.stdout, spec.stderr],
-    ...(spec.uid !== undefined && { uid: spec.uid }),
-    ...(spec.gid !== undefined && { gid: spec.gid }),
+    ...user,
   });
   await once(child, 'spawn');
   await running(child, spec);
   child.unref();
   return child;
 }
+
+const userOf = ({ uid, gid }: RunSpec): UserIds | undefined =>
+  uid === undefined || gid === undefined ? undefined : { uid, gid };
 
 async function running(child: ChildProcess, { runDir, cgroup }: RunSpec): Promise<void> {
   const ready = child.stdio[3];

@@ -1,0 +1,112 @@
+import { type DNSConfig, isDnsName, type NetworkResource } from '@waybill/model';
+import { networkIsolationOf } from '../../drivers/driver.js';
+import { type AllocationNetwork, NetworkError } from '../../networks/allocation-networks.js';
+import { cniArgs } from '../../networks/cni/cni-args.js';
+import { TaskEnv } from '../../tasks/task-env.js';
+import type { AllocationContext } from '../allocation-context.js';
+import { type AllocationHook, CLOSED, type HookRecord } from '../allocation-hook.js';
+import type { AllocationTasks } from '../allocation-tasks.js';
+import type { AllocationRecord } from '../records/allocation-record.js';
+
+/**
+ * Makes the network namespace of an allocation before its tasks start, and takes it down after the last one (NW-31).
+ *
+ * idle → making → made → released. What is being made when the allocation ends is made or given up first, and then
+ * released; a namespace that is there is found again by the next agent.
+ */
+export class NetworkHook implements AllocationHook {
+  readonly name = 'network';
+  private making: Promise<unknown> = Promise.resolve();
+  private released: Promise<void> | undefined;
+
+  constructor(
+    private readonly context: AllocationContext,
+    private readonly tasks: AllocationTasks,
+  ) {}
+
+  /** Until prerun has looked at the machine, it is what it was. */
+  restore({ network }: AllocationRecord): void {
+    this.context.network = network ?? null;
+  }
+
+  record(): HookRecord {
+    return { network: this.context.network };
+  }
+
+  /** @throws NetworkError */
+  async prerun(): Promise<typeof CLOSED | void> {
+    const { context } = this;
+    const networks = context.agent.networks;
+    const asked = context.group.Networks?.[0];
+    const mode = asked?.Mode || 'host';
+    if (!asked || mode === 'host') return this.refuseHostname(asked);
+    if (!networks) return undefined;
+    if (context.isStopping || this.tasks.areDead) {
+      // Nothing starts any more but what runs after the others, where the others ran.
+      if (!(await networks.find(context.id))) context.network = null;
+      return undefined;
+    }
+    this.refuseDrivers(mode, asked.Hostname !== '');
+    const { hostname, dns, args } = this.interpolated(asked);
+    const ports = context.alloc.AllocatedResources.Shared.Ports ?? [];
+    this.tasks.noteWait('Waiting for its network');
+    const made = networks.prepare({ allocId: context.id, mode, ports, args, givenUp: context.ended });
+    this.making = made.catch(() => {});
+    const network = await made;
+    if (!network) return CLOSED;
+    this.take(network, hostname, dns);
+    return undefined;
+  }
+
+  postrun(): Promise<void> {
+    return this.release();
+  }
+
+  destroy(): Promise<void> {
+    return this.release();
+  }
+
+  private release(): Promise<void> {
+    const { id, group, agent } = this.context;
+    if ((group.Networks?.[0]?.Mode || 'host') === 'host') return Promise.resolve();
+    this.released ??= this.making.then(() => agent.networks?.release(id));
+    return this.released;
+  }
+
+  /** @param dns of the group, which wins over what the plugins say (NW-91) */
+  private take({ namespace, status, isReplacement }: AllocationNetwork, hostname: string, dns: DNSConfig | null): void {
+    this.context.network = { namespace, hostname, status: status && { ...status, DNS: dns ?? status.DNS } };
+    // NW-39: what still runs in the namespace before reaches nobody.
+    if (isReplacement) void this.tasks.restartRunning('network namespace was recreated');
+  }
+
+  /** NW-26. @throws NetworkError */
+  private refuseHostname(network: NetworkResource | undefined): void {
+    if (network && network.Hostname !== '')
+      throw new NetworkError('hostname cannot be set on task group using "host" networking mode');
+  }
+
+  /** NW-22, NW-26. @throws NetworkError */
+  private refuseDrivers(mode: string, isNamed: boolean): void {
+    for (const { Name, Driver } of this.context.group.Tasks) {
+      const driver = this.context.agent.drivers.get(Driver);
+      if (isNamed && driver?.setsHostname !== true)
+        throw new NetworkError(`hostname is not currently supported on driver ${Driver}`);
+      if (driver && !networkIsolationOf(driver).includes('group'))
+        throw new NetworkError(`task ${Name} does not support "${mode}" networking mode`);
+    }
+  }
+
+  /** @throws NetworkError */
+  private interpolated(network: NetworkResource): { hostname: string; dns: DNSConfig | null; args: string } {
+    const { agent, alloc, job } = this.context;
+    const { region, hostEnv, logger } = agent;
+    const env = new TaskEnv({ alloc, job, task: null, node: agent.node(), region, paths: null, hostEnv });
+    const hostname = env.interpolate(network.Hostname);
+    if (hostname !== '' && !isDnsName(hostname))
+      throw new NetworkError(`network hostname "${hostname}" is not a valid DNS name`);
+    const { args, leftOut } = cniArgs(alloc, region, env.interpolateAll(network.CNI?.Args ?? {}));
+    if (leftOut.length > 0) logger.warn('arguments of CNI hold a ";" and are left out', { alloc: alloc.ID, leftOut });
+    return { hostname, dns: env.interpolateAll(network.DNS) as DNSConfig | null, args };
+  }
+}

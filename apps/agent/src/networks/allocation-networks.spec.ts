@@ -1,0 +1,250 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { BRIDGE_RESULT, end, FakeNetworkMachine } from '../fixtures/network-machine.store.js';
+import { Gate } from '../waiting/gate.js';
+import type { NetworkOrder } from './allocation-networks.js';
+
+const ADDED = ['ADD loopback', 'ADD bridge', 'ADD firewall', 'ADD portmap'];
+const DELETED = ['DEL portmap', 'DEL firewall', 'DEL bridge', 'DEL loopback'];
+const RULE = 'iptables -t filter -C NOMAD-ADMIN -o nomad -d 172.26.64.0/20 -j ACCEPT';
+const MADE = ['make', RULE, ...ADDED];
+const FAILED = end('{"cniVersion":"0.4.0","code":7,"msg":"no luck","details":"today"}', { code: 1 });
+
+const order = (over: Partial<NetworkOrder> = {}): NetworkOrder => ({
+  allocId: 'a',
+  mode: 'bridge',
+  ports: [{ Label: 'http', Value: 24_000, To: 8_080, HostIP: '10.1.1.1', IgnoreCollision: false }],
+  args: 'IgnoreUnknown=true',
+  givenUp: new Gate(),
+  ...over,
+});
+
+let machine: FakeNetworkMachine;
+beforeEach(() => {
+  machine = new FakeNetworkMachine();
+});
+afterEach(() => rmSync(machine.pluginDirectory, { recursive: true }));
+
+describe('the network of an allocation', () => {
+  it('NW-31, NW-57, NW-59: namespace, admin rule, each plugin with what the one before it answered', async () => {
+    const network = await machine.networks().prepare(order());
+    expect(network).toEqual({
+      namespace: '/var/run/netns/a',
+      status: { InterfaceName: 'eth0', Address: '172.26.64.2', AddressIPv6: '', DNS: null },
+      isReplacement: false,
+    });
+    expect(machine.whatWasCalled()).toEqual(MADE);
+    const [loopback, bridge, , portmap] = machine.calls.slice(2);
+    expect(loopback!.config).toEqual({ type: 'loopback', name: 'nomad', cniVersion: '0.4.0' });
+    expect(bridge!.config['prevResult']).toEqual(BRIDGE_RESULT);
+    expect(bridge!.config['runtimeConfig']).toBeUndefined();
+    const mapping = { hostPort: 24_000, containerPort: 8_080 };
+    expect(portmap!.config['runtimeConfig']).toEqual({
+      portMappings: [
+        { ...mapping, protocol: 'tcp' },
+        { ...mapping, protocol: 'udp' },
+      ],
+    });
+    expect(portmap!.env).toMatchObject({
+      CNI_COMMAND: 'ADD',
+      CNI_CONTAINERID: 'a',
+      CNI_NETNS: '/var/run/netns/a',
+      CNI_IFNAME: 'eth0',
+      CNI_ARGS: 'IgnoreUnknown=true',
+      CNI_PATH: `/nowhere:${machine.pluginDirectory}`,
+    });
+  });
+
+  it('NW-57: ports are mapped on their address where the machine has several host networks', async () => {
+    await machine.networks({ bindsToAddress: true }).prepare(order());
+    const { portMappings } = machine.calls.at(-1)!.config['runtimeConfig'] as { portMappings: object[] };
+    expect(portMappings[0]).toMatchObject({ hostIP: '10.1.1.1' });
+  });
+
+  it('NW-41, NW-59: taken down in reverse order, each plugin with the result and the ports', async () => {
+    const networks = machine.networks();
+    await networks.prepare(order());
+    machine.calls.length = 0;
+    await networks.release('a');
+    expect(machine.whatWasCalled()).toEqual([...DELETED, 'remove']);
+    expect(machine.calls[0]!.config).toMatchObject({ prevResult: BRIDGE_RESULT, runtimeConfig: {} });
+    expect([machine.namespaces.size, machine.records.size]).toEqual([0, 0]);
+    await networks.release('a');
+    expect(machine.calls).toHaveLength(5);
+  });
+
+  it('NW-43, NW-45: three attempts with others in between, the first error is told, and nothing is left', async () => {
+    let attempts = 0;
+    machine.answer = ({ what }) => {
+      if (what !== 'ADD portmap') return machine.goes();
+      attempts++;
+      return attempts === 1 ? FAILED : end('nonsense');
+    };
+    const networks = machine.networks();
+    const failing = networks.prepare(order());
+    const why = failing.catch((error: Error) => error.message);
+    await machine.time.pass(0);
+    expect(attempts).toBe(1);
+    expect(await networks.prepare(order({ allocId: 'b', mode: 'none' }))).toMatchObject({ status: null });
+    await machine.time.pass(1_500);
+    await machine.time.pass(1_500);
+    expect(await why).toBe('failed to configure network: plugin type="portmap" failed (add): no luck: today');
+    expect(attempts).toBe(3);
+    expect([[...machine.namespaces], [...machine.records.keys()]]).toEqual([['b'], ['b']]);
+  });
+
+  it('NW-45: one that nobody wants any more is not tried again', async () => {
+    machine.answer = ({ what }) => (what === 'ADD bridge' ? FAILED : machine.goes());
+    const givenUp = new Gate();
+    const failing = machine.networks().prepare(order({ givenUp }));
+    const why = failing.catch((error: Error) => error.message);
+    await machine.time.pass(0);
+    givenUp.open();
+    expect(await why).toContain('no luck');
+    expect(machine.whatWasCalled().filter((what) => what === 'ADD bridge')).toHaveLength(1);
+    expect(machine.records.size).toBe(0);
+  });
+
+  it.each([
+    [end('', { code: null, isLate: true }), 'no answer within 30 s: killed'],
+    [end('', { code: 2, stderr: 'panic:\n  oh' }), 'panic: oh'],
+    [end('["nonsense"]'), 'its answer is no result of CNI: "[\\"nonsense\\"]"'],
+  ])('NW-152, NW-153: a plugin that says %o', async (said, reason) => {
+    machine.answer = ({ what }) => (what === 'ADD firewall' ? said : machine.goes());
+    const why = machine
+      .networks()
+      .prepare(order())
+      .catch((error: Error) => error.message);
+    for (let attempt = 0; attempt < 3; attempt++) await machine.time.pass(2_000);
+    expect(await why).toBe(`failed to configure network: plugin type="firewall" failed (add): ${reason}`);
+    expect(machine.whatWasCalled().slice(-5)).toEqual([...DELETED, 'remove']);
+  });
+
+  it('a plugin that is not there fails the allocation at once, before anything is changed', async () => {
+    rmSync(path.join(machine.pluginDirectory, 'host-local'));
+    await expect(machine.networks().prepare(order())).rejects.toThrow(
+      `failed to configure network: failed to find plugin "host-local" in path [/nowhere ${machine.pluginDirectory}]`,
+    );
+    expect([machine.calls.length, machine.records.size]).toEqual([0, 0]);
+  });
+
+  it('NW-87: rules that cannot be changed fail it with the command', async () => {
+    machine.answer = ({ what }) =>
+      what.startsWith('iptables')
+        ? end('', { code: 4, stderr: 'Permission denied (you must be root)' })
+        : machine.goes();
+    const why = machine
+      .networks()
+      .prepare(order())
+      .catch((error: Error) => error.message);
+    for (let attempt = 0; attempt < 3; attempt++) await machine.time.pass(2_000);
+    expect(await why).toBe(
+      'failed to configure network: iptables -t filter -A NOMAD-ADMIN -o nomad -d 172.26.64.0/20 -j ACCEPT failed: Permission denied (you must be root)',
+    );
+  });
+
+  it('NW-60: cni/<name> is looked up when it is wanted', async () => {
+    const made = machine.networks().prepare(order({ mode: 'cni/mine' }));
+    await expect(made).rejects.toThrow(/^failed to configure network: no CNI network config found in /);
+    mkdirSync(path.join(machine.pluginDirectory, 'net.d'));
+    const file = path.join(machine.pluginDirectory, 'net.d/10.conf');
+    writeFileSync(file, '{"cniVersion":"0.4.0","name":"mine","type":"bridge"}');
+    expect(await machine.networks().prepare(order({ mode: 'cni/mine' }))).toBeTruthy();
+    expect(machine.whatWasCalled()).toEqual(['make', 'ADD bridge']);
+    await expect(machine.networks().prepare(order({ allocId: 'b', mode: 'cni/other' }))).rejects.toThrow(
+      'failed to load CNI config: CNI network config not found for name "other"',
+    );
+  });
+});
+
+describe('an agent that comes back', () => {
+  it('NW-37: finds a network as it was, and asks the plugins where they can tell', async () => {
+    const made = await machine.networks().prepare(order());
+    machine.calls.length = 0;
+    expect(await machine.networks().prepare(order())).toEqual(made);
+    expect(machine.calls).toEqual([]);
+    expect(await machine.networks({ canCheck: () => true }).prepare(order())).toEqual(made);
+    expect(machine.whatWasCalled()).toEqual(ADDED.map((what) => what.replace('ADD', 'CHECK')));
+  });
+
+  it('NW-38, NW-39: makes anew what is not as it was, and says when it cannot', async () => {
+    await machine.networks().prepare(order());
+    machine.answer = ({ what }) => (what === 'CHECK bridge' ? FAILED : machine.goes());
+    expect(await machine.networks({ canCheck: () => true }).prepare(order())).toMatchObject({ isReplacement: true });
+    machine.answer = ({ what }) => (what.startsWith('CHECK') || what === 'ADD bridge' ? FAILED : machine.goes());
+    const why = machine
+      .networks({ canCheck: () => true })
+      .prepare(order())
+      .catch((error: Error) => error.message);
+    for (let attempt = 0; attempt < 3; attempt++) await machine.time.pass(2_000);
+    expect(await why).toBe(
+      'failed to configure networking for alloc: network namespace already exists but was misconfigured: plugin type="bridge" failed (add): no luck: today',
+    );
+  });
+
+  it('NW-145: after a reset of the machine, takes down what it knows of and makes it anew', async () => {
+    await machine.networks().prepare(order());
+    machine.namespaces.clear();
+    machine.calls.length = 0;
+    machine.answer = ({ what }) => (what.endsWith('-S') ? end('') : machine.goes());
+    expect(await machine.networks().prepare(order())).toMatchObject({ isReplacement: true });
+    const byHand = ['ip6tables -t nat -S', 'iptables -t nat -S'];
+    expect(machine.whatWasCalled()).toEqual([...DELETED, ...byHand, 'remove', ...MADE]);
+    expect(machine.calls[0]!.env['CNI_NETNS']).toBe('');
+  });
+
+  it('NW-142: killed at any step, has one set of everything after its next start, or nothing', async () => {
+    for (const deadly of MADE) {
+      machine.records.clear();
+      machine.namespaces.clear();
+      const dead = machine.networks();
+      machine.calls.length = 0;
+      // Whatever it would do after its death does not happen.
+      machine.answer = ({ what }) => (what === deadly ? new Promise(() => {}) : machine.goes());
+      void dead.prepare(order()).catch(() => {});
+      await machine.time.pass(0);
+      expect(machine.whatWasCalled().at(-1)).toBe(deadly);
+      expect(machine.records.get('a'), deadly).toMatchObject({ isReady: false });
+
+      machine.answer = ({ what }) => (what.endsWith('-S') ? end('') : machine.goes());
+      machine.calls.length = 0;
+      const next = machine.networks();
+      expect(await next.prepare(order()), deadly).toMatchObject({ isReplacement: false });
+      expect(machine.whatWasCalled(), deadly).toEqual([...DELETED, 'remove', ...MADE]);
+      await next.release('a');
+      expect([machine.namespaces.size, machine.records.size]).toEqual([0, 0]);
+    }
+  });
+
+  it('NW-44: takes down what no allocation that it knows has', async () => {
+    await machine.networks().prepare(order());
+    await machine.networks().prepare(order({ allocId: 'b' }));
+    await machine.networks().releaseOthers(new Set(['b']));
+    expect([[...machine.namespaces], [...machine.records.keys()]]).toEqual([['b'], ['b']]);
+  });
+
+  it('NW-41, NW-46: what a plugin does not take down is taken down by hand, and its record stays for the next agent', async () => {
+    await machine.networks().prepare(order());
+    machine.calls.length = 0;
+    const rule = String.raw`-A POSTROUTING -s 172.26.64.2/32 -m comment --comment "name: \"nomad\" id: \"a\"" -j CNI-0a1b`;
+    machine.answer = ({ what }) => {
+      if (what === 'DEL portmap') return FAILED;
+      return what === 'iptables -t nat -S' ? end(rule) : end('');
+    };
+    await machine.networks().release('a');
+    expect(machine.whatWasCalled()).toEqual([
+      ...DELETED,
+      'ip6tables -t nat -S',
+      'iptables -t nat -S',
+      'iptables -t nat -D POSTROUTING -s 172.26.64.2/32 -m comment --comment name: "nomad" id: "a" -j CNI-0a1b',
+      'iptables -t nat -F CNI-0a1b',
+      'iptables -t nat -X CNI-0a1b',
+      'remove',
+    ]);
+    expect([machine.namespaces.size, machine.records.get('a')?.isReady]).toEqual([0, false]);
+    machine.answer = () => end('');
+    await machine.networks().releaseOthers(new Set());
+    expect(machine.records.size).toBe(0);
+  });
+});

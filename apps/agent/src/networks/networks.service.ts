@@ -1,0 +1,47 @@
+import type { ServiceContext } from '@waybill/service';
+import { canCheck, fingerprintNetworks, type NetworksOfMachine } from '../machine/fingerprint/networks.js';
+import { below } from '../paths/path-name.js';
+import { AllocationNetworks } from './allocation-networks.js';
+import type { BridgeOptions } from './cni/bridge-network.js';
+import { NamedNamespaces } from './network-namespaces.store.js';
+import { NetworkRecordStore } from './network-records.store.js';
+import { runProgram } from './program.transport.js';
+import { Iptables } from './rules/iptables.transport.js';
+
+export interface Networks {
+  readonly found: NetworksOfMachine;
+  /** Absent: this system has no network namespaces (NW-28). */
+  readonly allocations?: AllocationNetworks;
+}
+
+/** What this machine can do for the networks of allocations, and what does it. */
+export async function networksOf(context: ServiceContext, dir: string): Promise<Networks> {
+  const { settings, timers, random, logger } = context;
+  const options = {
+    run: runProgram,
+    bridge: bridgeOf(settings),
+    pluginDirectories: settings.WAYBILL_CNI_PATH,
+    configDirectory: settings.WAYBILL_CNI_CONFIG_DIR,
+  };
+  const found = await fingerprintNetworks(options);
+  if (process.platform !== 'linux') return { found };
+  const allocations = new AllocationNetworks({
+    ...options,
+    namespaces: new NamedNamespaces(runProgram),
+    records: new NetworkRecordStore(below(dir, 'cni'), logger),
+    iptables: new Iptables(runProgram),
+    timers,
+    random,
+    logger,
+    bindsToAddress: false,
+    canCheck: (plugin) => canCheck(found.attributes, plugin),
+  });
+  return { found, allocations };
+}
+
+const bridgeOf = (settings: ServiceContext['settings']): BridgeOptions => ({
+  name: settings.WAYBILL_BRIDGE_NETWORK_NAME,
+  subnet: settings.WAYBILL_BRIDGE_NETWORK_SUBNET,
+  subnetIPv6: settings.WAYBILL_BRIDGE_NETWORK_SUBNET_IPV6,
+  hairpin: settings.WAYBILL_BRIDGE_NETWORK_HAIRPIN_MODE,
+});
