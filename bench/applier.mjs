@@ -65,7 +65,7 @@ async function placementsPerSecond(pipelineDepth) {
     tracer: () => tracerFor('bench'),
   });
   queue.setEnabled(true);
-  const ended = applier.run();
+  const ended = applier.applyPlans();
   const iterator = plans.values();
   const before = process.cpuUsage();
   const submitter = async () => {

@@ -112,7 +112,7 @@ async function microsecondsPerCycle(waiting, cycles) {
     const { user, system } = process.cpuUsage(before);
     if (done >= 0) micros += user + system;
     // What was superseded is canceled, and as many new ones arrive for the same jobs.
-    const canceled = broker.superseded.take(Infinity);
+    const canceled = broker.superseded.takeBatch(Infinity);
     broker.superseded.forget(canceled.map((e) => e.ID));
     for (const evaluation of canceled) broker.enqueue(backlog.again(evaluation));
     arriving = ended.map((evaluation) => backlog.again(evaluation));

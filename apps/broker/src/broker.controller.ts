@@ -37,19 +37,19 @@ import {
 import { Broker, type Dequeued } from './broker.js';
 import type { BrokerTimer } from './meter.js';
 
-/** What workers ask the holder of the broker role. */
+/** RPC calls of the holder of the role `broker`, most of them for workers. */
 @Controller()
 export class BrokerController {
   constructor(@Inject(Broker) private readonly broker: Broker) {}
 
   @Answers(dequeue)
   async dequeue(@Payload() request: DequeueRequest, @Ctx() context: RpcContext): Promise<DequeueResponse> {
-    if (request.Worker) this.broker.lost.isEmptyHanded(request.Worker);
+    if (request.Worker) this.broker.lostWorkers.nackPreviousOf(request.Worker);
     const timeoutMs = Math.min(request.TimeoutMs, DEQUEUE_WAIT_MS);
-    const got = await this.timed('eval.dequeue', () =>
+    const dequeued = await this.timed('eval.dequeue', () =>
       this.broker.dequeue(request.Schedulers, timeoutMs, request.SchedulerVersion),
     );
-    return this.handedOver(got, request.Worker, context);
+    return this.answerOf(dequeued, request.Worker, context);
   }
 
   @Answers(ack)
@@ -73,8 +73,8 @@ export class BrokerController {
     const { Eval, Token, Steps, NextOf, Worker } = request;
     await this.updateEval({ Evals: [Eval], Token, Steps });
     await this.ack({ EvalID: Eval.ID, Token });
-    const next = NextOf.length > 0 ? await this.timed('eval.dequeue', () => this.broker.takeReady(NextOf)) : null;
-    return this.handedOver(next, Worker, context);
+    const next = NextOf.length > 0 ? await this.timed('eval.dequeue', () => this.broker.dequeueReady(NextOf)) : null;
+    return this.answerOf(next, Worker, context);
   }
 
   @Answers(updateEval)
@@ -133,19 +133,19 @@ export class BrokerController {
     return { Result: await this.broker.submitPlan(Plan, context.traceparent, Steps) };
   }
 
-  private handedOver(got: Dequeued | null, worker: string | undefined, context: RpcContext): DequeueResponse {
-    // A scheduler that dies, before it has the answer or later, must not keep the evaluation for a whole nack timeout.
-    if (got) {
-      const { evaluation, token } = got;
-      context.ifUnheard(() => this.broker.takeBack(evaluation.ID, token));
-      this.broker.lost.begin(worker ?? token, evaluation.ID, token, (ifGone) => context.lookForAsker(ifGone));
+  private answerOf(dequeued: Dequeued | null, worker: string | undefined, context: RpcContext): DequeueResponse {
+    // A scheduler that dies, before or after it gets the answer, must not keep the evaluation for a whole nack timeout.
+    if (dequeued) {
+      const { evaluation, token } = dequeued;
+      context.ifUnheard(() => this.broker.nackIfUnacked(evaluation.ID, token));
+      this.broker.lostWorkers.watch(worker ?? token, evaluation.ID, token, (ifGone) => context.lookForAsker(ifGone));
     }
     return {
-      Eval: got?.evaluation ?? null,
-      Token: got?.token ?? '',
-      WaitIndex: got?.waitIndex ?? 0,
-      DueNs: got?.dueNs ?? 0,
-      Traceparent: got?.traceparent ?? null,
+      Eval: dequeued?.evaluation ?? null,
+      Token: dequeued?.token ?? '',
+      WaitIndex: dequeued?.waitIndex ?? 0,
+      DueNs: dequeued?.dueNs ?? 0,
+      Traceparent: dequeued?.traceparent ?? null,
     };
   }
 

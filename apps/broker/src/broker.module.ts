@@ -8,7 +8,7 @@ import { BrokerController } from './broker.controller.js';
 import { Broker } from './broker.js';
 import { ContractMeter, exposeGauges } from './contract-metrics.js';
 import type { MakeRootKey } from './housekeeping/first-root-key.js';
-import { ReadModelPace } from './housekeeping/read-model-pace.js';
+import { ReadModelIndex } from './housekeeping/read-model-index.js';
 
 @Module({})
 class BrokerModule {}
@@ -18,29 +18,30 @@ const name = 'broker';
 interface Receiver {
   receive(announcement: Announcement): void;
 }
-/** How a service hears what the projector has written. @returns ends it */
-export type HearProjected = (context: ServiceContext, receiver: Receiver) => () => void;
+/** Subscribes to the indexes that the projector has written. @returns unsubscribe */
+export type SubscribeToProjected = (context: ServiceContext, receiver: Receiver) => () => void;
 
-const overNats: HearProjected = ({ link, logger }, receiver) => subscribeToAnnouncements(link.nc, receiver, logger);
+const overNats: SubscribeToProjected = ({ link, logger }, receiver) =>
+  subscribeToAnnouncements(link.nc, receiver, logger);
 
 /**
- * Hands out evaluations, keeps the blocked ones, judges and commits plans, under the lease `broker`.
- * @param hearProjected for the simulator, where there is no NATS
+ * The service that delivers evaluations, tracks the blocked ones, and verifies and commits plans, under the lease `broker`.
+ * @param subscribeToProjected replaced in the simulator, which has no NATS
  */
-export const brokerService = (hearProjected: HearProjected = overNats): ServiceDefinition => ({
+export const brokerService = (subscribeToProjected: SubscribeToProjected = overNats): ServiceDefinition => ({
   name,
   needs: { state: true, database: false },
   build: async (context) => {
     const { settings } = context;
     const keys = rootKeysOf(context.state);
     const keyring = await openKeyring(context, keys);
-    /** A holder with another wrapping key than the one before makes no key that the other services cannot use. */
-    const makeRootKey: MakeRootKey = async (said) => {
+    /** A holder whose wrapping key differs from its predecessor's must not make a key that other services cannot unwrap. */
+    const makeRootKey: MakeRootKey = async (specification) => {
       if (keys.active()) await keyring.ready();
-      return keyring.newRootKey(said);
+      return keyring.newRootKey(specification);
     };
-    const pace = new ReadModelPace(context.timers);
-    const unsubscribe = hearProjected(context, { receive: ({ to }) => pace.heard(to) });
+    const readModel = new ReadModelIndex(context.timers);
+    const unsubscribe = subscribeToProjected(context, { receive: ({ to }) => readModel.advanceTo(to) });
     const singleton = new Broker({
       state: context.state,
       clock: context.clock,
@@ -65,7 +66,7 @@ export const brokerService = (hearProjected: HearProjected = overNats): ServiceD
       },
       makeRootKey: keyring.isOn ? makeRootKey : undefined,
       sealer: keyring.isOn ? keyring : undefined,
-      readable: (index) => pace.readable(index),
+      waitUntilReadable: (index) => readModel.waitFor(index),
     });
     exposeGauges(context.metrics, singleton);
     return {

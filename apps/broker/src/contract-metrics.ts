@@ -3,42 +3,42 @@ import type { Gauge, Histogram, Metrics } from '@waybill/telemetry';
 import type { Broker } from './broker.js';
 import { type Labels, labelsOf, parentJob, type BrokerTimer, type EvalTimer, type Meter } from './meter.js';
 
-/** Delayed evaluations shown one by one; of more, the first are. */
+/** Delayed evaluations that have a gauge of their own; further ones have none. */
 export const MAX_WAITING_SHOWN = 1_000;
 
 /**
- * Jobs that the timers show under their own name; later ones are summed up as OTHER_JOBS. Rendering costs microseconds
- * per line, and a scrape that stops the process for seconds would cost the holder its lease.
+ * Jobs that the timers show under their own name; later ones are counted as OTHER_JOBS. Rendering a line takes
+ * microseconds, and a scrape that blocked the process for seconds would cost the holder its lease.
  */
 export const MAX_JOBS_SHOWN = 100;
 export const OTHER_JOBS = '(other)';
-/** Seconds; few, because each is a line per job, type and trigger. */
+/** Buckets in seconds; few, because each is a line for every job, type and trigger. */
 const WAIT_BUCKETS_S = [0.005, 0.05, 0.5, 5, 60];
-/** Jobs with blocked evaluations that are shown one by one. */
+/** Jobs with blocked evaluations that have gauges of their own. */
 const MAX_BLOCKED_JOBS_SHOWN = 1_000;
 
 const WAIT_LABELS = ['job', 'namespace', 'eval_type', 'triggered_by'] as const;
 
-/** `nomad.broker.wait_time` as a name that Prometheus takes; dots are no part of it. */
+/** Prometheus' form of a contract name: `nomad.broker.wait_time` is `nomad_broker_wait_time`. */
 const nameOf = (contractName: string): string => `nomad_${contractName.replaceAll('.', '_')}`;
 
-/** The broker's figures under the contract's names (section 16), in seconds. */
+/** The broker's timers under the contract's names (section 16), in seconds. */
 export class ContractMeter implements Meter {
   private readonly jobsShown = new Set<string>();
-  /** Made when they are first observed: which there are says what has happened. */
+  /** Created at their first observation, so that only timers with samples are shown. */
   private readonly histograms = new Map<BrokerTimer | EvalTimer, Histogram>();
 
   constructor(private readonly metrics: Metrics) {}
 
   observe(timer: BrokerTimer, value: number): void {
-    const histogram = this.histograms.get(timer) ?? this.begin(timer, this.histogramOf(timer));
+    const histogram = this.histograms.get(timer) ?? this.register(timer, this.histogramOf(timer));
     histogram.observe(timer === 'plan.outstanding_apply' ? value : value / 1000);
   }
 
   observeEval(timer: EvalTimer, value: number, evaluation: Evaluation): void {
     const histogram =
       this.histograms.get(timer) ??
-      this.begin(timer, this.metrics.histogram(nameOf(timer), `nomad.${timer}`, WAIT_LABELS, WAIT_BUCKETS_S));
+      this.register(timer, this.metrics.histogram(nameOf(timer), `nomad.${timer}`, WAIT_LABELS, WAIT_BUCKETS_S));
     histogram.observe(this.bounded(labelsOf(evaluation)), value / 1000);
   }
 
@@ -47,7 +47,7 @@ export class ContractMeter implements Meter {
     return this.metrics.histogram(nameOf(timer), 'plans in flight when the next one is taken', [], [0, 1, 2, 4, 8, 16]);
   }
 
-  private begin(timer: BrokerTimer | EvalTimer, histogram: Histogram): Histogram {
+  private register(timer: BrokerTimer | EvalTimer, histogram: Histogram): Histogram {
     this.histograms.set(timer, histogram);
     return histogram;
   }
@@ -68,7 +68,7 @@ export class ContractMeter implements Meter {
   }
 }
 
-/** The gauges of section 16, computed when they are read; of a broker that does not hold the role all are 0 or absent. */
+/** Exposes the gauges of section 16, computed at each scrape. Of a broker without the role all are 0 or absent. */
 export function exposeGauges(metrics: Metrics, broker: Broker): void {
   const simple = (name: string, collect: () => number): void => {
     metrics.gauge(nameOf(name), `nomad.${name}`, { collect });
@@ -89,7 +89,7 @@ export function exposeGauges(metrics: Metrics, broker: Broker): void {
   const labelled = (name: string, labels: readonly string[], collectInto: (gauge: Gauge) => void): void => {
     metrics.gauge(nameOf(name), `nomad.${name}`, { labels, collectInto });
   };
-  // One metric with the type as label: Prometheus has no names made of values.
+  // The contract puts the type into the metric's name; with Prometheus it is a label.
   labelled('broker.ready', ['type'], (gauge) => {
     for (const [type, { ready }] of Object.entries(broker.evals.stats().byScheduler)) gauge.set({ type }, ready);
   });
@@ -97,7 +97,7 @@ export function exposeGauges(metrics: Metrics, broker: Broker): void {
     for (const [type, { unacked }] of Object.entries(broker.evals.stats().byScheduler)) gauge.set({ type }, unacked);
   });
   labelled('broker.eval_waiting', ['eval_id', 'job', 'namespace'], (gauge) => {
-    for (const { evaluation, dueInMs } of broker.evals.due.delayed(MAX_WAITING_SHOWN)) {
+    for (const { evaluation, dueInMs } of broker.evals.delayed.delayed(MAX_WAITING_SHOWN)) {
       const { ID: eval_id, Namespace: namespace, JobID } = evaluation;
       gauge.set({ eval_id, job: parentJob(JobID), namespace }, dueInMs / 1000);
     }

@@ -2,7 +2,7 @@ export { broker, brokerService } from './broker.module.js';
 export { BrokerController } from './broker.controller.js';
 export { Broker, type BrokerDeps, type Dequeued } from './broker.js';
 export { BlockedEvals } from './blocked/blocked-evals.js';
-export type { EvalBrokerOptions } from './queue/delivery.js';
+export type { EvalBrokerOptions } from './queue/unacked-deliveries.js';
 export { EvalBroker } from './queue/eval-broker.js';
 export { PlanApplier, type PlanApplierDeps } from './plans/plan-applier.js';
 export { PlanQueue } from './plans/plan-queue.js';

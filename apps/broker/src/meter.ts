@@ -1,6 +1,6 @@
 import type { Evaluation } from '@waybill/model';
 
-/** Timers of one evaluation's way through the broker (section 16). */
+/** Timers of one evaluation in the broker (section 16). */
 export type EvalTimer = 'broker.wait_time' | 'broker.process_time' | 'broker.response_time';
 
 /** Timers of section 16 that the broker's parts observe, by the contract's names. */
@@ -24,18 +24,18 @@ export type BrokerTimer =
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** Where figures go. Logic sees only this. */
+/** Receives measurements. Code that measures depends on this interface only, and not on the metrics library. */
 export interface Meter {
-  /** Milliseconds; of `plan.outstanding_apply`, plans. */
+  /** Records a time in milliseconds, or for `plan.outstanding_apply` a number of plans. */
   observe(timer: BrokerTimer, value: number): void;
-  /** Milliseconds. Labels are made by whoever needs them: this is called three times per delivery. */
+  /** Records a time in milliseconds. It gets the evaluation instead of labels, because it is called three times a delivery. */
   observeEval(timer: EvalTimer, value: number, evaluation: Evaluation): void;
   nodeRejected(nodeId: string): void;
 }
 
 export const noMeter: Meter = { observe: () => {}, observeEval: () => {}, nodeRejected: () => {} };
 
-/** Value of the label `job`: dispatched and periodic children count as their parent. */
+/** Value of the label `job`: dispatched and periodic children are counted under their parent. */
 export function parentJob(jobId: string): string {
   const at = jobId.search(/\/(dispatch|periodic)-/);
   return at > 0 ? jobId.slice(0, at) : jobId;

@@ -3,55 +3,63 @@ import type { HolderWriter } from '@waybill/roles';
 import type { ReplicatedState } from '@waybill/replica';
 import type { ReapRequest } from '@waybill/rpc';
 import type { BlockedEvals } from './blocked/blocked-evals.js';
-import { NotOfThisTermError, NotOutstandingError } from './queue/broker-errors.js';
-import { deletionsOf } from './housekeeping/collected.js';
+import { deletionsOf } from './housekeeping/deletions.js';
 import type { EvalBroker } from './queue/eval-broker.js';
-import type { JointUpdates } from './joint-updates.js';
-import type { TraceMemory } from './trace-memory.js';
+import { NotOutstandingError } from './queue/unacked-deliveries.js';
+import type { BatchedEvalUpdates } from './batched-eval-updates.js';
+import type { EvaluationTraces } from './evaluation-traces.js';
 
 export interface WorkerWritesDeps {
   readonly state: ReplicatedState;
   readonly evals: EvalBroker;
   readonly blocked: BlockedEvals;
-  readonly traces: TraceMemory;
-  /** Of the term, undefined between two of them. */
+  readonly traces: EvaluationTraces;
+  /** The current term, undefined between two terms. */
   readonly term: () => WritingTerm | undefined;
-  /** Resolves when the read model has the index; without it nobody waits for that. @throws ReadModelBehindError */
-  readonly readable?: (index: number) => Promise<void>;
+  /** Resolves when the read model has the index; absent in tests, which do not wait for it. @throws ReadModelBehindError */
+  readonly waitUntilReadable?: (index: number) => Promise<void>;
 }
 
 export interface WritingTerm {
   readonly writer: HolderWriter;
-  readonly updates: JointUpdates;
+  readonly updates: BatchedEvalUpdates;
   /** Whether this term raised the housekeeping evaluation. */
   readonly raised: (evaluation: Evaluation) => boolean;
 }
 
+/** A worker reports housekeeping that another term ordered (GC-7). */
+export class NotOfThisTermError extends Refusal {
+  override readonly name = 'NotOfThisTermError';
+  constructor(readonly evalId: string) {
+    super('conflict', 'housekeeping of another term');
+  }
+}
+
 /**
- * What workers have written in the course of a delivery: they never write themselves. Each write proves by the token that
- * its delivery goes on, and gives the worker the whole nack timeout again (EB-87).
+ * Writes on behalf of workers, which never write to the log themselves. Each request proves by the token that its
+ * delivery still lasts, and restarts the whole nack timeout (EB-87).
  */
 export class WorkerWrites {
   constructor(private readonly deps: WorkerWritesDeps) {}
 
-  /** EB-214. @param told the worker's steps @returns index of the transaction */
-  async update(evals: readonly Evaluation[], token: string, told?: string): Promise<number> {
+  /** Writes an evaluation as the worker left it (EB-214). @returns index of the transaction */
+  async update(evals: readonly Evaluation[], token: string, workerSteps?: string): Promise<number> {
     const evaluation = onlyOne(evals, 'updated');
     const { deliveries } = this.deps.evals;
-    deliveries.resetTimer(evaluation.ID, token);
-    const steps = deliveries.steps(evaluation.ID, token);
-    steps.append(told);
+    deliveries.resetNackTimer(evaluation.ID, token);
+    const steps = deliveries.stepsOf(evaluation.ID, token);
+    steps.append(workerSteps);
     const { updates } = this.term(evaluation);
     return updates.write(evaluation, this.traceOf(evaluation), steps.takeOf(evaluation.ID));
   }
 
-  /** EB-215. @returns index of the transaction */
+  /** Writes an evaluation that follows the delivered one (EB-215). @returns index of the transaction */
   async create(evals: readonly Evaluation[], token: string): Promise<number> {
     const { state, evals: broker } = this.deps;
     const evaluation = onlyOne(evals, 'created');
-    broker.deliveries.resetTimer(evaluation.PreviousEval, token);
+    broker.deliveries.resetNackTimer(evaluation.PreviousEval, token);
     if (evaluation.Type === CORE_TYPE) {
-      broker.enqueue(evaluation); // EB-151: never committed
+      broker.enqueue(evaluation); // Housekeeping is never written to the log (EB-151).
       return state.appliedIndex;
     }
     if (state.tables.evals.has(evaluation.ID)) throw new Refusal('invalid', 'evaluation already exists');
@@ -60,10 +68,10 @@ export class WorkerWrites {
     return writer.write('EvalUpdate', { Evals: [evaluation] }, evaluation.Namespace, { traceparent });
   }
 
-  /** EB-216: back to the blocked tracker, in memory only. */
+  /** Returns an evaluation to the blocked tracker, in memory only (EB-216). */
   reblock(evals: readonly Evaluation[], token: string): void {
     const evaluation = onlyOne(evals, 'reblocked');
-    this.deps.evals.deliveries.resetTimer(evaluation.ID, token);
+    this.deps.evals.deliveries.resetNackTimer(evaluation.ID, token);
     const row = this.deps.state.tables.evals.get(evaluation.ID);
     if (!row) throw new Refusal('invalid', 'evaluation does not exist');
     if (row.Status !== 'blocked') throw new Refusal('invalid', 'evaluation not blocked');
@@ -71,19 +79,19 @@ export class WorkerWrites {
   }
 
   /**
-   * EB-152, EB-153: what a core evaluation of this term found. Answered when nobody reads it any more. What is refused,
-   * because it is used or gone meanwhile, is no error (GC-68, GC-72).
+   * Deletes the objects that a core evaluation of this term found (EB-152, EB-153), and resolves when the read model no
+   * longer has them. A refusal, because an object is used or gone meanwhile, is no error (GC-68, GC-72).
    * @returns index of the transaction
    */
   async reap({ EvalID, Token, Reap, ScanIndex }: ReapRequest): Promise<number> {
     const { deliveries } = this.deps.evals;
-    deliveries.resetTimer(EvalID, Token);
+    deliveries.resetNackTimer(EvalID, Token);
     const term = this.deps.term();
-    if (!term?.raised(deliveries.verify(EvalID, Token))) throw new NotOfThisTermError(EvalID);
+    if (!term?.raised(deliveries.evaluationOf(EvalID, Token))) throw new NotOfThisTermError(EvalID);
     let index = 0;
     for (const { type, payload, namespace } of deletionsOf(Reap, ScanIndex))
       index = await term.writer.write(type, payload, namespace).catch((error: unknown) => unlessRefused(error, index));
-    await this.deps.readable?.(index);
+    await this.deps.waitUntilReadable?.(index);
     return index;
   }
 
@@ -94,11 +102,11 @@ export class WorkerWrites {
   }
 
   private traceOf({ ID, PreviousEval }: Evaluation): string | undefined {
-    return this.deps.traces.of(ID) ?? this.deps.traces.of(PreviousEval);
+    return this.deps.traces.traceparentOf(ID) ?? this.deps.traces.traceparentOf(PreviousEval);
   }
 }
 
-/** @throws error, if it is anything but the refusal of a transaction that has become pointless */
+/** Accepts the refusal of a transaction that has become pointless. @throws any other error */
 function unlessRefused<T>(error: unknown, otherwise: T): T {
   if (error instanceof Refusal && !(error instanceof NotHolderError)) return otherwise;
   throw error;

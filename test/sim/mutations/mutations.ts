@@ -368,7 +368,7 @@ export const MUTATIONS: readonly Mutation[] = [
     apply: () =>
       replaceMethod(
         VariableLocks,
-        'await',
+        'startTimer',
         (original) =>
           function (this: never, row: Variable, held: unknown) {
             const Lock = row.Lock && { ...row.Lock, TTL: row.Lock.TTL / 10, LockDelay: 0 };

@@ -1,9 +1,9 @@
 import type { Clock, Evaluation } from '@waybill/model';
 
-/** A sum that has been zero for this long is removed, so that its gauge disappears (EB-192). */
+/** A sum is removed after it was zero for this long, so that its gauge disappears (EB-192). */
 export const ZERO_SUM_AGE_MS = 15 * 60_000;
 
-/** What waits for capacity: CPU in MHz, memory in MB. */
+/** Resources that blocked evaluations wait for. */
 export interface BlockedSum {
   readonly labels: Readonly<Record<string, string>>;
   cpuMhz: number;
@@ -12,9 +12,9 @@ export interface BlockedSum {
 }
 
 /**
- * CPU and memory that blocked evaluations could not get, summed by job and by (datacenter, node class, node pool)
- * (EB-194). Memory: one sum per job or combination that was ever blocked, until it has been zero for ZERO_SUM_AGE_MS.
- * Cost of a change: the combinations of the evaluation.
+ * CPU and memory that blocked evaluations wait for, summed by job and by (datacenter, node class, node pool) (EB-194).
+ * Memory: one sum for each job or combination that was ever blocked, until it has been zero for ZERO_SUM_AGE_MS.
+ * Cost of a change: O(combinations of the evaluation).
  */
 export class BlockedResources {
   private readonly jobs = new Map<string, BlockedSum>();

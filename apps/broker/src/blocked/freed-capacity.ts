@@ -1,17 +1,16 @@
 import { isReadyNode, volumeResource } from '@waybill/model';
 import { namespacedKey, type Tables } from '@waybill/state';
 
-/** What an unblock is logged under (a class of nodes, a resource that is tied to none), and when it may have been. */
+/** The key of an unblock (a node class, or a resource of no node), and the index at which it may have happened. */
 export interface FreedCapacity {
   readonly key: string;
   readonly index: number;
 }
 
 /**
- * What may have made room behind an index, read from the rows that stand there now: a node that can be placed on, an
- * allocation that ended, a volume, a job that was purged, of which nothing says any more where it ran. A row says only
- * when it was last written, so this is too much rather than too little.
- * O(nodes, allocations, evaluations and volumes).
+ * Capacity that may have been freed after an index, derived from the stored rows: ready nodes, allocations that ended,
+ * volumes, and jobs that were purged, of which no row says where they ran. A row says only when it was last written, so the
+ * result may contain more than was freed, and never less. O(nodes, allocations, evaluations and volumes).
  */
 export function* freedSince(tables: Tables, since: number): IterableIterator<FreedCapacity> {
   for (const node of tables.nodes.all())
@@ -27,7 +26,7 @@ export function* freedSince(tables: Tables, since: number): IterableIterator<Fre
     if (index > since) yield { key: volumeResource(Namespace, ID), index };
 }
 
-/** Index of the newest evaluation of a deregistration whose job is not there any more, or is another one; 0: none. */
+/** Index of the newest deregistration whose job no longer exists or was registered anew; 0: there was none. */
 function lastPurge(tables: Tables): number {
   let last = 0;
   for (const { TriggeredBy, Namespace, JobID, CreateIndex, ModifyIndex } of tables.evals.all()) {

@@ -10,7 +10,7 @@ import {
 
 const MINUTE_MS = 60_000;
 
-/** How often kinds of housekeeping are due, ms. */
+/** Intervals of the kinds of housekeeping, ms. */
 export type CorePeriods = Readonly<Partial<Record<CoreTask, number>>>;
 
 /** The usual intervals (EB-146). `force-gc` is on demand only. */
@@ -32,22 +32,23 @@ export interface CoreTimersDeps {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly newId: () => string;
-  /** Of the state that was applied last. */
+  /** Index that was applied last. */
   readonly index: () => number;
   readonly enqueue: (evaluation: Evaluation) => void;
-  /** Instead of those of CORE_PERIODS_MS (GC-127, GC-128). */
+  /** Override CORE_PERIODS_MS (GC-127, GC-128). */
   readonly periodsMs: CorePeriods;
 }
 
 /**
- * Raises the holder's housekeeping: one core evaluation per kind and interval, into the broker only and never into the
- * log. What comes while the broker is paused is lost, the next interval brings another (EB-132).
+ * Raises the holder's housekeeping: one core evaluation for each kind and interval, which is enqueued and never written to
+ * the log. An evaluation that is raised while the broker is paused is lost, and the next interval raises another (EB-132).
  *
- * Modes: running (start → stop), one term long; the first tick is an interval after the start (GC-1). One timer per kind.
+ * Modes: running (`start`) → stopped (`stop`), for one term; the first tick comes an interval after the start (GC-1).
+ * Memory: one timer for each kind.
  */
 export class CoreTimers {
   private readonly cancelTimers = new Map<CoreTask, CancelTimer>();
-  /** Proves within this term that an evaluation is the holder's own. */
+  /** Proves within this term that the holder itself raised an evaluation. */
   private readonly leaderAcl: string;
 
   constructor(private readonly deps: CoreTimersDeps) {
@@ -64,7 +65,7 @@ export class CoreTimers {
     this.cancelTimers.clear();
   }
 
-  /** One evaluation for the task, now (EB-145, EB-147). */
+  /** Enqueues one evaluation for the task (EB-145, EB-147). */
   raise(task: CoreTask): void {
     const { newId, index, clock } = this.deps;
     this.deps.enqueue(
@@ -72,7 +73,7 @@ export class CoreTimers {
     );
   }
 
-  /** Whether the evaluation is one of this term's (GC-7). */
+  /** Whether this term raised the evaluation (GC-7). */
   raised({ LeaderACL }: Evaluation): boolean {
     return LeaderACL === this.leaderAcl;
   }

@@ -4,10 +4,10 @@ import type { HolderWriter } from '@waybill/roles';
 import type { Tables } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
 
-/** Makes and wraps a key. */
-export type MakeRootKey = (said: NewRootKey) => Promise<RootKeySpecification>;
+/** Makes and wraps a root key. */
+export type MakeRootKey = (specification: NewRootKey) => Promise<RootKeySpecification>;
 
-/** How long after a failure the next attempt begins. */
+/** Pause between a failed attempt and the next one. */
 export const FIRST_KEY_RETRY_MS = 10_000;
 
 export interface FirstRootKeyDeps {
@@ -22,11 +22,10 @@ export interface FirstRootKeyDeps {
 }
 
 /**
- * The first root key of a cluster, which the holder makes (OP-210). What wraps keys may be another service, and that may be
- * away: then the term begins without a key, and the next attempt follows. A cluster that has keys gets no other one here,
- * whether they can be used or not.
+ * Makes the first root key of a cluster (OP-210). The service that wraps keys may be unreachable: then the term begins
+ * without a key, and another attempt follows. A cluster that has keys, usable or not, gets none here.
  *
- * Modes: trying (start → made, or stop).
+ * Modes: trying (`start`) → done (a key exists) or stopped (`stop`). Limit: one attempt every FIRST_KEY_RETRY_MS.
  */
 export class FirstRootKey {
   private cancelRetry: CancelTimer | undefined;
@@ -34,7 +33,7 @@ export class FirstRootKey {
 
   constructor(private readonly deps: FirstRootKeyDeps) {}
 
-  /** Resolves after the first attempt, whatever came of it (OP-216). */
+  /** Resolves after the first attempt, successful or not (OP-216). */
   async start(): Promise<void> {
     const { tables, makeRootKey, clock, newId, writer } = this.deps;
     if (!makeRootKey || this.stopped || tables.root_keys.size > 0) return;
@@ -44,7 +43,7 @@ export class FirstRootKey {
       if (this.stopped || tables.root_keys.size > 0) return;
       await writer.write('RootKeyUpsert', { Key, Rekey: false, MustExist: false });
     } catch (error) {
-      if (!this.stopped) this.retry(error);
+      if (!this.stopped) this.retryLater(error);
     }
   }
 
@@ -53,9 +52,9 @@ export class FirstRootKey {
     this.cancelRetry?.();
   }
 
-  private retry(error: unknown): void {
+  private retryLater(error: unknown): void {
     const { logger, timers } = this.deps;
-    logger.error('the first root key could not be made: variables and identities wait for it', { error });
+    logger.error('the first root key could not be made, and variables and identities wait for it', { error });
     this.cancelRetry = timers.after(FIRST_KEY_RETRY_MS, () => void this.start());
   }
 }

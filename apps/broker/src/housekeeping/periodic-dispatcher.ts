@@ -20,7 +20,7 @@ import { childRegistration, namespacedKey, versionKey, type Change, type Tables 
 import type { Logger } from '@waybill/telemetry';
 import { Heap, type HeapElement } from '../queue/heap.js';
 
-/** A launch that could not be written, because the log did not take it, is tried again after this long. */
+/** Pause before a launch that could not be written is tried again. */
 export const LAUNCH_RETRY_MS = 5_000;
 
 export interface PeriodicDispatcherDeps {
@@ -34,45 +34,45 @@ export interface PeriodicDispatcherDeps {
   readonly nextLaunchMs: (periodic: PeriodicConfig, afterMs: number) => number | undefined;
 }
 
-/** What a launch made. */
+/** The result of a launch. */
 export interface Launched {
   readonly evalId: string;
-  /** Of the transaction that registered the child with its evaluation. */
+  /** Index of the transaction that registered the child with its evaluation. */
   readonly index: number;
 }
 
-/** One periodic job that waits for its time. In the heap but while its launch is being written. */
-interface Waiting extends HeapElement {
+/** A periodic job that waits for its next launch. It is in the heap except while a launch of it is being written. */
+interface ScheduledJob extends HeapElement {
   readonly key: string;
-  /** Of the specification the time was computed from. */
+  /** JobModifyIndex of the specification that the time was computed from. */
   readonly jobModifyIndex: number;
-  /** Unix ms: when it comes out, and for which time it is launched. They differ while a write is tried again. */
+  /** Unix ms: when the launch is due, and the time in the child's name. They differ while a failed write is retried. */
   dueMs: number;
   launchMs: number;
 }
 
 /**
  * Launches periodic jobs: at each time of its schedule a job gets a child, registered with its evaluation in one
- * transaction. The child's name has the time in it and the registration insists that there is none of that name yet, so
- * one time is launched once, whoever writes it and however often.
+ * transaction. The child's name contains the time, and the registration requires that no job of that name exists, so each
+ * time is launched once, however often and by however many holders the launch is written.
  *
- * Modes: running (start → stop), one term long; pausing the broker does not stop it (EB-131). A job is tracked while it
- * is active; a new specification starts from now. What was missed while nobody held the role is made up for by one
- * launch at the start, by the stored time of the last one and what the schedule was since. With `ProhibitOverlap` a time is passed over while a child
- * has not ended. A clock that was set back is believed at once: each job is due at its next time by the new reading. A
- * time that was launched by the wrong one has its child already, and is not launched again.
- * Memory: one record per active periodic job. Cost: O(jobs) at the start, O(log n) per launch; one timer in all.
+ * Modes: running (`start`) → stopped (`stop`), for one term; pausing the broker does not stop it (EB-131). A job is tracked
+ * while it is active; a new specification counts from now. If launches were missed while no process held the role, the start
+ * of a term makes one launch for all of them, by the stored time of the last launch and the schedules since then. With
+ * `ProhibitOverlap` a time is skipped while a child has not ended. After the clock is set back, each job is due at its next
+ * time by the new reading; a time that was launched by the wrong reading has its child already and is not launched again.
+ * Memory: one record for each active periodic job, one timer in all. Cost: O(jobs) at the start, O(log n) for a launch.
  */
 export class PeriodicDispatcher {
-  private readonly tracked = new Map<string, Waiting>();
-  private readonly due = new Heap<Waiting>((a, b) => (a.dueMs === b.dueMs ? a.key < b.key : a.dueMs < b.dueMs));
+  private readonly tracked = new Map<string, ScheduledJob>();
+  private readonly due = new Heap<ScheduledJob>((a, b) => (a.dueMs === b.dueMs ? a.key < b.key : a.dueMs < b.dueMs));
   private stopTimer: CancelTimer = () => {};
   private running = false;
 
   private readonly timers: Timers;
 
   constructor(private readonly deps: PeriodicDispatcherDeps) {
-    this.timers = new WallClockTimers(deps, () => this.believeNewClock());
+    this.timers = new WallClockTimers(deps, () => this.reschedule());
   }
 
   start(): void {
@@ -83,7 +83,7 @@ export class PeriodicDispatcher {
       ({ ID }) => `job ${ID}`,
       logger,
       (job) => {
-        if (isLaunched(job)) this.track(job, this.missed(job));
+        if (isLaunched(job)) this.track(job, this.catchUpTimeOf(job));
       },
     );
     this.arm();
@@ -100,7 +100,7 @@ export class PeriodicDispatcher {
     return this.tracked.size;
   }
 
-  /** Follows the log: a job that came, changed, or ended. */
+  /** Follows the log: a job was registered, changed, or ended. */
   changed(change: Change): void {
     if (change.table !== 'jobs' || !this.running) return;
     const { key, before, after } = change;
@@ -113,8 +113,8 @@ export class PeriodicDispatcher {
   }
 
   /**
-   * Launches a job now, whatever its schedule, and also while another launch of it runs.
-   * @throws Refusal, whatever the log fails with
+   * Launches a job now, regardless of its schedule, and also while another launch of it runs.
+   * @throws Refusal, and any error of the log
    */
   async force(namespace: string, id: string): Promise<Launched> {
     const job = this.deps.tables.jobs.get(namespacedKey(namespace, id));
@@ -125,37 +125,37 @@ export class PeriodicDispatcher {
     return this.launch(job, this.freeSecond(job, this.deps.clock.nowMs()));
   }
 
-  // ---- what waits
+  // ---- scheduled jobs
 
-  /** Takes a job in, with the time it is due. One without a next time is not kept. */
+  /** Tracks a job until its next time. A job that has no next time is not kept. */
   private track(job: Job, catchUpMs: number | undefined): void {
-    const launchMs = catchUpMs ?? this.next(job, this.deps.clock.nowMs());
+    const launchMs = catchUpMs ?? this.nextTimeOf(job, this.deps.clock.nowMs());
     if (launchMs === undefined) return;
     const key = namespacedKey(job.Namespace, job.ID);
-    const waiting = { key, jobModifyIndex: job.JobModifyIndex, dueMs: launchMs, launchMs, heapAt: -1 };
-    this.tracked.set(key, waiting);
-    this.due.push(waiting);
+    const scheduled = { key, jobModifyIndex: job.JobModifyIndex, dueMs: launchMs, launchMs, heapAt: -1 };
+    this.tracked.set(key, scheduled);
+    this.due.push(scheduled);
   }
 
   private untrack(key: string): void {
-    const waiting = this.tracked.get(key);
-    if (!waiting) return;
+    const scheduled = this.tracked.get(key);
+    if (!scheduled) return;
     this.tracked.delete(key);
-    this.due.remove(waiting);
+    this.due.remove(scheduled);
   }
 
-  /** Now, if a launch was due since the last one and nobody was there to make it. */
-  private missed(job: Job): number | undefined {
+  /** The time of a launch that makes up for missed ones: now, if one was due since the last launch; else undefined. */
+  private catchUpTimeOf(job: Job): number | undefined {
     const last = this.deps.tables.periodic_launch.get(namespacedKey(job.Namespace, job.ID))?.Launch;
     if (!last) return undefined;
     const now = this.deps.clock.nowMs();
-    const next = this.next(job, Math.max(Date.parse(last), this.scheduledSinceMs(job)));
+    const next = this.nextTimeOf(job, Math.max(Date.parse(last), this.scheduledSinceMs(job)));
     return next !== undefined && next <= now ? this.freeSecond(job, now) : undefined;
   }
 
   /**
-   * When the job got the schedule it has: by another one, switched off or stopped it had nothing to miss. 0: as far back
-   * as versions are kept. Cost: O(versions kept).
+   * Since when the job has its current schedule, unix ms: while it had another schedule, or was disabled or stopped, it
+   * missed no launch of this one. 0: since before the oldest stored version. Cost: O(versions stored).
    */
   private scheduledSinceMs(job: Job): number {
     for (let version = job; ;) {
@@ -167,12 +167,12 @@ export class PeriodicDispatcher {
     }
   }
 
-  private next(job: Job, afterMs: number): number | undefined {
+  private nextTimeOf(job: Job, afterMs: number): number | undefined {
     if (!job.Periodic) return undefined;
     try {
       return this.deps.nextLaunchMs(job.Periodic, afterMs);
     } catch (error) {
-      this.deps.logger.warn('a periodic job has no schedule that can be read', { error, jobId: job.ID });
+      this.deps.logger.warn('the schedule of a periodic job cannot be parsed', { error, jobId: job.ID });
       return undefined;
     }
   }
@@ -181,29 +181,29 @@ export class PeriodicDispatcher {
     const stopOld = this.stopTimer;
     const first = this.due.peek();
     if (!first || !this.running) return stopOld();
-    this.stopTimer = this.timers.after(first.dueMs - this.deps.clock.nowMs(), () => this.onDue());
+    this.stopTimer = this.timers.after(first.dueMs - this.deps.clock.nowMs(), () => this.launchAllDue());
     stopOld();
   }
 
-  /** While the clock was ahead, the next times were computed from a future that has not come. */
-  private believeNewClock(): void {
+  /** Computes the next times anew after the clock was set: those computed while it was ahead are too late. O(jobs). */
+  private reschedule(): void {
     const { tables, clock } = this.deps;
     const now = clock.nowMs();
-    for (const [key, waiting] of this.tracked) {
+    for (const [key, scheduled] of this.tracked) {
       const job = tables.jobs.get(key);
-      if (!job || waiting.heapAt < 0) continue; // what is being written is set anew when that is done
-      const isRetry = waiting.dueMs !== waiting.launchMs;
-      const next = isRetry ? now + LAUNCH_RETRY_MS : this.next(job, now);
-      if (next === undefined || next >= waiting.dueMs) continue;
-      this.due.remove(waiting);
-      waiting.dueMs = next;
-      if (!isRetry) waiting.launchMs = next;
-      this.due.push(waiting);
+      if (!job || scheduled.heapAt < 0) continue; // a job whose launch is being written is rescheduled after that
+      const isRetry = scheduled.dueMs !== scheduled.launchMs;
+      const next = isRetry ? now + LAUNCH_RETRY_MS : this.nextTimeOf(job, now);
+      if (next === undefined || next >= scheduled.dueMs) continue;
+      this.due.remove(scheduled);
+      scheduled.dueMs = next;
+      if (!isRetry) scheduled.launchMs = next;
+      this.due.push(scheduled);
     }
     this.arm();
   }
 
-  private onDue(): void {
+  private launchAllDue(): void {
     const now = this.deps.clock.nowMs();
     for (let first = this.due.peek(); first && first.dueMs <= now; first = this.due.peek()) {
       this.due.pop();
@@ -214,30 +214,31 @@ export class PeriodicDispatcher {
 
   // ---- launching
 
-  private async launchDue(waiting: Waiting): Promise<void> {
-    const job = this.deps.tables.jobs.get(waiting.key);
-    let again = false;
-    if (job && this.mayRunNow(job)) again = !(await this.tryLaunch(job, waiting.launchMs));
-    if (!this.running || !job || this.tracked.get(waiting.key) !== waiting) return;
+  private async launchDue(scheduled: ScheduledJob): Promise<void> {
+    const job = this.deps.tables.jobs.get(scheduled.key);
+    let mustRetry = false;
+    if (job && this.mayLaunchNow(job)) mustRetry = !(await this.tryLaunch(job, scheduled.launchMs));
+    if (!this.running || !job || this.tracked.get(scheduled.key) !== scheduled) return;
     const now = this.deps.clock.nowMs();
-    const next = this.next(job, Math.max(waiting.launchMs, now - 1));
-    if (next === undefined && !again) return this.untrack(waiting.key);
+    const next = this.nextTimeOf(job, Math.max(scheduled.launchMs, now - 1));
+    if (next === undefined && !mustRetry) return this.untrack(scheduled.key);
     const retryMs = now + LAUNCH_RETRY_MS;
-    if (again && (next === undefined || retryMs < next)) waiting.dueMs = retryMs;
-    else if (next !== undefined) waiting.dueMs = waiting.launchMs = next;
-    this.due.push(waiting);
+    if (mustRetry && (next === undefined || retryMs < next)) scheduled.dueMs = retryMs;
+    else if (next !== undefined) scheduled.dueMs = scheduled.launchMs = next;
+    this.due.push(scheduled);
     this.arm();
   }
 
-  private mayRunNow(job: Job): boolean {
+  private mayLaunchNow(job: Job): boolean {
     if (!job.Periodic?.ProhibitOverlap) return true;
     const children = this.deps.tables.job_summary.get(namespacedKey(job.Namespace, job.ID))?.Children;
-    const mayRun = !children || children.Pending + children.Running === 0;
-    if (!mayRun) this.deps.logger.info('a launch is passed over: the one before has not ended', { jobId: job.ID });
-    return mayRun;
+    const mayLaunch = !children || children.Pending + children.Running === 0;
+    if (!mayLaunch)
+      this.deps.logger.info('a launch is skipped, because the previous one has not ended', { jobId: job.ID });
+    return mayLaunch;
   }
 
-  /** False: the log did not take it. What the state refuses is over and done with. */
+  /** False if the launch could not be written and must be retried. A refusal by the state is final. */
   private async tryLaunch(job: Job, launchMs: number): Promise<boolean> {
     try {
       await this.launch(job, launchMs);
@@ -265,7 +266,7 @@ export class PeriodicDispatcher {
     return { evalId: evaluation.ID, index };
   }
 
-  /** A launch has a second of its own: two forced in one second are two launches. */
+  /** The first second from `fromMs` on without a launch, so that two launches forced in one second have two names. */
   private freeSecond(job: Job, fromMs: number): number {
     let launchMs = fromMs;
     while (this.deps.tables.jobs.has(namespacedKey(job.Namespace, launchId(job.ID, launchMs)))) launchMs += 1000;

@@ -4,7 +4,7 @@ import { fixtures, type TxnDraft } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';
 import { expect, it } from 'vitest';
 import { BlockedEvals } from '../blocked/blocked-evals.js';
-import { DELIVERY_LIMIT } from '../queue/delivery.js';
+import { DELIVERY_LIMIT } from '../queue/unacked-deliveries.js';
 import { EvalBroker } from '../queue/eval-broker.js';
 import { CANCEL_SWEEP_MS, Reapers } from './reapers.js';
 

@@ -14,20 +14,21 @@ import type { HolderWriter } from '@waybill/roles';
 import { namespacedKey, type Tables } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
 import type { BlockedEvals } from '../blocked/blocked-evals.js';
-import { FAILED_QUEUE, type Delivery } from '../queue/delivery.js';
 import type { EvalBroker } from '../queue/eval-broker.js';
+import { FAILED_QUEUE } from '../queue/tracked-evaluations.js';
+import type { Delivery } from '../queue/waiting-dequeues.js';
 
 /** Evaluations canceled in one transaction (EB-95). */
 export const CANCEL_BATCH = 728;
-/** Superseded and duplicate evaluations are looked for at least this often (EB-96). */
+/** Longest interval between two checks for superseded and duplicate evaluations (EB-96). */
 export const CANCEL_SWEEP_MS = 5_000;
-/** Evaluations that lost too many races are tried again (EB-186). */
+/** Interval at which evaluations that ran out of plan attempts are unblocked (EB-186). */
 export const UNBLOCK_FAILED_MS = 60_000;
-/** The unblock log is pruned (EB-191). */
+/** Interval at which the unblock log is pruned (EB-191). */
 export const PRUNE_MS = 5 * 60_000;
-/** A reaper whose write failed waits this long. */
+/** Pause of a reaper after a failed write. */
 export const REAPER_RETRY_MS = 1_000;
-/** Wait of a follow-up of a failed evaluation: this, and up to that much more by chance (EB-103). */
+/** The follow-up of a failed evaluation waits this long, and a random part of the jitter (EB-103). */
 export const FOLLOW_UP_WAIT_NS = NS_PER_MINUTE;
 export const FOLLOW_UP_JITTER_NS = 5 * NS_PER_MINUTE;
 
@@ -45,12 +46,12 @@ export interface ReapersDeps {
 }
 
 /**
- * The holder's clean-up: writes superseded and duplicate evaluations as canceled, fails those that reached the delivery
- * limit (with a delayed follow-up), wakes those that lost too many races.
+ * Cleans up evaluations: writes superseded and duplicate ones as canceled, fails those that reached the delivery limit (with
+ * a delayed follow-up), and unblocks those that ran out of plan attempts.
  *
- * Modes: running (start → stop). One cancel write at a time, of one batch; it wakes itself
- * while there is more, so that the writes pace themselves (EB-96). What could not be
- * written is put back and tried at the next sweep (EB-98). Limits: CANCEL_BATCH, CANCEL_SWEEP_MS.
+ * Modes: running (`start`) → stopped (`stop`). One batch of cancellations is written at a time, and the next follows while
+ * there are more, so that the log sets the pace (EB-96). Evaluations that could not be written are put back until the next
+ * sweep (EB-98). Limits: CANCEL_BATCH, CANCEL_SWEEP_MS.
  */
 export class Reapers {
   private stopped = false;
@@ -73,7 +74,7 @@ export class Reapers {
     this.cancelTimers.clear();
   }
 
-  /** After an ack, and when a duplicate appeared. Never waited for (EB-77, EB-97). */
+  /** Starts canceling after an ack, or when a duplicate appeared. No caller waits for it (EB-77, EB-97). */
   wakeCanceler(): void {
     if (this.stopped) return;
     this.wokenMeanwhile = this.canceling;
@@ -86,10 +87,10 @@ export class Reapers {
     });
   }
 
-  /** One batch of each kind. False if one could not be written: it waits for the next sweep. */
+  /** Cancels one batch of each kind. False if a batch could not be written: it waits for the next sweep. */
   private async cancelBatches(): Promise<boolean> {
     const { broker, blocked } = this.deps;
-    const superseded = broker.superseded.take(CANCEL_BATCH);
+    const superseded = broker.superseded.takeBatch(CANCEL_BATCH);
     if (superseded.length > 0) {
       const ids = superseded.map((e) => e.ID);
       const written = await this.cancel(superseded, () => 'canceled after more recent eval was processed');
@@ -106,15 +107,15 @@ export class Reapers {
     return written;
   }
 
-  private async cancel(evals: readonly Evaluation[], why: (e: Evaluation) => string): Promise<boolean> {
+  private async cancel(evals: readonly Evaluation[], description: (e: Evaluation) => string): Promise<boolean> {
     const now = nsFromMs(this.deps.clock.nowMs());
     const rows = evals.flatMap((e) => this.deps.tables.evals.get(e.ID) ?? []).filter((e) => !isTerminalEvaluation(e));
     if (rows.length === 0) return true;
     const canceled = rows.map((e): Evaluation => ({
       ...e,
       Status: 'canceled',
-      StatusDescription: why(e),
-      QueuedAllocations: {}, // what waits now is said by the evaluation that took its place (EB-17)
+      StatusDescription: description(e),
+      QueuedAllocations: {}, // the evaluation that replaced it counts them now (EB-17)
       ModifyTime: laterThanCreation(e, now),
     }));
     try {
@@ -126,7 +127,7 @@ export class Reapers {
     }
   }
 
-  /** EB-101 to EB-106. Ends with the term; a pause only makes it wait. */
+  /** Fails the evaluations of the failed queue (EB-101 to EB-106), until the term ends. It waits while the broker is paused. */
   private async reapFailed(): Promise<void> {
     while (!this.stopped) {
       try {
@@ -145,7 +146,7 @@ export class Reapers {
     if (evaluation.Type !== CORE_TYPE && !isTerminalEvaluation(evaluation)) {
       logger.warn('evaluation reached delivery limit', { evalId: evaluation.ID, jobId: evaluation.JobID });
       try {
-        const stepTimes = broker.deliveries.steps(evaluation.ID, token).takeOf(evaluation.ID);
+        const stepTimes = broker.deliveries.stepsOf(evaluation.ID, token).takeOf(evaluation.ID);
         await writer.write('EvalUpdate', { Evals: this.failedWithFollowUp(evaluation) }, '', { stepTimes });
       } catch (error) {
         broker.nack(evaluation.ID, token);
@@ -180,23 +181,23 @@ export class Reapers {
     return [{ ...failed, NextEval: followUp.ID }, followUp];
   }
 
-  private every(ms: number, run: () => void): void {
+  private every(ms: number, action: () => void): void {
     this.after(ms, () => {
-      run();
-      this.every(ms, run);
+      action();
+      this.every(ms, action);
     });
   }
 
-  private after(ms: number, run: () => void): void {
+  private after(ms: number, action: () => void): void {
     const cancel = this.deps.timers.after(ms, () => {
       this.cancelTimers.delete(cancel);
-      if (!this.stopped) run();
+      if (!this.stopped) action();
     });
     this.cancelTimers.add(cancel);
   }
 }
 
-/** EB-16: clocks of two services may differ. */
+/** A modification is later than the creation, also where the clocks of two services differ (EB-16). */
 function laterThanCreation(evaluation: Evaluation, nowNs: number): number {
   return nowNs > evaluation.CreateTime ? nowNs : evaluation.CreateTime + 1;
 }

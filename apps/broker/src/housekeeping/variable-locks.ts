@@ -3,9 +3,9 @@ import type { HolderWriter } from '@waybill/roles';
 import { type Change, namespacedKey, NO_LOCK, NO_VARIABLE, SINGLETON_KEY, type Tables } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
 
-/** After this many TTLs without renewal a holder counts as silent: one for the renewal, one as grace (OP-202). */
+/** TTLs without renewal after which a holder counts as silent: one for the renewal, one as grace (OP-202). */
 export const GRACE_FACTOR = 2;
-/** After a release that the log did not take, the first pause before it is tried again; doubled each time, up to the longest. */
+/** Pause after a release that could not be written; it doubles at each attempt, up to the longest. */
 export const RELEASE_RETRY_MS = 1_000;
 export const LONGEST_RELEASE_RETRY_MS = 60_000;
 
@@ -16,7 +16,7 @@ export interface VariableLocksDeps {
   readonly logger: Logger;
 }
 
-/** A lock that somebody holds, or that still counts as held. */
+/** A lock that has a holder, or still counts as held. */
 interface Held {
   readonly id: string;
   readonly acquireIndex: number;
@@ -26,13 +26,13 @@ interface Held {
 }
 
 /**
- * Ends the locks of variables whose holders have fallen silent (OP-202). Renewals are heard here and written nowhere.
+ * Releases the locks of variables whose holders no longer renew them (OP-202). Renewals are kept in memory and not written.
  *
- * Modes: running (start → stop), one term long. A lock is held → delayed (GRACE_FACTOR TTLs without a renewal) → ending (its
- * delay is over, and the release is written until the log takes it) → gone with its row. Renewing or acquiring starts the time
- * anew; a renewal comes too late once the delay has begun. A term begins with the full time for every lock: who renewed last,
- * and when, the predecessor knew. The release names the acquisition it is about, so that it cannot end a newer one.
- * Memory: a record and a timer per lock. Cost: O(locks) at the start.
+ * Modes: running (`start`) → stopped (`stop`), for one term. A lock is held → delayed (GRACE_FACTOR TTLs without a renewal) →
+ * ending (its delay is over, and the release is retried until it is written) → forgotten. Renewing or acquiring starts the
+ * time anew; a renewal is refused once the delay has begun. A term begins with the full time for every lock, because only the
+ * predecessor knew the renewals. A release names the acquisition that it ends, so that it cannot end a newer one.
+ * Memory: a record and a timer for each lock. Cost: O(locks) at the start.
  */
 export class VariableLocks {
   private readonly held = new Map<string, Held>();
@@ -68,7 +68,7 @@ export class VariableLocks {
   }
 
   /**
-   * Starts the time of a lock anew. Nothing is written: the variable stays as it is.
+   * Renews a lock: starts its time anew. Nothing is written: the variable stays as it is.
    * @throws Refusal not-found, conflict (OP-201, OP-202)
    */
   renew(namespace: string, path: string, lockId: string): Variable {
@@ -79,7 +79,7 @@ export class VariableLocks {
     if (row.Lock.ID !== lockId || held?.phase !== 'held')
       throw new Refusal('conflict', 'attempting to modify locked variable');
     held.cancel();
-    this.await(row, held);
+    this.startTimer(row, held);
     return row;
   }
 
@@ -87,31 +87,31 @@ export class VariableLocks {
     if (!row.Lock) return;
     const held: Held = { id: row.Lock.ID, acquireIndex: row.Lock.AcquireIndex, phase: 'held', cancel: () => {} };
     this.held.set(namespacedKey(row.Namespace, row.Path), held);
-    this.await(row, held);
+    this.startTimer(row, held);
   }
 
-  /** Both times are those that the lock was acquired with. */
-  private await({ Namespace, Path, Lock }: Variable, held: Held): void {
+  /** Times the lock by the TTL and the delay that it was acquired with. */
+  private startTimer({ Namespace, Path, Lock }: Variable, held: Held): void {
     const ttlMs = (Lock?.TTL ?? 0) / NS_PER_MS;
     const delayMs = Math.min(Lock?.LockDelay ?? 0, MAX_LOCK_DELAY_NS) / NS_PER_MS;
     held.cancel = this.deps.timers.after(GRACE_FACTOR * ttlMs, () => {
       held.phase = 'delayed';
-      held.cancel = this.deps.timers.after(delayMs, () => void this.end(Namespace, Path, held, RELEASE_RETRY_MS));
+      held.cancel = this.deps.timers.after(delayMs, () => void this.release(Namespace, Path, held, RELEASE_RETRY_MS));
     });
   }
 
-  private async end(namespace: string, Path: string, held: Held, pauseMs: number): Promise<void> {
+  private async release(namespace: string, Path: string, held: Held, pauseMs: number): Promise<void> {
     const { writer, timers, logger } = this.deps;
     held.phase = 'ending';
     try {
       const release = { Op: 'lock-release', Path, LockID: held.id, AcquireIndex: held.acquireIndex } as const;
       await writer.write('VarApplyState', release, namespace);
     } catch (error) {
-      // What the state refuses has ended otherwise.
-      if (!this.isCurrent(namespace, Path, held) || isOver(error)) return;
+      // A refusal means that the lock has ended in another way.
+      if (!this.isCurrent(namespace, Path, held) || hasEnded(error)) return;
       logger.warn('the lock of a variable has run out and could not be released', { error, namespace, path: Path });
       const next = Math.min(2 * pauseMs, LONGEST_RELEASE_RETRY_MS);
-      held.cancel = timers.after(pauseMs, () => void this.end(namespace, Path, held, next));
+      held.cancel = timers.after(pauseMs, () => void this.release(namespace, Path, held, next));
     }
   }
 
@@ -120,6 +120,6 @@ export class VariableLocks {
   }
 }
 
-/** There is no variable, or no lock. */
-const isOver = (error: unknown): boolean =>
+/** Whether the error says that the variable or its lock is gone. */
+const hasEnded = (error: unknown): boolean =>
   error instanceof Refusal && (error.code === 'not-found' || error.code === 'conflict');

@@ -8,7 +8,7 @@ import {
   type ItemSealer,
   MAX_UNREADABLE,
   REKEY_BATCH,
-  REKEY_LOOK_MS,
+  REKEY_CHECK_MS,
   REKEY_PAUSE_MS,
   REKEY_RETRY_MS,
   VariableRekeying,
@@ -77,10 +77,10 @@ const rotateFully = (): void =>
 it('GC-86: variables of a key that rekeys are sealed anew, at most so many a second, and then it is inactive', async () => {
   for (let n = 0; n < REKEY_BATCH + 1; n++) put(`app/${n}`);
   rekeying.start();
-  await pass(REKEY_LOOK_MS);
+  await pass(REKEY_CHECK_MS);
   expect([written, stateOf(OLD)]).toEqual([[], 'active']);
   rotateFully();
-  await pass(REKEY_LOOK_MS);
+  await pass(REKEY_CHECK_MS);
   expect(written).toHaveLength(REKEY_BATCH);
   expect(state.tables.variables.count('rootKey', OLD)).toBe(1);
   await pass(REKEY_PAUSE_MS);
@@ -103,7 +103,7 @@ it('GC-86: a write that comes between wins, and a lock stays as it is', async ()
     put('app/one', 'newer');
   };
   rekeying.start();
-  await pass(REKEY_LOOK_MS);
+  await pass(REKEY_CHECK_MS);
   expect(variable('app/one')).toMatchObject({ KeyID: OLD, Data: 'newer' });
   expect(variable('app/two')).toMatchObject({ KeyID: NEW, Data: 'two', Lock: { ID: 'mine' } });
   await pass(REKEY_PAUSE_MS);
@@ -118,7 +118,7 @@ it('OP-206: what cannot be decrypted keeps its key, holds up nothing else, and i
   broken.add('app/bad');
   rotateFully();
   rekeying.start();
-  await pass(REKEY_LOOK_MS);
+  await pass(REKEY_CHECK_MS);
   await pass(REKEY_PAUSE_MS);
   expect(variable('app/good')?.KeyID).toBe(NEW);
   expect([variable('app/bad')?.KeyID, stateOf(OLD), opened]).toEqual([OLD, 'rekeying', 2]);
@@ -136,7 +136,7 @@ it('a key that opens nothing is given up after so many variables, until later', 
   }
   rotateFully();
   rekeying.start();
-  await pass(REKEY_LOOK_MS);
+  await pass(REKEY_CHECK_MS);
   await pass(REKEY_PAUSE_MS);
   await pass(REKEY_PAUSE_MS);
   expect(opened).toBe(MAX_UNREADABLE);

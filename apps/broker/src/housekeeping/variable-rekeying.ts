@@ -4,17 +4,17 @@ import type { HolderWriter } from '@waybill/roles';
 import { compareText, namespacedKey, type Tables } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
 
-/** How often it is looked for keys whose variables are to be encrypted anew. */
-export const REKEY_LOOK_MS = 5_000;
-/** Variables that are encrypted anew before the next pause (GC-86: 100 a second at most). */
+/** Interval between two checks for keys whose variables must be encrypted anew. */
+export const REKEY_CHECK_MS = 5_000;
+/** Variables that are encrypted anew between two pauses: at most 100 a second (GC-86). */
 export const REKEY_BATCH = 100;
 export const REKEY_PAUSE_MS = 1_000;
-/** After a pass that could not read every variable, or could not write. */
+/** Pause after a pass that could not decrypt every variable, or could not write. */
 export const REKEY_RETRY_MS = 10 * 60_000;
-/** A pass ends when it could not read so many: it is the key then, not the variables. */
+/** Variables that a pass fails to decrypt before it ends: so many failures mean that the key is at fault. */
 export const MAX_UNREADABLE = 100;
 
-/** Opens what a variable holds, and seals it under the active key. `Keyring` is one. */
+/** Decrypts the items of a variable, and encrypts them under the active key. `Keyring` implements it. */
 export type ItemSealer = Pick<Keyring, 'openItems' | 'sealItems'>;
 
 export interface VariableRekeyingDeps {
@@ -27,24 +27,24 @@ export interface VariableRekeyingDeps {
 }
 
 /**
- * Encrypts the variables of keys that a full rotation has retired under the active key, and retires each key for good when
- * it has none left (OP-212, GC-86). Every rewrite is a check-and-set: one that meets a newer write changes nothing, and the
- * variable is looked at again. Locks stay as they are. A variable that cannot be decrypted is named in the log and keeps its
- * key in state `rekeying`; it is tried again after REKEY_RETRY_MS.
+ * Encrypts variables anew under the active key after a full rotation has retired their key, and makes a retired key inactive
+ * when no variable uses it any more (OP-212, GC-86). Every rewrite is a check-and-set: after a newer write of the variable it
+ * changes nothing, and the variable is processed again. Locks stay as they are. A variable that cannot be decrypted is logged
+ * and keeps its key in state `rekeying`; it is tried again after REKEY_RETRY_MS.
  *
- * Modes: running (start → stop), one term long. Memory: the names of MAX_UNREADABLE variables. Cost: O(keys) a look;
- * a decryption, an encryption and a transaction for each variable.
+ * Modes: running (`start`) → stopped (`stop`), for one term. Memory: the names of MAX_UNREADABLE variables. Cost: O(keys) for
+ * a check; a decryption, an encryption and a transaction for each variable.
  */
 export class VariableRekeying {
   private cancelNext: CancelTimer | undefined;
   private stopped = false;
-  /** Of this pass. */
+  /** Variables that this pass failed to decrypt. */
   private readonly unreadable = new Set<string>();
 
   constructor(private readonly deps: VariableRekeyingDeps) {}
 
   start(): void {
-    if (this.deps.sealer) this.continueAfter(REKEY_LOOK_MS, this.deps.sealer);
+    if (this.deps.sealer) this.continueAfter(REKEY_CHECK_MS, this.deps.sealer);
   }
 
   stop(): void {
@@ -55,17 +55,17 @@ export class VariableRekeying {
   private continueAfter(pauseMs: number, sealer: ItemSealer): void {
     if (this.stopped) return;
     this.cancelNext = this.deps.timers.after(pauseMs, () => {
-      void this.step(sealer).then((nextMs) => this.continueAfter(nextMs, sealer));
+      void this.rekeyBatch(sealer).then((nextMs) => this.continueAfter(nextMs, sealer));
     });
   }
 
-  /** Resolves with the pause before the next step, ms. */
-  private async step(sealer: ItemSealer): Promise<number> {
+  /** Encrypts one batch. Resolves with the pause before the next batch, ms. */
+  private async rekeyBatch(sealer: ItemSealer): Promise<number> {
     try {
-      const work = this.nextWork();
-      if (!work) return this.endPass();
-      for (const variable of work.variables) await this.rekey(variable, sealer);
-      if (work.variables.length === 0) await this.retire(work.key);
+      const batch = this.nextBatch();
+      if (!batch) return this.endPass();
+      for (const variable of batch.variables) await this.rekey(variable, sealer);
+      if (batch.variables.length === 0) await this.retire(batch.key);
       return REKEY_PAUSE_MS;
     } catch (error) {
       if (!this.stopped) this.deps.logger.warn('variables could not be encrypted anew; trying again', { error });
@@ -74,7 +74,7 @@ export class VariableRekeying {
   }
 
   private endPass(): number {
-    if (this.unreadable.size === 0) return REKEY_LOOK_MS;
+    if (this.unreadable.size === 0) return REKEY_CHECK_MS;
     this.deps.logger.warn('old root keys are kept, because variables under them cannot be decrypted', {
       variables: this.unreadable.size,
     });
@@ -82,8 +82,8 @@ export class VariableRekeying {
     return REKEY_RETRY_MS;
   }
 
-  /** The first key that has variables to rewrite, or none at all. */
-  private nextWork(): { readonly key: RootKey; readonly variables: readonly Variable[] } | undefined {
+  /** The first retired key that has variables to encrypt anew, or that no variable uses any more. */
+  private nextBatch(): { readonly key: RootKey; readonly variables: readonly Variable[] } | undefined {
     if (this.unreadable.size >= MAX_UNREADABLE) return undefined;
     const { root_keys, variables } = this.deps.tables;
     const keys = [...root_keys.by('state', 'rekeying')].toSorted((a, b) => compareText(a.KeyID, b.KeyID));

@@ -2,15 +2,15 @@ import { type Allocation, type Job, type VolumeRequest, volumesAskedBy } from '@
 
 const SINGLE_WRITER = 'single-node-single-writer';
 
-/** Whether allocations of the job may ask to be a host volume's only writer: the others need not be looked at. */
-export function asksForSoleWriting(job: Job | null): boolean {
+/** Whether allocations of the job may request to be a host volume's only writer. Only such jobs can conflict. */
+export function requestsSoleWriter(job: Job | null): boolean {
   return job?.TaskGroups.some(({ Volumes }) => Object.values(Volumes ?? {}).some(isSoleWriter)) ?? false;
 }
 
 /**
- * Whether two of these allocations of one node want to be the only writer of a host volume: both were placed before either
- * was known (SC-106). O(requests).
- * @param job whose allocations need not carry it
+ * Whether two of these allocations of one node request to be the only writer of the same host volume: each was placed before
+ * the other one was known (SC-106). O(requests).
+ * @param job the job of allocations that carry none
  */
 export function conflictingWriters(allocs: Iterable<Allocation>, job: Job | null): boolean {
   const written = new Set<string>();

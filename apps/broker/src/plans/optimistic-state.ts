@@ -3,29 +3,29 @@ import { type NodeLoads, namespacedKey, type Tables, type TxnPayloads } from '@w
 
 type PlanPayload = TxnPayloads['ApplyPlanResults'];
 
-/** What a plan judges by: the stored state and the plans that are on their way to it. */
+/** The state that a plan is verified against: the stored state, overlaid by the plans in flight. */
 export interface PlanView {
   node(id: string): Node | undefined;
   alloc(id: string): Allocation | undefined;
   allocsOn(nodeId: string): Iterable<Allocation>;
-  /** What those of them that have not ended take together. */
+  /** Resources that the node's allocations use together, without those that have ended. */
   loadOf(nodeId: string): Readonly<NodeLoad>;
   /** Index of the last change to any node or allocation in the stored state (EB-253). */
   readonly lastChange: number;
 }
 
-/** One accepted plan on its way to the log, as it will be in the state. */
+/** An accepted plan that is not committed yet, as it will be in the state. */
 export interface PlanInFlight {
   readonly allocs: ReadonlyMap<string, Allocation>;
   readonly byNode: ReadonlyMap<string, readonly Allocation[]>;
-  /** Nodes where it frees something: who relies on that relies on its commit. */
+  /** Nodes where the plan frees resources: a plan that needs these depends on its commit. */
   readonly freedNodes: ReadonlySet<string>;
   readonly ineligibleNodes: ReadonlySet<string>;
   readonly deployment: string;
   readonly job: string;
 }
 
-/** What a plan would build on, if it were judged now. */
+/** The objects that a plan depends on. */
 export interface PlanReferences {
   readonly nodes: Iterable<string>;
   readonly allocs: Iterable<string>;
@@ -35,11 +35,11 @@ export interface PlanReferences {
 
 /**
  * The state as it will be once all accepted plans are committed (EB-242, EB-262): the tables, overlaid by the plans in
- * flight. What one of them places takes up room at once; if it fails, later plans were only more careful than need be.
- * What one of them frees, or creates, is relied on by nobody before it is committed (`restsOn`), so a failed commit takes
- * nothing away from a plan judged after it (EB-263).
+ * flight. A placement of a plan in flight counts at once; if its commit fails, later plans were merely too cautious. What a
+ * plan frees or creates is used by no other plan before it is committed (`dependsOnInFlight`), so a failed commit
+ * invalidates no later plan (EB-263).
  *
- * Cost: of `begin`, the plan; of a look-up, the plans in flight (a handful).
+ * Cost of `begin`: O(plan); of a look-up: O(plans in flight), which are a handful.
  */
 export class OptimisticState implements PlanView {
   private readonly inFlight = new Set<PlanInFlight>();
@@ -93,20 +93,20 @@ export class OptimisticState implements PlanView {
     yield* planned.values();
   }
 
-  /** What the plans in flight make of the node's allocations: each as the last of them leaves it. */
+  /** The node's allocations that plans in flight change, each as the last of these plans leaves it. */
   private planned(nodeId: string): ReadonlyMap<string, Allocation> {
     const planned = new Map<string, Allocation>();
     for (const plan of this.inFlight) for (const alloc of plan.byNode.get(nodeId) ?? []) planned.set(alloc.ID, alloc);
     return planned;
   }
 
-  /** An accepted plan is on its way; `end` when its outcome is known. */
+  /** Adds an accepted plan to the plans in flight, until `end`. */
   begin(payload: PlanPayload): PlanInFlight {
     const allocs = new Map<string, Allocation>();
     const freedNodes = new Set<string>();
     for (const placed of payload.AllocsUpdated) {
       const stored = this.alloc(placed.ID);
-      if (stored) freedNodes.add(stored.NodeID); // it may come to need less
+      if (stored) freedNodes.add(stored.NodeID); // an update may need less than before
       allocs.set(placed.ID, stored ? { ...placed, ClientStatus: statusAfter(stored, placed) } : placed);
     }
     const free = (id: string, change: (stored: Allocation) => Partial<Allocation>): void => {
@@ -136,13 +136,13 @@ export class OptimisticState implements PlanView {
     return plan;
   }
 
-  /** It is in the tables now, or will never be. */
+  /** Removes a plan whose outcome is known: it is in the tables now, or never will be. */
   end(plan: PlanInFlight): void {
     this.inFlight.delete(plan);
   }
 
-  /** Would it build on something that a plan in flight frees or creates? Then that one must be committed first. */
-  restsOn(plan: PlanReferences): boolean {
+  /** Whether the plan depends on what a plan in flight frees or creates, which must then be committed first. */
+  dependsOnInFlight(plan: PlanReferences): boolean {
     for (const other of this.inFlight) {
       if (other.job !== '' && other.job === plan.job) return true;
       for (const id of plan.nodes) if (other.freedNodes.has(id)) return true;
@@ -155,6 +155,6 @@ export class OptimisticState implements PlanView {
 
 /** An existing allocation keeps its client status unless the plan says `lost` or `unknown` (EB-276). */
 function statusAfter(stored: Allocation, planned: Allocation): Allocation['ClientStatus'] {
-  const isGivenUp = planned.ClientStatus === 'lost' || planned.ClientStatus === 'unknown';
-  return isGivenUp ? planned.ClientStatus : stored.ClientStatus;
+  const isLostOrUnknown = planned.ClientStatus === 'lost' || planned.ClientStatus === 'unknown';
+  return isLostOrUnknown ? planned.ClientStatus : stored.ClientStatus;
 }

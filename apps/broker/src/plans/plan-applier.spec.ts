@@ -61,7 +61,7 @@ function begin(): void {
     tracer: () => tracerFor('test'),
   });
   queue.setEnabled(true);
-  void applier.run();
+  void applier.applyPlans();
 }
 
 beforeEach(() => {

@@ -21,12 +21,12 @@ import type { PendingPlan, PlanQueue } from './plan-queue.js';
 import { verifyPlan, type Verification } from './plan-verification.js';
 import type { RejectionTracker } from './rejection-tracker.js';
 
-/** A plan whose snapshot this copy has not reached after this long fails (EB-243). */
+/** A plan fails if this copy of the state has not reached the plan's snapshot after this long (EB-243). */
 export const APPLIER_WAIT_MS = 10_000;
-/** Between tries to find out what the log holds, after a write of unknown outcome. */
+/** Pause between two attempts to find out what the log holds, after a write of unknown outcome. */
 export const SETTLE_RETRY_MS = 500;
 
-/** Accepted plans that may be on their way to the log while the next one is judged (EB-262). */
+/** Accepted plans that may be in flight while the next one is verified (EB-262). */
 export const PIPELINE_DEPTH = 1;
 
 export interface PlanApplierDeps {
@@ -47,28 +47,28 @@ export interface PlanApplierDeps {
   readonly meter?: Meter;
 }
 
-/** A plan that was judged, and what of it is to be committed. */
-interface JudgedPlan {
+/** A verified plan, with the part of it to commit. */
+interface VerifiedPlan {
   readonly plan: Plan;
   readonly result: PlanResult<Allocation>;
   readonly payload: PlanPayload;
 }
 
 /**
- * Takes plans one after another, judges each against the newest state, and commits what is left of it as one
- * transaction (EB-242, EB-261). The only writer of placements, so two accepted plans never overcommit a node.
+ * Verifies plans one after another against the newest state, and commits the accepted part of each as one transaction
+ * (EB-242, EB-261). It is the only writer of placements, so two accepted plans never overcommit a node.
  *
- * Modes: running (between `run` and the queue's end). Each plan: waiting for its turn → judged → waiting for a place in
- * the pipeline → in flight → answered. While plans are in flight the next one is judged on top of them (see
- * OptimisticState); one that would build on what they free or create waits for them, and so does one that they make
- * rejected, because its refresh index must name them.
- * After a write whose outcome is unknown the applier is settling: nothing is judged until a later transaction of its own
- * was applied, because only then is the plan in the state or lost for good (EB-264).
- * Limit: pipelineDepth plans in flight. Cost per plan: see `verifyPlan`.
+ * Modes: running (from `applyPlans` until the queue is disabled), or settling. A plan is queued → verified → waiting for a
+ * place in the pipeline → in flight → answered. While plans are in flight the next one is verified on top of them (see
+ * OptimisticState). A plan that depends on what they free or create waits for them, and so does a plan that is rejected
+ * because of them, as its refresh index must include them.
+ * After a write of unknown outcome the applier is settling: no plan is verified until a later transaction of its own was
+ * applied, because only then is the doubtful plan either in the state or lost for good (EB-264).
+ * Limit: pipelineDepth plans in flight. Cost of a plan: see `verifyPlan`.
  */
 export class PlanApplier {
   private previousPlanIndex = 0;
-  /** While the outcome of a write is being found out. */
+  /** Set while the outcome of a write is unknown. */
   private settling: Promise<void> | undefined;
   private readonly view: OptimisticState;
   private readonly commits = new Set<Promise<void>>();
@@ -81,34 +81,39 @@ export class PlanApplier {
     this.meter = deps.meter ?? noMeter;
   }
 
-  /** Ends when the queue is disabled and all that was in flight is answered. Never rejects. */
-  async run(): Promise<void> {
-    for (let next = await this.deps.queue.take(); next; next = await this.deps.queue.take()) await this.handle(next);
+  /** Applies the queue's plans. Resolves when the queue is disabled and every plan in flight is answered; never rejects. */
+  async applyPlans(): Promise<void> {
+    const { queue } = this.deps;
+    for (let next = await queue.dequeue(); next; next = await queue.dequeue()) await this.apply(next);
     await this.drain();
   }
 
-  /** Returns as soon as the next plan may be judged. */
-  private async handle(pending: PendingPlan): Promise<void> {
+  /** Resolves as soon as the next plan may be verified, which may be before this one is committed. */
+  private async apply(pending: PendingPlan): Promise<void> {
     const { plan } = pending;
     this.meter.observe('plan.outstanding_apply', this.view.size);
     try {
-      const judged = await this.judge(pending);
-      if (isNoopPlanResult(judged.result)) {
-        pending.answer(judged.result);
+      const verified = await this.verify(pending);
+      if (isNoopPlanResult(verified.result)) {
+        pending.answer(verified.result);
         return;
       }
       while (this.view.size >= this.depth) await Promise.race(this.commits);
-      this.dispatch(pending, { plan, ...judged, payload: payloadOf(plan, judged.job, judged.result, this.deps) });
+      this.startCommit(pending, {
+        plan,
+        ...verified,
+        payload: payloadOf(plan, verified.job, verified.result, this.deps),
+      });
     } catch (error) {
-      this.refuse(pending, error);
+      this.fail(pending, error);
     }
   }
 
-  private async judge({ plan, submission }: PendingPlan): Promise<Verification & { job: Job | null }> {
-    await this.reach(plan);
+  private async verify({ plan, submission }: PendingPlan): Promise<Verification & { job: Job | null }> {
+    await this.waitForSnapshot(plan);
     const { tables } = this.deps;
     const job = plan.Job && jobVersionOf(tables, plan);
-    if (this.view.size > 0 && this.view.restsOn(referencesOf(plan))) await this.drain();
+    if (this.view.size > 0 && this.view.dependsOnInFlight(referencesOf(plan))) await this.drain();
     const startedAt = this.deps.clock.nowMs();
     let verification = verifyPlan(plan, job, this.view);
     if (verification.rejected.length > 0 && this.view.size > 0) {
@@ -124,39 +129,40 @@ export class PlanApplier {
     for (const { nodeId, reason } of rejected) {
       this.deps.logger.info('plan does not fit node any more', { nodeId, reason, evalId: plan.EvalID });
       this.meter.nodeRejected(nodeId);
-      if (this.deps.rejections.add(nodeId)) result.IneligibleNodes.push(nodeId); // EB-288
+      // This plan marks the node ineligible (EB-288).
+      if (this.deps.rejections.add(nodeId)) result.IneligibleNodes.push(nodeId);
     }
     return { ...verification, job };
   }
 
-  private dispatch(pending: PendingPlan, judged: JudgedPlan): void {
-    const { plan } = judged;
+  private startCommit(pending: PendingPlan, verified: VerifiedPlan): void {
+    const { plan } = verified;
     const startedAt = this.deps.clock.nowMs();
-    const inFlight = this.view.begin(judged.payload);
+    const inFlight = this.view.begin(verified.payload);
     this.meter.observe('plan.optimistic_apply', this.deps.clock.nowMs() - startedAt);
     const attributes = { 'eval.id': plan.EvalID, 'job.id': plan.Job?.ID ?? '' };
     const options = { traceparent: pending.submission?.traceparent, attributes };
     const commit = withSpan(this.deps.tracer(), 'plan', options, () =>
-      this.commit(judged, inFlight, pending.submission?.steps),
+      this.commit(verified, inFlight, pending.submission?.steps),
     )
-      .then(pending.answer, (error: unknown) => this.refuse(pending, error))
+      .then(pending.answer, (error: unknown) => this.fail(pending, error))
       .finally(() => this.commits.delete(commit));
     this.commits.add(commit);
   }
 
-  private refuse(pending: PendingPlan, error: unknown): void {
+  private fail(pending: PendingPlan, error: unknown): void {
     this.deps.logger.warn('plan failed', { error, evalId: pending.plan.EvalID });
     pending.fail(error instanceof Error ? error : new Error(String(error)));
   }
 
-  /** Nothing is in flight any more, and the outcome of everything is known. */
+  /** Waits until no plan is in flight and every outcome is known. */
   private async drain(): Promise<void> {
     while (this.commits.size > 0) await Promise.all(this.commits);
   }
 
-  /** Resolves when the own copy of the state has the plan. The plan is in flight until its outcome is known. */
+  /** Commits a plan. Resolves when this copy of the state has it. The plan is in flight until its outcome is known. */
   private async commit(
-    { plan, result, payload }: JudgedPlan,
+    { plan, result, payload }: VerifiedPlan,
     inFlight: PlanInFlight,
     steps: StepLine | undefined,
   ): Promise<PlanResult> {
@@ -171,20 +177,20 @@ export class PlanApplier {
     }
     this.previousPlanIndex = Math.max(this.previousPlanIndex, AllocIndex);
     const NodeAllocation = this.asCommitted(result.NodeAllocation);
-    const inPart = result.RefreshIndex !== 0 || !isFullCommit(plan, result) || this.strands(NodeAllocation);
+    const isPartial = result.RefreshIndex !== 0 || !isFullCommit(plan, result) || this.placesOnLostNode(NodeAllocation);
     return {
       ...result,
       AllocIndex,
-      RefreshIndex: inPart ? Math.max(result.RefreshIndex, AllocIndex) : 0, // EB-254
+      RefreshIndex: isPartial ? Math.max(result.RefreshIndex, AllocIndex) : 0, // the worker refreshes to it (EB-254)
       NodeAllocation,
     };
   }
 
   /**
-   * A node was lost after the plan was judged. Who looks again because of the node may have done so before this plan was
-   * there (EB-260), so the worker does, for what is new on it.
+   * Whether a node with new allocations was lost after the plan was verified. The evaluations that the loss created may have
+   * been processed before this plan was committed (EB-260), so the worker of this plan must look at the new allocations.
    */
-  private strands(committed: PlanResult['NodeAllocation']): boolean {
+  private placesOnLostNode(committed: PlanResult['NodeAllocation']): boolean {
     for (const [nodeId, allocs] of Object.entries(committed)) {
       const status = this.deps.tables.nodes.get(nodeId)?.Status;
       const isLost = status === undefined || status === 'down' || status === 'disconnected';
@@ -195,7 +201,7 @@ export class PlanApplier {
   }
 
   /** Waits until the state includes the snapshot of the plan and every earlier committed plan (EB-243). */
-  private async reach(plan: Plan): Promise<void> {
+  private async waitForSnapshot(plan: Plan): Promise<void> {
     await this.settling;
     const index = Math.max(plan.SnapshotIndex, this.previousPlanIndex);
     const startedAt = this.deps.clock.nowMs();
@@ -226,7 +232,10 @@ export class PlanApplier {
     }
   }
 
-  /** EB-264: the log orders our writes, so once a later one is applied the doubtful one is in the state or will never be. */
+  /**
+   * Finds out the outcome of a doubtful write (EB-264). The log orders our writes: once a later one is applied, the doubtful
+   * one is in the state or never will be.
+   */
   private async settle(): Promise<void> {
     await this.writeUntilApplied();
     this.settling = undefined;
@@ -238,15 +247,15 @@ export class PlanApplier {
         await this.deps.writer.write('Ignore', {});
         settled = true;
       } catch (error) {
-        if (error instanceof Refusal) return; // deposed: nothing we judge counts any more
-        if (!this.deps.queue.isEnabled) return; // the term is over: nothing will be judged on top of it
+        if (error instanceof Refusal) return; // the role is lost: no plan that we accept counts any more
+        if (!this.deps.queue.isEnabled) return; // the term is over: no further plan is verified
         this.deps.logger.warn('outcome of a plan is unknown', { error });
         await pause(this.deps.timers, SETTLE_RETRY_MS);
       }
     }
   }
 
-  /** EB-9: with the indexes as stored, so that the scheduler can tell new ones; 0 if the state left it out. */
+  /** The allocations with the indexes as stored, by which the scheduler recognizes new ones; 0 if it was not stored (EB-9). */
   private asCommitted(byNode: PlanResult<Allocation>['NodeAllocation']): PlanResult['NodeAllocation'] {
     // Filled one by one: `Object.fromEntries` takes ten times as long for a thousand ids.
     const committed: PlanResult['NodeAllocation'] = {};
@@ -273,7 +282,7 @@ function referencesOf(plan: Plan): PlanReferences {
   };
 }
 
-/** EB-239: the stored version that the plan names. @throws Refusal if it is needed and not stored (EB-238) */
+/** The stored job version that the plan names (EB-239). @throws Refusal if the plan needs it and it is not stored (EB-238) */
 export function jobVersionOf(tables: Tables, plan: Plan): Job | null {
   if (!plan.Job) return null;
   const { Namespace, ID, Version, CreateIndex } = plan.Job;

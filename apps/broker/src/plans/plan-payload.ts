@@ -20,10 +20,10 @@ export interface PlanPayloadDeps {
 }
 
 /**
- * The transaction that commits what is left of a plan. Cost: O(allocations placed, stopped and preempted).
+ * The transaction that commits the accepted part of a plan. Cost: O(allocations placed, stopped and preempted).
  *
  * @param job the version the scheduler planned with, null for a plan that only stops
- * @throws Refusal if it places something and the job or its namespace is not there (EB-266)
+ * @throws Refusal if the plan places allocations and the job or its namespace does not exist (EB-266)
  */
 export function payloadOf(
   plan: Plan,
@@ -43,14 +43,15 @@ export function payloadOf(
   const claims = stickyClaims(tables, job, placed, newId);
   return {
     Job: placed.length > 0 ? job : null,
-    AllocsUpdated: placed.map((alloc) => asSent(alloc, job, tables)),
+    AllocsUpdated: placed.map((alloc) => withoutImpliedJob(alloc, job, tables)),
     AllocsStopped: stopped,
     AllocsPreempted: preempted,
     Deployment: result.Deployment,
     DeploymentUpdates: result.DeploymentUpdates,
     EvalID: plan.EvalID,
     PreemptionEvals: preemptionEvals(preempted, tables, now, newId),
-    // EB-22. The end of a disconnect is not named when a delayed replacement is (SC-192), and is needed all the same.
+    // Allocations name their follow-up evaluations (EB-22). When they name that of a delayed replacement, they do not name that
+    // of the disconnect's end (SC-192), which is needed as well.
     FollowupEvals: plan.FollowupEvals.filter(
       (e) => named.has(e.ID) || (disconnects && e.TriggeredBy === 'max-disconnect-timeout'),
     ),
@@ -61,21 +62,21 @@ export function payloadOf(
 }
 
 /**
- * The job travels once; a stored allocation that moves to another version says so by carrying it (EB-340). Times are
- * those of the transaction, which the state fills in (EB-267).
+ * The allocation as the transaction carries it: without its job, which the transaction carries once. A stored allocation that
+ * moves to another version keeps its job, which says so (EB-340). The state fills in the times (EB-267).
  */
-function asSent(alloc: Allocation, job: Job | null, tables: Tables): Allocation {
+function withoutImpliedJob(alloc: Allocation, job: Job | null, tables: Tables): Allocation {
   if (!alloc.Job) return alloc;
-  // Without a job a new allocation is of the plan's, a stored one of the version it has.
-  const otherwise = tables.allocs.get(alloc.ID)?.Job ?? job;
-  return isSameVersion(alloc.Job, otherwise) ? { ...alloc, Job: null } : alloc;
+  // An allocation that carries no job has the plan's job if it is new, and its stored version otherwise.
+  const implied = tables.allocs.get(alloc.ID)?.Job ?? job;
+  return isSameVersion(alloc.Job, implied) ? { ...alloc, Job: null } : alloc;
 }
 
 function isSameVersion(a: Job, b: Job | null): boolean {
   return a.Version === b?.Version && a.CreateIndex === b.CreateIndex;
 }
 
-/** EB-280: one per job that lost an allocation, if the job is still there. */
+/** One evaluation for each job that lost an allocation by preemption, if the job still exists (EB-280). */
 function preemptionEvals(
   preempted: readonly { ID: string }[],
   tables: Tables,

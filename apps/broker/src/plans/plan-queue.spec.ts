@@ -27,7 +27,7 @@ describe('the plan queue', () => {
     const submitted = [planOf(50, 'a'), planOf(90, 'b'), planOf(50, 'c')].map((plan) => queue.submit(plan));
     const order: string[] = [];
     for (let i = 0; i < 3; i++) {
-      const next = await queue.take();
+      const next = await queue.dequeue();
       order.push(next!.plan.EvalID);
       next!.answer(result);
     }
@@ -46,13 +46,13 @@ describe('the plan queue', () => {
     queue.setEnabled(false);
     await expect(waiting).rejects.toThrow('plan queue flushed');
     expect(queue.depth).toBe(0);
-    expect(await queue.take()).toBeUndefined();
+    expect(await queue.dequeue()).toBeUndefined();
   });
 
   it('EB-236: an applier that waits for a plan ends too', async () => {
     const queue = new PlanQueue();
     queue.setEnabled(true);
-    const taking = queue.take();
+    const taking = queue.dequeue();
     queue.setEnabled(false);
     expect(await taking).toBeUndefined();
   });

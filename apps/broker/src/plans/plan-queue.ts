@@ -2,16 +2,16 @@ import { type Plan, type PlanResult, NotHolderError } from '@waybill/model';
 import type { StepLine } from '@waybill/state';
 import { Heap, type HeapElement } from '../queue/heap.js';
 
-/** On what occasion a plan was submitted. */
+/** The circumstances in which a plan was submitted. */
 export interface Submission {
   readonly traceparent: string | undefined;
   /** Unix ms. */
   readonly submittedMs: number;
-  /** What is to be told of the delivery that it is for. */
+  /** Steps of the delivery that the plan belongs to. */
   readonly steps: StepLine;
 }
 
-/** A plan that waits to be judged, and how its submitter is answered. */
+/** A plan that waits for the applier, with the callbacks that answer its submitter. */
 export interface PendingPlan extends HeapElement {
   readonly plan: Plan;
   readonly submission: Submission | undefined;
@@ -21,10 +21,10 @@ export interface PendingPlan extends HeapElement {
 }
 
 /**
- * Plans waiting for the one applier: by priority, then by arrival (EB-234).
+ * The plans that wait for the applier, by priority and then by arrival (EB-234).
  *
- * Modes: disabled (refuses) ⇄ enabled; disabling answers everything that waits with an error (EB-236). Pausing the
- * evaluation broker does not touch it (EB-237). Its depth is bounded by the number of workers: each waits for its answer.
+ * Modes: disabled (refuses plans) ⇄ enabled; disabling answers every waiting plan with an error (EB-236). Pausing the
+ * evaluation broker does not affect it (EB-237). Limit: the number of workers, because each waits for the answer to its plan.
  * Cost: O(log n).
  */
 export class PlanQueue {
@@ -50,7 +50,7 @@ export class PlanQueue {
     this.wake?.();
   }
 
-  /** @throws NotHolderError, and what the applier fails with */
+  /** Resolves when the plan is applied. @throws NotHolderError, and any error of the applier */
   submit(plan: Plan, submission?: Submission): Promise<PlanResult> {
     if (!this.enabled) return Promise.reject(new NotHolderError('plan queue is disabled'));
     return new Promise((answer, fail) => {
@@ -59,8 +59,8 @@ export class PlanQueue {
     });
   }
 
-  /** The next plan, waiting for one if need be; undefined once the queue is disabled. */
-  async take(): Promise<PendingPlan | undefined> {
+  /** Removes and returns the next plan, and waits for one if there is none; undefined once the queue is disabled. */
+  async dequeue(): Promise<PendingPlan | undefined> {
     while (this.enabled) {
       const next = this.heap.pop();
       if (next) return next;

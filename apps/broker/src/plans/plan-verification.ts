@@ -13,10 +13,10 @@ import {
   type PlanResult,
   Refusal,
 } from '@waybill/model';
-import { asksForSoleWriting, conflictingWriters } from './host-volume-writers.js';
+import { requestsSoleWriter, conflictingWriters } from './host-volume-writers.js';
 import type { PlanView } from './optimistic-state.js';
 
-/** Why nothing of a plan may happen on one node. */
+/** A node that the plan no longer fits, and the reason. */
 export interface RejectedNode {
   readonly nodeId: string;
   readonly reason: string;
@@ -28,12 +28,12 @@ export interface Verification {
 }
 
 /**
- * Judges a plan against the state as it is now, plans in flight included, node by node: a node that the plan no longer
- * fits is thrown out with all that the plan wanted there, also its stops (EB-244 to EB-259). Pure. Cost: O(plan); where
- * ports, cores or devices are held, which no sum can judge, also O(allocations on the node).
+ * Verifies a plan against the current state, plans in flight included, node by node. A node that the plan no longer fits is
+ * rejected with everything that the plan does there, stops included (EB-244 to EB-259). Pure. Cost: O(plan); on nodes where
+ * ports, cores or devices are in use, which sums cannot verify, also O(allocations on the node).
  *
  * @param job the version the scheduler planned with, null for a plan that only stops
- * @throws Refusal if it names an allocation that is not there (EB-245)
+ * @throws Refusal if the plan names an allocation that does not exist (EB-245)
  */
 export function verifyPlan(plan: Plan, job: Job | null, view: PlanView): Verification {
   requireKnownAllocs(plan, view);
@@ -51,7 +51,7 @@ export function verifyPlan(plan: Plan, job: Job | null, view: PlanView): Verific
     AllocIndex: 0,
   };
   for (const nodeId of nodeIds) {
-    const reason = whyRejected(plan, job, nodeId, view);
+    const reason = rejectionOn(plan, job, nodeId, view);
     if (reason !== undefined) rejected.push({ nodeId, reason });
     else accept(plan, nodeId, view, result);
   }
@@ -84,8 +84,8 @@ function accept(plan: Plan, nodeId: string, view: PlanView, result: PlanResult<A
   if (still && still.length > 0) result.NodePreemptions[nodeId] = still;
 }
 
-/** The table of section 11: undefined accepts. First match decides. */
-function whyRejected(plan: Plan, job: Job | null, nodeId: string, view: PlanView): string | undefined {
+/** The reason to reject the plan on this node by the table of section 11, whose first match decides; undefined accepts. */
+function rejectionOn(plan: Plan, job: Job | null, nodeId: string, view: PlanView): string | undefined {
   const placements = plan.NodeAllocation[nodeId] ?? [];
   if (placements.length === 0) return undefined;
   const node = view.node(nodeId);
@@ -104,18 +104,18 @@ function whyRejected(plan: Plan, job: Job | null, nodeId: string, view: PlanView
     case 'initializing':
       return 'node is not ready for placements';
     case 'ready':
-      return whyRejectedOnReadyNode(plan, job, node, placements, view);
+      return rejectionOnReadyNode(plan, job, node, placements, view);
   }
 }
 
-function whyRejectedOnReadyNode(
+function rejectionOnReadyNode(
   plan: Plan,
   job: Job | null,
   node: Node,
   placements: readonly Allocation[],
   view: PlanView,
 ): string | undefined {
-  // SC-313: what is there already may be updated, ended allocations too (a note that nothing could replace it).
+  // Allocations of the node may be updated, ended ones too: the update notes that nothing could replace it (SC-313).
   if (placements.every((a) => isUpdate(a, node.ID, view))) return undefined;
   if (node.SchedulingEligibility !== 'eligible' || node.DrainStrategy !== null) return 'node is not eligible';
   const leaving = leavingIds(plan, node.ID, placements);
@@ -124,7 +124,7 @@ function whyRejectedOnReadyNode(
     load.claimants === 0 ? loadFits(node, load) : allocsFit(node, proposedAllocs(node.ID, leaving, placements, view));
   if (!fit.fits) return fit.dimension;
   const conflict =
-    asksForSoleWriting(job) && conflictingWriters(proposedAllocs(node.ID, leaving, placements, view), job);
+    requestsSoleWriter(job) && conflictingWriters(proposedAllocs(node.ID, leaving, placements, view), job);
   return conflict ? 'conflicting claims for host volume with single-writer' : undefined;
 }
 
@@ -134,7 +134,7 @@ function isUpdate(alloc: Allocation, nodeId: string, view: PlanView): boolean {
   return !isTerminalAllocation(there) || isTerminalAllocation(alloc);
 }
 
-/** What the plan stops or preempts on the node, or places anew in another shape. */
+/** Allocations that the plan stops, preempts or updates on the node: they count no longer as they are stored. */
 function leavingIds(plan: Plan, nodeId: string, placements: readonly Allocation[]): Set<string> {
   const ids = new Set<string>();
   for (const { ID } of placements) ids.add(ID);
@@ -168,7 +168,7 @@ function* proposedAllocs(
   yield* placements;
 }
 
-/** Its group is not replaced while the node is away. */
+/** Whether allocations of its group are not replaced while their node is disconnected. */
 function staysUnknown(alloc: Allocation, job: Job | null): boolean {
   const group = job && findTaskGroup(job, alloc.TaskGroup);
   return group?.Disconnect?.Replace === false;
@@ -179,7 +179,7 @@ function requireKnownAllocs(plan: Plan, view: PlanView): void {
     for (const { ID } of diffs) if (!view.alloc(ID)) throw new Refusal('invalid', `alloc ${ID} doesn't exist`);
 }
 
-/** EB-256: new canaries that were not accepted are not placed; those in state stay. */
+/** The deployment without the new canaries that were not accepted; canaries in state stay (EB-256). */
 function withoutUnplacedCanaries(deployment: Deployment, plan: Plan, result: PlanResult<Allocation>): Deployment {
   const placed = idsOf(result.NodeAllocation);
   const dropped = new Set([...idsOf(plan.NodeAllocation)].filter((id) => !placed.has(id)));

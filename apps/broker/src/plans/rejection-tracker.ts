@@ -1,13 +1,13 @@
 import type { Clock } from '@waybill/model';
 
-/** Rejections of one node within the window that make it bad (EB-284). */
+/** Rejections of one node within the window after which the node is reported as bad (EB-284). */
 export const NODE_THRESHOLD = 100;
 export const NODE_WINDOW_MS = 5 * 60_000;
-/** Nodes reported bad: at most a burst, then so many per period, so that a defect cannot take the cluster away (EB-286). */
+/** Rate limit of nodes reported as bad: a burst, then so many a period, so that a defect cannot disable the cluster (EB-286). */
 export const REPORT_BURST = 10;
 export const REPORTS_PER_PERIOD = 5;
 export const REPORT_PERIOD_MS = 30 * 60_000;
-/** Nodes remembered; of more, the one rejected longest ago is forgotten (EB-287). */
+/** Tracked nodes; beyond it, the node whose last rejection is oldest is forgotten (EB-287). */
 export const MAX_TRACKED_NODES = 50;
 
 export interface RejectionTrackerOptions {
@@ -22,21 +22,21 @@ export const DEFAULT_REJECTION_TRACKER: RejectionTrackerOptions = {
   nodeWindowMs: NODE_WINDOW_MS,
 };
 
-/** The configuration cannot be followed (EB-290). */
+/** The configuration of the rejection tracker is invalid (EB-290). */
 export class RejectionTrackerConfigError extends Error {
   override readonly name = 'RejectionTrackerConfigError';
 }
 
 /**
- * Notices nodes on which plans are rejected again and again: scheduler and applier see them differently, so the scheduler
- * should leave them alone (section 13).
+ * Finds nodes on which plans are rejected repeatedly. Scheduler and applier disagree about such a node, so the scheduler
+ * should not use it (section 13).
  *
- * Modes: off (remembers nothing, EB-282) | on, for one term (EB-289). Memory: at most MAX_TRACKED_NODES nodes with
- * nodeThreshold times each. Cost of a rejection: O(times remembered of that node).
+ * Modes: off (tracks nothing, EB-282) | on, for one term (EB-289). Memory: at most MAX_TRACKED_NODES nodes with
+ * nodeThreshold times each. Cost of a rejection: O(tracked rejections of the node).
  */
 export class RejectionTracker {
   private readonly options: RejectionTrackerOptions;
-  /** Times of rejections by node, oldest first; the node rejected last comes last. */
+  /** Times of rejections by node, oldest first; the node with the latest rejection is last. */
   private readonly rejections = new Map<string, number[]>();
   private reportsLeft = REPORT_BURST;
   private refilledAtMs: number;
@@ -52,12 +52,12 @@ export class RejectionTracker {
     this.refilledAtMs = clock.nowMs();
   }
 
-  /** One more rejection (EB-283). True: the node is to be marked ineligible by this very plan (EB-288). */
+  /** Counts a rejection (EB-283). True: the rejected plan must mark the node ineligible (EB-288). */
   add(nodeId: string): boolean {
     if (!this.options.enabled) return false;
     const times = this.withinWindow(nodeId);
     times.push(this.clock.nowMs());
-    if (times.length > this.options.nodeThreshold) times.shift(); // more of them say no more
+    if (times.length > this.options.nodeThreshold) times.shift(); // more of them would not change the outcome
     this.rejections.delete(nodeId);
     this.rejections.set(nodeId, times);
     this.forgetOldestNode();

@@ -1,9 +1,10 @@
 import { CORE_TYPE, rfc3339FromMs, SimulatedTime, type Evaluation } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { FAILED_QUEUE, type Delivery } from './delivery.js';
+import { FAILED_QUEUE } from './tracked-evaluations.js';
+import { type Delivery } from './waiting-dequeues.js';
 import { EvalBroker } from './eval-broker.js';
-import { MAX_TIMED } from './evaluation-times.js';
+import { MAX_TIMED } from './tracked-evaluations.js';
 import { labelsOf, type Meter } from '../meter.js';
 
 let time: SimulatedTime;
@@ -116,7 +117,7 @@ describe('waiting for a time', () => {
     enqueued({ Wait: 5e9 });
     const until = enqueued({ WaitUntil: rfc3339FromMs(time.nowMs() + 9_000) });
     expect(broker.stats()).toMatchObject({ totalWaiting: 2, totalReady: 0, totalPending: 0 });
-    expect([...broker.due.delayed(10)]).toEqual([{ evaluation: until, dueInMs: 9_000 }]);
+    expect([...broker.delayed.delayed(10)]).toEqual([{ evaluation: until, dueInMs: 9_000 }]);
     const answer = broker.dequeue(['service'], 1_000);
     time.advance(1_000);
     expect(await answer).toBeNull();
@@ -251,11 +252,11 @@ describe('deliveries', () => {
   it('EB-98: what could not be canceled is there to be canceled again', async () => {
     const evals = Array.from({ length: 4 }, (_, i) => enqueued({ JobID: 'a', ModifyIndex: i }));
     await ackNext();
-    const taken = broker.superseded.take(10).map((e) => e.ID);
+    const taken = broker.superseded.takeBatch(10).map((e) => e.ID);
     expect(taken).toHaveLength(2);
     broker.superseded.putBack(taken);
     expect(broker.superseded.size).toBe(2);
-    expect(new Set(broker.superseded.take(10).map((e) => e.ID))).toEqual(new Set([evals[1]!.ID, evals[2]!.ID]));
+    expect(new Set(broker.superseded.takeBatch(10).map((e) => e.ID))).toEqual(new Set([evals[1]!.ID, evals[2]!.ID]));
   });
 
   it('EB-57: the one kept waits for the highest index of its job, so it sees what the canceled ones were about', async () => {

@@ -1,7 +1,8 @@
 import { SimulatedTime, type Evaluation } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
-import { FAILED_QUEUE, NACK_TIMEOUT_MS } from './delivery.js';
+import { FAILED_QUEUE } from './tracked-evaluations.js';
+import { NACK_TIMEOUT_MS } from './unacked-deliveries.js';
 import { EvalBroker } from './eval-broker.js';
 
 const STEPS = 1_200;
@@ -111,12 +112,12 @@ async function play(seed: number): Promise<void> {
         const [id, token] = anyOut() ?? [];
         if (id === undefined || token === undefined) break;
         broker.nack(id, token);
-        expect(() => broker.deliveries.verify(id, token)).toThrow(); // EB-327
+        expect(() => broker.deliveries.evaluationOf(id, token)).toThrow(); // EB-327
         break;
       }
       case 10: {
         time.advance(pick(70_000));
-        const canceled = broker.superseded.take(pick(3)).map((e) => e.ID);
+        const canceled = broker.superseded.takeBatch(pick(3)).map((e) => e.ID);
         broker.superseded.forget(canceled);
         for (const id of canceled) rows.delete(id);
         break;
@@ -143,7 +144,7 @@ async function drain({ broker, rows, time }: Model): Promise<void> {
       broker.ack(delivery.evaluation.ID, delivery.token);
       rows.delete(delivery.evaluation.ID);
     } else time.advance(60_000);
-    const canceled = broker.superseded.take(100).map((e) => e.ID);
+    const canceled = broker.superseded.takeBatch(100).map((e) => e.ID);
     broker.superseded.forget(canceled);
     for (const id of canceled) rows.delete(id);
   }

@@ -1,8 +1,9 @@
 import { rfc3339FromMs, SimulatedTime, type Evaluation, NotHolderError } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { EvalNotFoundError, NotOutstandingError, StaleTokenError, TokenMismatchError } from './broker-errors.js';
-import { FAILED_QUEUE, type Delivery } from './delivery.js';
+import { EvalNotFoundError, NotOutstandingError, StaleTokenError, TokenMismatchError } from './unacked-deliveries.js';
+import { FAILED_QUEUE } from './tracked-evaluations.js';
+import { type Delivery } from './waiting-dequeues.js';
 import { EvalBroker } from './eval-broker.js';
 
 let time: SimulatedTime;
@@ -119,9 +120,9 @@ describe('taking in', () => {
   it('EB-45, EB-46: a dropped delayed evaluation never comes; anything else is left alone', () => {
     const delayed = enqueued({ Wait: 1e9 });
     const ready = enqueued();
-    broker.drop(delayed.ID);
-    broker.drop(ready.ID);
-    broker.drop('unknown');
+    broker.dropDelayed(delayed.ID);
+    broker.dropDelayed(ready.ID);
+    broker.dropDelayed('unknown');
     time.advance(2_000);
     expect(broker.stats()).toMatchObject({ totalReady: 1, totalWaiting: 0 });
     broker.enqueue(delayed);
@@ -344,12 +345,12 @@ describe('ack and nack', () => {
   it('EB-338: a superseded evaluation stays tracked until its cancel is committed', async () => {
     const [first, second, third] = [1, 2, 3].map((i) => enqueued({ JobID: 'a', CreateIndex: i, ModifyIndex: i }));
     broker.ack(first!.ID, (await next()).token);
-    expect(broker.superseded.take(10).map((e) => e.ID)).toEqual([second!.ID]);
+    expect(broker.superseded.takeBatch(10).map((e) => e.ID)).toEqual([second!.ID]);
     broker.enqueue(second!);
     expect(totals()).toEqual([1, 0, 0, 0]);
     broker.superseded.putBack([second!.ID]);
     expect(broker.superseded.size).toBe(1);
-    broker.superseded.take(10);
+    broker.superseded.takeBatch(10);
     broker.superseded.forget([second!.ID]);
     broker.enqueue(second!);
     expect(totals()).toEqual([1, 0, 1, 0]);
@@ -360,11 +361,11 @@ describe('ack and nack', () => {
 describe('the nack timer', () => {
   it('EB-87: a reset gives the whole timeout again; strangers are refused', async () => {
     const e = enqueued();
-    expect(() => broker.deliveries.resetTimer(e.ID, 'x')).toThrow(NotOutstandingError);
+    expect(() => broker.deliveries.resetNackTimer(e.ID, 'x')).toThrow(NotOutstandingError);
     const { token } = await next();
-    expect(() => broker.deliveries.resetTimer(e.ID, 'x')).toThrow(StaleTokenError);
+    expect(() => broker.deliveries.resetNackTimer(e.ID, 'x')).toThrow(StaleTokenError);
     time.advance(50_000);
-    broker.deliveries.resetTimer(e.ID, token);
+    broker.deliveries.resetNackTimer(e.ID, token);
     time.advance(50_000);
     expect(totals()).toEqual([0, 1, 0, 0]);
   });
@@ -373,29 +374,29 @@ describe('the nack timer', () => {
     const e = enqueued();
     const { token } = await next();
     time.advance(20_000);
-    broker.deliveries.planBegins(e.ID, token);
+    broker.deliveries.beginPlan(e.ID, token);
     time.advance(600_000);
-    broker.deliveries.planEnds(e.ID, token);
+    broker.deliveries.endPlan(e.ID, token);
     time.advance(59_999);
     expect(totals()).toEqual([0, 1, 0, 0]);
     time.advance(1);
     expect(totals()).toEqual([0, 0, 0, 0]);
-    broker.deliveries.planEnds(e.ID, token);
+    broker.deliveries.endPlan(e.ID, token);
   });
 
   it('EB-329, EB-327: given back while plans of it are applied, it comes again when the last one is answered', async () => {
     const e = enqueued();
     const { token } = await next();
-    broker.deliveries.planBegins(e.ID, token);
-    broker.deliveries.planBegins(e.ID, token);
+    broker.deliveries.beginPlan(e.ID, token);
+    broker.deliveries.beginPlan(e.ID, token);
     broker.nack(e.ID, token);
     time.advance(600_000);
     expect(totals()).toEqual([0, 1, 0, 0]);
-    broker.deliveries.planEnds(e.ID, token);
+    broker.deliveries.endPlan(e.ID, token);
     expect(totals()).toEqual([0, 1, 0, 0]);
     rows.set(e.ID, { ...e, ModifyIndex: 514 }); // by its plan
-    broker.deliveries.planEnds(e.ID, token);
-    expect(() => broker.deliveries.verify(e.ID, token)).toThrow(NotOutstandingError);
+    broker.deliveries.endPlan(e.ID, token);
+    expect(() => broker.deliveries.evaluationOf(e.ID, token)).toThrow(NotOutstandingError);
     time.advance(1_000);
     expect(await next()).toMatchObject({ evaluation: { ID: e.ID }, waitIndex: 514 });
   });
@@ -459,7 +460,7 @@ describe('disabled', () => {
     expect(broker.stats()).toEqual({ ...nothingLeft, byScheduler: {} });
     expect(time.armedCount).toBe(0);
     expect(() => broker.ack(e.ID, token)).toThrow('Evaluation ID not found');
-    expect(() => broker.deliveries.verify(e.ID, token)).toThrow('evaluation is not outstanding');
+    expect(() => broker.deliveries.evaluationOf(e.ID, token)).toThrow('evaluation is not outstanding');
   });
 
   it('EB-116: a dequeue that waits when it is disabled ends at once', async () => {

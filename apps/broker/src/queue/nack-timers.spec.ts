@@ -1,14 +1,14 @@
 import { SimulatedTime } from '@waybill/model';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { NackTimers } from './nack-timers.js';
-import type { Outstanding } from './tracked-evaluation.js';
+import type { UnackedDelivery } from './tracked-evaluations.js';
 
 const TIMEOUT_MS = 50;
 let time: SimulatedTime;
 let expired: string[];
-let onExpired: (delivery: Outstanding) => void;
+let onExpired: (delivery: UnackedDelivery) => void;
 let timers: NackTimers;
-const delivery = (token: string): Outstanding => ({ token }) as Outstanding;
+const delivery = (token: string): UnackedDelivery => ({ token }) as UnackedDelivery;
 const [a, b] = [delivery('a'), delivery('b')];
 
 beforeEach(() => {

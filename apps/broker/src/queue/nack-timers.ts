@@ -1,31 +1,33 @@
 import type { CancelTimer, Clock, Timers } from '@waybill/model';
-import type { Outstanding } from './tracked-evaluation.js';
+import type { UnackedDelivery } from './tracked-evaluations.js';
 
 export interface NackTimersDeps {
   readonly clock: Clock;
   readonly timers: Timers;
   /** The same for every delivery, ms. */
   readonly timeoutMs: number;
-  /** Its time is over; it is not here any more. */
-  readonly onExpired: (delivery: Outstanding) => void;
+  /** Called for a delivery whose time is over, after it has left the chain. */
+  readonly onExpired: (delivery: UnackedDelivery) => void;
 }
 
 /**
- * How long each delivery may still take (EB-80, EB-87 to EB-90). As all have the same time, who starts last expires
- * last: a chain in order of starting, and one timer for its first. A timer whose delivery has ended meanwhile wakes for
- * nothing and waits for the next one: ending a delivery touches no timer.
- * Cost: O(1), nothing allocated. A clock that is set forward ends deliveries early, which costs a redelivery each; one that
- * is set back gives those that have begun the whole time once more.
+ * The nack timers of all unacked deliveries (EB-80, EB-87 to EB-90): a chain in the order in which they were started, and
+ * one timer for its first element. All have the same timeout, so the timer that was started last expires last. Ending a
+ * delivery touches no timer: the timer then fires without effect and is armed for the next delivery.
+ *
+ * Modes: idle (no delivery, no timer) ⇄ armed.
+ * Cost: O(1), nothing is allocated. A clock that is set forward nacks deliveries early, which costs a redelivery each; a
+ * clock that is set back gives the deliveries that have begun the whole timeout once more.
  */
 export class NackTimers {
-  private first: Outstanding | undefined;
-  private last: Outstanding | undefined;
+  private first: UnackedDelivery | undefined;
+  private last: UnackedDelivery | undefined;
   private stopTimer: CancelTimer | undefined;
 
   constructor(private readonly deps: NackTimersDeps) {}
 
-  /** The whole time from now, also if some of it was used. */
-  start(delivery: Outstanding, nowMs: number): void {
+  /** Gives the delivery the whole timeout from now, also if some of it was used. */
+  start(delivery: UnackedDelivery, nowMs: number): void {
     this.stop(delivery);
     delivery.deadlineMs = nowMs + this.deps.timeoutMs;
     delivery.sooner = this.last;
@@ -35,8 +37,8 @@ export class NackTimers {
     if (!this.stopTimer) this.arm(this.deps.timeoutMs);
   }
 
-  /** Of a delivery without timer: nothing. */
-  stop(delivery: Outstanding): void {
+  /** Takes the delivery out of the chain; a delivery that has no timer is left as it is. */
+  stop(delivery: UnackedDelivery): void {
     const { sooner, later } = delivery;
     if (!sooner && this.first !== delivery) return;
     if (sooner) sooner.later = later;
@@ -47,7 +49,7 @@ export class NackTimers {
     delivery.later = undefined;
   }
 
-  /** What is in the chain is forgotten with it. */
+  /** Forgets the whole chain; its deliveries must not be used any more. */
   clear(): void {
     this.stopTimer?.();
     this.stopTimer = undefined;
@@ -56,15 +58,15 @@ export class NackTimers {
   }
 
   private arm(delayMs: number): void {
-    this.stopTimer = this.deps.timers.after(delayMs, () => this.wake());
+    this.stopTimer = this.deps.timers.after(delayMs, () => this.expireOverdue());
   }
 
-  /** What expires may start deliveries; they must not arm the timer before the rest has been looked at. */
-  private wake(): void {
+  /** `onExpired` may start deliveries, which must not arm the timer before the whole chain has been checked. */
+  private expireOverdue(): void {
     const now = this.deps.clock.nowMs();
     for (let next = this.first; next; next = this.first) {
       if (next.deadlineMs > now + this.deps.timeoutMs) {
-        this.start(next, now); // by a clock that was ahead
+        this.start(next, now); // its deadline was set by a clock that was ahead
         continue;
       }
       if (next.deadlineMs > now) {

@@ -1,7 +1,10 @@
-import { RankedHeap } from './ranked-heap.js';
-import type { Tracked, ReadyQueue, Level } from './tracked-evaluation.js';
+import { RankedHeap } from './heap.js';
+import type { PriorityLevel, ReadyQueue, TrackedEvaluation } from './tracked-evaluations.js';
 
-/** What can be handed out, by scheduler type, and how much of each type is. Cost: O(log n); of counts, O(types). */
+/**
+ * The evaluations that are ready to be delivered: a queue for each scheduler type and the failed queue, each by priority
+ * and then by age, with counts of its ready and unacked evaluations. Cost: O(log n); of the counts, O(types).
+ */
 export class ReadyQueues {
   private queues = new Map<string, ReadyQueue>();
   private readyCount = 0;
@@ -18,23 +21,23 @@ export class ReadyQueues {
     return this.unackedCount;
   }
 
-  /** The queue of a scheduler type. An evaluation keeps its queue, so that this is asked once for each. */
-  of(type: string): ReadyQueue {
+  /** The queue of a scheduler type. An evaluation's record keeps it, so it is looked up once for each evaluation. */
+  queueOf(type: string): ReadyQueue {
     let queue = this.queues.get(type);
     if (!queue) this.queues.set(type, (queue = { type, levels: [], ready: 0, unacked: 0 }));
     return queue;
   }
 
-  push(tracked: Tracked): void {
+  push(tracked: TrackedEvaluation): void {
     const { queue } = tracked;
     levelOf(queue, tracked.evaluation.Priority).heap.push(tracked, tracked.evaluation.CreateIndex);
     queue.ready++;
     this.readyCount++;
   }
 
-  /** The next of these types (EB-61, EB-62), undefined if there is none. */
-  pop(types: readonly string[]): Tracked | undefined {
-    const queue = this.best(types);
+  /** The next evaluation of these types (EB-61, EB-62), undefined if there is none. */
+  pop(types: readonly string[]): TrackedEvaluation | undefined {
+    const queue = this.queueWithHighestPriority(types);
     const level = queue?.levels[0];
     if (!queue || !level) return undefined;
     const tracked = level.heap.pop();
@@ -44,13 +47,14 @@ export class ReadyQueues {
     return tracked;
   }
 
-  /** A delivery out of this queue begins. */
-  began(queue: ReadyQueue): void {
+  /** Counts an evaluation of this queue as unacked. */
+  countUnacked(queue: ReadyQueue): void {
     queue.unacked++;
     this.unackedCount++;
   }
 
-  ended(queue: ReadyQueue): void {
+  /** Counts an evaluation of this queue as unacked no longer. */
+  uncountUnacked(queue: ReadyQueue): void {
     queue.unacked--;
     this.unackedCount--;
   }
@@ -65,8 +69,8 @@ export class ReadyQueues {
     this.unackedCount = 0;
   }
 
-  /** The queue whose first has the highest priority; by chance among equals. */
-  private best(types: readonly string[]): ReadyQueue | undefined {
+  /** The queue whose first evaluation has the highest priority; chosen at random among equals. */
+  private queueWithHighestPriority(types: readonly string[]): ReadyQueue | undefined {
     let best: ReadyQueue | undefined;
     let priority = -Infinity;
     let equals = 0;
@@ -82,15 +86,15 @@ export class ReadyQueues {
   }
 }
 
-/** O(priorities in use). */
-function levelOf({ levels }: ReadyQueue, priority: number): Level {
+/** The level of a priority, which is created if need be. O(priorities in use). */
+function levelOf({ levels }: ReadyQueue, priority: number): PriorityLevel {
   const at = levels.findIndex((level) => level.priority <= priority);
   const found = levels[at];
   if (found?.priority === priority) return found;
-  const level: Level = { priority, heap: new RankedHeap<Tracked>(lowerId) };
+  const level: PriorityLevel = { priority, heap: new RankedHeap<TrackedEvaluation>(hasLowerId) };
   levels.splice(at < 0 ? levels.length : at, 0, level);
   return level;
 }
 
-/** Of one transaction: any order will do that stays the same. */
-const lowerId = (a: Tracked, b: Tracked): boolean => a.evaluation.ID < b.evaluation.ID;
+/** Orders evaluations of one transaction; any fixed order will do. */
+const hasLowerId = (a: TrackedEvaluation, b: TrackedEvaluation): boolean => a.evaluation.ID < b.evaluation.ID;

@@ -1,7 +1,7 @@
 import { FakeTime, NotHolderError } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
-import type { Delivery } from './delivery.js';
+import type { Delivery } from './waiting-dequeues.js';
 import { WaitingDequeues } from './waiting-dequeues.js';
 
 const TIMEOUT_MS = 60_000;
@@ -19,7 +19,7 @@ function waiting() {
       enqueuedAtMs: 0,
     };
     ready.push(delivery);
-    dequeues.wake('service');
+    dequeues.signal('service');
     dequeues.serve();
     return delivery;
   };

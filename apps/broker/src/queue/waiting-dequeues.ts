@@ -1,5 +1,17 @@
-import { type CancelTimer, type Timers, NotHolderError } from '@waybill/model';
-import type { Delivery } from './delivery.js';
+import { type CancelTimer, type Evaluation, type Timers, NotHolderError } from '@waybill/model';
+
+/** The evaluation that a dequeue returns: one evaluation for one worker. */
+export interface Delivery {
+  readonly evaluation: Evaluation;
+  /** Proves in the worker's requests that they are about this delivery. */
+  readonly token: string;
+  /** The index that the worker's copy of the state must have applied before it schedules (EB-67). */
+  readonly waitIndex: number;
+  /** Unix ns: the latest `WaitUntil` of this evaluation and those that it supersedes (EB-56); 0: none has one. */
+  readonly dueNs: number;
+  /** Unix ms at which the evaluation was enqueued, or nacked last: the begin of its wait (EB-322). */
+  readonly enqueuedAtMs: number;
+}
 
 interface Waiter {
   readonly types: readonly string[];
@@ -8,25 +20,29 @@ interface Waiter {
 }
 
 /**
- * Dequeues that found nothing, first come first served for each type. Those that came while the broker was disabled are
- * parked: they wait for a change of mode only (EB-117). One timer each. Cost: O(types that one asks for).
+ * Dequeues that found nothing ready, first come first served for each scheduler type. Dequeues that came while the broker
+ * was disabled are parked: they wait for a change of mode only (EB-117). Each has one timer. Cost: O(types of the dequeue).
  */
 export class WaitingDequeues {
-  /** One waiter is in the set of each of its types. */
+  /** Each waiter is in the set of each of its types. */
   private readonly byType = new Map<string, Set<Waiter>>();
   private readonly parked = new Set<Waiter>();
-  /** Types that got something ready while somebody waits for them; empty between operations. */
-  private readonly woken = new Set<string>();
+  /** Types that have both a new ready evaluation and a waiter; empty between operations. */
+  private readonly signaled = new Set<string>();
 
-  /** @param next takes what is ready of these types, if anything is */
+  /** @param deliverNext delivers the next ready evaluation of these types, undefined if there is none */
   constructor(
     private readonly timers: Timers,
-    private readonly next: (types: readonly string[]) => Delivery | undefined,
+    private readonly deliverNext: (types: readonly string[]) => Delivery | undefined,
   ) {}
 
   /**
-   * @param timeoutMs 0: for ever
-   * @param parked the broker is disabled
+   * Waits for a ready evaluation of these types.
+   *
+   * @param timeoutMs 0: no timeout
+   * @param parked whether the broker is disabled
+   * @returns null after the timeout, or when the dequeue was parked and the mode changed
+   * @throws NotHolderError if the broker is disabled meanwhile
    */
   wait(types: readonly string[], timeoutMs: number, parked: boolean): Promise<Delivery | null> {
     return new Promise((resolve, reject) => {
@@ -49,27 +65,27 @@ export class WaitingDequeues {
       };
       if (timeoutMs > 0) stopTimer = this.timers.after(timeoutMs, () => waiter.deliver(null));
       if (parked) this.parked.add(waiter);
-      else for (const type of types) this.ofType(type).add(waiter);
+      else for (const type of types) this.waitersOf(type).add(waiter);
     });
   }
 
-  /** Something of this type is ready; nobody gets it before `serve` (EB-35). */
-  wake(type: string): void {
+  /** Notes that an evaluation of this type is ready; no waiter gets it before `serve` (EB-35). */
+  signal(type: string): void {
     if (!this.byType.get(type)?.size) return;
-    this.woken.delete(type); // a set that is being walked visits what is added again
-    this.woken.add(type);
+    this.signaled.delete(type); // a set that is being iterated visits an element that is added again
+    this.signaled.add(type);
   }
 
-  /** Hands what became ready to those who wait for it, in the order they came (EB-36). */
+  /** Delivers the evaluations that became ready to the waiters, in the order in which these came (EB-36). */
   serve(): void {
-    if (this.woken.size === 0) return;
-    for (const type of this.woken) {
+    if (this.signaled.size === 0) return;
+    for (const type of this.signaled) {
       const waiting = this.byType.get(type);
       while (waiting && waiting.size > 0) {
         const [waiter] = waiting;
         if (!waiter) break;
         try {
-          const delivery = this.next(waiter.types);
+          const delivery = this.deliverNext(waiter.types);
           if (!delivery) break;
           waiter.deliver(delivery);
         } catch (error) {
@@ -77,18 +93,18 @@ export class WaitingDequeues {
         }
       }
     }
-    this.woken.clear();
+    this.signaled.clear();
   }
 
-  /** The mode has changed (EB-116, EB-117). */
+  /** Ends all waits after a change of mode: parked ones with null, the others with an error (EB-116, EB-117). */
   endAll(): void {
-    this.woken.clear();
+    this.signaled.clear();
     for (const waiter of this.parked) waiter.deliver(null);
     const waiting = new Set([...this.byType.values()].flatMap((set) => [...set]));
     for (const waiter of waiting) waiter.fail(new NotHolderError('eval broker disabled'));
   }
 
-  private ofType(type: string): Set<Waiter> {
+  private waitersOf(type: string): Set<Waiter> {
     let set = this.byType.get(type);
     if (!set) this.byType.set(type, (set = new Set()));
     return set;

@@ -1,8 +1,11 @@
-/** Evaluations whose trace is remembered; of more, the oldest are forgotten and begin a trace of their own. */
+/** Evaluations whose trace is remembered; beyond it the oldest are forgotten, and begin a trace of their own. */
 export const MAX_REMEMBERED_TRACES = 10_000;
 
-/** Which trace an evaluation belongs to: that of the transaction that carried it, seen live. Not durable. */
-export class TraceMemory {
+/**
+ * The trace of each evaluation: that of the transaction that carried it, if this process saw the transaction live. Not
+ * durable. Memory: at most MAX_REMEMBERED_TRACES entries.
+ */
+export class EvaluationTraces {
   private readonly traceparents = new Map<string, string>();
 
   remember(evalId: string, traceparent: string | undefined): void {
@@ -15,7 +18,7 @@ export class TraceMemory {
     }
   }
 
-  of(evalId: string): string | undefined {
+  traceparentOf(evalId: string): string | undefined {
     return this.traceparents.get(evalId);
   }
 

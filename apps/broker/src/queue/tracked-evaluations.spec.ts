@@ -1,7 +1,9 @@
 import { rfc3339FromMs, SimulatedTime, type Evaluation } from '@waybill/model';
 import { fixtures, readStepTimes } from '@waybill/state';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { FAILED_QUEUE, INITIAL_NACK_DELAY_MS, SUBSEQUENT_NACK_DELAY_MS, type Delivery } from './delivery.js';
+import { FAILED_QUEUE } from './tracked-evaluations.js';
+import { INITIAL_NACK_DELAY_MS, SUBSEQUENT_NACK_DELAY_MS } from './unacked-deliveries.js';
+import { type Delivery } from './waiting-dequeues.js';
 import { EvalBroker } from './eval-broker.js';
 
 let time: SimulatedTime;
@@ -30,13 +32,13 @@ function enqueued(over: Partial<Evaluation> = {}): void {
   broker.enqueue(evaluation);
 }
 function next(type = 'service'): Delivery {
-  const delivery = broker.takeReady([type]);
+  const delivery = broker.dequeueReady([type]);
   if (!delivery) throw new Error('nothing was delivered');
   return delivery;
 }
 /** What is told of a delivery, in ms after the start. */
 function told({ evaluation, token }: Delivery): (string | number | undefined)[][] {
-  const text = broker.deliveries.steps(evaluation.ID, token).takeOf(evaluation.ID);
+  const text = broker.deliveries.stepsOf(evaluation.ID, token).takeOf(evaluation.ID);
   const after = (ms: number | undefined) => ms && ms - startMs;
   return readStepTimes(text).flatMap(({ evalId, steps }) => {
     expect(evalId).toBe(evaluation.ID);

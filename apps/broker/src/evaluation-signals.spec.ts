@@ -1,7 +1,7 @@
 import { type Allocation, CLAIM_STATE, type CSIVolumeClaim, type Node } from '@waybill/model';
 import { fixtures, type StateMachine, type TxnPayloads, type TxnType } from '@waybill/state';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { signalsOf } from './signals.js';
+import { signalsOf } from './evaluation-signals.js';
 
 const { aClientUpdate, aMachine, anAlloc, aNode, aPlanResult, aRegisteredJob, apply } = fixtures;
 

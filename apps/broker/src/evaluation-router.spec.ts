@@ -4,14 +4,14 @@ import { silentLogger } from '@waybill/telemetry';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { BlockedEvals } from './blocked/blocked-evals.js';
 import { EvalBroker } from './queue/eval-broker.js';
-import { EvaluationFlow } from './evaluation-flow.js';
-import { TraceMemory } from './trace-memory.js';
+import { EvaluationRouter } from './evaluation-router.js';
+import { EvaluationTraces } from './evaluation-traces.js';
 
 const CLASS = 'v1:123';
 const SNAPSHOT = 100;
 
 let machine: StateMachine;
-let flow: EvaluationFlow;
+let router: EvaluationRouter;
 let evals: EvalBroker;
 let blocked: BlockedEvals;
 let woken: string[];
@@ -26,11 +26,11 @@ beforeEach(() => {
   const enqueue = (batch: readonly { evaluation: Evaluation }[]) =>
     woken.push(...batch.map((one) => one.evaluation.ID));
   blocked = new BlockedEvals({ ...deps, enqueue, onDuplicate: () => {} });
-  flow = new EvaluationFlow({
+  router = new EvaluationRouter({
     tables: machine.tables,
     evals,
     blocked,
-    traces: new TraceMemory(),
+    traces: new EvaluationTraces(),
     logger: silentLogger,
     defaultConfiguration: fixtures.aSchedulerConfiguration(),
   });
@@ -53,7 +53,7 @@ describe('EB-159: what made room while nobody handed out evaluations', () => {
     blockedEval({ JobID: 'elsewhere', ClassEligibility: { [CLASS]: false } });
     blockedEval({ JobID: 'newer', SnapshotIndex: SNAPSHOT + 1 });
     putNode();
-    flow.followPauseFlag();
+    router.applyPauseFlag();
     expect(woken).toEqual([unseen.ID]);
   });
 
@@ -64,7 +64,7 @@ describe('EB-159: what made room while nobody handed out evaluations', () => {
   ])('a node that %s does not', (_, over) => {
     blockedEval();
     putNode(over);
-    flow.followPauseFlag();
+    router.applyPauseFlag();
     expect(woken).toEqual([]);
   });
 
@@ -77,7 +77,7 @@ describe('EB-159: what made room while nobody handed out evaluations', () => {
     putNode({ ModifyIndex: 1 });
     const alloc = fixtures.anAlloc({ ClientStatus, ModifyIndex: SNAPSHOT + 1 });
     machine.tables.allocs.replace(alloc.ID, alloc);
-    flow.followPauseFlag();
+    router.applyPauseFlag();
     expect(woken).toHaveLength(wakes);
   });
 
@@ -89,11 +89,11 @@ describe('EB-159: what made room while nobody handed out evaluations', () => {
     machine.tables.evals.replace(evaluation.ID, evaluation);
     const job = fixtures.aJob({ ID: 'stopped', Stop: true });
     machine.tables.jobs.replace('default/stopped', job);
-    flow.followPauseFlag();
+    router.applyPauseFlag();
     expect(woken).toEqual([]);
-    flow.off();
+    router.disable();
     machine.tables.jobs.replace('default/stopped', undefined);
-    flow.followPauseFlag();
+    router.applyPauseFlag();
     expect(woken).toEqual([waits.ID]);
   });
 
@@ -101,7 +101,7 @@ describe('EB-159: what made room while nobody handed out evaluations', () => {
     const volume: CSIVolume = { ...fixtures.aCSIVolume({ ID: 'disk' }), ModifyIndex: SNAPSHOT + 1 };
     machine.tables.csi_volumes.replace(`default/${volume.ID}`, volume);
     blockedEval({ EscapedComputedClass: true, MissingNonNodeResources: [volumeResource('default', 'disk')] });
-    flow.followPauseFlag();
+    router.applyPauseFlag();
     expect(woken).toHaveLength(1);
   });
 });
@@ -122,23 +122,23 @@ describe('the pause flag', () => {
     pendingEval('one');
     pendingEval('two');
     blockedEval({ JobID: 'waits' });
-    flow.followPauseFlag();
+    router.applyPauseFlag();
     expect([evals.isEnabled, evals.stats().totalReady, blocked.stats().totalBlocked]).toEqual([false, 0, 0]);
     configured(false);
-    flow.followPauseFlag();
-    flow.followPauseFlag();
+    router.applyPauseFlag();
+    router.applyPauseFlag();
     expect([evals.isEnabled, evals.stats().totalReady, blocked.stats().totalBlocked]).toEqual([true, 2, 1]);
     configured(true);
-    flow.followPauseFlag();
+    router.applyPauseFlag();
     expect([evals.isEnabled, evals.stats().totalReady, blocked.stats().totalBlocked]).toEqual([false, 0, 0]);
   });
 
   it('EB-124: a paused one stays paused under a new holder', () => {
     configured(true);
     pendingEval('one');
-    flow.followPauseFlag();
-    flow.off();
-    flow.followPauseFlag();
+    router.applyPauseFlag();
+    router.disable();
+    router.applyPauseFlag();
     expect([evals.isEnabled, evals.stats().totalReady]).toEqual([false, 0]);
   });
 });

@@ -4,53 +4,53 @@ import type { Logger } from '@waybill/telemetry';
 import type { BlockedEvals } from './blocked/blocked-evals.js';
 import type { EvalBroker } from './queue/eval-broker.js';
 import { freedSince } from './blocked/freed-capacity.js';
-import { signalsOf, type Signal } from './blocked/signals.js';
-import type { TraceMemory } from './trace-memory.js';
+import { signalsOf, type Signal } from './evaluation-signals.js';
+import type { EvaluationTraces } from './evaluation-traces.js';
 
-export interface EvaluationFlowDeps {
+export interface EvaluationRouterDeps {
   readonly tables: Tables;
   readonly evals: EvalBroker;
   readonly blocked: BlockedEvals;
-  readonly traces: TraceMemory;
+  readonly traces: EvaluationTraces;
   readonly logger: Logger;
-  /** Decides while none is stored (EB-127). */
+  /** Applies while no configuration is stored (EB-127). */
   readonly defaultConfiguration: SchedulerConfiguration;
 }
 
 /**
- * Brings every evaluation that the log carries to where it belongs: to the evaluation broker, to the blocked tracker, or
- * out of them (section 3.1).
+ * Routes every evaluation that the log carries: to the evaluation queue, to the blocked tracker, or out of them
+ * (section 3.1).
  *
- * Modes: off → on ⇄ paused → off; both of its ends are enabled exactly while it is on. Each time it comes on they are
- * empty and are filled from the evaluations table, once (EB-124, EB-136); from there on they follow what is applied.
- * Cost: what the transaction touched, and for a class that gained capacity the blocked evaluations; of coming on,
- * O(evaluations that have not ended).
+ * Modes: disabled → enabled ⇄ paused → disabled. Queue and tracker are enabled exactly while the router is. When it is
+ * enabled they are empty and are filled from the evaluations table once (EB-124, EB-136); from there on they follow the log.
+ * Cost of a transaction: the rows that it changed, and for a class that gained capacity the blocked evaluations; of
+ * enabling: O(evaluations that have not ended).
  */
-export class EvaluationFlow {
-  constructor(private readonly deps: EvaluationFlowDeps) {}
+export class EvaluationRouter {
+  constructor(private readonly deps: EvaluationRouterDeps) {}
 
-  /** EB-124, EB-128: on or paused as the stored configuration says, by comparing that with what is. */
-  followPauseFlag(): void {
+  /** Enables or pauses as the stored configuration says; no-op if that is the mode already (EB-124, EB-128). */
+  applyPauseFlag(): void {
     const { tables, evals, logger, defaultConfiguration } = this.deps;
     const enabled = !(tables.scheduler_config.get(SINGLETON_KEY) ?? defaultConfiguration).PauseEvalBroker;
     if (enabled === evals.isEnabled) return;
-    this.enable(enabled);
+    this.setEnabled(enabled);
     logger.info(enabled ? 'evaluation broker enabled' : 'evaluation broker paused');
     if (enabled) this.restore();
   }
 
-  /** After every transaction, while not off. */
+  /** Follows the log: called after every transaction while not disabled. */
   applied(applied: Applied): void {
-    if (applied.changes.some((change) => change.table === 'scheduler_config')) this.followPauseFlag();
-    for (const signal of signalsOf(applied, this.deps.tables)) this.take(signal, applied);
+    if (applied.changes.some((change) => change.table === 'scheduler_config')) this.applyPauseFlag();
+    for (const signal of signalsOf(applied, this.deps.tables)) this.carryOut(signal, applied);
   }
 
-  off(): void {
-    this.enable(false);
+  disable(): void {
+    this.setEnabled(false);
     this.deps.traces.clear();
   }
 
-  private enable(enabled: boolean): void {
+  private setEnabled(enabled: boolean): void {
     this.deps.evals.setEnabled(enabled);
     this.deps.blocked.setEnabled(enabled);
   }
@@ -60,13 +60,13 @@ export class EvaluationFlow {
     evals.restore(tables.evals.by('status', 'pending'));
     const waiting = [...tables.evals.by('status', 'blocked')];
     if (waiting.length === 0) return;
-    // Nobody logged what was freed while this was off (EB-159).
+    // The unblock log has no entries for capacity that was freed before the tracker was enabled (EB-159).
     const since = Math.min(...waiting.map(({ SnapshotIndex }) => SnapshotIndex));
-    for (const { key, index } of freedSince(tables, since)) blocked.missed(key, index);
+    for (const { key, index } of freedSince(tables, since)) blocked.logFreedBefore(key, index);
     for (const evaluation of waiting) blocked.block(evaluation);
   }
 
-  private take(signal: Signal, { txn, index }: Applied): void {
+  private carryOut(signal: Signal, { txn, index }: Applied): void {
     const { evals, blocked, traces } = this.deps;
     switch (signal.kind) {
       case 'enqueue':
@@ -80,7 +80,7 @@ export class EvaluationFlow {
         blocked.untrack(signal.namespace, signal.jobId);
         return;
       case 'drop':
-        evals.drop(signal.evalId);
+        evals.dropDelayed(signal.evalId);
         return;
       case 'unblockClass':
         blocked.unblockClass(signal.computedClass, index);

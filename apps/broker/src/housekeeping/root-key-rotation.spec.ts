@@ -4,7 +4,7 @@ import { HolderWriter } from '@waybill/roles';
 import { draftTxn, fixtures, serviceActor, type TxnPayloads, type TxnType } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';
 import { beforeEach, expect, it } from 'vitest';
-import { RootKeyUpkeep, UPKEEP_MS, upkeepOf } from './root-key-upkeep.js';
+import { RootKeyRotation, ROTATION_CHECK_MS, rotationStepOf } from './root-key-rotation.js';
 
 const { aRootKey, uuid } = fixtures;
 const [A, B, C] = [uuid(0xa), uuid(0xb), uuid(0xc)];
@@ -29,7 +29,7 @@ const nowNs = (): number => time.nowMs() * 1e6;
 const put = (key: Partial<RootKey>, Rekey = false): void =>
   write('RootKeyUpsert', { Key: aRootKey({ CreateTime: nowNs(), ...key }), Rekey, MustExist: false });
 const states = () => Object.fromEntries([...state.tables.root_keys.all()].map(({ KeyID, State }) => [KeyID, State]));
-const due = (afterNs: number) => upkeepOf(state.tables, nowNs() + afterNs);
+const due = (afterNs: number) => rotationStepOf(state.tables, nowNs() + afterNs);
 
 it('GC-82: at half the rotation threshold a key is prepublished for the end of the active one, once', () => {
   put({ KeyID: A });
@@ -66,11 +66,11 @@ it('OP-214, AU-183: a month passes: the holder prepublishes, promotes and collec
   const deps = { clock: time, timers: time, newId: () => uuid(0x100 + ++ids), region: 'global', logger: silentLogger };
   const writer = new HolderWriter({ ...deps, state }, { role: 'broker', epoch: 1 });
   const makeRootKey = (said: Partial<RootKey>) => Promise.resolve(aRootKey(said));
-  const upkeep = new RootKeyUpkeep({ ...deps, tables: state.tables, writer, makeRootKey });
+  const upkeep = new RootKeyRotation({ ...deps, tables: state.tables, writer, makeRootKey });
   upkeep.start();
   const seen: string[] = [];
-  for (let steps = 0; steps < (1_500 * 3_600_000) / UPKEEP_MS; steps++) {
-    time.advance(UPKEEP_MS);
+  for (let steps = 0; steps < (1_500 * 3_600_000) / ROTATION_CHECK_MS; steps++) {
+    time.advance(ROTATION_CHECK_MS);
     await new Promise((resolve) => setImmediate(resolve));
     const now = Object.values(states()).toSorted().join(' ');
     if (now !== seen.at(-1)) seen.push(now);

@@ -1,6 +1,6 @@
 import { MAX_REAPED_IDS, MAX_REAPED_JOBS, MAX_REAPED_VOLUMES, type Reap } from '@waybill/rpc';
 import { describe, expect, it } from 'vitest';
-import { deletionsOf } from './collected.js';
+import { deletionsOf } from './deletions.js';
 
 const ids = (count: number): string[] => Array.from({ length: count }, (_, n) => `id-${n}`);
 const jobs = (count: number) => ids(count).map((ID) => ({ Namespace: 'default', ID }));

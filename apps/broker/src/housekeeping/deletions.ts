@@ -12,21 +12,21 @@ type DeletionType =
   | 'CSIPluginDelete'
   | 'CSIVolumeClaim';
 
-/** A transaction that removes something a core evaluation found. */
+/** A transaction that deletes objects which a core evaluation found. */
 export type Deletion = {
   [T in DeletionType]: {
     readonly type: T;
     readonly payload: TxnPayloads[T];
-    /** Of what has one; "" otherwise. */
+    /** The namespace of the deleted objects; "" if they have none, or several. */
     readonly namespace: string;
   };
 }[DeletionType];
 
 /**
- * One transaction for all, but for plugins and volumes: they have one each, so that one that is in use or gone keeps no
- * other (GC-68, GC-72).
- * @param scanIndex of the state that was looked at
- * @throws Refusal it is more than one request may hold
+ * The transactions that delete the objects of a request: one for all, but one for each plugin and each volume, so that an
+ * object that is in use or gone prevents no other deletion (GC-68, GC-72).
+ * @param scanIndex index of the state in which the objects were found
+ * @throws Refusal if the request has more objects than one may have
  */
 export function deletionsOf(reap: Reap, scanIndex: number): Deletion[] {
   const namespace = '';

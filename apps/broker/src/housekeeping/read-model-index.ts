@@ -1,9 +1,9 @@
 import { type CancelTimer, type Timers, Refusal } from '@waybill/model';
 
-/** How long a deletion may take until it can be read. Longer means that the projector or Postgres is down. */
+/** Longest time from a deletion to its projection. If it takes longer, the projector or Postgres is down. */
 export const READABLE_LIMIT_MS = 30_000;
 
-/** The read model has not followed: collecting more would only keep it from it. */
+/** The read model lags behind the log; collecting more would make it lag further. */
 export class ReadModelBehindError extends Refusal {
   override readonly name = 'ReadModelBehindError';
   constructor(
@@ -20,25 +20,25 @@ interface Waiter {
 }
 
 /**
- * Holds back whoever writes much until the read model has it, because users' writes wait for the same projector: they
- * come behind one batch of a collection, never behind all of it.
+ * The index that the projector has reached. Garbage collection waits here for each batch, because users' writes wait for the
+ * same projector: they come behind one batch of a collection and never behind all of it.
  *
- * It hears of every index the projector has reached (`heard`). One that is lost does no harm: the projector repeats
- * where it is. Cost: the waiters, of which a collection has one.
+ * `advanceTo` gets every index that the projector announces. A lost announcement does no harm, because the projector
+ * repeats it. Limit: READABLE_LIMIT_MS. Cost: O(waiters); a collection has one.
  */
-export class ReadModelPace {
+export class ReadModelIndex {
   private reached = 0;
   private readonly waiters = new Set<Waiter>();
 
   constructor(private readonly timers: Timers) {}
 
-  heard(index: number): void {
+  advanceTo(index: number): void {
     this.reached = Math.max(this.reached, index);
     for (const waiter of this.waiters) if (waiter.index <= this.reached) waiter.settle(true);
   }
 
   /** @throws ReadModelBehindError after READABLE_LIMIT_MS */
-  async readable(index: number): Promise<void> {
+  async waitFor(index: number): Promise<void> {
     if (index <= this.reached) return;
     const reached = await new Promise<boolean>((resolve) => {
       const settle = (isReached: boolean): void => {

@@ -1,6 +1,5 @@
 import {
   dueAtMs,
-  msFromNs,
   nsFromRfc3339,
   NS_PER_MS,
   type CancelTimer,
@@ -11,50 +10,52 @@ import {
   WallClockTimers,
 } from '@waybill/model';
 import { Heap } from './heap.js';
-import type { Delay, Tracked } from './tracked-evaluation.js';
+import type { Delay, TrackedEvaluation } from './tracked-evaluations.js';
 
-export interface DueEvaluationsDeps {
+export interface DelayedEvaluationsDeps {
   readonly clock: Clock;
   readonly timers: Timers;
-  /** Gets those whose time has come, earliest first; they are not here any more. */
-  readonly onDue: (due: readonly Tracked[]) => void;
+  /** Called with the evaluations that are due, earliest first, after they have left the heap. */
+  readonly onDue: (due: readonly TrackedEvaluation[]) => void;
 }
 
 /**
- * Evaluations that wait for a time: delayed ones, and those that come again after a nack. One timer for all of them,
- * for the earliest by the time of day; it may come early and then waits on. None waits longer than its writer meant it
- * to, by the time that passes: its `WaitUntil` may come from a wrong hour, and this clock may be set back.
+ * Evaluations that wait for a time: delayed ones, and nacked ones that await redelivery. One timer serves all of them. It
+ * is armed for the earliest evaluation by the time of day; when it fires early, it is armed again. An evaluation waits no
+ * longer than its writer intended, measured in elapsed time: the writer's clock may have been wrong when it computed
+ * `WaitUntil`, and this clock may be set back.
  * Cost: O(log n); O(n) when the clock is set.
  */
-export class DueEvaluations {
+export class DelayedEvaluations {
   private heap = new Heap<Delay>(dueBefore);
   private stopTimer: CancelTimer = () => {};
   private timerAt = Infinity;
 
   private readonly timers: Timers;
 
-  constructor(private readonly deps: DueEvaluationsDeps) {
-    this.timers = new WallClockTimers(deps, (byMs) => this.clockSet(byMs));
+  constructor(private readonly deps: DelayedEvaluationsDeps) {
+    this.timers = new WallClockTimers(deps, (byMs) => this.reschedule(byMs));
   }
 
   get size(): number {
     return this.heap.size;
   }
 
-  push(tracked: Tracked, dueMs: number): void {
+  push(tracked: TrackedEvaluation, dueMs: number): void {
     const nowMs = this.deps.clock.nowMs();
-    const stated = statedTime(dueMs, nowMs, longestMs(tracked, dueMs - nowMs));
-    tracked.delay = { ...stated, tracked, dueMs: dueAtMs(stated), heapAt: -1 };
-    this.heap.push(tracked.delay);
+    const stated = statedTime(dueMs, nowMs, longestDelayMs(tracked, dueMs - nowMs));
+    const delay: Delay = { ...stated, tracked, dueMs: dueAtMs(stated), heapAt: -1 };
+    tracked.startDelay(delay);
+    this.heap.push(delay);
     this.arm();
   }
 
-  remove(tracked: Tracked): void {
+  remove(tracked: TrackedEvaluation): void {
     if (tracked.delay) this.heap.remove(tracked.delay);
-    tracked.delay = undefined;
+    tracked.endDelay();
   }
 
-  /** Those that wait for their `WaitUntil` (EB-38), at most `max`, in no particular order. O(waiting). */
+  /** The evaluations that wait for their `WaitUntil` (EB-38), at most `max`, in no particular order. O(waiting). */
   *delayed(max: number): IterableIterator<{ readonly evaluation: Evaluation; readonly dueInMs: number }> {
     const now = this.deps.clock.nowMs();
     let shown = 0;
@@ -73,7 +74,8 @@ export class DueEvaluations {
     this.heap = new Heap<Delay>(dueBefore);
   }
 
-  private clockSet(byMs: number): void {
+  /** Computes all due times anew after the clock was set. O(n). */
+  private reschedule(byMs: number): void {
     const waiting = [...this.heap.values()];
     this.heap = new Heap<Delay>(dueBefore);
     for (const delay of waiting) {
@@ -90,17 +92,17 @@ export class DueEvaluations {
     if (!next || next.dueMs >= this.timerAt) return;
     const stopOld = this.stopTimer;
     this.timerAt = next.dueMs;
-    this.stopTimer = this.timers.after(next.dueMs - this.deps.clock.nowMs(), () => this.wake());
+    this.stopTimer = this.timers.after(next.dueMs - this.deps.clock.nowMs(), () => this.releaseDue());
     stopOld();
   }
 
-  private wake(): void {
+  private releaseDue(): void {
     this.timerAt = Infinity;
     const now = this.deps.clock.nowMs();
-    const due: Tracked[] = [];
+    const due: TrackedEvaluation[] = [];
     for (let next = this.heap.peek(); next && next.dueMs <= now; next = this.heap.peek()) {
       this.heap.pop();
-      next.tracked.delay = undefined;
+      next.tracked.endDelay();
       due.push(next.tracked);
     }
     this.arm();
@@ -108,16 +110,10 @@ export class DueEvaluations {
   }
 }
 
-/** EB-34: `Wait` counts from now and wins over `WaitUntil`. */
-export function dueMsOf(evaluation: Evaluation, nowMs: number): number {
-  if (evaluation.Wait > 0) return nowMs + Math.ceil(evaluation.Wait / 1e6);
-  return evaluation.WaitUntil === null ? nowMs : msFromNs(nsFromRfc3339(evaluation.WaitUntil));
-}
-
-/** How long an evaluation may wait, by what its writer meant; a redelivery, as long as it was put off. */
-function longestMs({ evaluation, place }: Tracked, askedMs: number): number {
+/** The longest time that the evaluation may wait: what its writer intended, or for a redelivery the requested delay. */
+function longestDelayMs({ evaluation, place }: TrackedEvaluation, requestedMs: number): number {
   const { Wait, WaitUntil, CreateTime } = evaluation;
-  if (place !== 'delayed' || Wait > 0 || WaitUntil === null) return askedMs;
+  if (place !== 'delayed' || Wait > 0 || WaitUntil === null) return requestedMs;
   return CreateTime > 0 ? Math.ceil((nsFromRfc3339(WaitUntil) - CreateTime) / NS_PER_MS) : Infinity;
 }
 

@@ -9,7 +9,7 @@ import {
 } from '@waybill/model';
 import type { Applied, Tables, Txn } from '@waybill/state';
 
-/** What one applied transaction means for broker and blocked tracker, in the order in which it must take effect. */
+/** An effect of an applied transaction on the evaluation queue or the blocked tracker. */
 export type Signal =
   | { readonly kind: 'enqueue'; readonly evaluation: Evaluation }
   | { readonly kind: 'block'; readonly evaluation: Evaluation }
@@ -20,15 +20,16 @@ export type Signal =
   | { readonly kind: 'unblockResources'; readonly names: readonly string[] };
 
 /**
- * The "Signals" of the catalogue (docs/reference/state-and-events.md section 3) and the routing of evaluations (EB-11,
- * section 8.4). Rejected transactions and no-ops have none. Cost: O(what the transaction changed).
+ * The signals of a transaction, in the order in which they must take effect: the "Signals" of the catalogue
+ * (docs/reference/state-and-events.md section 3) and the routing of evaluations (EB-11, section 8.4). Refused transactions and
+ * no-ops have none. Cost: O(rows that the transaction changed).
  */
 export function signalsOf(applied: Applied, tables: Tables): Signal[] {
   if (applied.changes.length === 0) return [];
   return [...capacitySignals(applied, tables), ...dropSignals(applied), ...routeSignals(applied, tables)];
 }
 
-/** Section 3.1 of the evaluations reference, for every evaluation that the transaction carried and really wrote. */
+/** Routes every evaluation that the transaction carried and wrote (section 3.1 of the evaluations reference). */
 function routeSignals({ txn, index }: Applied, tables: Tables): Signal[] {
   const signals: Signal[] = [];
   for (const { ID } of evalsCarriedBy(txn)) {
@@ -38,7 +39,7 @@ function routeSignals({ txn, index }: Applied, tables: Tables): Signal[] {
   return signals;
 }
 
-/** Where a stored evaluation belongs; also used to rebuild everything from state (EB-136). */
+/** Where a stored evaluation belongs; a restore from state follows the same rules (EB-136). */
 export function routeOf(evaluation: Evaluation): Signal[] {
   switch (evaluation.Status) {
     case 'pending':
@@ -75,7 +76,7 @@ function evalsCarriedBy(txn: Txn): readonly Evaluation[] {
   }
 }
 
-/** Evaluations that ended or went while they may be waiting for their time (EB-31, EB-45). */
+/** Drops evaluations that ended or were deleted, because they may be delayed in the queue (EB-31, EB-45). */
 function dropSignals({ changes }: Applied): Signal[] {
   const signals: Signal[] = [];
   for (const change of changes)
@@ -84,15 +85,15 @@ function dropSignals({ changes }: Applied): Signal[] {
   return signals;
 }
 
-/** Section 8.4. */
+/** Signals of transactions that may have freed capacity (section 8.4). */
 function capacitySignals(applied: Applied, tables: Tables): Signal[] {
   const signals: Signal[] = [];
   for (const change of applied.changes) {
     if (change.table === 'nodes' && change.after && gainsCapacity(applied.txn, change.before, change.after))
       signals.push(...unblock(change.after, applied.txn.type !== 'NodeRegister'));
-    if (change.table === 'csi_volumes' && change.after && mayBeUsed(applied.txn, change.before, change.after))
+    if (change.table === 'csi_volumes' && change.after && mayBeUsable(applied.txn, change.before, change.after))
       signals.push({ kind: 'unblockResources', names: [volumeResource(change.after.Namespace, change.after.ID)] });
-    if (change.table === 'allocs' && freesItsPlace(applied.txn, change.before, change.after)) {
+    if (change.table === 'allocs' && freesResources(applied.txn, change.before, change.after)) {
       const node = tables.nodes.get((change.after ?? change.before)?.NodeID ?? '');
       if (node) signals.push(...unblock(node, true));
     }
@@ -100,8 +101,8 @@ function capacitySignals(applied: Applied, tables: Tables): Signal[] {
   return signals;
 }
 
-/** By its agent's word (EB-175); or by a purge, after which no such word comes any more (ST-65). */
-function freesItsPlace(txn: Txn, before: Allocation | undefined, after: Allocation | undefined): boolean {
+/** Whether the allocation's resources are free: its agent reported the end (EB-175), or a purge deleted it (ST-65). */
+function freesResources(txn: Txn, before: Allocation | undefined, after: Allocation | undefined): boolean {
   if (!after) return before !== undefined && !isClientTerminal(before);
   const hasEnded = after.ClientStatus === 'complete' || after.ClientStatus === 'failed';
   return txn.type === 'AllocClientUpdate' && hasEnded && before?.ClientStatus !== after.ClientStatus;
@@ -121,8 +122,8 @@ function gainsCapacity(txn: Txn, before: Node | undefined, after: Node): boolean
   }
 }
 
-/** VL-25, VL-169: it was registered, or somebody gave it back. */
-function mayBeUsed(txn: Txn, before: CSIVolume | undefined, after: CSIVolume): boolean {
+/** Whether the volume may have become usable: it was registered, or a claim on it ended (VL-25, VL-169). */
+function mayBeUsable(txn: Txn, before: CSIVolume | undefined, after: CSIVolume): boolean {
   if (txn.type === 'CSIVolumeRegister') return true;
   return before !== undefined && claimHoldersOf(after).length < claimHoldersOf(before).length;
 }

@@ -2,7 +2,7 @@ import type { Author } from '@waybill/writing';
 import { type Evaluation, Refusal, NotHolderError } from '@waybill/model';
 import { fixtures, type TxnPayloads } from '@waybill/state';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { JointUpdates, MAX_JOINT_UPDATES } from './joint-updates.js';
+import { BatchedEvalUpdates, MAX_BATCHED_UPDATES } from './batched-eval-updates.js';
 
 interface Written {
   readonly evals: readonly string[];
@@ -43,7 +43,7 @@ const ended = (ID: string, Namespace = 'default'): Evaluation =>
   fixtures.anEval({ ID, JobID: ID, Namespace, Status: 'complete' });
 
 let log: SlowLog;
-let updates: JointUpdates;
+let updates: BatchedEvalUpdates;
 /** What became of each, in order. */
 let outcomes: string[];
 
@@ -56,7 +56,7 @@ const write = (evaluation: Evaluation, traceparent?: string): void => {
 
 beforeEach(() => {
   log = new SlowLog();
-  updates = new JointUpdates(log);
+  updates = new BatchedEvalUpdates(log);
   outcomes = [];
 });
 
@@ -104,10 +104,10 @@ describe('updates written together', () => {
   });
 
   it('puts no more together than the limit', async () => {
-    for (let i = 0; i <= MAX_JOINT_UPDATES; i++) write(ended(`e-${i}`));
+    for (let i = 0; i <= MAX_BATCHED_UPDATES; i++) write(ended(`e-${i}`));
     await settled();
     await log.answer(0);
-    expect(log.sizes).toEqual([MAX_JOINT_UPDATES, 1]);
+    expect(log.sizes).toEqual([MAX_BATCHED_UPDATES, 1]);
   });
 
   it('EB-265: what is refused for one is written for the others, and only that one fails', async () => {

@@ -2,13 +2,13 @@ import { type CancelTimer, nsFromMs, ROOT_KEY_COLLECTION_NS, ROOT_KEY_ROTATION_N
 import { activeRootKey, compareText, isRootKeyInUse, type Tables } from '@waybill/state';
 import type { FirstRootKeyDeps } from './first-root-key.js';
 
-/** How often keys are looked at. */
-export const UPKEEP_MS = 10 * 60_000;
+/** Interval between two checks of the root keys. */
+export const ROTATION_CHECK_MS = 10 * 60_000;
 
 type KeyTables = Pick<Tables, 'root_keys' | 'allocs' | 'nodes' | 'variables'>;
 
-/** What is to be done to root keys now: one thing at a time (GC-79). */
-export type Upkeep =
+/** The next step for the root keys: one at a time (GC-79). */
+export type RotationStep =
   | { readonly kind: 'promote'; readonly key: RootKey }
   /** Make a key that becomes active at this time, unix ns. */
   | { readonly kind: 'prepublish'; readonly publishTime: number }
@@ -16,8 +16,11 @@ export type Upkeep =
   | { readonly kind: 'noActiveKey' }
   | { readonly kind: 'nothing' };
 
-/** Promotes before it prepublishes, and collects only where it does neither (GC-79 to GC-84). O(keys); more to collect. */
-export function upkeepOf(tables: KeyTables, nowNs: number): Upkeep {
+/**
+ * Promotes a key before it prepublishes one, and collects old keys only if it does neither (GC-79 to GC-84). Cost: O(keys),
+ * and for each old key the check whether it is in use.
+ */
+export function rotationStepOf(tables: KeyTables, nowNs: number): RotationStep {
   const keys = [...tables.root_keys.all()].toSorted((a, b) => compareText(a.KeyID, b.KeyID));
   const [next] = keys.filter(({ State }) => State === 'prepublished').toSorted((a, b) => a.PublishTime - b.PublishTime);
   if (next && next.PublishTime <= nowNs) return { kind: 'promote', key: next };
@@ -25,31 +28,34 @@ export function upkeepOf(tables: KeyTables, nowNs: number): Upkeep {
   if (!active) return { kind: keys.length > 0 ? 'noActiveKey' : 'nothing' };
   if (!next && nowNs - active.CreateTime > ROOT_KEY_ROTATION_NS / 2)
     return { kind: 'prepublish', publishTime: active.CreateTime + ROOT_KEY_ROTATION_NS };
-  const isOver = ({ State, CreateTime, KeyID }: RootKey): boolean =>
+  const isCollectable = ({ State, CreateTime, KeyID }: RootKey): boolean =>
     State === 'inactive' &&
     CreateTime < nowNs - ROOT_KEY_ROTATION_NS - ROOT_KEY_COLLECTION_NS &&
     !isRootKeyInUse(tables, KeyID);
-  const keyIds = keys.filter(isOver).map(({ KeyID }) => KeyID);
+  const keyIds = keys.filter(isCollectable).map(({ KeyID }) => KeyID);
   return keyIds.length > 0 ? { kind: 'collect', keyIds } : { kind: 'nothing' };
 }
 
-export interface RootKeyUpkeepDeps extends FirstRootKeyDeps {
+export interface RootKeyRotationDeps extends FirstRootKeyDeps {
   readonly tables: KeyTables;
 }
 
 /**
- * Rotates root keys and collects old ones, one step every UPKEEP_MS. What fails is tried again the next time.
- * Modes: running (start → stop), one term long.
+ * Rotates root keys and collects old ones, one step every ROTATION_CHECK_MS. A failed step is tried again at the next check.
+ * Modes: running (`start`) → stopped (`stop`), for one term.
  */
-export class RootKeyUpkeep {
+export class RootKeyRotation {
   private cancelNext: CancelTimer | undefined;
   private stopped = false;
 
-  constructor(private readonly deps: RootKeyUpkeepDeps) {}
+  constructor(private readonly deps: RootKeyRotationDeps) {}
 
   start(): void {
     if (!this.deps.makeRootKey || this.stopped) return;
-    this.cancelNext = this.deps.timers.after(UPKEEP_MS, () => void this.step().then(() => this.start()));
+    this.cancelNext = this.deps.timers.after(
+      ROTATION_CHECK_MS,
+      () => void this.carryOutNextStep().then(() => this.start()),
+    );
   }
 
   stop(): void {
@@ -57,33 +63,38 @@ export class RootKeyUpkeep {
     this.cancelNext?.();
   }
 
-  private async step(): Promise<void> {
+  private async carryOutNextStep(): Promise<void> {
     const { tables, clock, logger } = this.deps;
     const nowNs = nsFromMs(clock.nowMs());
-    const upkeep = upkeepOf(tables, nowNs);
+    const step = rotationStepOf(tables, nowNs);
     try {
-      await this.carryOut(upkeep, nowNs);
+      await this.carryOut(step, nowNs);
     } catch (error) {
-      if (!this.stopped) logger.warn('root keys could not be looked after', { error, step: upkeep.kind });
+      if (!this.stopped) logger.warn('a step of the root key rotation failed', { error, step: step.kind });
     }
   }
 
-  private async carryOut(upkeep: Upkeep, CreateTime: number): Promise<void> {
+  private async carryOut(step: RotationStep, CreateTime: number): Promise<void> {
     const { writer, newId, makeRootKey, logger } = this.deps;
-    switch (upkeep.kind) {
+    switch (step.kind) {
       case 'promote': {
-        const { CreateIndex: _created, ModifyIndex: _modified, ...key } = upkeep.key;
+        const { CreateIndex: _created, ModifyIndex: _modified, ...key } = step.key;
         await writer.write('RootKeyUpsert', { Key: { ...key, State: 'active' }, Rekey: false, MustExist: true });
         return;
       }
       case 'prepublish': {
-        const said = { KeyID: newId(), State: 'prepublished', CreateTime, PublishTime: upkeep.publishTime } as const;
-        const Key = await makeRootKey?.(said);
+        const specification = {
+          KeyID: newId(),
+          State: 'prepublished',
+          CreateTime,
+          PublishTime: step.publishTime,
+        } as const;
+        const Key = await makeRootKey?.(specification);
         if (Key && !this.stopped) await writer.write('RootKeyUpsert', { Key, Rekey: false, MustExist: false });
         return;
       }
       case 'collect':
-        for (const KeyID of upkeep.keyIds) await writer.write('RootKeyDelete', { KeyID, Force: false });
+        for (const KeyID of step.keyIds) await writer.write('RootKeyDelete', { KeyID, Force: false });
         return;
       case 'noActiveKey':
         logger.warn('keyring has no active key: rotate keyring to repair');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { RankedHeap } from './ranked-heap.js';
+import { RankedHeap } from './heap.js';
 
 /** Repeatable numbers in [0, 1). */
 function numbers(seed: number): () => number {

@@ -1,18 +1,18 @@
 import { namespacedKey, type Change, type Tables } from '@waybill/state';
 
 /**
- * Highest ModifyIndex of the evaluations of a job (EB-67), without walking a long history at every delivery: the first
- * question of a job walks its evaluations, and from then on the changes of the log keep the answer. An index that a
- * deleted evaluation had may stay the answer: it was applied, so waiting for it costs nothing.
+ * Caches the highest ModifyIndex of each job's evaluations, which workers wait for before they schedule (EB-67). The first
+ * look-up of a job iterates over its evaluations; later changes of the log keep the cached number up to date. The index of a
+ * deleted evaluation may remain in the cache: it was applied, so waiting for it costs nothing.
  *
- * Memory: one number per job that was delivered in this term and still has evaluations.
+ * Memory: one number for each job that was delivered in this term and still has evaluations.
  */
-export class EvalIndexes {
+export class WaitIndexes {
   private readonly highest = new Map<string, number>();
 
   constructor(private readonly tables: Tables) {}
 
-  of(namespace: string, jobId: string): number {
+  highestOf(namespace: string, jobId: string): number {
     const key = namespacedKey(namespace, jobId);
     const known = this.highest.get(key);
     if (known !== undefined) return known;
@@ -22,7 +22,7 @@ export class EvalIndexes {
     return highest;
   }
 
-  /** To be told of every change that is applied. */
+  /** Follows the log: must get every change that is applied. */
   changed(change: Change): void {
     if (change.table !== 'evals') return;
     const row = change.after ?? change.before;

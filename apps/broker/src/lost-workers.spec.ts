@@ -1,12 +1,12 @@
 import { SimulatedTime } from '@waybill/model';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { LOOK_EVERY_MS, LOOKS_TO_BE_SURE, LostDeliveries } from './lost-deliveries.js';
+import { CHECK_INTERVAL_MS, FAILED_CHECKS_LIMIT, LostWorkers } from './lost-workers.js';
 
 let time: SimulatedTime;
 /** Tokens of the deliveries in progress. */
 let lasting: Set<string>;
-let givenBack: string[];
-let lost: LostDeliveries;
+let nacked: string[];
+let lost: LostWorkers;
 /** Tokens whose workers cannot be found. */
 let gone: Set<string>;
 let looks: string[];
@@ -14,12 +14,12 @@ let looks: string[];
 beforeEach(() => {
   time = new SimulatedTime();
   [lasting, gone] = [new Set(), new Set()];
-  [givenBack, looks] = [[], []];
-  lost = new LostDeliveries({
+  [nacked, looks] = [[], []];
+  lost = new LostWorkers({
     timers: time,
-    lasts: (_, token) => lasting.has(token),
-    giveBack: (evalId, token) => {
-      givenBack.push(`${evalId} ${token}`);
+    isUnacked: (_, token) => lasting.has(token),
+    nack: (evalId, token) => {
+      nacked.push(`${evalId} ${token}`);
       lasting.delete(token);
     },
   });
@@ -27,7 +27,7 @@ beforeEach(() => {
 
 function hand(token: string): void {
   lasting.add(token);
-  lost.begin(`worker of ${token}`, 'eval', token, (ifGone) => {
+  lost.watch(`worker of ${token}`, 'eval', token, (ifGone) => {
     looks.push(token);
     if (gone.has(token)) ifGone();
   });
@@ -38,48 +38,48 @@ describe('workers that are gone', () => {
     hand('here');
     hand('lost');
     gone.add('lost');
-    time.advance(LOOKS_TO_BE_SURE * LOOK_EVERY_MS - 1);
-    expect(givenBack).toEqual([]);
+    time.advance(FAILED_CHECKS_LIMIT * CHECK_INTERVAL_MS - 1);
+    expect(nacked).toEqual([]);
     time.advance(1);
-    expect(givenBack).toEqual(['eval lost']);
+    expect(nacked).toEqual(['eval lost']);
     time.advance(60_000);
-    expect(givenBack).toEqual(['eval lost']);
+    expect(nacked).toEqual(['eval lost']);
   });
 
   it('that are back in time keep it', () => {
     hand('a');
     gone.add('a');
-    time.advance((LOOKS_TO_BE_SURE - 1) * LOOK_EVERY_MS);
+    time.advance((FAILED_CHECKS_LIMIT - 1) * CHECK_INTERVAL_MS);
     gone.delete('a');
-    time.advance(LOOK_EVERY_MS);
+    time.advance(CHECK_INTERVAL_MS);
     gone.add('a');
-    time.advance((LOOKS_TO_BE_SURE - 1) * LOOK_EVERY_MS);
-    expect(givenBack).toEqual([]);
-    time.advance(LOOK_EVERY_MS);
-    expect(givenBack).toEqual(['eval a']);
+    time.advance((FAILED_CHECKS_LIMIT - 1) * CHECK_INTERVAL_MS);
+    expect(nacked).toEqual([]);
+    time.advance(CHECK_INTERVAL_MS);
+    expect(nacked).toEqual(['eval a']);
   });
 
   it('are not looked for when their delivery has ended, and nothing is kept of it', () => {
     hand('a');
     expect(lost.size).toBe(1);
     lasting.delete('a');
-    time.advance(LOOK_EVERY_MS);
+    time.advance(CHECK_INTERVAL_MS);
     expect({ looks, size: lost.size, timers: time.armedCount }).toEqual({ looks: [], size: 0, timers: 0 });
     hand('b');
-    time.advance(LOOK_EVERY_MS);
+    time.advance(CHECK_INTERVAL_MS);
     expect(looks).toEqual(['b']);
   });
 
   it('lose at once what they have in hand when they ask for work: its answer was lost', () => {
     hand('a');
     hand('b');
-    lost.isEmptyHanded('worker of a');
-    expect(givenBack).toEqual(['eval a']);
-    lost.isEmptyHanded('worker of a');
+    lost.nackPreviousOf('worker of a');
+    expect(nacked).toEqual(['eval a']);
+    lost.nackPreviousOf('worker of a');
     lasting.delete('b');
-    lost.isEmptyHanded('worker of b');
-    lost.isEmptyHanded('a stranger');
-    expect(givenBack).toEqual(['eval a']);
+    lost.nackPreviousOf('worker of b');
+    lost.nackPreviousOf('a stranger');
+    expect(nacked).toEqual(['eval a']);
   });
 
   it('are forgotten with the term', () => {

@@ -5,9 +5,9 @@ import type { ReplicatedState } from '@waybill/replica';
 import type { Logger, Tracer } from '@waybill/telemetry';
 import type { BlockedEvals } from './blocked/blocked-evals.js';
 import { CoreTimers, type CorePeriods } from './housekeeping/core-timers.js';
-import { DELIVERY_LIMIT, type EvalBrokerOptions } from './queue/delivery.js';
+import { DELIVERY_LIMIT, type EvalBrokerOptions } from './queue/unacked-deliveries.js';
 import type { EvalBroker } from './queue/eval-broker.js';
-import { JointUpdates } from './joint-updates.js';
+import { BatchedEvalUpdates } from './batched-eval-updates.js';
 import type { Meter } from './meter.js';
 import { PeriodicDispatcher, type PeriodicDispatcherDeps } from './housekeeping/periodic-dispatcher.js';
 import { PlanApplier } from './plans/plan-applier.js';
@@ -16,10 +16,10 @@ import { FirstRootKey, type MakeRootKey } from './housekeeping/first-root-key.js
 import { Reapers } from './housekeeping/reapers.js';
 import { VariableLocks } from './housekeeping/variable-locks.js';
 import { type ItemSealer, VariableRekeying } from './housekeeping/variable-rekeying.js';
-import { RootKeyUpkeep } from './housekeeping/root-key-upkeep.js';
+import { RootKeyRotation } from './housekeeping/root-key-rotation.js';
 import { RejectionTracker, type RejectionTrackerOptions } from './plans/rejection-tracker.js';
 
-export interface SessionDeps {
+export interface BrokerTermDeps {
   readonly state: ReplicatedState;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -28,28 +28,28 @@ export interface SessionDeps {
   readonly random: () => number;
   readonly logger: Logger;
   readonly tracer: () => Tracer;
-  /** Without it periodic jobs are launched by force only: for tests of other things. */
+  /** Absent in tests of other parts: periodic jobs are then launched by force only. */
   readonly nextLaunchMs?: PeriodicDispatcherDeps['nextLaunchMs'];
   readonly region: string;
   readonly options?: Partial<EvalBrokerOptions>;
   readonly rejectionTracker?: Partial<RejectionTrackerOptions>;
-  /** Accepted plans that may be uncommitted while the next one is verified (EB-262). */
+  /** Accepted plans that may be uncommitted while the applier verifies the next one (EB-262). */
   readonly pipelineDepth?: number;
   readonly meter?: Meter;
-  /** The scheduler configuration that a new cluster starts with (OP-10); by default the contract's. */
+  /** The scheduler configuration of a new cluster (OP-10); by default the contract's. */
   readonly defaultConfiguration?: SchedulerConfiguration;
-  /** Of kinds of housekeeping whose interval is not the usual one. */
+  /** Intervals of housekeeping that differ from CORE_PERIODS_MS. */
   readonly corePeriodsMs?: CorePeriods;
   /** Undefined: no wrapping key is configured, and the keyring is off. */
   readonly makeRootKey?: MakeRootKey | undefined;
   /** Undefined: the keyring is off. */
   readonly sealer?: ItemSealer | undefined;
-  /** Resolves when the read model has the index; without it nobody waits for that. @throws ReadModelBehindError */
-  readonly readable?: (index: number) => Promise<void>;
+  /** Resolves when the read model has the index; absent in tests, which do not wait for it. @throws ReadModelBehindError */
+  readonly waitUntilReadable?: (index: number) => Promise<void>;
 }
 
-/** What outlives a term, empty between two of them. */
-export interface Kept {
+/** The parts of a broker that outlive a term. Between two terms they are empty. */
+export interface LastingParts {
   readonly evals: EvalBroker;
   readonly blocked: BlockedEvals;
   readonly plans: PlanQueue;
@@ -57,33 +57,34 @@ export interface Kept {
 }
 
 /**
- * What the broker has for one term only: everything that writes in its name, or acts by itself.
+ * The parts of the broker that live for one term: everything that writes in its name, or acts by a timer.
  *
- * Modes: applying plans (from the beginning) → at work too (`start`) → stopped, once and for all. Used for one term.
+ * Modes: applying plans (from construction) → housekeeping too (`start`) → stopped for good (`stop`).
  */
-export class Session {
+export class BrokerTerm {
   readonly writer: HolderWriter;
-  readonly updates: JointUpdates;
+  readonly updates: BatchedEvalUpdates;
   readonly reapers: Reapers;
   readonly coreTimers: CoreTimers;
   readonly periodic: PeriodicDispatcher;
   readonly firstRootKey: FirstRootKey;
-  readonly rootKeyUpkeep: RootKeyUpkeep;
+  readonly rootKeyRotation: RootKeyRotation;
   readonly variableRekeying: VariableRekeying;
   readonly variableLocks: VariableLocks;
   readonly rejections: RejectionTracker;
-  /** Settles when the plan queue is disabled and all that was in flight is answered. */
+  /** Resolves when the plan queue is disabled and every plan in flight is answered. */
   readonly applierEnded: Promise<void>;
 
-  constructor(deps: SessionDeps, { evals, blocked, plans, loads }: Kept, term: Term) {
+  constructor(deps: BrokerTermDeps, { evals, blocked, plans, loads }: LastingParts, term: Term) {
     const { state, nextLaunchMs = () => undefined } = deps;
     const { tables } = state;
     const writer = new HolderWriter(deps, term.fence);
     const deliveryLimit = deps.options?.deliveryLimit ?? DELIVERY_LIMIT;
     this.writer = writer;
-    this.updates = new JointUpdates(writer);
+    this.updates = new BatchedEvalUpdates(writer);
     this.reapers = new Reapers({ ...deps, broker: evals, blocked, tables, writer, deliveryLimit });
-    this.rejections = new RejectionTracker(deps.clock, deps.rejectionTracker); // EB-289
+    // A term begins without rejections (EB-289).
+    this.rejections = new RejectionTracker(deps.clock, deps.rejectionTracker);
     this.coreTimers = new CoreTimers({
       ...deps,
       index: () => state.appliedIndex,
@@ -92,7 +93,7 @@ export class Session {
     });
     this.periodic = new PeriodicDispatcher({ ...deps, tables, writer, nextLaunchMs });
     this.firstRootKey = new FirstRootKey({ ...deps, tables, writer });
-    this.rootKeyUpkeep = new RootKeyUpkeep({ ...deps, tables, writer });
+    this.rootKeyRotation = new RootKeyRotation({ ...deps, tables, writer });
     this.variableRekeying = new VariableRekeying({ ...deps, tables, writer });
     this.variableLocks = new VariableLocks({ ...deps, tables, writer });
     plans.setEnabled(true);
@@ -104,7 +105,7 @@ export class Session {
       waitFor: (index, timeoutMs) => state.waitFor(index, timeoutMs),
       writer,
       rejections: this.rejections,
-    }).run();
+    }).applyPlans();
   }
 
   /** Whether this term raised the housekeeping evaluation. */
@@ -116,7 +117,7 @@ export class Session {
     this.reapers.start();
     this.coreTimers.start();
     this.periodic.start();
-    this.rootKeyUpkeep.start();
+    this.rootKeyRotation.start();
     this.variableRekeying.start();
     this.variableLocks.start();
   }
@@ -127,7 +128,7 @@ export class Session {
     this.periodic.stop();
     this.variableLocks.stop();
     this.firstRootKey.stop();
-    this.rootKeyUpkeep.stop();
+    this.rootKeyRotation.stop();
     this.variableRekeying.stop();
   }
 }
