@@ -19,7 +19,7 @@ import {
 import type { CommandOutcome } from './commands/deployment-commands.js';
 import { OperatorCommands } from './commands/operator-commands.js';
 
-/** What the API asks the holder of the role for a user (DP-1216). */
+/** RPC calls of the API on behalf of users (DP-1216). */
 @Controller()
 export class DeploymentsController {
   constructor(@Inject(OperatorCommands) private readonly commands: OperatorCommands) {}

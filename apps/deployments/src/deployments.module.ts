@@ -10,7 +10,7 @@ import { RegionsController } from './regions/regions.controller.js';
 @Module({})
 class DeploymentsModule {}
 
-/** Watches active deployments and does what operators ask of them, under the lease `deployments`. */
+/** The service that watches active deployments and carries out operators' commands, under the lease `deployments`. */
 export const deployments: ServiceDefinition = {
   name: 'deployments',
   needs: { state: true, database: false },

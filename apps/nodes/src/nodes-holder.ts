@@ -5,9 +5,8 @@ import type { Heartbeats } from './heartbeats/heartbeats.js';
 import type { MissingNodeEvaluations } from './heartbeats/missing-node-evaluations.js';
 
 /**
- * What the holder of role `nodes` does beside answering: it watches over heartbeats, empties draining
- * nodes, and makes up for evaluations that a
- * crash left out. Everything in memory here is rebuilt from state when the lease is taken.
+ * The tasks of the holder of role `nodes` beside answering calls: it checks heartbeats, empties draining nodes, and
+ * writes evaluations that a crash left out. Everything in memory is rebuilt from state when the lease is taken.
  */
 export class NodesHolder implements Singleton {
   readonly role = 'nodes';

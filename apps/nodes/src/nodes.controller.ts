@@ -72,7 +72,7 @@ import { ServiceQueries } from './allocations/service-queries.js';
 import { VariableQueries } from './variables/variable-queries.js';
 import { ServiceRegistrations } from './allocations/service-registrations.js';
 
-/** What agents ask, and the API for users. Heartbeats are answered by the lease holder, the rest by any replica. */
+/** RPC calls of agents, and of the API for users. The lease holder answers heartbeats, any replica the rest. */
 @Controller()
 export class NodesController {
   constructor(

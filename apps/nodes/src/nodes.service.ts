@@ -27,8 +27,8 @@ const overNats = ({ link }: ServiceContext): Presence => natsPresence(link.nc);
 
 /**
  * The `nodes` service.
- * @param pace for tests that cannot wait for real heartbeats to be missed
- * @param presenceIn for the simulator, where there is no NATS
+ * @param pace for tests that cannot wait until real heartbeats are missed
+ * @param presenceIn replaced in the simulator, which has no NATS
  */
 export function nodesService(pace: HeartbeatPace = DEFAULT_PACE, presenceIn = overNats): ServiceDefinition {
   return {

@@ -13,50 +13,56 @@ import type {
 import { defaultSchedulerConfiguration } from '@waybill/model';
 import { SINGLETON_KEY, type NodeLoads, type Tables } from '@waybill/state';
 
-/** All that one scheduling pass may look at. The same input gives the same attempt, byte for byte. */
+/** The input of one scheduling pass. The same input gives the same attempt, byte for byte. */
 export interface AttemptInput {
   readonly evaluation: Evaluation;
   readonly tables: Tables;
-  /** Index of the state: goes into the seed and into the plan. */
+  /** Index of the state; part of the seed and of the plan. */
   readonly index: number;
   /** One reading of the clock for the whole attempt (SC-25), unix ns. */
   readonly nowNs: number;
   readonly newId: () => string;
-  /** What each node's allocations take (`occupyingLoads`), if whoever calls keeps it; what it says is what the tables say. */
+  /**
+   * Resources that each node's allocations use (`occupyingLoads`), if the caller maintains them; they must agree with
+   * the tables.
+   */
   readonly loads?: NodeLoads;
-  /** New allocations in one plan; a dry run takes more, because nothing of it is written. */
+  /** New allocations in one plan; a dry run allows more, because it writes none of them. */
   readonly placementLimit?: number;
 }
 
-/** What one scheduling pass wants. */
+/** The result of one scheduling pass. */
 export interface Attempt {
   readonly plan: Plan;
-  /** More is wanted than fits one plan: once this one is committed there is more to do. */
+  /** Whether more is wanted than fits one plan: further plans follow once this one is committed. */
   readonly truncated: boolean;
-  /** Nothing to commit (EB-227). */
+  /** Whether there is nothing to commit (EB-227). */
   readonly isNoop: boolean;
   readonly failedGroups: Record<string, AllocMetric>;
-  /** Wanted placements per group, before the plan is committed (SC-26). */
+  /** Wanted placements of each group, before the plan is committed (SC-26). */
   readonly wanted: Record<string, number>;
   readonly annotations: PlanAnnotations;
-  /** The deployment in force at the end of the attempt, empty: none. Counts only if the plan was committed (SC-19). */
+  /**
+   * The deployment in force at the end of the attempt; empty if there is none. It counts only if the plan was committed
+   * (SC-19).
+   */
   readonly deploymentId: string;
   readonly followups: readonly Evaluation[];
-  /** What blocked evaluations need to know; one per entry (service and batch: at most one). */
+  /** The facts for blocked evaluations; one entry for each of them (service and batch: at most one). */
   readonly blocked: readonly BlockedBy[];
 }
 
-/** Why something could not be placed, for the blocked evaluation (SC-36). */
+/** Why an allocation could not be placed, for the blocked evaluation (SC-36). */
 export interface BlockedBy {
   readonly classEligibility: Record<string, boolean>;
   readonly escaped: boolean;
   readonly missingResources: string[];
   readonly failedGroups: Record<string, AllocMetric>;
-  /** System jobs: first node of the group that was feasible and full (SC-35). */
+  /** System jobs: the first node of the group that was feasible and full (SC-35). */
   readonly nodeId: string;
 }
 
-/** The newest of a job (SC-16), by the index of its creation. O(deployments of the job). */
+/** The newest deployment of a job, by the index of its creation (SC-16). O(deployments of the job). */
 export function latestDeployment(jobKey: string, tables: Tables): Deployment | null {
   let latest: Deployment | null = null;
   for (const deployment of tables.deployment.by('job', jobKey))
@@ -64,7 +70,7 @@ export function latestDeployment(jobKey: string, tables: Tables): Deployment | n
   return latest;
 }
 
-/** The stored configuration with what the job's pool overrides (1.9). */
+/** The stored configuration with the overrides of the job's pool (1.9). */
 export function configFor(job: Job | null, tables: Tables): SchedulerConfiguration {
   const stored = tables.scheduler_config.get(SINGLETON_KEY) ?? defaultSchedulerConfiguration();
   const pool: NodePool | undefined = job ? tables.node_pools.get(job.NodePool) : undefined;
@@ -72,7 +78,9 @@ export function configFor(job: Job | null, tables: Tables): SchedulerConfigurati
   return override ? { ...stored, ...withoutEmpty(override) } : stored;
 }
 
-/** SC-132. Without any stored configuration preemption counts as enabled (1.9). */
+/**
+ * Whether the job may preempt allocations (SC-132). Without a stored configuration preemption counts as enabled (1.9).
+ */
 export function mayPreempt(job: Job, tables: Tables): boolean {
   const config = tables.scheduler_config.get(SINGLETON_KEY)?.PreemptionConfig;
   switch (job.Type) {
@@ -91,7 +99,10 @@ function withoutEmpty(override: object): Partial<SchedulerConfiguration> {
   return Object.fromEntries(Object.entries(override).filter(([, value]) => value !== '' && value !== null));
 }
 
-/** SC-26, SC-27: each allocation that the plan newly created is one less. */
+/**
+ * Queued allocations of each group after the plan: every allocation that the plan newly created is one less (SC-26,
+ * SC-27).
+ */
 export function queuedAfter(
   wanted: Record<string, number>,
   result: Pick<PlanResult, 'NodeAllocation'> | undefined,

@@ -2,18 +2,21 @@ import { newEvaluation, type AllocMetric, type Evaluation, type EvalTrigger } fr
 import type { BlockedBy } from './attempt.js';
 import type { SchedulerType } from './schedule.js';
 
-/** What a blocked evaluation is made with beside what it waits for. */
+/** The fields of a blocked evaluation beside the reason why it is blocked. */
 export interface BlockedTerms {
   readonly type: SchedulerType;
   readonly trigger: EvalTrigger;
   readonly description: string;
-  /** Index of the snapshot that was looked at (SC-308). */
+  /** Index of the snapshot that was scheduled on (SC-308). */
   readonly snapshotIndex: number;
   readonly id: string;
   readonly nowNs: number;
 }
 
-/** Waits for what an evaluation could not place (SC-32). @param blocked undefined: anything may wake it */
+/**
+ * The evaluation that waits for what another one could not place (SC-32). @param blocked undefined: any change may
+ * unblock it
+ */
 export function blockedEvaluation(
   evaluation: Evaluation,
   blocked: BlockedBy | undefined,
@@ -39,7 +42,7 @@ export function blockedEvaluation(
   });
 }
 
-/** SC-36. */
+/** The class eligibility of a blocked evaluation (SC-36). */
 export function eligibilityOf(
   blocked: BlockedBy,
 ): Pick<Evaluation, 'ClassEligibility' | 'EscapedComputedClass' | 'MissingNonNodeResources' | 'QuotaLimitReached'> {

@@ -15,7 +15,10 @@ import { blockedEvaluation } from './blocked-evaluation.js';
 import { BLOCKED_REMAINING } from './descriptions.js';
 import { schedule, schedulerTypeFor } from './schedule.js';
 
-/** Placements that are tried out: what is wanted beyond is counted, but not looked for a node. Holds up the workers. */
+/**
+ * Placements that a dry run tries; further ones are counted without looking for a node. A dry run blocks the workers'
+ * thread.
+ */
 export const MAX_DRY_RUN_PLACEMENTS = 10_000;
 
 export interface DryRunChance {
@@ -24,9 +27,9 @@ export interface DryRunChance {
 }
 
 /**
- * What would happen if the job were registered now: the same scheduling pass as ever, over the state as it would then be
- * (SC-302). Synchronous, and the state is afterwards as before (ST-145). Cost: one scheduling pass.
- * @throws Refusal: the registration would be
+ * The effects of registering the job now: an ordinary scheduling pass over the state as the registration would leave it
+ * (SC-302). Synchronous, and the state is unchanged afterwards (ST-145). Cost: one scheduling pass. @throws Refusal as
+ * the registration would
  */
 export function dryRun(
   state: Stage,
@@ -51,7 +54,9 @@ function preemptedBy({ plan }: Attempt, { tables }: Stage): AllocListStub[] {
   return victims.flatMap(({ ID }) => tables.allocs.get(ID) ?? []).map((alloc) => allocationStub(alloc));
 }
 
-/** A registration that changes nothing would write no job (API-106), so there is none to rehearse. */
+/**
+ * The rehearsed registration. One that changes nothing would write no job (API-106), so no registration is rehearsed.
+ */
 function wouldDo(state: Stage, job: Job, stored: Job | null, chance: DryRunChance): Rehearsed {
   if (stored && !stored.Stop && !specChanged(stored, job)) return passOver(state, job, state.appliedIndex, chance);
   const registration = {
@@ -69,11 +74,11 @@ function wouldDo(state: Stage, job: Job, stored: Job | null, chance: DryRunChanc
 }
 
 interface Rehearsed extends Attempt {
-  /** Blocked evaluations for what finds no place (API-143). */
+  /** Blocked evaluations for the groups that were not placed (API-143). */
   readonly waiting: readonly Evaluation[];
 }
 
-/** One scheduling pass for the job as it is, of which nothing is kept. */
+/** One scheduling pass for the job as it is, whose result is not written. */
 export function passOver({ tables }: Stage, job: Job, index: number, { nowNs, newId }: DryRunChance): Rehearsed {
   const evaluation = newEvaluation({
     ID: newId(),

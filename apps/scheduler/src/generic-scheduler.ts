@@ -32,8 +32,8 @@ import { selectionFor, type VersionSelection } from './ranking/version-selection
 import { hasPerAllocVolumes } from './feasibility/volume-feasibility.js';
 
 /**
- * One scheduling pass for a service or batch job: reconcile, then find a node for each allocation wanted. Pure and
- * synchronous: the tables cannot change under it. Cost: O(allocations of the job + nodes looked at).
+ * One scheduling pass for a service or batch job: reconciles, then finds a node for each wanted allocation. Pure and
+ * synchronous: the tables cannot change during it. Cost: O(allocations of the job + nodes checked).
  */
 export function attemptGeneric(input: AttemptInput): Attempt {
   const { evaluation, tables, nowNs, newId } = input;
@@ -81,7 +81,7 @@ export function attemptGeneric(input: AttemptInput): Attempt {
   };
 }
 
-/** SC-26. */
+/** Wanted placements of each group (SC-26). */
 function wantedPerGroup(job: Job | null, wants: Reconciliation): Record<string, number> {
   const wanted: Record<string, number> = {};
   for (const { Name } of job?.TaskGroups ?? []) wanted[Name] = 0;
@@ -90,7 +90,7 @@ function wantedPerGroup(job: Job | null, wants: Reconciliation): Record<string, 
   return wanted;
 }
 
-/** The second half of an attempt: finds nodes and fills the plan. Used once. */
+/** The second half of an attempt: finds nodes and fills the plan. Used for one attempt. */
 class Placing {
   readonly filling: PlanFilling;
   readonly inPlace: InPlaceUpdates;
@@ -115,7 +115,7 @@ class Placing {
     this.inPlace = new InPlaceUpdates(input, job, plan, this.newest.selector);
   }
 
-  /** SC-144: what replaces something first, so that what it frees counts. */
+  /** Places all wanted allocations, replacements first, so that the resources that they free count (SC-144). */
   placeAll(wants: Reconciliation): void {
     this.deploymentId = wants.deploymentId;
     for (const update of wants.destructive) {
@@ -131,7 +131,7 @@ class Placing {
   blockedBy(): BlockedBy[] {
     const failed = this.job.TaskGroups.filter((group) => this.filling.hasFailed(group));
     if (failed.length === 0) return [];
-    // An older version may run where the newest may not (SC-150).
+    // An older version may be feasible where the newest one is not (SC-150).
     const versions = [this.newest, ...this.older.values()].map(({ feasibility }) => feasibility);
     const missing = failed.flatMap((group) => versions.flatMap((version) => version.missingResources(group)));
     return [
@@ -147,11 +147,11 @@ class Placing {
 
   private selectionOf(job: Job): VersionSelection {
     const candidates = candidatesFor(job, this.tables);
-    this.random.shuffle(candidates.nodes); // SC-41
+    this.random.shuffle(candidates.nodes); // so that equal nodes are used evenly (SC-41)
     return selectionFor(job, candidates, this.input, this.plan, this.random);
   }
 
-  /** SC-145. */
+  /** Replaces an allocation by a destructive update (SC-145). */
   private replace({ alloc, group, name }: DestructiveUpdate): void {
     this.plan.stop({ alloc, description: UPDATING });
     const replacement: Placement = {
@@ -174,12 +174,13 @@ class Placing {
       return;
     }
     const stays = this.plan.formOf(previous);
-    if (mayRewrite(stays, this.tainted)) this.plan.place(withoutPlacement(stays)); // SC-151, SC-153
+    // A stored allocation notes that its replacement found no node (SC-151, SC-153).
+    if (mayRewrite(stays, this.tainted)) this.plan.place(withoutPlacement(stays));
   }
 
   private placeOne(placement: Placement): boolean {
     const { group, name, previous, reschedule, canary } = placement;
-    // SC-28; each of those that have volumes of their own is tried (VL-181).
+    // A group that failed once is not tried again (SC-28), unless its allocations have volumes of their own (VL-181).
     if (this.filling.hasFailed(group) && !hasPerAllocVolumes(group)) {
       this.filling.failed(group);
       return false;
@@ -222,7 +223,7 @@ class Placing {
     return selection;
   }
 
-  /** SC-44. */
+  /** The node of the previous allocation, if the group prefers it (SC-44). */
   private preferredNode(previous: Allocation, group: TaskGroup, job: Job): Node | undefined {
     const { Sticky, Migrate } = group.EphemeralDisk;
     const before = previous.Job;
@@ -232,7 +233,10 @@ class Placing {
     return node && isReadyNode(node) && mayRunOn(job, node) ? node : undefined;
   }
 
-  /** SC-171, SC-264: counted from the failure, or from when it went out of reach. */
+  /**
+   * The reschedule tracker of the replacement: attempts count from the failure, or from when the node disconnected
+   * (SC-171, SC-264).
+   */
   private trackerAfter(previous: Allocation): Allocation['RescheduleTracker'] {
     const { nowNs } = this.input;
     const gone = this.plan.formOf(previous).ClientStatus === 'unknown';
@@ -240,7 +244,7 @@ class Placing {
   }
 }
 
-/** What the old one of a successful reschedule is told (SC-152, SC-172). */
+/** The stop of an allocation that was rescheduled (SC-152, SC-172). */
 function rescheduledStop(alloc: Allocation): StopOrder {
   return {
     alloc,
@@ -254,7 +258,7 @@ function withoutPlacement(alloc: Allocation): Allocation {
   return { ...alloc, Job: null, RescheduleTracker: { Events, LastReschedule: 'no placement' } };
 }
 
-/** SC-110. */
+/** Nodes that get a penalty, because the allocation failed there (SC-110). */
 function penalisedNodes(previous: Allocation | undefined): ReadonlySet<string> {
   const nodes = new Set<string>();
   if (previous?.ClientStatus === 'failed') nodes.add(previous.NodeID);

@@ -22,18 +22,18 @@ import { NodeLoads, type Tables } from '@waybill/state';
 import { groupKeyOf } from './preemption/preemption.js';
 
 /**
- * New allocations in one plan: what fits well into one message of the log (about 3 KB each). A run that wants more makes
- * several plans, one after the other.
+ * New allocations in one plan: as many as fit well into one message of the log (about 3 KB each). A run that wants more
+ * makes several plans, one after the other.
  */
 export const MAX_PLACEMENTS_PER_PLAN = 1_000;
 
-/** One more or one less allocation of this kind, by the plan. */
+/** The plan adds or removes one allocation of this kind. */
 export interface CountChange {
   readonly alloc: Allocation;
   readonly by: 1 | -1;
 }
 
-/** What a stop says beside that it stops. */
+/** Fields of a stop beside the stop itself. */
 export interface StopOrder {
   readonly alloc: Allocation;
   readonly description: string;
@@ -43,11 +43,11 @@ export interface StopOrder {
   readonly appendStates?: AllocStateEntry[];
 }
 
-/** What will be on a node if the plan is committed as it stands: the stored ones that stay, and the plan's. */
+/** A node as it will be if the plan is committed as it stands: the stored allocations that stay, and the plan's. */
 export class NodeView {
   private listed: readonly Allocation[] | undefined;
 
-  /** @param used by the stored ones as the plan leaves them, and by the plan's */
+  /** @param used by the stored allocations as the plan leaves them, and by the plan's */
   constructor(
     readonly used: Readonly<NodeLoad>,
     private readonly nodeId: string,
@@ -58,16 +58,16 @@ export class NodeView {
     return this.used.allocs;
   }
 
-  /** Walks them; asked only by those whom sums do not tell enough. */
+  /** Iterates over the allocations: for checks that sums cannot decide. */
   get allocs(): readonly Allocation[] {
     return (this.listed ??= this.plan.allocsOn(this.nodeId));
   }
 }
 
 /**
- * A plan in the making, and the state as it will be with it (SC-97, SC-98). One per attempt; nothing of the state is
- * changed. Cost: the view of a node is O(1) if the loads are kept, but O(what the plan changes there) after a change that
- * took something away; who asks for its allocations pays for walking them.
+ * A plan in progress, and the state as it will be with it (SC-97, SC-98). One for each attempt; it changes nothing in
+ * the state. Cost: the view of a node is O(1) if loads are maintained, and O(changes of the plan there) after a change
+ * that removed something; listing its allocations is O(allocations).
  */
 export class PlanDraft {
   private readonly stops = new Map<string, AllocStopDiff[]>();
@@ -76,21 +76,24 @@ export class PlanDraft {
   private readonly preemptedPerGroup = new Map<string, number>();
   /** Stored allocations that the plan stops, preempts or rewrites. */
   private readonly replacedIds = new Set<string>();
-  /** What is used on nodes that the plan changes something of; a change that takes something away has it summed up anew. */
+  /**
+   * Loads of nodes that the plan changes; undefined after a change that removed something, so that it is computed anew.
+   */
   private readonly changedLoads = new Map<string, NodeLoad | undefined>();
   private readonly loads: NodeLoads;
   readonly followups: Evaluation[] = [];
   deployment: Deployment | null = null;
   readonly deploymentUpdates: DeploymentStatusUpdate[] = [];
-  /** How the plan changes the number of live allocations, step by step. */
+  /** Changes of the number of live allocations, in order. */
   readonly countChanges: CountChange[] = [];
-  /** Nodes that the plan changed something of, step by step. */
+  /** Nodes that the plan changes, in order. */
   readonly touchedNodes: string[] = [];
   private newPlacements = 0;
 
   /**
-   * @param limit new allocations that it takes
-   * @param loads of all that its agent has not ended (SC-97), kept by whoever follows the log; without them they are summed up
+   * @param limit new allocations that it may hold
+   * @param loads of all allocations that their agents have not ended (SC-97), maintained by a follower of the log;
+   * without them they are computed
    */
   constructor(
     private readonly tables: Tables,
@@ -116,7 +119,7 @@ export class PlanDraft {
     if (!isTerminalAllocation(alloc)) this.countChanges.push({ alloc, by: -1 });
   }
 
-  /** SC-145: its replacement found no place, so it goes on. */
+  /** Withdraws a stop: the replacement found no place, so the allocation continues (SC-145). */
   withdrawStop(alloc: Allocation): void {
     this.touchedNodes.push(alloc.NodeID);
     const kept = (this.stops.get(alloc.NodeID) ?? []).filter((diff) => diff.ID !== alloc.ID);
@@ -127,7 +130,7 @@ export class PlanDraft {
     if (!isTerminalAllocation(alloc)) this.countChanges.push({ alloc, by: 1 });
   }
 
-  /** SC-142: makes room for an allocation of this plan. */
+  /** Preempts an allocation in favour of one of this plan (SC-142). */
   preempt(victim: Allocation, byId: string): void {
     this.touchedNodes.push(victim.NodeID);
     listOf(this.preempted, victim.NodeID).push({ ID: victim.ID, PreemptedByAllocation: byId });
@@ -137,12 +140,12 @@ export class PlanDraft {
     this.preemptedPerGroup.set(group, this.preemptedOf(group) + 1);
   }
 
-  /** How many of a group's allocations the plan preempts. */
+  /** Number of a group's allocations that the plan preempts. */
   preemptedOf(groupKey: string): number {
     return this.preemptedPerGroup.get(groupKey) ?? 0;
   }
 
-  /** A new allocation, or the new form of a stored one (of two forms the later one counts). */
+  /** Adds a new allocation, or the new form of a stored one (the last form counts). */
   place(alloc: Allocation): void {
     this.touchedNodes.push(alloc.NodeID);
     const isUpdate = this.tables.allocs.has(alloc.ID);
@@ -162,18 +165,18 @@ export class PlanDraft {
     else charge(load, alloc);
   }
 
-  /** No more new allocations fit this plan. */
+  /** Whether the plan has no room for new allocations. */
   get isFull(): boolean {
     return this.newPlacements >= this.limit;
   }
 
-  /** What the plan makes of a stored allocation; itself if nothing. */
+  /** The plan's form of a stored allocation, or the allocation itself if the plan does not change it. */
   formOf(alloc: Allocation): Allocation {
     if (!this.replacedIds.has(alloc.ID)) return alloc;
     return this.placed.get(alloc.NodeID)?.find(({ ID }) => ID === alloc.ID) ?? alloc;
   }
 
-  /** As the plan stands now: of no use after its next change. */
+  /** The node as the plan stands now; invalid after the plan's next change. */
   viewOf(nodeId: string): NodeView {
     const used = this.changedLoads.has(nodeId) ? this.changedLoadOf(nodeId) : this.loads.of(nodeId);
     return new NodeView(used, nodeId, this);
@@ -189,7 +192,7 @@ export class PlanDraft {
     return load;
   }
 
-  /** Stored forms of what the plan stops, preempts or rewrites there. */
+  /** Stored allocations of the node that the plan stops, preempts or rewrites. */
   private leavingFrom(nodeId: string): Set<Allocation> {
     const leaving = new Set<Allocation>();
     const changed = [this.stops.get(nodeId), this.preempted.get(nodeId), this.placed.get(nodeId)];
@@ -200,7 +203,7 @@ export class PlanDraft {
     return leaving;
   }
 
-  /** Those that will be there. Cost: O(allocations of the node). */
+  /** The allocations that will be on the node. Cost: O(allocations of the node). */
   allocsOn(nodeId: string): Allocation[] {
     const allocs: Allocation[] = [];
     for (const alloc of this.tables.allocs.by('node', nodeId))
@@ -231,17 +234,19 @@ export class PlanDraft {
     };
   }
 
-  /** EB-7. */
+  /** Whether the plan changes nothing (EB-7). */
   get isNoop(): boolean {
     const untouched = this.stops.size === 0 && this.placed.size === 0;
     return untouched && this.deployment === null && this.deploymentUpdates.length === 0;
   }
 }
 
-/** What a scheduler counts as taken: all that its agent has not reported ended (SC-97, SC-98). */
+/**
+ * Loads as the scheduler counts them: of all allocations that their agents have not reported as ended (SC-97, SC-98).
+ */
 export const occupyingLoads = (tables: Tables): NodeLoads => new NodeLoads(tables, (alloc) => !isClientTerminal(alloc));
 
-/** EB-205: a job may be large, and the applier has it. */
+/** The job as a plan carries it: by reference, since it may be large and the applier has it (EB-205). */
 const plannedJob = ({ Namespace, ID, Version, CreateIndex }: Job): PlannedJob => ({
   Namespace,
   ID,
@@ -249,7 +254,7 @@ const plannedJob = ({ Namespace, ID, Version, CreateIndex }: Job): PlannedJob =>
   CreateIndex,
 });
 
-/** A tenth of what `Object.fromEntries` takes for a thousand ids: a quarter of a whole batch placement. */
+/** Takes a tenth of the time of `Object.fromEntries` for a thousand IDs: a quarter of a whole batch placement. */
 function byNode<T>(lists: ReadonlyMap<string, T[]>): Record<string, T[]> {
   const record: Record<string, T[]> = {};
   for (const [nodeId, list] of lists) record[nodeId] = list;

@@ -11,28 +11,28 @@ import type { Chosen } from './ranking/node-selector.js';
 import { withExhaustedResources } from './ranking/placement-metric.js';
 import type { PlanDraft } from './plan-draft.js';
 
-/** What an allocation is to be, its node aside. */
+/** An allocation to place, without its node. */
 export interface Wanted {
   readonly name: string;
   readonly group: TaskGroup;
-  /** Whose place it takes (SC-147). */
+  /** The allocation that it replaces (SC-147). */
   readonly previous: Allocation | undefined;
   readonly canary: boolean;
-  /** Empty: it belongs to none. */
+  /** Empty if it belongs to no deployment. */
   readonly deploymentId: string;
-  /** Null: the job's newest version, else the older one that it is of (SC-150). */
+  /** Null: the job's newest version, else the older version that it is of (SC-150). */
   readonly version: Job | null;
   readonly tracker: RescheduleTracker | null;
 }
 
 /**
- * The half of an attempt that both schedulers share: what was found a node for goes into the plan with all it displaces, what
- * was not is remembered with the reason. One per attempt.
+ * The half of an attempt that both schedulers share: an allocation for which a node was found goes into the plan with
+ * everything that it displaces, and of one without a node the reason is kept. One for each attempt.
  */
 export class PlanFilling {
-  /** Why nothing of a group could be placed: of its first failure, the others folded into it (SC-28). */
+  /** Why a group could not be placed: the metric of its first failure, which counts the others (SC-28). */
   readonly failedGroups: Record<string, AllocMetric> = {};
-  /** Placing stopped because the plan was full. */
+  /** Whether placing stopped because the plan was full. */
   truncated = false;
   private readonly evictedFor = new Map<string, number>();
 
@@ -42,12 +42,12 @@ export class PlanFilling {
     private readonly plan: PlanDraft,
   ) {}
 
-  /** To be asked before each placement. */
+  /** Whether placing must stop. Check it before each placement. */
   isFull(): boolean {
     return (this.truncated = this.plan.isFull);
   }
 
-  /** SC-142, SC-146 to SC-148. */
+  /** Places an allocation on the chosen node (SC-142, SC-146 to SC-148). */
   place(wanted: Wanted, chosen: Chosen): void {
     const { group, canary, deploymentId, previous } = wanted;
     const made = newAllocation({
@@ -75,7 +75,7 @@ export class PlanFilling {
     this.plan.place(made);
   }
 
-  /** How many had to go for a group. */
+  /** Number of allocations that were preempted for a group. */
   evictions(group: string): number {
     return this.evictedFor.get(group) ?? 0;
   }
@@ -84,7 +84,10 @@ export class PlanFilling {
     return group.Name in this.failedGroups;
   }
 
-  /** SC-28, SC-30: the first failure of a group says why; `metric` of the others is not looked at. */
+  /**
+   * Records a failed placement: the first failure of a group gives the reason, and the `metric` of later ones is
+   * ignored (SC-28, SC-30).
+   */
   failed(group: TaskGroup, metric?: AllocMetric): void {
     const before = this.failedGroups[group.Name];
     const now = before ? { ...before, CoalescedFailures: before.CoalescedFailures + 1 } : metric;

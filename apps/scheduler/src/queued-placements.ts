@@ -3,14 +3,14 @@ import type { QueuedOfJob, QueuedPlacementsResponse } from '@waybill/rpc';
 import { compareText, namespacedKey, type Stage } from '@waybill/state';
 import { passOver } from './dry-run.js';
 
-/** An answer is given after this long, for the jobs looked at until then: the workers share the thread. */
+/** Time after which an answer is given, with the jobs checked until then, because the workers share the thread. */
 export const PAGE_MS = 200;
 
 /**
- * What waits to be placed of each job, as a dry run of the scheduler says (GC-118): those jobs of which the stored
- * summary says something else. Parents of other jobs place nothing themselves. Nothing is written, made or said.
- * Cost: one scheduling pass per job, for about PAGE_MS; and sorting the names of all jobs.
- * @param after key of the job behind which to go on
+ * Queued placements of each job by a dry run of the scheduler, for the jobs whose stored summary differs (GC-118).
+ * Parents of other jobs place nothing themselves. Nothing is written. Cost: one scheduling pass for each job, for about
+ * PAGE_MS; and sorting the names of all jobs.
+ * @param after key of the job after which to continue
  */
 export function queuedPlacementsOf(
   state: Stage,

@@ -6,10 +6,10 @@ import { attemptSystem } from './system-scheduler.js';
 
 export type SchedulerType = 'service' | 'batch' | 'system' | 'sysbatch';
 
-/** What a worker of this process can run. */
+/** Types of evaluations that a worker of this process can schedule. */
 export const SCHEDULER_TYPES: readonly SchedulerType[] = ['service', 'batch', 'system', 'sysbatch'];
 
-/** Attempts before an evaluation fails; any progress starts the count over (EB-211, SC-21). */
+/** Attempts before an evaluation fails; progress resets the count (EB-211, SC-21). */
 export const MAX_ATTEMPTS: Readonly<Record<SchedulerType, number>> = { service: 5, batch: 2, system: 5, sysbatch: 2 };
 
 const SYSTEM_TRIGGERS: readonly EvalTrigger[] = [
@@ -35,7 +35,9 @@ export class UnknownSchedulerError extends Error {
   }
 }
 
-/** EB-339: the type of the job if it is there and runs, else of the evaluation. @throws UnknownSchedulerError */
+/**
+ * The type of the stored job if it is not stopped, else that of the evaluation (EB-339). @throws UnknownSchedulerError
+ */
 export function schedulerTypeFor(evaluation: Evaluation, tables: Tables): SchedulerType {
   const job = tables.jobs.get(namespacedKey(evaluation.Namespace, evaluation.JobID));
   const type = job && !job.Stop ? job.Type : evaluation.Type;
@@ -44,7 +46,7 @@ export function schedulerTypeFor(evaluation: Evaluation, tables: Tables): Schedu
   return known;
 }
 
-/** EB-30, SC-11. */
+/** Whether the scheduler of this type accepts the trigger (EB-30, SC-11). */
 export function acceptsTrigger(type: SchedulerType, trigger: EvalTrigger): boolean {
   switch (type) {
     case 'service':

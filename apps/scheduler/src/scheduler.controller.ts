@@ -15,7 +15,7 @@ import {
 import { dryRun } from './dry-run.js';
 import { queuedPlacementsOf } from './queued-placements.js';
 
-/** For this copy of the state to reach what the asker has seen. */
+/** Longest time until this copy of the state must reach the index that the caller has seen. */
 const WAIT_FOR_INDEX_MS = 5_000;
 
 export interface DryRunDeps {
@@ -26,7 +26,7 @@ export interface DryRunDeps {
 
 export const DRY_RUN_DEPS = Symbol('what dry runs need');
 
-/** What the API asks a scheduler for, any of them: what would happen (API-141). */
+/** RPC calls of the API to any scheduler: dry runs (API-141). */
 @Controller()
 export class SchedulerController {
   constructor(@Inject(DRY_RUN_DEPS) private readonly deps: DryRunDeps) {}

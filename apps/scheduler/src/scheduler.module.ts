@@ -16,14 +16,14 @@ class SchedulerModule {}
 
 const name = 'scheduler';
 
-/** Makes a pool known to who may want it changed. @returns ends that */
+/** Offers a pool to callers that may change it. @returns ends the offer */
 export type OfferPool = (context: ServiceContext, pool: WorkerPool) => () => void;
 
 const offerOverNats: OfferPool = ({ link }, pool) => offerPool(link.nc, pool);
 
 /**
- * Workers that turn evaluations into plans, and dry runs. Any number of processes; none of them writes to the log.
- * @param offer where simulated processes have no NATS
+ * The service with workers, which turn evaluations into plans, and dry runs. Any number of processes; none of them
+ * writes to the log. @param offer replaced where simulated processes have no NATS
  */
 export const schedulerService = (offer: OfferPool = offerOverNats): ServiceDefinition => ({
   name,
@@ -70,7 +70,7 @@ export const schedulerService = (offer: OfferPool = offerOverNats): ServiceDefin
 
 export const scheduler = schedulerService();
 
-/** One for all workers of the process: what each node's allocations take, as of the state. */
+/** The resources that each node's allocations use, maintained once for all workers of the process. */
 function loadsKept(state: ReplicatedState): NodeLoads {
   const loads = occupyingLoads(state.tables);
   state.onApplied(loads.applied);

@@ -1,10 +1,10 @@
-/** Rounds after which the state no longer shows the seed. */
+/** Rounds after which the state does not resemble the seed any more. */
 const WARM_UP_ROUNDS = 12;
 
 /**
- * Random numbers from a seed: the same evaluation on the same state makes the same plan, byte for byte (SC-41), and
- * another state another one. The generator is sfc32: four words of 32 bits, a few additions and shifts per number, as every
- * attempt shuffles all candidates.
+ * Random numbers from a seed: the same evaluation on the same state makes the same plan, byte for byte (SC-41), and on
+ * another state another one. The generator is sfc32: four words of 32 bits, and a few additions and shifts for each
+ * number, because every attempt shuffles all candidates.
  */
 export class SeededRandom {
   private a: number;
@@ -19,7 +19,10 @@ export class SeededRandom {
     for (let round = 0; round < WARM_UP_ROUNDS; round++) this.next();
   }
 
-  /** SC-41: last eight bytes of the evaluation's id, mixed with the index of the state. */
+  /**
+   * The generator of an attempt: its seed is the last eight bytes of the evaluation's ID, mixed with the index of the
+   * state (SC-41).
+   */
   static of(evalId: string, index: number): SeededRandom {
     const tail = evalId.replaceAll('-', '').slice(-16);
     const id = /^[0-9a-f]{1,16}$/i.test(tail) ? BigInt(`0x${tail}`) : 0n;
@@ -36,7 +39,7 @@ export class SeededRandom {
     return (sum >>> 0) / 2 ** 32;
   }
 
-  /** Fisher–Yates, in place. */
+  /** Shuffles in place (Fisher–Yates). */
   shuffle<T>(items: T[]): T[] {
     for (let i = items.length - 1; i > 0; i--) {
       const j = Math.floor(this.next() * (i + 1));

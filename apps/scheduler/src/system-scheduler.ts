@@ -71,13 +71,13 @@ export function attemptSystem(type: 'system' | 'sysbatch', input: AttemptInput):
   };
 }
 
-/** Tries each wanted allocation on its one node. Used once. */
+/** Tries each wanted allocation on its node. Used for one attempt. */
 class SystemPlacing {
   readonly filling: PlanFilling;
   readonly wanted: Record<string, number> = {};
   private readonly firstFullNode = new Map<string, string>();
   private readonly filtered = new Map<string, AllocMetric>();
-  /** Nodes where a group was tried and found nothing, per group (SC-291). */
+  /** Nodes on which an allocation of the group was tried in vain, by group (SC-291). */
   private readonly nowhere = new Map<string, number>();
   private readonly selection: VersionSelection;
   private readonly inPlace: InPlaceUpdates;
@@ -98,7 +98,7 @@ class SystemPlacing {
     for (const { Name } of job.TaskGroups) this.wanted[Name] = 0;
   }
 
-  /** Updates first: what they stop frees the slot of their replacement (SC-280). */
+  /** Makes updates first, because the allocations that they stop free the place of their replacements (SC-280). */
   placeAll(wants: NodeReconciliation): void {
     for (const group of this.job.TaskGroups) {
       const updates = wants.updates.filter((update) => update.group.Name === group.Name);
@@ -120,7 +120,7 @@ class SystemPlacing {
     const { replaceable, infeasible } = this.byFeasibility(destructive);
     const replacedCanaries = placements.filter(({ previous }) => this.rollout.wasCanary(previous)).length;
     const step = this.rollout.step(group, replaceable.length, replacedCanaries);
-    // Nothing takes their place, so nothing is to wait for (SC-285).
+    // Nothing replaces them, so there is nothing to wait for (SC-285).
     const ended = this.rollout.isHeld ? [] : infeasible;
     for (const update of ended) this.replace(update, false, wants);
     let done = 0;
@@ -143,13 +143,16 @@ class SystemPlacing {
     counts.Place = this.reportedPlaces(group, placements.length, counts.Ignore + counts.InPlaceUpdate + tried);
   }
 
-  /** SC-287: what clients are shown: of a system job the feasible candidates, of a sysbatch one what is placed on such. */
+  /**
+   * The placements that clients are shown (SC-287): of a system job the feasible candidates, of a sysbatch job the
+   * allocations on such nodes.
+   */
   private reportedPlaces(group: TaskGroup, placements: number, looked: number): number {
     const filtered = this.filtered.get(group.Name)?.NodesFiltered ?? 0;
     return Math.max(0, (this.job.Type === 'system' ? looked : placements) - filtered);
   }
 
-  /** @returns false if it must be replaced */
+  /** @returns false if the allocation must be replaced */
   private updateInPlace({ alloc, group, kind }: NodeUpdate, wants: NodeReconciliation): boolean {
     if (kind === 'rerun') return false;
     const counts = countsOf(wants, group.Name);
@@ -168,7 +171,10 @@ class SystemPlacing {
     return true;
   }
 
-  /** SC-292: canaries and limits count what can be replaced; as if the old one were gone. */
+  /**
+   * Separates the updates by feasibility, as if the old allocations were stopped: canaries and limits count those that
+   * can be replaced (SC-292).
+   */
   private byFeasibility(updates: readonly NodeUpdate[]): { replaceable: NodeUpdate[]; infeasible: NodeUpdate[] } {
     const replaceable: NodeUpdate[] = [];
     const infeasible: NodeUpdate[] = [];
@@ -181,13 +187,13 @@ class SystemPlacing {
     return { replaceable, infeasible };
   }
 
-  /** SC-285: also where nothing can take its place. */
+  /** Stops the allocation and replaces it if its node fits; it is stopped also if nothing can replace it (SC-285). */
   private replace({ alloc, node, group }: NodeUpdate, canary: boolean, wants: NodeReconciliation): void {
     if (!isServerTerminal(alloc)) this.plan.stop({ alloc, description: UPDATING });
     this.place({ node, name: alloc.Name, group, previous: alloc }, canary, wants);
   }
 
-  /** SC-35, EB-220: one per group that found a node feasible but full. */
+  /** One entry for each group that found a feasible node that was full (SC-35, EB-220). */
   blockedBy(): BlockedBy[] {
     const { eligibility } = this.selection.feasibility;
     return [...this.firstFullNode].map(([group, nodeId]) => ({
@@ -202,7 +208,8 @@ class SystemPlacing {
   private place(placement: NodePlacement, canary: boolean, wants: NodeReconciliation): void {
     const { node, name, group, previous } = placement;
     this.wanted[group.Name] = (this.wanted[group.Name] ?? 0) + 1;
-    const chosen = this.selection.selector.select(group, { only: node, preempt: this.preempt }); // SC-286
+    // A system job may preempt (SC-286).
+    const chosen = this.selection.selector.select(group, { only: node, preempt: this.preempt });
     if (!chosen.node) return this.foundNothing(placement, chosen);
     const { deploymentId } = this.rollout;
     this.filling.place({ name, group, previous, canary, deploymentId, version: null, tracker: null }, chosen);
@@ -212,17 +219,17 @@ class SystemPlacing {
   private foundNothing({ node, group }: NodePlacement, { metric }: Selection): void {
     this.nowhere.set(group.Name, (this.nowhere.get(group.Name) ?? 0) + 1);
     if (metric.NodesExhausted > 0) {
-      // SC-284
+      // The blocked evaluation waits for the first full node (SC-284).
       if (!this.firstFullNode.has(group.Name)) this.firstFullNode.set(group.Name, node.ID);
       this.filling.failed(group, metric);
     } else {
-      // SC-283
+      // An infeasible node is not counted as wanted (SC-283).
       this.wanted[group.Name] = Math.max(0, (this.wanted[group.Name] ?? 0) - 1);
       this.filtered.set(group.Name, sum(this.filtered.get(group.Name), metric));
     }
   }
 
-  /** SC-283: a job that fits nowhere is reported, one that merely skips nodes is not. */
+  /** Reports a job that is infeasible on all nodes, but not one that merely skips some (SC-283). */
   private reportFiltered(wants: NodeReconciliation): void {
     for (const [group, metric] of this.filtered) {
       const counts = countsOf(wants, group);

@@ -11,7 +11,7 @@ import {
 } from '@waybill/rpc';
 import { VolumesHolder } from './volumes-holder.js';
 
-/** What agents ask the holder of the role for their allocations. */
+/** RPC calls of agents, which claim and release volumes for their allocations. */
 @Controller()
 export class ClaimsController {
   constructor(@Inject(VolumesHolder) private readonly holder: VolumesHolder) {}

@@ -31,7 +31,7 @@ export interface VolumesHolderDeps {
   readonly region: string;
 }
 
-/** What one term works with: its fence is in everything that is written (VL-148). */
+/** The parts of one term, whose fence is in everything that they write (VL-148). */
 export interface VolumesTerm {
   readonly writer: HolderWriter;
   readonly calls: PluginCalls;
@@ -47,11 +47,11 @@ export interface VolumesTerm {
 }
 
 /**
- * Claims on volumes, the calls to their plugins, and host volumes, while this process holds the role `volumes`.
+ * Claims on volumes, calls to their plugins, and host volumes, while this process holds the role `volumes`.
  *
- * Modes: standby → holder → standby. `start` makes what the term works with and enables the watcher, which looks at all
- * volumes once; `stop` disables it and closes calls and writer, so that what waits for a plugin is told so, and what
- * is on its way to one writes nothing.
+ * Modes: standby → holder → standby. `start` creates the parts of the term and enables the watcher, which checks all
+ * volumes once. `stop` disables it and closes calls and writer: calls that wait for a plugin fail, and calls in
+ * progress write nothing.
  */
 export class VolumesHolder implements Singleton {
   readonly role = 'volumes';
@@ -60,7 +60,7 @@ export class VolumesHolder implements Singleton {
 
   constructor(private readonly deps: VolumesHolderDeps) {}
 
-  /** @throws NotHolderError */
+  /** The current term. @throws NotHolderError */
   get term(): VolumesTerm {
     if (!this.held) throw new NotHolderError();
     return this.held;

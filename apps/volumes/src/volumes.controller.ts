@@ -28,7 +28,7 @@ import {
 } from '@waybill/rpc';
 import { VolumesHolder } from './volumes-holder.js';
 
-/** What the API asks the holder of the role for operators. */
+/** RPC calls of the API for operators' requests. */
 @Controller()
 export class VolumesController {
   constructor(@Inject(VolumesHolder) private readonly holder: VolumesHolder) {}
@@ -61,7 +61,7 @@ export class VolumesController {
     };
   }
 
-  /** VL-157: all that the machine's ended allocations still hold. */
+  /** Releases all claims that ended allocations of the machine still hold (VL-157). */
   @Answers(detachVolume)
   async detach(@Payload() request: DetachVolumeRequest, @Ctx() context: RpcContext): Promise<IndexResponse> {
     const claim = { ...LOOK_AT_VOLUME, NodeID: request.NodeID };

@@ -9,7 +9,7 @@ import { VolumesHolder } from './volumes-holder.js';
 @Module({})
 class VolumesModule {}
 
-/** Claims and every call to volume plugins, under the lease `volumes`. */
+/** The service for claims and all calls to volume plugins, under the lease `volumes`. */
 export const volumes: ServiceDefinition = {
   name: 'volumes',
   needs: { state: true, database: false },

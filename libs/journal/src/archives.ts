@@ -7,18 +7,21 @@ import { LogUnavailableError } from './errors.js';
 import type { FollowOptions } from './log.js';
 import { ARCHIVES_STREAM } from './streams.js';
 
-/** Of one message: below NATS' usual limit of 1 MB. */
+/** Bytes of one message: below NATS' usual limit of 1 MB. */
 const CHUNK_BYTES = 512 * 1024;
-/** For one chunk, milliseconds. */
+/** Timeout for one chunk, milliseconds. */
 const CHUNK_TIMEOUT_MS = 5_000;
-/** A reader of the log tries this long to get an archive, milliseconds; then it ends, and its process begins again. */
+/**
+ * Longest time that a reader of the log tries to get an archive, milliseconds; then it ends, and its process starts
+ * anew.
+ */
 const FETCH_DEADLINE_MS = 60_000;
 const FETCH_PAUSE_MS = 250;
 
-/** What a transaction says of the archive it restores. */
+/** The fields of a transaction that name the archive it restores. */
 export type StoredArchive = Pick<TxnPayloads['StateRestore'], 'Archive' | 'SHA256' | 'Bytes'>;
 
-/** The archive that the log names is not there, or not the one it names. No reader can go on (ST-8). */
+/** The archive that the log names is missing, or is not the one it names. No reader can continue (ST-8). */
 export class ArchiveLostError extends Error {
   override readonly name = 'ArchiveLostError';
   constructor(name: string, reason: string) {
@@ -27,8 +30,8 @@ export class ArchiveLostError extends Error {
 }
 
 /**
- * The archives that were restored, in JetStream beside the log, in chunks. They are written before the log names them
- * and stay as long as it may be read from there (`StreamRetention.trimArchives`). Keeps nothing in memory.
+ * The restored archives, stored in JetStream beside the log, in chunks. They are written before the log names them and
+ * stay while the log can name them (`StreamRetention.trimArchives`). Keeps nothing in memory.
  */
 export class Archives {
   constructor(
@@ -36,7 +39,9 @@ export class Archives {
     private readonly manager: () => Promise<JetStreamManager>,
   ) {}
 
-  /** Resolves when all of it is stored durably. @param name one token of a subject @throws LogUnavailableError */
+  /**
+   * Resolves when the whole archive is stored durably. @param name one token of a subject @throws LogUnavailableError
+   */
   async put(name: string, bytes: Uint8Array): Promise<StoredArchive> {
     if (bytes.length > MAX_ARCHIVE_BYTES) throw new RangeError(`an archive of more than ${MAX_ARCHIVE_BYTES} bytes`);
     try {
@@ -49,7 +54,7 @@ export class Archives {
     return { Archive: name, SHA256: sha256(bytes, 'hex'), Bytes: bytes.length };
   }
 
-  /** @throws ArchiveLostError; whatever the connection fails with */
+  /** @throws ArchiveLostError, and any error of the connection */
   async get({ Archive, SHA256, Bytes }: StoredArchive): Promise<Buffer> {
     const manager = await this.manager();
     const chunks: Uint8Array[] = [];
@@ -63,7 +68,7 @@ export class Archives {
     return bytes;
   }
 
-  /** What an archive holds. Waits for a connection that is down. @throws ArchiveLostError, BadArchiveError */
+  /** The tables in an archive. Waits for a connection that is down. @throws ArchiveLostError, BadArchiveError */
   async tablesOf(archive: StoredArchive): Promise<ArchivedTables> {
     const until = performance.now() + FETCH_DEADLINE_MS;
     for (;;) {
@@ -77,20 +82,20 @@ export class Archives {
   }
 }
 
-/** An archive, taken apart. */
+/** The content of an archive. */
 export interface OpenedArchive {
-  /** Every effect up to this index is in it, and no later one. */
+  /** The archive contains the effects of all transactions up to this index, and of no later one. */
   readonly index: number;
   readonly tables: ArchivedTables;
 }
 
-/** All of it is looked at (OP-45). @throws BadArchiveError, BadRowsError */
+/** Reads and checks a whole archive (OP-45). @throws BadArchiveError, BadRowsError */
 export async function openArchive(bytes: Uint8Array): Promise<OpenedArchive> {
   const { meta, state } = await unpackArchive(bytes);
   return { index: meta.Index, tables: readArchive(linesOf(state)) };
 }
 
-/** The same reader, which gets restores with what their archives hold. Batches without one pass as they are. */
+/** Wraps a reader so that restores carry the content of their archives. Batches without a restore pass unchanged. */
 export function withArchives(options: FollowOptions, archives: Pick<Archives, 'tablesOf'>): FollowOptions {
   const complete = async (txn: Txn): Promise<Txn> => {
     if (!isRestore(txn)) return txn;
@@ -115,7 +120,7 @@ function chunksOf(bytes: Uint8Array): Uint8Array[] {
   return chunks;
 }
 
-/** The lines of a text that may be longer than a string can be. */
+/** The lines of a text, which may be longer than a string can be. */
 function* linesOf(text: Buffer): Generator<string> {
   for (let at = 0; at < text.length;) {
     const end = text.indexOf(0x0a, at);

@@ -2,20 +2,21 @@ import { jetstream, type JetStreamClient } from '@nats-io/jetstream';
 import type { NatsLink } from './connection.js';
 import { AUDIT_STREAM, ensureAuditStream, managerOf, type AuditStreamOptions } from './streams.js';
 
-/** For one record, milliseconds. */
+/** Timeout for one record, milliseconds. */
 const APPEND_TIMEOUT_MS = 1_000;
-/** Records that are asked for at once. */
+/** Records that are requested at once. */
 const WINDOW = 50;
 
-/** A record with its place in the stream. */
+/** A record with its sequence in the stream. */
 export interface StoredRecord {
   readonly sequence: number;
   readonly line: string;
 }
 
 /**
- * The stream AUDIT: records of what was asked of the cluster, append only: nobody can delete or purge a message, and the
- * oldest go by age. Every API appends to it. Holds nothing. Cost: a question to JetStream for each record that is read.
+ * The stream AUDIT: records of requests to the cluster. It is append-only: no client can delete or purge a message, and
+ * the oldest records expire by age. Every API appends to it. Stateless. Cost: one request to JetStream for each record
+ * that is read.
  */
 export class AuditStream {
   private readonly js: JetStreamClient;
@@ -27,18 +28,21 @@ export class AuditStream {
     this.js = jetstream(link.nc, { timeout: APPEND_TIMEOUT_MS });
   }
 
-  /** Makes the stream if it is not there. @throws LogUnavailableError */
+  /** Creates the stream if it does not exist. @throws LogUnavailableError */
   static async open(link: NatsLink, region: string, options: AuditStreamOptions): Promise<AuditStream> {
     await ensureAuditStream(link, options);
     return new AuditStream(link, `${AUDIT_STREAM}.${region}`);
   }
 
-  /** Resolves when JetStream has stored it. @throws what the connection or JetStream fails with */
+  /** Resolves when JetStream has stored the record. @throws any error of the connection or of JetStream */
   async append(line: string): Promise<void> {
     await this.js.publish(this.subject, line);
   }
 
-  /** Records from the newest one before a sequence on, backwards. @param before undefined: from the newest of all */
+  /**
+   * Records in descending order, from the newest one before a sequence on. @param before undefined: from the newest of
+   * all
+   */
   async *backwards(before?: number): AsyncGenerator<StoredRecord> {
     const manager = await managerOf(this.link);
     const { first_seq: first, last_seq: last } = (await manager.streams.info(AUDIT_STREAM)).state;

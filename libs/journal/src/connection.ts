@@ -4,9 +4,9 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { inboxPrefixOf, readCredentials } from './credentials.js';
 import { LogUnavailableError } from './errors.js';
 
-/** Wait between two attempts to reconnect, milliseconds: a restarted server is found again at once. */
+/** Pause between two attempts to reconnect, milliseconds: short, so that a restarted server is found quickly. */
 export const RECONNECT_WAIT_MS = 100;
-/** A server that does not answer two pings in a row, this far apart, is given up and connected to anew. */
+/** Interval between pings, milliseconds. After two unanswered pings the connection counts as lost and is made anew. */
 export const PING_INTERVAL_MS = 5_000;
 export const MAX_PINGS_OUT = 2;
 /** Longest wait for the first connection, milliseconds. */
@@ -17,21 +17,21 @@ export interface ConnectOptions {
   readonly url: string;
   /** Shown by the server in its list of connections. */
   readonly name: string;
-  /** See readCredentials; absent or empty: anybody. */
+  /** See readCredentials; absent or empty: no credentials. */
   readonly credentialsFile?: string | undefined;
-  /** How the server proves itself where the address begins with `tls://`. */
+  /** How the server's identity is checked, for addresses that begin with `tls://`. */
   readonly tls?: NatsTlsFiles | undefined;
   readonly firstConnectMs?: number;
 }
 
-/** Where answers come in on a connection without credentials. */
+/** Prefix of reply subjects on a connection without credentials. */
 export const COMMON_INBOX_PREFIX = '_INBOX';
 
 /**
- * One connection to NATS that reconnects for ever, and whether it is up now.
+ * One connection to NATS, which reconnects for ever, and whether it is up.
  *
- * up ⇄ down → closed. While down, nothing is sent: what the client would buffer could take effect long after the
- * caller was told that it failed.
+ * Modes: up ⇄ down → closed. While down, nothing is sent: the client's buffer could be sent long after the caller was
+ * told that its request failed.
  */
 export class NatsLink {
   private isUp = true;
@@ -40,7 +40,7 @@ export class NatsLink {
 
   constructor(
     readonly nc: NatsConnection,
-    /** For every subject at which this connection awaits answers. */
+    /** Prefix of every subject on which this connection awaits replies. */
     readonly inboxPrefix = COMMON_INBOX_PREFIX,
   ) {
     void this.watch();
@@ -58,7 +58,7 @@ export class NatsLink {
     return this.isClosed;
   }
 
-  /** Called at each change; returns how to unsubscribe. */
+  /** Calls `listener` at each change. @returns unsubscribe */
   onChange(listener: (up: boolean) => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
@@ -81,10 +81,10 @@ export class NatsLink {
     });
   }
 
-  /** Sends what is buffered and closes. */
+  /** Sends the buffered messages and closes. */
   async close(): Promise<void> {
     if (this.isClosed) return;
-    // A drain waits for the server; without one there is nothing to drain to.
+    // A drain waits for the server, so it is skipped while the server is unreachable.
     if (this.isUp) await this.nc.drain().catch(() => this.nc.close());
     else await this.nc.close();
   }
@@ -104,7 +104,7 @@ export class NatsLink {
 }
 
 /**
- * Connects to NATS; later interruptions are ridden out for ever, the first connection is waited for `firstConnectMs`.
+ * Connects to NATS. The first connection may take `firstConnectMs`; after later interruptions it reconnects for ever.
  * @throws LogUnavailableError, CredentialsError
  */
 export async function connect(options: ConnectOptions): Promise<NatsLink> {
@@ -122,7 +122,7 @@ export async function connect(options: ConnectOptions): Promise<NatsLink> {
           ...(credentials && { authenticator: credentials.authenticator }),
           ...(tls && { tls }),
           inboxPrefix,
-          ignoreAuthErrorAbort: true, // a server whose list of users is changed may refuse us for a moment
+          ignoreAuthErrorAbort: true, // a server whose list of users is being changed may refuse us for a moment
           maxReconnectAttempts: -1,
           reconnectTimeWait: RECONNECT_WAIT_MS,
           reconnectJitter: RECONNECT_WAIT_MS / 2,

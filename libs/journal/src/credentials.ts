@@ -3,7 +3,7 @@ import path from 'node:path';
 import { type Authenticator, credsAuthenticator, nkeyAuthenticator, nkeys } from '@nats-io/transport-node';
 import { CannotCreateDirectoryError, makeDirectory } from '@waybill/processes';
 
-/** The file does not say who this process is. Its text is never part of the message. */
+/** The file contains no valid credentials. Its text is never part of the message. */
 export class CredentialsError extends Error {
   override readonly name = 'CredentialsError';
   constructor(file: string, why: string, options?: ErrorOptions) {
@@ -11,10 +11,10 @@ export class CredentialsError extends Error {
   }
 }
 
-/** Who a connection says it is. */
+/** The identity of a connection. */
 export interface NatsCredentials {
   readonly authenticator: Authenticator;
-  /** Of the user: what the server knows it by. No secret. */
+  /** The user's public key, by which the server knows the user. No secret. */
   readonly publicKey: string;
 }
 
@@ -22,7 +22,7 @@ const SEED = /\bSU[A-Z2-7]{56}\b/;
 const JWT = '-----BEGIN NATS USER JWT-----';
 
 /**
- * Reads a file with the seed of a user's key, or one in the form `.creds`, with a token beside the seed.
+ * Reads a file with the seed of a user's key, or a file of the form `.creds`, which has a token beside the seed.
  * @throws CredentialsError
  */
 export async function readCredentials(file: string): Promise<NatsCredentials> {
@@ -38,16 +38,15 @@ export async function readCredentials(file: string): Promise<NatsCredentials> {
   };
 }
 
-/** A new user's key. The seed is the secret. */
+/** Makes the key of a new user. The seed is the secret. */
 export function newUserKey(): { readonly seed: string; readonly publicKey: string } {
   const made = nkeys.createUser();
   return { seed: new TextDecoder().decode(made.getSeed()), publicKey: made.getPublicKey() };
 }
 
 /**
- * The public key of the user whose seed is in the file; a new seed is made where there is no file. Readable by the owner
- * only.
- * @throws CredentialsError
+ * The public key of the user whose seed is in the file. If there is no file, it is created with a new seed, readable by
+ * its owner only. @throws CredentialsError
  */
 export async function userKey(file: string): Promise<string> {
   const made = newUserKey();
@@ -63,7 +62,7 @@ export async function userKey(file: string): Promise<string> {
   }
 }
 
-/** Answers to what this user asks come in below a subject that no other user may listen to. */
+/** Prefix of the user's reply subjects, on which no other user may listen. */
 export const inboxPrefixOf = (publicKey: string): string => `_INBOX.${publicKey}`;
 
 function publicKeyOf(file: string, seed: Uint8Array): string {

@@ -1,9 +1,11 @@
-/** The log did not answer within the deadline (not reachable, no leader, disk full). The caller may try again. */
+/**
+ * The log did not answer within the deadline (unreachable, no leader, or the disk is full). The caller may try again.
+ */
 export class LogUnavailableError extends Error {
   override readonly name = 'LogUnavailableError';
   /**
-   * Of a write: it was sent, and nobody said what became of it. False: it is certainly not in the log.
-   * The same request sent again is written once.
+   * Whether a write was sent and its outcome is unknown. False: it is certainly not in the log. If the same request is
+   * sent again, it is written once.
    */
   readonly mayBeWritten: boolean;
 
@@ -13,7 +15,7 @@ export class LogUnavailableError extends Error {
   }
 }
 
-/** More publishes wait for the log than the queue's limit: slow down and try again. */
+/** More publishes wait for the log than the queue may hold. The caller should slow down and try again. */
 export class LogOverloadedError extends Error {
   override readonly name = 'LogOverloadedError';
   constructor(readonly limit: number) {
@@ -21,10 +23,10 @@ export class LogOverloadedError extends Error {
   }
 }
 
-/** The subject's last sequence is not the expected one: somebody else wrote this aggregate. Nothing was published. */
+/** The subject's last sequence is not the expected one: another writer wrote this aggregate. Nothing was published. */
 export class ConflictError extends Error {
   override readonly name = 'ConflictError';
-  /** `actual`: the last sequence the subject has, 0 for none. */
+  /** `actual`: last sequence of the subject, 0 if there is none. */
   constructor(
     readonly subject: string,
     readonly expected: number,
@@ -34,7 +36,7 @@ export class ConflictError extends Error {
   }
 }
 
-/** The transaction is larger than a message of the log may be (ST-14). Thrown before anything is sent. */
+/** The transaction exceeds the size limit of a message of the log (ST-14). Thrown before anything is sent. */
 export class TooLargeError extends Error {
   override readonly name = 'TooLargeError';
   constructor(
@@ -46,7 +48,7 @@ export class TooLargeError extends Error {
   }
 }
 
-/** The log no longer holds the index asked for: the reader has to start from a newer snapshot. */
+/** The log no longer holds the requested index: the reader has to start from a newer snapshot. */
 export class LogTrimmedError extends Error {
   override readonly name = 'LogTrimmedError';
   constructor(
@@ -57,18 +59,21 @@ export class LogTrimmedError extends Error {
   }
 }
 
-/** What an operator does when state and log no longer belong together. */
+/** What an operator must do when state and log do not belong together. */
 export const DIVERGENCE_ADVICE = 'nothing is decided until an operator does: see `waybill operator log status`';
 
-/** The log is not the one that was read: state and log no longer belong together (ST-1). Only an operator can decide. */
+/**
+ * The log is not the one that was read before: state and log do not belong together (ST-1). Only an operator can
+ * decide.
+ */
 export abstract class LogDivergedError extends Error {
-  /** The last index that was read from the log before. */
+  /** The last index that was read from the previous log. */
   abstract readonly applied: number;
 }
 
 /**
- * The log's last index is below what this reader has already applied: it lost its end in a power cut, or the stream was
- * deleted and created again, or restored from an older copy.
+ * The log's last index is below the index that this reader has applied: it lost its end in a power cut, or the stream
+ * was deleted and created again, or restored from an older copy.
  */
 export class LogRewoundError extends LogDivergedError {
   override readonly name = 'LogRewoundError';
@@ -96,7 +101,7 @@ export class LogReplacedError extends LogDivergedError {
   }
 }
 
-/** An index is missing in the middle of the log. It must not be skipped (ST-7). */
+/** An index is missing in the middle of the log. A reader must not skip it (ST-7). */
 export class LogGapError extends Error {
   override readonly name = 'LogGapError';
   constructor(
@@ -107,7 +112,7 @@ export class LogGapError extends Error {
   }
 }
 
-/** A message that this version cannot decode (ST-8). It must not be skipped, or replicas would differ. */
+/** This version cannot decode a message (ST-8). A reader must not skip it, or replicas would differ. */
 export class BadTxnError extends Error {
   override readonly name = 'BadTxnError';
   constructor(
@@ -119,7 +124,7 @@ export class BadTxnError extends Error {
   }
 }
 
-/** A type this version does not know and may not skip (ST-8): upgrade before going on. */
+/** This version does not know a transaction type that it may not skip (ST-8): upgrade before continuing. */
 export class UnknownTxnError extends Error {
   override readonly name = 'UnknownTxnError';
   constructor(
@@ -131,7 +136,7 @@ export class UnknownTxnError extends Error {
   }
 }
 
-/** The errors after which a follower stops for good: trying again cannot help, only an operator can. */
+/** Whether a follower stops for good after this error: only an operator can help. */
 export const isFatalLogError = (e: unknown): boolean =>
   e instanceof LogTrimmedError ||
   e instanceof LogDivergedError ||

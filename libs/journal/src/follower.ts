@@ -13,45 +13,48 @@ import { readMark, readTxn } from './txn-codec.js';
 
 /** Most transactions in one call of `onTxns`: enough to spread the cost of a database transaction. */
 export const MAX_BATCH = 1000;
-/** The server says it is there this often when there is nothing to deliver, milliseconds. */
+/** Interval at which an idle server sends heartbeats, milliseconds. */
 export const IDLE_HEARTBEAT_MS = 500;
-/** Without any sign of the server for this long, the consumer is made anew, milliseconds. */
+/** Without any message from the server for this long, the consumer is created anew, milliseconds. */
 export const SILENCE_MS = 1_500;
-/** Pause between two attempts to get a consumer, milliseconds. */
+/** Pause between two attempts to create a consumer, milliseconds. */
 export const RECOVERY_PAUSE_MS = 100;
-/** The server forgets a consumer whose reader is gone after this long, milliseconds. */
+/** Time after which the server deletes a consumer without a reader, milliseconds. */
 export const CONSUMER_IDLE_MS = 30_000;
-/** Of its name, which every message carries: enough to tell the readers of one log apart; one that is taken is refused. */
+/**
+ * Characters of a consumer's name, which every message carries: enough to distinguish the readers of one log. A name in
+ * use is refused.
+ */
 const CONSUMER_ID_CHARS = 8;
 const FLOW_CONTROL = 100;
 
-/** A message that has come and is not yet delivered; index 0: a flow control request, at the place where it came. */
+/** A received message that is not delivered yet; index 0: a flow control request, in its place among the messages. */
 interface Waiting {
   readonly index: number;
   readonly msg: Msg;
 }
 
-/** One consumer on the server, and what came from it. */
+/** One consumer on the server, and the state of its messages. */
 interface Session {
   readonly subscription: Subscription;
   readonly consumer: string;
-  /** Last delivery number; a jump means that the server's messages did not all arrive. */
+  /** Last delivery number; a gap means that messages of the server were lost. */
   delivered: number;
   lastHeardMs: number;
 }
 
 /**
- * Reads the log in order, from an index on, for ever.
+ * Reads the log in order, from an index on, without end.
  *
- * starting → reading ⇄ recovering → stopped. Each time the connection returns, the server falls silent, or a delivery
- * is missing, the consumer is thrown away and a new one made that starts behind the last message received; so a
- * restart of NATS neither loses nor repeats anything, and costs about one round trip after it is back. The index of
- * every message is checked: it must be the next one (ST-7). A last message that is lost shows with the next heartbeat.
+ * Modes: starting → reading ⇄ recovering → stopped. When the connection returns, the server is silent, or a delivery is
+ * missing, the consumer is replaced by a new one that starts after the last received message. So a restart of NATS
+ * neither loses nor repeats a message, and costs about one round trip after the server is back. The index of every
+ * message must be the next one (ST-7). The next heartbeat shows a lost last message.
  *
- * Back-pressure: the server's flow control. It sends no more than a window (it grows to 32 MB) ahead of the last
- * message that `onTxns` has finished with, so that is also the most that waits here.
- * Cost: one decode per message, in the pump, as soon as all messages of a network read are in: while they are in the
- * processor's cache.
+ * Back-pressure: the server's flow control. The server sends no more than a window (it grows to 32 MB) beyond the last
+ * message that `onTxns` has processed, which also limits the messages that wait here. Cost: one decode for each
+ * message, in the pump, as soon as all messages of a network read have arrived: while they are in the processor's
+ * cache.
  */
 export class LogFollower implements Follower {
   readonly caughtUp: Promise<number>;
@@ -61,11 +64,11 @@ export class LogFollower implements Follower {
   private manager: JetStreamManager | undefined;
   private session: Session | undefined;
   private readonly log: SameLog;
-  /** Of attempts to open a session: a later one overtakes the others. */
+  /** Counts attempts to open a session: a later attempt supersedes the earlier ones. */
   private generation = 0;
   private recovering: Promise<void> | undefined;
   private waiting: Waiting[] = [];
-  /** Index of the last message put into `waiting`, and that message, if any has come. */
+  /** Index of the last message put into `waiting`, and that message, if there is one. */
   private received: number;
   private lastReceived: Msg | undefined;
   private finished: number;
@@ -89,7 +92,7 @@ export class LogFollower implements Follower {
       this.resolveCaughtUp = resolve;
       this.rejectCaughtUp = reject;
     });
-    this.caughtUp.catch(() => {}); // nobody has to wait for it
+    this.caughtUp.catch(() => {}); // no caller has to wait for it
     this.offLink = link.onChange((up) => {
       if (up) this.recover();
     });
@@ -99,7 +102,7 @@ export class LogFollower implements Follower {
     return this.finished;
   }
 
-  /** Resolves when reading has begun, or when the log is not reachable (then it begins by itself). */
+  /** Resolves when reading has begun, or when the log is unreachable (reading then begins by itself). */
   async start(): Promise<void> {
     try {
       await this.openSession();
@@ -162,7 +165,7 @@ export class LogFollower implements Follower {
     }
   }
 
-  /** @throws LogTrimmedError, LogRewoundError, or whatever the server's refusal is */
+  /** @throws LogTrimmedError, LogRewoundError, or the server's refusal */
   private async openSession(): Promise<void> {
     const generation = ++this.generation;
     const manager = await this.getManager();
@@ -186,7 +189,7 @@ export class LogFollower implements Follower {
       },
     });
     const session: Session = { subscription, consumer, delivered: 0, lastHeardMs: performance.now() };
-    this.session = session; // before the consumer exists: its first message may come before the answer
+    this.session = session; // set before the consumer exists, because its first message may come before the answer
     try {
       await manager.consumers.add(TXN_STREAM, {
         name: consumer,
@@ -210,7 +213,7 @@ export class LogFollower implements Follower {
     if (overtaken()) this.discard(session);
   }
 
-  /** Worked out when it is asked for: messages pay nothing for it. */
+  /** Computed on request, so that messages cost nothing for it. */
   private lastMark(): LogMark | undefined {
     const { lastReceived: msg } = this;
     return msg ? readMark(this.received, (name) => msg.headers?.get(name) ?? '') : this.options.after;
@@ -229,7 +232,7 @@ export class LogFollower implements Follower {
 
   private checkSilence(): void {
     if (!this.isSilent()) return;
-    // After a long synchronous step, what arrived meanwhile is read only now: look again behind that.
+    // After a long synchronous step, messages that arrived meanwhile are only read now: check again after that.
     setImmediate(() => {
       if (this.isSilent()) this.recover();
     });
@@ -255,7 +258,7 @@ export class LogFollower implements Follower {
     session.delivered = delivery.number;
     if (delivery.sequence <= this.received) return;
     if (delivery.sequence !== this.received + 1) {
-      // Every delivery arrived, so the hole is in the log itself.
+      // Every delivery arrived, so the index is missing in the log itself.
       this.afterWaiting(new LogGapError(this.received + 1, delivery.sequence));
       return;
     }
@@ -268,15 +271,15 @@ export class LogFollower implements Follower {
   private receiveStatus(session: Session, msg: Msg): void {
     const headers = msg.headers;
     if (headers?.code !== FLOW_CONTROL) {
-      this.recover(); // consumer deleted, server shutting down
+      this.recover(); // the consumer was deleted, or the server is shutting down
       return;
     }
     if (Number(headers.get('Nats-Last-Consumer')) > session.delivered) {
-      this.recover(); // the last it sent was lost on its way, and nothing behind it shows the gap
+      this.recover(); // the last message was lost, and no later one shows the gap
       return;
     }
     if (msg.reply) {
-      this.waiting.push({ index: 0, msg }); // a flow control request: answered when everything before it is done
+      this.waiting.push({ index: 0, msg }); // a flow control request: answered when everything before it is processed
       this.schedulePump();
       return;
     }
@@ -327,10 +330,10 @@ export class LogFollower implements Follower {
         } catch (e) {
           undecodable = e;
         }
-        if (index === this.target) break; // no batch is half live
+        if (index === this.target) break; // no batch contains both replayed and live transactions
       }
       if (batch.length > 0) await this.deliver(batch);
-      // What came before the undecodable one is delivered; nothing after it (ST-8).
+      // The transactions before the undecodable one are delivered; nothing after it (ST-8).
       if (undecodable) throw undecodable;
       flow?.respond();
     }

@@ -10,8 +10,8 @@ export interface InitialiseOptions {
 }
 
 /**
- * Makes sure that the log begins with the initialisation transaction. On condition that the log is empty: of several
- * services starting at once one writes it, on an existing log none (ST-2).
+ * Ensures that the log begins with the initialisation transaction. It is written on the condition that the log is
+ * empty: of several services that start at once one writes it, and in an existing log none does (ST-2).
  * @returns true if this call wrote it
  * @throws LogUnavailableError
  */

@@ -4,7 +4,7 @@ import type { Txn } from '@waybill/state';
 import type { Delivery, Follower, Log } from './log.js';
 import { subjectOf } from './subject.js';
 
-/** First pause before a failed handler is called again for the same transaction, and the longest one, milliseconds. */
+/** First and longest pause before a failed handler is called again for the same transaction, milliseconds. */
 export const HANDLER_RETRY_MS = 50;
 export const MAX_HANDLER_RETRY_MS = 5_000;
 
@@ -13,7 +13,7 @@ export class JournalContext extends BaseRpcContext<[Txn, Delivery]> {
   get txn(): Txn {
     return this.args[0];
   }
-  /** False while the log is being replayed: signals are for live ones only (ST-11). */
+  /** False while the log is being replayed: only live transactions cause effects (ST-11). */
   get live(): boolean {
     return this.args[1].live;
   }
@@ -26,21 +26,21 @@ export interface JournalServerOptions {
   readonly log: Log;
   /** First index to deliver. */
   readonly from: number | (() => number | Promise<number>);
-  /** Reading has stopped for good; see `FollowOptions.onError`. */
+  /** Called when reading has stopped for good; see `FollowOptions.onError`. */
   onError(error: Error): void;
-  /** A handler failed and will be called again. */
+  /** Called when a handler failed and will be called again. */
   onRetry?(error: unknown, txn: Txn, attempt: number): void;
 }
 
 /**
  * The log as a Nest transport: `@EventPattern<string>('JobRegister')` gets the transactions of that type,
- * `@EventPattern<string>('TXN.job.*.*')` those on matching subjects; the first handler registered that matches wins.
- * One handler at a time, in the order of the log. A handler that fails is called again for the same transaction, with
- * growing pauses, until it succeeds or the server is closed: nothing is ever skipped.
+ * `@EventPattern<string>('TXN.job.*.*')` those on matching subjects; the first registered handler that matches is
+ * called. One handler runs at a time, in the order of the log. A handler that fails is called again for the same
+ * transaction, with growing pauses, until it succeeds or the server is closed: no transaction is skipped.
  */
 export class JournalServer extends Server implements CustomTransportStrategy {
   override readonly transportId = Symbol('journal');
-  // The failure reaches `handle` through the stream; Nest need not log it a second time.
+  // The failure reaches `handle` through the stream, so Nest need not log it as well.
   override readonly propagatesEventHandlerErrors = true;
   private follower: Follower | undefined;
   private closed = false;
@@ -122,7 +122,7 @@ export class JournalServer extends Server implements CustomTransportStrategy {
   }
 }
 
-/** NATS' own rule: `*` is one token, a last `>` one or more. */
+/** NATS' matching rule: `*` is one token, a final `>` one or more. */
 export function subjectMatches(pattern: string, subject: string): boolean {
   const wanted = pattern.split('.');
   const tokens = subject.split('.');

@@ -13,21 +13,21 @@ import { managerOf, MAX_MESSAGE_BYTES, nextMessage } from './streams.js';
 import { subjectOf, TXN_STREAM } from './subject.js';
 import { encodeTxn, headerValue, type PublishConditions } from './txn-codec.js';
 
-/** First and last index that the log holds; `first` is `last + 1` when it holds none. */
+/** First and last index in the log; `first` is `last + 1` if the log is empty. */
 export interface LogBounds {
   readonly first: number;
   readonly last: number;
 }
 
 /**
- * The transaction log in JetStream. One per process is enough: it keeps one connection, one publisher for all writers,
- * and any number of followers. It closes neither the connection nor the followers of others.
+ * The transaction log in JetStream. One instance for each process is enough: it has one connection, one publisher for
+ * all writers, and any number of followers. It closes neither the connection nor the followers.
  */
 export class Journal implements Log {
   private readonly publisher: Publisher;
-  /** Whether this is still the log that the process knows. */
+  /** Whether this is still the log that this process knows. */
   readonly history: LogHistory;
-  /** What restores in the log bring back. */
+  /** The archives that restores in the log name. */
   readonly archives: Archives;
   private manager: Promise<JetStreamManager> | undefined;
 
@@ -50,12 +50,12 @@ export class Journal implements Log {
     return this.append(draft, { expectedLastSubjectSequence: expected }, options.deadlineMs);
   }
 
-  /** Publishes only if the log is empty (ST-2). @throws ConflictError: it is not */
+  /** Publishes only if the log is empty (ST-2). @throws ConflictError if it is not */
   async publishFirst(draft: TxnDraft): Promise<Published> {
     return this.append(draft, { expectedLastSequence: 0 });
   }
 
-  /** Publishes only if the log ends at this index. @throws ConflictError: it does not */
+  /** Publishes only if the log ends at this index. @throws ConflictError if it does not */
   async publishAt(draft: TxnDraft, last: number): Promise<Published> {
     return this.append(draft, { expectedLastSequence: last });
   }
@@ -86,12 +86,15 @@ export class Journal implements Log {
     });
   }
 
-  /** The transaction that the log has at an index; undefined: none, or not any more. @throws LogUnavailableError */
+  /**
+   * Identifies the transaction at an index; undefined if the log does not have the index, or no longer. @throws
+   * LogUnavailableError
+   */
   async markAt(index: number): Promise<LogMark | undefined> {
     return this.ask(`the transaction ${index}`, (manager) => logView(() => Promise.resolve(manager)).markAt(index));
   }
 
-  /** Ends the publisher: what waits fails with LogUnavailableError. */
+  /** Stops the publisher: waiting publishes fail with LogUnavailableError. */
   close(): void {
     this.history.close();
     this.publisher.close();
@@ -105,7 +108,7 @@ export class Journal implements Log {
     const subject = subjectOf(draft);
     const { headers, body } = encodeTxn(draft, conditions);
     const bytes = headers.length + body.length;
-    // What the server takes at all may be less than what the stream takes.
+    // The server's limit may be lower than the stream's.
     const limit = Math.min(MAX_MESSAGE_BYTES, this.link.nc.info?.max_payload ?? MAX_MESSAGE_BYTES);
     if (bytes > limit) throw new TooLargeError(draft.type, bytes, limit);
 
@@ -127,9 +130,9 @@ export class Journal implements Log {
   }
 
   /**
-   * The index of a message's own first copy. JetStream checks the condition before the id, so a conditional message whose
-   * acknowledgement was lost conflicts with its own first copy (ST-6); if that exists, it is the first on its subject after
-   * the index it was to follow. Undefined: somebody else's is.
+   * Index of the first copy of this very message. JetStream checks the condition before the ID, so a conditional
+   * message whose acknowledgement was lost conflicts with its own first copy (ST-6). If there is one, it is the first
+   * message on its subject after the expected index. Undefined: that message is another writer's.
    */
   private ownCopy(subject: string, expected: number, requestId: string): Promise<number | undefined> {
     return this.ask(`the message after ${expected} on ${subject}`, async (manager) => {

@@ -4,31 +4,35 @@ import type { NatsLink } from './connection.js';
 import { LogDivergedError, LogTrimmedError, LogUnavailableError } from './errors.js';
 import { type LogView, SameLog } from './same-log.js';
 
-/** The log is compared with what is known of it this often, beside each time the connection returns, milliseconds. */
+/**
+ * Interval at which the log is compared with its known history, milliseconds; it is also compared whenever the
+ * connection returns.
+ */
 export const COMPARE_INTERVAL_MS = 1_000;
-/** The database may take this long to say what it knows of the log, milliseconds; then what is in memory has to do. */
+/** Timeout of the question to the database, milliseconds; after it, the history known in memory has to do. */
 export const RECORD_TIMEOUT_MS = 500;
 
-/** What the database knows of the log: the transaction that it has applied last. */
+/** Reads from the database the transaction that it applied last. */
 export type LogRecord = () => Promise<LogMark | undefined>;
 
 /**
- * Whether the log is still the one that this process knows (ST-1), and the gate that every write passes.
+ * Whether the log is still the one that this process knows (ST-1). Every write passes its gate.
  *
- * unconfirmed → confirmed → unconfirmed …, and from both → diverged → (accept) unconfirmed. Unconfirmed: the connection is
- * new, and what this process knows of the log is compared before anything is written to it. Confirmed: compared on this
- * connection, and once more every COMPARE_INTERVAL_MS, for a log with several copies can lose its end without a lost
- * connection. Diverged: nothing is written until somebody has decided which history counts.
+ * Modes: unconfirmed → confirmed → unconfirmed …, and from both → diverged → (`accept`) unconfirmed.
+ * Unconfirmed: the connection is new, and the log is compared with its known history before anything is written.
+ * Confirmed: compared on this connection, and again every COMPARE_INTERVAL_MS, because a log with several copies can
+ * lose its end without a lost connection.
+ * Diverged: nothing is written until an operator has decided which history counts.
  *
- * What is known: the newest mark that a follower has read, an announcement has named, or the database has.
- * Cost: two requests per second and process, and nothing per write.
+ * Known is the newest mark that a follower has read, an announcement has named, or the database has. Cost: two requests
+ * per second and process, and nothing for each write.
  */
 export class LogHistory {
   private readonly log: SameLog;
   private known: LogMark | undefined;
   private recordOf: LogRecord | undefined;
   private isConfirmed = false;
-  /** Of connections and accepted histories: what was begun in an earlier one does not count. */
+  /** Counts connections and accepted histories: a comparison that began in an earlier era has no effect. */
   private era = 0;
   private confirming: Promise<void> | undefined;
   private diverged: LogDivergedError | undefined;
@@ -50,7 +54,7 @@ export class LogHistory {
     this.timer = setInterval(() => this.compareSoon(), COMPARE_INTERVAL_MS).unref();
   }
 
-  /** Why nothing may be written; undefined: the log is the one that is known. */
+  /** Why nothing may be written; undefined: the log has its known history. */
   get divergence(): LogDivergedError | undefined {
     return this.diverged;
   }
@@ -60,19 +64,19 @@ export class LogHistory {
     return this.known;
   }
 
-  /** The log has this transaction. */
+  /** Records that the log has this transaction. */
   note(mark: LogMark): void {
     if (this.diverged || mark.index <= (this.known?.index ?? 0)) return;
     this.known = mark;
   }
 
-  /** From now on the database is asked too. */
+  /** Has the database asked as well, from now on. */
   compareWith(record: LogRecord): void {
     this.recordOf = record;
     this.isConfirmed = false;
   }
 
-  /** Somebody has read the log and found it to be another one. */
+  /** Reports that a reader found the log to be another one. */
   report(error: LogDivergedError): void {
     if (this.diverged) return;
     this.diverged = error;
@@ -80,14 +84,14 @@ export class LogHistory {
     for (const listener of this.listeners) listener(error);
   }
 
-  /** Called once for each divergence; at once if there is one. Returns the way to stop. */
+  /** Calls `listener` once for each divergence, and at once if there is one. @returns unsubscribe */
   onDivergence(listener: (error: LogDivergedError) => void): () => void {
     this.listeners.add(listener);
     if (this.diverged) listener(this.diverged);
     return () => this.listeners.delete(listener);
   }
 
-  /** It was decided which history counts: what was known before is forgotten. */
+  /** Forgets the known history, because an operator decided which history counts. */
   accept(mark?: LogMark): void {
     this.diverged = undefined;
     this.known = mark;
@@ -96,15 +100,15 @@ export class LogHistory {
   }
 
   /**
-   * What a write waits for; undefined: nothing.
-   * @throws LogUnavailableError the log is another one, or cannot be compared
+   * What a write must wait for; undefined: nothing. @throws LogUnavailableError if the log is another one, or cannot be
+   * compared
    */
   gate(): Promise<void> | undefined {
     if (this.diverged) throw this.refusal(this.diverged);
     return this.isConfirmed ? undefined : this.confirm();
   }
 
-  /** Compares now. @throws LogUnavailableError it cannot be compared */
+  /** Compares the log now. @throws LogUnavailableError if it cannot be compared */
   async isSame(): Promise<boolean> {
     try {
       await this.gate();
@@ -123,7 +127,8 @@ export class LogHistory {
 
   private compareSoon(): void {
     if (this.closed || this.diverged || !this.link.up) return;
-    this.confirm().catch(() => {}); // told to the listeners; what cannot be compared is compared by the next write
+    // A divergence is reported to the listeners; if the comparison failed, the next write compares.
+    this.confirm().catch(() => {});
   }
 
   private confirm(): Promise<void> {

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { checkServerIdentity, type ConnectionOptions, type PeerCertificate } from 'node:tls';
 import type { TlsOptions } from '@nats-io/transport-node';
 
-/** Files in PEM; empty or absent: the authorities of the system, no certificate of our own. Read at every connection. */
+/** Files in PEM; empty or absent: the system's authorities, and no client certificate. Read at every connection. */
 export interface NatsTlsFiles {
   readonly caFile?: string;
   readonly certFile?: string;
@@ -10,15 +10,15 @@ export interface NatsTlsFiles {
   readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
 }
 
-/** What the client passes on to node as it is, beside what it knows itself. */
+/** Options that the client passes on to node unchanged, beside those that it knows itself. */
 type NodeOptions = Pick<ConnectionOptions, 'minVersion' | 'checkServerIdentity'>;
 
-/** What the client calls a server that it knows by its address only. */
+/** The client's name for a server that is known by its address only. */
 const NAMELESS = 'localhost';
 
 /**
- * The client's options for servers of which one is `tls://`; undefined: none is. With them a server without TLS is not
- * spoken to, whatever it says of itself: an address of `tls://` is never reached in clear.
+ * The client's TLS options, if one of the servers is `tls://`; else undefined. With them the client uses no server
+ * without TLS, whatever the server says: an address of `tls://` is never reached in clear text.
  */
 export function natsTls(servers: readonly string[], files: NatsTlsFiles = {}): (TlsOptions & NodeOptions) | undefined {
   if (!servers.some((server) => server.startsWith('tls://'))) return undefined;
@@ -33,8 +33,9 @@ export function natsTls(servers: readonly string[], files: NatsTlsFiles = {}): (
 }
 
 /**
- * Checks the name that a server was asked for by. For a server that is known by its IP address only, the client names none
- * and node would check `localhost`: its certificate has to be for one of the addresses that are configured.
+ * Checks a server's certificate against the name that was asked for. For a server that is known by its IP address only,
+ * the client passes no name and node would check `localhost`: its certificate must then be for one of the configured
+ * addresses.
  */
 export function identityCheck(hosts: readonly string[]) {
   const addresses = hosts.filter((host) => isIP(host) !== 0);

@@ -5,28 +5,28 @@ import type { NatsLink } from './connection.js';
 import { LogDivergedError, LogOverloadedError, LogUnavailableError } from './errors.js';
 import { ReadyHeaders } from './ready-headers.js';
 
-/** Messages sent and not yet acknowledged. JetStream loses none of them, but slows down above a few hundred. */
+/** Messages that may be unacknowledged. JetStream loses none beyond it, but slows down above a few hundred. */
 export const MAX_IN_FLIGHT = 256;
-/** Publishes waiting for one of those places; more are refused. */
+/** Publishes that may wait for a place; further ones are refused. */
 export const MAX_QUEUED = 8192;
-/** A publish fails after this long, milliseconds: writes answer within 2 s when NATS is down. */
+/** Timeout of a publish, milliseconds: writes are answered within 2 s when NATS is down. */
 export const PUBLISH_DEADLINE_MS = 1_800;
-/** An acknowledgement later than this counts as lost and the message is sent again, milliseconds. */
+/** Time after which an acknowledgement counts as lost and the message is sent again, milliseconds. */
 export const ACK_TIMEOUT_MS = 600;
-/** Pause before sending again when the server answered that it cannot now, milliseconds. */
+/** Pause before a message is sent again after the server answered that it cannot store it now, milliseconds. */
 export const RETRY_PAUSE_MS = 50;
 
-/** The server's answer to one message, or that there is none. */
+/** The server's answer to one message, or its absence. */
 export type Ack =
   | { readonly kind: 'stored'; readonly sequence: number; readonly duplicate: boolean }
   | { readonly kind: 'wrong-sequence'; readonly actual: number | undefined }
   | { readonly kind: 'refused'; readonly reason: string }
-  /** It is not known to be stored; with `mayBeStored` it was sent, and no answer came. */
+  /** The message is not known to be stored; `mayBeStored`: it was sent and not answered. */
   | { readonly kind: 'lost'; readonly reason: string; readonly mayBeStored: boolean };
 
 /** JetStream error codes: the expected last sequence is another one. */
 const WRONG_LAST_SEQUENCE = new Set([10071, 10164]);
-/** The stream's message size limit. */
+/** JetStream error code: the message exceeds the stream's size limit. */
 const MESSAGE_TOO_LARGE = 10054;
 
 interface Waiting {
@@ -37,12 +37,12 @@ interface Waiting {
 /**
  * Sends messages to JetStream and waits for each acknowledgement: without that, a burst loses messages.
  *
- * A message: queued (at most MAX_QUEUED) → in flight (at most MAX_IN_FLIGHT) → stored | wrong-sequence | refused.
- * An acknowledgement that does not come (timeout, disconnect, server not ready) sends the same message again, with the
- * same id, until the deadline; JetStream stores it once. While disconnected nothing is sent.
+ * Modes of a message: queued (at most MAX_QUEUED) → in flight (at most MAX_IN_FLIGHT) → stored | wrong-sequence |
+ * refused. When an acknowledgement does not come (timeout, disconnect, server not ready), the same message is sent
+ * again with the same ID, until the deadline; JetStream stores it once. While disconnected nothing is sent.
  *
- * All acknowledgements come in on one subscription and time out by one timer: a timer and a promise race for each, as
- * the client's own request has it, costs twice the rest.
+ * Cost: all acknowledgements come on one subscription and time out by one timer. A timer and a promise race for each
+ * message, as in the client's own request, cost twice the rest.
  */
 export class Publisher {
   private readonly inbox = createInbox();
@@ -53,7 +53,10 @@ export class Publisher {
   private sweep: NodeJS.Timeout | undefined;
   private readonly off: () => void;
 
-  /** @param gate what each message waits for before it is sent; throws LogUnavailableError: it must not be sent */
+  /**
+   * @param gate each message waits for it before it is sent; it throws LogUnavailableError if the message must not be
+   * sent
+   */
   constructor(
     private readonly link: NatsLink,
     private readonly gate: () => Promise<void> | undefined = () => undefined,
@@ -103,7 +106,7 @@ export class Publisher {
         if (this.link.up) await new Promise((resolve) => setTimeout(resolve, RETRY_PAUSE_MS));
       }
     } finally {
-      // The place goes straight to the next in line, so that nobody can slip in between.
+      // The place passes directly to the next in the queue, so that no later publish can take it.
       const next = this.queue.shift();
       if (next) next();
       else this.inFlight--;
@@ -116,7 +119,7 @@ export class Publisher {
     this.loseAll('the connection is closed');
   }
 
-  /** @param leftMs what the comparison may take; it goes on for others */
+  /** @param leftMs timeout of the comparison, which continues for other publishes */
   private async closedGate(leftMs: number): Promise<LogUnavailableError | undefined> {
     try {
       const opening = this.gate();
@@ -173,7 +176,7 @@ export class Publisher {
   }
 }
 
-/** @throws LogUnavailableError it takes longer */
+/** @throws LogUnavailableError after the timeout */
 async function within(work: Promise<void>, ms: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -209,7 +212,7 @@ function ackOf(msg: Msg): Ack {
     const actual = /: (\d+)$/.exec(error.description)?.[1];
     return { kind: 'wrong-sequence', actual: actual === undefined ? undefined : Number(actual) };
   }
-  // A server that is full, read-only or without quorum may recover within the deadline; a bad request will not.
+  // A server that is full, read-only or without quorum may recover within the deadline; a bad request stays bad.
   if (error.code === 400 || code === MESSAGE_TOO_LARGE) return { kind: 'refused', reason: error.description };
   return { kind: 'lost', reason: error.description, mayBeStored: true };
 }

@@ -11,19 +11,22 @@ import { TXN_STREAM } from './subject.js';
 
 /** Most messages of one request. */
 export const RAW_BATCH = 256;
-/** Most bytes of one request: room for the largest message twice, so that one always fits. */
+/** Most bytes of one request: twice the largest message, so that one always fits. */
 const RAW_BATCH_BYTES = 2 * MAX_MESSAGE_BYTES;
-/** The server says that there is nothing more after this long, milliseconds. */
+/** Time after which the server answers that there is no further message, milliseconds. */
 const EXPIRES_MS = 2_000;
 /** Without an answer for this long, the consumer or the connection is gone, milliseconds. */
 const SILENT_MS = 5_000;
-/** The server forgets a cursor that nobody uses for this long, milliseconds: longer than a slow reader pauses. */
+/** Time after which the server deletes an unused cursor, milliseconds: longer than the pause of a slow reader. */
 const CURSOR_IDLE_MS = 600_000;
-/** The server chooses a copy at random; with five copies this many attempts miss one in a thousand times. */
+/**
+ * Attempts to reach one copy, as the server chooses a copy at random; with five copies they fail once in a thousand
+ * times.
+ */
 const COPY_ATTEMPTS = 32;
 const CURSOR_ID_CHARS = 8;
 
-/** Statuses that end a request: no messages, the request expired, or the next message does not fit it. */
+/** Statuses that end a request: no messages, the request expired, or the next message exceeds its size. */
 const NO_MESSAGES = 404;
 const EXPIRED = 408;
 const BATCH_ENDED = 409;
@@ -36,21 +39,21 @@ export interface RawMessage {
   readonly body: Uint8Array | string;
 }
 
-/** Reads the log from an index on. What the server cannot read, it leaves out without a word. */
+/** Reads the log from an index on. It silently omits messages that the server cannot read. */
 export interface RawCursor {
-  /** The server whose copy is read; empty: there is one server only. */
+  /** The server whose copy is read; empty if there is one server only. */
   readonly server: string;
   /**
-   * The next messages, at most `max` and at most RAW_BATCH; none: the server has nothing more to give.
-   * @throws LogUnavailableError the cursor is lost
+   * The next messages, at most `max` and at most RAW_BATCH; an empty list: there are no more. @throws
+   * LogUnavailableError if the cursor is lost
    */
   next(max: number): Promise<readonly RawMessage[]>;
   close(): Promise<void>;
 }
 
 /**
- * The log as messages and not as transactions: for those who look at how it is stored. Each cursor is a consumer of its
- * own that the server keeps in memory, on one copy of the log.
+ * The log as messages and not as transactions, for tools that inspect how it is stored. Each cursor is a consumer of
+ * its own, which the server keeps in memory on one copy of the log.
  */
 export class RawLog {
   constructor(private readonly link: NatsLink) {}
@@ -63,7 +66,9 @@ export class RawLog {
     });
   }
 
-  /** The servers that keep a copy, in the order of their names; none: there is one server only. @throws LogUnavailableError */
+  /**
+   * The servers that keep a copy, ordered by name; an empty list: there is one server only. @throws LogUnavailableError
+   */
   copies(): Promise<readonly string[]> {
     return this.ask('the copies of the log', async (manager) => {
       const { cluster } = await manager.streams.info(TXN_STREAM);
@@ -73,8 +78,8 @@ export class RawLog {
   }
 
   /**
-   * @param from the first index that is read
-   * @param copy the server whose copy is to be read; it may be another one, if that does not take a consumer
+   * @param from the first index to read
+   * @param copy the server whose copy to read; another copy is read if that server accepts no consumer
    * @throws LogUnavailableError
    */
   open(from: number, copy = ''): Promise<RawCursor> {
@@ -109,7 +114,7 @@ export class RawLog {
   }
 }
 
-/** One consumer; one request at a time. */
+/** A cursor with one consumer. It makes one request at a time. */
 class ConsumerCursor implements RawCursor {
   constructor(
     private readonly link: NatsLink,
@@ -165,7 +170,10 @@ function rawMessageOf(msg: Msg): RawMessage | undefined {
   return { index: delivery.sequence, headers, body };
 }
 
-/** Why a request ended; undefined: with what it got. A consumer that is gone ends it with the status of a full batch. */
+/**
+ * The error of a request that ended early; undefined if it ended normally. If the consumer is gone, the server ends the
+ * request with the status of a full batch.
+ */
 function failureOf(status: number, got: number): Error | undefined {
   if (status === NO_MESSAGES || status === EXPIRED || (status === BATCH_ENDED && got > 0)) return undefined;
   return new LogUnavailableError(`NATS ended a request for messages with status ${status}`);

@@ -1,13 +1,16 @@
 import type { Msg } from '@nats-io/transport-node';
 import type { WrittenTxn } from './txn-codec.js';
 
-/** Where a message stands: its stream sequence, and its number among the deliveries of its consumer. */
+/** Position of a message: its stream sequence, and its number among the deliveries of its consumer. */
 export interface DeliveryNumbers {
   readonly sequence: number;
   readonly number: number;
 }
 
-/** The client's message keeps the bytes it got, headers first; its getters make texts and maps of lists of them. */
+/**
+ * The client's message keeps the received bytes, headers first. Its getters would make strings and maps of lists of
+ * them.
+ */
 interface RawMsg extends Msg {
   readonly _rdata: Uint8Array;
   readonly _msg: { readonly hdr: number; readonly reply?: Uint8Array };
@@ -24,14 +27,14 @@ const replyOf = (msg: Msg): Uint8Array | undefined =>
 const ACK_PREFIX = Buffer.from('$JS.ACK.');
 const DOT = 46;
 const ZERO = 48;
-/** Dots behind the prefix: in the short form, and before its stream sequence; the long form has two more before. */
+/** Dots after the prefix: in the short form, and before its stream sequence; the long form has two more before it. */
 const SHORT_FORM = 6;
 const BEFORE_SEQUENCE = 3;
 const MORE_IN_LONG_FORM = 2;
 
 /**
- * The numbers in a JetStream delivery's reply subject, undefined if it is no delivery. The subject has two forms,
- * `$JS.ACK.<stream>.<consumer>.…` and `$JS.ACK.<domain>.<account>.<stream>.<consumer>.…`, both followed by
+ * The numbers in the reply subject of a JetStream delivery, undefined if the message is none. The subject has two
+ * forms, `$JS.ACK.<stream>.<consumer>.…` and `$JS.ACK.<domain>.<account>.<stream>.<consumer>.…`, both followed by
  * deliveries, stream sequence, delivery number, time, pending.
  */
 export function deliveryOf(msg: Msg): DeliveryNumbers | undefined {
@@ -53,17 +56,17 @@ function isDelivery(reply: Uint8Array): boolean {
   return true;
 }
 
-/** The digits from `from` up to the next dot. */
+/** The number that the digits from `from` up to the next dot form. */
 function wholeNumberAt(subject: Uint8Array, from: number): number {
   let n = 0;
   for (let i = from; i < subject.length && subject[i] !== DOT; i++) n = n * 10 + (subject[i] as number) - ZERO;
   return n;
 }
 
-/** Reads header block and body of a message of the log out of the one buffer, without making views of it first. */
+/** Reads header block and body of a message directly from its buffer, without creating views of it. */
 export class MessageText implements WrittenTxn {
   private readonly bytes: Buffer | undefined;
-  /** Where the body begins. */
+  /** Offset of the body. */
   private readonly from: number = 0;
 
   constructor(private readonly msg: Msg) {
@@ -76,16 +79,17 @@ export class MessageText implements WrittenTxn {
     return this.bytes ? this.bytes.toString('latin1', 0, this.from) : rebuiltBlock(this.msg);
   }
 
-  /** Made when it is asked for: a reader that passes over the message does not pay for it. */
+  /** Decoded on request, so that a reader that skips the message does not pay for it. */
   get body(): Uint8Array | string {
     if (!this.bytes || this.from === 0) return this.msg.data;
     const body = this.bytes.toString('utf8', this.from);
-    // The mark of what was no UTF-8; it may also be meant, so that the decoder has to look at the bytes.
+    // The replacement character marks invalid UTF-8. It may also be in the text itself, so the decoder has to check the
+    // bytes.
     return body.includes('\ufffd') ? this.msg.data : body;
   }
 }
 
-/** The same from the public interface, for a client whose inside looks different. */
+/** The header block, rebuilt from the public interface, for a version of the client with other internals. */
 export function rebuiltBlock(msg: Pick<Msg, 'headers'>): string {
   let block = 'NATS/1.0\r\n';
   for (const [key, values] of msg.headers ?? []) for (const value of values) block += `${key}: ${value}\r\n`;

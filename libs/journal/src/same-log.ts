@@ -4,25 +4,25 @@ import { LogDivergedError, LogReplacedError, LogRewoundError, LogTrimmedError } 
 import { TXN_STREAM } from './subject.js';
 import { readMark } from './txn-codec.js';
 
-/** What a server says of the stream, of which there is more. */
+/** The parts of the server's description of the stream that are used here. */
 export interface LogInfo {
   readonly state: { readonly first_seq: number; readonly last_seq: number };
   readonly config: { readonly num_replicas: number };
 }
 
-/** How long one of several copies may tell of another log than was read before it is believed, milliseconds. */
+/** How long one of several copies must describe another log than the known one before it is believed, milliseconds. */
 export const SHORTER_MS = 5_000;
-/** Pause before the log is looked at again, milliseconds. */
+/** Pause before the log is checked again, milliseconds. */
 const LOOK_AGAIN_MS = 200;
 
-/** Whoever answers for the stream. */
+/** The server that describes the stream. */
 export interface LogView {
   info(): Promise<LogInfo>;
-  /** Which transaction the log has at an index it holds; undefined if it does not say. */
+  /** Identifies the transaction at an index that the log holds; undefined if the answer does not. */
   markAt(index: number): Promise<LogMark | undefined>;
 }
 
-/** The stream's leader. */
+/** A view of the stream by its leader. */
 export function logView(getManager: () => Promise<JetStreamManager>): LogView {
   return {
     info: async () => (await getManager()).streams.info(TXN_STREAM),
@@ -34,25 +34,24 @@ export function logView(getManager: () => Promise<JetStreamManager>): LogView {
 }
 
 /**
- * Looks where the log begins and ends, and whether it is still the log that was read (ST-1): whether it has the transaction
- * that was read last. How long it is says nothing, for a log that lost its end gives the same indexes out again.
+ * Reads where the log begins and ends, and checks whether it is still the log that was read (ST-1): whether it has the
+ * transaction that was read last. Its length proves nothing, as a log that lost its end assigns the same indexes again.
  *
- * A single server knows its stream. Of several, one that has just begun to lead answers before it has applied all that was
- * committed, and one that does not know of its successor yet answers for a while: of them a log that is another one, or is
- * not there, is believed only after SHORTER_MS.
- * Cost: two requests.
+ * A single server knows its stream. Of several servers, one that has just become leader answers before it has applied
+ * all committed messages, and one that does not know of its successor yet still answers: so another log, or a missing
+ * one, is believed only after SHORTER_MS. Cost: two requests.
  */
 export class SameLog {
-  /** As far as it was told; 0: not yet. */
+  /** Number of copies of the stream; 0: not known yet. */
   private copies = 0;
 
   constructor(private readonly log: LogView) {}
 
   /**
-   * @param next index that is to be read next; those below were read
-   * @param isOver nobody waits for the answer any more
-   * @param last what was read at `next - 1`, if that is known
-   * @throws LogTrimmedError, LogRewoundError, LogReplacedError, or whatever the server's refusal is
+   * @param next the index to read next; lower ones were read
+   * @param isOver whether no caller waits for the answer any more
+   * @param last the transaction that was read at `next - 1`, if it is known
+   * @throws LogTrimmedError, LogRewoundError, LogReplacedError, or the server's refusal
    */
   async stateFor(next: number, isOver: () => boolean, last?: LogMark): Promise<LogInfo['state']> {
     for (const until = performance.now() + SHORTER_MS; ;) {
@@ -68,7 +67,7 @@ export class SameLog {
 
   private async look(next: number, last: LogMark | undefined): Promise<LogInfo['state']> {
     const { state, config } = await this.log.info().catch((error: unknown) => {
-      // Deleted under a reader that has read from it: whatever is created in its place is another log.
+      // The stream was deleted under a reader that has read from it: a stream created in its place is another log.
       if (error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound && next > 1)
         throw new LogRewoundError(next - 1, 0);
       throw error;
@@ -76,7 +75,7 @@ export class SameLog {
     this.copies = config.num_replicas;
     if (next > state.last_seq + 1) throw new LogRewoundError(next - 1, state.last_seq);
     if (next < state.first_seq) throw new LogTrimmedError(next, state.first_seq);
-    // What was trimmed cannot be compared. The retention leaves what Postgres has applied last.
+    // Trimmed transactions cannot be compared. The retention keeps the transaction that Postgres has applied last.
     if (last?.index === next - 1 && last.index >= state.first_seq) await this.compare(last);
     return state;
   }

@@ -2,15 +2,16 @@ import { API_TIMEOUT_MS } from './streams.js';
 import type { NatsLink } from './connection.js';
 import { TXN_STREAM } from './subject.js';
 
-/** Time of day by the clock of NATS, and how long it took to hear of it. Milliseconds. */
+/** Time of day by the clock of NATS, and how long the answer took. Milliseconds. */
 export interface ServerTime {
   readonly unixMs: number;
   readonly tripMs: number;
 }
 
 /**
- * Asks NATS for the time: each answer of JetStream's API says when it was given. A server before 2.10 leaves that out.
- * @returns undefined: the answer has no time in it @throws what the request fails with
+ * Asks NATS for the time: each answer of JetStream's API contains it. Servers before 2.10 omit it.
+ * @returns undefined if the answer contains no time
+ * @throws any error of the request
  */
 export async function serverTime({ nc }: NatsLink): Promise<ServerTime | undefined> {
   const sentMs = performance.now();

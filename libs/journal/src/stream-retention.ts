@@ -6,19 +6,19 @@ import { LogUnavailableError } from './errors.js';
 import { ARCHIVES_STREAM, EVENTS_STREAM, managerOf, nextMessage } from './streams.js';
 import { TXN_STREAM } from './subject.js';
 
-/** How long events stay readable: whichever limit is reached first (EV-68). */
+/** How long events stay readable: until the first limit is reached (EV-68). */
 export interface EventLimits {
   readonly maxAgeMs: number;
   readonly maxFrames: number;
 }
 
 /**
- * An archive is stored before the transaction that names it is written, by no more than this, milliseconds: what an
- * upload of the largest one may take many times over.
+ * Longest time between the storage of an archive and the transaction that names it, milliseconds: many times the upload
+ * of the largest archive.
  */
 export const ARCHIVE_AHEAD_MS = 3_600_000;
 
-/** Takes the oldest part off the streams. Stateless; doing it twice, or in two processes, does no harm. */
+/** Trims the oldest part of the streams. Stateless; repeating it, or doing it in two processes, does no harm. */
 export class StreamRetention {
   constructor(
     private readonly link: NatsLink,
@@ -26,8 +26,9 @@ export class StreamRetention {
   ) {}
 
   /**
-   * Removes every transaction below this index; answers the log's first index afterwards. Numbering goes on where it
-   * was (ST-1). A reader that still needed them gets LogTrimmedError and starts from a snapshot.
+   * Removes every transaction below this index. Numbering continues (ST-1). A reader that still needed one gets
+   * LogTrimmedError and starts from a snapshot.
+   * @returns the log's first index after that
    * @throws LogUnavailableError
    */
   async trimLog(below: number): Promise<number> {
@@ -40,9 +41,9 @@ export class StreamRetention {
   }
 
   /**
-   * Removes the archives that no transaction still in the log can name: a restore can be read as long as the log has it,
-   * and what was uploaded for one that never came is gone with the log of its time. Cost: the time of one chunk for each
-   * doubling of what is stored, and none as long as nothing may go.
+   * Removes the archives that no transaction in the log can name: an archive is kept while the log has its restore, and
+   * an archive whose restore was never written is removed with the log of its time. Cost: reading the time of one chunk
+   * for each doubling of the stored chunks, and none while nothing may be removed.
    * @throws LogUnavailableError
    */
   async trimArchives(): Promise<void> {
@@ -57,7 +58,7 @@ export class StreamRetention {
     });
   }
 
-  /** Sets what EVENTS keeps; the server trims it from then on. @throws LogUnavailableError */
+  /** Sets the limits of EVENTS; the server enforces them from then on. @throws LogUnavailableError */
   async limitEvents({ maxAgeMs, maxFrames }: EventLimits): Promise<void> {
     await this.ask('limiting the event stream', async (manager) => {
       const { config } = await manager.streams.info(EVENTS_STREAM);
@@ -76,7 +77,7 @@ export class StreamRetention {
   }
 }
 
-/** The first sequence stored at `sinceMs` or later, between these; `to` if none is. */
+/** The first sequence between `from` and `to` that was stored at `sinceMs` or later; `to` if there is none. */
 async function firstChunkSince(manager: JetStreamManager, sinceMs: number, from: number, to: number): Promise<number> {
   while (from < to) {
     const seq = Math.floor((from + to) / 2);

@@ -15,29 +15,29 @@ import { TXN_STREAM } from './subject.js';
 
 export const EVENTS_STREAM = 'EVENTS';
 export const LEASES_BUCKET = 'LEASES';
-/** Archives of the state that were restored, in chunks; they stay as long as the log may name them. */
+/** Archives of restored states, in chunks; they stay while the log can name them. */
 export const ARCHIVES_STREAM = 'ARCHIVES';
-/** Logins that were begun at an OpenID provider and have not come back yet, by their nonce, sealed. */
+/** Logins that began at an OpenID provider and have not come back yet, by their nonce, sealed. */
 export const LOGINS_STREAM = 'LOGINS';
-/** How long a login may be under way at a provider, and how many may be at a time (AU-95). */
+/** How long a login may be pending at a provider, and how many may be pending at a time (AU-95). */
 export const LOGIN_PENDING_MS = 60_000;
 export const MAX_PENDING_LOGINS = 1_000;
 
-/** Records of what was asked of the cluster (AU-271). */
+/** Audit records of requests to the cluster (AU-271). */
 export const AUDIT_STREAM = 'AUDIT';
 
-/** Largest message of the log and of the event stream, bytes: what nats-server handles well (ST-14). */
+/** Largest message of the log and of the event stream, bytes: a size that nats-server handles well (ST-14). */
 export const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;
-/** A RequestID published again within this time is stored once (ST-6), milliseconds. */
+/** Within this time a RequestID that is published again is stored once (ST-6), milliseconds. */
 export const DUPLICATE_WINDOW_MS = 120_000;
-/** How long events stay readable: whichever limit is reached first. */
+/** How long events stay readable: until the first limit is reached. */
 export const EVENTS_MAX_AGE_MS = 7 * 24 * 3_600_000;
 export const EVENTS_MAX_FRAMES = 1_000_000;
-/** How long an expired or released lease leaves a trace that watchers see, milliseconds. */
+/** How long a marker of an expired or released lease stays for watchers, milliseconds. */
 export const LEASE_MARKER_MS = 60_000;
-/** One request to JetStream's API, milliseconds. */
+/** Timeout of one request to JetStream's API, milliseconds. */
 export const API_TIMEOUT_MS = 1_000;
-/** JetStream may take this long after the server's start until it answers, milliseconds. */
+/** Longest time from the server's start until JetStream answers, milliseconds. */
 export const ENSURE_DEADLINE_MS = 15_000;
 const ENSURE_PAUSE_MS = 100;
 
@@ -50,15 +50,15 @@ export interface StreamOptions {
 }
 
 export interface AuditStreamOptions extends StreamOptions {
-  /** How long a record stays. */
+  /** How long a record is kept. */
   readonly maxAgeMs: number;
 }
 
-/** JetStream's administration, with timeouts that fit a request path. */
+/** JetStream's administration, with timeouts short enough for a request path. */
 export const managerOf = (link: NatsLink): Promise<JetStreamManager> =>
   jetstreamManager(link.nc, { checkAPI: false, timeout: API_TIMEOUT_MS });
 
-/** Asks for the first message at `seq` or behind it. The server knows this form of the question, the client's types do not. */
+/** A request for the first message at `seq` or after it. The server knows this form, the client's types do not. */
 export const nextMessage = (seq: number, subject: string): { seq: number; next_by_subj: string } => ({
   seq,
   next_by_subj: subject,
@@ -67,8 +67,8 @@ export const nextMessage = (seq: number, subject: string): { seq: number; next_b
 type WantedStream = Partial<StreamConfig> & Pick<StreamConfig, 'name' | 'subjects' | 'num_replicas' | 'allow_direct'>;
 
 function wantedStreams(replicas: number): readonly WantedStream[] {
-  // No direct gets: any copy answers those, also one that has not yet got what was acknowledged. Only who reads EVENTS
-  // reckons with that.
+  // No direct gets: any copy answers those, also one that lacks acknowledged messages. Only readers of EVENTS allow for
+  // that.
   const durable = { storage: StorageType.File, num_replicas: replicas, allow_direct: false } as const;
   return [
     {
@@ -76,7 +76,7 @@ function wantedStreams(replicas: number): readonly WantedStream[] {
       name: TXN_STREAM,
       subjects: [`${TXN_STREAM}.>`],
       retention: RetentionPolicy.Limits,
-      // If somebody sets a limit, writing stops with an error; the log never loses its oldest part by itself.
+      // If an operator sets a limit, writing fails when it is reached; the log never drops its oldest part by itself.
       discard: DiscardPolicy.New,
       duplicate_window: nanos(DUPLICATE_WINDOW_MS),
       max_msg_size: MAX_MESSAGE_BYTES,
@@ -105,7 +105,7 @@ function wantedStreams(replicas: number): readonly WantedStream[] {
       ...durable,
       name: LOGINS_STREAM,
       subjects: [`${LOGINS_STREAM}.*`],
-      // One more than may be is refused, so that a flood of new logins drives out none that is under way.
+      // When the stream is full, new messages are refused, so that a flood of new logins displaces no pending one.
       discard: DiscardPolicy.New,
       max_age: nanos(LOGIN_PENDING_MS),
       max_msgs: MAX_PENDING_LOGINS,
@@ -114,7 +114,7 @@ function wantedStreams(replicas: number): readonly WantedStream[] {
     },
     {
       ...durable,
-      // A key-value bucket is a stream of this shape; per-key TTL needs the two last settings.
+      // A key-value bucket is a stream of this form; TTLs of single keys need the last two settings.
       name: `KV_${LEASES_BUCKET}`,
       subjects: [`$KV.${LEASES_BUCKET}.>`],
       max_msgs_per_subject: 1,
@@ -129,15 +129,17 @@ function wantedStreams(replicas: number): readonly WantedStream[] {
 }
 
 /**
- * Creates what is missing of the log's streams and brings the copies of the others up to date. Any number of
- * services may do this at once. Waits for a server that is still starting.
- * @throws LogUnavailableError after ENSURE_DEADLINE_MS
+ * Creates missing streams and updates the number of copies of existing ones. Any number of services may do this at
+ * once. Waits for a server that is still starting. @throws LogUnavailableError after ENSURE_DEADLINE_MS
  */
 export async function ensureStreams(link: NatsLink, options: StreamOptions): Promise<void> {
   await ensureAll(link, wantedStreams(options.replicas));
 }
 
-/** The stream of the audit log, as `ensureStreams` does it. Messages cannot be deleted or purged. @throws LogUnavailableError */
+/**
+ * Creates or updates the stream of the audit log, as `ensureStreams` does. Its messages cannot be deleted or purged.
+ * @throws LogUnavailableError
+ */
 export async function ensureAuditStream(link: NatsLink, { replicas, maxAgeMs }: AuditStreamOptions): Promise<void> {
   const stream: WantedStream = {
     name: AUDIT_STREAM,
@@ -177,7 +179,8 @@ async function ensureStream(manager: JetStreamManager, wanted: WantedStream): Pr
     await manager.streams.add(wanted);
   } catch (e) {
     if (!(e instanceof JetStreamApiError) || e.code !== STREAM_NAME_IN_USE) throw e;
-    // It exists and differs: an operator's own limits stay; only the number of copies, and who reads them, is ours to set.
+    // The stream exists and differs: an operator's limits stay; we set only the number of copies, and who may read
+    // them.
     const { num_replicas, allow_direct } = wanted;
     const { config } = await manager.streams.info(wanted.name);
     if (config.num_replicas !== num_replicas || config.allow_direct !== allow_direct)

@@ -3,9 +3,9 @@ import type { TxnDraft, TxnPayloads, TxnType } from '@waybill/state';
 
 /** The stream that holds the log, and the prefix of all its subjects. */
 export const TXN_STREAM = 'TXN';
-/** What begins a history of the log: its first transaction, and restores. */
+/** Subject of the transactions that begin a history: the log's first transaction, and restores. */
 export const SYSTEM_SUBJECT = `${TXN_STREAM}.system`;
-/** Longest escaped token written out; longer ones are hashed, so that a subject stays below NATS' 4 KB line limit. */
+/** Longest escaped token; longer ones are hashed, so that a subject stays below NATS' 4 KB line limit. */
 export const MAX_TOKEN_CHARS = 128;
 
 const PLAIN = /^[A-Za-z0-9_-]{1,128}$/;
@@ -41,7 +41,7 @@ export const variableSubject = (namespace: string, path: string): string =>
   `${TXN_STREAM}.variable.${subjectToken(namespace)}.${subjectToken(path)}`;
 export const leaseSubject = (role: string): string => `${TXN_STREAM}.lease.${subjectToken(role)}`;
 
-/** Types that write one aggregate are on its exact subject; those that touch many are on their domain's. */
+/** Types that write one aggregate use its exact subject; types that write many use their domain's. */
 const SUBJECTS: { readonly [T in TxnType]: (payload: TxnPayloads[T], namespace: string) => string } = {
   NodeRegister: (p) => nodeSubject(p.Node.ID),
   NodeDeregister: (p) => nodeSubject(p.NodeID),
@@ -94,12 +94,12 @@ const SUBJECTS: { readonly [T in TxnType]: (payload: TxnPayloads[T], namespace: 
   OneTimeTokenUpsert: () => `${TXN_STREAM}.one_time_token`,
   OneTimeTokenDelete: () => `${TXN_STREAM}.one_time_token`,
   OneTimeTokenExpire: () => `${TXN_STREAM}.one_time_token`,
-  // One subject for all methods: which of them is the default is decided on all of them.
+  // One subject for all methods, because the decision which of them is the default depends on all of them.
   ACLAuthMethodUpsert: () => `${TXN_STREAM}.acl_auth_method`,
   ACLAuthMethodDelete: () => `${TXN_STREAM}.acl_auth_method`,
   ACLBindingRuleUpsert: () => `${TXN_STREAM}.acl_binding_rule`,
   ACLBindingRuleDelete: () => `${TXN_STREAM}.acl_binding_rule`,
-  // One subject for all keys: which of them is active is decided on all of them.
+  // One subject for all keys, because the decision which of them is active depends on all of them.
   RootKeyUpsert: () => `${TXN_STREAM}.root_key`,
   RootKeyDelete: () => `${TXN_STREAM}.root_key`,
   VarApplyState: (p, namespace) => variableSubject(namespace, p.Path),
@@ -109,7 +109,7 @@ const SUBJECTS: { readonly [T in TxnType]: (payload: TxnPayloads[T], namespace: 
   Ignore: () => `${TXN_STREAM}.ignore`,
 };
 
-/** The one subject this transaction is published on. */
+/** The subject on which the transaction is published. */
 export function subjectOf<T extends TxnType>(draft: Pick<TxnDraft<T>, 'type' | 'payload' | 'namespace'>): string {
   return SUBJECTS[draft.type](draft.payload, draft.namespace);
 }

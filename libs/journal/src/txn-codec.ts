@@ -13,32 +13,34 @@ import type { Actor, Fence, LogMark, Role, Txn, TxnDraft, TxnType } from '@waybi
 import { BadTxnError, UnknownTxnError } from './errors.js';
 
 /**
- * A transaction as a message: the envelope in headers, the payload as JSON in the body, the index nowhere (it is the
- * message's sequence). Headers are written and read here as one block of text and not through the client's map,
- * because that costs more than everything else a replay does.
+ * A transaction as a message: the envelope in headers, the payload as JSON in the body. The index is the message's
+ * sequence and is not part of it. Headers are written and read here as one block of text and not through the client's
+ * map, which costs more than the rest of a replay.
  */
 
-/** Text that stands in a header as it is. Everything else is percent-encoded: headers are trimmed lines of ASCII. */
+/** Text that a header carries unchanged. Everything else is percent-encoded: headers are trimmed lines of ASCII. */
 const PLAIN_VALUE = /^(?! )[\x20-\x24\x26-\x7e]*(?<! )$/;
-/** A text as it stands in a header of the log. */
+/** A text in the form in which a header of the log carries it. */
 export const headerValue = (value: string): string =>
   PLAIN_VALUE.test(value) ? value : encodeURIComponent(wellFormed(value));
 const unescapeValue = (value: string): string => (value.includes('%') ? decodeURIComponent(value) : value);
-/** Nobody's work depends on them: what could not stand in a header, or is too long, is left out. */
+/**
+ * Whether step times can be a header. They are for display only, so they are omitted if they are malformed or too long.
+ */
 const isTellable = (stepTimes: string): boolean => stepTimes.length <= MAX_STEP_TIMES && PLAIN_VALUE.test(stepTimes);
 const isTraceable = (traceparent: string): boolean => traceparent !== '' && traceparent.length <= MAX_TRACEPARENT_CHARS;
-/** encodeURIComponent throws on half a surrogate pair; through UTF-8 it becomes U+FFFD, as in a JSON body. */
+/** Replaces halves of surrogate pairs by U+FFFD, as a JSON body does; encodeURIComponent throws on them. */
 const wellFormed = (value: string): string => Buffer.from(value, 'utf8').toString('utf8');
 
 const STATUS_LINE = 'NATS/1.0\r\n';
 
 export interface EncodedTxn {
-  /** The header block as NATS has it on the wire, all ASCII. */
+  /** The header block in NATS' wire form, all ASCII. */
   readonly headers: string;
   readonly body: Buffer;
 }
 
-/** Further headers of one publish: the conditions it is made on. */
+/** Further headers of one publish: its conditions. */
 export interface PublishConditions {
   readonly expectedLastSubjectSequence?: number | undefined;
   readonly expectedLastSequence?: number | undefined;
@@ -68,7 +70,7 @@ export function encodeTxn(draft: TxnDraft, conditions: PublishConditions = {}): 
   return { headers: `${headers}\r\n`, body: Buffer.from(JSON.stringify(writtenForm(draft)), 'utf8') };
 }
 
-/** What a block says that differs from message to message, as it stood there. */
+/** Fields of a header block that differ from message to message, as the block has them. */
 interface OwnFields {
   readonly requestId: string;
   readonly type: string;
@@ -79,7 +81,7 @@ interface OwnFields {
   readonly traceparent: string;
 }
 
-/** All fields as they stood in the headers; names this version does not know are left out. */
+/** All fields as the headers have them; names that this version does not know are omitted. */
 interface EnvelopeFields extends OwnFields {
   readonly actor: string;
   readonly namespace: string;
@@ -106,8 +108,8 @@ const FIELD_OF: ReadonlyMap<string, keyof EnvelopeFields> = new Map([
 ]);
 
 /**
- * A block as `encodeTxn` writes it: its own fields, and as one text all that a writer puts on each of its messages.
- * One pattern reads it in a fraction of the time that going line by line takes.
+ * Matches a block as `encodeTxn` writes it: its own fields, and as one text the headers that a writer puts on all its
+ * messages. One pattern reads it in a fraction of the time of reading line by line.
  */
 const OWN_BLOCK =
   /^NATS\/1\.0\r\nNats-Msg-Id: (.*)\r\nWaybill-Type: (.*)\r\nWaybill-Name: (.*)\r\nWaybill-Time: (.*)\r\n(?:Waybill-Steps: (.*)\r\n)?Waybill-Schema: (.*)\r\n(Waybill-Actor: .*\r\n(?:Waybill-.*\r\n)*)(?:traceparent: (.*)\r\n)?(?:Nats-Expected-.*\r\n)*\r\n$/;
@@ -124,7 +126,7 @@ function ownFields(found: RegExpExecArray): OwnFields {
   };
 }
 
-/** For messages by other writers: headers in any order, and others among them. */
+/** Reads blocks of other writers: headers in any order, and unknown ones among them. */
 function fieldsLineByLine(block: string): EnvelopeFields {
   const fields: Record<keyof EnvelopeFields, string> = {
     requestId: '',
@@ -174,13 +176,16 @@ function wholeNumber(what: string, text: string): number {
   return n;
 }
 
-/** As `wholeNumber`; what is beyond the numbers that a projection can store is the largest of them, in every copy. */
+/**
+ * As `wholeNumber`; a number that projections cannot store becomes the largest that they can, in every copy of the
+ * state.
+ */
 const storableNumber = (what: string, text: string): number => Math.min(wholeNumber(what, text), MAX_BIGINT);
 
 const ACTOR_KINDS: ReadonlySet<unknown> = new Set<Actor['Kind']>(['token', 'node', 'role', 'anonymous']);
 const NOBODY: Actor = { Kind: 'anonymous', ID: '', Name: '' };
 
-/** An actor says who is to be asked about a transaction. One of another form says nothing, and stops nobody. */
+/** An actor names the author of a transaction. An actor of unknown form is read as nobody, and stops no reader. */
 function actorOf(json: unknown): Actor {
   if (typeof json !== 'object' || json === null) return NOBODY;
   const { Kind, ID, Name } = json as Partial<Actor>;
@@ -188,7 +193,7 @@ function actorOf(json: unknown): Actor {
   return { Kind, ID, Name };
 }
 
-/** What a writer puts on each of its messages. */
+/** The fields that a writer puts on all its messages. */
 type Writer = Pick<Txn, 'actor' | 'namespace' | 'region' | 'reason' | 'fence'>;
 
 interface KnownWriter {
@@ -196,20 +201,25 @@ interface KnownWriter {
   readonly writer: Writer;
 }
 
-/** Writers repeat: the last one of each place is kept read, by the text of its headers. A power of two. */
+/**
+ * Slots of the cache of writers, by the text of their headers: consecutive messages often have the same writer. A power
+ * of two.
+ */
 const WRITER_PLACES = 512;
 const knownWriters: (KnownWriter | undefined)[] = [];
-/** So many characters of a writer's text are passed over for each that is looked at: an actor's ID has 36. */
+/** The hash reads one character in this many of a writer's text: an actor's ID has 36. */
 const PLACE_STEP = 8;
 
-/** Where a writer is kept. A `Map` would look at all of the text: that takes longer than to compare it with one other. */
+/**
+ * The cache slot of a writer. A `Map` would read the whole text, which takes longer than comparing it with one other.
+ */
 function placeOf(text: string): number {
   let hash = text.length;
   for (let i = text.length - 1; i >= 0; i -= PLACE_STEP) hash = Math.imul(hash ^ text.charCodeAt(i), 16_777_619);
   return (hash ^ (hash >>> 9)) & (WRITER_PLACES - 1);
 }
 
-/** @param text what `OWN_BLOCK` found of the writer, undefined if the block has another form */
+/** @param text the writer's part that `OWN_BLOCK` matched, undefined if the block has another form */
 function writerOf(block: string, text: string | undefined): Writer {
   if (text === undefined) return readWriter(block);
   const place = placeOf(text);
@@ -231,22 +241,22 @@ function readWriter(block: string): Writer {
   };
 }
 
-/** A transaction as a message has it. */
+/** A transaction in the form of a message. */
 export interface WrittenTxn {
   /** All ASCII. */
   readonly headers: string;
   readonly body: Uint8Array | string;
 }
 
-/** `readTxn` of the two parts of a message. */
+/** Decodes the two parts of a message as `readTxn` does. */
 export function decodeTxn(index: number, headers: string, body: Uint8Array | string): Txn {
   return readTxn(index, { headers, body });
 }
 
 /**
- * The transaction of a message. A type that may be skipped, or one that was retired, comes back as `Ignore`: its index
- * is consumed, nothing else (ST-8).
- * @param types what the caller looks at; the others come as `Ignore` too, and their body is not asked for
+ * The transaction of a message. A type that may be skipped, or was retired, comes back as `Ignore`: it takes its index
+ * and has no effect (ST-8).
+ * @param types the types that the caller needs; the others come as `Ignore` too, and their bodies are not read
  * @throws UnknownTxnError, BadTxnError: the reader has to stop
  */
 export function readTxn(index: number, written: WrittenTxn, types?: ReadonlySet<TxnType>): Txn {
@@ -289,7 +299,7 @@ export function readTxn(index: number, written: WrittenTxn, types?: ReadonlySet<
   }
 }
 
-/** Which transaction a message is, without reading all of it; undefined if its headers do not say. */
+/** Identifies the transaction of a message without decoding the whole message; undefined if its headers do not. */
 export function readMark(index: number, header: (name: string) => string): LogMark | undefined {
   const time = header('Waybill-Time');
   const timeNs = Number(time);
@@ -297,7 +307,9 @@ export function readMark(index: number, header: (name: string) => string): LogMa
   return { index, requestId: unescapeValue(header('Nats-Msg-Id')), timeNs };
 }
 
-/** A copy that does not keep the whole header block in memory: request ids are remembered for minutes (ST-6). */
+/**
+ * A copy of the string that does not keep the whole header block in memory: request IDs are kept for minutes (ST-6).
+ */
 const detached = (text: string): string => ` ${text}`.slice(1);
 
 const skippable = (number: number): TxnType | undefined =>

@@ -11,13 +11,13 @@ import {
 import { ReplicaBehindError, type ReplicatedState } from './replicated-state.js';
 
 /**
- * A log and its one copy of the state in one process: what is proposed is applied at once. For tests and simulations of
- * service logic; keeps every transaction in memory.
+ * A log and its only copy of the state in one process: a proposal is applied at once. For tests and simulations of
+ * service logic; it keeps every transaction in memory.
  */
 export class LocalState implements ReplicatedState {
-  /** Everything applied, oldest first. */
+  /** Every applied transaction, oldest first. */
   readonly history: Applied[] = [];
-  /** Set by a test: the next proposals fail with this. */
+  /** A test sets it to make the next proposals fail with this error. */
   failure: Error | undefined;
   private readonly listeners = new Set<(applied: Applied) => void>();
   private readonly lastOfSubject = new Map<string, number>();
@@ -32,7 +32,9 @@ export class LocalState implements ReplicatedState {
     return this.machine.appliedIndex;
   }
 
-  /** @throws ConflictError as the log would, `failure` if one is set, and a defect of an applier, which a test must see */
+  /**
+   * @throws ConflictError as the log does, `failure` if it is set, and the defect of an applier, which a test must see
+   */
   async propose(draft: TxnDraft, options: ProposeOptions = {}): Promise<Proposed> {
     if (this.failure) throw this.failure;
     const subject = subjectOf(draft);

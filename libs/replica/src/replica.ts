@@ -15,40 +15,43 @@ import type { Logger } from '@waybill/telemetry';
 import type { ReplicatedState } from './replicated-state.js';
 import { IndexWaiters } from './waiters.js';
 
-/** Verdicts kept for proposers whose acknowledgement comes after the application. */
+/** Verdicts kept for proposers whose acknowledgement comes after the transaction was applied. */
 const RECENT_VERDICTS = 8_192;
 
-/** How long a proposer waits for its own transaction to be applied here. */
+/** How long a proposer waits until its own transaction is applied here. */
 export const PROPOSE_TIMEOUT_MS = 10_000;
 
-/** Where a starting replica gets a state from (Postgres). Loads tables and window into `machine`; returns their index. */
+/** The source of a starting replica's state (Postgres). Loads tables and window into `machine`; returns their index. */
 export interface SnapshotSource {
   load(machine: StateMachine): Promise<number>;
 }
 
 export interface ReplicaOptions {
   readonly log: Log;
-  /** null: always replay from the first transaction. */
+  /** Null: always replay from the first transaction. */
   readonly snapshots: SnapshotSource | null;
   /**
-   * For a copy that is asked for some tables only: the types that these, and the verdicts on these types, follow from.
-   * `snapshots` may leave the other tables out. Absent: all.
+   * For a replica that keeps some tables only: the transaction types that change these tables, and that decide their
+   * verdicts. `snapshots` may omit the other tables. Absent: all types.
    */
   readonly types?: ReadonlySet<TxnType>;
   readonly timers: Timers;
   readonly logger: Logger;
-  /** The copy has stopped for good: it met something it may not skip (ST-8). The process should end and start anew. */
+  /**
+   * Called when the replica has stopped for good, at a transaction that it may not skip (ST-8). The process should end
+   * and start anew.
+   */
   readonly onFatal: (error: Error) => void;
 }
 
 /**
- * One copy of the state in memory, following the log.
+ * A copy of the state in memory, which follows the log.
  *
- * Modes: new → loading (snapshot, then replay) → following → stopped. `start` resolves when it has caught up with the
- * log as it was at the start. A lost connection to the log is no mode: the follower waits and goes on by itself.
- * Without a snapshot to be had (Postgres is down) it replays the log from the first transaction, which works as long as
- * the log has not been trimmed.
- * Limits: RECENT_VERDICTS, MAX_WAITERS. Cost: one application per transaction, plus its listeners.
+ * Modes: new → loading (snapshot, then replay) → following → stopped. `start` resolves when the replica has caught up
+ * with the log's end as of the start. A lost connection to the log is no mode of its own: the follower waits and
+ * continues by itself. If no snapshot is available (Postgres is down), it replays the log from the first transaction,
+ * which works until the log is trimmed.
+ * Limits: RECENT_VERDICTS, MAX_WAITERS. Cost: one application of each transaction, and its listeners.
  */
 export class Replica implements ReplicatedState {
   private machine = new StateMachine();
@@ -72,12 +75,12 @@ export class Replica implements ReplicatedState {
     return this.machine.appliedIndex;
   }
 
-  /** It has seen all that was in the log when it started, and has not stopped. */
+  /** Whether the replica has applied everything that was in the log when it started, and has not stopped. */
   get ready(): boolean {
     return this.caughtUpOnce && this.fatal === undefined;
   }
 
-  /** Transactions that could not be applied here since the start: every copy refuses them alike. */
+  /** Transactions since the start whose application failed; every replica refuses them alike. */
   get defects(): number {
     return this.defective;
   }
@@ -162,7 +165,7 @@ export class Replica implements ReplicatedState {
     });
   }
 
-  /** A listener's failure must not stop the copy that others depend on. */
+  /** Calls a listener. Its failure must not stop the replica, on which others depend. */
   private tell(listener: (applied: Applied) => void, applied: Applied): void {
     try {
       listener(applied);

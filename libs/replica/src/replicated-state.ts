@@ -1,18 +1,17 @@
 import type { Applied, Proposer, Tables } from '@waybill/state';
 
 /**
- * A copy of the state that follows the log. What service logic depends on, in production (replica.ts) and in the
- * simulator. Reads are plain synchronous look-ups in `tables`: the single thread is the snapshot.
+ * A copy of the state that follows the log: the dependency of service logic, in production (replica.ts) and in the
+ * simulator. Reads are synchronous look-ups in `tables`, and between two awaits they see one snapshot.
  */
 export interface ReplicatedState extends Proposer {
   readonly tables: Tables;
   readonly appliedIndex: number;
   /**
-   * Resolves when the copy has applied `index` (ST-142).
-   * @throws ReplicaBehindError after `timeoutMs`, naming the index waited for
+   * Resolves when the copy has applied `index` (ST-142). @throws ReplicaBehindError after `timeoutMs`, with the index
    */
   waitFor(index: number, timeoutMs: number): Promise<void>;
-  /** Called after every transaction applied from now on, in order, synchronously. Returns the way to stop. */
+  /** Calls `listener` after every transaction applied from now on, in order, synchronously. @returns unsubscribe */
   onApplied(listener: (applied: Applied) => void): () => void;
 }
 

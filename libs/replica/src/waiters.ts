@@ -1,7 +1,7 @@
 import type { Timers } from '@waybill/model';
 import { ReplicaBehindError } from './replicated-state.js';
 
-/** Waits for an index at once; more are refused, so that a stuck log cannot eat the memory. */
+/** Concurrent waits for an index; further ones are refused, so that a stuck log cannot exhaust the memory. */
 export const MAX_WAITERS = 20_000;
 
 interface Waiter {
@@ -10,8 +10,8 @@ interface Waiter {
 }
 
 /**
- * Those who wait for an index to be applied, lowest index first. Waking costs what is woken; adding is a binary search
- * plus a move, and nearly always lands at the end, because later waits are for later indexes.
+ * Waiters for an applied index, lowest index first. Cost of waking: O(waiters woken). Adding is a binary search and a
+ * move, nearly always at the end, because later waits are for later indexes.
  */
 export class IndexWaiters {
   private readonly waiting: Waiter[] = [];
@@ -22,7 +22,7 @@ export class IndexWaiters {
     return this.waiting.length;
   }
 
-  /** @param applied the index applied now, for the error's text */
+  /** @param applied the index applied now, for the error message */
   wait(index: number, timeoutMs: number, applied: () => number): Promise<void> {
     if (this.waiting.length >= MAX_WAITERS) return Promise.reject(new ReplicaBehindError(index, applied()));
     return new Promise((resolve, reject) => {
@@ -43,14 +43,14 @@ export class IndexWaiters {
     });
   }
 
-  /** Everything up to `index` is applied. */
+  /** Resolves the waits for indexes up to `index`. */
   wake(index: number): void {
     let woken = 0;
     while (woken < this.waiting.length && (this.waiting[woken] as Waiter).index <= index) woken++;
     if (woken > 0) for (const waiter of this.waiting.splice(0, woken)) waiter.done();
   }
 
-  /** The copy has stopped: nobody waits any longer. */
+  /** Fails all waits, because the replica has stopped. */
   fail(error: Error): void {
     for (const waiter of this.waiting.splice(0)) waiter.done(error);
   }

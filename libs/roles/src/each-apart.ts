@@ -1,10 +1,9 @@
 import type { Logger } from '@waybill/telemetry';
 
 /**
- * Does something with each object of the state, one apart from the others: an object at which it throws is left out and
- * named in the log. A holder that starts goes through all of them, and one that it cannot take must not keep the role from
- * being held, again and again.
- * @param nameOf for people
+ * Calls `action` for each object of the state, and isolates failures: an object for which it throws is skipped and
+ * logged. A holder iterates over all objects when it starts, and one bad object must not keep the role from being held.
+ * @param nameOf for the log
  */
 export function eachApart<One>(
   objects: Iterable<One>,

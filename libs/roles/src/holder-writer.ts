@@ -10,8 +10,10 @@ export interface HolderWriterDeps {
 }
 
 /**
- * Writes to the log as the holder of one term: every transaction carries role and epoch, so that none of them counts
- * once somebody else holds the role (EB-144). Modes: open → closed with a reason; closed, it writes nothing.
+ * Writes to the log as the holder of one term: every transaction carries role and epoch, so that it is void once
+ * another process holds the role (EB-144).
+ *
+ * Modes: open → closed with a reason; closed, it writes nothing.
  */
 export class HolderWriter {
   private readonly writer: TransactionWriter;
@@ -21,16 +23,17 @@ export class HolderWriter {
     { state, ...deps }: HolderWriterDeps,
     private readonly fence: Fence,
   ) {
-    // Decisions of a holder are judged when they are applied: it never commits on the condition that a read still holds.
+    // The decisions of a holder are checked when they are applied: it never commits on the condition that a read still
+    // holds.
     this.writer = new TransactionWriter({ ...deps, log: state, caughtUp: () => Promise.resolve() });
   }
 
   /**
-   * Resolves with the index, applied here.
-   * @param namespace empty where the transaction belongs to none or to several
-   * @param by whoever asked for it, where that was not the holder itself
-   * @throws Refusal it was refused when it was applied; NotHolderError the term is over; what it was closed with, what the
-   * log fails with
+   * Resolves with the index, when this copy of the state has applied it.
+   * @param namespace empty if the transaction belongs to no namespace, or to several
+   * @param by the author, if the holder writes for somebody else
+   * @throws Refusal if the transaction was refused when it was applied; NotHolderError if the term is over; the reason
+   * of `close`, and any error of the log
    */
   async write<T extends TxnType>(
     type: T,
@@ -39,11 +42,12 @@ export class HolderWriter {
     by: Partial<Author> = {},
   ): Promise<number> {
     if (this.closed) throw this.closed;
-    const decision = { type, payload, namespace } as Decision; // of a type parameter the compiler does not see the pair
+    // The compiler does not relate type and payload for a type parameter.
+    const decision = { type, payload, namespace } as Decision;
     return (await this.writer.write(decision, { ...asHolder(this.fence), ...by, fence: this.fence })).index;
   }
 
-  /** @param why what later writes throw */
+  /** @param why the error that later writes throw */
   close(why: Error): void {
     this.closed ??= why;
   }

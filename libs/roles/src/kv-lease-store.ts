@@ -6,17 +6,21 @@ import type { LeaseStore } from './lease-store.js';
 
 /** Shortest time for one attempt to write a lease, milliseconds. */
 export const LEASE_WRITE_TIMEOUT_MS = 700;
-/** Of the TTL, how long one attempt may take: a lost answer leaves time for another before the holder gives up. */
+/**
+ * Share of the TTL that one attempt may take, so that after a lost answer there is time for another before the holder
+ * gives up.
+ */
 export const WRITE_SHARE = 0.25;
 /** Pause before a watch that ended is opened again, milliseconds. */
 export const WATCH_PAUSE_MS = 250;
 
 /**
- * Leases in the KV bucket `LEASES`: one key per role, the value names the holder, the server removes it after its TTL.
+ * Leases in the KV bucket `LEASES`: one key for each role, whose value names the holder. The server removes it after
+ * its TTL.
  *
- * Taking and renewing are publishes to the key's subject on condition of its last revision, with a TTL of their own
- * (the client's `update` has none: it would make the lease permanent). The server keeps whole seconds, at least one;
- * the TTL is rounded up, so that the server never lets go earlier than the holder.
+ * Taking and renewing are publishes to the key's subject on the condition of its last revision, with a TTL of their
+ * own: the client's `update` has no TTL and would make the lease permanent. The server keeps whole seconds, at least
+ * one; the TTL is rounded up, so that the server never releases a lease before its holder does.
  */
 export class KvLeaseStore implements LeaseStore {
   private readonly js: JetStreamClient;
@@ -37,7 +41,7 @@ export class KvLeaseStore implements LeaseStore {
   }
 
   async release(role: string, revision: number): Promise<void> {
-    if (!this.link.up) return; // it expires
+    if (!this.link.up) return; // the lease expires
     try {
       await (await this.kv()).delete(role, { previousSeq: revision });
     } catch (e) {
@@ -55,7 +59,7 @@ export class KvLeaseStore implements LeaseStore {
           if (stopped) break;
           for await (const entry of entries) if (entry.operation !== 'PUT') onFree();
         } catch {
-          // Not reachable: the lease polls as well, and the watch is opened again.
+          // The server is unreachable: the lease polls as well, and the watch is opened again.
         }
         if (!stopped) await new Promise((resolve) => setTimeout(resolve, WATCH_PAUSE_MS));
       }
@@ -79,7 +83,7 @@ export class KvLeaseStore implements LeaseStore {
       return ack.seq;
     } catch (e) {
       if (!isWrongRevision(e)) throw e;
-      // If it is ours after all, an earlier write arrived whose answer did not.
+      // If this contender holds it, an earlier write arrived and its answer was lost.
       const entry = await (await this.kv()).get(role);
       return entry?.operation === 'PUT' && entry.string() === holder ? entry.revision : undefined;
     }
@@ -94,7 +98,7 @@ export class KvLeaseStore implements LeaseStore {
   }
 }
 
-/** Of one attempt: the longer the TTL that an operator gave to a slow network, the longer the answer may take. */
+/** Timeout of one attempt: a longer TTL, which an operator sets for a slow network, allows longer answers. */
 export const writeTimeoutMs = (ttlMs: number): number => Math.max(LEASE_WRITE_TIMEOUT_MS, ttlMs * WRITE_SHARE);
 
 const isWrongRevision = (e: unknown): boolean =>

@@ -7,20 +7,20 @@ import { Lease } from './lease.js';
 import type { LeaseStore } from './lease-store.js';
 import { type Singleton, type Term, termOf } from './singleton.js';
 
-/** Pause before `LeaseAcquired` is proposed again after the log did not answer or refused it, milliseconds. */
+/** Pause before `LeaseAcquired` is proposed again after the log failed or refused it, milliseconds. */
 export const PROPOSE_PAUSE_MS = 100;
-/** Pause before the lease is asked for again after the singleton failed: doubles from the first to the second. */
+/** Pause before the lease is requested again after the singleton failed: doubles from the first to the second. */
 export const FIRST_FAILURE_PAUSE_MS = 250;
 export const MAX_FAILURE_PAUSE_MS = 10_000;
 
-/** All that a copy of the state needs to read if nothing but leases is decided by it, and what it holds. */
+/** The transaction types that a copy of the state must read if only leases are read from it. */
 export const LEASE_TXNS: ReadonlySet<TxnType> = new Set(['LeaseAcquired', 'StateRestore']);
 export const LEASE_TABLES: readonly TableName[] = ['leases'];
 
 export interface LeaseRunnerOptions {
   readonly singleton: Singleton;
   readonly store: LeaseStore;
-  /** The own copy of the state. */
+  /** This process' copy of the state. */
   readonly state: Pick<ReplicatedState, 'tables' | 'onApplied' | 'propose'>;
   /** Unique to this process and this start of it. */
   readonly holder: string;
@@ -33,25 +33,25 @@ export interface LeaseRunnerOptions {
   readonly newId: () => string;
   readonly region: string;
   readonly logger: Logger;
-  /** Told when the singleton was started for a term, and with undefined when that term is over. */
+  /** Called when the singleton was started for a term, and with undefined when that term is over. */
   onTerm?(term: Term | undefined): void;
 }
 
-/** Monotonic milliseconds that go on while the process is stopped by a signal. */
+/** Monotonic milliseconds, which continue while a signal stops the process. */
 export const monotonicClock: Clock = { nowMs: () => performance.now() };
 
 /**
  * Runs a singleton in one of many processes.
  *
- * follower → acquiring → holder → follower; stopped.
+ * Modes: follower → acquiring → holder → follower; stopped.
  * follower: contends for the lease.
- * acquiring: has it, has published `LeaseAcquired` with the stored epoch + 1, and waits until its own copy of the state
- * has applied that as accepted. Refused, or no answer: once more, while the lease is held.
- * holder: the singleton is started, and gets every transaction applied from then on. The term ends when the lease is
- * lost, or when the copy applies a `LeaseAcquired` of the same role by anyone else: then everything is dropped at once.
- * A restored state is another one: the term ends, and the next one, which begins from it, is acquired under the same lease.
- * A singleton that throws loses the term: the lease is given back, and asked for again after a growing pause.
- * The next term begins only when the singleton's `stop` has finished.
+ * acquiring: holds the lease, has published `LeaseAcquired` with the stored epoch + 1, and waits until this copy of the
+ * state has applied it as accepted. If it is refused or unanswered, it is published again while the lease is held.
+ * holder: the singleton is started, and gets every transaction that is applied from then on. The term ends when the
+ * lease is lost, or when the copy applies another `LeaseAcquired` of the same role: everything is then dropped at once.
+ * A restore replaces the state: the term ends, and the next one, which begins from the restored state, is acquired
+ * under the same lease. If the singleton throws, the term ends, the lease is released, and requested again after a
+ * growing pause. The next term begins only when the singleton's `stop` has finished.
  */
 export class LeaseRunner {
   private readonly role: Role;
@@ -63,7 +63,7 @@ export class LeaseRunner {
   private attempt = 0;
   private announced = false;
   private acquiringSinceMs = 0;
-  /** The state was restored, and no term has begun since. */
+  /** Whether the state was restored, and no term has begun since. */
   private isRestored = false;
   private offApplied: (() => void) | undefined;
 
@@ -81,12 +81,12 @@ export class LeaseRunner {
     });
   }
 
-  /** The term, while this process is the holder. */
+  /** The current term, if this process is the holder. */
   get term(): Term | undefined {
     return this.current;
   }
 
-  /** Its epoch; undefined when this process is not the holder. */
+  /** Epoch of the current term; undefined if this process is not the holder. */
   get epoch(): number | undefined {
     return this.current?.epoch;
   }
@@ -101,7 +101,7 @@ export class LeaseRunner {
     this.lease.start();
   }
 
-  /** Ends the term, waits for the singleton to stop, then gives the lease back, so that a successor need not wait. */
+  /** Ends the term, waits for the singleton to stop, then releases the lease, so that a successor need not wait. */
   async stop(): Promise<void> {
     this.endTerm('the service stops');
     this.mode = 'stopped';
@@ -128,7 +128,7 @@ export class LeaseRunner {
     }
   }
 
-  /** Success shows in `applied`, which is called before `propose` resolves. */
+  /** Proposes `LeaseAcquired` once. Success shows in `applied`, which is called before `propose` resolves. */
   private async proposeOnce(): Promise<void> {
     const { logger, state } = this.options;
     try {
@@ -152,7 +152,7 @@ export class LeaseRunner {
     return this.options.state.tables.leases.get(this.role)?.Epoch ?? 0;
   }
 
-  // ---- the own copy of the state
+  // ---- this process' copy of the state
 
   private applied(applied: Applied): void {
     const { txn } = applied;
@@ -180,7 +180,7 @@ export class LeaseRunner {
     const followsRestore = this.isRestored;
     this.isRestored = false;
     if (this.mode === 'holder') {
-      // Also by ourselves: a late copy of an earlier proposal. The epoch has moved, so this term is over.
+      // This also happens for a late copy of an earlier proposal of ours. The epoch has moved, so this term is over.
       this.endTerm(`epoch ${epoch} was given to ${ours ? 'a later term' : holder}`);
       void this.lease.release(0);
     } else if (this.mode === 'acquiring' && ours && this.lease.held) this.beginTerm(epoch, followsRestore);
@@ -249,7 +249,7 @@ export class LeaseRunner {
     return new Promise((resolve) => void this.options.timers.after(ms, resolve));
   }
 
-  /** Still in this attempt: the lease may be lost, and even be gained again, while an answer is waited for. */
+  /** Whether this attempt is still the current one: the lease may be lost, and even regained, during an await. */
   private isAcquiring(attempt: number): boolean {
     return this.mode === 'acquiring' && this.attempt === attempt;
   }

@@ -3,11 +3,13 @@ import type { LeaseStore } from './lease-store.js';
 
 /** A lease is renewed this many times within its TTL. */
 export const RENEWALS_PER_TTL = 5;
-/** A renewal that failed is tried again after this part of the TTL. */
+/** Share of the TTL after which a failed renewal is tried again. */
 const RETRY_SHARE = 0.05;
-/** Why a lease is lost that could not be renewed, and what to do. */
+/** Why a lease was lost that could not be renewed, and the remedy. */
 const NOT_RENEWED = 'it was not renewed in time; if that repeats, raise WAYBILL_LEASE_TTL_MS';
-/** Of the TTL, how much the holder itself counts on; the rest is time to stop before a successor can begin. */
+/**
+ * Share of the TTL for which the holder itself trusts the lease; the rest is time to stop before a successor can begin.
+ */
 export const TRUSTED_SHARE = 0.75;
 
 export interface LeaseOptions {
@@ -16,7 +18,7 @@ export interface LeaseOptions {
   /** Unique to this contender and this start of its process. */
   readonly holder: string;
   readonly ttlMs: number;
-  /** Monotonic, and going on while the process is frozen. */
+  /** A monotonic clock that continues while the process is suspended. */
   readonly clock: Clock;
   readonly timers: Timers;
   onGain(): void;
@@ -26,20 +28,20 @@ export interface LeaseOptions {
 /**
  * One contender for one lease.
  *
- * waiting → asking → holding → waiting; stopped.
- * waiting: asks when the store says that the lease is free, and once per TTL in case that was missed; after a release only
- * when its pause is over.
- * holding: renews RENEWALS_PER_TTL times per TTL. It trusts the lease for TRUSTED_SHARE of the TTL from the moment the
- * last successful write was *sent*; that is always over before the store lets go. A renewal that fails is tried again
- * until then; after that the lease is given up, whatever the store may say later.
- * `held` looks at the clock each time: a process that was frozen knows it before its timers do.
+ * Modes: waiting → asking → holding → waiting; stopped.
+ * waiting: requests the lease when the store reports it as free, and once each TTL in case that report was lost; after
+ * a release only when its pause is over.
+ * holding: renews RENEWALS_PER_TTL times within a TTL. It trusts the lease for TRUSTED_SHARE of the TTL from the moment
+ * when the last successful write was *sent*, which always ends before the store expires the lease. A failed renewal is
+ * tried again until then; after that the lease is given up, whatever the store may answer later. `held` reads the clock
+ * at each call, so that a process that was suspended knows of the loss before its timers fire.
  */
 export class Lease {
   private revision = 0;
   private trustedUntilMs = 0;
   private mode: 'idle' | 'waiting' | 'asking' | 'holding' | 'stopped' = 'idle';
   private isPausing = false;
-  /** There is reason to ask again: the lease became free after the store had looked, perhaps. */
+  /** Whether to request the lease again: it may have become free after the store's answer. */
   private asksAgain = false;
   private cancelPause: CancelTimer | undefined;
   private cancelWatch: (() => void) | undefined;
@@ -49,7 +51,7 @@ export class Lease {
 
   constructor(private readonly options: LeaseOptions) {}
 
-  /** True as long as nobody else can have it. To be asked before every effect. */
+  /** Whether no other contender can hold the lease. Check it before every effect. */
   get held(): boolean {
     return this.mode === 'holding' && this.options.clock.nowMs() < this.trustedUntilMs;
   }
@@ -62,7 +64,7 @@ export class Lease {
     void this.ask();
   }
 
-  /** Gives the lease back, and does not ask for it again for `pauseMs`. No `onLoss`. */
+  /** Releases the lease, and does not request it again for `pauseMs`. Does not call `onLoss`. */
   async release(pauseMs: number): Promise<void> {
     this.cancelPause?.();
     this.isPausing = true;
@@ -75,7 +77,7 @@ export class Lease {
     await this.handBack();
   }
 
-  /** Gives it back and never asks again. No `onLoss`. */
+  /** Releases the lease and never requests it again. Does not call `onLoss`. */
   async stop(): Promise<void> {
     const held = this.mode === 'holding';
     this.mode = 'stopped';
@@ -103,7 +105,7 @@ export class Lease {
     try {
       revision = await store.acquire(role, holder, ttlMs);
     } catch {
-      revision = undefined; // not reachable: the poll asks again
+      revision = undefined; // the store is unreachable: the poll asks again
     }
     if (this.isStopped()) {
       if (revision !== undefined) await store.release(role, revision).catch(() => {});
@@ -117,7 +119,7 @@ export class Lease {
     this.mode = 'holding';
     this.trust(revision, sentMs);
     if (!this.held) {
-      // The answer took so long that it is worth nothing.
+      // The answer came too late: the trust in it would be over already.
       this.lose('the store answered too late');
       return;
     }
@@ -125,7 +127,10 @@ export class Lease {
     this.renewAfter(sentMs);
   }
 
-  /** Counts from when the last write was sent, as the trust in it does: the slower the answers, the sooner it renews. */
+  /**
+   * Schedules the renewal. It counts from when the last write was sent, as the trust does: slow answers make it renew
+   * sooner.
+   */
   private renewAfter(sentMs: number): void {
     const { ttlMs, clock } = this.options;
     this.scheduleRenewal(Math.max(0, sentMs + ttlMs / RENEWALS_PER_TTL - clock.nowMs()));
@@ -147,7 +152,7 @@ export class Lease {
     const sentMs = clock.nowMs();
     try {
       const renewed = await store.renew(role, holder, ttlMs, revision);
-      // Lost, released or taken anew while waiting for the answer: it is about a lease of the past.
+      // The lease was lost, released or taken anew while this answer was awaited: the answer is about an old lease.
       if (this.isNot('holding') || this.revision !== revision) return;
       if (renewed === undefined) {
         this.lose('it is not ours any more');
@@ -156,7 +161,7 @@ export class Lease {
       this.trust(renewed, sentMs);
       this.renewAfter(sentMs);
     } catch {
-      // Not reachable. Tried again until the time is over.
+      // The store is unreachable: tried again until the trusted time is over.
       if (this.isNot('holding') || this.revision !== revision) return;
       this.scheduleRenewal(this.options.ttlMs * RETRY_SHARE);
     }
@@ -167,7 +172,7 @@ export class Lease {
     this.trustedUntilMs = sentMs + this.options.ttlMs * TRUSTED_SHARE;
     this.cancelGiveUp?.();
     this.cancelGiveUp = this.options.timers.after(this.trustedUntilMs - this.options.clock.nowMs(), () => {
-      if (this.mode === 'holding') this.lose(NOT_RENEWED); // however little the clock may lack
+      if (this.mode === 'holding') this.lose(NOT_RENEWED); // also if the clock lacks a moment
     });
   }
 
@@ -180,7 +185,7 @@ export class Lease {
   private async handBack(): Promise<void> {
     const { revision } = this;
     this.forget();
-    await this.options.store.release(this.options.role, revision).catch(() => {}); // it expires
+    await this.options.store.release(this.options.role, revision).catch(() => {}); // the lease expires by itself
   }
 
   private forget(): void {
@@ -190,7 +195,7 @@ export class Lease {
     this.trustedUntilMs = 0;
   }
 
-  // The mode may have changed during an await, which the compiler does not see.
+  // The mode may have changed during an await, which the compiler does not know.
   private isStopped(): boolean {
     return this.mode === 'stopped';
   }

@@ -4,20 +4,23 @@ import type { Applied, Fence, Role } from '@waybill/state';
 export interface Term {
   readonly role: Role;
   readonly epoch: number;
-  /** To be put on everything that is written as the holder (ST-15). */
+  /** Goes into everything that the holder writes (ST-15). */
   readonly fence: Fence;
-  /** How long the own copy took to get there: from holding the lease to having applied `LeaseAcquired`. */
+  /** Time from holding the lease to having applied `LeaseAcquired` in this process' copy of the state. */
   readonly barrierMs: number;
-  /** No other term of the role began since the state was restored: the state may describe the world of the archive. */
+  /**
+   * Whether this is the role's first term since the state was restored: the state may describe the cluster at the time
+   * of the archive.
+   */
   readonly followsRestore: boolean;
   /**
-   * True as long as no successor can be acting. To be asked before every effect outside the log; inside the log the
-   * fence decides, however late a write arrives.
+   * Whether no successor can be acting. Check it before every effect outside the log; inside the log the fence decides,
+   * however late a write arrives.
    */
   isCurrent(): boolean;
 }
 
-/** A term of this epoch; whatever is not given is that of a term which began at once, and which no restore precedes. */
+/** A term of this epoch. Other fields default to those of a term that began at once, and that follows no restore. */
 export const termOf = (
   role: Role,
   epoch: number,
@@ -33,20 +36,22 @@ export const termOf = (
 });
 
 /**
- * A part of the control plane that one process does at a time. Every one has these four verbs; LeaseRunner calls them:
- * start, then applied any number of times, then stop; then perhaps start again.
+ * A part of the control plane that runs in one process at a time. Every singleton has these four methods, which
+ * LeaseRunner calls: `start`, then `applied` any number of times, then `stop`; then perhaps `start` again.
  */
 export interface Singleton {
   readonly role: Role;
   /**
-   * The own copy of the state has just applied this term's `LeaseAcquired`: it has seen all that the predecessor got
-   * accepted. Everything in memory is to be rebuilt from the tables, synchronously, before the first await: `applied`
-   * follows at once. If it throws, the lease is given back and taken again later.
+   * Begins a term. This process' copy of the state has just applied the term's `LeaseAcquired`, and with it every
+   * transaction of the predecessor. Rebuild everything in memory from the tables, synchronously, before the first
+   * await: calls of `applied` follow at once. If it throws, the lease is released and requested again later.
    */
   start(term: Term): void | Promise<void>;
-  /** After every transaction that the own copy applies during the term, in order, synchronously (ST-11). */
+  /**
+   * Called after every transaction that the copy of the state applies during the term, in order, synchronously (ST-11).
+   */
   applied(applied: Applied): void;
-  /** The term is over, or the process ends: drop everything in memory, begin no further effect (ST-15). */
+  /** Ends the term, or prepares the end of the process: drop everything in memory, begin no further effect (ST-15). */
   stop(): void | Promise<void>;
   /** Sizes and counters, for metrics. */
   stats(): Record<string, number>;

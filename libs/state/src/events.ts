@@ -20,7 +20,7 @@ import { TXN_TYPES } from './log/catalogue.js';
 import type { Applied } from './machine/state-machine.js';
 import type { Change } from './machine/write.js';
 
-/** Topics that this edition has rows for (docs/reference/state-and-events.md 9.1). */
+/** Topics with rows in this edition (docs/reference/state-and-events.md 9.1). */
 export type EventTopic =
   | 'Job'
   | 'Evaluation'
@@ -39,10 +39,10 @@ export type EventTopic =
   | 'ACLBindingRule'
   | 'Variable';
 
-/** One object that a transaction changed, as a subscriber gets it (section 1.4). */
+/** One object that a transaction changed, as subscribers get it (section 1.4). */
 export interface StreamEvent {
   readonly Topic: EventTopic;
-  /** Of the transaction, not of the object (EV-4). */
+  /** Type of the transaction, not of the object (EV-4). */
   readonly Type: string;
   readonly Key: string;
   readonly Namespace: string;
@@ -51,20 +51,20 @@ export interface StreamEvent {
   readonly Payload: WireObject;
 }
 
-/** One line of the event stream: what one index changed. `Time` in unix ns (API-263). */
+/** One line of the event stream: the changes of one index. `Time` in unix ns (API-263). */
 export interface EventFrame {
   readonly Index: number;
   readonly Time: number;
   readonly Events: readonly StreamEvent[];
 }
 
-/** ClientDescription by which an agent says that an allocation ran out of its time. */
+/** ClientDescription of an allocation that exceeded its longest run time. */
 export const MAX_RUN_DURATION_EXCEEDED = 'allocation exceeded max_run_duration';
 
 /**
- * The events of one applied transaction, or null: rejected, nothing changed, or a type that emits none (EV-1 to EV-6).
- * Computed once, at apply, and stored; never from a later state (EV-13). Throws if an object cannot be encoded, which
- * is a defect (EV-56). O(rows changed).
+ * The events of one applied transaction; null if it was refused, changed nothing, or has a type without events (EV-1 to
+ * EV-6). Computed once, when it is applied, and stored; never derived from a later state (EV-13). Throws if an object
+ * cannot be encoded, which is a defect (EV-56). O(rows changed).
  */
 export function eventsOf(applied: Applied): EventFrame | null {
   const { eventType } = TXN_TYPES[applied.txn.type];
@@ -79,7 +79,7 @@ export function eventsOf(applied: Applied): EventFrame | null {
 
 type About = Omit<StreamEvent, 'Type' | 'Index'>;
 
-/** What there is to say of a changed row; undefined for tables without a topic and for silent deletions (EV-2, EV-10). */
+/** The event of a changed row; undefined for tables without a topic and for silent deletions (EV-2, EV-10). */
 function describe(change: Change): About | undefined {
   switch (change.table) {
     case 'jobs': {
@@ -116,7 +116,7 @@ function describe(change: Change): About | undefined {
     }
     case 'csi_volumes': {
       const row = change.after ?? change.before;
-      // EV-52. What its plugin makes of it is not the volume's own, so it is not said here.
+      // The event omits the plugin's data, which is not the volume's own (EV-52).
       return row && aboutVolume('CSIVolume', row, { ...encodeCSIVolume(row, undefined) });
     }
     case 'csi_plugins': {
@@ -129,7 +129,7 @@ function describe(change: Change): About | undefined {
     }
     case 'acl_token': {
       const row = change.after ?? change.before;
-      // EV-53: nobody learns the secret here.
+      // The event omits the secret (EV-53).
       return row && about('ACLToken', row.AccessorID, '', null, { ACLToken: encodeAclToken(row, { secretId: '' }) });
     }
     case 'acl_policy': {
@@ -151,7 +151,7 @@ function describe(change: Change): About | undefined {
     case 'variables': {
       const row = change.after ?? change.before;
       if (!row) return undefined;
-      // Never the items, and not the lock's ID (OP-205).
+      // The event omits the items and the lock's ID (OP-205).
       const Metadata = encodeVariableMetadata(row, 'withoutId');
       return about('Variable', row.Path, row.Namespace, null, { Metadata, Deleted: change.after === undefined });
     }

@@ -6,28 +6,28 @@ import { failureOf } from '../watching/deployment-failure.js';
 import type { Watching } from '../watching/deployment-watcher.js';
 import { watcherEvaluation } from '../watching/rolled-out-job.js';
 
-/** What a command came to. */
+/** The outcome of a command. */
 export interface CommandOutcome {
-  /** "": none was needed. */
+  /** "" if no evaluation was needed. */
   readonly evalId: string;
   readonly index: number;
-  /** Version that the failure brought back; null: none. */
+  /** Version to which the failure reverted the job; null if it did not. */
   readonly revertedVersion: number | null;
 }
 
-/** Nothing had to be written. */
+/** The outcome of a command that had nothing to write. */
 export const unchanged = (deployment: Deployment): CommandOutcome => ({
   evalId: '',
   index: deployment.ModifyIndex,
   revertedVersion: null,
 });
 
-/** How commands of operators and of other regions are carried out: one at a time for each deployment, as the holder. */
+/** Carries out commands of operators and of other regions, as the holder: one at a time for each deployment. */
 export class DeploymentCommands {
-  /** @param watching of the present term; throws when this process does not hold the role */
+  /** @param watching of the current term; throws if this process does not hold the role */
   constructor(readonly watching: () => Watching) {}
 
-  /** Every command is decided on the deployment as the write before has left it (DP-1204, DP-1205). */
+  /** Decides each command on the deployment as the previous write left it (DP-1204, DP-1205). */
   async inTurn(
     id: string,
     verb: string,
@@ -42,7 +42,10 @@ export class DeploymentCommands {
     });
   }
 
-  /** DP-801, DP-803: and back to the last stable version, where a group wants that. @param cause the description's base */
+  /**
+   * Fails the deployment, and reverts to the last stable version if a group wants that (DP-801, DP-803). @param cause
+   * the beginning of the description
+   */
   fail(id: string, cause: string, by: Partial<Author>): Promise<CommandOutcome> {
     return this.inTurn(id, 'fail', async (deployment) => {
       const reverts = Object.values(deployment.TaskGroups).some((state) => state.AutoRevert);
@@ -52,7 +55,7 @@ export class DeploymentCommands {
     });
   }
 
-  /** DP-1117. */
+  /** Ends the wait of a deployment for other regions (DP-1117). */
   unblock(id: string, by: Partial<Author>): Promise<CommandOutcome> {
     return this.inTurn(id, 'unblock', async (deployment) => {
       if (deployment.Status !== 'blocked' && deployment.Status !== 'unblocking')
@@ -83,7 +86,10 @@ export class DeploymentCommands {
     return watcherEvaluation(tables, deployment, newId(), this.nowNs());
   }
 
-  /** DP-810: the suffix is there exactly when the old version was written. */
+  /**
+   * The version that the job was reverted to. The description has its suffix exactly if the old version was written
+   * (DP-810).
+   */
   reverted(id: string, { version, payload }: AutoRevert): number | null {
     const description = this.watching().tables.deployment.get(id)?.StatusDescription;
     return version !== null && description?.endsWith(payload.RevertSuffix) ? version : null;

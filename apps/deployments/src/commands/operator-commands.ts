@@ -14,16 +14,16 @@ import { DeploymentCommands, unchanged, type CommandOutcome } from './deployment
 import { NO_STABLE_VERSION } from '../watching/revert-remarks.js';
 import type { Watching } from '../watching/deployment-watcher.js';
 
-/** What operators ask of a deployment; the same questions come from the API on any machine. */
+/** Commands of operators on a deployment. */
 export class OperatorCommands {
   private readonly commands: DeploymentCommands;
 
-  /** @param watching of the present term; throws when this process does not hold the role */
+  /** @param watching of the current term; throws if this process does not hold the role */
   constructor(private readonly watching: () => Watching) {
     this.commands = new DeploymentCommands(watching);
   }
 
-  /** DP-901, DP-902, DP-1118. */
+  /** Pauses or resumes a deployment (DP-901, DP-902, DP-1118). */
   pause(id: string, pause: boolean, by: Partial<Author>): Promise<CommandOutcome> {
     return this.commands.inTurn(id, pause ? 'pause' : 'resume', async (deployment) => {
       if (pause) return this.pauseNow(deployment, by);
@@ -40,7 +40,7 @@ export class OperatorCommands {
     return this.commands.putStatus(deployment, 'paused', DEPLOYMENT_PAUSED, null, by);
   }
 
-  /** DP-850 to DP-857; whether there are enough healthy canaries is judged when it is applied. */
+  /** Promotes canaries (DP-850 to DP-857). The state machine checks whether enough of them are healthy. */
   promote(
     id: string,
     wanted: { readonly all: boolean; readonly groups: readonly string[]; readonly promotedAtNs: number },
@@ -60,17 +60,19 @@ export class OperatorCommands {
     });
   }
 
-  /** DP-905. */
+  /** Fails a deployment (DP-905). */
   fail(id: string, by: Partial<Author>): Promise<CommandOutcome> {
     return this.commands.fail(id, DEPLOYMENT_FAILED_BY_USER, by);
   }
 
-  /** DP-1129: of a deployment that waits for other regions. */
+  /** Unblocks a deployment that waits for other regions (DP-1129). */
   unblock(id: string, by: Partial<Author>): Promise<CommandOutcome> {
     return this.commands.unblock(id, by);
   }
 
-  /** DP-906 to DP-910. Any unhealthy one fails the deployment in the same transaction. */
+  /**
+   * Sets the health of allocations (DP-906 to DP-910). An unhealthy one fails the deployment in the same transaction.
+   */
   setHealth(
     id: string,
     ids: { readonly healthy: readonly string[]; readonly unhealthy: readonly string[] },
@@ -98,7 +100,9 @@ export class OperatorCommands {
     });
   }
 
-  /** DP-803: of the groups of the allocations named; without a stable version nothing is said about it. */
+  /**
+   * Reverts the groups of the named allocations (DP-803). Without a stable version the description does not mention it.
+   */
   private revertForUnhealthy(deployment: Deployment, unhealthy: readonly string[]): AutoRevert {
     const { tables } = this.watching();
     const wanted = unhealthy.some((id) => {
@@ -112,5 +116,5 @@ export class OperatorCommands {
 
 const PAUSABLE: ReadonlySet<Deployment['Status']> = new Set(['running', 'paused', 'pending']);
 
-/** DP-1118: it waits for its region's turn; other deployments were born running. */
+/** Whether the deployment waits for its region's turn; deployments of one region start as running (DP-1118). */
 const neverRan = ({ IsMultiregion, HasRun }: Deployment): boolean => IsMultiregion && HasRun !== true;

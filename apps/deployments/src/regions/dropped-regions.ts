@@ -4,12 +4,12 @@ import { namespacedKey, serviceActor, type Tables } from '@waybill/state';
 import type { Watching } from '../watching/deployment-watcher.js';
 import type { PeerContacts } from './peer-contacts.js';
 
-/** First and longest pause before a region that does not answer is asked again, milliseconds. */
+/** First and longest pause before a region that does not answer is called again, milliseconds. */
 export const FIRST_DROP_RETRY_MS = 5_000;
 export const MAX_DROP_RETRY_MS = 300_000;
 /**
- * A region that has stopped it, or had nothing to stop, is asked once more after this: a registration from before, by another
- * region, may still have been on its way there. Longer than any registration takes, milliseconds.
+ * A region that has stopped the job, or did not have it, is checked once more after this, because an earlier
+ * registration by another region may have been on its way there. Longer than any registration takes, milliseconds.
  */
 export const LATE_REGISTRATION_MS = 60_000;
 
@@ -19,23 +19,23 @@ export interface DroppedRegionsDeps {
   readonly contacts: PeerContacts;
 }
 
-/** A job as it is to be gone from one region. */
+/** A job that must be stopped in one region. */
 interface Departure {
   readonly job: Job;
   readonly region: string;
-  /** It was seen to; what may come late is looked for. */
+  /** The job was stopped there; this is the check for late registrations. */
   isLastLook?: boolean;
   cancelTimer?: CancelTimer;
 }
 
 /**
- * Stops multiregion jobs in the regions that they do not list any more (DP-1113). The first region of the list sees to it.
+ * Stops multiregion jobs in the regions that they no longer list (DP-1113). The first region of the list does it.
  *
- * Each departure: asking → waiting → asking → … → done (forgotten). A region that does not answer is asked again after a
- * growing pause, one that has seen to it once more.
- * Nothing is kept beside state: which regions a job has left follows from its stored versions, and whether it still runs
- * there those regions say. So a new holder asks once more, and it matters to nobody which process took the registration.
- * Cost: all jobs when a term begins; two questions and a timer for each region that a new version has left.
+ * Modes of a departure: asking → waiting → asking → … → done (forgotten). A region that does not answer is called again
+ * after a growing pause; a region that has stopped the job is checked once more. Nothing is kept beside state: the
+ * job's stored versions say which regions it has left, and those regions say whether it still runs there. So a new
+ * holder asks once more, and it does not matter which process took the registration. Cost: O(jobs) when a term begins;
+ * two calls and a timer for each region that a new version has left.
  */
 export class DroppedRegions {
   private readonly departures = new Map<string, Departure>();
@@ -46,7 +46,7 @@ export class DroppedRegions {
     for (const job of this.deps.watching.tables.jobs.all()) this.look(job);
   }
 
-  /** At a version that is new here, or of which it is not known who has seen to it. */
+  /** Checks a version that is new here, or whose departures may not have been carried out. */
   look(job: Job): void {
     const { regions, watching } = this.deps;
     if (regionsOf(job)[0]?.Name !== regions.own) return;
@@ -84,13 +84,17 @@ export class DroppedRegions {
     }
   }
 
-  /** Stops it if it is there and is ours. @throws what the region failed with, or that it cannot be reached */
+  /**
+   * Stops the job in the region, if it is there and belongs to this rollout. @throws any error of the region, or that
+   * it cannot be reached
+   */
   private async end({ job, region }: Departure): Promise<void> {
     const { contacts, regions, watching } = this.deps;
     const { Namespace, ID } = job;
     const { Job: there } = await contacts.ask(region, jobInThatRegion, { Namespace, ID });
     const isOurs = there && regionsOf(there).some(({ Name }) => Name === regions.own);
-    if (!isOurs || there.Stop || there.Version > job.Version) return; // gone, or registered there by somebody since
+    // It is gone, or was registered there separately since.
+    if (!isOurs || there.Stop || there.Version > job.Version) return;
     const Reason = `region ${region} is not listed any more`;
     const For = { Actor: serviceActor('deployments'), Reason, RequestID: watching.newId() };
     const wanted = { Namespace, ID, Purge: false, EvalPriority: 0, NoShutdownDelay: false, For };
@@ -98,7 +102,7 @@ export class DroppedRegions {
   }
 }
 
-/** Regions that a former version of the job lists and it does not, sorted. O(its versions). */
+/** Regions that a former version of the job lists and its current version does not, sorted. O(its versions). */
 function regionsLeft(tables: Tables, job: Job): string[] {
   const listed = new Set(regionsOf(job).map(({ Name }) => Name));
   const former = [...tables.job_version.by('job', namespacedKey(job.Namespace, job.ID))].filter(

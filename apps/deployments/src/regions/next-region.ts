@@ -1,6 +1,6 @@
 import type { DeploymentStatus } from '@waybill/model';
 
-/** What is known of a region's part of a rollout. `unknown`: it does not answer; `none`: it has no such deployment. */
+/** Progress of a region's part of a rollout. `unknown`: it does not answer; `none`: it has no such deployment. */
 export interface RegionProgress {
   readonly name: string;
   readonly status: DeploymentStatus | 'none' | 'unknown';
@@ -11,11 +11,11 @@ export interface RegionProgress {
 export interface RolloutStrategy {
   /** Regions started and unfinished at once; 0: any number. */
   readonly maxParallel: number;
-  /** `''`: the regions after one that failed fail; `fail_all`: all do; `fail_local`: none. */
+  /** `''`: the regions after a failed one fail; `fail_all`: all regions fail; `fail_local`: no other region fails. */
   readonly onFailure: string;
 }
 
-/** What a region does next for the rollout it is part of. Each step can be done twice without harm. */
+/** A region's next step in the rollout that it is part of. Each step can be repeated without harm. */
 export type RegionStep =
   | { readonly do: 'fail' }
   | { readonly do: 'run'; readonly regions: readonly string[] }
@@ -27,10 +27,10 @@ const DONE: ReadonlySet<RegionProgress['status']> = new Set(['blocked', 'unblock
 const OVER: ReadonlySet<RegionProgress['status']> = new Set(['failed', 'successful', 'cancelled']);
 
 /**
- * The next steps of the region `own`, which knows the others as they were a moment ago (section 2.12). Pure: regions that
- * decide at the same time, each by its own view, never start more than may run, because regions begin in the order of the
- * list, and a view that is old only knows of fewer that are done (DP-1120).
- * @param regions all of the job, in its order, `own` among them
+ * The next steps of the region `own`, by the last known progress of the others (section 2.12). Pure. Regions that
+ * decide at the same time, each by its own knowledge, never start more regions than may run: regions begin in the order
+ * of the list, and outdated knowledge only contains fewer finished regions (DP-1120).
+ * @param regions all regions of the job, in its order, `own` among them
  */
 export function nextSteps(
   own: string,
@@ -53,13 +53,15 @@ export function nextSteps(
 const isActive = ({ status }: RegionProgress): boolean =>
   status !== 'none' && status !== 'unknown' && !OVER.has(status);
 
-/** DP-1123: a failure elsewhere reaches this region, unless it is done with. */
+/** Whether a failure elsewhere fails this region, which has not finished (DP-1123). */
 function isStruckByFailure(regions: readonly RegionProgress[], at: number, onFailure: string): boolean {
   if (onFailure === 'fail_local') return false;
   return regions.some(({ status }, i) => status === 'failed' && i !== at && (onFailure === 'fail_all' || i < at));
 }
 
-/** DP-1115, DP-1116, DP-1130, DP-1131: whose turn it is. A region that an operator has paused keeps its turn. */
+/**
+ * Regions whose turn it is (DP-1115, DP-1116, DP-1130, DP-1131). A region that an operator has paused keeps its turn.
+ */
 function regionsToRun(regions: readonly RegionProgress[], { maxParallel }: RolloutStrategy): RegionProgress[] {
   const isBegun = regions.some(({ status, hasRun }) => hasRun || status === 'running' || DONE.has(status));
   const isMissing = ({ status }: RegionProgress): boolean =>
@@ -74,7 +76,7 @@ function regionsToRun(regions: readonly RegionProgress[], { maxParallel }: Rollo
 const isOccupying = ({ status, hasRun }: RegionProgress): boolean =>
   status === 'running' || status === 'unknown' || (status === 'paused' && hasRun);
 
-/** DP-1121: the last one to be done lets all others go, itself last. */
+/** The last region to finish unblocks all others, itself last (DP-1121). */
 function unblocking(peers: readonly RegionProgress[]): RegionStep[] {
   const blocked = peers.filter(({ status }) => status === 'blocked').map(({ name }) => name);
   if (blocked.length > 0) return [{ do: 'unblock', regions: blocked }];

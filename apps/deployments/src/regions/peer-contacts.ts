@@ -9,8 +9,8 @@ export interface Contact {
 }
 
 /**
- * Asks other regions, and counts how that goes (DP-1308). One per term. When that is over, or its lease has run out while
- * this process stood still, it asks nobody: what it knows of a rollout may be no more.
+ * Calls other regions, and counts the outcomes (DP-1308). One instance for each term. When the term is over, or its
+ * lease expired while this process was suspended, it makes no call: its knowledge of a rollout may be outdated.
  */
 export class PeerContacts {
   private readonly contacts = new Map<string, Contact>();

@@ -9,16 +9,21 @@ import {
 import { DeploymentCommands, unchanged, type CommandOutcome } from '../commands/deployment-commands.js';
 import type { Watching } from '../watching/deployment-watcher.js';
 
-/** What regions do to a deployment of this one, this one included. Each can be asked twice without harm (DP-1120). */
+/**
+ * Commands of regions, this one included, on a deployment of this region. Each can be repeated without harm (DP-1120).
+ */
 export class RegionCommands {
   private readonly commands: DeploymentCommands;
 
-  /** @param watching of the present term; throws when this process does not hold the role */
+  /** @param watching of the current term; throws if this process does not hold the role */
   constructor(watching: () => Watching) {
     this.commands = new DeploymentCommands(watching);
   }
 
-  /** DP-1114: its turn has come. What an operator has paused stays so (DP-904). */
+  /**
+   * Starts the deployment, because its turn has come (DP-1114). A deployment that an operator has paused stays paused
+   * (DP-904).
+   */
   run(id: string, by: Partial<Author>): Promise<CommandOutcome> {
     return this.commands.inTurn(id, 'run', async (deployment) => {
       if (deployment.Status === 'initializing')
@@ -34,7 +39,7 @@ export class RegionCommands {
     });
   }
 
-  /** DP-1121. */
+  /** Marks the deployment as finishing the rollout (DP-1121). */
   beginUnblocking(id: string, by: Partial<Author>): Promise<CommandOutcome> {
     return this.commands.inTurn(id, 'unblock', async (deployment) =>
       deployment.Status === 'blocked'
@@ -43,17 +48,17 @@ export class RegionCommands {
     );
   }
 
-  /** DP-1117. */
+  /** Marks the deployment as successful, because all regions are done (DP-1117). */
   unblock(id: string, by: Partial<Author>): Promise<CommandOutcome> {
     return this.commands.unblock(id, by);
   }
 
-  /** DP-1123. */
+  /** Fails the deployment, because another region failed (DP-1123). */
   fail(id: string, by: Partial<Author>): Promise<CommandOutcome> {
     return this.commands.fail(id, DEPLOYMENT_FAILED_BY_PEER, by);
   }
 }
 
-/** Whether a deployment is this region's part of a rollout of several. */
+/** Whether a deployment is this region's part of a multiregion rollout. */
 export const isRegional = (deployment: Deployment | null | undefined): deployment is Deployment =>
   deployment?.IsMultiregion === true;

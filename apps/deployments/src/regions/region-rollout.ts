@@ -6,13 +6,13 @@ import type { PeerContacts } from './peer-contacts.js';
 import type { RegionCommands } from './region-commands.js';
 import { rolledOutJob } from '../watching/rolled-out-job.js';
 
-/** DP-1119: between two looks at the peers, give or take a fifth, so that regions do not all look at once. */
+/** Pause between two polls of the peers, varied by a fifth, so that regions do not all poll at once (DP-1119). */
 export const POLL_MS = 10_000;
 const POLL_SPREAD = 0.2;
-/** The pause doubles up to this while a region cannot be reached. */
+/** Longest pause: it doubles up to this while a region cannot be reached. */
 export const MAX_POLL_MS = 60_000;
 
-/** What the rollouts of one term share. */
+/** Dependencies that the rollouts of one term share. */
 export interface RegionWatching {
   readonly regions: Regions;
   readonly random: () => number;
@@ -22,12 +22,12 @@ export interface RegionWatching {
 }
 
 /**
- * Moves one active multiregion deployment on, together with the deployments of the other regions.
+ * Advances one active multiregion deployment together with the deployments of the other regions.
  *
- * Modes: resting ⇄ looking (asks every region of the job how far it is, and takes the steps that follow) → stopped. It
- * looks when its own deployment changes, when a peer says that it has changed, and every POLL_MS. It keeps nothing: each
- * look begins from state and peers alone (DP-1134), so it may be lost at any moment.
- * Cost of a look: one question for each other region of the job, all at once. One timer, none if there is no other region.
+ * Modes: resting ⇄ polling (asks every region of the job for its progress, and takes the next steps) → stopped. It
+ * polls when its own deployment changes, when a peer announces a change, and every POLL_MS. It keeps nothing: each poll
+ * starts from state and peers alone (DP-1134), so it may be lost at any moment.
+ * Cost of a poll: one concurrent call for each other region of the job. One timer, none if there is no other region.
  */
 export class RegionRollout {
   private mode: 'resting' | 'looking' | 'stopped' = 'resting';
@@ -40,7 +40,7 @@ export class RegionRollout {
     private readonly shared: RegionWatching,
   ) {}
 
-  /** Something may have changed, here or elsewhere. */
+  /** Starts a poll, because the state here or in another region may have changed. */
   wake(): void {
     if (this.mode === 'resting') void this.look();
     else this.hasNews = true;
@@ -81,7 +81,7 @@ export class RegionRollout {
     if (!begun) return true;
     const job = rolledOutJob(this.shared.watching.tables, begun);
     const peers = await this.progressOfPeers(begun, job);
-    const deployment = this.active(); // as it is by now
+    const deployment = this.active(); // as it is after the calls
     if (!deployment || this.isStopped()) return true;
     const { own } = this.shared.regions;
     const progress = regionsOf(job).map(({ Name }) => peers.get(Name)?.progress ?? progressOf(own, deployment));
@@ -99,7 +99,7 @@ export class RegionRollout {
     return new Map(await Promise.all(asked));
   }
 
-  /** DP-1130: a region that does not answer is unknown, whatever the reason. */
+  /** Progress of another region; a region that does not answer is unknown, whatever the reason (DP-1130). */
   private async progressOfPeer(region: string, deployment: Deployment): Promise<PeerProgress> {
     const { Namespace, JobID, JobVersion, Registration } = deployment;
     try {
@@ -115,7 +115,7 @@ export class RegionRollout {
     }
   }
 
-  /** @throws what a region refused or failed with; the next look decides anew */
+  /** Carries out a step. @throws any refusal or error of a region; the next poll decides anew */
   private async take(step: RegionStep, ids: ReadonlyMap<string, string>): Promise<void> {
     const { commands } = this.shared;
     switch (step.do) {

@@ -17,9 +17,9 @@ export interface RegionRolloutsDeps {
 }
 
 /**
- * The multiregion deployments of one term, one `RegionRollout` for each that is active; deployments of one region pass by
- * (DP-1138). A change of status is told to the other regions of the job, so that they need not wait for their next look;
- * what is lost on the way they see then (DP-1119).
+ * The active multiregion deployments of one term, one `RegionRollout` for each; deployments of one region are ignored
+ * (DP-1138). A change of status is announced to the other regions of the job, so that they need not wait for their next
+ * poll; if an announcement is lost, that poll finds the change (DP-1119).
  */
 export class RegionRollouts {
   private readonly rollouts = new Map<string, RegionRollout>();
@@ -33,7 +33,10 @@ export class RegionRollouts {
     this.dropped = new DroppedRegions(this.shared);
   }
 
-  /** What does not follow from active deployments: the regions that jobs have left. O(jobs). */
+  /**
+   * Starts the work that does not follow from active deployments: stopping jobs in regions that they have left.
+   * O(jobs).
+   */
   beginTerm(): void {
     this.dropped.begin();
   }
@@ -42,7 +45,7 @@ export class RegionRollouts {
     this.dropped.look(job);
   }
 
-  /** Of a deployment that is active when the term begins. */
+  /** Starts the rollout of a deployment that is active when the term begins. */
   begin(deployment: Deployment): void {
     if (isRegional(deployment)) this.rolloutOf(deployment.ID).wake();
   }
@@ -54,7 +57,7 @@ export class RegionRollouts {
     if (isRegional(before) && before.Status !== after.Status) this.announce(after);
   }
 
-  /** Another region says that it has changed. */
+  /** Polls, because another region announced a change. */
   heard(name: RolloutName): void {
     const deployment = deploymentOf(this.shared.watching.tables, name);
     if (deployment) this.rollouts.get(deployment.ID)?.wake();
@@ -76,7 +79,8 @@ export class RegionRollouts {
     try {
       for (const { Name } of regionsOf(rolledOutJob(watching.tables, deployment)))
         if (Name !== regions.own)
-          contacts.ask(Name, rolloutChanged, { Namespace, JobID, JobVersion }).catch(() => undefined); // it polls
+          // The other region polls as well.
+          contacts.ask(Name, rolloutChanged, { Namespace, JobID, JobVersion }).catch(() => undefined);
     } catch (error) {
       if (!(error instanceof UnknownJobError)) throw error;
     }
@@ -95,8 +99,8 @@ export class RegionRollouts {
 }
 
 /**
- * What this region answers others about its part (DP-1119, DP-1127): none, if it has the version of another registration,
- * which came to it first.
+ * Progress of this region's part, for the others (DP-1119, DP-1127): `none` if this region has the version of another
+ * registration, which came first.
  */
 export function progressHere(tables: Tables, name: RolloutName): RolloutOfRegion {
   const deployment = deploymentOf(tables, name);
@@ -112,7 +116,7 @@ export function progressHere(tables: Tables, name: RolloutName): RolloutOfRegion
 const isOfOther = ({ Registration: here }: Deployment, { Registration: asked }: RolloutName): boolean =>
   here !== undefined && asked !== undefined && here !== asked;
 
-/** The newest: a job that was purged may have come back with the same version. */
+/** The newest deployment of the version: a job that was purged may have been registered again with the same version. */
 function deploymentOf(tables: Tables, { Namespace, JobID, JobVersion }: RolloutName): Deployment | undefined {
   let newest: Deployment | undefined;
   for (const deployment of tables.deployment.by('job', namespacedKey(Namespace, JobID)))

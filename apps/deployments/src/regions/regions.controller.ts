@@ -17,7 +17,7 @@ import { DeploymentWatchers } from '../watching/deployment-watchers.js';
 import { RegionCommands } from './region-commands.js';
 import { progressHere } from './region-rollouts.js';
 
-/** What other regions ask the holder of the role about rollouts that they share with this one. */
+/** RPC calls of other regions about rollouts that they share with this one. */
 @Controller()
 export class RegionsController {
   constructor(
@@ -37,7 +37,7 @@ export class RegionsController {
 
   @Answers(unblockInRegion)
   unblock(@Payload() request: RegionDeploymentRequest, @Ctx() context: RpcContext): Promise<RegionDeploymentAnswer> {
-    // Between regions what has succeeded is done (DP-1117).
+    // A successful deployment needs no further step of the rollout (DP-1117).
     if (this.statusOf(request.DeploymentID) === 'successful') return Promise.resolve({ Status: 'successful' });
     return this.carryOut(request, () => this.commands.unblock(request.DeploymentID, askedBy(request, context)));
   }
@@ -53,7 +53,7 @@ export class RegionsController {
     command: () => Promise<unknown>,
   ): Promise<RegionDeploymentAnswer> {
     await command();
-    return { Status: this.statusOf(request.DeploymentID) ?? 'cancelled' }; // purged meanwhile
+    return { Status: this.statusOf(request.DeploymentID) ?? 'cancelled' }; // it was purged meanwhile
   }
 
   private statusOf(id: string): RegionDeploymentAnswer['Status'] | undefined {

@@ -1,8 +1,8 @@
 import { isHealthyCanary, requiresPromotion, type Allocation, type Deployment } from '@waybill/model';
 
 /**
- * DP-858 to DP-860: every group with canaries promotes by itself and has enough of them healthy; groups without canaries
- * do not matter. O(canaries ever placed).
+ * Whether every group with canaries promotes automatically and has enough of them healthy; groups without canaries do
+ * not count (DP-858 to DP-860). O(canaries ever placed).
  */
 export function mayAutoPromote(deployment: Deployment, allocOf: (id: string) => Allocation | undefined): boolean {
   if (!requiresPromotion(deployment)) return false;

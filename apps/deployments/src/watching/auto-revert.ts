@@ -3,15 +3,15 @@ import { DEFAULT_TRACKED_VERSIONS, namespacedKey, type Tables, type TxnPayloads 
 import { NO_STABLE_VERSION, rollingBack, sameSpecification } from './revert-remarks.js';
 import { rolledOutJob } from './rolled-out-job.js';
 
-/** What a failure writes about going back, and what it says. */
+/** The version that a failed deployment reverts to, and what its description says. */
 export interface AutoRevert {
   readonly payload: Pick<
     TxnPayloads['DeploymentAllocHealth'],
     'Job' | 'RevertSuffix' | 'SubmissionFrom' | 'TrackedVersions'
   >;
-  /** Added to the description whether or not a version is written. */
+  /** Suffix of the description, whether or not a version is written. */
   readonly remark: string;
-  /** Version it goes back to, if it does. */
+  /** Version that the job reverts to, null if it does not. */
   readonly version: number | null;
 }
 
@@ -22,8 +22,8 @@ export const NO_REVERT: AutoRevert = {
 };
 
 /**
- * DP-804 to DP-808: back to the newest stable version, unless what is rolled out is that specification already: that is
- * what ends the circle when a once stable version does not start any more. O(versions kept). @throws UnknownJobError
+ * Reverts to the newest stable version (DP-804 to DP-808), unless the deployment rolls out that specification already,
+ * which ends the cycle when a once stable version does not start any more. O(versions stored). @throws UnknownJobError
  */
 export function autoRevert(tables: Tables, deployment: Deployment): AutoRevert {
   const target = newestStable(tables, deployment);

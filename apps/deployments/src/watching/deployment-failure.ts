@@ -3,7 +3,7 @@ import type { Tables, TxnPayloads } from '@waybill/state';
 import { autoRevert, NO_REVERT, type AutoRevert } from './auto-revert.js';
 import { watcherEvaluation } from './rolled-out-job.js';
 
-/** What a failure is decided from. */
+/** The facts that a failure is decided from. */
 export interface FailureContext {
   readonly tables: Tables;
   readonly clock: Clock;
@@ -15,7 +15,10 @@ export interface Failure {
   readonly revert: AutoRevert;
 }
 
-/** DP-801 to DP-806: status, cause, evaluation, and what it goes back to. @throws UnknownJobError */
+/**
+ * The transaction that fails a deployment: status, cause, evaluation, and the version to revert to (DP-801 to DP-806).
+ * @throws UnknownJobError
+ */
 export function failureOf(
   { tables, clock, newId }: FailureContext,
   deployment: Deployment,

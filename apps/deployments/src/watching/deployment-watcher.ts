@@ -22,28 +22,28 @@ import type { Reader, ReadLimiter } from './read-limiter.js';
 import { UnknownJobError, watcherEvaluation } from './rolled-out-job.js';
 import type { DeploymentUpdate, UpdateBatcher } from './update-batcher.js';
 
-/** First and longest pause after a status write that failed (DP-613). */
+/** First and longest pause after a failed write of a status (DP-613). */
 export const FIRST_RETRY_MS = 500;
 export const MAX_RETRY_MS = 30_000;
 
-/** What callers are told by a process that does not hold the role (DP-602, DP-603). */
+/** Error of calls to a process that does not hold the role (DP-602, DP-603). */
 export const NOT_ENABLED = 'deployment watcher not enabled';
 
-/** What all watchers of one term share. */
+/** Dependencies that all watchers of one term share. */
 export interface Watching {
   readonly tables: Tables;
   readonly clock: Clock;
-  /** For pauses. */
+  /** Timers for pauses. */
   readonly timers: Timers;
-  /** For what is due at a time of day (DP-1804). */
+  /** Timers for deadlines, by the time of day (DP-1804). */
   readonly deadlines: Timers;
   readonly newId: () => string;
   readonly logger: Logger;
   readonly writer: HolderWriter;
   /**
-   * One write at a time for each deployment: the next one is decided on the state that the one before has left, so that
-   * an operator's pause and a deadline that fires in the same moment cannot both go by what was before (DP-903). Other
-   * writers (plans, agents) are judged when applied.
+   * Serializes the writes of each deployment: each write is decided on the state that the previous one left, so that an
+   * operator's pause and a deadline that fires in the same moment do not both decide on the older state (DP-903).
+   * Transactions of other writers (plans, agents) are checked when applied.
    */
   readonly turns: Turns;
   readonly limiter: ReadLimiter;
@@ -58,18 +58,18 @@ export class WatcherCounters {
   statusWriteRetries = 0;
 }
 
-/** Decides one write on the state as it is when its turn comes; undefined: no reason any more. */
+/** Decides one write on the state at its turn; undefined: there is no reason for it any more. */
 type Decide = (deployment: Deployment) => (() => Promise<unknown>) | undefined;
 
 /**
  * Watches one active deployment (DP sections 2.5 to 2.9).
  *
- * Modes: watching ⇄ writing (a failure or a promotion of its own is on its way; news waits) → watching, or pausing (the
- * write failed; after a growing pause it begins anew) → stopped. It keeps nothing that is not in state: what it decides,
- * it decides from the tables.
- * One timer: the cutoff of the deployment while it is running, or the end of the pause. It sleeps until `changed` (one of
- * its own objects changed) or its timer. Cost of `changed`: its groups; of a look: its allocations and the evaluations of
- * its job, at the pace of the limiter.
+ * Modes: watching ⇄ writing (writes a failure or a promotion; changes wait) → watching, or pausing (the write failed,
+ * and it begins anew after a growing pause) → stopped. It keeps nothing that is not in state, and decides from the
+ * tables. It sleeps until `changed` (one of its objects changed) or its timer, which is the cutoff of a running
+ * deployment or the end of the pause.
+ * Limits: one timer; reads at the rate of the limiter. Cost of `changed`: O(groups); of a read: O(its allocations, and
+ * the evaluations of its job).
  */
 export class DeploymentWatcher implements Reader {
   private mode: 'watching' | 'writing' | 'pausing' | 'stopped' = 'watching';
@@ -82,13 +82,13 @@ export class DeploymentWatcher implements Reader {
     private readonly shared: Watching,
   ) {}
 
-  /** It begins: with a look that waits for no change (DP-615). */
+  /** Starts with a read that waits for no change (DP-615). */
   begin(): void {
     this.setDeadline();
     this.shared.limiter.requestFirst(this);
   }
 
-  /** Its deployment or one of its allocations changed. */
+  /** Must be called when the deployment or one of its allocations changed. */
   changed(): void {
     if (this.mode !== 'watching') {
       this.hasNews = true;
@@ -98,7 +98,7 @@ export class DeploymentWatcher implements Reader {
     this.shared.limiter.request(this);
   }
 
-  /** Its turn to look at its allocations (DP section 2.7). */
+  /** Reads the allocations, when the limiter says so (DP section 2.7). */
   read(): void {
     const deployment = this.deployment();
     if (this.mode !== 'watching' || !deployment) return;
@@ -108,7 +108,7 @@ export class DeploymentWatcher implements Reader {
     if (mayAutoPromote(deployment, this.alloc)) this.write((now) => this.promotion(now));
   }
 
-  /** What its batched update is, when it is written. */
+  /** The batched update of the deployment, computed when the batch is written. */
   update(): DeploymentUpdate | undefined {
     const deployment = this.deployment();
     if (!deployment) return undefined;
@@ -131,7 +131,7 @@ export class DeploymentWatcher implements Reader {
     return this.timer !== undefined;
   }
 
-  /** The deployment is over or the term is: nothing more happens. */
+  /** Stops for good, because the deployment or the term is over. */
   stop(): void {
     this.mode = 'stopped';
     this.cancelTimer();
@@ -141,7 +141,7 @@ export class DeploymentWatcher implements Reader {
 
   // ---- the deadline
 
-  /** DP-507, DP-610: the timer is touched only if the cutoff moved. */
+  /** Sets the timer, if the cutoff has moved (DP-507, DP-610). */
   private setDeadline(): void {
     const deployment = this.deployment();
     const atMs = deployment && cutoffMs(deployment);
@@ -152,7 +152,7 @@ export class DeploymentWatcher implements Reader {
     this.setTimer(deadlines, atMs - clock.nowMs(), () => this.deadlinePassed(), atMs);
   }
 
-  /** DP-508, DP-515. */
+  /** Fails the deployment if a group missed its deadline (DP-508, DP-515). */
   private deadlinePassed(): void {
     const deployment = this.deployment();
     if (!deployment) return this.shared.logger.info('deadline of a deployment that is gone', { deployment: this.id });
@@ -160,7 +160,7 @@ export class DeploymentWatcher implements Reader {
     this.write((now) => this.deadlineFailure(now));
   }
 
-  // ---- what it writes
+  // ---- writes
 
   private deadlineFailure(deployment: Deployment): (() => Promise<unknown>) | undefined {
     const overdue = overdueGroups(deployment, this.shared.clock.nowMs());
@@ -179,7 +179,7 @@ export class DeploymentWatcher implements Reader {
     return () => this.shared.writer.write('DeploymentStatusUpdate', payload, deployment.Namespace);
   }
 
-  /** DP-858, DP-862. */
+  /** The promotion, if the canaries are ready for it (DP-858, DP-862). */
   private promotion(deployment: Deployment): (() => Promise<unknown>) | undefined {
     if (!mayAutoPromote(deployment, this.alloc)) return undefined;
     const { tables, newId, writer } = this.shared;
@@ -203,8 +203,8 @@ export class DeploymentWatcher implements Reader {
   }
 
   /**
-   * Tried again after a pause, decided anew (DP-613). A refusal because the deployment is over ends in `stop` before it
-   * comes here (DP-812).
+   * Decides anew after a pause (DP-613). If the deployment is over, which refuses the write, `stop` comes first
+   * (DP-812).
    */
   private writeFailed(error: unknown): void {
     if (this.mode === 'stopped') return;
@@ -225,7 +225,7 @@ export class DeploymentWatcher implements Reader {
     else this.setDeadline();
   }
 
-  // ---- what it reads
+  // ---- reads
 
   private findings(deployment: Deployment): HealthFindings {
     const { tables, counters } = this.shared;
@@ -235,7 +235,7 @@ export class DeploymentWatcher implements Reader {
     return healthFindings(deployment, tables.allocs.by('deployment', this.id), seen, this.nowNs());
   }
 
-  /** Undefined when it is gone or over. */
+  /** The deployment; undefined if it was deleted or is over. */
   private deployment(): Deployment | undefined {
     const deployment = this.shared.tables.deployment.get(this.id);
     return deployment && isActiveDeployment(deployment) ? deployment : undefined;
@@ -247,7 +247,7 @@ export class DeploymentWatcher implements Reader {
     return nsFromMs(this.shared.clock.nowMs());
   }
 
-  /** @param atMs of a deadline */
+  /** @param atMs the deadline, unix ms, if the timer is for one */
   private setTimer(timers: Timers, delayMs: number, run: () => void, atMs?: number): void {
     this.shared.counters.timersArmed++;
     const cancel = timers.after(delayMs, () => {

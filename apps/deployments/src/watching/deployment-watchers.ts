@@ -24,20 +24,20 @@ export interface DeploymentWatchersDeps {
   readonly newId: () => string;
   readonly logger: Logger;
   readonly region: string;
-  /** DP-612. */
+  /** Rate limit of all watchers together (DP-612). */
   readonly readsPerSecond?: number;
-  /** Without it no deployment waits for another region's. */
+  /** Connections to other regions; without them no deployment waits for another region. */
   readonly peers?: { readonly regions: Regions; readonly random: () => number };
 }
 
 /**
- * The watchers of active deployments, one each, while this process holds the role `deployments`.
+ * The watchers of active deployments, one for each, while this process holds the role `deployments`.
  *
- * Modes: standby → holder → standby. `start` builds all watchers from state, `applied` wakes those whose deployment or
- * allocations the transaction changed, starts new ones and drops those of deployments that are over or gone (DP-601 to
- * DP-605); `stop` drops everything without writing.
- * Memory: one small object per active deployment. Cost of `applied`: the rows the transaction changed, however many
- * deployments are watched (DP-608, DP-611).
+ * Modes: standby → holder → standby. `start` creates all watchers from state. `applied` wakes the watchers whose
+ * deployment or allocations the transaction changed, starts new ones, and drops those of deployments that are over or
+ * deleted (DP-601 to DP-605). `stop` drops everything without writing.
+ * Memory: one small object for each active deployment. Cost of `applied`: O(rows that the transaction changed), however
+ * many deployments are watched (DP-608, DP-611).
  */
 export class DeploymentWatchers implements Singleton {
   readonly role = 'deployments';
@@ -47,12 +47,12 @@ export class DeploymentWatchers implements Singleton {
 
   constructor(private readonly deps: DeploymentWatchersDeps) {}
 
-  /** The rollouts this region is part of; undefined while this process does not hold the role. */
+  /** The multiregion rollouts; undefined while this process does not hold the role. */
   get regionRollouts(): RegionRollouts | undefined {
     return this.rollouts;
   }
 
-  /** What the holder's commands share with the watchers. @throws NotHolderError */
+  /** The dependencies that commands share with the watchers. @throws NotHolderError */
   get watching(): Watching {
     if (!this.session) throw new NotHolderError(NOT_ENABLED);
     return this.session;
@@ -63,7 +63,7 @@ export class DeploymentWatchers implements Singleton {
     const { peers } = this.deps;
     this.session = session;
     this.rollouts = peers && new RegionRollouts({ ...peers, watching: session, term });
-    // All deployments once per term: there is nothing else to begin from.
+    // A term begins with one pass over all deployments, because nothing is kept from the previous one.
     const deployments = this.deps.state.tables.deployment.all();
     eachApart(
       deployments,
@@ -122,7 +122,7 @@ export class DeploymentWatchers implements Singleton {
     };
   }
 
-  /** By region, for each that this one knows. */
+  /** Connection figures of each known region. */
   private peerStats(): Record<string, number> {
     const { regions } = this.deps.peers ?? {};
     const peers = regions?.names.filter((name) => name !== regions.own) ?? [];
@@ -142,7 +142,7 @@ export class DeploymentWatchers implements Singleton {
     this.rollouts?.begin(deployment);
   }
 
-  /** Starts it if it is not there. */
+  /** The watcher of a deployment, which is started if need be. */
   private watcherOf(id: string): DeploymentWatcher | undefined {
     if (!this.session) return undefined;
     let watcher = this.watchers.get(id);

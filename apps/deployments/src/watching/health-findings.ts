@@ -1,18 +1,19 @@
 import { findTaskGroup, type Allocation, type Deployment, type DeploymentState } from '@waybill/model';
 
-/** What the health of a deployment's allocations asks for (DP section 2.7). */
+/** The consequences of the health of a deployment's allocations (DP section 2.7). */
 export interface HealthFindings {
-  /** The deployment has failed; `reverts` if a group that failed it wants the old version back. */
+  /** Set if the deployment has failed; `reverts` if a group that failed it reverts automatically. */
   readonly failure: { readonly reverts: boolean } | undefined;
   /** IDs of unhealthy allocations that may be rescheduled now. */
   readonly reschedulable: readonly string[];
-  /** Something became healthy that no evaluation has seen. */
+  /** Whether an allocation became healthy since the last evaluation. */
   readonly wantsEvaluation: boolean;
 }
 
 /**
- * Looks at every allocation of an active deployment (DP-701 to DP-705). `seenIndex` is the latest seen index of the job,
- * `nowNs` the time by which reschedule attempts are counted, unix ns. O(allocations of the deployment).
+ * Checks every allocation of an active deployment (DP-701 to DP-705). O(allocations of the deployment).
+ * @param seenIndex the latest seen index of the job
+ * @param nowNs the time by which reschedule attempts are counted, unix ns
  */
 export function healthFindings(
   deployment: Deployment,
@@ -43,7 +44,10 @@ function stateOf(deployment: Deployment, alloc: Allocation): DeploymentState | u
   return Object.hasOwn(TaskGroups, alloc.TaskGroup) ? TaskGroups[alloc.TaskGroup] : undefined;
 }
 
-/** DP-703, by the policy the allocation was placed with. @param nowNs unix ns */
+/**
+ * Whether the reschedule policy that the allocation was placed with allows no further attempt (DP-703). @param nowNs
+ * unix ns
+ */
 export function isOutOfAttempts(
   alloc: Pick<Allocation, 'Job' | 'TaskGroup' | 'RescheduleTracker'>,
   nowNs: number,

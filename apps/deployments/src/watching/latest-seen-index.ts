@@ -1,8 +1,8 @@
 import type { Evaluation } from '@waybill/model';
 
 /**
- * The newest state that the scheduler has worked on, or will, for a job (DP-720 to DP-723). A blocked evaluation counts
- * with the state it was computed from only: its own index is later than what it has seen. O(evaluations given).
+ * The newest state that the scheduler has worked on, or will work on, for a job (DP-720 to DP-723). A blocked
+ * evaluation counts with the snapshot that it was computed from, as its own index is later. O(evaluations given).
  */
 export function latestSeenIndex(evaluations: Iterable<Evaluation>): number {
   let latest = 0;

@@ -1,14 +1,17 @@
 import { msFromNs, nsFromRfc3339, type Deployment, type DeploymentState } from '@waybill/model';
 
-/** DP-506: the group owes nothing more: its canaries are healthy and wait for promotion, or all of it is. */
+/**
+ * Whether the group has no deadline to meet any more: it is healthy, or its canaries are and wait for promotion
+ * (DP-506).
+ */
 export function isSatisfied(state: DeploymentState): boolean {
   const waitsForPromotion = state.DesiredCanaries > 0 && !state.Promoted;
   return state.HealthyAllocs >= (waitsForPromotion ? state.DesiredCanaries : state.DesiredTotal);
 }
 
 /**
- * DP-507: when the first unsatisfied group is due, unix ms; undefined when no clock runs. Only a running deployment can
- * miss a deadline (DP-508). O(groups).
+ * When the first unsatisfied group is due, unix ms; undefined if no deadline runs (DP-507). Only a running deployment
+ * can miss a deadline (DP-508). O(groups).
  */
 export function cutoffMs(deployment: Deployment): number | undefined {
   if (deployment.Status !== 'running') return undefined;
@@ -21,7 +24,7 @@ export function cutoffMs(deployment: Deployment): number | undefined {
   return earliest;
 }
 
-/** DP-508: the groups that missed their own deadline. */
+/** The groups that missed their own deadline (DP-508). */
 export function overdueGroups(deployment: Deployment, nowMs: number): DeploymentState[] {
   if (deployment.Status !== 'running') return [];
   return Object.values(deployment.TaskGroups).filter(

@@ -1,30 +1,30 @@
 import { type CancelTimer, type Clock, type Timers, TokenBucket } from '@waybill/model';
 
-/** DP-612: reads per second of all watchers together, and as many at once. */
+/** Reads per second of all watchers together, and the burst (DP-612). */
 export const DEFAULT_READS_PER_SECOND = 100;
 
-/** The setting as an operator gives it: 0 means the default. */
+/** The rate that a setting gives: 0 means the default. */
 export const readsPerSecond = (setting: number): number => (setting === 0 ? DEFAULT_READS_PER_SECOND : setting);
 
-/** What waits for its turn to read. */
+/** A watcher that waits for its turn to read. */
 export interface Reader {
   read(): void;
 }
 
 /**
- * Gives each watcher that asked its turn to read its allocations, in order of asking, at most so many per second with a
- * burst of one second's worth (DP-612). A watcher that waits already waits once (DP-608); none is dropped.
- * Those with news and those that only begin (a whole cluster's after a change of leader) take turns, so that neither
- * holds up the other. Cost: O(1) per request; one timer while somebody waits.
+ * Gives each watcher its turn to read its allocations, in order of request, at a limited rate with a burst of one
+ * second's worth (DP-612). A watcher that waits is queued once (DP-608), and none is dropped. Watchers with changes and
+ * watchers that only begin (those of a whole cluster after a change of leader) alternate, so that neither delays the
+ * other. Cost: O(1) for each request; one timer while a watcher waits.
  */
 export class ReadLimiter {
-  /** Since when each waits, unix ms, in order. */
+  /** Watchers with changes, and since when each waits, unix ms, in order. */
   private readonly withNews = new Map<Reader, number>();
   private readonly beginning = new Map<Reader, number>();
   private newsIsNext = true;
   private readonly turns: TokenBucket;
   private timer: CancelTimer | undefined;
-  /** ms that readers have waited, all together. */
+  /** Total time that watchers have waited, ms. */
   waitedMs = 0;
 
   constructor(
@@ -38,7 +38,7 @@ export class ReadLimiter {
     return this.withNews.size + this.beginning.size;
   }
 
-  /** Something of it changed. */
+  /** Queues a watcher whose deployment changed. */
   request(reader: Reader): void {
     if (this.withNews.has(reader)) return;
     this.withNews.set(reader, this.beginning.get(reader) ?? this.time.clock.nowMs());
@@ -46,7 +46,7 @@ export class ReadLimiter {
     this.schedule();
   }
 
-  /** Its first look (DP-615). */
+  /** Queues the first read of a watcher (DP-615). */
   requestFirst(reader: Reader): void {
     if (this.withNews.has(reader) || this.beginning.has(reader)) return;
     this.beginning.set(reader, this.time.clock.nowMs());

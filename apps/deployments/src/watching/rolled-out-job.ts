@@ -1,7 +1,7 @@
 import { newEvaluation, type Deployment, type Evaluation, type Job, Refusal } from '@waybill/model';
 import { namespacedKey, versionKey, type Tables } from '@waybill/state';
 
-/** The job whose deployment this is does not exist any more (DP-606). */
+/** The job of the deployment does not exist any more (DP-606). */
 export class UnknownJobError extends Refusal {
   override readonly name = 'UnknownJobError';
   constructor(deployment: Pick<Deployment, 'ID' | 'JobID'>) {
@@ -9,7 +9,9 @@ export class UnknownJobError extends Refusal {
   }
 }
 
-/** The job as this deployment rolls it out, not as it may be by now (DP-607). @throws UnknownJobError */
+/**
+ * The job version that this deployment rolls out, which may not be the current one (DP-607). @throws UnknownJobError
+ */
 export function rolledOutJob(tables: Tables, deployment: Deployment): Job {
   const { Namespace, JobID, JobVersion, JobCreateIndex } = deployment;
   const version = tables.job_version.get(versionKey(Namespace, JobID, JobVersion));
@@ -18,7 +20,7 @@ export function rolledOutJob(tables: Tables, deployment: Deployment): Job {
   return job;
 }
 
-/** DP-712. @param nowNs unix ns @throws UnknownJobError */
+/** An evaluation of the watcher for the deployment's job (DP-712). @param nowNs unix ns @throws UnknownJobError */
 export function watcherEvaluation(tables: Tables, deployment: Deployment, id: string, nowNs: number): Evaluation {
   const job = rolledOutJob(tables, deployment);
   return newEvaluation({

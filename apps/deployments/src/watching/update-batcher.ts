@@ -1,17 +1,17 @@
 import type { CancelTimer, Clock, DesiredTransition, Evaluation, Timers } from '@waybill/model';
 import type { TxnPayloads } from '@waybill/state';
 
-/** DP-707: how long one deployment gathers before its update is due. */
+/** How long one deployment gathers changes before its update is due (DP-707). */
 export const DEPLOYMENT_WINDOW_MS = 1_000;
-/** DP-708: how long due updates of different deployments gather before they are written. */
+/** How long due updates of different deployments are gathered before they are written (DP-708). */
 export const WRITE_WINDOW_MS = 250;
-/** DP-709: a transaction larger than this is split; far below what a message of the log may hold. */
+/** A larger transaction is split (DP-709); far below the size limit of a message of the log. */
 export const MAX_BATCH_BYTES = 256 * 1024;
 /** First and longest pause after a write that failed. */
 export const FIRST_RETRY_MS = 500;
 export const MAX_RETRY_MS = 30_000;
 
-/** What one deployment needs now: allocations that may be rescheduled, and the evaluation that goes with them. */
+/** The update of one deployment: allocations that may be rescheduled, and the evaluation that goes with them. */
 export interface DeploymentUpdate {
   readonly transitions: Readonly<Record<string, DesiredTransition>>;
   readonly evaluation: Evaluation;
@@ -20,23 +20,23 @@ export interface DeploymentUpdate {
 export interface UpdateBatcherDeps {
   readonly clock: Clock;
   readonly timers: Timers;
-  /** Decided when it is written, so that nothing is asked for twice; undefined: no longer needed. */
+  /** Computes the update when it is written, so that nothing is requested twice; undefined: no longer needed. */
   readonly updateOf: (deploymentId: string) => DeploymentUpdate | undefined;
   readonly write: (batch: TxnPayloads['AllocUpdateDesiredTransition']) => Promise<unknown>;
   readonly onError: (error: unknown) => void;
 }
 
 /**
- * Gathers what deployments ask of the scheduler into few transactions.
+ * Gathers updates of deployments for the scheduler into few transactions.
  *
- * A deployment is: idle → gathering (DEPLOYMENT_WINDOW_MS from its first request) → due → written. Due ones wait at most
- * WRITE_WINDOW_MS for others; one write is in progress at a time; after a failed one all its deployments are due again,
- * after a pause that doubles. `stop` drops everything: the next holder finds the same need in state (DP-711).
- * A clock that is set back ends every wait that would last longer than such a wait lasts.
- * Limits: MAX_BATCH_BYTES per transaction. Memory: the deployments between request and write. One timer.
+ * Modes of a deployment: idle → gathering (DEPLOYMENT_WINDOW_MS from its first request) → due → written. Due ones wait
+ * at most WRITE_WINDOW_MS for others. One write is in progress at a time; after a failed write its deployments are due
+ * again, after a pause that doubles. `stop` drops everything: the next holder finds the same need in state (DP-711).
+ * After a clock is set back, a wait that would last longer than its window ends at once.
+ * Limits: MAX_BATCH_BYTES for each transaction. Memory: the deployments between request and write. One timer.
  */
 export class UpdateBatcher {
-  /** When the window of each gathering deployment ends; all windows are equal, so in order. */
+  /** When the window of each gathering deployment ends. All windows are equally long, so the map is in that order. */
   private readonly gathering = new Map<string, number>();
   private readonly due = new Set<string>();
   private writeAtMs = 0;
@@ -128,7 +128,10 @@ export class UpdateBatcher {
     }
   }
 
-  /** One deployment's transitions and evaluation stay together (DP-709). Decides each batch when the one before is written. */
+  /**
+   * Splits due deployments into batches; transitions and evaluation of one deployment stay together (DP-709). A batch
+   * is computed when the previous one was written.
+   */
   private *batchesOf(ids: readonly string[]): Generator<TxnPayloads['AllocUpdateDesiredTransition']> {
     let batch: TxnPayloads['AllocUpdateDesiredTransition'] = { Transitions: {}, Evals: [] };
     let bytes = 0;
@@ -149,7 +152,7 @@ export class UpdateBatcher {
   }
 }
 
-/** Whether a wait that lasts no longer than `longestMs` has ended, going by a clock that may have been set back since. */
+/** Whether a wait of at most `longestMs` has ended, by a clock that may have been set back since it began. */
 function isOver(endsMs: number, nowMs: number, longestMs: number): boolean {
   return endsMs <= nowMs || endsMs - nowMs > longestMs;
 }

@@ -15,16 +15,16 @@ import { permissionDenied, provenNode } from '../node/node-access.js';
 import { jobOf } from '../node/node-evaluations.js';
 import type { PlacementTraces } from './placement-traces.js';
 
-/** Why a waiting read goes on: something of its node changed, or it is to be answered with what there is. */
+/** Why a waiting read continues: an allocation of its node changed, or the wait is over. */
 type Woken = 'changed' | 'over';
 
 /**
- * What agents read of their allocations (nodes.md section 9). Any replica answers.
+ * Agents' reads of their allocations (nodes.md section 9). Any replica answers.
  *
- * A read waits in a list of its node and is woken when a transaction changed an allocation of that node: the cost of a
- * transaction is what it changed, however many other nodes wait (ND-152, ST-158). There is no await between the look at
- * the tables and the entry into the list, so no change can fall in between (ST-152). A node waits once: a read that comes
- * while another one of it waits answers that one, whose asker has given up.
+ * A read waits in its node's list and is woken when a transaction changed an allocation of that node. The cost of a
+ * transaction is O(rows that it changed), however many other nodes wait (ND-152, ST-158). There is no await between the
+ * look-up in the tables and the entry into the list, so no change can fall between them (ST-152). A node has one
+ * waiting read: another read of the same node answers the waiting one, which its agent has given up.
  * Limits: MAX_WAITING_ALLOC_QUERIES, MAX_ALLOC_QUERY_WAIT_MS.
  */
 export class AllocQueries {
@@ -41,7 +41,7 @@ export class AllocQueries {
     this.unsubscribe = state.onApplied((applied) => this.applied(applied));
   }
 
-  /** Answers every waiting read with what there is, and takes no more changes. */
+  /** Answers every waiting read with the current state, and ignores later changes. */
   stop(): void {
     this.unsubscribe();
     this.stopped = true;
@@ -75,7 +75,9 @@ export class AllocQueries {
     }
   }
 
-  /** @throws Refusal forbidden, invalid, unavailable when this replica does not reach the state the asker has seen */
+  /**
+   * @throws Refusal forbidden, invalid, unavailable if this replica does not reach the state that the agent has seen
+   */
   async allocsById(request: AllocsByIdRequest): Promise<AllocsByIdResponse> {
     checkAllocIds(request.AllocIDs);
     await catchUp(this.state, request.MinStateIndex);
@@ -124,9 +126,10 @@ export class AllocQueries {
 }
 
 /**
- * ST-155. Index: the highest ModifyIndex of the node's allocations; the table's index when it has none, or fewer than the
- * asker knows (a deletion lowers no row's index and must still be an answer, ND-153); at least 1.
- * A restore takes rows back to lower indexes, and must be an answer (OP-47).
+ * The answer to a read of a node's allocations (ST-155). Its index is the highest ModifyIndex of the node's
+ * allocations. It is the table's index if the node has none, or fewer than the agent knows: a deletion lowers no row's
+ * index and must still be an answer (ND-153). It is at least 1. A restore lowers the indexes of rows, and must be an
+ * answer (OP-47).
  */
 export function nodeAllocsAnswer(tables: Tables, nodeId: string, known: number | undefined): NodeAllocsResponse {
   const allocs: Record<string, number> = {};

@@ -13,8 +13,9 @@ import {
 import { namespacedKey, type Tables } from '@waybill/state';
 
 /**
- * ND-125 to ND-134: the evaluations that agents' updates ask for, decided on the state before the write; one per job,
- * the first wins. `nowNs` is the time of the write. Cost: O(updates).
+ * The evaluations that agents' updates require (ND-125 to ND-134), decided on the state before the write; one for each
+ * job, by the first update that requires it. Cost: O(updates).
+ * @param nowNs time of the write
  */
 export function evaluationsOfUpdates(
   tables: Tables,
@@ -60,7 +61,7 @@ function triggerOf(
   { job, nowNs, isFollowed }: Circumstances,
 ): EvalTrigger | undefined {
   const wasUnknown = stored.ClientStatus === 'unknown';
-  // It runs again and was replaced meanwhile: one of the two has to go.
+  // The allocation runs again and was replaced meanwhile: one of the two must stop.
   const runsBeside =
     stored.DesiredStatus === 'run' &&
     stored.NextAllocation !== '' &&
@@ -76,8 +77,9 @@ function triggerOf(
 }
 
 /**
- * Its replacement is there, or an evaluation is coming that decides about it (ND-128). One that has ended decides nothing any
- * more: a machine may say that work which had failed runs, and later that it failed (ND-110).
+ * Whether the allocation's replacement exists, or an evaluation that decides about it is pending (ND-128). An
+ * evaluation that has ended decides nothing any more: a machine may report that failed work runs, and later that it
+ * failed (ND-110).
  */
 function hasFollowup(tables: Tables, { FollowupEvalID, NextAllocation }: Allocation): boolean {
   if (FollowupEvalID === '') return false;
@@ -86,7 +88,7 @@ function hasFollowup(tables: Tables, { FollowupEvalID, NextAllocation }: Allocat
   return followup !== undefined && !isTerminalEvaluation(followup);
 }
 
-/** ND-128: an attempt is left in the interval that ends now; the delay is the scheduler's business. */
+/** Whether the reschedule policy allows another attempt now (ND-128); the scheduler computes the delay. */
 export function mayReschedule(
   alloc: Pick<Allocation, 'RescheduleTracker'>,
   policy: ReschedulePolicy | null,

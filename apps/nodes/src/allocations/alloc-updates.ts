@@ -17,11 +17,11 @@ import { checkAllocList, checkAllocUpdates } from '../node/machine-shapes.js';
 import { withCutReport } from '../node/machine-texts.js';
 import { permissionDenied } from '../node/node-access.js';
 
-/** ND-135: updates of all nodes that arrive within this time of the first become one transaction. */
+/** Updates of all nodes that arrive within this time of the first one become one transaction (ND-135). */
 export const BATCH_WINDOW_MS = 50;
-/** A full batch does not wait: keeps a transaction well below the log's largest message (ST-14). */
+/** A batch of this size is written at once, which keeps a transaction well below the log's largest message (ST-14). */
 export const MAX_BATCH_ALLOCS = 500;
-/** Updates that wait for a transaction; beyond it agents are told to come back, which they do. */
+/** Updates that may wait for a transaction; further agents are told to retry, which they do. */
 export const MAX_PENDING_ALLOCS = 50_000;
 
 interface Pending {
@@ -42,13 +42,13 @@ export interface AllocUpdateDependencies {
 }
 
 /**
- * Takes what agents say about their allocations into the log (nodes.md section 8). Any replica answers.
+ * Writes agents' reports on their allocations to the log (nodes.md section 8). Any replica answers.
  *
- * Modes: empty → gathering (the window of the first update is open) → empty. Each gathered batch is one transaction;
- * several may be on their way at once, because an agent waits for its answer before it writes again. One that it has
- * given up may still arrive, here or at another replica, after its successor: each names the one it comes after, so that
- * only one of them is taken (ND-223), and none behind a restore of which its agent has not heard (OP-47). A batch has one
- * update of a node. It carries the trace of its first traced update.
+ * Modes: empty → gathering (the window of the first update is open) → empty. Each batch is one transaction. Several may
+ * be in flight at once, because an agent waits for its answer before it sends its next update. An update that its agent
+ * has given up may still arrive, here or at another replica, after its successor: each update names the one that it
+ * follows, so that only one of them is accepted (ND-223), and none after a restore that its agent does not know of
+ * (OP-47). A batch has at most one update of each node. It carries the trace of its first traced update.
  * Limits: BATCH_WINDOW_MS, MAX_BATCH_ALLOCS, MAX_PENDING_ALLOCS. Cost: O(updates).
  */
 export class AllocUpdates {
@@ -64,8 +64,8 @@ export class AllocUpdates {
   }
 
   /**
-   * Resolves when the update is committed, with the index of its transaction (ND-108), or was overtaken (ND-223).
-   * @throws Refusal with the texts of ND-104; limit when too much waits; too-large; what the log throws (ND-136)
+   * Resolves with the index of the transaction when the update is committed (ND-108), or was superseded (ND-223).
+   * @throws Refusal with the texts of ND-104; limit if too many updates wait; too-large; any error of the log (ND-136)
    */
   async update(request: AllocUpdateRequest, traceparent?: string): Promise<AllocUpdateResponse> {
     const nodeId = this.admit(request);
@@ -75,7 +75,7 @@ export class AllocUpdates {
     try {
       if (!request.Allocs.some((alloc) => this.isFirstRunning(alloc)))
         return await this.gathered(nodeId, request, traceparent);
-      // The last step of a submitted job's trace: from here on it runs, and everybody can see it.
+      // The last span of a submitted job's trace: the job runs, and every read shows it.
       return await withSpan(this.deps.tracer(), 'first running', { traceparent }, (span) =>
         this.gathered(nodeId, request, traceparentOf(span) ?? traceparent),
       );
@@ -84,7 +84,7 @@ export class AllocUpdates {
     }
   }
 
-  /** Writes what is gathered now. */
+  /** Writes the gathered updates now. */
   flush(): void {
     this.cancelWindow();
     const batch = this.gathering;
@@ -93,7 +93,7 @@ export class AllocUpdates {
     if (batch.length > 0) void this.commit(batch);
   }
 
-  /** ND-104, in its order; then what it says is looked at. */
+  /** Checks the request in the order of ND-104, then its content. */
   private admit(request: AllocUpdateRequest): string {
     checkAllocList(request.Allocs);
     const [first] = request.Allocs ?? [];
@@ -124,7 +124,10 @@ export class AllocUpdates {
     return this.deps.state.tables.allocs.get(update.ID)?.ClientStatus === 'pending';
   }
 
-  /** ND-40; one that nobody knows is of nobody, and ignored at apply (ND-120). */
+  /**
+   * Whether the allocation is the node's own (ND-40). An unknown allocation is accepted here, and ignored when applied
+   * (ND-120).
+   */
   private isOf(nodeId: string, update: ClientAllocUpdate): boolean {
     const stored = this.deps.state.tables.allocs.get(update.ID);
     return update.NodeID === nodeId && (stored === undefined || stored.NodeID === nodeId);
@@ -142,7 +145,7 @@ export class AllocUpdates {
   private async commit(batch: readonly Pending[]): Promise<void> {
     const { state, writer, newId } = this.deps;
     const timeNs = writer.nowNs();
-    // ST-101: of what was sent only what an agent may say goes on, with the time it arrived.
+    // Only the members that an agent may report are written, with the time of their arrival (ST-101).
     const { allocs: stored } = state.tables;
     const allocs = batch.flatMap((pending) =>
       pending.allocs.map((alloc) => withCutReport(saidByAgent(alloc, stored.get(alloc.ID)?.CreateTime ?? 0, timeNs))),
@@ -156,14 +159,15 @@ export class AllocUpdates {
     } catch (error) {
       if (!(error instanceof TooLargeError)) for (const pending of batch) pending.reject(error);
       else if (batch.length === 1) for (const pending of batch) pending.reject(new Refusal('too-large', error.message));
-      else for (const pending of batch) void this.commit([pending]); // together they are too much, each alone may not be
+      // The batch is too large, but each update alone may not be.
+      else for (const pending of batch) void this.commit([pending]);
     }
   }
 }
 
 /**
- * When the machine says that health was decided. Its clock may be wrong: not before the placement and not after now, or a
- * rollout's progress deadline would stand still, or move into a time to come.
+ * The time at which health was decided, as the machine reports it, limited to between placement and now: with a wrong
+ * clock of the machine, a rollout's progress deadline would stand still, or move into the future.
  */
 function healthTime(said: string | null, placedNs: number, nowNs: number): string | null {
   const saidNs = nsFromRfc3339(said);
@@ -171,7 +175,7 @@ function healthTime(said: string | null, placedNs: number, nowNs: number): strin
   return rfc3339FromNs(Math.max(Math.min(saidNs, nowNs), placedNs));
 }
 
-/** @param placedNs when the servers made the allocation; 0: it is not known here */
+/** @param placedNs when the servers created the allocation; 0: unknown here */
 function saidByAgent(alloc: ClientAllocUpdate, placedNs: number, timeNs: number): ClientAllocUpdate {
   return {
     ID: alloc.ID,
@@ -192,11 +196,15 @@ function afterOf(batch: readonly Pending[]): Record<string, number> {
   return Object.fromEntries(batch.flatMap(({ nodeId, after }) => (after === undefined ? [] : [[nodeId, after]])));
 }
 
-/** The verdict of a combined write names the nodes that were left out; only their callers are told (ST-105, ND-223). */
+/**
+ * Answers one update of a batch. The verdict of the batch names the nodes whose updates were left out; only their
+ * callers get an error (ST-105, ND-223).
+ */
 function answer(pending: Pending, { index, result }: Written, restoredIndex: number): void {
   const left = (result ?? {}) as RefusedNodes & Partial<SecondCopy>;
   const refusal = left.RefusedNodes?.[pending.nodeId];
-  // What became of a first copy, nobody knows any more: sent again behind it, the update is taken or overtaken for sure.
+  // The outcome of a first copy is unknown. When the update is sent again after it, the state accepts or supersedes it
+  // for certain.
   const overtakenBy = left.firstIndex ?? left.OvertakenNodes?.[pending.nodeId];
   if (refusal !== undefined) pending.reject(new Refusal('conflict', refusal));
   else if (overtakenBy !== undefined)

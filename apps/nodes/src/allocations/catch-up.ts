@@ -1,10 +1,13 @@
 import { Refusal, errorText } from '@waybill/model';
 import type { ReplicatedState } from '@waybill/replica';
 
-/** How long a replica may take to reach the state the asker has already seen. */
+/** Longest time until a replica must reach the state that a caller has seen. */
 export const CATCH_UP_TIMEOUT_MS = 5_000;
 
-/** Waits until this copy has the state that an asker has seen elsewhere. @throws Refusal unavailable: it stays behind */
+/**
+ * Waits until this replica has the state that a caller has seen elsewhere. @throws Refusal unavailable if it stays
+ * behind
+ */
 export async function catchUp(state: ReplicatedState, index: number): Promise<void> {
   if (!(index > state.appliedIndex)) return;
   try {

@@ -1,12 +1,13 @@
 import type { ReplicatedState } from '@waybill/replica';
 import type { Applied } from '@waybill/state';
 
-/** Allocations whose trace is remembered; the oldest are forgotten first. Losing one costs a span its parent. */
+/** Allocations whose trace is remembered; the oldest are forgotten first. A forgotten trace costs a span its parent. */
 export const MAX_REMEMBERED_TRACES = 20_000;
 
 /**
- * In which trace each allocation was last changed by the servers, as far as this replica saw it live: lets an agent's
- * spans hang below the plan that placed the work. Memory: MAX_REMEMBERED_TRACES entries. Cost: O(1) per changed allocation.
+ * The trace of each allocation's last change by the servers, as far as this replica saw it live: an agent's spans
+ * become children of the plan that placed the allocation. Memory: MAX_REMEMBERED_TRACES entries. Cost: O(1) for each
+ * changed allocation.
  */
 export class PlacementTraces {
   private readonly traces = new Map<string, string>();

@@ -14,15 +14,16 @@ import {
 import { permissionDenied, provenNode } from '../node/node-access.js';
 
 interface WantedFile {
-  /** Where the disk is. */
+  /** The node that has the disk. */
   readonly target: string;
   readonly AllocID: string;
   readonly Path: string;
 }
 
 /**
- * Lets a machine read the disk of the allocation that one of its own replaces, from the machine where that has ended
- * (AG-224): machines have no way to each other, and no right to more than this. Any replica answers; stateless.
+ * Lets a machine read the disk of the allocation that one of its own replaces, from the machine on which that one ended
+ * (AG-224): machines have no connection to each other, and no right to read more than this. Any replica answers;
+ * stateless.
  */
 export class PreviousDisks {
   constructor(
@@ -31,15 +32,15 @@ export class PreviousDisks {
   ) {}
 
   /**
-   * @throws Refusal forbidden; not-found; conflict: this replica is behind, or the allocation has not ended yet, by its
-   * machine's word too: after a restore that may know better; unavailable: its machine does not answer
+   * @throws Refusal forbidden; not-found; conflict if this replica is behind, or the allocation has not ended, or its
+   * machine says so: after a restore the machine may know better; unavailable if that machine does not answer
    */
   list(request: ListPreviousDiskRequest): Promise<ListFilesResponse> {
     const { target, ...file } = this.wanted(request);
     return fromMachine(this.rpc.ask(listFiles, { ...file, After: request.After, IfEnded: true }, { target }));
   }
 
-  /** The next piece of a file, empty at its end. @throws Refusal as list() */
+  /** The next part of a file, empty at its end. @throws Refusal as `list` */
   read(request: ReadPreviousDiskRequest): Promise<ReadFileResponse> {
     const { target, ...file } = this.wanted(request);
     const piece = {
@@ -69,7 +70,8 @@ export class PreviousDisks {
     if (!previous || !isSame || previous.TaskGroup !== alloc.TaskGroup)
       throw new Refusal('not-found', 'there is no allocation before this one');
     if (!isKeptByDisk(Path)) throw permissionDenied();
-    // One that nobody hears of is not waited for (AG-53), nor read: its tasks may run until its machine says otherwise.
+    // A disconnected allocation is neither waited for (AG-53) nor read: its tasks may run until its machine reports
+    // otherwise.
     if (previous.ClientStatus === 'unknown' || previous.ClientStatus === 'lost')
       throw new Refusal('unavailable', 'its machine is disconnected, or has not said yet that it has ended');
     if (!isClientTerminal(previous)) throw new Refusal('conflict', 'the allocation before has not ended yet');
@@ -77,7 +79,7 @@ export class PreviousDisks {
   }
 }
 
-/** `/alloc/data`, `/<task>/local` and what is below. */
+/** Whether a sticky disk keeps the path: `/alloc/data`, `/<task>/local` and everything below. */
 function isKeptByDisk(path: string): boolean {
   const [empty, first, second, ...below] = path.split('/');
   if (empty !== '' || first === undefined || below.some((part) => part === '' || part === '.' || part === '..'))

@@ -13,10 +13,10 @@ import { WaitingReads } from '../waiting/waiting-reads.js';
 import { permissionDenied, provenNode } from '../node/node-access.js';
 
 /**
- * What the templates of an allocation read of services (AG-292): those of its own namespace, and no others. Any replica
- * answers. A read waits in a list of its service, or of the names of its namespace, and is woken by a transaction that
- * changed what it asked for, so the cost of a transaction is what it changed; that of an answer are the registrations of
- * the name, or of the namespace. Limits: MAX_WAITING_SERVICE_QUERIES, MAX_ALLOC_QUERY_WAIT_MS.
+ * Reads of services by the templates of an allocation (AG-292): those of its own namespace only. Any replica answers. A
+ * read waits in the list of its service, or of the service names of its namespace, and is woken by a transaction that
+ * changed them. Cost of a transaction: O(rows that it changed); of an answer: O(registrations of the name, or of the
+ * namespace). Limits: MAX_WAITING_SERVICE_QUERIES, MAX_ALLOC_QUERY_WAIT_MS.
  */
 export class ServiceQueries {
   private readonly waiting: WaitingReads;
@@ -30,7 +30,7 @@ export class ServiceQueries {
     this.unsubscribe = state.onApplied((applied) => this.applied(applied));
   }
 
-  /** Answers every waiting read with what there is. */
+  /** Answers every waiting read with the current state. */
   stop(): void {
     this.unsubscribe();
     this.waiting.close();
@@ -44,7 +44,7 @@ export class ServiceQueries {
     return { Services: services, Index: this.index };
   }
 
-  /** By name. @throws Refusal forbidden, not-found, limit */
+  /** The services of the namespace by name. @throws Refusal forbidden, not-found, limit */
   async names(request: ServiceNamesRequest): Promise<ServiceNamesResponse> {
     const namespace = this.namespaceOf(request);
     await this.news(namesKey(namespace), request);
@@ -76,7 +76,7 @@ export class ServiceQueries {
     return alloc.Namespace;
   }
 
-  /** Waits as the reader asks, unless there is something that it does not know. @throws Refusal limit */
+  /** Waits as the reader requests, unless the state is newer than its index. @throws Refusal limit */
   private async news(key: string, { MinQueryIndex, MaxQueryTimeMs }: ServiceNamesRequest): Promise<void> {
     if (this.index <= MinQueryIndex) await this.waiting.news(key, MaxQueryTimeMs);
   }
@@ -92,7 +92,10 @@ export class ServiceQueries {
     }
   }
 
-  /** Whether a registration brings, or brought, something to its name: a rollout changes thousands that do not. O(1). */
+  /**
+   * Whether the registration changes the list of names and their tags. A rollout changes thousands of registrations that do
+   * not, because others of the same name have the same tags. O(1).
+   */
   private isOwnInName(
     { ID, Namespace, ServiceName, Tags }: ServiceRegistration,
     before?: ServiceRegistration,
@@ -104,5 +107,5 @@ export class ServiceQueries {
   }
 }
 
-/** No service has this name. */
+/** Key of reads of all names: no service has this name. */
 const namesKey = (namespace: string): string => namespacedKey(namespace, '');

@@ -10,12 +10,12 @@ import type {
 import { checkRegistrationIds, checkServices } from '../node/machine-shapes.js';
 import { permissionDenied, provenNode } from '../node/node-access.js';
 
-/** In one call; keeps a transaction well below the log's largest message (ST-14). */
+/** Services in one call; keeps a transaction well below the log's largest message (ST-14). */
 export const MAX_SERVICES_PER_CALL = 500;
 
 /**
- * Takes what an agent says about the services of its own allocations into the log (AG-140 to AG-142). Any replica
- * answers; stateless. Whose a registration is comes from the stored allocation, never from the agent.
+ * Writes agents' registrations of the services of their own allocations to the log (AG-140 to AG-142). Any replica
+ * answers; stateless. The stored allocation decides what a registration belongs to, never the agent.
  */
 export class ServiceRegistrations {
   constructor(
@@ -36,7 +36,7 @@ export class ServiceRegistrations {
     return { Index: index };
   }
 
-  /** One that is not there any more is a success (AG-142). @throws Refusal forbidden (ND-39), invalid */
+  /** Deletes registrations; a missing one counts as deleted (AG-142). @throws Refusal forbidden (ND-39), invalid */
   async deregister(request: DeregisterServicesRequest, traceparent?: string): Promise<IndexResponse> {
     checkRegistrationIds(request.IDs);
     const node = this.admit(
@@ -45,7 +45,7 @@ export class ServiceRegistrations {
     );
     const alloc = this.state.tables.allocs.get(request.AllocID);
     let Index = 0;
-    if (!alloc) return { Index }; // its registrations went with it (ST-96)
+    if (!alloc) return { Index }; // its registrations were deleted with it (ST-96)
     for (const ID of request.IDs) {
       const decision = { type: 'ServiceRegistrationDeleteByID', payload: { Namespace: alloc.Namespace, ID } } as const;
       const written = this.writer.write(decision, asNode(node, traceparent)).then(({ index }) => index);
@@ -69,7 +69,7 @@ export class ServiceRegistrations {
   }
 }
 
-/** @throws error, if it is anything but the refusal to delete what is gone */
+/** Accepts the refusal to delete a missing registration. @throws any other error */
 function unlessMissing<T>(error: unknown, otherwise: T): T {
   if (isRefusal(error, 'not-found')) return otherwise;
   throw error;

@@ -5,7 +5,10 @@ import { newNodeEvent } from '../node/new-node-event.js';
 export const isEligibility = (text: string): text is SchedulingEligibility =>
   text === 'eligible' || text === 'ineligible';
 
-/** Undefined: the node has this eligibility already (ND-91). @throws Refusal conflict while it is draining (ND-90) */
+/**
+ * The change of a node's eligibility; undefined if the node has it already (ND-91). @throws Refusal conflict while it
+ * is draining (ND-90)
+ */
 export function eligibilityOf(
   Eligibility: SchedulingEligibility,
   node: Node,

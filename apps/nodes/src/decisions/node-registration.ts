@@ -6,7 +6,10 @@ import { checkNode } from '../node/machine-shapes.js';
 import { nodeNameProblem, withCutTexts } from '../node/machine-texts.js';
 import { isNodeStatus } from '../node/node-status.js';
 
-/** ND-26, ND-27: checks in order, then its shape, then defaults. */
+/**
+ * The node of a valid request, with defaults (ND-26, ND-27). It checks in the order of ND-26, then the node's shape.
+ * @throws Refusal
+ */
 export function checkedNode(request: NodeRegisterRequest): Node {
   const node: Node | null | undefined = request.Node;
   if (!node) throw invalid('missing node for client registration');
@@ -33,7 +36,9 @@ export function checkedNode(request: NodeRegisterRequest): Node {
   };
 }
 
-/** Undefined: the node was changed since the transaction that the registration comes after (ND-223). */
+/**
+ * The registration to write; undefined if the node was changed since the transaction that the request follows (ND-223).
+ */
 export function registrationOf(
   { sent, comesAfter = Infinity }: { readonly sent: Node; readonly comesAfter: number | undefined },
   stored: Node | undefined,
@@ -45,7 +50,9 @@ export function registrationOf(
   return { type: 'NodeRegister', payload: { Node, CreateNodePool: !pools.has(Node.NodePool) } };
 }
 
-/** What is stored of a registration. ND-28, ND-30, ND-31; what ND-32 keeps is kept at apply. */
+/**
+ * The node to store (ND-28, ND-30, ND-31). The state machine keeps the fields of ND-32 when it applies the transaction.
+ */
 function mergedNode(sent: Node, stored: Node | undefined, nowSeconds: number): Node {
   if (stored && stored.SecretID !== '' && stored.SecretID !== sent.SecretID)
     throw new Refusal('forbidden', 'node secret ID does not match. Not registering node.');

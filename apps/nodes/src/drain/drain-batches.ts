@@ -4,7 +4,7 @@ import { type EndedDrain, markOf } from './drain-decisions.js';
 import { newNodeEvent } from '../node/new-node-event.js';
 import { jobOf } from '../node/node-evaluations.js';
 
-/** DR-72: allocations and evaluations, or nodes, in one transaction at most. */
+/** Most allocations and evaluations, or nodes, in one transaction (DR-72). */
 export const MAX_IDS_PER_TXN = 7_281;
 
 const DEADLINE_REACHED = { deadline_reached: 'true' };
@@ -13,8 +13,8 @@ type Marks = TxnPayloads['AllocUpdateDesiredTransition'];
 type Completions = TxnPayloads['BatchNodeUpdateDrain'];
 
 /**
- * DR-70, DR-72: transactions that mark these allocations, each with the evaluations of the jobs that it marks: whatever
- * is lost between two of them, no marked allocation is left without.
+ * Transactions that mark these allocations, each with the evaluations of the jobs that it marks (DR-70, DR-72): if
+ * writing ends between two of them, no marked allocation lacks its evaluation.
  */
 export function markBatches(
   tables: Tables,
@@ -52,7 +52,7 @@ export function markBatches(
   return batches;
 }
 
-/** DR-35, DR-60, DR-73. */
+/** Transactions that complete the drains of these nodes (DR-35, DR-60, DR-73). */
 export function completionBatches(
   ended: readonly EndedDrain[],
   nowMs: number,

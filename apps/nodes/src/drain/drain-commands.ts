@@ -18,9 +18,9 @@ import { provenNode, storedNode } from '../node/node-access.js';
 import type { NodeEvaluations } from '../node/node-evaluations.js';
 
 /**
- * What users ask about a node's use: to drain it, to stop draining, to make it eligible or not (nodes.md sections 6 and
- * 14); and what a machine that leaves asks about itself. Any replica answers; stateless. The draining itself is the drainer's.
- * Cost: one transaction, and the node's evaluations where it becomes eligible again.
+ * Users' commands that drain a node, end its drain, or set its eligibility (nodes.md sections 6 and 14), and the
+ * commands of a machine that drains itself. Any replica answers; stateless. The drainer carries out the drain. Cost:
+ * one transaction, and the node's evaluations when it becomes eligible again.
  */
 export class DrainCommands {
   constructor(
@@ -29,14 +29,16 @@ export class DrainCommands {
     private readonly writer: TransactionWriter,
   ) {}
 
-  /** DR-1 to DR-11. @throws Refusal with the texts of DR-1 */
+  /** Begins, changes or ends a drain (DR-1 to DR-11). @throws Refusal with the texts of DR-1 */
   async updateDrain(request: NodeDrainRequest, traceparent?: string): Promise<NodeCommandResponse> {
     if (!request.NodeID) throw new Refusal('invalid', 'missing node ID for drain update');
     if (request.NodeEvent) throw new Refusal('invalid', 'node event must not be set');
     return this.commit(request, traceparent, (node) => drainOf(request, node, this.writer.nowMs()));
   }
 
-  /** DR-17, DR-80: a node drains itself. @throws Refusal forbidden without proof of being that node, invalid */
+  /**
+   * Drains the calling node itself (DR-17, DR-80). @throws Refusal forbidden without proof of being that node, invalid
+   */
   async drainSelf(request: SelfDrainRequest, traceparent?: string): Promise<NodeCommandResponse> {
     const { ID, Name } = provenNode(this.state.tables, request.NodeID, request.SecretID);
     checkSelfDrain(request);
@@ -46,14 +48,14 @@ export class DrainCommands {
     return this.updateDrain(asked, traceparent);
   }
 
-  /** @throws Refusal forbidden without proof of being that node; unavailable: this replica stays behind the asker */
+  /** @throws Refusal forbidden without proof of being that node; unavailable if this replica stays behind the caller */
   async selfDrainState(request: SelfDrainStateRequest): Promise<SelfDrainState> {
     await catchUp(this.state, request.MinStateIndex);
     const { DrainStrategy } = provenNode(this.state.tables, request.NodeID, request.SecretID);
     return { Draining: DrainStrategy !== null };
   }
 
-  /** ND-90 to ND-96. @throws Refusal with the texts of ND-90 */
+  /** Sets a node's eligibility (ND-90 to ND-96). @throws Refusal with the texts of ND-90 */
   async updateEligibility(request: NodeEligibilityRequest, traceparent?: string): Promise<NodeCommandResponse> {
     const { Eligibility } = request;
     if (!request.NodeID) throw new Refusal('invalid', 'missing node ID for setting scheduling eligibility');

@@ -8,14 +8,14 @@ import {
   WallClockTimers,
 } from '@waybill/model';
 
-/** DR-62: deadlines within this time of the earliest are handled together, at the latest of them. */
+/** Deadlines within this time of the earliest one are handled together, at the latest of them (DR-62). */
 export const DEADLINE_WINDOW_MS = 5_000;
 
 /**
- * When draining nodes have to be empty: one timer for all of them (DR-62). A deadline that has passed already fires as
- * soon as possible (DR-65). Never early, at most DEADLINE_WINDOW_MS late, by the time of day, whatever the clock was set
- * to meanwhile; and, should it have been stored under a wrong hour, once the drain has had its whole time here.
- * Memory: one entry per draining node with a deadline. Cost of a change or firing: O(such nodes).
+ * The deadlines of draining nodes, with one timer for all of them (DR-62). A deadline that has passed already fires as
+ * soon as possible (DR-65). None fires early, and each at most DEADLINE_WINDOW_MS late, by the time of day, however the
+ * clock is set meanwhile. A deadline that was computed by a wrong clock fires once the drain has had its whole time
+ * here. Memory: one entry for each draining node with a deadline. Cost of a change or firing: O(such nodes).
  */
 export class DrainDeadlines {
   private readonly due = new Map<string, StatedTime>();
@@ -26,7 +26,7 @@ export class DrainDeadlines {
 
   constructor(
     time: { readonly clock: Clock; readonly timers: Timers },
-    /** @param nodeIds those whose deadline has passed, whatever their drain says */
+    /** @param nodeIds nodes whose deadline has passed, whatever their stored drain says */
     private readonly fire: (nodeIds: readonly string[]) => void,
   ) {
     this.clock = time.clock;
@@ -37,7 +37,9 @@ export class DrainDeadlines {
     return this.due.size;
   }
 
-  /** Replaces the node's deadline (DR-64). @param statedMs unix ms @param longestMs what the drain was given from its start */
+  /**
+   * Replaces the node's deadline (DR-64). @param statedMs unix ms @param longestMs duration of the drain from its start
+   */
   set(nodeId: string, statedMs: number, longestMs: number): void {
     this.due.set(nodeId, statedTime(statedMs, this.clock.nowMs(), longestMs));
     this.arm();

@@ -12,7 +12,7 @@ import {
 import { namespacedKey, oldestFirst, type Tables } from '@waybill/state';
 import { jobOf } from '../node/node-evaluations.js';
 
-/** A node whose drain is over: what still has to be marked on it before that is written. */
+/** A node whose drain is over, with the allocations to mark before that is written. */
 export interface EndedDrain {
   readonly node: Node;
   readonly strategy: DrainStrategy;
@@ -20,19 +20,25 @@ export interface EndedDrain {
   readonly deadlineReached: boolean;
 }
 
-/** DR-60, DR-61: what is left is moved whatever it breaks. */
+/**
+ * Whether the deadline has passed, after which the remaining allocations are moved regardless of `max_parallel` (DR-60,
+ * DR-61).
+ */
 export function isForced(strategy: DrainStrategy, nowMs: number): boolean {
   return strategy.Deadline < 0 || deadlineMs(strategy) <= nowMs;
 }
 
-/** When the drain is forced, unix ms; Infinity: never. Not by way of ns, which a number does not hold exactly. */
+/**
+ * When the drain is forced, unix ms; Infinity: never. Computed without nanoseconds, which a number does not hold
+ * exactly.
+ */
 export function deadlineMs({ ForceDeadline }: DrainStrategy): number {
   return ForceDeadline === null ? Infinity : Date.parse(ForceDeadline);
 }
 
 /**
- * Whether the node's drain is over, and what goes with it: by deadline (DR-60), or because nothing that it waits for is
- * left (DR-30 to DR-34). undefined: it goes on. O(allocations of the node).
+ * The end of the node's drain: by deadline (DR-60), or because every allocation that it waits for has ended (DR-30 to
+ * DR-34). Undefined: the drain continues. O(allocations of the node).
  */
 export function endedDrain(tables: Tables, node: Node, deadlineReached: boolean): EndedDrain | undefined {
   const strategy = node.DrainStrategy;
@@ -49,10 +55,9 @@ export function endedDrain(tables: Tables, node: Node, deadlineReached: boolean)
 }
 
 /**
- * DR-40 to DR-43, DR-96: which allocations of a job may be moved now. Decided on what is stored: who has asked for marks
- * that are not stored yet must wait for them (DR-102, DR-103). `onDrainingNode` false: the job needs no more watching
- * (DR-45).
- * Cost: the job's allocations that are not over, for `max_parallel` counts over all nodes (DR-42).
+ * The allocations of a job that may be moved now (DR-40 to DR-43, DR-96). It decides on stored marks only: a caller
+ * with marks in flight must wait for them (DR-102, DR-103). `onDrainingNode` false: the job needs no more watching
+ * (DR-45). Cost: O(the job's running allocations on all nodes, which `max_parallel` counts) (DR-42).
  */
 export function marksOfJob(
   tables: Tables,
@@ -81,20 +86,26 @@ export function marksOfJob(
   return { marked, onDrainingNode };
 }
 
-/** Marked allocation by allocation, with regard to its group; the others wait for the deadline or go last (DR-50). */
+/**
+ * Whether the job's allocations are marked a few at a time, as their group allows; those of other jobs wait for the
+ * deadline or are marked last (DR-50).
+ */
 export const movesInTurn = (job: Job): boolean => job.Type === 'service' && !stopsLast(job);
 
-/** DR-31: what others may need until they have ended. */
+/** Whether the job's allocations are marked last, as others may need them until they have ended (DR-31). */
 function stopsLast(job: Job): boolean {
   return job.Type === 'system' || job.TaskGroups.some(({ Tasks }) => Tasks.some((task) => task.CSIPluginConfig));
 }
 
-/** DR-70; batch work that has not ended by the deadline is not begun again elsewhere (DR-51). */
+/**
+ * The mark that moves an allocation (DR-70). Batch work that has not ended by the deadline is not started again
+ * elsewhere (DR-51).
+ */
 export function markOf(alloc: Allocation, job: Job): DesiredTransition {
   const isBatch = job.Type === 'batch' || job.Type === 'sysbatch';
   return { ...NO_TRANSITION, Migrate: true, MigrateDisablePlacement: isBatch ? true : null };
 }
 
-/** DR-46: a node that is gone does not drain. */
+/** A node that was deleted does not drain (DR-46). */
 const isDraining = (node: Node | undefined): boolean => node !== undefined && node.DrainStrategy !== null;
 const isMarked = (alloc: Allocation): boolean => alloc.DesiredTransition.Migrate === true;

@@ -19,9 +19,9 @@ import { DrainDeadlines } from './drain-deadlines.js';
 import { deadlineMs, type EndedDrain, endedDrain, isForced, marksOfJob, movesInTurn } from './drain-decisions.js';
 import { jobOf } from '../node/node-evaluations.js';
 
-/** DR-71: what asks for marks is gathered for this long. */
+/** How long marks are gathered before they are written (DR-71). */
 export const GATHER_MS = 1_000;
-/** DR-75: a failed write is decided and tried again after this. */
+/** Pause before a failed write is decided anew (DR-75). */
 export const RETRY_MS = 1_000;
 
 export interface DrainerDependencies {
@@ -36,33 +36,33 @@ export interface DrainerDependencies {
 type Job = Pick<Allocation, 'Namespace' | 'JobID'>;
 
 /**
- * Empties draining nodes: marks their allocations for migration, a few of each group at a time, and writes that a drain
- * is complete (nodes.md section 15). It decides nothing else: the scheduler stops and replaces.
+ * Empties draining nodes: marks their allocations for migration, a few of each group at a time, and completes drains
+ * (nodes.md section 15). It decides nothing else: the scheduler stops and replaces allocations.
  *
- * Modes: off → on (the lease is held) → off. On, a job or node that a transaction touched is noted as changed; what is
- * changed is gathered for GATHER_MS (a forced node does not wait), then decided and written in one round. There is one
- * round at a time, and it ends when the own copy has applied what it wrote: so a decision always sees the marks of the
- * one before, and `max_parallel` holds while writes are on their way (DR-102, DR-103). A round that fails is decided anew
- * from state after RETRY_MS. Nothing here but a record of what to look at: a new holder looks at every draining node.
+ * Modes: off → on (the lease is held) → off. While on, it notes the jobs and nodes that a transaction changed, gathers
+ * them for GATHER_MS (a forced node does not wait), then decides on them and writes in one round. One round runs at a
+ * time, and ends when this copy of the state has applied what it wrote: so a decision always sees the marks of the
+ * previous round, and `max_parallel` holds while writes are in flight (DR-102, DR-103). A failed round is decided anew
+ * from state after RETRY_MS. It keeps only what to check next: a new holder checks every draining node.
  *
- * Memory: the draining nodes, and the jobs with work on them. Cost of `applied`: the rows the transaction changed;
- * where a drain begins or ends, the allocations of its node. Cost of a round: the allocations of the nodes and jobs that
- * changed.
+ * Memory: the draining nodes, and the jobs with work on them. Cost of `applied`: O(rows the transaction changed); where
+ * a drain begins or ends, O(allocations of its node). Cost of a round: O(allocations of the nodes and jobs that
+ * changed).
  */
 export class Drainer {
-  /** Draining nodes, with the strategy last seen. */
+  /** Draining nodes, with the last known strategy. */
   private readonly tracked = new Map<string, DrainStrategy>();
-  /** Jobs with work to move on tracked nodes: their allocations anywhere matter. */
+  /** Jobs with work to move on tracked nodes: their allocations on all nodes count. */
   private readonly watched = new Map<string, Job>();
   private readonly changedNodes = new Set<string>();
   private readonly changedJobs = new Set<string>();
   private readonly deadlines: DrainDeadlines;
-  /** Tracked nodes whose drain has had its time, also if its stored deadline says that it has some left. */
+  /** Tracked nodes whose drain has had its whole time, even if its stored deadline is later. */
   private readonly overdueNodes = new Set<string>();
-  /** Of the present term. */
+  /** The current term's writer. */
   private writer: HolderWriter | undefined;
   private inRound = false;
-  /** A round came due while one was writing. */
+  /** Whether a round came due while the previous one was writing. */
   private overdue = false;
   private armed: { readonly atMs: number; readonly cancel: CancelTimer } | undefined;
   private marks = 0;
@@ -73,7 +73,7 @@ export class Drainer {
     this.deadlines = new DrainDeadlines(deps, (nodeIds) => this.deadlinesPassed(nodeIds));
   }
 
-  /** O(nodes), once per term: only the nodes themselves say that they drain (DR-20, DR-92). */
+  /** Tracks all draining nodes. O(nodes), once for each term: only the nodes' rows say which drain (DR-20, DR-92). */
   start(fence: Fence): void {
     this.writer = new HolderWriter(this.deps, fence);
     const { state, logger } = this.deps;
@@ -127,14 +127,15 @@ export class Drainer {
     if (!alloc) return;
     const key = namespacedKey(alloc.Namespace, alloc.JobID);
     if (this.tracked.has(alloc.NodeID)) {
-      if (after && before && isClientTerminal(after) && !isClientTerminal(before)) this.migrations++; // DR-44
+      // Counted as a migration (DR-44).
+      if (after && before && isClientTerminal(after) && !isClientTerminal(before)) this.migrations++;
       if (after) this.watch(after);
-      this.look([alloc.NodeID], GATHER_MS); // DR-36
+      this.look([alloc.NodeID], GATHER_MS); // an ended allocation may complete the drain (DR-36)
     }
     if (this.watched.has(key)) this.lookAtJob(key);
   }
 
-  /** DR-21, DR-47, DR-64. */
+  /** Tracks a draining node with its deadline and its jobs (DR-21, DR-47, DR-64). */
   private track(node: Node, strategy: DrainStrategy): void {
     const { tables } = this.deps.state;
     this.tracked.set(node.ID, strategy);
@@ -147,7 +148,10 @@ export class Drainer {
     this.look([node.ID], forced ? 0 : GATHER_MS);
   }
 
-  /** DR-23, DR-24: what is marked stays marked, no more is. Jobs that had work there are looked at once more, and let go. */
+  /**
+   * Stops tracking a node (DR-23, DR-24): marked allocations stay marked, and no more are. The jobs that had work there
+   * are checked once more.
+   */
   private untrack(nodeId: string): void {
     if (!this.tracked.delete(nodeId)) return;
     this.deadlines.drop(nodeId);
@@ -159,7 +163,7 @@ export class Drainer {
     }
   }
 
-  /** DR-60. */
+  /** Notes the nodes whose deadline has passed for the next round (DR-60). */
   private deadlinesPassed(nodeIds: readonly string[]): void {
     for (const nodeId of nodeIds) this.overdueNodes.add(nodeId);
     this.look(nodeIds, 0);
@@ -185,7 +189,7 @@ export class Drainer {
     this.arm(delayMs);
   }
 
-  /** The round comes within `delayMs`; an earlier one stays. */
+  /** Schedules a round within `delayMs`; an earlier one stays scheduled. */
   private arm(delayMs: number): void {
     const atMs = this.deps.clock.nowMs() + delayMs;
     if (!this.writer || (this.armed && this.armed.atMs <= atMs)) return;
@@ -225,7 +229,7 @@ export class Drainer {
     const { state, clock, newId } = this.deps;
     const nowMs = clock.nowMs();
     const ended = nodes.flatMap((id) => this.endOf(id, nowMs));
-    // Once each, whether a deadline or its group's turn marks it.
+    // Each allocation is marked once, by a deadline or by its group's turn.
     const marked = new Map<string, Allocation>();
     for (const alloc of ended.flatMap((drain) => drain.marked)) marked.set(alloc.ID, alloc);
     for (const alloc of jobs.flatMap((key) => this.turnOf(key))) marked.set(alloc.ID, alloc);
@@ -233,14 +237,14 @@ export class Drainer {
       await writer.write('AllocUpdateDesiredTransition', batch);
       this.marks += Object.keys(batch.Transitions).length;
     }
-    // After the marks: a drain that is complete is looked at no more (DR-33).
+    // Completion follows the marks, because a completed drain is not checked any more (DR-33).
     for (const batch of completionBatches(ended, nowMs)) {
       await writer.write('BatchNodeUpdateDrain', batch);
       this.completions += Object.keys(batch.Updates).length;
     }
   }
 
-  /** DR-37: of a node that is not tracked any more nothing is written. */
+  /** The end of the node's drain, if it is over. Nothing is written for a node that is not tracked any more (DR-37). */
   private endOf(nodeId: string, nowMs: number): EndedDrain[] {
     const { tables } = this.deps.state;
     const node = this.tracked.has(nodeId) ? tables.nodes.get(nodeId) : undefined;
@@ -264,7 +268,7 @@ export class Drainer {
   }
 }
 
-/** DR-21: what an operator can change of a drain that is going on. */
+/** Whether the strategies agree in all that an operator can change of a running drain (DR-21). */
 function isSame(seen: DrainStrategy | undefined, now: DrainStrategy): boolean {
   return (
     seen !== undefined &&

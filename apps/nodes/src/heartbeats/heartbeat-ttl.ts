@@ -1,11 +1,11 @@
 import { nsFromMs } from '@waybill/model';
 
-/** nodes.md section 17. */
+/** Shortest TTL of a heartbeat (nodes.md section 17). */
 export const MIN_HEARTBEAT_TTL_MS = 10_000;
 export const MAX_HEARTBEATS_PER_SECOND = 50;
-/** Covers the travel of a heartbeat and one retry of it. */
+/** Grace for the transport of a heartbeat and one retry. */
 export const HEARTBEAT_GRACE_MS = 10_000;
-/** What a new holder owes to nodes it has not heard from (ND-78). */
+/** TTL that a new holder grants to nodes that it has not heard from (ND-78). */
 export const FAILOVER_HEARTBEAT_TTL_MS = 300_000;
 
 export interface HeartbeatPace {
@@ -22,18 +22,21 @@ export const DEFAULT_PACE: HeartbeatPace = {
   failoverTtlMs: FAILOVER_HEARTBEAT_TTL_MS,
 };
 
-/** ND-75: the shortest TTL at this size of the cluster, milliseconds. */
+/** The shortest TTL at this size of the cluster, milliseconds (ND-75). */
 export function baseTtlMs(nodes: number, pace: HeartbeatPace): number {
   return Math.max(pace.minTtlMs, (nodes / pace.maxPerSecond) * 1_000);
 }
 
-/** ND-75: base plus a random part in [0, base); `random` in [0, 1). Milliseconds. */
+/** The TTL of an answer: the base and a random part in [0, base) (ND-75). `random` in [0, 1). Milliseconds. */
 export function answeredTtlMs(nodes: number, pace: HeartbeatPace, random: number): number {
   const base = baseTtlMs(nodes, pace);
   return Math.floor(base + base * random);
 }
 
-/** ND-76, for a node whose TTL is unknown here, as another replica or an earlier term answered it: below twice the base. */
+/**
+ * The deadline of a node whose TTL is unknown here, because another replica or an earlier term answered it: its TTL is
+ * below twice the base (ND-76).
+ */
 export function longestDeadlineMs(nodes: number, pace: HeartbeatPace): number {
   return 2 * baseTtlMs(nodes, pace) + pace.graceMs;
 }

@@ -27,7 +27,7 @@ import {
   statusNeedsEvaluations,
 } from '../node/node-status.js';
 
-/** A missed heartbeat that could not be written is tried again after this (ND-81). */
+/** Pause before a missed heartbeat that could not be written is tried again (ND-81). */
 export const LOSS_RETRY_MS = 5_000;
 
 export interface HeartbeatDependencies {
@@ -48,16 +48,15 @@ interface Deadline {
 }
 
 /**
- * Who is alive: one deadline per node that is not down, moved by each heartbeat (nodes.md section 5).
+ * Detects lost nodes: one deadline for each node that is not down, extended by each heartbeat (nodes.md section 5).
  *
- * Modes: off → on (the lease is held) → off. Taking the lease arms `failoverTtlMs` for every node that is not down, so
- * that a change of holder takes no node with it (ND-78, ND-206); a heartbeat brings a node back to the ordinary pace.
- * After a restore it is the ordinary pace at once: the machines of the cluster are there, and the archive may name others.
- * A deadline that passes makes the node `disconnected` or `down`, by a write that carries the holder's epoch. A deadline
- * found passed by more than the grace means that this process stood still, not the node: it gets the failover time
- * again (ND-205).
- * A heartbeat that changes nothing is no transaction. Memory: one timer per node. Cost: O(1) per heartbeat, plus the
- * node's allocations while it is coming back.
+ * Modes: off → on (the lease is held) → off. A new holder arms `failoverTtlMs` for every node that is not down, so that
+ * a change of holder loses no node (ND-78, ND-206); a node's next heartbeat returns it to its ordinary TTL. After a
+ * restore the ordinary TTL applies at once: the machines of the cluster are alive, and the archive may name others.
+ * A missed deadline makes the node `disconnected` or `down`, by a write with the holder's epoch. If a deadline is found
+ * missed by more than the grace, this process was suspended and not the node: the node gets the failover TTL again
+ * (ND-205). A heartbeat that changes nothing is no transaction.
+ * Memory: one timer for each node. Cost: O(1) for a heartbeat, and O(the node's allocations) while it is coming back.
  */
 export class Heartbeats {
   private readonly deadlines = new Map<string, Deadline>();
@@ -77,8 +76,9 @@ export class Heartbeats {
   }
 
   /**
-   * Arms what another replica registered (ND-79), and what came back, whatever becomes of the answer to its heartbeat:
-   * nobody else would ever find out that it is gone again. Drops what is down or gone (ND-87, ND-208).
+   * Arms deadlines of nodes that another replica registered (ND-79), and of nodes that came back, even if the answer to
+   * their heartbeat is lost: no other process would notice their next loss. Drops the deadlines of nodes that are down
+   * or deleted (ND-87, ND-208).
    */
   applied(applied: Applied): void {
     if (!this.fence) return;
@@ -100,14 +100,15 @@ export class Heartbeats {
     return { trackedNodes: this.deadlines.size, missedHeartbeats: this.missed };
   }
 
-  /** Milliseconds of unix time at which the node will be lost, or undefined if it is not watched. */
+  /** Deadline of the node, unix ms; undefined if it is not watched. */
   deadlineOf(nodeId: string): number | undefined {
     return this.deadlines.get(nodeId)?.dueMs;
   }
 
   /**
-   * One heartbeat of an agent.
-   * @throws NotHolderError without the lease (ND-79), Refusal, invalid or not-found as ND-50 says, forbidden with a wrong secret
+   * Handles one heartbeat of an agent.
+   * @throws NotHolderError without the lease (ND-79); Refusal: invalid or not-found as ND-50 says, forbidden with a
+   * wrong secret
    */
   async heartbeat(request: NodeStatusRequest, traceparent?: string): Promise<NodeUpdateResponse> {
     if (!this.fence) throw new NotHolderError('failed to reset heartbeat since server is not leader');
@@ -122,7 +123,7 @@ export class Heartbeats {
     return this.write(node, status, event, asNode(node, traceparent));
   }
 
-  /** ND-53, ND-60. */
+  /** The event of the heartbeat: a lost node is back, or a node waits for its pool (ND-53, ND-60). Null: none. */
   private eventOf(node: Node): NodeEvent | null {
     if (node.Status === 'down') return this.event('Node reregistered by heartbeat', null);
     const waiting = 'Node registered but waiting for node pool to be created';
@@ -152,7 +153,7 @@ export class Heartbeats {
     return this.answer(after, index, evals.EvalIDs);
   }
 
-  /** ND-54, ND-55; `index` 0: nothing was written (ND-51). */
+  /** The answer to a heartbeat (ND-54, ND-55). @param index 0: nothing was written (ND-51) */
   private answer(node: Node, index: number, evalIds: readonly string[]): NodeUpdateResponse {
     const { state, pace, random } = this.deps;
     const nodes = state.tables.nodes.size;

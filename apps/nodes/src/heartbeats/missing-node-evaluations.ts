@@ -5,21 +5,21 @@ import type { Logger } from '@waybill/telemetry';
 import type { EvaluatedNode, NodeEvaluations } from '../node/node-evaluations.js';
 import { registrationNeedsEvaluations, statusNeedsEvaluations } from '../node/node-status.js';
 
-/** ND-73: whoever wrote the node has this long to write its evaluations too. */
+/** How long the writer of a node's transaction has to write its evaluations as well (ND-73). */
 export const EVALUATIONS_DUE_MS = 5_000;
-/** ND-73: on taking the lease, nodes written within this time are looked at. */
+/** A new holder checks nodes that were written within this time before its term (ND-73). */
 export const LOOK_BACK_SECONDS = 300;
 
 type NodeChange = Extract<Change, { table: 'nodes' }>;
 
 /**
- * Sees to it that no node transaction stays without its evaluations, whoever crashed in between (ND-73).
+ * Writes the evaluations of node transactions whose writer crashed before it wrote them (ND-73).
  *
- * Modes: off → on (the lease is held) → off. On: every node transaction that requires evaluations is remembered until
- * they are in the log; what has none after EVALUATIONS_DUE_MS is written here, under the same request id, so that one
- * too many is skipped everywhere. A failed attempt is repeated after the same time.
- * Cost: one timer per such transaction; on start one pass over nodes, allocations and evaluations, because state says
- * only there which are missing.
+ * Modes: off → on (the lease is held) → off. While on, it remembers every node transaction that requires evaluations
+ * until these are in the log. If they are missing after EVALUATIONS_DUE_MS, it writes them with the same request ID, so
+ * that a second copy is skipped everywhere. A failed attempt is repeated after the same time. Cost: one timer for each
+ * such transaction; at the start one pass over nodes, allocations and evaluations, because only their rows say what is
+ * missing.
  */
 export class MissingNodeEvaluations {
   private readonly due = new Map<string, { index: number; cancel: CancelTimer }>();
@@ -62,7 +62,7 @@ export class MissingNodeEvaluations {
   private nodeChanged(change: NodeChange, applied: Applied): void {
     const node = change.after ?? change.before;
     if (!node || !changeNeedsEvaluations(change, applied)) return;
-    // Garbage collection leaves them to us (GC-59): there is nobody to wait for.
+    // Garbage collection leaves the evaluations to us (GC-59), so there is no writer to wait for.
     const delayMs = applied.txn.type === 'NodeBatchDeregister' ? 0 : EVALUATIONS_DUE_MS;
     this.remember(node, applied.index, delayMs);
   }
@@ -93,7 +93,7 @@ export class MissingNodeEvaluations {
     }
   }
 
-  /** Nodes of the last minutes without evaluations. */
+  /** Nodes that were written in the last minutes and lack evaluations. */
   private nodesWithout(): Node[] {
     const { tables } = this.state;
     const evaluatedAt = new Map<string, number>();
@@ -107,7 +107,7 @@ export class MissingNodeEvaluations {
     return found;
   }
 
-  /** Nodes that are gone although an allocation that is not finished names them: their deletion may lack evaluations. */
+  /** Deleted nodes that unfinished allocations name: the evaluations of their deletion may be missing. */
   private goneNodesWithWork(): Set<string> {
     const { tables } = this.state;
     const gone = new Set<string>();
@@ -118,7 +118,7 @@ export class MissingNodeEvaluations {
   }
 }
 
-/** ND-37, ND-70, ND-93, ND-142. */
+/** Whether the change of a node requires evaluations (ND-37, ND-70, ND-93, ND-142). */
 export function changeNeedsEvaluations(change: NodeChange, applied: Applied): boolean {
   const { before, after } = change;
   if (!after) return true;

@@ -1,24 +1,25 @@
 import type { CancelTimer, Clock, Timers } from '@waybill/model';
 import type { Presence, SignOfLife } from '@waybill/rpc';
 
-/** How often a process says that it is there. */
+/** Interval at which a process announces itself. */
 export const SIGN_EVERY_MS = 1_000;
 /** A peer that was silent for this long was killed or cut off. */
 export const SILENCE_MS = 3_000;
 
 /**
- * Watches the other processes of this service, for the machines' sake. A machine's read of its allocations waits at one
- * process for up to half a minute, and a killed process answers nobody. A process that starts, or that misses a peer,
- * tells all machines to ask again: a machine learns of new work within SILENCE_MS and the time over which machines spread,
- * instead of after its timeout.
+ * Watches the other processes of this service on behalf of the machines. A machine's read of its allocations waits at
+ * one process for up to half a minute, and a killed process does not answer. A process that starts, or that misses a
+ * peer, tells all machines to read again: a machine learns of new work within SILENCE_MS and the time over which
+ * machines spread, instead of after its timeout.
  *
- * Modes: off → on → off; under no lease. A process that ends in good order says so, because it has answered its reads. A
- * process that stood still for SILENCE_MS itself, or whose clock was set, waits for the next sign of each peer.
- * Cost: one message per process and second, and one for each peer that starts. Machines pay one read each when a process
- * starts or is lost.
+ * Modes: off → on → off; without a lease. A process that stops in good order announces that, because it has answered
+ * its reads. A process that was itself suspended for SILENCE_MS, or whose clock was set, waits for the next
+ * announcement of each peer.
+ * Cost: one message for each process and second, and one for each peer that starts. Each machine makes one read when a
+ * process starts or is lost.
  */
 export class Peers {
-  /** Unix ms of the last sign, by instance. */
+  /** Unix ms of the last announcement, by instance. */
   private readonly heard = new Map<string, number>();
   private lastTickMs = 0;
   private cancel: CancelTimer | undefined;
@@ -31,7 +32,7 @@ export class Peers {
     private readonly timers: Timers,
   ) {}
 
-  /** Call it when this process answers reads. */
+  /** Starts announcing. Call it when this process answers reads. */
   start(): void {
     this.endHearing = this.presence.onSign((sign) => this.hear(sign));
     this.lastTickMs = this.clock.nowMs();
@@ -47,7 +48,7 @@ export class Peers {
     this.heard.clear();
   }
 
-  /** Peers that are there. */
+  /** Peers that are alive. */
   get size(): number {
     return this.heard.size;
   }
@@ -57,7 +58,7 @@ export class Peers {
     const isNew = !ends && !this.heard.has(instance);
     if (ends) this.heard.delete(instance);
     else this.heard.set(instance, this.clock.nowMs());
-    if (isNew) this.sign(); // so that the new peer misses this process even if it goes at once
+    if (isNew) this.sign(); // so that the new peer misses this process even if it ends at once
   }
 
   private sign(): void {

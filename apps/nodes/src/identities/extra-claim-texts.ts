@@ -1,6 +1,6 @@
 import type { Allocation, Job, Node, Task } from '@waybill/model';
 
-/** What an identity is of, as far as the texts of extra claims may name it. */
+/** The owner of an identity, as far as the texts of extra claims may name it. */
 export interface ClaimSubject {
   readonly alloc: Pick<Allocation, 'ID' | 'TaskGroup'>;
   readonly job: Job;
@@ -13,8 +13,8 @@ const REFERENCE = /\$\{([^${}]*)\}/g;
 const META = 'job.meta.';
 
 /**
- * Replaces the names in the text of an extra claim, once: what comes of a name is not looked at again (AU-134). An unknown
- * name stays as it is written, a known one without a value is empty.
+ * Replaces the names in the text of an extra claim, once: the replacement text is not searched again (AU-134). An
+ * unknown name stays as it is written, a known one without a value becomes empty.
  */
 export function extraClaimText(text: string, subject: ClaimSubject): string {
   const known = namesOf(subject);

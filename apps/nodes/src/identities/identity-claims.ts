@@ -21,7 +21,7 @@ import type { IdentityRequest } from '@waybill/rpc';
 import { extraClaimText } from './extra-claim-texts.js';
 import { uuidOfName } from './uuid-of-name.js';
 
-/** What is stored of the allocation whose identity is asked for. */
+/** The stored rows of the allocation whose identity is requested. */
 export interface Bearer {
   readonly alloc: Allocation;
   readonly job: Job;
@@ -30,14 +30,14 @@ export interface Bearer {
 }
 
 export interface ClaimsContext {
-  /** Empty: none is configured. */
+  /** Empty if none is configured. */
   readonly issuer: string;
   readonly nowMs: number;
   readonly newId: () => string;
 }
 
 export type ClaimsDecision =
-  /** `ofAllocation`: to be signed with the allocation's own key, and not with the active one. */
+  /** `ofAllocation`: the claims must be signed with the allocation's own key instead of the active one. */
   | { readonly claims: Claims; readonly ofAllocation: boolean; readonly validMs: number | null }
   /** Why the identity gets no token (AU-139, AU-142). */
   | { readonly reason: string };
@@ -45,16 +45,16 @@ export type ClaimsDecision =
 /** The workload as an identity names it. */
 interface Workload {
   readonly identity: WorkloadIdentity;
-  /** Part of the subject: a service's name as it is written. */
+  /** Part of the subject: the name of a service as its job has it. */
   readonly written: string;
-  /** The claim that says whose the identity is. */
+  /** The claim that names the identity's owner. */
   readonly claim: Claims;
   readonly task?: Task;
 }
 
 /**
- * What the token of an identity says, or why there is none (AU-131 to AU-134, AU-139, AU-142). A default identity does not
- * expire, and its claims are the same each time (AU-137).
+ * The claims of an identity's token, or the reason why there is none (AU-131 to AU-134, AU-139, AU-142). A default
+ * identity does not expire, and its claims are the same each time (AU-137).
  */
 export function identityClaims(request: IdentityRequest, bearer: Bearer, context: ClaimsContext): ClaimsDecision {
   if (isClientTerminal(bearer.alloc)) return { reason: 'allocation is terminal' };
@@ -90,7 +90,7 @@ function namedClaims(workload: Workload, bearer: Bearer, context: ClaimsContext)
   return { claims, ofAllocation: false, validMs };
 }
 
-/** What every identity of a workload says (section 1.6). */
+/** The claims of every identity of a workload (section 1.6). */
 function common({ identity, written, claim, task }: Workload, bearer: Bearer, { issuer }: ClaimsContext): Claims {
   const { alloc, job, namespace } = bearer;
   const jobId = job.ParentID || job.ID;
@@ -110,7 +110,7 @@ function common({ identity, written, claim, task }: Workload, bearer: Bearer, { 
   };
 }
 
-/** What Consul and Vault look for (AU-127). */
+/** The claims that Consul and Vault expect (AU-127). */
 function othersClaims({ Name }: WorkloadIdentity, { alloc, job }: Bearer, task: Task | undefined): Claims {
   const consul = task?.Consul?.Namespace || findTaskGroup(job, alloc.TaskGroup)?.Consul?.Namespace;
   const vault = Name === 'vault_default' ? task?.Vault : undefined;
@@ -131,7 +131,7 @@ function ofTask({ Workload, Identity }: IdentityRequest, { alloc, job }: Bearer)
   return { identity, task, written: task.Name, claim: { nomad_task: task.Name } };
 }
 
-/** Services of the allocation's own group only (AU-142). */
+/** The identity of a service of the allocation's own group (AU-142). */
 function ofService(request: IdentityRequest, { alloc, job }: Bearer): Workload | { reason: string } {
   const group = findTaskGroup(job, alloc.TaskGroup);
   const services = [...(group?.Services ?? []), ...(group?.Tasks ?? []).flatMap((task) => task.Services ?? [])];
@@ -143,7 +143,7 @@ function ofService(request: IdentityRequest, { alloc, job }: Bearer): Workload |
   return { identity, written: request.Workload, claim: { nomad_service: name } };
 }
 
-/** Whether a name with variables can have become another by filling them in, and that is a service's (AU-133). */
+/** Whether interpolating variables can turn a service's name as written into this one (AU-133). */
 function canBecome(written: string, name: string): boolean {
   const [first = '', ...others] = written.split(/\$\{[^}]*\}/);
   const last = others.pop();

@@ -21,21 +21,24 @@ export interface IdentitySigningDependencies {
   readonly keyring: Pick<Keyring, 'signJwt'>;
   readonly clock: Clock;
   readonly newId: () => string;
-  /** Empty: none is configured. */
+  /** Empty if none is configured. */
   readonly issuer: string;
 }
 
-/** A token travels in a header, and servers take 16 KiB of headers; names of jobs, audiences and extra claims are free. */
+/**
+ * Largest token: it travels in a header, and servers accept 16 KiB of headers. Names of jobs, audiences and extra
+ * claims have no limit of their own.
+ */
 export const MAX_SIGNED_TOKEN_BYTES = 8 * 1_024;
 
 /**
- * Signs identities of a machine's own allocations when the machine asks (AU-137, AU-139 to AU-143). Any replica answers;
+ * Signs identities of a machine's own allocations at its request (AU-137, AU-139 to AU-143). Any replica answers;
  * stateless: no token is kept or written anywhere. Cost: a signature for each identity.
  */
 export class IdentitySigning {
   constructor(private readonly deps: IdentitySigningDependencies) {}
 
-  /** @throws Refusal forbidden, invalid, unavailable; KeyringError: no key can be used */
+  /** @throws Refusal forbidden, invalid, unavailable; KeyringError if no key can be used */
   async sign(request: SignIdentitiesRequest): Promise<SignIdentitiesResponse> {
     const { NodeID, SecretID, MinStateIndex, Identities } = request;
     checkIdentityRequests(Identities);

@@ -12,17 +12,17 @@ import {
 import type { IdentityRequest, RegisteredService } from '@waybill/rpc';
 import { z } from 'zod';
 
-// What machines send is looked at before it is written. A member of another type would throw when it is applied, which
-// every copy of the state has to take for a defect and stop (ST-8), or in every evaluation that looks at the node.
-// A member that agents of an older release do not send has to be optional here; what is not named here is let through.
+// Machines' messages are checked before they are written. A member of a wrong type would throw when the transaction is
+// applied, which every copy of the state has to treat as a defect (ST-8), or in every evaluation that reads the node.
+// Members that agents of an older release do not send must be optional here; unknown members pass.
 
 const text = z.string();
-/** A text that projections look up, and that tells one thing from others: it cannot be cut. */
+/** A text that projections index, and that identifies an object: it cannot be truncated. */
 const name = (maxBytes: number) =>
   text.refine((value) => nameLengthErrors('', value, maxBytes).length === 0, `more than ${maxBytes} bytes`);
 const amount = z.number();
 const flag = z.boolean();
-/** RFC 3339; what cannot be read counts as never. */
+/** RFC 3339; an unreadable time counts as never. */
 const time = text.nullable();
 const texts = z.record(text, text);
 const values = z.record(text, z.unknown());
@@ -154,7 +154,7 @@ const TASK_STATE = z.looseObject({
 const ALLOC_UPDATE = z.looseObject({
   ID: text,
   NodeID: text,
-  // That it is lost, or that nobody hears of it, a machine cannot say.
+  // A machine cannot report that it is lost or disconnected.
   ClientStatus: z.enum(['pending', 'running', 'complete', 'failed']),
   ClientDescription: text,
   TaskStates: z.record(text, TASK_STATE),
@@ -172,8 +172,8 @@ const SERVICE = z.looseObject({
 } satisfies Members<RegisteredService>);
 
 /**
- * Refuses what is not of its shape, with the path to the first member that is not.
- * Cost: O(members); about 10 µs an allocation.
+ * Makes a check that refuses objects of another shape, with the path to the first wrong member. Cost: O(members); about
+ * 10 µs for an allocation.
  */
 function checking(what: string, shape: z.ZodType): (sent: unknown) => void {
   return (sent) => {
@@ -187,7 +187,7 @@ function checking(what: string, shape: z.ZodType): (sent: unknown) => void {
 export const checkNode = checking('Node', NODE);
 /** @throws Refusal invalid */
 export const checkAllocUpdates = checking('Allocs', z.array(ALLOC_UPDATE));
-/** Before anybody looks at its members. @throws Refusal invalid */
+/** Checks that it is a list, before its members are read. @throws Refusal invalid */
 export const checkAllocList = checking('Allocs', z.array(z.unknown()).nullish());
 /** @throws Refusal invalid */
 export const checkAllocIds = checking('AllocIDs', z.array(text));
@@ -202,7 +202,7 @@ const IDENTITY_REQUEST = z.looseObject({
 export const checkIdentityRequests = checking('Identities', z.array(IDENTITY_REQUEST));
 /** @throws Refusal invalid */
 export const checkRegistrationIds = checking('IDs', z.array(text));
-/** What a machine asks for that drains itself. @throws Refusal invalid */
+/** Checks the drain that a machine requests for itself. @throws Refusal invalid */
 export const checkSelfDrain = checking(
   'drain',
   z.looseObject({

@@ -21,7 +21,7 @@ import {
  * is cut or left out: to refuse a report for one long message would lose the machine.
  */
 
-/** Why a machine cannot be stored under what it calls itself; undefined: it can. */
+/** Why a machine cannot be stored under its own name; undefined if it can. */
 export function nodeNameProblem(node: Node): string | undefined {
   return [
     ...nameLengthErrors('node ID', node.ID, MAX_OBJECT_ID_BYTES),
@@ -31,7 +31,9 @@ export function nodeNameProblem(node: Node): string | undefined {
   ][0];
 }
 
-/** A machine with its texts cut, and without what has a name that is too long. Amounts are whole numbers. */
+/**
+ * The machine with its texts truncated, without members whose names are too long, and with whole numbers as amounts.
+ */
 export function withCutTexts(node: Node): Node {
   const { NodeResources: has, ReservedResources: keeps } = node;
   return {
@@ -65,7 +67,7 @@ export function withCutTexts(node: Node): Node {
   };
 }
 
-/** An event of a machine with its texts cut. */
+/** The event of a machine with its texts truncated. */
 export const cutEvent = (event: NodeEvent): NodeEvent => ({
   ...event,
   Message: cutText(event.Message, MAX_MACHINE_MESSAGE),
@@ -73,7 +75,7 @@ export const cutEvent = (event: NodeEvent): NodeEvent => ({
   Details: cutValues(event.Details),
 });
 
-/** What a machine says of an allocation, its texts cut, with the newest events of each task. */
+/** A machine's report on an allocation, with its texts truncated and the newest events of each task. */
 export const withCutReport = (report: ClientAllocUpdate): ClientAllocUpdate => ({
   ...report,
   ClientDescription: cutText(report.ClientDescription, MAX_MACHINE_MESSAGE),
@@ -85,7 +87,9 @@ const cutState = (state: TaskState): TaskState => ({
   Events: state.Events.slice(-MAX_TASK_EVENTS).map(cutTaskEvent),
 });
 
-/** Every text of an event but the longest is short: a look at the lengths is all that most of them cost. */
+/**
+ * Truncates the texts of an event. All but the longest are short, so checking their lengths is nearly the whole cost.
+ */
 function cutTaskEvent(event: TaskEvent): TaskEvent {
   let cut: TaskEvent | undefined;
   for (const [name, value] of Object.entries(event))

@@ -1,6 +1,6 @@
 import { type NodeEvent, rfc3339FromMs } from '@waybill/model';
 
-/** An event about a node, made now; its index comes when it is applied. */
+/** A new event about a node; the state machine sets its index. */
 export function newNodeEvent(
   Subsystem: NodeEvent['Subsystem'],
   Message: string,

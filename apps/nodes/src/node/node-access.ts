@@ -9,9 +9,8 @@ export function storedNode(nodes: Tables['nodes'], nodeId: string): Node {
 }
 
 /**
- * ND-39, ND-151: only the secret of that node proves that it is that node; the secret of a node that is not in the
- * state proves nothing.
- * @throws Refusal forbidden
+ * The node that the secret proves the caller to be (ND-39, ND-151). Only that node's own secret does; the secret of a
+ * node that is not in the state proves nothing. @throws Refusal forbidden
  */
 export function provenNode(tables: Tables, nodeId: string, secretId: string): Node {
   const node = tables.nodes.get(nodeId);

@@ -6,8 +6,8 @@ import type { NodeCommandRequest, NodeCommandResponse } from '@waybill/rpc';
 import type { CreatedEvaluations, NodeEvaluations } from './node-evaluations.js';
 
 /**
- * What users ask to be done with a node besides draining it: to forget it, to look at its jobs again. Any replica
- * answers; stateless. Cost: at most one transaction for the node, and one for its evaluations.
+ * Users' commands that purge a node, or evaluate its jobs again. Any replica answers; stateless. Cost: at most one
+ * transaction for the node, and one for its evaluations.
  */
 export class NodeCommands {
   constructor(
@@ -17,9 +17,8 @@ export class NodeCommands {
   ) {}
 
   /**
-   * Deletes the node, alive or not, and has its jobs looked at (ND-140 to ND-143). An agent that is still there
-   * registers again (ND-144).
-   * @throws Refusal with the texts of ND-140
+   * Deletes the node, alive or not, and evaluates its jobs (ND-140 to ND-143). A running agent registers again
+   * (ND-144). @throws Refusal with the texts of ND-140
    */
   async purge(request: NodeCommandRequest, traceparent?: string): Promise<NodeCommandResponse> {
     if (!request.NodeID) throw new Refusal('invalid', 'missing node ID for client deregistration');

@@ -13,22 +13,22 @@ import {
 import type { ReplicatedState } from '@waybill/replica';
 import { namespacedKey, type Tables } from '@waybill/state';
 
-/** The one request id of a node's evaluations after the transaction at `index`: a second copy is skipped (ND-73). */
+/** The request ID of a node's evaluations after the transaction at `index`: a second copy is skipped (ND-73). */
 export const nodeEvaluationsRequestId = (nodeId: string, index: number): string => `node-evals:${nodeId}:${index}`;
 
 export interface CreatedEvaluations {
   readonly EvalIDs: readonly string[];
-  /** 0: none were created (ND-103). */
+  /** 0 if none were created (ND-103). */
   readonly EvalCreateIndex: number;
 }
 
-/** A node, or just the id of one that nobody knows any more: no system job can be for that. */
+/** A node, or only the ID of a deleted one, for which no system job can be. */
 export type EvaluatedNode = Pick<Node, 'ID' | 'NodePool' | 'Datacenter'> | { readonly ID: string };
 
 /**
- * ND-97 to ND-102: the evaluations of one node after its transaction at `nodeIndex`. Ids are derived from the request
- * and the job, so that whoever proposes them (ND-73) proposes the same.
- * Cost: the node's allocations plus all jobs, because system jobs are found by their kind alone.
+ * The evaluations of one node after its transaction at `nodeIndex` (ND-97 to ND-102). Their IDs are derived from the
+ * request and the job, so that every writer writes the same ones (ND-73). Cost: O(the node's allocations, and all
+ * jobs), because system jobs are found by their type only.
  */
 export function evaluationsOfNode(
   tables: Tables,
@@ -61,7 +61,7 @@ export function evaluationsOfNode(
   );
 }
 
-/** ND-98. */
+/** Whether the allocation's job must be evaluated when its node changes (ND-98). */
 function countsForNode(alloc: Allocation, job: Job): boolean {
   switch (job.Type) {
     case 'service':
@@ -73,12 +73,12 @@ function countsForNode(alloc: Allocation, job: Job): boolean {
   }
 }
 
-/** The allocation's own copy of its job (ND-102); where a row has none, the stored one. */
+/** The allocation's own copy of its job, or the stored job if its row has none (ND-102). */
 export function jobOf(tables: Tables, alloc: Allocation): Job | undefined {
   return alloc.Job ?? tables.jobs.get(namespacedKey(alloc.Namespace, alloc.JobID));
 }
 
-/** ND-97: the pool and one of the datacenter patterns fit. */
+/** Whether the job may run on the node: its pool and one of its datacenter patterns match (ND-97). */
 export function isForNode(
   job: Pick<Job, 'NodePool' | 'Datacenters'>,
   node: Pick<Node, 'NodePool' | 'Datacenter'>,
@@ -87,7 +87,7 @@ export function isForNode(
   return globMatcher(job.Datacenters)(node.Datacenter);
 }
 
-/** A uuid (version 8) that depends on `text` only. */
+/** A UUID (version 8) that depends on `text` only. */
 function derivedId(text: string): string {
   const hex = createHash('sha256').update(text).digest('hex');
   const variant = ((Number.parseInt(hex.slice(16, 17), 16) & 0x3) | 0x8).toString(16);
@@ -110,15 +110,15 @@ export class NodeEvaluations {
   ) {}
 
   /**
-   * @param node as it is after (or, for a deleted one, was before) its transaction at `nodeIndex`
-   * @throws what the log throws when it is not available; the holder makes them up later (ND-73)
+   * @param node after its transaction at `nodeIndex`, or before it if it was deleted
+   * @throws any error of the log; the holder creates the missing evaluations later (ND-73)
    */
   create(node: EvaluatedNode, nodeIndex: number, traceparent?: string): Promise<CreatedEvaluations> {
     const requestId = nodeEvaluationsRequestId(node.ID, nodeIndex);
     return this.write(node, nodeIndex, { ...asService('nodes', traceparent), requestId });
   }
 
-  /** ND-24: once more, because somebody asks; only the same request again makes none. */
+  /** Creates evaluations again, at a user's request (ND-24); only a repetition of the same request creates none. */
   createAgain(node: Node, asked: Author): Promise<CreatedEvaluations> {
     return this.write(node, node.ModifyIndex, asked);
   }
@@ -127,7 +127,7 @@ export class NodeEvaluations {
     const evals = evaluationsOfNode(this.state.tables, node, nodeIndex, this.writer.nowNs(), author.requestId);
     if (evals.length === 0) return { EvalIDs: [], EvalCreateIndex: 0 };
     const { index } = await this.writer.write({ type: 'EvalUpdate', payload: { Evals: evals } }, author);
-    // If another copy was first, those that are stored are the ones that exist (ND-73).
+    // If another copy was written first, its evaluations are the existing ones (ND-73).
     const stored = evals.flatMap((e) => this.state.tables.evals.get(e.ID) ?? []);
     return { EvalIDs: stored.map((e) => e.ID), EvalCreateIndex: stored[0]?.CreateIndex ?? index };
   }

@@ -6,17 +6,17 @@ import { checkNodeEvents } from './machine-shapes.js';
 import { cutEvent } from './machine-texts.js';
 import { provenNode } from './node-access.js';
 
-/** A node keeps no more than that (ND-162): more in one report would only be dropped at apply. */
+/** A node keeps no more events than this (ND-162), so more in one report would be dropped when applied. */
 export const MAX_EVENTS_PER_REPORT = 10;
 
-/** Takes events an agent reports about its machine into the log (nodes.md section 10). Any replica answers; stateless. */
+/** Writes agents' events about their machines to the log (nodes.md section 10). Any replica answers; stateless. */
 export class NodeEvents {
   constructor(
     private readonly state: ReplicatedState,
     private readonly writer: TransactionWriter,
   ) {}
 
-  /** @throws Refusal invalid without events, forbidden without proof of being that node (ND-160) */
+  /** @throws Refusal invalid if there are no events, forbidden without proof of being that node (ND-160) */
   async emit(request: NodeEventsRequest, traceparent?: string): Promise<IndexResponse> {
     if (!request.Events?.length) throw new Refusal('invalid', `no node events given for node "${request.NodeID}"`);
     const node = provenNode(this.state.tables, request.NodeID, request.SecretID);

@@ -15,14 +15,14 @@ export function isNodeStatus(text: string): text is NodeStatus {
   return STATUSES.includes(text);
 }
 
-/** ND-60: pools a node may be ready in although no row says so. */
+/** The pool in which a node may be ready although no row exists for it (ND-60). */
 const ALWAYS_THERE = 'default';
 
 export function isWaitingForPool(tables: Tables, node: Pick<Node, 'NodePool'>): boolean {
   return node.NodePool !== ALWAYS_THERE && !tables.node_pools.has(node.NodePool);
 }
 
-/** The table of nodes.md section 5: what becomes of a requested status. O(allocations of the node). */
+/** The status that a requested status leads to, by the table of nodes.md section 5. O(allocations of the node). */
 export function resultingStatus(tables: Tables, node: Node, requested: NodeStatus): NodeStatus {
   if (requested !== 'ready') return requested;
   if (node.Status === 'disconnected') return 'initializing';
@@ -31,14 +31,14 @@ export function resultingStatus(tables: Tables, node: Node, requested: NodeStatu
   return owesAllocUpdate(tables, node) ? 'initializing' : 'ready';
 }
 
-/** ND-58: it has work and has not said since it was lost what became of it. */
+/** Whether the node has work and has not reported on it since it was lost (ND-58). */
 function owesAllocUpdate(tables: Tables, node: Node): boolean {
   if (node.LastAllocUpdateIndex > node.LastMissedHeartbeatIndex) return false;
   for (const alloc of tables.allocs.by('node', node.ID)) if (!isTerminalAllocation(alloc)) return true;
   return false;
 }
 
-/** ND-80, ND-82: what a node is whose heartbeat is missing. O(allocations of the node). */
+/** The status of a node whose heartbeat is missing (ND-80, ND-82). O(allocations of the node). */
 export function lostStatus(tables: Tables, node: Node, nowNs: number): 'down' | 'disconnected' {
   if (node.Status !== 'ready' && node.Status !== 'disconnected') return 'down';
   for (const alloc of tables.allocs.by('node', node.ID))
@@ -47,7 +47,7 @@ export function lostStatus(tables: Tables, node: Node, nowNs: number): 'down' | 
   return 'down';
 }
 
-/** ND-83, ND-84: its group lets it survive a disconnect, and that time is not over. */
+/** Whether the allocation's group survives a disconnect, and its time for that is not over (ND-83, ND-84). */
 export function isInDisconnectWindow(alloc: Allocation, nowNs: number): boolean {
   const group = alloc.Job && findTaskGroup(alloc.Job, alloc.TaskGroup);
   const lostAfterNs = group?.Disconnect?.LostAfter ?? 0;
@@ -57,14 +57,14 @@ export function isInDisconnectWindow(alloc: Allocation, nowNs: number): boolean 
   return lastUnknown === undefined || nsFromRfc3339(lastUnknown.Time) + lostAfterNs > nowNs;
 }
 
-/** ND-70: a status write after which the jobs concerned are looked at again. */
+/** Whether a change of status requires evaluations of the jobs concerned (ND-70). */
 export function statusNeedsEvaluations(before: NodeStatus, after: NodeStatus): boolean {
   if (after === 'down') return true;
   if (before === 'disconnected' || after === 'disconnected') return before !== after;
   return after === 'ready' && before !== 'ready';
 }
 
-/** ND-37: a registration after which the jobs concerned are looked at again. */
+/** Whether a registration requires evaluations of the jobs concerned (ND-37). */
 export function registrationNeedsEvaluations(before: Node | undefined, after: Node): boolean {
   if (after.Status === 'down') return true;
   if (!before) return after.Status === 'ready';
@@ -86,7 +86,7 @@ function descriptionChanged(before: Node, after: Node): boolean {
   return JSON.stringify(facts(before)) !== JSON.stringify(facts(after));
 }
 
-/** The time of a driver's report says nothing about the node; with it every registration would be a change. */
+/** Drivers without the times of their reports: with them, every registration would count as a change. */
 function withoutReportTimes(drivers: Node['Drivers']): Record<string, unknown> {
   return Object.fromEntries(Object.entries(drivers).map(([name, d]) => [name, { ...d, UpdateTime: null }]));
 }

@@ -3,7 +3,7 @@ import type { ReplicatedState } from '@waybill/replica';
 import { TransactionWriter } from '@waybill/writing';
 import { catchUp } from '../allocations/catch-up.js';
 
-/** Writes to the log and hears the verdict from this process's own copy of the state. Any replica may. */
+/** A writer that hears verdicts from this process' own copy of the state. Any replica may write. */
 export const nodesWriter = (
   state: ReplicatedState,
   deps: { readonly clock: Clock; readonly newId: () => string; readonly region: string },

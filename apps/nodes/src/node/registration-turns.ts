@@ -1,22 +1,26 @@
 import { Refusal } from '@waybill/model';
 
-/** Registrations being written at once: half the places that the log has for messages under way, the rest is for others. */
+/**
+ * Registrations that are written at once: half of the log's places for messages in flight; the rest is for other
+ * writers.
+ */
 export const MAX_REGISTERING = 128;
-/** Those that wait for one of these places; more are told to come back. */
+/** Registrations that may wait for one of these places; further ones are told to retry. */
 export const MAX_WAITING_REGISTRATIONS = 20_000;
 
-/** One that waits, and who comes after it. */
+/** A waiting registration, and its successor in the queue. */
 interface Waiting {
   readonly begin: () => void;
   next: Waiting | undefined;
 }
 
 /**
- * Lets registrations be written a few at a time, in order of arrival. When the power returns, a whole cluster registers
- * in one second; given to the log all at once, most would run into its deadline, and a machine that failed asks again
- * only after 15 s to 30 s (AG-31).
+ * Limits concurrent registrations, in order of arrival. After a power cut, a whole cluster registers within one second.
+ * Sent to the log all at once, most of them would miss its deadline, and a machine retries only after 15 s to 30 s
+ * (AG-31).
  *
- * Limits: MAX_REGISTERING, MAX_WAITING_REGISTRATIONS. Cost: O(1) for each; one that waits holds its request in memory.
+ * Limits: MAX_REGISTERING, MAX_WAITING_REGISTRATIONS. Cost: O(1) for each; a waiting registration keeps its request in
+ * memory.
  */
 export class RegistrationTurns {
   private first: Waiting | undefined;
@@ -29,12 +33,12 @@ export class RegistrationTurns {
     private readonly maxWaiting: number = MAX_WAITING_REGISTRATIONS,
   ) {}
 
-  /** Those that wait now. */
+  /** Registrations that wait now. */
   get size(): number {
     return this.waiting;
   }
 
-  /** @throws Refusal limit when too many wait, and what `work` throws */
+  /** Runs `work` when a place is free. @throws Refusal limit if too many wait, and any error of `work` */
   async take<T>(work: () => Promise<T>): Promise<T> {
     if (this.inProgress < this.atOnce) this.inProgress++;
     else await this.place();
@@ -56,7 +60,7 @@ export class RegistrationTurns {
     });
   }
 
-  /** The place goes straight to the next in line, so that nobody can slip in between. */
+  /** The place passes directly to the next in the queue, so that no later registration can take it. */
   private leave(): void {
     const next = this.first;
     if (!next) {

@@ -20,8 +20,8 @@ export interface RegistrationDependencies {
 }
 
 /**
- * Takes a machine's description into the state (nodes.md section 4). Any replica answers. Bad input is refused at once,
- * the rest waits its turn. Cost: one transaction, and the node's evaluations where the change asks for them.
+ * Writes machines' registrations to the log (nodes.md section 4). Any replica answers. Invalid requests are refused at
+ * once, others wait for their turn. Cost: one transaction, and the node's evaluations where the change requires them.
  */
 export class Registration {
   private readonly turns = new RegistrationTurns();
@@ -33,7 +33,7 @@ export class Registration {
     return this.turns.size;
   }
 
-  /** @throws Refusal with the texts of ND-26, ND-27, ND-30; limit when too many wait */
+  /** @throws Refusal with the texts of ND-26, ND-27, ND-30; limit if too many wait */
   async register(request: NodeRegisterRequest, traceparent?: string): Promise<NodeUpdateResponse> {
     const sent = checkedNode(request);
     return this.turns.take(() => this.registered(sent, request.After, traceparent));

@@ -16,21 +16,21 @@ import { permissionDenied, provenNode } from '../node/node-access.js';
 import { jobOf } from '../node/node-evaluations.js';
 import { WaitingReads } from '../waiting/waiting-reads.js';
 
-/** The task that asks, and what it may do. */
+/** The task that reads, and its rights. */
 interface Asker {
   readonly workload: Workload;
   readonly acl: Acl;
 }
 
 /**
- * What the templates of a task read of variables (AG-292), with the rights that the task's identity has: its own paths and
- * those of the policies that name its workload (OP-137, OP-138). They are the same while access control is off, so turning
- * it on takes nothing from a running job.
+ * Reads of variables by the templates of a task (AG-292), with the rights of the task's identity: its own paths and
+ * those of the policies that name its workload (OP-137, OP-138). The rights are the same while access control is off,
+ * so turning it on takes nothing from a running job.
  *
- * Any replica answers. A read waits in a list of its variable, or of the namespace, and is woken by a transaction that
- * changed it; a change of a policy wakes all reads, O(waiting), because it may change what each of them may see. An answer
- * costs the policies of the cluster, and opening the items, or the variables of the namespace.
- * Limits: MAX_WAITING_VARIABLE_QUERIES, MAX_LISTED_VARIABLES.
+ * Any replica answers. A read waits in the list of its variable, or of the namespace, and is woken by a transaction
+ * that changed it. A change of a policy wakes all reads, O(waiting), because it may change what each of them may see.
+ * Cost of an answer: O(policies of the cluster), and decrypting the items, or O(variables of the namespace). Limits:
+ * MAX_WAITING_VARIABLE_QUERIES, MAX_LISTED_VARIABLES.
  */
 export class VariableQueries {
   private readonly waiting: WaitingReads;
@@ -46,13 +46,13 @@ export class VariableQueries {
     this.unsubscribe = state.onApplied((applied) => this.applied(applied));
   }
 
-  /** Answers every waiting read with what there is. */
+  /** Answers every waiting read with the current state. */
   stop(): void {
     this.unsubscribe();
     this.waiting.close();
   }
 
-  /** @throws Refusal forbidden: it is no task of the machine; not-found, limit; KeyringError */
+  /** @throws Refusal forbidden if it is no task of the machine; not-found, limit; KeyringError */
   async read(request: ReadVariableRequest): Promise<ReadVariableResponse> {
     const Namespace = this.namespaceOf(request);
     const { Path } = request;
@@ -65,7 +65,7 @@ export class VariableQueries {
     return { Items, IsDenied: false, Index };
   }
 
-  /** Those that the task may list, by path. @throws Refusal as `read`, and limit: there are too many */
+  /** The variables that the task may list, by path. @throws Refusal as `read`, and limit if there are too many */
   async list(request: ListVariablesRequest): Promise<ListVariablesResponse> {
     const namespace = this.namespaceOf(request);
     await this.news(listKey(namespace), request);
@@ -102,7 +102,7 @@ export class VariableQueries {
     return alloc;
   }
 
-  /** As it is after the wait. @throws Refusal forbidden, not-found */
+  /** The reading task with its current rights, which may change during a wait. @throws Refusal forbidden, not-found */
   private askerOf(request: TaskVariablesRequest): Asker {
     const alloc = this.allocOf(request);
     const job = jobOf(this.state.tables, alloc);
@@ -130,11 +130,11 @@ export class VariableQueries {
       if (change.table !== 'variables') continue;
       this.waiting.wake(change.key);
       const variable = change.after ?? change.before;
-      // What is listed are paths: a write of a known one changes no list.
+      // A list contains paths only, so a write of an existing variable changes no list.
       if (variable && !(change.before && change.after)) this.waiting.wake(listKey(variable.Namespace));
     }
   }
 }
 
-/** No variable has this path. */
+/** Key of reads of a list: no variable has this path. */
 const listKey = (namespace: string): string => namespacedKey(namespace, '');

@@ -2,8 +2,8 @@ import { type Timers, Refusal } from '@waybill/model';
 import { MAX_ALLOC_QUERY_WAIT_MS } from '@waybill/rpc';
 
 /**
- * Reads that wait for news of what they asked, in a list for each key, so that a change costs the reads that it concerns.
- * Limits: as many as the owner says, MAX_ALLOC_QUERY_WAIT_MS.
+ * Reads that wait for a change, in a list for each key, so that a change costs only the reads that it concerns. Limits:
+ * the owner's number of reads, MAX_ALLOC_QUERY_WAIT_MS.
  */
 export class WaitingReads {
   private readonly waiting = new Map<string, Set<() => void>>();
@@ -13,7 +13,7 @@ export class WaitingReads {
   constructor(
     private readonly timers: Timers,
     private readonly most: number,
-    /** For the refusal of one too many: what is read. */
+    /** Name of the reads, for the refusal when there are too many. */
     private readonly what: string,
   ) {}
 
@@ -21,7 +21,7 @@ export class WaitingReads {
     return this.waiting.size === 0;
   }
 
-  /** Resolves with news of the key, or after that time. @throws Refusal limit */
+  /** Resolves when the key changes, or after that time. @throws Refusal limit */
   async news(key: string, maxMs: number): Promise<void> {
     const waitMs = Math.min(Math.max(maxMs, 0), MAX_ALLOC_QUERY_WAIT_MS);
     if (waitMs === 0 || this.isClosed) return;
@@ -46,12 +46,12 @@ export class WaitingReads {
     for (const done of this.waiting.get(key) ?? []) done();
   }
 
-  /** O(waiting reads). */
+  /** Wakes all reads. O(waiting reads). */
   wakeAll(): void {
     for (const key of this.waiting.keys()) this.wake(key);
   }
 
-  /** Every read is answered with what there is; none waits any more. */
+  /** Answers every read with the current state; no read waits after that. */
   close(): void {
     this.isClosed = true;
     this.wakeAll();

@@ -2,9 +2,9 @@ import { isTerminalAllocation, type Allocation, type Job } from '@waybill/model'
 import { isOfOlderSpecification } from '@waybill/state';
 
 /**
- * Whether nobody needs the allocation: its tasks have ended, and it is no history that a replacement depends on (GC-18).
- * @param job as it is now; undefined: gone
- * @param cutoffNs up to when, unix ns, records count as old (GC-13)
+ * Whether the allocation may be collected: its tasks have ended, and no replacement depends on its history (GC-18).
+ * @param job as it is stored now; undefined if it was deleted
+ * @param cutoffNs time up to which records count as old, unix ns (GC-13)
  */
 export function isCollectable(alloc: Allocation, job: Job | undefined, nowNs: number, cutoffNs: number): boolean {
   if (!hasEndedBefore(alloc, cutoffNs)) return false;
@@ -18,15 +18,16 @@ export function isCollectable(alloc: Allocation, job: Job | undefined, nowNs: nu
 }
 
 /**
- * Whether an allocation of a batch job that may run again is a result nobody asks for: it is of an older specification
- * (GC-26). Those of the present one say what was done; without them it would be run again.
+ * Whether an allocation of a batch job that may run again is an obsolete result: it is of an older specification
+ * (GC-26). Allocations of the current specification show what was done; without them it would be run again.
  */
 export const isFormerResult = (alloc: Allocation, job: Job, cutoffNs: number): boolean =>
   hasEndedBefore(alloc, cutoffNs) && isOfOlderSpecification(alloc, job);
 
 /**
- * It has ended, or was told to and its machine has said so: whatever else of it is up is killed at once where it is no longer
- * listed (GC-99, GC-121). One that waits between two runs of its task is `pending`, and has a disk that its successor wants.
+ * Whether the allocation ended before the cutoff: it has ended, or was stopped and its machine reported that. Tasks of
+ * it that still run are killed as soon as it is no longer listed (GC-99, GC-121). An allocation between two runs of its
+ * task is `pending`, and its successor needs its disk.
  */
 const hasEndedBefore = (alloc: Allocation, cutoffNs: number): boolean =>
   isTerminalAllocation(alloc) &&

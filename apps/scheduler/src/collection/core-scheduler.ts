@@ -11,7 +11,7 @@ import { FORCED_THRESHOLDS, type Thresholds } from './thresholds.js';
 import { collectOneTimeTokens, collectTokens } from './tokens.js';
 import { collectPlugins, wakeVolumes } from './volumes.js';
 
-/** No housekeeping of this name (EB-150); the evaluation is nacked. */
+/** There is no housekeeping of this name (EB-150); the evaluation is nacked. */
 export class UnknownCoreTaskError extends Error {
   override readonly name = 'UnknownCoreTaskError';
   constructor(readonly jobId: string) {
@@ -19,7 +19,7 @@ export class UnknownCoreTaskError extends Error {
   }
 }
 
-/** Parts of a forced collection failed; what the others found is gone all the same (GC-90). */
+/** Parts of a forced collection failed; what the other parts found was deleted all the same (GC-90). */
 export class IncompleteCollectionError extends AggregateError {
   override readonly name = 'IncompleteCollectionError';
   constructor(failures: readonly unknown[]) {
@@ -29,20 +29,23 @@ export class IncompleteCollectionError extends AggregateError {
 
 export interface CoreSchedulerDeps {
   readonly tables: Tables;
-  /** Of the state that is looked at. */
+  /** Index of the state that is scanned. */
   readonly appliedIndex: number;
   readonly clock: Clock;
   readonly thresholds: Thresholds;
-  /** Removes a batch; resolves when it is gone from `tables` too. @param scanIndex of the state that was looked at */
+  /**
+   * Deletes a batch; resolves when the rows are gone from `tables` too. @param scanIndex index of the state that was
+   * scanned
+   */
   readonly reap: (reap: Reap, scanIndex: number) => Promise<void>;
-  /** Lets others have their turn. */
+  /** Yields the thread to other work. */
   readonly rest: () => Promise<void>;
   readonly limits?: BatchLimits;
 }
 
 type Collect = (scan: Scan) => Promise<void>;
 
-/** In this order: evaluations that a job keeps from going are its own matter, and nodes come last (GC-87). */
+/** The order of a forced collection: jobs do not wait for their evaluations, and nodes come last (GC-87). */
 const EVERYTHING: readonly Collect[] = [
   collectJobs,
   collectEvaluations,
@@ -56,11 +59,11 @@ const EVERYTHING: readonly Collect[] = [
 ];
 
 /**
- * Does the housekeeping a core evaluation asks for, and leaves the evaluation as it is: it has no row, the ack is all
- * (EB-149). It only looks and asks for deletions (GC-10); whatever talks to machines is set off by what is deleted. The
- * first request that fails ends the run, and what is left is found again by a later one.
+ * Does the housekeeping of a core evaluation. The evaluation has no row, so its ack is all that ends it (EB-149). The
+ * housekeeping only scans the state and requests deletions (GC-10); work on machines follows from the deletions. The
+ * first request that fails ends the run, and a later run finds the rest again.
  *
- * @throws UnknownCoreTaskError, IncompleteCollectionError, whatever a request fails with
+ * @throws UnknownCoreTaskError, IncompleteCollectionError, any error of a request
  */
 export async function runCoreTask(evaluation: Evaluation, deps: CoreSchedulerDeps): Promise<void> {
   const task = coreTaskOf(evaluation);
@@ -98,11 +101,11 @@ export async function runCoreTask(evaluation: Evaluation, deps: CoreSchedulerDep
       return run(collectTokens('global'));
     case 'root-key-rotate-gc':
     case 'variables-rekey':
-      return; // There are no such records yet.
+      return; // there are no such records yet
   }
 }
 
-/** One after the other, also behind one that failed. @throws IncompleteCollectionError at the end */
+/** Runs one after the other, also after a failure. @throws IncompleteCollectionError at the end */
 async function everyOne<T>(things: readonly T[], run: (thing: T) => Promise<void>): Promise<void> {
   const failures: unknown[] = [];
   for (const thing of things) {

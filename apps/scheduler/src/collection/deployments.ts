@@ -2,8 +2,8 @@ import { isActiveDeployment, isTerminalAllocation } from '@waybill/model';
 import type { Scan } from './scan.js';
 
 /**
- * The deployments that are over and have no allocation that lives (section 3.7): one that still has says what runs, and
- * where to go back to. O(deployments and their allocations).
+ * Collects deployments that are over and have no living allocation (section 3.7): a living one needs its deployment,
+ * which says what runs and what to revert to. O(deployments and their allocations).
  */
 export async function collectDeployments({ tables, nowNs, thresholds, batches, pace }: Scan): Promise<void> {
   const cutoffNs = nowNs - thresholds.deploymentNs;

@@ -4,9 +4,9 @@ import { isCollectable, isFormerResult } from './allocation-eligibility.js';
 import type { Scan } from './scan.js';
 
 /**
- * The evaluations that nobody can need any more, and those of their allocations (section 3.4). An allocation that may go
- * does so even if its evaluation stays; an evaluation goes only with the last of its allocations.
- * O(evaluations and their allocations): only the records themselves say how old they are.
+ * Collects evaluations that are not needed any more, and their allocations (section 3.4). An allocation may be
+ * collected before its evaluation; an evaluation is collected only with the last of its allocations. O(evaluations and
+ * their allocations), because only the rows say how old they are.
  */
 export async function collectEvaluations({ tables, nowNs, thresholds, batches, pace }: Scan): Promise<void> {
   for await (const evaluation of pace.through(tables.evals.all())) {
@@ -30,8 +30,9 @@ export async function collectEvaluations({ tables, nowNs, thresholds, batches, p
 }
 
 /**
- * GC-25, GC-26: a batch job is over for good only when it is both stopped and dead. So is one of type sysbatch, which the
- * rule leaves out: what it has done on some machines would be done again as long as it waits for others.
+ * Whether a batch job may run again: it is over for good only when it is both stopped and dead (GC-25, GC-26). The same
+ * holds for type sysbatch, which the rule omits: as long as it waits for some machines, work that it has done on others
+ * would be repeated.
  */
 const mayRunAgain = (evaluation: Evaluation, job: Job | undefined): job is Job =>
   isBatchJob(evaluation) && job !== undefined && !(job.Stop && job.Status === 'dead');

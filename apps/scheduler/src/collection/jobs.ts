@@ -4,8 +4,8 @@ import { isCollectable } from './allocation-eligibility.js';
 import type { Scan } from './scan.js';
 
 /**
- * The jobs that are over, each with all its evaluations and allocations or not at all (section 3.5).
- * O(jobs, and the records of those that are over): only the records themselves say how old they are.
+ * Collects jobs that are over, each with all its evaluations and allocations or not at all (section 3.5). O(jobs, and
+ * the records of those that are over), because only the rows say how old they are.
  */
 export async function collectJobs({ tables, nowNs, thresholds, batches, pace }: Scan): Promise<void> {
   const cutoffNs = nowNs - thresholds.jobNs;
@@ -25,13 +25,13 @@ export async function collectJobs({ tables, nowNs, thresholds, batches, pace }: 
   }
 }
 
-/** GC-36. What starts jobs of its own is never over by itself. */
+/** Whether the job is over (GC-36). A job that launches others never is by itself. */
 function isOver(job: Job): boolean {
   if (job.Periodic?.Enabled || isParameterized(job)) return job.Stop;
   return job.Status === 'dead' && (job.Stop || isBatchJob(job));
 }
 
-/** GC-40: somebody gave a version a name, to come back to it. */
+/** Whether a version of the job is tagged, so that a user may return to it (GC-40). */
 function isTagged(tables: Tables, jobKey: string): boolean {
   for (const { VersionTag } of tables.job_version.by('job', jobKey)) if (VersionTag) return true;
   return false;

@@ -2,8 +2,8 @@ import { isTerminalAllocation, NS_PER_SECOND } from '@waybill/model';
 import type { Scan } from './scan.js';
 
 /**
- * The nodes that are down for long and whose work the scheduler has dealt with (section 3.8). Allocations that are over
- * need not be gone. O(nodes and the allocations of those that are down).
+ * Collects nodes that have been down for long and whose work the scheduler has replaced (section 3.8). Ended
+ * allocations may remain. O(nodes and the allocations of those that are down).
  */
 export async function collectNodes({ tables, nowNs, thresholds, batches, pace }: Scan): Promise<void> {
   const cutoffNs = nowNs - thresholds.nodeNs;

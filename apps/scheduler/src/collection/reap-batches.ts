@@ -1,6 +1,6 @@
 import { MAX_REAPED_JOBS, MAX_REAPED_VOLUMES, type Reap, type Reaped } from '@waybill/rpc';
 
-/** How much one request removes; the broker takes no more than GC-92 says. */
+/** Sizes of one request; the broker accepts no larger ones (GC-92). */
 export interface BatchLimits {
   readonly ids: number;
   readonly jobs: number;
@@ -8,8 +8,8 @@ export interface BatchLimits {
 }
 
 /**
- * Ids are fewer than a transaction could hold: a thousand rows are gone from Postgres within some milliseconds, and
- * that is what a reader may have to wait.
+ * IDs are fewer than a transaction could hold: Postgres deletes a thousand rows within some milliseconds, and a reader
+ * may have to wait for that.
  */
 export const BATCH_LIMITS: BatchLimits = {
   ids: 1_000,
@@ -18,11 +18,11 @@ export const BATCH_LIMITS: BatchLimits = {
 };
 
 /**
- * Gathers what a scan finds and sends it as soon as there is a full batch, one request after the other; the first that
- * fails ends the run (GC-96). Allocations go before their evaluations (GC-93), jobs after the last of theirs (GC-41).
- * Nothing gathered, nothing sent (GC-95).
+ * Gathers the findings of a scan and sends each full batch, one request after the other; the first failure ends the run
+ * (GC-96). Allocations are deleted before their evaluations (GC-93), jobs after the last of theirs (GC-41). An empty
+ * batch is not sent (GC-95).
  *
- * Holds less than a batch of each kind, and what one call brings.
+ * Memory: less than a batch of each kind, and the records of one call.
  */
 export class ReapBatches {
   private readonly allocs: string[] = [];
@@ -38,14 +38,17 @@ export class ReapBatches {
     private readonly limits: BatchLimits = BATCH_LIMITS,
   ) {}
 
-  /** Evaluations whose allocations all go, here or before, and allocations. */
+  /** Adds evaluations, whose allocations are all collected here or before, and allocations. */
   async evaluations(evalIds: readonly string[], allocIds: readonly string[]): Promise<void> {
     for (const id of allocIds) this.allocs.push(id);
     for (const id of evalIds) this.evals.push(id);
     while (this.gathered >= this.limits.ids) await this.sendEvaluations();
   }
 
-  /** A job with all that is its own. It is taken whole (GC-38): no batch ends within a job that fits into one (GC-135). */
+  /**
+   * Adds a job with all its records. They stay together (GC-38): no batch ends within a job that fits into one
+   * (GC-135).
+   */
   async job({ Namespace, ID }: Reaped, evalIds: readonly string[], allocIds: readonly string[]): Promise<void> {
     if (this.gathered + evalIds.length + allocIds.length > this.limits.ids) await this.sendAllEvaluations();
     await this.evaluations(evalIds, allocIds);
@@ -68,23 +71,23 @@ export class ReapBatches {
     if (this.plugins.length >= this.limits.volumes) await this.sendPlugins();
   }
 
-  /** A volume with claims that nobody holds any more. */
+  /** Adds a volume that has stale claims. */
   async volume({ Namespace, ID }: Reaped): Promise<void> {
     this.volumes.push({ Namespace, ID });
     if (this.volumes.length >= this.limits.volumes) await this.sendVolumes();
   }
 
-  /** Tokens that have expired by a time (RFC 3339), all of a run in one request (GC-77). */
+  /** Adds tokens that had expired at a time (RFC 3339), all of a run in one request (GC-77). */
   async tokens(accessors: readonly string[], expiredBy: string): Promise<void> {
     if (accessors.length > 0) await this.send({ Kind: 'tokens', AccessorIDs: accessors, ExpiredBy: expiredBy });
   }
 
-  /** All one-time tokens that have expired by a time, unix ns. */
+  /** Adds all one-time tokens that had expired at a time, unix ns. */
   async oneTimeTokens(expiredByNs: number): Promise<void> {
     await this.send({ Kind: 'one-time-tokens', ExpiredByNs: expiredByNs });
   }
 
-  /** Sends the rest. */
+  /** Sends the remaining batches. */
   async flush(): Promise<void> {
     await this.sendJobs();
     if (this.deployments.length > 0) await this.sendDeployments();

@@ -1,16 +1,16 @@
 import { NS_PER_HOUR, NS_PER_MINUTE, NS_PER_MS } from '@waybill/model';
 
-/** How old records must be to be collected, ns (section 2 of the reference of collection). 0: age protects nothing. */
+/** Ages at which records may be collected, ns (section 2 of the reference of collection). 0: any age. */
 export interface Thresholds {
   readonly evaluationNs: number;
-  /** For evaluations of type `batch`, and their allocations. */
+  /** Age of evaluations of type `batch`, and of their allocations. */
   readonly batchEvaluationNs: number;
   readonly jobNs: number;
   readonly deploymentNs: number;
   readonly nodeNs: number;
   readonly volumeClaimNs: number;
   readonly pluginNs: number;
-  /** For tokens, since their creation. */
+  /** Age of tokens, since their creation. */
   readonly tokenNs: number;
 }
 
@@ -25,7 +25,7 @@ export const DEFAULT_THRESHOLDS: Thresholds = {
   tokenNs: NS_PER_HOUR,
 };
 
-/** Of a forced collection: everything that was over before it (GC-87, GC-89). */
+/** Thresholds of a forced collection: everything that was over before it (GC-87, GC-89). */
 export const FORCED_THRESHOLDS: Thresholds = {
   evaluationNs: NS_PER_MS,
   batchEvaluationNs: NS_PER_MS,

@@ -9,9 +9,9 @@ interface Expired {
 }
 
 /**
- * Tokens that have expired, and were made before the cutoff (GC-76): the oldest expiry first, no more than one request
- * holds, the rest in the next run (GC-77). Those for one region and those for all never go together (GC-78); each region
- * has a log of its own, so each collects both. Without access control there are none. O(tokens).
+ * Collects tokens that have expired and were created before the cutoff (GC-76): the oldest expiry first, at most one
+ * request in a run (GC-77). Local and global tokens are never in one request (GC-78); each region has a log of its own
+ * and collects both. Without access control there are none. O(tokens).
  */
 export const collectTokens =
   (locality: 'local' | 'global') =>
@@ -28,7 +28,7 @@ export const collectTokens =
     await batches.tokens(accessors, rfc3339FromNs(nowNs) ?? '');
   };
 
-/** One-time tokens whose expiry has passed, all in one transaction that carries the time (GC-74). O(one-time tokens). */
+/** Collects expired one-time tokens, all in one transaction that carries the time (GC-74). O(one-time tokens). */
 export async function collectOneTimeTokens({ tables, nowNs, batches, pace }: Scan): Promise<void> {
   for await (const { ExpiresAt } of pace.through(tables.one_time_token.all()))
     if (isExpiredAt(ExpiresAt, msFromNs(nowNs))) return batches.oneTimeTokens(nowNs);

@@ -2,8 +2,8 @@ import { isUnusedPlugin, volumeWithEndedClaims } from '@waybill/state';
 import type { Scan } from './scan.js';
 
 /**
- * The volumes that have claims nobody holds any more (GC-63): they are not freed here, whoever frees them is told to
- * look. One that is being worked on was written lately, and is left alone. O(volumes and their claims).
+ * Finds volumes with stale claims (GC-63). It does not free the claims, but has the volumes' watcher check them.
+ * Volumes that were written recently are being worked on, and are skipped. O(volumes and their claims).
  */
 export async function wakeVolumes({ tables, nowNs, thresholds, batches, pace }: Scan): Promise<void> {
   const cutoffNs = nowNs - thresholds.volumeClaimNs;
@@ -14,7 +14,9 @@ export async function wakeVolumes({ tables, nowNs, thresholds, batches, pace }: 
   }
 }
 
-/** Plugins that nobody runs and nobody is to run (GC-70); volumes that are on them keep none. O(plugins). */
+/**
+ * Collects plugins that no allocation runs and no job requires (GC-70); their volumes do not prevent it. O(plugins).
+ */
 export async function collectPlugins({ tables, nowNs, thresholds, batches, pace }: Scan): Promise<void> {
   const cutoffNs = nowNs - thresholds.pluginNs;
   for await (const plugin of pace.through(tables.csi_plugins.all()))

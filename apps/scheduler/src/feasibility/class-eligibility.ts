@@ -1,9 +1,9 @@
-/** What is known of one class: undefined, not looked at yet. */
+/** Eligibility of one class; undefined: not checked yet. */
 export type ClassVerdict = boolean | undefined;
 
 /**
- * Which computed classes of nodes this evaluation's job can run on: spares checks during the attempt, and tells the
- * blocked tracker which changes could help (SC-50 to SC-55). One per attempt. Memory: classes × groups.
+ * The computed node classes on which this evaluation's job can run: saves checks during the attempt, and tells the
+ * blocked tracker which changes could help (SC-50 to SC-55). One for each attempt. Memory: classes × groups.
  */
 export class ClassEligibility {
   private readonly ofJob = new Map<string, boolean>();
@@ -14,7 +14,7 @@ export class ClassEligibility {
     private readonly escapedGroups: ReadonlySet<string>,
   ) {}
 
-  /** Classes cannot decide: some target differs within a class. */
+  /** Whether classes cannot decide, because nodes of one class differ in a target. */
   get escaped(): boolean {
     return this.jobEscapes || this.escapedGroups.size > 0;
   }
@@ -38,7 +38,7 @@ export class ClassEligibility {
     classes.set(computedClass, eligible);
   }
 
-  /** SC-36, SC-55: for the blocked evaluation. Empty when escaped. */
+  /** Eligibility by class, for the blocked evaluation; empty if it escaped (SC-36, SC-55). */
   classes(): Record<string, boolean> {
     if (this.escaped) return {};
     const merged = eligibleForAny(this.ofGroup.values());
@@ -48,7 +48,10 @@ export class ClassEligibility {
   }
 }
 
-/** SC-55: over groups, and over versions of a job that are placed in one attempt: what one can run on could help. */
+/**
+ * Eligibility over groups, and over the versions of a job that are placed in one attempt: a class is eligible if any of
+ * them can run on it (SC-55).
+ */
 export function eligibleForAny(verdicts: Iterable<Iterable<readonly [string, boolean]>>): Record<string, boolean> {
   const merged: Record<string, boolean> = {};
   for (const classes of verdicts)

@@ -16,11 +16,10 @@ import {
 import { compareText, namespacedKey, type Tables } from '@waybill/state';
 
 /**
- * Whether an allocation can use its CSI volumes on a node (SC-75 to SC-80). Plans do not hold claims: two evaluations may
- * place two writers, and the claim decides (VL-168). One per attempt.
- * Remembers which volumes were in the way, for the blocked evaluation: registering one, or freeing a claim of one, is what
- * could help (VL-161, VL-169).
- * Cost per node: O(requests), and O(allocations on the node) where its plugin has a limit.
+ * Whether an allocation can use its CSI volumes on a node (SC-75 to SC-80). Plans do not hold claims: two evaluations
+ * may place two writers, and the claim decides (VL-168). One for each attempt. It remembers which volumes were
+ * unusable, for the blocked evaluation, which registering or releasing such a volume could help (VL-161, VL-169). Cost
+ * for a node: O(requests), and O(allocations on the node) if its plugin has a limit.
  */
 export class CsiVolumeCheck {
   private readonly inTheWay = new Map<string, Set<string>>();
@@ -31,7 +30,9 @@ export class CsiVolumeCheck {
     private readonly allocs: Pick<ProposedAllocs, 'proposed'>,
   ) {}
 
-  /** @param requests of the group, in the order of their aliases */
+  /**
+   * The reason why the volumes cannot be used, undefined if they can. @param requests of the group, ordered by alias
+   */
   whyNot(node: Node, group: string, requests: readonly VolumeRequest[], allocName: string): string | undefined {
     const wanted = requests.map((request) => {
       const id = volumeSource(request, allocName);
@@ -49,7 +50,7 @@ export class CsiVolumeCheck {
     return undefined;
   }
 
-  /** Names of what the group's allocations wait for, in order. */
+  /** Names of the volumes that the group waits for, ordered. */
   waitsFor(group: string): string[] {
     return [...(this.inTheWay.get(group) ?? [])].toSorted(compareText);
   }
@@ -59,7 +60,7 @@ export class CsiVolumeCheck {
     this.inTheWay.set(group, names.add(volumeResource(this.job.Namespace, volumeId)));
   }
 
-  /** SC-76. */
+  /** The reason why the node cannot reach the volume (SC-76). */
   private unreachable(node: Node, volume: CSIVolume): string | undefined {
     const { PluginID } = volume;
     const instance = node.CSINodePlugins[PluginID];
@@ -73,7 +74,7 @@ export class CsiVolumeCheck {
       : 'did not meet topology requirement';
   }
 
-  /** VL-164: distinct volumes of the plugin that will be in use on the node. */
+  /** Distinct volumes of the plugin that will be in use on the node (VL-164). */
   private volumesOf(pluginId: string, node: Node): number {
     const volumes = new Set<string>();
     for (const alloc of this.allocs.proposed(node)) {
@@ -87,7 +88,7 @@ export class CsiVolumeCheck {
     return volumes.size;
   }
 
-  /** SC-77 to SC-79. */
+  /** The reason why the volume cannot be used with this access (SC-77 to SC-79). */
   private unusable(group: string, { ReadOnly }: VolumeRequest, volume: CSIVolume): string | undefined {
     const plugin = this.tables.csi_plugins.get(volume.PluginID);
     const reason = ReadOnly ? unreadable(volume, plugin) : (unwritable(volume, plugin) ?? this.exhausted(volume));
@@ -95,7 +96,10 @@ export class CsiVolumeCheck {
     return reason;
   }
 
-  /** VL-166: writers of the same job are about to be replaced. */
+  /**
+   * The reason why all write claims are taken. Writers of the same job do not count, as they are about to be replaced
+   * (VL-166).
+   */
   private exhausted(volume: CSIVolume): string | undefined {
     if (hasFreeWriteClaim(volume)) return undefined;
     const reason = `CSI volume ${volume.ID} has exhausted its available writer claims`;
@@ -119,7 +123,7 @@ function unwritable(volume: CSIVolume, plugin: CSIPlugin | undefined): string | 
   return `CSI volume ${volume.ID} is unschedulable or is read-only`;
 }
 
-/** VL-165. */
+/** Whether the volume is accessible from the node's topology (VL-165). */
 function fitsTopology({ Topologies }: CSIVolume, accessible: Topology | null): boolean {
   if (!Topologies?.length) return true;
   if (!accessible?.Segments) return false;
@@ -127,6 +131,6 @@ function fitsTopology({ Topologies }: CSIVolume, accessible: Topology | null): b
   return Topologies.some((topology) => segmentsOf(topology).every(([name, value]) => there.get(name) === value));
 }
 
-/** CW-12: `Zone` and `zone` are the same. */
+/** Segments in lower case: `Zone` and `zone` are the same (CW-12). */
 const segmentsOf = ({ Segments }: Topology): [string, string][] =>
   Object.entries(Segments ?? {}).map(([name, value]) => [name.toLowerCase(), value]);

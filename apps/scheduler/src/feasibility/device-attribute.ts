@@ -1,16 +1,19 @@
-/** What an attribute of a device, or a literal it is compared with, stands for (SC-94). Amounts are in the family's base unit. */
+/**
+ * The value of a device's attribute, or of a literal that it is compared with (SC-94). Amounts are in the family's base
+ * unit.
+ */
 export type DeviceValue = { readonly text: string } & (
   | { readonly kind: 'text' }
   | { readonly kind: 'boolean'; readonly value: boolean }
   | { readonly kind: 'amount'; readonly amount: number; readonly family: UnitFamily }
 );
 
-/** Units of one family convert into each other; the empty one is a bare number. */
+/** Units of one family convert into each other; the empty family is for numbers without unit. */
 type UnitFamily = '' | 'byte' | 'byte rate' | 'hertz' | 'watt';
 
 interface Unit {
   readonly family: UnitFamily;
-  /** Base units in one of it. */
+  /** Base units in one of this unit. */
   readonly multiplier: number;
 }
 
@@ -35,9 +38,9 @@ function withPrefixes(
 const TRUE = ['1', 't', 'T', 'true', 'TRUE', 'True'];
 const FALSE = ['0', 'f', 'F', 'false', 'FALSE', 'False'];
 
-/** A literal: a number with or without a unit, else yes or no, else text (SC-94). */
+/** Parses a literal: a number with or without a unit, or else a boolean, or else text (SC-94). */
 export function parseDeviceValue(text: string): DeviceValue {
-  // The number and its unit are told apart in one pass: no two neighbouring parts match the same character.
+  // The number and its unit are separated in one pass: no two neighbouring parts match the same character.
   const match = /^([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-z/]*)$/.exec(text);
   const [, digits = '', unit = ''] = match ?? [];
   if (match && unit === '') return { kind: 'amount', amount: Number(digits), family: '', text };
@@ -49,8 +52,8 @@ export function parseDeviceValue(text: string): DeviceValue {
 }
 
 /**
- * An attribute as a node's fingerprint says it: `{Int|Float|String|Bool, Unit}`, of which the others are null. Undefined: it
- * says nothing.
+ * Parses an attribute of a node's fingerprint: `{Int|Float|String|Bool, Unit}`, of which all but one are null.
+ * Undefined: it has no value.
  */
 export function deviceValueOf(attribute: unknown): DeviceValue | undefined {
   if (typeof attribute === 'string') return { kind: 'text', text: attribute };
@@ -66,7 +69,10 @@ export function deviceValueOf(attribute: unknown): DeviceValue | undefined {
   return known && { kind: 'amount', amount: number * known.multiplier, family: known.family, text: `${number}${unit}` };
 }
 
-/** SC-95: below 0, 0 or above 0 as the left one is less, equal or more; undefined: they cannot be compared. */
+/**
+ * Compares two values: below 0, 0 or above 0 if the left one is less, equal or more; undefined if they are not
+ * comparable (SC-95).
+ */
 export function orderOf(left: DeviceValue, right: DeviceValue): number | undefined {
   if (left.kind === 'amount')
     return right.kind === 'amount' && right.family === left.family ? left.amount - right.amount : undefined;

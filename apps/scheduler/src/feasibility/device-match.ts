@@ -1,22 +1,22 @@
 import { type Constraint, type NodeDevice, operatorHolds, orderHolds, type RequestedDevice } from '@waybill/model';
 import { deviceValueOf, orderOf, parseDeviceValue, type DeviceValue } from './device-attribute.js';
 
-/** Stands for the instances: the only target that is no fact of the whole group (SC-94). */
+/** Target that stands for the instances: the only one that is no fact of the whole group (SC-94). */
 const IDS = '${device.ids}';
 const UNIQUE_ATTRIBUTE = '${device.attr.unique.';
 
-/** SC-91, SC-94: whether a group of devices is what a request asks for, how many are free aside. O(constraints). */
+/** Whether a group of devices matches a request, regardless of how many are free (SC-91, SC-94). O(constraints). */
 export function matchesRequest(device: NodeDevice, request: RequestedDevice): boolean {
   return isNamed(device, request.Name) && (request.Constraints ?? []).every((rule) => holdsFor(device, rule));
 }
 
-/** SC-345: the same by what nodes of one class have in common. */
+/** Whether a group of devices matches a request by the facts that nodes of one class share (SC-345). */
 export function matchesByClass(device: NodeDevice, request: RequestedDevice): boolean {
   const shared = (request.Constraints ?? []).filter((rule) => !isAboutOneNode(rule));
   return isNamed(device, request.Name) && shared.every((rule) => holdsFor(device, rule));
 }
 
-/** SC-94: whether the constraints on `${device.ids}` leave this instance. */
+/** Whether the constraints on `${device.ids}` allow this instance (SC-94). */
 export function isInstanceAllowed(id: string, request: RequestedDevice): boolean {
   return (request.Constraints ?? []).every(({ LTarget, RTarget, Operand }) => {
     if (LTarget !== IDS) return true;
@@ -25,7 +25,7 @@ export function isInstanceAllowed(id: string, request: RequestedDevice): boolean
   });
 }
 
-/** SC-93: of 1, how much of what the request likes this group is; 0 without affinities. */
+/** The share of the request's affinities that this group meets, from -1 to 1; 0 without affinities (SC-93). */
 export function affinityFor(device: NodeDevice, request: RequestedDevice): number {
   const total = weightOf(request);
   return total > 0 ? matchedWeight(device, request) / total : 0;
@@ -41,7 +41,10 @@ export function weightOf(request: RequestedDevice): number {
   return (request.Affinities ?? []).reduce((sum, { Weight }) => sum + Math.abs(Weight), 0);
 }
 
-/** SC-91: `type`, `vendor/type` or `vendor/type/name`; a name may have slashes. */
+/**
+ * Whether the group has the requested name: `type`, `vendor/type` or `vendor/type/name`; a name may contain slashes
+ * (SC-91).
+ */
 function isNamed({ Vendor, Type, Name }: NodeDevice, asked: string): boolean {
   const [first = '', second, ...rest] = asked.split('/');
   if (second === undefined) return first === Type;
@@ -56,7 +59,7 @@ function holdsFor(device: NodeDevice, { LTarget, RTarget, Operand }: Constraint)
   return compareValues(Operand, resolve(LTarget, device), resolve(RTarget, device));
 }
 
-/** SC-95. */
+/** Whether two values satisfy a constraint's operand (SC-95). */
 function compareValues(operand: string, left: DeviceValue | undefined, right: DeviceValue | undefined): boolean {
   switch (operand) {
     case '!=':
@@ -79,7 +82,7 @@ function compareValues(operand: string, left: DeviceValue | undefined, right: De
   }
 }
 
-/** SC-94. Undefined: not found. */
+/** The value of a target, undefined if it is not found (SC-94). */
 function resolve(target: string, device: NodeDevice): DeviceValue | undefined {
   if (!target.startsWith('${')) return parseDeviceValue(target);
   switch (target) {

@@ -16,7 +16,7 @@ import { matchesByClass } from './device-match.js';
 import { devicesAskedBy } from '../ranking/group-ask.js';
 import { hasCsiVolumes, type VolumeFeasibility } from './volume-feasibility.js';
 
-/** Known from another node of its class (SC-53). */
+/** The reason for a node whose class another node has shown to be infeasible (SC-53). */
 export const REJECTED_CLASS = 'computed class ineligible';
 
 interface GroupNeeds {
@@ -29,11 +29,11 @@ interface GroupNeeds {
 }
 
 /**
- * Yes or no, and why not: can an allocation of a group run on a node, capacity aside (section 4).
+ * Whether an allocation of a group can run on a node, regardless of capacity, and the reason if it cannot (section 4).
  *
- * One per attempt. Verdicts that follow from a node's class are taken once per class; those on drivers, device instances,
- * networks and volumes, which a class says nothing about, are taken on every node (SC-345). Cost per node: O(constraints), or O(1) for a
- * class that failed.
+ * One for each attempt. Checks that depend on a node's class are made once for each class. Checks of drivers, device
+ * instances, networks and volumes, which are not part of a class, are made on every node (SC-345). Cost for a node:
+ * O(constraints), or O(1) for a class that failed.
  */
 export class Feasibility {
   readonly eligibility: ClassEligibility;
@@ -61,14 +61,14 @@ export class Feasibility {
     return this.volumes.missingResources(group.Name);
   }
 
-  /** Whether what is feasible changes with allocations on other nodes (SC-62, SC-73). */
+  /** Whether feasibility depends on allocations of other nodes (SC-62, SC-73). */
   dependsOnOtherNodes(group: TaskGroup): boolean {
     if (this.volumes.dependsOnOtherNodes(group.Name)) return true;
     const constraints = [...this.jobConstraints, ...(this.needs.get(group.Name)?.constraints ?? [])];
     return constraints.some(({ Operand }) => Operand === DISTINCT_PROPERTY);
   }
 
-  /** SC-53: its class alone is enough to know that it is infeasible. */
+  /** Whether the node's class alone shows that the node is infeasible (SC-53). */
   isRejectedClass(node: Node, group: TaskGroup): boolean {
     const { eligibility } = this;
     return (
@@ -78,8 +78,8 @@ export class Feasibility {
   }
 
   /**
-   * Undefined: feasible. Else the reason as clients see it (SC-45).
-   * @param allocName of the allocation to be placed: it may have volumes of its own (SC-67)
+   * The reason as clients see it, undefined if the node is feasible (SC-45). @param allocName name of the allocation to
+   * place, which may have volumes of its own (SC-67)
    */
   whyNot(node: Node, group: TaskGroup, allocName: string): string | undefined {
     const needs = this.needs.get(group.Name);
@@ -115,7 +115,7 @@ export class Feasibility {
     return failed;
   }
 
-  /** SC-60, SC-61. */
+  /** The reason if an allocation of the job, or of the group, is on the node already (SC-60, SC-61). */
   private notDistinctHost(node: Node, needs: GroupNeeds): string | undefined {
     const ofJob = this.jobConstraints.some(isDistinctHosts);
     const ofGroup = needs.constraints.some(isDistinctHosts);
@@ -129,7 +129,7 @@ export class Feasibility {
     return taken ? DISTINCT_HOSTS : undefined;
   }
 
-  /** SC-62. */
+  /** The reason if too many allocations have the node's value of a property (SC-62). */
   private notDistinctProperty(node: Node, needs: GroupNeeds): string | undefined {
     return this.usedUp(node, this.jobConstraints, undefined) ?? this.usedUp(node, needs.constraints, needs.group.Name);
   }
@@ -166,19 +166,22 @@ function firstUnmet(constraints: readonly Constraint[], node: Node): string | un
   return unmet && `${unmet.LTarget} ${unmet.Operand} ${unmet.RTarget}`;
 }
 
-/** SC-60: only a text that says no turns it off. */
+/** Whether the constraint is in force: only a text that means false turns it off (SC-60). */
 function isDistinctHosts({ Operand, RTarget }: Constraint): boolean {
   return Operand === DISTINCT_HOSTS && !['0', 'f', 'F', 'false', 'FALSE', 'False'].includes(RTarget);
 }
 
-/** SC-345: a class without the driver at all is ineligible; an unhealthy driver says nothing about its class. */
+/**
+ * The reason if the node has no such driver at all, which makes its class ineligible; an unhealthy driver does not
+ * (SC-345).
+ */
 function lacksDriverByClass(node: Node, needs: GroupNeeds): string | undefined {
   return needs.drivers.every((name) => isTrue(node.Attributes[`driver.${name}`]) || node.Drivers[name] !== undefined)
     ? undefined
     : 'missing drivers';
 }
 
-/** SC-47. */
+/** The reason if a driver is missing or unhealthy (SC-47). */
 function missingDriver(node: Node, needs: GroupNeeds): string | undefined {
   const has = (name: string): boolean => {
     const info = node.Drivers[name];
@@ -190,19 +193,19 @@ function missingDriver(node: Node, needs: GroupNeeds): string | undefined {
 const isTrue = (text: string | undefined): boolean =>
   text !== undefined && ['1', 't', 'T', 'true', 'TRUE', 'True'].includes(text);
 
-/** SC-345: a class none of whose devices match is ineligible; how many of them are healthy says nothing about the class. */
+/** The reason if no device of the node matches, which makes its class ineligible; unhealthy devices do not (SC-345). */
 function lacksDevicesByClass({ NodeResources }: Node, { devices }: GroupNeeds): string | undefined {
   const some = ({ request }: DeviceAsk): boolean =>
     NodeResources.Devices?.some((device) => matchesByClass(device, request)) ?? false;
   return devices.every(some) ? undefined : 'missing devices';
 }
 
-/** SC-92. */
+/** The reason if too few healthy devices match (SC-92). */
 function missingDevices({ NodeResources }: Node, { devices }: GroupNeeds): string | undefined {
   return devices.length === 0 || hasDevices(NodeResources.Devices ?? [], devices) ? undefined : 'missing devices';
 }
 
-/** SC-66, SC-81, SC-82, NW-9. */
+/** The reason if the node lacks a network that the group needs (SC-66, SC-81, SC-82, NW-9). */
 function missingNetwork(node: Node, needs: GroupNeeds): string | undefined {
   const { Networks, NodeNetworks } = node.NodeResources;
   const hasMode = (network: { readonly Mode: string }): boolean => (network.Mode || 'host') === needs.networkMode;

@@ -14,9 +14,8 @@ import { namespacedKey, type Tables } from '@waybill/state';
 const INCOMPATIBLE = 'missing compatible host volumes';
 
 /**
- * Whether an allocation can use its host volumes on a node (SC-68 to SC-74). One per attempt.
- * Cost per node: O(requests); O(allocations on the node) for one that only a single writer may use; O(claims of the job)
- * for sticky ones.
+ * Whether an allocation can use its host volumes on a node (SC-68 to SC-74). One for each attempt. Cost for a node:
+ * O(requests); O(allocations on the node) for a volume with a single writer; O(claims of the job) for sticky volumes.
  */
 export class HostVolumeCheck {
   constructor(
@@ -25,7 +24,7 @@ export class HostVolumeCheck {
     private readonly allocs: Pick<ProposedAllocs, 'proposed'>,
   ) {}
 
-  /** Every request must be met (SC-74). */
+  /** The reason if one of the requests is not met (SC-74), else undefined. */
   whyNot(node: Node, group: string, requests: readonly VolumeRequest[], allocName: string): string | undefined {
     return requests.every((request) => this.meets(node, group, request, volumeSource(request, allocName)))
       ? undefined
@@ -35,14 +34,15 @@ export class HostVolumeCheck {
   private meets(node: Node, group: string, request: VolumeRequest, name: string): boolean {
     const reported = node.HostVolumes[name];
     if (!reported) return false;
-    if (reported.ID === '') return !request.Sticky && (request.ReadOnly || !reported.ReadOnly); // SC-69
+    // The agent's own volumes: read access as it is configured, and never sticky (SC-69).
+    if (reported.ID === '') return !request.Sticky && (request.ReadOnly || !reported.ReadOnly);
     const volume = this.tables.host_volumes.get(namespacedKey(this.job.Namespace, reported.ID));
-    if (volume?.State !== 'ready') return false; // SC-70
+    if (volume?.State !== 'ready') return false; // a dynamic volume must be ready (SC-70)
     if (reported.ReadOnly && !request.ReadOnly) return false;
     return this.admits(node, volume, request) && (!request.Sticky || this.isWhereItBelongs(group, volume));
   }
 
-  /** SC-71, SC-72. */
+  /** Whether the volume offers the requested access, and no other allocation excludes it (SC-71, SC-72). */
   private admits(node: Node, volume: HostVolume, request: VolumeRequest): boolean {
     const AccessMode = request.AccessMode || (request.ReadOnly ? 'single-node-reader-only' : 'single-node-writer');
     const AttachmentMode = request.AttachmentMode || 'file-system';
@@ -62,7 +62,7 @@ export class HostVolumeCheck {
     }
   }
 
-  /** SC-72: one whose job or group is gone may. */
+  /** Whether the allocation may write to the volume; it may if its job or group was deleted (SC-72). */
   private mayWrite(alloc: Allocation, volume: HostVolume): boolean {
     if (alloc.Namespace !== volume.Namespace) return false;
     const job = alloc.Job ?? this.tables.jobs.get(namespacedKey(alloc.Namespace, alloc.JobID));
@@ -72,7 +72,7 @@ export class HostVolumeCheck {
     );
   }
 
-  /** SC-73: while claims of the group are unmet, only where one of them is met. */
+  /** While claims of the group are unmet, an allocation may only be placed where one of them is met (SC-73). */
   private isWhereItBelongs(group: string, volume: HostVolume): boolean {
     const unmet = this.unmetClaims(group, volume.Name);
     return unmet.length === 0 || unmet.some(({ VolumeID }) => VolumeID === volume.ID);

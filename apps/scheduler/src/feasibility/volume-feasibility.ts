@@ -10,8 +10,8 @@ interface Requests {
 }
 
 /**
- * Whether the volumes of a group can be used on a node, by one allocation of it (section 7). A node's class says nothing
- * about that, so it is looked at on every node. One per attempt.
+ * Whether an allocation can use the volumes of its group on a node (section 7). Volumes are not part of a node's class,
+ * so every node is checked. One for each attempt.
  */
 export class VolumeFeasibility {
   private readonly requests = new Map<string, Requests>();
@@ -24,7 +24,7 @@ export class VolumeFeasibility {
     this.csiVolumes = new CsiVolumeCheck(job, tables, allocs);
   }
 
-  /** Undefined: they can; else the reason as clients see it. */
+  /** The reason as clients see it, undefined if the volumes can be used. */
   whyNot(node: Node, group: string, allocName: string): string | undefined {
     const requests = this.requests.get(group);
     if (!requests) return undefined;
@@ -34,18 +34,21 @@ export class VolumeFeasibility {
     );
   }
 
-  /** What no node could offer, for the blocked evaluation (SC-75, VL-169). */
+  /** Volumes that no node could offer, for the blocked evaluation (SC-75, VL-169). */
   missingResources(group: string): string[] {
     return this.csiVolumes.waitsFor(group);
   }
 
-  /** Where one sticky allocation goes depends on where the others are (SC-73). */
+  /** Whether feasibility depends on allocations of other nodes, as that of sticky volumes does (SC-73). */
   dependsOnOtherNodes(group: string): boolean {
     return this.requests.get(group)?.host.some(({ Sticky }) => Sticky) ?? false;
   }
 }
 
-/** SC-67: what one allocation of the group can do says nothing about the next one. */
+/**
+ * Whether the group has volumes for each allocation: then the failure of one allocation implies nothing for the next
+ * (SC-67).
+ */
 export function hasPerAllocVolumes(group: Pick<TaskGroup, 'Volumes'>): boolean {
   return Object.values(group.Volumes ?? {}).some(({ PerAlloc }) => PerAlloc);
 }
@@ -54,7 +57,7 @@ export function hasCsiVolumes(group: Pick<TaskGroup, 'Volumes'>): boolean {
   return Object.values(group.Volumes ?? {}).some(({ Type }) => Type === 'csi');
 }
 
-/** By alias, ascending (VL-163). */
+/** The requests by alias, ascending (VL-163). */
 function requestsOf(group: TaskGroup): Requests {
   const all = Object.entries(group.Volumes ?? {})
     .toSorted(([a], [b]) => compareText(a, b))

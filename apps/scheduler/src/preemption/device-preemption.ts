@@ -9,7 +9,7 @@ import {
 import { isInstanceAllowed, matchesRequest } from '../feasibility/device-match.js';
 import { mayEvict, priorityOf, type Preemptor } from './preemption.js';
 
-/** What is wanted of the devices of one node, and who holds them now. */
+/** A request for devices of one node, and the allocations that hold them now. */
 export interface DevicePreemptionAsk {
   readonly job: Preemptor;
   readonly request: RequestedDevice;
@@ -18,23 +18,24 @@ export interface DevicePreemptionAsk {
   readonly proposed: readonly Allocation[];
 }
 
-/** Who would go for one device group. */
+/** The victims for one device group. */
 interface Option {
   readonly victims: readonly Allocation[];
-  /** Sum of the victims' distinct priorities: what it costs. */
+  /** Sum of the victims' distinct priorities: the cost of the option. */
   readonly cost: number;
 }
 
 interface Holder {
   readonly alloc: Allocation;
   readonly priority: number;
-  /** Instances that its going would free for the request. */
+  /** Instances that evicting this allocation would free for the request. */
   readonly instances: number;
 }
 
 /**
- * SC-139: whom to evict so that one device group has enough free instances; undefined: no group can have. Of the groups that
- * can, the one whose victims matter least. Pure. Cost: O(device groups × allocations on the node).
+ * The allocations to evict so that one device group has enough free instances; undefined: no group can have enough
+ * (SC-139). Of the groups that can, it takes the one with the lowest cost. Pure. Cost: O(device groups × allocations on
+ * the node).
  */
 export function victimsForDevice(ask: DevicePreemptionAsk): readonly Allocation[] | undefined {
   let best: Option | undefined;
@@ -66,7 +67,7 @@ function optionOf(device: NodeDevice, { job, request, index, proposed }: DeviceP
   return missing <= 0 ? withoutUnneeded(chosen, needed) : undefined;
 }
 
-/** Most instances first, until there are enough; the rest may stay. */
+/** Takes holders of the most instances first, until there are enough; the others stay. */
 function withoutUnneeded(chosen: readonly Holder[], needed: number): Option {
   const kept: Holder[] = [];
   let missing = needed;

@@ -1,20 +1,20 @@
 import type { Allocation, NetworkIndex, NetworkResource, Node, NodeNetwork, Port } from '@waybill/model';
 import { mayEvict, type Preemptor } from './preemption.js';
 
-/** Static ports that are wanted on a node, and who holds ports there now. */
+/** Static ports that are requested on a node, and the allocations that hold ports there now. */
 export interface PortPreemptionAsk {
   readonly job: Preemptor;
-  /** Its host networks are resolved (SC-66). */
+  /** With its host networks resolved (SC-66). */
   readonly wanted: NetworkResource;
   readonly node: Node;
-  /** Filled with `proposed`; as before when this returns. */
+  /** Contains the ports of `proposed`; unchanged when the function returns. */
   readonly index: NetworkIndex;
   readonly proposed: readonly Allocation[];
 }
 
 /**
- * SC-138: whom to evict so that the static ports are free; undefined: somebody holds one who may not be evicted. All of them
- * are on one network device of the node. Pure. Cost: O(ports × allocations on the node).
+ * The allocations to evict so that the static ports are free; undefined: one of the holders may not be evicted
+ * (SC-138). All ports are on one network device of the node. Pure. Cost: O(ports × allocations on the node).
  */
 export function victimsForPorts(ask: PortPreemptionAsk): readonly Allocation[] | undefined {
   for (const device of ask.node.NodeResources.NodeNetworks ?? []) {
@@ -37,7 +37,7 @@ function victimsOn(device: NodeNetwork, ask: PortPreemptionAsk): { evicted: Allo
   return { evicted, suffice: evicted.length > 0 };
 }
 
-/** Of the first address of the port's host network on this device where all who hold it may be evicted. */
+/** The port's holders on the first address of its host network on this device where all of them may be evicted. */
 function holdersOf(
   port: Port,
   device: NodeNetwork,
@@ -51,7 +51,7 @@ function holdersOf(
   return [];
 }
 
-/** An offer of static ports alone leaves nothing to chance. */
+/** Whether the port is free. An offer of static ports alone is deterministic. */
 function isFree(port: Port, { wanted, index }: PortPreemptionAsk): boolean {
   return !('error' in index.offer({ ...wanted, ReservedPorts: [port], DynamicPorts: null }, () => 0));
 }

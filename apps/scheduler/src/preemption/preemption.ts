@@ -1,23 +1,23 @@
 import { findTaskGroup, isServerTerminal, usageOf, type Allocation, type Amounts, type Job } from '@waybill/model';
 
-/** A victim's job is at least this much less important (SC-133). */
+/** A victim's job has a priority that is lower by at least this (SC-133). */
 export const PRIORITY_DELTA = 10;
-/** Distance added for each allocation of a group that is preempted beyond its `migrate.max_parallel` (SC-136). */
+/** Distance added for each preempted allocation of a group beyond its `migrate.max_parallel` (SC-136). */
 export const PARALLEL_PENALTY = 50;
 const CURVE_RATE = 0.0048;
 const CURVE_ORIGIN = 2048;
 
-/** For whom room is made. */
+/** The job that needs the resources. */
 export type Preemptor = Pick<Job, 'ID' | 'Namespace' | 'Priority'>;
 
-/** What is wanted on a node, and who may have to go for it. */
+/** The resources that are requested on a node, and the allocations that may be evicted for them. */
 export interface PreemptionAsk {
   readonly job: Preemptor;
   readonly wanted: Amounts;
-  /** Left on the node as the plan stands. */
+  /** Free resources of the node as the plan stands. */
   readonly free: Amounts;
   readonly proposed: readonly Allocation[];
-  /** How many of a group's allocations the plan preempts already, by `groupKeyOf`. */
+  /** Number of a group's allocations that the plan preempts already, by `groupKeyOf`. */
   readonly preemptedOf: (groupKey: string) => number;
 }
 
@@ -31,8 +31,8 @@ export const groupKeyOf = (alloc: Pick<Allocation, 'Namespace' | 'JobID' | 'Task
   JSON.stringify([alloc.Namespace, alloc.JobID, alloc.TaskGroup]);
 
 /**
- * SC-133 to SC-137: whom to evict so that CPU, memory and disk suffice; undefined: it is impossible. The least important
- * go first, of these the closest fits. Pure. Cost: O(allocations²) of one node.
+ * The allocations to evict so that CPU, memory and disk suffice; undefined: it is impossible (SC-133 to SC-137). The
+ * lowest priority goes first, within it the closest fit. Pure. Cost: O(allocations²) of one node.
  */
 export function victimsFor(ask: PreemptionAsk): Allocation[] | undefined {
   const left = candidatesOf(ask);
@@ -55,7 +55,7 @@ export function victimsFor(ask: PreemptionAsk): Allocation[] | undefined {
   return needed(chosen, ask).map(({ alloc }) => alloc);
 }
 
-/** SC-135: how far an allocation is from what is asked; 0: exactly that. */
+/** Distance of an allocation's usage from the request; 0: equal (SC-135). */
 export function distance(asked: Amounts, usage: Amounts): number {
   const term = (want: number, has: number): number => (want > 0 ? (want - has) / want : 0);
   return Math.hypot(
@@ -65,12 +65,12 @@ export function distance(asked: Amounts, usage: Amounts): number {
   );
 }
 
-/** SC-136. */
+/** The penalty for preempting more of a group than may migrate at once (SC-136). */
 export function parallelPenalty(maxParallel: number, preempted: number): number {
   return maxParallel > 0 && preempted >= maxParallel ? (preempted + 1 - maxParallel) * PARALLEL_PENALTY : 0;
 }
 
-/** SC-141: the less important the victims, the nearer to 1. */
+/** The score of a preemption: the lower the victims' priorities, the closer to 1 (SC-141). */
 export function preemptionScore(priorities: readonly number[]): number {
   const highest = Math.max(...priorities);
   const sum = priorities.reduce((total, priority) => total + priority, 0);
@@ -78,10 +78,10 @@ export function preemptionScore(priorities: readonly number[]): number {
   return 1 / (1 + Math.exp(CURVE_RATE * (p - CURVE_ORIGIN)));
 }
 
-/** 0 where nothing is known: it would be no victim. */
+/** Priority of the allocation's job; 0 if it is unknown: no such allocation is a victim. */
 export const priorityOf = (alloc: Allocation): number => alloc.Job?.Priority ?? 0;
 
-/** SC-133. What the server has told to stop goes anyway. */
+/** Whether the allocation may be evicted (SC-133). An allocation that the server stopped ends anyway. */
 export function mayEvict(alloc: Allocation, job: Preemptor): boolean {
   if (alloc.Job === null || isServerTerminal(alloc)) return false;
   if (alloc.JobID === job.ID && alloc.Namespace === job.Namespace) return false;
@@ -113,7 +113,9 @@ function penaltyOf(alloc: Allocation, ask: PreemptionAsk): number {
   return parallelPenalty(group?.Migrate?.MaxParallel ?? 0, ask.preemptedOf(groupKeyOf(alloc)));
 }
 
-/** SC-137: the farthest from the whole ask first, until it is met; the rest may stay. */
+/**
+ * The victims that are needed: those farthest from the whole request first, until it is met; the others stay (SC-137).
+ */
 function needed(chosen: readonly Candidate[], { wanted, free }: PreemptionAsk): Candidate[] {
   const available = { ...free };
   const kept: Candidate[] = [];

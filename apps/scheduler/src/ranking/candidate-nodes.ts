@@ -1,17 +1,17 @@
 import { globMatcher, isReadyNode, type Job, type Node } from '@waybill/model';
 import type { Tables } from '@waybill/state';
 
-/** The pool that means every pool (SC-39). */
+/** Name of the pool that contains all nodes (SC-39). */
 const ALL_POOLS = 'all';
 
-/** The nodes a job may run on at all (SC-37), before anything is asked of them. */
+/** The nodes of a job's pool and datacenters (SC-37), before feasibility is checked. */
 export interface Candidates {
   readonly nodes: Node[];
-  /** Datacenter → candidates there (SC-40). */
+  /** Number of candidates by datacenter (SC-40). */
   readonly perDatacenter: Record<string, number>;
 }
 
-/** O(nodes of the pool), once per attempt. */
+/** The candidates of a job. O(nodes of the pool), once for each attempt. */
 export function candidatesFor(job: Pick<Job, 'NodePool' | 'Datacenters'>, tables: Tables): Candidates {
   const inDatacenter = globMatcher(job.Datacenters);
   const nodes: Node[] = [];
@@ -25,7 +25,7 @@ export function candidatesFor(job: Pick<Job, 'NodePool' | 'Datacenters'>, tables
   return { nodes, perDatacenter };
 }
 
-/** Whether a job would have this node as a candidate once it is ready. */
+/** Whether the node is a candidate of the job once it is ready. */
 export function mayRunOn(job: Pick<Job, 'NodePool' | 'Datacenters'>, node: Node): boolean {
   const inPool = job.NodePool === '' || job.NodePool === ALL_POOLS || job.NodePool === node.NodePool;
   return inPool && globMatcher(job.Datacenters)(node.Datacenter);

@@ -1,20 +1,20 @@
 import type { AllocatedDevice, AllocatedResources, DeviceIndex, NodeDevice, RequestedDevice } from '@waybill/model';
 import { affinityFor, isInstanceAllowed, matchedWeight, matchesRequest } from '../feasibility/device-match.js';
 
-/** One request of one task of a group. */
+/** One device request of one task of a group. */
 export interface DeviceAsk {
   readonly task: string;
   readonly request: RequestedDevice;
 }
 
-/** Instances for one request, or why there are none (`devices: …` is added by the asker). */
+/** Instances for one request, or the reason why there are none (the caller adds `devices: …`). */
 export type DeviceOffer =
   | { readonly device: AllocatedDevice; /** Of the request's affinities. */ readonly matchedWeight: number }
   | { readonly error: string };
 
 /**
- * SC-93: the free healthy instances of the device group that serves the request best, without taking them. Of equals the
- * first. Cost: O(device groups × constraints + instances).
+ * The free healthy instances of the device group that serves the request best, without assigning them (SC-93). Of equal
+ * groups the first one. Cost: O(device groups × constraints + instances).
  */
 export function offerDevice(devices: readonly NodeDevice[], request: RequestedDevice, index: DeviceIndex): DeviceOffer {
   if (devices.length === 0) return { error: 'no devices available' };
@@ -35,7 +35,7 @@ export function offerDevice(devices: readonly NodeDevice[], request: RequestedDe
   };
 }
 
-/** With what was found for one task's request. */
+/** The resources with the devices of one task's request. */
 export function withDevice(resources: AllocatedResources, task: string, device: AllocatedDevice): AllocatedResources {
   const before = resources.Tasks[task];
   if (!before) return resources;
@@ -44,8 +44,8 @@ export function withDevice(resources: AllocatedResources, task: string, device: 
 }
 
 /**
- * SC-92: whether the healthy instances suffice for all requests together, held ones included. One request may draw on several
- * groups here, other than when it is assigned.
+ * Whether the healthy instances suffice for all requests together, including those in use (SC-92). Here a request may
+ * use several groups, unlike in an assignment.
  */
 export function hasDevices(devices: readonly NodeDevice[], asks: readonly DeviceAsk[]): boolean {
   const left = new Map(devices.map((device) => [device, device.Instances.filter(({ Healthy }) => Healthy)]));

@@ -11,20 +11,23 @@ import {
 import type { DeviceAsk } from './device-assignment.js';
 import { weightOf } from '../feasibility/device-match.js';
 
-/** What an allocation of a group takes on any node, ports, devices and cores aside. Worked out once per attempt. */
+/**
+ * The resources that an allocation of a group needs on any node, without ports, devices and cores. Computed once for
+ * each attempt.
+ */
 export interface GroupAsk {
   readonly group: TaskGroup;
-  /** Name of the allocation to be placed; "" where all of the group want the same. */
+  /** Name of the allocation to place; "" if all allocations of the group need the same. */
   readonly allocName: string;
   readonly resources: AllocatedResources;
   readonly usage: AllocUsage;
-  /** Cores wanted in all. */
+  /** Number of cores of all tasks. */
   readonly cores: number;
-  /** The network with ports to give, if any (SC-89: only the first counts). */
+  /** The network whose ports are assigned, if any; only the first one counts (SC-89). */
   readonly network: NetworkResource | undefined;
   /** In the order of the tasks. */
   readonly devices: readonly DeviceAsk[];
-  /** Of all affinities of all device requests; 0: there are none. */
+  /** Sum of the weights of all affinities of all device requests; 0: there are none. */
   readonly deviceWeight: number;
 }
 
@@ -67,13 +70,13 @@ export function devicesAskedBy(group: TaskGroup): DeviceAsk[] {
   );
 }
 
-/** SC-105. */
+/** The memory limit of the group (SC-105). */
 function maxMemory(memoryMaxMB: number, secretsMB: number): number {
   if (memoryMaxMB === -1) return -1;
   return memoryMaxMB > 0 ? memoryMaxMB + secretsMB : 0;
 }
 
-/** With the ports that were found on a node (SC-88). */
+/** The resources with the ports that were assigned on a node (SC-88). */
 export function withPorts(
   resources: AllocatedResources,
   ports: AllocatedPort[],
@@ -82,7 +85,9 @@ export function withPorts(
   return { ...resources, Shared: { ...resources.Shared, Networks: [network], Ports: ports } };
 }
 
-/** SC-102: each task gets the lowest free cores, and their MHz. Undefined: not enough. */
+/**
+ * The resources with cores: each task gets the lowest free cores, and their MHz. Undefined: there are too few (SC-102).
+ */
 export function withCores(
   ask: GroupAsk,
   resources: AllocatedResources,

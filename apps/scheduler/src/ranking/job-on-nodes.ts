@@ -3,11 +3,11 @@ import { namespacedKey, type Tables } from '@waybill/state';
 import type { PlanDraft } from '../plan-draft.js';
 
 /**
- * How many allocations of a job will be on a node, as the plan stands (SC-109). One per attempt.
- * Cost: O(allocations of the job) for the first question, then O(changes of the plan since the last).
+ * Number of a job's allocations on each node, as the plan stands (SC-109). One for each attempt. Cost: O(allocations of
+ * the job) for the first query, then O(changes of the plan since the previous query).
  */
 export class JobOnNodes {
-  /** Node → group → allocations. */
+  /** Counts by node, then by group. */
   private counted: Map<string, Map<string, number>> | undefined;
   private seen = 0;
 

@@ -11,38 +11,41 @@ import {
 import { Rejections } from './placement-metric.js';
 import { scoresBy, type Ranking } from './ranking.js';
 
-/** Class of nodes whose spread score depends on the order of questions: asked anew every time. */
+/** Class of nodes whose spread score depends on the order of queries: computed at every query. */
 const UNCLASSED = -1;
 
 /**
- * What is known of every candidate for one group: each is judged when it is first looked at, and again only after the plan
- * changed something of it. One per group and attempt.
+ * Caches the judgement of every candidate for one group: a candidate is judged at the first query, and again after the
+ * plan changed something on it. One for each group and attempt.
  *
- * Spread scores change with every placement, but only per class of nodes with the same values: each class is scored once
- * per placement. Where feasibility depends on other nodes (`distinct_property`) nothing is remembered.
- * Memory: a few words per candidate. Cost: looking at a known candidate is O(1), and so is knowing that none fits any more.
+ * Spread scores change with every placement, but are equal for nodes of one class: each class is scored once for each
+ * placement. Where feasibility depends on other nodes (`distinct_property`) nothing is cached. Memory: a few words for
+ * each candidate. Cost: O(1) for a cached candidate, and to find that none fits any more.
  */
 export class JudgedCandidates {
   private readonly known: (Judgement | undefined)[];
-  /** Where those are that were ever looked at, by id of the node. */
+  /** Positions of judged candidates, by the node's ID. */
   private readonly indexOf = new Map<string, number>();
-  /** Of those known to fit: what all contributing scores but the spread add up to, and how many; 0: not known to fit. */
+  /**
+   * Of candidates known to fit: the sum of all contributing scores without the spread, and their number; 0: not known
+   * to fit.
+   */
   private readonly sums: Float64Array;
   private readonly contributing: Uint8Array;
   private readonly spreadClass: Int32Array;
   private readonly spreadClasses = new Map<string, number>();
-  /** By class: the score, and the placement it is of. */
+  /** By class: the score, and the number of the placement it is valid for. */
   private readonly spreadScores: number[] = [];
   private readonly spreadOfPlacement: number[] = [];
   private placement = 0;
   private seen = 0;
   private readonly remembers: boolean;
-  /** Of those known not to fit; what was never looked at, and what fits, is `open`. */
+  /** Candidates known not to fit; unjudged candidates and fitting ones are `open`. */
   private readonly rejections = new Rejections();
   private open: number;
-  /** Open again because the plan changed something of them. */
+  /** Candidates that are open again because the plan changed them. */
   private readonly reopened = new Set<number>();
-  /** 1: known not to fit even if others went for it. */
+  /** 1: known not to fit even with evictions. */
   private readonly hopeless: Uint8Array;
 
   constructor(
@@ -60,7 +63,7 @@ export class JudgedCandidates {
     this.remembers = !feasibilityOf(deps).dependsOnOtherNodes(ask.group);
   }
 
-  /** Before every placement: forgets what the plan has changed since the last. */
+  /** Must be called before every placement: drops the judgements of candidates that the plan has changed since. */
   refresh(): void {
     this.ranking.refresh();
     this.placement++;
@@ -74,7 +77,9 @@ export class JudgedCandidates {
     }
   }
 
-  /** Why none of the candidates will do, if that is known without walking them all. Cost: O(those the plan has changed). */
+  /**
+   * The rejections of all candidates, if none fits by what is cached. Cost: O(candidates that the plan has changed).
+   */
   noneFits(): Rejections | undefined {
     if (this.open > this.reopened.size) return undefined;
     for (const index of this.reopened) this.at(index);
@@ -82,7 +87,10 @@ export class JudgedCandidates {
     return this.open === 0 ? this.rejections : undefined;
   }
 
-  /** What it would be if less important allocations were evicted; undefined: not even then. Costs of `judgePreempting`. */
+  /**
+   * The judgement if allocations of lower priority are evicted; undefined: it does not fit even then. Cost: as
+   * `judgePreempting`.
+   */
   preemptingAt(index: number): FittingAfterPreemption | undefined {
     const node = this.nodes[index];
     if (!node || this.hopeless[index] === 1) return undefined;
@@ -91,7 +99,7 @@ export class JudgedCandidates {
     return judgement;
   }
 
-  /** The whole score of a candidate that is known to fit and not penalised; undefined: ask `at`. */
+  /** The score of a candidate that is known to fit and has no penalty; undefined: call `at`. */
   knownScore(index: number): number | undefined {
     const contributing = this.contributing[index] ?? 0;
     if (contributing === 0) return undefined;
@@ -110,7 +118,7 @@ export class JudgedCandidates {
     return judgement;
   }
 
-  /** The whole score of a candidate that fits. */
+  /** The score of a candidate that fits. */
   scoreOf(index: number, judgement: Judgement & { kind: 'fits' }, penalised: boolean): number {
     return this.ranking.mean(judgement.base, penalised, this.spreadOf(index));
   }
@@ -119,7 +127,7 @@ export class JudgedCandidates {
     return scoresBy(judgement.base, penalised, this.spreadOf(index));
   }
 
-  /** The next time it is its class that says no (SC-53). */
+  /** Caches a judgement. The next query gets the class as the reason (SC-53). */
   private remember(index: number, node: Node, judgement: Judgement): void {
     this.indexOf.set(node.ID, index);
     if (judgement.kind !== 'fits') {

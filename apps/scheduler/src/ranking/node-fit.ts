@@ -16,24 +16,27 @@ import { offerDevice, withDevice } from './device-assignment.js';
 import { withCores, withPorts, type GroupAsk } from './group-ask.js';
 import type { NodeView } from '../plan-draft.js';
 
-/** What one more allocation of a group would get on a node. */
+/** The resources that one more allocation of a group would get on a node. */
 export interface Resourced {
   readonly wanted: Amounts;
-  /** The new allocation included, those that were evicted not. */
+  /** Includes the new allocation, without the evicted ones. */
   readonly used: Amounts;
   readonly capacity: Amounts;
   readonly resources: AllocatedResources;
-  /** Weight of the device affinities that what it gets matches. */
+  /** Weight of the device affinities that the assigned devices match. */
   readonly matchedDeviceWeight: number;
-  /** Who has to go for its ports and devices (SC-140). */
+  /** Allocations that are evicted for its ports and devices (SC-140). */
   readonly evicted: readonly Allocation[];
-  /** What there is too little of; empty: it fits. */
+  /** The exhausted dimension; empty: it fits. */
   readonly lacks: '' | 'cpu' | 'memory' | 'disk';
 }
 
 export type Fitted = Resourced | { readonly exhausted: string };
 
-/** Whom to evict so that what only one may have becomes free; undefined: nobody may, or it would not help. */
+/**
+ * Chooses allocations to evict so that exclusive resources become free; undefined: none may be evicted, or it would not
+ * suffice.
+ */
 export interface Evictions {
   forPorts(
     wanted: NetworkResource,
@@ -50,10 +53,11 @@ export interface Evictions {
 }
 
 /**
- * Ports first, then devices, then cores, then amounts, as the reasons come out (SC-83 to SC-103). Pure but for `random`, which
- * chooses dynamic ports. Cost: O(1) where no port, device or core is asked for, else O(allocations on the node).
+ * Fits an allocation: ports first, then devices, then cores, then amounts, in the order of the reasons (SC-83 to
+ * SC-103). Pure except for `random`, which chooses dynamic ports. Cost: O(1) if no port, device or core is requested,
+ * else O(allocations on the node).
  *
- * @param evictions undefined: nobody has to go
+ * @param evictions undefined: nothing is evicted
  */
 export function fit(node: Node, ask: GroupAsk, view: NodeView, random: () => number, evictions?: Evictions): Fitted {
   let { resources } = ask;
@@ -88,7 +92,7 @@ export function fit(node: Node, ask: GroupAsk, view: NodeView, random: () => num
 
 const NOBODY: readonly Allocation[] = [];
 
-/** What only one allocation of a node may have, found for one more: who is in the way goes, if evictions are allowed. */
+/** The exclusive resources of a node for one more allocation: their holders are evicted, if evictions are allowed. */
 class Claims {
   evicted = NOBODY;
 
@@ -96,7 +100,7 @@ class Claims {
 
   constructor(private readonly view: NodeView) {}
 
-  /** On the node, without those evicted so far. */
+  /** Allocations on the node, without those evicted so far. */
   get allocs(): readonly Allocation[] {
     return this.left ?? this.view.allocs;
   }
@@ -171,7 +175,7 @@ function lackOf(used: Amounts, capacity: Amounts): Resourced['lacks'] {
   return used.diskMB > capacity.diskMB ? 'disk' : '';
 }
 
-/** SC-66: feasibility has made sure that they resolve. */
+/** The network with its host networks resolved; feasibility has checked that they exist (SC-66). */
 function resolvedHostNetworks(network: NetworkResource, node: Node): NetworkResource {
   const resolve = (ports: NetworkResource['ReservedPorts']): NetworkResource['ReservedPorts'] =>
     ports?.map((port) => ({ ...port, HostNetwork: resolveTarget(port.HostNetwork, node) ?? '' })) ?? null;

@@ -10,7 +10,7 @@ import { victimsForPorts } from '../preemption/port-preemption.js';
 import { preemptionScore, priorityOf, victimsFor, type Preemptor } from '../preemption/preemption.js';
 import type { BaseScore, Ranking } from './ranking.js';
 
-/** What one node is for one more allocation of a group, as the plan stands. */
+/** The suitability of one node for one more allocation of a group, as the plan stands. */
 export type Judgement = Rejection | Fitting;
 
 export interface Fitting {
@@ -19,10 +19,10 @@ export interface Fitting {
   readonly base: BaseScore;
 }
 
-/** It fits once these are gone. */
+/** It fits once these allocations are evicted. */
 export interface FittingAfterPreemption extends Fitting {
   readonly victims: readonly Allocation[];
-  /** SC-141. */
+  /** Score of the preemption (SC-141). */
   readonly preemption: number;
 }
 
@@ -36,8 +36,8 @@ export interface NodeJudgeDeps {
 }
 
 /**
- * Judges one node for one group: feasible, fitting, how good. Cost: O(constraints); with ports, devices, cores or distinct hosts
- * also O(allocations on the node).
+ * Judges one node for one group: its feasibility, fit and score. Cost: O(constraints); with ports, devices, cores or
+ * distinct hosts also O(allocations on the node).
  */
 export function judge(node: Node, ask: GroupAsk, ranking: Ranking, deps: NodeJudgeDeps): Judgement {
   const reason = deps.feasibility.whyNot(node, ask.group, ask.allocName);
@@ -56,9 +56,9 @@ function fitting(node: Node, ask: GroupAsk, ranking: Ranking, fitted: Resourced,
 }
 
 /**
- * The same where less important allocations may be evicted for it (section 12); undefined: not even then. Who goes for ports
- * and devices is gone for the rest; the use of who goes for CPU, memory and disk is still counted in the fit (SC-108).
- * Cost: O(allocations on the node, squared).
+ * Judges the node with evictions of lower priority (section 12); undefined: it does not fit even then. Allocations that
+ * are evicted for ports and devices do not count for the rest; the usage of those evicted for CPU, memory and disk
+ * still counts in the fit (SC-108). Cost: O(allocations on the node, squared).
  */
 export function judgePreempting(
   node: Node,
@@ -93,7 +93,7 @@ export function judgePreempting(
   return { ...fitting(node, ask, ranking, fitted, deps), victims, preemption };
 }
 
-/** SC-138, SC-139. */
+/** The evictions for exclusive resources (SC-138, SC-139). */
 function evictionsFor(job: Preemptor): Evictions {
   return {
     forPorts: (wanted, node, index, proposed) => victimsForPorts({ job, wanted, node, index, proposed }),

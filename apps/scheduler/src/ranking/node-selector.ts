@@ -18,16 +18,16 @@ import type { PropertyUses } from './property-uses.js';
 import { Ranking, scoresBy } from './ranking.js';
 import { hasPerAllocVolumes } from '../feasibility/volume-feasibility.js';
 
-/** A node that was chosen, and what the allocation gets there. */
+/** A chosen node, with the resources that the allocation gets there. */
 export interface Chosen {
   readonly node: Node;
   readonly resources: AllocatedResources;
   readonly metric: AllocMetric;
-  /** Whom it displaces (SC-142). */
+  /** Allocations that it preempts (SC-142). */
   readonly victims: readonly Allocation[];
 }
 
-/** No node: `metric` says why. */
+/** No node was found; `metric` has the reasons. */
 export interface NotPlaced {
   readonly node: undefined;
   readonly metric: AllocMetric;
@@ -38,23 +38,23 @@ export type Selection = Chosen | NotPlaced;
 export interface SelectOptions {
   /** Nodes where this allocation failed before (SC-110). */
   readonly penalised?: ReadonlySet<string>;
-  /** Look at this node only (SC-44, in-place checks, system jobs). */
+  /** Check this node only (SC-44, in-place checks, system jobs). */
   readonly only?: Node;
   /** Name of the allocation: it may have volumes of its own (SC-67). */
   readonly allocName?: string;
-  /** Less important allocations may be evicted if nothing else is found (SC-132). */
+  /** Whether allocations of lower priority may be evicted if no other node is found (SC-132). */
   readonly preempt?: boolean;
 }
 
 export interface NodeSelectorDeps extends NodeJudgeDeps {
   readonly job: Job;
-  /** Shuffled already (SC-41). */
+  /** In shuffled order (SC-41). */
   readonly candidates: Candidates;
   readonly config: SchedulerConfiguration;
   readonly uses: PropertyUses;
 }
 
-/** A node that fits once others are gone. */
+/** A node that fits after evictions. */
 interface PreemptingOption {
   readonly node: Node;
   readonly fitting: FittingAfterPreemption;
@@ -64,10 +64,10 @@ interface PreemptingOption {
 const NOBODY: ReadonlySet<string> = new Set();
 
 /**
- * Finds a node for one allocation after the other (section 11): walks the ring of candidates from where it stopped last
- * time, scores the first that are feasible and fit, up to a limit, and takes the best. One per attempt.
- * Cost per placement: O(nodes looked at): the limit if nodes fit, all of them if none does. What is known of a node is
- * kept until the plan changes it (JudgedCandidates), so a look is O(1).
+ * Finds a node for one allocation after another (section 11): continues in the ring of candidates where the previous
+ * search ended, scores the first ones that are feasible and fit, up to a limit, and takes the best. One for each
+ * attempt. Cost of a placement: O(nodes checked), which is the limit if nodes fit, and all of them if none does. A
+ * judgement is cached until the plan changes its node (JudgedCandidates), so that a check is O(1).
  */
 export class NodeSelector {
   private cursor = 0;
@@ -102,7 +102,7 @@ export class NodeSelector {
     return { node, resources: judgement.resources, metric: metric.finish(), victims: [] };
   }
 
-  /** SC-43, SC-112, SC-117, SC-118. */
+  /** Chooses among the candidates (SC-43, SC-112, SC-117, SC-118). */
   private selectAny(ask: GroupAsk, penalised: ReadonlySet<string>, metric: PlacementMetric): Selection {
     const { nodes } = this.deps.candidates;
     const judged = this.judgedFor(ask);
@@ -144,7 +144,7 @@ export class NodeSelector {
     return { node, resources: judgement.resources, metric: metric.finish(), victims: [] };
   }
 
-  /** Section 12: the ring is walked once more for nodes that can be made to fit; the best of the first ones is taken. */
+  /** Searches the ring again for nodes that fit after evictions (section 12), and takes the best of the first ones. */
   private preemptAny(ask: GroupAsk, penalised: ReadonlySet<string>, metric: PlacementMetric): Chosen | undefined {
     const { nodes } = this.deps.candidates;
     const judged = this.judgedFor(ask);
@@ -205,7 +205,7 @@ export class NodeSelector {
     return candidateLimit(job.Type, candidates.nodes.length);
   }
 
-  /** What is known for one allocation is not known for the next where each has volumes of its own. */
+  /** The cached judgements, which allocations with volumes of their own do not share. */
   private judgedFor(ask: GroupAsk): JudgedCandidates {
     const known = ask.allocName === '' ? this.judged.get(ask.group.Name) : undefined;
     if (known) return known;

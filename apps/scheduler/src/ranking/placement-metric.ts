@@ -4,13 +4,13 @@ import type { Candidates } from './candidate-nodes.js';
 /** Nodes whose scores an allocation keeps (SC-113). */
 export const KEPT_SCORES = 5;
 
-/** Why a node is no place for a group: it can never be one (`filtered`), or has no room now. */
+/** Why a node is unsuitable for a group: it never is suitable (`filtered`), or its resources are exhausted now. */
 export interface Rejection {
   readonly kind: 'filtered' | 'exhausted';
   readonly reason: string;
 }
 
-/** How many nodes are no place for a group, and why: by reason, and by the class that the operator gave them (SC-49). */
+/** The number of unsuitable nodes for a group, by reason, and by the node class of the operator (SC-49). */
 export class Rejections {
   private filtered = 0;
   private exhausted = 0;
@@ -19,7 +19,7 @@ export class Rejections {
   private readonly filteredOfClass = new Map<string, number>();
   private readonly exhaustedOfClass = new Map<string, number>();
 
-  /** @param by -1: it is looked at anew */
+  /** @param by -1: removes it, because the node is judged anew */
   count({ NodeClass }: Node, { kind, reason }: Rejection, by: 1 | -1 = 1): void {
     if (kind === 'filtered') {
       this.filtered += by;
@@ -51,7 +51,7 @@ function add(counts: Map<string, number>, key: string, by: number): void {
 const recordOf = (counts: ReadonlyMap<string, number>): Record<string, number> | null =>
   counts.size > 0 ? Object.fromEntries(counts) : null;
 
-/** Gathers why a placement went where it went, or nowhere: one per placement tried. */
+/** Collects why an allocation was placed where it was, or nowhere: one for each attempted placement. */
 export class PlacementMetric {
   private readonly metric: AllocMetric;
   private rejections: Rejections | undefined;
@@ -86,13 +86,13 @@ export class PlacementMetric {
     this.rejections.count(node, rejection);
   }
 
-  /** Every candidate at once. */
+  /** Counts the rejections of all candidates at once. */
   allRejected(rejections: Rejections): void {
     this.metric.NodesEvaluated = this.metric.NodesInPool;
     this.rejections = rejections;
   }
 
-  /** SC-113. */
+  /** Keeps the scores of the best nodes (SC-113). */
   keepScores(best: readonly NodeScoreMeta[]): void {
     if (best.length > 0) this.metric.ScoreMetaData = [...best];
   }
@@ -108,7 +108,9 @@ export function scoreMeta(node: Node, scores: Record<string, number>, normScore:
   return { NodeID: node.ID, Scores: scores, NormScore: normScore };
 }
 
-/** The best few of many scored options, best first, the first of equals before the others (SC-113). Constant memory. */
+/**
+ * The best few of many scored options, best first; of equal scores the first one comes first (SC-113). Constant memory.
+ */
 export class BestFew {
   private readonly options: number[] = [];
   private readonly scores: number[] = [];
@@ -131,7 +133,9 @@ export class BestFew {
   }
 }
 
-/** SC-28, SC-30: what a group asked for while that dimension was exhausted, added to a failure's metric. */
+/**
+ * Adds to a failure's metric the resources that a group requested while their dimension was exhausted (SC-28, SC-30).
+ */
 export function withExhaustedResources(metric: AllocMetric, group: TaskGroup): AllocMetric {
   const { DimensionExhausted: dimensions } = metric;
   if (dimensions === null) return metric;

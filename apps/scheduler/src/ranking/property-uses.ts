@@ -5,17 +5,18 @@ import type { PlanDraft } from '../plan-draft.js';
 
 interface Counted {
   readonly counts: Map<string, number>;
-  /** How many of the plan's changes are in `counts`. */
+  /** Number of the plan's changes that `counts` includes. */
   seen: number;
 }
 
 /**
- * How many allocations of a job use each value of a node property: those that exist, less what the plan stops, plus what
- * it places (SC-63, SC-130). A value whose last use the plan stops stays, with 0 (SC-127).
- * Cost: O(allocations of the job) for the first question about a property, then O(changes of the plan since the last).
+ * The number of a job's allocations for each value of a node property: the stored ones, without those that the plan
+ * stops, and with those that it places (SC-63, SC-130). A value whose last use the plan stops stays, with 0 (SC-127).
+ * Cost: O(allocations of the job) for the first query of a property, then O(changes of the plan since the previous
+ * query).
  */
 export class PropertyUses {
-  /** By group (empty: all), then by property. */
+  /** By group (empty: all groups), then by property. */
   private readonly counted = new Map<string, Map<string, Counted>>();
 
   constructor(
@@ -24,7 +25,7 @@ export class PropertyUses {
     private readonly plan: PlanDraft,
   ) {}
 
-  /** The same map every time, kept up to date. @param group undefined: of all groups */
+  /** The counts of a property: always the same map, kept up to date. @param group undefined: all groups */
   counts(attribute: string, group: string | undefined): ReadonlyMap<string, number> {
     let ofGroup = this.counted.get(group ?? '');
     if (!ofGroup) this.counted.set(group ?? '', (ofGroup = new Map()));

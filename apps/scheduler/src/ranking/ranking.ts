@@ -16,23 +16,23 @@ import { SpreadScore, type UseCounts } from './spread.js';
 export const MAX_FIT_SCORE = 18;
 
 export interface Score {
-  /** By scorer, zeros that did not contribute included. */
+  /** By scorer, including zeros that did not contribute. */
   readonly scores: Record<string, number>;
-  /** Mean of what contributed. */
+  /** Mean of the scores that contributed. */
   readonly normScore: number;
 }
 
-/** What of a score depends on one node alone. */
+/** The part of a score that depends on the node alone. */
 export interface BaseScore {
   readonly binpack: number;
-  /** 0: no allocation of the same job and group is there. */
+  /** 0 if no allocation of the same job and group is on the node. */
   readonly antiAffinity: number;
   readonly affinity: number;
-  /** Of the device affinities, how much is matched; null: there are none, and nothing contributes. */
+  /** Matched share of the device affinities; null if there are none, so that nothing contributes. */
   readonly devices: number | null;
 }
 
-/** By scorer, as clients see them. Their mean is no scorer: it is `NormScore`. */
+/** The scores by scorer, as clients see them, without their mean, which is `NormScore`. */
 export function scoresBy(base: BaseScore, penalised: boolean, spread: number): Record<string, number> {
   const scores: Record<string, number> = {
     binpack: base.binpack,
@@ -47,17 +47,17 @@ export function scoresBy(base: BaseScore, penalised: boolean, spread: number): R
 
 export interface RankedNode {
   readonly node: Node;
-  /** The new allocation included. */
+  /** Includes the new allocation. */
   readonly used: Amounts;
   readonly capacity: Amounts;
   /** Allocations of the same job and group on the node. */
   readonly collisions: number;
-  /** Share of the weight of its device affinities that what it gets there matches. */
+  /** Share of the weight of the device affinities that the assigned devices match. */
   readonly devices: number;
   readonly penalised: boolean;
 }
 
-/** SC-107: how full (binpack) or how empty (spread) the node would be. Clamped to 0…18. */
+/** The fit score: how full (binpack) or how empty (spread) the node would be, limited to 0…18 (SC-107). */
 export function fitScore(
   algorithm: SchedulerConfiguration['SchedulerAlgorithm'],
   used: Amounts,
@@ -72,7 +72,7 @@ function freeShare(used: number, capacity: number): number {
   return capacity > 0 ? 1 - used / capacity : 0;
 }
 
-/** Scores nodes for one group: the mean of what the scorers of section 11 contribute. Pure. */
+/** Scores nodes for one group: the mean of the contributions of the scorers of section 11. Pure. */
 export class Ranking {
   private readonly affinities: readonly Affinity[];
   private readonly totalWeight: number;
@@ -86,7 +86,7 @@ export class Ranking {
     uses: UseCounts,
   ) {
     this.spread = new SpreadScore(job, group, uses);
-    // SC-111
+    // The affinities of job, group and tasks together (SC-111).
     this.affinities = [
       ...(job.Affinities ?? []),
       ...(group.Affinities ?? []),
@@ -100,12 +100,12 @@ export class Ranking {
     return this.affinities.length > 0;
   }
 
-  /** Before every placement. */
+  /** Must be called before every placement. */
   refresh(): void {
     this.spread.refresh();
   }
 
-  /** The part of the score that stays while nothing changes on the node. */
+  /** The part of the score that stays while the node does not change. */
   base(ranked: Omit<RankedNode, 'penalised'>): BaseScore {
     return {
       binpack: fitScore(this.algorithm, ranked.used, ranked.capacity) / MAX_FIT_SCORE,
@@ -115,17 +115,20 @@ export class Ranking {
     };
   }
 
-  /** What the placements so far make of a node (11.2). */
+  /** The spread score of the node after the placements so far (11.2). */
   spreadOf(node: Node): number {
     return this.spread.of(node);
   }
 
-  /** Nodes with the same text have the same spread score; undefined: it depends on the order in which they are asked. */
+  /** Nodes with the same text have the same spread score; undefined: it depends on the order of the queries. */
   spreadClassOf(node: Node): string | undefined {
     return this.spread.classOf(node);
   }
 
-  /** What contributes beside penalty and spread. No collision has an anti-affinity of 0: every collision has less. */
+  /**
+   * Sum of the contributions beside penalty and spread. Without a collision the anti-affinity is 0; every collision
+   * lowers it.
+   */
   sumOf(base: BaseScore): { sum: number; contributing: number } {
     let sum = base.binpack;
     let contributing = 1;
@@ -144,7 +147,7 @@ export class Ranking {
     return { sum, contributing };
   }
 
-  /** The final score: the mean of what contributes. */
+  /** The final score: the mean of the contributions. */
   mean(base: BaseScore, penalised: boolean, spread: number, preemption?: number): number {
     let { sum, contributing } = this.sumOf(base);
     if (penalised) {

@@ -1,9 +1,9 @@
 import { type Job, type Node, resolveTarget, type Spread, type TaskGroup } from '@waybill/model';
 
-/** The target that stands for every value not named (SC-121). */
+/** Target that stands for every value that is not named (SC-121). */
 const OTHERS = '*';
 
-/** How many allocations of the group have each value of a property, this plan's included (SC-130). */
+/** The number of the group's allocations for each value of a property, including this plan's (SC-130). */
 export type UseCounts = (attribute: string) => ReadonlyMap<string, number>;
 
 interface Extremes {
@@ -13,20 +13,20 @@ interface Extremes {
 
 interface Wanted {
   readonly attribute: string;
-  /** Share of all weights. */
+  /** Share of the sum of all weights. */
   readonly share: number;
-  /** Value → allocations wanted there; empty: spread evenly. */
+  /** Wanted allocations by value; empty: spread evenly. */
   readonly desired: ReadonlyMap<string, number>;
 }
 
 /**
- * Scores nodes by how they serve the spreads of a job and a group (11.2). One per group and attempt.
- * Cost: O(values in use) per placement, then O(spreads) per node.
+ * Scores nodes by how they serve the spreads of a job and a group (11.2). One for each group and attempt. Cost:
+ * O(values in use) for a placement, then O(spreads) for a node.
  */
 export class SpreadScore {
   private readonly wanted: readonly Wanted[];
   private readonly dependsOnOrder: boolean;
-  /** SC-124: what a value that wants nothing scores. */
+  /** Score of a value for which no allocation is wanted (SC-124). */
   private lowest = -1;
 
   constructor(
@@ -46,14 +46,14 @@ export class SpreadScore {
 
   private readonly extremes = new Map<string, Extremes>();
 
-  /** Before every placement: the counts may have changed. */
+  /** Must be called before every placement, because it changes the counts. */
   refresh(): void {
     this.extremes.clear();
   }
 
   /**
-   * Nodes of one class score the same between two placements. Undefined: a target wants nothing, and scores by what was
-   * asked before it (SC-124).
+   * Nodes of one class have the same score between two placements. Undefined: no allocation is wanted for a target,
+   * whose score then depends on earlier queries (SC-124).
    */
   classOf(node: Node): string | undefined {
     if (this.wanted.length === 0) return '';
@@ -66,7 +66,7 @@ export class SpreadScore {
     let total = 0;
     for (const { attribute, share, desired } of this.wanted) {
       const value = resolveTarget(attribute, node);
-      if (value === undefined) total -= 1; // SC-125, SC-126
+      if (value === undefined) total -= 1; // a node without the property is worst (SC-125, SC-126)
       else if (desired.size === 0) total += evenScore(this.uses(attribute), value, () => this.extremesOf(attribute));
       else total += this.targetScore(desired, this.uses(attribute), value, share);
     }
@@ -83,7 +83,7 @@ export class SpreadScore {
     return known;
   }
 
-  /** SC-122 to SC-124. */
+  /** The score by the share of wanted allocations (SC-122 to SC-124). */
   private targetScore(
     desired: ReadonlyMap<string, number>,
     used: ReadonlyMap<string, number>,
@@ -101,7 +101,7 @@ export class SpreadScore {
   }
 }
 
-/** SC-121. */
+/** Wanted allocations for each target (SC-121). */
 function desiredCounts(spread: Spread, count: number): Map<string, number> {
   const desired = new Map<string, number>();
   let sum = 0;
@@ -120,7 +120,7 @@ function usedByOthers(desired: ReadonlyMap<string, number>, used: ReadonlyMap<st
   return others;
 }
 
-/** SC-126, SC-127. */
+/** The score of an even spread (SC-126, SC-127). */
 function evenScore(used: ReadonlyMap<string, number>, value: string, extremes: () => Extremes): number {
   if (used.size === 0) return 0;
   const { min, max } = extremes();

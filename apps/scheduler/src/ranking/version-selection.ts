@@ -10,13 +10,13 @@ import { PropertyUses } from './property-uses.js';
 import type { SeededRandom } from '../seeded-random.js';
 import { VolumeFeasibility } from '../feasibility/volume-feasibility.js';
 
-/** What finds nodes for one version of a job. Nothing of it is shared between versions (SC-131). */
+/** Finds nodes for one version of a job. Versions share none of its parts (SC-131). */
 export interface VersionSelection {
   readonly feasibility: Feasibility;
   readonly selector: NodeSelector;
 }
 
-/** @param candidates in the order in which they are looked at */
+/** @param candidates in the order in which they are checked */
 export function selectionFor(
   job: Job,
   candidates: Candidates,

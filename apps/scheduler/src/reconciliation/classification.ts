@@ -16,13 +16,13 @@ import type { Tables } from '@waybill/state';
 import { LOST, UNKNOWN } from '../descriptions.js';
 import type { StopOrder } from '../plan-draft.js';
 
-/** Nodes on which an allocation cannot be counted on, by id; null: the node is gone (SC-154). */
+/** Nodes whose allocations are not reliable, by ID; null: the node was deleted (SC-154). */
 export type TaintedNodes = ReadonlyMap<string, Node | null>;
 
-/** What the reconciler does next with an allocation (SC-158). */
+/** The reconciler's class of an allocation, which decides the next step (SC-158). */
 export type Bucket = 'untainted' | 'ignore' | 'migrate' | 'lost' | 'expiring' | 'reconnecting' | 'disconnecting';
 
-/** O(allocations of the job). */
+/** The tainted nodes of these allocations. O(allocations of the job). */
 export function taintedNodesOf(allocs: Iterable<Allocation>, tables: Tables): TaintedNodes {
   const tainted = new Map<string, Node | null>();
   for (const { NodeID } of allocs) {
@@ -34,17 +34,17 @@ export function taintedNodesOf(allocs: Iterable<Allocation>, tables: Tables): Ta
   return tainted;
 }
 
-/** SC-8: of a former version, or of a former job of the same name. */
+/** Whether the allocation is of a former version, or of a former job of the same name (SC-8). */
 export function isFromOlderJob(alloc: Allocation, job: Job): boolean {
   return alloc.Job !== null && (alloc.Job.Version < job.Version || alloc.Job.CreateIndex < job.CreateIndex);
 }
 
-/** SC-2: the last client status that a scheduler noted is `unknown`. */
+/** Whether the last client status that a scheduler noted is `unknown` (SC-2). */
 export function needsReconnect(alloc: Allocation): boolean {
   return alloc.AllocStates.findLast((entry) => entry.Field === 0 && entry.Value !== '')?.Value === 'unknown';
 }
 
-/** SC-4, SC-5. */
+/** Whether the time for which the allocation may be disconnected is over (SC-4, SC-5). */
 export function isExpired(alloc: Allocation, nowNs: number): boolean {
   if (alloc.ClientStatus !== 'unknown' || !alloc.Job) return false;
   const group = findTaskGroup(alloc.Job, alloc.TaskGroup);
@@ -53,7 +53,7 @@ export function isExpired(alloc: Allocation, nowNs: number): boolean {
   return unknownSince + (group.Disconnect?.LostAfter ?? 0) <= nowNs;
 }
 
-/** SC-4: unix ns, 0: never. */
+/** When the allocation last became unknown, unix ns; 0: never (SC-4). */
 export function lastUnknownTime(alloc: Pick<Allocation, 'AllocStates'>): number {
   let since = 0;
   for (const entry of alloc.AllocStates.toReversed()) {
@@ -65,21 +65,24 @@ export function lastUnknownTime(alloc: Pick<Allocation, 'AllocStates'>): number 
 }
 
 /**
- * The table of SC-158, first match. What the server has stopped never reconnects, whatever its history says (SC-310).
+ * The bucket of an allocation: the first match in the table of SC-158. An allocation that the server stopped never
+ * reconnects, whatever its history (SC-310).
  */
 export function bucketOf(alloc: Allocation, tainted: TaintedNodes, nowNs: number): Bucket {
-  if (isServerTerminal(alloc)) return alloc.DesiredTransition.MigrateDisablePlacement === true ? 'untainted' : 'ignore'; // C2, C3, C7
+  // Rows C2, C3 and C7.
+  if (isServerTerminal(alloc)) return alloc.DesiredTransition.MigrateDisablePlacement === true ? 'untainted' : 'ignore';
   const reconnects = mayReconnect(alloc) && needsReconnect(alloc);
-  if (reconnects && alloc.ClientStatus === 'failed') return 'reconnecting'; // C1
+  if (reconnects && alloc.ClientStatus === 'failed') return 'reconnecting'; // row C1
   const migrates = alloc.DesiredTransition.Migrate === true;
-  if (isClientTerminal(alloc)) return migrates && isCanary(alloc) ? 'migrate' : 'untainted'; // C4, C5
-  if (isExpired(alloc, nowNs)) return 'expiring'; // C6
+  if (isClientTerminal(alloc)) return migrates && isCanary(alloc) ? 'migrate' : 'untainted'; // rows C4 and C5
+  if (isExpired(alloc, nowNs)) return 'expiring'; // row C6
   const node = tainted.get(alloc.NodeID);
-  if (node?.Status === 'disconnected') return bucketOnDisconnectedNode(alloc); // C8 to C11
-  if (migrates) return 'migrate'; // C12
-  if (node === undefined || node?.Status === 'ready') return reconnects ? 'reconnecting' : 'untainted'; // C13, C14
-  if (node === null) return 'lost'; // C15
-  return node.Status === 'down' ? bucketOnDownNode(alloc) : 'untainted'; // C16 to C19
+  if (node?.Status === 'disconnected') return bucketOnDisconnectedNode(alloc); // rows C8 to C11
+  if (migrates) return 'migrate'; // row C12
+  // Rows C13 and C14.
+  if (node === undefined || node?.Status === 'ready') return reconnects ? 'reconnecting' : 'untainted';
+  if (node === null) return 'lost'; // row C15
+  return node.Status === 'down' ? bucketOnDownNode(alloc) : 'untainted'; // rows C16 to C19
 }
 
 function mayReconnect({ ClientStatus }: Allocation): boolean {
@@ -100,13 +103,13 @@ function bucketOnDownNode(alloc: Allocation): Bucket {
   return alloc.ClientStatus === 'running' ? 'disconnecting' : 'lost';
 }
 
-/** The `disconnect` block the allocation was placed with, if any. */
+/** The `disconnect` block that the allocation was placed with, if any. */
 export function disconnectOf(alloc: Allocation): DisconnectStrategy | null {
   const group = alloc.Job && findTaskGroup(alloc.Job, alloc.TaskGroup);
   return group?.Disconnect ?? null;
 }
 
-/** SC-313: whether a plan may rewrite it where it is, its client status kept. */
+/** Whether a plan may rewrite the allocation in place, keeping its client status (SC-313). */
 export function mayRewrite(alloc: Allocation, tainted: TaintedNodes): boolean {
   const node = tainted.get(alloc.NodeID);
   if (node === undefined) return true;
@@ -116,7 +119,10 @@ export function mayRewrite(alloc: Allocation, tainted: TaintedNodes): boolean {
   return node.Status === 'ready';
 }
 
-/** SC-155: on a node that is down or gone nobody is left to report the end of what was told to stop. */
+/**
+ * The stops for allocations that were told to stop on a node that is down or deleted, where no agent will report the
+ * end (SC-155).
+ */
 export function stopsNobodyReports(allocs: Iterable<Allocation>, tainted: TaintedNodes, nowNs: number): StopOrder[] {
   const orders: StopOrder[] = [];
   for (const alloc of allocs) {
@@ -128,7 +134,7 @@ export function stopsNobodyReports(allocs: Iterable<Allocation>, tainted: Tainte
   return orders;
 }
 
-/** SC-198. */
+/** The stop of a lost allocation (SC-198). */
 export function lostStop(alloc: Allocation, nowNs: number, followupEvalId = ''): StopOrder {
   return {
     alloc,
@@ -139,7 +145,7 @@ export function lostStop(alloc: Allocation, nowNs: number, followupEvalId = ''):
   };
 }
 
-/** SC-190. It keeps the job it has (EB-340). */
+/** The allocation as unknown (SC-190). It keeps its job version (EB-340). */
 export function asUnknown(alloc: Allocation, nowNs: number, followupEvalId: string): Allocation {
   return {
     ...alloc,
@@ -151,17 +157,17 @@ export function asUnknown(alloc: Allocation, nowNs: number, followupEvalId: stri
   };
 }
 
-/** SC-184: from here on an ordinary allocation again. */
+/** The allocation as reconnected: from then on an ordinary allocation again (SC-184). */
 export function asReconnected(alloc: Allocation, nowNs: number): Allocation {
   return { ...alloc, Job: null, AllocStates: [...alloc.AllocStates, clientState('running', nowNs)] };
 }
 
-/** An entry of the history of client statuses that servers keep. */
+/** An entry of the history of client statuses that the servers keep. */
 export const clientState = (status: AllocClientStatus, nowNs: number): AllocStateEntry => ({
   Field: 0,
   Value: status,
   Time: rfc3339FromNs(nowNs),
 });
 
-/** Whether anything of the allocation still counts for its job. */
+/** Whether the allocation still counts for its job. */
 export const isLive = (alloc: Allocation): boolean => !isTerminalAllocation(alloc);

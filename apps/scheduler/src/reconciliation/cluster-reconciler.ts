@@ -11,12 +11,13 @@ import { rescheduleTime } from './reschedule-policy.js';
 import { Rollout } from './rollout.js';
 
 /**
- * Compares what a service or batch job wants with what exists (section 14). Pure: neither job nor allocations nor
- * deployments are changed. Cost: O(allocations of the job), times log where names are ordered.
+ * Compares the allocations that a service or batch job wants with the stored ones (section 14). Pure: job, allocations
+ * and deployments are not changed. Cost: O(allocations of the job), times log where names are ordered.
  */
 export function reconcile(input: ReconcileInput): Reconciliation {
   const { job, evaluation, newId, nowNs } = input;
-  // SC-244. Jobs of all types are stopped here (API-121), a system job's deployment with it (SC-290).
+  // Types without deployments (SC-244). Jobs of all types are stopped here (API-121), with the deployment of a system
+  // job (SC-290).
   const hasDeployments = !job || job.Stop || job.Type === 'service';
   const rollout = new Rollout(job, input.deployment, hasDeployments);
   const out = new ReconciliationDraft(new FollowUps(evaluation, nowNs, newId), rollout);
@@ -40,8 +41,9 @@ export function reconcile(input: ReconcileInput): Reconciliation {
 }
 
 /**
- * What failed after it had been healthy was kept while its deployment was active (SC-168). Nothing else would come back to
- * it once that has succeeded, so it gets the follow-up that it would have had, if its policy still allows an attempt.
+ * Schedules follow-ups for allocations that failed after they had been healthy. They were kept while their deployment
+ * was active (SC-168), and once it has succeeded nothing else would reschedule them. They get the follow-up that they
+ * would have had, if their policy still allows an attempt.
  */
 function lookAgain(deploymentId: string, job: Job, input: ReconcileInput, out: ReconciliationDraft): void {
   const due: Due[] = [];
@@ -83,12 +85,12 @@ function groupsOf(allocs: readonly Allocation[]): Map<string, Allocation[]> {
   return byGroup;
 }
 
-/** SC-156. */
+/** Whether the allocation counts for the job (SC-156). */
 function counts(alloc: Allocation, job: Job): boolean {
   return !isServerTerminal(alloc) || (job.Type === 'batch' && alloc.DesiredTransition.Reschedule !== true);
 }
 
-/** SC-245 to SC-247. */
+/** Stops all allocations of a stopped job or a removed group (SC-245 to SC-247). */
 function stopAll(name: string, allocs: readonly Allocation[], input: ReconcileInput, out: ReconciliationDraft): void {
   out.desired[name] = { ...noUpdates(), Stop: allocs.length };
   for (const alloc of allocs) {
@@ -99,7 +101,7 @@ function stopAll(name: string, allocs: readonly Allocation[], input: ReconcileIn
   }
 }
 
-/** By the index in the name, then by id. Each name is read once. */
+/** Sorts by the index in the name, then by ID. Each name is parsed once. */
 function byIndex(allocs: readonly Allocation[]): Allocation[] {
   return allocs
     .map((alloc) => ({ alloc, index: indexIn(alloc.Name) }))

@@ -1,10 +1,11 @@
 import { findTaskGroup, nsFromRfc3339, NS_PER_SECOND, type Allocation } from '@waybill/model';
 
-/** Least kill timeout that is waited for (SC-201). */
+/** Shortest kill timeout that delays a replacement (SC-201). */
 export const MIN_KILL_WAIT_NS = 5 * NS_PER_SECOND;
 
 /**
- * SC-201: unix ns before which a lost allocation must not be replaced, because its agent stops it only then; 0: at once.
+ * Unix ns before which a lost allocation must not be replaced, because its agent stops it only then; 0: at once
+ * (SC-201).
  */
 export function replaceableFrom(alloc: Allocation, nowNs: number): number {
   const group = alloc.Job && findTaskGroup(alloc.Job, alloc.TaskGroup);

@@ -8,16 +8,16 @@ import {
   type Job,
 } from '@waybill/model';
 
-/** Delayed work this close together shares one follow-up evaluation (SC-174). */
+/** Delayed replacements that are due within this time share one follow-up evaluation (SC-174). */
 export const FOLLOW_UP_WINDOW_NS = 5 * NS_PER_SECOND;
 
-/** Something to look at again later. Times unix ns. */
+/** An allocation to reschedule later. Times in unix ns. */
 export interface Due {
   readonly alloc: Allocation;
   readonly atNs: number;
 }
 
-/** Makes the delayed evaluations of one attempt (SC-174 to SC-176); the plan that names them commits them. */
+/** Creates the delayed evaluations of one attempt (SC-174 to SC-176); the plan that names them commits them. */
 export class FollowUps {
   readonly made: Evaluation[] = [];
 
@@ -27,7 +27,7 @@ export class FollowUps {
     private readonly newId: () => string,
   ) {}
 
-  /** The evaluation of each allocation, by its id. O(due × log due). */
+  /** The evaluation of each allocation, by its ID. O(due × log due). */
   cover(
     job: Pick<Job, 'ID' | 'Type' | 'ModifyIndex'>,
     due: readonly Due[],

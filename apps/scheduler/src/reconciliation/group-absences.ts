@@ -8,8 +8,8 @@ import { chainOf, resolveReconnecting } from './reconnect.js';
 import { rescheduleVerdict } from './reschedule-filter.js';
 
 /**
- * A batch allocation that ended well while it was out of reach has done its work: what replaced it meanwhile is not needed
- * any more, unless it has done the work too. By the letter (SC-166) the replacement does it once more.
+ * Keeps batch allocations that completed while they were disconnected: their work is done, so a replacement is not
+ * needed any more, unless it has completed too. Read strictly, the rule (SC-166) has the replacement repeat the work.
  */
 export function keepFinished(draft: GroupDraft): void {
   if (!draft.isBatch) return;
@@ -33,8 +33,8 @@ export function keepFinished(draft: GroupDraft): void {
 }
 
 /**
- * What was out of reach and has to leave its machine now that it is back is not placed again where its replacement runs: the
- * name would run twice until the next evaluation (SC-340).
+ * Stops allocations that reconnected and must leave their node, if their replacement runs: placing them again would
+ * leave two running allocations of one name until the next evaluation (SC-340).
  */
 export function stopReplaced(draft: GroupDraft): void {
   const { buckets, stored, desired } = draft;
@@ -46,11 +46,11 @@ export function stopReplaced(draft: GroupDraft): void {
   });
 }
 
-/** A failed one too: its place is kept for it (SC-266). */
+/** Whether a replacement stands in for the original; a failed one does too, as its place is kept for it (SC-266). */
 const standsIn = (alloc: Allocation): boolean =>
   !isServerTerminal(alloc) && ['pending', 'running', 'failed'].includes(alloc.ClientStatus);
 
-/** SC-179 to SC-187: those that came back stay or go, with their replacements. */
+/** Decides which reconnected allocations and which of their replacements stay (SC-179 to SC-187). */
 export function reconnect(draft: GroupDraft): void {
   const { buckets, input, out, desired } = draft;
   if (buckets.reconnecting.length === 0) return;
@@ -68,13 +68,14 @@ export function reconnect(draft: GroupDraft): void {
   draft.later = draft.later.filter(({ alloc }) => stays(alloc));
   for (const alloc of kept) {
     buckets.untainted.push(alloc);
-    if (alloc.ClientStatus !== 'running' || !input.hasSettled(alloc.NodeID)) continue; // SC-185: the next evaluation handles it
+    // The next evaluation handles it (SC-185).
+    if (alloc.ClientStatus !== 'running' || !input.hasSettled(alloc.NodeID)) continue;
     out.rewrites.set(alloc.ID, asReconnected(alloc, input.nowNs));
     desired.Reconnect++;
   }
 }
 
-/** SC-190 to SC-193. */
+/** Decides what happens to allocations whose node disconnected (SC-190 to SC-193). */
 export function disconnect(draft: GroupDraft): void {
   const { buckets, input, out, job, desired } = draft;
   const { disconnecting } = buckets;
@@ -96,23 +97,23 @@ export function disconnect(draft: GroupDraft): void {
   const timeoutEvals = out.followUps.cover(job, timeouts, 'max-disconnect-timeout', DISCONNECT_TIMEOUT);
   const laterEvals = out.followUps.cover(job, later, 'alloc-reschedule', DELAYED_RESCHEDULE);
   desired.RescheduleLater += later.length;
-  desired.RescheduleNow = draft.rescheduleNow.length; // SC-177
+  desired.RescheduleNow = draft.rescheduleNow.length; // counted for the dry run (SC-177)
   desired.Disconnect += disconnecting.length;
   for (const alloc of disconnecting) {
     const followup = laterEvals.get(alloc.ID) ?? timeoutEvals.get(alloc.ID) ?? '';
     out.rewrites.set(alloc.ID, asUnknown(alloc, input.nowNs, followup));
   }
-  // From here on they count as what they become.
+  // From here on they count in their new form.
   for (const alloc of stay) buckets.untainted.push({ ...alloc, ClientStatus: 'unknown' });
 }
 
-/** What lost allocations keep from being filled, because their agents stop them only later (SC-201 to SC-203). */
+/** Places that must stay empty because the agents of lost allocations stop them only later (SC-201 to SC-203). */
 export interface LostWait {
-  /** Of those that must wait, by allocation. */
+  /** The follow-up evaluations of allocations that wait, by allocation. */
   readonly followups: ReadonlyMap<string, string>;
-  /** Some wait from now on: nothing of the group is placed in this attempt. */
+  /** Whether an allocation begins to wait: this attempt then places nothing of the group. */
   readonly delayed: boolean;
-  /** Places of allocations stopped earlier that must stay empty for now. */
+  /** Places of earlier stopped allocations that must stay empty for now. */
   readonly waiting: number;
 }
 

@@ -5,7 +5,7 @@ import type { NameIndex } from './name-index.js';
 import type { Placement } from './reconciliation.js';
 import { updateOf } from './rollout.js';
 
-/** SC-215: canaries of a deployment that nobody waits for any more. */
+/** Stops canaries of deployments that are over (SC-215). */
 export function stopUnneededCanaries(draft: GroupDraft): void {
   const unneeded = draft.rollout.unneededCanaries();
   if (unneeded.size === 0) return;
@@ -17,7 +17,7 @@ export function stopUnneededCanaries(draft: GroupDraft): void {
   draft.allocs = draft.allocs.filter(({ ID }) => !unneeded.has(ID));
 }
 
-/** SC-216. Once promoted they are allocations like others. */
+/** Finds the canaries of the current deployment (SC-216). Promoted canaries are ordinary allocations. */
 export function findCanaries(draft: GroupDraft): void {
   const { known } = draft;
   if (!known || draft.rollout.isFailed) return;
@@ -34,25 +34,30 @@ export function findCanaries(draft: GroupDraft): void {
   draft.allocs = draft.allocs.filter(({ ID }) => !gone.has(ID));
 }
 
-/** It will not be healthy again and nothing reschedules it (SC-167): another one takes its place. */
+/**
+ * Whether the allocation will not be healthy again and is not rescheduled (SC-167), so that another one takes its
+ * place.
+ */
 const hasEnded = ({ ClientStatus }: Allocation): boolean => ClientStatus === 'complete' || ClientStatus === 'lost';
 
-/** SC-219: while they wait they never count towards `Count`. */
+/** Removes waiting canaries from the buckets: they never count towards `Count` (SC-219). */
 export function setCanariesAside({ buckets, canaries, isCanarying }: GroupDraft): void {
   if (isCanarying) buckets.untainted = buckets.untainted.filter(({ ID }) => !canaries.has(ID));
 }
 
 /**
- * SC-218. Those of a rollout that waits for them are placed anew however they were lost, also where nothing of the version
- * before is left to go before.
- * @param destructive what they go before; where all of that moves to other nodes just now, it does so as it is
+ * The names of the canaries to place (SC-218). Canaries of a rollout that waits for promotion are placed again however
+ * they were lost, even if no allocation of the previous version is left to replace.
+ * @param destructive allocations that the canaries will replace; if all of them are moving to other nodes now, they
+ * move in their present version
  */
 export function newCanaries(draft: GroupDraft, names: NameIndex, destructive: readonly Allocation[]): Placement[] {
   const { state, group, rollout, canaries, isCanarying, buckets } = draft;
   const wanted = updateOf(group)?.Canary ?? 0;
   const before = destructive.length > 0 || !isCanarying ? destructive : buckets.migrate;
   if (!state || state.Promoted || canaries.size >= wanted) return [];
-  if (rollout.current && rollout.activeId === '' && !rollout.isFailed) return []; // cancelled: nobody waits for them
+  // The deployment was cancelled, so its canaries are not needed.
+  if (rollout.current && rollout.activeId === '' && !rollout.isFailed) return [];
   const isAwaited = isCanarying && rollout.activeId !== '';
   if (before.length === 0 && !isAwaited) return [];
   state.DesiredCanaries = wanted;

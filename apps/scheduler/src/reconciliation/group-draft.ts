@@ -13,20 +13,20 @@ import { noUpdates, type ReconcileInput } from './reconciliation.js';
 import type { RescheduleView } from './reschedule-filter.js';
 import type { Rollout } from './rollout.js';
 
-/** One group of a running job, and what is given to reconcile it. */
+/** One group of a running job, with the input to reconcile it. */
 export interface GroupInput {
   readonly input: ReconcileInput;
   readonly job: Job;
   readonly group: TaskGroup;
-  /** All of the group. */
+  /** All stored allocations of the group. */
   readonly stored: readonly Allocation[];
-  /** Those that count (SC-156), by the index in their names. */
+  /** The allocations that count (SC-156), by the index in their names. */
   readonly counting: readonly Allocation[];
 }
 
 /**
- * What is known of one group while the steps of 14.1 go over it: each moves allocations between buckets and lists, counts
- * what it decided, and leaves orders in `out`. One per group and attempt; nothing of the state is changed.
+ * The intermediate result of the steps of 14.1 for one group. Each step moves allocations between buckets and lists,
+ * counts its decisions, and leaves orders in `out`. One for each group and attempt; it changes nothing in the state.
  */
 export class GroupDraft {
   readonly desired = noUpdates();
@@ -38,17 +38,17 @@ export class GroupDraft {
     reconnecting: [],
     disconnecting: [],
   };
-  /** What no step has taken out yet. */
+  /** Allocations that no step has removed yet. */
   allocs: readonly Allocation[];
-  /** To be replaced in this attempt. */
+  /** Allocations to replace in this attempt. */
   rescheduleNow: Allocation[] = [];
-  /** To be replaced when a follow-up evaluation is due. */
+  /** Allocations to replace when a follow-up evaluation is due. */
   later: Due[] = [];
   /** Allocations in `rescheduleNow` that are not stopped when they are replaced (SC-172). */
   readonly staying = new Set<string>();
-  /** Batch allocations that ended well while they were out of reach, and whose results count. */
+  /** Batch allocations that completed while they were disconnected, and whose results count. */
   readonly finished = new Set<string>();
-  /** SC-216: those of the current deployment that count, by id. */
+  /** The canaries of the current deployment that count, by ID (SC-216). */
   readonly canaries = new Map<string, Allocation>();
 
   readonly input: ReconcileInput;
@@ -59,7 +59,7 @@ export class GroupDraft {
   readonly rollout: Rollout;
   /** The group's state in the current deployment. */
   readonly known: DeploymentState | undefined;
-  /** The same as it will be, or the one it gets if it joins. */
+  /** The group's state after this attempt, or the state with which the group joins the deployment. */
   readonly state: DeploymentState | undefined;
 
   constructor(
@@ -92,25 +92,26 @@ export class GroupDraft {
     return this.job.Type === 'batch';
   }
 
-  /** SC-217. */
+  /** Whether canaries of the group wait for promotion (SC-217). */
   get isCanarying(): boolean {
     return this.state !== undefined && this.state.DesiredCanaries > 0 && !this.state.Promoted;
   }
 
-  /** What is no canary is placed in the version from before the rollout (SC-150, DP-1110). */
+  /** Whether allocations other than canaries are placed in the version before the rollout (SC-150, DP-1110). */
   get placesOlder(): boolean {
     return this.isCanarying || this.rollout.isBeforeItsTurn;
   }
 
-  /** SC-226: nothing holds the group back. */
+  /** Whether the group's rollout may continue (SC-226). */
   get isFree(): boolean {
     return !this.rollout.isPaused && !this.rollout.isFailed && !this.isCanarying;
   }
 
   /**
-   * How many places a group had whose rollout is held back: those of the version before, or what the rollout itself has
-   * placed. What was lost and found no room is not among the allocations any more, and is placed all the same (DP-115); what
-   * the rollout would add waits until it goes on. By the letter (SC-220, SC-227) such a place stays empty for good.
+   * The number of places of a group whose rollout is held back: those of the previous version, or those that the
+   * rollout itself has filled. Lost allocations that found no node are not stored any more, and are placed all the same
+   * (DP-115); additional allocations of the rollout wait until it continues. Read strictly, the rules (SC-220, SC-227)
+   * leave such a place empty for good.
    */
   placesBefore(): number {
     const before = this.input.versionBefore(this.group.Name);
@@ -122,7 +123,10 @@ export class GroupDraft {
     return bucketOf(alloc, this.input.tainted, this.input.nowNs);
   }
 
-  /** Told to stop, or given up where nobody answers any more. SC-211: what was told already is not told again. */
+  /**
+   * Stops an allocation, or marks it as lost if its node is gone. An allocation that was stopped before is not stopped
+   * again (SC-211).
+   */
   stopAs(alloc: Allocation, description: string): void {
     if (isServerTerminal(alloc)) return;
     const bucket = this.bucketOf(alloc);

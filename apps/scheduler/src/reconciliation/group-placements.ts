@@ -6,14 +6,17 @@ import type { GroupDraft } from './group-draft.js';
 import type { NameIndex } from './name-index.js';
 import type { Placement } from './reconciliation.js';
 
-/** Placements of a group, canaries aside. */
+/** Placements of a group, without canaries. */
 export interface GroupPlacements {
-  /** Made in this attempt or not. */
+  /** Whether or not this attempt makes them. */
   readonly wanted: number;
   readonly made: number;
 }
 
-/** SC-199, SC-200, SC-220, SC-221, SC-225 to SC-227. @param canaries the new ones, placed beside the others */
+/**
+ * Computes the missing placements (SC-199, SC-200, SC-220, SC-221, SC-225 to SC-227). @param canaries the new canaries,
+ * which are placed in addition
+ */
 export function placeMissing(
   draft: GroupDraft,
   names: NameIndex,
@@ -21,8 +24,8 @@ export function placeMissing(
   wait: LostWait,
 ): GroupPlacements {
   const { group, buckets, rescheduleNow, staying, canaries: waiting, isCanarying } = draft;
-  // One of a batch job that is stopped with rescheduling is both migrating and replaced now (SC-231). A canary that waits
-  // is not of those that count (SC-219), when it is replaced either.
+  // An allocation of a batch job that is stopped with rescheduling is both migrating and replaced now (SC-231). A
+  // waiting canary does not count (SC-219), nor does its replacement.
   const counting = isCanarying ? rescheduleNow.filter(({ ID }) => !waiting.has(ID)) : rescheduleNow;
   const beyond = new Set(counting.slice(roomFor(draft, counting, wait)));
   const replaced = new Set([...buckets.migrate, ...counting.filter((alloc) => !beyond.has(alloc))]);
@@ -40,7 +43,7 @@ export function placeMissing(
   const missing = Math.max(0, group.Count - existing);
   const wanted = now.length + lost.length + missing;
   let placements: Placement[] = [];
-  if (wait.delayed) placements = []; // SC-202
+  if (wait.delayed) placements = []; // places of lost allocations stay empty (SC-202)
   else if (draft.isFree) placements = [...now, ...lost, ...names.next(missing).map((name) => fresh(draft, name))];
   else {
     const vacant = Math.max(0, Math.min(group.Count, draft.placesBefore()) - existing);
@@ -52,7 +55,7 @@ export function placeMissing(
     ];
   }
   draft.desired.Place += placements.length;
-  // SC-221, of canaries by themselves: they stand beside what is placed.
+  // Canaries are limited by `Count` on their own, because they are placed in addition (SC-221).
   const placedCanaries = canaries.slice(0, group.Count);
   if (canaries.length > placedCanaries.length) draft.desired.Place = group.Count;
   draft.out.placements.push(...placedCanaries, ...placements);
@@ -60,8 +63,9 @@ export function placeMissing(
 }
 
 /**
- * How many of those that are due may be replaced: with the others they are no more than wanted. By the letter (SC-214) each
- * is replaced, and one too many runs until the job's next evaluation, which may be never.
+ * The number of due replacements that fit: with the other allocations they must not exceed `Count`. Read strictly, the
+ * rule (SC-214) replaces each of them, and leaves one extra allocation running until the job's next evaluation, which
+ * may never come.
  */
 function roomFor({ group, buckets }: GroupDraft, due: readonly Allocation[], wait: LostWait): number {
   const replaced = new Set(due);
@@ -70,7 +74,7 @@ function roomFor({ group, buckets }: GroupDraft, due: readonly Allocation[], wai
   return Math.max(0, group.Count - stay - move - wait.waiting);
 }
 
-/** SC-229, SC-230. */
+/** Moves migrating allocations to other nodes (SC-229, SC-230). */
 export function migrateAway(draft: GroupDraft, names: NameIndex): void {
   const { migrate } = draft.buckets;
   draft.desired.Migrate += migrate.length;

@@ -8,19 +8,19 @@ import { stopSurplus } from './group-surplus.js';
 import { dropReplacedUnknown, replaceDestructive, updateRest } from './group-updates.js';
 import { NameIndex } from './name-index.js';
 
-/** What decides whether a group is done. */
+/** The figures that decide whether a group is done. */
 interface Progress {
-  /** In place or destructively. */
+  /** Updated in place or destructively. */
   readonly updated: number;
-  /** Placements that are missing, made or not. */
+  /** Missing placements, made or not. */
   readonly wanted: number;
-  /** Something waits for its agent, or for its canaries. */
+  /** Whether the group waits for an agent, or for its canaries. */
   readonly waits: boolean;
 }
 
 /**
- * The pipeline of 14.1 for one group of a running job, and its table of contents.
- * Cost: O(allocations of the group), times log where names are ordered.
+ * The steps of 14.1 for one group of a running job, in order. Cost: O(allocations of the group), times log where names
+ * are ordered.
  *
  * @returns whether the group is as its deployment wants it (SC-240)
  */
@@ -58,7 +58,7 @@ export function reconcileGroup(draft: GroupDraft): boolean {
   return isComplete(draft, progress);
 }
 
-/** SC-157, SC-158. */
+/** Sorts the allocations into buckets (SC-157, SC-158). */
 function classify(draft: GroupDraft): void {
   for (const alloc of draft.allocs) {
     // A new version of a batch job runs again.
@@ -69,7 +69,7 @@ function classify(draft: GroupDraft): void {
   }
 }
 
-/** SC-236, SC-237. */
+/** Attaches the group to the deployment, if the rollout needs one (SC-236, SC-237). */
 function attachToDeployment({ state, known, rollout, group, allocs, job }: GroupDraft, progress: Progress): void {
   if (!state || rollout.isFailed) return;
   if (known) {

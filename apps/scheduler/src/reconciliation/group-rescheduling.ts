@@ -3,7 +3,7 @@ import { DELAYED_RESCHEDULE } from '../descriptions.js';
 import type { GroupDraft } from './group-draft.js';
 import { rescheduleVerdict } from './reschedule-filter.js';
 
-/** SC-164 to SC-171: what failed is replaced now, later, or not. */
+/** Decides for each failed allocation whether it is replaced now, later, or not (SC-164 to SC-171). */
 export function filterForRescheduling(draft: GroupDraft): void {
   const kept: Allocation[] = [];
   for (const alloc of draft.buckets.untainted) {
@@ -11,7 +11,8 @@ export function filterForRescheduling(draft: GroupDraft): void {
     if (verdict.kind === 'drop') continue;
     if (verdict.kind === 'now') {
       draft.rescheduleNow.push(alloc);
-      if (alloc.ClientStatus === 'unknown') draft.staying.add(alloc.ID); // SC-194
+      // It is not stopped, because it may reconnect (SC-194).
+      if (alloc.ClientStatus === 'unknown') draft.staying.add(alloc.ID);
       continue;
     }
     if (verdict.kind === 'later') draft.later.push({ alloc, atNs: verdict.atNs });
@@ -21,7 +22,7 @@ export function filterForRescheduling(draft: GroupDraft): void {
   if (draft.isBatch) for (const alloc of draft.buckets.migrate) rescheduleMigrating(draft, alloc);
 }
 
-/** SC-231: `alloc stop` of a batch job; it is stopped now, and replaced as its policy says. */
+/** Handles `alloc stop` of a batch job: the allocation is stopped now, and replaced as its policy says (SC-231). */
 function rescheduleMigrating(draft: GroupDraft, alloc: Allocation): void {
   const verdict = rescheduleVerdict(alloc, draft.view);
   if (verdict.kind === 'later') draft.later.push({ alloc, atNs: verdict.atNs });
@@ -30,13 +31,13 @@ function rescheduleMigrating(draft: GroupDraft, alloc: Allocation): void {
   draft.staying.add(alloc.ID);
 }
 
-/** SC-173 to SC-177. */
+/** Creates the follow-up evaluations of delayed replacements (SC-173 to SC-177). */
 export function delayReschedules({ out, job, later, desired }: GroupDraft): void {
   desired.RescheduleLater += later.length;
   const evalIds = out.followUps.cover(job, later, 'alloc-reschedule', DELAYED_RESCHEDULE);
   for (const { alloc } of later) {
     const FollowupEvalID = evalIds.get(alloc.ID) ?? '';
-    // No job: it keeps the version it has (EB-340).
+    // The rewrite carries no job, so the allocation keeps its version (EB-340).
     out.rewrites.set(alloc.ID, { ...alloc, ...out.rewrites.get(alloc.ID), Job: null, FollowupEvalID });
   }
 }

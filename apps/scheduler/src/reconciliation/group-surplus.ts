@@ -3,12 +3,12 @@ import { NOT_NEEDED } from '../descriptions.js';
 import type { GroupDraft } from './group-draft.js';
 import { NameIndex } from './name-index.js';
 
-/** SC-209 to SC-214: what is more than `Count` goes, in the order of SC-210. */
+/** Stops allocations beyond `Count`, in the order of SC-210 (SC-209 to SC-214). */
 export function stopSurplus(draft: GroupDraft, names: NameIndex): void {
   const { buckets, canaries, group, job } = draft;
   const held = draft.isCanarying ? buckets.untainted.filter(({ ID }) => canaries.has(ID)) : [];
   const inHold = new Set(held.map(({ ID }) => ID));
-  // Of one name a known one goes first.
+  // Of two allocations with one name, the one that is not unknown stops first.
   let candidates = buckets.untainted
     .filter(({ ID }) => !inHold.has(ID))
     .toSorted((a, b) => Number(a.ClientStatus === 'unknown') - Number(b.ClientStatus === 'unknown'));
@@ -24,7 +24,7 @@ export function stopSurplus(draft: GroupDraft, names: NameIndex): void {
       }
       surplus--;
       draft.desired.Stop++;
-      draft.stopAs(alloc, NOT_NEEDED); // SC-211
+      draft.stopAs(alloc, NOT_NEEDED); // unless it was stopped before (SC-211)
       names.release(alloc.Name);
     }
     return stay;

@@ -4,15 +4,15 @@ import type { GroupDraft } from './group-draft.js';
 import type { NameIndex } from './name-index.js';
 import { updateOf } from './rollout.js';
 
-/** What of a group is not what its job says now. */
+/** The allocations of a group that differ from the job's current version. */
 export interface GroupUpdates {
-  /** In place or destructively. */
+  /** Updated in place or destructively. */
   readonly count: number;
-  /** To be stopped and placed anew, lowest names first. */
+  /** Allocations to stop and place again, lowest names first. */
   readonly destructive: readonly Allocation[];
 }
 
-/** Section 15: in place at once (SC-255), the rest is for later steps. */
+/** Updates allocations in place at once (SC-255), and leaves the others for later steps (section 15). */
 export function updateRest(draft: GroupDraft): GroupUpdates {
   const destructive: Allocation[] = [];
   let inPlace = 0;
@@ -41,16 +41,16 @@ function rewriteInPlace({ out }: GroupDraft, alloc: Allocation): void {
   out.rewrites.set(alloc.ID, before ? { ...before, ...versionOf(alloc) } : alloc);
 }
 
-/** What an in-place update changes of a record that something else changes too. */
+/** The fields that an in-place update changes, for a row that another step changes too. */
 function versionOf({ EvalID, Job, AllocatedResources }: Allocation): Partial<Allocation> {
   return { EvalID, Job, AllocatedResources };
 }
 
 /**
- * SC-196 within SC-340: an unknown allocation of an older version beyond Count has its replacement already. It is stopped,
- * not replaced a second time.
+ * Stops unknown allocations of an older version beyond `Count`, which have their replacement already, instead of
+ * replacing them again (SC-196 within SC-340).
  *
- * @returns those that are to be replaced
+ * @returns the allocations to replace
  */
 export function dropReplacedUnknown(
   draft: GroupDraft,
@@ -74,7 +74,10 @@ export function dropReplacedUnknown(
   return destructive.filter(({ ID }) => !dropped.has(ID));
 }
 
-/** SC-222 to SC-224. @param placed placements of this attempt, canaries aside: they come first */
+/**
+ * Replaces allocations destructively (SC-222 to SC-224). @param placed number of other placements of this attempt,
+ * without canaries: they count first
+ */
 export function replaceDestructive(
   draft: GroupDraft,
   names: NameIndex,
@@ -82,14 +85,14 @@ export function replaceDestructive(
   placed: number,
 ): void {
   const { group, desired, out } = draft;
-  const limit = Math.min(limitOf(draft), group.Count) - placed; // SC-340
+  const limit = Math.min(limitOf(draft), group.Count) - placed; // never more than `Count` (SC-340)
   const chosen = destructive.slice(0, Math.max(0, limit));
   desired.DestructiveUpdate += chosen.length;
   desired.Ignore += destructive.length - chosen.length;
   for (const alloc of chosen) out.destructive.push({ alloc, group, name: names.successorOf(alloc.Name) });
 }
 
-/** How many may be replaced at once, as the deployment stands. */
+/** The number of allocations that may be replaced at once, as the deployment stands. */
 function limitOf({ group, rollout, buckets, isCanarying, isFree }: GroupDraft): number {
   const update = updateOf(group);
   const { current } = rollout;

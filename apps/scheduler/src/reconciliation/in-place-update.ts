@@ -13,7 +13,7 @@ import type { NodeSelector } from '../ranking/node-selector.js';
 import type { PlanDraft } from '../plan-draft.js';
 import { needsReplacement } from './task-changes.js';
 
-/** Decides how an allocation becomes what its job says now (section 15). Cost: one node is looked at. */
+/** Decides how an allocation is updated to the job's current version (section 15). Cost: one node is checked. */
 export class InPlaceUpdates {
   constructor(
     private readonly input: AttemptInput,
@@ -28,12 +28,12 @@ export class InPlaceUpdates {
     if (before && before.JobModifyIndex === job.JobModifyIndex && before.CreateIndex === job.CreateIndex)
       return { kind: 'ignore' };
     if (!before || needsReplacement(group.Name, before, job)) return { kind: 'destructive' };
-    if (isTerminalAllocation(alloc)) return { kind: 'ignore' }; // SC-251
+    if (isTerminalAllocation(alloc)) return { kind: 'ignore' }; // an ended allocation needs no update (SC-251)
     if (onlyRunTimeChanged(before, job))
       return { kind: 'in-place', alloc: this.rewritten(alloc, alloc.AllocatedResources) };
     const node = this.input.tables.nodes.get(alloc.NodeID);
-    if (!node || !mayRunOn(job, node)) return { kind: 'destructive' }; // SC-252
-    // With its own resources discounted: as if it were stopped.
+    if (!node || !mayRunOn(job, node)) return { kind: 'destructive' }; // its node cannot run the job any more (SC-252)
+    // Its own resources do not count, as if it were stopped.
     this.plan.stop({ alloc, description: '' });
     const there = this.selector.select(group, { only: node, allocName: alloc.Name });
     this.plan.withdrawStop(alloc);
@@ -41,18 +41,18 @@ export class InPlaceUpdates {
     return { kind: 'in-place', alloc: this.rewritten(alloc, there.resources) };
   }
 
-  /** SC-253. */
+  /** The allocation in the job's version, in place (SC-253). */
   private rewritten(alloc: Allocation, resources: AllocatedResources): Allocation {
     return {
       ...alloc,
       EvalID: this.input.evaluation.ID,
-      Job: this.job, // EB-340: a stored allocation moves to another version only if it says so
+      Job: this.job, // a stored allocation changes its version only if it carries the job (EB-340)
       AllocatedResources: carriedOver(resources, alloc.AllocatedResources),
     };
   }
 }
 
-/** SC-254: nothing is asked of the node that it does not give already. */
+/** Whether the new version needs nothing of the node that the old one did not need (SC-254). */
 function onlyRunTimeChanged(before: Job, job: Job): boolean {
   const limits = new Map(job.TaskGroups.map((group) => [group.Name, group.MaxRunDuration]));
   const TaskGroups = before.TaskGroups.map((group) => ({
@@ -63,7 +63,7 @@ function onlyRunTimeChanged(before: Job, job: Job): boolean {
   return changed && !specChanged({ ...before, TaskGroups }, job);
 }
 
-/** Ports, networks, devices and cores stay what they are; the amounts are the new ones. */
+/** The resources of the updated allocation: ports, networks, devices and cores stay, amounts are new. */
 function carriedOver(resources: AllocatedResources, old: AllocatedResources): AllocatedResources {
   const tasks = Object.entries(resources.Tasks).map(([name, task]) => {
     const before = old.Tasks[name];

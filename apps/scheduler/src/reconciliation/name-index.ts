@@ -1,8 +1,8 @@
 import { allocIndex, allocName, type Allocation } from '@waybill/model';
 
 /**
- * Which indexes of a group's names are in use, and how often (SC-205 to SC-208, SC-149). One per group and attempt.
- * Memory: one entry per index in use. Cost: `next` O(Count + n), `highest` O(used log used).
+ * The indexes of a group's names in use, and how often each is used (SC-205 to SC-208, SC-149). One for each group and
+ * attempt. Memory: one entry for each index in use. Cost: `next` O(Count + n), `highest` O(used log used).
  */
 export class NameIndex {
   private readonly used = new Map<number, number>();
@@ -18,7 +18,7 @@ export class NameIndex {
 
   /**
    * Unused names below Count in ascending order; when there are no more, names from 0 on a second time.
-   * @param canaries names in use that keep nothing else from having them
+   * @param canaries names that only canaries use: they are free
    */
   next(n: number, canaries: Iterable<{ readonly name: string }> = []): string[] {
     const names: string[] = [];
@@ -31,8 +31,8 @@ export class NameIndex {
   }
 
   /**
-   * SC-208: names for canaries. They stand beside what they will replace, so names of destructive updates come first, then
-   * unused ones, then those above Count.
+   * Names for canaries (SC-208). Canaries run beside the allocations that they will replace, so they take names of
+   * destructive updates first, then unused ones, then those above Count.
    */
   nextCanaries(
     n: number,
@@ -53,14 +53,14 @@ export class NameIndex {
     return chosen.map((index) => this.take(index));
   }
 
-  /** The highest names in use, taken out of the index. */
+  /** Takes the highest names in use out of the index. */
   highest(n: number): Set<string> {
     const highest = [...this.used.keys()].toSorted((a, b) => b - a).slice(0, n);
     for (const index of highest) this.used.delete(index);
     return new Set(highest.map((index) => allocName(this.jobId, this.group, index)));
   }
 
-  /** One allocation less has this name. */
+  /** Counts one use of this name less. */
   release(name: string): void {
     const index = indexIn(name);
     const left = (this.used.get(index) ?? 0) - 1;
@@ -68,7 +68,7 @@ export class NameIndex {
     else this.used.delete(index);
   }
 
-  /** SC-149: the name of what takes another's place: the same, or if two have it the next free one. */
+  /** The name of a replacement: that of the original, or the next free one if two allocations have it (SC-149). */
   successorOf(name: string): string {
     const index = indexIn(name);
     if ((this.used.get(index) ?? 0) <= 1) return name;
@@ -90,5 +90,5 @@ export class NameIndex {
   }
 }
 
-/** SC-10: a name without a readable index counts as 0. */
+/** The index in a name; a name without a readable index counts as 0 (SC-10). */
 export const indexIn = (name: string): number => Math.max(0, allocIndex(name));

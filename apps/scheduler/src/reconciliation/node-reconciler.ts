@@ -16,7 +16,7 @@ import { noUpdates } from './reconciliation.js';
 import { chainOf } from './reconnect.js';
 import { needsReplacement } from './task-changes.js';
 
-/** One allocation wanted on one node. */
+/** An allocation to place on a certain node. */
 export interface NodePlacement {
   readonly node: Node;
   readonly name: string;
@@ -24,12 +24,12 @@ export interface NodePlacement {
   readonly previous: Allocation | undefined;
 }
 
-/** An allocation that is not what its job says now, on a node where the job still runs. */
+/** An allocation that differs from the job's current version, on a node where the job still runs. */
 export interface NodeUpdate {
   readonly alloc: Allocation;
   readonly node: Node;
   readonly group: TaskGroup;
-  /** `returned`: it came back after a disconnect, and this is written down (S5). `rerun`: it ended before (SC-277). */
+  /** `returned`: it reconnected, which is recorded (S5). `rerun`: it had ended before (SC-277). */
   readonly kind: 'changed' | 'returned' | 'rerun';
 }
 
@@ -40,14 +40,19 @@ export interface NodeReconciliation {
   /** Allocations that became unknown (S7). */
   readonly rewrites: Allocation[];
   readonly desired: Record<string, DesiredUpdates>;
-  /** By group: what is ignored although the job has changed, on nodes that drain or are away: no rollout waits for it (DP-1603). */
+  /**
+   * By group: outdated allocations on nodes that drain or are away, which are ignored because no rollout waits for them
+   * (DP-1603).
+   */
   readonly outdated: Record<string, number>;
-  /** Some considered node has nothing of this version yet, or something to update: a reason for a deployment (SC-288). */
+  /**
+   * Whether a candidate node lacks this version, or has an allocation to update: a reason for a deployment (SC-288).
+   */
   readonly isNews: boolean;
 }
 
 export interface NodeReconcileInput {
-  /** Null: stopped or purged. */
+  /** Null: the job was stopped or purged. */
   readonly job: Job | null;
   readonly allocs: readonly Allocation[];
   /** Ready candidates of the job. */
@@ -58,14 +63,14 @@ export interface NodeReconcileInput {
 }
 
 /**
- * Compares what a system or sysbatch job wants — one allocation of each group on every feasible node — with what exists
- * (section 18). Pure. Cost: O(candidates × groups + allocations of the job).
+ * Compares the allocations that a system or sysbatch job wants, one of each group on every feasible node, with the
+ * stored ones (section 18). Pure. Cost: O(candidates × groups + allocations of the job).
  */
 export function reconcileNodes(input: NodeReconcileInput): NodeReconciliation {
   return new NodeReconciler(input).run();
 }
 
-/** Used once. */
+/** Reconciles one job once. */
 class NodeReconciler {
   private readonly out = {
     stops: [] as StopOrder[],
@@ -108,7 +113,7 @@ class NodeReconciler {
     return { ...this.out, isNews };
   }
 
-  /** SC-276, SC-277. */
+  /** Places an allocation of the group on the node, if none is there (SC-276, SC-277). */
   private fill(job: Job, node: Node, name: string, group: TaskGroup, previous: Allocation | undefined): void {
     if (job.Type !== 'sysbatch' || !previous) {
       this.out.placements.push({ node, name, group, previous });
@@ -118,31 +123,31 @@ class NodeReconciler {
     else this.out.updates.push({ alloc: previous, node, group, kind: 'rerun' });
   }
 
-  /** SC-274, first match. */
+  /** Decides on a stored allocation: the first match of SC-274. */
   private decide(alloc: Allocation): void {
     const { job, tainted, nowNs } = this.input;
     const group = this.wanted.get(alloc.Name);
-    if (!job || !group) return this.stop({ alloc, description: NOT_NEEDED }); // S1
-    if (alloc.DesiredTransition.Migrate === true) return this.stop({ alloc, description: NODE_TAINTED }); // S2
+    if (!job || !group) return this.stop({ alloc, description: NOT_NEEDED }); // row S1
+    if (alloc.DesiredTransition.Migrate === true) return this.stop({ alloc, description: NODE_TAINTED }); // row S2
     if (alloc.ClientStatus === 'unknown') {
-      if (needsReconnect(alloc) && isExpired(alloc, nowNs)) this.stop(lostStop(alloc, nowNs)); // S3
-      else this.ignore(alloc); // S4
+      if (needsReconnect(alloc) && isExpired(alloc, nowNs)) this.stop(lostStop(alloc, nowNs)); // row S3
+      else this.ignore(alloc); // row S4
       return;
     }
     if (this.runsBesideReplacement(alloc)) return this.stop({ alloc, description: NOT_NEEDED });
     const taint = tainted.get(alloc.NodeID);
-    if (taint !== undefined) this.decideOnTainted(alloc, taint, job); // S6 to S9
-    else this.decideOnNode(alloc, job, group); // S5, S10 to S14
+    if (taint !== undefined) this.decideOnTainted(alloc, taint, job); // rows S6 to S9
+    else this.decideOnNode(alloc, job, group); // rows S5 and S10 to S14
   }
 
   private decideOnTainted(alloc: Allocation, node: Node | null, job: Job): void {
     const { nowNs } = this.input;
-    if (job.Type === 'sysbatch' && ranSuccessfully(alloc)) this.ignore(alloc); // S6
+    if (job.Type === 'sysbatch' && ranSuccessfully(alloc)) this.ignore(alloc); // row S6
     else if (node?.Status === 'disconnected' && alloc.ClientStatus === 'running') {
-      this.out.rewrites.push(asUnknown(alloc, nowNs, alloc.FollowupEvalID)); // S7
+      this.out.rewrites.push(asUnknown(alloc, nowNs, alloc.FollowupEvalID)); // row S7
       this.counts(alloc.TaskGroup).Disconnect++;
-    } else if (node === null || node.Status === 'down') this.stop(lostStop(alloc, nowNs)); // S8
-    else this.ignore(alloc); // S9
+    } else if (node === null || node.Status === 'down') this.stop(lostStop(alloc, nowNs)); // row S8
+    else this.ignore(alloc); // row S9
   }
 
   private decideOnNode(alloc: Allocation, job: Job, group: TaskGroup): void {
@@ -151,17 +156,18 @@ class NodeReconciler {
     const returned = alloc.ClientStatus === 'running' && needsReconnect(alloc);
     if (!node || !this.candidateIds.has(node.ID)) {
       const ready = node?.Status === 'ready' && node.SchedulingEligibility === 'eligible';
-      if (ready || changed) this.stop({ alloc, description: NOT_NEEDED }); // S11, S12
-      else if (node?.Status === 'ready' && returned) this.out.updates.push({ alloc, node, group, kind: 'returned' }); // S5
-      else this.ignore(alloc); // S10
-    } else if (returned) this.out.updates.push({ alloc, node, group, kind: 'returned' }); // S5
-    else if (changed) this.out.updates.push({ alloc, node, group, kind: 'changed' }); // S13
-    else this.ignore(alloc); // S14
+      if (ready || changed) this.stop({ alloc, description: NOT_NEEDED }); // rows S11 and S12
+      // Row S5.
+      else if (node?.Status === 'ready' && returned) this.out.updates.push({ alloc, node, group, kind: 'returned' });
+      else this.ignore(alloc); // row S10
+    } else if (returned) this.out.updates.push({ alloc, node, group, kind: 'returned' }); // row S5
+    else if (changed) this.out.updates.push({ alloc, node, group, kind: 'changed' }); // row S13
+    else this.ignore(alloc); // row S14
   }
 
   /**
-   * Whether an allocation had ended, was replaced, and runs again by its machine's word (ND-110), as a machine that was set up
-   * anew may start it once more. Its replacement has the same name and waits for its end.
+   * Whether the allocation had ended, was replaced, and runs again by its machine's report (ND-110), as a reinstalled
+   * machine may start it once more. Its replacement has the same name and waits for its end.
    */
   private runsBesideReplacement(alloc: Allocation): boolean {
     return !needsReconnect(alloc) && chainOf(alloc, this.stored).some(isLive);
@@ -188,7 +194,7 @@ function isOfSameSpec(alloc: Allocation, job: Job): boolean {
   return alloc.Job?.JobModifyIndex === job.JobModifyIndex && alloc.Job.CreateIndex === job.CreateIndex;
 }
 
-/** SC-271: by the job's name, not its id. */
+/** The groups by the names of their allocations, which contain the job's name and not its ID (SC-271). */
 function wantedNames(job: Job | null): Map<string, TaskGroup> {
   const wanted = new Map<string, TaskGroup>();
   if (!job || job.Stop) return wanted;
@@ -199,7 +205,7 @@ function wantedNames(job: Job | null): Map<string, TaskGroup> {
   return wanted;
 }
 
-/** Ids of nodes have no slash. */
+/** A unique key: IDs of nodes contain no slash. */
 const slotOf = (nodeId: string, name: string): string => `${nodeId}/${name}`;
 
 export function countsOf(out: { readonly desired: Record<string, DesiredUpdates> }, group: string): DesiredUpdates {

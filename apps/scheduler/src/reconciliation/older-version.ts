@@ -5,16 +5,16 @@ import { updateOf, waitsForItsTurn } from './rollout.js';
 /** A former version of a job that is placed while the rollout of a newer one is held back. */
 export interface OlderVersion {
   readonly job: Job;
-  /** The deployment that rolled it out; empty: none. */
+  /** The deployment that rolled it out; empty if there was none. */
   readonly deploymentId: string;
 }
 
 /**
- * SC-150: the version of a placement that is no canary while canaries wait, or a region's turn has not come; undefined: the
- * newest. Where no deployment tells of one (it was collected), the newest stored version that ran counts.
+ * The job version of a placement that is no canary, while canaries wait or a region's turn has not come (SC-150);
+ * undefined: the newest. If the deployment that would tell was collected, it is the newest stored version that ran.
  * Cost: O(deployments and versions of the job).
  *
- * @param previous what it replaces, if that is known
+ * @param previous the allocation that is replaced, if it is known
  */
 export function olderVersionFor(
   previous: Allocation | undefined,
@@ -29,7 +29,10 @@ export function olderVersionFor(
   return isBehind || found.job.Version === job.Version ? undefined : found;
 }
 
-/** The version that ran a group before the job's, unless the job was stopped in between: then nothing of it is owed. */
+/**
+ * The version that ran a group before the job's current one, undefined if the job was stopped in between: then none of
+ * its allocations is owed.
+ */
 export function versionBefore(group: string, job: Job, tables: Tables): Job | undefined {
   const found = olderVersionFor(undefined, group, job, tables)?.job;
   if (!found) return undefined;
@@ -56,7 +59,10 @@ function withoutUpdateBlock(previous: Allocation | undefined, group: string): Ol
   return job && !updateOf(findTaskGroup(job, group)) ? { job, deploymentId: '' } : undefined;
 }
 
-/** Without an update block a version runs at once; with one it is stable once its deployment has succeeded. */
+/**
+ * The newest version that ran: a version without an update block runs at once, a version with one when its deployment
+ * has succeeded and it is stable.
+ */
 function newestThatRan(group: string, job: Job, tables: Tables): OlderVersion | undefined {
   let newest: Job | undefined;
   for (const version of versionsBefore(job, tables)) {

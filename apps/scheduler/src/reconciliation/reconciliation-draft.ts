@@ -4,7 +4,7 @@ import type { StopOrder } from '../plan-draft.js';
 import type { DestructiveUpdate, Placement, Reconciliation } from './reconciliation.js';
 import type { Rollout } from './rollout.js';
 
-/** What the groups of a job add up to, while they are reconciled one after the other. */
+/** The sum of the results of a job's groups, while they are reconciled one after the other. */
 export class ReconciliationDraft implements Omit<Reconciliation, 'deployment' | 'deploymentUpdates' | 'deploymentId'> {
   readonly stops: StopOrder[] = [];
   readonly placements: Placement[] = [];
@@ -27,7 +27,7 @@ export class ReconciliationDraft implements Omit<Reconciliation, 'deployment' | 
     return this.stopped.has(ID);
   }
 
-  /** Once per allocation; what was to change of it otherwise does not. */
+  /** Stops an allocation, once. Its other changes are dropped. */
   stop(order: StopOrder): void {
     const { ID } = order.alloc;
     if (this.stopped.has(ID)) return;

@@ -3,18 +3,18 @@ import { clientState, disconnectOf, isFromOlderJob } from './classification.js';
 import { NOT_NEEDED, NOT_NEEDED_RECONNECTED, RESCHEDULED } from '../descriptions.js';
 import type { StopOrder } from '../plan-draft.js';
 
-/** What becomes of allocations that came back: every one is in exactly one of the two (SC-182). */
+/** The decision on reconnected allocations: each is in exactly one of the two lists (SC-182). */
 export interface Reconnected {
   readonly kept: Allocation[];
-  /** Originals that are not kept, and replacements that are not needed any more. */
+  /** Originals that are not kept, and replacements that are no longer needed. */
   readonly stops: StopOrder[];
 }
 
 /**
- * Resolves allocations that came back after a disconnect against what replaced them (14.5). Pure.
- * Cost: O(reconnecting × length of their chains of replacements).
+ * Decides between allocations that reconnected and their replacements (14.5). Pure. Cost: O(reconnecting × length of
+ * their chains of replacements).
  *
- * @param stored all allocations of the group that are stored, by id: also stopped ones, or chains would break (SC-181)
+ * @param stored all stored allocations of the group by ID, also stopped ones, without which chains would break (SC-181)
  */
 export function resolveReconnecting(
   reconnecting: readonly Allocation[],
@@ -31,13 +31,14 @@ export function resolveReconnecting(
     }
     const replacements = replacementsOf(original, stored).filter(({ ID }) => !stops.has(ID));
     if (replacements.some((replacement) => prefersReplacement(original, replacement)))
-      stops.set(original.ID, { alloc: original, description: NOT_NEEDED }); // N4
-    else for (const alloc of replacements) stops.set(alloc.ID, { alloc, description: NOT_NEEDED_RECONNECTED }); // N5
+      stops.set(original.ID, { alloc: original, description: NOT_NEEDED }); // row N4
+    // Row N5.
+    else for (const alloc of replacements) stops.set(alloc.ID, { alloc, description: NOT_NEEDED_RECONNECTED });
   }
   return { kept: reconnecting.filter(({ ID }) => !stops.has(ID)), stops: [...stops.values()] };
 }
 
-/** N1, N2. */
+/** The stop of an original that cannot stay (rows N1 and N2). */
 function stopOfOriginal(alloc: Allocation, job: Job, nowNs: number): StopOrder | undefined {
   if (alloc.ClientStatus === 'failed')
     return {
@@ -51,11 +52,11 @@ function stopOfOriginal(alloc: Allocation, job: Job, nowNs: number): StopOrder |
   return unwanted || isServerTerminal(alloc) ? { alloc, description: NOT_NEEDED } : undefined;
 }
 
-/** SC-180: those that may still be stopped. */
+/** Replacements that may still be stopped (SC-180). */
 const replacementsOf = (original: Allocation, stored: ReadonlyMap<string, Allocation>): Allocation[] =>
   chainOf(original, stored).filter((alloc) => !isServerTerminal(alloc));
 
-/** What replaced it, what replaced that in turn, and so on. A chain that bites itself ends there. */
+/** The replacement, its replacement, and so on. A cyclic chain ends where it repeats. */
 export function chainOf(original: Allocation, stored: ReadonlyMap<string, Allocation>): Allocation[] {
   const chain: Allocation[] = [];
   const seen = new Set([original.ID]);
@@ -68,7 +69,7 @@ export function chainOf(original: Allocation, stored: ReadonlyMap<string, Alloca
   return chain;
 }
 
-/** The picker: by the `reconcile` strategy of the original's group. */
+/** Decides by the `reconcile` strategy of the original's group. */
 export function prefersReplacement(original: Allocation, replacement: Allocation): boolean {
   if (replacement.Job && original.Job && isFromOlderJob(original, replacement.Job)) return true;
   switch (disconnectOf(original)?.Reconcile) {
@@ -94,7 +95,7 @@ function bestScore(alloc: Allocation): number | undefined {
   return scores.length > 0 ? Math.max(...scores) : undefined;
 }
 
-/** SC-188. */
+/** Whether the original ran for a shorter time than the replacement (SC-188). */
 function ranLess(original: Allocation, replacement: Allocation): boolean {
   const [was, is] = [startOf(original), startOf(replacement)];
   if (was === undefined && is === undefined) return scoresBetter(original, replacement);
@@ -102,7 +103,7 @@ function ranLess(original: Allocation, replacement: Allocation): boolean {
   return was >= is;
 }
 
-/** Of the leader if there is one, else of the task that started first; unix ns. */
+/** When the leader started, or without one the task that started first; unix ns. */
 function startOf(alloc: Allocation): number | undefined {
   const leader = alloc.Job && findTaskGroup(alloc.Job, alloc.TaskGroup)?.Tasks.find((task) => task.Leader);
   const states = leader ? [alloc.TaskStates[leader.Name]] : Object.values(alloc.TaskStates);

@@ -12,7 +12,7 @@ import { rescheduleTime, rescheduleTimeFrom, type RescheduleTime } from './resch
 /** A failed allocation that is due within this time is rescheduled now (SC-171). */
 export const RESCHEDULE_NOW_NS = NS_PER_SECOND;
 
-/** `keep`: it counts as it is; `drop`: it does not count, its place is free; `later` also keeps. */
+/** `keep`: it counts as it is; `drop`: it does not count, its place is free; `later` also keeps it. */
 export type RescheduleVerdict =
   | { readonly kind: 'keep' | 'drop' | 'now' }
   | { readonly kind: 'later'; readonly atNs: number };
@@ -21,13 +21,13 @@ export interface RescheduleView {
   readonly isBatch: boolean;
   readonly evaluationId: string;
   readonly nowNs: number;
-  /** The current deployment while it is active: it decides on what failed in it (SC-168). */
+  /** The current deployment while it is active: it decides on allocations that failed in it (SC-168). */
   readonly activeDeploymentId: string;
   /** Whether an allocation is a canary that waits for promotion. */
   readonly isWaitingCanary: (alloc: Allocation) => boolean;
-  /** Whether a batch allocation ended well while it was out of reach, and nothing else has done its work. */
+  /** Whether a batch allocation completed while it was disconnected, and no replacement has done its work. */
   readonly isFinished: (alloc: Allocation) => boolean;
-  /** By id, of all that are stored of the group. */
+  /** All stored allocations of the group, by ID. */
   readonly stored: ReadonlyMap<string, Allocation>;
   /** Whether an evaluation is stored and has not ended. */
   readonly isComing: (evalId: string) => boolean;
@@ -39,10 +39,14 @@ const KEEP: RescheduleVerdict = { kind: 'keep' };
 const DROP: RescheduleVerdict = { kind: 'drop' };
 const NOW: RescheduleVerdict = { kind: 'now' };
 
-/** SC-164 to SC-171: what an allocation that is not lost wants of the `reschedule` block. `leaving`: its node is just gone. */
+/**
+ * What an allocation that is not lost needs by its `reschedule` block (SC-164 to SC-171). `leaving`: its node has just
+ * been lost.
+ */
 export function rescheduleVerdict(alloc: Allocation, view: RescheduleView, leaving = false): RescheduleVerdict {
-  if (leaving && alloc.ClientStatus === 'unknown') return DROP; // SC-165
-  if (alloc.NextAllocation !== '' && !isLive(alloc)) return view.isFinished(alloc) ? KEEP : DROP; // SC-166
+  if (leaving && alloc.ClientStatus === 'unknown') return DROP; // unknown allocations are handled before (SC-165)
+  // Its replacement counts instead (SC-166).
+  if (alloc.NextAllocation !== '' && !isLive(alloc)) return view.isFinished(alloc) ? KEEP : DROP;
   const filter = view.isBatch ? batchFilter(alloc) : serviceFilter(alloc);
   if (filter === 'drop') return DROP;
   return filter === 'keep' && !leaving ? KEEP : examine(alloc, view, leaving);
@@ -50,23 +54,26 @@ export function rescheduleVerdict(alloc: Allocation, view: RescheduleView, leavi
 
 function examine(alloc: Allocation, view: RescheduleView, leaving: boolean): RescheduleVerdict {
   const { DesiredTransition: wanted, FollowupEvalID } = alloc;
-  if (isLeftToDeployment(alloc, view, leaving)) return KEEP; // SC-168
-  if (hasSuccessor(alloc, view)) return KEEP; // SC-178
-  if (wanted.ForceReschedule === true && isClientTerminal(alloc)) return NOW; // SC-169
-  if (leaving && groupOf(alloc)?.Disconnect?.Replace === false) return KEEP; // SC-170
+  if (isLeftToDeployment(alloc, view, leaving)) return KEEP; // its deployment decides (SC-168)
+  if (hasSuccessor(alloc, view)) return KEEP; // it was replaced before (SC-178)
+  if (wanted.ForceReschedule === true && isClientTerminal(alloc)) return NOW; // a user forced it (SC-169)
+  // The group does not replace it while it is disconnected (SC-170).
+  if (leaving && groupOf(alloc)?.Disconnect?.Replace === false) return KEEP;
   const { eligible, atNs } = timeFor(alloc, view, leaving);
   if (!eligible) return KEEP;
   if (hasWaited(alloc, view) || atNs - view.nowNs <= RESCHEDULE_NOW_NS) return NOW;
-  // One that was deleted, or superseded by another, comes no more (SC-176).
+  // A follow-up that was deleted or superseded does not come any more (SC-176).
   if (FollowupEvalID !== '' && view.isComing(FollowupEvalID)) return KEEP;
-  // On a node that takes no rewrite nothing could name the follow-up, and nobody would look again: it goes now.
+  // No follow-up can be named on a node that accepts no rewrite, so nothing would reschedule the allocation later: it
+  // is replaced now.
   return leaving || view.mayRewrite(alloc) ? { kind: 'later', atNs } : NOW;
 }
 
 /**
- * SC-168. What is out of reach has not failed: the deployment hears nothing of it and does nothing about it, so it is
- * replaced as its group's blocks say (SC-192). Of a canary that failed after it had been healthy the deployment hears nothing more (DP-306), and its promotion may
- * be days away: it is rescheduled by its policy.
+ * Whether the allocation's deployment decides on it (SC-168). A disconnected allocation has not failed: the deployment
+ * does not know of it, so it is replaced as its group's blocks say (SC-192). A canary that fails after it was healthy
+ * is not reported to the deployment any more (DP-306), and its promotion may be days away: it is rescheduled by its
+ * policy.
  */
 function isLeftToDeployment(alloc: Allocation, view: RescheduleView, leaving: boolean): boolean {
   const { DesiredTransition: wanted, DeploymentID, DeploymentStatus, ClientStatus } = alloc;
@@ -76,13 +83,14 @@ function isLeftToDeployment(alloc: Allocation, view: RescheduleView, leaving: bo
 }
 
 /**
- * SC-171: its follow-up is what runs, however early that came. What found no place before is due at any later evaluation
- * (SC-151): its follow-up has been, and nothing else comes back to it.
+ * Whether the allocation has waited long enough: this evaluation is its follow-up, however early it came (SC-171). An
+ * allocation that found no node before is due at any later evaluation (SC-151): its follow-up is over, and nothing else
+ * reschedules it.
  */
 const hasWaited = ({ FollowupEvalID, RescheduleTracker }: Allocation, { evaluationId }: RescheduleView): boolean =>
   FollowupEvalID === evaluationId || RescheduleTracker?.LastReschedule === 'no placement';
 
-/** SC-171. */
+/** When the allocation may be rescheduled (SC-171). */
 function timeFor(alloc: Allocation, view: RescheduleView, leaving: boolean): RescheduleTime {
   if (leaving) return rescheduleTimeFrom(alloc, view.nowNs);
   if (alloc.ClientStatus === 'unknown' && hasWaited(alloc, view))
@@ -98,7 +106,10 @@ function hasSuccessor(alloc: Allocation, view: RescheduleView): boolean {
 const groupOf = (alloc: Allocation): ReturnType<typeof findTaskGroup> =>
   alloc.Job ? findTaskGroup(alloc.Job, alloc.TaskGroup) : undefined;
 
-/** SC-167, batch rows. One that is out of reach is examined too, or its follow-up (SC-194) would find nothing to do. */
+/**
+ * The batch rows of SC-167. A disconnected allocation is examined too, or its follow-up (SC-194) would have nothing to
+ * do.
+ */
 function batchFilter(alloc: Allocation): 'keep' | 'drop' | 'examine' {
   const { DesiredTransition: wanted, DesiredStatus } = alloc;
   if (wanted.MigrateDisablePlacement === true) return 'keep';
@@ -111,7 +122,7 @@ function batchFilter(alloc: Allocation): 'keep' | 'drop' | 'examine' {
   return alloc.ClientStatus === 'failed' || alloc.ClientStatus === 'unknown' ? 'examine' : 'keep';
 }
 
-/** SC-167, service rows. */
+/** The service rows of SC-167. */
 function serviceFilter(alloc: Allocation): 'keep' | 'drop' | 'examine' {
   if (isServerTerminal(alloc)) return alloc.RescheduleTracker?.LastReschedule === 'no placement' ? 'examine' : 'drop';
   return alloc.ClientStatus === 'complete' || alloc.ClientStatus === 'lost' ? 'drop' : 'examine';

@@ -7,24 +7,24 @@ import {
   type RescheduleTracker,
 } from '@waybill/model';
 
-/** Events that a successor inherits when attempts are not counted (SC-264). */
+/** Events that a replacement inherits when attempts are unlimited (SC-264). */
 export const KEPT_EVENTS = 5;
 
-/** When a failed allocation may be tried elsewhere, and whether at all. Times unix ns. */
+/** When a failed allocation may be rescheduled, and whether at all. Times in unix ns. */
 export interface RescheduleTime {
   readonly eligible: boolean;
   readonly atNs: number;
 }
 
-/** SC-265: the policy the failed allocation was placed with; undefined: none, or one that is disabled. */
+/** The policy that the failed allocation was placed with; undefined if there is none, or it is disabled (SC-265). */
 export function policyOf(alloc: Allocation): ReschedulePolicy | undefined {
   const policy = alloc.Job && findTaskGroup(alloc.Job, alloc.TaskGroup)?.ReschedulePolicy;
   return policy && (policy.Unlimited || policy.Attempts > 0) ? policy : undefined;
 }
 
 /**
- * SC-6: unix ns. The machine's clock may be wrong, so its word counts between what the servers' clocks say: a failure is
- * not earlier than the placement and not later than the last write of the allocation.
+ * When the allocation failed, unix ns (SC-6). The machine's clock may be wrong, so its report is limited by the
+ * servers' clocks: to between the placement and the last write of the allocation.
  */
 export function failTime(alloc: Pick<Allocation, 'TaskStates' | 'CreateTime' | 'ModifyTime'>): number {
   let latest = 0;
@@ -33,8 +33,8 @@ export function failTime(alloc: Pick<Allocation, 'TaskStates' | 'CreateTime' | '
 }
 
 /**
- * SC-257 to SC-260: ns until the next try, counted from the failure. What was forced while there was no policy waited for
- * nothing: a series that went on from there would never wait again.
+ * Delay until the next attempt, ns, counted from the failure (SC-257 to SC-260). A forced attempt without a policy had
+ * no delay: a series that continued from it would never have one.
  */
 export function nextDelay(policy: ReschedulePolicy, events: readonly RescheduleEvent[], failedAtNs: number): number {
   const last = events.at(-1);
@@ -51,13 +51,13 @@ function fibonacci(policy: ReschedulePolicy, events: readonly RescheduleEvent[],
   return restarted ? policy.Delay : before.Delay + last.Delay;
 }
 
-/** SC-261, SC-262, for an allocation that failed. */
+/** When a failed allocation may be rescheduled (SC-261, SC-262). */
 export function rescheduleTime(alloc: Allocation): RescheduleTime {
   const { eligible, atNs } = rescheduleTimeFrom(alloc, failTime(alloc));
   return { eligible: eligible && hasFailed(alloc), atNs };
 }
 
-/** The same for one that is out of reach since a time, unix ns: it need not have failed (SC-262). */
+/** The same for an allocation that has been disconnected since a time, unix ns, and need not have failed (SC-262). */
 export function rescheduleTimeFrom(alloc: Allocation, sinceNs: number): RescheduleTime {
   const policy = policyOf(alloc);
   if (!policy) return { eligible: false, atNs: sinceNs };
@@ -83,7 +83,7 @@ function hasAttemptLeft(
   return attempted < policy.Attempts && delay < policy.Interval;
 }
 
-/** SC-264: what the successor carries. @param sinceNs when it failed or went out of reach, unix ns */
+/** The tracker of the replacement (SC-264). @param sinceNs when the allocation failed or disconnected, unix ns */
 export function trackerForSuccessor(
   failed: Allocation,
   nowNs: number,

@@ -20,7 +20,7 @@ import {
   type UpdateStrategy,
 } from '@waybill/model';
 
-/** SC-236: the part of a group's state that the scheduler decides; what allocations count is the state machine's. */
+/** The part of a group's state that the scheduler decides; the state machine counts the allocations (SC-236). */
 function newState(update: UpdateStrategy): DeploymentState {
   return {
     AutoRevert: update.AutoRevert,
@@ -37,19 +37,19 @@ function newState(update: UpdateStrategy): DeploymentState {
   };
 }
 
-/** The `update` block if it asks for anything: absent and no parallelism are the same (1.6). */
+/** The `update` block, if it has an effect: no block and no parallelism are the same (1.6). */
 export function updateOf(group: Pick<TaskGroup, 'Update'> | undefined): UpdateStrategy | undefined {
   return group?.Update && group.Update.MaxParallel > 0 ? group.Update : undefined;
 }
 
 /**
- * The deployments of one job as one attempt sees them (14.9): which one is over, which one goes on, what is added to it or
- * started. One per attempt; the stored deployment is copied, never changed.
+ * The deployments of one job in one attempt (14.9): which one is over, which one continues, and what is added or
+ * created. One for each attempt; the stored deployment is copied, never changed.
  *
- * Modes: on, or off for types that know no deployments (SC-244, SC-288): nothing is seen and nothing is made.
+ * Modes: on, or off for types without deployments (SC-244, SC-288): none is read and none is created.
  */
 export class Rollout {
-  /** Superseded, of a stopped job, or done: only its canaries still matter. */
+  /** A deployment that is superseded, of a stopped job, or successful: only its canaries still matter. */
   readonly old: Deployment | null = null;
   readonly current: Deployment | null = null;
   readonly updates: DeploymentStatusUpdate[] = [];
@@ -63,16 +63,17 @@ export class Rollout {
     if (!isOn || !latest) return;
     if (!job || job.Stop) {
       this.old = latest;
-      this.cancel(latest, DEPLOYMENT_STOPPED_JOB); // SC-232
+      this.cancel(latest, DEPLOYMENT_STOPPED_JOB); // the job was stopped (SC-232)
     } else if (latest.JobCreateIndex !== job.CreateIndex || latest.JobVersion !== job.Version) {
       this.old = latest;
-      this.cancel(latest, DEPLOYMENT_NEWER_JOB); // SC-233
-    } else if (latest.Status === 'successful') this.old = latest; // SC-234
+      this.cancel(latest, DEPLOYMENT_NEWER_JOB); // a newer version superseded it (SC-233)
+    } else if (latest.Status === 'successful') this.old = latest; // it is over (SC-234)
     else this.current = structuredClone(latest);
-    if (this.current?.Status === 'initializing') this.update(this.current, 'pending', DEPLOYMENT_PENDING_PEER); // SC-242
+    // Its turn has not come (SC-242).
+    if (this.current?.Status === 'initializing') this.update(this.current, 'pending', DEPLOYMENT_PENDING_PEER);
   }
 
-  /** SC-235. */
+  /** Whether the current deployment is paused (SC-235). */
   get isPaused(): boolean {
     const status = this.current?.Status;
     return status === 'paused' || status === 'pending' || status === 'initializing';
@@ -82,12 +83,12 @@ export class Rollout {
     return this.current?.Status === 'failed';
   }
 
-  /** Of a multiregion job whose turn in this region has not come (DP-1110). */
+  /** Whether the region's turn in a multiregion rollout has not come (DP-1110). */
   get isBeforeItsTurn(): boolean {
     return this.current !== null && waitsForItsTurn(this.current);
   }
 
-  /** Id of the current one while it is active. */
+  /** ID of the current deployment while it is active. */
   get activeId(): string {
     return this.current && isActiveDeployment(this.current) ? this.current.ID : '';
   }
@@ -102,21 +103,22 @@ export class Rollout {
     return update && newState(update);
   }
 
-  /** SC-215: canaries nobody waits for any more. */
+  /** Canaries of deployments that are over (SC-215). */
   unneededCanaries(): Set<string> {
     const over = [this.old, this.isFailed ? this.current : null];
     const states = over.flatMap((deployment) => Object.values(deployment?.TaskGroups ?? {}));
     return new Set(states.filter((state) => !state.Promoted).flatMap((state) => state.PlacedCanaries));
   }
 
-  /** Makes the group part of the current deployment, or of the one that is created (SC-237). */
+  /** Adds the group to the current deployment, or to the one that is created (SC-237). */
   attach(group: string, state: DeploymentState): void {
     this.attached.set(group, state);
   }
 
   /**
-   * SC-241: every group of the job is as it should be. Not before a region's turn has come, and not for one that is over.
-   * @returns the id of the deployment that succeeds with it, if one does
+   * Completes the deployment if every group of the job is done (SC-241): not before a region's turn has come, and not a
+   * deployment that is over.
+   * @returns the ID of the deployment that succeeds, if one does
    */
   complete(): string | undefined {
     const { current } = this;
@@ -131,7 +133,7 @@ export class Rollout {
     return undefined;
   }
 
-  /** What the plan carries of it: null if nothing changed (SC-238). */
+  /** The deployment as the plan carries it; null if it did not change (SC-238). */
   result(evaluation: Pick<Evaluation, 'Priority'>, newId: () => string, nowNs: number): Deployment | null {
     const { current, job } = this;
     const states = Object.fromEntries(this.attached);
@@ -166,7 +168,10 @@ export class Rollout {
   }
 }
 
-/** Whether nothing of its version may be placed yet (DP-1110): it has not run, or an operator paused it before it did (DP-1118). */
+/**
+ * Whether nothing of the deployment's version may be placed yet (DP-1110): it has not run, or an operator paused it
+ * before it did (DP-1118).
+ */
 export function waitsForItsTurn({
   Status,
   IsMultiregion,
@@ -175,7 +180,7 @@ export function waitsForItsTurn({
   return Status === 'initializing' || Status === 'pending' || (Status === 'paused' && IsMultiregion && HasRun !== true);
 }
 
-/** SC-238: what a running deployment waits for. */
+/** Describes what a running deployment waits for (SC-238). */
 export function descriptionOf(deployment: Pick<Deployment, 'Status' | 'TaskGroups'>): string {
   if (!requiresPromotion(deployment)) return DEPLOYMENT_RUNNING;
   return hasAutoPromote(deployment) ? DEPLOYMENT_AUTO_PROMOTION : DEPLOYMENT_NEEDS_PROMOTION;

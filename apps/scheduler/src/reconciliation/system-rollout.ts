@@ -11,38 +11,40 @@ import {
 import { isCanary, isLive } from './classification.js';
 import { descriptionOf, Rollout, updateOf } from './rollout.js';
 
-/** How the rollout of one group goes on in this attempt. */
+/** How the rollout of one group continues in this attempt. */
 export interface SystemStep {
-  /** Destructive updates that may be made; the others wait. */
+  /** Number of destructive updates that may be made; the others wait. */
   readonly limit: number;
-  /** What is updated is a canary (SC-294). */
+  /** Whether updated allocations are canaries (SC-294). */
   readonly asCanaries: boolean;
-  /** Canaries there are already, or that take the place of failed ones. */
+  /** Number of canaries that exist already, or that replace failed ones. */
   readonly canaries: number;
 }
 
 export interface SystemRolloutInput {
-  /** Null: stopped or purged. */
+  /** Null: the job was stopped or purged. */
   readonly job: Job | null;
   readonly allocs: readonly Allocation[];
   readonly latest: Deployment | null;
-  /** The job is of type system (SC-288). */
+  /** Whether the job is of type system (SC-288). */
   readonly isOn: boolean;
-  /** Of the reconciliation (SC-288). */
+  /** `isNews` of the reconciliation (SC-288). */
   readonly isNews: boolean;
-  /** IDs of what this attempt stops, because its node drains or is gone: as canaries they count no more (SC-295). */
+  /**
+   * IDs of allocations that this attempt stops because their node drains or is gone: they do not count as canaries any
+   * more (SC-295).
+   */
   readonly stopped: ReadonlySet<string>;
   readonly newId: () => string;
 }
 
 /**
- * The deployment of a system job (18.1): which groups join it, how fast they go, how many allocations they want, when they
- * are done. One per attempt; off for sysbatch: then nothing is held back.
- * Cost: O(allocations of the job) per group.
+ * The deployment of a system job (18.1): its groups, their rates, their wanted allocations, and when they are done. One
+ * for each attempt; off for sysbatch, of which nothing is held back. Cost: O(allocations of the job) for each group.
  */
 export class SystemRollout {
   readonly rollout: Rollout;
-  /** What new and updated allocations belong to; empty: to none. */
+  /** The deployment of new and updated allocations; empty: none. */
   readonly deploymentId: string;
   private readonly createdId: string;
   private readonly states = new Map<string, DeploymentState>();
@@ -60,13 +62,13 @@ export class SystemRollout {
     this.deploymentId = this.rollout.activeId || this.createdId;
   }
 
-  /** Paused, or failed: what is missing is placed, nothing is replaced (SC-299). */
+  /** Whether the deployment is paused or failed: missing allocations are placed, and none is replaced (SC-299). */
   get isHeld(): boolean {
     return this.rollout.isPaused || this.rollout.isFailed;
   }
 
   /**
-   * SC-280, SC-281, SC-292 to SC-295.
+   * The next step of the group (SC-280, SC-281, SC-292 to SC-295).
    *
    * @param replaceable destructive updates of the group on feasible nodes
    * @param replacedCanaries failed canaries that are placed again
@@ -87,13 +89,16 @@ export class SystemRollout {
     return { limit: Math.max(0, maxParallel - this.undecided(group)), asCanaries: false, canaries: 0 };
   }
 
-  /** SC-295: a placement after this one is a canary again. */
+  /** Whether the allocation was a canary, so that its replacement is one (SC-295). */
   wasCanary(alloc: Allocation | undefined): boolean {
     if (!alloc || !isCanary(alloc) || alloc.DeploymentID !== this.rollout.activeId) return false;
     return this.states.get(alloc.TaskGroup)?.Promoted === false;
   }
 
-  /** SC-291. @param waiting whether updates of the group are still to come */
+  /**
+   * Sets the number of allocations that the group wants (SC-291). @param waiting whether updates of the group are still
+   * to come
+   */
   wants(group: string, total: number, waiting: boolean): void {
     const state = this.states.get(group);
     if (state && !this.rollout.isFailed) state.DesiredTotal = total;
@@ -101,8 +106,9 @@ export class SystemRollout {
   }
 
   /**
-   * What the plan carries: the deployment if anything of it changes, and the updates of status. None is created while no node
-   * can take anything, as of a service job (SC-237): nothing would end it, and its version would be undone at its deadline.
+   * The deployment as the plan carries it, if it changes, and its changes of status. As for a service job (SC-237),
+   * none is created while no node can run the job: nothing would complete it, and its version would be reverted at its
+   * deadline.
    */
   result(evaluation: Evaluation, nowNs: number): { deployment: Deployment | null; updates: DeploymentStatusUpdate[] } {
     const { rollout } = this;
@@ -112,7 +118,7 @@ export class SystemRollout {
       const same = known?.DesiredTotal === state.DesiredTotal && known.DesiredCanaries === state.DesiredCanaries;
       if (!same) rollout.attach(name, state);
     }
-    const Priority = this.input.job?.Priority ?? evaluation.Priority; // DP-112
+    const Priority = this.input.job?.Priority ?? evaluation.Priority; // the job's own priority (DP-112)
     const deployment = this.input.isOn ? rollout.result({ Priority }, () => this.createdId, nowNs) : null;
     const updates = [...rollout.updates, ...this.announcement(deployment)];
     const before = rollout.updates.length;
@@ -120,7 +126,10 @@ export class SystemRollout {
     return { deployment, updates: [...updates, ...rollout.updates.slice(before)] };
   }
 
-  /** SC-288 to SC-290: never a second one for a version, and none for a version that is half-way through without one. */
+  /**
+   * Whether groups may join: there is never a second deployment for a version, and none for a version that is half
+   * rolled out without one (SC-288 to SC-290).
+   */
   private mayJoin(): boolean {
     const { job, allocs, latest, isNews } = this.input;
     const { old } = this.rollout;
@@ -132,7 +141,7 @@ export class SystemRollout {
     return latest !== null || !isHalfWay;
   }
 
-  /** SC-293. */
+  /** Whether the group waits for the promotion of its canaries (SC-293). */
   private isCanarying(state: DeploymentState, canary: number, job: Job, replaceable: number): boolean {
     if (canary <= 0 || state.Promoted || job.Version === 0) return false;
     return replaceable > 0 || state.DesiredCanaries > 0;
@@ -143,7 +152,7 @@ export class SystemRollout {
     return allocs.filter((a) => a.TaskGroup === group.Name && isLive(a) && !stopped.has(a.ID) && this.wasCanary(a));
   }
 
-  /** SC-281. */
+  /** Allocations of the group whose health is not decided yet (SC-281). */
   private undecided(group: TaskGroup): number {
     const { activeId } = this.rollout;
     return this.input.allocs.filter(
@@ -156,7 +165,7 @@ export class SystemRollout {
     ).length;
   }
 
-  /** SC-288, SC-296, DP-1606: the status it is created with, and that it waits for promotion. */
+  /** The status with which the deployment is created, and that it waits for promotion (SC-288, SC-296, DP-1606). */
   private announcement(changed: Deployment | null): DeploymentStatusUpdate[] {
     const { current } = this.rollout;
     const deployment = changed ?? current;
@@ -168,7 +177,7 @@ export class SystemRollout {
     return [{ DeploymentID: deployment.ID, Status: 'running', StatusDescription: description }];
   }
 
-  /** SC-298. */
+  /** Whether every group is healthy and promoted (SC-298). */
   private isComplete(): boolean {
     const { current } = this.rollout;
     if (!current || this.states.size === 0) return false;

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { findTaskGroup, type Job, type NetworkResource, type Task, type TaskGroup } from '@waybill/model';
 
-/** SC-249: whether running allocations of this group must be replaced to become what the new job says. */
+/** Whether running allocations of this group must be replaced to become those of the new job version (SC-249). */
 export function needsReplacement(group: string, before: Job, after: Job): boolean {
   const [old, now] = [findTaskGroup(before, group), findTaskGroup(after, group)];
   if (!old || !now) return true;
@@ -24,7 +24,7 @@ function taskReplaced(now: Task, group: TaskGroup, job: Job, oldGroup: TaskGroup
   return !old || !isDeepStrictEqual(taskShape(old, oldGroup, oldJob), taskShape(now, group, job));
 }
 
-/** Everything of a task that cannot be changed while it runs; the rest is changed in place (SC-250). */
+/** The properties of a task that cannot change while it runs; the others change in place (SC-250). */
 function taskShape(task: Task, group: TaskGroup, job: Job): unknown {
   const { Resources: r } = task;
   return {
@@ -48,7 +48,7 @@ function taskShape(task: Task, group: TaskGroup, job: Job): unknown {
   };
 }
 
-/** Values of dynamic ports are the scheduler's, not the job's. */
+/** The network without the values of dynamic ports, which the scheduler assigns. */
 function networkShape(network: NetworkResource): unknown {
   return {
     mode: network.Mode || 'host',

@@ -20,10 +20,10 @@ import { backoffMs, type StopSignal } from './stop-signal.js';
 import { timed, type WorkerMeter } from './worker-meter.js';
 import type { WorkerSteps } from './worker-steps.js';
 
-/** Waits between tries while nobody holds the broker's role (EB-206). */
+/** Pauses between attempts while no process holds the role `broker` (EB-206). */
 export const SUBMIT_BACKOFF_MS = { base: 500, limit: 10_000 };
 
-/** The service ends while an evaluation is being worked on; it is nacked (EB-208). */
+/** The service stops while an evaluation is being worked on; the evaluation is nacked (EB-208). */
 export class ShutdownError extends Error {
   override readonly name = 'ShutdownError';
   constructor() {
@@ -32,8 +32,9 @@ export class ShutdownError extends Error {
 }
 
 /**
- * What a run asks of the broker, with the token of its delivery; waits while there is no holder. Once the term of the
- * holder that made the delivery is over, everything is refused with HolderChangedError: no other holder knows the token.
+ * Makes a run's requests to the broker, with the token of its delivery; waits while there is no holder. When the term
+ * of the holder that made the delivery is over, every request fails with HolderChangedError: no other holder knows the
+ * token.
  */
 export class BrokerPlanner implements Planner {
   constructor(
@@ -43,22 +44,22 @@ export class BrokerPlanner implements Planner {
     private readonly signal: StopSignal,
     private readonly term: AbortSignal,
     private readonly measured: { readonly meter: WorkerMeter; readonly clock: Clock },
-    /** Of the delivery; what is in it goes with the next request that causes a transaction of its own. */
+    /** Steps of the delivery; they are sent with the next request that causes a transaction. */
     private readonly steps?: WorkerSteps,
   ) {}
 
   async submitPlan(plan: Plan): Promise<PlanResult> {
     const asking = { Plan: { ...plan, EvalToken: this.token }, Steps: this.steps?.take() };
     const { Result } = await timed(this.measured, 'worker.submit_plan', () => this.ask(submitPlan, asking));
-    if (!Result) throw new Error('missing result'); // EB-207
+    if (!Result) throw new Error('missing result'); // an answer without a result is an error (EB-207)
     return Result;
   }
 
   /**
-   * The end of the run: what became of the evaluation is written, and its delivery is over.
+   * Ends the run: the evaluation is written, and its delivery acked.
    *
-   * @param next who wants another one, and of which scheduler types
-   * @param onLate gets an answer that comes after the term: it may hand something out
+   * @param next the worker that wants another delivery, and its scheduler types
+   * @param onLate gets an answer that comes after the term: it may contain a delivery
    * @returns the next delivery, without an evaluation if none is ready
    */
   finish(
@@ -84,7 +85,7 @@ export class BrokerPlanner implements Planner {
     await timed(this.measured, 'worker.reblock_eval', () => this.ask(reblockEval, this.naming(evaluation)));
   }
 
-  /** In the name of a core evaluation (EB-152). @returns index of the transaction */
+  /** Deletes the findings of a core evaluation (EB-152). @returns index of the transaction */
   async reap(evaluation: Evaluation, Reap: Reap, ScanIndex: number): Promise<number> {
     const asking = { EvalID: evaluation.ID, Token: this.token, Reap, ScanIndex };
     return (await this.ask(reap, asking)).Index;

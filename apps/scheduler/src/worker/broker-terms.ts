@@ -1,6 +1,6 @@
 import type { ReplicatedState } from '@waybill/replica';
 
-/** Another process holds the broker's role now. What was asked of its predecessor has an unknown outcome. */
+/** Another process holds the role `broker` now. The outcome of requests to its predecessor is unknown. */
 export class HolderChangedError extends Error {
   override readonly name = 'HolderChangedError';
   constructor(readonly epoch: number) {
@@ -9,15 +9,15 @@ export class HolderChangedError extends Error {
 }
 
 /**
- * The broker's terms of office as this process sees them, so that nobody waits for a holder that is gone: a broker that
- * was killed never answers what it had taken in, and its successor knows none of its tokens.
+ * The terms of the role `broker` as this process sees them, so that no request waits for a holder that is gone: a
+ * killed broker does not answer, and its successor knows none of its tokens.
  *
- * Modes: following the log → closed. Each accepted `LeaseAcquired` of the broker's role ends the current term. The own
- * copy of the state may lag behind the broker: a term that ends here can be the one before that which gave an answer.
- * Cost: one comparison for each transaction applied.
+ * Modes: following the log → closed. Each accepted `LeaseAcquired` of the role ends the current term. This copy of the
+ * state may lag behind the broker: the term that ends here may be older than the one that gave an answer. Cost: one
+ * comparison for each applied transaction.
  */
 export class BrokerTerms {
-  /** Follows the log no longer; the current term never ends. */
+  /** Stops following the log; the current term then never ends. */
   readonly close: () => void;
   private ending = new AbortController();
 
@@ -30,15 +30,15 @@ export class BrokerTerms {
     });
   }
 
-  /** Aborted, with a HolderChangedError, as soon as somebody takes over. */
+  /** Aborted with a HolderChangedError as soon as another holder begins its term. */
   get current(): AbortSignal {
     return this.ending.signal;
   }
 }
 
 /**
- * An answer that is worth waiting for during one term only.
- * @param onLate gets what comes after the term has ended
+ * Waits for an answer during one term only.
+ * @param onLate gets an answer that comes after the term has ended
  * @throws HolderChangedError when the term ends first
  */
 export async function within<T>(

@@ -13,7 +13,7 @@ import { blockedEvaluation, eligibilityOf } from '../blocked-evaluation.js';
 import { BLOCKED_CONFLICTS, BLOCKED_REMAINING } from '../descriptions.js';
 import { acceptsTrigger, MAX_ATTEMPTS, schedule, schedulerTypeFor, type SchedulerType } from '../schedule.js';
 
-/** What a run asks of the broker, all in the name of one delivery. */
+/** A run's requests to the broker, all in the name of one delivery. */
 export interface Planner {
   submitPlan(plan: Plan): Promise<PlanResult>;
   updateEval(evaluation: Evaluation): Promise<void>;
@@ -21,7 +21,7 @@ export interface Planner {
   reblockEval(evaluation: Evaluation): Promise<void>;
 }
 
-/** The state a run reads: it must not move during one attempt. */
+/** The state that a run reads: it must not change during one attempt. */
 export interface Snapshots {
   readonly tables: Tables;
   readonly appliedIndex: number;
@@ -35,14 +35,14 @@ export interface EvaluationRunDeps {
   readonly planner: Planner;
   readonly snapshots: Snapshots;
   readonly clock: Clock;
-  /** Of the delivery. */
+  /** Of the delivery, as the broker answered it. */
   readonly dueNs: number;
   readonly newId: () => string;
-  /** Wraps the pure pass: for its span and timing. */
+  /** Wraps the pure scheduling pass, for its span and timing. */
   readonly timed?: (attempt: () => Attempt) => Attempt;
 }
 
-/** A plan was committed in part and nobody says how far the state must be for another try (EB-212). */
+/** A plan was committed in part, and the answer names no index to wait for before another attempt (EB-212). */
 export class MissingRefreshError extends Error {
   override readonly name = 'MissingRefreshError';
   constructor() {
@@ -51,17 +51,17 @@ export class MissingRefreshError extends Error {
 }
 
 /**
- * Works one delivered evaluation off: attempts, until one is committed whole or nothing is left to do (sections 9.2 to
- * 9.4 of the evaluations reference). Used once per delivery; whoever runs it writes what became of the evaluation and
- * acks if it resolves, and nacks if it rejects.
+ * Works on one delivered evaluation: makes attempts until one is committed whole or there is nothing left to do
+ * (sections 9.2 to 9.4 of the evaluations reference). Used for one delivery. The caller writes the resulting evaluation
+ * and acks if it resolves, and nacks if it rejects.
  *
- * Limits: MAX_ATTEMPTS without progress. Every wait inside has a limit of its own.
+ * Limits: MAX_ATTEMPTS without progress. Every wait has a limit of its own.
  */
 export class EvaluationRun {
-  /** Index of the first snapshot: what evaluations written later in this run carry (EB-213). */
+  /** Index of the first snapshot, which evaluations written later in this run carry (EB-213). */
   private snapshotIndex = 0;
   private blockedEvalId = '';
-  /** Of the deployment that was committed with one of this run's plans (EB-224). */
+  /** ID of the deployment that one of this run's plans committed (EB-224). */
   private deploymentId = '';
   private result: PlanResult | undefined;
 
@@ -71,8 +71,8 @@ export class EvaluationRun {
   ) {}
 
   /**
-   * @returns the evaluation as it is to be written; undefined: it is blocked again, and nothing is
-   * @throws whatever the broker refuses or fails with, UnknownSchedulerError, MissingRefreshError
+   * @returns the evaluation to write; undefined: it is blocked again, and nothing is written
+   * @throws any refusal or error of the broker, UnknownSchedulerError, MissingRefreshError
    */
   async run(): Promise<Evaluation | undefined> {
     const { evaluation } = this;
@@ -89,7 +89,7 @@ export class EvaluationRun {
       if (this.result.AllocIndex !== 0) this.deploymentId = this.result.Deployment?.ID ?? this.deploymentId;
       const whole = isFullCommit(last.plan, this.result) && this.result.RefreshIndex === 0;
       if (whole && !last.truncated) return this.succeed(type, last);
-      if (madeProgress(this.result)) left = MAX_ATTEMPTS[type] + 1; // EB-211
+      if (madeProgress(this.result)) left = MAX_ATTEMPTS[type] + 1; // progress resets the count (EB-211)
       if (whole) await snapshots.reach(this.result.AllocIndex);
       else if (this.result.RefreshIndex !== 0) await snapshots.reach(this.result.RefreshIndex);
       else if (type === 'service' || type === 'batch') throw new MissingRefreshError();
@@ -113,8 +113,9 @@ export class EvaluationRun {
   }
 
   /**
-   * The broker's clock decides when a delayed evaluation is due. By a worker's clock that is behind, what it was made for
-   * (a disconnect window that ends, SC-191; a failed allocation, SC-171) might not have come yet, and nobody would look again.
+   * The broker's clock decides when a delayed evaluation is due. By a slower clock of a worker, the reason for the
+   * delay (the end of a disconnect window, SC-191; a failed allocation, SC-171) might still be in the future, and
+   * nothing would schedule it again.
    */
   private get nowNs(): number {
     return Math.max(nsFromMs(this.deps.clock.nowMs()), this.deps.dueNs);
@@ -128,7 +129,7 @@ export class EvaluationRun {
     return this.ended('complete', '', attempt);
   }
 
-  /** SC-31, SC-35, EB-221. */
+  /** Creates the blocked evaluation for what was not placed (SC-31, SC-35, EB-221). */
   private async createBlocked(type: SchedulerType, attempt: Attempt, isSystem: boolean): Promise<void> {
     if (this.blockedEvalId !== '') return;
     // A delayed evaluation that comes early waits for its own follow-ups (SC-31).
@@ -137,11 +138,11 @@ export class EvaluationRun {
     for (const blocked of attempt.blocked) {
       const created = this.blockedEval(type, blocked, 'queued-allocs', BLOCKED_REMAINING);
       await this.deps.planner.createEval(created);
-      if (!isSystem) this.blockedEvalId = created.ID; // EB-21
+      if (!isSystem) this.blockedEvalId = created.ID; // the delivered evaluation names it (EB-21)
     }
   }
 
-  /** EB-223, SC-22. */
+  /** Fails the evaluation after MAX_ATTEMPTS, with a blocked evaluation that tries again later (EB-223, SC-22). */
   private async giveUp(type: SchedulerType, last: Attempt | undefined): Promise<Evaluation> {
     if (type === 'service' || type === 'batch') {
       const created = this.blockedEval(type, last?.blocked[0], 'max-plan-attempts', BLOCKED_CONFLICTS);
@@ -151,7 +152,7 @@ export class EvaluationRun {
     return this.ended('failed', `maximum attempts reached (${MAX_ATTEMPTS[type]})`, last);
   }
 
-  /** EB-216 to EB-219: the same evaluation waits again, with what this run found out. */
+  /** Blocks the same evaluation again, with the findings of this run (EB-216 to EB-219). */
   private async reblock(attempt: Attempt, blocked: BlockedBy): Promise<undefined> {
     const queued = queuedAfter(attempt.wanted, this.result);
     const { Namespace, JobID } = this.evaluation;
@@ -171,7 +172,7 @@ export class EvaluationRun {
     await this.deps.planner.reblockEval(evaluation);
   }
 
-  /** SC-23, EB-214. */
+  /** The evaluation with its final status (SC-23, EB-214). */
   private ended(status: 'complete' | 'failed', description: string, attempt?: Attempt): Evaluation {
     const followup = this.committedFollowup(attempt);
     return {
@@ -189,7 +190,7 @@ export class EvaluationRun {
     };
   }
 
-  /** EB-22: only one that was committed is named. */
+  /** ID of the follow-up evaluation, if its plan was committed (EB-22). */
   private committedFollowup(attempt: Attempt | undefined): string | undefined {
     const { tables } = this.deps.snapshots;
     if (!attempt || !this.result || this.result.AllocIndex === 0) return undefined;
@@ -218,8 +219,8 @@ export class EvaluationRun {
   }
 
   /**
-   * SC-23: also of an evaluation that made none, the newest that is stored: clients follow it (a job that is evaluated or
-   * stopped, an allocation that is stopped). A batch job has none (SC-244).
+   * ID of the newest stored deployment, also if this evaluation did not create it: clients follow it after a job was
+   * evaluated or stopped, or an allocation stopped (SC-23). A batch job has none (SC-244).
    */
   private latestDeploymentId(attempt: Attempt | undefined): string {
     const { Namespace, JobID } = this.evaluation;
@@ -227,14 +228,14 @@ export class EvaluationRun {
     return attempt ? (latestDeployment(namespacedKey(Namespace, JobID), tables)?.ID ?? '') : '';
   }
 
-  /** EB-16. */
+  /** A time that is not before the creation (EB-16). */
   private modifyTime(): number {
     const now = nsFromMs(this.deps.clock.nowMs());
     return now > this.evaluation.CreateTime ? now : this.evaluation.CreateTime + 1;
   }
 }
 
-/** SC-21. */
+/** Whether the plan was committed at least in part (SC-21). */
 function madeProgress(result: PlanResult): boolean {
   return (
     Object.keys(result.NodeUpdate).length > 0 ||

@@ -21,21 +21,21 @@ export interface HousekeepingDeps {
   readonly signal: StopSignal;
   readonly terms: BrokerTerms;
   readonly planner: (delivery: Delivery, traceparent: () => string | undefined) => BrokerPlanner;
-  /** Ends a delivery. Never fails. */
+  /** Acks or nacks the delivery. Never rejects. */
   readonly ack: (delivery: Delivery) => Promise<void>;
   readonly nack: (delivery: Delivery) => Promise<void>;
   readonly waitForIndexMs: number;
 }
 
-/** As long as nearly all housekeeping takes. A worker waits for that, and then goes on without it. */
+/** Nearly all housekeeping is over within this time. A worker waits for it, and then continues with other work. */
 export const SHORT_HOUSEKEEPING_MS = 100;
 
 /**
- * Core evaluations of one worker, beside its work: a large collection rests most of its time, which may be minutes
- * (Considerate), and what is to be placed does not wait for that (GC-10).
+ * Runs core evaluations of one worker beside its other work: a large collection rests most of its time, which may be
+ * minutes (Considerate), and placements do not wait for it (GC-10).
  *
- * Modes: idle ⇄ at work, on one evaluation. It is handed to it when it was dequeued, and acked or nacked in the end. A stop
- * ends the rests; what is asked of the broker after that fails, and the evaluation goes back.
+ * Modes: idle ⇄ working on one evaluation. The evaluation was dequeued before, and is acked or nacked at the end. A
+ * stop ends the rests; later requests to the broker fail, and the evaluation is nacked.
  */
 export class Housekeeping {
   private working: Promise<void> | undefined;
@@ -51,7 +51,7 @@ export class Housekeeping {
     await this.working;
   }
 
-  /** Only while it is idle. Resolves when it is over, or takes longer than most. */
+  /** Starts only while idle. Resolves when the work is over, or takes longer than SHORT_HOUSEKEEPING_MS. */
   begin(delivery: Delivery): Promise<void> {
     const { timers } = this.deps;
     return new Promise((resolve) => {
@@ -76,7 +76,7 @@ export class Housekeeping {
     return ack(delivery);
   }
 
-  /** EB-149: the evaluation has no row, so there is nothing to write of it. */
+  /** The evaluation has no row, so nothing of it is written (EB-149). */
   private keepHouse(delivery: Delivery): Promise<void> {
     const { state, clock, timers, thresholds = DEFAULT_THRESHOLDS, signal, terms, meter, tracer } = this.deps;
     const term = terms.current;

@@ -1,6 +1,6 @@
 import type { Timers } from '@waybill/model';
 
-/** Tells a loop to end, and ends its pauses at once. */
+/** Tells a loop to stop, and ends its pauses at once. */
 export class StopSignal {
   private isStopped = false;
   private readonly pauses = new Set<() => void>();
@@ -16,7 +16,7 @@ export class StopSignal {
     for (const end of this.pauses) end();
   }
 
-  /** Milliseconds, or until the stop, or until `early` is aborted. */
+  /** Waits for milliseconds, or until the stop, or until `early` is aborted. */
   async pause(ms: number, early?: AbortSignal): Promise<void> {
     if (this.isStopped || early?.aborted) return;
     await new Promise<void>((resolve) => {
@@ -33,7 +33,7 @@ export class StopSignal {
   }
 }
 
-/** EB-204: wait before attempt k (from 0), milliseconds. */
+/** Pause before attempt k (from 0), milliseconds (EB-204). */
 export function backoffMs(attempt: number, baseMs: number, limitMs: number): number {
   if (baseMs <= 0) return 0;
   return attempt > 30 ? limitMs : Math.min(limitMs, baseMs * 2 ** attempt);

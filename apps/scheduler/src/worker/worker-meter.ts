@@ -2,8 +2,8 @@ import type { Clock } from '@waybill/model';
 import type { Histogram, Metrics } from '@waybill/telemetry';
 
 /**
- * What a worker spends its time on, by the contract's names (section 16 of the evaluations reference). The update that
- * ends a delivery is one call with the ack, and counts as `update_eval`; `send_ack` is of those that go alone.
+ * Timers of a worker, by the contract's names (section 16 of the evaluations reference). The update that ends a
+ * delivery is one call with the ack, and counts as `update_eval`; `send_ack` counts acks of their own.
  */
 export type WorkerTimer =
   | 'worker.dequeue_eval'
@@ -14,18 +14,18 @@ export type WorkerTimer =
   | 'worker.reblock_eval'
   | 'worker.send_ack';
 
-/** Where a worker's figures go. Logic sees only this. Milliseconds. */
+/** Receives a worker's measurements, in milliseconds. Code that measures depends on this interface only. */
 export interface WorkerMeter {
   observe(timer: WorkerTimer, ms: number): void;
-  /** One pass of a scheduler. @param type of the evaluation, or `_core` */
+  /** Records one pass of a scheduler. @param type of the evaluation, or `_core` */
   invoked(type: string, ms: number): void;
 }
 
 export const noWorkerMeter: WorkerMeter = { observe: () => {}, invoked: () => {} };
 
-/** The figures of all workers of a process, in seconds. A handful of lines: the only label is the scheduler's type. */
+/** The timers of all workers of a process, in seconds. They are few: their only label is the scheduler's type. */
 export class ContractWorkerMeter implements WorkerMeter {
-  /** Made when they are first observed: which there are says what has happened. */
+  /** Created at their first observation, so that only timers with samples are shown. */
   private readonly histograms = new Map<WorkerTimer | 'worker.invoke_scheduler', Histogram>();
 
   constructor(private readonly metrics: Metrics) {}
@@ -48,7 +48,7 @@ export class ContractWorkerMeter implements WorkerMeter {
   }
 }
 
-/** Runs it and gives its time to the meter, also if it fails. */
+/** Gives the time that the call takes to the meter, also if it fails. */
 export async function timed<T>(
   { meter, clock }: { readonly meter: WorkerMeter; readonly clock: Clock },
   timer: WorkerTimer,

@@ -2,7 +2,7 @@ import type { Clock } from '@waybill/model';
 import type { OfferedPool, PoolReport, WorkerStatus, WorkloadStatus } from '@waybill/rpc';
 import type { Logger } from '@waybill/telemetry';
 
-/** What a pool needs of a worker. */
+/** A worker, as the pool uses it. */
 export interface PooledWorker {
   readonly status: WorkerStatus;
   readonly workloadStatus: WorkloadStatus;
@@ -26,9 +26,9 @@ export interface WorkerPoolDeps {
 /**
  * The workers of this process (EB-228, EB-229).
  *
- * A changed pool has new workers at once; those it had take nothing more, finish what they hold and end by themselves.
- * For that long there are more than asked for. Every change counts from the process's own setting again when it is
- * started anew: nothing of it is kept.
+ * A changed pool starts new workers at once. Its previous workers dequeue nothing more, finish their evaluations and
+ * end; until then there are more workers than configured. A restart of the process restores its own setting, because
+ * changes are not stored.
  */
 export class WorkerPool implements OfferedPool {
   readonly instance: string;
@@ -43,14 +43,17 @@ export class WorkerPool implements OfferedPool {
     this.instance = deps.newId();
   }
 
-  /** EB-228: without workers, or with none that may work on anything, it schedules nothing, and says so. */
+  /** Starts the workers. A process without workers, or whose workers may schedule no type, logs that (EB-228). */
   start(count: number): void {
     const workers = this.enabledSchedulers.length === 0 ? 0 : count;
     if (workers === 0) this.deps.logger.warn('no workers are configured: this process schedules nothing');
     this.replace(workers);
   }
 
-  /** Nothing happens if the pool is like that already. @param enabledSchedulers at least housekeeping (EB-228) */
+  /**
+   * Changes the pool; no-op if it has this form already. @param enabledSchedulers contains at least housekeeping
+   * (EB-228)
+   */
   change(count: number, enabledSchedulers: readonly string[]): void {
     if (this.stopped || (count === this.members.length && isSameSet(enabledSchedulers, this.enabledSchedulers))) return;
     this.enabledSchedulers = [...enabledSchedulers];
@@ -65,7 +68,7 @@ export class WorkerPool implements OfferedPool {
     return { instance, enabledSchedulers, workers };
   }
 
-  /** Resolves when no worker of this process holds anything, those of former pools neither. */
+  /** Resolves when no worker of this process, former pools included, has an evaluation. */
   async stop(): Promise<void> {
     this.stopped = true;
     this.replace(0);

@@ -1,12 +1,12 @@
 import { countOverNodes, type Clock, type Plan } from '@waybill/model';
 import { StepLine } from '@waybill/state';
 
-/** Of a worker's id, as ids are shown. */
+/** Characters of a worker's ID that are shown. */
 const SHORT_ID = 8;
 
 /**
- * What a worker did with one delivery and how long it took, by its own clock, from the moment it got it on (CL-1065). It
- * goes with what the worker asks of the broker anyway, each step once.
+ * The steps of a worker on one delivery and their durations by its own clock, from the moment it got the delivery
+ * (CL-1065). They are sent with the worker's requests to the broker, each step once.
  */
 export class WorkerSteps {
   private readonly line: StepLine;
@@ -20,24 +20,24 @@ export class WorkerSteps {
     this.line.add('taken', now, undefined, workerId.slice(0, SHORT_ID));
   }
 
-  /** For its copy of the state to have what the delivery needs. */
+  /** Records the wait of this copy of the state for the delivery's index. */
   waited(index: number): void {
     this.line.add('waited', this.line.sinceMs, this.clock.nowMs(), index);
   }
 
-  /** One pass. Times: unix ms. */
+  /** Records one scheduling pass. Times in unix ms. */
   scheduled(fromMs: number, toMs: number, plan: Pick<Plan, 'NodeAllocation' | 'NodeUpdate'>): void {
     this.line.add('scheduled', fromMs, toMs, countOverNodes(plan.NodeAllocation), countOverNodes(plan.NodeUpdate));
   }
 
-  /** After a plan that was committed in part. @param wait for the index */
+  /** Records the wait after a plan that was committed in part. @param wait for the index */
   async refreshed(index: number, wait: Promise<void>): Promise<void> {
     const fromMs = this.clock.nowMs();
     await wait;
     this.line.add('refreshed', fromMs, this.clock.nowMs(), index);
   }
 
-  /** What nobody has been told. */
+  /** Removes and returns the steps that were not sent yet. */
   take(): string {
     return this.line.take();
   }

@@ -25,20 +25,26 @@ import { backoffMs, StopSignal } from './stop-signal.js';
 import { noWorkerMeter, timed, type WorkerMeter } from './worker-meter.js';
 import { WorkerSteps } from './worker-steps.js';
 
-/** What a dequeue asks the broker to wait (EB-64); also how long a stop waits for an idle worker. */
+/** Timeout of a dequeue at the broker (EB-64); a stop also waits this long for an idle worker. */
 export const DEQUEUE_MS = 500;
-/** For this copy of the state to reach what the delivery needs, and the longer wait of one that is far behind (EB-199). */
+/**
+ * Longest time until this copy of the state must reach the delivery's index, and the longer one for a copy that is far
+ * behind (EB-199).
+ */
 export const WAIT_FOR_INDEX_MS = 5_000;
 export const CATCH_UP_MS = 50_000;
-/** After failed dequeues (EB-203). */
+/** Pauses after failed dequeues (EB-203). */
 export const DEQUEUE_BACKOFF_MS = { base: 20, limit: 10_000 };
-/** While the broker wants another version of the scheduler than this one: an upgrade is under way (EB-203). */
+/** Pause while the broker requires another version of the scheduler: an upgrade is in progress (EB-203). */
 export const OTHER_VERSION_BACKOFF_MS = 30_000;
-/** While nobody holds the broker's role: a successor comes within seconds and must not wait for us. */
+/**
+ * Longest pause while no process holds the role `broker`: a successor comes within seconds and must not wait for
+ * workers.
+ */
 export const NO_BROKER_BACKOFF_LIMIT_MS = 500;
-/** A stopping worker gets this long to hand back what it holds (EB-208). */
+/** Time for a stopping worker to return its evaluation (EB-208). */
 export const STOP_GRACE_MS = 5_000;
-/** Failed dequeues of the first seconds are expected: the broker is starting too (EB-203). */
+/** Failed dequeues of the first seconds are not logged: the broker is starting too (EB-203). */
 export const QUIET_START_MS = 10_000;
 
 export interface WorkerDeps {
@@ -50,28 +56,29 @@ export interface WorkerDeps {
   readonly logger: Logger;
   readonly tracer: () => Tracer;
   readonly meter?: WorkerMeter;
-  /** Types of evaluations it takes; all, if it is not said (EB-228). */
+  /** Types of evaluations that it dequeues; all types if absent (EB-228). */
   readonly enabledSchedulers?: readonly string[];
-  /** How old records must be that housekeeping removes. */
+  /** Ages at which housekeeping collects records. */
   readonly thresholds?: Thresholds;
-  /** Kept up to date with `state`; without it every pass sums up the nodes it looks at. */
+  /** Kept up to date with `state`; without it every pass computes the loads of the nodes that it checks. */
   readonly loads?: NodeLoads;
 }
 
 /**
- * Works evaluations off, one at a time (section 9 of the evaluations reference): dequeue, wait until this copy of the
- * state has what the delivery is about, schedule, submit, then finish: one call that writes, acks and brings the next
- * delivery if one is ready; nack if anything failed. Housekeeping that takes long goes on beside that, one evaluation of
- * it at a time; as long as it does no other is dequeued here.
+ * Works on evaluations, one at a time (section 9 of the evaluations reference): dequeue, wait until this copy of the
+ * state has the delivery's index, schedule, submit, then finish with one call that writes, acks and brings the next
+ * delivery if one is ready; nack if anything failed. Long housekeeping runs beside that, one evaluation at a time;
+ * while it runs, no other housekeeping is dequeued.
  *
- * Modes: started ⇄ paused (dequeues nothing; what it has it finishes first) → stopping (finishes or hands back what it
- * has) → stopped. It writes nothing to the log itself.
+ * Modes: started ⇄ paused (dequeues nothing, after it has finished its evaluation) → stopping (finishes or returns its
+ * evaluation) → stopped. It writes nothing to the log itself.
  *
- * When its copy of the state says that the broker's role has a new holder, every ask in flight fails and every back-off
- * ends at once: what the old holder did with the ask is unknown, as after a timeout, and the new one is asked for work.
+ * When its copy of the state shows a new holder of the role `broker`, every request in flight fails and every pause
+ * ends at once: the outcome of requests to the old holder is unknown, as after a timeout, and the new one is asked for
+ * work.
  */
 export class Worker {
-  /** By which the broker knows what it has in hand, housekeeping apart. */
+  /** The broker knows by this ID which evaluation the worker has, without housekeeping. */
   private id: string;
   private readonly signal: StopSignal;
   private readonly terms: BrokerTerms;
@@ -120,19 +127,19 @@ export class Worker {
     });
   }
 
-  /** It takes effect when what is in hand is finished (EB-231); a no-op unless the worker runs (EB-232). */
+  /** Pauses the worker after its current evaluation (EB-231); no-op unless it runs (EB-232). */
   pause(): void {
     if (this.mode === 'Started' || this.mode === 'Resuming') this.mode = 'Pausing';
   }
 
-  /** Also takes back a pause that has not taken effect yet (EB-232). */
+  /** Resumes the worker, or withdraws a pause that has not taken effect yet (EB-232). */
   resume(): void {
     if (this.mode === 'Pausing') this.mode = 'Started';
     else if (this.mode === 'Paused') this.mode = 'Resuming';
     this.wake?.();
   }
 
-  /** Resolves when the worker holds nothing any more, or when its grace is over. */
+  /** Resolves when the worker has no evaluation any more, or when its grace is over. */
   async stop(): Promise<void> {
     if (this.mode !== 'Stopped') this.mode = 'Stopping';
     this.signal.stop();
@@ -150,7 +157,7 @@ export class Worker {
   private async untilStopped(): Promise<void> {
     while (!this.signal.stopped) {
       await this.restWhilePaused();
-      // A worker for nothing but housekeeping has nothing to ask for meanwhile.
+      // A worker for housekeeping only has nothing to dequeue meanwhile.
       if (this.types.length === 0) await this.housekeeping.ended();
       if (this.signal.stopped) break;
       let delivery = await this.dequeue();
@@ -159,7 +166,7 @@ export class Worker {
     await this.housekeeping.ended();
   }
 
-  /** What it may be handed now. */
+  /** The types that it may dequeue now. */
   private get types(): readonly string[] {
     if (!this.housekeeping.isBusy) return this.enabledSchedulers;
     return this.enabledSchedulers.filter((type) => type !== CORE_TYPE);
@@ -174,7 +181,7 @@ export class Worker {
     if (!this.signal.stopped) this.mode = 'Started';
   }
 
-  /** By a resume or a stop. */
+  /** Resolves at a resume or a stop. */
   private async woken(): Promise<void> {
     await new Promise<void>((resolve) => (this.wake = resolve));
     this.wake = undefined;
@@ -203,7 +210,7 @@ export class Worker {
       const limit = isNobodyThere(error) ? NO_BROKER_BACKOFF_LIMIT_MS : DEQUEUE_BACKOFF_MS.limit;
       if (this.deps.clock.nowMs() - this.startedAtMs > QUIET_START_MS)
         this.deps.logger.warn('no evaluation could be fetched', { error });
-      // The only thing that makes the dequeue of a worker invalid is its version (EB-203).
+      // A dequeue of a worker is invalid only because of its version (EB-203).
       const isOtherVersion = isRefusal(error, 'invalid');
       const ms = isOtherVersion ? OTHER_VERSION_BACKOFF_MS : backoffMs(this.failures++, DEQUEUE_BACKOFF_MS.base, limit);
       this.doing = 'Backoff';
@@ -213,17 +220,17 @@ export class Worker {
     }
   }
 
-  /** This copy of the state may lag: it can be the new holder that was asked and that hands something out. */
+  /** Nacks a late delivery: this copy of the state may lag, so the answer may be from the new holder. */
   private handBack(late: DequeueResponse): void {
     const delivery = deliveryOf(late);
     if (delivery) void this.answer(nack, delivery);
   }
 
-  /** @returns the next delivery, if one was handed out with the end of this one */
+  /** @returns the next delivery, if the end of this one brought one */
   private async takeOn(delivery: Delivery): Promise<Delivery | undefined> {
     if (delivery.Eval.Type !== CORE_TYPE || this.signal.stopped) return this.workOff(delivery);
     await this.housekeeping.begin(delivery);
-    // Who asks from now on has nothing in hand: housekeeping that goes on stays with the former id.
+    // A worker that dequeues has no other evaluation: running housekeeping stays with the former ID.
     if (this.housekeeping.isBusy) this.id = this.deps.newId();
     return undefined;
   }
@@ -246,13 +253,13 @@ export class Worker {
       logger.warn('evaluation goes back', { error, evalId: delivery.Eval.ID, jobId: delivery.Eval.JobID });
     }
     await this.answer(nack, delivery);
-    // EB-199: a copy this far behind must not take evaluations only to hand them back.
+    // A copy that is this far behind must not dequeue evaluations only to return them (EB-199).
     if (!this.signal.stopped && state.appliedIndex < waitIndex)
       await state.waitFor(waitIndex, CATCH_UP_MS).catch(() => {});
     return undefined;
   }
 
-  /** Also ends the delivery. @returns as `takeOn` */
+  /** Schedules and ends the delivery. @returns as `takeOn` */
   private async schedule(delivery: Delivery, steps: WorkerSteps): Promise<Delivery | undefined> {
     const { state, loads, clock, newId, tracer } = this.deps;
     return withSpan(tracer(), 'schedule', spanOf(delivery), async (span) => {
@@ -292,12 +299,12 @@ export class Worker {
     return new BrokerPlanner(this.deps.rpc, Token, traceparent, this.signal, this.terms.current, this.measured, steps);
   }
 
-  /** What it takes more of when it has finished something. */
+  /** The next delivery that it wants after it has finished this one. */
   private get wanted(): Pick<FinishRequest, 'NextOf' | 'Worker'> {
     return { NextOf: this.mode === 'Started' && !this.signal.stopped ? this.types : [], Worker: this.id };
   }
 
-  /** EB-201: the nack timer makes up for an answer that is lost. */
+  /** Acks or nacks. If the answer is lost, the nack timer ends the delivery (EB-201). */
   private async answer(call: typeof ack, { Eval, Token }: Delivery): Promise<void> {
     try {
       const asking = this.deps.rpc.ask(call, { EvalID: Eval.ID, Token });

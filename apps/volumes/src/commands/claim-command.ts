@@ -32,15 +32,15 @@ export interface ClaimCommandDeps {
 type PublishContext = Readonly<Record<string, string>>;
 
 /**
- * What agents ask for their allocations: a claim, and to give it back (section 3.10).
+ * Claims volumes for the allocations of agents, and releases the claims (section 3.10).
  *
- * The claim is recorded first and the disk attached then (VL-95): what the record refuses never reaches the plugin, and
- * a failure in between leaves a claim that the agent gives back (VL-101). Asked again, both steps are repeated (VL-102);
- * while a plugin has yet to answer, all who ask for one claim share its call, so that a plugin that hangs gathers no more
- * of them than there are claims.
+ * The claim is recorded before the disk is attached (VL-95): a claim that the state refuses never reaches the plugin,
+ * and a failure between the two steps leaves a claim that the agent releases (VL-101). A repeated request repeats both
+ * steps (VL-102). All requests for one claim share its pending plugin call, so that a plugin that hangs gathers no more
+ * calls than there are claims.
  */
 export class ClaimCommand {
-  /** Calls on their way, by claim. */
+  /** Plugin calls in progress, by claim. */
   private readonly attaching = new Map<string, Promise<PublishContext>>();
 
   constructor(private readonly deps: ClaimCommandDeps) {}
@@ -66,7 +66,7 @@ export class ClaimCommand {
 
   private attachedOnce(volume: CSIVolume, claim: CSIVolumeClaim): Promise<PublishContext> {
     const { AllocationID: id } = claim;
-    // One that was given back meanwhile and taken again is another (VL-308): its disk may have been detached.
+    // A claim that was released and taken again meanwhile is another claim (VL-308): its disk may have been detached.
     const { TakenIndex } = volume.ReadClaims[id] ?? volume.WriteClaims[id] ?? {};
     const key = JSON.stringify([volume.Namespace, volume.ID, id, TakenIndex]);
     const attaching = this.attaching.get(key) ?? this.attached(volume, claim).finally(() => this.attaching.delete(key));
@@ -75,8 +75,8 @@ export class ClaimCommand {
   }
 
   /**
-   * Its machine may have given up the claim while that waited, given it back and said that the allocation has ended: the disk
-   * would be attached for nobody, perhaps behind the release that detached it (VL-101).
+   * Refuses the claim if the allocation has ended meanwhile. Its machine may have given up waiting, released the claim
+   * and reported the end; the disk would then be attached for no allocation, perhaps after its detachment (VL-101).
    */
   private refuseEnded(allocId: string): void {
     const alloc = this.tables.allocs.get(allocId);
@@ -92,7 +92,7 @@ export class ClaimCommand {
     );
   }
 
-  /** VL-93: a machine claims for what runs on it. */
+  /** Checks that the request comes from the machine on which the allocation runs (VL-93). */
   private authenticate({ NodeID, AllocationID, SecretID, Claim }: AgentClaimRequest): void {
     const alloc = this.tables.allocs.get(AllocationID);
     const node = this.tables.nodes.get(NodeID || (alloc?.NodeID ?? ''));
@@ -100,17 +100,19 @@ export class ClaimCommand {
     if (!isOwn || Claim === CLAIM_MODE.gc) throw new Refusal('forbidden', 'Permission denied');
   }
 
-  /** VL-94, VL-96: with the machine's external ID, so that it can be detached when the machine is gone. */
+  /**
+   * The claim with the machine's external ID, so that its disk can be detached when the machine is gone (VL-94, VL-96).
+   */
   private newClaim(request: AgentClaimRequest): CSIVolumeClaim {
     if (request.VolumeID === '') throw new Refusal('invalid', 'missing volume ID');
     const claim = this.withNode({ ...claimOf(request), State: CLAIM_STATE.taken });
     const volume = this.tables.csi_volumes.get(namespacedKey(request.Namespace, request.VolumeID));
-    if (!volume) return claim; // the log's refusal is the answer (VL-91)
+    if (!volume) return claim; // the state's refusal is the answer (VL-91)
     try {
       const node = externalNodeOf(this.tables, volume, claim);
       return 'id' in node ? { ...claim, ExternalNodeID: node.id } : claim;
     } catch (error) {
-      if (error instanceof VolumeStepError) return claim; // only who attaches needs it
+      if (error instanceof VolumeStepError) return claim; // only attaching needs the external ID
       throw error;
     }
   }
@@ -122,7 +124,7 @@ export class ClaimCommand {
     return { ...claim, NodeID: alloc.NodeID };
   }
 
-  /** VL-97 to VL-100: the publish context. */
+  /** Attaches the disk if its plugin requires that. Resolves with the publish context (VL-97 to VL-100). */
   private async attached(volume: CSIVolume, claim: CSIVolumeClaim): Promise<PublishContext> {
     const { tables } = this;
     const plugin = tables.csi_plugins.get(volume.PluginID);

@@ -26,14 +26,14 @@ export interface CreateCommandDeps {
 }
 
 /**
- * Has disks made by their plugins and registers them (3.5); a volume that exists is updated (VL-39). Each is written down
- * as soon as its disk is there, whatever becomes of the others (VL-40). Asked again after a lost answer, the provider
- * answers with the same disk (VL-41).
+ * Creates disks by their plugins and registers them (3.5); an existing volume is updated (VL-39). Each volume is
+ * registered as soon as its disk exists, regardless of the others (VL-40). If the request is repeated after a lost
+ * answer, the provider returns the same disk (VL-41).
  */
 export class CreateCommand {
   constructor(private readonly deps: CreateCommandDeps) {}
 
-  /** Resolves with the index of the last one. @throws Refusal, VolumeStepError */
+  /** Resolves with the index of the last transaction. @throws Refusal, VolumeStepError */
   run(volumes: readonly CSIVolumeSpecification[], by: Partial<Author>): Promise<number> {
     return this.deps.turns.holdAll(volumes, async () => {
       const registrations = volumeRegistrations(this.deps.tables, volumes);
@@ -45,7 +45,8 @@ export class CreateCommand {
         try {
           index = await this.made(registration, writer);
         } catch (error) {
-          if (error instanceof NotHolderError) throw error; // the next holder is asked, and finds the same disk (VL-41)
+          // The API repeats the request to the next holder, and the provider returns the same disk (VL-41).
+          if (error instanceof NotHolderError) throw error;
           failures.push(error);
         }
       }
@@ -68,7 +69,7 @@ export class CreateCommand {
     return index;
   }
 
-  /** VL-36, VL-37, VL-42. */
+  /** Creates one disk and registers its volume (VL-36, VL-37, VL-42). */
   private async created(volume: CSIVolumeRegistration, writer: RequestWriter): Promise<number> {
     const disk = await this.deps.calls.controller(CSI_CONTROLLER.create, {
       PluginID: volume.PluginID,
@@ -96,7 +97,7 @@ export class CreateCommand {
   }
 }
 
-/** VL-35. */
+/** Refuses a plugin that cannot create disks (VL-35). */
 function refuseUnable(plugin: CSIPlugin | undefined): void {
   if (!plugin?.ControllerRequired) throw new Refusal('invalid', 'plugin has no controller');
   if (!controllerCan(plugin, 'SupportsCreateDelete'))

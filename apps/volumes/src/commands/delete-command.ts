@@ -18,14 +18,14 @@ export interface DeleteCommandDeps {
 type Secrets = Readonly<Record<string, string>> | null;
 
 /**
- * Deletes disks at their provider, and forgets each as soon as it is gone. All volumes of a request are looked at before
- * the first plugin is called (VL-58, VL-60), and nobody claims them meanwhile. A provider has no complaint about a disk
- * that is gone already, so a request that was cut short is simply made again (VL-61).
+ * Deletes disks at their provider, and each volume from the state as soon as its disk is deleted. All volumes of a
+ * request are checked before the first plugin is called (VL-58, VL-60), and none can be claimed meanwhile. A provider
+ * accepts the deletion of a disk that is gone already, so an interrupted request can be repeated (VL-61).
  */
 export class DeleteCommand {
   constructor(private readonly deps: DeleteCommandDeps) {}
 
-  /** Resolves with the index of the last. @throws Refusal */
+  /** Resolves with the index of the last transaction. @throws Refusal */
   run({ namespace, ids }: NamedVolumes, secrets: Secrets, by: Partial<Author>): Promise<number> {
     if (ids.length === 0) throw new Refusal('invalid', 'missing volume IDs');
     return this.deps.turns.hold(namespace, ids, async () => {
@@ -44,7 +44,7 @@ export class DeleteCommand {
     });
   }
 
-  /** VL-58 to VL-60. */
+  /** The volume, if it may be deleted (VL-58 to VL-60). */
   private deletable(namespace: string, id: string): CSIVolume {
     const volume = this.deps.tables.csi_volumes.get(namespacedKey(namespace, id));
     if (!volume) throw new Refusal('not-found', `volume not found: ${id}`);

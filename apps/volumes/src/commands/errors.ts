@@ -1,8 +1,8 @@
 import { errorText, formatErrors, NotHolderError, Refusal, type RefusalCode } from '@waybill/model';
 
 /**
- * A step of a workflow failed; the text says which (VL-108, VL-119, VL-133). Its code is that of the refusal behind it,
- * otherwise `internal`.
+ * A step of a workflow failed; the message names the step (VL-108, VL-119, VL-133). Its code is that of the refusal
+ * that caused it, otherwise `internal`.
  */
 export class VolumeStepError extends Refusal {
   override readonly name: string = 'VolumeStepError';
@@ -12,8 +12,8 @@ export class VolumeStepError extends Refusal {
 }
 
 /**
- * For `catch`: says first what was being done. The end of the term stays what it is: the next holder is asked instead.
- * @throws VolumeStepError, NotHolderError
+ * Makes a handler for `catch` that prefixes the error with the step that failed. It rethrows the end of the term
+ * unchanged, so that the caller asks the next holder. @throws VolumeStepError, NotHolderError
  */
 export const failing =
   (doing: string) =>
@@ -22,18 +22,21 @@ export const failing =
     throw new VolumeStepError(`${doing}${errorText(error)}`, codeBehind(error));
   };
 
-/** A step that a machine could not be asked for is no refusal to carry out the whole: it may be half done. */
+/**
+ * The code of the refusal behind an error. A machine that could not be reached does not refuse the whole request: the
+ * request may be half done.
+ */
 export const codeBehind = (error: unknown): RefusalCode =>
   error instanceof Refusal && error.code !== 'unavailable' ? error.code : 'internal';
 
-/** All failures of a request with several parts, as one; its code is theirs, if they agree. */
+/** One error for all failures of a request with several parts; it has their code if they agree. */
 export function joinedFailures(failures: readonly unknown[]): VolumeStepError {
   const codes = new Set(failures.map(codeBehind));
   const [code] = codes;
   return new VolumeStepError(formatErrors(failures.map(errorText)), codes.size === 1 ? code : 'internal');
 }
 
-/** While a claim was released because its allocation had ended, the allocation's machine came back with it running. */
+/** The machine of an ended allocation came back with the allocation running while its claim was being released. */
 export class AllocationRevivedError extends Refusal {
   override readonly name = 'AllocationRevivedError';
   constructor(allocId: string) {

@@ -24,20 +24,20 @@ export interface RegisterCommandDeps {
   readonly turns: VolumeTurns;
 }
 
-/** What is to be done for one volume of a request. */
+/** The step to take for one volume of a request. */
 type Step =
   | { readonly kind: 'new'; readonly registration: CSIVolumeRegistration }
   | { readonly kind: 'update'; readonly update: VolumeUpdate };
 
 /**
- * Registers disks that exist (3.3), or changes what is known of them (3.4): all volumes of a request in one transaction,
- * or none. Everything is checked before a plugin is called (VL-16). A disk that has grown when something else fails is
- * written down with its new size: a provider cannot take that back (VL-51).
+ * Registers existing disks (3.3), or updates their volumes (3.4): all volumes of a request in one transaction, or none.
+ * Everything is checked before a plugin is called (VL-16). If a disk has grown and another volume fails, the new size
+ * is stored, because a provider cannot shrink a disk (VL-51).
  */
 export class RegisterCommand {
   constructor(private readonly deps: RegisterCommandDeps) {}
 
-  /** Resolves with the index. @throws Refusal */
+  /** Resolves with the index of the transaction. @throws Refusal */
   run(volumes: readonly CSIVolumeSpecification[], by: Partial<Author>): Promise<number> {
     return this.deps.turns.holdAll(volumes, async () => {
       const steps = volumeRegistrations(this.deps.tables, volumes).map((volume) => this.stepFor(volume));
@@ -76,7 +76,7 @@ export class RegisterCommand {
     return registration;
   }
 
-  /** VL-19, VL-21. */
+  /** Validates a new volume with its plugin (VL-19, VL-21). */
   private async validate(volume: CSIVolumeRegistration): Promise<void> {
     if (!volume.ControllerRequired) return;
     await this.deps.calls.controller(CSI_CONTROLLER.validate, {
@@ -92,6 +92,6 @@ export class RegisterCommand {
 
 const UPDATE_FAILED = 'unable to update volume: ';
 
-/** The volumes say themselves in which namespaces they are (VL-10). */
+/** The volumes carry their own namespaces (VL-10). */
 const store = (writer: RequestWriter, Volumes: CSIVolumeRegistration[]): Promise<number> =>
   writer.write('CSIVolumeRegister', { Volumes }, Volumes[0]?.Namespace ?? '');

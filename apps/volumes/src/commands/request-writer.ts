@@ -2,7 +2,10 @@ import type { Author } from '@waybill/writing';
 import type { HolderWriter } from '@waybill/roles';
 import type { TxnPayloads, TxnType } from '@waybill/state';
 
-/** Writes the transactions of one request. Only the first carries the request's id: an id counts once. */
+/**
+ * Writes the transactions of one request. Only the first carries the request's ID, because the state accepts an ID
+ * once.
+ */
 export class RequestWriter {
   private written = 0;
 
@@ -11,7 +14,10 @@ export class RequestWriter {
     private readonly by: Partial<Author>,
   ) {}
 
-  /** Resolves with the index, applied here. @throws Refusal, NotHolderError, what the log fails with */
+  /**
+   * Resolves with the index, when this copy of the state has applied it. @throws Refusal, NotHolderError, and any error
+   * of the log
+   */
   write<T extends TxnType>(type: T, payload: TxnPayloads[T], namespace: string): Promise<number> {
     const { requestId: _, ...again } = this.by;
     return this.writer.write(type, payload, namespace, this.written++ === 0 ? this.by : again);

@@ -13,21 +13,24 @@ import { controllerCan } from '../plugins/controller-abilities.js';
 import { failing, VolumeStepError } from './errors.js';
 import type { PluginCalls } from '../plugins/plugin-calls.js';
 
-/** A volume with what has become of it, which is to be stored whatever `failure` says (VL-51). */
+/** An expanded volume, which is stored also if there is a `failure` (VL-51). */
 export interface Resized {
   readonly volume: CSIVolume;
-  /** Why a machine does not see the new size yet; until all do, the sizes asked for are not stored, so that they can be asked for again. */
+  /**
+   * Why a machine does not see the new size yet. Until all machines do, the requested sizes are not stored, so that
+   * they can be requested again.
+   */
   readonly failure?: string;
 }
 
-/** Makes disks larger, at their provider and on the machines that have them mounted (3.6). Stateless. */
+/** Expands disks at their provider and on the machines that have them mounted (3.6). Stateless. */
 export class VolumeExpansion {
   constructor(
     private readonly tables: Pick<Tables, 'csi_plugins'>,
     private readonly calls: PluginCalls,
   ) {}
 
-  /** @throws VolumeStepError nothing has changed */
+  /** The volume after the change of its capacity. @throws VolumeStepError if nothing has changed */
   async resized(volume: CSIVolume, change: CapacityChange): Promise<Resized> {
     switch (change.kind) {
       case 'none':
@@ -43,7 +46,7 @@ export class VolumeExpansion {
     }
   }
 
-  /** VL-47, VL-48. */
+  /** Expands the disk at its provider, and on its machines if need be (VL-47, VL-48). */
   private async expanded(volume: CSIVolume, requested: RequestedCapacity): Promise<Resized> {
     const plugin = this.tables.csi_plugins.get(volume.PluginID);
     if (!plugin || !controllerCan(plugin, 'SupportsExpand'))
@@ -72,7 +75,7 @@ export class VolumeExpansion {
       : { volume, failure: formatErrors(failures) };
   }
 
-  /** VL-49: on all of them, whatever becomes of the others. */
+  /** Expands the disk on every machine that has it mounted, also after a failure on one of them (VL-49). */
   private async expandOnNodes(
     volume: CSIVolume,
     sizes: { readonly CapacityMin: number; readonly CapacityMax: number },

@@ -10,22 +10,22 @@ import {
 } from '@waybill/model';
 import type { VolumeExpansion } from './volume-expansion.js';
 
-/** What a submission makes of the volume that is stored under its ID; nothing has been done yet. */
+/** The changes that a submission makes to the stored volume of its ID; none has been carried out yet. */
 export interface VolumeUpdate {
   readonly merged: CSIVolume;
   readonly change: CapacityChange;
 }
 
-/** A volume as it is to be stored, also where `failure` says what else went wrong (VL-51). */
+/** A volume to store, also if `failure` names another step that failed (VL-51). */
 export interface Updated {
   readonly registration: CSIVolumeRegistration;
   readonly failure?: string;
 }
 
 /**
- * VL-26 to VL-33, VL-43 to VL-46: looks, and calls nobody.
- * @param given with what its plugin's record says now (VL-15)
- * @throws Refusal all that keeps the one from becoming the other
+ * Compares the stored volume with the submitted one (VL-26 to VL-33, VL-43 to VL-46). Pure.
+ * @param given the submission with the current record of its plugin (VL-15)
+ * @throws Refusal if the stored volume cannot become the submitted one
  */
 export function volumeUpdate(stored: CSIVolume, given: CSIVolumeRegistration): VolumeUpdate {
   const errors = volumeUpdateErrors(stored, given);
@@ -36,13 +36,16 @@ export function volumeUpdate(stored: CSIVolume, given: CSIVolumeRegistration): V
   return { merged: { ...updatedVolume(stored, given), Provider, ProviderVersion, ControllerRequired }, change };
 }
 
-/** @throws VolumeStepError the provider made it no larger: nothing is to be stored */
+/**
+ * Carries out the change of capacity. @throws VolumeStepError if the provider did not expand the disk: there is nothing
+ * to store
+ */
 export async function carriedOut({ merged, change }: VolumeUpdate, expansion: VolumeExpansion): Promise<Updated> {
   const { volume, failure } = await expansion.resized(merged, change);
   return { registration: registrationOf(volume), ...(failure !== undefined && { failure }) };
 }
 
-/** Without what claims and the log say of it: that is theirs (VL-17). */
+/** The volume without its claims and indexes, which a registration does not change (VL-17). */
 function registrationOf(volume: CSIVolume): CSIVolumeRegistration {
   const {
     AccessMode: _accessMode,

@@ -11,7 +11,7 @@ import {
 import { VolumeStepError, codeBehind } from '../commands/errors.js';
 import { type MachineCalls, NoPathError } from '../plugins/machine-calls.js';
 
-/** A machine did nothing: it refused (VL-290), or was not reached. */
+/** A machine refused a request (VL-290) or could not be reached: it did nothing. */
 export class NodeRefusedError extends VolumeStepError {
   constructor(
     doing: string,
@@ -22,11 +22,11 @@ export class NodeRefusedError extends VolumeStepError {
   }
 }
 
-/** What the machines of host volumes are asked to do. Everything may be repeated. */
+/** Requests to the machines of host volumes. Each may be repeated. */
 export class HostVolumeNodes {
   constructor(private readonly machines: MachineCalls) {}
 
-  /** @throws NodeRefusedError, NotHolderError nothing was asked, VolumeStepError nobody knows what became of it */
+  /** @throws NodeRefusedError or NotHolderError if nothing was done, VolumeStepError if the outcome is unknown */
   create(volume: HostVolume): Promise<CreatedOnNode> {
     return this.ask(createOnNode, 'Create', volume);
   }

@@ -5,9 +5,8 @@ import { VolumeStepError } from '../commands/errors.js';
 type Sought = Pick<HostVolume, 'Name' | 'PluginID' | 'NodeID' | 'NodePool' | 'Constraints'>;
 
 /**
- * The machine that is to have a new volume (VL-288): the one that is named, else the first of the pool that can make it and
- * has none of its name, eligible or not. O(nodes · log nodes), once for each volume that is made.
- *
+ * The machine for a new volume (VL-288): the requested one, or else the first of the pool that can create it and has no
+ * volume of its name, eligible or not. O(nodes · log nodes), once for each new volume.
  * @throws VolumeStepError
  */
 export function placeHostVolume(tables: Pick<Tables, 'nodes' | 'host_volumes'>, volume: Sought): Node {
@@ -26,7 +25,7 @@ export function placeHostVolume(tables: Pick<Tables, 'nodes' | 'host_volumes'>, 
     else if (node.Status !== 'ready' || !canMake(node, volume)) infeasible++;
     else return node;
   }
-  // No rules of pools keep a volume from a node here: their count is always 0.
+  // Waybill has no pool rules that exclude a node here, so their count is always 0.
   const counts = `${existing} nodes had existing volume, 0 nodes filtered by node pool governance, ${infeasible} nodes were infeasible`;
   throw failed(`no node meets constraints: ${counts}`);
 }
@@ -36,7 +35,7 @@ function canMake(node: Node, { PluginID, Constraints }: Sought): boolean {
   return (Constraints ?? []).every((constraint) => meetsConstraint(constraint, node));
 }
 
-/** Reported by the node, or recorded and on its way there. */
+/** Whether the node reported a volume of this name, or one is recorded for the node. */
 function hasVolumeOfName(tables: Pick<Tables, 'host_volumes'>, node: Node, name: string): boolean {
   if (Object.hasOwn(node.HostVolumes, name)) return true;
   for (const { Name } of tables.host_volumes.by('node', node.ID)) if (Name === name) return true;

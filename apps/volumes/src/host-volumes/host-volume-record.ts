@@ -1,15 +1,18 @@
 import type { HostVolume, HostVolumeSpecification } from '@waybill/model';
 
 const DEFAULT_CAPABILITIES = [{ AttachmentMode: 'file-system', AccessMode: 'single-node-writer' }];
-/** VL-285: no machine has a plugin of this name unless somebody installs one. */
+/**
+ * Name of the plugin of a volume that names none (VL-285). No machine has such a plugin unless an operator installs
+ * one.
+ */
 const UNNAMED_PLUGIN = 'default';
-/** What the log fills in when the volume is stored. */
+/** Fields that the state machine fills in when the volume is stored. */
 const UNSTORED = { State: 'pending', CreateIndex: 0, CreateTime: 0, ModifyIndex: 0, ModifyTime: 0 } as const;
 
-/** How a volume comes to be: a plugin makes it, or it is there already. */
+/** How a volume originates: a plugin creates its directory, or the directory exists already. */
 export type HostVolumeOrigin = 'create' | 'register';
 
-/** VL-285: a volume that is not there yet. */
+/** The record of a new volume (VL-285). */
 export function newHostVolume(given: HostVolumeSpecification, origin: HostVolumeOrigin, id: string): HostVolume {
   return {
     ...given,
@@ -21,7 +24,10 @@ export function newHostVolume(given: HostVolumeSpecification, origin: HostVolume
   };
 }
 
-/** VL-285: where it is stays; what a plugin made of it, too, unless it is registered anew. */
+/**
+ * The stored volume with the submitted changes (VL-285). Its machine stays; so does its directory, unless it is
+ * registered anew.
+ */
 export function updatedHostVolume(
   stored: HostVolume,
   given: HostVolumeSpecification,

@@ -16,7 +16,7 @@ import {
 } from '@waybill/rpc';
 import { VolumesHolder } from '../volumes-holder.js';
 
-/** What the API asks the holder of the role for host volumes. */
+/** RPC calls of the API for host volumes. */
 @Controller()
 export class HostVolumesController {
   constructor(@Inject(VolumesHolder) private readonly holder: VolumesHolder) {}

@@ -24,13 +24,15 @@ export interface HostVolumesDeps {
 }
 
 /**
- * Dynamic host volumes (3.30): directories of one machine that a plugin of its agent makes, or that are registered.
+ * Dynamic host volumes (3.30): directories of one machine, which a plugin of its agent creates or an operator
+ * registers.
  *
- * A new one is recorded as `pending`, then made, then recorded as it was made. So whatever goes wrong in between is in the
- * log: a volume that its machine refused is taken off again; one of which nobody knows whether it was made stays, to be
- * created again by its ID, or deleted. What exists is changed first and recorded then. The machine's own report makes a
- * volume ready (VL-289). One piece of work at a time for each volume (VL-290), and one of a name is placed at a time:
- * a machine has one of a name only, so the next has to see where this one went. One per term.
+ * A new volume is recorded as `pending`, then created, then recorded as created, so that a failure between these steps
+ * shows in the state. If its machine refused it, the record is deleted. If the outcome is unknown, the record stays,
+ * and the volume can be created again by its ID, or deleted. An existing volume is changed first and recorded then. The
+ * machine's own report makes a volume ready (VL-289).
+ * Limits: one request at a time for each volume (VL-290); one placement at a time for each name, because a machine has
+ * at most one volume of a name and the next placement must see this one. One instance for each term.
  */
 export class HostVolumes {
   private readonly turns = new Turns();
@@ -43,15 +45,14 @@ export class HostVolumes {
     return this.write('create', given, by);
   }
 
-  /** Of a directory that is there. @throws as `create` */
+  /** Registers an existing directory. @throws as `create` */
   register(given: HostVolumeSpecification, by: Partial<Author>): Promise<WriteHostVolumeResponse> {
     return this.write('register', given, by);
   }
 
   /**
-   * VL-292. Resolves with the index.
-   * @param force also when its machine cannot be asked
-   * @throws as `create`
+   * Deletes a volume (VL-292). Resolves with the index. @param force also if its machine cannot be reached @throws as
+   * `create`
    */
   delete(namespace: string, id: string, force: boolean, by: Partial<Author>): Promise<number> {
     return this.turns.take(id, async () => {
@@ -68,7 +69,10 @@ export class HostVolumes {
     });
   }
 
-  /** VL-294. Resolves with the index. @throws Refusal, NotHolderError */
+  /**
+   * Deletes the claim of a task group on a sticky volume (VL-294). Resolves with the index. @throws Refusal,
+   * NotHolderError
+   */
   deleteClaim(namespace: string, id: string, by: Partial<Author>): Promise<number> {
     return this.deps.writer.write('TaskGroupHostVolumeClaimDelete', { ID: id }, namespace, by);
   }
@@ -91,7 +95,7 @@ export class HostVolumes {
     });
   }
 
-  /** VL-283, VL-284, VL-286. The volume as it is stored, if it is to be changed. @throws Refusal */
+  /** Checks a submission (VL-283, VL-284, VL-286). The stored volume, if the submission changes one. @throws Refusal */
   private checked(given: HostVolumeSpecification): HostVolume | undefined {
     const { tables } = this.deps;
     const { ID, Namespace } = given;
@@ -106,7 +110,7 @@ export class HostVolumes {
     return stored;
   }
 
-  /** VL-287, VL-291. @throws Refusal */
+  /** Refuses a volume whose machine or pool does not fit it (VL-287, VL-291). @throws Refusal */
   private refuseMisplaced(volume: HostVolume, origin: HostVolumeOrigin): void {
     if (origin === 'register') {
       if (volume.NodeID === '') throw new Refusal('invalid', 'cannot register volume: node ID is required');
@@ -119,8 +123,9 @@ export class HostVolumes {
   }
 
   /**
-   * VL-288, VL-289. A request that comes twice, to this holder or to two of them, counts once (ST-6): the log has the volume
-   * that was chosen for its first copy, and no machine is asked for another one.
+   * Chooses the machine and records the volume (VL-288, VL-289). If the request comes twice, to this holder or to two
+   * of them, only the first copy counts (ST-6): the state has the volume that was chosen for it, and no second machine
+   * is asked.
    */
   private async recordedAtPlace(
     volume: HostVolume,
@@ -139,7 +144,7 @@ export class HostVolumes {
     return { ...volume, NodeID, NodePool };
   }
 
-  /** By its machine. The volume as it is there. */
+  /** Carries out the request on the volume's machine. Resolves with the volume as it is there. */
   private async carriedOut(volume: HostVolume, origin: HostVolumeOrigin): Promise<HostVolume> {
     const { nodes } = this.deps;
     if (origin === 'create') return { ...volume, ...(await nodes.create(volume)) };
@@ -162,7 +167,7 @@ async function recorded(volume: HostVolume, writer: RequestWriter): Promise<Writ
   return { Index: await writer.write('HostVolumeRegister', { Volume: volume }, volume.Namespace), ID: volume.ID };
 }
 
-/** The record of a volume that is known not to have been made goes again. @throws always */
+/** Deletes the record of a volume that was certainly not created. @throws always */
 async function withdrawn(volume: HostVolume, writer: RequestWriter, error: unknown): Promise<never> {
   if (!(error instanceof NodeRefusedError)) return failing(`volume "${volume.ID}" stays pending: `)(error);
   await writer.write('HostVolumeDelete', { ID: volume.ID }, volume.Namespace);

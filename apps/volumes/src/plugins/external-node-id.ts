@@ -2,15 +2,16 @@ import type { CSIVolume, CSIVolumeClaim } from '@waybill/model';
 import type { Tables } from '@waybill/state';
 import { VolumeStepError } from '../commands/errors.js';
 
-/** What the provider calls a machine. */
+/** The provider's name of a machine. */
 export type ExternalNode =
   | { readonly id: string }
-  /** The machine is not in the cluster any more, and nobody wrote down what it was called (VL-116). */
+  /** The machine is not in the cluster any more, and no claim recorded its external ID (VL-116). */
   | { readonly gone: true };
 
 /**
- * VL-115: from the claim itself, else from any claim of the machine, readers first, else from what its plugin said.
- * @throws VolumeStepError VL-117: the machine is there and has no such plugin now
+ * The external ID (VL-115): from the claim itself, or else from any claim of the machine, readers first, or else from
+ * the report of its plugin.
+ * @throws VolumeStepError if the machine exists and has no such plugin now (VL-117)
  */
 export function externalNodeOf(tables: Pick<Tables, 'nodes'>, volume: CSIVolume, claim: CSIVolumeClaim): ExternalNode {
   const written = claim.ExternalNodeID || fromClaims(volume, claim.NodeID);

@@ -4,14 +4,16 @@ import type { Tables } from '@waybill/state';
 import { controllerCan } from './controller-abilities.js';
 import type { PluginCalls } from './plugin-calls.js';
 
-/** Disks as their provider lists them, registered here or not (VL-200). Stateless. */
+/** Lists disks at their provider, registered here or not (VL-200). Stateless. */
 export class ExternalVolumes {
   constructor(
     private readonly tables: Pick<Tables, 'csi_plugins'>,
     private readonly calls: PluginCalls,
   ) {}
 
-  /** A plugin that sends more than was asked for is cut short. @throws Refusal, VolumeStepError */
+  /**
+   * Lists one page. If a plugin sends more disks than requested, the rest is dropped. @throws Refusal, VolumeStepError
+   */
   async list(page: ControllerListVolumesRequest): Promise<ExternalVolumesResponse> {
     const plugin = this.tables.csi_plugins.get(page.PluginID);
     if (!plugin) throw new Refusal('not-found', 'no such plugin');

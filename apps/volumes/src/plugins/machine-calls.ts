@@ -6,14 +6,14 @@ import { VolumeStepError } from '../commands/errors.js';
 
 export const NO_PATH = 'No path to node';
 
-/** Nothing was sent: the machine is not connected (VL-103). */
+/** The machine is not connected, so nothing was sent to it (VL-103). */
 export class NoPathError extends VolumeStepError {
   constructor() {
     super(NO_PATH);
   }
 }
 
-/** The machine has died, or its agent was started anew, in the middle of it: nobody knows how far it got, and asking again is safe. */
+/** The machine died, or its agent restarted, during a call: the outcome is unknown, and the call may be repeated. */
 export class LostInTheMiddleError extends VolumeStepError {
   constructor() {
     super('the client was lost in the middle of the call');
@@ -21,9 +21,9 @@ export class LostInTheMiddleError extends VolumeStepError {
 }
 
 /**
- * Asks one machine; every call has a span of its own (VL-149). Calls last as long as they take, and cannot be taken back (VL-132).
- * One per term. When that is over, or its lease has run out while this process stood still, it asks nobody: what a deposed
- * holder would still have done is its successor's to decide (VL-303).
+ * Calls machines; every call has a span of its own (VL-149). Calls have no timeout and cannot be canceled (VL-132). One
+ * instance for each term. When the term is over, or its lease expired while this process was suspended, no call is
+ * made: the successor decides on what is still to be done (VL-303).
  */
 export class MachineCalls {
   constructor(
@@ -32,7 +32,10 @@ export class MachineCalls {
     private readonly term: Pick<Term, 'isCurrent'>,
   ) {}
 
-  /** @throws NotHolderError, NoPathError, LostInTheMiddleError, RpcError with what the machine refused, RpcUnavailableError nobody knows what became of it */
+  /**
+   * @throws NotHolderError, NoPathError, LostInTheMiddleError, RpcError if the machine refused, RpcUnavailableError if
+   * the outcome is unknown
+   */
   async ask<Req, Res>(call: Call<Req, Res>, nodeId: string, request: Req): Promise<Res> {
     if (!this.term.isCurrent()) throw new NotHolderError();
     return await withSpan(this.tracer(), call.name, { attributes: { 'waybill.node': nodeId } }, async (span) => {

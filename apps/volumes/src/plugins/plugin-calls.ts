@@ -5,9 +5,9 @@ import { failing, VolumeStepError } from '../commands/errors.js';
 import { LostInTheMiddleError, type MachineCalls, NO_PATH } from './machine-calls.js';
 import { PluginTurns } from './plugin-turns.js';
 
-/** Begins what another time may not meet (VL-100). */
+/** Prefix of errors that may not occur at another attempt (VL-100). */
 export const RETRYABLE = 'CSI client error (retryable): ';
-/** Of errors with these in them another instance may know nothing (VL-127). */
+/** Errors that contain one of these texts may not occur at another instance of the plugin (VL-127). */
 const NEXT_INSTANCE = [RETRYABLE, 'Unknown node', NO_PATH];
 
 export interface PluginCallsDeps {
@@ -16,21 +16,24 @@ export interface PluginCallsDeps {
 }
 
 /**
- * Calls to storage plugins, through the machines that run them (section 3.12). One per term: what changes something at a
- * provider is done one at a time for each plugin, by this holder (VL-131). A slow call ties up nothing but its plugin
- * (VL-132).
+ * Calls storage plugins through the machines that run them (section 3.12). One instance for each term. Calls that
+ * change something at a provider are made one at a time for each plugin, by this holder (VL-131). A slow call delays
+ * only calls of the same plugin (VL-132).
  */
 export class PluginCalls {
   private readonly turns = new PluginTurns();
 
   constructor(private readonly deps: PluginCallsDeps) {}
 
-  /** The term is over: who waits for a turn is told so (VL-131). */
+  /** Ends the term: calls that wait for their turn fail (VL-131). */
   close(): void {
     this.turns.close();
   }
 
-  /** VL-126 to VL-131, VL-133. @throws VolumeStepError, NotHolderError the term ended before anything was sent */
+  /**
+   * Calls a controller of the plugin (VL-126 to VL-131, VL-133). @throws VolumeStepError, NotHolderError if the term
+   * ended before anything was sent
+   */
   async controller<Req extends { readonly PluginID: string }, Res>(
     { call, prefix, inTurn }: CsiCall<Req, Res>,
     request: Req,
@@ -39,12 +42,12 @@ export class PluginCalls {
     return await (inTurn ? this.turns.take(request.PluginID, ask) : ask()).catch(failing(prefix));
   }
 
-  /** VL-133. @throws VolumeStepError with what the machine refused, or that there is no way to it */
+  /** Calls the plugin on one machine (VL-133). @throws VolumeStepError if the machine refused or cannot be reached */
   async node<Req, Res>({ call, prefix }: CsiCall<Req, Res>, nodeId: string, request: Req): Promise<Res> {
     return await this.deps.machines.ask(call, nodeId, request).catch(failing(prefix));
   }
 
-  /** VL-127: in order of node IDs, so that the same instance is preferred. */
+  /** Tries the instances in the order of their node IDs, so that the same instance is preferred (VL-127). */
   private async firstInstance<Req extends { readonly PluginID: string }, Res>(
     call: Call<Req, Res>,
     request: Req,
@@ -62,7 +65,7 @@ export class PluginCalls {
     throw last;
   }
 
-  /** VL-126, VL-128: machines with a controller that can be asked; at least one. @throws VolumeStepError */
+  /** The connected machines with a controller of the plugin, at least one (VL-126, VL-128). @throws VolumeStepError */
   private controllersOf(pluginId: string): string[] {
     const plugin = this.deps.tables.csi_plugins.get(pluginId);
     if (!plugin) throw new VolumeStepError(`plugin missing: ${pluginId}`);

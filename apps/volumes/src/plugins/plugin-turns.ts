@@ -1,16 +1,17 @@
 import { Turns, NotHolderError } from '@waybill/model';
 
 /**
- * One changing call at a time for each plugin (VL-129). Modes: open → closed at the end of the term. Closing lets calls
- * on their way to a plugin end, and tells those that wait at once that somebody else decides now (VL-131).
- * Memory: the calls that wait.
+ * Makes changing calls one at a time for each plugin (VL-129).
+ *
+ * Modes: open → closed at the end of the term. `close` lets calls in progress end, and fails the waiting ones at once,
+ * because another holder decides now (VL-131). Memory: the waiting calls.
  */
 export class PluginTurns {
   private readonly turns = new Turns();
   private readonly waiting = new Set<() => void>();
   private closed = false;
 
-  /** @throws NotHolderError closed before its turn came; what `call` throws */
+  /** Makes the call when its turn comes. @throws NotHolderError if closed before that, and any error of `call` */
   take<T>(pluginId: string, call: () => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const giveUp = (): void => reject(new NotHolderError());

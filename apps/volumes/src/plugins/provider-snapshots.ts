@@ -12,14 +12,17 @@ import { controllerCan } from './controller-abilities.js';
 import { failing, joinedFailures } from '../commands/errors.js';
 import type { PluginCalls } from './plugin-calls.js';
 
-/** Snapshots of disks, which only the provider knows of: nothing is stored (3.20). Stateless. */
+/** Snapshots of disks, which exist at the provider only and are not stored here (3.20). Stateless. */
 export class ProviderSnapshots {
   constructor(
     private readonly tables: Pick<Tables, 'csi_volumes' | 'csi_plugins'>,
     private readonly calls: PluginCalls,
   ) {}
 
-  /** VL-195: one that fails does not keep the others. @throws Refusal, VolumeStepError with all that failed */
+  /**
+   * Creates snapshots; a failure of one does not prevent the others (VL-195). @throws Refusal, VolumeStepError with all
+   * failures
+   */
   async create(namespace: string, wanted: readonly (SnapshotSpecification | null)[]): Promise<SnapshotsResponse> {
     const Snapshots: Snapshot[] = [];
     const failures: unknown[] = [];
@@ -36,7 +39,7 @@ export class ProviderSnapshots {
     return { Snapshots, NextToken: '' };
   }
 
-  /** VL-195, VL-196. */
+  /** Creates one snapshot (VL-195, VL-196). */
   private async created(namespace: string, wanted: SnapshotSpecification): Promise<Snapshot> {
     const volume = this.tables.csi_volumes.get(namespacedKey(namespace, wanted.SourceVolumeID));
     if (!volume) throw new Refusal('not-found', `no such volume "${wanted.SourceVolumeID}"`);
@@ -57,14 +60,14 @@ export class ProviderSnapshots {
     return { ...made, SourceVolumeID: volume.ID, PluginID };
   }
 
-  /** VL-198. @throws Refusal, VolumeStepError */
+  /** Deletes a snapshot (VL-198). @throws Refusal, VolumeStepError */
   async delete({ PluginID, SnapshotID, Secrets }: Omit<DeleteSnapshotRequest, 'For'>): Promise<void> {
     this.pluginThat('SupportsCreateDeleteSnapshot', PluginID, 'plugin does not support snapshot');
     const deleted = this.calls.controller(CSI_CONTROLLER.deleteSnapshot, { PluginID, ID: SnapshotID, Secrets });
     await deleted.catch(failing(`could not delete "${SnapshotID}": `));
   }
 
-  /** VL-199. @throws Refusal, VolumeStepError */
+  /** Lists snapshots (VL-199). @throws Refusal, VolumeStepError */
   async list(page: ControllerListSnapshotsRequest): Promise<SnapshotsResponse> {
     this.pluginThat('SupportsListSnapshots', page.PluginID, 'plugin does not support listing snapshots');
     const { Entries, NextToken } = await this.calls.controller(CSI_CONTROLLER.listSnapshots, page);

@@ -27,7 +27,7 @@ export interface UnpublishDeps {
   readonly tracer: () => Tracer;
 }
 
-/** Which volume, and what the log's entries and the trace say of who wants it. */
+/** The volume, and who wants the release, for the transaction and the trace. */
 export interface Released {
   readonly namespace: string;
   readonly volumeId: string;
@@ -35,22 +35,22 @@ export interface Released {
 }
 
 /**
- * Gives a claim back: from its machine, then from its provider, then from the state (section 3.11). Agents, the watcher
- * and operators all come through here.
+ * Releases a claim: from its machine, then at its provider, then in the state (section 3.11). Agents, the watcher and
+ * operators all release claims by this workflow.
  *
- * A claim goes unpublishing → node-detached → ready-to-free, and each step is written down when it is done; so whoever
- * tries again, after a failure, a crash or a change of leader, goes on where it was. Nothing is written that changes
- * nothing (VL-124). Two at once for one claim are harmless: plugins and state take the second for done (VL-123).
- * What an allocation claims while its earlier claim is being given back, after a restore, is not touched (VL-308).
- * A claim without an allocation stands for all past claims of its machine, and frees none itself (VL-111, VL-157).
- * Stateless. Cost: at most three transactions and two remote calls.
+ * A claim goes unpublishing → node-detached → ready-to-free. Each step is recorded when it is done, so that an attempt
+ * after a failure, a crash or a change of leader continues where the previous one ended. A step that changes nothing is
+ * not written (VL-124). Two concurrent releases of one claim are harmless: plugins and state accept the second one as
+ * done (VL-123). If an allocation claims the volume again while its earlier claim is being released, after a restore,
+ * the new claim stays (VL-308). A claim without an allocation stands for all past claims of its machine and frees none
+ * itself (VL-111, VL-157). Stateless. Cost: at most three transactions and two remote calls.
  */
 export class UnpublishWorkflow {
   constructor(private readonly deps: UnpublishDeps) {}
 
   /**
-   * Resolves with the index of the last step written, or of the volume if none had to be.
-   * @throws Refusal VL-104, AllocationRevivedError, VolumeStepError a step failed: what is done stays done, Refusal
+   * Resolves with the index of the last recorded step, or of the volume if there was none.
+   * @throws Refusal VL-104; AllocationRevivedError; VolumeStepError if a step failed, and the earlier steps stay done
    */
   async run(released: Released, by: Partial<Author> = {}): Promise<number> {
     const { namespace, volumeId, claim } = released;
@@ -73,10 +73,10 @@ export class UnpublishWorkflow {
   }
 }
 
-/** One run of the workflow. */
+/** The steps of one run of the workflow. */
 class Steps {
   private claim: CSIVolumeClaim;
-  /** The state in which it was seen what is to be released. */
+  /** Index of the state that showed what must be released. */
   private readonly asOf: number;
 
   constructor(
@@ -95,7 +95,7 @@ class Steps {
 
   async walk(): Promise<number> {
     const hadEnded = !this.isAlive(this.claim.AllocationID);
-    await this.checkpoint(this.claim.State); // before any call, so that a crash leaves a trace (VL-105)
+    await this.checkpoint(this.claim.State); // recorded before any call, so that a crash leaves a trace (VL-105)
     if (this.claim.State === CLAIM_STATE.unpublishing) {
       await this.nodeStep();
       if (hadEnded) this.refuseIfAlive();
@@ -114,19 +114,19 @@ class Steps {
     return alloc !== undefined && !isClientTerminal(alloc);
   }
 
-  /** One that was given up with its machine runs again when the machine comes back, and keeps its disk (VL-69). */
+  /** Refuses the release if the allocation runs again: its machine came back, and it keeps its disk (VL-69). */
   private refuseIfAlive(): void {
     const { AllocationID } = this.claim;
     if (this.isAlive(AllocationID)) throw new AllocationRevivedError(AllocationID);
   }
 
-  /** Its plugin would be asked to take a disk away that is in use. */
+  /** Refuses a claim that the allocation took anew: its plugin would detach a disk that is in use. */
   private refuseIfOutdated(volume: CSIVolume): void {
     const outdated = whyReleaseIsOutdated(this.tables, volume, this.claim.AllocationID, this.asOf);
     if (outdated !== undefined) throw new Refusal('conflict', outdated);
   }
 
-  /** As it stands now, whatever was deleted or claimed meanwhile. */
+  /** The volume as it is stored now. @throws Refusal if it was deleted */
   private volume(): CSIVolume {
     const { namespace, volumeId } = this.released;
     const volume = volumeWithEndedClaims(this.tables, namespace, volumeId);
@@ -146,7 +146,7 @@ class Steps {
     await this.writer.write('CSIVolumeClaim', { VolumeID: volumeId, Claim: this.claim, AsOf: this.asOf }, namespace);
   }
 
-  /** VL-107 to VL-111. */
+  /** Detaches the disk from its machine (VL-107 to VL-111). */
   private async nodeStep(): Promise<void> {
     const node = this.tables.nodes.get(this.claim.NodeID);
     if (!node || node.Status === 'down') {
@@ -169,7 +169,7 @@ class Steps {
     return Object.values(volume.PastClaims).filter(({ NodeID }) => NodeID === this.claim.NodeID);
   }
 
-  /** @returns why not */
+  /** @returns why the disk could not be detached, undefined if it was */
   private async detachFromNode(volume: CSIVolume, claim: CSIVolumeClaim): Promise<string | undefined> {
     try {
       await this.deps.calls.node(CSI_NODE.detach, this.claim.NodeID, {
@@ -186,7 +186,7 @@ class Steps {
     }
   }
 
-  /** VL-112 to VL-121. */
+  /** Detaches the disk at its provider (VL-112 to VL-121). */
   private async controllerStep(): Promise<void> {
     const volume = this.volume();
     this.refuseIfOutdated(volume);
@@ -214,8 +214,8 @@ class Steps {
   }
 
   /**
-   * VL-113: by another allocation of the machine, until its agent says that it has ended and the machine has unmounted it,
-   * which writes down what is not on the disk yet. Its own release detaches the disk then.
+   * Whether another allocation of the machine uses the disk: until its agent has reported its end and the machine has
+   * unmounted the disk, which flushes unwritten data. The release of that allocation then detaches the disk (VL-113).
    */
   private isUsedBeside(volume: CSIVolume): boolean {
     const claims = [...Object.values(volume.ReadClaims), ...Object.values(volume.WriteClaims)];
@@ -227,7 +227,10 @@ class Steps {
     );
   }
 
-  /** Of an operator's detach everything that had ended was unmounted a step ago (VL-111). */
+  /**
+   * Whether the allocation may still have the disk mounted. In an operator's detach, the previous step unmounted the
+   * disk for all ended allocations (VL-111).
+   */
   private isStillMounted({ PastClaims }: CSIVolume, allocId: string): boolean {
     return this.claim.AllocationID !== '' && PastClaims[allocId]?.State === CLAIM_STATE.unpublishing;
   }
@@ -237,7 +240,10 @@ class Steps {
   }
 }
 
-/** VL-105: nothing is taken here. VL-110: whose agent has unmounted it says so, or leaves the mode blank. */
+/**
+ * State in which a release begins. A release takes no claim (VL-105). An agent that has unmounted the disk says so, or
+ * leaves the mode empty (VL-110).
+ */
 function firstStateOf({ AllocationID, AccessMode, State, Mode }: CSIVolumeClaim): CSIVolumeClaim['State'] {
   if (State !== CLAIM_STATE.taken && State !== CLAIM_STATE.unpublishing) return State;
   const isUnmounted = AllocationID !== '' && AccessMode === '' && Mode !== CLAIM_MODE.gc;

@@ -2,13 +2,17 @@ import { Turns } from '@waybill/model';
 import { namespacedKey } from '@waybill/state';
 
 /**
- * What is done to one volume at a time: operators' requests, and the recording of claims. So nobody claims a disk that
- * is about to be deleted, and a volume is not created or expanded twice at once. Releases do not wait here. One per term.
+ * Serializes the work on each volume: operators' requests, and the recording of claims. So a disk that is about to be
+ * deleted cannot be claimed, and a volume is not created or expanded twice at once. Releases do not wait here. One
+ * instance for each term.
  */
 export class VolumeTurns {
   private readonly turns = new Turns();
 
-  /** Runs `work` when nothing else is done to any of these. Always taken in the same order, so that nobody waits in a circle. */
+  /**
+   * Runs `work` when no other work on any of these volumes is in progress. Locks are taken in a fixed order, so that
+   * there is no deadlock.
+   */
   hold<T>(namespace: string, ids: readonly string[], work: () => Promise<T>): Promise<T> {
     return this.holdKeys(
       ids.map((id) => namespacedKey(namespace, id)),

@@ -3,23 +3,23 @@ import { type Allocation, type CancelTimer, isClientTerminal, volumeSource } fro
 import { namespacedKey, volumeWithEndedClaims, type Applied, type Tables } from '@waybill/state';
 import { VolumeWorker, type ReleaseCounters, type Releasing } from './volume-worker.js';
 
-/** How long the agent of an allocation that has ended has for giving its claims back itself, milliseconds (VL-151). */
+/** How long the agent of an ended allocation has to release its claims itself, milliseconds (VL-151). */
 export const AGENTS_TURN_MS = 60_000;
 
-/** What a watcher is given for a term. */
+/** Dependencies of a watcher for one term. */
 export interface Watched extends Omit<Releasing, 'volumeOf' | 'isAlive' | 'counters'> {
   readonly tables: Tables;
 }
 
 /**
- * A worker for each volume that has changed lately (section 3.13).
+ * Releases the claims of ended allocations, with one worker for each volume that has changed recently (section 3.13).
  *
- * Modes: disabled ⇄ enabled. Enabling looks at all volumes once and begins with those that have something to free
- * (VL-136); disabling stops all workers before it returns, and what comes then is ignored (VL-135). Enabled, a change of
- * a volume starts its worker or wakes it, and nobody else's (VL-152); so does the end of an allocation whose machine
- * cannot give its claims back, and after AGENTS_TURN_MS that of one whose agent has not (VL-151).
- * Memory: one small object per volume that changed in the last minutes, one timer per volume whose user ended in the last.
- * Cost of `applied`: the rows that changed.
+ * Modes: disabled ⇄ enabled. Enabling checks all volumes once and starts workers for those that have claims to free
+ * (VL-136). Disabling stops all workers before it returns, and later changes are ignored (VL-135). While enabled, a
+ * change of a volume starts or wakes only its own worker (VL-152). So does the end of an allocation whose machine
+ * cannot release its claims, and after AGENTS_TURN_MS the end of one whose agent has not released them (VL-151).
+ * Memory: one small object for each volume that changed in the last minutes, one timer for each volume whose allocation
+ * ended in the last minute. Cost of `applied`: O(rows that changed).
  */
 export class VolumeWatcher {
   private readonly workers = new Map<string, VolumeWorker>();
@@ -67,7 +67,7 @@ export class VolumeWatcher {
     for (const change of changes) {
       if (change.table === 'csi_volumes') {
         if (change.after) this.wake(change.key);
-        else this.workers.get(change.key)?.changed(); // finds it gone, and ends
+        else this.workers.get(change.key)?.changed(); // the worker finds the volume deleted and ends
       } else if (change.table === 'allocs') {
         const lost = endedWithoutItsAgent(change.before, change.after);
         if (lost) for (const key of claimedBy(lost, tables)) this.wake(key);
@@ -92,12 +92,15 @@ export class VolumeWatcher {
     worker.changed();
   }
 
-  /** VL-144: by identity, the key may have a successor. */
+  /** Forgets the worker itself, not the key, which may have a new worker (VL-144). */
   private forget(worker: VolumeWorker): void {
     if (this.workers.get(worker.key) === worker) this.workers.delete(worker.key);
   }
 
-  /** Its agent's request may have found nobody, or may never come. What somebody has begun to release has woken its worker. */
+  /**
+   * Checks the volume later: its agent's request may have been lost, or may never come. A release that has begun has
+   * woken the worker already.
+   */
   private lookLater(key: string): void {
     if (!this.enabled || this.looks.has(key)) return;
     const { timers, tables, releasing } = this.enabled;
@@ -109,7 +112,7 @@ export class VolumeWatcher {
   }
 }
 
-/** The volumes that an allocation holds, or is giving back. */
+/** The volumes that an allocation claims, or is releasing. */
 function claimedBy(alloc: Allocation, tables: Tables): string[] {
   const group = alloc.Job?.TaskGroups.find(({ Name }) => Name === alloc.TaskGroup);
   const requests = Object.values(group?.Volumes ?? {}).filter(({ Type }) => Type === 'csi');
@@ -121,13 +124,13 @@ function claimedBy(alloc: Allocation, tables: Tables): string[] {
   });
 }
 
-/** Its agent says so. */
+/** The allocation, if its agent reported that it ended. */
 function endedByItself(before: Allocation | undefined, after: Allocation | undefined): Allocation | undefined {
   const hasEnded = after !== undefined && isClientTerminal(after) && !(before && isClientTerminal(before));
   return hasEnded ? after : undefined;
 }
 
-/** Lost, or deleted: its agent will not give its claims back. */
+/** The allocation, if it was lost or deleted, so that its agent will not release its claims. */
 function endedWithoutItsAgent(before: Allocation | undefined, after: Allocation | undefined): Allocation | undefined {
   if (!after) return before;
   const isLost = isClientTerminal(after) && after.ClientStatus === 'lost';

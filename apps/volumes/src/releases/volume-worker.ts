@@ -11,25 +11,25 @@ import { type Logger, type Span, traceparentOf, type Tracer, withSpan } from '@w
 
 /** How long a worker stays after its last pass, milliseconds (VL-143). */
 export const QUIESCENT_MS = 5 * 60_000;
-/** Pause before a failed pass is made again: doubled each time (VL-146), milliseconds. */
+/** Pause before a failed pass is repeated, milliseconds; it doubles each time (VL-146). */
 export const FIRST_RETRY_MS = 1_000;
 export const LONGEST_RETRY_MS = 60_000;
 
-/** VL-146: passes of one volume per second, and how many may follow each other at once. */
+/** Passes of one volume per second, and the burst (VL-146). */
 const PASS_RATE: TokenRate = { perSecond: 1, burst: 3 };
 
-/** What all workers of a term share. */
+/** Dependencies that all workers of a term share. */
 export interface Releasing {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly logger: Logger;
   readonly tracer: () => Tracer;
   readonly counters: ReleaseCounters;
-  /** As it stands now, with past claims for those of ended allocations; undefined: it is gone. */
+  /** The stored volume, with past claims for the claims of ended allocations; undefined if it was deleted. */
   volumeOf(key: string): CSIVolume | undefined;
-  /** Its agent has not said that it ended. */
+  /** Whether the allocation's agent has not reported its end. */
   isAlive(allocId: string): boolean;
-  /** The workflow of everybody (VL-150). */
+  /** The workflow that all releases use (VL-150). */
   unpublish(volume: CSIVolume, claim: CSIVolumeClaim): Promise<unknown>;
 }
 
@@ -40,27 +40,29 @@ export interface ReleaseCounters {
 }
 
 /**
- * Frees the claims of one volume that have ended, for as long as there is something to do.
+ * Frees the claims of ended allocations of one volume, while there are any.
  *
- * waiting (for its turn, or until a failed pass is due again) → passing → waiting | resting → ended. A pass looks at the
- * volume as it stands and gives back every past claim; a failure of one does not keep the others (VL-141). Changes while
- * a pass runs come to one more pass (VL-145). After a pass without failure it rests for QUIESCENT_MS and ends, unless the
- * volume changes (VL-143); of a volume that is gone it ends at once (VL-142).
- * Limits: PASS_RATE; one timer. Cost of a change: the claims of the volume.
+ * Modes: waiting (for its turn, or until a failed pass is due again) → passing → waiting | resting → ended. A pass
+ * reads the volume as it is stored and releases every past claim; the failure of one claim does not prevent the others
+ * (VL-141). Changes during a pass lead to one more pass (VL-145). After a pass without failure the worker rests for
+ * QUIESCENT_MS and then ends, unless the volume changes (VL-143); if the volume was deleted, it ends at once (VL-142).
+ * Limits: PASS_RATE; one timer. Cost of a change: O(claims of the volume).
  */
 export class VolumeWorker {
   private readonly passes: TokenBucket;
-  /** As long as it lives; its passes are within (VL-149). */
+  /** Lasts as long as the worker; the spans of its passes are its children (VL-149). */
   private readonly span: Span;
   private timer: CancelTimer | undefined;
   private passing = false;
   private changedMeanwhile = false;
   private ended = false;
   private retryMs = FIRST_RETRY_MS;
-  /** Allocations with past claims whose end was seen: one that lives all the same came back with its machine. */
+  /**
+   * Allocations with past claims that were seen as ended. If one of them lives again, it came back with its machine.
+   */
   private readonly seenEnded = new Set<string>();
 
-  /** @param onEnd called once when it ends by itself, not when it is stopped */
+  /** @param onEnd called once when the worker ends by itself, not when it is stopped */
   constructor(
     readonly key: string,
     private readonly releasing: Releasing,
@@ -70,7 +72,7 @@ export class VolumeWorker {
     this.span = releasing.tracer().startSpan('volume worker', { attributes: { 'waybill.volume': key }, root: true });
   }
 
-  /** The volume changed: a pass is due. */
+  /** Asks for a pass, because the volume changed. */
   changed(): void {
     this.noteEnded(this.releasing.volumeOf(this.key));
     this.retryMs = FIRST_RETRY_MS;
@@ -84,7 +86,7 @@ export class VolumeWorker {
     this.span.end();
   }
 
-  /** The timer is for a pass that a change asked for; not for a retry, nor for its end. */
+  /** Whether the timer is for a pass that a change asked for, and not for a retry or the worker's end. */
   private due = false;
 
   private arm(delayMs: number): void {
@@ -122,7 +124,7 @@ export class VolumeWorker {
     this.onEnd(this);
   }
 
-  /** Never throws. */
+  /** One pass. Never rejects. */
   private async release(): Promise<'done' | 'failed' | 'gone'> {
     const { counters } = this.releasing;
     const volume = this.releasing.volumeOf(this.key);
@@ -132,11 +134,11 @@ export class VolumeWorker {
     let failed = false;
     for (const id of Object.keys(volume.PastClaims)) {
       if (this.ended) break;
-      // The one before may have taken minutes: it may be given back by now, or be taken again (VL-308).
+      // The release before this one may have taken minutes: this claim may be released by now, or taken again (VL-308).
       const claim = this.releasing.volumeOf(this.key)?.PastClaims[id];
       if (!claim) continue;
       if (this.isRevived(claim)) {
-        failed = true; // looked at again
+        failed = true; // tried again by the next pass
         continue;
       }
       counters.unpublishes++;
@@ -145,14 +147,20 @@ export class VolumeWorker {
     return failed ? 'failed' : 'done';
   }
 
-  /** At each change, not only when there is a turn: an allocation may be back by then. */
+  /**
+   * Records ended allocations at each change and not only at each pass: an allocation may have come back by the next
+   * pass.
+   */
   private noteEnded(volume: CSIVolume | undefined): void {
     const claims = volume?.PastClaims ?? {};
     for (const id of this.seenEnded) if (!(id in claims)) this.seenEnded.delete(id);
     for (const id of Object.keys(claims)) if (!this.releasing.isAlive(id)) this.seenEnded.add(id);
   }
 
-  /** It came back while its claim was to be released, and keeps it until it ends. Others live, and give it back themselves. */
+  /**
+   * Whether the allocation came back while its claim was to be released; it keeps the claim until it ends. Other living
+   * allocations release their claims themselves.
+   */
   private isRevived({ AllocationID: id }: CSIVolumeClaim): boolean {
     return this.seenEnded.has(id) && this.releasing.isAlive(id);
   }

@@ -22,7 +22,7 @@ type AccessTypes =
   | 'ACLBindingRuleUpsert'
   | 'ACLBindingRuleDelete';
 
-/** Tokens, policies, roles, and what others log in by (section 3.5). */
+/** Appliers of tokens, policies, roles and login methods (section 3.5). */
 export const accessAppliers: Appliers<AccessTypes> = {
   ...policyAppliers,
   ...tokenAppliers,

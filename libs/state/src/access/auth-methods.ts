@@ -10,7 +10,7 @@ export const authMethodAppliers: Appliers<'ACLAuthMethodUpsert' | 'ACLAuthMethod
   ACLAuthMethodDelete: deleteAuthMethod,
 };
 
-/** Type 55. A method that says the same as before is left as it is (AU-21); CreateTime stays (AU-22). */
+/** Type 55: writes a login method. An unchanged method is not written (AU-21); CreateTime stays (AU-22). */
 function upsertAuthMethod(w: Write, { AuthMethod: said }: TxnPayloads['ACLAuthMethodUpsert']): void {
   checkDefault(w, said);
   const stored = w.tables.acl_auth_methods.get(said.Name);
@@ -34,14 +34,17 @@ function upsertAuthMethod(w: Write, { AuthMethod: said }: TxnPayloads['ACLAuthMe
   w.put('acl_auth_methods', row);
 }
 
-/** One method of all is the default, over both types (AU-20). */
+/** Only one method may be the default, over both types (AU-20). */
 function checkDefault({ tables }: Write, { Name, Default }: AuthMethodSpecification): void {
   if (!Default) return;
   for (const other of tables.acl_auth_methods.by('default', SINGLETON_KEY))
     if (other.Name !== Name) throw new Refusal('invalid', `default ACL auth method already exists: ${other.Name}`);
 }
 
-/** Type 56. Binding rules stay, and are those of a new method of the name, unless they are to go too (AU-23). */
+/**
+ * Type 56: deletes a login method. Its binding rules stay, and apply to a new method of the name, unless they are
+ * deleted too (AU-23).
+ */
 function deleteAuthMethod(w: Write, { Name, WithRules }: TxnPayloads['ACLAuthMethodDelete']): void {
   if (!w.remove('acl_auth_methods', Name)) throw new Refusal('not-found', 'ACL auth method not found');
   if (!WithRules) return;

@@ -8,7 +8,7 @@ export const bindingRuleAppliers: Appliers<'ACLBindingRuleUpsert' | 'ACLBindingR
   ACLBindingRuleDelete: deleteBindingRule,
 };
 
-/** Type 57. A rule that says the same as before is left as it is (AU-36); its method never changes (AU-33). */
+/** Type 57: writes a binding rule. An unchanged rule is not written (AU-36); its method never changes (AU-33). */
 function upsertBindingRule(w: Write, { Rule: said, MustExist }: TxnPayloads['ACLBindingRuleUpsert']): void {
   const { ID, Description, AuthMethod, Selector, BindType, BindName, ModifyTime } = said;
   const stored = w.tables.acl_binding_rules.get(ID);
@@ -35,7 +35,7 @@ function upsertBindingRule(w: Write, { Rule: said, MustExist }: TxnPayloads['ACL
   w.put('acl_binding_rules', row);
 }
 
-/** Type 58. */
+/** Type 58: deletes a binding rule. */
 function deleteBindingRule(w: Write, { ID }: TxnPayloads['ACLBindingRuleDelete']): void {
   if (!w.remove('acl_binding_rules', ID)) throw new Refusal('not-found', 'ACL binding rule not found');
 }

@@ -10,10 +10,13 @@ export const oneTimeTokenAppliers: Appliers<'OneTimeTokenUpsert' | 'OneTimeToken
   OneTimeTokenExpire: expire,
 };
 
-/** What is said of everything that is no right to exchange: who has none learns nothing (OP-159). */
+/** The same refusal for every secret that cannot be exchanged, so that the caller learns nothing (OP-159). */
 const denied = (): Refusal => new Refusal('forbidden', 'Permission denied');
 
-/** Type 44. An accessor has one at a time: a new one replaces the old (OP-159). Only a token that lives has one (AU-241). */
+/**
+ * Type 44: stores a one-time token. An accessor has one at a time, and a new one replaces the old one (OP-159). Its
+ * token must exist and not have expired (AU-241).
+ */
 function upsertOneTimeToken(w: Write, { Token }: TxnPayloads['OneTimeTokenUpsert']): void {
   const { AccessorID, OneTimeSecretHash, ExpiresAt } = Token;
   if (!isAlive(w, AccessorID)) throw denied();
@@ -28,8 +31,8 @@ function upsertOneTimeToken(w: Write, { Token }: TxnPayloads['OneTimeTokenUpsert
 }
 
 /**
- * Type 45: a one-time token is spent, by one caller (AU-242). The verdict's result is the accessor whose token the caller
- * gets. Neither an expired one nor that of a token which is gone is spent (AU-243).
+ * Type 45: exchanges a one-time token, for one caller only (AU-242). The verdict's result is the accessor whose token
+ * the caller gets. An expired one-time token cannot be exchanged, nor one whose token is gone (AU-243).
  */
 function exchange(w: Write, { OneTimeSecretHash }: TxnPayloads['OneTimeTokenDelete']): void {
   const [token] = w.tables.one_time_token.by('secret', OneTimeSecretHash);
@@ -38,7 +41,10 @@ function exchange(w: Write, { OneTimeSecretHash }: TxnPayloads['OneTimeTokenDele
   w.result = token.AccessorID;
 }
 
-/** Type 46, in the order of accessors, the same in every copy. O(one-time tokens), of which there is one per accessor. */
+/**
+ * Type 46: deletes expired one-time tokens, in the order of accessors, which is the same in every copy. O(one-time
+ * tokens), one for each accessor.
+ */
 function expire(w: Write, { Timestamp }: TxnPayloads['OneTimeTokenExpire']): void {
   const atMs = msFromNs(Timestamp);
   const expired = [...w.tables.one_time_token.all()].filter(({ ExpiresAt }) => isExpiredAt(ExpiresAt, atMs));
@@ -46,7 +52,7 @@ function expire(w: Write, { Timestamp }: TxnPayloads['OneTimeTokenExpire']): voi
   for (const accessor of accessors.toSorted(compareText)) w.remove('one_time_token', accessor);
 }
 
-/** Whether the accessor's token is there and has not expired at the transaction's time. */
+/** Whether the accessor's token exists and has not expired at the transaction's time. */
 function isAlive({ tables, timeNs }: Write, accessor: string): boolean {
   const token = tables.acl_token.get(accessor);
   return token !== undefined && !isExpiredAt(token.ExpirationTime, msFromNs(timeNs));

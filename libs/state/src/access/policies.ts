@@ -8,7 +8,7 @@ export const policyAppliers: Appliers<'ACLPolicyUpsert' | 'ACLPolicyDelete'> = {
   ACLPolicyDelete: deletePolicies,
 };
 
-/** Type 19. A policy that says the same as before is written again, with a new ModifyIndex (OP-166). */
+/** Type 19: writes policies. An unchanged policy is written too, with a new ModifyIndex (OP-166). */
 function upsertPolicies(w: Write, { Policies }: TxnPayloads['ACLPolicyUpsert']): void {
   for (const { Name, Description, Rules, JobACL } of Policies) {
     const said = { Name, Description, Rules, JobACL };
@@ -17,7 +17,9 @@ function upsertPolicies(w: Write, { Policies }: TxnPayloads['ACLPolicyUpsert']):
   }
 }
 
-/** Type 20. A name that is not there is none to delete; tokens and roles that name the policy keep the name (OP-164). */
+/**
+ * Type 20: deletes policies; unknown names are ignored. Tokens and roles keep the names of deleted policies (OP-164).
+ */
 function deletePolicies(w: Write, { Names }: TxnPayloads['ACLPolicyDelete']): void {
   for (const name of Names) w.remove('acl_policy', name);
 }

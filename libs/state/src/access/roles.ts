@@ -8,7 +8,7 @@ export const roleAppliers: Appliers<'ACLRolesUpsert' | 'ACLRolesDelete'> = {
   ACLRolesDelete: deleteRoles,
 };
 
-/** Type 53, all or none (OP-165). A role that says the same as before is left as it is (OP-166). */
+/** Type 53: writes roles, all or none (OP-165). An unchanged role is not written (OP-166). */
 function upsertRoles(w: Write, { Roles, MustExist }: TxnPayloads['ACLRolesUpsert']): void {
   for (const { ID, Name, Description, Policies } of Roles) {
     const said: AclRoleSpecification = {
@@ -27,7 +27,7 @@ function upsertRoles(w: Write, { Roles, MustExist }: TxnPayloads['ACLRolesUpsert
   }
 }
 
-/** A role may link only policies that exist, and no other role may have its name. */
+/** Refuses a role with unknown policies, or with the name of another role. */
 function checkRole({ tables }: Write, { ID, Name, Policies }: AclRoleSpecification): void {
   for (const policy of Policies)
     if (!tables.acl_policy.has(policy.Name)) throw new Refusal('invalid', 'ACL policy not found');
@@ -35,7 +35,7 @@ function checkRole({ tables }: Write, { ID, Name, Policies }: AclRoleSpecificati
     if (other.ID !== ID) throw new Refusal('invalid', `ACL role with name ${Name} already exists`);
 }
 
-/** Type 54, all or none. Tokens keep the link, which grants nothing from now on (OP-153). */
+/** Type 54: deletes roles, all or none. Tokens keep their links, which grant nothing any more (OP-153). */
 function deleteRoles(w: Write, { IDs }: TxnPayloads['ACLRolesDelete']): void {
   for (const id of IDs) if (!w.remove('acl_roles', id)) throw new Refusal('not-found', 'ACL role not found');
 }

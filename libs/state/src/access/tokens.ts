@@ -18,7 +18,7 @@ export const tokenAppliers: Appliers<'ACLTokenUpsert' | 'ACLTokenDelete' | 'ACLT
   ACLTokenBootstrap: bootstrap,
 };
 
-/** Type 21, all or none. A token that says the same as before is written again, with a new ModifyIndex (OP-166). */
+/** Type 21: writes tokens, all or none. An unchanged token is written too, with a new ModifyIndex (OP-166). */
 function upsertTokens(w: Write, { Tokens }: TxnPayloads['ACLTokenUpsert']): void {
   for (const said of Tokens) {
     for (const { ID } of said.Roles ?? [])
@@ -28,7 +28,7 @@ function upsertTokens(w: Write, { Tokens }: TxnPayloads['ACLTokenUpsert']): void
   }
 }
 
-/** Accessor and secret are one token's only, so that nobody answers to another's name (OP-149). */
+/** Creates a token. Accessor and secret must be new, so that no token can pass for another one (OP-149). */
 function createToken(w: Write, said: AclTokenSpecification): void {
   const { AccessorID, SecretHash } = said;
   if (w.tables.acl_token.has(AccessorID)) throw new Refusal('conflict', `ACL token ${AccessorID} already exists`);
@@ -37,7 +37,7 @@ function createToken(w: Write, said: AclTokenSpecification): void {
   w.put('acl_token', rowOf(said, w.index, w.index));
 }
 
-/** OP-150: what identifies a token, and how long it lives, is fixed when it is created. */
+/** Updates a token. Its identity and lifetime are fixed at its creation (OP-150). */
 function updateToken(w: Write, said: AclTokenSpecification): void {
   const stored = w.tables.acl_token.get(said.AccessorID);
   if (!stored) throw new Refusal('invalid', `cannot find token ${said.AccessorID}`);
@@ -67,7 +67,10 @@ function rowOf(said: AclTokenSpecification, CreateIndex: number, ModifyIndex: nu
   };
 }
 
-/** Type 22. A user's names tokens that exist, all or none (OP-156); a collection's takes those that have expired. */
+/**
+ * Type 22: deletes tokens. A user's request names existing tokens, all or none (OP-156); a collection deletes those
+ * that have expired.
+ */
 function deleteTokens(w: Write, { AccessorIDs, ExpiredBy }: TxnPayloads['ACLTokenDelete']): void {
   const stored = (id: string): AclToken | undefined => w.tables.acl_token.get(id);
   if (ExpiredBy !== undefined) {
@@ -81,8 +84,8 @@ function deleteTokens(w: Write, { AccessorIDs, ExpiredBy }: TxnPayloads['ACLToke
 }
 
 /**
- * Type 23. Which of several bootstraps counts is decided here: the first, and after it one that names the index of the
- * one before (OP-144, OP-145), so that one number is worth one bootstrap.
+ * Type 23: bootstraps access control. The state machine decides which of several bootstraps counts: the first one, and
+ * after it one that names the index of the previous one (OP-144, OP-145), so that each index allows one bootstrap.
  */
 function bootstrap(w: Write, { Token, ResetIndex }: TxnPayloads['ACLTokenBootstrap']): void {
   const done = w.tables.acl_token_bootstrap.get(SINGLETON_KEY)?.ModifyIndex;

@@ -22,15 +22,15 @@ import type { Write } from '../machine/write.js';
 
 type AllocReports = TxnPayloads['AllocClientUpdate'];
 
-/** The verdict's result when nodes were left out. */
+/** The verdict's result if nodes were left out. */
 export interface RefusedNodes {
-  /** Why, by node id (ST-105). */
+  /** The reason, by node ID (ST-105). */
   readonly RefusedNodes?: Readonly<Record<string, string>>;
-  /** Nodes whose update was overtaken, with the index of what did (ND-223). */
+  /** Nodes whose update was superseded, with the index of what superseded it (ND-223). */
   readonly OvertakenNodes?: Readonly<Record<string, number>>;
 }
 
-/** Type 9: what agents report of their allocations (ST-100 to ST-109). */
+/** Type 9: agents' reports on their allocations (ST-100 to ST-109). */
 export function updateAllocsFromClients(w: Write, payload: TxnPayloads['AllocClientUpdate']): void {
   const { Allocs, Evals, After = {}, KnowsUpdatesOnly = false } = payload;
   const nodes = admitNodes(w, Allocs, After, (node) =>
@@ -38,7 +38,8 @@ export function updateAllocsFromClients(w: Write, payload: TxnPayloads['AllocCli
   );
   if (nodes.size === 0 && Allocs.length > 0) return;
   const jobs: string[] = [];
-  // Against the rows before this transaction, so that two updates of one allocation count as the last (ST-82).
+  // Compared with the rows before this transaction, so that two updates of one allocation count as the last one
+  // (ST-82).
   const counts = new AllocationCounts(w);
   for (const { first, last } of updateAllocs(w, payload, nodes)) {
     counts.count(first, last);
@@ -54,16 +55,17 @@ export function updateAllocsFromClients(w: Write, payload: TxnPayloads['AllocCli
 }
 
 /**
- * An update of a node is overtaken by another one of it, by a restore of which it had not heard (OP-47), and when the node
- * was purged and registered anew: what it said before may still be on its way.
+ * Index that a node's update must follow. Its update is superseded by another update of the node, by a restore of which
+ * the agent did not know (OP-47), and by a purge and new registration of the node, as earlier reports may still be on
+ * their way.
  */
 const lastOf = ({ tables }: Write, { LastAllocUpdateIndex, CreateIndex }: Node): number =>
   Math.max(LastAllocUpdateIndex, CreateIndex, restoredIndexOf(tables));
 
 /**
- * The nodes of the batch that may report. Names the others in the verdict: those that are not responsive, refused when
- * no node is left (ST-105), and those whose update was overtaken (ND-223).
- * @param lastOf index that an update of a node must come after
+ * The nodes of the batch that may report. The verdict names the others: unresponsive ones, which are refused if no node
+ * is left (ST-105), and those whose update was superseded (ND-223).
+ * @param lastOf index that an update of a node must follow
  */
 function admitNodes(
   w: Write,
@@ -99,7 +101,7 @@ function admitNodes(
   return admitted;
 }
 
-/** In their order. A batch of one, as most are, needs no set. */
+/** The distinct names, in their order. A batch of one, as most are, needs no set. */
 function distinct(names: readonly string[]): Iterable<string> {
   return names.length < 2 ? names : new Set(names);
 }
@@ -110,7 +112,7 @@ interface Updated {
   last: Allocation;
 }
 
-/** Writes the rows of the reports of admitted nodes; answers each allocation once, whatever number of reports it had. */
+/** Writes the reports of admitted nodes. Returns each allocation once, however many reports it had. */
 function updateAllocs(w: Write, payload: AllocReports, admitted: ReadonlyMap<string, unknown>): readonly Updated[] {
   const { Allocs: updates } = payload;
   const updated: Updated[] = [];
@@ -118,7 +120,8 @@ function updateAllocs(w: Write, payload: AllocReports, admitted: ReadonlyMap<str
   for (const update of updates) {
     const stored = w.tables.allocs.get(update.ID);
     if (!stored || !admitted.has(update.NodeID)) continue;
-    if (stored.NodeID !== update.NodeID && !payload.TakesReportsOfOthers) continue; // whoever asked did not know it yet (ND-40)
+    // The sender did not know the allocation yet (ND-40).
+    if (stored.NodeID !== update.NodeID && !payload.TakesReportsOfOthers) continue;
     const last = updateAlloc(w, stored, update, payload);
     const before = known?.get(stored.ID);
     if (before) {
@@ -152,7 +155,7 @@ function updateAlloc(w: Write, stored: Allocation, update: ClientAllocUpdate, pa
   return next;
 }
 
-/** ST-102: only news counts, and no news takes nothing back. */
+/** The allocation with the reported health: only a decision counts, and no report withdraws one (ST-102). */
 function withHealth(
   w: Write,
   stored: AllocDeploymentStatus | null,
@@ -169,7 +172,7 @@ function withHealth(
 
 const REPORTS_LIFE: ReadonlySet<AllocClientStatus> = new Set(['running', 'complete', 'failed']);
 
-/** AllocStates entry that records a client status (ST-110). */
+/** Field of an AllocStates entry that records a client status (ST-110). */
 const CLIENT_STATUS_FIELD = 0;
 
 function waitsForReconnect(alloc: Allocation): boolean {
@@ -178,14 +181,14 @@ function waitsForReconnect(alloc: Allocation): boolean {
   return last?.Value === 'unknown';
 }
 
-/** ST-106: the evaluation that would have replaced it is not needed, unless another allocation waits for the same. */
+/** Cancels the evaluation that would have replaced the allocation, unless another allocation waits for it (ST-106). */
 function cancelFollowup(w: Write, reconnected: Allocation, atNs: number): void {
   const evaluation = w.tables.evals.get(reconnected.FollowupEvalID);
   if (!evaluation || isTerminalEvaluation(evaluation) || isAwaited(w, evaluation, reconnected)) return;
   cancel(w, evaluation, atNs);
 }
 
-/** Whether another allocation of the job names it. */
+/** Whether another allocation of the job names the evaluation. */
 function isAwaited(w: Write, evaluation: Evaluation, reconnected: Allocation): boolean {
   for (const other of w.tables.allocs.by('followup', evaluation.ID)) {
     const isOfJob = other.JobID === reconnected.JobID && other.Namespace === reconnected.Namespace;
@@ -195,9 +198,10 @@ function isAwaited(w: Write, evaluation: Evaluation, reconnected: Allocation): b
 }
 
 /**
- * An allocation out of reach that is also to be rescheduled names the follow-up for that alone (SC-192), so the one for the
- * end of its `lost_after` is found by the job: nothing waits for it once nothing of the job is out of reach. It would keep
- * a batch job that is over from being dead until then. O(allocations and evaluations of the job).
+ * Cancels the evaluations for the end of `lost_after` when no allocation of the job is disconnected any more. A
+ * disconnected allocation that is also to be rescheduled names only the evaluation for that (SC-192), so these are
+ * found by the job. Otherwise they would keep a finished batch job from being dead until then. O(allocations and
+ * evaluations of the job).
  */
 function cancelTimeouts(w: Write, reconnected: Allocation): void {
   const job = namespacedKey(reconnected.Namespace, reconnected.JobID);

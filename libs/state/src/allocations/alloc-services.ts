@@ -3,7 +3,7 @@ import { compareText } from '../machine/row-order.js';
 import { namespacedKey } from '../machine/tables.js';
 import type { Write } from '../machine/write.js';
 
-/** An allocation that ended offers no services, whoever said that it ended (ST-107). */
+/** Deletes the service registrations of an allocation that has ended, whoever reported the end (ST-107). */
 export function dropServicesIfEnded(w: Write, alloc: Pick<Allocation, 'ID' | 'ClientStatus'>): void {
   if (isClientTerminal(alloc)) dropServices(w, alloc.ID);
 }
@@ -15,7 +15,7 @@ export function removeAllocation(w: Write, allocId: string): boolean {
   return true;
 }
 
-/** In an order that does not depend on how the table came to be. */
+/** Deletes registrations in an order that is the same in every copy of the state. */
 export function dropRegistrations(w: Write, registrations: Iterable<ServiceRegistration>): void {
   for (const service of [...registrations].toSorted((a, b) => compareText(a.ID, b.ID)))
     w.remove('service_registrations', namespacedKey(service.Namespace, service.ID));

@@ -3,7 +3,10 @@ import type { TxnPayloads } from '../log/catalogue.js';
 import { upsertEvaluation } from '../evaluations/eval-upsert.js';
 import type { Write } from '../machine/write.js';
 
-/** Type 27: what the scheduler shall do with allocations next (ST-111). The evaluations move no job status (ST-73). */
+/**
+ * Type 27: requests transitions of allocations from the scheduler (ST-111). The evaluations do not change the job's
+ * status (ST-73).
+ */
 export function updateDesiredTransitions(
   w: Write,
   { Transitions, Evals }: TxnPayloads['AllocUpdateDesiredTransition'],

@@ -17,7 +17,9 @@ import type { Write } from '../machine/write.js';
 
 type PlanPayload = TxnPayloads['ApplyPlanResults'];
 
-/** Writes the plan's allocations, updated, then stopped, then preempted (ST-112). Returns the keys of their jobs. */
+/**
+ * Writes the plan's allocations: updated, then stopped, then preempted ones (ST-112). Returns the keys of their jobs.
+ */
 export function applyPlanAllocations(w: Write, plan: PlanPayload): Set<string> {
   const jobs = new Set<string>();
   const counts = new AllocationCounts(w);
@@ -50,8 +52,8 @@ export function applyPlanAllocations(w: Write, plan: PlanPayload): Set<string> {
 }
 
 /**
- * A new allocation (ST-117), or undefined: its job is gone or stopped by now. The key that is active now signs its identities,
- * whenever they are made (AU-135, AU-137).
+ * A new allocation (ST-117); undefined if its job was deleted or stopped meanwhile. The active root key at this moment
+ * signs its identities, whenever they are made (AU-135, AU-137).
  */
 function placed(w: Write, planned: Allocation, plan: PlanPayload, jobKey: string): Allocation | undefined {
   const job = jobOf(planned, plan);
@@ -70,7 +72,7 @@ function placed(w: Write, planned: Allocation, plan: PlanPayload, jobKey: string
   return row;
 }
 
-/** The version it runs: its own if it carries one, else the plan's. Equal ones are shared, to hold each version once. */
+/** The job version of an allocation: its own if it carries one, else the plan's. Equal versions share one object. */
 function jobOf(planned: Allocation, { Job: job }: PlanPayload): Job | null {
   const own = planned.Job;
   if (!own) return job;
@@ -84,8 +86,8 @@ function jobOf(planned: Allocation, { Job: job }: PlanPayload): Job | null {
 }
 
 /**
- * A known allocation with what the plan may change of it (ST-118). What others decided or reported of it after the plan's
- * snapshot stays: a plan says of that only what it read.
+ * A stored allocation with the changes that a plan may make (ST-118). Changes by others since the plan's snapshot stay,
+ * because the plan carries only what it read of them.
  */
 function replanned(w: Write, stored: Allocation, planned: Allocation, plan: PlanPayload): Allocation {
   const isGivenUp = givesUp(planned) && !isCarriedOver(stored, planned);
@@ -99,7 +101,7 @@ function replanned(w: Write, stored: Allocation, planned: Allocation, plan: Plan
     NetworkStatus: stored.NetworkStatus,
     ClientStatus: isGivenUp ? planned.ClientStatus : stored.ClientStatus,
     ClientDescription: isGivenUp ? planned.ClientDescription : stored.ClientDescription,
-    // One that is stored already was named before; it is cleared when the allocation reports (ST-106).
+    // An evaluation that is stored already was named before; the field is cleared when the allocation reports (ST-106).
     FollowupEvalID: w.tables.evals.has(planned.FollowupEvalID) ? stored.FollowupEvalID : planned.FollowupEvalID,
     NextAllocation: stored.NextAllocation || planned.NextAllocation,
     DeploymentStatus: replannedHealth(w, stored, planned),
@@ -113,18 +115,24 @@ function replanned(w: Write, stored: Allocation, planned: Allocation, plan: Plan
 
 const givesUp = ({ ClientStatus }: Allocation): boolean => ClientStatus === 'lost' || ClientStatus === 'unknown';
 
-/** The status was given to it by an earlier plan: this one adds no entry to its states (ST-110). */
+/** Whether an earlier plan set the status: then this plan adds no entry to the allocation's states (ST-110). */
 function isCarriedOver({ AllocStates: stored }: Allocation, { AllocStates, ClientStatus }: Allocation): boolean {
   return AllocStates.length === stored.length && AllocStates.at(-1)?.Value === ClientStatus;
 }
 
-/** How the server ended it: evicted for another job's sake, which no plan of its own job takes back. */
+/**
+ * How the server ended it. An allocation that was evicted for another job stays evicted, whatever the plan of its own
+ * job says.
+ */
 function endOf(stored: Allocation): Pick<Allocation, 'DesiredStatus' | 'DesiredDescription' | 'PreemptedByAllocation'> {
   const { DesiredStatus, DesiredDescription, PreemptedByAllocation } = stored;
   return { DesiredStatus, DesiredDescription, PreemptedByAllocation };
 }
 
-/** While the deployment stays, health and canary flag are not the plan's: one from an older snapshot sets nothing back. */
+/**
+ * Health and canary flag, which a plan does not change while the deployment stays, so that an older snapshot resets
+ * nothing.
+ */
 function replannedHealth(w: Write, stored: Allocation, planned: Allocation): AllocDeploymentStatus | null {
   if (stored.DeploymentStatus && planned.DeploymentID === stored.DeploymentID) return stored.DeploymentStatus;
   return planned.DeploymentStatus && { ...planned.DeploymentStatus, ModifyIndex: w.index };
@@ -136,7 +144,7 @@ function storedAlloc(w: Write, id: string): Allocation {
   return stored;
 }
 
-/** ST-118: what the diff does not carry stays. */
+/** The stopped allocation; fields that the diff does not carry stay (ST-118). */
 function stopped(w: Write, stored: Allocation, diff: AllocStopDiff, plan: PlanPayload): Allocation {
   return {
     ...stored,
@@ -164,7 +172,7 @@ function preempted(w: Write, stored: Allocation, diff: AllocPreemptionDiff, plan
   };
 }
 
-/** Sets `NextAllocation` on the allocation that the new one replaces (ST-121). */
+/** Sets `NextAllocation` of the allocation that the new one replaces (ST-121). */
 function linkReplacement(w: Write, replacement: Allocation): void {
   const previous = replacement.PreviousAllocation && w.tables.allocs.get(replacement.PreviousAllocation);
   if (previous) w.put('allocs', { ...previous, NextAllocation: replacement.ID, ModifyIndex: w.index });

@@ -4,7 +4,7 @@ import { markVersionStable, putDeploymentStatus } from '../deployments/deploymen
 import { namespacedKey } from '../machine/tables.js';
 import type { Write } from '../machine/write.js';
 
-/** The plan's deployment (ST-114) and its updates of others' status (ST-115). */
+/** Writes the plan's deployment (ST-114) and its changes of other deployments' status (ST-115). */
 export function applyPlanDeployments(w: Write, plan: TxnPayloads['ApplyPlanResults']): void {
   if (plan.Deployment) upsertDeployment(w, plan.Deployment, plan.StoresAnyDeployment === true);
   for (const update of plan.DeploymentUpdates) {
@@ -14,8 +14,9 @@ export function applyPlanDeployments(w: Write, plan: TxnPayloads['ApplyPlanResul
 }
 
 /**
- * DP-126; and of section 2.2 what a plan that was made from an older state could undo: a region that was started is not
- * pending again, one that unblocks the others not blocked again (DP-1122).
+ * Whether a plan may set the status (DP-126). It also prevents that a plan with an older snapshot reverts a step of
+ * section 2.2: a started region does not become pending again, and one that unblocks the others does not become blocked
+ * again (DP-1122).
  */
 function mayBecome(deployment: Deployment, status: Deployment['Status']): boolean {
   if (!isActiveDeployment(deployment)) return false;
@@ -24,7 +25,10 @@ function mayBecome(deployment: Deployment, status: Deployment['Status']): boolea
   return true;
 }
 
-/** A new one of a job that is gone or stopped by now is left out, as its allocations are (EB-275): nobody would end it. */
+/**
+ * Stores the plan's deployment. A new one is left out if its job was deleted or stopped meanwhile, as its allocations
+ * are (EB-275): nothing would ever end it.
+ */
 function upsertDeployment(w: Write, planned: Deployment, storesAny: boolean): void {
   const stored = w.tables.deployment.get(planned.ID);
   if (!stored) {
@@ -52,7 +56,10 @@ function upsertDeployment(w: Write, planned: Deployment, storesAny: boolean): vo
 const isWanted = ({ tables }: Write, { Namespace, JobID }: Deployment): boolean =>
   tables.jobs.get(namespacedKey(Namespace, JobID))?.Stop === false;
 
-/** What allocation updates count is theirs: a plan made from an older snapshot must not set it back. */
+/**
+ * The groups with the counters of the stored deployment: allocation updates count them, and a plan with an older
+ * snapshot must not reset them.
+ */
 function mergedGroups(
   stored: Record<string, DeploymentState>,
   planned: Record<string, DeploymentState>,

@@ -10,10 +10,13 @@ import { putStickyClaims } from './sticky-claims.js';
 import { namespacedKey } from '../machine/tables.js';
 import type { Write } from '../machine/write.js';
 
-/** Section 7.3. */
+/** Applier of plans (section 7.3). */
 export const planAppliers: Appliers<'ApplyPlanResults'> = { ApplyPlanResults: applyPlan };
 
-/** Type 13, in the order of ST-112. The job's status follows from its allocations, not from the new evaluations (ST-73). */
+/**
+ * Type 13: applies a plan, in the order of ST-112. The job's status follows from its allocations, not from the new
+ * evaluations (ST-73).
+ */
 function applyPlan(w: Write, plan: TxnPayloads['ApplyPlanResults']): void {
   for (const nodeId of plan.IneligibleNodes) markIneligible(w, nodeId, plan.UpdatedAt);
   applyPlanDeployments(w, plan);
@@ -25,7 +28,7 @@ function applyPlan(w: Write, plan: TxnPayloads['ApplyPlanResults']): void {
   for (const evaluation of plan.FollowupEvals) upsertEvaluation(w, evaluation);
 }
 
-/** ST-116: whoever gets the evaluation again waits for this plan. Returns the key of its job. */
+/** Moves the evaluation's index, so that its next worker waits for this plan (ST-116). Returns the key of its job. */
 function touchEvaluation(w: Write, id: string): string {
   const evaluation = w.tables.evals.get(id);
   if (!evaluation) throw new Refusal('not-found', `unable to find eval id "${id}"`);
@@ -33,7 +36,7 @@ function touchEvaluation(w: Write, id: string): string {
   return namespacedKey(evaluation.Namespace, evaluation.JobID);
 }
 
-/** ST-113: a node that is gone is skipped. */
+/** Marks a node ineligible; a deleted node is skipped (ST-113). */
 function markIneligible(w: Write, nodeId: string, updatedAtNs: number): void {
   const node = w.tables.nodes.get(nodeId);
   if (!node) return;

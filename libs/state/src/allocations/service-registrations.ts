@@ -15,8 +15,8 @@ export const serviceAppliers: Appliers<
 };
 
 /**
- * Type 47. What is stored as it is said changes nothing. One that arrives after its allocation has ended, or was
- * forgotten, is left out: what removes registrations (ST-107) has been there already.
+ * Type 47: stores service registrations. An unchanged one is not written. One that arrives after its allocation ended
+ * or was deleted is left out, because the removal of registrations (ST-107) is over.
  */
 function upsertRegistrations(w: Write, { Services }: TxnPayloads['ServiceRegistrationUpsert']): void {
   for (const said of Services) {
@@ -28,7 +28,7 @@ function upsertRegistrations(w: Write, { Services }: TxnPayloads['ServiceRegistr
   }
 }
 
-/** Type 48. */
+/** Type 48: deletes a service registration. */
 function deleteRegistration(w: Write, { Namespace, ID }: TxnPayloads['ServiceRegistrationDeleteByID']): void {
   if (!w.remove('service_registrations', namespacedKey(Namespace, ID)))
     throw new Refusal('not-found', 'service registration not found');

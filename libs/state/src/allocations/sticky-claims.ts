@@ -3,8 +3,8 @@ import { namespacedKey, type Tables } from '../machine/tables.js';
 import type { Write } from '../machine/write.js';
 
 /**
- * Claims that the new allocations of a plan make on the host volumes they ask to stick to (ST-122, VL-294), for whoever
- * writes the plan. Nothing for jobs that ask for none, which are nearly all. O(placed).
+ * Claims of a plan's new allocations on sticky host volumes (ST-122, VL-294), for the writer of the plan. Nearly all
+ * jobs have none. O(placed).
  */
 export function stickyClaims(
   tables: Tables,
@@ -35,7 +35,7 @@ export function stickyClaims(
   return claims;
 }
 
-/** One claim of a group on a volume: who is there now has taken over who was there before. */
+/** Stores one claim for each group and volume: a new claim replaces the previous one. */
 export function putStickyClaims(w: Write, claims: readonly TaskGroupHostVolumeClaim[]): void {
   for (const claim of claims) {
     if (!w.tables.allocs.has(claim.AllocID)) continue;

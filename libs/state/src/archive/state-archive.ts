@@ -1,25 +1,27 @@
 import type { Allocation, Job } from '@waybill/model';
 import { TABLE_NAMES, type TableName, type TableRows, type Tables } from '../machine/tables.js';
 
-/** What an archive does not hold (OP-44): who holds which role is a matter of the running cluster. */
+/** Tables that an archive omits (OP-44): the leases belong to the running cluster. */
 const NOT_ARCHIVED: ReadonlySet<TableName> = new Set(['leases']);
 
 export const ARCHIVED_TABLES: readonly TableName[] = TABLE_NAMES.filter((name) => !NOT_ARCHIVED.has(name));
 
-/** The rows of a whole state. A table that is not here is empty. */
+/** The rows of a whole state. A missing table is empty. */
 export type ArchivedTables = { readonly [N in TableName]?: readonly TableRows[N][] };
 
-/** An archive says something that no writer of archives writes. */
+/** An archive has content that no version writes. */
 export class BadRowsError extends Error {
   override readonly name = 'BadRowsError';
 }
 
-/** One line of an archive: a row; of an allocation its job is a line of its own, written once per job and version. */
+/**
+ * One line of an archive: a row. The job of an allocation is a line of its own, written once for each job and version.
+ */
 type Line =
   | { readonly table: TableName; readonly row: object; readonly job?: number }
   | { readonly job: number; readonly row: Job };
 
-/** A whole state, row by row, each a JSON text without line breaks. O(state). */
+/** A whole state, row by row, each as a JSON text without line breaks. O(state). */
 export function* archiveLines(tables: Tables): Generator<string> {
   const jobs = new Map<Job, number>();
   for (const table of ARCHIVED_TABLES)
@@ -67,7 +69,7 @@ function lineOf(text: string): Line {
     const line = JSON.parse(text) as Line;
     if (typeof line === 'object' && typeof line.row === 'object' && line.row !== null) return line;
   } catch {
-    // Said below, as for every other line that is no row.
+    // Thrown below, as for every other line that is no row.
   }
   throw new BadRowsError(`not a row: ${text.slice(0, 80)}`);
 }

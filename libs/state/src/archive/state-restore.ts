@@ -11,10 +11,11 @@ import type { Write } from '../machine/write.js';
 export const restoreAppliers: Appliers<'StateRestore'> = { StateRestore: restoreState };
 
 /**
- * Type 101: the state becomes what the archive holds, at once (ST-144, OP-46). Objects keep their indexes; what is the
- * same before and after is left alone, so the changes are the difference, and whoever follows them follows the restore.
- * Their order is not that of the rows in this copy, which is another one in each. O(state), and quick: every copy does it
- * at once, and a holder that takes longer than its lease would begin again for ever.
+ * Type 101: replaces the state by the archive's, in one step (ST-144, OP-46). Objects keep their indexes. Rows that are
+ * equal before and after are not written, so that the changes are the difference, and followers of the changes follow
+ * the restore. The changes are in an order that does not depend on the order of rows, which differs between copies.
+ * O(state), and fast: every copy does it at once, and a holder that takes longer than its lease would start over for
+ * ever.
  */
 function restoreState(w: Write, { Tables: archived, KeepsReleases, KeepsTerms }: TxnPayloads['StateRestore']): void {
   if (!archived) throw new Error('a restore was handed over without what its archive holds');
@@ -44,13 +45,19 @@ function replaceTable<N extends TableName>(w: Write, table: N, archived: Archive
   }
 }
 
-/** OP-46: what a holder has decided by the state before, and writes behind the restore, must not count (ST-15). */
+/**
+ * Ends all terms: transactions that a holder decided on the previous state, and writes after the restore, must be void
+ * (OP-46, ST-15).
+ */
 function endTerms(w: Write): void {
   for (const lease of [...w.tables.leases.all()].toSorted((a, b) => compareText(a.Role, b.Role)))
     w.put('leases', { ...lease, Epoch: lease.Epoch + 1, ModifyIndex: w.index });
 }
 
-/** VL-309: their machines say what has become of it. Volumes go in the order of their keys, like all that is removed. */
+/**
+ * Forgets the releases of living claims, because their machines report their real state (VL-309). Volumes are processed
+ * in the order of their keys, like all deletions.
+ */
 function forgetReleases(w: Write): void {
   const rows = w.tables.csi_volumes;
   for (const volume of [...rows.all()].toSorted((a, b) => compareText(rows.keyOf(a), rows.keyOf(b)))) {
@@ -59,7 +66,7 @@ function forgetReleases(w: Write): void {
   }
 }
 
-/** ST-133: an archive may have been written by a version that left them behind. */
+/** Cancels orphaned evaluations, which an archive of an older version may contain (ST-133). */
 function cancelOrphans(w: Write): void {
   const orphans = [...w.tables.deployment.all()].filter(
     (one) => isActiveDeployment(one) && !w.tables.jobs.has(namespacedKey(one.Namespace, one.JobID)),

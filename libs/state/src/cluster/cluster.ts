@@ -16,7 +16,10 @@ export const clusterAppliers: Appliers<
   Ignore: () => undefined,
 };
 
-/** Type 30. The verdict's result says whether it was set: false when the check-and-set lost (OP-14 to OP-16). */
+/**
+ * Type 30: sets the scheduler configuration. The verdict's result is false if the check-and-set failed (OP-14 to
+ * OP-16).
+ */
 function setSchedulerConfig(w: Write, { Config, CAS, ModifyIndex }: TxnPayloads['SchedulerConfig']): void {
   const stored = w.tables.scheduler_config.get(SINGLETON_KEY);
   w.result = !CAS || stored?.ModifyIndex === ModifyIndex;
@@ -29,7 +32,7 @@ function setSchedulerConfig(w: Write, { Config, CAS, ModifyIndex }: TxnPayloads[
   w.put('scheduler_config', row);
 }
 
-/** Type 32: the first id stays. */
+/** Type 32: sets the cluster's metadata; the first ID stays. */
 function setClusterMetadata(w: Write, { ClusterID, CreateTime }: TxnPayloads['ClusterMetadata']): void {
   const stored = w.tables.cluster_meta.get(SINGLETON_KEY);
   if (stored?.ClusterID === ClusterID) return;
@@ -38,7 +41,7 @@ function setClusterMetadata(w: Write, { ClusterID, CreateTime }: TxnPayloads['Cl
   w.put('cluster_meta', { ClusterID, CreateTime, ModifyIndex: w.index });
 }
 
-/** Type 100: a role's epochs follow each other without a gap (ST-15). */
+/** Type 100: begins a term. The epochs of a role follow each other without a gap (ST-15). */
 function acquireLease(w: Write, { Role, Epoch, Holder }: TxnPayloads['LeaseAcquired']): void {
   const stored = w.tables.leases.get(Role);
   const next = (stored?.Epoch ?? 0) + 1;
@@ -46,7 +49,7 @@ function acquireLease(w: Write, { Role, Epoch, Holder }: TxnPayloads['LeaseAcqui
   w.put('leases', { Role, Epoch, Holder, ModifyIndex: w.index });
 }
 
-/** Type 127 (ST-2). On a state that has it already, nothing. */
+/** Type 127: initialises the log (ST-2). It changes nothing in an initialised state. */
 function initialise(w: Write): void {
   if (w.tables.namespaces.has(DEFAULT_NAMESPACE)) return;
   createNamespace(w, DEFAULT_NAMESPACE, 'Default shared namespace');

@@ -21,8 +21,9 @@ export const namespaceAppliers: Appliers<'NamespaceUpsert' | 'NamespaceDelete'> 
 };
 
 /**
- * Type 65, all or none. What still lives in a namespace is looked up here and not by who proposes it: a job may arrive
- * between the look and the write (OP-180). Dead jobs go with it (OP-183). O(allocations of the cluster).
+ * Type 65: deletes namespaces, all or none. The state machine checks whether a namespace is in use, and not only the
+ * proposer: a job may be registered between the check and the write (OP-180). Dead jobs are deleted with it (OP-183).
+ * O(allocations of the cluster).
  */
 function deleteNamespaces(w: Write, { Names }: TxnPayloads['NamespaceDelete'], txn: Txn<'NamespaceDelete'>): void {
   for (const name of Names) {
@@ -38,7 +39,7 @@ function deleteNamespaces(w: Write, { Names }: TxnPayloads['NamespaceDelete'], t
   }
 }
 
-/** Everything in the namespace that forbids deleting it (OP-180). */
+/** The objects in the namespace that prevent its deletion (OP-180). */
 function usersOf(w: Write, namespace: string): string[] {
   const users: string[] = [];
   if (jobsOf(w, namespace).some((job) => job.Status !== 'dead')) users.push('non-terminal jobs');
@@ -53,11 +54,11 @@ function usersOf(w: Write, namespace: string): string[] {
   return users;
 }
 
-/** In the order of their IDs, the same in every copy. */
+/** The namespace's jobs in the order of their IDs, which is the same in every copy. */
 const jobsOf = ({ tables }: Write, namespace: string): Job[] =>
   [...tables.jobs.by('namespace', namespace)].toSorted((a, b) => (a.ID < b.ID ? -1 : 1));
 
-/** A namespace nobody described. */
+/** Creates a namespace that has only a name and a description. */
 export function createNamespace(w: Write, Name: string, Description: string): void {
   store(w, {
     Name,

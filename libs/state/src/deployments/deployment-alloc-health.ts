@@ -5,7 +5,10 @@ import { activeDeployment, applyStatusAndRevert } from './deployment-status.js';
 import { upsertEvaluation } from '../evaluations/eval-upsert.js';
 import type { Write } from '../machine/write.js';
 
-/** Type 16: ST-131, ST-132. Healthy ones first (DP-908); one foreign allocation refuses all of it. */
+/**
+ * Type 16: sets the health of allocations (ST-131, ST-132). Healthy ones first (DP-908); an allocation of another
+ * deployment refuses the whole transaction.
+ */
 export function setAllocHealth(w: Write, payload: TxnPayloads['DeploymentAllocHealth']): void {
   const { DeploymentID, Timestamp } = payload;
   activeDeployment(w, DeploymentID);
@@ -28,7 +31,7 @@ function memberOf(w: Write, deploymentId: string, allocId: string): Allocation {
   return alloc;
 }
 
-/** `atNs` in unix ns. */
+/** Sets the health of one allocation. `atNs` in unix ns. */
 function setHealth(
   w: Write,
   alloc: Allocation,

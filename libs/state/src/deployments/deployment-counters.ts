@@ -14,25 +14,26 @@ interface Counted {
   readonly placed: 0 | 1;
   readonly healthy: number;
   readonly unhealthy: 0 | 1;
-  /** It was a healthy canary, and is no more: another one has to prove itself. */
+  /** Whether it was a healthy canary and has ended: another one has to become healthy. */
   readonly endsCanary?: boolean;
 }
 
-/** How an older program counted, for what it wrote. */
+/** How an older version counted in the transactions that it wrote. */
 export interface Counting {
-  /** A canary that has ended is as healthy as before. */
+  /** Whether a canary that has ended stays healthy. */
   readonly keepsEndedCanaries?: boolean | undefined;
 }
 
 /**
- * Counts the allocations that one transaction writes into their deployments (ST-119), moves the progress deadlines of
- * their groups (ST-120), and then writes each deployment once. A healthy canary that ends before it was promoted is not
- * healthy any more, and the progress deadline of its group runs again, from then on.
- * Modes: counting → put. Nobody else may write a deployment in between.
- * Cost: O(1) for an allocation; a copy of each deployment that counts one.
+ * Counts the allocations that one transaction writes in their deployments (ST-119), moves the progress deadlines of
+ * their groups (ST-120), and then writes each deployment once. A healthy canary that ends before its promotion does not
+ * count as healthy any more, and the progress deadline of its group starts again at that moment.
+ *
+ * Modes: counting → put. Nothing else may write a deployment in between. Cost: O(1) for an allocation; a copy of each
+ * deployment that counts one.
  */
 export class DeploymentCounts {
-  /** Copies that are ours to change. */
+  /** Copies that may be changed. */
   private readonly counted = new Map<string, Deployment>();
 
   constructor(
@@ -59,7 +60,7 @@ export class DeploymentCounts {
     for (const deployment of this.counted.values()) this.w.put('deployment', deployment);
   }
 
-  /** Looks before a copy is made: most writes of allocations count nothing. */
+  /** The change to count, determined before a copy is made: most writes of allocations change no counter. */
   private whatCounts(before: Allocation | undefined, after: Allocation): Counted | undefined {
     const counted = newHealth(before, after);
     if (!before || counted?.placed === 1 || this.counting.keepsEndedCanaries) return counted;
@@ -70,13 +71,13 @@ export class DeploymentCounts {
     return { placed: 0, healthy, unhealthy: counted?.unhealthy ?? 0, endsCanary: healthy < 0 };
   }
 
-  /** Whether a deployment that goes on waits for the canaries of an allocation's group. */
+  /** Whether an active deployment waits for the canaries of the allocation's group. */
   private isAwaited({ DeploymentID, TaskGroup }: Allocation): boolean {
     const deployment = this.counted.get(DeploymentID) ?? this.w.tables.deployment.get(DeploymentID);
     return deployment !== undefined && isActiveDeployment(deployment) && !deployment.TaskGroups[TaskGroup]?.Promoted;
   }
 
-  /** Undefined: it is gone, or has no such group. */
+  /** The allocation's deployment; undefined if it was deleted, or has no such group. */
   private deploymentOf({ DeploymentID, TaskGroup }: Allocation): Deployment | undefined {
     const known = this.counted.get(DeploymentID) ?? this.w.tables.deployment.get(DeploymentID);
     if (!known || !Object.hasOwn(known.TaskGroups, TaskGroup)) return undefined;
@@ -89,7 +90,7 @@ export class DeploymentCounts {
   }
 }
 
-/** For a transaction that writes one allocation, or few. @param before the row that this write replaces */
+/** Counts for a transaction that writes one allocation, or few. @param before the row that this write replaces */
 export function countInDeployment(
   w: Write,
   before: Allocation | undefined,
@@ -104,7 +105,7 @@ export function countInDeployment(
 
 const healthOf = (status: AllocDeploymentStatus | null): boolean | null => status?.Healthy ?? null;
 
-/** Promotion takes the flag from each canary that lives and is healthy (DP-853): what still has it was not promoted. */
+/** Whether a canary ended without promotion: a promotion clears the flag of living, healthy canaries (DP-853). */
 const isEndedCanary = (alloc: Allocation): boolean =>
   alloc.DeploymentStatus?.Canary === true && isTerminalAllocation(alloc);
 
@@ -113,7 +114,10 @@ const countsAsHealthy = (alloc: Allocation): number =>
 
 const UNHEALTHY: Counted = { placed: 0, healthy: 0, unhealthy: 1 };
 
-/** A placement counts as that only, even if it carries health; from unhealthy there is no way back. */
+/**
+ * A health decision. A placement counts as a placement only, even if it carries health; an unhealthy allocation never
+ * becomes healthy again.
+ */
 function newHealth(before: Allocation | undefined, after: Allocation): Counted | undefined {
   if (before?.DeploymentID !== after.DeploymentID) return { placed: 1, healthy: 0, unhealthy: 0 };
   const was = healthOf(before.DeploymentStatus);
@@ -130,8 +134,8 @@ function withCanary(canaries: string[], alloc: Allocation): string[] {
 }
 
 /**
- * The first placement starts it, a newly healthy allocation may move it forward, as does the end of a healthy canary, which
- * begins the wait anew; nothing moves it back.
+ * The progress deadline. The first placement starts it. A newly healthy allocation may move it forward, and so does the
+ * end of a healthy canary, which starts the wait again. Nothing moves it back.
  */
 function progressDeadline(state: DeploymentState, alloc: Allocation, counted: Counted): string | null {
   if (state.ProgressDeadline === 0) return state.RequireProgressBy;
@@ -143,7 +147,7 @@ function progressDeadline(state: DeploymentState, alloc: Allocation, counted: Co
   return fromNs > 0 && moved > nsFromRfc3339(state.RequireProgressBy) ? rfc3339FromNs(moved) : state.RequireProgressBy;
 }
 
-/** Unix ns; 0: it stays where it is. */
+/** Start of the deadline's period, unix ns; 0: the deadline stays. */
 function runsFrom(alloc: Allocation, { healthy, endsCanary }: Counted): number {
   if (endsCanary) return alloc.ModifyTime;
   return healthy === 1 ? nsFromRfc3339(alloc.DeploymentStatus?.Timestamp ?? null) : 0;

@@ -14,7 +14,10 @@ import { activeDeployment } from './deployment-status.js';
 import { upsertEvaluation } from '../evaluations/eval-upsert.js';
 import type { Write } from '../machine/write.js';
 
-/** Type 15: ST-127 to ST-130. All groups or none of them; the canaries it counts become ordinary allocations. */
+/**
+ * Type 15: promotes a deployment (ST-127 to ST-130), all requested groups or none. Its healthy canaries become ordinary
+ * allocations.
+ */
 export function promoteDeployment(w: Write, payload: TxnPayloads['DeploymentPromote']): void {
   const deployment = activeDeployment(w, payload.DeploymentID);
   const promoted = Object.keys(deployment.TaskGroups)
@@ -34,7 +37,7 @@ function healthyCanaries(w: Write, deployment: Deployment, group: string): Alloc
   });
 }
 
-/** DP-851: every short group is named. */
+/** Refuses with the names of all groups that lack healthy canaries (DP-851). */
 function refuseShortGroups(deployment: Deployment, groups: readonly string[], healthy: readonly Allocation[]): void {
   const short = groups.flatMap((name) => {
     const needed = deployment.TaskGroups[name]?.DesiredCanaries ?? 0;
@@ -55,7 +58,10 @@ function withPromoted(deployment: Deployment, groups: readonly string[], atNs: n
   return waits ? next : { ...next, StatusDescription: DEPLOYMENT_RUNNING };
 }
 
-/** ST-128: an old deadline, perhaps past already, must not fail what has just been accepted. */
+/**
+ * The promoted group with a new deadline: an old one, which may have passed, must not fail the promoted deployment
+ * (ST-128).
+ */
 function promotedState(state: DeploymentState, atNs: number): DeploymentState {
   const restarts = state.ProgressDeadline > 0 && state.RequireProgressBy !== null;
   return {
@@ -65,7 +71,7 @@ function promotedState(state: DeploymentState, atNs: number): DeploymentState {
   };
 }
 
-/** ST-130: its agent has to learn of it. */
+/** The canary as an ordinary allocation. It is written, because its agent has to learn of the change (ST-130). */
 function asOrdinary(canary: Allocation, index: number): Allocation {
   return {
     ...canary,

@@ -13,20 +13,23 @@ import { setStable } from '../jobs/job-versions.js';
 import { namespacedKey } from '../machine/tables.js';
 import type { Write } from '../machine/write.js';
 
-/** Type 14: ST-123 to ST-126. The evaluation moves no job status by itself (ST-73). */
+/**
+ * Type 14: sets a deployment's status (ST-123 to ST-126). The evaluation does not change the job's status by itself
+ * (ST-73).
+ */
 export function updateDeploymentStatus(w: Write, payload: TxnPayloads['DeploymentStatusUpdate']): void {
   const deployment = activeDeployment(w, payload.Update.DeploymentID);
   applyStatusAndRevert(w, deployment, payload.Update, payload.UpdatedAt, payload);
   if (payload.Eval) upsertEvaluation(w, payload.Eval);
 }
 
-/** What a status update carries beside it when it brings an old version back. */
+/** Fields of a status update that reverts the job to an old version. */
 export type Revert = Pick<
   TxnPayloads['DeploymentStatusUpdate'],
   'Job' | 'RevertSuffix' | 'SubmissionFrom' | 'TrackedVersions' | 'Eval'
 >;
 
-/** The status, then the job it brings back, if its version is still the one rolled out (ST-126, ST-132). */
+/** Sets the status, then reverts the job if its current version is still the one rolled out (ST-126, ST-132). */
 export function applyStatusAndRevert(
   w: Write,
   deployment: Deployment,
@@ -56,7 +59,10 @@ export function activeDeployment(w: Write, id: string): Deployment {
   return deployment;
 }
 
-/** Sets status and description; a fresh deadline when it goes on or pauses (ST-124), a stable version at success (ST-125). */
+/**
+ * Sets status and description, with a new deadline if it continues or pauses (ST-124), and a stable version if it
+ * succeeds (ST-125).
+ */
 export function putDeploymentStatus(
   w: Write,
   deployment: Deployment,
@@ -101,7 +107,7 @@ function withFreshDeadlines(groups: Record<string, DeploymentState>, atNs: numbe
   );
 }
 
-/** A revert never overwrites what was registered meanwhile (DP-810). */
+/** Whether the job's current version is the deployment's: a revert never overwrites a newer registration (DP-810). */
 function isCurrentVersion(w: Write, deployment: Deployment): boolean {
   const job = w.tables.jobs.get(namespacedKey(deployment.Namespace, deployment.JobID));
   return job?.Version === deployment.JobVersion && job.CreateIndex === deployment.JobCreateIndex;

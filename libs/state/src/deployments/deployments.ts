@@ -4,7 +4,7 @@ import { promoteDeployment } from './deployment-promotion.js';
 import { updateDeploymentStatus } from './deployment-status.js';
 import type { Appliers } from '../machine/applier.js';
 
-/** Section 7.4. */
+/** Appliers of deployments (section 7.4). */
 export const deploymentAppliers: Appliers<
   'DeploymentStatusUpdate' | 'DeploymentPromote' | 'DeploymentAllocHealth' | 'DeploymentDelete'
 > = {

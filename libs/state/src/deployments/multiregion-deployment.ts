@@ -3,7 +3,10 @@ import { putDeploymentStatus } from './deployment-status.js';
 import { namespacedKey } from '../machine/tables.js';
 import type { Write } from '../machine/write.js';
 
-/** ST-61: a region's part of a rollout begins with its job; what was rolled out until now is over. O(the job's deployments). */
+/**
+ * Begins a region's part of a rollout together with its job, and ends the previous deployment (ST-61). O(the job's
+ * deployments).
+ */
 export function beginDeployment(w: Write, given: Deployment, job: Job): void {
   const before = newestOf(w, job);
   if (before && isActiveDeployment(before)) {

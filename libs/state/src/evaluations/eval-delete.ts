@@ -19,18 +19,18 @@ import type { Write } from '../machine/write.js';
 
 type EvalDelete = TxnPayloads['EvalDelete'];
 
-/** The verdict's result for a deletion by a user. */
+/** The verdict's result of a deletion by a user. */
 export interface EvalDeleteResult {
-  /** Evaluations removed. */
+  /** Number of deleted evaluations. */
   readonly Count: number;
-  /** Where a deletion by filter goes on; "" at the end. */
+  /** Where the next page of a deletion by filter begins; "" at the end. */
   readonly NextToken: string;
 }
 
 /**
- * Type 7, by ids or by filter: ST-96 to ST-98. Garbage collection leaves out what was written since its scan, evaluations
- * that keep an allocation (ST-16), and all of a batch job that would not be whole without it; what a user deletes is not
- * compared with a scan.
+ * Type 7: deletes evaluations by IDs or by filter (ST-96 to ST-98). Garbage collection leaves out rows that were
+ * written since its scan, evaluations that keep an allocation (ST-16), and all records of a batch job that must stay
+ * whole; a user's deletion is not compared with a scan.
  */
 export function deleteEvaluations(w: Write, payload: EvalDelete): void {
   const byFilter = payload.Filter !== undefined;
@@ -73,8 +73,8 @@ const NO_JOBS: ReadonlySet<string> = new Set();
 const jobKeyOf = ({ Namespace, JobID }: Allocation | Evaluation): string => namespacedKey(Namespace, JobID);
 
 /**
- * The batch jobs of which results are listed and nothing may go, because the job or one of those was written since the scan:
- * its next evaluation would do again what the results that went had said was done (GC-38, GC-47).
+ * The batch jobs whose listed results must all stay, because the job or one of its results was written since the scan:
+ * if some were deleted, its next evaluation would repeat their work (GC-38, GC-47).
  */
 function jobsToKeep(tables: Tables, { AllocIDs, ScanIndex }: EvalDelete): ReadonlySet<string> {
   const kept = new Set<string>();
@@ -88,9 +88,9 @@ function jobsToKeep(tables: Tables, { AllocIDs, ScanIndex }: EvalDelete): Readon
 }
 
 /**
- * ST-98: a page of evaluations that match and are safe, in the order of their creation; allocations stay. One that the
- * filter cannot decide about does not match. O(evaluations) comparisons, sorting what is sorted already but for ties;
- * the filter looks at no more than it takes to fill the page.
+ * Deletes a page of evaluations that match and are safe to delete, in the order of their creation; allocations stay
+ * (ST-98). An evaluation that the filter cannot decide does not match. O(evaluations) comparisons, to sort a list that
+ * is sorted already except for ties; the filter checks no more than it needs to fill the page.
  */
 function deleteByFilter(
   w: Write,

@@ -1,10 +1,10 @@
 import type { Allocation, Job } from '@waybill/model';
 
 /**
- * Whether an operator may delete an evaluation without anything being forgotten (API-189, EB-306): its job is over, or
- * none of its allocations runs, may run, or failed and still needs the evaluation's history to be replaced.
- * @param job of the evaluation; undefined: gone
- * @param allocs made by the evaluation; asked only where it matters
+ * Whether an operator may delete an evaluation without losing work (API-189, EB-306): its job is over, or none of its
+ * allocations runs, may run, or failed and needs the evaluation's history for its replacement.
+ * @param job of the evaluation; undefined if it was deleted
+ * @param allocs allocations that the evaluation placed; called only if they matter
  */
 export function isSafeToDelete(job: Job | undefined, allocs: () => Iterable<Allocation>): boolean {
   if (!job || job.Stop || job.Status === 'dead') return true;

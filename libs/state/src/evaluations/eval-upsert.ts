@@ -23,13 +23,15 @@ export function upsertEvaluation(w: Write, given: Evaluation): void {
   w.put('evals', { ...given, CreateIndex: stored?.CreateIndex ?? w.index, ModifyIndex: w.index });
 }
 
-/** For the types after which the job's status is put right (ST-73). */
+/** Writes an evaluation for the types that also update the job's status (ST-73). */
 export function upsertEvaluationAndStatus(w: Write, given: Evaluation): void {
   upsertEvaluation(w, given);
   recomputeJobStatus(w, namespacedKey(given.Namespace, given.JobID));
 }
 
-/** Everything could be placed, so nothing of the job waits for capacity any more (ST-93). */
+/**
+ * Cancels the job's blocked evaluations, because everything was placed and no allocation waits for capacity (ST-93).
+ */
 function cancelBlocked(w: Write, complete: Evaluation, jobKey: string): void {
   const blocked: Evaluation[] = [];
   for (const evaluation of w.tables.evals.by('open', jobKey))

@@ -4,7 +4,7 @@ import { recomputeJobStatus } from '../jobs/job-status.js';
 import type { Appliers } from '../machine/applier.js';
 import { namespacedKey } from '../machine/tables.js';
 
-/** Section 7.1. */
+/** Appliers of evaluations (section 7.1). */
 export const evaluationAppliers: Appliers<'EvalUpdate' | 'EvalDelete'> = {
   EvalUpdate(w, { Evals }) {
     for (const evaluation of Evals) upsertEvaluation(w, evaluation);

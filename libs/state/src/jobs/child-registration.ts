@@ -3,9 +3,9 @@ import type { TxnPayloads } from '../log/catalogue.js';
 import { DEFAULT_TRACKED_VERSIONS } from './job-versions.js';
 
 /**
- * Registers a job that was made of a stored one: a dispatch (API-175) or a launch of a periodic job. It is refused if a
- * job of its ID exists, which makes the ID the guard against a second child of the same launch.
- * @param evaluation null: the child waits for launches of its own
+ * Registers a job that a stored job creates: a dispatch (API-175) or a launch of a periodic job. It is refused if a job
+ * of its ID exists, so that the ID prevents a second child of the same launch.
+ * @param evaluation null: the child is periodic or parameterized itself
  */
 export const childRegistration = (child: Job, evaluation: Evaluation | null): TxnPayloads['JobRegister'] => ({
   Job: child,

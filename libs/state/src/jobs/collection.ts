@@ -11,7 +11,7 @@ import type { Write } from '../machine/write.js';
  * looked at again: what is gone is passed over, what was written since the scan stays (ST-16). Neither is an error.
  */
 
-/** Type 26: purges jobs that are over (ST-68). Cost: the rows of the jobs. */
+/** Type 26: purges jobs that are over (ST-68). Cost: O(rows of the jobs). */
 export function purgeCollectedJobs(w: Write, { Jobs, ScanIndex }: TxnPayloads['JobBatchDeregister']): void {
   for (const { Namespace, ID } of Jobs) {
     const job = w.tables.jobs.get(namespacedKey(Namespace, ID));
@@ -20,8 +20,8 @@ export function purgeCollectedJobs(w: Write, { Jobs, ScanIndex }: TxnPayloads['J
 }
 
 /**
- * Nothing of the job was written since: not itself, no version was tagged (ST-90), and none of its evaluations and
- * allocations moved, so that no task runs that a purge would end (GC-47).
+ * Whether nothing of the job was written since the scan: neither the job, nor a version by a tag (ST-90), nor its
+ * evaluations and allocations. So a purge ends no running task (GC-47).
  */
 function isAsScanned({ tables }: Write, job: Job, scanIndex: number): boolean {
   const key = namespacedKey(job.Namespace, job.ID);
@@ -33,7 +33,7 @@ function isAsScanned({ tables }: Write, job: Job, scanIndex: number): boolean {
   );
 }
 
-/** Type 17: a deployment that is active, or has an allocation that lives, stays in any case (GC-47, GC-53). */
+/** Type 17: deletes deployments, except active ones and those with a living allocation (GC-47, GC-53). */
 export function deleteDeployments(w: Write, { DeploymentIDs, ScanIndex }: TxnPayloads['DeploymentDelete']): void {
   for (const id of DeploymentIDs) {
     const deployment = w.tables.deployment.get(id);

@@ -8,7 +8,7 @@ import { namespacedKey } from '../machine/tables.js';
 import type { Txn } from '../log/txn.js';
 import type { Write } from '../machine/write.js';
 
-/** Type 5: ST-63 to ST-67. The job's namespace is the envelope's. */
+/** Type 5: stops or purges a job (ST-63 to ST-67). Its namespace is the envelope's. */
 export function deregisterJob(w: Write, deregister: TxnPayloads['JobDeregister'], txn: Pick<Txn, 'namespace'>): void {
   const Eval: Evaluation | null = deregister.Eval && { ...deregister.Eval, JobModifyIndex: w.index };
   const stored = w.tables.jobs.get(namespacedKey(txn.namespace, deregister.JobID));
@@ -46,7 +46,7 @@ function stopJob(w: Write, stored: Job, deregister: TxnPayloads['JobDeregister']
 
 const disabled = (policy: ScalingPolicy): ScalingPolicy => ({ ...policy, Enabled: false });
 
-/** ST-64. O(allocations of the job), which the user asked to touch. */
+/** Sets `NoShutdownDelay` on the job's allocations (ST-64). O(allocations of the job), at a user's request. */
 function skipShutdownDelay(w: Write, job: Job): void {
   for (const alloc of oldestFirst(w.tables.allocs.by('job', namespacedKey(job.Namespace, job.ID)))) {
     if (alloc.Job?.CreateIndex !== job.CreateIndex) continue;

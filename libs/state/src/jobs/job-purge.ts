@@ -8,8 +8,8 @@ import { namespacedKey, versionKey } from '../machine/tables.js';
 import type { Write } from '../machine/write.js';
 
 /**
- * Removes a job and everything that is only its own (ST-65, ST-66), so that the same id starts clean. Evaluations stay
- * for garbage collection; pending ones have nothing left to do. O(rows of the job).
+ * Removes a job and all records of its own (ST-65, ST-66), so that the same ID starts from empty. Evaluations stay for
+ * garbage collection; pending ones are canceled. O(rows of the job).
  */
 export function purgeJob(w: Write, job: Job): void {
   const key = namespacedKey(job.Namespace, job.ID);

@@ -7,7 +7,7 @@ import { putScalingEvent } from './scaling-event.js';
 import { dispatchKey, namespacedKey } from '../machine/tables.js';
 import type { Write } from '../machine/write.js';
 
-/** Type 4: ST-50 to ST-59, ST-61, ST-62. */
+/** Type 4: registers a job (ST-50 to ST-59, ST-61, ST-62). */
 export function registerJob(w: Write, register: TxnPayloads['JobRegister']): void {
   const { Job: given, Eval } = register;
   refuseUnknownPlace(w, given);
@@ -37,7 +37,7 @@ function refuseUnknownPlace(w: Write, job: Job): void {
     throw new Refusal('invalid', `job "${job.ID}" is in nonexistent node pool "${pool}"`);
 }
 
-/** ST-51: another child of the same parent carries this token. The verdict's result names it. */
+/** Whether another child of the same parent has this token (ST-51). The verdict's result names it. */
 function isDispatchedAlready(w: Write, job: Job): boolean {
   if (!job.DispatchIdempotencyToken) return false;
   for (const sibling of w.tables.jobs.by('dispatch', dispatchKey(job))) {
@@ -57,7 +57,7 @@ function refuseConflict(stored: Job | undefined, enforced: number): void {
   throw new Refusal('conflict', `${conflict}job exists with conflicting job modify index: ${stored.JobModifyIndex}`);
 }
 
-/** ST-56: counts and resources the stored job keeps, for groups and tasks in both. */
+/** The job with the counts and resources of the stored one, for groups and tasks in both (ST-56). */
 function preserve(stored: Job, register: TxnPayloads['JobRegister']): Job {
   const { Job: given, PreserveCounts, PreserveResources } = register;
   if (!PreserveCounts && !PreserveResources) return given;

@@ -4,7 +4,7 @@ import { versionKey } from '../machine/tables.js';
 import type { Txn } from '../log/txn.js';
 import type { Write } from '../machine/write.js';
 
-/** Type 18: ST-87, DP-954. An unknown version or the same value changes nothing. */
+/** Type 18: marks a version as stable or not (ST-87, DP-954). An unknown version or an equal value changes nothing. */
 export function setJobStability(
   w: Write,
   { JobID, JobVersion, Stable }: TxnPayloads['JobStability'],

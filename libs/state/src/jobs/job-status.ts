@@ -11,17 +11,20 @@ import { countChild } from './job-summary.js';
 import { namespacedKey, versionKey, type Tables } from '../machine/tables.js';
 import type { Write } from '../machine/write.js';
 
-/** What the tables do not say yet about why a status is computed. */
+/** Facts for a job's status that the tables do not show yet. */
 export interface StatusCause {
-  /** An evaluation that this transaction writes right after the job. */
+  /** An evaluation that this transaction writes after the job. */
   readonly evaluation?: Evaluation | null;
-  /** This transaction writes an active deployment of the job right after it (DP-129). */
+  /** Whether this transaction writes an active deployment of the job after it (DP-129). */
   readonly deploys?: boolean;
-  /** Evaluations of the job were deleted (ST-70, last case but one). */
+  /** Whether evaluations of the job were deleted (ST-70, last case but one). */
   readonly evalsDeleted?: boolean;
 }
 
-/** ST-70, first match wins. O(1): the tables count what is live, open and active per job. */
+/**
+ * The status of a job by the table of ST-70, whose first match decides. O(1): indexes count living, open and active
+ * rows of each job.
+ */
 export function deriveJobStatus(
   tables: Tables,
   job: Job,
@@ -39,7 +42,10 @@ export function deriveJobStatus(
 const isOpen = (evaluation: Evaluation | null | undefined): boolean =>
   evaluation !== null && evaluation !== undefined && !isTerminalEvaluation(evaluation);
 
-/** Puts the status of a job right (ST-73, ST-74): job row, its version row, its parent's counters; or nothing. */
+/**
+ * Updates the status of a job in its row, its version's row and its parent's counters, if it has changed (ST-73,
+ * ST-74).
+ */
 export function recomputeJobStatus(w: Write, jobKey: string, cause: StatusCause = {}): void {
   const job = w.tables.jobs.get(jobKey);
   if (!job) return;

@@ -15,7 +15,7 @@ import { copyOfCounters, withGroups } from '../machine/hot-rows.js';
 import { namespacedKey } from '../machine/tables.js';
 import type { Write } from '../machine/write.js';
 
-/** Counters of a group that nothing was placed of. */
+/** Counters of a group without allocations. */
 export const NO_ALLOCATIONS: Readonly<TaskGroupSummary> = {
   Queued: 0,
   Complete: 0,
@@ -26,7 +26,7 @@ export const NO_ALLOCATIONS: Readonly<TaskGroupSummary> = {
   Unknown: 0,
 };
 
-/** Which counter an allocation is in. */
+/** The counter of each client status. */
 export const COUNTER: { readonly [S in AllocClientStatus]: keyof TaskGroupSummary } = {
   pending: 'Starting',
   running: 'Running',
@@ -36,10 +36,10 @@ export const COUNTER: { readonly [S in AllocClientStatus]: keyof TaskGroupSummar
   unknown: 'Unknown',
 };
 
-/** Those that say what is there now; the others say what has been. */
+/** Counters of the current state; the others count past events. */
 const LIVE_COUNTERS: ReadonlySet<keyof TaskGroupSummary> = new Set(['Starting', 'Running', 'Unknown']);
 
-/** ST-57: the job has a summary, and in it every group of the job. */
+/** Ensures that the job has a summary that contains all its groups (ST-57). */
 export function ensureSummary(w: Write, job: Job): void {
   const stored = w.tables.job_summary.get(namespacedKey(job.Namespace, job.ID));
   const hasChildren = isPeriodic(job) || isParameterized(job);
@@ -62,16 +62,18 @@ interface CountedJob {
   readonly namespace: string;
   readonly id: string;
   readonly key: string;
-  /** As it was before. */
+  /** The summary before the transaction. */
   readonly summary: JobSummary | undefined;
-  /** With what was counted; undefined: nothing yet. */
+  /** The groups with the counts so far; undefined: nothing was counted yet. */
   groups: JobSummary['Summary'] | undefined;
 }
 
 /**
- * Counts the allocations that one transaction writes (ST-76 to ST-80), and then writes the summary of each of their jobs
- * once. Modes: counting → put. Nobody else may write a summary in between.
- * Cost: O(1) for an allocation; neighbours are nearly always of one job, so that one is looked at first.
+ * Counts the allocations that one transaction writes (ST-76 to ST-80), and then writes the summary of each of their
+ * jobs once.
+ *
+ * Modes: counting → put. Nothing else may write a summary in between. Cost: O(1) for an allocation. Consecutive
+ * allocations are nearly always of one job, so the last job is checked first.
  */
 export class AllocationCounts {
   private readonly jobs = new Map<string, CountedJob>();
@@ -85,8 +87,8 @@ export class AllocationCounts {
   }
 
   /**
-   * `before` is the row that counts as the one before: that before this transaction, where an allocation may be written
-   * twice, so that two updates count as the final one (ST-82). Refuses when the counters should be there and are not.
+   * Counts the change of an allocation. `before` is the row before this transaction, which may write an allocation
+   * twice, so that two updates count as the last one (ST-82). Refuses if the counters are missing.
    */
   count(before: Allocation | undefined, after: Allocation): void {
     if (before?.ClientStatus === after.ClientStatus) return;
@@ -103,8 +105,8 @@ export class AllocationCounts {
   }
 
   /**
-   * An allocation whose row goes is in no status any more (ST-96): it was told to stop, and nobody waits for its agent to
-   * say that it has. What failed or completed once stays counted (ST-77), and so does what was lost.
+   * Counts an allocation whose row is deleted in no status any more (ST-96): it was told to stop, and nothing waits for
+   * its agent's report. Failed, complete and lost allocations stay counted (ST-77).
    */
   forget(alloc: Allocation): void {
     const counter = COUNTER[alloc.ClientStatus];
@@ -132,7 +134,7 @@ export class AllocationCounts {
   }
 }
 
-/** Of one group of a job, to be changed: a copy, made once. */
+/** The counters of one group of a job, in a copy that is made once and may be changed. */
 function countersOf(job: CountedJob, stored: JobSummary, group: string): TaskGroupSummary {
   job.groups ??= { ...stored.Summary };
   const counters = job.groups[group] ?? NO_ALLOCATIONS;
@@ -140,19 +142,22 @@ function countersOf(job: CountedJob, stored: JobSummary, group: string): TaskGro
   return (job.groups[group] = copyOfCounters(counters));
 }
 
-/** ST-76: a placement starts and is queued no more. New with another status is a fault of the scheduler: not counted. */
+/**
+ * Counts a placement: it is starting and no longer queued (ST-76). A new allocation with another status is a defect of
+ * the scheduler, and is not counted.
+ */
 function place(counters: TaskGroupSummary): void {
   counters.Starting += 1;
   counters.Queued = Math.max(0, counters.Queued - 1);
 }
 
-/** ST-77: what failed or completed once stays counted. */
+/** Moves an allocation between counters; failed and complete ones stay counted (ST-77). */
 function move(counters: TaskGroupSummary, from: AllocClientStatus, to: AllocClientStatus): void {
   counters[COUNTER[to]] += 1;
   if (from !== 'failed' && from !== 'complete') counters[COUNTER[from]] = Math.max(0, counters[COUNTER[from]] - 1);
 }
 
-/** ST-81: sets Queued of the groups an evaluation names; groups the summary does not know are ignored. */
+/** Sets `Queued` of the groups that an evaluation names; groups that the summary does not have are ignored (ST-81). */
 export function setQueued(w: Write, jobKey: string, queuedAllocations: Evaluation['QueuedAllocations']): void {
   const summary = w.tables.job_summary.get(jobKey);
   if (!summary) return;
@@ -166,14 +171,17 @@ export function setQueued(w: Write, jobKey: string, queuedAllocations: Evaluatio
   if (changed) w.put('job_summary', withGroups(summary, changed, w.index));
 }
 
-/** Which of its parent's counters a child is in. */
+/** The parent's counter of a child in each status. */
 export const CHILD_COUNTER: { readonly [S in JobStatus]: keyof JobChildrenSummary } = {
   pending: 'Pending',
   running: 'Running',
   dead: 'Dead',
 };
 
-/** Moves a child on its parent's counters; `from` null: its first status (ST-66, ST-74). No parent, nothing (ST-75). */
+/**
+ * Moves a child on its parent's counters (ST-66, ST-74); nothing without a parent (ST-75). `from` null: its first
+ * status.
+ */
 export function countChild(
   w: Write,
   job: Pick<Job, 'Namespace' | 'ParentID'>,

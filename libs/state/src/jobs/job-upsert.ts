@@ -9,20 +9,20 @@ import type { Write } from '../machine/write.js';
 
 export interface UpsertOptions {
   readonly submission: JobSubmission | null;
-  /** Version whose submission is inherited when none is given, or null (ST-58). */
+  /** Version whose submission the new one inherits if none is given, or null (ST-58). */
   readonly submissionFrom: number | null;
-  /** Untagged versions of the job that are kept (ST-84). */
+  /** Number of untagged versions of the job that are kept (ST-84). */
   readonly trackedVersions: number;
-  /** Evaluation that the same transaction upserts after the job. */
+  /** Evaluation that the same transaction writes after the job. */
   readonly evaluation: Evaluation | null;
-  /** Whether it puts an active deployment of the job after it. */
+  /** Whether the same transaction writes an active deployment of the job after it. */
   readonly deploys?: boolean;
 }
 
 /**
- * Writes a new version of a job: register, stop and auto-revert alike (ST-53 to ST-55, ST-57 to ST-59). The status is
- * computed once, with the transaction's evaluation in view, so no intermediate one is ever written (ST-5).
- * A tag belongs to the version it was put on, so the new one has none.
+ * Writes a new version of a job, for register, stop and auto-revert alike (ST-53 to ST-55, ST-57 to ST-59). The status
+ * is computed once, with the transaction's evaluation, so that no intermediate status is written (ST-5). A tag belongs
+ * to its version, so the new one has none.
  */
 export function upsertJob(w: Write, given: Job, options: UpsertOptions): Job {
   const stored = w.tables.jobs.get(namespacedKey(given.Namespace, given.ID));

@@ -5,7 +5,7 @@ import { namespacedKey, versionKey } from '../machine/tables.js';
 import type { Txn } from '../log/txn.js';
 import type { Write } from '../machine/write.js';
 
-/** Type 61: gives a kept version a name, or takes it away (ST-88, ST-89). */
+/** Type 61: tags a stored version, or removes its tag (ST-88, ST-89). */
 export function tagJobVersion(
   w: Write,
   { JobID, Version, Latest, Name, Tag, TrackedVersions }: TxnPayloads['JobVersionTag'],
@@ -28,7 +28,7 @@ export function tagJobVersion(
   putTag(w, row, Tag);
 }
 
-/** The version's row, and the job's if it is that version; no new version. */
+/** Writes the tag to the version's row, and to the job's row if it is that version; no new version. */
 function putTag(w: Write, version: Job, VersionTag: JobVersionTag | null): void {
   const tagged: Job = { ...version, VersionTag, ModifyIndex: w.index };
   w.put('job_version', tagged);

@@ -2,7 +2,7 @@ import type { Job, JobSubmission } from '@waybill/model';
 import { namespacedKey, versionKey } from '../machine/tables.js';
 import type { Write } from '../machine/write.js';
 
-/** ST-84, for transactions that carry no number. */
+/** Tracked versions for transactions that do not carry the number (ST-84). */
 export const DEFAULT_TRACKED_VERSIONS = 6;
 
 /** Writes the row of the job's version and drops the ones beyond `tracked` untagged rows (ST-84). O(versions kept). */
@@ -18,7 +18,7 @@ export function pruneVersions(w: Write, current: Job, tracked: number): void {
     .toSorted((a, b) => a.Version - b.Version);
   // A stopped version does not count as stable (DP-952).
   const newestStable = oldestFirst.findLast((row) => row.Stable && !row.Stop);
-  // The current version stays too: with one tracked version it would be what the stable one pushes out.
+  // The current version stays too: if one version is tracked, the stable one would displace it.
   const droppable = oldestFirst.filter((row) => row !== newestStable && row.Version !== current.Version);
   for (const row of droppable.slice(0, Math.max(0, oldestFirst.length - tracked))) {
     w.remove('job_version', versionKey(row.Namespace, row.ID, row.Version));
@@ -30,13 +30,13 @@ export function versionsOf(w: Pick<Write, 'tables'>, namespace: string, jobId: s
   return [...w.tables.job_version.by('job', namespacedKey(namespace, jobId))].toSorted((a, b) => b.Version - a.Version);
 }
 
-/** Stored texts of a job, newest first. */
+/** Stored submissions of a job, newest first. */
 export function submissionsOf(w: Pick<Write, 'tables'>, namespace: string, jobId: string): JobSubmission[] {
   const rows = [...w.tables.job_submission.by('job', namespacedKey(namespace, jobId))];
   return rows.toSorted((a, b) => b.JobModifyIndex - a.JobModifyIndex || b.Version - a.Version);
 }
 
-/** What names a version for certain: a number alone may be of an earlier job of the same name. */
+/** Identifies a version. A number alone may be that of an earlier job of the same name. */
 interface VersionName {
   readonly namespace: string;
   readonly jobId: string;
@@ -45,8 +45,8 @@ interface VersionName {
 }
 
 /**
- * Marks a version stable or not, without a new version; the job row only if it is that version (ST-87). An unknown
- * version or the same value: nothing.
+ * Marks a version as stable or not, without a new version; the job's row only if it is that version (ST-87). An unknown
+ * version or an equal value changes nothing.
  */
 export function setStable(w: Write, { namespace, jobId, version, jobCreateIndex }: VersionName, stable: boolean): void {
   const row = w.tables.job_version.get(versionKey(namespace, jobId, version));
@@ -58,8 +58,8 @@ export function setStable(w: Write, { namespace, jobId, version, jobCreateIndex 
 }
 
 /**
- * Stores the text of a new version: the given one, else a copy of version `from`'s, unless one is there (ST-58). At most
- * `tracked` per job, newest by JobModifyIndex (ST-86).
+ * Stores the submission of a new version: the given one, or else a copy of that of version `from`, unless one is stored
+ * (ST-58). At most `tracked` for each job, newest by JobModifyIndex (ST-86).
  */
 export function putSubmission(
   w: Write,

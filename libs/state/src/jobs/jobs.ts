@@ -7,7 +7,7 @@ import { registerScalingEvent } from './scaling-event.js';
 import { reconcileSummaries } from './summary-reconcile.js';
 import type { Appliers } from '../machine/applier.js';
 
-/** Sections 6.1, 6.2 and 6.5. */
+/** Appliers of jobs (sections 6.1, 6.2 and 6.5). */
 export const jobAppliers: Appliers<
   | 'JobRegister'
   | 'JobDeregister'

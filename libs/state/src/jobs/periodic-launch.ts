@@ -3,9 +3,9 @@ import { namespacedKey } from '../machine/tables.js';
 import type { Write } from '../machine/write.js';
 
 /**
- * ST-60: when a periodic job was launched last. An active one gets its row when it is first registered, with the
+ * Records when a periodic job was launched last (ST-60). An active job gets its row at its first registration, with the
  * transaction's time (ST-4); each launch, registered as its child, moves it to the time in the child's name.
- * @param isNew the job was not stored before: registering a launch anew is not launching it again
+ * @param isNew whether the job was not stored before: registering a child again is no launch
  */
 export function recordLaunch(w: Write, job: Job, isNew: boolean): void {
   const key = namespacedKey(job.Namespace, job.ID);

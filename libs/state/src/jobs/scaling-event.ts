@@ -4,10 +4,10 @@ import { namespacedKey } from '../machine/tables.js';
 import type { Txn } from '../log/txn.js';
 import type { Write } from '../machine/write.js';
 
-/** Of each group of a job. */
+/** Events kept of each group of a job. */
 export const MAX_SCALING_EVENTS = 20;
 
-/** Type 38. An event of a job that is gone has nowhere to be: nothing. */
+/** Type 38: stores a scaling event. An event of a deleted job is dropped. */
 export function registerScalingEvent(
   w: Write,
   event: TxnPayloads['ScalingEventRegister'],
@@ -16,7 +16,7 @@ export function registerScalingEvent(
   if (w.tables.jobs.has(namespacedKey(namespace, event.JobID))) putScalingEvent(w, namespace, event.JobID, event);
 }
 
-/** The newest first, each with the index at which it came. */
+/** The events with this one, newest first, each with its transaction's index. */
 export function putScalingEvent(
   w: Write,
   Namespace: string,

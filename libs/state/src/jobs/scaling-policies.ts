@@ -6,10 +6,10 @@ import { namespacedKey } from '../machine/tables.js';
 import type { Write } from '../machine/write.js';
 
 /**
- * Keeps the scaling policies of a job as rows of their own (ST-59). A policy is known by its target and type: it keeps
- * its ID and creation over versions of the job, its modification as long as it says the same, and goes when its target
- * leaves the job.
- * @returns the job with its policies as they are kept; the very job given when it has none, which is the rule
+ * Stores the scaling policies of a job as rows of their own (ST-59). Target and type identify a policy: it keeps its ID
+ * and creation over versions of the job, its modification while it is unchanged, and is deleted when its target leaves
+ * the job.
+ * @returns the job with its policies as they are stored; the same object if it has none, as is the rule
  */
 export function upsertScalingPolicies(w: Write, job: Job): Job {
   const before = new Map(storedPolicies(w, job).map((policy) => [identityOf(policy), policy]));
@@ -43,7 +43,7 @@ const storedPolicies = (w: Write, { Namespace, ID }: Pick<Job, 'Namespace' | 'ID
 const hasPolicies = ({ TaskGroups }: Job): boolean =>
   TaskGroups.some(({ Scaling, Tasks }) => Scaling || Tasks.some(({ ScalingPolicies }) => ScalingPolicies?.length));
 
-/** The jobs that a periodic or parameterized job makes carry its policies: those stay its own. */
+/** Whether the policies are the job's own: children of periodic and parameterized jobs carry their parent's. */
 const isOwn = ({ Namespace, ID }: Job, { Target }: ScalingPolicy): boolean =>
   Target?.['Namespace'] === Namespace && Target['Job'] === ID;
 
@@ -59,7 +59,7 @@ function mapPolicies(job: Job, map: (policy: ScalingPolicy) => ScalingPolicy): J
 const identityOf = ({ Target, Type }: ScalingPolicy): string =>
   JSON.stringify(['Namespace', 'Job', 'Group', 'Task'].map((member) => Target?.[member] ?? '').concat(Type));
 
-/** A UUID that every copy of the state finds by itself (ST-3), another one when the job is registered anew. */
+/** A UUID that every copy of the state derives by itself (ST-3), another one when the job is registered anew. */
 function idOf(identity: string, index: number): string {
   const hex = createHash('sha256').update(`${index} ${identity}`).digest('hex');
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join('-');

@@ -14,9 +14,9 @@ import { namespacedKey, type Tables } from '../machine/tables.js';
 import type { Write } from '../machine/write.js';
 
 /**
- * Type 10: makes every job's summary what it must be, from what there is (ST-83): counters by the allocations, children
- * by their jobs, `Queued` as the payload says or as it was. One that comes out equal is not written.
- * O(jobs and allocations): an operator's repair, by hand and seldom.
+ * Type 10: recomputes every job's summary (ST-83): counters from the allocations, children from their jobs, `Queued`
+ * from the payload or as it was. An unchanged summary is not written. O(jobs and allocations): an operator's repair,
+ * which is rare.
  */
 export function reconcileSummaries(w: Write, { Queued }: TxnPayloads['ReconcileJobSummaries']): void {
   const queued = new Map(Queued.map(({ Namespace, JobID, Groups }) => [namespacedKey(Namespace, JobID), Groups]));
@@ -33,14 +33,17 @@ export function reconcileSummaries(w: Write, { Queued }: TxnPayloads['ReconcileJ
 
 const hasChildren = (job: Job): boolean => isPeriodic(job) || isParameterized(job);
 
-/** Its groups stay as they are (ST-83); one without a summary stays without (GC-116). O(children). */
+/**
+ * Recomputes the summary of a parent: its groups stay as they are (ST-83); a parent without a summary stays without
+ * (GC-116). O(children).
+ */
 function ofParent(tables: Tables, key: string, stored: JobSummary): JobSummary {
   const Children: JobChildrenSummary = { Pending: 0, Running: 0, Dead: 0 };
   for (const child of tables.jobs.by('parent', key)) Children[CHILD_COUNTER[child.Status]] += 1;
   return { ...stored, Children };
 }
 
-/** Every group of the job, and of those that are no more what has allocations left (GC-114, GC-115). */
+/** Recomputes every group of the job, and those former groups that still have allocations (GC-114, GC-115). */
 function ofGroups(tables: Tables, job: Job, stored: JobSummary | undefined): JobSummary {
   const groups = new Map(job.TaskGroups.map(({ Name }) => [Name, { ...NO_ALLOCATIONS }]));
   for (const alloc of oldestFirst(tables.allocs.by('job', namespacedKey(job.Namespace, job.ID)))) {
@@ -65,7 +68,7 @@ function queuedOf(stored: JobSummary | undefined): QueuedByGroup {
   return Object.fromEntries(Object.entries(stored?.Summary ?? {}).map(([name, { Queued }]) => [name, Queued]));
 }
 
-/** Groups that `queued` does not name stay as they are. */
+/** The groups with `Queued` as given; groups that `queued` does not name stay as they are. */
 function withQueued(groups: JobSummary['Summary'], queued: QueuedByGroup = {}): JobSummary['Summary'] {
   const withNew = ([name, counters]: [string, TaskGroupSummary]): [string, TaskGroupSummary] => {
     const Queued = Object.hasOwn(queued, name) ? queued[name] : undefined;

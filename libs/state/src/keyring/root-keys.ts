@@ -10,15 +10,15 @@ export const rootKeyAppliers: Appliers<'RootKeyUpsert' | 'RootKeyDelete'> = {
   RootKeyDelete: deleteRootKey,
 };
 
-/** The one key that is active (OP-210); undefined: none was made yet. */
+/** The active root key (OP-210); undefined if none was made yet. */
 export function activeRootKey({ root_keys }: Pick<Tables, 'root_keys'>): RootKey | undefined {
   for (const key of root_keys.by('state', 'active')) return key;
   return undefined;
 }
 
 /**
- * The key that signs the identities of an allocation (AU-137): the one that was active when it was placed, or the active one
- * if that was deleted meanwhile (AU-185). Undefined: there is no key.
+ * The key that signs the identities of an allocation (AU-137): the one that was active when it was placed, or the
+ * active one if that was deleted (AU-185). Undefined: there is no key.
  */
 export function signingKeyOf(
   tables: Pick<Tables, 'root_keys'>,
@@ -27,7 +27,7 @@ export function signingKeyOf(
   return tables.root_keys.get(SigningKeyID) ?? activeRootKey(tables);
 }
 
-/** Root keys as a keyring asks for them, from a copy of the state. */
+/** The root keys of a copy of the state, as a keyring reads them. */
 export function rootKeysOf(state: { readonly tables: Pick<Tables, 'root_keys'> }): {
   readonly find: (keyId: string) => RootKey | undefined;
   readonly active: () => RootKey | undefined;
@@ -41,8 +41,8 @@ export function rootKeysOf(state: { readonly tables: Pick<Tables, 'root_keys'> }
 }
 
 /**
- * Whether something still needs the key (OP-214). O(nodes + allocations): a key is deleted by hand or once in a month, and an
- * index would cost every placement.
+ * Whether an object still needs the key (OP-214). O(nodes + allocations): keys are deleted by hand or once a month, and
+ * an index would cost every placement.
  */
 export function isRootKeyInUse(
   { allocs, nodes, variables }: Pick<Tables, 'allocs' | 'nodes' | 'variables'>,
@@ -54,13 +54,19 @@ export function isRootKeyInUse(
   return false;
 }
 
-/** The moves that a known key can make: a prepublished one becomes active, one whose variables are rewritten inactive. */
+/**
+ * Allowed changes of a stored key's state: a prepublished key becomes active, and one whose variables were encrypted
+ * anew inactive.
+ */
 const MOVES: Readonly<Partial<Record<RootKey['State'], RootKey['State']>>> = {
   prepublished: 'active',
   rekeying: 'inactive',
 };
 
-/** Type 62. A key that becomes active makes the one before inactive, or rekeying (OP-212). */
+/**
+ * Type 62: stores a root key, or changes its state. A key that becomes active makes the previous one inactive, or
+ * rekeying (OP-212).
+ */
 function upsertRootKey(w: Write, { Key, Rekey, MustExist }: TxnPayloads['RootKeyUpsert']): void {
   const stored = w.tables.root_keys.get(Key.KeyID);
   if (stored) {
@@ -86,7 +92,10 @@ const inState = (w: Write, stored: RootKey, State: RootKey['State']): RootKey =>
   ModifyIndex: w.index,
 });
 
-/** With `rekey` whatever old keys encrypt is to be rewritten, also what keys before the last one encrypt. */
+/**
+ * Retires the other keys. With `rekey`, everything that old keys encrypt must be encrypted anew, also that of keys
+ * before the last one.
+ */
 function retireOthers(w: Write, rekey: boolean): void {
   const retired = [...w.tables.root_keys.all()].filter(
     ({ State }) => State === 'active' || (rekey && State === 'inactive'),
@@ -99,7 +108,7 @@ export const ROOT_KEY_NOT_FOUND = 'root key not found';
 const ACTIVE_KEY = 'active root key cannot be deleted - call rotate first';
 const KEY_IN_USE = 'root key in use, cannot delete';
 
-/** Type 52 (OP-213). What was signed with a deleted key counts no more (AU-185). */
+/** Type 52: deletes a root key (OP-213). Signatures of a deleted key are invalid (AU-185). */
 function deleteRootKey(w: Write, { KeyID, Force }: TxnPayloads['RootKeyDelete']): void {
   const stored = w.tables.root_keys.get(KeyID);
   if (!stored) throw new Refusal('not-found', ROOT_KEY_NOT_FOUND);

@@ -37,9 +37,9 @@ import type { Role } from './role.js';
 import type { ArchivedTables } from '../archive/state-archive.js';
 
 /**
- * The catalogue of transactions: what each type carries. One entry per type of
- * docs/reference/state-and-events.md section 3; `TXN_TYPES` below gives each its number and event type.
- * A type missing an applier, or the other way round, does not compile (see state-machine.ts).
+ * The catalogue of transactions: the payload of each type. It has one entry for each type of
+ * docs/reference/state-and-events.md section 3; `TXN_TYPES` below gives each its number and event type. A type without
+ * an applier, or the other way round, does not compile (see state-machine.ts).
  */
 export interface TxnPayloads {
   // 3.1 nodes
@@ -47,13 +47,13 @@ export interface TxnPayloads {
   NodeDeregister: { NodeID: string };
   NodeBatchDeregister: {
     NodeIDs: string[];
-    /** ST-16: index of the snapshot the deletion was computed from. */
+    /** Index of the snapshot that the deletion was computed from (ST-16). */
     ScanIndex: number;
   };
   NodeUpdateStatus: {
     NodeID: string;
     Status: NodeStatus;
-    /** unix seconds */
+    /** Unix seconds. */
     UpdatedAt: number;
     NodeEvent: NodeEvent | null;
     IdentitySigningKeyID: string;
@@ -63,7 +63,7 @@ export interface TxnPayloads {
     DrainStrategy: DrainStrategy | null;
     MarkEligible: boolean;
     NodeEvent: NodeEvent | null;
-    /** unix seconds */
+    /** Unix seconds. */
     UpdatedAt: number;
     Meta: Record<string, string>;
     UpdatedBy: string;
@@ -72,16 +72,16 @@ export interface TxnPayloads {
     NodeID: string;
     Eligibility: SchedulingEligibility;
     NodeEvent: NodeEvent | null;
-    /** unix seconds */
+    /** Unix seconds. */
     UpdatedAt: number;
   };
   UpsertNodeEvents: { NodeEvents: Record<string, NodeEvent[]> };
-  /** Drains that have come to their end, by node. */
+  /** Drains that are complete, by node. */
   BatchNodeUpdateDrain: {
-    /** `StartedAt` of the drain that ended: another one that has begun since goes on (DR-93, DR-99). */
+    /** `StartedAt` of the completed drain: a drain that has begun since continues (DR-93, DR-99). */
     Updates: Record<string, { DrainStrategy: null; MarkEligible: boolean; StartedAt: string | null }>;
     NodeEvents: Record<string, NodeEvent>;
-    /** unix seconds */
+    /** Unix seconds. */
     UpdatedAt: number;
   };
   NodePoolUpsert: { NodePools: NodePoolSpecification[] };
@@ -96,31 +96,31 @@ export interface TxnPayloads {
     PreserveCounts: boolean;
     PreserveResources: boolean;
     Eval: Evaluation | null;
-    /** ST-61: of a multiregion job; what it says of the job is filled in where it is applied. Absent: none. */
+    /** The deployment of a multiregion job (ST-61). Its job fields are filled in where it is applied. Absent: none. */
     Deployment?: Deployment;
-    /** ST-58: version whose submission the new one inherits, or null. */
+    /** Version whose submission the new one inherits, or null (ST-58). */
     SubmissionFrom: number | null;
-    /** ST-84: untagged version rows to keep. */
+    /** Number of untagged version rows to keep (ST-84). */
     TrackedVersions: number;
-    /** Who wanted the count that makes the new version; absent: it is no scaling. */
+    /** The scaling request that makes the new version; absent: it is no scaling. */
     Scaling?: GroupScalingEvent | null;
   };
   JobDeregister: {
     JobID: string;
     Purge: boolean;
     NoShutdownDelay: boolean;
-    /** unix ns, 0 = keep */
+    /** Unix ns; 0: unchanged. */
     SubmitTime: number;
     Eval: Evaluation | null;
     TrackedVersions: number;
   };
-  /** ST-68: purges what garbage collection found to be over. */
+  /** Purges jobs that garbage collection found to be over (ST-68). */
   JobBatchDeregister: {
     Jobs: { Namespace: string; ID: string }[];
-    /** ST-16: index of the snapshot the deletion was computed from. */
+    /** Index of the snapshot that the deletion was computed from (ST-16). */
     ScanIndex: number;
   };
-  /** ST-83: what is queued of each group, of the jobs in which that has changed. */
+  /** `Queued` by group, of the jobs in which it has changed (ST-83). */
   ReconcileJobSummaries: { Queued: { Namespace: string; JobID: string; Groups: Record<string, number> }[] };
 
   // 3.3 evaluations, allocations, plans, deployments
@@ -128,36 +128,39 @@ export interface TxnPayloads {
   EvalDelete: {
     EvalIDs: string[];
     AllocIDs: string[];
-    /** ST-16: index of the snapshot the deletion was computed from. */
+    /** Index of the snapshot that the deletion was computed from (ST-16). */
     ScanIndex: number;
     UserInitiated: boolean;
-    /** ST-98: instead of ids, an expression; then also how many at most, where to begin, and in which namespace. */
+    /**
+     * A filter expression instead of IDs (ST-98); the next fields have the page's size, its beginning, and the
+     * namespace.
+     */
     Filter?: string;
     PerPage?: number;
     /** `<CreateIndex>.<ID>`, "" from the beginning. */
     NextToken?: string;
-    /** "" or absent: all of them. */
+    /** "" or absent: all namespaces. */
     Namespace?: string;
-    /** Only of schema version 1, and nobody writes it: the summaries go on counting allocations that are gone. */
+    /** Schema version 1 only, which no writer uses: the summaries continue to count deleted allocations. */
     KeepsCounters?: boolean;
-    /** Written before schema version 3: takes what it can of a batch job, whose next evaluation does it again. */
+    /** Written before schema version 3: deletes parts of a batch job, whose next evaluation repeats the work. */
     PartsOfJobs?: boolean;
   };
   AllocClientUpdate: {
     Allocs: ClientAllocUpdate[];
     Evals: Evaluation[];
     /**
-     * Index of what was last for a node, by node id: its last update of allocations, its first registration, or a restore.
-     * A node that is not here is taken as it is (ND-223).
+     * By node ID, the index that the node's update follows: that of its last update of allocations, its first
+     * registration, or a restore. The update of a node that is missing here is always accepted (ND-223).
      */
     After?: Record<string, number>;
-    /** Written before schema version 2: `After` knows nothing of registrations and restores. */
+    /** Written before schema version 2: `After` ignores registrations and restores. */
     KnowsUpdatesOnly?: boolean;
-    /** Written before schema version 3: a healthy canary that ends goes on counting. */
+    /** Written before schema version 3: a healthy canary that has ended still counts. */
     KeepsEndedCanaries?: boolean;
     /** Written before schema version 3: only the follow-up that a reconnected allocation names is canceled. */
     KeepsTimeouts?: boolean;
-    /** Written before schema version 4: also of an allocation of another node. */
+    /** Written before schema version 4: accepts reports on allocations of other nodes. */
     TakesReportsOfOthers?: boolean;
   };
   AllocUpdateDesiredTransition: { Transitions: Record<string, DesiredTransition>; Evals: Evaluation[] };
@@ -172,37 +175,37 @@ export interface TxnPayloads {
     PreemptionEvals: Evaluation[];
     FollowupEvals: Evaluation[];
     IneligibleNodes: string[];
-    /** Of new allocations on the host volumes they stick to (ST-122); absent: none. */
+    /** Claims of new allocations on sticky host volumes (ST-122); absent: none. */
     VolumeClaims?: TaskGroupHostVolumeClaim[];
-    /** unix ns */
+    /** Unix ns. */
     UpdatedAt: number;
-    /** Written before schema version 4: stores the deployment of a job that is gone or stopped by then. */
+    /** Written before schema version 4: stores the deployment also if its job was deleted or stopped meanwhile. */
     StoresAnyDeployment?: boolean;
-    /** Written before schema version 5: a healthy canary that ends goes on counting. */
+    /** Written before schema version 5: a healthy canary that has ended still counts. */
     KeepsEndedCanaries?: boolean;
   };
   DeploymentStatusUpdate: {
     Update: DeploymentStatusUpdate;
-    /** unix ns */
+    /** Unix ns. */
     UpdatedAt: number;
     Eval: Evaluation | null;
     Job: Job | null;
     RevertSuffix: string;
-    /** ST-58: version whose submission the reverted job inherits; absent or null: none. */
+    /** Version whose submission the reverted job inherits (ST-58); absent or null: none. */
     SubmissionFrom?: number | null;
     TrackedVersions: number;
   };
   DeploymentDelete: {
     DeploymentIDs: string[];
-    /** ST-16: index of the snapshot the deletion was computed from. */
+    /** Index of the snapshot that the deletion was computed from (ST-16). */
     ScanIndex: number;
   };
   DeploymentPromote: {
     DeploymentID: string;
-    /** Every group; else those of `Groups`, of which unknown ones are ignored (DP-850). */
+    /** All groups; else those of `Groups`, in which unknown ones are ignored (DP-850). */
     All: boolean;
     Groups: string[];
-    /** unix ns */
+    /** Unix ns. */
     PromotedAt: number;
     Eval: Evaluation | null;
   };
@@ -214,17 +217,20 @@ export interface TxnPayloads {
     Timestamp: number;
     DeploymentUpdate: DeploymentStatusUpdate | null;
     Eval: Evaluation | null;
-    /** As in DeploymentStatusUpdate: what the failure brings back. */
+    /** The version that the failure reverts to, as in DeploymentStatusUpdate. */
     Job: Job | null;
     RevertSuffix: string;
     SubmissionFrom: number | null;
     TrackedVersions: number;
-    /** Written before schema version 2: a healthy canary that has ended goes on counting. */
+    /** Written before schema version 2: a healthy canary that has ended still counts. */
     KeepsEndedCanaries?: boolean;
   };
   /** The job's namespace is the envelope's. */
   JobStability: { JobID: string; JobVersion: number; Stable: boolean };
-  /** The job's namespace is the envelope's. `Latest`: the current version, whatever `Version` says; no `Tag`: untag. */
+  /**
+   * The job's namespace is the envelope's. `Latest`: the current version, regardless of `Version`; no `Tag`: removes
+   * the tag.
+   */
   JobVersionTag: {
     JobID: string;
     Version: number;
@@ -241,11 +247,11 @@ export interface TxnPayloads {
   CSIVolumeRegister: { Volumes: CSIVolumeRegistration[] };
   /** All or none. The volumes' namespace is the envelope's. */
   CSIVolumeDeregister: { VolumeIDs: string[]; Force: boolean };
-  /** The volume's namespace is the envelope's. Without allocation it only wakes whoever watches the volume (VL-90). */
+  /** The volume's namespace is the envelope's. A claim without allocation only wakes the volume's watcher (VL-90). */
   CSIVolumeClaim: {
     VolumeID: string;
     Claim: CSIVolumeClaim;
-    /** VL-308: the state in which the writer saw what it is about; absent: before schema version 2, or it does not matter. */
+    /** Index of the state that the writer decided on (VL-308); absent: before schema version 2, or irrelevant. */
     AsOf?: number;
   };
   /** All or none. */
@@ -258,7 +264,7 @@ export interface TxnPayloads {
   TaskGroupHostVolumeClaimDelete: { ID: string };
 
   // 3.4 services
-  /** Their indexes are set where it is applied. */
+  /** The state machine sets the indexes of the rows. */
   ServiceRegistrationUpsert: { Services: ServiceRegistration[] };
   ServiceRegistrationDeleteByID: { Namespace: string; ID: string };
   ServiceRegistrationDeleteByNodeID: { NodeID: string };
@@ -269,78 +275,81 @@ export interface TxnPayloads {
   SchedulerConfig: { Config: SchedulerConfiguration; CAS: boolean; ModifyIndex: number };
   ClusterMetadata: { ClusterID: string; CreateTime: number };
 
-  // 3.5 access control; no payload has a secret, only its hash and its sealed form
+  // 3.5 access control; a payload contains no secret, only its hash and its sealed form
   ACLPolicyUpsert: { Policies: AclPolicySpecification[] };
   ACLPolicyDelete: { Names: string[] };
   /**
-   * All or none. A token with a `SecretHash` is created; one without changes the token of its accessor, of which secret,
-   * times, lifetime and `Global` stay as they are (OP-150).
+   * All or none. A token with a `SecretHash` is created; one without it updates the token of its accessor, whose
+   * secret, times, lifetime and `Global` stay (OP-150).
    */
   ACLTokenUpsert: { Tokens: AclTokenSpecification[] };
   ACLTokenDelete: {
     AccessorIDs: string[];
-    /** Of a collection, RFC 3339: tokens that are gone, and those that have not expired by then, are passed over (GC-76). */
+    /** For a collection, RFC 3339: missing tokens, and those that had not expired by then, are skipped (GC-76). */
     ExpiredBy?: string;
   };
-  /** `ResetIndex`: index of the bootstrap that this one follows (OP-145); 0: it is the first. */
+  /** `ResetIndex`: index of the bootstrap that this one follows (OP-145); 0: it is the first one. */
   ACLTokenBootstrap: { Token: AclTokenSpecification; ResetIndex: number };
   /** All or none. */
   ACLRolesUpsert: {
     Roles: AclRoleSpecification[];
-    /** True: they are updates, and a role that is gone is not made again. */
+    /** Whether they are updates: a deleted role is not created again. */
     MustExist: boolean;
   };
   ACLRolesDelete: { IDs: string[] };
   OneTimeTokenUpsert: { Token: OneTimeTokenSpecification };
-  /** The exchange. It names the secret, not the accessor: another one-time token of the same accessor stays (AU-242). */
+  /**
+   * The exchange of a one-time token. It names the secret and not the accessor, so that another one-time token of the
+   * accessor stays (AU-242).
+   */
   OneTimeTokenDelete: { OneTimeSecretHash: string };
-  /** Those that have expired at this time, unix ns (GC-74). */
+  /** Deletes the one-time tokens that had expired at this time, unix ns (GC-74). */
   OneTimeTokenExpire: { Timestamp: number };
   ACLAuthMethodUpsert: { AuthMethod: AuthMethodSpecification };
   ACLAuthMethodDelete: {
     Name: string;
-    /** True: its binding rules go with it (AU-23). */
+    /** Whether the method's binding rules are deleted too (AU-23). */
     WithRules: boolean;
   };
   ACLBindingRuleUpsert: {
     Rule: BindingRuleSpecification;
-    /** True: it is an update, and a rule that is gone is not made again. */
+    /** Whether it is an update: a deleted rule is not created again. */
     MustExist: boolean;
   };
   ACLBindingRuleDelete: { ID: string };
-  /** A new key, or a known one in another state, of which nothing but the state is taken. */
+  /** A new key, or a stored key in another state, of which only the state is written. */
   RootKeyUpsert: {
     Key: RootKeySpecification;
-    /** True: what the keys before encrypt is to be rewritten (OP-212). */
+    /** Whether everything that previous keys encrypt must be encrypted anew (OP-212). */
     Rekey: boolean;
-    /** True: a key that is gone is not made again. */
+    /** Whether it is an update: a deleted key is not created again. */
     MustExist: boolean;
   };
   RootKeyDelete: {
     KeyID: string;
-    /** True: also if something still needs it (OP-213). */
+    /** Deletes the key even if it is in use (OP-213). */
     Force: boolean;
   };
 
-  /** 3.4 variables. The variable's namespace is the envelope's; what it holds is sealed before it is here (OP-204). */
+  /** 3.4 variables. The variable's namespace is the envelope's; its items are sealed (OP-204). */
   VarApplyState: VariableChange;
 
-  // 3.6 Waybill's own, and the two special numbers
+  // 3.6 types of Waybill's own, and the two special numbers
   LeaseAcquired: { Role: Role; Epoch: number; Holder: string };
-  /** What the cluster is taken back to: an archive that was stored before this was written (OP-46). */
+  /** Restores the cluster from an archive, which was stored before this was written (OP-46). */
   StateRestore: {
     /** Its name in the store of archives. */
     Archive: string;
-    /** Of the archive's bytes, hexadecimal. */
+    /** Hash of the archive's bytes, hexadecimal. */
     SHA256: string;
     Bytes: number;
     /** The archive's own index. */
     Index: number;
-    /** Written before schema version 2: what the archive says of claims that are being given back stays (VL-309). */
+    /** Written before schema version 2: releases of claims stay as the archive has them (VL-309). */
     KeepsReleases?: boolean;
-    /** Written before schema version 3: what holders write that have not seen it yet counts. */
+    /** Written before schema version 3: transactions of holders that have not seen the restore count. */
     KeepsTerms?: boolean;
-    /** Not in the log: the log's reader fills in what the archive holds, before anybody applies it. */
+    /** Not in the log: the log's reader adds the content of the archive before the transaction is applied. */
     Tables?: ArchivedTables;
   };
   Initialise: Record<string, never>;
@@ -350,16 +359,16 @@ export interface TxnPayloads {
 
 /** Items of a variable, sealed. */
 interface SealedItems {
-  /** Of the root key. */
+  /** ID of the root key. */
   readonly KeyID: string;
   /** Base64. */
   readonly Data: string;
 }
 
-/** What one transaction does to one variable. `LockID`: of the lock that its writer holds, empty for none. */
+/** The change of one transaction to one variable. `LockID`: ID of the lock that its writer holds, empty if none. */
 export type VariableChange = { readonly Path: string } & (
   | ({ readonly Op: 'set'; readonly LockID: string } & SealedItems)
-  /** Only if the variable was written last by this transaction; 0: only if there is none (OP-196). */
+  /** Applies only if this transaction wrote the variable last; 0: only if there is none (OP-196). */
   | ({ readonly Op: 'cas'; readonly LockID: string; readonly CheckIndex: number } & SealedItems)
   | { readonly Op: 'delete'; readonly LockID: string }
   | { readonly Op: 'delete-cas'; readonly LockID: string; readonly CheckIndex: number }
@@ -367,7 +376,7 @@ export type VariableChange = { readonly Path: string } & (
   | {
       readonly Op: 'lock-release';
       readonly LockID: string;
-      /** Only if the lock was acquired last by this transaction: whoever took it again keeps it (OP-202). */
+      /** Applies only if this transaction acquired the lock last: a holder that acquired it again keeps it (OP-202). */
       readonly AcquireIndex?: number;
     }
 );
@@ -377,9 +386,9 @@ export type TxnType = keyof TxnPayloads;
 export interface TxnTypeInfo {
   /** Catalogue number on the wire. Bit 128 set: a reader that does not know it may skip it (ST-8). */
   readonly number: number;
-  /** `Type` of every event this transaction causes; null: it emits nothing (EV-3). */
+  /** `Type` of every event of this transaction; null: it has no events (EV-3). */
   readonly eventType: string | null;
-  /** Schema version of the payload that writers put on today. */
+  /** Schema version of the payloads that are written today. */
   readonly schemaVersion: number;
 }
 
@@ -451,7 +460,7 @@ export const TXN_TYPES: { readonly [T in TxnType]: TxnTypeInfo } = {
 /** A reader that does not know a number with this bit may skip it; without it, it must stop (ST-8). */
 export const SKIPPABLE_BIT = 128;
 
-/** Numbers that once were types: accepted and ignored (section 3.5). */
+/** Numbers of former types: accepted and ignored (section 3.5). */
 export const RETIRED_NUMBERS: ReadonlySet<number> = new Set([8, 11, 12, 33, 34, 41, 42, 43]);
 
 const byNumber = new Map<number, TxnType>();

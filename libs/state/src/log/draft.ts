@@ -1,9 +1,9 @@
 import { TXN_TYPES, type TxnPayloads, type TxnType } from './catalogue.js';
 import type { Actor, Fence, TxnDraft } from './txn.js';
 
-/** What a writer says about a transaction beside its type and payload; the rest has defaults. */
+/** The envelope of a transaction beside its type and payload; missing fields have defaults. */
 export interface DraftContext {
-  /** unix ns */
+  /** Unix ns. */
   readonly timeNs: number;
   readonly requestId: string;
   readonly actor: Actor;

@@ -1,9 +1,9 @@
 import type { Txn } from './txn.js';
 
 /**
- * The identity of a log's history up to an index: which transaction is there. Its request id and the time at which it was
- * decided tell it from any other. A log only grows at its end, so two logs that have the same transaction at an index have
- * the same ones below it, and no running digest is needed.
+ * The identity of a log's history up to an index: the transaction at that index. Its request ID and its time
+ * distinguish it from every other one. A log grows at its end only, so two logs with the same transaction at an index
+ * have the same transactions below it, and no running digest is needed.
  */
 export interface LogMark {
   readonly index: number;
@@ -14,6 +14,6 @@ export interface LogMark {
 
 export const markOf = ({ index, requestId, timeNs }: Txn): LogMark => ({ index, requestId, timeNs });
 
-/** Whether both are about the same transaction of the same log. */
+/** Whether both marks identify the same transaction of the same log. */
 export const isSameMark = (a: LogMark, b: LogMark): boolean =>
   a.index === b.index && a.requestId === b.requestId && a.timeNs === b.timeNs;

@@ -1,17 +1,20 @@
 import type { Rejection, Txn, Verdict } from './txn.js';
 
-/** ST-6: how long a request id is remembered, by envelope time. Longer than the stream's duplicate window (120 s). */
+/**
+ * How long a request ID is remembered, by the envelope's time (ST-6): longer than the stream's duplicate window (120
+ * s).
+ */
 export const REQUEST_WINDOW_NS = 150 * 1e9;
 
-/** ST-15: text of a verdict that is void. */
+/** Text of a void verdict (ST-15). */
 export const STALE_EPOCH = 'stale epoch';
 
-/** The verdict's result for a second copy of a transaction that counted. */
+/** The verdict's result for a second copy of a transaction. */
 export interface SecondCopy {
   readonly firstIndex: number;
 }
 
-/** A request id inside the window: the index of its first copy and, if that was rejected, why. */
+/** A request ID inside the window, with the index of its first copy and the reason if that was rejected. */
 export interface SeenRequest {
   readonly requestId: string;
   readonly index: number;
@@ -19,21 +22,20 @@ export interface SeenRequest {
   readonly rejected: Rejection | null;
 }
 
-/** Entries there is room for at first; the room doubles and halves as it is needed. */
+/** Initial capacity; it doubles and halves with the number of entries. */
 const MIN_CAPACITY = 1_024;
-/** In place of a slot: there is none. */
+/** Stands for the absence of a slot. */
 const NONE = -1;
 
 /**
- * The request ids of the de-duplication window, so that a second copy of a transaction changes nothing (ST-6).
- * Part of the state, pruned by envelope time only. Memory: one entry per transaction of the last 150 s of the log, some
- * 120 bytes. In Postgres it is no table of its own: the record of transactions has all of it.
+ * The request IDs of the de-duplication window, which make a second copy of a transaction change nothing (ST-6). Part
+ * of the state, and pruned by the envelope's time only. Memory: one entry of some 120 bytes for each transaction of the
+ * log's last 150 s. Postgres has no table for it, because the record of transactions contains it.
  *
- * A ring in order of index, in columns, and a hash table that leads to the newest entry of each chain; every entry
- * leads to an older one. So the oldest is forgotten by moving on: a link to a slot that is no longer, or that an entry of
- * another chain or a younger one uses, ends the chain. A replay looks here once per transaction, and nearly always finds
- * nothing.
- * Cost: constant for each call, but for `entries`.
+ * A ring in order of index, stored in columns, and a hash table that leads to the newest entry of each chain; every
+ * entry leads to an older one. So forgetting the oldest entry only moves the head: a link ends the chain if it leads to
+ * a forgotten slot, or to one that another chain or a younger entry uses. A replay queries the window once for each
+ * transaction, and nearly always finds nothing. Cost: O(1) for each call except `entries`.
  */
 export class RequestWindow {
   private capacity = MIN_CAPACITY;
@@ -41,29 +43,29 @@ export class RequestWindow {
   private hashes = new Int32Array(MIN_CAPACITY);
   private indexes = new Float64Array(MIN_CAPACITY);
   private timesNs = new Float64Array(MIN_CAPACITY);
-  /** The next older entry of the same chain, by slot. */
+  /** Slot of the next older entry of the same chain. */
   private older = new Int32Array(MIN_CAPACITY);
   /** Slot of the newest entry of each chain. */
   private newest = new Int32Array(MIN_CAPACITY).fill(NONE);
-  /** Why, of the few that were rejected, by index. */
+  /** The reasons of the few rejected entries, by index. */
   private readonly rejections = new Map<number, Rejection>();
-  /** Most are asked for once, and then remembered. */
+  /** The last computed hash, as most request IDs are queried once and then stored. */
   private readonly lastHashed = { requestId: '', hash: 0 };
   /** Slot of the oldest entry. */
   private head = 0;
   private count = 0;
 
-  /** Entries, with those whose request id has come again within the window. */
+  /** Number of entries, including those whose request ID came again within the window. */
   get size(): number {
     return this.count;
   }
 
-  /** What was remembered last. */
+  /** The entry that was stored last. */
   get newestEntry(): SeenRequest | undefined {
     return this.count === 0 ? undefined : this.entryAt((this.head + this.count - 1) & (this.capacity - 1));
   }
 
-  /** The verdict for a second copy, or undefined for a first one. */
+  /** The verdict for a second copy, undefined for a first one. */
   verdictFor(txn: Txn): Verdict | undefined {
     const slot = this.slotOf(txn.requestId);
     if (slot === NONE || numberAt(this.timesNs, slot) < txn.timeNs - REQUEST_WINDOW_NS) return undefined;
@@ -72,13 +74,13 @@ export class RequestWindow {
     return rejected ?? { kind: 'noop', result: { firstIndex } satisfies SecondCopy };
   }
 
-  /** What is remembered of a request id, also if it is about to leave the window. */
+  /** The entry of a request ID, also if it is about to leave the window. */
   find(requestId: string): SeenRequest | undefined {
     const slot = this.slotOf(requestId);
     return slot === NONE ? undefined : this.entryAt(slot);
   }
 
-  /** In order of index. A later copy of an id takes the place of the earlier one. */
+  /** Stores an entry, in order of index. A later copy of an ID replaces the earlier one. */
   remember({ requestId, index, timeNs, rejected }: SeenRequest): void {
     if (requestId === '') return;
     if (this.count === this.capacity) this.resize(this.capacity * 2);
@@ -92,7 +94,7 @@ export class RequestWindow {
     this.forgetBefore(timeNs - REQUEST_WINDOW_NS);
   }
 
-  /** Oldest first. */
+  /** All entries, oldest first. */
   *entries(): IterableIterator<SeenRequest> {
     for (let i = 0; i < this.count; i++) {
       const slot = (this.head + i) & (this.capacity - 1);
@@ -114,7 +116,8 @@ export class RequestWindow {
     while (slot !== NONE) {
       const rank = (slot - this.head) & mask;
       const found = numberAt(this.hashes, slot);
-      if (rank >= younger || ((found ^ hash) & mask) !== 0) return NONE; // forgotten, or used again by another
+      // The slot was forgotten, or is used again by another entry.
+      if (rank >= younger || ((found ^ hash) & mask) !== 0) return NONE;
       if (found === hash && this.ids[slot] === requestId) return slot;
       younger = rank;
       slot = numberAt(this.older, slot);
@@ -147,7 +150,7 @@ export class RequestWindow {
     if (this.capacity > MIN_CAPACITY && this.count * 8 < this.capacity) this.resize(this.capacity / 2);
   }
 
-  /** O(entries); happens when their number has doubled or fallen to a quarter of what made it grow. */
+  /** O(entries); happens when their number has doubled, or fallen to a quarter of the size at the last growth. */
   private resize(capacity: number): void {
     const { ids, hashes, indexes, timesNs, head, count } = this;
     const mask = this.capacity - 1;
@@ -177,5 +180,5 @@ function hashOf(text: string): number {
   return hash ^ (hash >>> 15);
 }
 
-/** Within bounds: every slot is below the capacity. */
+/** The number in a slot, which is below the capacity. */
 const numberAt = (column: Float64Array | Int32Array, at: number): number => column[at] as number;

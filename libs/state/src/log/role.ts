@@ -1,3 +1,3 @@
-/** The roles that are held by lease; what a holder writes as such is fenced by its epoch (ST-15). */
+/** The roles that are held by lease; a holder's transactions are fenced by its epoch (ST-15). */
 export const ROLES = ['broker', 'nodes', 'deployments', 'volumes', 'projector'] as const;
 export type Role = (typeof ROLES)[number];

@@ -1,18 +1,18 @@
 /**
- * What the steps inside broker, worker and plan applier took, said by the transaction that ends them (CL-1047, CL-1065):
- * one text of the envelope beside the payload, so that the state machine never sees it.
+ * Times of the steps inside broker, worker and plan applier, which the transaction that ends them carries (CL-1047,
+ * CL-1065). They are one text in the envelope beside the payload, so that the state machine does not read them.
  *
  * `<evaluation>@<unix ms> <step> <step> …; <evaluation>@…`, each step `<name><ms from then on>[+<ms long>][:<detail>…]`:
  *
  *     6b4c1d2e-…@1772359200009 enqueued-4+4 dequeued0:1 taken0:5f3a9c2e waited0+2:815 scheduled2+11:1:0 queued14+1
  *
- * Everything is counted from the moment at which the broker handed the evaluation to a worker, which both clocks have in
- * common: what the worker says of itself is right although its clock may be wrong. The moment is by the broker's clock.
+ * Times count from the moment at which the broker delivered the evaluation to a worker, which both clocks share: a
+ * worker's steps are right even if its clock is wrong. The moment itself is by the broker's clock.
  */
 
-/** Characters of the text of one transaction: it travels with every copy. What would make it longer is left out. */
+/** Characters of one transaction's text, which travels with every copy. Steps beyond it are omitted. */
 export const MAX_STEP_TIMES = 16_384;
-/** Characters of one evaluation's steps: a run of many attempts tells its first. */
+/** Characters of one evaluation's steps: of a run with many attempts, the first ones are kept. */
 const MAX_LINE = 1_024;
 
 export const STEP_NAMES = [
@@ -21,22 +21,22 @@ export const STEP_NAMES = [
   'pending',
   'enqueued',
   'unblocked',
-  /** Broker, attempt. */
+  /** Broker: delivered; the attempt. */
   'dequeued',
-  /** Broker: a worker gave it back, or said nothing any more. */
+  /** Broker: a worker nacked the delivery, or its nack timer expired. */
   'rejected',
-  /** Worker, its id. */
+  /** Worker: received; its ID. */
   'taken',
-  /** Worker, index: for its copy of the state, and once more after a plan that was committed in part. */
+  /** Worker: waited until its copy of the state had the index, and again after a plan that was committed in part. */
   'waited',
   'refreshed',
-  /** Worker, placed and stopped allocations of the plan. */
+  /** Worker: computed a plan; placed and stopped allocations. */
   'scheduled',
-  /** Applier. */
+  /** Applier: the plan waited in the queue. */
   'queued',
-  /** Applier, rejected nodes, allocations that may be committed. */
+  /** Applier: verified the plan; rejected nodes, allocations to commit. */
   'checked',
-  /** Applier, index: until its own copy had it. */
+  /** Applier: committed the plan, until its own copy of the state had the index. */
   'committed',
 ] as const;
 export type StepName = (typeof STEP_NAMES)[number];
@@ -45,7 +45,7 @@ export interface StepTime {
   readonly name: StepName;
   /** Unix ms, by the broker's clock. */
   readonly fromMs: number;
-  /** Undefined: a moment. */
+  /** Undefined for a moment without duration. */
   readonly toMs: number | undefined;
   readonly details: readonly string[];
 }
@@ -56,16 +56,18 @@ export interface EvaluationSteps {
 }
 
 /**
- * The steps of one delivery by one clock, each told once: as text, because nobody on the way looks at it.
- * Limit: MAX_LINE. Cost: one concatenation a step.
+ * The steps of one delivery by one clock, each sent once. They are kept as text, because nothing on the way reads them.
+ * Limit: MAX_LINE. Cost: one concatenation for each step.
  */
 export class StepLine {
   private text = '';
 
-  /** @param sinceMs by the same clock as all that is added: the broker handed the evaluation over, the worker got it */
+  /**
+   * @param sinceMs by the same clock as all steps: when the broker delivered the evaluation, or the worker received it
+   */
   constructor(readonly sinceMs: number) {}
 
-  /** @param toMs undefined: a moment @param details words of letters, digits, `_` and `-`, or numbers */
+  /** Adds a step. @param toMs undefined: a moment @param details words of letters, digits, `_` and `-`, or numbers */
   add(name: StepName, fromMs: number, toMs?: number, ...details: readonly (string | number)[]): void {
     let step = ` ${name}${Math.round(fromMs - this.sinceMs)}`;
     if (toMs !== undefined) step += `+${Math.max(0, Math.round(toMs - fromMs))}`;
@@ -73,26 +75,26 @@ export class StepLine {
     this.append(step);
   }
 
-  /** What another line of the same delivery has told. */
+  /** Appends the steps of another line of the same delivery. */
   append(told: string | undefined): void {
     if (told !== undefined && this.text.length + told.length <= MAX_LINE) this.text += told;
   }
 
-  /** What nobody has been told; empty: nothing. */
+  /** Removes and returns the steps that were not sent yet; empty: none. */
   take(): string {
     const { text } = this;
     this.text = '';
     return text;
   }
 
-  /** Likewise, for a transaction. */
+  /** As `take`, in the form for a transaction. */
   takeOf(evalId: string): string {
     const told = this.take();
     return told === '' ? '' : `${evalId}@${Math.round(this.sinceMs)}${told}`;
   }
 }
 
-/** For one transaction about several evaluations; undefined: there is nothing to say. */
+/** The text for one transaction about several evaluations; undefined if there are no steps. */
 export function joinedStepTimes(of: readonly string[]): string | undefined {
   let joined = '';
   for (const text of of) {
@@ -107,7 +109,7 @@ const STEP = /^([a-z]+)(-?\d{1,12})(?:\+(\d{1,12}))?((?::[\w-]{1,64})*)$/;
 const names: ReadonlySet<string> = new Set(STEP_NAMES);
 const isStepName = (text: string): text is StepName => names.has(text);
 
-/** Anybody may have written it: what is none of these, or not known to this version, is passed over. Never throws. */
+/** Parses a text of any origin. Malformed and unknown steps are skipped. Never throws. */
 export function readStepTimes(text: string): EvaluationSteps[] {
   if (text.length > MAX_STEP_TIMES) return [];
   return text.split('; ').flatMap((line) => {

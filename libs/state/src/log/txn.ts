@@ -2,22 +2,22 @@ import { NotHolderError, Refusal, type RefusalCode } from '@waybill/model';
 import type { TxnPayloads, TxnType } from './catalogue.js';
 import type { Role } from './role.js';
 
-/** Who caused a transaction. Audit only: never a secret (API-266). */
+/** The author of a transaction. For audits only: never a secret (API-266). */
 export interface Actor {
   readonly Kind: 'token' | 'node' | 'role' | 'anonymous';
   readonly ID: string;
   readonly Name: string;
 }
 
-/** What a holder of a role puts on everything it writes as such. */
+/** The fence that a holder of a role puts on all its transactions. */
 export interface Fence {
   readonly role: Role;
   readonly epoch: number;
 }
 
 /**
- * A transaction before the log has given it an index: what was decided, by whom, why, and when.
- * A plain write that any replica may make carries no fence.
+ * A transaction that has no index of the log yet: the decision, its author, reason and time. A transaction that any
+ * replica may write carries no fence.
  */
 export interface TxnDraft<T extends TxnType = TxnType> {
   readonly type: T;
@@ -27,14 +27,14 @@ export interface TxnDraft<T extends TxnType = TxnType> {
   readonly namespace: string;
   readonly region: string;
   readonly actor: Actor;
-  /** What the caller gave as X-Waybill-Reason, else "". */
+  /** The caller's X-Waybill-Reason, else "". */
   readonly reason: string;
   /** Unique per attempt-set: the de-duplication id in the stream and in apply (ST-6). */
   readonly requestId: string;
   readonly fence?: Fence | undefined;
-  /** W3C trace context; travels with the message, is no part of state. */
+  /** W3C trace context; part of the message and not of the state. */
   readonly traceparent?: string | undefined;
-  /** What the steps that led here took (step-times.ts); travels with the message, is no part of state. */
+  /** Times of the steps before this transaction (step-times.ts); part of the message and not of the state. */
   readonly stepTimes?: string | undefined;
   readonly schemaVersion: number;
 }
@@ -54,12 +54,12 @@ export type Verdict =
   | { readonly kind: 'refused'; readonly code: RefusalCode; readonly error: string }
   | { readonly kind: 'void'; readonly error: string };
 
-/** What a transaction that changed nothing was told (ST-9). */
+/** Verdict of a transaction that was refused or void (ST-9). */
 export type Rejection = Extract<Verdict, { kind: 'refused' | 'void' }>;
 
 export const isRejected = (v: Verdict): v is Rejection => v.kind === 'refused' || v.kind === 'void';
 
-/** What its writer is told of a transaction that was rejected; undefined: it was not. */
+/** The refusal that the writer of a rejected transaction gets; undefined if it was not rejected. */
 export function refusalOf(verdict: Verdict): Refusal | undefined {
   if (verdict.kind === 'refused') return new Refusal(verdict.code, verdict.error);
   return verdict.kind === 'void' ? new NotHolderError(verdict.error) : undefined;

@@ -1,7 +1,10 @@
 import { TXN_TYPES, type TxnPayloads, type TxnType } from './catalogue.js';
 import type { Txn } from './txn.js';
 
-/** The log holds a payload newer than this program knows. The caller stops: guessing would make replicas differ (ST-8). */
+/**
+ * The log contains a payload of a newer schema than this version knows. The caller stops: guessing would make replicas
+ * differ (ST-8).
+ */
 export class UnknownSchemaVersionError extends Error {
   override readonly name = 'UnknownSchemaVersionError';
   constructor(
@@ -16,13 +19,13 @@ export class UnknownSchemaVersionError extends Error {
   }
 }
 
-/** Turns a payload of schema version n (the key) into one of n + 1. The input is what an older program wrote. */
+/** Converts a payload of schema version n (the key) into version n + 1. The input was written by an older version. */
 type Step<T extends TxnType> = (payload: unknown) => TxnPayloads[T] | Record<string, unknown>;
 type Upcasts = { readonly [T in TxnType]?: Readonly<Record<number, Step<T>>> };
 
 /**
- * Steps per type, one for every schema version that was ever written and is not today's. Raising a `schemaVersion` in
- * the catalogue means adding the step from the old one here; the log is never rewritten.
+ * Steps by type, one for every schema version that was ever written and is not today's. To raise a `schemaVersion` in
+ * the catalogue, add the step from the old version here; the log is never rewritten.
  */
 const UPCASTS: Upcasts = {
   AllocClientUpdate: {
@@ -35,18 +38,18 @@ const UPCASTS: Upcasts = {
     3: (payload) => ({ ...(payload as TxnPayloads['AllocClientUpdate']), TakesReportsOfOthers: true }),
   },
   ApplyPlanResults: {
-    // Only their forms in the log are others (written-form.ts).
+    // Only the written form differs (written-form.ts).
     1: (payload) => payload as TxnPayloads['ApplyPlanResults'],
     2: (payload) => payload as TxnPayloads['ApplyPlanResults'],
     3: (payload) => ({ ...(payload as TxnPayloads['ApplyPlanResults']), StoresAnyDeployment: true }),
     4: (payload) => ({ ...(payload as TxnPayloads['ApplyPlanResults']), KeepsEndedCanaries: true }),
   },
-  // Without `AsOf` the claims of one allocation are not told apart.
+  // Without `AsOf`, the claims of one allocation are not distinguished.
   CSIVolumeClaim: { 1: (payload) => payload as TxnPayloads['CSIVolumeClaim'] },
   DeploymentAllocHealth: {
     1: (payload) => ({ ...(payload as TxnPayloads['DeploymentAllocHealth']), KeepsEndedCanaries: true }),
   },
-  // An old log makes what it made, wrong counters included: a reconciliation of summaries mends them.
+  // An old log is applied as it was, with wrong counters: a reconciliation of the summaries repairs them.
   EvalDelete: {
     1: (payload) => ({ ...(payload as TxnPayloads['EvalDelete']), KeepsCounters: true }),
     2: (payload) => ({ ...(payload as TxnPayloads['EvalDelete']), PartsOfJobs: true }),
@@ -57,7 +60,7 @@ const UPCASTS: Upcasts = {
   },
 };
 
-/** The payload as today's appliers expect it. Free for today's version. */
+/** The payload in today's schema version. No cost for today's version. */
 export function upcast<T extends TxnType>(txn: Pick<Txn<T>, 'type' | 'schemaVersion' | 'index' | 'payload'>): unknown {
   const today = TXN_TYPES[txn.type].schemaVersion;
   if (txn.schemaVersion === today) return txn.payload;

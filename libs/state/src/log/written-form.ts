@@ -3,15 +3,15 @@ import type { TxnPayloads, TxnType } from './catalogue.js';
 import type { TxnDraft } from './txn.js';
 
 /**
- * A payload as it is written to the log, where that is another form than it has in memory: the allocations of a plan
- * are much alike, so what they share is written once (since schema version 3 of `ApplyPlanResults`).
+ * A payload in the form in which the log has it, where that differs from memory: the allocations of a plan are similar,
+ * so their common members are written once (since schema version 3 of `ApplyPlanResults`).
  */
 export function writtenForm(draft: Pick<TxnDraft, 'type' | 'payload'>): object {
   if (!isPlan(draft)) return draft.payload;
   return { ...draft.payload, AllocsUpdated: toldApart(draft.payload.AllocsUpdated) };
 }
 
-/** The payload in memory, of what was read. */
+/** The payload in memory, from its written form. */
 export function readForm(type: TxnType, schemaVersion: number, written: object): object {
   if (type !== 'ApplyPlanResults' || schemaVersion < 2) return written;
   const { AllocsUpdated } = written as { AllocsUpdated: unknown };
@@ -25,7 +25,7 @@ function allocationsOf(schemaVersion: number, written: unknown): Allocation[] {
   return (first === undefined ? [] : [first, ...others]) as Allocation[];
 }
 
-/** Schema version 2: of each allocation what differs from the first; `{"=": value}` is instead of the whole value. */
+/** Schema version 2: each allocation as its difference from the first one; `{"=": value}` replaces a whole value. */
 function withDifference(first: unknown, difference: unknown): unknown {
   if (!isObject(first) || !isObject(difference)) return difference;
   if ('=' in difference) return difference['='];

@@ -1,6 +1,6 @@
 import { compareText } from './row-order.js';
 
-/** JSON with the members of every object in order of their names. */
+/** JSON with the members of every object ordered by name. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_, member: unknown) => (isObject(member) ? sortedMembers(member) : member));
 }

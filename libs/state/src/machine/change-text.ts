@@ -1,7 +1,7 @@
 import { type DrainStrategy, formatDuration } from '@waybill/model';
 import type { Change } from './write.js';
 
-/** Members that say when and where a row was written, not what changed about the object. */
+/** Members with the time and index of a write, which say nothing about the change of the object. */
 const BOOKKEEPING: ReadonlySet<string> = new Set([
   'CreateIndex',
   'ModifyIndex',
@@ -12,12 +12,12 @@ const BOOKKEEPING: ReadonlySet<string> = new Set([
   'StatusUpdatedAt',
   'SubmitTime',
 ]);
-/** Members named by a text that has nothing better to say. */
+/** Changed members that a text without a better description names. */
 export const MAX_NAMED_MEMBERS = 5;
 
 /**
- * What a transaction did to an object, for people (CL-1023): names and statuses only, never a value a user gave, so
- * no secret either (CL-1064).
+ * Describes a transaction's change of an object for people (CL-1023): names and statuses only, never a user's value,
+ * and so no secret (CL-1064).
  * @param members names of the members that changed
  */
 export function changeText(change: Change, members: readonly string[]): string {

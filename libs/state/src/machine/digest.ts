@@ -5,9 +5,9 @@ import type { StateMachine } from './state-machine.js';
 import { TABLE_NAMES, type Tables } from './tables.js';
 
 /**
- * One text per state: two copies at the same index must agree on it (ST-3). Covers the applied index, every row and
- * every table index; not the request window, which copies may start at different ends of. Independent of the order of
- * rows and of members. O(state): for tests, and for comparing copies by hand.
+ * A hash of the state: two copies at the same index must have the same one (ST-3). It covers the applied index, every
+ * row and every table index, but not the request window, whose beginning may differ between copies. It does not depend
+ * on the order of rows and members. O(state): for tests, and for comparing copies by hand.
  */
 export function stateDigest(machine: Pick<StateMachine, 'tables' | 'appliedIndex'>): string {
   const hash = createHash('sha256');
@@ -16,7 +16,7 @@ export function stateDigest(machine: Pick<StateMachine, 'tables' | 'appliedIndex
   return hash.digest('hex');
 }
 
-/** What is hashed, line by line: compare these to find where two copies differ. */
+/** The lines that are hashed: compare these to find where two copies differ. */
 export function* digestLines(tables: Tables): Generator<string> {
   for (const name of TABLE_NAMES) {
     const table = tables[name];

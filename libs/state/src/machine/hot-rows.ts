@@ -18,7 +18,7 @@ type ReportedMembers = Pick<
   | 'ModifyTime'
 >;
 
-/** The allocation with what its agent reported (ST-101). */
+/** The allocation with its agent's report (ST-101). */
 export function withReport(alloc: Allocation, report: ReportedMembers): Allocation {
   const copy = copyOfAllocation(alloc);
   copy.ClientStatus = report.ClientStatus;
@@ -32,7 +32,7 @@ export function withReport(alloc: Allocation, report: ReportedMembers): Allocati
   return copy;
 }
 
-/** A copy of the allocation's own members, that may be changed. */
+/** A copy of the allocation whose own members may be changed. */
 export function copyOfAllocation(alloc: Allocation): Allocation {
   return {
     ID: alloc.ID,

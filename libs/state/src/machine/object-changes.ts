@@ -6,7 +6,7 @@ import { type Undo, undoOf } from './undo.js';
 import type { Txn } from '../log/txn.js';
 import type { Change } from './write.js';
 
-/** Objects that have a history, by the names of API-265; what they are called in the state. */
+/** Objects with a history, by the names of API-265, and their tables. */
 export const HISTORY_TABLES = {
   job: 'jobs',
   alloc: 'allocs',
@@ -34,26 +34,26 @@ const KINDS = new Map<TableName, ObjectKind>(
 /** The one ID of the scheduler configuration (API-265). */
 export const SCHEDULER_CONFIG_ID = 'scheduler-config';
 
-/** Which object of the history. */
+/** Identifies an object of the history. */
 export interface ObjectName {
   readonly kind: ObjectKind;
-  /** `""` for objects without one. */
+  /** `""` for objects without a namespace. */
   readonly namespace: string;
   readonly id: string;
 }
 
-/** What one transaction did to one object, or tried to. */
+/** The change of one object by one transaction, or the attempt of a change. */
 export interface ObjectChange extends ObjectName {
-  /** `none`: the transaction is about it and changed nothing; the attempt is history (CL-1023). */
+  /** `none`: the transaction names the object and changed nothing; the attempt is part of the history (CL-1023). */
   readonly op: 'create' | 'update' | 'delete' | 'none';
   readonly text: string;
-  /** Takes the object back to what it was; null: it was not there, or was not changed. Without an allocation's job. */
+  /** Reverts the change; null if the object did not exist before, or was not changed. Without an allocation's job. */
   readonly undo: Undo | null;
-  /** The row changed; undefined for `none`. */
+  /** The changed row; undefined for `none`. */
   readonly change: Change | undefined;
 }
 
-/** The objects of the history that a transaction is about. Pure, the same in every copy. O(rows changed). */
+/** The objects of the history that a transaction changed or names. Pure, the same in every copy. O(rows changed). */
 export function objectChanges({ txn, changes }: Applied): ObjectChange[] {
   const said: ObjectChange[] = [];
   for (const change of changes) {
@@ -72,8 +72,8 @@ export function objectChanges({ txn, changes }: Applied): ObjectChange[] {
 }
 
 /**
- * Members that the history does not keep: most of an allocation's size, the same in all allocations of a version, is
- * stored once, beside them; old secrets of a volume are nobody's (VL-6), nor are those of a token or what a variable held, sealed as they are.
+ * Members that the history omits. The job of an allocation is most of its size and stored once for each version beside
+ * them; secrets of a volume (VL-6), those of a token, and the items of a variable are not kept, even sealed.
  */
 const UNDONE_ELSEWHERE: Partial<Record<TableName, string>> = {
   allocs: 'Job',
@@ -106,11 +106,11 @@ function nameOf(change: Change): ObjectName | undefined {
   }
 }
 
-/** A transaction may have been refused because nothing of that name can be stored; then the history cannot name it either. */
+/** Whether the history can name the object: a transaction may have been refused because its name cannot be stored. */
 const isStorableName = ({ namespace, id }: { readonly namespace: unknown; readonly id: unknown }): boolean =>
   typeof namespace === 'string' && typeof id === 'string' && fitIndexKey([namespace, id]);
 
-/** The one object that a transaction names, for those that changed none. */
+/** The object that a transaction without changes names. */
 function meantBy(txn: Txn): ObjectName | undefined {
   const { namespace } = txn;
   switch (txn.type) {

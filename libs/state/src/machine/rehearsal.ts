@@ -3,18 +3,18 @@ import { registerJob } from '../jobs/job-register.js';
 import type { Tables } from './tables.js';
 import { Write } from './write.js';
 
-/** The state a rehearsal begins with. */
+/** The state that a rehearsal starts from. */
 export interface Stage {
   readonly tables: Tables;
   readonly appliedIndex: number;
 }
 
 /**
- * What the state would be if this were the next transaction (ST-145): registers the job in the tables, lets `look` look,
- * and takes everything back before anything else of this process runs, so that nobody ever sees it. Nothing is
- * published, no index moves. `look` must be synchronous. Cost: as applying it, twice, and no copy of the state.
+ * Applies a registration for the moment in which `look` runs (ST-145): registers the job in the tables, calls `look`,
+ * and reverts everything before any other code of this process runs. Nothing is published, and no index moves. `look`
+ * must be synchronous. Cost: twice that of applying it, without a copy of the state.
  * @param timeNs unix ns
- * @throws Refusal as the transaction would be; what `look` throws
+ * @throws Refusal as the transaction would, and any error of `look`
  */
 export function rehearseRegistration<Seen>(
   { tables, appliedIndex }: Stage,

@@ -1,7 +1,8 @@
 /**
- * Whether two values are the same JSON, whatever the order of members: the same answer as comparing their canonical texts,
- * without making them. A member that is undefined is not there. O(members), and of what is the same object nothing.
- * @param proven pairs of objects that were found to be the same; rows of many allocations share their job
+ * Whether two values are the same JSON, regardless of the order of members: the same answer as comparing their
+ * canonical texts, without computing them. An undefined member counts as missing. O(members), O(1) for identical
+ * objects.
+ * @param proven pairs of objects that were found to be equal; rows of many allocations share their job
  */
 export function isSameJson(a: unknown, b: unknown, proven?: WeakMap<object, object>): boolean {
   if (a === b) return true;
@@ -15,7 +16,7 @@ export function isSameJson(a: unknown, b: unknown, proven?: WeakMap<object, obje
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** What JSON writes as null in a list. */
+/** Values that JSON writes as null in a list. */
 const isNothing = (value: unknown): boolean => value === undefined || value === null;
 
 function isSameList(a: unknown, b: unknown, proven: WeakMap<object, object> | undefined): boolean {

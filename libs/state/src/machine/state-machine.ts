@@ -45,20 +45,22 @@ const appliers: Appliers = {
   ...restoreAppliers,
 };
 
-/** What applying one transaction came to. */
+/** The outcome of applying one transaction. */
 export interface Applied {
   readonly txn: Txn;
   readonly index: number;
   readonly verdict: Verdict;
   /** Rows changed, in the order of the last write to each. */
   readonly changes: readonly Change[];
-  /** Why the verdict is `NOT_APPLICABLE`: what the applier threw. The process that applied it reports it. */
+  /**
+   * Set if the verdict is `NOT_APPLICABLE`: the error of the applier. The process that applied the transaction logs it.
+   */
   readonly defect?: Error;
 }
 
 /**
- * Verdict on a transaction whose application failed by a defect. A constant: the text of an exception differs between
- * versions of the runtime, and the verdict is state.
+ * Verdict of a transaction whose application failed by a defect. A constant, because the text of an exception differs
+ * between versions of the runtime, and the verdict is part of the state.
  */
 export const NOT_APPLICABLE =
   'the transaction could not be applied: a defect of Waybill, described in the logs of its servers; nothing was changed';
@@ -75,14 +77,14 @@ export class IndexGapError extends Error {
 }
 
 /**
- * The one deterministic function state × transaction → state, in every service that needs state (ST-3): no clock, no
- * randomness, no configuration, no I/O. Same log, same tables, byte for byte.
+ * The deterministic function state × transaction → state, in every service that needs state (ST-3): without clock,
+ * randomness, configuration and I/O. The same log gives the same tables, byte for byte.
  *
- * Modes: empty (index 0), or loaded at an index from a snapshot (`startAt`); then `apply` in log order.
- * An applier that throws anything but `Refusal` is a defect. It is deterministic as everything else here, so every copy
- * takes the transaction back and refuses it with `NOT_APPLICABLE`: one transaction must not stop them all for good.
- * Only a schema that this version does not know goes on to the caller, which must stop: a newer version applies it (ST-8).
- * Memory: all rows of the cluster. Cost of apply: what the transaction touches.
+ * Modes: empty (index 0), or loaded at an index from a snapshot (`startAt`); then `apply` in the order of the log.
+ * If an applier throws anything but `Refusal`, it is a defect. It is as deterministic as everything else here, so every
+ * copy reverts the transaction and refuses it with `NOT_APPLICABLE`: one transaction must not stop all copies for good.
+ * Only an unknown schema version is passed to the caller, which must stop: a newer version applies it (ST-8).
+ * Memory: all rows of the cluster. Cost of `apply`: O(what the transaction touches).
  */
 export class StateMachine {
   readonly tables: Tables = createTables();
@@ -95,19 +97,19 @@ export class StateMachine {
     return this.applied;
   }
 
-  /** The last transaction applied, as a log knows it again (ST-1); undefined: none, or one without a request id. */
+  /** Identifies the last applied transaction in the log (ST-1); undefined: there is none, or it has no request ID. */
   get mark(): LogMark | undefined {
     const newest = this.requests.newestEntry;
     if (newest?.index !== this.applied) return undefined;
     return { index: newest.index, requestId: newest.requestId, timeNs: newest.timeNs };
   }
 
-  /** After the tables were loaded from a snapshot taken at `index`. */
+  /** Sets the index after the tables were loaded from a snapshot. */
   startAt(index: number): void {
     this.applied = index;
   }
 
-  /** Epoch of a role, 0 if nobody ever held it. */
+  /** Epoch of a role, 0 if it was never held. */
   epochOf(role: string): number {
     return this.tables.leases.get(role)?.Epoch ?? 0;
   }
@@ -135,7 +137,7 @@ export class StateMachine {
     return { kind: 'void', error: STALE_EPOCH };
   }
 
-  /** The verdict, if it is rejected; an error that is a defect. */
+  /** Applies the transaction. @returns the verdict if it is rejected, the error if it is a defect */
   private run(w: Write, txn: Txn): Rejection | Error | undefined {
     try {
       applyTyped(w, txn);

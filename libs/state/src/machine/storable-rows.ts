@@ -7,12 +7,12 @@ import {
 } from '@waybill/model';
 import { TABLE_NAMES, type TableName, type TableRows } from './tables.js';
 
-/** A text of a row: the name of its member, or how it is found. */
+/** A text of a row: the name of its member, or a function that finds it. */
 type TextOf<Row> = (keyof Row & string) | ((row: Row) => unknown);
 
-/** What projections store of a row in columns of their own, beside the row as a whole. */
+/** The columns in which projections store values of a row, beside the row as a whole. */
 interface StoredColumns<Row> {
-  /** Texts that stand in one index together. Texts that no index holds have no limit but that of a message. */
+  /** Texts that share one index. Texts that no index contains are limited by the message's size only. */
   readonly keys: readonly (readonly TextOf<Row>[])[];
   /** Texts in columns without an index. */
   readonly texts?: readonly (keyof Row & string)[];
@@ -97,7 +97,7 @@ interface Glance {
   readonly keyTexts: readonly string[];
   readonly texts: readonly string[];
   readonly numbers: readonly string[];
-  /** A text of a key is no member of the row. */
+  /** Whether a text of a key is computed and no member of the row. */
   readonly isMade: boolean;
 }
 
@@ -112,7 +112,9 @@ const GLANCES: ReadonlyMap<TableName, Glance> = new Map(
   TABLE_NAMES.map((table) => [table, glanceOf(STORED_COLUMNS[table])]),
 );
 
-/** Whether a row's texts are so short, and its numbers so small, that nothing has to be measured: nearly every row's are. */
+/**
+ * Whether the row's texts are so short and its numbers so small that nothing must be measured, as of nearly every row.
+ */
 function fitsAtAGlance(table: TableName, row: object): boolean {
   const glance = GLANCES.get(table);
   if (!glance || glance.isMade) return false;
@@ -133,8 +135,8 @@ function fitsAtAGlance(table: TableName, row: object): boolean {
 }
 
 /**
- * Why no projection can store a row; undefined: it can. A member that is missing is stored as empty or 0.
- * Cost: a look at each column; only long keys and large numbers are measured.
+ * The reason why no projection can store the row; undefined: it can. A missing member is stored as empty or 0. Cost: a
+ * check of each column; only long keys and large numbers are measured.
  */
 export function unstorable<N extends TableName>(table: N, row: TableRows[N]): string | undefined {
   return fitsAtAGlance(table, row) ? undefined : problemOf(table, row);
@@ -162,10 +164,10 @@ function problemOf<N extends TableName>(table: N, row: TableRows[N]): string | u
 const isNumber = (value: unknown, isStorable: (value: number) => boolean): boolean =>
   typeof value === 'number' ? isStorable(value) : !isAnother(value) && typeof value !== 'string';
 
-/** Neither a text nor nothing: `column` of the projection's layout passes it on. */
+/** Whether the value is neither a text nor absent: `column` of the projection's layout stores it unchanged. */
 const isAnother = (value: unknown): boolean => typeof value === 'number' || typeof value === 'boolean';
 
-/** The member that holds the texts which are found by a function. */
+/** The member that contains the texts which a function finds. */
 const nameOf = (table: TableName, of: unknown): string =>
   typeof of === 'string' ? of : table === 'acl_policy' ? 'JobACL' : 'Target';
 const tooLong = (table: TableName, key: readonly unknown[]): string =>

@@ -1,12 +1,12 @@
-/** Where a row is: an update that keeps its index values changes this and no index. */
+/** Holder of a row: an update that keeps its index values changes the holder and no index. */
 interface Cell<Row> {
   row: Row;
 }
 
-/** Value under which an index finds a row; undefined: not at all. */
+/** Value under which an index finds a row; undefined: the index omits the row. */
 export type IndexValue<Row> = (row: Row) => string | undefined;
 
-/** An index whose value has to be made: `keeps` says, cheaper than making it, that an update does not change it. */
+/** An index whose value must be computed. `keeps` is a cheaper check whether an update leaves the value unchanged. */
 export interface MadeIndexValue<Row> {
   readonly of: IndexValue<Row>;
   readonly keeps: (before: Row, after: Row) => boolean;
@@ -15,19 +15,19 @@ export interface MadeIndexValue<Row> {
 interface SecondaryIndex<Row> {
   readonly of: IndexValue<Row>;
   readonly keeps: ((before: Row, after: Row) => boolean) | undefined;
-  /** Most values have one row: a set of one would be several times its size. */
+  /** Most values have one row: a set with one element would be several times its size. */
   readonly cells: Map<string, Cell<Row> | Set<Cell<Row>>>;
 }
 
 /**
  * One table of the state: rows by primary key, with secondary indexes. Rows are immutable; a change puts a new one.
- * Only a `Write` (write.ts) changes a table, so that one transaction is atomic (ST-5).
+ * Only a `Write` (write.ts) changes a table, so that a transaction is atomic (ST-5).
  *
- * Order: rows come in no order that may matter. A copy that was loaded from a snapshot, or took a refused transaction
- * back, has another one than a copy that did not; whatever decides what is written sorts first (row-order.ts).
+ * Order: the order of rows has no meaning. A copy that was loaded from a snapshot, or reverted a refused transaction,
+ * has another order than a copy that did not, so code that decides what to write sorts first (row-order.ts).
  *
  * Cost: get, put and delete are O(number of secondary indexes); a put that keeps a row's index values touches no index.
- * `by` and `all` read live: copy before writing to the same table while iterating.
+ * `by` and `all` are live: copy before writing to the same table while iterating.
  */
 export class Table<Row extends object> {
   /** Highest index that changed a row here (ST-27). */
@@ -62,7 +62,7 @@ export class Table<Row extends object> {
     return this.cells.has(key);
   }
 
-  /** All rows. O(rows): the caller says why it may. */
+  /** All rows. O(rows): callers document why they may. */
   *all(): IterableIterator<Row> {
     for (const cell of this.cells.values()) yield cell.row;
   }
@@ -87,8 +87,8 @@ export class Table<Row extends object> {
   }
 
   /**
-   * Sets or removes a row without bookkeeping and answers the one before. For `Write`, and for loading a snapshot.
-   * What an index throws for a row that it cannot read leaves the table as it was.
+   * Sets or removes a row without recording it, and returns the previous one. For `Write`, and for loading a snapshot.
+   * If an index throws for a row that it cannot read, the table is unchanged.
    */
   replace(key: string, row: Row | undefined): Row | undefined {
     const cell = this.cells.get(key);

@@ -44,24 +44,27 @@ export interface ClusterMetaRow {
   readonly ClusterID: string;
   readonly CreateTime: number;
   readonly ModifyIndex: number;
-  /** Of the last restore (EV-75); absent: there was none. */
+  /** Index of the last restore (EV-75); absent: there was none. */
   readonly RestoredIndex?: number;
 }
 
-/** The index of the last bootstrap of access control, by which a reset is asked for (OP-145). */
+/** Index of the last bootstrap of access control, which a reset must name (OP-145). */
 export interface AclBootstrapRow {
   readonly ModifyIndex: number;
 }
 
-/** Tables whose key has a namespace: `<namespace>/<id>`. A namespace never contains a slash, so the first one splits. */
+/** Key of tables with namespaces: `<namespace>/<id>`. A namespace contains no slash, so the first slash separates. */
 export const namespacedKey = (namespace: string, id: string): string => `${namespace}/${id}`;
 export const versionKey = (namespace: string, id: string, version: number): string => `${namespace}/${id}@${version}`;
 
-/** Under which a dispatched job is found by its parent and token (ST-51). A token may contain anything, so it is last. */
+/**
+ * Key by which a dispatched job is found from its parent and token (ST-51). The token may contain any character, so it
+ * comes last.
+ */
 export const dispatchKey = (job: Pick<Job, 'Namespace' | 'ParentID' | 'DispatchIdempotencyToken'>): string =>
   JSON.stringify([job.Namespace, job.ParentID, job.DispatchIdempotencyToken]);
 
-/** The one row of single-row tables. */
+/** Key of the row of a single-row table. */
 export const SINGLETON_KEY = 'singleton';
 
 /** Row type of every table, by the table's name (docs/reference/state-and-events.md 1.2). */
@@ -100,7 +103,7 @@ export interface TableRows {
 
 export type TableName = keyof TableRows;
 
-/** All that the state machine remembers. Read freely, synchronously; only `StateMachine.apply` writes. */
+/** The whole memory of the state machine. Read freely and synchronously; only `StateMachine.apply` writes. */
 export type Tables = { readonly [N in TableName]: Table<TableRows[N]> };
 
 export const TABLE_NAMES: readonly TableName[] = [
@@ -142,7 +145,7 @@ interface OfJob {
 }
 const jobKeyOf = (row: OfJob): string => namespacedKey(row.Namespace, row.JobID);
 
-/** Rows by their job: those of which `counts` is true. */
+/** Index of rows by their job, with the rows for which `counts` is true. */
 function byJob<Row extends OfJob>(counts: (row: Row) => boolean): MadeIndexValue<Row> {
   return {
     of: (row) => (counts(row) ? jobKeyOf(row) : undefined),
@@ -153,8 +156,9 @@ function byJob<Row extends OfJob>(counts: (row: Row) => boolean): MadeIndexValue
 const always = (): boolean => true;
 
 /**
- * Empty tables. Beside look-ups, three indexes keep what a job's status depends on countable without a scan (ST-70):
- * `allocs.live`, `evals.open` and `deployment.active`, each by job. They are derived from the rows, no state of their own.
+ * Creates empty tables. Beside look-ups, three indexes count what a job's status depends on without a scan (ST-70):
+ * `allocs.live`, `evals.open` and `deployment.active`, each by job. They are derived from the rows and are no state of
+ * their own.
  */
 export function createTables(): Tables {
   return {
@@ -165,7 +169,7 @@ export function createTables(): Tables {
       dispatch: (j) => (j.DispatchIdempotencyToken ? dispatchKey(j) : undefined),
     }),
     job_version: new Table<TableRows['job_version']>('job_version', (j) => versionKey(j.Namespace, j.ID, j.Version), {
-      job: { of: (j) => namespacedKey(j.Namespace, j.ID), keeps: always }, // its key has them too
+      job: { of: (j) => namespacedKey(j.Namespace, j.ID), keeps: always }, // part of its key
     }),
     job_submission: new Table<TableRows['job_submission']>(
       'job_submission',
@@ -254,6 +258,6 @@ export function createTables(): Tables {
   };
 }
 
-/** Of the last restore (EV-75), 0 without one. */
+/** Index of the last restore (EV-75), 0 if there was none. */
 export const restoredIndexOf = ({ cluster_meta }: Pick<Tables, 'cluster_meta'>): number =>
   cluster_meta.get(SINGLETON_KEY)?.RestoredIndex ?? 0;

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 
-/** How to get from a row to what it was before a change: members to set, and members that were not there. */
+/** Reverts a row to its form before a change: members to set, and members to remove. */
 export interface Undo {
   readonly set: Readonly<Record<string, unknown>>;
   readonly unset?: readonly string[];
@@ -9,10 +9,9 @@ export interface Undo {
 type Members = Readonly<Record<string, unknown>>;
 
 /**
- * What takes `after` back to `before`; of a deleted row (`after` undefined) everything. Much smaller than the row: a
- * change touches few members. Cost: the members, and what is inside those that are not
- * the same object.
- * @param except a member that is kept elsewhere
+ * The undo from `after` to `before`; of a deleted row (`after` undefined) all members. Much smaller than the row, as a
+ * change touches few members. Cost: O(members, and the content of those that are not identical).
+ * @param except a member that is stored elsewhere
  */
 export function undoOf(before: object, after: object | undefined, except?: string): Undo {
   const [old, next]: [Members, Members] = [before as Members, (after ?? {}) as Members];

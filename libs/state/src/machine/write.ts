@@ -3,7 +3,7 @@ import { unstorable } from './storable-rows.js';
 import type { TableName, TableRows, Tables } from './tables.js';
 import type { Verdict } from '../log/txn.js';
 
-/** One row that a transaction changed: its content before and after (undefined: not there). */
+/** One row that a transaction changed: its content before and after (undefined: missing). */
 export type Change = {
   [N in TableName]: {
     readonly table: N;
@@ -13,7 +13,7 @@ export type Change = {
   };
 }[TableName];
 
-/** One write to one row: what stood there, what it put there. */
+/** One write of one row: the previous and the new content. */
 interface Written {
   readonly table: TableName;
   readonly key: string;
@@ -21,10 +21,10 @@ interface Written {
   readonly after: object | undefined;
 }
 
-/** Up to this many writes, looking through a list is cheaper than making maps; most transactions make three. */
+/** Number of writes up to which scanning a list is cheaper than building maps; most transactions have three. */
 const MAX_SCANNED_WRITES = 16;
 
-/** Verdicts without text or result: nearly all. */
+/** Verdict without text or result, as nearly all are. */
 const ACCEPTED: Verdict = Object.freeze({ kind: 'accepted' });
 const NOOP: Verdict = Object.freeze({ kind: 'noop' });
 
@@ -44,14 +44,14 @@ class SeenRows {
 }
 
 /**
- * The working set of one transaction. Appliers read tables freely and write only through it: `put` and `remove` take
- * effect at once and are remembered, so that a refusal anywhere takes all of it back (ST-5).
- * Ends by `commit` or `rollback`, once. Cost: O(rows written).
+ * The changes of one transaction. Appliers read tables freely and write only through it: `put` and `remove` take effect
+ * at once and are recorded, so that a refusal reverts all of them (ST-5). Ended once, by `commit` or `rollback`. Cost:
+ * O(rows written).
  */
 export class Write {
-  /** Small result of the verdict, for the types that have one. */
+  /** Small result of the verdict, for types that have one. */
   result: unknown = undefined;
-  /** Text of a verdict that is accepted and still tells the caller something (ST-67, ST-105). */
+  /** Text of an accepted verdict that informs the caller (ST-67, ST-105). */
   notice: string | undefined = undefined;
   private readonly written: Written[] = [];
 
@@ -59,11 +59,11 @@ export class Write {
     readonly tables: Tables,
     /** Index of the transaction. */
     readonly index: number,
-    /** The envelope's time, unix ns: the only clock there is (ST-3). */
+    /** The envelope's time, unix ns: the only clock (ST-3). */
     readonly timeNs: number,
   ) {}
 
-  /** @throws Refusal no projection could store the row (storable-rows.ts) */
+  /** Writes a row. @throws Refusal if no projection can store the row (storable-rows.ts) */
   put<N extends TableName>(table: N, row: TableRows[N]): void {
     const problem = unstorable(table, row);
     if (problem !== undefined) throw new Refusal('invalid', problem);
@@ -82,11 +82,11 @@ export class Write {
   }
 
   /**
-   * Every write so far, a row as often as it was written. For what follows from rows, whichever transaction wrote them.
-   * Live: who writes while going through them picks the rows first.
+   * Every write so far; a row may occur several times. For effects that follow from rows, whichever transaction wrote
+   * them. Live: code that writes while iterating selects its rows first.
    */
   get rowsWritten(): readonly Change[] {
-    return this.written as readonly Change[]; // as `changeOf` below
+    return this.written as readonly Change[]; // the types match as in `changeOf`
   }
 
   rollback(): void {
@@ -98,8 +98,8 @@ export class Write {
   }
 
   /**
-   * One change per row, in the order of the last write to each row (EV-1). A row inserted and deleted again is none.
-   * Moves the index of every table that changed (ST-27).
+   * Ends the write. One change for each row, in the order of the last write to each (EV-1); a row that was inserted and
+   * deleted again is none. Moves the index of every table that changed (ST-27).
    */
   commit(): Change[] {
     const changes: Change[] = [];
@@ -111,11 +111,11 @@ export class Write {
     return changes;
   }
 
-  /** The last write to each row, with the row's content before the transaction, in the order written. */
+  /** The last write to each row, with the row's content before the transaction, in the order of writing. */
   private lastWrites(): readonly Written[] {
     const { written } = this;
     if (written.length < 2) return written;
-    // Backwards, a row is met first at its last write and last at its first.
+    // Backwards, the first write of a row that is met is its last one.
     const rows: Written[] = [];
     const seen = written.length > MAX_SCANNED_WRITES ? new SeenRows() : undefined;
     for (let i = written.length - 1; i >= 0; i--) {
@@ -147,7 +147,7 @@ function findRow(rows: readonly Written[], { table, key }: Written): Written | u
   return undefined;
 }
 
-// Table and row type are paired by construction (`put` and `remove` above); the compiler cannot see it through a union.
+// Table and row type match by construction (`put` and `remove` above), which the compiler cannot see through a union.
 function changeOf(row: Written): Change {
   return row as Change;
 }

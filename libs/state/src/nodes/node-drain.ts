@@ -3,14 +3,14 @@ import type { TxnPayloads } from '../log/catalogue.js';
 import { appendedEvents, storedNode } from './node-events.js';
 import type { Write } from '../machine/write.js';
 
-/** Type 3: ST-41 to ST-44, ST-48. */
+/** Type 3: begins, changes or cancels a drain (ST-41 to ST-44, ST-48). */
 export function updateNodeDrain(w: Write, update: TxnPayloads['NodeUpdateDrain']): void {
   putDrain(w, storedNode(w, update.NodeID), update, 'canceled');
 }
 
 /**
- * Type 29: the drainer's word that drains are over (ST-43). A node that is gone, or whose drain was canceled or begun
- * anew meanwhile, is left out (DR-75, DR-99).
+ * Type 29: completes drains, as the drainer decided (ST-43). A node is left out if it was deleted, or if its drain was
+ * canceled or begun anew meanwhile (DR-75, DR-99).
  */
 export function completeDrains(w: Write, batch: TxnPayloads['BatchNodeUpdateDrain']): void {
   for (const [nodeId, ended] of Object.entries(batch.Updates)) {
@@ -44,7 +44,7 @@ function putDrain(
   });
 }
 
-/** Type 28: ST-45, ST-48. */
+/** Type 28: sets a node's eligibility (ST-45, ST-48). */
 export function updateNodeEligibility(w: Write, update: TxnPayloads['NodeUpdateEligibility']): void {
   const node = storedNode(w, update.NodeID);
   if (update.Eligibility === 'eligible' && node.DrainStrategy) {
@@ -59,7 +59,7 @@ export function updateNodeEligibility(w: Write, update: TxnPayloads['NodeUpdateE
   });
 }
 
-/** What the node remembers of its last drain: started, changed, ended, or untouched (ST-42 to ST-44). */
+/** The node's record of its last drain: started, changed, ended, or unchanged (ST-42 to ST-44). */
 function lastDrain(
   node: Node,
   update: TxnPayloads['NodeUpdateDrain'],

@@ -1,10 +1,10 @@
 import { NS_PER_SECOND, rfc3339FromNs, type Node, type NodeEvent, Refusal } from '@waybill/model';
 import type { Write } from '../machine/write.js';
 
-/** ST-37: node events kept per node. */
+/** Events kept of each node (ST-37). */
 export const NODE_EVENTS_KEPT = 10;
 
-/** The events with these appended, newest last, the oldest dropped beyond the limit (ST-37). */
+/** The node's events with these appended, newest last; the oldest are dropped beyond the limit (ST-37). */
 export function appendedEvents(w: Write, node: Pick<Node, 'Events'>, ...events: (NodeEvent | null)[]): NodeEvent[] {
   const added = events.filter((event) => event !== null).map((event) => ({ ...event, CreateIndex: w.index }));
   return added.length === 0 ? node.Events : [...node.Events, ...added].slice(-NODE_EVENTS_KEPT);
@@ -21,14 +21,17 @@ export function clusterEvent(message: string, unixSeconds: number): NodeEvent {
   };
 }
 
-/** The stored node; refuses `node not found` (ST-46, ST-48). */
+/** The stored node. Refuses with `node not found` (ST-46, ST-48). */
 export function storedNode(w: Write, nodeId: string): Node {
   const node = w.tables.nodes.get(nodeId);
   if (!node) throw new Refusal('not-found', 'node not found');
   return node;
 }
 
-/** Type 25. All or nothing (ST-46). The node's ModifyIndex stays, so a blocking query on the node sleeps on (ST-26). */
+/**
+ * Type 25: stores node events, all or none (ST-46). The node's ModifyIndex stays, so that a blocking query on the node
+ * does not return (ST-26).
+ */
 export function upsertNodeEvents(w: Write, payload: { NodeEvents: Record<string, NodeEvent[]> }): void {
   for (const [nodeId, events] of Object.entries(payload.NodeEvents)) {
     const node = storedNode(w, nodeId);

@@ -4,17 +4,17 @@ import type { Tables } from '../machine/tables.js';
 import type { Change } from '../machine/write.js';
 
 /**
- * What the stored allocations that count take from each node, without walking them for every plan or every score: the first
- * question about a node walks, and from then on the changes of the log keep the answer.
+ * Caches the resources that counted allocations use on each node, so that neither plans nor scores iterate over them.
+ * The first query of a node iterates over its allocations; later changes of the log keep the cached sum up to date.
  *
- * Must be told of every change that is applied, before anybody asks again; a copy of the state tells its listeners in
- * the same turn as it applies, so nobody can ask in between.
- * Memory: one small record per node that was asked for. Cost of a change: O(tasks of the allocation).
+ * It must get every applied change before the next query; a copy of the state calls its listeners in the same turn in
+ * which it applies, so that no query can come in between. Memory: one small record for each queried node. Cost of a
+ * change: O(tasks of the allocation).
  */
 export class NodeLoads {
   private readonly loads = new Map<string, NodeLoad>();
 
-  /** @param counts by default those that have not ended and are not told to (EB-248) */
+  /** @param counts by default allocations that have not ended and were not told to stop (EB-248) */
   constructor(
     private readonly tables: Tables,
     private readonly counts: (alloc: Allocation) => boolean = (alloc) => !isTerminalAllocation(alloc),
@@ -29,7 +29,7 @@ export class NodeLoads {
     return load;
   }
 
-  /** A listener of a copy of the state. */
+  /** A listener for a copy of the state. */
   readonly applied = ({ changes }: Applied): void => {
     for (const change of changes) this.changed(change);
   };
@@ -52,7 +52,7 @@ export class NodeLoads {
     if (alloc && load) charge(load, alloc, sign);
   }
 
-  /** Nearly every report of an agent: another state of the same tasks. */
+  /** Handles the common report of an agent: another state of the same tasks. */
   private takeTheSame(before: Allocation, after: Allocation): boolean {
     return (
       before.AllocatedResources === after.AllocatedResources &&

@@ -17,7 +17,7 @@ export const nodePoolAppliers: Appliers<'NodePoolUpsert' | 'NodePoolDelete'> = {
   NodePoolDelete: deleteNodePools,
 };
 
-/** Type 59. */
+/** Type 59: writes node pools. */
 function upsertNodePools(w: Write, { NodePools }: TxnPayloads['NodePoolUpsert']): void {
   for (const pool of NodePools) {
     if (isBuiltInNodePool(pool.Name)) throw new Refusal('invalid', `modifying node pool "${pool.Name}" is not allowed`);
@@ -26,8 +26,8 @@ function upsertNodePools(w: Write, { NodePools }: TxnPayloads['NodePoolUpsert'])
 }
 
 /**
- * Type 60, all or none. What is in use is refused here and not only by who proposes it: a node or a job may arrive
- * between the look and the write. O(jobs of the pools).
+ * Type 60: deletes node pools, all or none. The state machine checks whether a pool is in use, and not only the
+ * proposer: a node or a job may be registered between the check and the write. O(jobs of the pools).
  */
 function deleteNodePools(w: Write, { Names }: TxnPayloads['NodePoolDelete'], txn: Txn<'NodePoolDelete'>): void {
   const used = Names.flatMap((name) =>
@@ -40,7 +40,7 @@ function deleteNodePools(w: Write, { Names }: TxnPayloads['NodePoolDelete'], txn
   }
 }
 
-/** Nodes and jobs for which the pool cannot be deleted (ND-186). */
+/** Nodes and jobs that prevent the pool's deletion (ND-186). */
 function usersOf({ tables }: Write, pool: string): string[] {
   const users: string[] = [];
   for (const job of tables.jobs.by('pool', pool)) {
@@ -52,7 +52,10 @@ function usersOf({ tables }: Write, pool: string): string[] {
   return users;
 }
 
-/** A pool nobody described: one of the two that always exist, or made for a node that names it (ND-180, ST-33). */
+/**
+ * Creates a pool that has only a name and a description: one of the two that always exist, or that of a node that names
+ * it (ND-180, ST-33).
+ */
 export function createNodePool(w: Write, Name: string, Description = ''): void {
   w.put(
     'node_pools',
@@ -60,7 +63,7 @@ export function createNodePool(w: Write, Name: string, Description = ''): void {
   );
 }
 
-/** The pool with its defaults filled in (ND-188). */
+/** The pool with defaults (ND-188). */
 function storedPool(w: Write, given: NodePoolSpecification): NodePool {
   const said: NodePoolSpecification = {
     Name: given.Name,

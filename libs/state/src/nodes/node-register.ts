@@ -5,19 +5,25 @@ import { createNodePool } from './node-pools.js';
 import { isUnresponsive } from './node-status.js';
 import type { Write } from '../machine/write.js';
 
-/** Type 0: ST-30 to ST-33, ST-36. Its plugins and host volumes follow (plugin-catalogue.ts, host-volumes.ts). */
+/**
+ * Type 0: registers a node (ST-30 to ST-33, ST-36). Its plugins and host volumes follow (plugin-catalogue.ts,
+ * host-volumes.ts).
+ */
 export function registerNode(w: Write, { Node: given, CreateNodePool }: TxnPayloads['NodeRegister']): void {
   if (CreateNodePool && !w.tables.node_pools.has(given.NodePool)) createNodePool(w, given.NodePool);
   const stored = w.tables.nodes.get(given.ID);
   w.put('nodes', stored ? reregistered(w, stored, given) : registered(w, given));
 }
 
-/** Type 1. Refuses an unknown node. */
+/** Type 1: deletes a node. Refuses an unknown node. */
 export function deregisterNode(w: Write, { NodeID }: TxnPayloads['NodeDeregister']): void {
   if (!w.remove('nodes', NodeID)) throw new Refusal('not-found', `node not found: ${NodeID}`);
 }
 
-/** Type 31. Leaves out what is gone or was written since the scan: a node that came back stays (ST-16). */
+/**
+ * Type 31: deletes nodes, without those that are gone or were written since the scan: a node that came back stays
+ * (ST-16).
+ */
 export function deregisterNodes(w: Write, { NodeIDs, ScanIndex }: TxnPayloads['NodeBatchDeregister']): void {
   if (NodeIDs.length === 0) throw new Refusal('invalid', 'node ids missing');
   for (const id of NodeIDs) {

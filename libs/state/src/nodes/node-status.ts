@@ -3,12 +3,14 @@ import type { TxnPayloads } from '../log/catalogue.js';
 import { appendedEvents, storedNode } from './node-events.js';
 import type { Write } from '../machine/write.js';
 
-/** Nobody hears from it: what it said last must not be counted on, and it must heartbeat before it reports (ST-105). */
+/**
+ * Whether the node is lost: its last reports are not reliable, and it must heartbeat before it reports again (ST-105).
+ */
 export function isUnresponsive(status: NodeStatus): boolean {
   return status === 'down' || status === 'disconnected';
 }
 
-/** Type 2: ST-38, ST-39. */
+/** Type 2: sets a node's status (ST-38, ST-39). */
 export function updateNodeStatus(w: Write, update: TxnPayloads['NodeUpdateStatus']): void {
   const node = storedNode(w, update.NodeID);
   w.put('nodes', {

@@ -4,7 +4,7 @@ import { deregisterNode, deregisterNodes, registerNode } from './node-register.j
 import { updateNodeStatus } from './node-status.js';
 import type { Appliers } from '../machine/applier.js';
 
-/** Section 5. */
+/** Appliers of nodes (section 5). */
 export const nodeAppliers: Appliers<
   | 'NodeRegister'
   | 'NodeDeregister'

@@ -1,25 +1,26 @@
 import type { Variable, VariableLock } from '@waybill/model';
 
-/** Why a write of a variable changed nothing. */
+/** The conflict of a variable's write that changed nothing. */
 export interface VariableConflict {
   /**
-   * `lock`: its writer does not hold its lock, or no longer. `index`: the variable is not as its writer saw it. `key`: the
-   * root key of the items was deleted after its writer had sealed them, so that nobody could read them.
+   * `lock`: the writer does not hold the variable's lock, or no longer. `index`: the variable was changed since the
+   * writer read it. `key`: the root key of the items was deleted after the writer had sealed them, so that they could
+   * not be decrypted.
    */
   readonly Why: 'lock' | 'index' | 'key';
   readonly Namespace: string;
   readonly Path: string;
-  /** Of the variable as it was then; 0: there was none, or the writer may not know because of the lock. */
+  /** Index of the variable at that time; 0: there was none, or the writer may not know because of the lock. */
   readonly ModifyIndex: number;
 }
 
-/** What the writer of a variable does not know of it: whoever holds its lock knows the lock's ID. */
+/** The fields of a variable that its writer does not know: a holder of its lock knows the lock's ID. */
 export interface WrittenVariable extends Pick<Variable, 'CreateIndex' | 'CreateTime' | 'ModifyIndex' | 'ModifyTime'> {
   readonly Lock: Pick<VariableLock, 'TTL' | 'LockDelay'> | null;
 }
 
 /**
- * The result of a verdict about a variable. It is kept with the history, so that it holds neither items, sealed or not, nor
+ * The result of a verdict on a variable. It is stored in the history, so it contains neither items, sealed or not, nor
  * a lock's ID. A deletion has none, unless it is a conflict.
  */
 export type VariableOutcome = { readonly Conflict: VariableConflict } | { readonly Written: WrittenVariable };
@@ -42,7 +43,7 @@ export const outcomeOf = ({ Lock, CreateIndex, CreateTime, ModifyIndex, ModifyTi
   },
 });
 
-/** What became of a write of a variable, by the result of its verdict; undefined: the result is of something else. */
+/** The outcome of a variable's write, from the result of its verdict; undefined: the result is of another type. */
 export function variableOutcome(result: unknown): VariableOutcome | undefined {
   if (typeof result !== 'object' || result === null) return undefined;
   return 'Conflict' in result || 'Written' in result ? (result as VariableOutcome) : undefined;

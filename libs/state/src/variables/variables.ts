@@ -8,13 +8,14 @@ import { conflict, outcomeOf, type VariableConflict } from './variable-outcome.j
 
 export const variableAppliers: Appliers<'VarApplyState'> = { VarApplyState: applyVariable };
 
-/** Release or renewal of a lock of what is not there, or not locked (OP-201, OP-202). */
+/** Refusal of a release or renewal if the variable or its lock does not exist (OP-201, OP-202). */
 export const NO_VARIABLE = "variable doesn't exist";
 export const NO_LOCK = "variable doesn't hold a lock";
 
 /**
- * Type 50. Whether a check-and-set holds, and who has the lock, is decided here and nowhere else, in the order of the log
- * (OP-198). A conflict is no refusal: the verdict's result says with which variable (`variableOutcome`).
+ * Type 50: changes a variable. The state machine alone decides whether a check-and-set holds and which writer has the
+ * lock, in the order of the log (OP-198). A conflict is no refusal: the verdict's result contains the conflicting
+ * variable (`variableOutcome`).
  */
 function applyVariable(w: Write, change: TxnPayloads['VarApplyState'], { namespace }: Txn<'VarApplyState'>): void {
   const stored = w.tables.variables.get(namespacedKey(namespace, change.Path));
@@ -44,8 +45,9 @@ function put(w: Write, variable: Variable): void {
 }
 
 /**
- * The lock counts before the index: who does not hold it learns nothing else (OP-201). A writer that names a lock must hold
- * it: one whose lock has ended meanwhile must not overwrite what the next holder wrote.
+ * The conflict of a change. The lock is checked before the index, so that a writer without the lock learns nothing else
+ * (OP-201). A writer that names a lock must hold it: after the lock has ended, it must not overwrite the next holder's
+ * write.
  */
 function conflictWith(stored: Variable | undefined, change: VariableChange): VariableConflict['Why'] | undefined {
   const held = stored?.Lock?.ID ?? '';
@@ -64,12 +66,12 @@ function conflictWith(stored: Variable | undefined, change: VariableChange): Var
   }
 }
 
-/** Items under a key that does not exist could never be read. */
+/** The conflict of items under a missing key, which could never be decrypted. */
 function conflictOfKey({ tables }: Write, change: VariableChange): 'key' | undefined {
   return 'KeyID' in change && !tables.root_keys.has(change.KeyID) ? 'key' : undefined;
 }
 
-/** Without a lock, `released` says what is wrong. */
+/** Whether the lock may be released; without a lock, `released` refuses. */
 function isReleasable(
   lock: VariableLock | null | undefined,
   { LockID, AcquireIndex }: Extract<VariableChange, { readonly Op: 'lock-release' }>,
@@ -80,7 +82,7 @@ function isReleasable(
 
 type WithItems = Extract<VariableChange, { readonly KeyID: string }>;
 
-/** New items under the same lock, or under one that was just acquired. */
+/** The variable with new items, under the same lock or one that was just acquired. */
 function written(w: Write, Namespace: string, change: WithItems, stored: Variable | undefined): Variable {
   if (!w.tables.namespaces.has(Namespace))
     throw new Refusal('invalid', `variable "${change.Path}" is in nonexistent namespace "${Namespace}"`);
@@ -97,7 +99,7 @@ function written(w: Write, Namespace: string, change: WithItems, stored: Variabl
   };
 }
 
-/** The items stay (OP-201). */
+/** The variable without its lock; the items stay (OP-201). */
 function released(w: Write, stored: Variable | undefined): Variable {
   if (!stored) throw new Refusal('not-found', NO_VARIABLE);
   if (!stored.Lock) throw new Refusal('conflict', NO_LOCK);

@@ -23,15 +23,15 @@ import {
 
 type Claims = Record<string, CSIVolumeClaim>;
 
-/** Takes a new claim; everything else is a step of giving one back (VL-89). */
+/** Whether the claim is a new one; every other claim is a step of a release (VL-89). */
 export function isTaking(claim: Pick<CSIVolumeClaim, 'State' | 'Mode'>): boolean {
   return claim.State === CLAIM_STATE.taken && claim.Mode !== CLAIM_MODE.gc;
 }
 
 /**
- * VL-73 to VL-78, VL-80 to VL-88: the volume with the claim taken.
+ * The volume with the new claim (VL-73 to VL-78, VL-80 to VL-88).
  * @param alloc the claim's allocation, if it exists
- * @throws Refusal with what the agent is told
+ * @throws Refusal with the text for the agent
  */
 export function takeClaim(
   volume: CSIVolume,
@@ -64,9 +64,9 @@ export function takeClaim(
 }
 
 /**
- * VL-308: when the claim that an allocation holds became what it is: it was taken, or a restore brought it back. 0: it
- * holds none, or one of before claims were told apart.
- * @param restoredIndex of the last restore, 0 without one
+ * Index since when the allocation has its claim: it was taken, or restored from an archive (VL-308). 0: it has none, or
+ * one from before claims were distinguished.
+ * @param restoredIndex index of the last restore, 0 if there was none
  */
 export function heldSince(volume: CSIVolume, allocId: string, restoredIndex: number): number {
   const claim = own(volume.ReadClaims, allocId) ?? own(volume.WriteClaims, allocId);
@@ -74,9 +74,10 @@ export function heldSince(volume: CSIVolume, allocId: string, restoredIndex: num
 }
 
 /**
- * VL-308: the volume without what an archive said of the allocation's claim being given back, and with that claim as one
- * of `index`: whoever asks for it after the restore has it anew. The very same volume if it was taken since, or is not there.
- * @param restoredIndex of the last restore, 0 without one
+ * The volume without the archive's records of a release of the allocation's claim, and with that claim as taken at
+ * `index`: an allocation that claims the volume after a restore has it anew (VL-308). The same object if the claim was
+ * taken since, or does not exist.
+ * @param restoredIndex index of the last restore, 0 if there was none
  */
 export function withRetakenClaim(volume: CSIVolume, id: string, restoredIndex: number, index: number): CSIVolume {
   const renewed = (claims: Claims): Claims => {
@@ -91,7 +92,7 @@ export function withRetakenClaim(volume: CSIVolume, id: string, restoredIndex: n
   return { ...volume, ReadClaims, WriteClaims, PastClaims: without(volume.PastClaims, id) };
 }
 
-/** VL-85, VL-89, VL-92, VL-105: the volume after a checkpoint of a claim that is being given back. */
+/** The volume after a step of a claim's release (VL-85, VL-89, VL-92, VL-105). */
 export function releaseClaim(volume: CSIVolume, claim: CSIVolumeClaim): CSIVolume {
   const id = claim.AllocationID;
   if (claim.State === CLAIM_STATE.readyToFree) return freed(volume, id);
@@ -111,8 +112,8 @@ export function releaseClaim(volume: CSIVolume, claim: CSIVolumeClaim): CSIVolum
 }
 
 /**
- * VL-68, VL-69: the volume with a past claim for every claim whose allocation is gone, or ended as its agent says. One
- * that is only told to stop may still run, and its disk is in use. O(claims).
+ * The volume with a past claim for every claim whose allocation was deleted, or ended by its agent's report (VL-68,
+ * VL-69). An allocation that was only told to stop may still run and use the disk. O(claims).
  */
 export function withEndedClaims(
   volume: CSIVolume,
@@ -131,8 +132,8 @@ export function withEndedClaims(
 }
 
 /**
- * VL-309: the volume without the past claims of allocations that hold a claim and have not ended. They are given back anew
- * when they end. The very same volume if there are none. O(claims).
+ * The volume without past claims of allocations that have a claim and have not ended: these are released again when
+ * they end (VL-309). The same object if there are none. O(claims).
  */
 export function withoutReleasesOfLive(
   volume: CSIVolume,
@@ -171,7 +172,7 @@ function freed(volume: CSIVolume, id: string): CSIVolume {
 const own = (claims: Claims, id: string): CSIVolumeClaim | undefined =>
   Object.hasOwn(claims, id) ? claims[id] : undefined;
 
-/** The very claims given when there is none of this allocation. */
+/** The claims without those of this allocation; the same object if there are none. */
 function without(claims: Claims, id: string): Claims {
   if (!Object.hasOwn(claims, id)) return claims;
   const { [id]: _, ...rest } = claims;

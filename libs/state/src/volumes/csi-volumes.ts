@@ -20,7 +20,7 @@ import { namespacedKey, restoredIndexOf, type Tables } from '../machine/tables.j
 import type { Txn } from '../log/txn.js';
 import type { Write } from '../machine/write.js';
 
-/** Section 3.4: CSI volumes, their claims, and the collection of plugins. */
+/** Appliers of CSI volumes, their claims, and the collection of plugins (section 3.4). */
 export const csiVolumeAppliers: Appliers<
   'CSIVolumeRegister' | 'CSIVolumeDeregister' | 'CSIVolumeClaim' | 'CSIVolumeClaimBatch' | 'CSIPluginDelete'
 > = {
@@ -35,15 +35,15 @@ export const csiVolumeAppliers: Appliers<
   CSIPluginDelete: deletePlugin,
 };
 
-/** The volume as it stands now, with past claims for those of ended allocations (VL-141); undefined: there is none. */
+/** The stored volume, with past claims for the claims of ended allocations (VL-141); undefined if it does not exist. */
 export function volumeWithEndedClaims(tables: Tables, namespace: string, id: string): CSIVolume | undefined {
   const volume = tables.csi_volumes.get(namespacedKey(namespace, id));
   return volume && withEndedClaims(volume, (allocId) => tables.allocs.get(allocId));
 }
 
 /**
- * VL-308: why a release that began when the state was at `asOf` must not go on; undefined: it may. The allocation has taken
- * the volume since then, or a restore has given it back its claim, and that is another one than the release is about.
+ * The reason why a release that began at state `asOf` must not continue; undefined: it may (VL-308). The allocation has
+ * claimed the volume since, or a restore brought its claim back: that is another claim than the released one.
  */
 export function whyReleaseIsOutdated(
   tables: Tables,
@@ -55,7 +55,10 @@ export function whyReleaseIsOutdated(
   return `alloc "${allocId}" has claimed volume "${volume.ID}" again`;
 }
 
-/** Type 35. What somebody claimed since the writer looked is kept, and what it rules out is refused (VL-300). */
+/**
+ * Type 35: registers a volume. Claims that were made since the writer read the volume stay, and changes that they
+ * exclude are refused (VL-300).
+ */
 function registerVolume(w: Write, given: CSIVolumeRegistration): void {
   if (!w.tables.namespaces.has(given.Namespace))
     throw new Refusal('invalid', `volume ${given.ID} is in nonexistent namespace ${given.Namespace}`);
@@ -77,7 +80,7 @@ function registerVolume(w: Write, given: CSIVolumeRegistration): void {
   });
 }
 
-/** VL-24, and VL-27 to VL-32 again. */
+/** Refuses changes that conflict with the stored volume (VL-24, VL-27 to VL-32). */
 function refuseConflict(stored: CSIVolume, given: CSIVolumeRegistration): void {
   const isSameDisk =
     stored.ExternalID === given.ExternalID && stored.PluginID === given.PluginID && stored.Provider === given.Provider;
@@ -86,7 +89,7 @@ function refuseConflict(stored: CSIVolume, given: CSIVolumeRegistration): void {
   if (errors.length > 0) throw new Refusal('invalid', `unable to update volume: ${formatErrors(errors)}`);
 }
 
-/** Type 36, all or none (VL-56). The volumes' namespace is the envelope's. */
+/** Type 36: deregisters volumes, all or none (VL-56). Their namespace is the envelope's. */
 function deregisterVolumes(
   w: Write,
   { VolumeIDs, Force }: TxnPayloads['CSIVolumeDeregister'],
@@ -106,7 +109,7 @@ function deregisterVolumes(
 
 const isLive = (alloc: Allocation | undefined): boolean => alloc !== undefined && !isTerminalAllocation(alloc);
 
-/** Types 37 and 39: VL-70, VL-73 to VL-92, VL-308. */
+/** Types 37 and 39: claims a volume, or takes a step of a release (VL-70, VL-73 to VL-92, VL-308). */
 function claimVolume(w: Write, namespace: string, id: string, claim: CSIVolumeClaim, asOf?: number): void {
   const stored = w.tables.csi_volumes.get(namespacedKey(namespace, id));
   const volume = volumeWithEndedClaims(w.tables, namespace, id);
@@ -130,11 +133,11 @@ function claimed(w: Write, volume: CSIVolume, claim: CSIVolumeClaim, asOf: numbe
   return releaseClaim(volume, claim);
 }
 
-/** No machine runs it, and no job is to (GC-70). */
+/** Whether no machine runs the plugin, and no job requires it (GC-70). */
 export const isUnusedPlugin = (tables: Tables, plugin: CSIPlugin): boolean =>
   isEmptyPlugin(withoutStaleJobs(tables, plugin));
 
-/** Type 40 (VL-191): a plugin that is gone already is none of anybody's concern. */
+/** Type 40: deletes a plugin; a missing plugin counts as deleted (VL-191). */
 function deletePlugin(w: Write, { ID }: TxnPayloads['CSIPluginDelete']): void {
   const plugin = w.tables.csi_plugins.get(ID);
   if (!plugin) return;

@@ -6,7 +6,7 @@ import { namespacedKey, type Tables } from '../machine/tables.js';
 import type { Txn } from '../log/txn.js';
 import type { Write } from '../machine/write.js';
 
-/** Section 3.4: dynamic host volumes, and the claims of task groups on them. */
+/** Appliers of dynamic host volumes, and of the claims of task groups on them (section 3.4). */
 export const hostVolumeAppliers: Appliers<
   'HostVolumeRegister' | 'HostVolumeDelete' | 'TaskGroupHostVolumeClaimDelete'
 > = {
@@ -15,7 +15,7 @@ export const hostVolumeAppliers: Appliers<
   TaskGroupHostVolumeClaimDelete: deleteClaim,
 };
 
-/** Type 75: where it is and whether it is there are the node's to say (VL-289). */
+/** Type 75: registers a host volume. Its node reports where it is and whether it is ready (VL-289). */
 function registerHostVolume(w: Write, { Volume: given }: TxnPayloads['HostVolumeRegister']): void {
   if (!w.tables.namespaces.has(given.Namespace))
     throw new Refusal('invalid', `host volume ${given.ID} is in nonexistent namespace ${given.Namespace}`);
@@ -33,7 +33,7 @@ function registerHostVolume(w: Write, { Volume: given }: TxnPayloads['HostVolume
   });
 }
 
-/** Type 76: one that is gone already is gone (VL-292). */
+/** Type 76: deletes a host volume; a missing one counts as deleted (VL-292). */
 function deleteHostVolume(w: Write, { ID }: TxnPayloads['HostVolumeDelete'], txn: Pick<Txn, 'namespace'>): void {
   const key = namespacedKey(txn.namespace, ID);
   const volume = w.tables.host_volumes.get(key);
@@ -43,7 +43,7 @@ function deleteHostVolume(w: Write, { ID }: TxnPayloads['HostVolumeDelete'], txn
   w.remove('host_volumes', key);
 }
 
-/** Type 77. */
+/** Type 77: deletes the claim of a task group. */
 function deleteClaim(
   w: Write,
   { ID }: TxnPayloads['TaskGroupHostVolumeClaimDelete'],
@@ -54,7 +54,7 @@ function deleteClaim(
   w.remove('task_volume', ID);
 }
 
-/** Allocations that use the volume and may still run (VL-292), oldest first. O(allocations of its node). */
+/** Allocations that use the volume and may still run, oldest first (VL-292). O(allocations of its node). */
 export function hostVolumeUsers(
   tables: Pick<Tables, 'allocs'>,
   volume: Pick<HostVolume, 'NodeID' | 'Namespace' | 'Name'>,
@@ -73,7 +73,7 @@ export function usesHostVolume(alloc: Allocation, volume: Pick<HostVolume, 'Name
 }
 
 /**
- * The host volumes of nodes that a transaction has written (ST-35, GC-58), whichever type it is. Looks at nothing but the
+ * Updates the host volumes of nodes that a transaction of any type has written (ST-35, GC-58). It reads only the
  * volumes of nodes whose report, status or pool has changed.
  */
 export function settleHostVolumes(w: Write): void {
@@ -97,13 +97,13 @@ function followNode(w: Write, volume: HostVolume, node: Node): void {
   w.put('host_volumes', { ...volume, State, NodePool: node.NodePool, ModifyIndex: w.index, ModifyTime: w.timeNs });
 }
 
-/** State of a host volume, from what its node reports and whether the node is ready (ST-35). */
+/** State of a host volume, from its node's report and status (ST-35). */
 function stateOn(node: Node, volume: HostVolume): HostVolume['State'] {
   if (!reports(node, volume)) return volume.State === 'ready' ? 'unavailable' : volume.State;
   if (node.Status === 'ready') return 'ready';
   return node.Status === 'down' ? 'unavailable' : volume.State;
 }
 
-/** VL-289: by its name, and as this volume: a machine has one of a name only. */
+/** Whether the node reports the volume under its name and ID (VL-289): a machine has at most one volume of a name. */
 const reports = ({ HostVolumes }: Node, { Name, ID }: Pick<HostVolume, 'Name' | 'ID'>): boolean =>
   Object.hasOwn(HostVolumes, Name) && HostVolumes[Name]?.ID === ID;

@@ -22,7 +22,7 @@ import { compareText } from '../machine/row-order.js';
 import type { Tables } from '../machine/tables.js';
 import type { Change, Write } from '../machine/write.js';
 
-/** The two sides of a plugin, and where a node reports each. */
+/** The two sides of a plugin, and the node's members that report them. */
 const SIDES = [
   { instances: 'Controllers', reported: 'CSIControllerPlugins' },
   { instances: 'Nodes', reported: 'CSINodePlugins' },
@@ -30,11 +30,10 @@ const SIDES = [
 type Side = (typeof SIDES)[number];
 
 /**
- * Brings the plugin records in line with what a transaction has written of nodes, jobs, summaries and allocations (3.19).
- * One place for all types: a plugin follows from these rows, whichever transaction wrote them. Runs after the applier,
- * inside the same transaction.
- * Cost: a glance at each row written; beyond that, only for rows that have to do with plugins, and then the plugin's
- * instances (its record is one row).
+ * Updates plugin records after a transaction wrote nodes, jobs, summaries or allocations (3.19). One place serves all
+ * types, because a plugin follows from these rows, whichever transaction wrote them. Runs after the applier, in the
+ * same transaction. Cost: a check of each written row; for rows that concern plugins, O(the plugin's instances), as its
+ * record is one row.
  */
 export function settlePlugins(w: Write): void {
   const rows = w.rowsWritten.filter((row) => concernsPlugins(w.tables, row));
@@ -64,7 +63,7 @@ export function settlePlugins(w: Write): void {
   edits.put();
 }
 
-/** Hardly any write does, so that this is asked first. */
+/** Whether a write concerns plugins. Hardly any does, so this is checked first. */
 function concernsPlugins(tables: Tables, { table, key, before, after }: Change): boolean {
   switch (table) {
     case 'jobs':
@@ -87,12 +86,12 @@ function concernsPlugins(tables: Tables, { table, key, before, after }: Change):
 const implementsPlugin = (job: Job | undefined): boolean =>
   job?.TaskGroups.some(({ Tasks }) => Tasks.some(({ CSIPluginConfig }) => CSIPluginConfig)) ?? false;
 
-/** A job whose row or summary was written, and the plugins that it implements or did. */
+/** A job whose row or summary was written, and its plugins before and after. */
 interface WrittenJob {
   readonly key: string;
   readonly row: Job;
   readonly plugins: Set<string>;
-  /** The job itself was written, not only how many of it there are. */
+  /** Whether the job's row was written, and not only its summary. */
   isDeclared: boolean;
 }
 
@@ -125,13 +124,13 @@ function settleJob(edits: PluginEdits, tables: Tables, { key, row, plugins, isDe
   }
 }
 
-/** Told to stop, ended by its agent's word (ND-117), or gone. */
+/** Whether the allocation was told to stop, ended by its agent's report (ND-117), or was deleted. */
 const hasEnded = (before: Allocation, after: Allocation | undefined): boolean =>
   !after ||
   (isServerTerminal(after) && !isServerTerminal(before)) ||
   (isClientTerminal(after) && !isClientTerminal(before));
 
-/** VL-188, VL-190, ND-117: the entries that this allocation made; another one's on the same node stay. */
+/** Removes the entries of this allocation; those of another allocation on the node stay (VL-188, VL-190, ND-117). */
 function dropInstance(edits: PluginEdits, alloc: Allocation): void {
   for (const id of pluginsOfAllocation(alloc))
     for (const side of SIDES)
@@ -169,13 +168,13 @@ function settleReport(edits: PluginEdits, tables: Tables, side: Side, nodeId: st
   });
 }
 
-/** VL-188: nobody knows the allocation, or it is told to stop or has ended. */
+/** Whether the allocation is unknown, was told to stop, or has ended (VL-188). */
 function isOver(tables: Tables, allocId: string): boolean {
   const alloc = tables.allocs.get(allocId);
   return !alloc || isTerminalAllocation(alloc);
 }
 
-/** Plugin records being changed by one transaction; written once each, at the end. */
+/** Plugin records that one transaction changes; each is written once, at the end. */
 class PluginEdits {
   private readonly edited = new Map<string, CSIPlugin>();
 
@@ -200,7 +199,7 @@ class PluginEdits {
     this.set({ ...plugin, [side.instances]: rest });
   }
 
-  /** In the order of their names, the same in every copy. */
+  /** Writes the records in the order of their names, which is the same in every copy. */
   put(): void {
     for (const edited of [...this.edited.values()].toSorted((a, b) => compareText(a.ID, b.ID))) this.putOne(edited);
   }
@@ -223,7 +222,10 @@ class PluginEdits {
   }
 }
 
-/** VL-187, VL-190. The plugin of a system job that is placed nowhere yet is not left empty: it has not begun (VL-182). */
+/**
+ * Whether the plugin has no instance and no job left (VL-187, VL-190). A plugin whose system job was not placed yet has
+ * not begun, and stays (VL-182).
+ */
 function isLeftEmpty(stored: CSIPlugin | undefined, next: CSIPlugin): boolean {
   if (!isEmptyPlugin(next)) return false;
   const isDeclared = !isNobodys(next.ControllerJobs) || !isNobodys(next.NodeJobs);

@@ -9,7 +9,7 @@ import {
 } from '@waybill/model';
 import { namespacedKey, type Tables } from '../machine/tables.js';
 
-/** Instances that a job is to run of one plugin; null: none on that side. */
+/** Instances of one plugin that a job requires; null: none on that side. */
 export interface ExpectedInstances {
   controllers: number | null;
   nodes: number | null;
@@ -20,7 +20,7 @@ export function pluginsOfGroup(group: Pick<TaskGroup, 'Tasks'> | undefined): str
   return group ? pluginsOfGroups([group]) : [];
 }
 
-/** Looked at whenever a job is written; hardly any has plugins. */
+/** Plugins that the groups' tasks implement. Called whenever a job is written; hardly any job has plugins. */
 export function pluginsOfGroups(groups: readonly Pick<TaskGroup, 'Tasks'>[]): string[] {
   const plugins: string[] = [];
   for (const { Tasks } of groups)
@@ -32,7 +32,7 @@ export function pluginsOfGroups(groups: readonly Pick<TaskGroup, 'Tasks'>[]): st
 export const pluginsOfAllocation = (alloc: Pick<Allocation, 'Job' | 'TaskGroup'>): string[] =>
   pluginsOfGroup(alloc.Job?.TaskGroups.find(({ Name }) => Name === alloc.TaskGroup));
 
-/** VL-183, VL-184: by plugin. Nothing for a job that is gone, stopped or dead. */
+/** Required instances by plugin (VL-183, VL-184). Empty for a job that was deleted, is stopped or dead. */
 export function expectedInstances(tables: Tables, job: Job | undefined): Map<string, ExpectedInstances> {
   const expected = new Map<string, ExpectedInstances>();
   if (!job || job.Stop || job.Status === 'dead') return expected;
@@ -50,14 +50,14 @@ export function expectedInstances(tables: Tables, job: Job | undefined): Map<str
   return expected;
 }
 
-/** A system job runs wherever it fits, so only its summary knows how many there are. */
+/** Number of instances. A system job runs on every feasible node, so only its summary has the number. */
 function instancesOf(job: Job, group: TaskGroup, summary: JobSummary | undefined): number {
   if (job.Type !== 'system') return group.Count;
   const counters = summary?.Summary[group.Name];
   return counters ? counters.Running + counters.Queued + counters.Starting : 0;
 }
 
-/** The plugin with what this job is to run of it now. */
+/** The plugin with the instances that this job requires now. */
 export function withJob(plugin: CSIPlugin, job: Pick<Job, 'Namespace' | 'ID'>, sides?: ExpectedInstances): CSIPlugin {
   return {
     ...plugin,
@@ -66,7 +66,7 @@ export function withJob(plugin: CSIPlugin, job: Pick<Job, 'Namespace' | 'ID'>, s
   };
 }
 
-/** VL-191: the plugin without the jobs that are gone or implement it no more. O(jobs of the plugin). */
+/** The plugin without jobs that were deleted or implement it no more (VL-191). O(jobs of the plugin). */
 export function withoutStaleJobs(tables: Tables, plugin: CSIPlugin): CSIPlugin {
   let current = plugin;
   for (const entry of [...entriesOf(plugin.ControllerJobs), ...entriesOf(plugin.NodeJobs)]) {
@@ -87,7 +87,7 @@ export const isNobodys = (jobs: CSIPluginJobs): boolean => entriesOf(jobs).lengt
 
 const entriesOf = (jobs: CSIPluginJobs): CSIPluginJob[] => Object.values(jobs).flatMap((ofNs) => Object.values(ofNs));
 
-/** The very jobs given when nothing changes; a namespace without jobs has no entry. */
+/** The jobs with this entry; the same object if nothing changes. A namespace without jobs has no entry. */
 function withEntry(
   jobs: CSIPluginJobs,
   { Namespace, ID }: Pick<Job, 'Namespace' | 'ID'>,

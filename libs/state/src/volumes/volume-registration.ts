@@ -2,9 +2,9 @@ import { type CSIVolumeRegistration, type CSIVolumeSpecification, validateVolume
 import type { Tables } from '../machine/tables.js';
 
 /**
- * The volumes of a register or create request as they may be stored, with what the records of their plugins say
- * (3.2): all of them, or none. Before any call to a plugin; the transaction checks the namespaces again.
- * @throws Refusal of the first that is refused
+ * The volumes of a register or create request in the form to store, with the records of their plugins (3.2): all of
+ * them, or none. Computed before any call to a plugin; the transaction checks the namespaces again.
+ * @throws Refusal of the first volume that is refused
  */
 export function volumeRegistrations(
   tables: Tables,
