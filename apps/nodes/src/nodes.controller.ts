@@ -150,7 +150,7 @@ export class NodesController {
 
   @Answers(readVariable)
   readVariable(@Payload() request: ReadVariableRequest): Promise<ReadVariableResponse> {
-    return this.variables.read(request);
+    return this.variables.readVariable(request);
   }
 
   @Answers(listVariables)
@@ -165,7 +165,7 @@ export class NodesController {
 
   @Answers(readPreviousDisk)
   readPreviousDisk(@Payload() request: ReadPreviousDiskRequest): Promise<ReadFileResponse> {
-    return this.disks.read(request);
+    return this.disks.readFile(request);
   }
 
   @Answers(purgeNode)

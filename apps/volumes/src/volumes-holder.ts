@@ -94,7 +94,7 @@ export class VolumesHolder implements Singleton {
       timers,
       logger,
       tracer,
-      unpublish: (volume, claim) => unpublish.run({ namespace: volume.Namespace, volumeId: volume.ID, claim }),
+      unpublish: (volume, claim) => unpublish.releaseClaim({ namespace: volume.Namespace, volumeId: volume.ID, claim }),
     });
   }
 

@@ -36,20 +36,29 @@ export class VolumesController {
   @Answers(registerVolumes)
   async register(@Payload() request: WriteVolumesRequest, @Ctx() context: RpcContext): Promise<IndexResponse> {
     return {
-      Index: await this.holder.term.register.run(request.Volumes, onBehalfOf(request.For, context.traceparent)),
+      Index: await this.holder.term.register.registerVolumes(
+        request.Volumes,
+        onBehalfOf(request.For, context.traceparent),
+      ),
     };
   }
 
   @Answers(createVolumes)
   async create(@Payload() request: WriteVolumesRequest, @Ctx() context: RpcContext): Promise<IndexResponse> {
-    return { Index: await this.holder.term.create.run(request.Volumes, onBehalfOf(request.For, context.traceparent)) };
+    return {
+      Index: await this.holder.term.create.createVolumes(request.Volumes, onBehalfOf(request.For, context.traceparent)),
+    };
   }
 
   @Answers(deregisterVolumes)
   async deregister(@Payload() request: DeregisterVolumesRequest, @Ctx() context: RpcContext): Promise<IndexResponse> {
     const named = { namespace: request.Namespace, ids: request.VolumeIDs };
     return {
-      Index: await this.holder.term.deregister.run(named, request.Force, onBehalfOf(request.For, context.traceparent)),
+      Index: await this.holder.term.deregister.deregisterVolumes(
+        named,
+        request.Force,
+        onBehalfOf(request.For, context.traceparent),
+      ),
     };
   }
 
@@ -57,7 +66,11 @@ export class VolumesController {
   async delete(@Payload() request: DeleteVolumesRequest, @Ctx() context: RpcContext): Promise<IndexResponse> {
     const named = { namespace: request.Namespace, ids: request.VolumeIDs };
     return {
-      Index: await this.holder.term.delete.run(named, request.Secrets, onBehalfOf(request.For, context.traceparent)),
+      Index: await this.holder.term.delete.deleteVolumes(
+        named,
+        request.Secrets,
+        onBehalfOf(request.For, context.traceparent),
+      ),
     };
   }
 
@@ -66,7 +79,9 @@ export class VolumesController {
   async detach(@Payload() request: DetachVolumeRequest, @Ctx() context: RpcContext): Promise<IndexResponse> {
     const claim = { ...LOOK_AT_VOLUME, NodeID: request.NodeID };
     const released = { namespace: request.Namespace, volumeId: request.VolumeID, claim };
-    return { Index: await this.holder.term.unpublish.run(released, onBehalfOf(request.For, context.traceparent)) };
+    return {
+      Index: await this.holder.term.unpublish.releaseClaim(released, onBehalfOf(request.For, context.traceparent)),
+    };
   }
 
   @Answers(createSnapshots)

@@ -72,7 +72,7 @@ export class Journal implements Log {
   }
 
   async lastSequence(subject: string): Promise<number> {
-    return this.ask(`the last sequence of ${subject}`, async (manager) => {
+    return this.withManager(`the last sequence of ${subject}`, async (manager) => {
       const last = await manager.streams.getMessage(TXN_STREAM, { last_by_subj: subject });
       return last?.seq ?? 0;
     });
@@ -80,7 +80,7 @@ export class Journal implements Log {
 
   /** @throws LogUnavailableError */
   async bounds(): Promise<LogBounds> {
-    return this.ask('the bounds of the log', async (manager) => {
+    return this.withManager('the bounds of the log', async (manager) => {
       const { state } = await manager.streams.info(TXN_STREAM);
       return { first: state.first_seq, last: state.last_seq };
     });
@@ -91,7 +91,9 @@ export class Journal implements Log {
    * LogUnavailableError
    */
   async markAt(index: number): Promise<LogMark | undefined> {
-    return this.ask(`the transaction ${index}`, (manager) => logView(() => Promise.resolve(manager)).markAt(index));
+    return this.withManager(`the transaction ${index}`, (manager) =>
+      logView(() => Promise.resolve(manager)).markAt(index),
+    );
   }
 
   /** Stops the publisher: waiting publishes fail with LogUnavailableError. */
@@ -135,7 +137,7 @@ export class Journal implements Log {
    * message on its subject after the expected index. Undefined: that message is another writer's.
    */
   private ownCopy(subject: string, expected: number, requestId: string): Promise<number | undefined> {
-    return this.ask(`the message after ${expected} on ${subject}`, async (manager) => {
+    return this.withManager(`the message after ${expected} on ${subject}`, async (manager) => {
       const next = await manager.streams.getMessage(TXN_STREAM, nextMessage(expected + 1, subject));
       return next?.header.get('Nats-Msg-Id') === headerValue(requestId) ? next.seq : undefined;
     });
@@ -149,7 +151,7 @@ export class Journal implements Log {
     return this.manager;
   }
 
-  private async ask<R>(what: string, fn: (manager: JetStreamManager) => Promise<R>): Promise<R> {
+  private async withManager<R>(what: string, fn: (manager: JetStreamManager) => Promise<R>): Promise<R> {
     if (!(await this.link.waitUp(PUBLISH_DEADLINE_MS / 2))) throw new LogUnavailableError('not connected to NATS');
     try {
       return await fn(await this.getManager());

@@ -60,7 +60,7 @@ export class RawLog {
 
   /** @throws LogUnavailableError */
   bounds(): Promise<LogBounds> {
-    return this.ask('the bounds of the log', async (manager) => {
+    return this.withManager('the bounds of the log', async (manager) => {
       const { state } = await manager.streams.info(TXN_STREAM);
       return { first: state.first_seq, last: state.last_seq };
     });
@@ -70,7 +70,7 @@ export class RawLog {
    * The servers that keep a copy, ordered by name; an empty list: there is one server only. @throws LogUnavailableError
    */
   copies(): Promise<readonly string[]> {
-    return this.ask('the copies of the log', async (manager) => {
+    return this.withManager('the copies of the log', async (manager) => {
       const { cluster } = await manager.streams.info(TXN_STREAM);
       const names = [cluster?.leader ?? '', ...(cluster?.replicas ?? []).map(({ name }) => name)];
       return names.filter((name) => name !== '').toSorted();
@@ -83,7 +83,7 @@ export class RawLog {
    * @throws LogUnavailableError
    */
   open(from: number, copy = ''): Promise<RawCursor> {
-    return this.ask('reading the log', async (manager) => {
+    return this.withManager('reading the log', async (manager) => {
       for (let attempt = 1; ; attempt++) {
         const name = `scrub_${createInbox().slice(-CURSOR_ID_CHARS)}`;
         const { cluster } = await manager.consumers.add(TXN_STREAM, {
@@ -105,7 +105,7 @@ export class RawLog {
     });
   }
 
-  private async ask<R>(what: string, work: (manager: JetStreamManager) => Promise<R>): Promise<R> {
+  private async withManager<R>(what: string, work: (manager: JetStreamManager) => Promise<R>): Promise<R> {
     try {
       return await work(await managerOf(this.link));
     } catch (e) {

@@ -56,7 +56,7 @@ export class SameLog {
   async stateFor(next: number, isOver: () => boolean, last?: LogMark): Promise<LogInfo['state']> {
     for (const until = performance.now() + SHORTER_MS; ;) {
       try {
-        return await this.look(next, last);
+        return await this.checkOnce(next, last);
       } catch (error) {
         const isBelieved = this.copies === 1 || performance.now() >= until || isOver();
         if (isBelieved || !(error instanceof LogDivergedError)) throw error;
@@ -65,7 +65,7 @@ export class SameLog {
     }
   }
 
-  private async look(next: number, last: LogMark | undefined): Promise<LogInfo['state']> {
+  private async checkOnce(next: number, last: LogMark | undefined): Promise<LogInfo['state']> {
     const { state, config } = await this.log.info().catch((error: unknown) => {
       // The stream was deleted under a reader that has read from it: a stream created in its place is another log.
       if (error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound && next > 1)

@@ -32,7 +32,7 @@ export class StreamRetention {
    * @throws LogUnavailableError
    */
   async trimLog(below: number): Promise<number> {
-    return this.ask('trimming the log', async (manager) => {
+    return this.withManager('trimming the log', async (manager) => {
       const { state } = await manager.streams.info(TXN_STREAM);
       if (state.first_seq >= below) return state.first_seq;
       await manager.streams.purge(TXN_STREAM, { seq: below });
@@ -47,7 +47,7 @@ export class StreamRetention {
    * @throws LogUnavailableError
    */
   async trimArchives(): Promise<void> {
-    await this.ask('trimming the archives', async (manager) => {
+    await this.withManager('trimming the archives', async (manager) => {
       const { state: log } = await manager.streams.info(TXN_STREAM);
       const { state: stored } = await manager.streams.info(ARCHIVES_STREAM);
       if (log.messages === 0 || stored.messages === 0) return;
@@ -60,7 +60,7 @@ export class StreamRetention {
 
   /** Sets the limits of EVENTS; the server enforces them from then on. @throws LogUnavailableError */
   async limitEvents({ maxAgeMs, maxFrames }: EventLimits): Promise<void> {
-    await this.ask('limiting the event stream', async (manager) => {
+    await this.withManager('limiting the event stream', async (manager) => {
       const { config } = await manager.streams.info(EVENTS_STREAM);
       const wanted = { max_age: nanos(maxAgeMs), max_msgs: maxFrames };
       if (config.max_age === wanted.max_age && config.max_msgs === wanted.max_msgs) return;
@@ -68,7 +68,7 @@ export class StreamRetention {
     });
   }
 
-  private async ask<R>(what: string, work: (manager: JetStreamManager) => Promise<R>): Promise<R> {
+  private async withManager<R>(what: string, work: (manager: JetStreamManager) => Promise<R>): Promise<R> {
     try {
       return await work(await managerOf(this.link));
     } catch (e) {

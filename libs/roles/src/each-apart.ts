@@ -9,12 +9,15 @@ export function eachApart<One>(
   objects: Iterable<One>,
   nameOf: (one: One) => string,
   logger: Logger,
-  each: (one: One) => void,
+  action: (one: One) => void,
 ): void {
   for (const one of objects)
     try {
-      each(one);
+      action(one);
     } catch (error) {
-      logger.error('a holder cannot take an object of the state and leaves it out', { object: nameOf(one), error });
+      logger.error('a holder skips an object of the state, because its processing failed', {
+        object: nameOf(one),
+        error,
+      });
     }
 }

@@ -42,7 +42,7 @@ export class Lease {
   private mode: 'idle' | 'waiting' | 'asking' | 'holding' | 'stopped' = 'idle';
   private isPausing = false;
   /** Whether to request the lease again: it may have become free after the store's answer. */
-  private asksAgain = false;
+  private mustRequestAgain = false;
   private cancelPause: CancelTimer | undefined;
   private cancelWatch: (() => void) | undefined;
   private cancelPoll: CancelTimer | undefined;
@@ -59,9 +59,9 @@ export class Lease {
   start(): void {
     if (this.mode !== 'idle') return;
     this.mode = 'waiting';
-    this.cancelWatch = this.options.store.watch(this.options.role, () => void this.ask());
+    this.cancelWatch = this.options.store.watch(this.options.role, () => void this.requestLease());
     this.poll();
-    void this.ask();
+    void this.requestLease();
   }
 
   /** Releases the lease, and does not request it again for `pauseMs`. Does not call `onLoss`. */
@@ -70,7 +70,7 @@ export class Lease {
     this.isPausing = true;
     this.cancelPause = this.options.timers.after(pauseMs, () => {
       this.isPausing = false;
-      void this.ask();
+      void this.requestLease();
     });
     if (this.mode !== 'holding') return;
     this.mode = 'waiting';
@@ -89,18 +89,18 @@ export class Lease {
 
   private poll(): void {
     this.cancelPoll = this.options.timers.after(this.options.ttlMs, () => {
-      void this.ask();
+      void this.requestLease();
       if (this.mode !== 'stopped') this.poll();
     });
   }
 
-  private async ask(): Promise<void> {
+  private async requestLease(): Promise<void> {
     const { store, role, holder, ttlMs, clock } = this.options;
     const sentMs = clock.nowMs();
-    if (this.mode === 'asking') this.asksAgain = true;
+    if (this.mode === 'asking') this.mustRequestAgain = true;
     if (this.mode !== 'waiting' || this.isPausing) return;
     this.mode = 'asking';
-    this.asksAgain = false;
+    this.mustRequestAgain = false;
     let revision: number | undefined;
     try {
       revision = await store.acquire(role, holder, ttlMs);
@@ -113,7 +113,7 @@ export class Lease {
     }
     this.mode = 'waiting';
     if (revision === undefined) {
-      if (this.asksAgain) void this.ask();
+      if (this.mustRequestAgain) void this.requestLease();
       return;
     }
     this.mode = 'holding';

@@ -322,7 +322,7 @@ export const MUTATIONS: readonly Mutation[] = [
       let copies = 0;
       return replaceMethod(
         StateMachine,
-        'run',
+        'runApplier',
         (original) =>
           function (this: StateMachine, write: Write, txn: Txn) {
             const offsetNs = clocks.get(this) ?? ++copies * NS_PER_SECOND;

@@ -29,9 +29,9 @@ function setup(isCut = false) {
   const dropped = new DroppedRegions({
     regions: { own: 'west' },
     watching,
-    contacts: { ask },
+    contacts: { callPeer: ask },
   } as never);
-  dropped.look(job);
+  dropped.checkVersion(job);
   return { time, dropped, east };
 }
 

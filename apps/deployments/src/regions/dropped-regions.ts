@@ -43,11 +43,11 @@ export class DroppedRegions {
   constructor(private readonly deps: DroppedRegionsDeps) {}
 
   begin(): void {
-    for (const job of this.deps.watching.tables.jobs.all()) this.look(job);
+    for (const job of this.deps.watching.tables.jobs.all()) this.checkVersion(job);
   }
 
   /** Checks a version that is new here, or whose departures may not have been carried out. */
-  look(job: Job): void {
+  checkVersion(job: Job): void {
     const { regions, watching } = this.deps;
     if (regionsOf(job)[0]?.Name !== regions.own) return;
     for (const region of regionsLeft(watching.tables, job)) {
@@ -91,14 +91,14 @@ export class DroppedRegions {
   private async end({ job, region }: Departure): Promise<void> {
     const { contacts, regions, watching } = this.deps;
     const { Namespace, ID } = job;
-    const { Job: there } = await contacts.ask(region, jobInThatRegion, { Namespace, ID });
+    const { Job: there } = await contacts.callPeer(region, jobInThatRegion, { Namespace, ID });
     const isOurs = there && regionsOf(there).some(({ Name }) => Name === regions.own);
     // It is gone, or was registered there separately since.
     if (!isOurs || there.Stop || there.Version > job.Version) return;
     const Reason = `region ${region} is not listed any more`;
     const For = { Actor: serviceActor('deployments'), Reason, RequestID: watching.newId() };
     const wanted = { Namespace, ID, Purge: false, EvalPriority: 0, NoShutdownDelay: false, For };
-    await contacts.ask(region, deregisterInRegion, wanted);
+    await contacts.callPeer(region, deregisterInRegion, wanted);
   }
 }
 

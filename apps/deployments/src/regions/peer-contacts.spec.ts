@@ -7,7 +7,7 @@ it('DP-1134, DP-1308: one that stood still for longer than its lease asks no oth
   const asked: string[] = [];
   const regions = { own: 'west', ask: async (region: string) => void asked.push(region) };
   const contacts = new PeerContacts(regions as never, { isCurrent: () => lasts });
-  const ask = () => contacts.ask('east', regionRollout, { Namespace: 'default', JobID: 'web', JobVersion: 0 });
+  const ask = () => contacts.callPeer('east', regionRollout, { Namespace: 'default', JobID: 'web', JobVersion: 0 });
   await ask();
   lasts = false;
   await expect(ask()).rejects.toThrow('deployment watcher not enabled');

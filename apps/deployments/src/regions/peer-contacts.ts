@@ -27,7 +27,7 @@ export class PeerContacts {
   }
 
   /** @throws NotHolderError, RpcError, RpcUnavailableError, NoPathToRegionError */
-  async ask<Req, Res>(region: string, call: Call<Req, Res>, request: Req): Promise<Res> {
+  async callPeer<Req, Res>(region: string, call: Call<Req, Res>, request: Req): Promise<Res> {
     if (!this.term.isCurrent()) throw new NotHolderError(NOT_ENABLED);
     const contact = this.of(region);
     contact.calls++;

@@ -27,10 +27,10 @@ function regional(Status: Deployment['Status']) {
 describe('a region whose turn has come', () => {
   it('DP-1114: runs what is pending, with one evaluation, and no second time', async () => {
     const { id, stored, evaluations, regions } = regional('pending');
-    await regions.run(id, {});
+    await regions.start(id, {});
     expect(stored()).toMatchObject({ Status: 'running', StatusDescription: 'Deployment is running', HasRun: true });
     expect(evaluations()).toBe(1);
-    await regions.run(id, {});
+    await regions.start(id, {});
     expect(evaluations()).toBe(1);
   });
 
@@ -38,14 +38,14 @@ describe('a region whose turn has come', () => {
     const { cluster, id, stored, evaluations, regions } = regional('pending');
     await cluster.commands.pause(id, true, {});
     const index = stored().ModifyIndex;
-    expect(await regions.run(id, {})).toEqual({ evalId: '', index, revertedVersion: null });
+    expect(await regions.start(id, {})).toEqual({ evalId: '', index, revertedVersion: null });
     expect(stored()).toMatchObject({ Status: 'paused', ModifyIndex: index });
     expect(evaluations()).toBe(0);
   });
 
   it('DP-1114: refuses what is not planned yet', async () => {
     const { id, regions, stored } = regional('initializing');
-    await expect(regions.run(id, {})).rejects.toThrow("can't run deployment before it is planned, ask again");
+    await expect(regions.start(id, {})).rejects.toThrow("can't run deployment before it is planned, ask again");
     expect(stored().Status).toBe('initializing');
   });
 
@@ -58,7 +58,7 @@ describe('a region whose turn has come', () => {
       StatusDescription: 'Deployment is pending, waiting for peer region',
     });
     expect(evaluations()).toBe(0);
-    await regions.run(id, {});
+    await regions.start(id, {});
     await cluster.commands.pause(id, true, {});
     await cluster.commands.pause(id, false, {});
     expect(stored().Status).toBe('running');

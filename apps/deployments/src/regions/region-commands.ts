@@ -24,7 +24,7 @@ export class RegionCommands {
    * Starts the deployment, because its turn has come (DP-1114). A deployment that an operator has paused stays paused
    * (DP-904).
    */
-  run(id: string, by: Partial<Author>): Promise<CommandOutcome> {
+  start(id: string, by: Partial<Author>): Promise<CommandOutcome> {
     return this.commands.inTurn(id, 'run', async (deployment) => {
       if (deployment.Status === 'initializing')
         throw new Refusal('conflict', "can't run deployment before it is planned, ask again");

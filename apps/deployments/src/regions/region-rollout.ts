@@ -42,7 +42,7 @@ export class RegionRollout {
 
   /** Starts a poll, because the state here or in another region may have changed. */
   wake(): void {
-    if (this.mode === 'resting') void this.look();
+    if (this.mode === 'resting') void this.poll();
     else this.hasNews = true;
   }
 
@@ -51,7 +51,7 @@ export class RegionRollout {
     this.cancelTimer?.();
   }
 
-  private async look(): Promise<void> {
+  private async poll(): Promise<void> {
     this.mode = 'looking';
     this.hasNews = false;
     this.cancelTimer?.();
@@ -88,7 +88,7 @@ export class RegionRollout {
     const ids = new Map([...peers].map(([name, peer]) => [name, peer.deploymentId]));
     const Strategy = job.Multiregion?.Strategy;
     const strategy = { maxParallel: Strategy?.MaxParallel ?? 0, onFailure: Strategy?.OnFailure ?? '' };
-    for (const step of nextSteps(own, progress, strategy)) await this.take(step, ids);
+    for (const step of nextSteps(own, progress, strategy)) await this.carryOut(step, ids);
     return progress.every(({ status }) => status !== 'unknown');
   }
 
@@ -103,7 +103,7 @@ export class RegionRollout {
   private async progressOfPeer(region: string, deployment: Deployment): Promise<PeerProgress> {
     const { Namespace, JobID, JobVersion, Registration } = deployment;
     try {
-      const { Status, DeploymentID, HasRun } = await this.shared.contacts.ask(region, regionRollout, {
+      const { Status, DeploymentID, HasRun } = await this.shared.contacts.callPeer(region, regionRollout, {
         Namespace,
         JobID,
         JobVersion,
@@ -116,7 +116,7 @@ export class RegionRollout {
   }
 
   /** Carries out a step. @throws any refusal or error of a region; the next poll decides anew */
-  private async take(step: RegionStep, ids: ReadonlyMap<string, string>): Promise<void> {
+  private async carryOut(step: RegionStep, ids: ReadonlyMap<string, string>): Promise<void> {
     const { commands } = this.shared;
     switch (step.do) {
       case 'fail':
@@ -129,10 +129,10 @@ export class RegionRollout {
         await commands.unblock(this.id, {});
         return;
       case 'run':
-        await this.inEach(step.regions, (region) => this.run(region, ids.get(region)));
+        await this.inEach(step.regions, (region) => this.startRegion(region, ids.get(region)));
         return;
       case 'unblock':
-        await this.inEach(step.regions, (region) => this.ask(region, unblockInRegion, ids.get(region)));
+        await this.inEach(step.regions, (region) => this.commandPeer(region, unblockInRegion, ids.get(region)));
         return;
     }
   }
@@ -142,14 +142,14 @@ export class RegionRollout {
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
   }
 
-  private run(region: string, peerId: string | undefined): Promise<unknown> {
+  private startRegion(region: string, peerId: string | undefined): Promise<unknown> {
     const { regions, commands } = this.shared;
-    return region === regions.own ? commands.run(this.id, {}) : this.ask(region, runInRegion, peerId);
+    return region === regions.own ? commands.start(this.id, {}) : this.commandPeer(region, runInRegion, peerId);
   }
 
-  private ask(region: string, call: typeof runInRegion, DeploymentID = ''): Promise<unknown> {
+  private commandPeer(region: string, call: typeof runInRegion, DeploymentID = ''): Promise<unknown> {
     const { contacts, regions } = this.shared;
-    return contacts.ask(region, call, { DeploymentID, From: regions.own });
+    return contacts.callPeer(region, call, { DeploymentID, From: regions.own });
   }
 
   private active(): Deployment | undefined {

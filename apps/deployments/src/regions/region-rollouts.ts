@@ -42,7 +42,7 @@ export class RegionRollouts {
   }
 
   newVersion(job: Job): void {
-    this.dropped.look(job);
+    this.dropped.checkVersion(job);
   }
 
   /** Starts the rollout of a deployment that is active when the term begins. */
@@ -80,7 +80,7 @@ export class RegionRollouts {
       for (const { Name } of regionsOf(rolledOutJob(watching.tables, deployment)))
         if (Name !== regions.own)
           // The other region polls as well.
-          contacts.ask(Name, rolloutChanged, { Namespace, JobID, JobVersion }).catch(() => undefined);
+          contacts.callPeer(Name, rolloutChanged, { Namespace, JobID, JobVersion }).catch(() => undefined);
     } catch (error) {
       if (!(error instanceof UnknownJobError)) throw error;
     }

@@ -32,7 +32,7 @@ export class RegionsController {
 
   @Answers(runInRegion)
   run(@Payload() request: RegionDeploymentRequest, @Ctx() context: RpcContext): Promise<RegionDeploymentAnswer> {
-    return this.carryOut(request, () => this.commands.run(request.DeploymentID, askedBy(request, context)));
+    return this.carryOut(request, () => this.commands.start(request.DeploymentID, askedBy(request, context)));
   }
 
   @Answers(unblockInRegion)

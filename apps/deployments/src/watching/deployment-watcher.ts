@@ -99,7 +99,7 @@ export class DeploymentWatcher implements Reader {
   }
 
   /** Reads the allocations, when the limiter says so (DP section 2.7). */
-  read(): void {
+  readAllocations(): void {
     const deployment = this.deployment();
     if (this.mode !== 'watching' || !deployment) return;
     const findings = this.findings(deployment);

@@ -8,7 +8,7 @@ export const readsPerSecond = (setting: number): number => (setting === 0 ? DEFA
 
 /** A watcher that waits for its turn to read. */
 export interface Reader {
-  read(): void;
+  readAllocations(): void;
 }
 
 /**
@@ -82,7 +82,7 @@ export class ReadLimiter {
       const [reader, sinceMs] = next;
       this.forget(reader);
       this.waitedMs += Math.max(0, nowMs - sinceMs);
-      reader.read();
+      reader.readAllocations();
     }
   }
 

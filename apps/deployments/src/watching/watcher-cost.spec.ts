@@ -145,7 +145,7 @@ describe('what watching costs', () => {
       const time = new FakeTime();
       const limiter = new ReadLimiter({ clock: time, timers: time }, 10);
       const read: number[] = [];
-      const readers = Array.from({ length: 30 }, (_, i) => ({ read: () => void read.push(i) }));
+      const readers = Array.from({ length: 30 }, (_, i) => ({ readAllocations: () => void read.push(i) }));
       for (const reader of [...readers, ...readers]) limiter.request(reader);
       await time.pass(0);
       expect(read).toHaveLength(10);

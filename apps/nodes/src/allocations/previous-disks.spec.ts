@@ -52,16 +52,16 @@ describe('the disk of the allocation before, on another machine', () => {
     const unknown = { ...own, AllocID: 'placed later', Path: '/alloc/data', After: '', MinStateIndex: 1_000 };
     await expect(code(() => disks.list(unknown))).resolves.toBe('conflict');
     await expect(code(() => disks.list({ ...unknown, MinStateIndex: 1 }))).resolves.toBe('not-found');
-    await expect(code(() => disks.read({ ...own, Path: '/alloc/data/x', Offset: 0, MinStateIndex: 1 }))).resolves.toBe(
-      'answered',
-    );
+    await expect(
+      code(() => disks.readFile({ ...own, Path: '/alloc/data/x', Offset: 0, MinStateIndex: 1 })),
+    ).resolves.toBe('answered');
     expect(asked).toHaveLength(1);
   });
 
   it('AG-224: is read from the machine where that has ended', async () => {
     const { disks, own, other, previous, asked } = setup();
     await disks.list({ ...own, Path: '/alloc/data/sub', After: 'a' });
-    await disks.read({ ...own, Path: '/web/local/x', Offset: 7 });
+    await disks.readFile({ ...own, Path: '/web/local/x', Offset: 7 });
     const file = { AllocID: previous.ID, IfEnded: true };
     expect(asked).toEqual([
       ['agent.listFiles', other.ID, { ...file, Path: '/alloc/data/sub', After: 'a' }],

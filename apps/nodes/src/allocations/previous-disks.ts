@@ -41,7 +41,7 @@ export class PreviousDisks {
   }
 
   /** The next part of a file, empty at its end. @throws Refusal as `list` */
-  read(request: ReadPreviousDiskRequest): Promise<ReadFileResponse> {
+  readFile(request: ReadPreviousDiskRequest): Promise<ReadFileResponse> {
     const { target, ...file } = this.wanted(request);
     const piece = {
       ...file,

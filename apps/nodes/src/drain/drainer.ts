@@ -92,7 +92,7 @@ export class Drainer {
     for (const change of applied.changes) {
       if (change.table === 'nodes') this.nodeChanged(change);
       else if (change.table === 'allocs') this.allocChanged(change);
-      else if (change.table === 'jobs' && this.watched.has(change.key)) this.lookAtJob(change.key);
+      else if (change.table === 'jobs' && this.watched.has(change.key)) this.noteJob(change.key);
     }
   }
 
@@ -130,9 +130,9 @@ export class Drainer {
       // Counted as a migration (DR-44).
       if (after && before && isClientTerminal(after) && !isClientTerminal(before)) this.migrations++;
       if (after) this.watch(after);
-      this.look([alloc.NodeID], GATHER_MS); // an ended allocation may complete the drain (DR-36)
+      this.noteNodes([alloc.NodeID], GATHER_MS); // an ended allocation may complete the drain (DR-36)
     }
-    if (this.watched.has(key)) this.lookAtJob(key);
+    if (this.watched.has(key)) this.noteJob(key);
   }
 
   /** Tracks a draining node with its deadline and its jobs (DR-21, DR-47, DR-64). */
@@ -145,7 +145,7 @@ export class Drainer {
     if (forced || dueMs === Infinity) this.deadlines.drop(node.ID);
     else this.deadlines.set(node.ID, dueMs, msFromNs(strategy.Deadline));
     for (const alloc of tables.allocs.by('node', node.ID)) this.watch(alloc);
-    this.look([node.ID], forced ? 0 : GATHER_MS);
+    this.noteNodes([node.ID], forced ? 0 : GATHER_MS);
   }
 
   /**
@@ -159,14 +159,14 @@ export class Drainer {
     this.changedNodes.delete(nodeId);
     for (const { Namespace, JobID } of this.deps.state.tables.allocs.by('node', nodeId)) {
       const key = namespacedKey(Namespace, JobID);
-      if (this.watched.has(key)) this.lookAtJob(key);
+      if (this.watched.has(key)) this.noteJob(key);
     }
   }
 
   /** Notes the nodes whose deadline has passed for the next round (DR-60). */
   private deadlinesPassed(nodeIds: readonly string[]): void {
     for (const nodeId of nodeIds) this.overdueNodes.add(nodeId);
-    this.look(nodeIds, 0);
+    this.noteNodes(nodeIds, 0);
   }
 
   private watch(alloc: Allocation): void {
@@ -176,15 +176,15 @@ export class Drainer {
     const key = namespacedKey(alloc.Namespace, alloc.JobID);
     if (this.watched.has(key)) return;
     this.watched.set(key, { Namespace: alloc.Namespace, JobID: alloc.JobID });
-    this.lookAtJob(key);
+    this.noteJob(key);
   }
 
-  private lookAtJob(key: string): void {
+  private noteJob(key: string): void {
     this.changedJobs.add(key);
     this.arm(GATHER_MS);
   }
 
-  private look(nodeIds: readonly string[], delayMs: number): void {
+  private noteNodes(nodeIds: readonly string[], delayMs: number): void {
     for (const nodeId of nodeIds) this.changedNodes.add(nodeId);
     this.arm(delayMs);
   }
@@ -264,7 +264,7 @@ export class Drainer {
   private tryAgain(nodes: readonly string[], jobs: readonly string[], error: unknown): void {
     this.deps.logger.warn('a drain could not be written; trying again', { error });
     for (const key of jobs) this.changedJobs.add(key);
-    this.look(nodes, RETRY_MS);
+    this.noteNodes(nodes, RETRY_MS);
   }
 }
 

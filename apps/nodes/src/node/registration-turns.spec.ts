@@ -16,7 +16,7 @@ describe('turns of registrations', () => {
   it('a few at a time, in order of arrival', async () => {
     const turns = new RegistrationTurns(2);
     const { begun, work, endNext } = heldUp();
-    const all = [0, 1, 2, 3].map((number) => turns.take(work(number)));
+    const all = [0, 1, 2, 3].map((number) => turns.runInTurn(work(number)));
     expect([begun, turns.size]).toEqual([[0, 1], 2]);
     endNext();
     expect(await all[0]).toBe(0);
@@ -32,7 +32,7 @@ describe('turns of registrations', () => {
     const turns = new RegistrationTurns(1);
     for (const round of [0, 1]) {
       const { begun, work, endNext } = heldUp();
-      const all = [0, 1, 2].map((number) => turns.take(work(number)));
+      const all = [0, 1, 2].map((number) => turns.runInTurn(work(number)));
       for (const one of all) {
         endNext();
         await one;
@@ -43,8 +43,8 @@ describe('turns of registrations', () => {
 
   it('one that fails gives its place on', async () => {
     const turns = new RegistrationTurns(1);
-    const failing = turns.take(() => Promise.reject(new Error('log unavailable')));
-    const next = turns.take(async () => 'next');
+    const failing = turns.runInTurn(() => Promise.reject(new Error('log unavailable')));
+    const next = turns.runInTurn(async () => 'next');
     await expect(failing).rejects.toThrow('log unavailable');
     expect(await next).toBe('next');
   });
@@ -52,8 +52,8 @@ describe('turns of registrations', () => {
   it('beyond its limit it refuses at once', async () => {
     const turns = new RegistrationTurns(1, 1);
     const { work } = heldUp();
-    void turns.take(work(0));
-    void turns.take(work(1));
-    await expect(turns.take(work(2))).rejects.toMatchObject({ code: 'limit' });
+    void turns.runInTurn(work(0));
+    void turns.runInTurn(work(1));
+    await expect(turns.runInTurn(work(2))).rejects.toMatchObject({ code: 'limit' });
   });
 });

@@ -39,7 +39,7 @@ export class RegistrationTurns {
   }
 
   /** Runs `work` when a place is free. @throws Refusal limit if too many wait, and any error of `work` */
-  async take<T>(work: () => Promise<T>): Promise<T> {
+  async runInTurn<T>(work: () => Promise<T>): Promise<T> {
     if (this.inProgress < this.atOnce) this.inProgress++;
     else await this.place();
     try {

@@ -36,7 +36,7 @@ export class Registration {
   /** @throws Refusal with the texts of ND-26, ND-27, ND-30; limit if too many wait */
   async register(request: NodeRegisterRequest, traceparent?: string): Promise<NodeUpdateResponse> {
     const sent = checkedNode(request);
-    return this.turns.take(() => this.registered(sent, request.After, traceparent));
+    return this.turns.runInTurn(() => this.registered(sent, request.After, traceparent));
   }
 
   private async registered(

@@ -51,7 +51,7 @@ function setup(ofJob: Partial<Job> = {}) {
     ...over,
   });
   const read = (Path: string, over: Partial<TaskVariablesRequest> = {}, as = node) =>
-    queries.read({ ...asked(over, as), Path });
+    queries.readVariable({ ...asked(over, as), Path });
   const list = (Prefix = '', over: Partial<TaskVariablesRequest> = {}) => queries.list({ ...asked(over), Prefix });
   return { state, time, other, queries, put, remove, allow, read, list };
 }

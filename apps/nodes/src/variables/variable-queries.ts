@@ -53,7 +53,7 @@ export class VariableQueries {
   }
 
   /** @throws Refusal forbidden if it is no task of the machine; not-found, limit; KeyringError */
-  async read(request: ReadVariableRequest): Promise<ReadVariableResponse> {
+  async readVariable(request: ReadVariableRequest): Promise<ReadVariableResponse> {
     const Namespace = this.namespaceOf(request);
     const { Path } = request;
     await this.news(namespacedKey(Namespace, Path), request);
@@ -65,7 +65,7 @@ export class VariableQueries {
     return { Items, IsDenied: false, Index };
   }
 
-  /** The variables that the task may list, by path. @throws Refusal as `read`, and limit if there are too many */
+  /** The variables that the task may list, by path. @throws Refusal as `readVariable`, and limit if there are too many */
   async list(request: ListVariablesRequest): Promise<ListVariablesResponse> {
     const namespace = this.namespaceOf(request);
     await this.news(listKey(namespace), request);

@@ -41,7 +41,7 @@ export class LimitedChoice {
       this.aside.push({ option, score });
       return false;
     }
-    this.take(option, score);
+    this.accept(option, score);
     return this.taken >= this.limit;
   }
 
@@ -49,12 +49,12 @@ export class LimitedChoice {
   finish(): number {
     for (const { option, score } of this.aside) {
       if (this.taken >= this.limit) break;
-      this.take(option, score);
+      this.accept(option, score);
     }
     return this.best;
   }
 
-  protected take(option: number, score: number): void {
+  protected accept(option: number, score: number): void {
     this.taken++;
     if (score <= this.bestScore && this.best >= 0) return;
     this.best = option;

@@ -127,9 +127,9 @@ describe('candidate limit', () => {
   ])('SC-117: scores %j with limit 2 and 2 set aside are offered as %j', (arriving, offered) => {
     const taken: number[] = [];
     class Recorded extends LimitedChoice {
-      protected override take(option: number, score: number): void {
+      protected override accept(option: number, score: number): void {
         taken.push(score);
-        super.take(option, score);
+        super.accept(option, score);
       }
     }
     const choice = new Recorded(2, 2);

@@ -25,8 +25,8 @@ export class NameIndex {
     const shared = new Map<number, number>();
     for (const { name } of canaries) shared.set(indexIn(name), (shared.get(indexIn(name)) ?? 0) + 1);
     const isFree = (index: number): boolean => (this.used.get(index) ?? 0) <= (shared.get(index) ?? 0);
-    for (let i = 0; i < this.count && names.length < n; i++) if (isFree(i)) names.push(this.take(i));
-    for (let i = 0; names.length < n; i++) names.push(this.take(i));
+    for (let i = 0; i < this.count && names.length < n; i++) if (isFree(i)) names.push(this.useIndex(i));
+    for (let i = 0; names.length < n; i++) names.push(this.useIndex(i));
     return names;
   }
 
@@ -50,7 +50,7 @@ export class NameIndex {
     for (const index of replaced.toSorted((a, b) => a - b)) choose(index);
     for (let i = 0; i < this.count && chosen.length < n; i++) if (!this.used.has(i)) choose(i);
     for (let i = this.count; chosen.length < n; i++) choose(i);
-    return chosen.map((index) => this.take(index));
+    return chosen.map((index) => this.useIndex(index));
   }
 
   /** Takes the highest names in use out of the index. */
@@ -75,12 +75,12 @@ export class NameIndex {
     for (let i = 0; i < this.count; i++) {
       if (this.used.has(i)) continue;
       this.release(name);
-      return this.take(i);
+      return this.useIndex(i);
     }
     return name;
   }
 
-  private take(index: number): string {
+  private useIndex(index: number): string {
     this.add(index);
     return allocName(this.jobId, this.group, index);
   }

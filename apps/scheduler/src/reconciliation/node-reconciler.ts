@@ -67,7 +67,7 @@ export interface NodeReconcileInput {
  * stored ones (section 18). Pure. Cost: O(candidates × groups + allocations of the job).
  */
 export function reconcileNodes(input: NodeReconcileInput): NodeReconciliation {
-  return new NodeReconciler(input).run();
+  return new NodeReconciler(input).reconcile();
 }
 
 /** Reconciles one job once. */
@@ -90,7 +90,7 @@ class NodeReconciler {
     this.stored = new Map(input.allocs.map((alloc) => [alloc.ID, alloc]));
   }
 
-  run(): NodeReconciliation {
+  reconcile(): NodeReconciliation {
     const { job, allocs, candidates } = this.input;
     const live = new Map<string, Allocation>();
     const finished = new Map<string, Allocation>();

@@ -49,8 +49,8 @@ export class BrokerPlanner implements Planner {
   ) {}
 
   async submitPlan(plan: Plan): Promise<PlanResult> {
-    const asking = { Plan: { ...plan, EvalToken: this.token }, Steps: this.steps?.take() };
-    const { Result } = await timed(this.measured, 'worker.submit_plan', () => this.ask(submitPlan, asking));
+    const asking = { Plan: { ...plan, EvalToken: this.token }, Steps: this.steps?.takeUnsent() };
+    const { Result } = await timed(this.measured, 'worker.submit_plan', () => this.request(submitPlan, asking));
     if (!Result) throw new Error('missing result'); // an answer without a result is an error (EB-207)
     return Result;
   }
@@ -67,35 +67,35 @@ export class BrokerPlanner implements Planner {
     next: Pick<FinishRequest, 'NextOf' | 'Worker'>,
     onLate: (answer: DequeueResponse) => void,
   ): Promise<DequeueResponse> {
-    const finished = { Eval: evaluation, Token: this.token, Steps: this.steps?.take(), ...next };
-    return timed(this.measured, 'worker.update_eval', () => this.ask(finish, finished, onLate));
+    const finished = { Eval: evaluation, Token: this.token, Steps: this.steps?.takeUnsent(), ...next };
+    return timed(this.measured, 'worker.update_eval', () => this.request(finish, finished, onLate));
   }
 
   async updateEval(evaluation: Evaluation): Promise<void> {
     await timed(this.measured, 'worker.update_eval', () =>
-      this.ask(updateEval, { ...this.naming(evaluation), Steps: this.steps?.take() }),
+      this.request(updateEval, { ...this.naming(evaluation), Steps: this.steps?.takeUnsent() }),
     );
   }
 
   async createEval(evaluation: Evaluation): Promise<void> {
-    await timed(this.measured, 'worker.create_eval', () => this.ask(createEval, this.naming(evaluation)));
+    await timed(this.measured, 'worker.create_eval', () => this.request(createEval, this.naming(evaluation)));
   }
 
   async reblockEval(evaluation: Evaluation): Promise<void> {
-    await timed(this.measured, 'worker.reblock_eval', () => this.ask(reblockEval, this.naming(evaluation)));
+    await timed(this.measured, 'worker.reblock_eval', () => this.request(reblockEval, this.naming(evaluation)));
   }
 
   /** Deletes the findings of a core evaluation (EB-152). @returns index of the transaction */
   async reap(evaluation: Evaluation, Reap: Reap, ScanIndex: number): Promise<number> {
     const asking = { EvalID: evaluation.ID, Token: this.token, Reap, ScanIndex };
-    return (await this.ask(reap, asking)).Index;
+    return (await this.request(reap, asking)).Index;
   }
 
   private naming(evaluation: Evaluation): EvalUpdateRequest {
     return { Evals: [evaluation], Token: this.token };
   }
 
-  private async ask<Req, Res>(call: Call<Req, Res>, request: Req, onLate?: (answer: Res) => void): Promise<Res> {
+  private async request<Req, Res>(call: Call<Req, Res>, request: Req, onLate?: (answer: Res) => void): Promise<Res> {
     for (let attempt = 0; ; attempt++) {
       if (this.signal.stopped) throw new ShutdownError();
       this.term.throwIfAborted();

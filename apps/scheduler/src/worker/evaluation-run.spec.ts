@@ -87,7 +87,7 @@ async function run(over: Partial<Evaluation> = {}, deps: Partial<EvaluationRunDe
     dueNs: 0,
     newId: world.newId,
     ...deps,
-  }).run();
+  }).runAttempts();
   if (ended) await planner.updateEval(ended);
   return evaluation;
 }

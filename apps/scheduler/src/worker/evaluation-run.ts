@@ -74,7 +74,7 @@ export class EvaluationRun {
    * @returns the evaluation to write; undefined: it is blocked again, and nothing is written
    * @throws any refusal or error of the broker, UnknownSchedulerError, MissingRefreshError
    */
-  async run(): Promise<Evaluation | undefined> {
+  async runAttempts(): Promise<Evaluation | undefined> {
     const { evaluation } = this;
     const { snapshots } = this.deps;
     this.snapshotIndex = snapshots.appliedIndex;

@@ -15,13 +15,13 @@ describe('what a worker tells of a delivery', () => {
     time.advance(4);
     steps.waited(812);
     steps.scheduled(start + 5, start + 16, aPlan(2, 1));
-    expect(steps.take()).toBe(' taken0:5f3a9c2e waited0+4:812 scheduled5+11:2:1');
+    expect(steps.takeUnsent()).toBe(' taken0:5f3a9c2e waited0+4:812 scheduled5+11:2:1');
     time.advance(20);
     const waiting = new Promise<void>((resolve) => time.after(6, resolve));
     const refreshed = steps.refreshed(820, waiting);
     time.advance(6);
     await refreshed;
     steps.scheduled(start + 30, start + 30, aPlan(0, 0));
-    expect(steps.take()).toBe(' refreshed24+6:820 scheduled30+0:0:0');
+    expect(steps.takeUnsent()).toBe(' refreshed24+6:820 scheduled30+0:0:0');
   });
 });

@@ -38,7 +38,7 @@ export class WorkerSteps {
   }
 
   /** Removes and returns the steps that were not sent yet. */
-  take(): string {
-    return this.line.take();
+  takeUnsent(): string {
+    return this.line.takeUnsent();
   }
 }

@@ -288,7 +288,7 @@ export class Worker {
           return attempt;
         },
       });
-      const ended = await run.run();
+      const ended = await run.runAttempts();
       if (ended) return deliveryOf(await planner.finish(ended, this.wanted, (late) => this.handBack(late)));
       await this.answer(ack, delivery);
       return undefined;

@@ -86,7 +86,7 @@ export class ClaimCommand {
   /** Resolves with the index. @throws PermissionDeniedError and what UnpublishWorkflow throws */
   async release(request: AgentClaimRequest, by: Partial<Author>): Promise<number> {
     this.authenticate(request);
-    return await this.deps.unpublish.run(
+    return await this.deps.unpublish.releaseClaim(
       { namespace: request.Namespace, volumeId: request.VolumeID, claim: this.withNode(claimOf(request)) },
       by,
     );

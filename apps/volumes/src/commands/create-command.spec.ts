@@ -14,7 +14,7 @@ const MADE = {
 };
 
 const create = (cluster: VolumesCluster, ...volumes: CSIVolumeSpecification[]): Promise<number> =>
-  cluster.term.create.run(volumes, aRequest());
+  cluster.term.create.createVolumes(volumes, aRequest());
 const wanted = (over: Partial<CSIVolumeSpecification> = {}) => aSpecification({ ExternalID: '', ...over });
 function creating(): VolumesCluster {
   const cluster = operated();
@@ -73,7 +73,7 @@ describe('a volume is created', () => {
       CapacityBytes: 4_096,
       NodeExpansionRequired: false,
     }));
-    await cluster.term.create.run([wanted({ RequestedCapacityMin: 4_000 })], {});
+    await cluster.term.create.createVolumes([wanted({ RequestedCapacityMin: 4_000 })], {});
     expect(cluster.machines.calls).toEqual(['ControllerExpandVolume']);
     expect(cluster.stored()).toMatchObject({ ExternalID: 'made-1', Capacity: 4_096, Context: { kind: 'dir' } });
   });
@@ -86,7 +86,7 @@ describe('a volume is created', () => {
       return { ...MADE, ExternalVolumeID: `made-${String(request['Name'])}` };
     });
     const three = [wanted({ Name: 'bad' }), wanted({ ID: 'old', Name: 'renamed' }), wanted({ ID: 'b', Name: 'good' })];
-    await expect(cluster.term.create.run(three, {})).rejects.toThrow(
+    await expect(cluster.term.create.createVolumes(three, {})).rejects.toThrow(
       '2 errors occurred:\n\t* controller create volume: no room\n\t* 1 error occurred:\n\t* volume name cannot be updated\n\n\n\n',
     );
     expect(cluster.stored('b')).toMatchObject({ ExternalID: 'made-good' });
@@ -131,7 +131,7 @@ describe('a volume is created', () => {
 
   it('VL-39: two at once for one ID make one disk', async () => {
     const cluster = creating();
-    await Promise.all([create(cluster, wanted()), cluster.term.create.run([wanted()], {})]);
+    await Promise.all([create(cluster, wanted()), cluster.term.create.createVolumes([wanted()], {})]);
     expect(cluster.machines.calls).toEqual(['ControllerCreateVolume']);
   });
 });

@@ -34,7 +34,7 @@ export class CreateCommand {
   constructor(private readonly deps: CreateCommandDeps) {}
 
   /** Resolves with the index of the last transaction. @throws Refusal, VolumeStepError */
-  run(volumes: readonly CSIVolumeSpecification[], by: Partial<Author>): Promise<number> {
+  createVolumes(volumes: readonly CSIVolumeSpecification[], by: Partial<Author>): Promise<number> {
     return this.deps.turns.holdAll(volumes, async () => {
       const registrations = volumeRegistrations(this.deps.tables, volumes);
       for (const { PluginID } of registrations) refuseUnable(this.deps.tables.csi_plugins.get(PluginID));

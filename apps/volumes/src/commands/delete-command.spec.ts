@@ -5,9 +5,9 @@ import { VolumesCluster } from '../releases/volumes-cluster.fixture.js';
 
 const DELETE = 'agent.csiControllerDeleteVolume';
 const remove = (cluster: VolumesCluster, ids = ['data'], secrets: Record<string, string> | null = null) =>
-  cluster.term.delete.run({ namespace: 'default', ids }, secrets, aRequest());
+  cluster.term.delete.deleteVolumes({ namespace: 'default', ids }, secrets, aRequest());
 const deregister = (cluster: VolumesCluster, ids = ['data'], force = false): Promise<number> =>
-  cluster.term.deregister.run({ namespace: 'default', ids }, force, aRequest());
+  cluster.term.deregister.deregisterVolumes({ namespace: 'default', ids }, force, aRequest());
 const has = (cluster: VolumesCluster, id = 'data'): boolean => cluster.state.tables.csi_volumes.has(`default/${id}`);
 
 /** Volume `data` of a plugin with a controller. */

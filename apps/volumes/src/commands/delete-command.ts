@@ -26,7 +26,7 @@ export class DeleteCommand {
   constructor(private readonly deps: DeleteCommandDeps) {}
 
   /** Resolves with the index of the last transaction. @throws Refusal */
-  run({ namespace, ids }: NamedVolumes, secrets: Secrets, by: Partial<Author>): Promise<number> {
+  deleteVolumes({ namespace, ids }: NamedVolumes, secrets: Secrets, by: Partial<Author>): Promise<number> {
     if (ids.length === 0) throw new Refusal('invalid', 'missing volume IDs');
     return this.deps.turns.hold(namespace, ids, async () => {
       const volumes = ids.map((id) => this.deletable(namespace, id));

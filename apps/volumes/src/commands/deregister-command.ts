@@ -20,7 +20,7 @@ export class DeregisterCommand {
   ) {}
 
   /** Resolves with the index of the transaction. @throws Refusal */
-  run({ namespace, ids }: NamedVolumes, force: boolean, by: Partial<Author>): Promise<number> {
+  deregisterVolumes({ namespace, ids }: NamedVolumes, force: boolean, by: Partial<Author>): Promise<number> {
     if (ids.length === 0) throw new Refusal('invalid', 'missing volume IDs');
     return this.turns.hold(namespace, ids, () =>
       this.writer.write('CSIVolumeDeregister', { VolumeIDs: [...ids], Force: force }, namespace, by),

@@ -4,7 +4,7 @@ import { aRequest, aSpecification, operated, withoutController } from './operato
 import type { VolumesCluster } from '../releases/volumes-cluster.fixture.js';
 
 const register = (cluster: VolumesCluster, ...volumes: CSIVolumeSpecification[]): Promise<number> =>
-  cluster.term.register.run(volumes, aRequest());
+  cluster.term.register.registerVolumes(volumes, aRequest());
 const VALIDATE = 'agent.csiControllerValidateVolume';
 const EXPAND = 'agent.csiControllerExpandVolume';
 const registrations = (cluster: VolumesCluster) =>
@@ -89,7 +89,7 @@ describe('a volume is registered again', () => {
     const cluster = operated();
     const first = await register(cluster, aSpecification());
     cluster.machines.asked.length = 0;
-    const again = await cluster.term.register.run([aSpecification()], {});
+    const again = await cluster.term.register.registerVolumes([aSpecification()], {});
     expect(cluster.stored()).toMatchObject({ CreateIndex: first, ModifyIndex: again });
     expect(again).toBeGreaterThan(first);
     expect(cluster.machines.asked).toEqual([]);

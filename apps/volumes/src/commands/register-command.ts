@@ -38,7 +38,7 @@ export class RegisterCommand {
   constructor(private readonly deps: RegisterCommandDeps) {}
 
   /** Resolves with the index of the transaction. @throws Refusal */
-  run(volumes: readonly CSIVolumeSpecification[], by: Partial<Author>): Promise<number> {
+  registerVolumes(volumes: readonly CSIVolumeSpecification[], by: Partial<Author>): Promise<number> {
     return this.deps.turns.holdAll(volumes, async () => {
       const steps = volumeRegistrations(this.deps.tables, volumes).map((volume) => this.stepFor(volume));
       const writer = new RequestWriter(this.deps.writer, by);

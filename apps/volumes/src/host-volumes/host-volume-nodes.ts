@@ -28,22 +28,22 @@ export class HostVolumeNodes {
 
   /** @throws NodeRefusedError or NotHolderError if nothing was done, VolumeStepError if the outcome is unknown */
   create(volume: HostVolume): Promise<CreatedOnNode> {
-    return this.ask(createOnNode, 'Create', volume);
+    return this.callNode(createOnNode, 'Create', volume);
   }
 
   /** @throws as `create` */
   async register(volume: HostVolume): Promise<void> {
-    await this.ask(registerOnNode, 'Register', volume);
+    await this.callNode(registerOnNode, 'Register', volume);
   }
 
   /** @throws as `create` */
   async delete(volume: HostVolume): Promise<void> {
-    await this.ask(deleteOnNode, 'Delete', volume);
+    await this.callNode(deleteOnNode, 'Delete', volume);
   }
 
-  private async ask<Res>(call: Call<HostVolumeOnNode, Res>, doing: string, volume: HostVolume): Promise<Res> {
+  private async callNode<Res>(call: Call<HostVolumeOnNode, Res>, doing: string, volume: HostVolume): Promise<Res> {
     try {
-      return await this.machines.ask(call, volume.NodeID, onNode(volume));
+      return await this.machines.callMachine(call, volume.NodeID, onNode(volume));
     } catch (error) {
       if (error instanceof NotHolderError) throw error;
       if (error instanceof NoPathError || error instanceof RpcError) throw new NodeRefusedError(doing, error);

@@ -36,7 +36,7 @@ export class MachineCalls {
    * @throws NotHolderError, NoPathError, LostInTheMiddleError, RpcError if the machine refused, RpcUnavailableError if
    * the outcome is unknown
    */
-  async ask<Req, Res>(call: Call<Req, Res>, nodeId: string, request: Req): Promise<Res> {
+  async callMachine<Req, Res>(call: Call<Req, Res>, nodeId: string, request: Req): Promise<Res> {
     if (!this.term.isCurrent()) throw new NotHolderError();
     return await withSpan(this.tracer(), call.name, { attributes: { 'waybill.node': nodeId } }, async (span) => {
       try {

@@ -39,12 +39,12 @@ export class PluginCalls {
     request: Req,
   ): Promise<Res> {
     const ask = () => this.firstInstance(call, request);
-    return await (inTurn ? this.turns.take(request.PluginID, ask) : ask()).catch(failing(prefix));
+    return await (inTurn ? this.turns.runInTurn(request.PluginID, ask) : ask()).catch(failing(prefix));
   }
 
   /** Calls the plugin on one machine (VL-133). @throws VolumeStepError if the machine refused or cannot be reached */
   async node<Req, Res>({ call, prefix }: CsiCall<Req, Res>, nodeId: string, request: Req): Promise<Res> {
-    return await this.deps.machines.ask(call, nodeId, request).catch(failing(prefix));
+    return await this.deps.machines.callMachine(call, nodeId, request).catch(failing(prefix));
   }
 
   /** Tries the instances in the order of their node IDs, so that the same instance is preferred (VL-127). */
@@ -55,7 +55,7 @@ export class PluginCalls {
     let last: unknown;
     for (const nodeId of this.controllersOf(request.PluginID)) {
       try {
-        return await this.deps.machines.ask(call, nodeId, request);
+        return await this.deps.machines.callMachine(call, nodeId, request);
       } catch (given) {
         const error = given instanceof LostInTheMiddleError ? new VolumeStepError(RETRYABLE + given.message) : given;
         if (!NEXT_INSTANCE.some((text) => errorText(error).includes(text))) throw error;

@@ -12,7 +12,7 @@ export class PluginTurns {
   private closed = false;
 
   /** Makes the call when its turn comes. @throws NotHolderError if closed before that, and any error of `call` */
-  take<T>(pluginId: string, call: () => Promise<T>): Promise<T> {
+  runInTurn<T>(pluginId: string, call: () => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const giveUp = (): void => reject(new NotHolderError());
       if (this.closed) return giveUp();

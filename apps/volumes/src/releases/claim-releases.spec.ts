@@ -23,7 +23,7 @@ const stepsOf = (cluster: VolumesCluster): unknown[] =>
   );
 
 const unpublishOf = (cluster: VolumesCluster): Promise<number> =>
-  cluster.term.unpublish.run({
+  cluster.term.unpublish.releaseClaim({
     namespace: 'default',
     volumeId: 'data',
     claim: fixtures.aCSIClaim({ AllocationID: 'a', NodeID: 'm', ExternalNodeID: 'external-m' }),

@@ -30,7 +30,7 @@ const claim = (over: Partial<CSIVolumeClaim> = {}): CSIVolumeClaim =>
   });
 
 const run = (cluster: VolumesCluster, over: Partial<CSIVolumeClaim> = {}, volumeId = 'data'): Promise<number> =>
-  cluster.term.unpublish.run({ namespace: 'default', volumeId, claim: claim(over) });
+  cluster.term.unpublish.releaseClaim({ namespace: 'default', volumeId, claim: claim(over) });
 
 describe('a claim is given back', () => {
   it('VL-106, VL-118, VL-121, VL-122: from the machine, then from the provider with its secrets, then from the state', async () => {

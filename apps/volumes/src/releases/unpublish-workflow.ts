@@ -52,7 +52,7 @@ export class UnpublishWorkflow {
    * Resolves with the index of the last recorded step, or of the volume if there was none.
    * @throws Refusal VL-104; AllocationRevivedError; VolumeStepError if a step failed, and the earlier steps stay done
    */
-  async run(released: Released, by: Partial<Author> = {}): Promise<number> {
+  async releaseClaim(released: Released, by: Partial<Author> = {}): Promise<number> {
     const { namespace, volumeId, claim } = released;
     if (volumeId === '') throw new Refusal('invalid', 'missing volume ID');
     const attributes = {

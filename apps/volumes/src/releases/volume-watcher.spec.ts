@@ -254,7 +254,7 @@ describe('the watcher of volumes', () => {
     const cluster = watched();
     cluster.status('a', 'complete');
     const claim = fixtures.aCSIClaim({ AllocationID: 'a', NodeID: 'm', State: CLAIM_STATE.nodeDetached });
-    await cluster.term.unpublish.run({ namespace: 'default', volumeId: 'data', claim });
+    await cluster.term.unpublish.releaseClaim({ namespace: 'default', volumeId: 'data', claim });
     await cluster.time.pass(2 * AGENTS_TURN_MS + QUIESCENT_MS);
     expect(cluster.machines.asked).toEqual([]);
     cluster.claimed('b', 'm');

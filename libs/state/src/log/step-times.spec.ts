@@ -11,7 +11,7 @@ describe('the times of steps', () => {
     broker.add('dequeued', NOW, undefined, 1);
     const worker = new StepLine(77);
     worker.add('scheduled', 80, 91, 1, 0);
-    broker.append(worker.take());
+    broker.append(worker.takeUnsent());
     const text = broker.takeOf(EVAL);
     expect(text).toBe(`${EVAL}@${NOW} enqueued-4+4 dequeued0:1 scheduled3+11:1:0`);
     expect(readStepTimes(text)).toEqual([

@@ -81,15 +81,15 @@ export class StepLine {
   }
 
   /** Removes and returns the steps that were not sent yet; empty: none. */
-  take(): string {
+  takeUnsent(): string {
     const { text } = this;
     this.text = '';
     return text;
   }
 
-  /** As `take`, in the form for a transaction. */
+  /** As `takeUnsent`, in the form for a transaction. */
   takeOf(evalId: string): string {
-    const told = this.take();
+    const told = this.takeUnsent();
     return told === '' ? '' : `${evalId}@${Math.round(this.sinceMs)}${told}`;
   }
 }

@@ -117,7 +117,7 @@ export class StateMachine {
   apply(txn: Txn): Applied {
     if (txn.index !== this.applied + 1) throw new IndexGapError(this.applied + 1, txn.index);
     const w = new Write(this.tables, txn.index, txn.timeNs);
-    const outcome = this.requests.verdictFor(txn) ?? this.voidByEpoch(txn) ?? this.run(w, txn);
+    const outcome = this.requests.verdictFor(txn) ?? this.voidByEpoch(txn) ?? this.runApplier(w, txn);
     const defect = outcome instanceof Error ? outcome : undefined;
     const withoutEffect = outcome instanceof Error ? DEFECTIVE : outcome;
     const changes = w.commit();
@@ -138,7 +138,7 @@ export class StateMachine {
   }
 
   /** Applies the transaction. @returns the verdict if it is rejected, the error if it is a defect */
-  private run(w: Write, txn: Txn): Rejection | Error | undefined {
+  private runApplier(w: Write, txn: Txn): Rejection | Error | undefined {
     try {
       applyTyped(w, txn);
       settlePlugins(w);
