@@ -1,9 +1,12 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { type IncomingMessage, request } from 'node:http';
 import path from 'node:path';
 import { loadIdentity } from '@waybill/agent';
 import { connect } from '@waybill/journal';
 import { type Allocation, NS_PER_SECOND, type TaskState } from '@waybill/model';
 import { openPool } from '@waybill/projection';
-import { NatsRpc, signIdentities } from '@waybill/rpc';
+import { MAX_TASK_ANSWER_PIECE_BYTES, MAX_TASK_REQUEST_BYTES, NatsRpc, signIdentities } from '@waybill/rpc';
 import { newUuid } from '@waybill/service';
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -164,6 +167,84 @@ describe('templates of a task', () => {
     expect(waiting?.ClientStatus).toBe('pending');
     await api.stop('waiter');
     await eventually('it is over', async () => (await stateOf(waiting!)).State === 'dead');
+  });
+});
+
+describe('the socket of a task', () => {
+  interface Answered {
+    readonly status: number;
+    readonly text: string;
+  }
+
+  const placeOf = (alloc: Allocation): string =>
+    path.join(waybill.dir, 'agent/allocs', alloc.ID, 'task/secrets', 'api.sock');
+  const tokenOf = (alloc: Allocation): Promise<string> =>
+    readFile(path.join(path.dirname(placeOf(alloc)), 'nomad_token'), 'utf8');
+
+  /** What a program in the task sends; the token goes where the clients of Nomad put it. */
+  const open = (alloc: Allocation, url: string, token: string, method = 'GET', body = ''): Promise<IncomingMessage> =>
+    new Promise((resolve, reject) => {
+      const headers = token === '' ? {} : { 'X-Nomad-Token': token };
+      const sent = request({ socketPath: placeOf(alloc), path: url, method, headers }, resolve);
+      sent.once('error', reject);
+      sent.end(body);
+    });
+  const ask = async (...of: Parameters<typeof open>): Promise<Answered> => {
+    const answer = await open(...of);
+    const chunks: Buffer[] = [];
+    for await (const chunk of answer as AsyncIterable<Buffer>) chunks.push(chunk);
+    return { status: answer.statusCode ?? 0, text: Buffer.concat(chunks).toString() };
+  };
+
+  it('AU-211, AU-213, AU-215: answers as the API does, to whoever sends an identity, with access control off too', async () => {
+    const alloc = await allocOf('bearer');
+    const token = await tokenOf(alloc);
+    expect(await ask(alloc, '/v1/jobs', '')).toEqual({ status: 401, text: 'Unauthorized\n' });
+    for (const bad of ['no token', newUuid(), `${token}x`])
+      expect(await ask(alloc, '/v1/jobs', bad), bad).toEqual({ status: 403, text: 'Forbidden\n' });
+    const items = { Namespace: 'default', Path: 'nomad/jobs/bearer', Items: { colour: 'blue' } };
+    expect((await ask(alloc, '/v1/var/nomad/jobs/bearer', token, 'PUT', JSON.stringify(items))).status).toBe(200);
+    const read = await ask(alloc, '/v1/var/nomad/jobs/bearer', token);
+    expect(JSON.parse(read.text)).toMatchObject({ Items: { colour: 'blue' } });
+    expect((await ask(alloc, '/v1/nowhere', token)).status).toBe(404);
+    const document = await ask(alloc, '/v1/waybill/openapi.json', token);
+    expect(document.text).toBe(await (await api.raw('/v1/waybill/openapi.json')).text());
+    expect(document.text.length).toBeGreaterThan(MAX_TASK_ANSWER_PIECE_BYTES);
+    expect((await ask(alloc, '/v1/jobs', token, 'PUT', 'x'.repeat(MAX_TASK_REQUEST_BYTES + 1))).status).toBe(413);
+    expect((await log(alloc)).split('\n')[0]).not.toBe('');
+  });
+
+  it('AU-212: no reader of files sees it', async () => {
+    const alloc = await allocOf('bearer');
+    expect((await api.raw(`/v1/client/fs/ls/${alloc.ID}?path=task/secrets`)).status).not.toBe(200);
+  });
+
+  it('AU-211, AU-216: an event stream comes through it; it survives a restart of the task and ends with it', async () => {
+    await api.register(
+      shellJobWith('listener', 'echo "$NOMAD_UNIX_ADDR"; sleep 1000', {
+        Identities: [{ Name: 'default', File: true }],
+      }),
+    );
+    const alloc = await allocOf('listener');
+    expect(await log(alloc)).toBe(`unix://${placeOf(alloc)}\n`);
+    const token = await tokenOf(alloc);
+    const stream = await open(alloc, '/v1/event/stream?topic=Job:heard', token);
+    let frames = '';
+    stream.on('data', (chunk: Buffer) => (frames += chunk.toString()));
+    await api.register(shellJob('heard', 'sleep 1000'));
+    await eventually('the event has come', () => frames.includes('JobRegistered'));
+    await api.stop('heard');
+    await eventually('the next one too', () => frames.includes('JobDeregistered'));
+    expect((await api.raw(`/v1/client/allocation/${alloc.ID}/restart`, { method: 'PUT', body: '{}' })).status).toBe(
+      200,
+    );
+    await eventually('the task has started again', async () => (await stateOf(alloc)).Restarts === 1);
+    expect((await ask(alloc, '/v1/status/leader', token)).status).toBe(200);
+    const ended = new Promise((resolve) => stream.once('close', resolve));
+    stream.on('error', () => {}); // it is cut off
+    await api.stop('listener');
+    await ended;
+    await eventually('the socket is gone', () => !existsSync(placeOf(alloc)));
   });
 });
 

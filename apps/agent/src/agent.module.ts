@@ -10,6 +10,8 @@ import type { HostVolumes } from './volumes/host/host-volumes.js';
 import { HostVolumesModule } from './volumes/host/host-volumes.module.js';
 import { AgentLogReaders } from './machine/agent-log/agent-log-readers.js';
 import { AgentLogReadersController } from './machine/agent-log/agent-log-readers.controller.js';
+import { TaskAnswers } from './tasks/api-socket/task-answers.js';
+import { TaskAnswersController } from './tasks/api-socket/task-answers.controller.js';
 import { TaskLogs } from './tasks/logs/task-logs.js';
 
 @Module({})
@@ -24,17 +26,19 @@ export class AgentModule {
     metrics: DynamicModule,
     exec: RemoteExec,
     logReaders: AgentLogReaders,
+    taskAnswers: TaskAnswers,
   ): DynamicModule {
     return {
       module: AgentModule,
       imports: [CsiModule.of(csi), HostVolumesModule.of(hostVolumes), nodeMeta, metrics],
-      controllers: [AgentController, ExecController, AgentLogReadersController],
+      controllers: [AgentController, ExecController, AgentLogReadersController, TaskAnswersController],
       providers: [
         { provide: TaskLogs, useValue: logs },
         { provide: AllocationFiles, useValue: files },
         { provide: AllocationActions, useValue: actions },
         { provide: RemoteExec, useValue: exec },
         { provide: AgentLogReaders, useValue: logReaders },
+        { provide: TaskAnswers, useValue: taskAnswers },
       ],
     };
   }

@@ -39,6 +39,7 @@ import { NodeMetaModule } from './machine/metadata/node-meta.module.js';
 import { describeNode } from './machine/node/node-description.js';
 import { SelfDrain } from './contact/self-drain.js';
 import { TaskLogs } from './tasks/logs/task-logs.js';
+import { TaskAnswers } from './tasks/api-socket/task-answers.js';
 import { ServerReads } from './tasks/templates/server-reads.js';
 import { below, ownDirectory } from './paths/path-name.js';
 
@@ -82,6 +83,7 @@ export const agent: ServiceDefinition = {
       random: context.random,
       logger,
     });
+    const taskAnswers = new TaskAnswers();
     const reads = new ServerReads({ rpc, timers, identity: () => node.current });
     const running = new Agent({
       rpc,
@@ -103,6 +105,7 @@ export const agent: ServiceDefinition = {
       identities,
       taskHooks: taskHooks({
         identities: { identities, userOf: machineUsers(drivers) },
+        apiSockets: { rpc, newId, nodeId: () => nodeId, answers: taskAnswers, logger, userOf: machineUsers(drivers) },
         ...volumeHookParts(csi, node, drivers),
         artifacts: { machineFiles: settings.WAYBILL_AGENT_ARTIFACT_FILES },
         templates: {
@@ -158,6 +161,7 @@ export const agent: ServiceDefinition = {
         MachineMetricsModule.of(machineMetrics),
         sessions,
         new AgentLogReaders(processLog, timers),
+        taskAnswers,
       ),
       rpcTarget: nodeId,
       metrics: metricsView(context, readMetrics),

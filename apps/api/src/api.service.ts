@@ -12,30 +12,34 @@ import {
   unprotectedListening,
 } from '@waybill/service';
 import { openAudit } from './audit/open-audit.store.js';
-import { callersOf } from './access/callers-of.js';
+import { callersOf, workloadsOf } from './access/callers-of.js';
 import { ApiCore } from './api-core.js';
 import { advertisedAddress, leadsNowhere } from './regions/advertised-address.js';
 import { API_ADDRESS, RegionCallsController } from './regions/region-calls.controller.js';
 import { RegionJobs, regionJobsOf } from './regions/region-jobs.js';
 import { startApiServer } from './http/api-server.js';
 import { storedRootKeys } from './keyring/stored-root-keys.js';
+import { taskCredentials } from './task-api/task-credentials.js';
+import { TaskRequests } from './task-api/task-requests.js';
+import { TaskRequestsController } from './task-api/task-requests.controller.js';
 import { RestoreWatch } from './events/restore-watch.js';
 import { Subscriptions } from './events/subscriptions.js';
 
 @Module({})
 class ApiRpcModule {}
 
-/** What other regions ask this one. */
-function answersToRegions(core: ApiCore): DynamicModule {
+/** What is asked of this API beside HTTP: by other regions, and by tasks. */
+function answersToCalls(core: ApiCore, taskRequests: TaskRequests): DynamicModule {
   const { settings, regions, logger } = core.context;
   const address = advertisedAddress(settings);
   if (regions.names.length > 1 && leadsNowhere(settings))
     logger.warn('other regions cannot reach this API: set WAYBILL_HTTP_ADVERTISE to where it is', { told: address });
   const providers = [
+    { provide: TaskRequests, useValue: taskRequests },
     { provide: RegionJobs, useValue: regionJobsOf(core) },
     { provide: API_ADDRESS, useValue: { Address: address, TLS: settings.WAYBILL_TLS_HTTP } },
   ];
-  return { module: ApiRpcModule, controllers: [RegionCallsController], providers };
+  return { module: ApiRpcModule, controllers: [RegionCallsController, TaskRequestsController], providers };
 }
 
 /** HTTP `/v1`: reads from Postgres, writes to the log. Keeps no state of its own; any number of replicas. */
@@ -110,11 +114,18 @@ async function buildApi(context: ServiceContext): Promise<ServiceParts> {
     audit,
     keyring,
   });
+  const taskRequests = new TaskRequests({
+    accepts: taskCredentials(access.isOn, callers, workloadsOf({ model, keyring })),
+    rpc: context.rpc,
+    timers,
+    logger,
+  });
   let server: NestFastifyApplication | undefined;
   return {
-    module: answersToRegions(core),
+    module: answersToCalls(core, taskRequests),
     async start() {
       server = await startApiServer(core);
+      taskRequests.serve(server.getHttpAdapter().getInstance());
     },
     reload: async () => {
       await identity.reload();
@@ -122,6 +133,7 @@ async function buildApi(context: ServiceContext): Promise<ServiceParts> {
     },
     async stop() {
       identity.stop();
+      taskRequests.stop();
       restores.stop();
       subscriptions.close();
       events.stop();

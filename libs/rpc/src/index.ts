@@ -18,6 +18,7 @@ export * from './regions.js';
 export * from './server.js';
 export * from './deployments.js';
 export * from './exec.js';
+export * from './task-api.js';
 export * from './scheduler.js';
 export * from './volumes.js';
 export * from './worker-pools.js';

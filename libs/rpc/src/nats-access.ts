@@ -1,9 +1,13 @@
 import { type MachineCall, nameOfLook, subjectOfCall } from './call.js';
 import * as nodes from './nodes.js';
 import { NODES_CHANGES } from './presence.js';
+import { taskRequest } from './task-api.js';
 import { claimVolume, unpublishVolume } from './volumes.js';
 
-/** Everything that a machine asks. Each of these calls takes the machine's secret, and tells and changes only its own. */
+/**
+ * Everything that a machine asks. Each of these calls takes the machine's secret, and tells and changes only its own;
+ * `taskRequest` has the credential of a task instead.
+ */
 const MACHINE_CALLS: readonly Pick<MachineCall<unknown, unknown>, 'name' | 'watched' | 'request'>[] = [
   nodes.registerNode,
   nodes.heartbeat,
@@ -24,6 +28,7 @@ const MACHINE_CALLS: readonly Pick<MachineCall<unknown, unknown>, 'name' | 'watc
   nodes.selfDrainState,
   claimVolume,
   unpublishVolume,
+  taskRequest,
 ];
 
 const ASKED_BY_MACHINES = MACHINE_CALLS.flatMap(({ name, watched }) =>

@@ -1,3 +1,4 @@
+import { ApiSocketHook, type ApiSocketHookDependencies } from './hooks/api-socket.hook.js';
 import { ArtifactHook, type ArtifactOptions } from './hooks/artifact.hook.js';
 import { CsiPluginHook, type CsiPluginHookDependencies } from './hooks/csi-plugin.hook.js';
 import { DispatchPayloadHook } from './hooks/dispatch-payload.hook.js';
@@ -9,6 +10,8 @@ import { VolumesHook, type VolumesHookDependencies } from './hooks/volumes.hook.
 export interface TaskHookParts {
   /** Absent: this machine gives its tasks no tokens. */
   readonly identities?: IdentityHookDependencies;
+  /** Absent: this machine gives its tasks no way to the API. */
+  readonly apiSockets?: ApiSocketHookDependencies;
   /** Absent: this machine runs no storage plugins. */
   readonly csiPlugins?: CsiPluginHookDependencies;
   readonly volumes: VolumesHookDependencies;
@@ -20,8 +23,16 @@ export interface TaskHookParts {
  * The hooks of every task, in the order in which they run (AG-102): the later ones may use what the earlier ones made. A
  * new hook is one file in hooks/ and one line here. The directory of the task is there before all of them.
  */
-export const taskHooks = ({ identities, csiPlugins, volumes, artifacts, templates }: TaskHookParts): TaskHook[] => [
+export const taskHooks = ({
+  identities,
+  apiSockets,
+  csiPlugins,
+  volumes,
+  artifacts,
+  templates,
+}: TaskHookParts): TaskHook[] => [
   ...(identities ? [new IdentityHook(identities)] : []), // AU-156 to AU-161
+  ...(apiSockets ? [new ApiSocketHook(apiSockets)] : []), // AU-211
   new DispatchPayloadHook(), // AG-291
   ...(csiPlugins ? [new CsiPluginHook(csiPlugins)] : []), // VL-204, VL-205
   new VolumesHook(volumes), // VL-225, VL-281

@@ -4,6 +4,7 @@ import type { ProjectionFeed, ReadModel } from '@waybill/projection';
 import type { ServiceContext } from '@waybill/service';
 import type { AccessControl } from '../acl/access-control.js';
 import { Callers, type CallerSource, everybody } from './callers.js';
+import type { WorkloadSource } from './workload-callers.js';
 
 /** What the callers of one process are found out from. */
 export interface CallerParts {
@@ -15,6 +16,13 @@ export interface CallerParts {
 
 const RIGHTS = ['acl_token', 'acl_policy', 'acl_roles'] as const;
 
+/** What the caller of an identity is found out from. */
+export const workloadsOf = ({ model, keyring }: Pick<CallerParts, 'model' | 'keyring'>): WorkloadSource => ({
+  verifyJwt: (token) => keyring.verifyJwt(token),
+  allocation: async (id) => (await model.allocation(id)).row,
+  policiesOfWorkload: (workload) => model.access.policiesOfWorkload(workload),
+});
+
 /** Before the event log of the process follows the feed, so that a lost right is known before an event is sent (EV-47). */
 export function callersOf(access: AccessControl, { context, model, feed, keyring }: CallerParts): CallerSource {
   if (!access.isOn) return everybody;
@@ -25,11 +33,7 @@ export function callersOf(access: AccessControl, { context, model, feed, keyring
       changeIndex: () => model.tableIndex(...RIGHTS),
     },
     secrets: access.on.secrets,
-    workloads: {
-      verifyJwt: (token) => keyring.verifyJwt(token),
-      allocation: async (id) => (await model.allocation(id)).row,
-      policiesOfWorkload: (workload) => model.access.policiesOfWorkload(workload),
-    },
+    workloads: workloadsOf({ model, keyring }),
     compiled: new AclCache(),
     clock: context.clock,
     hearsChanges: () => context.link.up,

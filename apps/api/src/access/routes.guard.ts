@@ -56,11 +56,14 @@ export function guardRoutes(
   });
 }
 
+/** The headers that a credential may be in. */
+type CredentialHeaders = Readonly<Record<string, string | string[] | undefined>>;
+
 /** The secret of a request: `X-Nomad-Token`, or `Authorization: Bearer`. */
-export function credentialOf({ headers }: Pick<FastifyRequest, 'headers'>): string | undefined {
+export function credentialOf({ headers }: { readonly headers: CredentialHeaders }): string | undefined {
   const token = headers['x-nomad-token'];
   if (typeof token === 'string' && token !== '') return token.trim();
-  const [scheme, value] = (headers.authorization ?? '').split(' ', 2);
+  const [scheme, value] = String(headers['authorization'] ?? '').split(' ', 2);
   return scheme?.toLowerCase() === 'bearer' ? value?.trim() : undefined;
 }
 

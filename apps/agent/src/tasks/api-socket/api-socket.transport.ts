@@ -1,0 +1,181 @@
+import { once } from 'node:events';
+import { chmod, chown, rm } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { isRefusal } from '@waybill/model';
+import { MAX_TASK_REQUEST_BYTES, type Rpc, type TaskApiAnswer, taskRequest } from '@waybill/rpc';
+import type { Logger } from '@waybill/telemetry';
+import type { UserIds } from '../../drivers/user-ids.js';
+import { openInside } from '../../paths/inside-allocation.store.js';
+import type { OpenDirectory } from '../../paths/open-directory.store.js';
+import { pathName } from '../../paths/path-name.js';
+import type { TaskAnswers } from './task-answers.js';
+
+/** Connections of one task at once (AU-216). */
+export const MAX_API_SOCKET_CONNECTIONS = 64;
+/** Name of the socket in a task's secrets directory (AU-211). */
+export const API_SOCKET = 'api.sock';
+
+const OWNER_ONLY = 0o600;
+/** For a task whose user the agent does not know: the directory of secrets is the protection. */
+const EVERYBODY = 0o666;
+
+export interface ApiSocketDependencies {
+  readonly rpc: Rpc;
+  readonly newId: () => string;
+  readonly nodeId: () => string;
+  readonly answers: TaskAnswers;
+  readonly logger: Logger;
+}
+
+/** A task whose request is longer than MAX_TASK_REQUEST_BYTES. */
+class BodyTooLongError extends Error {
+  override readonly name = 'BodyTooLongError';
+}
+
+/**
+ * The socket of one task, through which it reaches the HTTP API of the servers (AU-211 to AU-216): each request is passed on
+ * as one message, its answer comes back as one, or in pieces where it is long or a stream. Nothing is decided here: the API
+ * looks at the credential in the request.
+ *
+ * closed → listening → closed. Limits: MAX_API_SOCKET_CONNECTIONS, MAX_TASK_REQUEST_BYTES. The directory stays open while
+ * the socket does, because a socket is bound, and removed, by a path that must lead to that directory and nowhere else.
+ */
+export class ApiSocket {
+  private constructor(
+    private readonly server: Server,
+    private readonly directory: OpenDirectory,
+  ) {}
+
+  /** @param owner the task's user; undefined: nobody knows who will connect @throws what the file system says */
+  static async open(
+    taskDir: string,
+    secretsDir: string,
+    owner: UserIds | undefined,
+    deps: ApiSocketDependencies,
+  ): Promise<ApiSocket> {
+    const directory = await openInside(taskDir, secretsDir);
+    try {
+      const place = directory.entry(pathName(API_SOCKET));
+      await rm(place, { force: true }); // of an agent that was killed
+      const server = createServer((request, response) => void new Exchange(request, response, deps).run());
+      server.maxConnections = MAX_API_SOCKET_CONNECTIONS;
+      server.unref(); // an agent that ends waits for no task
+      server.listen(place);
+      await once(server, 'listening');
+      await letIn(place, owner);
+      return new ApiSocket(server, directory);
+    } catch (error) {
+      await directory.close();
+      throw error;
+    }
+  }
+
+  /** Ends its connections too. */
+  async close(): Promise<void> {
+    const closed = once(this.server, 'close');
+    this.server.close();
+    this.server.closeAllConnections();
+    await closed;
+    await this.directory.close();
+  }
+}
+
+/** Until then only the agent's user can connect. */
+async function letIn(place: string, owner: UserIds | undefined): Promise<void> {
+  const given =
+    owner &&
+    chown(place, owner.uid, owner.gid).then(
+      () => true,
+      () => false, // an agent that is not root gives nothing away
+    );
+  await chmod(place, (await given) ? OWNER_ONLY : EVERYBODY);
+}
+
+/** One request and its answer. */
+class Exchange {
+  private readonly id: string;
+
+  constructor(
+    private readonly request: IncomingMessage,
+    private readonly response: ServerResponse,
+    private readonly deps: ApiSocketDependencies,
+  ) {
+    this.id = deps.newId();
+  }
+
+  async run(): Promise<void> {
+    const { answers, logger } = this.deps;
+    const begun = this.ask();
+    // Before anything is sent: the body of the request is still to be read.
+    const forget = answers.expect(this.id, async (data, ended) => {
+      await begun;
+      await this.write(data);
+      if (ended) this.response.end();
+    });
+    this.response.once('close', forget);
+    try {
+      if (!(await begun).More) forget();
+    } catch (error) {
+      forget();
+      if (!(error instanceof BodyTooLongError)) logger.debug('a request of a task got no answer', { error });
+      this.refuse(error);
+    }
+  }
+
+  private async ask(): Promise<TaskApiAnswer> {
+    const { rpc, nodeId } = this.deps;
+    const { method = 'GET', url = '/', headers } = this.request;
+    const Headers: Record<string, string> = {};
+    for (const [name, value] of Object.entries(headers)) if (value !== undefined) Headers[name] = String(value);
+    const Body = (await this.body()).toString('base64');
+    const own = { NodeID: nodeId(), RequestID: this.id };
+    const answer = await rpc.ask(taskRequest, { ...own, Method: method, Path: url, Headers, Body });
+    if (!this.response.destroyed) this.begin(answer);
+    return answer;
+  }
+
+  private async body(): Promise<Buffer> {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    for await (const chunk of this.request as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > MAX_TASK_REQUEST_BYTES) throw new BodyTooLongError('the request is too long');
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks);
+  }
+
+  private begin({ Status, Headers, Body, More }: TaskApiAnswer): void {
+    for (const [name, value] of Object.entries(Headers))
+      this.response.setHeader(name, typeof value === 'string' ? value : [...value]);
+    this.response.writeHead(Status);
+    const data = Buffer.from(Body, 'base64');
+    if (!More) this.response.end(data);
+    else if (data.length > 0) this.response.write(data);
+    else this.response.flushHeaders();
+  }
+
+  /** Resolves when the task has room for more. @throws when it has hung up */
+  private async write(data: Buffer): Promise<void> {
+    if (this.response.destroyed) throw new Error('the task has hung up');
+    if (data.length === 0 || this.response.write(data)) return;
+    const hungUp = new AbortController();
+    const end = (): void => hungUp.abort(new Error('the task has hung up'));
+    this.response.once('close', end);
+    await once(this.response, 'drain', { signal: hungUp.signal });
+    this.response.off('close', end);
+  }
+
+  private refuse(error: unknown): void {
+    if (this.response.headersSent || this.response.destroyed) {
+      this.response.destroy();
+      return;
+    }
+    const isTooLong = error instanceof BodyTooLongError || isRefusal(error, 'too-large');
+    const [status, text] = isTooLong
+      ? [413, `request body too large: at most ${MAX_TASK_REQUEST_BYTES} bytes through this socket`]
+      : [500, 'Server error authenticating request'];
+    this.response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' });
+    this.response.end(`${text}\n`);
+  }
+}

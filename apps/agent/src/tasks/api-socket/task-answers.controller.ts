@@ -1,0 +1,16 @@
+import { Controller } from '@nestjs/common';
+import { Payload } from '@nestjs/microservices';
+import { Answers, type TaskAnswerPiece, taskAnswerPiece } from '@waybill/rpc';
+import { TaskAnswers } from './task-answers.js';
+
+/** Pieces of answers to tasks of this machine. */
+@Controller()
+export class TaskAnswersController {
+  constructor(private readonly answers: TaskAnswers) {}
+
+  @Answers(taskAnswerPiece)
+  async take(@Payload() piece: TaskAnswerPiece): Promise<null> {
+    await this.answers.take(piece);
+    return null;
+  }
+}

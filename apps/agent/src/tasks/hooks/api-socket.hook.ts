@@ -1,0 +1,53 @@
+import type { UserIds } from '../../drivers/user-ids.js';
+import { API_SOCKET, ApiSocket, type ApiSocketDependencies } from '../api-socket/api-socket.transport.js';
+import type { HookedTask, TaskAdditions, TaskHook, TaskStart } from '../task-hook.js';
+
+export interface ApiSocketHookDependencies extends ApiSocketDependencies {
+  /** The ids of the task's user, where this machine knows who that is in the task's place; undefined: it does not. */
+  readonly userOf: (driver: string, user: string) => UserIds | undefined;
+}
+
+/**
+ * Gives each task a socket to the HTTP API of the servers in its secrets directory (AU-211). It is there before the first
+ * start and over restarts, and goes when the task is dead. A task whose socket cannot be made starts without it.
+ */
+export class ApiSocketHook implements TaskHook {
+  readonly name = 'api_socket';
+  /** Of tasks that are not dead, by allocation and task; what is opened and closed waits for what was begun before. */
+  private readonly sockets = new Map<string, Promise<ApiSocket | undefined>>();
+
+  constructor(private readonly deps: ApiSocketHookDependencies) {}
+
+  async prestart(start: TaskStart): Promise<TaskAdditions | void> {
+    const key = keyOf(start);
+    if (!this.sockets.has(key)) this.sockets.set(key, this.open(start));
+    if (!(await this.sockets.get(key))) return;
+    return { env: { NOMAD_UNIX_ADDR: start.interpolateInTask(`unix://\${NOMAD_SECRETS_DIR}/${API_SOCKET}`) } };
+  }
+
+  /** The socket of the agent before is nobody's any more. */
+  async restore(start: TaskStart): Promise<void> {
+    const socket = this.open(start);
+    this.sockets.set(keyOf(start), socket);
+    await socket;
+  }
+
+  async stop(task: HookedTask): Promise<void> {
+    const key = keyOf(task);
+    const socket = this.sockets.get(key);
+    this.sockets.delete(key);
+    await (await socket)?.close();
+  }
+
+  private async open({ alloc, task, config }: TaskStart): Promise<ApiSocket | undefined> {
+    const { taskDir, secretsDir } = config.paths;
+    try {
+      return await ApiSocket.open(taskDir, secretsDir, this.deps.userOf(task.Driver, task.User), this.deps);
+    } catch (error) {
+      this.deps.logger.warn('a task starts without a socket to the API', { alloc: alloc.ID, task: task.Name, error });
+      return undefined;
+    }
+  }
+}
+
+const keyOf = ({ alloc, task }: HookedTask): string => `${alloc.ID}/${task.Name}`;

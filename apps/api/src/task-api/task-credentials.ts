@@ -1,0 +1,28 @@
+import { Acl } from '@waybill/acl';
+import { TokenRefusedError } from '@waybill/keyring';
+import { isIdentityToken, workloadCaller, type WorkloadSource } from '../access/workload-callers.js';
+import { type CallerSource, RefusedCredential } from '../access/callers.js';
+
+/**
+ * Whether a credential counts in a request of a task (AU-213): while access control is on, a token or an identity; while it
+ * is off, an identity of a workload only, because any other text would be believed.
+ */
+export function taskCredentials(
+  isOn: boolean,
+  callers: CallerSource,
+  workloads: WorkloadSource,
+): (credential: string) => Promise<boolean> {
+  const find = isOn
+    ? (credential: string) => callers.of(credential)
+    : (credential: string) => workloadCaller(credential, workloads, () => Acl.none);
+  return async (credential) => {
+    if (!isOn && !isIdentityToken(credential)) return false;
+    try {
+      await find(credential);
+      return true;
+    } catch (error) {
+      if (error instanceof RefusedCredential || error instanceof TokenRefusedError) return false;
+      throw error;
+    }
+  };
+}

@@ -1,0 +1,188 @@
+import type { Readable } from 'node:stream';
+import { pause, type Timers } from '@waybill/model';
+import {
+  MAX_TASK_ANSWER_PIECE_BYTES,
+  type Rpc,
+  type TaskApiAnswer,
+  type TaskApiRequest,
+  taskAnswerPiece,
+} from '@waybill/rpc';
+import type { Logger } from '@waybill/telemetry';
+import { credentialOf } from '../access/routes.guard.js';
+import { serverFailure } from '../http/api-error.js';
+
+/** What comes of an answer within this time goes with its beginning; the rest follows in further pieces. Milliseconds. */
+export const FIRST_PIECE_MS = 20;
+
+/** An HTTP server that is asked without a connection. A Fastify instance is one. */
+export interface InProcessHttp {
+  inject(request: InProcessRequest): Promise<InProcessAnswer>;
+}
+
+export interface InProcessRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly payload: Buffer;
+  readonly remoteAddress: string;
+  readonly payloadAsStream: true;
+}
+
+type MessageHeaders = Readonly<Record<string, string | number | readonly string[] | undefined>>;
+
+export interface InProcessAnswer {
+  readonly statusCode: number;
+  readonly headers: MessageHeaders;
+  stream(): Readable;
+}
+
+export interface TaskRequestsDependencies {
+  /** Whether a credential counts in a request of a task (AU-213). */
+  readonly accepts: (credential: string) => Promise<boolean>;
+  readonly rpc: Rpc;
+  readonly timers: Timers;
+  readonly logger: Logger;
+}
+
+/** Describe a connection and not a message (RFC 9110, 7.6.1), or are worked out anew on each side. */
+const OF_THE_CONNECTION = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'content-length',
+]);
+/** Requests of tasks come by way of their machine: no address of a client is known. */
+const NO_ADDRESS = '0.0.0.0';
+
+/**
+ * Answers the requests that tasks send to the socket in their secrets directory (AU-211 to AU-215): each is given to the
+ * HTTP server of this process as if it had come to its port, with the credential that the task has sent.
+ *
+ * An answer that is not complete after FIRST_PIECE_MS, such as an event stream, is sent to the machine piece by piece. The
+ * next piece waits until the task has read the one before; the answer ends when the task hangs up, at the next piece.
+ * Limits: MAX_TASK_REQUESTS at once, by the call; one piece of an answer in memory.
+ */
+export class TaskRequests {
+  private http: InProcessHttp | undefined;
+  private readonly open = new Set<Readable>();
+
+  constructor(private readonly deps: TaskRequestsDependencies) {}
+
+  /** The server is there. Until then requests are refused. */
+  serve(http: InProcessHttp): void {
+    this.http = http;
+  }
+
+  /** Ends what is still being answered. */
+  stop(): void {
+    this.http = undefined;
+    for (const body of this.open) body.destroy();
+  }
+
+  async answer({ NodeID, RequestID, Method, Path, Headers, Body }: TaskApiRequest): Promise<TaskApiAnswer> {
+    if (!this.http) throw serverFailure('the API is starting or stopping');
+    const credential = credentialOf({ headers: Headers }) ?? '';
+    if (credential === '') return inShort(401, 'Unauthorized');
+    if (!(await this.deps.accepts(credential))) return inShort(403, 'Forbidden');
+    const { statusCode, headers, stream } = await this.ask(this.http, { Method, Path, Headers, Body });
+    const body = new Pieces(stream, this.deps.timers);
+    const first = await body.next(FIRST_PIECE_MS);
+    if (!first.ended) void this.sendRest(NodeID, RequestID, body);
+    return {
+      Status: statusCode,
+      Headers: withoutConnection(headers),
+      Body: first.data.toString('base64'),
+      More: !first.ended,
+    };
+  }
+
+  private async ask(http: InProcessHttp, request: Pick<TaskApiRequest, 'Method' | 'Path' | 'Headers' | 'Body'>) {
+    const answer = await http.inject({
+      method: request.Method,
+      url: request.Path,
+      // A name that the server knows itself by: the task was told none.
+      headers: { ...(withoutConnection(request.Headers) as Record<string, string>), host: 'localhost' },
+      payload: Buffer.from(request.Body, 'base64'),
+      remoteAddress: NO_ADDRESS,
+      payloadAsStream: true,
+    });
+    const stream = answer.stream();
+    this.open.add(stream);
+    stream.once('close', () => this.open.delete(stream));
+    return { statusCode: answer.statusCode, headers: answer.headers, stream };
+  }
+
+  private async sendRest(target: string, RequestID: string, body: Pieces): Promise<void> {
+    try {
+      for (let ended = false; !ended;) {
+        const piece = await body.next();
+        ({ ended } = piece);
+        const Body = piece.data.toString('base64');
+        await this.deps.rpc.ask(taskAnswerPiece, { RequestID, Body, Ended: ended }, { target });
+      }
+    } catch (error) {
+      // The task has hung up, or its machine is away: nobody reads the rest.
+      this.deps.logger.debug('an answer to a task was broken off', { request: RequestID, error });
+    } finally {
+      body.end();
+    }
+  }
+}
+
+/** A body in pieces of at most MAX_TASK_ANSWER_PIECE_BYTES. */
+class Pieces {
+  private readonly chunks: AsyncIterator<Buffer>;
+  private coming: Promise<IteratorResult<Buffer>> | undefined;
+  private rest: Buffer = Buffer.alloc(0);
+
+  constructor(
+    private readonly stream: Readable,
+    private readonly timers: Timers,
+  ) {
+    this.chunks = (stream as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
+  }
+
+  end(): void {
+    this.stream.destroy();
+  }
+
+  /**
+   * The next piece.
+   * @param forMs what comes within this time is put together; undefined: the first that comes is given at once
+   */
+  async next(forMs?: number): Promise<{ readonly data: Buffer; readonly ended: boolean }> {
+    const isOver = forMs === undefined ? undefined : pause(this.timers, forMs).then(() => 'over' as const);
+    let data = this.rest;
+    this.rest = Buffer.alloc(0);
+    while (data.length < MAX_TASK_ANSWER_PIECE_BYTES) {
+      this.coming ??= this.chunks.next();
+      const step = await (isOver ? Promise.race([this.coming, isOver]) : this.coming);
+      if (step === 'over') break;
+      this.coming = undefined;
+      if (step.done) return { data, ended: true };
+      data = Buffer.concat([data, step.value]);
+      if (!isOver) break;
+    }
+    this.rest = data.subarray(MAX_TASK_ANSWER_PIECE_BYTES);
+    return { data: data.subarray(0, MAX_TASK_ANSWER_PIECE_BYTES), ended: false };
+  }
+}
+
+const withoutConnection = (headers: MessageHeaders): TaskApiAnswer['Headers'] =>
+  Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) => {
+      if (OF_THE_CONNECTION.has(name.toLowerCase()) || value === undefined) return [];
+      return [[name, typeof value === 'number' ? String(value) : value]];
+    }),
+  );
+
+const inShort = (Status: number, text: string): TaskApiAnswer => ({
+  Status,
+  Headers: { 'content-type': 'text/plain; charset=utf-8' },
+  Body: Buffer.from(`${text}\n`).toString('base64'),
+  More: false,
+});
