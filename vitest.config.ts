@@ -3,6 +3,8 @@ import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
 // Tests run from source, so a unit test needs no build: what a workspace package exports from dist comes from its src.
+// `npm test` has built everything just before: there only the package under test is compiled once more.
+const usesBuild = process.env['WAYBILL_TEST_BUILT'] === 'true';
 const at = (p: string) => fileURLToPath(new URL(p, import.meta.url));
 const alias = ['libs', 'apps'].flatMap((group) =>
   readdirSync(at(group)).flatMap((name) => {
@@ -20,8 +22,9 @@ interface Manifest {
 }
 
 export default defineConfig({
-  resolve: { alias },
+  resolve: { alias: usesBuild ? [] : alias },
   test: {
+    server: { deps: { external: [/\/(libs|apps)\/[^/]+\/dist\//] } },
     projects: [
       // Pure code: no server, no process, under a minute in all.
       {
