@@ -193,11 +193,11 @@ describe.skipIf(!hasChromium)('the web interface (needs /usr/bin/chromium)', () 
     await page.getByRole('link', { name: 'test-node' }).waitFor();
     expect(await browser.look('clients')).toEqual([]);
     await page.getByRole('link', { name: 'test-node' }).click();
-    await confirm('Take no new work');
+    await confirm('Mark ineligible');
     await page.getByText('ineligible').first().waitFor();
     expect(await browser.look('client')).toEqual([]);
     expect(await browser.lookOnPhone('client')).toBe(0);
-    await confirm('Take new work');
+    await confirm('Mark eligible');
     await page.getByText('ready', { exact: true }).waitFor();
   });
 

@@ -32,6 +32,7 @@ import { addConfiguredHeaders, addPageHeaders } from './response-headers.js';
 import { timeRequests } from './request-timers.js';
 import { followIdentity, tellPlainHttp, tlsServerOptions } from './tls-port.js';
 import { traceRequests } from './trace-requests.js';
+import { isPagePath } from '../ui/page-answer.js';
 
 /** Idle connections are kept this long, longer than a blocking query's longest wait. */
 const KEEP_ALIVE_MS = 330_000;
@@ -82,7 +83,7 @@ export async function startApiServer(core: ApiCore): Promise<NestFastifyApplicat
   addConfiguredHeaders(fastify, settings.WAYBILL_HTTP_RESPONSE_HEADERS);
   const recorder = parts.audit.parts?.recorder;
   if (recorder) auditRequests(fastify, recorder);
-  const access = webAccessOf(settings);
+  const access = { ...webAccessOf(settings), opensByLink: isPagePath };
   guardWebAccess(fastify, access);
   addPageHeaders(fastify);
   const limit = new RequestLimit(settings.WAYBILL_HTTP_MAX_REQUESTS_PER_SECOND, clock);

@@ -30,6 +30,11 @@ const HEADERS = {
 
 /** Names of these files change with what is in them. */
 const HASHED = 'assets/';
+
+/** Whether a path, without its query, is one of the pages, or `/`, which leads there. Files of the pages are not. */
+export const isPagePath = (path: string): boolean =>
+  path === '/' || path === '/ui' || (path.startsWith('/ui/') && !path.startsWith(`/ui/${HASHED}`));
+
 const YEAR_S = 31_536_000;
 
 const NOT_BUILT =

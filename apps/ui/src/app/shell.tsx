@@ -60,11 +60,11 @@ function ThemeChoice() {
   return (
     <select
       className={styles['theme']}
-      aria-label="Colours"
+      aria-label="Theme"
       value={theme}
       onChange={(event) => choose(event.target.value as Theme)}
     >
-      <option value="system">Colours of the system</option>
+      <option value="system">System theme</option>
       <option value="light">Light</option>
       <option value="dark">Dark</option>
     </select>

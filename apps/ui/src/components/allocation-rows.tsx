@@ -29,7 +29,7 @@ const STATE: Column<AllocationRow> = {
   px: 104,
   cell: (alloc) => <StateOf state={alloc.ClientStatus} />,
 };
-const WANTED: Column<AllocationRow> = { title: 'Wanted', extra: true, px: 62, cell: (alloc) => alloc.DesiredStatus };
+const WANTED: Column<AllocationRow> = { title: 'Desired', extra: true, px: 62, cell: (alloc) => alloc.DesiredStatus };
 const VERSION: Column<AllocationRow> = {
   title: 'Version',
   extra: true,

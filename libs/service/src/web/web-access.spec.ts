@@ -19,7 +19,7 @@ const TEXT_BODY = { 'content-type': 'text/plain;charset=UTF-8', 'content-length'
 /** 200: it is answered. */
 function statusOf(headers: Headers, httpVersion = '1.1', more: Headers = {}): number {
   const rawHeaders = [...Object.entries(headers), ...Object.entries(more)].flat();
-  const verdict = judgeWebRequest({ headers, rawHeaders, httpVersion }, access);
+  const verdict = judgeWebRequest({ headers, rawHeaders, httpVersion, method: 'GET', url: '/v1/jobs' }, access);
   return verdict.kind === 'refused' ? verdict.status : 200;
 }
 
@@ -97,6 +97,23 @@ describe('pages', () => {
   ])('of origin %s and site %s are refused, whatever they ask', (origin, site) => {
     const page = { ...(origin && { origin }), ...(site && { 'sec-fetch-site': site }) };
     for (const body of [{}, JSON_BODY, TEXT_BODY]) expect(statusOf({ ...OWN, ...page, ...body })).toBe(403);
+  });
+
+  it('may have links to pages of the server, which are opened as a whole and by nothing but GET', () => {
+    const link = { ...OWN, 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
+    const opened = (url: string, over: Headers = {}, method = 'GET'): string => {
+      const headers = { ...link, ...over };
+      const request = { headers, rawHeaders: Object.entries(headers).flat(), httpVersion: '1.1', method, url };
+      return judgeWebRequest(request, { ...access, opensByLink: (path) => path.startsWith('/ui/') }).kind;
+    };
+    expect(opened('/ui/jobs?status=running')).toBe('own');
+    expect(opened('/v1/jobs?path=/ui/')).toBe('refused');
+    expect(opened('/ui/jobs', { 'sec-fetch-dest': 'iframe' })).toBe('refused');
+    expect(opened('/ui/jobs', { 'sec-fetch-mode': 'cors' })).toBe('refused');
+    expect(opened('/ui/jobs', { origin: 'https://evil.example' })).toBe('refused');
+    expect(opened('/ui/jobs', {}, 'POST')).toBe('refused');
+    expect(opened('/ui/jobs', { host: 'evil.example' })).toBe('refused');
+    expect(statusOf(link)).toBe(403);
   });
 
   it('of the server itself may ask, over TLS that ends before it too, and by the address bar', () => {

@@ -6,6 +6,8 @@ export interface WebAccess {
   readonly names: ServerNames;
   /** As browsers write them: `https://ui.example`. */
   readonly origins: ReadonlySet<string>;
+  /** Paths that a link on any page may open, because everybody gets the same there. Absent: none. */
+  readonly opensByLink?: (path: string) => boolean;
 }
 
 /** `foreign`: a page of another origin asks, and may. */
@@ -14,7 +16,7 @@ export type WebVerdict =
   | { readonly kind: 'own' }
   | { readonly kind: 'foreign'; readonly origin: string };
 
-type Request = Pick<IncomingMessage, 'headers' | 'rawHeaders' | 'httpVersion'>;
+type Request = Pick<IncomingMessage, 'headers' | 'rawHeaders' | 'httpVersion' | 'method' | 'url'>;
 
 const KNOWN_VERSIONS = new Set(['1.0', '1.1']);
 /** `none` is the address bar; a page of another port on the same machine is `same-site`. */
@@ -29,7 +31,8 @@ const MAX_SHOWN_CHARACTERS = 100;
  * at a page, some without asking the server first, and say so: by `Origin` on writes and WebSockets, by `Sec-Fetch-Site`
  * on everything that goes to a trustworthy address such as the loopback's. Programs send neither.
  */
-export function judgeWebRequest(request: Request, { names, origins }: WebAccess): WebVerdict {
+export function judgeWebRequest(request: Request, access: WebAccess): WebVerdict {
+  const { names, origins } = access;
   const { headers } = request;
   const malformed = malformation(request);
   if (malformed !== undefined) return refused(400, malformed);
@@ -44,7 +47,7 @@ export function judgeWebRequest(request: Request, { names, origins }: WebAccess)
   if (origin !== undefined && isForm(headers)) return typeRefused(headers);
   if (origin !== undefined && origins.has(origin))
     return isSimple(headers) ? typeRefused(headers) : { kind: 'foreign', origin };
-  if (isForeign(headers))
+  if (isForeign(headers) && !isFollowedLink(request, access))
     return refused(
       403,
       `a page of ${shown(origin ?? 'another origin')} may not use this server. Add its origin to WAYBILL_HTTP_ALLOWED_ORIGINS if it may`,
@@ -63,6 +66,13 @@ function malformation({ httpVersion, rawHeaders }: Request): string | undefined 
 function isForeign({ origin, host, 'sec-fetch-site': site }: Request['headers']): boolean {
   if (origin !== undefined && !isOrigin(origin, host)) return true;
   return site !== undefined && !OWN_SITES.has(String(site));
+}
+
+/** Whether somebody follows a link to what they may see in any case: no script of the other page reads the answer. */
+function isFollowedLink({ method, url = '', headers }: Request, { opensByLink }: WebAccess): boolean {
+  const { origin, 'sec-fetch-mode': mode, 'sec-fetch-dest': destination } = headers;
+  const isLink = method === 'GET' && origin === undefined && mode === 'navigate' && destination === 'document';
+  return isLink && opensByLink?.(url.split('?', 1)[0] ?? '') === true;
 }
 
 /** Whether `origin` is the server under the name it was called by. What ends TLS before it is not known here: both schemes. */

@@ -68,12 +68,12 @@ function AllocationView({ alloc }: { readonly alloc: Allocation }) {
             ID: <code>{alloc.ID}</code>,
             Group: alloc.TaskGroup,
             Machine: <NodeLink id={alloc.NodeID} name={alloc.NodeName} />,
-            Wanted: alloc.DesiredStatus,
+            Desired: alloc.DesiredStatus,
             Version: alloc.Job?.Version,
             Evaluation: <EvaluationLink id={alloc.EvalID} />,
             Deployment: alloc.DeploymentID === undefined ? undefined : <DeploymentLink id={alloc.DeploymentID} />,
             Health: healthOf(alloc),
-            Made: <TimeAgo time={alloc.CreateTime} />,
+            Created: <TimeAgo time={alloc.CreateTime} />,
             Address: alloc.NetworkStatus?.Address || undefined,
           }}
         />

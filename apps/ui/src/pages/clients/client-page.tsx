@@ -74,7 +74,7 @@ function Changes({ node }: { readonly node: Node }) {
   return (
     <>
       <Action
-        label={isEligible ? 'Take no new work' : 'Take new work'}
+        label={isEligible ? 'Mark ineligible' : 'Mark eligible'}
         title={isEligible ? `Keep new work away from ${node.Name}?` : `Let ${node.Name} take new work?`}
         text={isEligible ? 'What runs there goes on.' : 'The scheduler may place allocations there again.'}
         run={() => setEligibility(node.ID, !isEligible)}

@@ -15,7 +15,7 @@ const COLUMNS: readonly Column<GroupRow>[] = [
     cell: ({ DesiredCanaries, Promoted }) =>
       DesiredCanaries === 0 ? 'none' : `${DesiredCanaries}, ${Promoted ? 'promoted' : 'not promoted'}`,
   },
-  { title: 'Wanted', px: 60, align: 'right', cell: ({ DesiredTotal }) => DesiredTotal },
+  { title: 'Desired', px: 60, align: 'right', cell: ({ DesiredTotal }) => DesiredTotal },
   { title: 'Placed', extra: true, px: 60, align: 'right', cell: ({ PlacedAllocs }) => PlacedAllocs },
   { title: 'Healthy', px: 60, align: 'right', cell: ({ HealthyAllocs }) => HealthyAllocs },
   { title: 'Unhealthy', px: 72, align: 'right', cell: ({ UnhealthyAllocs }) => UnhealthyAllocs },

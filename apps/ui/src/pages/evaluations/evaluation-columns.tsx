@@ -22,7 +22,7 @@ const REST: readonly Column<Evaluation>[] = [
     share: 3,
     cell: (one) => <span title={outcomeOf(one)}>{outcomeOf(one)}</span>,
   },
-  { title: 'Made', extra: true, px: 90, align: 'right', cell: (one) => <TimeAgo time={one.CreateTime} /> },
+  { title: 'Created', extra: true, px: 90, align: 'right', cell: (one) => <TimeAgo time={one.CreateTime} /> },
 ];
 
 export const EVALUATION_COLUMNS: readonly Column<Evaluation>[] = [ID, JOB, ...REST];

@@ -90,7 +90,7 @@ function Rollout({ name }: { readonly name: JobName }) {
     <div className={styles['rollout']}>
       <div className={styles['rolloutHead']}>
         <h2>
-          Version {active.JobVersion} is rolled out <DeploymentLink id={active.ID} />
+          Rolling out version {active.JobVersion} <DeploymentLink id={active.ID} />
         </h2>
         <StateOf state={active.Status} />
         <span className={styles['about']}>{active.StatusDescription}</span>
@@ -111,7 +111,7 @@ interface GroupRow {
 const GROUP_COLUMNS: readonly Column<GroupRow>[] = [
   { title: 'Group', px: 80, share: 2, cell: ({ name }) => name },
   { title: 'Tasks', extra: true, px: 160, share: 3, cell: ({ tasks }) => <span title={tasks}>{tasks}</span> },
-  { title: 'Wanted', px: 60, align: 'right', cell: ({ wanted }) => wanted },
+  { title: 'Desired', px: 60, align: 'right', cell: ({ wanted }) => wanted },
   { title: 'Placed', extra: true, px: 60, align: 'right', cell: ({ now }) => now?.Placed ?? '—' },
   { title: 'Running', px: 60, align: 'right', cell: ({ now }) => now?.Running ?? '—' },
   { title: 'Healthy', px: 60, align: 'right', cell: ({ now }) => now?.Healthy ?? '—' },

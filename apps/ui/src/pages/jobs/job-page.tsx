@@ -32,7 +32,7 @@ function JobFrame({ name, job }: { readonly name: JobName; readonly job: Job }) 
         <JobActions name={name} job={job} />
       </PageHead>
       <Tabs label="Parts of the job">
-        <Link to="/jobs/$job" params={params} activeOptions={{ exact: true }}>
+        <Link to="/jobs/$job" params={params} activeOptions={{ exact: true, includeSearch: false }}>
           Overview
         </Link>
         <Link to="/jobs/$job/versions" params={params}>

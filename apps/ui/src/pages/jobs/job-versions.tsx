@@ -51,7 +51,7 @@ function Version({ job, diff, isCurrent }: VersionProps) {
             <Action
               label="Go back to this"
               title={`Run version ${version} of ${id} again?`}
-              text="It becomes the newest version, and is rolled out as the job's update block says."
+              text="This version becomes the newest one, and is rolled out as the job's update block says."
               run={() => revertJob({ id, namespace }, version)}
             />
           </span>

@@ -60,12 +60,12 @@ const Configuration = ({ of }: { readonly of: SchedulerConfiguration }) => (
   <Card>
     <Facts
       of={{
-        'Fills machines': of.SchedulerAlgorithm === 'binpack' ? 'one after another (binpack)' : 'evenly (spread)',
-        'Memory beyond what was asked for': yesOrNo(of.MemoryOversubscriptionEnabled),
-        'Registrations by management tokens only': yesOrNo(of.RejectJobRegistration),
-        'Services push others out': yesOrNo(of.PreemptionConfig.ServiceSchedulerEnabled),
-        'Batch jobs push others out': yesOrNo(of.PreemptionConfig.BatchSchedulerEnabled),
-        'System jobs push others out': yesOrNo(of.PreemptionConfig.SystemSchedulerEnabled),
+        'Scheduler algorithm': of.SchedulerAlgorithm,
+        'Memory oversubscription': yesOrNo(of.MemoryOversubscriptionEnabled),
+        'Reject job registration': yesOrNo(of.RejectJobRegistration),
+        'Preemption by services': yesOrNo(of.PreemptionConfig.ServiceSchedulerEnabled),
+        'Preemption by batch jobs': yesOrNo(of.PreemptionConfig.BatchSchedulerEnabled),
+        'Preemption by system jobs': yesOrNo(of.PreemptionConfig.SystemSchedulerEnabled),
       }}
     />
   </Card>
