@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config';
 
 // Tests run from source, so a unit test needs no build: what a workspace package exports from dist comes from its src.
 // `npm test` has built everything just before: there the simulation loads the build.
-const usesBuild = process.env['WAYBILL_TEST_BUILT'] === 'true';
+const usesBuild = process.env['TEST_PACKAGES_BUILT'] === 'true';
 const at = (p: string) => fileURLToPath(new URL(p, import.meta.url));
 const alias = ['libs', 'apps'].flatMap((group) =>
   readdirSync(at(group)).flatMap((name) => {

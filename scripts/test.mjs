@@ -39,7 +39,7 @@ async function runProject(project, filters, tallyFile) {
   const child = spawn(process.execPath, [vitest, ...args, '--passWithNoTests', '--allowOnly=false', ...filters], {
     cwd: root,
     stdio: 'inherit',
-    env: { ...process.env, TEST_TALLY_FILE: tallyFile, WAYBILL_TEST_BUILT: String(BUILT_FOR.includes(project)) },
+    env: { ...process.env, TEST_TALLY_FILE: tallyFile, TEST_PACKAGES_BUILT: String(BUILT_FOR.includes(project)) },
   });
   const forward = (/** @type {NodeJS.Signals} */ signal) => child.kill(signal);
   process.on('SIGINT', forward).on('SIGTERM', forward);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 /** Names the folder in the environment of each worker. */
-export const BEGUN_DATABASES = 'WAYBILL_TEST_DATABASES';
+export const BEGUN_DATABASES = 'TEST_DATABASES';
 
 /** For a run of the test runner: a folder for databases that tests begin with. @returns how to remove it */
 export default function makeFolder(): () => void {
