@@ -139,6 +139,7 @@ describe('a machine', () => {
     'rpc.nodes.updateDrain',
     'rpc.broker.dequeue',
     'rpc.agent.execStart.another',
+    'rpc.agent.taskAnswerPiece.another',
     'waybill.projected',
     'waybill.nodes.changes',
   ])('may not publish to %s', async (subject) => {
@@ -157,7 +158,8 @@ describe('a machine', () => {
 
   it('may do what it has to, so that a refusal above means something', async () => {
     const { nc, inboxPrefix } = await connectAs('machine');
-    expect(await refusal(nc, () => nc.publish('rpc.nodes.heartbeat', '{}'))).toBeUndefined();
+    for (const subject of ['rpc.nodes.heartbeat', 'rpc.api.taskRequest'])
+      expect(await refusal(nc, () => nc.publish(subject, '{}')), subject).toBeUndefined();
     const listen = () => nc.subscribe(`${inboxPrefix}.>`, { callback: () => {} });
     expect(await refusal(nc, () => void listen())).toBeUndefined();
   });

@@ -55,7 +55,7 @@ export interface AllocationNetworksDependencies {
   readonly random: () => number;
   readonly logger: Logger;
   readonly bridge: BridgeOptions;
-  /** NW-51. */
+  /** Where plugins are looked for, the first directory that has one wins (NW-51). */
   readonly pluginDirectories: readonly string[];
   readonly configDirectory: string;
   /** Ports are mapped on the address that the scheduler chose; false: on all addresses of the machine (NW-57). */
@@ -158,7 +158,7 @@ export class AllocationNetworks {
     return isThere ? 'misconfigured' : 'gone';
   }
 
-  /** NW-37, NW-53. */
+  /** Whether the plugins of a network can say if a namespace is still as they made it (NW-37, NW-53). */
   private isChecked(list: NetworkList): boolean {
     return list.disableCheck !== true && list.plugins.every(({ type }) => this.deps.canCheck(type));
   }

@@ -153,7 +153,7 @@ function portVariables({ alloc }: TaskEnvInput): Record<string, string> {
   return variables;
 }
 
-/** AG-228, NW-101. */
+/** Variables for the address that a task has in its own network namespace; none without one (AG-228, NW-101). */
 function namespaceVariables({ alloc, network }: TaskEnvInput): Record<string, string> {
   if (!network) return {};
   const variables: Record<string, string> = {};

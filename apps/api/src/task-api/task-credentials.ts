@@ -1,6 +1,6 @@
 import { Acl } from '@waybill/acl';
 import { TokenRefusedError } from '@waybill/keyring';
-import { isIdentityToken, workloadCaller, type WorkloadSource } from '../access/workload-callers.js';
+import { workloadCaller, type WorkloadSource } from '../access/workload-callers.js';
 import { type CallerSource, RefusedCredential } from '../access/callers.js';
 
 /**
@@ -16,7 +16,6 @@ export function taskCredentials(
     ? (credential: string) => callers.of(credential)
     : (credential: string) => workloadCaller(credential, workloads, () => Acl.none);
   return async (credential) => {
-    if (!isOn && !isIdentityToken(credential)) return false;
     try {
       await find(credential);
       return true;

@@ -1,6 +1,8 @@
 import { FakeTime } from '@waybill/model';
-import { type Call, type Rpc, type TaskAnswerPiece, type TaskApiRequest } from '@waybill/rpc';
+import { type Call, type Rpc, type TaskAnswerPiece, type TaskApiAnswer, type TaskApiRequest } from '@waybill/rpc';
+import { systemTimers } from '@waybill/service';
 import { silentLogger } from '@waybill/telemetry';
+import { fastify } from 'fastify';
 import { PassThrough } from 'node:stream';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { FIRST_PIECE_MS, type InProcessRequest, TaskRequests } from './task-requests.js';
@@ -91,5 +93,38 @@ describe('a request of a task', () => {
     requests.stop();
     await vi.waitFor(() => expect(body.destroyed).toBe(true));
     await expect(requests.answer(aRequest())).rejects.toThrow('the API is starting or stopping');
+  });
+});
+
+describe('what a machine in the wrong hands may send for a task', () => {
+  it.each<[string, Partial<TaskApiRequest>]>([
+    ['a method that is none', { Method: 'X Y' }],
+    ['no method', { Method: '' }],
+    ['no path', { Path: '' }],
+    ['the address of another server', { Path: 'http://evil.example/v1/jobs' }],
+    ['a path with NUL and half a character', { Path: '/v1/\u0000\ud800' }],
+    ['a path of a megabyte', { Path: `/v1/${'x'.repeat(1_000_000)}` }],
+    ['a body that is no base64', { Method: 'PUT', Body: '\u0000%%%' }],
+    [
+      'headers of a connection, and of every object',
+      { Headers: { 'x-nomad-token': 'good', upgrade: 'x', constructor: 'y' } },
+    ],
+    ['a header with a line break', { Headers: { 'x-nomad-token': 'good', 'x-a': 'b\r\nx-nomad-token: other' } }],
+  ])('%s: it is answered or refused, and the server goes on', async (_, over) => {
+    const server = fastify();
+    const credentials: unknown[] = [];
+    server.all('/*', async ({ headers }) => {
+      credentials.push(headers['x-nomad-token']);
+      return 'here';
+    });
+    await server.ready();
+    const accepts = async (credential: string): Promise<boolean> => credential === 'good';
+    const real = new TaskRequests({ accepts, rpc, timers: systemTimers, logger: silentLogger });
+    real.serve(server);
+    const answer = await real.answer(aRequest(over)).catch((error: unknown) => error);
+    expect(answer instanceof Error || (answer as TaskApiAnswer).Status >= 200).toBe(true);
+    expect(credentials.every((one) => one === 'good')).toBe(true);
+    expect(text((await real.answer(aRequest())).Body)).toBe('here');
+    await server.close();
   });
 });

@@ -180,7 +180,7 @@ export class ExecDriver extends SupervisedDriver {
     ];
   }
 
-  /** NW-91. */
+  /** The `resolv.conf` of a task whose network has DNS settings of its own (NW-91). */
   private async resolver({ dns, paths }: TaskConfig): Promise<EnclosureMount[]> {
     if (!dns) return [];
     const text = resolvConf(dns, await readFile(RESOLV_CONF, 'utf8').catch(() => ''));

@@ -6,7 +6,7 @@ import { configuredNetworks } from '../../networks/cni/configured-networks.store
 import { NETWORK_PROGRAMS, PROGRAM_PATH, programOfMachine, type RunProgram } from '../../networks/program.transport.js';
 import { below, entryName } from '../../paths/path-name.js';
 
-/** NW-52. */
+/** A plugin that does not tell its version within this time counts as missing, milliseconds (NW-52). */
 const VERSION_TIMEOUT_MS = 3_000;
 /** How many plugins are asked at a time. */
 const ASKED_AT_ONCE = 4;

@@ -1,28 +1,13 @@
 import { type NetworkResource, settle } from '@waybill/model';
 import { describe, expect, it } from 'vitest';
-import { aTask, FOREVER, lifecycle, setup } from '../fixtures/running-allocation.js';
-import type { AllocationNetwork } from '../networks/allocation-networks.js';
+import { aNetwork } from '../../fixtures/a-network.js';
+import { aTask, FOREVER, lifecycle, setup } from '../../fixtures/running-allocation.js';
+import type { AllocationNetwork } from '../../networks/allocation-networks.js';
 
 const STATUS = { InterfaceName: 'eth0', Address: '172.26.64.2', AddressIPv6: '', DNS: null };
 const NETWORK: AllocationNetwork = { namespace: '/var/run/netns/a', status: STATUS, isReplacement: false };
 
-const group = (Mode: string, over: Partial<NetworkResource> = {}) => ({
-  Networks: [
-    {
-      Mode,
-      Device: '',
-      CIDR: '',
-      IP: '',
-      Hostname: '',
-      MBits: 0,
-      DNS: null,
-      ReservedPorts: null,
-      DynamicPorts: null,
-      CNI: null,
-      ...over,
-    },
-  ],
-});
+const group = (Mode: string, over: Partial<NetworkResource> = {}) => ({ Networks: [aNetwork({ Mode, ...over })] });
 
 /** Networks that tell what is asked of them, in one list with what the tasks do. */
 function networksOf(made: () => Promise<AllocationNetwork | null> = async () => NETWORK) {
