@@ -109,12 +109,12 @@ export const FAULTS: Faults = {
 
 /** How far a wall clock is set off, milliseconds: a little, half a minute, an hour, a day. */
 const CLOCK_OFFSETS_MS = [5_000, 90_000, 3_600_000, 86_400_000];
-/** How much too fast or too slow it goes then, milliseconds in each. */
+/** The most that a wrong clock drifts, milliseconds per millisecond. */
 const MAX_CLOCK_DRIFT = 0.001;
 /** Half of the wrong clocks are set right after so long. */
 const CLOCK_WRONG_MS = [1_000, 60_000] as const;
 
-/** Its wall clock is set to another time, and perhaps back. */
+/** Sets the wall clock of a server or a machine wrong, and in half of the cases right again later. */
 function setWrong(cluster: Cluster, whose: Machine | Server, random: SeededRandom): void {
   const mostMs = random.pick(CLOCK_OFFSETS_MS);
   whose.setClock(random.between(-mostMs, mostMs), random.between(-MAX_CLOCK_DRIFT, MAX_CLOCK_DRIFT));

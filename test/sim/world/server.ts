@@ -110,7 +110,7 @@ export class Server {
     return new Map([...this.runners].map(([role, runner]) => [role, runner.stats()]));
   }
 
-  /** Its wall clock is wrong and goes wrong, whichever process runs on it. The same arguments as a process takes. */
+  /** Sets the wall clock of this server wrong, also for the processes that are started on it later. */
   setClock(...clock: Parameters<SimulatedProcess['setClock']>): void {
     this.wallClock = clock;
     this.process?.setClock(...clock);

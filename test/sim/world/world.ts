@@ -58,7 +58,7 @@ export class World {
     return new SimulatedProcess(this.simulator, name, this.random.fork(`${name}#${++this.starts}`));
   }
 
-  /** The time of day as far as a process believes its wall clock; nobody has told it the time yet. */
+  /** The clock that the programs of a process read: its wall clock, doubted as in production. */
   clockOf(process: SimulatedProcess): MachineClock {
     const { monotonic } = process;
     return new MachineClock({
@@ -68,7 +68,7 @@ export class World {
     });
   }
 
-  /** What NATS, whose clock is right, tells a process. */
+  /** Asks NATS for the time on behalf of a process. The clock of NATS is right. */
   async natsTime(process: SimulatedProcess): Promise<{ readonly unixMs: number; readonly tripMs: number }> {
     const askedMs = process.monotonic.nowMs();
     const unixMs = await this.wire.ask(process, 'time', ASKING_THE_TIME, () => this.simulator.nowMs);

@@ -3,7 +3,7 @@ import { Payload } from '@nestjs/microservices';
 import { Answers, type TaskApiAnswer, type TaskApiRequest, taskRequest } from '@waybill/rpc';
 import { TaskRequests } from './task-requests.js';
 
-/** What tasks ask by way of their machines. */
+/** Answers the requests of tasks, which come by way of their machines. */
 @Controller()
 export class TaskRequestsController {
   constructor(private readonly requests: TaskRequests) {}

@@ -11,7 +11,7 @@ import type { Logger } from '@waybill/telemetry';
 import { credentialOf } from '../access/routes.guard.js';
 import { serverFailure } from '../http/api-error.js';
 
-/** What comes of an answer within this time goes with its beginning; the rest follows in further pieces. Milliseconds. */
+/** The first piece of an answer holds the bytes that are there after this time; the rest follows. Milliseconds. */
 export const FIRST_PIECE_MS = 20;
 
 /** An HTTP server that is asked without a connection. A Fastify instance is one. */
@@ -44,7 +44,7 @@ export interface TaskRequestsDependencies {
   readonly logger: Logger;
 }
 
-/** Describe a connection and not a message (RFC 9110, 7.6.1), or are worked out anew on each side. */
+/** Headers that describe a connection and not a message (RFC 9110, 7.6.1), and the length, which each side works out. */
 const OF_THE_CONNECTION = new Set([
   'connection',
   'keep-alive',

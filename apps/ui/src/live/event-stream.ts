@@ -31,6 +31,9 @@ export interface StreamMeans {
  * Follows the event stream for one token, for as long as the signal is not aborted. Remembers the last index it has heard
  * of and comes back with the next one, so nothing is missed or repeated (EV-61), whether the API was restarted or the
  * laptop slept. When the stream no longer keeps what was missed, or the state was restored, it reports a gap.
+ *
+ * connecting → live ⇄ reconnecting → refused, or stopped by the signal. Cost: one connection and the line that is being
+ * read. Retries are at most LONGEST_RETRY_MS apart.
  */
 export class EventStream {
   /** Index of the last line; undefined before the first connection. */

@@ -20,7 +20,13 @@ interface Shared {
   status: StreamStatus;
 }
 
-/** One event stream per token, however many tabs follow it; it ends with its last follower. */
+/**
+ * Shares one event stream per token among all tabs that follow it.
+ *
+ * A stream of a token is absent → followed → absent: it begins with its first follower and ends with its last. Cost: two
+ * connections per token, one for events and one that waits for the scheduler configuration, and a call per follower and
+ * batch of changes. Limits: those of the browser.
+ */
 export class StreamHub {
   private readonly streams = new Map<string, Shared>();
 

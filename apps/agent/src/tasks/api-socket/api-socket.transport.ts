@@ -27,7 +27,7 @@ export interface ApiSocketDependencies {
   readonly logger: Logger;
 }
 
-/** A task whose request is longer than MAX_TASK_REQUEST_BYTES. */
+/** The body of a task's request is longer than MAX_TASK_REQUEST_BYTES. */
 class BodyTooLongError extends Error {
   override readonly name = 'BodyTooLongError';
 }
@@ -56,7 +56,7 @@ export class ApiSocket {
     const directory = await openInside(taskDir, secretsDir);
     try {
       const place = directory.entry(pathName(API_SOCKET));
-      await rm(place, { force: true }); // of an agent that was killed
+      await rm(place, { force: true }); // an agent that was killed leaves its socket behind
       const server = createServer((request, response) => void new Exchange(request, response, deps).run());
       server.maxConnections = MAX_API_SOCKET_CONNECTIONS;
       server.unref(); // an agent that ends waits for no task
@@ -80,7 +80,7 @@ export class ApiSocket {
   }
 }
 
-/** Until then only the agent's user can connect. */
+/** Lets the task connect to its socket. Before, only the user of the agent can. */
 async function letIn(place: string, owner: UserIds | undefined): Promise<void> {
   const given =
     owner &&

@@ -4,7 +4,12 @@ import type { TaskAnswerPiece } from '@waybill/rpc';
 /** Takes the next piece of one answer; resolves when it may be followed by another. @throws anything: nobody reads it any more */
 export type PieceReader = (data: Buffer, ended: boolean) => Promise<void>;
 
-/** Answers to tasks of this machine of which further pieces are to come, by the names of their requests. */
+/**
+ * Answers to tasks of this machine of which further pieces are to come, by the names of their requests.
+ *
+ * An answer is expected → taken piece by piece → forgotten, with its last piece or when the task hangs up. Limits: one for
+ * each connection of a task's socket. Cost of a piece: a look-up.
+ */
 export class TaskAnswers {
   private readonly readers = new Map<string, PieceReader>();
 

@@ -13,7 +13,7 @@ export interface ApiSocketHookDependencies extends ApiSocketDependencies {
  */
 export class ApiSocketHook implements TaskHook {
   readonly name = 'api_socket';
-  /** Of tasks that are not dead, by allocation and task; what is opened and closed waits for what was begun before. */
+  /** The sockets of tasks that are not dead, by allocation and task. A promise that gives undefined: it could not be made. */
   private readonly sockets = new Map<string, Promise<ApiSocket | undefined>>();
 
   constructor(private readonly deps: ApiSocketHookDependencies) {}
@@ -25,7 +25,7 @@ export class ApiSocketHook implements TaskHook {
     return { env: { NOMAD_UNIX_ADDR: start.interpolateInTask(`unix://\${NOMAD_SECRETS_DIR}/${API_SOCKET}`) } };
   }
 
-  /** The socket of the agent before is nobody's any more. */
+  /** Makes the socket anew: nothing listens at the one that the agent before has left. */
   async restore(start: TaskStart): Promise<void> {
     const socket = this.open(start);
     this.sockets.set(keyOf(start), socket);
