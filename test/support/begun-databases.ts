@@ -1,4 +1,4 @@
-import { mkdtempSync } from 'node:fs';
+import { chmodSync, mkdtempSync } from 'node:fs';
 import path from 'node:path';
 import { startPostgres, startStack, type Stack, type StackOptions } from '@waybill/embedded';
 import { migrate } from '@waybill/projection';
@@ -24,6 +24,7 @@ async function begun(name: string, prepare: (url: string) => Promise<void>): Pro
   if (parent === undefined) return undefined;
   const make = async (): Promise<string> => {
     const dir = mkdtempSync(path.join(parent, `${name}-`));
+    chmodSync(dir, 0o711); // root's PostgreSQL stays in it, and goes with it, if its user can pass through
     const server = await startPostgres({ dir, throwaway: true });
     await prepare(server.url);
     await server.stop();

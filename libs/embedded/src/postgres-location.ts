@@ -63,7 +63,7 @@ export function ensureClusterHome(dir: string): string {
  * Homes below /var/lib/waybill that the directory they belong to does not name: what is left of a directory that was removed
  * by hand. One that was moved, and not started since, looks the same: so they are told of, never removed.
  */
-export function unclaimedHomes(): readonly { readonly home: string; readonly owner: string }[] {
+export function unclaimedHomes(): { readonly home: string; readonly owner: string }[] {
   if (!isRoot() || !existsSync(SYSTEM_DIRECTORY)) return [];
   return readdirSync(SYSTEM_DIRECTORY).flatMap((name) => {
     const home = path.join(SYSTEM_DIRECTORY, name);

@@ -79,7 +79,7 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningSe
   } catch (error) {
     throw asDataDirectoryFailure(error, dir);
   }
-  tellOfUnclaimedHomes(options.log ?? (() => {}));
+  tellOfUnclaimedHomes(dir, options.log ?? (() => {}));
   const wanted = options.port ?? 0;
   for (let attempt = 1; ; attempt++)
     try {
@@ -89,8 +89,9 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningSe
     }
 }
 
-function tellOfUnclaimedHomes(log: (line: string) => void): void {
-  const homes = unclaimedHomes();
+/** Names first what an earlier database of this very directory left: whoever starts here may be looking for it. */
+function tellOfUnclaimedHomes(dir: string, log: (line: string) => void): void {
+  const homes = unclaimedHomes().sort((a, b) => Number(b.owner === dir) - Number(a.owner === dir));
   for (const { home, owner } of homes.slice(0, TOLD_HOMES))
     log(`${home} is the database of ${owner}, which is gone or was moved: remove it if nobody needs it.`);
   if (homes.length > TOLD_HOMES) log(`There are ${homes.length - TOLD_HOMES} more like it in ${SYSTEM_DIRECTORY}.`);
