@@ -25,7 +25,7 @@ async function begun(name: string, prepare: (url: string) => Promise<void>): Pro
   const make = async (): Promise<string> => {
     const dir = mkdtempSync(path.join(parent, `${name}-`));
     chmodSync(dir, 0o711); // root's PostgreSQL stays in it, and goes with it, if its user can pass through
-    const server = await startPostgres({ dir, throwaway: true });
+    const server = await startPostgres({ dir, throwaway: true, settings: ['min_wal_size=2MB'] });
     await prepare(server.url);
     await server.stop();
     return dir;

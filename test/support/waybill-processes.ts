@@ -9,6 +9,7 @@ import { ApiClient } from './api-client.js';
 import { AGENT_OF_TESTS } from './agent-of-tests.js';
 import { startMigratedStack } from './begun-databases.js';
 import { killProcessesOf } from './launcher.js';
+import { ServiceHost } from './service-host.js';
 import { eventually } from './wait.js';
 
 export const CONTROL_PLANE = ['projector', 'broker', 'scheduler', 'nodes', 'deployments', 'volumes', 'api'] as const;
@@ -24,17 +25,14 @@ interface Running {
   opsUrl: string;
 }
 
-/** What all services share as long as nothing is broken on purpose: a seventh of the time that their starts take. */
-const TOGETHER = 'together';
-
 /**
  * A whole Waybill on a NATS and a Postgres of its own: every service its own process, for tests that break things, or in
  * one all that a test does not break.
  */
 export class WaybillProcesses {
   readonly running = new Map<string, Running>();
-  /** Why services that share one process are not ready. */
-  illTogether: readonly string[] = [];
+  /** What all services share as long as nothing is broken on purpose. */
+  private together: ServiceHost | undefined;
   private constructor(
     readonly stack: Stack,
     readonly dir: string,
@@ -105,21 +103,13 @@ export class WaybillProcesses {
   }
 
   private async startAsOne(services: readonly ServiceName[]): Promise<void> {
-    const main = fileURLToPath(new URL('../../test/support/services-together.mjs', import.meta.url));
-    const child = spawn(process.execPath, ['--enable-source-maps', main, this.dir, ...services], {
-      env: this.env,
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    this.running.set(TOGETHER, { child, opsUrl: '' });
-    let said = '';
-    child.stdout.on('data', (chunk: Buffer) => {
-      said += chunk.toString();
-      const last = said.split('\n').at(-2);
-      if (last?.startsWith('[')) this.illTogether = JSON.parse(last) as string[];
-    });
-    const saysReady = (): boolean => said.includes('ready') || child.exitCode !== null;
-    await eventually(`all services are ready (log: ${this.dir}/waybill.log)`, saysReady, READY_TIMEOUT_MS);
-    if (child.exitCode !== null) throw new Error(`the services ended with ${child.exitCode}`);
+    const order = { env: this.env, logDir: this.dir, services };
+    this.together = await ServiceHost.start(order, READY_TIMEOUT_MS);
+  }
+
+  /** Why services that share one process are not ready. */
+  get illTogether(): readonly string[] {
+    return this.together?.notReady ?? [];
   }
 
   /** Starts one more process of a service; `as` names it when there are several. */
@@ -170,7 +160,7 @@ export class WaybillProcesses {
       Promise.all(names.map((name) => this.kill(name, 'SIGTERM')));
     // The agents first: they end the tasks.
     await end([...this.running.keys()].filter((name) => name.startsWith('agent')));
-    await end([...this.running.keys()]);
+    await Promise.all([end([...this.running.keys()]), this.together?.stop()]);
     await this.stack.stop();
     killProcessesOf(this.dir); // tasks of agents that were killed
     if (!process.env['KEEP_TEST_DIR']) rmSync(this.dir, { recursive: true, force: true });
