@@ -300,6 +300,46 @@ describe('reconnecting', () => {
     expect(machine.tables.evals.get(followup.ID)!.Status).toBe('pending');
   });
 
+  it('ST-106: no reconnect without a follow-up, and none of an allocation that was heard of since', () => {
+    const heard: AllocStateEntry = { Field: 0, Value: 'running', Time: '2026-01-01T00:00:01Z' };
+    const other: AllocStateEntry = { Field: 1, Value: 'reason', Time: '2026-01-01T00:00:02Z' };
+    const back = (over: Partial<Allocation>) => {
+      const { machine, alloc } = disconnected([{ ...waiting, ...over }]);
+      report(machine, [aClientUpdate(alloc)]);
+      return machine.tables.evals.get(followup.ID)!.Status;
+    };
+    expect(back({ FollowupEvalID: '' })).toBe('pending');
+    expect(back({ AllocStates: [...UNKNOWN, heard] })).toBe('pending');
+    expect(back({ AllocStates: [...UNKNOWN, other] })).toBe('canceled');
+  });
+
+  it('ST-106: only an allocation of the same job that still lives keeps the follow-up', () => {
+    const back = (over: Partial<Allocation>) => {
+      const { machine, alloc, job, evaluation } = disconnected([waiting]);
+      const awaiting = anAlloc({ Job: job, NodeID: alloc.NodeID, ...waiting, ...over });
+      apply(machine, 'ApplyPlanResults', aPlanResult({ Job: job, AllocsUpdated: [awaiting], EvalID: evaluation.ID }));
+      machine.tables.allocs.replace(awaiting.ID, { ...row(machine, awaiting), ...over });
+      report(machine, [aClientUpdate(alloc)]);
+      return machine.tables.evals.get(followup.ID)!.Status;
+    };
+    expect(back({})).toBe('pending');
+    expect(back({ DesiredStatus: 'stop' })).toBe('canceled');
+    expect(back({ JobID: 'other' })).toBe('canceled');
+    expect(back({ Namespace: 'other' })).toBe('canceled');
+  });
+
+  it('SC-192: an allocation that was told to stop while it was out of reach keeps no timeout', () => {
+    const timeout = anEval({ TriggeredBy: 'max-disconnect-timeout' });
+    const other = anEval({ TriggeredBy: 'alloc-failure' });
+    const later = anEval({ TriggeredBy: 'alloc-reschedule', Status: 'complete' });
+    const away: Partial<Allocation> = { FollowupEvalID: later.ID, AllocStates: UNKNOWN, ClientStatus: 'unknown' };
+    const { machine, placed } = cluster([away, { ...away, DesiredStatus: 'stop' }, { ClientStatus: 'running' }]);
+    apply(machine, 'EvalUpdate', { Evals: [timeout, other, later] });
+    report(machine, [aClientUpdate(placed[0]!)]);
+    const statuses = [timeout, other, later].map(({ ID }) => machine.tables.evals.get(ID)!.Status);
+    expect(statuses).toEqual(['canceled', 'pending', 'complete']);
+  });
+
   it('ST-106 ND-123: a deleted or finished follow-up is left as it is', () => {
     const { machine, alloc } = cluster([waiting]);
     expect(report(machine, [aClientUpdate(alloc)]).verdict.kind).toBe('accepted');
@@ -316,13 +356,23 @@ describe('desired transitions', () => {
     const none = alloc.DesiredTransition;
     const transition = (over: Partial<typeof none>, id = alloc.ID) =>
       apply(machine, 'AllocUpdateDesiredTransition', { Transitions: { [id]: { ...none, ...over } }, Evals: [] });
-    transition({ Migrate: true, NoShutdownDelay: true });
-    const { index } = transition({ Migrate: false, Reschedule: true });
-    expect(row(machine, alloc)).toMatchObject({
-      DesiredTransition: { ...none, Migrate: false, Reschedule: true, NoShutdownDelay: true },
-      ModifyIndex: index,
-      AllocModifyIndex: index,
-    });
+    const all = {
+      Migrate: true,
+      Reschedule: true,
+      ForceReschedule: true,
+      NoShutdownDelay: true,
+      MigrateDisablePlacement: true,
+    };
+    transition(all);
+    for (const member of Object.keys(all) as (keyof typeof all)[]) {
+      const { index } = transition({ [member]: false });
+      expect(row(machine, alloc)).toMatchObject({
+        DesiredTransition: { ...all, [member]: false },
+        ModifyIndex: index,
+        AllocModifyIndex: index,
+      });
+      transition({ [member]: true });
+    }
     expect(transition({ Migrate: true }, 'gone').verdict.kind).toBe('noop');
   });
 });

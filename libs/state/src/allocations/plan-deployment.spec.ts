@@ -101,6 +101,24 @@ describe('the deployment of a plan', () => {
     });
   });
 
+  it('DP-207: a deployment that is successful at once makes its version stable; one that runs does not', () => {
+    for (const Status of ['running', 'successful'] as const) {
+      const { machine, job, plan } = cluster();
+      plan({ Deployment: { ...running(), Status, JobVersion: job.Version, JobCreateIndex: job.CreateIndex } });
+      expect(machine.tables.jobs.get('default/web')!.Stable).toBe(Status === 'successful');
+    }
+  });
+
+  it('EB-270 ST-114: a group that joins is taken from the plan, and its promotion is its own', () => {
+    const { machine, plan } = cluster();
+    const { TaskGroups, ...planned } = running();
+    plan({ Deployment: { ...planned, TaskGroups: { web: { ...TaskGroups['web']!, Promoted: true } } } });
+    const api = aDeploymentState({ DesiredTotal: 3, PlacedAllocs: 2 });
+    const web = { ...TaskGroups['web']!, Promoted: true };
+    expect(plan({ Deployment: { ...planned, TaskGroups: { web, api } } }).verdict.kind).toBe('accepted');
+    expect(deployment(machine, planned).TaskGroups).toMatchObject({ web: { Promoted: true }, api });
+  });
+
   it('EB-271 ST-115 DP-126: updates get the time of the plan; a missing or terminal one is skipped', () => {
     const { machine, plan } = cluster();
     const planned = running();

@@ -103,6 +103,63 @@ describe('plan results', () => {
     expect(alloc(machine, placed)).toMatchObject({ CreateTime: 99, ModifyTime: 120, CreateIndex: index });
   });
 
+  it('ST-117, AU-135: a placement is signed for by the active root key, and its health begins with its index', () => {
+    const { machine, job, plan } = cluster();
+    const DeploymentStatus = { Healthy: null, Timestamp: null, Canary: true, ModifyIndex: 0 };
+    const placed = anAlloc({ Job: job, DeploymentStatus });
+    const { index } = plan({ AllocsUpdated: [placed] });
+    expect(alloc(machine, placed)).toMatchObject({
+      SigningKeyID: '',
+      DeploymentStatus: { ...DeploymentStatus, ModifyIndex: index },
+    });
+    const key = fixtures.aRootKey();
+    apply(machine, 'RootKeyUpsert', { Key: key, Rekey: false, MustExist: false });
+    plan({ AllocsUpdated: [placed] });
+    expect(alloc(machine, placed).SigningKeyID).toBe(key.KeyID);
+    apply(machine, 'RootKeyUpsert', { Key: fixtures.aRootKey(), Rekey: false, MustExist: false });
+    plan({ AllocsUpdated: [placed] });
+    expect(alloc(machine, placed).SigningKeyID).toBe(key.KeyID);
+  });
+
+  it('ST-117: versions that are equal share one object; another version of an allocation is its own', () => {
+    const { machine, job, plan } = cluster();
+    const same = anAlloc({ Job: { ...job } });
+    const others = (['Version', 'CreateIndex', 'ModifyIndex'] as const).map((member) =>
+      anAlloc({ Job: { ...job, [member]: 99 } }),
+    );
+    plan({ AllocsUpdated: [same, ...others] });
+    expect(alloc(machine, same).Job).toBe(job);
+    for (const other of others) expect(alloc(machine, other).Job).toBe(other.Job);
+  });
+
+  it('ST-118: an update in place brings its job version; health and the link to a replacement stay', () => {
+    const { machine, job, plan } = cluster();
+    const healthy = { Healthy: true, Timestamp: '2026-01-01T00:00:00Z', Canary: false, ModifyIndex: 0 };
+    const old = anAlloc({ Job: job, DeploymentID: 'd', DeploymentStatus: healthy });
+    plan({ AllocsUpdated: [old] });
+    const next = anAlloc({ Job: job, PreviousAllocation: old.ID });
+    plan({ AllocsUpdated: [next] });
+    const stored = alloc(machine, old);
+    const newer = { ...job, Version: 1 };
+    plan({ Job: newer, AllocsUpdated: [{ ...old, Job: newer, DeploymentStatus: null, NextAllocation: '' }] });
+    expect(alloc(machine, old)).toMatchObject({ NextAllocation: next.ID, DeploymentStatus: stored.DeploymentStatus });
+    expect(alloc(machine, old).Job).toBe(newer);
+    const moved = { ...healthy, Healthy: null, Timestamp: null };
+    const { index } = plan({ AllocsUpdated: [{ ...old, DeploymentID: 'e', DeploymentStatus: moved }] });
+    expect(alloc(machine, old).DeploymentStatus).toEqual({ ...moved, ModifyIndex: index });
+  });
+
+  it('ST-121: an update of an allocation does not link it again', () => {
+    const { machine, job, plan } = cluster();
+    const old = anAlloc({ Job: job });
+    plan({ AllocsUpdated: [old] });
+    const [first, second] = [1, 2].map(() => anAlloc({ Job: job, PreviousAllocation: old.ID }));
+    plan({ AllocsUpdated: [first!] });
+    plan({ AllocsUpdated: [second!] });
+    plan({ AllocsUpdated: [first!] });
+    expect(alloc(machine, old).NextAllocation).toBe(second!.ID);
+  });
+
   it('ST-117: without a job it is refused', () => {
     const { machine, plan } = cluster();
     const placed = anAlloc({ JobID: 'web', Job: null });

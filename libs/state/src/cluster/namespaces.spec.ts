@@ -50,6 +50,47 @@ describe('namespaces', () => {
     expect(machine.tables.namespaces.has('team')).toBe(true);
   });
 
+  it('OP-180: volumes and variables keep their namespace, each of them named; what is in another one does not', () => {
+    const machine = withTeam();
+    const { job } = fixtures.aRegisteredJob(machine);
+    const theirs = anAlloc({ Job: job, ClientStatus: 'running' });
+    machine.tables.allocs.replace(theirs.ID, theirs);
+    const { csi_volumes, host_volumes, variables } = machine.tables;
+    const says = (user: string) =>
+      expect(remove(machine, 'team').verdict).toMatchObject({
+        code: 'conflict',
+        error: expect.stringContaining(`namespace "team" has ${user} `),
+      });
+    csi_volumes.replace('team/v', fixtures.aCSIVolume({ ID: 'v', Namespace: 'team' }));
+    says('volumes associated with it');
+    csi_volumes.replace('team/v', undefined);
+    const host = fixtures.aHostVolume({ Namespace: 'team' });
+    host_volumes.replace(`team/${host.ID}`, host);
+    says('volumes associated with it');
+    host_volumes.replace(`team/${host.ID}`, undefined);
+    variables.replace('team/v', fixtures.aVariable({ Path: 'v', Namespace: 'team' }));
+    says('variables associated with it');
+    variables.replace('team/v', undefined);
+    expect(remove(machine, 'team').verdict.kind).toBe('accepted');
+  });
+
+  it('OP-180: an allocation that has ended on its machine keeps no namespace; dead jobs go in the order of their IDs', () => {
+    const machine = withTeam();
+    for (const ID of ['c', 'a', 'b']) {
+      apply(machine, 'JobRegister', aRegistration(aJob({ ID, Namespace: 'team' })), { namespace: 'team' });
+      const stop = { JobID: ID, Purge: false, NoShutdownDelay: false, SubmitTime: 1, Eval: null, TrackedVersions: 6 };
+      apply(machine, 'JobDeregister', stop, { namespace: 'team' });
+    }
+    const ended = anAlloc({ Namespace: 'team', JobID: 'a', ClientStatus: 'complete' });
+    machine.tables.allocs.replace(ended.ID, ended);
+    const { changes } = remove(machine, 'team');
+    expect(changes.filter(({ table }) => table === 'jobs').map(({ key }) => key)).toEqual([
+      'team/a',
+      'team/b',
+      'team/c',
+    ]);
+  });
+
   it('OP-183: dead jobs go with their namespace', () => {
     const machine = withTeam();
     const job = aJob({ ID: 'done', Namespace: 'team' });

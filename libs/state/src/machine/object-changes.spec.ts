@@ -2,6 +2,7 @@ import { canonicalJson } from './canonical-json.js';
 import { describe, expect, it } from 'vitest';
 import type { TxnPayloads, TxnType } from '../log/catalogue.js';
 import { fixtures } from '../fixtures.js';
+import type { Txn } from '../log/txn.js';
 import { HISTORY_TABLES, type ObjectChange, objectChanges } from './object-changes.js';
 import { StateMachine } from './state-machine.js';
 import { undone } from './undo.js';
@@ -74,5 +75,40 @@ describe('objectChanges', () => {
     ]);
     expect(texts('NodeDeregister', { NodeID: 'nobody' })).toEqual(['node none: ']);
     expect(texts('JobStability', { JobID: 'web', JobVersion: 9, Stable: true })).toEqual(['job none: ']);
+  });
+
+  it('CL-1023: a transaction that changed nothing names the object that it was about', () => {
+    const none = <T extends TxnType>(type: T, payload: object): string[] => {
+      const txn = { ...fixtures.aTxn(2, type, payload as TxnPayloads[T]), namespace: 'team' } as Txn;
+      return objectChanges({ txn, verdict: { kind: 'noop' }, changes: [] } as never).map(
+        ({ kind, namespace, id, op, undo, change }) => {
+          expect([op, undo, change]).toEqual(['none', null, undefined]);
+          return `${kind} ${namespace}/${id}`;
+        },
+      );
+    };
+    const cases: [TxnType, object, string][] = [
+      ['JobRegister', { Job: { ID: 'j' } }, 'job team/j'],
+      ['JobDeregister', { JobID: 'j' }, 'job team/j'],
+      ['JobStability', { JobID: 'j' }, 'job team/j'],
+      ['NodeRegister', { Node: { ID: 'n' } }, 'node /n'],
+      ['NodeDeregister', { NodeID: 'n' }, 'node /n'],
+      ['NodeUpdateStatus', { NodeID: 'n' }, 'node /n'],
+      ['NodeUpdateDrain', { NodeID: 'n' }, 'node /n'],
+      ['NodeUpdateEligibility', { NodeID: 'n' }, 'node /n'],
+      ['DeploymentStatusUpdate', { Update: { DeploymentID: 'd' } }, 'deployment team/d'],
+      ['DeploymentPromote', { DeploymentID: 'd' }, 'deployment team/d'],
+      ['DeploymentAllocHealth', { DeploymentID: 'd' }, 'deployment team/d'],
+      ['CSIVolumeClaim', { VolumeID: 'v' }, 'volume team/v'],
+      ['CSIPluginDelete', { ID: 'p' }, 'plugin /p'],
+      ['HostVolumeRegister', { Volume: { Namespace: 'own', ID: 'v' } }, 'host-volume own/v'],
+      ['HostVolumeDelete', { ID: 'v' }, 'host-volume team/v'],
+      ['VarApplyState', { Path: 'a/b' }, 'var team/a/b'],
+      ['SchedulerConfig', {}, 'scheduler-config /scheduler-config'],
+    ];
+    for (const [type, payload, name] of cases) expect(none(type, payload), type).toEqual([name]);
+    expect(none('ReconcileJobSummaries', { Queued: [] })).toEqual([]);
+    expect(none('JobDeregister', { JobID: 7 })).toEqual([]);
+    expect(none('JobDeregister', { JobID: 'x'.repeat(3_000) })).toEqual([]);
   });
 });
