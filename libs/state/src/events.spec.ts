@@ -180,6 +180,9 @@ describe('payloads', () => {
     expect(running).toMatchObject({ Topic: 'Allocation', FilterKeys: ['web', ''] });
     expect(Object.keys(running.Payload)).toEqual(['Allocation']);
     expect(running.Payload['Allocation']).not.toHaveProperty('Job');
+    const failed = report({ ClientStatus: 'failed', ClientDescription: MAX_RUN_DURATION_EXCEEDED });
+    expect(Object.keys(failed.Payload)).toEqual(['Allocation']);
+    expect(Object.keys(report({ ClientStatus: 'complete' }).Payload)).toEqual(['Allocation']);
     expect(report({ ClientStatus: 'complete', ClientDescription: MAX_RUN_DURATION_EXCEEDED }).Payload).toMatchObject({
       Timeout: true,
       TimeoutReason: 'allocation exceeded max_run_duration',

@@ -76,6 +76,19 @@ describe('the window of request ids', () => {
     expect(verdict('done', at + REQUEST_WINDOW_NS + 1e9)).toBeUndefined();
   });
 
+  it('ST-6: the newest entry is the one that was stored last, and none once there was none', () => {
+    const window = new RequestWindow();
+    expect(window.newestEntry).toBeUndefined();
+    const entry = (n: number): SeenRequest => ({ requestId: `r${n}`, index: n, timeNs: n * 1e9, rejected: null });
+    for (let n = 1; n <= 3; n++) {
+      window.remember(entry(n));
+      expect(window.newestEntry).toEqual(entry(n));
+    }
+    const late = { ...entry(4), timeNs: 4e9 + 2 * REQUEST_WINDOW_NS };
+    window.remember(late);
+    expect([window.newestEntry, window.size]).toEqual([late, 1]);
+  });
+
   it('a transaction without an id is not remembered', () => {
     const window = new RequestWindow();
     window.remember({ requestId: '', index: 1, timeNs: 1, rejected: null });
