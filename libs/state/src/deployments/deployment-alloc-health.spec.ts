@@ -86,6 +86,14 @@ describe('health set by a user', () => {
     expect(machine.tables.allocs.get(first.ID)!.DeploymentStatus).toBeNull();
   });
 
+  it('ST-123, ST-131: that the deployment is over or missing is said first', () => {
+    const { set, foreign } = rollout();
+    expect(set({ DeploymentID: 'gone', HealthyAllocationIDs: [foreign.ID] }).verdict).toMatchObject({
+      code: 'not-found',
+      error: 'Deployment ID "gone" couldn\'t be updated as it does not exist',
+    });
+  });
+
   it('ST-131 DP-908: health, times and counters; AllocModifyIndex stays; healthy before unhealthy', () => {
     const { machine, first, second, set, stored } = rollout();
     const before = machine.tables.allocs.get(first.ID)!;

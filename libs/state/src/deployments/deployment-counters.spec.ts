@@ -221,6 +221,56 @@ describe('counters of a deployment', () => {
       expect(promoted.counts()).toEqual([1, 1, 0]);
     });
 
+    it('DP-405: an unhealthy report after its deployment is over counts as unhealthy only', () => {
+      const world = canarying();
+      world.plan(lostPlan(world));
+      expect(world.counts()).toEqual([1, 0, 0]);
+      world.plan({
+        DeploymentUpdates: [{ DeploymentID: world.deployment.ID, Status: 'failed', StatusDescription: 'over' }],
+      });
+      world.report(false, world.canary);
+      expect(world.counts()).toEqual([1, 0, 1]);
+      const living = canarying();
+      living.plan({
+        DeploymentUpdates: [{ DeploymentID: living.deployment.ID, Status: 'failed', StatusDescription: 'over' }],
+      });
+      living.plan(lostPlan(living));
+      living.report(true, living.canary);
+      expect(living.counts()).toEqual([1, 1, 0]);
+    });
+
+    it('ST-119: one that moves to another deployment after its end is a placement there', () => {
+      const world = canarying();
+      world.plan(lostPlan(world));
+      const next = aDeployment({ JobCreateIndex: world.job.CreateIndex });
+      const moved = { ...world.machine.tables.allocs.get(world.canary.ID)!, DeploymentID: next.ID };
+      world.plan({ Deployment: next, AllocsUpdated: [moved] });
+      expect(world.machine.tables.deployment.get(next.ID)!.TaskGroups['web']).toMatchObject({
+        PlacedAllocs: 1,
+        HealthyAllocs: 0,
+      });
+      expect(world.counts()).toEqual([1, 0, 0]);
+    });
+
+    it('DP-503: what its agent says after its end moves neither deadline nor deployment', () => {
+      const world = canarying();
+      world.plan(lostPlan(world));
+      const ended = world.stored();
+      apply(world.machine, 'AllocClientUpdate', said(world, 'failed'));
+      expect(world.stored()).toBe(ended);
+      const sick = deployed({ DesiredCanaries: 1 });
+      const canary = sick.place({ DeploymentStatus: { Healthy: null, Timestamp: null, Canary: true, ModifyIndex: 0 } });
+      const deadline = sick.stored().TaskGroups['web']!.RequireProgressBy;
+      const update = aClientUpdate(canary, {
+        ClientStatus: 'failed',
+        ModifyTime: timeNs + 3_600e9,
+        DeploymentStatus: { Healthy: false, Timestamp: '2026-01-01T00:00:20.000Z' },
+      });
+      apply(sick.machine, 'AllocClientUpdate', { Allocs: [update], Evals: [] });
+      expect(sick.counts()).toEqual([1, 0, 1]);
+      expect(sick.stored().TaskGroups['web']!.RequireProgressBy).toBe(deadline);
+    });
+
     it('ST-8: goes on counting where an older program wrote its end', () => {
       const older = (world: World, txn: Parameters<World['machine']['apply']>[0], schemaVersion: number) => {
         world.machine.apply({ ...txn, schemaVersion });
@@ -267,6 +317,25 @@ describe('counters of a deployment', () => {
     const without = deployed({ ProgressDeadline: 0 });
     without.report(true, without.place());
     expect(without.stored().TaskGroups['web']!.RequireProgressBy).toBeNull();
+  });
+
+  it('DP-501: a deadline that a plan brings after the placement waits for a healthy allocation', () => {
+    const { plan, place, report, stored, deployment } = deployed({ ProgressDeadline: 0 });
+    const [ill, well] = [place(), place()];
+    plan({ Deployment: { ...deployment, TaskGroups: { web: aDeploymentState({ ProgressDeadline: 60e9 }) } } });
+    report(false, ill);
+    expect(stored().TaskGroups['web']!.RequireProgressBy).toBeNull();
+    report(true, well);
+    expect(stored().TaskGroups['web']!.RequireProgressBy).toBe('2026-01-01T00:01:20.000Z');
+  });
+
+  it('ST-3: the row that was stored before keeps its counters', () => {
+    const { place, report, stored, counts } = deployed();
+    const alloc = place();
+    const before = stored();
+    report(true, alloc);
+    expect(counts()).toEqual([1, 1, 0]);
+    expect(before.TaskGroups['web']).toMatchObject({ PlacedAllocs: 1, HealthyAllocs: 0 });
   });
 
   it('DP-1302 DP-1305: keys by which subscribers find deployment, allocation and evaluation', () => {

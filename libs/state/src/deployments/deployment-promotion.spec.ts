@@ -151,6 +151,34 @@ describe('promotion', () => {
     expect(alloc(extra).DeploymentStatus!.Canary).toBe(false);
   });
 
+  it('DP-852: a canary that was collected, or that is of another group, does not count', () => {
+    const { machine, deployment, canaries, report, promote } = rollout({
+      web: { DesiredCanaries: 1 },
+      api: { DesiredCanaries: 1 },
+    });
+    const [web, api] = canaries as [Allocation, Allocation];
+    for (const canary of [web, api]) report(canary, true);
+    const stored = machine.tables.deployment.get(deployment.ID)!;
+    const TaskGroups = {
+      web: { ...stored.TaskGroups['web']!, PlacedCanaries: ['gone', api.ID] },
+      api: stored.TaskGroups['api']!,
+    };
+    machine.tables.deployment.replace(deployment.ID, { ...stored, TaskGroups });
+    expect(promote().verdict).toMatchObject({
+      error: '1 error occurred:\n\t* Task group "web" has 0/1 healthy allocations\n\n',
+    });
+  });
+
+  it('ST-128: a group without a progress deadline gets none, though one was stored', () => {
+    const { machine, deployment, promote, stored } = rollout({ web: { ProgressDeadline: 0 } });
+    const RequireProgressBy = '2026-01-01T00:10:00.000Z';
+    const row = stored();
+    const web = { ...row.TaskGroups['web']!, RequireProgressBy };
+    machine.tables.deployment.replace(deployment.ID, { ...row, TaskGroups: { web } });
+    promote();
+    expect(stored().TaskGroups['web']).toMatchObject({ Promoted: true, RequireProgressBy });
+  });
+
   it('DP-850: only the named groups, unknown names ignored; the description waits for the rest', () => {
     const { canaries, report, promote, stored } = rollout({ web: { DesiredCanaries: 1 }, api: { DesiredCanaries: 1 } });
     report(canaries[0]!, true);

@@ -11,6 +11,7 @@ import {
 } from '@waybill/model';
 import type { TxnPayloads } from '../log/catalogue.js';
 import { activeDeployment } from './deployment-status.js';
+import { compareText } from '../machine/row-order.js';
 import { upsertEvaluation } from '../evaluations/eval-upsert.js';
 import type { Write } from '../machine/write.js';
 
@@ -20,39 +21,49 @@ import type { Write } from '../machine/write.js';
  */
 export function promoteDeployment(w: Write, payload: TxnPayloads['DeploymentPromote']): void {
   const deployment = activeDeployment(w, payload.DeploymentID);
-  const promoted = Object.keys(deployment.TaskGroups)
-    .filter((name) => payload.All || payload.Groups.includes(name))
-    .toSorted();
-  const canaries = promoted.flatMap((name) => healthyCanaries(w, deployment, name));
-  refuseShortGroups(deployment, promoted, canaries);
+  const promoted = Object.entries(deployment.TaskGroups)
+    .filter(([name]) => payload.All || payload.Groups.includes(name))
+    .toSorted(([a], [b]) => compareText(a, b))
+    .map(([name, state]) => ({ name, state, canaries: healthyCanaries(w, name, state) }));
+  refuseShortGroups(promoted);
   w.put('deployment', withPromoted(deployment, promoted, payload.PromotedAt, w.index));
-  for (const canary of canaries) w.put('allocs', asOrdinary(canary, w.index));
+  for (const { canaries } of promoted) for (const canary of canaries) w.put('allocs', asOrdinary(canary, w.index));
   if (payload.Eval) upsertEvaluation(w, payload.Eval);
 }
 
-function healthyCanaries(w: Write, deployment: Deployment, group: string): Allocation[] {
-  return (deployment.TaskGroups[group]?.PlacedCanaries ?? []).flatMap((id) => {
+/** A group of the deployment that is to be promoted. */
+interface PromotedGroup {
+  readonly name: string;
+  readonly state: DeploymentState;
+  /** Those that are healthy. */
+  readonly canaries: readonly Allocation[];
+}
+
+function healthyCanaries(w: Write, group: string, { PlacedCanaries }: DeploymentState): Allocation[] {
+  return PlacedCanaries.flatMap((id) => {
     const alloc = w.tables.allocs.get(id);
     return alloc && alloc.TaskGroup === group && isHealthyCanary(alloc) ? [alloc] : [];
   });
 }
 
 /** Refuses with the names of all groups that lack healthy canaries (DP-851). */
-function refuseShortGroups(deployment: Deployment, groups: readonly string[], healthy: readonly Allocation[]): void {
-  const short = groups.flatMap((name) => {
-    const needed = deployment.TaskGroups[name]?.DesiredCanaries ?? 0;
-    const there = healthy.filter((alloc) => alloc.TaskGroup === name).length;
-    return there < needed ? [`Task group "${name}" has ${there}/${needed} healthy allocations`] : [];
-  });
+function refuseShortGroups(groups: readonly PromotedGroup[]): void {
+  const short = groups.flatMap(({ name, state: { DesiredCanaries }, canaries }) =>
+    canaries.length < DesiredCanaries
+      ? [`Task group "${name}" has ${canaries.length}/${DesiredCanaries} healthy allocations`]
+      : [],
+  );
   if (short.length > 0) throw new Refusal('conflict', nestedList(short));
 }
 
-function withPromoted(deployment: Deployment, groups: readonly string[], atNs: number, index: number): Deployment {
+function withPromoted(
+  deployment: Deployment,
+  groups: readonly PromotedGroup[],
+  atNs: number,
+  index: number,
+): Deployment {
   const TaskGroups = { ...deployment.TaskGroups };
-  for (const name of groups) {
-    const state = TaskGroups[name];
-    if (state) TaskGroups[name] = promotedState(state, atNs);
-  }
+  for (const { name, state } of groups) TaskGroups[name] = promotedState(state, atNs);
   const next: Deployment = { ...deployment, TaskGroups, ModifyIndex: index, ModifyTime: atNs };
   const waits = next.Status !== 'running' || requiresPromotion(next);
   return waits ? next : { ...next, StatusDescription: DEPLOYMENT_RUNNING };

@@ -77,6 +77,18 @@ describe('deployment status', () => {
     expect(stored().TaskGroups['web']!.RequireProgressBy).toBe('2026-01-01T00:12:00.000Z');
   });
 
+  it('ST-125 DP-207: only success marks the version as stable, and DP-1118: only a part of a multiregion rollout has run', () => {
+    for (const status of ['running', 'paused', 'failed', 'cancelled', 'successful'] as const) {
+      const { machine, update, stored } = cluster();
+      update(status);
+      expect(machine.tables.jobs.get('default/web')!.Stable, status).toBe(status === 'successful');
+      expect(stored()).not.toHaveProperty('HasRun');
+      const region = cluster({ IsMultiregion: true });
+      region.update(status);
+      expect(region.stored().HasRun, status).toBe(status === 'running' ? true : undefined);
+    }
+  });
+
   it('ST-126 ST-58 DP-810: a revert is a new version with the text of its target', () => {
     const { machine, job, update, stored } = cluster();
     const Submission = {

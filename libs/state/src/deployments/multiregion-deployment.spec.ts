@@ -64,6 +64,32 @@ describe("a region's part of a multiregion rollout", () => {
     });
   });
 
+  it('ST-61: only the newest one before it is cancelled, in whatever order the table has them', () => {
+    for (const isReordered of [false, true]) {
+      const region = new Region();
+      region.register('d1');
+      region.register('d2');
+      const { deployment } = region.machine.tables;
+      const [older, newer] = ['d1', 'd2'].map((id) => ({ ...region.deployment(id), Status: 'running' as const }));
+      for (const row of [older!, newer!]) deployment.replace(row.ID, row);
+      if (isReordered) {
+        deployment.replace('d1', undefined);
+        deployment.replace('d1', older);
+      }
+      region.register('d3');
+      expect([region.deployment('d1').Status, region.deployment('d2').Status]).toEqual(['running', 'cancelled']);
+    }
+  });
+
+  it('ST-61: one before it that is over stays as it ended', () => {
+    const region = new Region();
+    region.register('d1');
+    region.status('d1', 'failed');
+    const ended = region.deployment('d1');
+    region.register('d2');
+    expect(region.deployment('d1')).toBe(ended);
+  });
+
   it('DP-129: its job is running, though nothing was placed', () => {
     const region = new Region();
     region.register('d1');
