@@ -5,7 +5,7 @@ import { conflict, outcomeOf, variableOutcome } from './variable-outcome.js';
 const stored = fixtures.aVariable({
   CreateIndex: 3,
   ModifyIndex: 9,
-  Lock: { ID: 'secret', TTL: 15e9, LockDelay: 5e9 },
+  Lock: { ID: 'secret', AcquireIndex: 9, TTL: 15e9, LockDelay: 5e9 },
 });
 
 it('OP-196, OP-201: a conflict names the index of the variable, and after a lost lock nothing of it', () => {
