@@ -63,6 +63,8 @@ export default defineConfig({
           testTimeout: 60_000,
           hookTimeout: 120_000,
           maxWorkers: 2,
+          // Of a file whose tests wait more than they work, and say so by `concurrent`.
+          maxConcurrency: 2,
           isolate: false,
         },
       },

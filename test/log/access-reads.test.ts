@@ -1,9 +1,9 @@
 import type { Stack } from '@waybill/embedded';
-import { BatchWriter, migrate, openPool, ReadModel } from '@waybill/projection';
+import { BatchWriter, openPool, ReadModel } from '@waybill/projection';
 import { fixtures, StateMachine, type TxnPayloads, type TxnType } from '@waybill/state';
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startEmptyStack } from '../support/begun-databases.js';
+import { startMigratedStack } from '../support/begun-databases.js';
 
 const { aBindingRule, anAuthMethod, aPolicy, aRole, aToken } = fixtures;
 
@@ -14,8 +14,7 @@ let writer: BatchWriter;
 const machine = new StateMachine();
 
 beforeAll(async () => {
-  stack = await startEmptyStack();
-  await migrate(stack.databaseUrl);
+  stack = await startMigratedStack();
   pool = openPool(stack.databaseUrl);
   model = new ReadModel(pool);
   writer = new BatchWriter(pool);

@@ -19,7 +19,7 @@ let journal: Journal;
 let indexes: number[];
 
 beforeAll(async () => {
-  waybill = await WaybillProcesses.start({ WAYBILL_HTTP_MAX_CONNS_PER_CLIENT: '0' }, ['projector', 'api']);
+  waybill = await WaybillProcesses.startTogether({ WAYBILL_HTTP_MAX_CONNS_PER_CLIENT: '0' }, ['projector', 'api']);
   link = await connect({ url: waybill.stack.natsUrl, name: 'test' });
   journal = new Journal(link);
   indexes = await Promise.all(Array.from({ length: TXNS }, (_, n) => publish(`job-${n % JOBS}`)));

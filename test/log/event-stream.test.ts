@@ -15,7 +15,7 @@ let waybill: WaybillProcesses;
 let api: ApiClient;
 
 beforeAll(async () => {
-  waybill = await WaybillProcesses.start({}, ['projector', 'broker', 'scheduler', 'api']);
+  waybill = await WaybillProcesses.startTogether({}, ['projector', 'broker', 'scheduler', 'api'], ['projector', 'api']);
   api = waybill.api;
 });
 afterAll(() => waybill?.stop());

@@ -3,18 +3,11 @@ import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Stack } from '@waybill/embedded';
-import {
-  BatchWriter,
-  HistoryRetention,
-  migrate,
-  openPool,
-  TooManyObjectsError,
-  TransactionLog,
-} from '@waybill/projection';
+import { BatchWriter, HistoryRetention, openPool, TooManyObjectsError, TransactionLog } from '@waybill/projection';
 import { fixtures, HISTORY_TABLES, type ObjectKind, REQUEST_WINDOW_NS, StateMachine } from '@waybill/state';
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startEmptyStack } from '../support/begun-databases.js';
+import { startMigratedStack } from '../support/begun-databases.js';
 import { type ApiClient, shellJob } from '../support/api-client.js';
 import { eventually } from '../support/wait.js';
 import { WaybillProcesses } from '../support/waybill-processes.js';
@@ -43,8 +36,7 @@ describe('the history in Postgres', () => {
   const at: Map<string, unknown>[] = [new Map()];
 
   beforeAll(async () => {
-    stack = await startEmptyStack();
-    await migrate(stack.databaseUrl);
+    stack = await startMigratedStack();
     pool = openPool(stack.databaseUrl);
     log = new TransactionLog(pool);
     const machine = new StateMachine();

@@ -8,7 +8,6 @@ import {
   EventLog,
   type EventAbout,
   loadSnapshot,
-  migrate,
   NatsEventStorage,
   openPool,
   partsOf,
@@ -39,7 +38,7 @@ import {
 import { silentLogger } from '@waybill/telemetry';
 import type { Pool } from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startEmptyStack } from '../support/begun-databases.js';
+import { startMigratedStack } from '../support/begun-databases.js';
 
 const clock = { nowMs: () => Date.now() };
 const timers: Timers = {
@@ -61,10 +60,9 @@ let unsubscribe: () => void;
 const projectors: Projector[] = [];
 
 beforeEach(async () => {
-  stack = await startEmptyStack({ restart: true });
+  stack = await startMigratedStack({ restart: true });
   link = await connect({ url: stack.natsUrl, name: 'test' });
   await ensureStreams(link, { replicas: 1 });
-  await migrate(stack.databaseUrl);
   journal = new Journal(link);
   await initialise(journal, { region: 'global', clock, newId: randomUUID });
   pool = openPool(stack.databaseUrl);

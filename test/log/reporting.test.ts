@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import type { Stack } from '@waybill/embedded';
-import { BatchWriter, migrate, openPool } from '@waybill/projection';
+import { BatchWriter, openPool } from '@waybill/projection';
 import { fixtures, StateMachine } from '@waybill/state';
 import type { Pool, PoolClient } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startEmptyStack } from '../support/begun-databases.js';
+import { startMigratedStack } from '../support/begun-databases.js';
 
 const SEED = 99;
 const QUERIES = [
@@ -28,8 +28,7 @@ describe('SQL of one’s own (docs/sql.md)', () => {
   const machine = new StateMachine();
 
   beforeAll(async () => {
-    stack = await startEmptyStack();
-    await migrate(stack.databaseUrl);
+    stack = await startMigratedStack();
     pool = openPool(stack.databaseUrl);
     const writer = new BatchWriter(pool);
     // In the last minutes, so that the queries about today find something.

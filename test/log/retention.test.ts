@@ -163,10 +163,11 @@ describe('a control plane that trims its log all the time', () => {
   let journal: Journal;
 
   beforeAll(async () => {
-    waybill = await WaybillProcesses.start({
+    const env = {
       WAYBILL_LOG_RETENTION_HOURS: '0.0003', // a second
       WAYBILL_LOG_RETENTION_INDEXES: '10',
-    });
+    };
+    waybill = await WaybillProcesses.startTogether(env, undefined, ['projector', 'broker', 'scheduler', 'api']);
     link = await connect({ url: waybill.stack.natsUrl, name: 'test' });
     journal = new Journal(link);
   });

@@ -6,7 +6,6 @@ import type { Timers } from '@waybill/model';
 import {
   HistoryRetention,
   loadSnapshot,
-  migrate,
   NatsEventStorage,
   openPool,
   ProjectionFeed,
@@ -30,7 +29,7 @@ import {
 import { type Logger, silentLogger } from '@waybill/telemetry';
 import type { Pool } from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startEmptyStack } from '../support/begun-databases.js';
+import { startMigratedStack } from '../support/begun-databases.js';
 import { eventually } from '../support/wait.js';
 
 const clock = { nowMs: () => Date.now() };
@@ -57,10 +56,9 @@ let told: string[];
 let projector: Projector;
 
 beforeEach(async () => {
-  stack = await startEmptyStack({ restart: true });
+  stack = await startMigratedStack({ restart: true });
   link = await connect({ url: stack.natsUrl, name: 'test' });
   await ensureStreams(link, { replicas: 1 });
-  await migrate(stack.databaseUrl);
   journal = new Journal(link);
   await initialise(journal, { region: 'global', clock, newId: randomUUID });
   pool = openPool(stack.databaseUrl);

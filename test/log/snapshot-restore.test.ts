@@ -13,6 +13,9 @@ import { WaybillProcesses } from '../support/waybill-processes.js';
 
 const dir = mkdtempSync(`${tmpdir()}/waybill-snapshot-`);
 const file = `${dir}/state.snap`;
+const SERVICES = ['projector', 'broker', 'scheduler', 'nodes', 'api', 'agent'] as const;
+/** By a test, one after the other. */
+const RESTARTED = ['scheduler', 'projector', 'broker'] as const;
 let waybill: WaybillProcesses;
 let api: ApiClient;
 
@@ -22,7 +25,7 @@ beforeAll(async () => {
     WAYBILL_ARCHIVE_INTERVAL: '1s',
     WAYBILL_ARCHIVE_KEEP: '2',
   };
-  waybill = await WaybillProcesses.start(archives, ['projector', 'broker', 'scheduler', 'nodes', 'api', 'agent']);
+  waybill = await WaybillProcesses.startTogether(archives, SERVICES, RESTARTED);
   api = waybill.api;
   await eventually('the node is ready', async () =>
     (await api.get<{ Status: string }[]>('/v1/nodes')).some(({ Status }) => Status === 'ready'),
@@ -151,7 +154,7 @@ describe('the state of a cluster, saved and brought back', () => {
   });
 
   it('OP-48, ST-8: whoever begins anew reads the restore as everybody did', async () => {
-    for (const name of ['scheduler', 'projector', 'broker'] as const) {
+    for (const name of RESTARTED) {
       await waybill.kill(name);
       await waybill.startService(name);
     }
@@ -234,7 +237,7 @@ describe('the state of a cluster, saved and brought back', () => {
 
   it('OP-46, ST-1: in a new cluster no index is given out that the old one has given out', async () => {
     const archived = (await unpackArchive(readFileSync(file))).meta.Index;
-    const fresh = await WaybillProcesses.start({}, ['projector', 'broker', 'api']);
+    const fresh = await WaybillProcesses.startTogether({}, ['projector', 'broker', 'api']);
     try {
       expect((await runCli(fresh.api.url, ['operator', 'snapshot', 'restore', file])).code).toBe(0);
       expect(await jobs(fresh.api)).toEqual(['ends', 'kept']);

@@ -113,7 +113,7 @@ function fewestHealthy(id: string): () => number {
   };
 }
 
-describe('nodes that are drained, every service a process of its own', () => {
+describe('nodes that are drained, their service a process of its own', () => {
   beforeAll(async () => {
     await cluster.addMachines(MACHINES, { cpuMhz: 600 });
   });
@@ -190,7 +190,7 @@ const OTHERS = 80;
 /** Of each job. */
 const AWAY = 5;
 
-describe('machines that are cut off and let back, every service a process of its own', () => {
+describe('machines that are cut off and let back', () => {
   let cut: readonly FleetMember[];
   const away = (reconcile: string, lostAfterS: number) => ({
     Count: AWAY,

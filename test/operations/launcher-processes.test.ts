@@ -1,33 +1,31 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { shellJob } from '../support/api-client.js';
 import { processesOf, UP_TIMEOUT_MS } from '../support/launcher.js';
-import { LauncherSite, runningAllocs } from '../support/launcher-site.js';
+import { itAtSite as it, runningAllocs } from '../support/launcher-site.js';
 import { eventually } from '../support/wait.js';
 
 const LONG_MS = 240_000;
 
-let site: LauncherSite;
-beforeEach(async () => {
-  site = await LauncherSite.open();
-});
-afterEach(() => site.close());
-
 const SERVICES = ['projector', 'broker', 'scheduler', 'nodes', 'deployments', 'volumes', 'api', 'agent'];
-describe('npm start -- --processes', () => {
-  it('AG-155: a task has its kill_timeout when everything ends, however long', { timeout: LONG_MS }, async () => {
-    const launcher = await site.launch({ args: ['--processes', '--empty'] }).up();
-    const end = path.join(site.parent, 'ended in order');
-    const line = `trap 'sleep 22; touch "${end}"; exit 0' INT TERM; while :; do sleep 1; done`;
-    await launcher.api.register(shellJob('slow', line, { killTimeoutNs: 28e9 }));
-    await runningAllocs(launcher.api, 'slow');
-    expect(await launcher.interrupt()).toEqual({ code: 0, signal: null });
-    expect(existsSync(end)).toBe(true);
-    expect(processesOf(site.parent)).toEqual([]);
-  });
+describe.concurrent('npm start -- --processes', () => {
+  it(
+    'AG-155: a task has its kill_timeout when everything ends, however long',
+    { timeout: LONG_MS },
+    async ({ site }) => {
+      const launcher = await site.launch({ args: ['--processes', '--empty'] }).up();
+      const end = path.join(site.parent, 'ended in order');
+      const line = `trap 'sleep 22; touch "${end}"; exit 0' INT TERM; while :; do sleep 1; done`;
+      await launcher.api.register(shellJob('slow', line, { killTimeoutNs: 28e9 }));
+      await runningAllocs(launcher.api, 'slow');
+      expect(await launcher.interrupt()).toEqual({ code: 0, signal: null });
+      expect(existsSync(end)).toBe(true);
+      expect(processesOf(site.parent)).toEqual([]);
+    },
+  );
 
-  it('every service killed once comes back, and jobs run afterwards', { timeout: LONG_MS }, async () => {
+  it('every service killed once comes back, and jobs run afterwards', { timeout: LONG_MS }, async ({ site }) => {
     const launcher = await site.launch({ args: ['--processes'] }).up();
     const mainOf = (service: string): string => `apps/${service}/dist/main.js`;
     const pidOf = (service: string): number | undefined =>
@@ -65,14 +63,14 @@ describe('npm start -- --processes', () => {
     expect(processesOf(site.parent)).toEqual([]);
   });
 
-  it('stops cleanly when interrupted while the services start', { timeout: LONG_MS }, async () => {
+  it('stops cleanly when interrupted while the services start', { timeout: LONG_MS }, async ({ site }) => {
     const launcher = await site.launch({ args: ['--processes'] }).says(/wait +services +starting/);
     expect(await launcher.interrupt()).toEqual({ code: 0, signal: null });
     expect(launcher.stderr).toBe('');
     expect(processesOf(site.parent)).toEqual([]);
   });
 
-  it('leaves nothing but tasks behind when it is killed', { timeout: LONG_MS }, async () => {
+  it('leaves nothing but tasks behind when it is killed', { timeout: LONG_MS }, async ({ site }) => {
     const launcher = await site.launch({ args: ['--processes'] }).up();
     const tasks = site.tasks();
     expect(tasks).not.toEqual([]);

@@ -3,21 +3,15 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { freePort, startStack } from '@waybill/embedded';
-import { afterEach, beforeEach, describe, expect, it, type TestContext } from 'vitest';
+import { describe, expect } from 'vitest';
 import { type Launcher, nothingRuns } from '../support/launcher.js';
-import { LauncherSite, nextIndex } from '../support/launcher-site.js';
+import { itAtSite as it, type LauncherSite, nextIndex } from '../support/launcher-site.js';
 
 const LONG_MS = 240_000;
 
-let site: LauncherSite;
-beforeEach(async () => {
-  site = await LauncherSite.open();
-});
-afterEach(() => site.close());
-
 const NOBODY = 65_534;
 /** It failed before anything ran: one clear line, and nothing behind it. */
-async function expectRefusal(launcher: Launcher, text: RegExp): Promise<void> {
+async function expectRefusal(site: LauncherSite, launcher: Launcher, text: RegExp): Promise<void> {
   const { code } = await launcher.ended;
   expect(launcher.stderr).toMatch(text);
   expect(launcher.stderr.trim().split('\n'), launcher.stderr).toHaveLength(1);
@@ -25,31 +19,31 @@ async function expectRefusal(launcher: Launcher, text: RegExp): Promise<void> {
   await nothingRuns(site.parent);
 }
 
-describe('npm start refuses', () => {
-  it('a port that is taken', async () => {
+describe.concurrent('npm start refuses', () => {
+  it('a port that is taken', async ({ site }) => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(site.port, '127.0.0.1', resolve));
-    await expectRefusal(site.launch(), new RegExp(`Port ${site.port} .*already taken`));
+    await expectRefusal(site, site.launch(), new RegExp(`Port ${site.port} .*already taken`));
     other.close();
   });
 
-  it('a data directory of a newer version', async () => {
+  it('a data directory of a newer version', async ({ site }) => {
     mkdirSync(site.dataDir);
     writeFileSync(path.join(site.dataDir, 'version'), '{"format":99}');
-    await expectRefusal(site.launch(), /written by a newer Waybill/);
+    await expectRefusal(site, site.launch(), /written by a newer Waybill/);
     expect(readdirSync(site.dataDir)).toEqual(['version']);
   });
 
-  it('a data directory without permission', async (context: TestContext) => {
+  it('a data directory without permission', async ({ site, skip }) => {
     const setpriv = ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'];
     const isRoot = process.getuid?.() === 0;
     if (isRoot && spawnSync(setpriv[0]!, [...setpriv.slice(1), process.execPath, '--version']).status !== 0)
-      context.skip('no way to be an ordinary user here');
+      skip('no way to be an ordinary user here');
     mkdirSync(site.dataDir, { mode: 0o555 });
-    await expectRefusal(site.launch(isRoot ? { by: setpriv } : {}), /No permission to write to .*my data/);
+    await expectRefusal(site, site.launch(isRoot ? { by: setpriv } : {}), /No permission to write to .*my data/);
   });
 
-  it('a data directory that another launcher uses', { timeout: LONG_MS }, async () => {
+  it('a data directory that another launcher uses', { timeout: LONG_MS }, async ({ site }) => {
     const first = await site.launch().up();
     const second = site.launch({ port: await freePort() });
     expect((await second.ended).code).toBeGreaterThan(0);
@@ -58,43 +52,45 @@ describe('npm start refuses', () => {
     expect(await first.interrupt()).toEqual({ code: 0, signal: null });
   });
 
-  it.each([
+  it.for([
     [['--colour'], /unknown option '--colour'/],
     [['--port', 'http'], /a port is a number from 1 to 65535/],
     [['surplus'], /too many arguments/],
-  ])('the arguments %j', async (args, text) => {
-    await expectRefusal(site.launch({ args }), text);
+  ] as const)('the arguments %j', async ([args, text], { site }) => {
+    await expectRefusal(site, site.launch({ args }), text);
     expect(existsSync(site.dataDir)).toBe(false);
   });
 
-  it.each([
+  it.for([
     ['WAYBILL_LEASE_TTL_MS', 'abc'],
     ['WAYBILL_LOG_LEVEL', 'loud'],
     ['WAYBILL_LEASE_TTL', '3000'],
     ['WAYBILL_DATABASE_URL', 'mysql://127.0.0.1/waybill'],
-  ])('the environment value %s=%s', async (name, value) => {
-    await expectRefusal(site.launch({ env: { [name]: value } }), new RegExp(name));
+  ] as const)('the environment value %s=%s', async ([name, value], { site }) => {
+    await expectRefusal(site, site.launch({ env: { [name]: value } }), new RegExp(name));
     expect(existsSync(site.dataDir)).toBe(false);
   });
 
-  it('an address that other machines reach, while access control is off', async () => {
+  it('an address that other machines reach, while access control is off', async ({ site }) => {
     const env = { WAYBILL_HTTP_HOST: '0.0.0.0' };
     await expectRefusal(
+      site,
       site.launch({ env }),
       /WAYBILL_HTTP_HOST=0\.0\.0\.0 .*--acl.*WAYBILL_HTTP_ALLOW_UNPROTECTED=true/,
     );
     expect(existsSync(site.dataDir)).toBe(false);
   });
 
-  it.each([
+  it.for([
     ['NATS', { WAYBILL_NATS_URL: 'nats://127.0.0.1:1' }],
     ['PostgreSQL', { WAYBILL_DATABASE_URL: 'postgresql://waybill:secret@127.0.0.1:1/waybill' }],
-  ])('a %s of its user that does not answer', { timeout: LONG_MS }, async (_, env) => {
+  ] as const)('a %s of its user that does not answer', { timeout: LONG_MS }, async ([, env], { site }) => {
     const launcher = site.launch({ env });
-    await expectRefusal(launcher, /projector does not start: .*127\.0\.0\.1:1.*\(log: .*waybill\.log\)/);
+    await expectRefusal(site, launcher, /projector does not start: .*127\.0\.0\.1:1.*\(log: .*waybill\.log\)/);
     expect(launcher.stdout + launcher.stderr).not.toContain('secret');
     const apart = site.launch({ env, args: ['--processes'] });
     await expectRefusal(
+      site,
       apart,
       /failed: exited with code 1: the service cannot go on .*127\.0\.0\.1:1.*\(log: .*\.log\)/,
     );
@@ -103,7 +99,7 @@ describe('npm start refuses', () => {
 });
 
 describe('npm start with servers of its user', () => {
-  it('uses them and leaves them running', { timeout: LONG_MS }, async () => {
+  it('uses them and leaves them running', { timeout: LONG_MS }, async ({ site }) => {
     const stack = await startStack();
     try {
       const env = { WAYBILL_NATS_URL: stack.natsUrl, WAYBILL_DATABASE_URL: stack.databaseUrl };

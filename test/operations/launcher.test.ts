@@ -4,19 +4,19 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { embeddedDataPaths } from '@waybill/embedded';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { type ApiClient, shellJob } from '../support/api-client.js';
 import { type Launcher, nothingRuns, processesOf, UP_TIMEOUT_MS } from '../support/launcher.js';
-import { LauncherSite, nextIndex, runningAllocs } from '../support/launcher-site.js';
+import {
+  type AllocStub,
+  itAtSite as it,
+  type LauncherSite,
+  nextIndex,
+  runningAllocs,
+} from '../support/launcher-site.js';
 import { eventually } from '../support/wait.js';
 
 const LONG_MS = 240_000;
-
-let site: LauncherSite;
-beforeEach(async () => {
-  site = await LauncherSite.open();
-});
-afterEach(() => site.close());
 
 const linesOf = (file: string): string[] =>
   existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : [];
@@ -25,7 +25,7 @@ const SERVICES = ['projector', 'broker', 'scheduler', 'nodes', 'deployments', 'v
 const NEWBORNS = 8;
 
 /** A cluster of which at least one task is just being started. */
-async function withNewborns(): Promise<Launcher> {
+async function withNewborns(site: LauncherSite): Promise<Launcher> {
   const launcher = await site.launch({ args: ['--empty'] }).up();
   await launcher.api.register(shellJob('newborn', 'exec sleep 600', { count: NEWBORNS }));
   await eventually('one of them is being started', () => site.tasks().length > 0);
@@ -35,29 +35,33 @@ async function withNewborns(): Promise<Launcher> {
 const job = (api: ApiClient, id: string): Promise<{ CreateIndex: number; Version: number; Stop: boolean }> =>
   api.get(`/v1/job/${id}`);
 
-describe('npm start', () => {
-  it('--empty registers nothing; a damaged database is filled anew from the log', { timeout: LONG_MS }, async () => {
-    const first = await site.launch({ args: ['--empty', '--no-agent'] }).up();
-    expect(await first.api.get('/v1/jobs')).toEqual([]);
-    expect(first.stdout).toContain('job run examples/hello.nomad.json');
-    await first.api.register(shellJob('kept', 'exec sleep 600'));
-    const { CreateIndex, Version } = await job(first.api, 'kept');
-    first.kill('SIGINT');
-    await first.ended;
-    const data = path.join(embeddedDataPaths(site.dataDir).postgresHome, 'data');
-    for (const name of readdirSync(path.join(data, 'base')))
-      writeFileSync(path.join(data, 'base', name, 'pg_filenode.map'), 'damaged');
-    const second = await site.launch({ args: ['--empty', '--no-agent', '--rebuild-database'] }).up();
-    expect(second.stdout + second.stderr).toMatch(/the database was put aside as .*my data\/postgres\.\d{4}-/);
-    const kept = await eventually('the log is projected', () => job(second.api, 'kept'), UP_TIMEOUT_MS);
-    expect(kept).toMatchObject({ CreateIndex, Version });
-    expect(await nextIndex(second.api, 'more')).toBeGreaterThan(CreateIndex);
-  });
+describe.concurrent('npm start', () => {
+  it(
+    '--empty registers nothing; a damaged database is filled anew from the log',
+    { timeout: LONG_MS },
+    async ({ site }) => {
+      const first = await site.launch({ args: ['--empty', '--no-agent'] }).up();
+      expect(await first.api.get('/v1/jobs')).toEqual([]);
+      expect(first.stdout).toContain('job run examples/hello.nomad.json');
+      await first.api.register(shellJob('kept', 'exec sleep 600'));
+      const { CreateIndex, Version } = await job(first.api, 'kept');
+      first.kill('SIGINT');
+      await first.ended;
+      const data = path.join(embeddedDataPaths(site.dataDir).postgresHome, 'data');
+      for (const name of readdirSync(path.join(data, 'base')))
+        writeFileSync(path.join(data, 'base', name, 'pg_filenode.map'), 'damaged');
+      const second = await site.launch({ args: ['--empty', '--no-agent', '--rebuild-database'] }).up();
+      expect(second.stdout + second.stderr).toMatch(/the database was put aside as .*my data\/postgres\.\d{4}-/);
+      const kept = await eventually('the log is projected', () => job(second.api, 'kept'), UP_TIMEOUT_MS);
+      expect(kept).toMatchObject({ CreateIndex, Version });
+      expect(await nextIndex(second.api, 'more')).toBeGreaterThan(CreateIndex);
+    },
+  );
 
   it(
     'shows every part ready, the example running and what to try; Ctrl-C stops in order; a second start goes on',
     { timeout: LONG_MS },
-    async () => {
+    async ({ site }) => {
       const first = await site.launch().up();
       for (const part of ['nats', 'postgres', ...SERVICES]) expect(first.stdout).toMatch(new RegExp(`ready +${part} `));
       expect(first.stdout).toMatch(/runs +job hello/);
@@ -101,7 +105,7 @@ describe('npm start', () => {
   it(
     'AG-192: killed, leaves nothing but its tasks, and the next start has everything and goes on with them',
     { timeout: LONG_MS },
-    async () => {
+    async ({ site }) => {
       const first = await site.launch().up();
       const [before] = await runningAllocs(first.api, 'hello');
       // A batch task that may not be tried again says each time that it is begun.
@@ -112,6 +116,10 @@ describe('npm start', () => {
         shellJob('once', line, { type: 'batch', count: 3, restart: { Attempts: 0, Mode: 'fail' } }),
       );
       await eventually('three are begun', () => linesOf(begun).length === 3);
+      await eventually('and known to run', async () => {
+        const allocs = await first.api.get<AllocStub[]>('/v1/job/once/allocations');
+        return allocs.every(({ ClientStatus }) => ClientStatus === 'running');
+      });
       const tasks = site.tasks();
       first.kill('SIGKILL');
       await first.ended;
@@ -136,7 +144,7 @@ describe('npm start', () => {
   it(
     'killed, can be started at once; --fresh after a kill ends the tasks of what it removes',
     { timeout: LONG_MS },
-    async () => {
+    async ({ site }) => {
       const first = await site.launch().up();
       first.kill('SIGKILL');
       await first.ended;
@@ -151,7 +159,7 @@ describe('npm start', () => {
     },
   );
 
-  it('stops cleanly when interrupted at any moment of a start', { timeout: LONG_MS }, async () => {
+  it('stops cleanly when interrupted at any moment of a start', { timeout: LONG_MS }, async ({ site }) => {
     for (const moment of ['Waybill starts', 'ready  nats', 'ready  postgres', 'ready  projector']) {
       const launcher = await site.launch().says(moment);
       expect(await launcher.interrupt(), moment).toEqual({ code: 0, signal: null });
@@ -162,7 +170,7 @@ describe('npm start', () => {
     expect(await launcher.interrupt()).toEqual({ code: 0, signal: null });
   });
 
-  it('ends at once at the second Ctrl-C, and nothing outlives it', { timeout: LONG_MS }, async () => {
+  it('ends at once at the second Ctrl-C, and nothing outlives it', { timeout: LONG_MS }, async ({ site }) => {
     const launcher = await site.launch().up();
     await launcher.api.register(shellJob('stubborn', 'trap "" INT TERM; while true; do sleep 1; done'));
     await runningAllocs(launcher.api, 'stubborn');
@@ -174,8 +182,8 @@ describe('npm start', () => {
     await nothingRuns(site.parent);
   });
 
-  it('tasks that are just being started do not outlive it', { timeout: LONG_MS }, async () => {
-    const launcher = await withNewborns();
+  it('tasks that are just being started do not outlive it', { timeout: LONG_MS }, async ({ site }) => {
+    const launcher = await withNewborns(site);
     expect(await launcher.interrupt()).toEqual({ code: 0, signal: null });
     expect(processesOf(site.parent)).toEqual([]);
   });
@@ -183,8 +191,8 @@ describe('npm start', () => {
   it(
     'AG-440: killed while tasks are just being started, the next start has each of them once',
     { timeout: LONG_MS },
-    async () => {
-      const first = await withNewborns();
+    async ({ site }) => {
+      const first = await withNewborns(site);
       first.kill('SIGKILL');
       await first.ended;
       const second = await site.launch({ args: ['--empty'] }).up();
@@ -195,7 +203,7 @@ describe('npm start', () => {
     },
   );
 
-  it('ends in order when nobody reads its output any more', { timeout: LONG_MS }, async () => {
+  it('ends in order when nobody reads its output any more', { timeout: LONG_MS }, async ({ site }) => {
     const main = fileURLToPath(new URL('../../apps/dev/dist/main.js', import.meta.url));
     const line = `"${process.execPath}" "${main}" --port ${site.port} --data-dir "${site.dataDir}" | head -n 1`;
     const shell = spawn('/bin/sh', ['-c', line], {

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { Stack } from '@waybill/embedded';
 import { connect, ensureStreams, Journal, type NatsLink } from '@waybill/journal';
-import { BatchWriter, migrate, openPool } from '@waybill/projection';
+import { BatchWriter, openPool } from '@waybill/projection';
 import {
   draftTxn,
   fixtures,
@@ -14,7 +14,7 @@ import {
   type TxnType,
 } from '@waybill/state';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startEmptyStack } from '../support/begun-databases.js';
+import { startMigratedStack } from '../support/begun-databases.js';
 
 const MAIN = fileURLToPath(new URL('../../apps/verify/dist/main.js', import.meta.url));
 const NODE = fixtures.uuid(0xa0de);
@@ -29,11 +29,10 @@ const machine = new StateMachine();
 const applied: Applied[] = [];
 
 beforeAll(async () => {
-  stack = await startEmptyStack();
+  stack = await startMigratedStack();
   link = await connect({ url: stack.natsUrl, name: 'test' });
   await ensureStreams(link, { replicas: 1 });
   journal = new Journal(link);
-  await migrate(stack.databaseUrl);
 });
 afterAll(async () => {
   journal?.close();

@@ -2,6 +2,7 @@ import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { freePort, wipe } from '@waybill/embedded';
+import { it } from 'vitest';
 import { type ApiClient, shellJob } from './api-client.js';
 import {
   GONE_TIMEOUT_MS,
@@ -70,6 +71,13 @@ export class LauncherSite {
     );
   }
 }
+
+/** A test with a site of its own, so that two can run at once: a launcher waits as long as it works. */
+export const itAtSite = it.extend('site', async ({ onTestFinished }) => {
+  const site = await LauncherSite.open();
+  onTestFinished(() => site.close());
+  return site;
+});
 
 /** Allocations of a job of which at least one runs. */
 export const runningAllocs = (api: ApiClient, id: string): Promise<AllocStub[]> =>

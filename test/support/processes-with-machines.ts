@@ -12,7 +12,7 @@ const HASTE = 10;
 const hastyTimers: Timers = { after: (delayMs, run) => systemTimers.after(delayMs / HASTE, run) };
 
 /**
- * Every service a process of its own, and simulated machines with real agents in this one, each with a link that can be
+ * The services of nodes in a process of their own, all others in one, and simulated machines with real agents in this one, each with a link that can be
  * cut. What is asked goes over HTTP; what happened is read from a copy of the state that follows the log.
  */
 export class ProcessesWithMachines {
@@ -26,7 +26,7 @@ export class ProcessesWithMachines {
   ) {}
 
   static async start(): Promise<ProcessesWithMachines> {
-    const waybill = await WaybillProcesses.start({}, CONTROL_PLANE);
+    const waybill = await WaybillProcesses.startTogether({}, CONTROL_PLANE, ['nodes']);
     const settings = readSettings({ WAYBILL_NATS_URL: waybill.stack.natsUrl, WAYBILL_LOG_LEVEL: 'silent' }, []);
     const infrastructure = new Infrastructure('test', settings, silentLogger, (error) => {
       throw error;

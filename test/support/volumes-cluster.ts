@@ -32,7 +32,7 @@ export interface CallToPlugin {
 }
 
 /**
- * Every service a process of its own, two agents with a storage plugin each, run as a system job, and one provider that
+ * The service of volumes in a process of its own, all others in one, two agents with a storage plugin each, run as a system job, and one provider that
  * both plugins serve: directories below one root. What is asked goes over HTTP; what happened is read from a copy of the
  * state that follows the log.
  */
@@ -63,15 +63,13 @@ export class VolumesCluster {
   }
 
   static async start(): Promise<VolumesCluster> {
-    const waybill = await WaybillProcesses.start({}, []);
-    // One after the other: on a busy machine eight at once each take longer than they may.
-    for (const name of CONTROL_PLANE) await waybill.startService(name);
+    const waybill = await WaybillProcesses.startTogether({}, CONTROL_PLANE, ['volumes']);
     const settings = readSettings({ WAYBILL_NATS_URL: waybill.stack.natsUrl, WAYBILL_LOG_LEVEL: 'silent' }, []);
     const infrastructure = new Infrastructure('test', settings, silentLogger, (error) => {
       throw error;
     });
     const cluster = new VolumesCluster(waybill, infrastructure, await infrastructure.replica());
-    for (const name of ['a', 'b']) await cluster.startAgent(name);
+    await Promise.all(['a', 'b'].map((name) => cluster.startAgent(name)));
     await cluster.put('/v1/jobs', { Job: cluster.pluginJob() });
     await cluster.pluginsHealthy(2);
     return cluster;

@@ -52,18 +52,23 @@ export class WaybillProcesses {
     return WaybillProcesses.around(extraEnv, begin, syncInterval);
   }
 
-  /** All services in one process, where nothing can be killed alone or asked for its metrics; but those `apart`. */
+  /**
+   * All services in one process, where nothing can be killed alone or asked for its metrics; but those `apart`.
+   *
+   * @param extraEnvApart what the environment of one that is apart says besides
+   */
   static startTogether(
     extraEnv: NodeJS.ProcessEnv = {},
     services: readonly ServiceName[] = EVERYTHING,
     apart: readonly ServiceName[] = [],
     { syncInterval }: Pick<StackOptions, 'syncInterval'> = {},
+    extraEnvApart: (name: ServiceName) => NodeJS.ProcessEnv = () => ({}),
   ): Promise<WaybillProcesses> {
     const begin = async (waybill: WaybillProcesses): Promise<void> => {
       const shared = services.filter((name) => !apart.includes(name));
       await Promise.all([
         ...(shared.length > 0 ? [waybill.startAsOne(shared)] : []),
-        ...apart.map((name) => waybill.startService(name)),
+        ...apart.map((name) => waybill.startService(name, name, extraEnvApart(name))),
       ]);
     };
     return WaybillProcesses.around(extraEnv, begin, syncInterval);

@@ -2,7 +2,7 @@ import type { Replica } from '@waybill/replica';
 import { Infrastructure, newUuid, readSettings, systemClock } from '@waybill/service';
 import { draftTxn, isRejected, serviceActor, type TxnPayloads, type TxnType } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';
-import { WaybillProcesses } from './waybill-processes.js';
+import { type ServiceName, WaybillProcesses } from './waybill-processes.js';
 
 export const nowNs = () => systemClock.nowMs() * 1e6;
 
@@ -14,7 +14,7 @@ export interface Answer {
   readonly nextToken: string | null;
 }
 
-/** Services as processes, the API among them; a test is all the others, and writes their transactions itself. */
+/** Services, the API among them, in one process but for those `apart`; a test is all the others, and writes their transactions itself. */
 export class WrittenCluster {
   constructor(
     readonly waybill: WaybillProcesses,
@@ -23,9 +23,10 @@ export class WrittenCluster {
   ) {}
 
   static async start(
-    services: Parameters<typeof WaybillProcesses.start>[1] = ['projector', 'api'],
+    services: readonly ServiceName[] = ['projector', 'api'],
+    apart: readonly ServiceName[] = [],
   ): Promise<WrittenCluster> {
-    const waybill = await WaybillProcesses.start({}, services);
+    const waybill = await WaybillProcesses.startTogether({}, services, apart);
     const settings = readSettings({ WAYBILL_NATS_URL: waybill.stack.natsUrl, WAYBILL_LOG_LEVEL: 'silent' }, []);
     const infrastructure = new Infrastructure('test', settings, silentLogger, (error) => {
       throw error;

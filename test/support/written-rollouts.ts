@@ -19,12 +19,12 @@ const jobOf = (id: string, priority: number) => ({
 });
 
 /**
- * The API, the projector and the watchers as processes; a test is the scheduler and the machines, and writes their
+ * The API and the projector in one process, the watchers in another; a test is the scheduler and the machines, and writes their
  * transactions itself.
  */
 export class WrittenRollouts extends WrittenCluster {
   static override async start(): Promise<WrittenRollouts> {
-    return (await super.start(['projector', 'deployments', 'api'])) as WrittenRollouts;
+    return (await super.start(['projector', 'deployments', 'api'], ['deployments'])) as WrittenRollouts;
   }
 
   /** Version 0 stable, version 1 with a deployment and its first allocation, a canary. */
