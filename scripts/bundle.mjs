@@ -1,5 +1,6 @@
-// Puts the services and the launcher, as `tsc -b` has built them, into few files: most of what a start costs is finding,
-// opening and linking two thousand modules. libs/processes/src/program.ts takes the bundle while nothing was built since.
+// Puts the services, the launcher and what brings in another machine, as `tsc -b` has built them, into few files: most of
+// what a start costs is finding, opening and linking two thousand modules. libs/processes/src/program.ts takes the bundle
+// while nothing was built since.
 //
 //   node scripts/bundle.mjs      does nothing where the bundle is the newest
 import { readFileSync, renameSync, rmSync } from 'node:fs';
@@ -84,6 +85,8 @@ async function bundle() {
           ...Object.fromEntries(SERVICES.map((name) => [name, path.join(root, `apps/${name}/dist/program.js`)])),
           dev: path.join(root, 'apps/dev/dist/program.js'),
           'one-process': path.join(root, 'apps/dev/dist/one-process.js'),
+          invite: path.join(root, 'apps/dev/dist/invite/program.js'),
+          join: path.join(root, 'apps/agent/dist/enrol/join-program.js'),
         },
         output: { entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js' },
       },
