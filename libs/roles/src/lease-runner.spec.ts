@@ -46,6 +46,7 @@ class FakeLog {
   readonly drafts: TxnDraft[] = [];
   readonly copies: FakeCopy[] = [];
   down = false;
+  proposals = 0;
   append(draft: TxnDraft): number {
     this.drafts.push(draft);
     for (const copy of this.copies) if (!copy.frozen) copy.catchUp();
@@ -77,6 +78,7 @@ class FakeCopy {
   }
   private readonly verdicts = new Map<number, Applied['verdict']>();
   async propose(draft: TxnDraft): Promise<Proposed> {
+    this.log.proposals++;
     if (this.log.down) throw new Error('the log is down');
     const index = this.log.append(draft);
     return { index, verdict: this.verdicts.get(index)! };
@@ -89,11 +91,13 @@ class Recorder implements Singleton {
   term: Term | undefined;
   failStart = 0;
   failApplied = false;
+  startGate: Promise<void> | undefined;
   stopGate: Promise<void> | undefined;
-  start(term: Term): void {
+  start(term: Term): void | Promise<void> {
     this.calls.push(`start ${term.epoch}`);
     if (this.failStart-- > 0) throw new Error('cannot start');
     this.term = term;
+    return this.startGate;
   }
   applied(a: Applied): void {
     this.calls.push(`applied ${a.index}`);
@@ -398,7 +402,7 @@ describe('LeaseRunner', () => {
     const start = a!.singleton.start.bind(a!.singleton);
     a!.singleton.start = (term) => {
       triedAt.push(time.nowMs());
-      start(term);
+      return start(term);
     };
     const pauses = () => triedAt.slice(1).map((at, n) => at - triedAt[n]!);
     a!.singleton.failStart = 8;
@@ -423,5 +427,120 @@ describe('LeaseRunner', () => {
     expect(a!.singleton.calls).toEqual(['start 1', 'applied 2', 'stop']);
     write();
     expect(a!.singleton.calls).toEqual(['start 1', 'applied 2', 'stop']);
+  });
+
+  it('EB-142: a start that fails later gives the role back as well, unless its term is over by then', async () => {
+    const { time, members, log } = cluster(['a']);
+    const [a] = members;
+    const fails: ((error: Error) => void)[] = [];
+    const gate = () => (a!.singleton.startGate = new Promise((_, reject) => void fails.push(reject)));
+    void gate();
+    a!.runner.start();
+    await time.pass(1);
+    expect(a!.terms).toEqual([1]);
+    fails[0]!(new Error('no database'));
+    void gate();
+    await time.pass(250);
+    expect(a!.singleton.calls).toEqual(['start 1', 'stop', 'start 2']);
+    a!.singleton.startGate = undefined;
+    log.append(aRestore());
+    await time.pass(1);
+    fails[1]!(new Error('no database'));
+    await time.pass(1);
+    expect(a!.singleton.calls).toEqual(['start 1', 'stop', 'start 2', 'stop', 'start 4']);
+    expect(a!.runner.epoch).toBe(4);
+  });
+
+  it('EB-142: a start that succeeds when its term is over does not shorten the pause after failures', async () => {
+    const { time, members, log } = cluster(['a']);
+    const [a] = members;
+    a!.singleton.failStart = 1;
+    a!.runner.start();
+    await time.pass(1);
+    let succeed = (): void => {};
+    a!.singleton.startGate = new Promise((resolve) => (succeed = resolve));
+    await time.pass(250);
+    expect(a!.singleton.calls).toEqual(['start 1', 'stop', 'start 2']);
+    a!.singleton.failStart = 1;
+    log.append(aRestore());
+    succeed();
+    await time.pass(499);
+    expect(a!.singleton.calls.slice(3)).toEqual(['stop', 'start 4', 'stop']);
+    await time.pass(1);
+    expect(a!.singleton.calls.at(-1)).toBe('start 5');
+  });
+
+  it('one that is stopped while its singleton still stops takes nothing any more, whatever becomes of the lease', async () => {
+    const { time, store, members, log } = cluster(['a']);
+    const [a] = members;
+    a!.runner.start();
+    await time.pass(1);
+    let finish = (): void => {};
+    a!.singleton.stopGate = new Promise((resolve) => (finish = resolve));
+    const stopped = a!.runner.stop();
+    store.reachable = false;
+    await time.pass(TTL_MS);
+    store.reachable = true;
+    await time.pass(2 * TTL_MS);
+    expect([log.drafts.length, a!.singleton.calls]).toEqual([1, ['start 1', 'stop']]);
+    finish();
+    await stopped;
+  });
+
+  it('one that was frozen while it proposed proposes nothing before it has the lease again', async () => {
+    const { time, members, log } = cluster(['a']);
+    const [a] = members;
+    log.down = true;
+    a!.runner.start();
+    await time.pass(50);
+    expect(log.proposals).toBe(1);
+    time.freeze(TTL_MS - 100);
+    await time.pass(0);
+    expect(log.proposals).toBe(1);
+    log.down = false;
+    await time.pass(TTL_MS);
+    expect(a!.singleton.calls).toEqual(['start 1']);
+  });
+
+  it('the lease of another role ends no term and begins none', async () => {
+    const { time, members, log } = cluster(['a']);
+    const [a] = members;
+    a!.runner.start();
+    await time.pass(1);
+    const payload = { Role: 'nodes', Epoch: 1, Holder: 'a' };
+    log.append({ ...log.drafts[0]!, requestId: 'other', payload } as TxnDraft);
+    expect(a!.singleton.calls).toEqual(['start 1', 'applied 2']);
+    expect(a!.runner.epoch).toBe(1);
+  });
+
+  it('proposes ten times a second while the log is down', async () => {
+    const { time, members, log } = cluster(['a']);
+    log.down = true;
+    members[0]!.runner.start();
+    await time.pass(199);
+    expect(log.proposals).toBe(2);
+    await time.pass(1);
+    expect(log.proposals).toBe(3);
+  });
+
+  it('hears nothing of the log any more once it is stopped, and starts once', async () => {
+    const { time, members, log } = cluster(['a']);
+    const [a] = members;
+    let listeners = 0;
+    const onApplied = a!.copy.onApplied.bind(a!.copy);
+    a!.copy.onApplied = (listener) => {
+      listeners++;
+      const off = onApplied(listener);
+      return () => {
+        listeners--;
+        return off();
+      };
+    };
+    a!.runner.start();
+    a!.runner.start();
+    expect(listeners).toBe(1);
+    await time.pass(1);
+    await a!.runner.stop();
+    expect([listeners, log.drafts.length, time.pending]).toEqual([0, 1, 0]);
   });
 });

@@ -90,7 +90,7 @@ export class Lease {
   private poll(): void {
     this.cancelPoll = this.options.timers.after(this.options.ttlMs, () => {
       void this.requestLease();
-      if (this.mode !== 'stopped') this.poll();
+      this.poll();
     });
   }
 
@@ -123,8 +123,8 @@ export class Lease {
       this.lose('the store answered too late');
       return;
     }
-    this.options.onGain();
     this.renewAfter(sentMs);
+    this.options.onGain();
   }
 
   /**
@@ -137,43 +137,44 @@ export class Lease {
   }
 
   private scheduleRenewal(afterMs: number): void {
-    if (this.mode !== 'holding') return;
     this.cancelRenew = this.options.timers.after(afterMs, () => void this.renew());
   }
 
   private async renew(): Promise<void> {
     const { store, role, holder, ttlMs, clock } = this.options;
-    if (this.mode !== 'holding') return;
     if (!this.held) {
       this.lose(NOT_RENEWED);
       return;
     }
     const { revision } = this;
     const sentMs = clock.nowMs();
+    let renewed: number | 'unreachable' | undefined;
     try {
-      const renewed = await store.renew(role, holder, ttlMs, revision);
-      // The lease was lost, released or taken anew while this answer was awaited: the answer is about an old lease.
-      if (this.isNot('holding') || this.revision !== revision) return;
-      if (renewed === undefined) {
-        this.lose('it is not ours any more');
-        return;
-      }
-      this.trust(renewed, sentMs);
-      this.renewAfter(sentMs);
+      renewed = await store.renew(role, holder, ttlMs, revision);
     } catch {
-      // The store is unreachable: tried again until the trusted time is over.
-      if (this.isNot('holding') || this.revision !== revision) return;
-      this.scheduleRenewal(this.options.ttlMs * RETRY_SHARE);
+      renewed = 'unreachable';
     }
+    // The lease was lost, released or taken anew while this answer was awaited: the answer is about an old lease.
+    if (this.isNot('holding') || this.revision !== revision) return;
+    if (renewed === 'unreachable') {
+      this.scheduleRenewal(ttlMs * RETRY_SHARE); // until the trusted time is over
+      return;
+    }
+    if (renewed === undefined) {
+      this.lose('it is not ours any more');
+      return;
+    }
+    this.trust(renewed, sentMs);
+    this.renewAfter(sentMs);
   }
 
   private trust(revision: number, sentMs: number): void {
     this.revision = revision;
     this.trustedUntilMs = sentMs + this.options.ttlMs * TRUSTED_SHARE;
     this.cancelGiveUp?.();
-    this.cancelGiveUp = this.options.timers.after(this.trustedUntilMs - this.options.clock.nowMs(), () => {
-      if (this.mode === 'holding') this.lose(NOT_RENEWED); // also if the clock lacks a moment
-    });
+    const trustedMs = this.trustedUntilMs - this.options.clock.nowMs();
+    // Also if the clock lacks a moment.
+    this.cancelGiveUp = this.options.timers.after(trustedMs, () => this.lose(NOT_RENEWED));
   }
 
   private lose(reason: string): void {
