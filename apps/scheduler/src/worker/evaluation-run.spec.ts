@@ -149,7 +149,7 @@ describe('a run that succeeds', () => {
   it('EB-16: clocks that differ do not make an evaluation end before it was created', async () => {
     const late = (world.nowMs + 60_000) * 1e6;
     await run({ CreateTime: late });
-    expect(written[0]!.ModifyTime).toBe(late + 1);
+    expect(written[0]!.ModifyTime).toBeGreaterThan(late);
   });
 
   it('EB-21, EB-221, SC-31, SC-32, SC-308: what failed gets one blocked evaluation, visible before its creator ends', async () => {

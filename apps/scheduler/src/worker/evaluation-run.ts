@@ -1,5 +1,6 @@
 import {
   isFullCommit,
+  modifyTimeOf,
   nsFromMs,
   nsFromRfc3339,
   type Clock,
@@ -228,10 +229,8 @@ export class EvaluationRun {
     return attempt ? (latestDeployment(namespacedKey(Namespace, JobID), tables)?.ID ?? '') : '';
   }
 
-  /** A time that is not before the creation (EB-16). */
   private modifyTime(): number {
-    const now = nsFromMs(this.deps.clock.nowMs());
-    return now > this.evaluation.CreateTime ? now : this.evaluation.CreateTime + 1;
+    return modifyTimeOf(this.evaluation, nsFromMs(this.deps.clock.nowMs()));
   }
 }
 
