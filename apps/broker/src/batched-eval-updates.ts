@@ -12,6 +12,12 @@ interface Update {
   readonly failed: (error: unknown) => void;
 }
 
+/** Equal for all updates of a batch. */
+interface SharedByBatch {
+  readonly namespace: string;
+  readonly traceparent: string | undefined;
+}
+
 /**
  * Writes updates of evaluations in batches, one batch at a time for each namespace and trace. Updates that come while a
  * batch is being written make the next batch. So a single update is written at once, and a burst, which has one cause and
@@ -37,29 +43,28 @@ export class BatchedEvalUpdates {
       const key = `${evaluation.Namespace} ${traceparent ?? ''}`;
       const waiting = this.waiting.get(key);
       if (waiting) waiting.push(update);
-      else void this.writeBatches(key, [update], traceparent);
+      else void this.writeBatches(key, [update], { namespace: evaluation.Namespace, traceparent });
     });
   }
 
-  private async writeBatches(key: string, waiting: Update[], traceparent: string | undefined): Promise<void> {
+  private async writeBatches(key: string, waiting: Update[], shared: SharedByBatch): Promise<void> {
     this.waiting.set(key, waiting);
     await Promise.resolve(); // requests that arrived together with the first one join its batch
-    while (waiting.length > 0) await this.writeBatch(waiting.splice(0, MAX_BATCHED_UPDATES), traceparent);
+    while (waiting.length > 0) await this.writeBatch(waiting.splice(0, MAX_BATCHED_UPDATES), shared);
     this.waiting.delete(key);
   }
 
-  private async writeBatch(updates: readonly Update[], traceparent: string | undefined): Promise<void> {
-    const [first] = updates;
-    if (!first) return;
+  private async writeBatch(updates: readonly Update[], shared: SharedByBatch): Promise<void> {
+    const { namespace, traceparent } = shared;
     const Evals = updates.map(({ evaluation }) => evaluation);
     try {
       const by = { traceparent, stepTimes: joinedStepTimes(updates.map(({ steps }) => steps)) };
-      const index = await this.writer.write('EvalUpdate', { Evals }, first.evaluation.Namespace, by);
+      const index = await this.writer.write('EvalUpdate', { Evals }, namespace, by);
       for (const { written } of updates) written(index);
     } catch (error) {
       const hasTermEnded = error instanceof NotHolderError;
       if (updates.length === 1 || hasTermEnded) for (const { failed } of updates) failed(error);
-      else await Promise.all(updates.map((update) => this.writeBatch([update], traceparent)));
+      else await Promise.all(updates.map((update) => this.writeBatch([update], shared)));
     }
   }
 }

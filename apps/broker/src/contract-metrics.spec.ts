@@ -3,9 +3,9 @@ import { SimulatedTime } from '@waybill/model';
 import { LocalState } from '@waybill/replica';
 import { fixtures } from '@waybill/state';
 import { Metrics, silentLogger, tracerFor } from '@waybill/telemetry';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { Broker } from './broker.js';
-import { ContractMeter, exposeGauges, MAX_JOBS_SHOWN, OTHER_JOBS } from './contract-metrics.js';
+import { ContractMeter, exposeGauges, MAX_JOBS_SHOWN, MAX_WAITING_SHOWN, OTHER_JOBS } from './contract-metrics.js';
 import { parentJob } from './meter.js';
 
 let time: SimulatedTime;
@@ -113,7 +113,59 @@ describe('the figures of section 16', () => {
   });
 
   it('children count as their parent', () => {
-    expect(['a', 'a/dispatch-1-x', 'a/periodic-2', 'a/b'].map(parentJob)).toEqual(['a', 'a', 'a', 'a/b']);
+    expect(['a', 'a/dispatch-1-x', 'a/periodic-2', 'a/b', '/dispatch-1'].map(parentJob)).toEqual([
+      'a',
+      'a',
+      'a',
+      'a/b',
+      '/dispatch-1',
+    ]);
+  });
+});
+
+describe('what a scrape shows', () => {
+  const buckets = async (name: string): Promise<string[]> =>
+    (await shown(`${name}_bucket`)).map((line) => /le="([^"]+)"/.exec(line)?.[1] ?? '');
+
+  it('EB-321: waits in a few buckets, from milliseconds to a minute', async () => {
+    new ContractMeter(metrics).observeEval('broker.wait_time', 1, fixtures.anEval());
+    expect(await buckets('broker_wait_time')).toEqual(['0.005', '0.05', '0.5', '5', '60', '+Inf']);
+  });
+
+  it('EB-262: plans in flight as a number, times in seconds', async () => {
+    const meter = new ContractMeter(metrics);
+    for (const plans of [3, 4]) meter.observe('plan.outstanding_apply', plans);
+    for (const ms of [500, 250]) meter.observe('plan.submit', ms);
+    expect(await shown('plan_outstanding_apply_sum')).toEqual(['plan_outstanding_apply_sum{} 7']);
+    expect(await buckets('plan_outstanding_apply')).toEqual(['0', '1', '2', '4', '8', '16', '+Inf']);
+    expect(await shown('plan_submit_sum')).toEqual(['plan_submit_sum{} 0.75']);
+  });
+
+  it('EB-289: the score of each node that rejected plans, and how many', async () => {
+    vi.spyOn(broker, 'rejectionScores').mockReturnValue(new Map([['node-1', 2]]));
+    expect(await shown('plan_rejection_tracker_node_score')).toEqual([
+      'plan_rejection_tracker_node_score{node_id="node-1"} 2',
+    ]);
+    const meter = new ContractMeter(metrics);
+    for (const node of ['node-1', 'node-1']) meter.nodeRejected(node);
+    expect(await shown('plan_node_rejected')).toEqual(['plan_node_rejected{node_id="node-1"} 2']);
+  });
+
+  it('EB-194: a thousand jobs with blocked evaluations, not more', async () => {
+    const metric = { NodePool: 'default', NodesAvailable: {}, ResourcesExhausted: { web: { CPU: 5, MemoryMB: 7 } } };
+    for (let i = 0; i <= 1_000; i++)
+      broker.blocked.block(
+        fixtures.anEval({ JobID: `job-${i}`, Status: 'blocked', FailedTGAllocs: { web: metric as never } }),
+      );
+    expect(await shown('blocked_evals_job_cpu')).toHaveLength(1_000);
+    expect(await shown('blocked_evals_job_memory')).toHaveLength(1_000);
+  });
+
+  it('EB-38: a thousand delayed evaluations, not more', async () => {
+    const WaitUntil = new Date(time.nowMs() + 9_000).toISOString();
+    for (let i = 0; i <= MAX_WAITING_SHOWN; i++)
+      broker.evals.enqueue(fixtures.anEval({ JobID: `job-${i}`, WaitUntil }));
+    expect([MAX_WAITING_SHOWN, (await shown('broker_eval_waiting')).length]).toEqual([1_000, 1_000]);
   });
 });
 
@@ -121,7 +173,10 @@ it('a scrape does not grow with the number of jobs: beyond a limit they are summ
   const meter = new ContractMeter(metrics);
   for (let i = 0; i < MAX_JOBS_SHOWN + 500; i++)
     meter.observeEval('broker.wait_time', 1, fixtures.anEval({ JobID: `job-${i}` }));
+  meter.observeEval('broker.wait_time', 1, fixtures.anEval({ JobID: 'job-0' }));
   const counts = (await lines()).filter((line) => line.startsWith('waybill_nomad_broker_wait_time_count'));
   expect(counts).toHaveLength(MAX_JOBS_SHOWN + 1);
   expect(counts.find((line) => line.includes(OTHER_JOBS))).toMatch(/ 500$/);
+  expect(counts.find((line) => line.includes('job="job-0"'))).toMatch(/ 2$/);
+  expect(MAX_JOBS_SHOWN).toBe(100);
 });

@@ -15,10 +15,12 @@ let router: EvaluationRouter;
 let evals: EvalBroker;
 let blocked: BlockedEvals;
 let woken: string[];
+let traces: EvaluationTraces;
 
 beforeEach(() => {
   machine = fixtures.aMachine();
   woken = [];
+  traces = new EvaluationTraces();
   const time = new SimulatedTime();
   const deps = { clock: time, timers: time };
   const rows = { evaluation: (id: string) => machine.tables.evals.get(id), highestEvalIndex: () => 0 };
@@ -30,7 +32,7 @@ beforeEach(() => {
     tables: machine.tables,
     evals,
     blocked,
-    traces: new EvaluationTraces(),
+    traces,
     logger: silentLogger,
     defaultConfiguration: fixtures.aSchedulerConfiguration(),
   });
@@ -140,5 +142,90 @@ describe('the pause flag', () => {
     router.disable();
     router.applyPauseFlag();
     expect([evals.isEnabled, evals.stats().totalReady]).toEqual([false, 0]);
+  });
+});
+
+describe('EB-11: what the log carries goes where it belongs', () => {
+  const apply: typeof fixtures.apply = (...args) => {
+    const applied = fixtures.apply(...args);
+    router.applied(applied);
+    return applied;
+  };
+  const carry = (over: Partial<Evaluation>): Evaluation => {
+    const evaluation = fixtures.anEval(over);
+    apply(machine, 'EvalUpdate', { Evals: [evaluation] });
+    return evaluation;
+  };
+  const places = () => {
+    const { totalReady, totalWaiting } = evals.stats();
+    return { ready: totalReady, delayed: totalWaiting, blocked: blocked.stats().totalBlocked };
+  };
+
+  beforeEach(() => router.applyPauseFlag());
+
+  it('EB-11: a pending evaluation to the queue, with the trace of its transaction', () => {
+    const evaluation = fixtures.anEval();
+    apply(machine, 'EvalUpdate', { Evals: [evaluation] }, { traceparent: 'trace' });
+    expect(places()).toEqual({ ready: 1, delayed: 0, blocked: 0 });
+    expect(traces.traceparentOf(evaluation.ID)).toBe('trace');
+    router.disable();
+    expect(traces.traceparentOf(evaluation.ID)).toBeUndefined();
+  });
+
+  it('EB-11, EB-187: a blocked one to the tracker, until one of its job ends and lacks nothing', () => {
+    carry({ Status: 'blocked' });
+    expect(places()).toEqual({ ready: 0, delayed: 0, blocked: 1 });
+    carry({ Status: 'complete', FailedTGAllocs: { web: {} as never } });
+    carry({ Status: 'failed' });
+    carry({ Status: 'canceled' });
+    carry({ Status: 'complete', JobID: 'other' });
+    expect(places().blocked).toBe(1);
+    carry({ Status: 'complete' });
+    expect(places()).toEqual({ ready: 0, delayed: 0, blocked: 0 });
+  });
+
+  it('EB-45: a delayed one out of the queue when it is canceled', () => {
+    const delayed = carry({ Wait: 60e9 });
+    expect(places().delayed).toBe(1);
+    apply(machine, 'EvalUpdate', { Evals: [{ ...delayed, Status: 'canceled' }] });
+    expect(places()).toEqual({ ready: 0, delayed: 0, blocked: 0 });
+  });
+
+  it('EB-12: one that a transaction carried and did not write goes nowhere', () => {
+    const registration = fixtures.aRegistration(fixtures.aJob(), { Eval: fixtures.anEval() });
+    apply(machine, 'JobRegister', { ...registration, EnforceIndex: true, JobModifyIndex: 999 });
+    expect(places()).toEqual({ ready: 0, delayed: 0, blocked: 0 });
+  });
+
+  it('EB-173, EB-181: a node that is ready unblocks its class, and what waits for the node itself', () => {
+    const node = fixtures.aNode({ ComputedClass: CLASS });
+    apply(machine, 'NodeRegister', { Node: { ...node, Status: 'initializing' }, CreateNodePool: false });
+    const waits = carry({ Status: 'blocked', JobID: 'a', ClassEligibility: { [CLASS]: true } });
+    const system = { Status: 'blocked', Type: 'system', JobID: 'b', NodeID: node.ID } as const;
+    const here = carry({ ...system, ClassEligibility: { [CLASS]: false } });
+    carry({ Status: 'blocked', JobID: 'c', ClassEligibility: { [CLASS]: false } });
+    expect(woken).toEqual([]);
+    const ready = { Status: 'ready', UpdatedAt: 1, NodeEvent: null, IdentitySigningKeyID: '' } as const;
+    const { index } = apply(machine, 'NodeUpdateStatus', { NodeID: node.ID, ...ready });
+    expect(woken).toEqual([waits.ID, here.ID]);
+    carry({ Status: 'blocked', JobID: 'd', SnapshotIndex: index - 1 });
+    carry({ Status: 'blocked', JobID: 'e', SnapshotIndex: index });
+    expect(woken).toHaveLength(3);
+  });
+
+  it('EB-183: a volume that is registered unblocks what misses it', () => {
+    const MissingNonNodeResources = [volumeResource('default', 'data')];
+    const waits = carry({ Status: 'blocked', EscapedComputedClass: true, MissingNonNodeResources });
+    const { index } = apply(machine, 'CSIVolumeRegister', { Volumes: [fixtures.aVolumeRegistration()] });
+    expect(woken).toEqual([waits.ID]);
+    carry({ Status: 'blocked', JobID: 'late', SnapshotIndex: index - 1, MissingNonNodeResources });
+    expect(woken).toHaveLength(2);
+  });
+
+  it('EB-128: a stored configuration pauses at once, any other transaction changes nothing', () => {
+    carry({});
+    const Config = { ...fixtures.aSchedulerConfiguration(), PauseEvalBroker: true };
+    apply(machine, 'SchedulerConfig', { Config, CAS: false, ModifyIndex: 0 });
+    expect(evals.isEnabled).toBe(false);
   });
 });

@@ -53,6 +53,29 @@ describe('with much to look at', () => {
     expect(blocked.stats().totalBlocked).toBe(0);
   });
 
+  it('EB-157: up to the limit an unblock takes effect at once', () => {
+    const evals = trackMany(DEFER_ABOVE);
+    blocked.unblockClass('v1:1', 2_000);
+    expect(wokenIds()).toHaveLength(evals.length);
+    expect(time.armedCount).toBe(0);
+  });
+
+  it('EB-176, EB-179: unblocks that share a pass wake what any of them helps, each with its own quota', () => {
+    const only = (eligible: string, over: Partial<Evaluation> = {}) => {
+      const others = ['v1:a', 'v1:b'].filter((one) => one !== eligible).map((one) => [one, false]);
+      return track({ ClassEligibility: Object.fromEntries(others), ...over });
+    };
+    for (let i = 0; i <= DEFER_ABOVE; i++) track({ ClassEligibility: { 'v1:a': false, 'v1:b': false } });
+    const [a, b] = [only('v1:a'), only('v1:b')];
+    const quota = only('v1:a', { QuotaLimitReached: 'second' });
+    only('v1:b', { QuotaLimitReached: 'second' });
+    blocked.unblockClass('v1:a', 2_000, 'first');
+    blocked.unblockClass('v1:a', 2_000, 'second');
+    blocked.unblockClass('v1:b', 2_000, 'first');
+    time.advance(0);
+    expect(wokenIds().toSorted()).toEqual([a.ID, b.ID, quota.ID].toSorted());
+  });
+
   it('EB-156, F17: block after unblock and unblock after block keep their order', () => {
     trackMany(DEFER_ABOVE + 1);
     blocked.unblockClass('v1:a', 5_000);
@@ -168,6 +191,16 @@ describe('what is missing', () => {
       expect(nonZero(blocked.resources.byPlace())).toEqual(nonZero(scratch.byPlace()));
       expect(blocked.stats().totalBlocked).toBe(tracked.size);
     }
+  });
+
+  it('EB-194: of what says nothing of resources or nodes, nothing is missing there', () => {
+    const lacks = metric({ NodesAvailable: null as never, ResourcesExhausted: resources(0, 5) });
+    track({ JobID: 'web', FailedTGAllocs: { a: metric({}), b: lacks } });
+    track({ JobID: 'idle', FailedTGAllocs: { a: metric({}) } });
+    expect(plain(blocked.resources.byJob())).toEqual([{ namespace: 'default', job: 'web', cpuMhz: 0, memoryMB: 5 }]);
+    time.advance(ZERO_SUM_AGE_MS + 1);
+    blocked.prune();
+    expect(plain(blocked.resources.byJob())).toHaveLength(1);
   });
 
   it('EB-192: a sum that has been zero for 15 minutes is removed, another one stays', () => {

@@ -89,6 +89,14 @@ describe('the missed-unblock check', () => {
     expect(woken).toHaveLength(1);
   });
 
+  it('EB-160, EB-165: a quota or a resource that came back before the snapshot is no miss', () => {
+    blocked.unblockResources(['csi-volume:default:db'], 900);
+    blocked.unblockClass(CLASS, 900, 'my-quota');
+    track({ SnapshotIndex: 900, MissingNonNodeResources: ['csi-volume:default:db'], EscapedComputedClass: true });
+    track({ SnapshotIndex: 900, QuotaLimitReached: 'my-quota' });
+    expect([woken, blocked.stats().totalBlocked]).toEqual([[], 2]);
+  });
+
   it('EB-166: the name of a quota or a resource counts as a class never seen: that may wake for nothing, and costs one look', () => {
     blocked.unblockResources(['csi-volume:default:db'], 1_000);
     const woke = track({ SnapshotIndex: 900, ClassEligibility: { [CLASS]: false } });
@@ -103,6 +111,26 @@ describe('the missed-unblock check', () => {
     blocked.prune();
     track({ SnapshotIndex: 900 });
     expect(woken).toEqual([]);
+  });
+});
+
+describe('EB-154, EB-155: what an earlier term left', () => {
+  it('is gone: evaluations, duplicates, sums, and what was unblocked', () => {
+    track({ JobID: 'web', EscapedComputedClass: true, QuotaLimitReached: 'q' });
+    track({ JobID: 'web', EscapedComputedClass: true, QuotaLimitReached: 'q' });
+    blocked.unblockResources(['csi-volume:default:db'], 1_000_000);
+    const [duplicate] = blocked.takeDuplicates(1);
+    track({ JobID: 'logs', Type: 'system', NodeID: 'n1' });
+    track({ JobID: 'logs', Type: 'system', NodeID: 'n1' });
+    woken = [];
+    blocked.setEnabled(false);
+    blocked.returnDuplicates([duplicate!]);
+    expect(blocked.duplicateCount).toBe(0);
+    blocked.setEnabled(true);
+    expect(blocked.stats()).toEqual({ totalBlocked: 0, totalEscaped: 0, totalQuotaLimit: 0 });
+    blocked.unblockNode('n1');
+    const late = track({ JobID: 'web' });
+    expect([woken, blocked.duplicateCount, blocked.isTracked(late.ID)]).toEqual([[], 0, true]);
   });
 });
 

@@ -65,9 +65,9 @@ interface Tracked extends BlockedEval {
 export class BlockedEvals {
   private enabled = false;
   private readonly tracked = new Map<string, Tracked>();
-  private readonly byDedupKey = new Map<string, string>();
-  private readonly byJob = new Map<string, Set<string>>();
-  private readonly systemByNode = new Map<string, Set<string>>();
+  private readonly byDedupKey = new Map<string, Tracked>();
+  private readonly byJob = new Map<string, Set<Tracked>>();
+  private readonly systemByNode = new Map<string, Set<Tracked>>();
   private readonly unblockLog = new Map<string, { index: number; atMs: number }>();
   private duplicates: Evaluation[] = [];
   private totals = { escaped: 0, quota: 0 };
@@ -107,15 +107,16 @@ export class BlockedEvals {
   }
 
   private blockNow(evaluation: Evaluation, token: string): void {
-    this.forget(evaluation.ID); // An evaluation is no duplicate of itself (EB-170).
+    const before = this.tracked.get(evaluation.ID);
+    if (before) this.forget(before); // An evaluation is no duplicate of itself (EB-170).
     const entry: Tracked = { evaluation, token, dedupKey: dedupKeyOf(evaluation), jobKey: jobKeyOf(evaluation) };
-    const existing = this.tracked.get(this.byDedupKey.get(entry.dedupKey) ?? '');
+    const existing = this.byDedupKey.get(entry.dedupKey);
     if (existing) {
       if (latestIndex(evaluation) < latestIndex(existing.evaluation)) {
         this.addDuplicate(evaluation);
         return;
       }
-      this.forget(existing.evaluation.ID);
+      this.forget(existing);
       this.addDuplicate(existing.evaluation);
     }
     if (this.missedUnblock(evaluation)) this.deps.enqueue([entry]);
@@ -139,7 +140,7 @@ export class BlockedEvals {
 
   /** Logs that capacity was freed before the tracker was enabled. No evaluation is tracked yet (EB-159). */
   logFreedBefore(key: string, index: number): void {
-    if (this.enabled && index > (this.unblockLog.get(key)?.index ?? 0)) this.logUnblock(key, index);
+    this.logUnblock(key, Math.max(index, this.unblockLog.get(key)?.index ?? 0));
   }
 
   /** Unblocks the system evaluations that wait for exactly this node (EB-181). */
@@ -164,7 +165,7 @@ export class BlockedEvals {
   /** Forgets the evaluations of a job that needs no more allocations (EB-187). */
   untrack(namespace: string, jobId: string): void {
     this.inOrder(() => {
-      for (const id of this.byJob.get(`${namespace}/${jobId}`) ?? []) this.forget(id);
+      for (const entry of this.byJob.get(`${namespace}/${jobId}`) ?? []) this.forget(entry);
     });
   }
 
@@ -229,41 +230,34 @@ export class BlockedEvals {
   private track(entry: Tracked): void {
     const { evaluation } = entry;
     this.tracked.set(evaluation.ID, entry);
-    this.byDedupKey.set(entry.dedupKey, evaluation.ID);
-    addTo(this.byJob, entry.jobKey, evaluation.ID);
-    if (evaluation.Type === 'system' && evaluation.NodeID) addTo(this.systemByNode, evaluation.NodeID, evaluation.ID);
+    this.byDedupKey.set(entry.dedupKey, entry);
+    addTo(this.byJob, entry.jobKey, entry);
+    if (evaluation.Type === 'system' && evaluation.NodeID) addTo(this.systemByNode, evaluation.NodeID, entry);
     this.resources.add(evaluation);
     if (evaluation.EscapedComputedClass) this.totals.escaped++;
     if (evaluation.QuotaLimitReached) this.totals.quota++;
   }
 
-  private forget(evalId: string): Tracked | undefined {
-    const entry = this.tracked.get(evalId);
-    if (!entry) return undefined;
+  private forget(entry: Tracked): void {
     const { evaluation } = entry;
-    this.tracked.delete(evalId);
+    this.tracked.delete(evaluation.ID);
     this.byDedupKey.delete(entry.dedupKey);
-    removeFrom(this.byJob, entry.jobKey, evalId);
-    removeFrom(this.systemByNode, evaluation.NodeID, evalId);
+    removeFrom(this.byJob, entry.jobKey, entry);
+    removeFrom(this.systemByNode, evaluation.NodeID, entry);
     this.resources.subtract(evaluation);
     if (evaluation.EscapedComputedClass) this.totals.escaped--;
     if (evaluation.QuotaLimitReached) this.totals.quota--;
-    return entry;
   }
 
   /** Iterates over all tracked evaluations: a class can concern all of them, and most of those it concerns are unblocked. */
   private unblock(helps: (evaluation: Evaluation) => boolean): void {
-    const ids: string[] = [];
-    for (const { evaluation } of this.tracked.values()) if (helps(evaluation)) ids.push(evaluation.ID);
-    this.release(ids);
+    const helped: Tracked[] = [];
+    for (const entry of this.tracked.values()) if (helps(entry.evaluation)) helped.push(entry);
+    this.release(helped);
   }
 
-  private release(ids: readonly string[]): void {
-    const batch: BlockedEval[] = [];
-    for (const id of ids) {
-      const entry = this.forget(id);
-      if (entry) batch.push(entry);
-    }
+  private release(batch: readonly Tracked[]): void {
+    for (const entry of batch) this.forget(entry);
     if (batch.length > 0) this.deps.enqueue(batch);
   }
 
@@ -305,14 +299,14 @@ function dedupKeyOf(evaluation: Evaluation): string {
   return evaluation.Type === 'system' && evaluation.NodeID ? `${job} ${evaluation.NodeID}` : job;
 }
 
-function addTo(sets: Map<string, Set<string>>, key: string, id: string): void {
+function addTo<T>(sets: Map<string, Set<T>>, key: string, item: T): void {
   const set = sets.get(key);
-  if (set) set.add(id);
-  else sets.set(key, new Set([id]));
+  if (set) set.add(item);
+  else sets.set(key, new Set([item]));
 }
 
-function removeFrom(sets: Map<string, Set<string>>, key: string, id: string): void {
+function removeFrom<T>(sets: Map<string, Set<T>>, key: string, item: T): void {
   const set = sets.get(key);
-  set?.delete(id);
+  set?.delete(item);
   if (set?.size === 0) sets.delete(key);
 }

@@ -68,3 +68,23 @@ it('a key management service that is away keeps nobody from the role, and is ask
   over.stop();
   expect(time.armedCount).toBe(0);
 });
+
+it('OP-210: a key that another holder made meanwhile is the first one', async () => {
+  const other = aRootKey();
+  await keeper(async (said) => {
+    state.tables.root_keys.replace(other.KeyID, { ...other, CreateIndex: 1, ModifyIndex: 1 });
+    return aRootKey(said);
+  }).start();
+  expect(keys()).toEqual([[other.KeyID, 'active']]);
+});
+
+it('OP-216: an attempt that fails after the end of the term is not repeated', async () => {
+  const over: FirstRootKey = keeper(() => {
+    over.stop();
+    return Promise.reject(new Error('away'));
+  });
+  await over.start();
+  expect(time.armedCount).toBe(0);
+  await over.start();
+  expect(keys()).toEqual([]);
+});

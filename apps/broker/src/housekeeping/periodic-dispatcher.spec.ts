@@ -13,12 +13,17 @@ let fails: Error | undefined;
 let startMs: number;
 /** By how much the clock was set. */
 let setMs: number;
+/** Happens while a launch is being written. */
+let meanwhile: () => void;
 
 /** Every minute of the clock; "never", and what is no schedule. */
 const everyMinute = ({ Spec }: PeriodicConfig, afterMs: number): number | undefined => {
+  const full = (Math.floor(afterMs / MINUTE_MS) + 1) * MINUTE_MS;
   if (Spec === 'never') return undefined;
+  if (Spec === 'once') return afterMs < startMs + MINUTE_MS ? startMs + MINUTE_MS : undefined;
+  if (Spec === 'every half') return full + MINUTE_MS / 2;
   if (Spec !== 'every minute') throw new Error(`no schedule: ${Spec}`);
-  return (Math.floor(afterMs / MINUTE_MS) + 1) * MINUTE_MS;
+  return full;
 };
 
 const apply = <T extends TxnType>(type: T, payload: TxnPayloads[T], namespace = 'default') => {
@@ -35,6 +40,7 @@ const dispatcherOf = (): PeriodicDispatcher => {
       write: async (type, payload, namespace) => {
         if (fails) throw fails;
         const { verdict, index } = apply(type, payload, namespace);
+        meanwhile();
         if (verdict.kind === 'refused') throw new Refusal('conflict', verdict.error);
         return index;
       },
@@ -51,6 +57,7 @@ beforeEach(() => {
   time = new SimulatedTime();
   startMs = time.nowMs();
   setMs = 0;
+  meanwhile = () => {};
   state = new StateMachine();
   fails = undefined;
   dispatcher = dispatcherOf();
@@ -202,6 +209,75 @@ describe('launching', () => {
     expect(dispatcher.size).toBe(1);
     await pass(MINUTE_MS / 2);
     expect(launches()).toEqual([60]);
+  });
+
+  it('jobs that are due at one time are launched in one order', async () => {
+    for (const ID of ['b', 'a', 'c']) register({}, { ID });
+    await pass(MINUTE_MS);
+    const launched = [...state.tables.jobs.all()].filter(({ ParentID }) => ParentID !== '');
+    const order = launched.toSorted((a, b) => a.CreateIndex - b.CreateIndex).map(({ ParentID }) => ParentID);
+    expect(order).toEqual(['a', 'b', 'c']);
+  });
+
+  it('the earlier of two jobs is launched first, whichever came first', async () => {
+    await pass(MINUTE_MS / 2);
+    register({ Spec: 'every half' }, { ID: 'late' });
+    register({}, { ID: 'soon' });
+    await pass(MINUTE_MS / 2);
+    expect([...state.tables.jobs.all()].map(({ ParentID }) => ParentID).filter(Boolean)).toEqual(['soon']);
+    expect(dispatcher.size).toBe(2);
+  });
+
+  it('a change of the job that leaves its specification leaves its time', async () => {
+    const nearly = MINUTE_MS - 1;
+    register();
+    await pass(nearly);
+    setMs = 1;
+    const row = state.tables.jobs.get('default/backup')!;
+    dispatcher.changed({
+      table: 'jobs',
+      key: 'default/backup',
+      before: row,
+      after: { ...row, ModifyIndex: 99 },
+    } as never);
+    await pass(1);
+    expect(launches()).toEqual([60]);
+  });
+
+  it('a job that is never due again is launched and forgotten, unless its launch has to be tried again', async () => {
+    register({ Spec: 'once' });
+    fails = new Error('no log');
+    await pass(MINUTE_MS);
+    expect([launches(), dispatcher.size]).toEqual([[], 1]);
+    fails = undefined;
+    await pass(LAUNCH_RETRY_MS);
+    expect([launches(), dispatcher.size, time.armedCount]).toEqual([[60], 0, 0]);
+  });
+
+  it('a job that ends, or whose dispatcher stops, while a launch of it is written is not launched again', async () => {
+    register();
+    meanwhile = () => deregister('backup');
+    await pass(MINUTE_MS);
+    meanwhile = () => {};
+    await pass(2 * MINUTE_MS);
+    expect(dispatcher.size).toBe(0);
+    register();
+    meanwhile = () => dispatcher.stop();
+    await pass(MINUTE_MS);
+    meanwhile = () => {};
+    expect(time.armedCount).toBe(0);
+  });
+
+  it('ProhibitOverlap: children that wait count as well as those that run', async () => {
+    register({ ProhibitOverlap: true });
+    const summary = state.tables.job_summary.get('default/backup')!;
+    const after = async (Pending: number, Running: number) => {
+      const before = launches().length;
+      state.tables.job_summary.replace('default/backup', { ...summary, Children: { Pending, Running, Dead: 3 } });
+      await pass(MINUTE_MS);
+      return launches().length - before;
+    };
+    expect([await after(1, 1), await after(0, 1), await after(1, 0), await after(0, 0)]).toEqual([0, 0, 0, 1]);
   });
 
   it('ProhibitOverlap: a time is passed over while a child has not ended', async () => {

@@ -24,7 +24,7 @@ describe('the readModel of the read model', () => {
     readModel.advanceTo(3);
     await waiting[0];
     expect(done).toEqual([5]);
-    readModel.advanceTo(9);
+    readModel.advanceTo(7);
     await waiting[1];
     expect([done, time.armedCount]).toEqual([[5, 7], 0]);
   });

@@ -1,6 +1,7 @@
 import {
   CORE_TYPE,
   isTerminalEvaluation,
+  modifyTimeOf,
   newEvaluation,
   NS_PER_MINUTE,
   nsFromMs,
@@ -36,7 +37,7 @@ export interface ReapersDeps {
   readonly broker: EvalBroker;
   readonly blocked: BlockedEvals;
   readonly tables: Tables;
-  readonly writer: HolderWriter;
+  readonly writer: Pick<HolderWriter, 'write'>;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly newId: () => string;
@@ -116,7 +117,7 @@ export class Reapers {
       Status: 'canceled',
       StatusDescription: description(e),
       QueuedAllocations: {}, // the evaluation that replaced it counts them now (EB-17)
-      ModifyTime: laterThanCreation(e, now),
+      ModifyTime: modifyTimeOf(e, now),
     }));
     try {
       await this.deps.writer.write('EvalUpdate', { Evals: canceled });
@@ -163,7 +164,7 @@ export class Reapers {
       ...evaluation,
       Status: 'failed',
       StatusDescription: `evaluation reached delivery limit (${deliveryLimit})`,
-      ModifyTime: laterThanCreation(evaluation, now),
+      ModifyTime: modifyTimeOf(evaluation, now),
     };
     if (!tables.jobs.has(namespacedKey(evaluation.Namespace, evaluation.JobID))) return [failed];
     const followUp = newEvaluation({
@@ -195,9 +196,4 @@ export class Reapers {
     });
     this.cancelTimers.add(cancel);
   }
-}
-
-/** A modification is later than the creation, also where the clocks of two services differ (EB-16). */
-function laterThanCreation(evaluation: Evaluation, nowNs: number): number {
-  return nowNs > evaluation.CreateTime ? nowNs : evaluation.CreateTime + 1;
 }

@@ -3,7 +3,7 @@ import { LocalState } from '@waybill/replica';
 import { HolderWriter } from '@waybill/roles';
 import { draftTxn, fixtures, serviceActor, type TxnPayloads, type TxnType } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';
-import { beforeEach, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { RootKeyRotation, ROTATION_CHECK_MS, rotationStepOf } from './root-key-rotation.js';
 
 const { aRootKey, uuid } = fixtures;
@@ -86,3 +86,71 @@ it('OP-214, AU-183: a month passes: the holder prepublishes, promotes and collec
   upkeep.stop();
   expect(time.armedCount).toBe(0);
 }, 30_000);
+
+it('GC-79: a keyring with keys and no active one is reported, one without keys is not', () => {
+  expect(due(0)).toEqual({ kind: 'nothing' });
+  state.tables.root_keys.replace(A, aRootKey({ KeyID: A, State: 'inactive' }) as RootKey);
+  expect(due(0)).toEqual({ kind: 'noActiveKey' });
+});
+
+it('GC-84: old keys are collected in one order, whichever was made first', () => {
+  const old = { CreateTime: nowNs() - ROOT_KEY_ROTATION_NS - ROOT_KEY_COLLECTION_NS - 1e9 };
+  put({ KeyID: C });
+  for (const KeyID of [B, A])
+    state.tables.root_keys.replace(KeyID, aRootKey({ KeyID, State: 'inactive', ...old }) as RootKey);
+  expect(due(0)).toEqual({ kind: 'collect', keyIds: [A, B] });
+});
+
+describe('a step of the rotation', () => {
+  let fails: Error | undefined;
+  let meanwhile: () => void;
+
+  const rotation = (withKey = true): RootKeyRotation => {
+    [fails, meanwhile] = [undefined, () => {}];
+    const deps = { clock: time, timers: time, newId: () => C, region: 'global', logger: silentLogger };
+    const writer = new HolderWriter({ ...deps, state }, { role: 'broker', epoch: 1 });
+    const makeRootKey = async (said: Partial<RootKey>) => {
+      meanwhile();
+      if (fails) throw fails;
+      return aRootKey(said);
+    };
+    return new RootKeyRotation({
+      ...deps,
+      tables: state.tables,
+      writer,
+      makeRootKey: withKey ? makeRootKey : undefined,
+    });
+  };
+  const check = async (): Promise<void> => {
+    time.advance(ROTATION_CHECK_MS);
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+
+  it('OP-214: that fails is tried again at the next check', async () => {
+    put({ KeyID: A, CreateTime: nowNs() - ROOT_KEY_ROTATION_NS });
+    const upkeep = rotation();
+    fails = new Error('the service that wraps keys is away');
+    upkeep.start();
+    await check();
+    expect(states()).toEqual({ [A]: 'active' });
+    fails = undefined;
+    await check();
+    expect(states()).toEqual({ [A]: 'active', [C]: 'prepublished' });
+    upkeep.stop();
+  });
+
+  it('whose key is ready only after the end of the term is not written', async () => {
+    put({ KeyID: A, CreateTime: nowNs() - ROOT_KEY_ROTATION_NS });
+    const upkeep = rotation();
+    upkeep.start();
+    meanwhile = () => upkeep.stop();
+    await check();
+    expect(states()).toEqual({ [A]: 'active' });
+    expect(time.armedCount).toBe(0);
+  });
+
+  it('OP-210: is never made without a wrapping key', () => {
+    rotation(false).start();
+    expect(time.armedCount).toBe(0);
+  });
+});

@@ -1,8 +1,8 @@
-import { FakeTime, isRefusal, Refusal } from '@waybill/model';
+import { FakeTime, isRefusal, MAX_LOCK_DELAY_NS, Refusal } from '@waybill/model';
 import { fixtures, StateMachine, type TxnPayloads, type VariableChange, variableOutcome } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';
 import { beforeEach, expect, it } from 'vitest';
-import { RELEASE_RETRY_MS, VariableLocks } from './variable-locks.js';
+import { LONGEST_RELEASE_RETRY_MS, RELEASE_RETRY_MS, VariableLocks } from './variable-locks.js';
 
 const Path = 'leader';
 const TTL_MS = 10_000;
@@ -152,4 +152,47 @@ it('a deleted variable, and one that was released, are waited for no more', asyn
   apply({ Op: 'lock-release', Path, LockID: 'mine' });
   acquire('yours');
   expect([locks.size, time.pending]).toEqual([0, 0]);
+});
+
+it.each([
+  ['conflict', 1],
+  ['not-found', 1],
+  ['invalid', 2],
+] as const)('OP-202: a release that is refused as %s is tried %i times', async (code, times) => {
+  acquire('mine');
+  fails = new Refusal(code, 'refused');
+  await time.pass(2 * TTL_MS + DELAY_MS + RELEASE_RETRY_MS);
+  expect([tried, time.pending]).toEqual([times, times - 1]);
+});
+
+it('OP-202: a release that fails after the end of the term is not tried again', async () => {
+  acquire('mine');
+  fails = new Error('no log');
+  const write = time.pass(2 * TTL_MS + DELAY_MS);
+  await write;
+  locks.stop();
+  await time.pass(2 * LONGEST_RELEASE_RETRY_MS);
+  expect([tried, time.pending]).toEqual([1, 0]);
+});
+
+it('OP-202: the pause between two attempts grows to a minute and no longer', async () => {
+  acquire('mine');
+  fails = new Error('no log');
+  await time.pass(2 * TTL_MS + DELAY_MS + 63_000);
+  expect(tried).toBe(7); // after 0, 1, 3, 7, 15, 31 and 63 seconds
+  await time.pass(LONGEST_RELEASE_RETRY_MS - 1);
+  expect(tried).toBe(7);
+  await time.pass(1);
+  expect(tried).toBe(8);
+  await time.pass(LONGEST_RELEASE_RETRY_MS);
+  expect(tried).toBe(9);
+});
+
+it('OP-200: a delay counts for a minute at most', async () => {
+  const Lock = { ID: 'mine', TTL: TTL_MS * 1e6, LockDelay: 10 * MAX_LOCK_DELAY_NS };
+  apply({ Op: 'lock-acquire', Path, Lock, KeyID: 'key', Data: 'sealed' });
+  await time.pass(2 * TTL_MS + MAX_LOCK_DELAY_NS / 1e6 - 1);
+  expect(tried).toBe(0);
+  await time.pass(1);
+  expect(tried).toBe(1);
 });

@@ -1,4 +1,12 @@
-import { type CancelTimer, MAX_LOCK_DELAY_NS, NS_PER_MS, Refusal, type Timers, type Variable } from '@waybill/model';
+import {
+  type CancelTimer,
+  MAX_LOCK_DELAY_NS,
+  NS_PER_MS,
+  Refusal,
+  type Timers,
+  type Variable,
+  type VariableLock,
+} from '@waybill/model';
 import type { HolderWriter } from '@waybill/roles';
 import { type Change, namespacedKey, NO_LOCK, NO_VARIABLE, SINGLETON_KEY, type Tables } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
@@ -79,7 +87,7 @@ export class VariableLocks {
     if (row.Lock.ID !== lockId || held?.phase !== 'held')
       throw new Refusal('conflict', 'attempting to modify locked variable');
     held.cancel();
-    this.startTimer(row, held);
+    this.startTimer(row, row.Lock, held);
     return row;
   }
 
@@ -87,14 +95,13 @@ export class VariableLocks {
     if (!row.Lock) return;
     const held: Held = { id: row.Lock.ID, acquireIndex: row.Lock.AcquireIndex, phase: 'held', cancel: () => {} };
     this.held.set(namespacedKey(row.Namespace, row.Path), held);
-    this.startTimer(row, held);
+    this.startTimer(row, row.Lock, held);
   }
 
   /** Times the lock by the TTL and the delay that it was acquired with. */
-  private startTimer({ Namespace, Path, Lock }: Variable, held: Held): void {
-    const ttlMs = (Lock?.TTL ?? 0) / NS_PER_MS;
-    const delayMs = Math.min(Lock?.LockDelay ?? 0, MAX_LOCK_DELAY_NS) / NS_PER_MS;
-    held.cancel = this.deps.timers.after(GRACE_FACTOR * ttlMs, () => {
+  private startTimer({ Namespace, Path }: Variable, { TTL, LockDelay }: VariableLock, held: Held): void {
+    const delayMs = Math.min(LockDelay, MAX_LOCK_DELAY_NS) / NS_PER_MS;
+    held.cancel = this.deps.timers.after((GRACE_FACTOR * TTL) / NS_PER_MS, () => {
       held.phase = 'delayed';
       held.cancel = this.deps.timers.after(delayMs, () => void this.release(Namespace, Path, held, RELEASE_RETRY_MS));
     });
@@ -116,7 +123,7 @@ export class VariableLocks {
   }
 
   private isCurrent(namespace: string, path: string, held: Held): boolean {
-    return this.running && this.held.get(namespacedKey(namespace, path)) === held;
+    return this.held.get(namespacedKey(namespace, path)) === held;
   }
 }
 

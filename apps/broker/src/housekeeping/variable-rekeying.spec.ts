@@ -144,3 +144,29 @@ it('a key that opens nothing is given up after so many variables, until later', 
   await pass(REKEY_RETRY_MS);
   expect(opened).toBe(MAX_UNREADABLE);
 });
+
+it('GC-86: a batch that is interrupted by the end of the term writes no more, and no other follows', async () => {
+  for (const path of ['app/one', 'app/two']) put(path);
+  rotateFully();
+  meanwhile = () => rekeying.stop();
+  rekeying.start();
+  await pass(REKEY_CHECK_MS);
+  expect([written, opened, time.armedCount]).toEqual([['VarApplyState'], 1, 0]);
+});
+
+it('GC-86: after a write that fails the next batch waits', async () => {
+  put('app/one');
+  rotateFully();
+  let fails = true;
+  meanwhile = () => {
+    if (fails) throw new Error('no log');
+  };
+  rekeying.start();
+  await pass(REKEY_CHECK_MS);
+  fails = false;
+  await pass(REKEY_RETRY_MS - 1);
+  expect([variable('app/one')?.KeyID, opened]).toEqual([OLD, 1]);
+  await pass(1);
+  expect(variable('app/one')?.KeyID).toBe(NEW);
+  rekeying.stop();
+});

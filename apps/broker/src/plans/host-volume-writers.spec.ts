@@ -1,6 +1,7 @@
 import type { Allocation, Job, Plan, VolumeRequest } from '@waybill/model';
 import { NodeLoads, fixtures, StateMachine } from '@waybill/state';
 import { expect, it } from 'vitest';
+import { conflictingWriters, requestsSoleWriter } from './host-volume-writers.js';
 import { OptimisticState } from './optimistic-state.js';
 import { verifyPlan } from './plan-verification.js';
 
@@ -45,4 +46,28 @@ it.each([
   ],
 ])('SC-106: %s', (_, there, coming, reason) => {
   expect(verdictOn(jobOf('there', there), jobOf('coming', coming))).toBe(reason);
+});
+
+it('SC-106: a job of which one group writes alone is looked at, any other is not', () => {
+  const [sole, reader] = [jobOf('sole'), jobOf('reader', { ReadOnly: true })];
+  const both = { ...sole, TaskGroups: [...reader.TaskGroups, ...sole.TaskGroups] };
+  const none = aJob({ TaskGroups: [aGroup({ Volumes: null as never })] });
+  expect([null, none, reader, sole, both].map(requestsSoleWriter)).toEqual([false, false, false, true, true]);
+});
+
+it('SC-106: an allocation without a job has that of the plan, if it is one of that job', () => {
+  const job = jobOf('web');
+  const two = (over: Partial<Allocation>) =>
+    [1, 2].map(() => ({ ...anAlloc({ Job: job, JobID: 'web' }), Job: null, ...over }));
+  expect(conflictingWriters(two({}), job)).toBe(true);
+  for (const over of [{ JobID: 'other' }, { Namespace: 'other' }])
+    expect(conflictingWriters(two(over), job)).toBe(false);
+  expect(conflictingWriters(two({}), null)).toBe(false);
+});
+
+it('SC-106: what a job asks for beside is no obstacle', () => {
+  const job = jobOf('web');
+  const shared = aVolumeRequest({ Type: 'host', Source: 'shared', AccessMode: 'multi-node-multi-writer' });
+  const mixed = { ...job, TaskGroups: [aGroup({ Volumes: { shared } })] };
+  expect(conflictingWriters([anAlloc({ Job: mixed }), anAlloc({ Job: mixed })], null)).toBe(false);
 });

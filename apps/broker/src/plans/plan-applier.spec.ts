@@ -1,9 +1,9 @@
-import { SimulatedTime, type Allocation, type Plan, type PlanResult, Refusal } from '@waybill/model';
+import { NotHolderError, SimulatedTime, type Allocation, type Plan, type PlanResult, Refusal } from '@waybill/model';
 import { NodeLoads, fixtures, StateMachine, StepLine, type Proposed, type TxnDraft } from '@waybill/state';
 import { silentLogger, tracerFor } from '@waybill/telemetry';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { HolderWriter } from '@waybill/roles';
-import { PlanApplier, SETTLE_RETRY_MS } from './plan-applier.js';
+import { jobVersionOf, PlanApplier, SETTLE_RETRY_MS } from './plan-applier.js';
 import { PlanQueue } from './plan-queue.js';
 import { RejectionTracker, type RejectionTrackerOptions } from './rejection-tracker.js';
 
@@ -422,5 +422,51 @@ describe('nodes that reject again and again', () => {
 
   it('EB-282: by default no node is ever marked', async () => {
     for (let i = 0; i < 200; i++) expect((await rejectedOn()).IneligibleNodes).toEqual([]);
+  });
+});
+
+describe('EB-239: the job of a plan', () => {
+  const versionOf = (over: Partial<Plan>) => jobVersionOf(state.tables, placing(over));
+  const stopsOnly = { NodeAllocation: {} };
+
+  it('is the stored version that it names, also when a newer one was registered', () => {
+    const first = state.tables.jobs.get('default/web')!;
+    const Job = fixtures.aJob({ Priority: 70 });
+    fixtures.apply(state, 'JobRegister', fixtures.aRegistration(Job));
+    expect(versionOf({ Job: first })).toMatchObject({ Version: 0, Priority: 50 });
+    expect(versionOf({ Job: state.tables.jobs.get('default/web')! })).toMatchObject({ Version: 1, Priority: 70 });
+    expect(versionOf({ Job: null })).toBeNull();
+  });
+
+  it.each([
+    ['is not stored', { Version: 9 }],
+    ['was registered anew since', { CreateIndex: 9 }],
+  ])('EB-238: that %s is missing for a plan that places, and not for one that stops', (_, over) => {
+    const Job = { ...state.tables.jobs.get('default/web')!, ...over };
+    expect(() => versionOf({ Job })).toThrow('job "web" in namespace "default" not found');
+    const NodeAllocation = { [node.ID]: [], other: [fixtures.anAlloc()] };
+    expect(() => versionOf({ Job, NodeAllocation })).toThrow('not found');
+    expect([versionOf({ Job, ...stopsOnly }), versionOf({ Job, NodeAllocation: { [node.ID]: [] } })]).toEqual([
+      null,
+      null,
+    ]);
+  });
+});
+
+describe('EB-264: the wait for the outcome of a doubtful write', () => {
+  it.each([
+    ['the role is lost', () => Promise.reject(new NotHolderError('over'))],
+    ['the term has ended', () => Promise.reject(new Error('connection lost'))],
+  ])('ends when %s', async (_, later) => {
+    propose = () => Promise.reject(new Error('connection lost'));
+    const failed = expect(submit()).rejects.toThrow('connection lost');
+    await settled();
+    expect(time.armedCount).toBe(1);
+    propose = later;
+    if (_ === 'the term has ended') queue.setEnabled(false);
+    time.advance(SETTLE_RETRY_MS);
+    await settled();
+    expect(time.armedCount).toBe(0);
+    await failed;
   });
 });

@@ -57,3 +57,11 @@ describe('the plan queue', () => {
     expect(await taking).toBeUndefined();
   });
 });
+
+it('EB-236: enabling what is enabled answers nobody', async () => {
+  const queue = new PlanQueue();
+  queue.setEnabled(true);
+  void queue.submit(fixtures.aPlan());
+  queue.setEnabled(true);
+  expect(queue.depth).toBe(1);
+});

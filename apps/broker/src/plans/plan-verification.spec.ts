@@ -218,3 +218,60 @@ describe('a plan', () => {
     expect(deployment.TaskGroups['web']?.PlacedCanaries).toEqual(['old', canary.ID]);
   });
 });
+
+describe('EB-247: allocations of a node that is away', () => {
+  const on = (Status: Node['Status'], ...statuses: Allocation['ClientStatus'][]) => {
+    const away = addNode({ Status });
+    return reasons(plan(placing(away, ...statuses.map((ClientStatus) => alloc(away, 1, { ClientStatus })))));
+  };
+
+  it('row 3: of a disconnected node, unknown ones only', () => {
+    expect(on('disconnected', 'unknown', 'unknown')).toEqual([]);
+    for (const other of ['lost', 'pending'] as const)
+      expect(on('disconnected', 'unknown', other)).toEqual(['node is disconnected and contains invalid updates']);
+  });
+
+  it('row 4: of a node that is down, lost ones, and unknown ones of a group that is not replaced', () => {
+    expect(on('down', 'lost', 'lost')).toEqual([]);
+    for (const other of ['unknown', 'pending'] as const)
+      expect(on('down', 'lost', other)).toEqual(['node is down and contains invalid updates']);
+    const away = addNode({ Status: 'down' });
+    const [group] = job.TaskGroups;
+    const disconnect = (Replace: boolean) =>
+      ({ ...job, TaskGroups: [{ ...group!, Disconnect: { Replace } as never }] }) as typeof job;
+    const unknown = plan(placing(away, alloc(away, 1, { ClientStatus: 'unknown' })));
+    const view = new OptimisticState(state.tables, new NodeLoads(state.tables));
+    const rejected = [disconnect(false), disconnect(true), null].map((of) => verifyPlan(unknown, of, view).rejected);
+    expect(rejected.map(({ length }) => length)).toEqual([0, 1, 1]);
+    const pending = plan(placing(away, alloc(away, 1)));
+    expect(verifyPlan(pending, disconnect(false), view).rejected).toHaveLength(1);
+  });
+
+  it('row 7: an update beside a new allocation is no update of the node', () => {
+    const here = stored(alloc(node, 100));
+    const closed = { NodeID: node.ID, Eligibility: 'ineligible', NodeEvent: null, UpdatedAt: 1 } as const;
+    fixtures.apply(state, 'NodeUpdateEligibility', closed);
+    expect(reasons(plan(placing(node, here)))).toEqual([]);
+    expect(reasons(plan(placing(node, here, alloc(node, 1))))).toEqual(['node is not eligible']);
+  });
+});
+
+describe('the result', () => {
+  it('EB-7: names no node on which nothing happens', () => {
+    const { result } = verify(plan({ NodeUpdate: { [node.ID]: [] }, NodeAllocation: { [node.ID]: [] } }));
+    expect([result.NodeUpdate, result.NodeAllocation, result.NodePreemptions]).toEqual([{}, {}, {}]);
+  });
+
+  it('EB-253: of a partial commit has the index of a change; a state without any is a fault', () => {
+    const empty = {
+      node: () => undefined,
+      alloc: () => undefined,
+      allocsOn: () => [],
+      loadOf: () => new NodeLoads(state.tables).of(''),
+      lastChange: 0,
+    };
+    const p = plan(placing(node, alloc(node, 1)));
+    expect(() => verifyPlan(p, job, empty)).toThrow('partialCommit with RefreshIndex of 0');
+    expect(verifyPlan(p, job, { ...empty, lastChange: 7 }).result.RefreshIndex).toBe(7);
+  });
+});

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { RankedHeap } from './heap.js';
+import { Heap, type HeapElement, RankedHeap } from './heap.js';
 
 /** Repeatable numbers in [0, 1). */
 function numbers(seed: number): () => number {
@@ -36,4 +36,13 @@ describe('a heap of ranks', () => {
       expect(heap.pop()).toBeUndefined();
     },
   );
+});
+
+it('removes no element of another heap, and none twice', () => {
+  const [one, other] = [new Heap<HeapElement>(() => false), new Heap<HeapElement>(() => false)];
+  const [mine, theirs] = [{ heapAt: -1 }, { heapAt: -1 }];
+  one.push(mine);
+  other.push(theirs);
+  expect([one.remove(theirs), one.size, other.size]).toEqual([false, 1, 1]);
+  expect([one.remove(mine), one.remove(mine), one.size]).toEqual([true, false, 0]);
 });

@@ -40,7 +40,6 @@ export class JobQueues {
       return true;
     }
     tracked.enterJob(job);
-    if (job.current === tracked) return true;
     job.dueNs = Math.max(job.dueNs, dueNsOf(tracked.evaluation));
     this.addPending(job, tracked);
     return false;
@@ -110,7 +109,6 @@ export class SupersededEvaluations {
   }
 
   add(group: TrackedEvaluation[]): void {
-    if (group.length === 0) return;
     this.groups.push(group);
     this.count += group.length;
   }

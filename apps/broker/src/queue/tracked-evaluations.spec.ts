@@ -1,7 +1,7 @@
 import { rfc3339FromMs, SimulatedTime, type Evaluation } from '@waybill/model';
 import { fixtures, readStepTimes } from '@waybill/state';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { FAILED_QUEUE } from './tracked-evaluations.js';
+import { FAILED_QUEUE, MAX_FAILED_DELIVERIES, TrackedEvaluations } from './tracked-evaluations.js';
 import { INITIAL_NACK_DELAY_MS, SUBSEQUENT_NACK_DELAY_MS } from './unacked-deliveries.js';
 import { type Delivery } from './waiting-dequeues.js';
 import { EvalBroker } from './eval-broker.js';
@@ -107,4 +107,16 @@ describe('what the broker tells of a delivery', () => {
       ['rejected', again + SUBSEQUENT_NACK_DELAY_MS + 10, undefined],
     ]);
   });
+});
+
+it('the steps of a delivery tell of the last failed deliveries, not of all that ever failed', () => {
+  const evaluation = fixtures.anEval();
+  const tracked = new TrackedEvaluations().add(
+    evaluation,
+    { type: 'service', levels: [], ready: 0, unacked: 0 },
+    0,
+    true,
+  );
+  for (let n = 1; n <= MAX_FAILED_DELIVERIES + 2; n++) tracked.recordFailedDelivery({ sinceMs: n } as never, n);
+  expect(tracked.failedDeliveries?.map(({ failedMs }) => failedMs)).toEqual([3, 4, 5, 6, 7, 8, 9, 10]);
 });

@@ -80,10 +80,8 @@ export class WaitingDequeues {
   serve(): void {
     if (this.signaled.size === 0) return;
     for (const type of this.signaled) {
-      const waiting = this.byType.get(type);
-      while (waiting && waiting.size > 0) {
-        const [waiter] = waiting;
-        if (!waiter) break;
+      // A waiter leaves the set when it is answered.
+      for (const waiter of this.byType.get(type) ?? []) {
         try {
           const delivery = this.deliverNext(waiter.types);
           if (!delivery) break;
