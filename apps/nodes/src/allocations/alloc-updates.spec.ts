@@ -14,7 +14,7 @@ import { LocalState } from '@waybill/replica';
 import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
 import { evaluationsOfUpdates, mayReschedule } from './alloc-update-evaluations.js';
-import { AllocUpdates, BATCH_WINDOW_MS } from './alloc-updates.js';
+import { AllocUpdates, BATCH_WINDOW_MS, MAX_BATCH_ALLOCS } from './alloc-updates.js';
 
 function setup() {
   const time = new FakeTime(1_800_000_000_000);
@@ -416,4 +416,58 @@ it('ND-136: 50,000 allocations may wait to be written; what is more is refused, 
   expect(updates.pending).toBe(0);
   state.propose = propose;
   expect((await commit(node, says(alloc))).Taken).toBe(true);
+});
+
+describe('batches', () => {
+  /** Reports about allocations that the servers do not know, which the state ignores (ND-120). */
+  const unknown = (node: Node, count: number) =>
+    Array.from({ length: count }, () => fixtures.aClientUpdate(fixtures.anAlloc({ NodeID: node.ID, Job: null })));
+  const sizes = (state: LocalState) =>
+    state.history.map(({ txn }) => (txn.type === 'AllocClientUpdate' ? txn.payload.Allocs.length : 0));
+
+  it('ND-107: are written as soon as they are full, and not beyond that', async () => {
+    const { time, state, updates, addNode, send } = setup();
+    const [a, b] = [addNode(), addNode()];
+    void send(a, ...unknown(a, MAX_BATCH_ALLOCS - 1));
+    void send(b, ...unknown(b, 1));
+    await time.pass(0);
+    expect([sizes(state), updates.pending]).toEqual([[MAX_BATCH_ALLOCS], 0]);
+    void send(a, ...unknown(a, MAX_BATCH_ALLOCS - 1));
+    void send(b, ...unknown(b, 2));
+    await time.pass(0);
+    expect([sizes(state), updates.pending]).toEqual([[MAX_BATCH_ALLOCS, MAX_BATCH_ALLOCS - 1], 2]);
+    await time.pass(BATCH_WINDOW_MS);
+    expect(sizes(state).at(-1)).toBe(2);
+  });
+
+  it('ND-107: one that is full alone is written as it is', async () => {
+    const { time, state, addNode, send } = setup();
+    const node = addNode();
+    void send(node, ...unknown(node, MAX_BATCH_ALLOCS + 1));
+    await time.pass(0);
+    expect([sizes(state), time.pending]).toEqual([[MAX_BATCH_ALLOCS + 1], 0]);
+  });
+
+  it('a flush of nothing writes nothing', async () => {
+    const { time, state, updates } = setup();
+    updates.flush();
+    await time.pass(BATCH_WINDOW_MS);
+    expect(state.history).toEqual([]);
+  });
+
+  it('ND-104: a request without allocations, with evaluations, or with one allocation of another node is refused', async () => {
+    const { updates, addNode, addAlloc } = setup();
+    const [node, other] = [addNode(), addNode()];
+    const [own, foreign] = [says(addAlloc(node)), says(addAlloc(other))];
+    const ask = (over: object) => updates.update({ NodeID: node.ID, SecretID: node.SecretID, Allocs: [own], ...over });
+    for (const Allocs of [[], undefined]) await expect(ask({ Allocs })).rejects.toThrow('must update at least one');
+    await expect(ask({ Evals: [{}] })).rejects.toThrow('evals field must not be set');
+    for (const Allocs of [
+      [own, foreign],
+      [own, { ...foreign, NodeID: node.ID }],
+    ])
+      await expect(ask({ Allocs })).rejects.toThrow('Permission denied');
+    void ask({ Evals: [] });
+    expect(updates.pending).toBe(1);
+  });
 });

@@ -1,10 +1,12 @@
 import { nodesWriter } from '../node/nodes-writer.js';
 import { FakeTime, registrationPrefix, settle } from '@waybill/model';
 import { LocalState } from '@waybill/replica';
-import { fixtures } from '@waybill/state';
+import { draftTxn, fixtures, serviceActor } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
 import { ServiceQueries } from './service-queries.js';
 import { ServiceRegistrations } from './service-registrations.js';
+
+const WRITER = { timeNs: fixtures.timeNs, requestId: 'test', actor: serviceActor('test') };
 
 function setup() {
   const state = new LocalState(fixtures.aMachine());
@@ -49,6 +51,8 @@ function setup() {
   const names = (MinQueryIndex = 0, as = node) => queries.names(asked(MinQueryIndex, as));
   return {
     time,
+    state,
+    ask: () => asked(0),
     other,
     another: () => on(other.ID, 'team'),
     offering,
@@ -136,5 +140,36 @@ describe('what templates read of services', () => {
     const { other, read, names } = setup();
     await expect(read('db', 0, other)).rejects.toThrow('Permission denied');
     await expect(names(0, other)).rejects.toThrow('Permission denied');
+  });
+
+  it('AG-292: services of a name and names are in one order, whichever was registered first', async () => {
+    const { another, offering, offer, read, names } = setup();
+    for (const alloc of [offering, another(), another(), another()].toReversed()) await offer(alloc, 'db');
+    for (const name of ['web', 'cache', 'app', 'zoo', 'mail']) await offer(offering, name);
+    const ids = (await read('db')).Services.map(({ ID }) => ID);
+    expect(ids).toHaveLength(4);
+    expect(ids).toEqual(ids.toSorted());
+    expect((await names()).Services.map(({ Name }) => Name)).toEqual(['app', 'cache', 'db', 'mail', 'web', 'zoo']);
+  });
+
+  it('AG-292: a read of an allocation that is unknown is refused, and one that waits is answered at the stop', async () => {
+    const { time, queries, ask, read } = setup();
+    await expect(queries.named({ ...ask(), AllocID: 'unknown', ServiceName: 'db' })).rejects.toThrow('alloc not found');
+    const { Index } = await read('db');
+    const waiting = read('db', Index);
+    queries.stop();
+    expect((await waiting).Services).toEqual([]);
+    expect(time.pending).toBe(0);
+  });
+
+  it('AG-292: a change of another table wakes nobody', async () => {
+    const { time, state, read } = setup();
+    const { Index } = await read('db');
+    void read('db', Index);
+    await settle();
+    const propose = draftTxn('NamespaceUpsert', { Namespaces: [fixtures.aNamespace({ Name: 'new' })] }, WRITER);
+    await state.propose(propose);
+    await settle();
+    expect(time.pending).toBe(1);
   });
 });

@@ -3,7 +3,7 @@ import { FakeTime, registrationPrefix } from '@waybill/model';
 import { LocalState } from '@waybill/replica';
 import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
-import { ServiceRegistrations } from './service-registrations.js';
+import { MAX_SERVICES_PER_CALL, ServiceRegistrations } from './service-registrations.js';
 
 function setup() {
   const state = new LocalState(fixtures.aMachine());
@@ -83,5 +83,41 @@ describe('registrations of services by agents', () => {
     const Services = [{ ID, ServiceName: 'http', Tags: null, Address: '', Port: 0 }];
     await expect(services.register({ ...as(node), AllocID, Services })).rejects.toThrow('alloc not found');
     await expect(services.register({ ...as(node), Services: [] })).rejects.toThrow('no services given');
+  });
+
+  it('ST-14: five hundred services fit into one call, and not one more', async () => {
+    const { node, services, ID, Services, as, stored } = setup();
+    const many = (count: number) => Array.from({ length: count }, (_, n) => ({ ...Services[0]!, ID: `${ID}-${n}` }));
+    await expect(services.register({ ...as(node), Services: many(501) })).rejects.toThrow(
+      'too many services in one call',
+    );
+    await services.register({ ...as(node), Services: many(500) });
+    expect([MAX_SERVICES_PER_CALL, stored().length]).toEqual([500, 500]);
+  });
+
+  it('AG-142, ST-96: of an allocation that is gone there is nothing to remove', async () => {
+    const { state, node, alloc, services, ID, as } = setup();
+    state.tables.allocs.replace(alloc.ID, undefined);
+    const before = state.appliedIndex;
+    expect(await services.deregister({ ...as(node), IDs: [ID] })).toEqual({ Index: 0 });
+    expect(state.appliedIndex).toBe(before);
+  });
+
+  it('ND-39: one registration of another allocation among others is refused with all of them', async () => {
+    const { node, services, Services, as, stored } = setup();
+    const foreign = { ...Services[0]!, ID: `${registrationPrefix('other')}web` };
+    for (const mixed of [
+      [...Services, foreign],
+      [foreign, ...Services],
+    ])
+      await expect(services.register({ ...as(node), Services: mixed })).rejects.toThrow('Permission denied');
+    expect(stored()).toEqual([]);
+  });
+
+  it('AG-142: a removal that the log does not take fails', async () => {
+    const { state, node, services, ID, Services, as } = setup();
+    await services.register({ ...as(node), Services });
+    state.failure = new Error('no log');
+    await expect(services.deregister({ ...as(node), IDs: [ID] })).rejects.toThrow('no log');
   });
 });

@@ -1,6 +1,7 @@
 import { type Node, rfc3339FromMs } from '@waybill/model';
 import { draftTxn, fixtures, serviceActor, type TxnPayloads, type TxnType } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
+import { DEFAULT_PACE } from './heartbeat-ttl.js';
 import { heartbeating } from './heartbeating.fixture.js';
 
 const draft = <T extends TxnType>(type: T, payload: TxnPayloads[T]) =>
@@ -274,5 +275,52 @@ describe('heartbeats', () => {
     await time.pass(3_600_000);
     expect(stored(node).Events.filter((e) => e.Message === 'Node heartbeat missed')).toHaveLength(1);
     expect(time.pending).toBe(0);
+  });
+});
+
+describe('deadlines', () => {
+  it('ND-76: a process that stood still for no longer than the grace loses the node, after longer it waits once more', async () => {
+    for (const [lateMs, status] of [
+      [DEFAULT_PACE.graceMs, 'down'],
+      [DEFAULT_PACE.graceMs + 1, 'ready'],
+    ] as const) {
+      const { time, heartbeats, add, take, beat, stored } = heartbeating();
+      const node = add();
+      take();
+      await beat(node);
+      time.freeze(heartbeats.deadlineOf(node.ID)! - time.nowMs() + lateMs);
+      await time.pass(0);
+      expect(stored(node).Status).toBe(status);
+    }
+  });
+
+  it('ND-81: a loss that could not be written is not tried again if the node was heard of meanwhile, or the term is over', async () => {
+    const heard = heartbeating();
+    const node = heard.add();
+    heard.take();
+    heard.state.failure = new Error('the log is gone');
+    heard.time.freeze(DEFAULT_PACE.failoverTtlMs);
+    const passing = heard.time.pass(0);
+    await heard.beat(node);
+    await passing;
+    expect(heard.heartbeats.deadlineOf(node.ID)).toBe(heard.time.nowMs() + 10_000 + DEFAULT_PACE.graceMs);
+    expect(heard.time.pending).toBe(1);
+
+    const over = heartbeating();
+    over.add();
+    over.take();
+    over.state.failure = new Error('the log is gone');
+    over.time.freeze(DEFAULT_PACE.failoverTtlMs);
+    const ending = over.time.pass(0);
+    await Promise.resolve();
+    over.heartbeats.stop();
+    await ending;
+    expect(over.time.pending).toBe(0);
+  });
+
+  it('ND-79: without the role no node is watched', async () => {
+    const { time, heartbeats, add } = heartbeating();
+    add();
+    expect([time.pending, heartbeats.stats()]).toEqual([0, { trackedNodes: 0, missedHeartbeats: 0 }]);
   });
 });

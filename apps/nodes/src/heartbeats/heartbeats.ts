@@ -81,7 +81,6 @@ export class Heartbeats {
    * or deleted (ND-87, ND-208).
    */
   applied(applied: Applied): void {
-    if (!this.fence) return;
     for (const change of applied.changes) {
       if (change.table !== 'nodes') continue;
       if (!change.after || change.after.Status === 'down') this.disarm(change.key);

@@ -1,7 +1,7 @@
 import type { Claims } from '@waybill/keyring';
 import { type Allocation, decodeJob, FakeTime, type Job, NS_PER_MINUTE } from '@waybill/model';
 import { LocalState } from '@waybill/replica';
-import type { IdentityRequest } from '@waybill/rpc';
+import { type IdentityRequest, MAX_IDENTITIES_PER_CALL } from '@waybill/rpc';
 import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
 import { IdentitySigning, MAX_SIGNED_TOKEN_BYTES } from './identity-signing.js';
@@ -189,5 +189,47 @@ describe('who gets a token', () => {
     const { ask } = setup();
     await expect(ask([{ Workload: 7 as unknown as string }])).rejects.toMatchObject({ code: 'invalid' });
     await expect(ask(Array.from({ length: 501 }, () => ({})))).rejects.toMatchObject({ code: 'invalid' });
+  });
+});
+
+describe('AU-133: the name of a service that variables make', () => {
+  const named = (written: string, names: readonly string[]) => {
+    const Services = [{ Name: written, Provider: 'consul', Identity: { Name: 'mesh', Audience: ['a'] } }];
+    const { reasonOf } = setup({ group: { Services } });
+    const reason = (InterpolatedName: string) =>
+      reasonOf({ WorkloadType: 'service', Workload: written, Identity: 'mesh', InterpolatedName });
+    return Promise.all(names.map(reason));
+  };
+  const possible = undefined;
+  const not = 'identity not found';
+
+  it.each([
+    ['api', ['api', 'api-1', 'ap', 'xapi'], [possible, not, not, not]],
+    ['api-${A}', ['api-', 'api-1', 'api', 'x-api-1'], [not, possible, not, not]],
+    ['${A}-api', ['1-api', 'api', '1-api-x'], [possible, not, not]],
+    ['a-${A}-b-${B}-c', ['a-1-b-2-c', 'a--b--c', 'a-1-c', 'a-b-c', 'a-1-b-c'], [possible, possible, not, not, not]],
+    ['a-${A}-b-${B}-b', ['a-1-b-2-b', 'a-1-b', 'a-1-b-b'], [possible, not, not]],
+    ['aba${A}aba', ['ababa', 'abaaba', 'aba1aba'], [not, possible, possible]],
+  ])('%s', async (written, names, reasons) => {
+    expect(await named(written, names)).toEqual(reasons);
+  });
+});
+
+describe('AU-139: a request for identities', () => {
+  it('names five hundred at most', async () => {
+    const { ask } = setup();
+    const many = (count: number) => Array.from({ length: count }, () => ({}));
+    await expect(ask(many(MAX_IDENTITIES_PER_CALL + 1))).rejects.toThrow('identities requested');
+    expect((await ask(many(MAX_IDENTITIES_PER_CALL))).Signed).toHaveLength(MAX_IDENTITIES_PER_CALL);
+    await expect(ask([])).rejects.toThrow('no identities requested');
+  });
+
+  it('has no answer for an allocation whose job is gone, and none of the claims of a namespace that is', async () => {
+    const { state, ask, claimsOf } = setup();
+    state.tables.namespaces.replace('team', undefined);
+    expect((await claimsOf()).claims).not.toHaveProperty('extra_claims');
+    const [alloc] = [...state.tables.allocs.all()];
+    state.tables.allocs.replace(alloc!.ID, { ...alloc!, Job: null });
+    expect((await ask([{}])).Rejected).toMatchObject([{ Reason: 'allocation not found' }]);
   });
 });

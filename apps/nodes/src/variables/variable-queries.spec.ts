@@ -1,6 +1,6 @@
 import { decodeJob, FakeTime, type JobAcl, type Job, settle } from '@waybill/model';
 import { LocalState } from '@waybill/replica';
-import type { TaskVariablesRequest } from '@waybill/rpc';
+import { MAX_LISTED_VARIABLES, type TaskVariablesRequest } from '@waybill/rpc';
 import { draftTxn, fixtures, serviceActor, type VariableChange } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
 import { VariableQueries } from './variable-queries.js';
@@ -135,5 +135,20 @@ describe('variables that templates read', () => {
     await settle();
     queries.stop();
     expect(await last).toMatchObject({ IsDenied: false });
+  });
+
+  it('OP-137: a list is in the order of its paths, whichever was written first, and has a limit', async () => {
+    const { state, put, allow, list, queries } = setup();
+    await allow('namespace "team" { variables { path "nomad/jobs/web/*" { capabilities = ["list"] } } }');
+    for (const path of ['b', 'c', 'a']) await put(`nomad/jobs/web/${path}`);
+    const prefix = 'nomad/jobs/web/';
+    expect((await list(prefix)).Paths).toEqual(['a', 'b', 'c'].map((path) => `${prefix}${path}`));
+    const [row] = [...state.tables.variables.all()];
+    for (let n = 3; n < MAX_LISTED_VARIABLES; n++)
+      state.tables.variables.replace(`team/${prefix}v${n}`, { ...row!, Path: `${prefix}v${n}` });
+    expect((await list(prefix)).Paths).toHaveLength(MAX_LISTED_VARIABLES);
+    await put(`${prefix}more`);
+    await expect(list(prefix)).rejects.toThrow(`more than ${MAX_LISTED_VARIABLES} variables begin with`);
+    queries.stop();
   });
 });
