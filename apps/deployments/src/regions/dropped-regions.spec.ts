@@ -3,7 +3,7 @@ import { deregisterInRegion, jobInThatRegion, RpcUnavailableError, type Call } f
 import { fixtures, versionKey } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';
 import { describe, expect, it } from 'vitest';
-import { DroppedRegions, FIRST_DROP_RETRY_MS, LATE_REGISTRATION_MS } from './dropped-regions.js';
+import { DroppedRegions, FIRST_DROP_RETRY_MS, LATE_REGISTRATION_MS, MAX_DROP_RETRY_MS } from './dropped-regions.js';
 
 function ofRegions(Version: number, ...names: string[]): Job {
   const Regions = names.map((Name) => ({ Name, Count: 1, Datacenters: null, NodePool: '', Meta: null }));
@@ -18,7 +18,9 @@ function setup(isCut = false) {
   for (const version of [ofRegions(1, 'west', 'east'), job])
     tables.job_version.replace(versionKey('default', 'web', version.Version), version);
   const east = { job: null as Job | null, isCut, asked: 0, stopped: 0 };
+  let tried = 0;
   const ask = async (_region: string, { name }: Call<unknown, unknown>): Promise<unknown> => {
+    tried += 1;
     if (east.isCut) throw new RpcUnavailableError(name, 'timeout');
     if (name === jobInThatRegion.name) return { Job: (east.asked++, east.job) };
     expect(name).toBe(deregisterInRegion.name);
@@ -32,7 +34,7 @@ function setup(isCut = false) {
     contacts: { callPeer: ask },
   } as never);
   dropped.checkVersion(job);
-  return { time, dropped, east };
+  return { time, dropped, east, tables, job, tries: () => tried };
 }
 
 describe('a region that a job has left', () => {
@@ -79,5 +81,67 @@ describe('a region that a job has left', () => {
     dropped.stop();
     await time.pass(2 * LATE_REGISTRATION_MS);
     expect(east.asked).toBe(1);
+  });
+
+  it.each<[string, Partial<Job>]>([
+    ['was stopped there', { ...ofRegions(1, 'west', 'east'), Stop: true }],
+    ['was registered there separately', ofRegions(1, 'east')],
+    ['is newer there', ofRegions(3, 'west', 'east')],
+  ])('DP-1113: keeps a job that %s', async (_how, there) => {
+    const { time, east } = setup();
+    east.job = there as Job;
+    await time.pass(2 * LATE_REGISTRATION_MS);
+    expect(east).toMatchObject({ asked: 2, stopped: 0 });
+  });
+
+  it('DP-1113: the job of the same version is stopped there', async () => {
+    const { time, east } = setup(true);
+    east.job = ofRegions(2, 'west', 'east');
+    east.isCut = false;
+    await time.pass(FIRST_DROP_RETRY_MS);
+    expect(east.stopped).toBe(1);
+  });
+
+  it('DP-1113: the pause between calls doubles, up to five minutes', async () => {
+    const { time, east, tries } = setup(true);
+    await time.pass(0);
+    expect(tries()).toBe(1);
+    let calls = 1;
+    for (let pauseMs = FIRST_DROP_RETRY_MS; calls < 9; pauseMs = Math.min(2 * pauseMs, MAX_DROP_RETRY_MS)) {
+      await time.pass(pauseMs - 1);
+      expect(tries()).toBe(calls);
+      await time.pass(1);
+      expect(tries()).toBe((calls += 1));
+    }
+    expect(east.stopped).toBe(0);
+  });
+
+  it('DP-1113: only the first region of the list asks, and only those that a version of this job has left', async () => {
+    const { time, dropped, east, tables } = setup();
+    await time.pass(10 * LATE_REGISTRATION_MS);
+    expect(east.asked).toBe(2);
+    const put = (version: Job) => tables.job_version.replace(versionKey('default', 'web', version.Version), version);
+    dropped.checkVersion(ofRegions(2, 'north', 'west'));
+    put({ ...ofRegions(1, 'west', 'east'), CreateIndex: 7 });
+    dropped.checkVersion(ofRegions(2, 'west'));
+    put(ofRegions(2, 'west', 'east'));
+    dropped.checkVersion(ofRegions(2, 'west'));
+    put(ofRegions(1, 'west', 'east'));
+    dropped.checkVersion(ofRegions(2, 'west', 'east'));
+    await time.pass(10 * LATE_REGISTRATION_MS);
+    expect(east.asked).toBe(2);
+    dropped.checkVersion(ofRegions(2, 'west'));
+    dropped.checkVersion(ofRegions(2, 'west'));
+    await time.pass(10 * LATE_REGISTRATION_MS);
+    expect(east.asked).toBe(5);
+  });
+
+  it('DP-1113, DP-1134: a new term begins with every job', async () => {
+    const { time, dropped, east, tables, job } = setup();
+    await time.pass(10 * LATE_REGISTRATION_MS);
+    tables.jobs.replace('default/web', job);
+    dropped.begin();
+    await time.pass(10 * LATE_REGISTRATION_MS);
+    expect(east.asked).toBe(4);
   });
 });

@@ -65,3 +65,41 @@ describe('a region whose turn has come', () => {
     expect(evaluations()).toBe(2);
   });
 });
+
+describe('the end of a rollout', () => {
+  it('DP-1121: begins to unblock what is blocked, once and without an evaluation', async () => {
+    const { id, stored, evaluations, regions } = regional('blocked');
+    await regions.beginUnblocking(id, {});
+    expect(stored()).toMatchObject({ Status: 'unblocking' });
+    const index = stored().ModifyIndex;
+    expect(await regions.beginUnblocking(id, {})).toEqual({ evalId: '', index, revertedVersion: null });
+    expect(evaluations()).toBe(0);
+  });
+
+  it.each(['blocked', 'unblocking'] as const)('DP-1117: what is %s succeeds, with an evaluation', async (status) => {
+    const { id, stored, evaluations, regions } = regional(status);
+    await regions.unblock(id, {});
+    expect(stored()).toMatchObject({
+      Status: 'successful',
+      StatusDescription: 'Deployment completed successfully',
+    });
+    expect(evaluations()).toBe(1);
+    await expect(regions.unblock(id, {})).rejects.toThrow("can't unblock terminal deployment");
+  });
+
+  it('DP-1117: what still runs is not unblocked', async () => {
+    const { id, stored, regions } = regional('running');
+    await expect(regions.unblock(id, {})).rejects.toThrow("can't unblock running deployment");
+    expect(stored().Status).toBe('running');
+  });
+
+  it('DP-1123: a failure elsewhere fails this part and says so', async () => {
+    const { id, stored, evaluations, regions } = regional('running');
+    const { evalId, revertedVersion } = await regions.fail(id, {});
+    expect(stored()).toMatchObject({
+      Status: 'failed',
+      StatusDescription: 'Failed because of an error in peer region',
+    });
+    expect([evaluations(), evalId === '', revertedVersion]).toEqual([1, false, null]);
+  });
+});

@@ -1,7 +1,14 @@
 import { type Clock, FakeTime, NO_TRANSITION } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { beforeEach, expect, it } from 'vitest';
-import { DEPLOYMENT_WINDOW_MS, FIRST_RETRY_MS, UpdateBatcher, WRITE_WINDOW_MS } from './update-batcher.js';
+import {
+  DEPLOYMENT_WINDOW_MS,
+  FIRST_RETRY_MS,
+  MAX_BATCH_BYTES,
+  MAX_RETRY_MS,
+  UpdateBatcher,
+  WRITE_WINDOW_MS,
+} from './update-batcher.js';
 
 const { anEval } = fixtures;
 const HOUR_MS = 3_600_000;
@@ -13,20 +20,33 @@ let setMs: number;
 let written: string[][];
 let failing: boolean;
 let batcher: UpdateBatcher;
+let errors: number;
+/** Deployments that need no update any more. */
+let needless: Set<string>;
+/** Characters that the update of each deployment is longer. */
+let longer: number;
+const WINDOWS_MS = DEPLOYMENT_WINDOW_MS + WRITE_WINDOW_MS;
 
 beforeEach(() => {
   time = new FakeTime();
   [setMs, written, failing] = [0, [], false];
+  [errors, needless, longer] = [0, new Set(), 0];
   const clock: Clock = { nowMs: () => time.nowMs() + setMs };
   batcher = new UpdateBatcher({
     clock,
     timers: time,
-    updateOf: (id) => ({ transitions: { [id]: NO_TRANSITION }, evaluation: anEval({ ID: id }) }),
+    updateOf: (id) =>
+      needless.has(id)
+        ? undefined
+        : {
+            transitions: { [id]: NO_TRANSITION },
+            evaluation: anEval({ ID: id, StatusDescription: 'x'.repeat(longer) }),
+          },
     write: async ({ Evals }) => {
       if (failing) throw new Error('the log does not answer');
       written.push(Evals.map(({ ID }) => ID));
     },
-    onError: () => {},
+    onError: () => void errors++,
   });
 });
 
@@ -66,4 +86,81 @@ it('goes on when the clock is set back during the pause after a failed write', a
   setMs = -HOUR_MS;
   await time.pass(FIRST_RETRY_MS);
   expect(written).toEqual([['a']]);
+});
+
+it('DP-707: a deployment that gathers or is due is asked for once; afterwards it gathers anew', async () => {
+  batcher.request('a');
+  batcher.request('a');
+  await time.pass(DEPLOYMENT_WINDOW_MS);
+  batcher.request('a');
+  expect(batcher.size).toBe(1);
+  await time.pass(WRITE_WINDOW_MS);
+  batcher.request('a');
+  await time.pass(WINDOWS_MS);
+  expect(written).toEqual([['a'], ['a']]);
+  expect([batcher.size, batcher.batchesWritten, batcher.evaluationsWritten]).toEqual([0, 2, 2]);
+});
+
+it('DP-708: deployments that are due apart are written apart', async () => {
+  batcher.request('a');
+  await time.pass(WRITE_WINDOW_MS + 1);
+  batcher.request('b');
+  await time.pass(DEPLOYMENT_WINDOW_MS);
+  expect(written).toEqual([['a']]);
+  await time.pass(WRITE_WINDOW_MS);
+  expect(written).toEqual([['a'], ['b']]);
+});
+
+it('DP-711: what is needless by then, forgotten or of an ended term is not written', async () => {
+  for (const id of ['a', 'b', 'c', 'd']) batcher.request(id);
+  needless.add('b');
+  batcher.forget('c');
+  await time.pass(DEPLOYMENT_WINDOW_MS);
+  batcher.forget('d');
+  await time.pass(WRITE_WINDOW_MS);
+  expect(written).toEqual([['a']]);
+  needless.add('a');
+  batcher.request('a');
+  await time.pass(WINDOWS_MS);
+  needless.clear();
+  batcher.request('a');
+  batcher.stop();
+  batcher.request('b');
+  await time.pass(WINDOWS_MS);
+  expect([written, batcher.size, errors]).toEqual([[['a']], 0, 0]);
+});
+
+it('DP-709: a transaction that would be too large is split between deployments', async () => {
+  longer = MAX_BATCH_BYTES / 2 - 2_000;
+  for (const id of ['a', 'b', 'c']) batcher.request(id);
+  await time.pass(WINDOWS_MS);
+  expect(written).toEqual([['a', 'b'], ['c']]);
+  longer = 2 * MAX_BATCH_BYTES;
+  for (const id of ['d', 'e']) batcher.request(id);
+  await time.pass(WINDOWS_MS);
+  expect(written.slice(2)).toEqual([['d'], ['e']]);
+  expect([batcher.batchesWritten, batcher.evaluationsWritten]).toEqual([4, 5]);
+});
+
+it('a failed write is tried again after a pause that doubles up to thirty seconds, and is short again afterwards', async () => {
+  failing = true;
+  batcher.request('a');
+  await time.pass(WINDOWS_MS);
+  expect(errors).toBe(1);
+  for (let pauseMs = FIRST_RETRY_MS, tries = 1; tries < 9; pauseMs = Math.min(2 * pauseMs, MAX_RETRY_MS)) {
+    await time.pass(pauseMs - 1);
+    expect(errors).toBe(tries);
+    await time.pass(1);
+    expect(errors).toBe((tries += 1));
+  }
+  expect(batcher.size).toBe(1);
+  failing = false;
+  await time.pass(MAX_RETRY_MS);
+  expect(written).toEqual([['a']]);
+  failing = true;
+  batcher.request('a');
+  await time.pass(WINDOWS_MS);
+  failing = false;
+  await time.pass(FIRST_RETRY_MS);
+  expect(written).toEqual([['a'], ['a']]);
 });

@@ -49,6 +49,36 @@ describe('job registration', () => {
     expect(register(machine, { ...child('batch/c'), ParentID: 'other' }).verdict.kind).toBe('accepted');
   });
 
+  it('ST-51: a child that is registered again is a new version of itself; without a token every dispatch is another', () => {
+    const machine = aMachine();
+    const parent = aJob({ ID: 'batch', ParameterizedJob: { Payload: '', MetaRequired: null, MetaOptional: null } });
+    register(machine, parent);
+    const child = (ID: string, DispatchIdempotencyToken: string) =>
+      aJob({ ID, ParentID: 'batch', Dispatched: true, DispatchIdempotencyToken });
+    for (const _ of [1, 2]) expect(register(machine, child('batch/a', 'once')).verdict).toEqual({ kind: 'accepted' });
+    expect(stored(machine, 'batch/a').Version).toBe(1);
+    for (const id of ['batch/b', 'batch/c'])
+      expect(register(machine, child(id, '')).verdict).toEqual({ kind: 'accepted' });
+  });
+
+  it('type 4: the scaling event of a registration is stored with the job', () => {
+    const machine = aMachine();
+    const ScalingEvent = {
+      Time: 1,
+      Count: 3,
+      PreviousCount: 1,
+      Message: 'more',
+      Error: false,
+      Meta: null,
+      EvalID: null,
+      CreateIndex: 0,
+    };
+    const { index } = register(machine, aJob(), { Scaling: { TaskGroup: 'web', ScalingEvent } });
+    expect(machine.tables.scaling_event.get('default/web')?.ScalingEvents).toEqual({
+      web: [{ ...ScalingEvent, CreateIndex: index }],
+    });
+  });
+
   it('ST-52 ST-177: EnforceIndex is checked at apply, so of two with the same index one is accepted', () => {
     const machine = aMachine();
     const enforce = (JobModifyIndex: number) =>

@@ -45,6 +45,17 @@ describe('job versions', () => {
     expect(kept(machine)).toEqual([6, 5]);
   });
 
+  it('ST-84: the oldest go first, in whatever order the table has them', () => {
+    const machine = aMachine();
+    for (let version = 0; version <= 3; version++) register(machine);
+    const { job_version } = machine.tables;
+    const [oldest] = [...job_version.all()];
+    job_version.replace('default/web@0', undefined);
+    job_version.replace('default/web@0', oldest);
+    register(machine, {}, 4);
+    expect(kept(machine)).toEqual([4, 3, 2, 1]);
+  });
+
   it('ST-85: versions are listed newest first', () => {
     const machine = aMachine();
     for (let version = 0; version <= 3; version++) register(machine);

@@ -55,6 +55,21 @@ describe('ST-59: the scaling policies of a job', () => {
     expect(policies()).toEqual([memory]);
   });
 
+  it('ST-59: a policy of one task among several is found, and a changed one keeps its creation', () => {
+    const { machine, policies } = world();
+    const register = (Max: number) => {
+      const Tasks = [aTask({ Name: 'a' }), aTask({ Name: 'b', ScalingPolicies: [forTask('b', { Max })] })];
+      const TaskGroups = [aGroup({ Name: 'plain' }), aGroup({ Name: 'web', Tasks })];
+      return apply(machine, 'JobRegister', aRegistration(aJob({ TaskGroups })));
+    };
+    const { index } = register(4);
+    expect(policies()).toMatchObject([{ Max: 4, CreateIndex: index }]);
+    register(5);
+    expect(policies()).toMatchObject([{ Max: 5, CreateIndex: index, ModifyIndex: index + 1 }]);
+    const [plain] = machine.tables.jobs.get('default/web')!.TaskGroups;
+    expect([plain!.Scaling, plain!.Tasks[0]!.ScalingPolicies]).toEqual([null, null]);
+  });
+
   it("ST-59: what another job handed on to its child stays the other job's", () => {
     const { register, policies, job } = world();
     const parents = aScalingPolicy({ Target: { Namespace: 'default', Job: 'parent', Group: 'web' } });
@@ -81,9 +96,13 @@ describe('ST-59: the scaling policies of a job', () => {
     expect(only().ID).not.toBe(ID);
   });
 
-  it('ST-3: every copy of the state gives them the same IDs', () => {
+  it('ST-3, ST-8: every copy of the state gives them the same IDs, also one of a later program', () => {
     const [one, other] = [world(), world()];
     for (const { register } of [one, other]) register(forGroup(), [forTask('task')]);
     expect(one.policies()).toEqual(other.policies());
+    expect(one.policies().map(({ ID }) => ID)).toEqual([
+      '9adf51fc-2a00-135a-d32a-9b8f5f5bda68',
+      '351e41b7-6a5d-bb30-72f1-6c984d51ad2e',
+    ]);
   });
 });
