@@ -250,7 +250,7 @@ describe('announcements', () => {
     expect(announced()).toEqual(['east', 'north'].map((region) => ({ region, call: rolloutChanged.name, request })));
   });
 
-  it('DP-606: a deployment whose job is gone announces nothing', () => {
+  it('a deployment whose job is gone announces nothing', () => {
     const { cluster, asked, stored, rollouts } = inWest(['west', 'east'], 'running', {});
     cluster.state.tables.jobs.replace('default/web', undefined);
     for (const { Version } of [...cluster.state.tables.job_version.all()])

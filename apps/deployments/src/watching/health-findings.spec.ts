@@ -60,7 +60,7 @@ describe('what the health of allocations leads to', () => {
     );
   const nothing = { failure: undefined, reschedulable: [], wantsEvaluation: false };
 
-  it('DP-701: what is not known, and what is of another group, leads to nothing', () => {
+  it('what is not known, and what is of another group, leads to nothing', () => {
     expect(
       find({}, [
         { DeploymentStatus: null },
@@ -82,7 +82,7 @@ describe('what the health of allocations leads to', () => {
     expect(wants(6, 5)).toEqual({ ...nothing, wantsEvaluation: true });
   });
 
-  it('DP-702, DP-704: an unhealthy one is rescheduled while it may be, and asked for that once', () => {
+  it('DP-702: an unhealthy one is rescheduled while it may be, and asked for that once', () => {
     const Reschedule = { ...anAlloc().DesiredTransition, Reschedule: true };
     expect(
       find({}, [
@@ -93,7 +93,7 @@ describe('what the health of allocations leads to', () => {
     ).toEqual({ ...nothing, reschedulable: ['a0', 'a2'] });
   });
 
-  it('DP-702, DP-703: without a deadline or further attempts it fails the deployment, which a group may revert', () => {
+  it('DP-701, DP-703: without a deadline or further attempts it fails the deployment, which a group may revert', () => {
     const ill = [{ DeploymentStatus: health(false) }];
     expect(find({ ProgressDeadline: 0 }, ill)).toEqual({ ...nothing, failure: { reverts: false } });
     expect(find({}, [{ ...ill[0], ...attempts(1e9, 2e9) }])).toEqual({ ...nothing, failure: { reverts: false } });

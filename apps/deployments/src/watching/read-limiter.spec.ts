@@ -15,7 +15,7 @@ describe('the rate of reads (DP-612)', () => {
     expect([readsPerSecond(0), readsPerSecond(7)]).toEqual([DEFAULT_READS_PER_SECOND, 7]);
   });
 
-  it('DP-612, DP-608: a burst of one second, then the rate, in order, each watcher once', async () => {
+  it('DP-612: a burst of one second, then the rate, in order, each watcher once', async () => {
     const { time, limiter, read, reader } = limited(2);
     const readers = ['a', 'b', 'c', 'd'].map(reader);
     for (const one of [...readers, ...readers]) limiter.request(one);
@@ -31,7 +31,7 @@ describe('the rate of reads (DP-612)', () => {
     expect([limiter.size, limiter.waitedMs]).toEqual([0, 1_500]);
   });
 
-  it('DP-612: changes and beginnings alternate, and a change of one that begins is its first read', async () => {
+  it('changes and beginnings alternate, and a change of one that begins is its first read', async () => {
     const { time, limiter, read, reader } = limited(1);
     const [a, b, c, d] = ['a', 'b', 'c', 'd'].map(reader);
     for (const first of [a!, b!, a!]) limiter.requestFirst(first);
@@ -47,7 +47,7 @@ describe('the rate of reads (DP-612)', () => {
     expect(read.slice(4)).toEqual(['a']);
   });
 
-  it('DP-604: one that is forgotten is not read, and none after the end of the term', async () => {
+  it('one that is forgotten is not read, and none after the end of the term', async () => {
     const { time, limiter, read, reader } = limited();
     const [a, b, c] = ['a', 'b', 'c'].map(reader);
     limiter.request(a!);

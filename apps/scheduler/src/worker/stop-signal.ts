@@ -35,6 +35,5 @@ export class StopSignal {
 
 /** Pause before attempt k (from 0), milliseconds (EB-204). */
 export function backoffMs(attempt: number, baseMs: number, limitMs: number): number {
-  if (baseMs <= 0) return 0;
-  return attempt > 30 ? limitMs : Math.min(limitMs, baseMs * 2 ** attempt);
+  return baseMs <= 0 ? 0 : Math.min(limitMs, baseMs * 2 ** attempt);
 }

@@ -319,7 +319,7 @@ describe('counters of a deployment', () => {
     expect(without.stored().TaskGroups['web']!.RequireProgressBy).toBeNull();
   });
 
-  it('DP-501: a deadline that a plan brings after the placement waits for a healthy allocation', () => {
+  it('DP-503: a deadline that a plan brings after the placement waits for a healthy allocation', () => {
     const { plan, place, report, stored, deployment } = deployed({ ProgressDeadline: 0 });
     const [ill, well] = [place(), place()];
     plan({ Deployment: { ...deployment, TaskGroups: { web: aDeploymentState({ ProgressDeadline: 60e9 }) } } });
