@@ -187,6 +187,13 @@ describe('updates from agents', () => {
     expect(machine.tables.nodes.get(node.ID)!.LastAllocUpdateIndex).toBe(index);
   });
 
+  it('ST-109: evaluations are stored although no allocation is reported', () => {
+    const { machine } = cluster();
+    const retry = anEval({ TriggeredBy: 'alloc-failure' });
+    expect(report(machine, [], [retry]).verdict.kind).toBe('accepted');
+    expect(machine.tables.evals.has(retry.ID)).toBe(true);
+  });
+
   it('ST-109: the evaluations of the batch are stored and move the status of their jobs', () => {
     const { machine, alloc, evaluation } = cluster();
     apply(machine, 'EvalUpdate', { Evals: [{ ...evaluation, Status: 'complete' }] });
