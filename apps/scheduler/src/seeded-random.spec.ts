@@ -29,7 +29,7 @@ it('numbers are at least 0 and below 1; a shuffle keeps every item', () => {
   const firsts = new Set<number | undefined>();
   for (let i = 0; i < 60; i++) {
     const shuffled = random.shuffle([1, 2, 3]);
-    expect(shuffled.toSorted()).toEqual([1, 2, 3]);
+    expect(new Set(shuffled)).toEqual(new Set([1, 2, 3]));
     firsts.add(shuffled[0]);
   }
   expect(firsts.size).toBe(3);

@@ -253,8 +253,7 @@ describe('announcements', () => {
   it('a deployment whose job is gone announces nothing', () => {
     const { cluster, asked, stored, rollouts } = inWest(['west', 'east'], 'running', {});
     cluster.state.tables.jobs.replace('default/web', undefined);
-    for (const { Version } of [...cluster.state.tables.job_version.all()])
-      cluster.state.tables.job_version.replace(`default/web@${Version}`, undefined);
+    cluster.state.tables.job_version.replace(`default/web@${stored().JobVersion}`, undefined);
     rollouts.changed(stored().ID, stored(), { ...stored(), Status: 'failed' });
     expect(asked).toEqual([]);
   });

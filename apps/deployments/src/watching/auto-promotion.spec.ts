@@ -1,4 +1,7 @@
+import type { Allocation, DeploymentState } from '@waybill/model';
+import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
+import { mayAutoPromote } from './auto-promotion.js';
 import { WatchedCluster } from './watched-rollout.fixture.js';
 
 const AUTO = { DesiredCanaries: 1, AutoPromote: true };
@@ -87,5 +90,40 @@ describe('automatic promotion', () => {
     cluster.state.failure = undefined;
     await cluster.time.pass(31_000);
     expect(rollout.deployment.TaskGroups['web']!.Promoted).toBe(true);
+  });
+});
+
+describe('whether a deployment promotes itself', () => {
+  const canary = (ID: string, over: Partial<Allocation> = {}, Healthy: boolean | null = true): Allocation =>
+    fixtures.anAlloc({
+      ID,
+      ClientStatus: 'running',
+      DeploymentStatus: { Healthy, Timestamp: null, Canary: true, ModifyIndex: 0 },
+      ...over,
+    });
+  const may = (groups: Partial<DeploymentState>[], allocs: Allocation[]) => {
+    const TaskGroups = Object.fromEntries(groups.map((group, i) => [`g${i}`, fixtures.aDeploymentState(group)]));
+    const deployment = fixtures.aDeployment({ TaskGroups });
+    return mayAutoPromote(deployment, (id) => allocs.find(({ ID }) => ID === id));
+  };
+  const ready = { ...AUTO, PlacedCanaries: ['a'] };
+
+  it('DP-858, DP-860: all groups with canaries must want it; those without do not matter', () => {
+    expect(may([ready], [canary('a')])).toBe(true);
+    expect(may([ready, { DesiredCanaries: 0, AutoPromote: false }], [canary('a')])).toBe(true);
+    expect(may([ready, { ...ready, AutoPromote: false }], [canary('a')])).toBe(false);
+    expect(may([{ DesiredCanaries: 0 }], [])).toBe(false);
+    expect(may([{ ...ready, Promoted: true }], [canary('a')])).toBe(false);
+  });
+
+  it('DP-859: as many as are wanted must be healthy canaries that live', () => {
+    const two = { ...AUTO, DesiredCanaries: 2, PlacedCanaries: ['a', 'b', 'c'] };
+    const [a, b, c] = ['a', 'b', 'c'].map((id) => canary(id));
+    expect(may([two], [a!, b!, c!])).toBe(true);
+    expect(may([two], [a!, canary('b', {}, false), c!])).toBe(true);
+    expect(may([two], [a!, canary('b', {}, null), canary('c', {}, false)])).toBe(false);
+    expect(may([two], [a!, canary('b', { ClientStatus: 'failed' })])).toBe(false);
+    expect(may([two], [a!])).toBe(false);
+    expect(may([{ ...two, PlacedCanaries: ['a'] }], [a!, b!])).toBe(false);
   });
 });

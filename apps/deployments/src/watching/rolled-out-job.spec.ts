@@ -1,3 +1,4 @@
+import type { Job } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
 import { autoRevert } from './auto-revert.js';
@@ -58,5 +59,49 @@ describe('the job of a deployment', () => {
     cluster.lead();
     await cluster.time.pass(2_000);
     expect(rollout.evaluations).toHaveLength(1);
+  });
+});
+
+describe('the version to go back to', () => {
+  const revert = (versions: Partial<Job>[]) => {
+    const { tables } = fixtures.aMachine();
+    const base = { CreateIndex: 4, Stable: true };
+    for (const over of [...versions, { Version: 9, Priority: 90, Stable: false }]) {
+      const job = aJob({ ...base, ...over });
+      tables.job_version.replace(`default/web@${job.Version}`, job);
+    }
+    const deployment = aDeployment({ JobVersion: 9, JobCreateIndex: 4 });
+    return autoRevert(tables, deployment);
+  };
+
+  it('DP-804: the newest stable one, in whatever order they are stored', () => {
+    const versions = [1, 3, 2].map((Version) => ({ Version, Priority: Version }));
+    for (const order of [versions, versions.toReversed()]) expect(revert(order).version).toBe(3);
+  });
+
+  it('DP-804: neither one that is not stable, or stopped, nor one of an earlier job of that name', () => {
+    const good = { Version: 1, Priority: 1 };
+    expect(revert([good, { Version: 2, Stable: false }]).version).toBe(1);
+    expect(revert([good, { Version: 3, Stop: true }]).version).toBe(1);
+    expect(revert([good, { Version: 4, CreateIndex: 2 }]).version).toBe(1);
+    expect(revert([])).toMatchObject({ version: null, remark: ' - no stable job version to auto revert to' });
+  });
+
+  it('DP-805, DP-806: the job comes back without its tag; what is the same already does not', () => {
+    const VersionTag = { Name: 'good', Description: '', TaggedTime: 1 };
+    expect(revert([{ Version: 2, Priority: 20, VersionTag }])).toMatchObject({
+      payload: {
+        Job: { Version: 2, Priority: 20, VersionTag: null },
+        RevertSuffix: ' - rolling back to job version 2',
+        SubmissionFrom: 2,
+      },
+      remark: '',
+      version: 2,
+    });
+    expect(revert([{ Version: 2, Priority: 90 }])).toMatchObject({
+      payload: { Job: null, RevertSuffix: '', SubmissionFrom: null },
+      remark: ' - not rolling back to stable job version 2 as current job has same specification',
+      version: null,
+    });
   });
 });

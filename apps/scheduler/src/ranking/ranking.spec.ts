@@ -78,6 +78,37 @@ describe('the final score', () => {
   });
 });
 
+describe('the mean of a score', () => {
+  const ranking = (over: Partial<TaskGroup> = {}) =>
+    new Ranking(fixtures.aJob(), fixtures.aGroup({ Count: 10, ...over }), 'binpack', none);
+  const base = { binpack: 0.6, antiAffinity: 0, affinity: 0, devices: null };
+
+  it.each<[string, number, Parameters<Ranking['mean']>]>([
+    ['the fit alone', 0.6, [base, false, 0]],
+    ['a spread', 0.5, [base, false, 0.4]],
+    ['a penalty', -0.2, [base, true, 0]],
+    ['a preemption', 0.8, [base, false, 0, 1]],
+    ['a preemption that scores 0', 0.3, [base, false, 0, 0]],
+    ['devices that match nothing', 0.3, [{ ...base, devices: 0 }, false, 0]],
+    ['devices', 0.8, [{ ...base, devices: 1 }, false, 0]],
+    ['collisions', 0.2, [{ ...base, antiAffinity: -0.2 }, false, 0]],
+    ['all of them', 0.3, [{ ...base, devices: 1, antiAffinity: -0.2 }, true, 0.4, 1]],
+  ])('is that of what contributes: %s', (_what, mean, args) => {
+    expect(ranking().mean(...args)).toBeCloseTo(mean, 10);
+  });
+
+  it('collisions count with one more, for each of the wanted allocations', () => {
+    const node = fixtures.aNode();
+    const antiAffinity = (collisions: number) =>
+      ranking().base({ node, used: amounts(1, 1), capacity: amounts(2, 2), collisions, devices: 0 }).antiAffinity;
+    expect([0, 1, 4].map(antiAffinity)).toEqual([0, -0.2, -0.5]);
+  });
+
+  it('a node without capacity is full', () => {
+    expect(fitScore('binpack', amounts(1, 1), amounts(0, 0))).toBe(18);
+  });
+});
+
 describe('candidate limit', () => {
   it.each([
     [1, 2],
@@ -140,6 +171,17 @@ describe('candidate limit', () => {
   });
 });
 
+it('SC-117: three are set aside, and the fourth counts; of equals the first wins (SC-112)', () => {
+  const choice = new LimitedChoice(2);
+  expect([-1, -2, -3, -4].map((score, option) => choice.offer(option, score))).toEqual([false, false, false, false]);
+  expect(choice.offer(4, -4)).toBe(true);
+  expect(choice.finish()).toBe(3);
+  const zero = new LimitedChoice(2);
+  expect([0, 5].map((score, option) => zero.offer(option, score))).toEqual([false, false]);
+  expect(zero.finish()).toBe(1);
+  expect(new LimitedChoice(2).finish()).toBe(-1);
+});
+
 describe('spread', () => {
   const on = (Attribute: string, Weight: number, targets: Record<string, number>): Spread => ({
     Attribute,
@@ -186,6 +228,33 @@ describe('spread', () => {
     const scores = score([tiny], 8, {}, ['dc3'], ['dc1'], ['dc2'], ['dc3']);
     expect(scores.map((s) => Number(s.toFixed(6)))).toEqual([-1, 0.873737, -11.5, -11.5]);
     expect(score([on(DC, 50, { dc1: 80, dc2: 20 })], 5, {}, ['dc3'])).toEqual([-1]);
+  });
+
+  it('nodes of one class of values score alike, unless a target wants none', () => {
+    const classOf = (spreads: Spread[] | null, over: Partial<Node>) =>
+      new SpreadScore({ Spreads: spreads }, { Spreads: null, Count: 10 }, none).classOf(fixtures.aNode(over));
+    const spreads = [on(DC, 50, { dc1: 50 }), on(RACK, 50, {})];
+    const node = { Datacenter: 'dc1', Meta: { rack: 'r1' } };
+    expect(classOf(null, node)).toBe('');
+    expect(classOf(spreads, node)).toBe(classOf(spreads, { ...node, Name: 'other' }));
+    expect(classOf(spreads, node)).not.toBe(classOf(spreads, { ...node, Meta: { rack: 'r2' } }));
+    expect(classOf(spreads, node)).not.toBe(classOf(spreads, { ...node, Meta: {} }));
+    expect(classOf([on(DC, 50, { dc1: 100, dc2: 0 })], node)).toBeUndefined();
+  });
+
+  it('without weights no target counts; an even spread does', () => {
+    expect(score([on(DC, 0, { dc1: 100 })], 5, {}, ['dc1'])).toEqual([0]);
+    expect(score([on(DC, 0, {})], 5, { [DC]: { dc1: 1 } }, ['dc2'])).toEqual([1]);
+  });
+
+  it('the counts of a placement are read anew', () => {
+    const used = new Map([['dc1', 1]]);
+    const spread = new SpreadScore({ Spreads: [on(DC, 50, {})] }, { Spreads: null, Count: 5 }, () => used);
+    const node = fixtures.aNode({ Datacenter: 'dc2' });
+    expect(spread.of(node)).toBe(1);
+    used.set('dc2', 2);
+    spread.refresh();
+    expect(spread.of(node)).toBe(-1);
   });
 
   it('SC-125: a node without the property', () => {

@@ -30,7 +30,7 @@ describe('names of a group', () => {
 
   it('SC-207: the highest names in use are taken out, once each', () => {
     const index = of(5, 0, 4, 2, 4);
-    expect(indexes(index.highest(2)).toSorted()).toEqual([2, 4]);
+    expect(indexes(index.highest(2))).toEqual([4, 2]);
     expect(indexes(index.highest(5))).toEqual([0]);
     expect(indexes(index.next(2))).toEqual([0, 1]);
   });

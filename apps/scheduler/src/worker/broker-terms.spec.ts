@@ -51,11 +51,11 @@ describe('an answer within a term', () => {
   it('is not waited for once the term ends, and comes late', async () => {
     const term = new AbortController();
     const late: number[] = [];
-    let answer = (_: number): void => {};
+    let answer: ((answered: number) => void) | undefined;
     const asked = within(term.signal, new Promise<number>((resolve) => (answer = resolve)), (n) => void late.push(n));
     term.abort(new HolderChangedError(5));
     await expect(asked).rejects.toThrow("the broker's role has a new holder, epoch 5");
-    answer(9);
+    answer?.(9);
     await Promise.resolve();
     expect(late).toEqual([9]);
     const never = new Promise<number>(() => {});
