@@ -42,6 +42,9 @@ describe('names of a group', () => {
     index.release('web.g[0]');
     index.release('web.g[0]');
     expect(indexes(index.next(1))).toEqual([0]);
+    const canaries = of(2, 0, 1);
+    canaries.release('web.g[0]');
+    expect(indexes(canaries.nextCanaries(1, [], []))).toEqual([0]);
   });
 
   it('SC-149: a replacement has the name of the original; of two with one name, one takes the next that is free', () => {
