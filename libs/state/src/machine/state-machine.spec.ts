@@ -32,6 +32,20 @@ describe('the log', () => {
     expect(machine.appliedIndex).toBe(2);
   });
 
+  it('ST-1: the mark is the transaction at the applied index; none after one without a request ID, or after a snapshot', () => {
+    const machine = new StateMachine();
+    expect(machine.mark).toBeUndefined();
+    for (const index of [1, 2]) {
+      machine.apply(aTxn(index, 'Ignore', {}));
+      expect(machine.mark).toEqual({ index, requestId: `request-${index}`, timeNs: fixtures.timeNs });
+    }
+    machine.apply(aTxn(3, 'Ignore', {}, { requestId: '' }));
+    expect(machine.mark).toBeUndefined();
+    machine.apply(aTxn(4, 'Ignore', {}));
+    machine.startAt(9);
+    expect(machine.mark).toBeUndefined();
+  });
+
   it('a payload that an applier fails at is refused everywhere, with nothing of it kept, and the log goes on', () => {
     const machine = aMachine();
     aRegisteredJob(machine);
