@@ -36,31 +36,11 @@ import {
 } from '@waybill/embedded';
 import { isDamage } from '@waybill/projection';
 import { Client } from 'pg';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it as base } from 'vitest';
 
 const BUILT = fileURLToPath(new URL('../../libs/embedded/dist/index.js', import.meta.url));
 const CONDITION_TIMEOUT_MS = 30_000;
 const isRoot = process.getuid?.() === 0;
-
-/** Everything a test opens is closed in reverse order. */
-let cleanups: (() => unknown)[];
-let parent: string;
-
-beforeEach(() => {
-  cleanups = [];
-  parent = mkdtempSync(path.join(tmpdir(), 'waybill-embedded-'));
-  chmodSync(parent, 0o711);
-});
-afterEach(async () => {
-  for (const cleanup of cleanups.toReversed()) await cleanup();
-  await until('no server is left', () => processesOf(parent).length === 0);
-  rmSync(parent, { recursive: true, force: true });
-});
-
-function closing<T extends { stop(): Promise<void> }>(server: T): T {
-  cleanups.push(async () => await server.stop());
-  return server;
-}
 
 async function until<T>(what: string, condition: () => T | Promise<T>): Promise<NonNullable<T>> {
   const deadline = Date.now() + CONDITION_TIMEOUT_MS;
@@ -145,19 +125,45 @@ interface LauncherOptions {
   readonly postgresPort?: number;
 }
 
-/** A launcher in a process of its own, built code, so that it can be killed. `prefix` runs it as somebody else. */
-async function launch(options: LauncherOptions, prefix: readonly string[] = []): Promise<Launcher> {
-  const node = [process.execPath, '--input-type=module', '-e', LAUNCHER, BUILT, JSON.stringify(options)];
-  const child = spawn('env', [...prefix, ...node], { stdio: ['ignore', 'pipe', 'inherit'], cwd: '/' });
-  cleanups.push(() => child.kill('SIGKILL'));
-  const lines: string[] = [];
-  const reader = createInterface({ input: child.stdout });
-  reader.on('line', (line) => lines.push(line));
-  const last = await until('the launcher is ready', () => lines.find((line) => /^(ready|failed) /.test(line)));
-  if (last.startsWith('failed ')) throw new Error(last);
-  const ready: Launcher['ready'] = JSON.parse(last.slice('ready '.length));
-  return { process: child, lines, ready };
-}
+/** A test with a directory of its own, so that two can run at once: what it opens is closed in reverse order. */
+const it = base
+  .extend('cleanups', ({ onTestFinished }) => {
+    const cleanups: (() => unknown)[] = [];
+    onTestFinished(async () => {
+      for (const cleanup of cleanups.toReversed()) await cleanup();
+    });
+    return cleanups;
+  })
+  .extend('parent', ({ cleanups }) => {
+    const parent = mkdtempSync(path.join(tmpdir(), 'waybill-embedded-'));
+    chmodSync(parent, 0o711);
+    cleanups.push(async () => {
+      await until('no server is left', () => processesOf(parent).length === 0);
+      rmSync(parent, { recursive: true, force: true });
+    });
+    return parent;
+  })
+  .extend('closing', ({ cleanups }) => <T extends { stop(): Promise<void> }>(server: T): T => {
+    cleanups.push(async () => await server.stop());
+    return server;
+  })
+  /** A launcher in a process of its own, built code, so that it can be killed. `prefix` runs it as somebody else. */
+  .extend(
+    'launch',
+    ({ cleanups }) =>
+      async (options: LauncherOptions, prefix: readonly string[] = []): Promise<Launcher> => {
+        const node = [process.execPath, '--input-type=module', '-e', LAUNCHER, BUILT, JSON.stringify(options)];
+        const child = spawn('env', [...prefix, ...node], { stdio: ['ignore', 'pipe', 'inherit'], cwd: '/' });
+        cleanups.push(() => child.kill('SIGKILL'));
+        const lines: string[] = [];
+        const reader = createInterface({ input: child.stdout });
+        reader.on('line', (line) => lines.push(line));
+        const last = await until('the launcher is ready', () => lines.find((line) => /^(ready|failed) /.test(line)));
+        if (last.startsWith('failed ')) throw new Error(last);
+        const ready: Launcher['ready'] = JSON.parse(last.slice('ready '.length));
+        return { process: child, lines, ready };
+      },
+  );
 
 async function sigkill(launcher: Launcher): Promise<void> {
   const gone = new Promise((resolve) => launcher.process.once('exit', resolve));
@@ -165,8 +171,8 @@ async function sigkill(launcher: Launcher): Promise<void> {
   await gone;
 }
 
-describe('embedded servers', () => {
-  it('start on free ports and keep their data over an orderly stop', async () => {
+describe.concurrent('embedded servers', () => {
+  it('start on free ports and keep their data over an orderly stop', async ({ parent, closing }) => {
     const first = closing(await startStack({ dir: parent }));
     expect(await publish(first.natsUrl)).toBe(1);
     await query(first.databaseUrl, 'CREATE TABLE kept AS SELECT 7 AS n');
@@ -185,7 +191,10 @@ describe('embedded servers', () => {
     expect(await query(again.url, 'SELECT n FROM kept')).toEqual([{ n: 7 }]);
   });
 
-  it('sort and store text the same on every machine, and keep a committed row over a crash of the host', async () => {
+  it('sort and store text the same on every machine, and keep a committed row over a crash of the host', async ({
+    parent,
+    closing,
+  }) => {
     const postgres = closing(await startPostgres({ dir: path.join(parent, 'postgres') }));
     const [row] = await query(
       postgres.url,
@@ -203,7 +212,10 @@ describe('embedded servers', () => {
     });
   });
 
-  it('let nobody into the database without the password, which only the owner can read', async () => {
+  it('let nobody into the database without the password, which only the owner can read', async ({
+    parent,
+    closing,
+  }) => {
     const postgres = closing(await startPostgres({ dir: path.join(parent, 'postgres') }));
     const file = path.join(parent, 'postgres', 'password');
     expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -213,13 +225,13 @@ describe('embedded servers', () => {
     });
   });
 
-  it('take messages of nearly 8 MiB', async () => {
+  it('take messages of nearly 8 MiB', async ({ parent, closing }) => {
     const nats = closing(await startNats({ dir: path.join(parent, 'nats') }));
     const max = await withNats(nats.url, (nc) => Promise.resolve(nc.info?.max_payload));
     expect(max).toBe(8 * 1024 * 1024);
   });
 
-  it('name a port that is taken', async () => {
+  it('name a port that is taken', async ({ parent, cleanups }) => {
     const port = await freePort();
     const blocker = createServer().listen(port, '127.0.0.1');
     cleanups.push(() => blocker.close());
@@ -233,15 +245,15 @@ describe('embedded servers', () => {
     expect(processesOf(parent)).toEqual([]);
   });
 
-  it('say in one line why PostgreSQL refuses to start', async () => {
+  it('say in one line why PostgreSQL refuses to start', async ({ parent }) => {
     const failed = startPostgres({ dir: path.join(parent, 'postgres'), settings: ['no_such_setting=1'] });
     await expect(failed).rejects.toThrow(/^postgres failed: exited with code 1: .*no_such_setting.* \(log: .*\)$/);
     expect(processesOf(parent)).toEqual([]);
   });
 });
 
-describe('a page that the disk has changed', () => {
-  it('is an error of its own and not a wrong answer', async () => {
+describe.concurrent('a page that the disk has changed', () => {
+  it('is an error of its own and not a wrong answer', async ({ parent, closing }) => {
     const dir = path.join(parent, 'postgres');
     const first = await startPostgres({ dir });
     await query(
@@ -266,8 +278,8 @@ describe('a page that the disk has changed', () => {
   });
 });
 
-describe('a killed server', () => {
-  it.each(['nats', 'postgres'] as const)('(%s) is back on its port with its data', async (name) => {
+describe.concurrent('a killed server', () => {
+  it.for(['nats', 'postgres'] as const)('(%s) is back on its port with its data', async (name, { closing }) => {
     const stack = closing(await startStack({ restart: true }));
     await publish(stack.natsUrl);
     await query(stack.databaseUrl, 'CREATE TABLE kept AS SELECT 7 AS n');
@@ -280,7 +292,7 @@ describe('a killed server', () => {
     }
   });
 
-  it('is reported, and stays down unless asked to come back', async () => {
+  it('is reported, and stays down unless asked to come back', async ({ parent, closing }) => {
     const exits: UnexpectedExit[] = [];
     const nats = closing(await startNats({ dir: path.join(parent, 'nats'), onExit: (exit) => exits.push(exit) }));
     process.kill(nats.pid, 'SIGKILL');
@@ -291,7 +303,7 @@ describe('a killed server', () => {
     expect(processesOf(parent)).toEqual([]);
   });
 
-  it('comes back also when only its watcher was killed', async () => {
+  it('comes back also when only its watcher was killed', async ({ parent, closing }) => {
     const nats = closing(await startNats({ dir: path.join(parent, 'nats'), restart: true }));
     const { pid } = nats;
     await publish(nats.url);
@@ -301,7 +313,10 @@ describe('a killed server', () => {
     expect(await until('NATS answers', async () => await publish(nats.url))).toBe(2);
   });
 
-  it('ends a program whose watchers were all killed before the next one starts on its port', async () => {
+  it('ends a program whose watchers were all killed before the next one starts on its port', async ({
+    parent,
+    closing,
+  }) => {
     const port = await freePort();
     const exits: UnexpectedExit[] = [];
     const answers = async (): Promise<string> => await (await fetch(`http://127.0.0.1:${port}`)).text();
@@ -346,7 +361,7 @@ describe('a killed server', () => {
     expect(readFileSync(path.join(parent, 'program.log'), 'utf8')).not.toContain('EADDRINUSE');
   });
 
-  it('does not come back after stop', async () => {
+  it('does not come back after stop', async ({ parent, closing }) => {
     const exits: UnexpectedExit[] = [];
     const options = {
       dir: path.join(parent, 'nats'),
@@ -361,8 +376,8 @@ describe('a killed server', () => {
   });
 });
 
-describe('a killed launcher', () => {
-  it('leaves no server behind, and the next one goes on with the data', async () => {
+describe.concurrent('a killed launcher', () => {
+  it('leaves no server behind, and the next one goes on with the data', async ({ parent, launch }) => {
     const dir = path.join(parent, 'data');
     const first = await launch({ dir });
     await publish(first.ready.natsUrl);
@@ -376,7 +391,10 @@ describe('a killed launcher', () => {
     expect(await query(second.ready.databaseUrl, 'SELECT n FROM kept')).toEqual([{ n: 7 }]);
   });
 
-  it('can be followed at once, on the same ports, by one that waits for the old servers to end', async () => {
+  it('can be followed at once, on the same ports, by one that waits for the old servers to end', async ({
+    parent,
+    launch,
+  }) => {
     const options = { dir: path.join(parent, 'data'), natsPort: await freePort(), postgresPort: await freePort() };
     let launcher = await launch(options);
     for (let round = 1; round <= 3; round++) {
@@ -386,7 +404,7 @@ describe('a killed launcher', () => {
     }
   });
 
-  it('locks its directory against a second one only while it lives', async () => {
+  it('locks its directory against a second one only while it lives', async ({ parent, launch }) => {
     const dir = path.join(parent, 'data');
     const first = await launch({ dir });
     await expect(launch({ dir })).rejects.toThrow(`failed DataDirectoryError: ${dir} is in use by process`);
@@ -395,8 +413,11 @@ describe('a killed launcher', () => {
   });
 });
 
-describe.skipIf(!isRoot)('as root (only root can be refused by PostgreSQL)', () => {
-  it('runs PostgreSQL from a private directory too, and a wipe clears what was put elsewhere', async () => {
+describe.skipIf(!isRoot).concurrent('as root (only root can be refused by PostgreSQL)', () => {
+  it('runs PostgreSQL from a private directory too, and a wipe clears what was put elsewhere', async ({
+    parent,
+    closing,
+  }) => {
     const dir = path.join(parent, 'data');
     chmodSync(parent, 0o700);
     const opened = await openDataDirectory(dir);
@@ -414,7 +435,11 @@ describe.skipIf(!isRoot)('as root (only root can be refused by PostgreSQL)', () 
     expect(existsSync(postgresHome)).toBe(false);
   });
 
-  it('finds no old database when the private directory was removed by hand, and says what is left of it', async () => {
+  it('finds no old database when the private directory was removed by hand, and says what is left of it', async ({
+    parent,
+    cleanups,
+    closing,
+  }) => {
     chmodSync(parent, 0o700);
     const removed = async (name: string): Promise<string> => {
       const dir = path.join(parent, name);
@@ -437,7 +462,11 @@ describe.skipIf(!isRoot)('as root (only root can be refused by PostgreSQL)', () 
     await second.stop();
   });
 
-  it('keeps the database of a private directory that was moved when another begins in its old place', async () => {
+  it('keeps the database of a private directory that was moved when another begins in its old place', async ({
+    parent,
+    cleanups,
+    closing,
+  }) => {
     chmodSync(parent, 0o700);
     const [dir, moved] = [path.join(parent, 'data'), path.join(parent, 'moved')];
     cleanups.push(
@@ -454,16 +483,21 @@ describe.skipIf(!isRoot)('as root (only root can be refused by PostgreSQL)', () 
     await again.stop();
   });
 
-  it('names a full disk at the start', async (context) => {
-    if (!mountSmallDisk(parent, '3m')) return context.skip('this machine does not allow mounting a small disk');
+  it('names a full disk at the start', async ({ parent, cleanups, skip }) => {
+    if (!mountSmallDisk(parent, '3m')) return skip('this machine does not allow mounting a small disk');
     cleanups.push(async () => await unmount(parent));
     await expect(startNats({ dir: path.join(parent, 'nats') })).rejects.toThrow(DiskFullError);
     await expect(startPostgres({ dir: path.join(parent, 'postgres') })).rejects.toThrow(DiskFullError);
     return undefined;
   });
 
-  it('reports a disk that fills up, and goes on by itself when there is room', async (context) => {
-    if (!mountSmallDisk(parent, '160m')) return context.skip('this machine does not allow mounting a small disk');
+  it('reports a disk that fills up, and goes on by itself when there is room', async ({
+    parent,
+    cleanups,
+    closing,
+    skip,
+  }) => {
+    if (!mountSmallDisk(parent, '160m')) return skip('this machine does not allow mounting a small disk');
     cleanups.push(async () => await unmount(parent));
     const full: string[] = [];
     const onDiskFull = (error: DiskFullError) => full.push(error.dir);
@@ -482,11 +516,16 @@ describe.skipIf(!isRoot)('as root (only root can be refused by PostgreSQL)', () 
     return undefined;
   });
 
-  it('reports a disk that is mounted below its directory and fills up, and goes on when there is room', async (context) => {
+  it('reports a disk that is mounted below its directory and fills up, and goes on when there is room', async ({
+    parent,
+    cleanups,
+    closing,
+    skip,
+  }) => {
     const dir = path.join(parent, 'nats');
     const streams = path.join(dir, 'streams');
     mkdirSync(streams, { recursive: true });
-    if (!mountSmallDisk(streams, '64m')) return context.skip('this machine does not allow mounting a small disk');
+    if (!mountSmallDisk(streams, '64m')) return skip('this machine does not allow mounting a small disk');
     cleanups.push(async () => await unmount(streams));
     const full: string[] = [];
     const nats = closing(await startNats({ dir, restart: true, onDiskFull: (error) => full.push(error.dir) }));
@@ -501,8 +540,13 @@ describe.skipIf(!isRoot)('as root (only root can be refused by PostgreSQL)', () 
     return undefined;
   });
 
-  it('started on a disk with little room, it takes what the disk holds once there is more', async (context) => {
-    if (!mountSmallDisk(parent, '160m')) return context.skip('this machine does not allow mounting a small disk');
+  it('started on a disk with little room, it takes what the disk holds once there is more', async ({
+    parent,
+    cleanups,
+    closing,
+    skip,
+  }) => {
+    if (!mountSmallDisk(parent, '160m')) return skip('this machine does not allow mounting a small disk');
     cleanups.push(async () => await unmount(parent));
     const filler = path.join(parent, 'filler');
     writeFileSync(filler, Buffer.alloc(110 * 1024 * 1024));
@@ -553,21 +597,23 @@ function ordinaryUser(): OrdinaryUser | undefined {
   }
 }
 
-describe.skipIf(!isRoot)('as an ordinary user (only root can become one; otherwise all tests above run as one)', () => {
-  it('runs both servers and names a directory without permission', async (context) => {
-    const user = ordinaryUser();
-    if (!user) return context.skip('no setpriv, or an ordinary user cannot read this project');
-    chmodSync(parent, 0o755);
-    await expect(launch({ dir: path.join(parent, 'denied') }, user.prefix)).rejects.toThrow(
-      /failed DataDirectoryError: No permission to write to .*denied/,
-    );
-    chownSync(parent, user.uid, user.gid);
-    const launcher = await launch({ dir: path.join(parent, 'data') }, user.prefix);
-    expect(await publish(launcher.ready.natsUrl)).toBe(1);
-    expect(await query(launcher.ready.databaseUrl, 'SELECT 1 AS n')).toEqual([{ n: 1 }]);
-    expect(launcher.ready.home).toBe(path.join(parent, 'data', 'postgres'));
-    await sigkill(launcher);
-    await until('no process is left', () => processesOf(parent).length === 0);
-    return undefined;
+describe
+  .skipIf(!isRoot)
+  .concurrent('as an ordinary user (only root can become one; otherwise all tests above run as one)', () => {
+    it('runs both servers and names a directory without permission', async ({ parent, launch, skip }) => {
+      const user = ordinaryUser();
+      if (!user) return skip('no setpriv, or an ordinary user cannot read this project');
+      chmodSync(parent, 0o755);
+      await expect(launch({ dir: path.join(parent, 'denied') }, user.prefix)).rejects.toThrow(
+        /failed DataDirectoryError: No permission to write to .*denied/,
+      );
+      chownSync(parent, user.uid, user.gid);
+      const launcher = await launch({ dir: path.join(parent, 'data') }, user.prefix);
+      expect(await publish(launcher.ready.natsUrl)).toBe(1);
+      expect(await query(launcher.ready.databaseUrl, 'SELECT 1 AS n')).toEqual([{ n: 1 }]);
+      expect(launcher.ready.home).toBe(path.join(parent, 'data', 'postgres'));
+      await sigkill(launcher);
+      await until('no process is left', () => processesOf(parent).length === 0);
+      return undefined;
+    });
   });
-});
