@@ -331,6 +331,7 @@ async function lag(ctx, link, pool) {
     clock,
     timers,
     logger: silentLogger,
+    onDiverged: () => {},
     batchIntervalMs: BATCH_INTERVAL_MS,
   });
   projector.start(termOf('projector', 1));

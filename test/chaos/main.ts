@@ -96,5 +96,5 @@ try {
   process.exitCode = report.findings.length > 0 || !report.verified ? 1 : 0;
 } catch (error) {
   complain(`chaos: ${error instanceof Error ? error.message : String(error)}`);
-  process.exitCode = 2;
+  process.exit(2); // users who try until they are answered would go on for ever
 }

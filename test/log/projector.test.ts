@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { jetstreamManager } from '@nats-io/jetstream';
 import type { Stack } from '@waybill/embedded';
-import { connect, ensureStreams, initialise, Journal, type NatsLink } from '@waybill/journal';
+import { connect, ensureStreams, initialise, Journal, type LogDivergedError, type NatsLink } from '@waybill/journal';
 import { termOf } from '@waybill/roles';
 import type { Timers } from '@waybill/model';
 import {
@@ -86,6 +86,8 @@ interface Faults {
   readonly store?: (real: ProjectionStore) => ProjectionStore;
 }
 
+const diverged: LogDivergedError[] = [];
+
 function startProjector(faults: Faults = {}): Projector {
   const events = new NatsEventStream(link);
   const store = new PostgresStore(pool);
@@ -97,6 +99,7 @@ function startProjector(faults: Faults = {}): Projector {
     clock,
     timers,
     logger: silentLogger,
+    onDiverged: (error) => diverged.push(error),
   });
   projectors.push(projector);
   projector.start(term);
@@ -215,8 +218,9 @@ describe('projector', () => {
       store: (real) => ({
         load: (machine) => real.load(machine),
         setAside: () => real.setAside(),
-        write: (applied, texts) => {
-          if ((applied.at(-1)?.index ?? 0) <= beforeCrash) return real.write(applied, texts);
+        framedIndex: () => real.framedIndex(),
+        write: (applied, texts, framed) => {
+          if ((applied.at(-1)?.index ?? 0) <= beforeCrash) return real.write(applied, texts, framed);
           crashes += 1;
           return new Promise(() => {}); // it is killed here: never heard of again
         },
@@ -242,7 +246,7 @@ describe('projector', () => {
       .map((part) => ({ ...part, txnType: 'EvalUpdate', namespace: 'default' }));
     const events = new NatsEventStream(Object.assign(Object.create(link) as NatsLink, { nc }));
     await expect(events.append(parts, 0)).rejects.toThrow('it ends at 2, not at 4');
-    expect(await events.tail()).toEqual({ sequence: 2, end: 2, index: 2, part: 1, parts: 1 });
+    expect(await events.tail()).toEqual({ sequence: 2, end: 2, index: 2, timeNs: 1, part: 1, parts: 1 });
     expect(await events.append(parts.slice(2), 2)).toBe(5);
     expect((await events.tail()).index).toBe(5);
   });
@@ -263,6 +267,39 @@ describe('projector', () => {
     await expect(events.append(partsUpTo(3).slice(2), 1)).rejects.toThrow('it ends at 2, not at 1');
   });
 
+  it('EV-60: frames that EVENTS lost with its end are made again from the log, when the projector starts', async () => {
+    const last = await someWork(10);
+    const first = startProjector();
+    await feed.waitFor(last, 20_000);
+    await first.stop();
+    const { frames } = await replayed(last);
+    const indexes = (frames as { Index: number }[]).map(({ Index }) => Index);
+    const kept = indexes.at(-4) ?? 0;
+    await new NatsEventStorage(link.nc).removeAbove(kept);
+    expect((await new NatsEventStorage(link.nc).newest())?.index).toBe(kept);
+    startProjector();
+    await expect.poll(async () => (await new NatsEventStorage(link.nc).newest())?.index).toBe(indexes.at(-1));
+    expect(await collected(0, frames.length)).toEqual(frames);
+  });
+
+  it('ST-1: EVENTS has a frame of another transaction than the log: the log lost its end, and nothing is projected', async () => {
+    const first = startProjector();
+    const begun = await someWork(3);
+    await feed.waitFor(begun, 20_000);
+    await first.stop();
+    const events = new NatsEventStream(link);
+    const frame = { Index: begun + 1, Time: 1, Events: [] };
+    const lost = partsOf(frame).map((part) => ({ ...part, txnType: 'EvalUpdate', namespace: 'default' }));
+    await events.append(lost, (await events.tail()).end);
+    diverged.length = 0;
+    startProjector();
+    await expect.poll(() => diverged.map(({ name }) => name)).toContain('LogRewoundError');
+    await publish('EvalUpdate', someEvals(1));
+    await expect.poll(() => diverged.map(({ name }) => name)).toContain('FrameOfLostTxnError');
+    expect(await new PostgresStore(pool).load(new StateMachine())).toBe(begun);
+    await new NatsEventStorage(link.nc).removeAbove(begun);
+  });
+
   it('EV-74: a frame that was half written is completed, and is read as one', async () => {
     let half = true;
     const big = await publish('EvalUpdate', {
@@ -272,6 +309,7 @@ describe('projector', () => {
       events: (real) => ({
         tail: () => real.tail(),
         refusalOf: (part) => real.refusalOf(part),
+        onReturn: (listener) => real.onReturn(listener),
         append: async (parts, sequence) => {
           if (!half || parts.every((part) => part.index < big)) return await real.append(parts, sequence);
           half = false;

@@ -89,6 +89,7 @@ function startProjector(): Projector {
     clock,
     timers,
     logger,
+    onDiverged: () => {},
   });
   started.start(term);
   return started;
@@ -282,6 +283,7 @@ describe('a row that PostgreSQL refuses', () => {
       clock,
       timers,
       logger: silentLogger,
+      onDiverged: () => {},
     });
     projector.start(term);
     const indexes = [await registered('before'), await registered(POISON), await registered('after')];

@@ -3,6 +3,7 @@ import { AcknowledgedWrites } from './checks/acknowledged-writes.js';
 import type { GlobalStops } from './checks/global-stops.js';
 import { Lies } from './checks/lies.js';
 import { HostVolumeDirectories } from './checks/host-volumes.js';
+import { LostEnds } from './checks/lost-ends.js';
 import { MovedDisks } from './checks/moved-disks.js';
 import { ReferenceState } from './checks/reference-state.js';
 import { ReplicaAgreement } from './checks/replica-agreement.js';
@@ -14,6 +15,7 @@ import { VolumeClaims } from './checks/volume-claims.js';
 import type { Report } from './checks/violation.js';
 import type { SeededRandom } from './kernel/seeded-random.js';
 import type { Simulator } from './kernel/simulator.js';
+import { LogOperator } from './world/log-operator.js';
 import { Machine } from './world/machine.js';
 import type { SavedArchive } from './world/simulated-postgres.js';
 import { Server } from './world/server.js';
@@ -37,11 +39,14 @@ export class Cluster {
   readonly reference: ReferenceState;
   readonly agreement: ReplicaAgreement;
   readonly writes: AcknowledgedWrites;
+  readonly lostEnds: LostEnds;
   readonly claims: VolumeClaims;
   readonly movedDisks: MovedDisks;
   readonly hostVolumes: HostVolumeDirectories;
   readonly restores: RestoredStates;
   readonly variables: Variables;
+  /** Decides when the log has lost its end. */
+  readonly operator: LogOperator;
   /** Archives that users have saved, oldest first. */
   readonly snapshots: SavedArchive[] = [];
   /** Of jobs of several regions, if there are several. */
@@ -60,7 +65,8 @@ export class Cluster {
     const independent = random.fork('server that applies everything itself').pick(names);
     const shared = new SharedApplications(this.reference, independent, report);
     this.agreement = new ReplicaAgreement(this.reference, shared, report);
-    this.writes = new AcknowledgedWrites(this.reference, this.world.postgres, report);
+    this.lostEnds = new LostEnds(this.world.stream, this.world.postgres, () => simulator.nowMs, report);
+    this.writes = new AcknowledgedWrites(this.reference, this.lostEnds, this.world.postgres, report);
     this.servers = names.map((name) => new Server(name, this.world, this.agreement));
     this.machines = Array.from(
       { length: size.machines },
@@ -70,7 +76,8 @@ export class Cluster {
     this.movedDisks = new MovedDisks(this.reference, this.machines, report);
     this.hostVolumes = new HostVolumeDirectories(this.reference, this.machines);
     this.restores = new RestoredStates(this.reference, report);
-    this.variables = new Variables(this.reference, () => simulator.nowMs, report);
+    this.variables = new Variables(this.reference, this.lostEnds, () => simulator.nowMs, report);
+    this.operator = new LogOperator(this.world, this.servers, random.fork('operator'));
     new Lies(this.reference, report);
     reportDefects(this.world.calls, report);
   }

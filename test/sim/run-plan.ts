@@ -1,4 +1,4 @@
-import { FAULTS } from './faults/faults.js';
+import { FAULTS, POWER_FAULTS } from './faults/faults.js';
 import { HOSTILE_FAULTS } from './faults/hostile-machine.js';
 import { REGION_FAULTS } from './faults/region-faults.js';
 import { SeededRandom } from './kernel/seeded-random.js';
@@ -73,7 +73,7 @@ export function planOf(seed: number, size: AnySize = SHORT_RUN): RunPlan {
     if (at > end) break;
     events.push({ atMs: at, kind: 'fault', name: pickWeighted(kinds, random), luck: `${seed} fault ${n}` });
   }
-  events.push(...variableEvents(seed, size, end), ...hostileEvents(seed, end));
+  events.push(...variableEvents(seed, size, end), ...hostileEvents(seed, end), ...powerEvents(seed, end));
   return { ...size, regions, seed, events: events.toSorted((a, b) => a.atMs - b.atMs) };
 }
 
@@ -105,6 +105,21 @@ function hostileEvents(seed: number, endMs: number): PlannedEvent[] {
     kind: 'fault',
     name: pickWeighted(HOSTILE_FAULTS, random),
     luck: `${seed} lie ${n}`,
+  }));
+}
+
+/** In a run of so many seeds NATS loses power. */
+const POWER_LOST_EVERY = 4;
+const MOST_POWER_CUTS = 3;
+
+/** By luck of their own too. */
+function powerEvents(seed: number, endMs: number): PlannedEvent[] {
+  if (seed % POWER_LOST_EVERY !== 1) return [];
+  const random = new SeededRandom(`plan of power cuts ${seed}`);
+  return eventsUntil(endMs, random, 1 + random.below(MOST_POWER_CUTS), (n) => ({
+    kind: 'fault',
+    name: pickWeighted(POWER_FAULTS, random),
+    luck: `${seed} power cut ${n}`,
   }));
 }
 

@@ -2,7 +2,7 @@ import type { Cluster } from './cluster.js';
 import { InvariantError } from './checks/violation.js';
 import { RestCheck } from './checks/rest.js';
 import { tooLarge } from './checks/natural-sizes.js';
-import { FAULTS } from './faults/faults.js';
+import { FAULTS, type Faults, POWER_FAULTS } from './faults/faults.js';
 import { HOSTILE_FAULTS } from './faults/hostile-machine.js';
 import { REGION_FAULTS } from './faults/region-faults.js';
 import { Federation } from './federation.js';
@@ -12,6 +12,8 @@ import { BEGINNING_MS, Simulator } from './kernel/simulator.js';
 import type { PlannedEvent, RunPlan } from './run-plan.js';
 import { ACTIONS, ACTIONS_IN_REGIONS } from './workload/actions.js';
 import { VARIABLE_ACTIONS } from './workload/variable-actions.js';
+
+const FAULTS_BY_NAME: Faults = { ...FAULTS, ...POWER_FAULTS, ...REGION_FAULTS, ...HOSTILE_FAULTS };
 
 /** What a run came to. */
 export interface RunResult {
@@ -78,7 +80,7 @@ function happen({ kind, name, luck }: PlannedEvent, { regions, simulator }: Fede
   const { cluster, user } = random.fork('region').pick(regions);
   const excess = tooLarge(cluster.servers, cluster.reference.applied);
   if (excess) return simulator.fail(new InvariantError('bounded-memory', excess));
-  if (kind === 'fault') (FAULTS[name] ?? REGION_FAULTS[name] ?? HOSTILE_FAULTS[name])?.[1](cluster, random);
+  if (kind === 'fault') FAULTS_BY_NAME[name]?.[1](cluster, random);
   else
     user.act(name, random, (api) =>
       (ACTIONS[name] ?? ACTIONS_IN_REGIONS[name] ?? VARIABLE_ACTIONS[name])?.[1](api, cluster, random),

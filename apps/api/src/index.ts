@@ -17,6 +17,7 @@ export type { RegisterJobRequest } from './jobs/register-request.js';
 export { type RevertRequest, RevertJob } from './jobs/revert-job.js';
 export { forwardToRegions, RegionForwarding, type ForwardingOptions } from './regions/forwarding.transport.js';
 export { BrokerInquiry } from './operator/broker-inquiry.js';
+export { type DecidedLog, LogRecovery, type LogRecoveryDeps } from './operator/log-recovery.js';
 export { ResumedRoles } from './operator/resumed-roles.js';
 export { RestoreSnapshot } from './operator/restore-snapshot.js';
 export { SetSchedulerConfiguration } from './operator/set-scheduler-configuration.js';

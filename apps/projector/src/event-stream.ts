@@ -6,9 +6,14 @@ export interface EventTail {
   /** What the next message has to follow: `sequence`, or that of what was removed behind it. */
   readonly end: number;
   readonly index: number;
+  /** Unix nanoseconds, of the transaction that the frame is of. */
+  readonly timeNs: number;
   readonly part: number;
   readonly parts: number;
 }
+
+/** Of a tail where there is no frame. */
+export const NO_FRAME = { index: 0, timeNs: 0, part: 0, parts: 0 } as const;
 
 /** A part of a frame and where it goes. */
 export interface AddressedPart extends FramePart {
@@ -28,6 +33,8 @@ export interface EventStream {
    * @throws when the stream does not answer or does not end at `sequence`: then read `tail` again
    */
   append(parts: readonly AddressedPart[], sequence: number): Promise<number>;
+  /** Calls when the connection is back: the stream may have lost its end meanwhile. @returns unsubscribe */
+  onReturn(listener: () => void): () => void;
 }
 
 /** What of these is not in the stream yet (EV-74): the parts behind its last one. */

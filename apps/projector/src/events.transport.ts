@@ -8,7 +8,7 @@ import {
   subjectToken,
 } from '@waybill/journal';
 import { EventStreamUnavailableError, MAX_ABOUT_BYTES, NatsEventStorage } from '@waybill/projection';
-import type { AddressedPart, EventStream, EventTail } from './event-stream.js';
+import { type AddressedPart, type EventStream, type EventTail, NO_FRAME } from './event-stream.js';
 
 /** Messages on their way at once, and their bytes. */
 export const MAX_APPENDS_IN_FLIGHT = 256;
@@ -35,8 +35,13 @@ export class NatsEventStream implements EventStream {
     this.assertConnected();
     const { first, last, end } = await this.storage.bounds();
     const [newest] = last >= first ? await this.storage.read(last, 1, 1) : [];
-    if (!newest) return { sequence: last, end, index: 0, part: 0, parts: 0 };
-    return { sequence: last, end, index: newest.index, part: newest.part, parts: newest.parts };
+    if (!newest) return { sequence: last, end, ...NO_FRAME };
+    const { index, timeNs, part, parts } = newest;
+    return { sequence: last, end, index, timeNs, part, parts };
+  }
+
+  onReturn(listener: () => void): () => void {
+    return this.link.onChange((up) => up && listener());
   }
 
   /** A message must fit NATS' limit with its headers, whatever the sequence that it follows. */

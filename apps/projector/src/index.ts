@@ -1,7 +1,7 @@
 export { DirectoryShelf } from './archive-shelf.store.js';
 export { Archiving, type ArchivingOptions } from './archiving.js';
 export { NatsAnnouncer } from './announcer.transport.js';
-export type { AddressedPart, EventStream, EventTail } from './event-stream.js';
+export { type AddressedPart, type EventStream, type EventTail, NO_FRAME } from './event-stream.js';
 export { NatsEventStream } from './events.transport.js';
 export { PostgresStore } from './postgres.store.js';
 export type { Announcer, ProjectionStore } from './projection-store.js';

@@ -14,8 +14,12 @@ export class PostgresStore implements ProjectionStore {
     return loadSnapshot(this.pool, machine);
   }
 
-  write(applied: readonly Applied[], texts: SharedTexts): Promise<readonly SetAsideRow[]> {
-    return this.writer.write(applied, texts);
+  write(applied: readonly Applied[], texts: SharedTexts, framed: number): Promise<readonly SetAsideRow[]> {
+    return this.writer.write(applied, texts, framed);
+  }
+
+  framedIndex(): Promise<number> {
+    return this.writer.framedIndex();
   }
 
   setAside(): Promise<number> {

@@ -8,9 +8,12 @@ export interface ProjectionStore {
   /**
    * Answers the rows that Postgres refused to store, which are set aside.
    * @param texts of the events of the same transactions
+   * @param framed index of the newest frame in EVENTS by now
    * @throws ProjectionMovedError when the projection is not at the index before the first
    */
-  write(applied: readonly Applied[], texts: SharedTexts): Promise<readonly SetAsideRow[]>;
+  write(applied: readonly Applied[], texts: SharedTexts, framed: number): Promise<readonly SetAsideRow[]>;
+  /** Index of the newest frame that was in EVENTS at the last write; 0: nothing is known of it. */
+  framedIndex(): Promise<number>;
   /** How many rows are set aside. */
   setAside(): Promise<number>;
 }

@@ -19,7 +19,7 @@ import { Scrubber } from './scrubbing/scrubber.js';
 class ProjectorModule {}
 
 function projectorOf(context: ServiceContext): ProjectorRole {
-  const { link, log, database, clock, timers, logger, metrics } = context;
+  const { link, log, history, database, clock, timers, logger, metrics } = context;
   const projector = new Projector({
     log,
     events: new NatsEventStream(link),
@@ -28,6 +28,7 @@ function projectorOf(context: ServiceContext): ProjectorRole {
     clock,
     timers,
     logger,
+    onDiverged: (error) => history.report(error),
     batchIntervalMs: BATCH_INTERVAL_MS,
     metered: applyTimers(metrics, monotonicClock),
   });
@@ -50,6 +51,7 @@ function projectorOf(context: ServiceContext): ProjectorRole {
   gauge('projector_lag_ms', 'Age of the last transaction when it was announced', 'lagMs');
   gauge('projector_rows', 'Changed rows written since the start', 'rows');
   gauge('projector_frames', 'Event frames stored since the start', 'frames');
+  gauge('projector_lost_frames', 'Indexes whose frames EVENTS lost and that cannot be made again', 'lostFrames');
   gauge('projection_set_aside', 'Rows that Postgres refused to store and that are kept aside', 'setAside');
   gauge('projector_log_first_index', 'Oldest transaction that the log keeps, when this trimmed it last', 'logFirst');
   gauge('projector_history_floor', 'Lowest index of which the history is kept', 'historyFloor');

@@ -4,6 +4,7 @@ import { ProjectionMovedError } from '@waybill/projection';
 import { draftTxn, serviceActor, type Txn } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';
 import { expect, it } from 'vitest';
+import { NO_FRAME } from './event-stream.js';
 import { BATCH_INTERVAL_MS, Projector } from './projector.js';
 import type { ProjectionStore } from './projection-store.js';
 
@@ -23,11 +24,13 @@ const projectorOf = (
   new Projector({
     log: { follow } satisfies Pick<Log, 'follow'> as Log,
     events: {
-      tail: async () => ({ sequence: 0, end: 0, index: 0, part: 1, parts: 1 }),
+      tail: async () => ({ sequence: 0, end: 0, ...NO_FRAME }),
+      onReturn: () => () => {},
       append: async () => 0,
       refusalOf: () => undefined,
     },
-    store: { load: async () => 0, write, setAside: async () => 0 },
+    store: { load: async () => 0, write, setAside: async () => 0, framedIndex: async () => 0 },
+    onDiverged: () => {},
     announcer: { send: () => {} },
     clock: time,
     timers: time,

@@ -1,4 +1,4 @@
-import type { Log } from '@waybill/journal';
+import { type Log, LogDivergedError, LogRewoundError, LogTrimmedError } from '@waybill/journal';
 import type { Singleton, Term } from '@waybill/roles';
 import { type CancelTimer, type Clock, type Timers, errorText, pause } from '@waybill/model';
 import {
@@ -11,12 +11,14 @@ import {
   standingAt,
 } from '@waybill/projection';
 import { type Applied, StateMachine, type Txn } from '@waybill/state';
+import { replay } from '@waybill/replica';
 import type { Logger } from '@waybill/telemetry';
 import { type ApplyMeter, noApplyMeter } from './apply-timers.js';
 import { Backlog } from './backlog.js';
 import { FIRST_PAUSE_MS, LONGEST_PAUSE_MS, retried } from './backoff.js';
-import { type AddressedPart, type EventStream, type EventTail, missingParts } from './event-stream.js';
+import type { AddressedPart, EventStream } from './event-stream.js';
 import { framePartsOf } from './frame-parts.js';
+import { EventsRewoundError, FrameWriter } from './frame-writer.js';
 import type { Announcer, ProjectionStore } from './projection-store.js';
 
 /**
@@ -39,6 +41,8 @@ export interface ProjectorOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly logger: Logger;
+  /** Told that the log is not the one that EVENTS has frames of. */
+  readonly onDiverged: (error: LogDivergedError) => void;
   /** As BATCH_INTERVAL_MS. Default 0: a batch begins when the one before is written. */
   readonly batchIntervalMs?: number;
   /** Default: nobody wants to know how long transactions take to apply. */
@@ -63,6 +67,8 @@ export interface ProjectorCounters {
   setAside: number;
   /** Frames that EVENTS could not take: others, which say so, are in their places. */
   replacedFrames: number;
+  /** Indexes whose frames EVENTS lost, and that could not be made again. */
+  lostFrames: number;
 }
 
 /**
@@ -74,6 +80,10 @@ export interface ProjectorCounters {
  * machine of its own, follows the log from there, and writes what arrived while it was writing the batch before. It ends
  * with the term, or when Postgres turns out not to be where the session left it (another projector wrote, or the
  * database was restored); then the next one begins from Postgres again. While Postgres or NATS is down it waits.
+ *
+ * EVENTS may lose its end in a power cut while the log and Postgres do not: a session begins by comparing its newest frame
+ * with the one that Postgres remembers, and makes what is missing again from the log. The newest frame must be of this
+ * log, or the log lost its end, and only an operator can go on.
  *
  * One transaction holds nothing up. A row that Postgres refuses is set aside by the store, a frame that EVENTS could
  * never take is replaced by one that says so, a transaction whose application fails is refused: each is logged, counted
@@ -101,6 +111,7 @@ export class Projector implements Singleton {
     lagMs: 0,
     setAside: 0,
     replacedFrames: 0,
+    lostFrames: 0,
   };
   /** Highest index that any session has read. */
   private readTo = 0;
@@ -134,6 +145,7 @@ export class Projector implements Singleton {
         await this.session(term, signal);
       } catch (error) {
         if (signal.aborted) return;
+        if (error instanceof LogDivergedError) this.options.onDiverged(error);
         this.counters.applyErrors += 1;
         if (error instanceof ProjectionMovedError || (error instanceof Error && databaseErrorCode(error) !== ''))
           logger.warn('the projection begins again from Postgres', { reason: error.message });
@@ -151,6 +163,8 @@ export class Projector implements Singleton {
     this.counters.setAside = await store.setAside();
     this.counters.sessions += 1;
     const writer = new FrameWriter(events, await events.tail());
+    const framed = await store.framedIndex();
+    if (writer.framed < framed) await this.remakeFrames(writer, framed, machine.appliedIndex);
     if (signal.aborted) return;
     const backlog = (this.backlog = new Backlog());
     let failure: Error | undefined;
@@ -166,6 +180,15 @@ export class Projector implements Singleton {
       onTxns: (txns) => this.intake(machine, backlog, txns),
       onError: end,
     });
+    const begunAt = writer.framed;
+    const isShorter = (last: number): boolean => last < begunAt;
+    follower.caughtUp.then(
+      (last) => isShorter(last) && end(new LogRewoundError(begunAt, last)),
+      () => {}, // `onError` is told
+    );
+    const offReturn = events.onReturn(() => {
+      writer.look().catch((error: unknown) => error instanceof EventsRewoundError && end(error));
+    });
     const stopStanding = this.tellStanding(writer);
     try {
       for (let batch = await backlog.next(); batch && term.isCurrent(); batch = await backlog.next()) {
@@ -176,6 +199,7 @@ export class Projector implements Singleton {
       }
       if (failure) throw failure;
     } finally {
+      offReturn();
       stopStanding();
       signal.removeEventListener('abort', onAbort);
       backlog.close();
@@ -189,14 +213,15 @@ export class Projector implements Singleton {
     if (!last) return;
     // Made only now: in the backlog they would be many times as large as the changes.
     const texts = new SharedTexts();
+    for (const one of applied) writer.compare(one);
     const parts = applied.flatMap((one) => this.partsOfEvents(one, texts));
     await this.patiently(
       'EVENTS',
       signal,
-      () => true,
+      (error) => !(error instanceof EventsRewoundError),
       () => writer.publish(parts),
     );
-    await this.patiently('Postgres', signal, isTransientDatabaseError, () => this.store(applied, texts, last.index));
+    await this.patiently('Postgres', signal, isTransientDatabaseError, () => this.store(applied, texts, writer.framed));
     if (this.counters.setAside > 0) this.counters.setAside = await this.options.store.setAside();
     const appliedAtMs = clock.nowMs();
     for (const message of announcementsOf(applied, { appliedAtMs, eventSequence: writer.sequence }))
@@ -211,13 +236,41 @@ export class Projector implements Singleton {
   }
 
   /** An index at or above the batch's end means that this batch is there: written by a commit whose answer was lost, or by another projector, which writes the same. */
-  private async store(applied: readonly Applied[], texts: SharedTexts, to: number): Promise<void> {
+  private async store(applied: readonly Applied[], texts: SharedTexts, framed: number): Promise<void> {
+    const to = applied.at(-1)?.index ?? 0;
     try {
-      const refused = await this.options.store.write(applied, texts);
+      const refused = await this.options.store.write(applied, texts, framed);
       this.counters.setAside += refused.length;
       this.reportSetAside(refused);
     } catch (error) {
       if (!(error instanceof ProjectionMovedError) || error.actual < to) throw error;
+    }
+  }
+
+  /** EVENTS lost its end: makes the frames behind it again, up to where Postgres is. Cost: applies the log from its beginning. */
+  private async remakeFrames(writer: FrameWriter, framed: number, to: number): Promise<void> {
+    const { log, logger } = this.options;
+    const from = writer.framed;
+    logger.warn('EVENTS has lost its end; the frames are made again from the log', { from, framed });
+    try {
+      await replay(log, new StateMachine(), to, async (applied) => {
+        const lost = applied.filter(({ index }) => index >= from);
+        for (const one of lost) writer.compare(one);
+        const texts = new SharedTexts();
+        await writer.publish(lost.flatMap((one) => this.partsOfEvents(one, texts)));
+      });
+      logger.info('EVENTS is whole again', { framed: writer.framed });
+    } catch (error) {
+      if (!(error instanceof LogTrimmedError)) throw error;
+      this.counters.lostFrames = framed - from;
+      logger.error(
+        'EVENTS has lost frames that cannot be made again, because the log does not begin with its first transaction',
+        {
+          from,
+          framed,
+          reason: error.message,
+        },
+      );
     }
   }
 
@@ -301,31 +354,5 @@ export class Projector implements Singleton {
       backlog.add(applied);
     }
     return backlog.room();
-  }
-}
-
-/** Publishes frames behind the end of EVENTS, and knows where that is. After a failure it looks again. */
-class FrameWriter {
-  /** Last sequence of EVENTS known. */
-  sequence: number;
-  private tail: EventTail | undefined;
-
-  constructor(
-    private readonly events: EventStream,
-    tail: EventTail,
-  ) {
-    this.tail = tail;
-    this.sequence = tail.sequence;
-  }
-
-  async publish(parts: readonly AddressedPart[]): Promise<void> {
-    if (parts.length === 0) return;
-    const tail = this.tail ?? (await this.events.tail());
-    this.tail = undefined; // until it is known again
-    const missing = missingParts(parts, tail);
-    const last = missing.at(-1);
-    this.sequence = last ? await this.events.append(missing, tail.end) : tail.sequence;
-    const { sequence } = this;
-    this.tail = last ? { sequence, end: sequence, index: last.index, part: last.part, parts: last.parts } : tail;
   }
 }

@@ -1,7 +1,7 @@
 import { errorText } from '@waybill/model';
 import { jetstream, type JetStreamManager } from '@nats-io/jetstream';
 import { MAX_ARCHIVE_BYTES, sha256, unpackArchive } from '@waybill/model/snapshot-archive';
-import { type ArchivedTables, readArchive, type Txn, type TxnPayloads } from '@waybill/state';
+import { type ArchivedTables, namesArchive, readArchive, type Txn, type TxnPayloads } from '@waybill/state';
 import type { NatsLink } from './connection.js';
 import { LogUnavailableError } from './errors.js';
 import type { FollowOptions } from './log.js';
@@ -95,7 +95,7 @@ export async function openArchive(bytes: Uint8Array): Promise<OpenedArchive> {
   return { index: meta.Index, tables: readArchive(linesOf(state)) };
 }
 
-/** Wraps a reader so that restores carry the content of their archives. Batches without a restore pass unchanged. */
+/** Wraps a reader so that restores of archives carry the content of their archives. Batches without a restore pass unchanged. */
 export function withArchives(options: FollowOptions, archives: Pick<Archives, 'tablesOf'>): FollowOptions {
   const complete = async (txn: Txn): Promise<Txn> => {
     if (!isRestore(txn)) return txn;
@@ -110,7 +110,7 @@ export function withArchives(options: FollowOptions, archives: Pick<Archives, 't
   };
 }
 
-const isRestore = (txn: Txn): txn is Txn<'StateRestore'> => txn.type === 'StateRestore';
+const isRestore = (txn: Txn): txn is Txn<'StateRestore'> => txn.type === 'StateRestore' && namesArchive(txn.payload);
 
 const subjectOfChunk = (name: string, n: number): string => `${ARCHIVES_STREAM}.${name}.${n}`;
 

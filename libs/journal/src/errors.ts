@@ -101,6 +101,16 @@ export class LogReplacedError extends LogDivergedError {
   }
 }
 
+/** EVENTS has the frame of a transaction that the log has not: the log lost its end, and only EVENTS had seen it. */
+export class FrameOfLostTxnError extends LogDivergedError {
+  override readonly name = 'FrameOfLostTxnError';
+  constructor(readonly applied: number) {
+    super(
+      `the event stream has a frame of another transaction at index ${applied}: it is not the same log; ${DIVERGENCE_ADVICE}`,
+    );
+  }
+}
+
 /** An index is missing in the middle of the log. A reader must not skip it (ST-7). */
 export class LogGapError extends Error {
   override readonly name = 'LogGapError';

@@ -18,6 +18,7 @@ export { JournalContext, JournalServer, subjectMatches } from './journal-server.
 export type { JournalServerOptions } from './journal-server.js';
 export type { Delivery, FollowOptions, Follower, Log, Published, PublishOptions } from './log.js';
 export { MAX_IN_FLIGHT, MAX_QUEUED, PUBLISH_DEADLINE_MS, Publisher } from './publisher.js';
+export { type LogInfo, type LogView, type PassingTime, SameLog } from './same-log.js';
 export { RAW_BATCH, type RawCursor, RawLog, type RawMessage } from './raw-log.js';
 export { ReadyHeaders } from './ready-headers.js';
 export { type ServerTime, serverTime } from './server-time.js';

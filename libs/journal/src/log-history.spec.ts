@@ -114,6 +114,26 @@ it('a database that does not answer holds no write up', async () => {
   expect(await written()).toBe('written');
 });
 
+it('ST-1: a database that did not answer is asked again until it has', async () => {
+  let answers = false;
+  world.log.compareWith(async () => (answers ? mark(12) : Promise.reject(new Error('down'))));
+  expect(await written()).toBe('written');
+  answers = true;
+  await vi.advanceTimersByTimeAsync(COMPARE_INTERVAL_MS);
+  expect(world.log.divergence).toBeInstanceOf(LogRewoundError);
+});
+
+it('once it has answered on a connection it is not asked again', async () => {
+  let asked = 0;
+  world.log.compareWith(async () => {
+    asked++;
+    return mark(9);
+  });
+  await written();
+  await vi.advanceTimersByTimeAsync(3 * COMPARE_INTERVAL_MS);
+  expect(asked).toBe(1);
+});
+
 it('after a decision the log is compared with what was decided', async () => {
   world.log.note(mark(9));
   world.last = 7;

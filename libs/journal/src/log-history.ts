@@ -1,8 +1,8 @@
-import { errorText } from '@waybill/model';
+import { type CancelTimer, errorText } from '@waybill/model';
 import type { LogMark } from '@waybill/state';
 import type { NatsLink } from './connection.js';
 import { LogDivergedError, LogTrimmedError, LogUnavailableError } from './errors.js';
-import { type LogView, SameLog } from './same-log.js';
+import { type LogView, type PassingTime, REAL_TIME, SameLog } from './same-log.js';
 
 /**
  * Interval at which the log is compared with its known history, milliseconds; it is also compared whenever the
@@ -32,26 +32,28 @@ export class LogHistory {
   private known: LogMark | undefined;
   private recordOf: LogRecord | undefined;
   private isConfirmed = false;
+  /** Whether the database has answered since the connection or the history changed. */
+  private hasRecord = false;
   /** Counts connections and accepted histories: a comparison that began in an earlier era has no effect. */
   private era = 0;
   private confirming: Promise<void> | undefined;
   private diverged: LogDivergedError | undefined;
   private readonly listeners = new Set<(error: LogDivergedError) => void>();
-  private readonly timer: NodeJS.Timeout;
+  private cancelTimer: CancelTimer = () => {};
   private readonly offLink: () => void;
   private closed = false;
 
   constructor(
     private readonly link: Pick<NatsLink, 'up' | 'onChange'>,
     view: LogView,
+    private readonly time: PassingTime = REAL_TIME,
   ) {
-    this.log = new SameLog(view);
+    this.log = new SameLog(view, time);
     this.offLink = link.onChange((up) => {
-      this.isConfirmed = false;
-      this.era += 1;
+      this.beginEra();
       if (up && (this.known || this.recordOf)) this.compareSoon();
     });
-    this.timer = setInterval(() => this.compareSoon(), COMPARE_INTERVAL_MS).unref();
+    this.compareLater();
   }
 
   /** Why nothing may be written; undefined: the log has its known history. */
@@ -73,7 +75,7 @@ export class LogHistory {
   /** Has the database asked as well, from now on. */
   compareWith(record: LogRecord): void {
     this.recordOf = record;
-    this.isConfirmed = false;
+    this.isConfirmed = this.hasRecord = false;
   }
 
   /** Reports that a reader found the log to be another one. */
@@ -95,8 +97,7 @@ export class LogHistory {
   accept(mark?: LogMark): void {
     this.diverged = undefined;
     this.known = mark;
-    this.isConfirmed = false;
-    this.era += 1;
+    this.beginEra();
   }
 
   /**
@@ -122,7 +123,19 @@ export class LogHistory {
   close(): void {
     this.closed = true;
     this.offLink();
-    clearInterval(this.timer);
+    this.cancelTimer();
+  }
+
+  private beginEra(): void {
+    this.isConfirmed = this.hasRecord = false;
+    this.era += 1;
+  }
+
+  private compareLater(): void {
+    this.cancelTimer = this.time.timers.after(COMPARE_INTERVAL_MS, () => {
+      this.compareSoon();
+      this.compareLater();
+    });
   }
 
   private compareSoon(): void {
@@ -139,7 +152,8 @@ export class LogHistory {
 
   private async compare(): Promise<void> {
     const { era } = this;
-    const mark = newer(this.known, this.isConfirmed ? undefined : await this.recorded());
+    const recorded = this.hasRecord ? undefined : await this.recorded();
+    const mark = newer(this.known, recorded?.mark);
     try {
       if (mark) await this.log.stateFor(mark.index + 1, () => this.closed, mark);
     } catch (error) {
@@ -152,21 +166,23 @@ export class LogHistory {
     }
     if (era !== this.era) throw new LogUnavailableError('the connection or the history changed while it was compared');
     if (mark) this.note(mark);
+    this.hasRecord ||= recorded !== undefined;
     this.isConfirmed = this.link.up && !this.diverged;
   }
 
-  private async recorded(): Promise<LogMark | undefined> {
+  /** Undefined: there is no database, or it did not answer; it is asked again with the next comparison. */
+  private async recorded(): Promise<{ readonly mark: LogMark | undefined } | undefined> {
     if (!this.recordOf) return undefined;
-    let timer: NodeJS.Timeout | undefined;
+    let cancel: CancelTimer = () => {};
     const late = new Promise<undefined>((resolve) => {
-      timer = setTimeout(() => resolve(undefined), RECORD_TIMEOUT_MS);
+      cancel = this.time.timers.after(RECORD_TIMEOUT_MS, () => resolve(undefined));
     });
     try {
-      return await Promise.race([this.recordOf(), late]);
+      return await Promise.race([this.recordOf().then((mark) => ({ mark })), late]);
     } catch {
       return undefined; // the database is down, or has no tables yet
     } finally {
-      clearTimeout(timer);
+      cancel();
     }
   }
 

@@ -1,4 +1,5 @@
 import { JetStreamApiCodes, JetStreamApiError, type JetStreamManager } from '@nats-io/jetstream';
+import { backgroundTimers, type Clock, pause, type Timers } from '@waybill/model';
 import { isSameMark, type LogMark } from '@waybill/state';
 import { LogDivergedError, LogReplacedError, LogRewoundError, LogTrimmedError } from './errors.js';
 import { TXN_STREAM } from './subject.js';
@@ -14,6 +15,14 @@ export interface LogInfo {
 export const SHORTER_MS = 5_000;
 /** Pause before the log is checked again, milliseconds. */
 const LOOK_AGAIN_MS = 200;
+
+/** Time that passes: real, or simulated. */
+export interface PassingTime {
+  readonly timers: Timers;
+  readonly monotonic: Clock;
+}
+
+export const REAL_TIME: PassingTime = { timers: backgroundTimers, monotonic: { nowMs: () => performance.now() } };
 
 /** The server that describes the stream. */
 export interface LogView {
@@ -45,7 +54,10 @@ export class SameLog {
   /** Number of copies of the stream; 0: not known yet. */
   private copies = 0;
 
-  constructor(private readonly log: LogView) {}
+  constructor(
+    private readonly log: LogView,
+    private readonly time: PassingTime = REAL_TIME,
+  ) {}
 
   /**
    * @param next the index to read next; lower ones were read
@@ -54,14 +66,15 @@ export class SameLog {
    * @throws LogTrimmedError, LogRewoundError, LogReplacedError, or the server's refusal
    */
   async stateFor(next: number, isOver: () => boolean, last?: LogMark): Promise<LogInfo['state']> {
-    for (const until = performance.now() + SHORTER_MS; ;) {
+    const { timers, monotonic } = this.time;
+    for (const until = monotonic.nowMs() + SHORTER_MS; ;) {
       try {
         return await this.checkOnce(next, last);
       } catch (error) {
-        const isBelieved = this.copies === 1 || performance.now() >= until || isOver();
+        const isBelieved = this.copies === 1 || monotonic.nowMs() >= until || isOver();
         if (isBelieved || !(error instanceof LogDivergedError)) throw error;
       }
-      await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
+      await pause(timers, LOOK_AGAIN_MS);
     }
   }
 

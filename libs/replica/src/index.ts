@@ -1,4 +1,5 @@
 export * from './local-state.js';
 export * from './replica.js';
+export { replay } from './replay.js';
 export * from './replicated-state.js';
 export { IndexWaiters, MAX_WAITERS } from './waiters.js';

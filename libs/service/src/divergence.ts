@@ -1,4 +1,5 @@
 import { type Journal, type LogDivergedError, SYSTEM_SUBJECT } from '@waybill/journal';
+import { type CancelTimer, type Timers } from '@waybill/model';
 import { isSameMark, type LogMark } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
 
@@ -26,6 +27,7 @@ export interface DivergenceDeps {
   readonly journal: Pick<Journal, 'history' | 'lastSequence' | 'markAt'>;
   /** Absent: there is no Postgres; then only a new process goes on. */
   readonly recorded: RecordedHistory | undefined;
+  readonly timers: Timers;
   readonly logger: Logger;
   /**
    * Of the copies of the state in this process, the last restore that they know; undefined: none has been read. They have
@@ -108,9 +110,9 @@ export class Divergence {
 
   private pause(): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, SETTLED_POLL_MS);
+      const cancel: CancelTimer = this.deps.timers.after(SETTLED_POLL_MS, resolve);
       this.wake = () => {
-        clearTimeout(timer);
+        cancel();
         resolve();
       };
     });

@@ -1,4 +1,4 @@
-export { HistoryChangedError } from './divergence.js';
+export { Divergence, HistoryChangedError, type RecordedHistory } from './divergence.js';
 export * from './definition.js';
 export { CONTRACT_PREFIX, gatherFigures, type ServiceFigures } from './figures.transport.js';
 export { Infrastructure } from './infrastructure.js';

@@ -147,6 +147,7 @@ export class Infrastructure {
       {
         journal,
         recorded,
+        timers: systemTimers,
         logger: this.logger,
         restoredIndexHere: () => this.restoredIndexHere(),
         say: this.say,

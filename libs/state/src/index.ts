@@ -24,6 +24,7 @@ export * from './log/request-window.js';
 export * from './log/step-times.js';
 export * from './machine/row-order.js';
 export * from './archive/state-archive.js';
+export { namesArchive, OWN_STATE } from './archive/state-restore.js';
 export * from './machine/state-machine.js';
 export { STORED_COLUMNS, unstorable } from './machine/storable-rows.js';
 export { isOfOlderSpecification } from './allocations/batch-results.js';

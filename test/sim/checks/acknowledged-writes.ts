@@ -1,5 +1,6 @@
 import type { SimulatedPostgres } from '../world/simulated-postgres.js';
 import type { Written } from '../world/user-api.js';
+import type { LostEnds } from './lost-ends.js';
 import type { ReferenceState } from './reference-state.js';
 import type { Report } from './violation.js';
 
@@ -10,13 +11,16 @@ export class AcknowledgedWrites {
 
   constructor(
     private readonly reference: ReferenceState,
+    private readonly lostEnds: LostEnds,
     private readonly postgres: SimulatedPostgres,
     private readonly report: Report,
   ) {}
 
-  acknowledged(action: string, { Index }: Written): void {
+  /** @param askedMs true time at which the user asked */
+  acknowledged(action: string, { Index }: Written, askedMs: number): void {
     this.byAction.set(action, (this.byAction.get(action) ?? 0) + 1);
     if (Index === 0) return; // there was nothing to write
+    if (this.lostEnds.isGone(Index, askedMs)) return;
     const applied = this.reference.applied[Index - 1];
     const kind = applied?.verdict.kind;
     if (kind !== 'accepted' && kind !== 'noop')
@@ -24,6 +28,8 @@ export class AcknowledgedWrites {
         'acknowledged-write',
         `${action} was answered with index ${Index}, which is ${kind ?? 'not in the log'}`,
       );
+    if (applied && this.postgres.markAt(Index)?.requestId !== applied.txn.requestId)
+      this.report('acknowledged-write', `${action} was answered with index ${Index}, which is another in Postgres`);
     if (this.postgres.appliedIndex < Index)
       this.report(
         'readable-write',

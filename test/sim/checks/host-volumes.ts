@@ -4,7 +4,7 @@ import { isRestore } from './restores.js';
 
 /** Host volumes in the log and directories on machines agree, once nothing happens. */
 export class HostVolumeDirectories {
-  /** Ids of volumes that a restore has taken out of the state: nobody can know of their directories (OP-47). */
+  /** Ids of volumes that a restore, or a log that lost its end, has taken out of the state: nobody can know of their directories (OP-47). */
   private readonly forgotten = new Set<string>();
 
   constructor(
@@ -15,6 +15,10 @@ export class HostVolumeDirectories {
       if (!isRestore(applied)) return;
       for (const { table, before, after } of applied.changes)
         if (table === 'host_volumes' && before && !after) this.forgotten.add(before.ID);
+    });
+    reference.onLost((lost) => {
+      for (const { changes } of lost)
+        for (const { table, after } of changes) if (table === 'host_volumes' && after) this.forgotten.add(after.ID);
     });
   }
 

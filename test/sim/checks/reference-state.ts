@@ -10,11 +10,12 @@ import type { Report } from './violation.js';
  * with which `npm run verify` checks a finished cluster. Every replica is compared with it.
  */
 export class ReferenceState {
-  readonly machine = new StateMachine();
+  private current = new StateMachine();
+  private invariants = newInvariants();
   /** What each transaction came to; index 1 first. */
   readonly applied: Applied[] = [];
   private readonly listeners = new Set<(applied: Applied) => void>();
-  private readonly invariants = new LogCheck({ pendingLimitMs: 0 });
+  private readonly lossListeners = new Set<(lost: readonly Applied[]) => void>();
 
   constructor(
     stream: TxnStream,
@@ -22,6 +23,16 @@ export class ReferenceState {
     private readonly report: Report,
   ) {
     stream.onStored((stored) => this.take(stored));
+    stream.onLost((lost) => this.goBack(lost.length));
+  }
+
+  get machine(): StateMachine {
+    return this.current;
+  }
+
+  /** Called when the log has lost its end, with what is gone, and the state as it was before it. */
+  onLost(listener: (lost: readonly Applied[]) => void): void {
+    this.lossListeners.add(listener);
   }
 
   /** Called after each transaction, with the state right behind it. */
@@ -40,6 +51,16 @@ export class ReferenceState {
     return this.applied.flatMap((applied) => (eventsOf(applied) ? [applied.index] : []));
   }
 
+  /** The log lost its end: the state is what its beginning makes once more. */
+  private goBack(count: number): void {
+    const lost = this.applied.splice(-count);
+    this.current = new StateMachine();
+    this.invariants = newInvariants();
+    for (const { txn } of this.applied)
+      this.invariants.after(this.current.apply(this.archives.completed(txn)), this.current.tables);
+    for (const listener of this.lossListeners) listener(lost);
+  }
+
   private take({ txn }: StoredTxn): void {
     const applied = this.machine.apply(this.archives.completed(txn));
     if (applied.defect) this.report('no-defect', `${txn.type} at index ${txn.index}: ${applied.defect.stack ?? ''}`);
@@ -55,3 +76,5 @@ export class ReferenceState {
     if (first) this.report(first.invariant, `at index ${first.index}, ${first.subject}: ${first.message}`);
   }
 }
+
+const newInvariants = (): LogCheck => new LogCheck({ pendingLimitMs: 0 });

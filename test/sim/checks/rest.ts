@@ -6,6 +6,7 @@ import {
   msFromNs,
   nsFromRfc3339,
 } from '@waybill/model';
+import { TIME_HEADER } from '@waybill/projection';
 import { SINGLETON_KEY, StateMachine } from '@waybill/state';
 import { compareStates } from '@waybill/verify';
 import type { Cluster } from '../cluster.js';
@@ -67,6 +68,8 @@ export class RestCheck {
 function openIn(cluster: Cluster): string | undefined {
   const { tables, simulator } = cluster;
   const last = cluster.world.stream.last;
+  const { undecided } = cluster.operator;
+  if (undecided !== undefined) return undecided;
   if (isPaused(cluster)) return 'the broker is paused';
   for (const { name, isServing, state } of cluster.servers) {
     if (!isServing || !state) return `${name} does not serve`;
@@ -125,6 +128,10 @@ function compareEvents(cluster: Cluster): void {
   const { parts } = cluster.world.events;
   const broken = parts.find(({ part }, at) => part !== 1 && parts[at - 1]?.part !== part - 1);
   if (broken) throw new InvariantError('events-complete', `part ${broken.part} of frame ${broken.index} stands alone`);
+  const ofAnother = parts.find(
+    ({ index, headers }) => Number(headers[TIME_HEADER]) !== cluster.reference.applied[index - 1]?.txn.timeNs,
+  );
+  if (ofAnother) throw new InvariantError('events-complete', `frame ${ofAnother.index} is of another transaction`);
   const expected = cluster.reference.frames();
   const actual = parts.filter(({ part, parts: of }) => part === of).map(({ index }) => index);
   const at = Array.from({ length: Math.max(expected.length, actual.length) }, (_, n) => n).find(

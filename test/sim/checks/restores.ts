@@ -2,6 +2,7 @@ import { DEPLOYMENT_STOPPED_JOB, isActiveDeployment } from '@waybill/model';
 import {
   type Applied,
   ARCHIVED_TABLES,
+  namesArchive,
   namespacedKey,
   SINGLETON_KEY,
   StateMachine,
@@ -25,7 +26,7 @@ export function* presentHistory(log: readonly Applied[]): Generator<Applied> {
     const applied = log[at - 1];
     if (!applied) return;
     yield applied;
-    at = isRestore(applied) ? applied.txn.payload.Index : at - 1;
+    at = isRestore(applied) && namesArchive(applied.txn.payload) ? applied.txn.payload.Index : at - 1;
   }
 }
 
@@ -49,7 +50,7 @@ export class RestoredStates {
 
   private restored({ index, txn }: AppliedRestore): void {
     const { machine, applied } = this.reference;
-    const archived = txn.payload.Index;
+    const archived = namesArchive(txn.payload) ? txn.payload.Index : index - 1;
     const then = new StateMachine();
     for (const earlier of applied.slice(0, archived)) then.apply(earlier.txn);
     const { allocs, csi_volumes } = then.tables;

@@ -1,6 +1,7 @@
 import { msFromNs, type Variable, type VariableLock } from '@waybill/model';
 import type { Applied } from '@waybill/state';
 import { itemsIn } from '../world/plain-keyring.js';
+import type { LostEnds } from './lost-ends.js';
 import type { ReferenceState } from './reference-state.js';
 import { isRestore } from './restores.js';
 import type { Report } from './violation.js';
@@ -28,18 +29,21 @@ export class Variables {
 
   constructor(
     private readonly reference: ReferenceState,
+    private readonly lostEnds: LostEnds,
     private readonly nowMs: () => number,
     private readonly report: Report,
   ) {
     reference.onApplied((applied) => this.applied(applied));
+    reference.onLost(() => (this.held = []));
   }
 
   get locks(): readonly HeldLock[] {
     return this.held;
   }
 
-  /** A user was told that the number is written. */
-  counted(number: number, index: number): void {
+  /** A user was told that the number is written. @param askedMs when they asked */
+  counted(number: number, index: number, askedMs: number): void {
+    if (this.lostEnds.isGone(index, askedMs)) return;
     const [change] = this.reference.applied[index - 1]?.changes ?? [];
     const written = change?.table === 'variables' ? numberIn(change.after) : undefined;
     if (written !== number)

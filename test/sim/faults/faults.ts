@@ -107,6 +107,24 @@ export const FAULTS: Faults = {
   'clock jumps': [3, (cluster, random) => setWrong(cluster, random.pick(cluster.servers), random)],
 };
 
+/** Planned beside the others, because each run that has one waits for an operator. */
+export const POWER_FAULTS: Faults = { 'NATS loses power': [1, (cluster, random) => losePower(cluster, random)] };
+
+/** Of what was written so shortly before power was cut nothing may be synced, milliseconds: nats-server's sync_interval. */
+const UNSYNCED_MS = 100;
+const MOST_UNSYNCED_PARTS = 3;
+
+/** NATS comes back without what it had not synced, of the log and of the events, and an operator looks. */
+function losePower(cluster: Cluster, random: SeededRandom): void {
+  const { wire, stream, events } = cluster.world;
+  if (!wire.isNatsUp) return;
+  wire.setNats(false);
+  stream.loseSince(cluster.simulator.nowMs - random.between(0, UNSYNCED_MS));
+  events.loseLast(random.below(MOST_UNSYNCED_PARTS));
+  later(cluster, random.between(200, 8_000), 'NATS is back', () => wire.setNats(true));
+  cluster.operator.look();
+}
+
 /** How far a wall clock is set off, milliseconds: a little, half a minute, an hour, a day. */
 const CLOCK_OFFSETS_MS = [5_000, 90_000, 3_600_000, 86_400_000];
 /** The most that a wrong clock drifts, milliseconds per millisecond. */

@@ -11,6 +11,7 @@ import {
   type Variable,
   WitnessedClock,
 } from '@waybill/model';
+import { LogHistory } from '@waybill/journal';
 import { AllocQueries, PreviousDisks } from '@waybill/nodes';
 import { SharedTexts } from '@waybill/projection';
 import { type ProjectionStore, Projector } from '@waybill/projector';
@@ -79,6 +80,16 @@ export const MUTATIONS: readonly Mutation[] = [
     apply: () => replaceMethod(StateMachine, 'voidByEpoch', () => () => undefined),
   },
   {
+    name: 'a log that lost its end is written to',
+    seed: 5,
+    apply: () => replaceMethod(LogHistory, 'gate', () => () => undefined),
+  },
+  {
+    name: 'frames that EVENTS lost are not made again',
+    seed: 13,
+    apply: () => replaceMethod(Projector, 'remakeFrames' as never, () => (async () => {}) as never),
+  },
+  {
     name: 'plan applied without verification',
     seed: 3,
     apply: () => replaceMethod(NodeLoads, 'of', () => () => emptyLoad()),
@@ -134,7 +145,7 @@ export const MUTATIONS: readonly Mutation[] = [
         'write',
         (original) =>
           async function (this: ProjectorSteps, batch: readonly Applied[], ...rest: unknown[]) {
-            await this.options.store.write(batch, new SharedTexts());
+            await this.options.store.write(batch, new SharedTexts(), 0);
             await Reflect.apply(original, this, [batch, ...rest]);
           } as never,
       ),

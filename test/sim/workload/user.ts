@@ -39,8 +39,9 @@ export class User {
 
   /** @param ask what is asked; undefined: there is nothing to ask now */
   act(action: string, random: SeededRandom, request: Request): void {
+    const askedMs = this.cluster.simulator.nowMs;
     this.asked(random, request)?.then(
-      (written) => this.cluster.writes.acknowledged(action, written),
+      (written) => this.cluster.writes.acknowledged(action, written, askedMs),
       (error: unknown) => this.refused(action, error),
     );
   }

@@ -43,11 +43,12 @@ export const VARIABLE_ACTIONS: Actions = {
   ],
 };
 
-async function countUp(api: UserApi, { variables }: Cluster): Promise<Written> {
+async function countUp(api: UserApi, { variables, simulator }: Cluster): Promise<Written> {
+  const askedMs = simulator.nowMs;
   const { items, index } = await api.variableItems(COUNTER);
   const number = Number(items['n'] ?? 0) + 1;
   const answer = await api.variable(COUNTER, { op: 'cas', checkIndex: index }, { Items: { n: String(number) } });
-  if (answer.status === 200) variables.counted(number, answer.index);
+  if (answer.status === 200) variables.counted(number, answer.index, askedMs);
   return written(answer);
 }
 

@@ -1,6 +1,6 @@
 import { LogUnavailableError, type StoredArchive } from '@waybill/journal';
 import { sha256 } from '@waybill/model/snapshot-archive';
-import type { ArchivedTables, Txn } from '@waybill/state';
+import { type ArchivedTables, namesArchive, type Txn } from '@waybill/state';
 import type { SimulatedProcess } from '../kernel/simulated-process.js';
 import { openPlainArchive } from './plain-archive.js';
 import type { Wire } from './wire.js';
@@ -48,7 +48,7 @@ export class ArchiveStore {
 
   /** The same transaction, and if it is a restore, with what its archive holds. */
   completed(txn: Txn): Txn {
-    if (txn.type !== 'StateRestore') return txn;
+    if (txn.type !== 'StateRestore' || !namesArchive(txn.payload)) return txn;
     return { ...txn, payload: { ...txn.payload, Tables: this.tablesOf(txn.payload.Archive) } };
   }
 

@@ -1,4 +1,6 @@
-import type { AddressedPart, EventStream, EventTail } from '@waybill/projector';
+import type { LogRecoveryDeps } from '@waybill/api';
+import { TIME_HEADER } from '@waybill/projection';
+import { type AddressedPart, type EventStream, type EventTail, NO_FRAME } from '@waybill/projector';
 import type { SeededRandom } from '../kernel/seeded-random.js';
 import type { SimulatedProcess } from '../kernel/simulated-process.js';
 import type { Wire } from './wire.js';
@@ -17,17 +19,36 @@ export class EventStore {
   streamOf(process: SimulatedProcess): EventStream {
     return {
       tail: () => this.asked(process, 'events tail', () => this.tail()),
+      onReturn: (listener) => this.wire.connectionOf(process).onChange((up) => up && listener()),
       refusalOf: () => undefined,
       append: (parts, sequence) => this.asked(process, 'events append', () => this.append(parts, sequence)),
+    };
+  }
+
+  /** Power was cut: the last few parts were not synced, and are gone. */
+  loseLast(parts: number): void {
+    this.parts.length = Math.max(0, this.parts.length - parts);
+  }
+
+  /** What an operator's decision needs. */
+  decidedBy(process: SimulatedProcess): LogRecoveryDeps['events'] {
+    return {
+      newest: () =>
+        this.asked(process, 'events newest', () => {
+          const last = this.parts.at(-1);
+          return last && { index: last.index, timeNs: timeOf(last) };
+        }),
+      removeAbove: (index) =>
+        this.asked(process, 'events remove', () => {
+          this.parts.length = this.parts.filter((part) => part.index <= index).length;
+        }),
     };
   }
 
   private tail(): EventTail {
     const last = this.parts.at(-1);
     const sequence = this.parts.length;
-    return last
-      ? { sequence, end: sequence, index: last.index, part: last.part, parts: last.parts }
-      : { sequence, end: sequence, index: 0, part: 0, parts: 0 };
+    return last ? { ...last, sequence, end: sequence, timeNs: timeOf(last) } : { sequence, end: sequence, ...NO_FRAME };
   }
 
   /** @throws when the stream does not end at `sequence`; after an acknowledgement was lost perhaps only the first few are there */
@@ -45,3 +66,5 @@ export class EventStore {
     return this.wire.ask(process, label, { timeoutMs: TIMEOUT_MS, unanswered: 'ackLoss' }, atNats);
   }
 }
+
+const timeOf = ({ headers }: AddressedPart): number => Number(headers[TIME_HEADER]);

@@ -3,15 +3,22 @@ import { API_ADDRESS, RegionCallsController, RegionJobs } from '@waybill/api';
 import { brokerService } from '@waybill/broker';
 import { deployments } from '@waybill/deployments';
 import type { Clock } from '@waybill/model';
+import { LogDivergedError, type LogHistory } from '@waybill/journal';
 import { LeaseRunner, type Singleton } from '@waybill/roles';
 import { DEFAULT_PACE, nodesService } from '@waybill/nodes';
 import { Projector } from '@waybill/projector';
 import { Replica } from '@waybill/replica';
 import type { Presence } from '@waybill/rpc';
 import { schedulerService } from '@waybill/scheduler';
-import { readSettings, type ServiceContext, type ServiceDefinition, type ServiceParts } from '@waybill/service';
+import {
+  Divergence,
+  readSettings,
+  type ServiceContext,
+  type ServiceDefinition,
+  type ServiceParts,
+} from '@waybill/service';
 import { Metrics, tracerFor } from '@waybill/telemetry';
-import type { Applied, Role, StateMachine } from '@waybill/state';
+import { type Applied, restoredIndexOf, type Role, type StateMachine } from '@waybill/state';
 import { volumes } from '@waybill/volumes';
 import type { SimulatedProcess } from '../kernel/simulated-process.js';
 import { answersOf } from './call-answers.js';
@@ -77,6 +84,7 @@ export class Server {
   private process: SimulatedProcess | undefined;
   private replica: Replica | undefined;
   private api: UserApi | undefined;
+  private log: SimulatedLog | undefined;
   private runners: ReadonlyMap<Role, LeaseRunner> = new Map();
   private starts = 0;
   private wallClock: Parameters<SimulatedProcess['setClock']> = [0, 0];
@@ -98,6 +106,11 @@ export class Server {
 
   get state(): Replica | undefined {
     return this.replica;
+  }
+
+  /** What it knows of the log, while it runs. */
+  get history(): LogHistory | undefined {
+    return this.log?.history;
   }
 
   /** The process, while it is alive. */
@@ -135,7 +148,7 @@ export class Server {
   kill(): void {
     this.process?.kill();
     if (this.replica) this.witness.died(this.name);
-    this.process = this.replica = this.api = undefined;
+    this.process = this.replica = this.api = this.log = undefined;
     this.runners = new Map();
   }
 
@@ -144,17 +157,12 @@ export class Server {
     const clock = world.clockOf(process);
     await clock.attend(() => world.natsTime(process));
     const archives = world.archives.archivesOf(process);
-    const log = new SimulatedLog(process, world.stream, world.wire, archives);
+    const log = (this.log = new SimulatedLog(process, world.stream, world.wire, archives));
     const database = new DatabaseConnection(process, world.postgres, (machine) => this.witness.loaded(name, machine));
     const logger = world.logger(name);
-    const replica = new Replica({
-      log,
-      snapshots: database,
-      timers: process,
-      logger,
-      onFatal: (error) => world.simulator.fail(error),
-    });
-    await replica.start();
+    log.history.compareWith(() => database.mark());
+    const divergence = this.watchDivergence(process, log, database);
+    const replica = await this.openReplica(log, database, process, divergence);
     if (!process.isAlive) return;
     this.replica = replica;
     this.witness.started(name, replica);
@@ -171,6 +179,7 @@ export class Server {
       clock,
       timers: process,
       logger,
+      onDiverged: (error) => log.history.report(error),
     });
     if (!process.isAlive) return;
     const api = new UserApi(process, context('api'), database, archives);
@@ -181,7 +190,47 @@ export class Server {
     const singletons = [...parts.flatMap((part) => part.singleton ?? []), projector];
     this.runners = new Map(singletons.map((one) => [one.role, this.runnerOf(one, process, clock, replica, host)]));
     for (const runner of this.runners.values()) runner.start();
+    log.history.onDivergence(() => {
+      for (const runner of this.runners.values()) void runner.stop();
+    });
     this.api = api;
+  }
+
+  /** As `Infrastructure` does it: who has read what is lost starts anew once that is decided. */
+  private watchDivergence(process: SimulatedProcess, log: SimulatedLog, recorded: DatabaseConnection): Divergence {
+    const restoredIndexHere = (): number | undefined => this.replica && restoredIndexOf(this.replica.tables);
+    const logger = this.world.logger(this.name);
+    return new Divergence({ journal: log, recorded, timers: process, logger, restoredIndexHere }, (mustStartAnew) => {
+      if (!mustStartAnew || !process.isAlive) return;
+      this.kill();
+      this.start();
+    });
+  }
+
+  private async openReplica(
+    log: SimulatedLog,
+    snapshots: DatabaseConnection,
+    process: SimulatedProcess,
+    divergence: Divergence,
+  ): Promise<Replica> {
+    for (;;) {
+      const replica = new Replica({
+        log,
+        snapshots,
+        timers: process,
+        logger: this.world.logger(this.name),
+        onFatal: (error) => {
+          if (!(error instanceof LogDivergedError)) this.world.simulator.fail(error);
+        },
+      });
+      try {
+        await replica.start();
+        return replica;
+      } catch (error) {
+        if (!(error instanceof LogDivergedError)) throw error;
+        await divergence.settled();
+      }
+    }
   }
 
   private runnerOf(

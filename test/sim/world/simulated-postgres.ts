@@ -3,12 +3,16 @@ import {
   ProjectionMovedError,
   type RecordedVerdict,
   SetAsideError,
+  type RecordedMarks,
+  type Rewound,
   type SetAsideRow,
 } from '@waybill/projection';
 import type { Allocation, Job, SchedulerConfiguration, Variable } from '@waybill/model';
 import type { ProjectionStore } from '@waybill/projector';
 import {
   type Applied,
+  type LogMark,
+  markOf,
   SINGLETON_KEY,
   StateMachine,
   type Table,
@@ -49,6 +53,8 @@ type RowName = `${TableName} ${string}`;
  */
 export class SimulatedPostgres {
   isUp = true;
+  /** True time at which a query failed last, unix milliseconds. */
+  lastFailedMs = 0;
   /** Whether it refuses to store a row; a test of the row's key, so that it does not depend on when it is asked. */
   refuses: (table: TableName, key: string) => boolean = () => false;
   /** What was refused: the row as it is in the state, and the transaction that it comes from. */
@@ -59,6 +65,8 @@ export class SimulatedPostgres {
   private readonly rows = new Map<TableName, Map<string, object>>(TABLE_NAMES.map((name) => [name, new Map()]));
   private readonly tableIndexes = new Map<TableName, number>();
   private readonly record: Applied[] = [];
+  /** Index of the newest frame that was in EVENTS at the last write. */
+  framed = 0;
 
   constructor(
     private readonly simulator: Simulator,
@@ -102,7 +110,7 @@ export class SimulatedPostgres {
   }
 
   /** Answers how many rows were refused. @throws ProjectionMovedError */
-  write(applied: readonly Applied[]): SetAsideRow[] {
+  write(applied: readonly Applied[], framed: number): SetAsideRow[] {
     const refused: SetAsideRow[] = [];
     const from = (applied[0]?.index ?? 0) - 1;
     if (from !== this.appliedIndex) throw new ProjectionMovedError(from, this.appliedIndex);
@@ -117,6 +125,7 @@ export class SimulatedPostgres {
         this.tableIndexes.set(table, index);
       }
     this.record.push(...applied);
+    this.framed = Math.max(this.framed, framed);
     return refused;
   }
 
@@ -133,6 +142,24 @@ export class SimulatedPostgres {
       machine.startAt(appliedIndex);
       return plainArchive(machine);
     };
+  }
+
+  /** Identifies the transaction at an index, as the record has it. */
+  markAt(index: number): LogMark | undefined {
+    const recorded = this.record[index - 1];
+    return recorded && markOf(recorded.txn);
+  }
+
+  /** Indexes of transactions that a machine of the record is at: as `rewindProjection`, in one database transaction. */
+  rewind({ machine, keepsHistoryTo }: Pick<Rewound, 'machine' | 'keepsHistoryTo'>): void {
+    this.aside.clear();
+    for (const name of TABLE_NAMES) {
+      const table = machine.tables[name];
+      this.rows.set(name, new Map([...table.entries()].map(([key, row]) => [key, frozen(row)])));
+      this.tableIndexes.set(name, table.tableIndex);
+    }
+    this.record.length = keepsHistoryTo;
+    this.framed = Math.min(this.framed, keepsHistoryTo);
   }
 
   verdictOf(index: number): RecordedVerdict | undefined {
@@ -162,7 +189,10 @@ export class SimulatedPostgres {
   /** One query of a process: has its effect at once, or fails before or after it. */
   query<T>(process: SimulatedProcess, effect: () => T): Promise<T> {
     return new Promise((resolve, reject) => {
-      const lost = (afterMs: number): void => void process.after(afterMs, () => reject(new ConnectionLostError()));
+      const lost = (afterMs: number): void => {
+        this.lastFailedMs = this.simulator.nowMs;
+        process.after(afterMs, () => reject(new ConnectionLostError()));
+      };
       if (!this.isUp) return lost(REFUSED_MS);
       this.simulator.schedule(QUERY_MS / 2, `${process.name} query`, () => {
         if (!this.isUp || !process.isAlive || this.wire.happens('databaseError')) return lost(QUERY_MS / 2);
@@ -214,8 +244,12 @@ export class DatabaseConnection implements ProjectionStore {
     });
   }
 
-  write(applied: readonly Applied[]): Promise<readonly SetAsideRow[]> {
-    return this.query((postgres) => postgres.write(applied));
+  write(applied: readonly Applied[], _texts: unknown, framed: number): Promise<readonly SetAsideRow[]> {
+    return this.query((postgres) => postgres.write(applied, framed));
+  }
+
+  framedIndex(): Promise<number> {
+    return this.query((postgres) => postgres.framed);
   }
 
   setAside(): Promise<number> {
@@ -228,6 +262,20 @@ export class DatabaseConnection implements ProjectionStore {
 
   txnVerdict(index: number): Promise<RecordedVerdict | undefined> {
     return this.query((postgres) => postgres.verdictOf(index));
+  }
+
+  /** The transaction that was projected last. */
+  mark(): Promise<LogMark | undefined> {
+    return this.query((postgres) => postgres.markAt(postgres.appliedIndex));
+  }
+
+  async marks(): Promise<RecordedMarks> {
+    const last = await this.appliedIndex();
+    return { first: 1, last, markAt: (index) => this.query((postgres) => postgres.markAt(index)) };
+  }
+
+  rewind(rewound: Rewound): Promise<void> {
+    return this.query((postgres) => postgres.rewind(rewound));
   }
 
   job(namespace: string, id: string): Promise<{ row: Job | undefined }> {

@@ -1,5 +1,5 @@
 import { decodeTxn, encodeTxn, subjectOf } from '@waybill/journal';
-import type { Txn, TxnDraft } from '@waybill/state';
+import { type LogMark, markOf, type Txn, type TxnDraft } from '@waybill/state';
 import type { Simulator } from '../kernel/simulator.js';
 import { frozen } from './frozen.js';
 
@@ -40,6 +40,7 @@ export class TxnStream {
   private readonly lastOfSubject = new Map<string, number>();
   private readonly ids = new Map<string, StoredTxn>();
   private readonly listeners = new Set<(stored: StoredTxn) => void>();
+  private readonly lossListeners = new Set<(lost: readonly StoredTxn[]) => void>();
   /** Copies that the stream takes for new although it has them: its memory of ids was lost with a restart. */
   forgetsIds = false;
 
@@ -56,6 +57,30 @@ export class TxnStream {
   /** The first message on a subject behind an index. */
   firstAfter(subject: string, index: number): StoredTxn | undefined {
     return this.stored.slice(index).find((one) => one.subject === subject);
+  }
+
+  /** Identifies the transaction at an index; undefined: there is none. */
+  markAt(index: number): LogMark | undefined {
+    const stored = this.stored[index - 1];
+    return stored && markOf(stored.txn);
+  }
+
+  /** Appends only if the stream ends at this index. */
+  appendAt(message: TxnMessage, last: number): StreamAnswer {
+    if (last !== this.last) return { kind: 'wrong-sequence', expected: last, actual: this.last };
+    return this.append(message, undefined);
+  }
+
+  /** Power was cut: what was stored since a moment of true time was not synced, and is gone; its indexes come again. */
+  loseSince(ms: number): void {
+    let kept = this.last;
+    while (kept > 1 && (this.stored[kept - 1]?.storedAtMs ?? 0) > ms) kept--;
+    const lost = this.stored.splice(kept);
+    for (const { requestId } of lost) this.ids.delete(requestId);
+    this.lastOfSubject.clear();
+    for (const { subject, index } of this.stored) this.lastOfSubject.set(subject, index);
+    this.simulator.history.add(`lost ${lost.length}\n`);
+    if (lost.length > 0) for (const listener of this.lossListeners) listener(lost);
   }
 
   append(message: TxnMessage, expectedLast: number | undefined): StreamAnswer {
@@ -75,6 +100,11 @@ export class TxnStream {
     this.simulator.history.add(`#${stored.index} ${stored.headers}${stored.body}\n`);
     for (const listener of this.listeners) listener(stored);
     return { kind: 'stored', index: stored.index, duplicate: false };
+  }
+
+  /** Called right when the stream has lost its end. */
+  onLost(listener: (lost: readonly StoredTxn[]) => void): void {
+    this.lossListeners.add(listener);
   }
 
   /** Called right when a message is stored. Returns the way to stop. */

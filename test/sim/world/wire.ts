@@ -38,8 +38,8 @@ export interface AskingNats {
   readonly timeoutMs: number;
   /** The weather in which it is not heard; absent: it always is. */
   readonly unheard?: keyof Weather;
-  /** The weather in which it acts, and the answer does not arrive. */
-  readonly unanswered: keyof Weather;
+  /** The weather in which it acts, and the answer does not arrive; absent: it always arrives. */
+  readonly unanswered?: keyof Weather;
 }
 
 /** How messages of a process reach a NATS server, and the other way. What cannot pass is lost. */
@@ -48,22 +48,39 @@ export interface Road {
   toProcess(to: SimulatedProcess, label: string, run: () => void): void;
 }
 
+/** A process is connected again so long after its NATS came back or the cut healed, milliseconds. */
+const RECONNECT_MS = [1, 300] as const;
 const FASTEST_MS = 0.2;
 const USUAL_MS = 3;
 export const SLOWEST_MS = 4_000;
 
+/** The connection of one process to NATS, as the process sees it. */
+export interface Connection {
+  readonly up: boolean;
+  /** @returns unsubscribe */
+  onChange(listener: (up: boolean) => void): () => void;
+}
+
 /**
  * The network: a star, every process is connected to NATS and to nothing else. A process that is cut off neither sends
- * nor receives; while NATS is down nobody does. What is on its way at that moment is lost.
+ * nor receives; while NATS is down nobody does. What is on its way at that moment is lost, and nothing of a connection
+ * arrives after it broke. Processes connect again one by one, and one that stands still does so when it goes on.
  */
 export class Wire implements Road {
   weather: Weather = { ...CALM };
   private readonly cutOff = new Set<string>();
   private natsDown = false;
+  /** Counts the starts of NATS: connections to an earlier one are broken. */
+  private era = 0;
+  /** The era to which each process is connected. */
+  private readonly connections = new Map<SimulatedProcess, number>();
+  private readonly listeners = new Map<SimulatedProcess, Set<(up: boolean) => void>>();
 
+  /** @param reconnecting luck of its own, so that runs in which NATS never restarts draw none of it */
   constructor(
     private readonly simulator: Simulator,
     private readonly random: SeededRandom,
+    private readonly reconnecting: SeededRandom,
   ) {}
 
   get isNatsUp(): boolean {
@@ -71,39 +88,66 @@ export class Wire implements Road {
   }
 
   setNats(up: boolean): void {
+    if (up !== this.natsDown) return;
     this.natsDown = !up;
+    if (!up) {
+      this.era++;
+      for (const process of this.connections.keys()) this.tell(process, false);
+    } else for (const process of this.connections.keys()) this.reconnect(process);
   }
 
   cut(processName: string): void {
     this.cutOff.add(processName);
+    for (const process of this.connections.keys()) if (process.name === processName) this.tell(process, false);
   }
 
   heal(processName: string): void {
     this.cutOff.delete(processName);
+    for (const process of this.connections.keys()) if (process.name === processName) this.reconnect(process);
   }
 
   connects(process: SimulatedProcess): boolean {
-    return !this.natsDown && process.isAlive && !this.cutOff.has(process.name);
+    if (this.natsDown || !process.isAlive || this.cutOff.has(process.name)) return false;
+    const era = this.connections.get(process);
+    if (era === undefined) this.connections.set(process, this.era);
+    return era === undefined || era === this.era;
+  }
+
+  connectionOf(process: SimulatedProcess): Connection {
+    const isUp = (): boolean => this.connects(process);
+    const listeners = this.listeners.get(process) ?? new Set();
+    this.listeners.set(process, listeners);
+    return {
+      get up() {
+        return isUp();
+      },
+      onChange: (listener) => {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
+    };
   }
 
   /** Nobody is cut off and nothing is lost. */
   calmDown(): void {
-    this.cutOff.clear();
+    for (const name of this.cutOff) this.heal(name);
     this.weather = { ...CALM };
   }
 
   /** From a process to the NATS server, which acts at once. */
   toNats(from: SimulatedProcess, label: string, run: () => void): void {
     if (!this.connects(from)) return;
+    const { era } = this;
     this.simulator.schedule(this.delayMs(), `${from.name} → ${label}`, () => {
-      if (!this.natsDown && !this.cutOff.has(from.name)) run();
+      if (!this.natsDown && era === this.era && !this.cutOff.has(from.name)) run();
     });
   }
 
   /** From the NATS server to a process. */
   toProcess(to: SimulatedProcess, label: string, run: () => void): void {
+    const { era } = this;
     this.simulator.schedule(this.delayMs(), `${label} → ${to.name}`, () => {
-      if (this.connects(to)) to.execute(run);
+      if (era === this.era && this.connects(to)) to.execute(run);
     });
   }
 
@@ -125,7 +169,7 @@ export class Wire implements Road {
         } catch (error) {
           take = () => reject(error instanceof Error ? error : new Error(String(error)));
         }
-        if (this.happens(unanswered)) return;
+        if (unanswered && this.happens(unanswered)) return;
         this.toProcess(from, `${label} answer`, () => {
           cancel();
           take();
@@ -138,6 +182,25 @@ export class Wire implements Road {
   delayMs(): number {
     const { random, weather } = this;
     return random.chance(weather.slow) ? random.between(USUAL_MS, SLOWEST_MS) : random.between(FASTEST_MS, USUAL_MS);
+  }
+
+  /** Some time later, if nothing breaks the way again until then. */
+  private reconnect(process: SimulatedProcess): void {
+    if (!process.isAlive) {
+      this.connections.delete(process);
+      this.listeners.delete(process);
+      return;
+    }
+    const { era } = this;
+    process.reachedAfter(this.reconnecting.between(...RECONNECT_MS), `${process.name} is connected`, () => {
+      if (this.natsDown || era !== this.era || this.cutOff.has(process.name)) return;
+      this.connections.set(process, era);
+      this.tell(process, true);
+    });
+  }
+
+  private tell(process: SimulatedProcess, up: boolean): void {
+    for (const listener of this.listeners.get(process) ?? []) process.execute(() => listener(up));
   }
 
   /** Draws only where something can happen, so that a calm run needs no luck. */

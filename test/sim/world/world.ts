@@ -42,7 +42,7 @@ export class World {
     readonly random: SeededRandom,
     readonly region: string,
   ) {
-    this.wire = new Wire(simulator, random.fork('wire'));
+    this.wire = new Wire(simulator, random.fork('wire'), random.fork('reconnecting'));
     this.stream = new TxnStream(simulator);
     this.archives = new ArchiveStore(this.wire);
     this.calls = new CallExchange(this.wire, random.fork('calls'));

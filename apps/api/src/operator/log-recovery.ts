@@ -1,12 +1,13 @@
 import type { Author, TransactionWriter } from '@waybill/writing';
 import { conflict } from '../http/api-error.js';
 import type { Journal, OpenedArchive } from '@waybill/journal';
-import type { LoggedTxn, RecordedMarks, Rewound, TakenArchive } from '@waybill/projection';
-import { StateMachine, type TableRows } from '@waybill/state';
+import type { FrameMark, LoggedTxn, RecordedMarks, Rewound, TakenArchive } from '@waybill/projection';
+import { OWN_STATE, StateMachine, type TableRows } from '@waybill/state';
+import { replay } from '@waybill/replica';
 import type { Logger } from '@waybill/telemetry';
 import type { Requester } from '../http/requester.js';
 import { commonIndex } from './log-comparison.js';
-import { machineOf, replay } from './replay.js';
+import { machineOf } from './archived-state.js';
 
 /** Lost transactions that are named in an answer; the rest are counted. */
 export const MAX_LOST_NAMED = 500;
@@ -46,18 +47,26 @@ export interface Recovered {
   readonly found: LogComparison;
 }
 
+/** The parts of a journal with which a history is decided. */
+export type DecidedLog = Pick<Journal, 'bounds' | 'markAt' | 'follow' | 'publish' | 'publishAt' | 'close'> & {
+  readonly archives: Pick<Journal['archives'], 'put'>;
+};
+
 export interface LogRecoveryDeps {
   /**
    * A journal that knows nothing of the log, so that it writes to whatever log is there: only for those who were told by
    * an operator which history counts. To be closed.
    */
-  readonly openJournal: () => Journal;
+  readonly openJournal: () => DecidedLog;
   readonly marks: () => Promise<RecordedMarks>;
   readonly lostAbove: (index: number, limit: number) => Promise<readonly LoggedTxn[]>;
   readonly restoredIndex: () => Promise<number>;
   readonly leases: () => Promise<readonly TableRows['leases'][]>;
   readonly rewind: (rewound: Rewound) => Promise<void>;
-  readonly events: { newestIndex(): Promise<number>; removeAbove(index: number): Promise<void> };
+  readonly events: {
+    newest(): Promise<FrameMark | undefined>;
+    removeAbove(index: number): Promise<void>;
+  };
   readonly pack: (machine: StateMachine) => Promise<TakenArchive>;
   /** @throws BadArchiveError, BadRowsError */
   readonly open: (bytes: Uint8Array) => Promise<OpenedArchive>;
@@ -72,7 +81,8 @@ export interface LogRecoveryDeps {
  *
  * `adopt`: the log is the truth. Postgres and EVENTS are taken back to what both have in common, the lost indexes are
  * passed over so that no index means two things, and a restore of the log's own state begins a new history, of which
- * services, agents and clients hear as of any restore (OP-46, OP-47).
+ * services, agents and clients hear as of any restore (OP-46, OP-47). Services that never read what is lost go on
+ * writing meanwhile, which changes nothing of it.
  * `restore`: an archive is the truth. The same, with the archive's state; for a log whose beginning was trimmed.
  *
  * Every step can be taken again: after a crash in between the same command goes on.
@@ -95,13 +105,18 @@ export class LogRecovery {
             'Take an archive: waybill operator log restore FILE',
         );
       await this.passOver(journal, found, requester);
-      const machine = new StateMachine();
-      const to = this.rewindTo(found);
-      await replay(journal, machine, to);
-      if (to < found.applied) await this.deps.rewind({ machine, keepsHistoryTo: to });
-      await this.deps.events.removeAbove(to);
+      if (found.common < found.applied) {
+        const machine = new StateMachine();
+        await replay(journal, machine, found.common);
+        await this.deps.rewind({ machine, keepsHistoryTo: found.common });
+      }
+      await this.removeLostFrames(journal, found);
       const reason = `the log was adopted: ${found.lostCount} transactions behind index ${found.common} are lost`;
-      return { index: await this.beginHistory(journal, machine, requester, reason), found };
+      const { index } = await journal.publish(
+        this.deps.writer.draft({ type: 'StateRestore', payload: OWN_STATE }, authorBecause(requester, reason)),
+      );
+      this.deps.logger.warn('a new history of the log begins', { index, reason });
+      return { index, found };
     });
   }
 
@@ -118,11 +133,11 @@ export class LogRecovery {
       await this.deps.rewind({ machine, keepsHistoryTo, txns: applied ? [applied] : [] });
       await this.deps.events.removeAbove(found.common);
       const reason = `an archive of index ${archived} was restored: ${found.lostCount} transactions behind index ${found.common} are lost`;
-      return { index: await this.beginHistory(journal, machine, requester, reason), found };
+      return { index: await this.restoreFrom(journal, machine, requester, reason), found };
     });
   }
 
-  private async compare(journal: Journal): Promise<LogComparison> {
+  private async compare(journal: DecidedLog): Promise<LogComparison> {
     const { deps } = this;
     const [log, recorded] = [await journal.bounds(), await deps.marks()];
     const common = await commonIndex(recorded, { ...log, markAt: (index) => journal.markAt(index) });
@@ -131,7 +146,7 @@ export class LogRecovery {
       log,
       applied: recorded.last,
       common,
-      events: await deps.events.newestIndex(),
+      events: (await deps.events.newest())?.index ?? 0,
       divergence: deps.divergence()?.message,
       historyIndex: await deps.restoredIndex(),
       lost: lostCount > 0 ? await deps.lostAbove(common, MAX_LOST_NAMED) : [],
@@ -139,13 +154,19 @@ export class LogRecovery {
     };
   }
 
-  /** Frames that EVENTS lost are made again from where it ends; those of lost transactions go. */
-  private rewindTo({ common, events }: LogComparison): number {
-    return events > 0 ? Math.min(common, events) : common;
+  /**
+   * Frames of lost transactions leave EVENTS. If its newest frame is of a transaction that the log has, all are, and a
+   * projector may be adding more.
+   */
+  private async removeLostFrames(journal: DecidedLog, { common }: LogComparison): Promise<void> {
+    const newest = await this.deps.events.newest();
+    if (!newest || newest.index <= common) return;
+    const found = await journal.markAt(newest.index);
+    if (found?.timeNs !== newest.timeNs) await this.deps.events.removeAbove(common);
   }
 
   /** No index that anybody may have seen is given out again (ST-1). */
-  private async passOver(journal: Journal, found: LogComparison, requester: Requester, atLeast = 0): Promise<void> {
+  private async passOver(journal: DecidedLog, found: LogComparison, requester: Requester, atLeast = 0): Promise<void> {
     const known = Math.max(found.log.last, found.applied, atLeast);
     let missing = known + (found.lostCount > 0 ? INDEXES_PASSED_OVER : 1) - found.log.last;
     for (; missing > 0; missing -= PASSED_OVER_AT_ONCE)
@@ -157,9 +178,9 @@ export class LogRecovery {
       );
   }
 
-  /** The state that the log makes is restored as it is: nothing of it changes, and everybody begins anew from there. */
-  private async beginHistory(
-    journal: Journal,
+  /** The state of an archive, and what the log made of it: everybody begins anew from there. */
+  private async restoreFrom(
+    journal: DecidedLog,
     machine: StateMachine,
     requester: Requester,
     reason: string,
@@ -181,7 +202,7 @@ export class LogRecovery {
     }
   }
 
-  private async withJournal<T>(work: (journal: Journal) => Promise<T>): Promise<T> {
+  private async withJournal<T>(work: (journal: DecidedLog) => Promise<T>): Promise<T> {
     const journal = this.deps.openJournal();
     try {
       return await work(journal);

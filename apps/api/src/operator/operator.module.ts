@@ -62,7 +62,7 @@ import { SetSchedulerConfiguration } from './set-scheduler-configuration.js';
         leases: () => model.leases(),
         rewind: (rewound) => rewindProjection(database, rewound, new StateMachine()),
         events: {
-          newestIndex: async () => (await storage.newest())?.index ?? 0,
+          newest: () => storage.newest(),
           removeAbove: (index) => storage.removeAbove(index),
         },
         pack: (machine) => archiveOf(machine, () => events.floor(), newId()),

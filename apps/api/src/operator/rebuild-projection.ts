@@ -2,9 +2,10 @@ import type { Journal, OpenedArchive } from '@waybill/journal';
 import { errorText } from '@waybill/model';
 import { isDamage, type RebuildSource } from '@waybill/projection';
 import { StateMachine, type TableRows } from '@waybill/state';
+import { replay } from '@waybill/replica';
 import type { Logger } from '@waybill/telemetry';
 import { badRequest, conflict } from '../http/api-error.js';
-import { machineOf, replay } from './replay.js';
+import { machineOf } from './archived-state.js';
 
 /** The log may begin here, or directly behind an archive. */
 const FIRST_INDEX = 1;

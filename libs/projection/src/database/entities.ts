@@ -143,7 +143,7 @@ const tableIndexEntity = new EntitySchema<Entity>({
   columns: { name: key(text), index: bigint },
 });
 
-/** One row: how far the log has been projected (ST-7), and from which index on the history is kept. */
+/** One row: how far the log has been projected (ST-7), its newest frame in EVENTS, and from which index on the history is kept. */
 const projectionEntity = new EntitySchema<Entity>({
   name: 'projection',
   tableName: 'projection',
@@ -152,6 +152,7 @@ const projectionEntity = new EntitySchema<Entity>({
     applied: bigint,
     applied_at: { type: 'timestamp with time zone' },
     history_floor: { ...bigint, default: 1 },
+    framed: { ...bigint, default: 0 },
   },
 });
 

@@ -164,10 +164,16 @@ export class StoredFrame {
   }
 }
 
-/** A message as it lies in EVENTS. */
-export interface StoredPart {
-  readonly sequence: number;
+/** Which transaction a frame is of: index and time identify it, as they do in the log. */
+export interface FrameMark {
   readonly index: number;
+  /** Unix nanoseconds; NaN in a message of another form. */
+  readonly timeNs: number;
+}
+
+/** A message as it lies in EVENTS. */
+export interface StoredPart extends FrameMark {
+  readonly sequence: number;
   readonly part: number;
   readonly parts: number;
   readonly about: string | undefined;
@@ -180,6 +186,7 @@ export function storedPart(sequence: number, header: (name: string) => string, d
   return {
     sequence,
     index: Number(header(INDEX_HEADER)),
+    timeNs: Number(header(TIME_HEADER) || NaN),
     part: Number(part),
     parts: Number(parts),
     about: header(ABOUT_HEADER) || undefined,

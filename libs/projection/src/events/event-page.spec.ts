@@ -17,6 +17,7 @@ function streamOf(given: readonly Given[], first = 1): EventStorage {
     ({ index, part = 1, parts: of = 1, about = [['Job', 'default', `job-${index}`]], size = 20 }, at): StoredPart => ({
       sequence: first + at,
       index,
+      timeNs: index,
       part,
       parts: of,
       about: JSON.stringify(about),

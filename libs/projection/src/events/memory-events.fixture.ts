@@ -26,6 +26,7 @@ export class MemoryEvents implements EventStorage {
     return {
       sequence: index,
       index,
+      timeNs: index,
       part: 1,
       parts: 1,
       about: JSON.stringify([['Job', 'default', this.jobOf(index)]]),

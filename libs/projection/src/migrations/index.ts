@@ -1,5 +1,6 @@
 import { AddAccessControl1763755200000 } from './add-access-control.js';
 import { AddAuthMethods1763762400000 } from './add-auth-methods.js';
+import { AddFramed1763773200000 } from './add-framed.js';
 import { AddHistory1763704800000 } from './add-history.js';
 import { AddLogHashes1763758800000 } from './add-log-hashes.js';
 import { AddPeriodicLaunches1763697600000 } from './add-periodic-launches.js';
@@ -40,4 +41,5 @@ export const migrations = [
   AddAuthMethods1763762400000,
   AddRootKeys1763766000000,
   AddVariables1763769600000,
+  AddFramed1763773200000,
 ];

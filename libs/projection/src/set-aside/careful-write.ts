@@ -3,7 +3,7 @@ import type { Applied } from '@waybill/state';
 import type { Pool, PoolClient } from 'pg';
 import { inTransaction } from '../database/transaction.js';
 import { databaseErrorCode, isDataError, isEncodingError } from '../errors.js';
-import { type Batch, foldBatch } from '../writing/batch.js';
+import type { Batch } from '../writing/batch.js';
 import { CopyIn } from '../writing/copy-in.js';
 import { SharedTexts } from '../writing/shared-texts.js';
 import { MOVE_APPLIED, MOVE_TABLE_INDEXES, type Step } from '../writing/statements.js';
@@ -24,8 +24,12 @@ const MAX_TRIED_ROWS = 125;
  * Cost: three round trips per chunk, and some 3 × log2(125) more per refused row.
  * @throws what is no fault of the data: then nothing is written
  */
-export function writeSettingAside(pool: Pool, applied: readonly Applied[]): Promise<readonly SetAsideRow[]> {
-  return inTransaction(pool, 'write', (client) => carefulWrite(client, foldBatch(applied), applied));
+export function writeSettingAside(
+  pool: Pool,
+  batch: Batch,
+  applied: readonly Applied[],
+): Promise<readonly SetAsideRow[]> {
+  return inTransaction(pool, 'write', (client) => carefulWrite(client, batch, applied));
 }
 
 /** The same within a database transaction that has begun. @param applied the transactions of the batch */
@@ -36,7 +40,7 @@ export async function carefulWrite(
 ): Promise<readonly SetAsideRow[]> {
   const texts = new SharedTexts();
   await client.query('set constraints all immediate'); // what the commit would refuse is refused by its statement
-  await client.query({ ...MOVE_APPLIED, values: [batch.from, batch.to, null] });
+  await client.query({ ...MOVE_APPLIED, values: [batch.from, batch.to, null, batch.framed] });
   const rewritten = [...rewrittenBy(batch)];
   if (rewritten.length > 0) await run(client, FORGET_SET_ASIDE.of(rewritten, texts));
   const refused: SetAsideRow[] = [];

@@ -18,6 +18,7 @@ import {
   LOWER_FLOOR,
   MOVE_APPLIED,
   MOVE_TABLE_INDEXES,
+  READ_FRAMED,
   READ_APPLIED,
   READ_STANDING,
   type RowsStatement,
@@ -58,25 +59,32 @@ export class BatchWriter {
   /**
    * Answers the rows that were set aside.
    * @param texts of what is written elsewhere of the same changes
+   * @param framed index of the newest frame in EVENTS by now; 0: nothing is known of it
    * @throws ProjectionMovedError the projection is not at the index before the first transaction; nothing was written
    * @throws RangeError the transactions are not consecutive
    */
-  async write(applied: readonly Applied[], texts = new SharedTexts()): Promise<readonly SetAsideRow[]> {
+  async write(applied: readonly Applied[], texts = new SharedTexts(), framed = 0): Promise<readonly SetAsideRow[]> {
     const from = assertConsecutive(applied) - 1;
     for (;;)
       try {
-        await inTwoTrips(this.pool, (outgoing) => sendBatch(outgoing, foldBatch(applied), texts, this.anyAside));
+        await inTwoTrips(this.pool, (outgoing) =>
+          sendBatch(outgoing, foldBatch(applied, framed), texts, this.anyAside),
+        );
         return [];
       } catch (error) {
         if (isNotMoved(error)) await this.lookAgain(from);
-        else if (isDataError(error) || isEncodingError(error)) return await this.writeCarefully(applied, from);
+        else if (isDataError(error) || isEncodingError(error)) return await this.writeCarefully(applied, from, framed);
         else throw error;
       }
   }
 
-  private async writeCarefully(applied: readonly Applied[], from: number): Promise<readonly SetAsideRow[]> {
+  private async writeCarefully(
+    applied: readonly Applied[],
+    from: number,
+    framed: number,
+  ): Promise<readonly SetAsideRow[]> {
     try {
-      const rows = await writeSettingAside(this.pool, applied);
+      const rows = await writeSettingAside(this.pool, foldBatch(applied, framed), applied);
       this.anyAside ||= rows.length > 0;
       return rows;
     } catch (error) {
@@ -118,6 +126,12 @@ export class BatchWriter {
       types: columnTypes,
     });
     return rows[0] ?? { applied: 0, aside: false };
+  }
+
+  /** Index of the newest frame that was in EVENTS at the last write; 0: nothing is known of it. */
+  async framedIndex(): Promise<number> {
+    const { rows } = await this.pool.query<{ framed: number }>({ ...READ_FRAMED, types: columnTypes });
+    return rows[0]?.framed ?? 0;
   }
 
   /** How far Postgres is. */
@@ -163,7 +177,7 @@ interface Sendable {
 }
 
 function* stepsOf(batch: Batch, texts: SharedTexts, anyAside: boolean): Generator<Sendable> {
-  yield { step: { ...MOVE_APPLIED, values: [batch.from, batch.to, anyAside] }, rows: 1 };
+  yield { step: { ...MOVE_APPLIED, values: [batch.from, batch.to, anyAside, batch.framed] }, rows: 1 };
   if (anyAside) yield* chunks(FORGET_SET_ASIDE, rewrittenBy(batch), texts);
   yield* chunks(STORE_ALLOC_JOBS, batch.allocJobs, texts);
   for (const { table, inserts, updates, removes } of batch.tables) {

@@ -49,6 +49,8 @@ export interface Batch {
   readonly tables: readonly TableBatch[];
   readonly tableIndexes: readonly { readonly name: TableName; readonly index: number }[];
   readonly txns: readonly TxnRecord[];
+  /** Index of the newest frame in EVENTS, of this batch or an earlier one; 0: nothing is known of it. */
+  readonly framed: number;
   /** Made one by one when they are asked for: most of the work of a batch, done while Postgres has something to do. */
   readonly objects: Iterable<TxnObject>;
 }
@@ -68,7 +70,7 @@ export function assertConsecutive(applied: readonly Applied[]): number {
 }
 
 /** Folds consecutive transactions into a batch. O(changes). @throws RangeError as `assertConsecutive` */
-export function foldBatch(applied: readonly Applied[]): Batch {
+export function foldBatch(applied: readonly Applied[], framed = 0): Batch {
   const first = assertConsecutive(applied);
   const changed = new Map<TableName, Map<string, NetChange>>();
   const tableIndexes = new Map<TableName, number>();
@@ -93,6 +95,7 @@ export function foldBatch(applied: readonly Applied[]): Batch {
     }),
     tableIndexes: [...tableIndexes].map(([name, index]) => ({ name, index })),
     txns: applied,
+    framed,
     objects: objectsOf(applied),
   };
 }

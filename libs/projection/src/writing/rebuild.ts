@@ -61,6 +61,7 @@ async function writeBase(client: PoolClient, base: StateMachine): Promise<void> 
     ...differenceOf(new StateMachine().tables, base.tables),
     tableIndexes: TABLE_NAMES.map((name) => ({ name, index: base.tables[name].tableIndex })),
     txns: [],
+    framed: 0,
     objects: [],
   };
   await carefulWrite(client, batch, []);

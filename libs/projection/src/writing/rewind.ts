@@ -33,6 +33,7 @@ export async function rewindProjection(pool: Pool, rewound: Rewound, empty: Stat
     tables,
     tableIndexes: TABLE_NAMES.map((name) => ({ name, index: machine.tables[name].tableIndex })),
     txns,
+    framed: 0,
     objects: [],
   };
   await new BatchWriter(pool).rewrite(batch, keepsHistoryTo);

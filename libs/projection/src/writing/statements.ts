@@ -187,12 +187,14 @@ export const STORE_ALLOC_JOBS = unnesting<AllocJob>(
 /**
  * First statement of a batch: whoever does not find the index where it left it writes nothing, and of two writers the
  * second waits here for the first. It fails then, because the column takes no null, and with it what was sent behind it.
- * $1: from, $2: to, $3: whether the writer believes that rows are set aside; null: it does not matter.
+ * $1: from, $2: to, $3: whether the writer believes that rows are set aside; null: it does not matter. $4: index of the
+ * newest frame in EVENTS.
  */
 export const MOVE_APPLIED: NamedStatement = {
   name: 'move_applied',
   text: `update projection set applied = case when applied = $1
-    and ($3::boolean is null or $3 = exists (select from set_aside)) then $2::bigint end, applied_at = now() where id = 1`,
+    and ($3::boolean is null or $3 = exists (select from set_aside)) then $2::bigint end, applied_at = now(),
+    framed = greatest(framed, $4::bigint) where id = 1`,
 };
 
 /** Records of a history that does not count. $1: the last index that does. */
@@ -208,7 +210,8 @@ export const FORGET_LOG_HASHES: NamedStatement = {
 };
 export const LOWER_FLOOR: NamedStatement = {
   name: 'lower_floor',
-  text: 'update projection set history_floor = least(history_floor, $1::bigint + 1) where id = 1',
+  text: `update projection set history_floor = least(history_floor, $1::bigint + 1), framed = least(framed, $1)
+    where id = 1`,
 };
 
 const NOT_NULL_VIOLATION = '23502';
@@ -221,6 +224,12 @@ export const isNotMoved = (error: unknown): boolean =>
 export const READ_STANDING: NamedStatement = {
   name: 'read_standing',
   text: 'select applied, exists (select from set_aside) as aside from projection where id = 1',
+};
+
+/** Index of the newest frame that was in EVENTS when Postgres was written last. */
+export const READ_FRAMED: NamedStatement = {
+  name: 'read_framed',
+  text: 'select framed from projection where id = 1',
 };
 
 export const READ_APPLIED: NamedStatement = {

@@ -4,8 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { eventsOf } from '../events.js';
 import { fixtures } from '../fixtures.js';
 import { ARCHIVED_TABLES, archiveLines, BadRowsError, readArchive } from './state-archive.js';
+import { OWN_STATE } from './state-restore.js';
 import { type Applied, StateMachine } from '../machine/state-machine.js';
-import { SINGLETON_KEY, TABLE_NAMES, type TableName } from '../machine/tables.js';
+import { restoredIndexOf, SINGLETON_KEY, TABLE_NAMES, type TableName } from '../machine/tables.js';
 
 const { aMachine, aDeployment, aJob, anAlloc, apply } = fixtures;
 
@@ -212,6 +213,18 @@ describe('restoring', () => {
     const machine = aMachine();
     const { changes } = restored(machine, [...archiveLines(machine.tables)]);
     expect(changes.map(({ table }) => table)).toEqual(['cluster_meta']);
+  });
+
+  it('ST-1: one that names no archive keeps every row, ends all terms and begins a history', () => {
+    const machine = aMachine();
+    apply(machine, 'LeaseAcquired', { Role: 'broker', Epoch: 1, Holder: 'x' });
+    const before = [...rowsOf(machine, 'jobs'), ...rowsOf(machine, 'allocs')];
+    const { index, verdict, changes } = apply(machine, 'StateRestore', OWN_STATE);
+    expect(verdict.kind).toBe('accepted');
+    expect([...rowsOf(machine, 'jobs'), ...rowsOf(machine, 'allocs')]).toEqual(before);
+    expect(new Set(changes.map(({ table }) => table))).toEqual(new Set(['leases', 'cluster_meta']));
+    expect(machine.epochOf('broker')).toBe(2);
+    expect(restoredIndexOf(machine.tables)).toBe(index);
   });
 
   it('stops whoever has only what is in the log', () => {

@@ -10,16 +10,23 @@ import type { Write } from '../machine/write.js';
 
 export const restoreAppliers: Appliers<'StateRestore'> = { StateRestore: restoreState };
 
+/** Payload of a restore of the state that the log makes: a new history begins with it, whatever was written just before. */
+export const OWN_STATE = { Archive: '', SHA256: '', Bytes: 0, Index: 0 } as const;
+
+/** Whether a restore takes its state from an archive, which the reader of the log has to add. */
+export const namesArchive = ({ Archive }: TxnPayloads['StateRestore']): boolean => Archive !== OWN_STATE.Archive;
+
 /**
- * Type 101: replaces the state by the archive's, in one step (ST-144, OP-46). Objects keep their indexes. Rows that are
+ * Type 101: replaces the state by the archive's, in one step (ST-144, OP-46), or keeps it as it is (ST-1). Objects keep their indexes. Rows that are
  * equal before and after are not written, so that the changes are the difference, and followers of the changes follow
  * the restore. The changes are in an order that does not depend on the order of rows, which differs between copies.
  * O(state), and fast: every copy does it at once, and a holder that takes longer than its lease would start over for
  * ever.
  */
-function restoreState(w: Write, { Tables: archived, KeepsReleases, KeepsTerms }: TxnPayloads['StateRestore']): void {
-  if (!archived) throw new Error('a restore was handed over without what its archive holds');
-  for (const table of ARCHIVED_TABLES) replaceTable(w, table, archived);
+function restoreState(w: Write, restore: TxnPayloads['StateRestore']): void {
+  const { Tables: archived, KeepsReleases, KeepsTerms } = restore;
+  if (archived) for (const table of ARCHIVED_TABLES) replaceTable(w, table, archived);
+  else if (namesArchive(restore)) throw new Error('a restore was handed over without what its archive holds');
   cancelOrphans(w);
   if (!KeepsReleases) forgetReleases(w);
   if (!KeepsTerms) endTerms(w);

@@ -336,9 +336,12 @@ export interface TxnPayloads {
 
   // 3.6 types of Waybill's own, and the two special numbers
   LeaseAcquired: { Role: Role; Epoch: number; Holder: string };
-  /** Restores the cluster from an archive, which was stored before this was written (OP-46). */
+  /**
+   * Restores the cluster from an archive, which was stored before this was written (OP-46), or, since schema version 4,
+   * from the state that the log makes: nothing changes then but that a history begins, terms end, and all are told.
+   */
   StateRestore: {
-    /** Its name in the store of archives. */
+    /** Its name in the store of archives. Empty: the state that the log makes; the next three members say nothing then. */
     Archive: string;
     /** Hash of the archive's bytes, hexadecimal. */
     SHA256: string;
@@ -452,7 +455,7 @@ export const TXN_TYPES: { readonly [T in TxnType]: TxnTypeInfo } = {
   RootKeyDelete: { number: 52, eventType: null, schemaVersion: 1 },
   VarApplyState: { number: 50, eventType: 'VariableUpdated', schemaVersion: 1 },
   LeaseAcquired: { number: 100, eventType: null, schemaVersion: 1 },
-  StateRestore: { number: 101, eventType: null, schemaVersion: 3 },
+  StateRestore: { number: 101, eventType: null, schemaVersion: 4 },
   Initialise: { number: 127, eventType: null, schemaVersion: 1 },
   Ignore: { number: 128, eventType: null, schemaVersion: 1 },
 };

@@ -57,6 +57,8 @@ const UPCASTS: Upcasts = {
   StateRestore: {
     1: (payload) => ({ ...(payload as TxnPayloads['StateRestore']), KeepsReleases: true, KeepsTerms: true }),
     2: (payload) => ({ ...(payload as TxnPayloads['StateRestore']), KeepsTerms: true }),
+    // An older version always names an archive.
+    3: (payload) => payload as TxnPayloads['StateRestore'],
   },
 };
 
