@@ -9,6 +9,7 @@ import {
   type Evaluation,
   NS_PER_SECOND,
   type Variable,
+  type VariableLock,
   WitnessedClock,
 } from '@waybill/model';
 import { LogHistory } from '@waybill/journal';
@@ -381,9 +382,8 @@ export const MUTATIONS: readonly Mutation[] = [
         VariableLocks,
         'startTimer',
         (original) =>
-          function (this: never, row: Variable, held: unknown) {
-            const Lock = row.Lock && { ...row.Lock, TTL: row.Lock.TTL / 10, LockDelay: 0 };
-            return Reflect.apply(original, this, [{ ...row, Lock }, held] as never);
+          function (this: never, row: Variable, lock: VariableLock, held: unknown) {
+            return Reflect.apply(original, this, [row, { ...lock, TTL: lock.TTL / 10, LockDelay: 0 }, held] as never);
           } as never,
       ),
   },
