@@ -427,6 +427,12 @@ describe('LeaseRunner', () => {
     expect(a!.singleton.calls).toEqual(['start 1', 'applied 2', 'stop']);
     write();
     expect(a!.singleton.calls).toEqual(['start 1', 'applied 2', 'stop']);
+    a!.singleton.failApplied = false;
+    a!.singleton.failStart = 1;
+    await time.pass(250);
+    expect(a!.singleton.calls.slice(3)).toEqual(['start 2', 'stop']);
+    await time.pass(500);
+    expect(a!.terms).toEqual([1, undefined, 3]); // nobody hears of the end of a term that did not begin
   });
 
   it('EB-142: a start that fails later gives the role back as well, unless its term is over by then', async () => {

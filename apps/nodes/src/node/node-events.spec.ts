@@ -71,4 +71,16 @@ describe('events that agents report', () => {
     });
     expect(stored().Events.map((event) => event.Message)).toEqual([...messages.slice(2), 'of the server']);
   });
+
+  it('ND-161: of more than ten in one report the last ten are written', async () => {
+    const { emit, stored } = setup();
+    await emit(...Array.from({ length: MAX_EVENTS_PER_REPORT + 2 }, (_, n) => `event ${n}`));
+    const messages = stored()
+      .Events.map(({ Message }) => Message)
+      .filter((text) => text.startsWith('event'));
+    expect(messages.slice(-MAX_EVENTS_PER_REPORT)).toEqual(
+      Array.from({ length: 10 }, (_, n) => `event ${n + 2}`).slice(-messages.length),
+    );
+    expect(messages).not.toContain('event 1');
+  });
 });
