@@ -9,8 +9,11 @@ import { type LogView, type PassingTime, REAL_TIME, SameLog } from './same-log.j
  * connection returns.
  */
 export const COMPARE_INTERVAL_MS = 1_000;
-/** Timeout of the question to the database, milliseconds; after it, the history known in memory has to do. */
-export const RECORD_TIMEOUT_MS = 500;
+/**
+ * Timeout of the question to the database, milliseconds; after it, the history known in memory has to do. Longer than a
+ * busy database takes: a write that does not wait for it may get the index of another transaction that the database has.
+ */
+export const RECORD_TIMEOUT_MS = 5_000;
 
 /** Reads from the database the transaction that it applied last. */
 export type LogRecord = () => Promise<LogMark | undefined>;

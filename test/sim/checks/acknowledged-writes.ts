@@ -28,7 +28,8 @@ export class AcknowledgedWrites {
         'acknowledged-write',
         `${action} was answered with index ${Index}, which is ${kind ?? 'not in the log'}`,
       );
-    if (applied && this.postgres.markAt(Index)?.requestId !== applied.txn.requestId)
+    const stored = this.postgres.markAt(Index);
+    if (applied && stored && stored.requestId !== applied.txn.requestId)
       this.report('acknowledged-write', `${action} was answered with index ${Index}, which is another in Postgres`);
     if (this.postgres.appliedIndex < Index)
       this.report(

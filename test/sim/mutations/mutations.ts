@@ -77,7 +77,7 @@ interface StateReader {
 export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'epoch check dropped',
-    seed: 11,
+    seed: 220,
     apply: () => replaceMethod(StateMachine, 'voidByEpoch', () => () => undefined),
   },
   {
@@ -87,7 +87,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'frames that EVENTS lost are not made again',
-    seed: 13,
+    seed: 1,
     apply: () => replaceMethod(Projector, 'remakeFrames' as never, () => (async () => {}) as never),
   },
   {
@@ -111,12 +111,12 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'evaluations lost with the term',
-    seed: 7,
+    seed: 2,
     apply: () => replaceMethod(EvalBroker, 'restore', () => () => undefined),
   },
   {
     name: 'a nack forgets the evaluation',
-    seed: 3,
+    seed: 5,
     apply: () => replaceMethod(EvalBroker, 'redeliverLater', () => () => undefined),
   },
   {
@@ -158,7 +158,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'report taken although a later one was',
-    seed: 9,
+    seed: 134,
     apply: () =>
       replaceMethod(
         StateMachine,
@@ -178,12 +178,12 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'claims that have ended are not freed by the servers',
-    seed: 14,
+    seed: 20,
     apply: () => replaceMethod(VolumeWatcher, 'wake', () => () => undefined),
   },
   {
     name: 'claim freed before its disk is given back',
-    seed: 25,
+    seed: 6,
     // Neither the servers nor the machine that has it mounted mind.
     apply: () => {
       const onMachine = replaceMethod(LeftMounts, 'clear', () => () => Promise.resolve());
@@ -203,7 +203,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'claim freed twice, the second time that of another',
-    seed: 3,
+    seed: 4,
     apply: () =>
       replaceMethod(
         StateMachine,
@@ -260,7 +260,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a wall clock that was set is believed',
-    seed: 16,
+    seed: 100,
     apply: () =>
       replaceMethod(
         WitnessedClock,
@@ -313,7 +313,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a machine is told of the allocations of others',
-    seed: 5,
+    seed: 10,
     apply: () =>
       replaceMethod(
         AllocQueries,
@@ -349,7 +349,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a checked write of a variable is not checked',
-    seed: 6,
+    seed: 9,
     apply: () =>
       replaceMethod(
         Variables,
