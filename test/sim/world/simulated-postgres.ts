@@ -271,7 +271,7 @@ export class DatabaseConnection implements ProjectionStore {
 
   async marks(): Promise<RecordedMarks> {
     const last = await this.appliedIndex();
-    return { first: 1, last, markAt: (index) => this.query((postgres) => postgres.markAt(index)) };
+    return { first: 1, last, newestUpTo: (index) => this.query((postgres) => postgres.markAt(index)) };
   }
 
   rewind(rewound: Rewound): Promise<void> {

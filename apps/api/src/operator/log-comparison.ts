@@ -1,6 +1,7 @@
+import type { RecordedMarks } from '@waybill/projection';
 import { isSameMark, type LogMark } from '@waybill/state';
 
-/** Where the transactions of a history can be looked up, between these indexes. */
+/** Where the transactions of a log can be looked up, between these indexes. */
 export interface MarkedHistory {
   readonly first: number;
   readonly last: number;
@@ -8,21 +9,26 @@ export interface MarkedHistory {
 }
 
 /**
- * The last index at which two histories have the same transaction. Both only ever grew at their ends, so they are the
- * same up to there and nowhere behind it: a binary search finds it. 0: they have nothing in common, or nothing that both
- * still hold.
- * Cost: two look-ups for each doubling of what both hold.
+ * The last recorded index at which Postgres and the log have the same transaction. Both only ever grew at their ends, so
+ * they are the same up to there and nowhere behind it: a binary search finds it, which begins at the end, where they mostly
+ * agree. 0: they have nothing in common, or nothing that both still hold.
+ * Cost: two look-ups for each doubling of what both hold; two in all where nothing is lost.
  */
-export async function commonIndex(one: MarkedHistory, other: MarkedHistory): Promise<number> {
-  const first = Math.max(one.first, other.first);
-  const last = Math.min(one.last, other.last);
-  /** Known to be common, and known not to be. */
-  let [common, different] = [first - 1, last + 1];
-  while (different - common > 1) {
-    const index = Math.floor((common + different) / 2);
-    const [a, b] = await Promise.all([one.markAt(index), other.markAt(index)]);
-    if (a && b && isSameMark(a, b)) common = index;
-    else different = index;
+export async function commonIndex(recorded: RecordedMarks, log: MarkedHistory): Promise<number> {
+  const first = Math.max(recorded.first, log.first);
+  const last = Math.min(recorded.last, log.last);
+  let common = 0;
+  /** Up to `searched` nothing else is recorded that is common; from `different` on nothing is. */
+  let [searched, different] = [first - 1, last + 1];
+  for (let index = last; different - searched > 1; index = Math.floor((searched + different) / 2)) {
+    const mark = await recorded.newestUpTo(index);
+    if (!mark || mark.index <= searched) {
+      searched = index;
+      continue;
+    }
+    const found = await log.markAt(mark.index);
+    if (found && isSameMark(mark, found)) [common, searched] = [mark.index, index];
+    else different = mark.index;
   }
-  return common < first ? 0 : common;
+  return common;
 }

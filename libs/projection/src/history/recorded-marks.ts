@@ -7,7 +7,11 @@ import { plainText } from '../writing/stored-text.js';
 export interface RecordedMarks {
   readonly first: number;
   readonly last: number;
-  markAt(index: number): Promise<LogMark | undefined>;
+  /**
+   * The newest recorded transaction at or below an index: a restore of an archive in place of a lost log leaves out the
+   * records in between. Undefined: there is none.
+   */
+  newestUpTo(index: number): Promise<LogMark | undefined>;
 }
 
 export async function recordedMarks(pool: Pool): Promise<RecordedMarks> {
@@ -19,14 +23,14 @@ export async function recordedMarks(pool: Pool): Promise<RecordedMarks> {
   return {
     first: rows[0]?.first ?? last + 1,
     last,
-    markAt: async (index) => {
-      const found = await pool.query<{ request_id: string; time_ns: number }>({
-        text: 'select request_id, time_ns from txn where index = $1',
+    newestUpTo: async (index) => {
+      const found = await pool.query<{ index: number; request_id: string; time_ns: number }>({
+        text: 'select index, request_id, time_ns from txn where index <= $1 order by index desc limit 1',
         values: [index],
         types: columnTypes,
       });
       const [row] = found.rows;
-      return row && { index, requestId: plainText(row.request_id), timeNs: row.time_ns };
+      return row && { index: row.index, requestId: plainText(row.request_id), timeNs: row.time_ns };
     },
   };
 }
