@@ -18,11 +18,10 @@ export const namesArchive = ({ Archive }: TxnPayloads['StateRestore']): boolean 
 
 /**
  * Type 101: replaces the state by the archive's, in one step (ST-144, OP-46), or keeps it as it is (ST-1). Objects keep
- * their indexes. Rows that are
- * equal before and after are not written, so that the changes are the difference, and followers of the changes follow
- * the restore. The changes are in an order that does not depend on the order of rows, which differs between copies.
- * O(state), and fast: every copy does it at once, and a holder that takes longer than its lease would start over for
- * ever.
+ * their indexes. Rows that are equal before and after are not written, so that the changes are the difference, and
+ * followers of the changes follow the restore. The changes are in an order that does not depend on the order of rows,
+ * which differs between copies. O(state), and fast: every copy does it at once, and a holder that takes longer than its
+ * lease would start over for ever.
  */
 function restoreState(w: Write, restore: TxnPayloads['StateRestore']): void {
   const { Tables: archived, KeepsReleases, KeepsTerms } = restore;
