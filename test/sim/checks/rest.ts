@@ -69,7 +69,10 @@ function openIn(cluster: Cluster): string | undefined {
   const { tables, simulator } = cluster;
   const last = cluster.world.stream.last;
   const { undecided } = cluster.operator;
-  if (undecided !== undefined) return undecided;
+  if (undecided !== undefined) {
+    cluster.operator.look();
+    return undecided;
+  }
   if (isPaused(cluster)) return 'the broker is paused';
   for (const { name, isServing, state } of cluster.servers) {
     if (!isServing || !state) return `${name} does not serve`;

@@ -15,6 +15,9 @@ export const LOG_OPERATOR = 'operator of the log';
 /** From an alert to a decision, and to another try where it could not be carried out, milliseconds. */
 const DECIDES_AFTER_MS = [2_000, 30_000] as const;
 
+/** A process that stood still notices later than the operator looks first. */
+const LOOKS = 3;
+
 /**
  * The operator of docs/power-cuts.md: looks after a power cut, and has the log adopted where a service says that it is not
  * the one that it knows, or where Postgres has what the log has not. The decision is carried out by the same code as in
@@ -22,6 +25,7 @@ const DECIDES_AFTER_MS = [2_000, 30_000] as const;
  */
 export class LogOperator {
   private isOnDuty = false;
+  private looksLeft = 0;
   /** Decisions that were carried out. */
   decided = 0;
 
@@ -31,8 +35,9 @@ export class LogOperator {
     private readonly random: SeededRandom,
   ) {}
 
-  /** There was a power cut: looks until all is well. */
+  /** There was a power cut, or an alert: looks until all is well, and some more times. */
   look(): void {
+    this.looksLeft = LOOKS;
     if (this.isOnDuty) return;
     this.isOnDuty = true;
     this.lookLater();
@@ -54,8 +59,9 @@ export class LogOperator {
 
   private lookLater(): void {
     this.world.simulator.schedule(this.random.between(...DECIDES_AFTER_MS), 'the operator looks', () => {
-      if (this.undecided === undefined) this.isOnDuty = false;
-      else void this.adopt().then(() => this.lookLater());
+      if (this.undecided !== undefined) void this.adopt().then(() => this.lookLater());
+      else if (--this.looksLeft > 0) this.lookLater();
+      else this.isOnDuty = false;
     });
   }
 
