@@ -3,21 +3,26 @@ import { TIME_HEADER } from '@waybill/projection';
 import type { Applied } from '@waybill/state';
 import { type AddressedPart, type EventStream, type EventTail, missingParts } from './event-stream.js';
 
-/** EVENTS ends before a frame that was in it: it lost its end. Whoever finds it makes the frames again from the log. */
+/** EVENTS has lost its end, with frames that were stored. The next session of the projector makes them again. */
 export class EventsRewoundError extends Error {
   override readonly name = 'EventsRewoundError';
   constructor(framed: number, found: number) {
-    super(`EVENTS ends with the frame of index ${found}, and had one of index ${framed}: it lost its end`);
+    super(`EVENTS had the frame of index ${framed} and ends with the frame of index ${found} now: it has lost its end`);
   }
 }
 
-/** Publishes frames behind the end of EVENTS, and knows where that is. After a failure it looks again. */
+/**
+ * Publishes frames behind the end of EVENTS.
+ *
+ * The end is known → unknown (a publish has begun or failed) → known. While it is unknown, the next publish reads it.
+ * Memory: the end. Cost: one request for each publish, and one more after a failure.
+ */
 export class FrameWriter {
-  /** Last sequence of EVENTS known. */
+  /** Last known sequence of EVENTS. */
   sequence: number;
-  /** Index of the newest frame that is known to be in EVENTS. */
-  framed: number;
   private tail: EventTail | undefined;
+  /** The newest part that is known to be in EVENTS. */
+  private newest: Pick<EventTail, 'index' | 'part' | 'parts'>;
 
   /** @param begunAt where EVENTS ended: its newest frame has to be of a transaction of this log */
   constructor(
@@ -26,7 +31,18 @@ export class FrameWriter {
   ) {
     this.tail = begunAt;
     this.sequence = begunAt.sequence;
-    this.framed = begunAt.index;
+    this.newest = begunAt;
+  }
+
+  /** Index of the newest frame that is known to be in EVENTS. */
+  get framed(): number {
+    return this.newest.index;
+  }
+
+  /** Whether EVENTS ends before a frame, or inside it. @param framed the index of a frame that was in EVENTS, whole */
+  hasLost(framed: number): boolean {
+    const { index, part, parts } = this.newest;
+    return index < framed || (index === framed && part < parts);
   }
 
   /** @throws FrameOfLostTxnError EVENTS has the frame of another transaction at this index (ST-1) */
@@ -43,15 +59,24 @@ export class FrameWriter {
     const last = missing.at(-1);
     this.sequence = last ? await this.events.append(missing, tail.end) : tail.sequence;
     const { sequence } = this;
-    this.tail = last ? { ...last, sequence, end: sequence, timeNs: Number(last.headers[TIME_HEADER]) } : tail;
-    this.framed = Math.max(this.framed, this.tail.index);
+    this.tail = last ? { ...endOf(last), sequence, end: sequence } : tail;
+    this.newest = this.tail;
   }
 
   /** @throws EventsRewoundError EVENTS lost frames that were in it; and what EVENTS fails with */
   async look(): Promise<EventTail> {
-    const { framed } = this;
+    const { index, part } = this.newest;
     const tail = await this.events.tail();
-    if (tail.index < framed) throw new EventsRewoundError(framed, tail.index);
+    if (tail.index < index || (tail.index === index && tail.part < part))
+      throw new EventsRewoundError(index, tail.index);
     return tail;
   }
 }
+
+/** Without the part's content, which may be large. */
+const endOf = ({ index, part, parts, headers }: AddressedPart): Omit<EventTail, 'sequence' | 'end'> => ({
+  index,
+  timeNs: Number(headers[TIME_HEADER]),
+  part,
+  parts,
+});

@@ -1,10 +1,10 @@
-import type { Log } from '@waybill/journal';
+import { type FollowOptions, type Log, LogTrimmedError } from '@waybill/journal';
 import { FakeTime, settle } from '@waybill/model';
 import { ProjectionMovedError } from '@waybill/projection';
-import { draftTxn, serviceActor, type Txn } from '@waybill/state';
+import { draftTxn, fixtures, serviceActor, type Txn } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';
-import { expect, it } from 'vitest';
-import { NO_FRAME } from './event-stream.js';
+import { describe, expect, it } from 'vitest';
+import { type AddressedPart, type EventStream, type EventTail, NO_FRAME } from './event-stream.js';
 import { BATCH_INTERVAL_MS, Projector } from './projector.js';
 import type { ProjectionStore } from './projection-store.js';
 
@@ -37,6 +37,119 @@ const projectorOf = (
     logger: silentLogger,
     ...(batchIntervalMs !== undefined && { batchIntervalMs }),
   });
+
+/** An EVENTS that holds parts, as NATS does. */
+class Events implements EventStream {
+  parts: AddressedPart[] = [];
+  readonly refusalOf = (): undefined => undefined;
+  readonly onReturn = (): (() => void) => () => {};
+
+  async tail(): Promise<EventTail> {
+    const last = this.parts.at(-1);
+    const sequence = this.parts.length;
+    if (!last) return { sequence, end: sequence, ...NO_FRAME };
+    const { index, part, parts, headers } = last;
+    return { sequence, end: sequence, index, timeNs: Number(headers['Waybill-Time']), part, parts };
+  }
+
+  async append(parts: readonly AddressedPart[], sequence: number): Promise<number> {
+    if (sequence !== this.parts.length) throw new Error('it ends elsewhere');
+    return this.parts.push(...parts);
+  }
+}
+
+/** Evaluations, which make a frame each; those of `large` one of several parts. */
+const evaluations = (last: number, large?: number): Txn[] =>
+  Array.from({ length: last }, (_, n) => {
+    const text = 'x'.repeat(n + 1 === large ? 600_000 : 1);
+    const Evals = [1, 2].map((id) => fixtures.anEval({ ID: fixtures.uuid(id), StatusDescription: text }));
+    return fixtures.aTxn(n + 1, 'EvalUpdate', { Evals });
+  });
+
+/** A projector whose Postgres and EVENTS have all of a log, until its first term is over. */
+async function projected(txns: readonly Txn[]) {
+  const time = new FakeTime();
+  const events = new Events();
+  const store = { index: 0, framed: 0 };
+  const lost = { beginning: false, silent: false };
+  const made = new Projector({
+    log: {
+      follow: async (options: FollowOptions) => {
+        if (lost.beginning && options.from === 1) throw new LogTrimmedError(1, 3);
+        const wanted = txns.filter(({ index }) => index >= options.from);
+        if (wanted.length > 0 && !lost.silent) queueMicrotask(() => void options.onTxns(wanted, { live: false }));
+        return { ...follower, caughtUp: Promise.resolve(txns.length) };
+      },
+    } satisfies Pick<Log, 'follow'> as Log,
+    events,
+    store: {
+      load: async (machine) => {
+        for (const one of txns.slice(0, store.index)) machine.apply(one);
+        return store.index;
+      },
+      write: async (applied, _texts, framed) => {
+        store.index = applied.at(-1)?.index ?? store.index;
+        store.framed = framed;
+        return [];
+      },
+      setAside: async () => 0,
+      framedIndex: async () => store.framed,
+    },
+    announcer: { send: () => {} },
+    clock: time,
+    timers: time,
+    logger: silentLogger,
+    onDiverged: () => {},
+  });
+  const start = async (): Promise<void> => {
+    made.start({ isCurrent: () => true } as never);
+    await settle();
+    await time.pass(1);
+  };
+  await start();
+  await made.stop();
+  expect(store).toEqual({ index: txns.length, framed: txns.length });
+  return { projector: made, events, lost, start };
+}
+
+describe('an EVENTS that lost its end while log and Postgres did not', () => {
+  it('EV-60: gets the frames again', async () => {
+    const { projector, events, start } = await projected(evaluations(5));
+    const before = [...events.parts];
+    events.parts.length = 2;
+    await start();
+    await projector.stop();
+    expect(events.parts).toEqual(before);
+  });
+
+  it('EV-74: also where the end is inside the newest frame', async () => {
+    const { projector, events, start } = await projected(evaluations(3, 3));
+    const before = [...events.parts];
+    expect(before.at(-1)!.parts).toBeGreaterThan(1);
+    events.parts.length -= 1;
+    await start();
+    await projector.stop();
+    expect(events.parts).toEqual(before);
+  });
+
+  it('EV-60: says how many indexes are without frames where the log does not begin with its first transaction', async () => {
+    const { projector, events, lost, start } = await projected(evaluations(5));
+    events.parts.length = 2;
+    lost.beginning = true;
+    await start();
+    expect(projector.stats()).toMatchObject({ lostFrames: 3 });
+    await projector.stop();
+  });
+
+  it('does not keep a projector whose term ends', async () => {
+    const { projector, events, lost, start } = await projected(evaluations(5));
+    events.parts.length = 2;
+    lost.silent = true; // the log gives nothing
+    await start();
+    await projector.stop();
+    expect(events.parts).toHaveLength(2);
+  });
+});
 const follower = { index: 0, caughtUp: Promise.resolve(3), stop: async () => {} };
 
 it('OP-107: attempts that failed are counted, and what had to be read again', async () => {

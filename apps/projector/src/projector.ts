@@ -81,9 +81,9 @@ export interface ProjectorCounters {
  * with the term, or when Postgres turns out not to be where the session left it (another projector wrote, or the
  * database was restored); then the next one begins from Postgres again. While Postgres or NATS is down it waits.
  *
- * EVENTS may lose its end in a power cut while the log and Postgres do not: a session begins by comparing its newest frame
- * with the one that Postgres remembers, and makes what is missing again from the log. The newest frame must be of this
- * log, or the log lost its end, and only an operator can go on.
+ * A power cut may take the end of EVENTS and leave the log and Postgres whole. So a session compares the newest frame with
+ * the index of the newest frame that Postgres has recorded, and makes the missing frames again from the log. If the newest
+ * frame is of a transaction that the log does not have, the log has lost its end, and an operator must decide.
  *
  * One transaction holds nothing up. A row that Postgres refuses is set aside by the store, a frame that EVENTS could
  * never take is replaced by one that says so, a transaction whose application fails is refused: each is logged, counted
@@ -164,7 +164,7 @@ export class Projector implements Singleton {
     this.counters.sessions += 1;
     const writer = new FrameWriter(events, await events.tail());
     const framed = await store.framedIndex();
-    if (writer.framed < framed) await this.remakeFrames(writer, framed, machine.appliedIndex);
+    if (writer.hasLost(framed)) await this.remakeFrames(writer, framed, machine.appliedIndex, signal);
     if (signal.aborted) return;
     const backlog = (this.backlog = new Backlog());
     let failure: Error | undefined;
@@ -247,18 +247,23 @@ export class Projector implements Singleton {
     }
   }
 
-  /** EVENTS lost its end: makes the frames behind it again, up to where Postgres is. Cost: applies the log from its beginning. */
-  private async remakeFrames(writer: FrameWriter, framed: number, to: number): Promise<void> {
+  /**
+   * Makes the frames again that EVENTS lost with its end, up to the index that Postgres is at.
+   * Cost: applies the log from its beginning; one batch of frames in memory.
+   * @throws the reason of the signal, if the term ends meanwhile
+   */
+  private async remakeFrames(writer: FrameWriter, framed: number, to: number, signal: AbortSignal): Promise<void> {
     const { log, logger } = this.options;
     const from = writer.framed;
     logger.warn('EVENTS has lost its end; the frames are made again from the log', { from, framed });
     try {
-      await replay(log, new StateMachine(), to, async (applied) => {
+      const take = async (applied: readonly Applied[]): Promise<void> => {
         const lost = applied.filter(({ index }) => index >= from);
         for (const one of lost) writer.compare(one);
         const texts = new SharedTexts();
         await writer.publish(lost.flatMap((one) => this.partsOfEvents(one, texts)));
-      });
+      };
+      await replay(log, new StateMachine(), to, { take, signal });
       logger.info('EVENTS is whole again', { framed: writer.framed });
     } catch (error) {
       if (!(error instanceof LogTrimmedError)) throw error;

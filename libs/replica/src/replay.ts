@@ -1,21 +1,35 @@
-import type { Follower, Log } from '@waybill/journal';
+import type { Log } from '@waybill/journal';
 import type { Applied, StateMachine } from '@waybill/state';
 
+export interface ReplayOptions {
+  /** Gets the applied transactions, in order, before more are read. */
+  readonly take?: (applied: readonly Applied[]) => Promise<void>;
+  /** Ends the replay with the signal's reason. */
+  readonly signal?: AbortSignal;
+}
+
 /**
- * Applies the log up to an index that it has; answers what was applied last.
- * @param take gets what was applied, in order, before more is read
+ * Applies the log up to an index that it has; answers the last applied transaction. Waits while the log is unreachable.
+ *
+ * @throws what the log and `take` fail with, and the reason of the signal
  */
 export async function replay(
   log: Pick<Log, 'follow'>,
   machine: StateMachine,
   to: number,
-  take?: (applied: readonly Applied[]) => Promise<void>,
+  { take, signal }: ReplayOptions = {},
 ): Promise<Applied | undefined> {
+  signal?.throwIfAborted();
   if (machine.appliedIndex >= to) return undefined;
   let last: Applied | undefined;
-  let follower: Follower | undefined;
-  await new Promise<void>((resolve, reject) => {
-    const following = log.follow({
+  let resolve = (): void => {};
+  let reject: (reason: unknown) => void = () => {};
+  const ended = new Promise<void>((...settle) => ([resolve, reject] = settle));
+  ended.catch(() => {}); // it is awaited once the follower has begun
+  const abort = (): void => reject(signal?.reason);
+  signal?.addEventListener('abort', abort);
+  try {
+    const follower = await log.follow({
       from: machine.appliedIndex + 1,
       onTxns: async (batch) => {
         const applied = batch.filter(({ index }) => index <= to).map((txn) => machine.apply(txn));
@@ -23,10 +37,15 @@ export async function replay(
         if (applied.length > 0) await take?.(applied);
         if (machine.appliedIndex >= to) resolve();
       },
-      onError: reject,
+      onError: (error) => reject(error),
     });
-    following.then((begun) => (follower = begun), reject);
-  });
-  await follower?.stop();
+    try {
+      await ended;
+    } finally {
+      await follower.stop();
+    }
+  } finally {
+    signal?.removeEventListener('abort', abort);
+  }
   return last;
 }

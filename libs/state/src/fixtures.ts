@@ -7,7 +7,16 @@ import { aGroup, aJob, aScalingPolicy, aTask } from './fixtures/job.js';
 import { aNamespace, aNode, aNodePool } from './fixtures/node.js';
 import { aRandomLog } from './fixtures/random-log.js';
 import { aStretchedLog } from './fixtures/stretched-log.js';
-import { aMachine, aPlan, aPlanResult, aRegisteredJob, aRegistration, aTxn, apply } from './fixtures/transaction.js';
+import {
+  aCommittedPlan,
+  aMachine,
+  aPlan,
+  aPlanResult,
+  aRegisteredJob,
+  aRegistration,
+  aTxn,
+  apply,
+} from './fixtures/transaction.js';
 import {
   aControllerPlugin,
   aCSIClaim,
@@ -65,6 +74,7 @@ export const fixtures = {
   aVariable,
   aSchedulerConfiguration: defaultSchedulerConfiguration,
   aClientUpdate,
+  aCommittedPlan,
   aPlan,
   aPlanResult,
   aRegistration,

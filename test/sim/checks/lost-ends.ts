@@ -4,13 +4,13 @@ import { LOG_OPERATOR } from '../world/log-operator.js';
 import type { Report } from './violation.js';
 
 /**
- * The log lost its end (ST-1): where Postgres knows of what is gone, nobody writes to the log until an operator has
- * decided, for the next transaction would get an index that means another one there.
+ * The log lost its end (ST-1): where Postgres knows the lost transactions, no process writes to the log until an operator
+ * has decided, because the next transaction would get an index that names another transaction in Postgres.
  */
 export class LostEnds {
   /** True time at which each index was lost last, unix milliseconds. */
   private readonly lostAtMs = new Map<number, number>();
-  /** Since when Postgres has what the log has not; undefined: it has not, or an operator has decided. */
+  /** True time since which Postgres has transactions that the log has lost; undefined: none, or an operator has decided. */
   private aheadSinceMs: number | undefined;
 
   constructor(
@@ -23,7 +23,7 @@ export class LostEnds {
     stream.onStored((stored) => this.stored(stored));
   }
 
-  /** The loss may have taken what a user is told is done: they asked before it, and the answer was on its way. */
+  /** Whether an acknowledged write may be lost: the user asked before the power cut, and the answer was on its way. */
   isGone(index: number, askedMs: number): boolean {
     return (this.lostAtMs.get(index) ?? 0) >= askedMs;
   }

@@ -83,8 +83,9 @@ function openIn(cluster: Cluster): string | undefined {
   for (const evaluation of tables.evals.by('status', 'pending'))
     if (msFromNs(nsFromRfc3339(evaluation.WaitUntil)) <= simulator.nowMs)
       return `evaluation ${evaluation.ID} of ${evaluation.JobID} (${evaluation.TriggeredBy}) is pending`;
-  for (const { ID, JobID, TriggeredBy } of tables.evals.by('status', 'blocked'))
-    if (TriggeredBy === 'max-plan-attempts') return `evaluation ${ID} of ${JobID} is looked at again (EB-186)`;
+  for (const { ID, JobID, TriggeredBy, ModifyIndex } of tables.evals.by('status', 'blocked'))
+    if (TriggeredBy === 'max-plan-attempts' && isRecent(cluster, ModifyIndex))
+      return `evaluation ${ID} of ${JobID} is looked at again (EB-186)`;
   for (const deployment of tables.deployment.all())
     if (deployment.Status === 'running' && hasDeadline(deployment) && !isWaitingForPromotion(deployment))
       return `deployment ${deployment.ID} of ${deployment.JobID} is running`;
@@ -100,6 +101,13 @@ function openIn(cluster: Cluster): string | undefined {
   }
   for (const { Path } of tables.variables.by('locked', SINGLETON_KEY)) return `variable ${Path} is locked`;
   return undecidedHealth(tables) ?? openClaim(tables) ?? cluster.hostVolumes.stray() ?? notAtRest(cluster.servers);
+}
+
+/** An evaluation that ran out of plan attempts was tried again twice by then (EB-186), and found no room. */
+const TRIED_AGAIN_MS = 150_000;
+
+function isRecent({ world, simulator }: Cluster, index: number): boolean {
+  return simulator.nowMs - (world.stream.stored[index - 1]?.storedAtMs ?? 0) < TRIED_AGAIN_MS;
 }
 
 /** @throws InvariantError */

@@ -110,11 +110,11 @@ export const FAULTS: Faults = {
 /** Planned beside the others, because each run that has one waits for an operator. */
 export const POWER_FAULTS: Faults = { 'NATS loses power': [1, (cluster, random) => losePower(cluster, random)] };
 
-/** Of what was written so shortly before power was cut nothing may be synced, milliseconds: nats-server's sync_interval. */
+/** nats-server's `sync_interval`, milliseconds: a power cut may lose the writes of this time. */
 const UNSYNCED_MS = 100;
 const MOST_UNSYNCED_PARTS = 3;
 
-/** NATS comes back without what it had not synced, of the log and of the events, and an operator looks. */
+/** NATS comes back without the transactions and events that it had not synced, and an operator looks. */
 function losePower(cluster: Cluster, random: SeededRandom): void {
   const { wire, stream, events } = cluster.world;
   if (!wire.isNatsUp) return;

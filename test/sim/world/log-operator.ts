@@ -1,5 +1,5 @@
 import { LogRecovery, Requester } from '@waybill/api';
-import { isSameMark } from '@waybill/state';
+import { type Actor, isSameMark } from '@waybill/state';
 import { TransactionWriter } from '@waybill/writing';
 import type { SeededRandom } from '../kernel/seeded-random.js';
 import type { SimulatedProcess } from '../kernel/simulated-process.js';
@@ -11,6 +11,7 @@ import type { World } from './world.js';
 
 /** As whom the operator writes. */
 export const LOG_OPERATOR = 'operator of the log';
+const OPERATOR: Actor = { Kind: 'anonymous', ID: '', Name: LOG_OPERATOR };
 
 /** From an alert to a decision, and to another try where it could not be carried out, milliseconds. */
 const DECIDES_AFTER_MS = [2_000, 30_000] as const;
@@ -19,9 +20,9 @@ const DECIDES_AFTER_MS = [2_000, 30_000] as const;
 const LOOKS = 3;
 
 /**
- * The operator of docs/power-cuts.md: looks after a power cut, and has the log adopted where a service says that it is not
- * the one that it knows, or where Postgres has what the log has not. The decision is carried out by the same code as in
- * production, by a process of its own, and made again until it was.
+ * The operator of docs/power-cuts.md. After a power cut, the operator adopts the log if a service reports another log than
+ * the known one, or if Postgres has transactions that the log has lost. The code of production carries the decision out,
+ * in a process of its own, and again until it succeeds.
  */
 export class LogOperator {
   private isOnDuty = false;
@@ -67,9 +68,9 @@ export class LogOperator {
 
   private async adopt(): Promise<void> {
     const process = this.world.spawn('operator');
-    const author = { Actor: { Kind: 'anonymous', ID: '', Name: LOG_OPERATOR }, Reason: '', RequestID: process.newId() };
+    const requester = Requester.inOtherRegion({ Actor: OPERATOR, Reason: '', RequestID: process.newId() }, undefined);
     try {
-      await this.recovery(process).adopt(Requester.inOtherRegion({ ...author } as never, undefined));
+      await this.recovery(process).adopt(requester);
       this.decided++;
     } catch {
       // it is made again
@@ -97,7 +98,7 @@ export class LogOperator {
       events: world.events.decidedBy(process),
       pack: async (machine) => {
         const bytes = plainArchive(machine);
-        return { meta: { Index: machine.appliedIndex } as never, bytes };
+        return { meta: { Index: machine.appliedIndex }, bytes };
       },
       open: async (bytes) => openPlainArchive(bytes),
       divergence: () => undefined,

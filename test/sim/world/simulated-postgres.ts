@@ -151,7 +151,7 @@ export class SimulatedPostgres {
   }
 
   /** Indexes of transactions that a machine of the record is at: as `rewindProjection`, in one database transaction. */
-  rewind({ machine, keepsHistoryTo }: Pick<Rewound, 'machine' | 'keepsHistoryTo'>): void {
+  rewind({ machine, keepsHistoryTo, framed }: Omit<Rewound, 'txns'>): void {
     this.aside.clear();
     for (const name of TABLE_NAMES) {
       const table = machine.tables[name];
@@ -159,7 +159,7 @@ export class SimulatedPostgres {
       this.tableIndexes.set(name, table.tableIndex);
     }
     this.record.length = keepsHistoryTo;
-    this.framed = Math.min(this.framed, keepsHistoryTo);
+    this.framed = framed ?? (this.framed <= keepsHistoryTo ? this.framed : 0);
   }
 
   verdictOf(index: number): RecordedVerdict | undefined {

@@ -29,8 +29,8 @@ export interface FollowedStream {
 
 /**
  * Delivers the stream to one process: in order, each once, some time after it was stored, in batches. It stands still
- * while the process is cut off, paused or stalled, and goes on where it was: on each new connection after it has compared
- * the stream with what was read from it, by the same code as in production.
+ * while the process is cut off, paused or stalled, and then goes on from the same place. On each new connection it first
+ * compares the stream with the transaction that it read last, by the code of production.
  *
  * starting → reading ⇄ recovering → stopped.
  */

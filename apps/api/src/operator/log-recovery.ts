@@ -2,7 +2,7 @@ import type { Author, TransactionWriter } from '@waybill/writing';
 import { conflict } from '../http/api-error.js';
 import type { Journal, OpenedArchive } from '@waybill/journal';
 import type { FrameMark, LoggedTxn, RecordedMarks, Rewound, TakenArchive } from '@waybill/projection';
-import { OWN_STATE, StateMachine, type TableRows } from '@waybill/state';
+import { type Applied, eventsOf, OWN_STATE, StateMachine, type TableRows } from '@waybill/state';
 import { replay } from '@waybill/replica';
 import type { Logger } from '@waybill/telemetry';
 import type { Requester } from '../http/requester.js';
@@ -67,7 +67,9 @@ export interface LogRecoveryDeps {
     newest(): Promise<FrameMark | undefined>;
     removeAbove(index: number): Promise<void>;
   };
-  readonly pack: (machine: StateMachine) => Promise<TakenArchive>;
+  readonly pack: (
+    machine: StateMachine,
+  ) => Promise<Pick<TakenArchive, 'bytes'> & { readonly meta: { readonly Index: number } }>;
   /** @throws BadArchiveError, BadRowsError */
   readonly open: (bytes: Uint8Array) => Promise<OpenedArchive>;
   readonly divergence: () => Error | undefined;
@@ -81,8 +83,8 @@ export interface LogRecoveryDeps {
  *
  * `adopt`: the log is the truth. Postgres and EVENTS are taken back to what both have in common, the lost indexes are
  * passed over so that no index means two things, and a restore of the log's own state begins a new history, of which
- * services, agents and clients hear as of any restore (OP-46, OP-47). Services that never read what is lost go on
- * writing meanwhile, which changes nothing of it.
+ * services, agents and clients hear as of any restore (OP-46, OP-47). Services that never read the lost transactions may
+ * write meanwhile: their writes count.
  * `restore`: an archive is the truth. The same, with the archive's state; for a log whose beginning was trimmed.
  *
  * Every step can be taken again: after a crash in between the same command goes on.
@@ -107,8 +109,12 @@ export class LogRecovery {
       await this.passOver(journal, found, requester);
       if (found.common < found.applied) {
         const machine = new StateMachine();
-        await replay(journal, machine, found.common);
-        await this.deps.rewind({ machine, keepsHistoryTo: found.common });
+        let framed = 0;
+        const take = async (applied: readonly Applied[]): Promise<void> => {
+          framed = applied.findLast(hasFrame)?.index ?? framed;
+        };
+        await replay(journal, machine, found.common, { take });
+        await this.deps.rewind({ machine, keepsHistoryTo: found.common, framed });
       }
       await this.removeLostFrames(journal, found);
       const reason = `the log was adopted: ${found.lostCount} transactions behind index ${found.common} are lost`;
@@ -209,6 +215,15 @@ export class LogRecovery {
     } finally {
       journal.close();
     }
+  }
+}
+
+/** Where the frame itself cannot be made, another stands for it (EV-56). */
+function hasFrame(applied: Applied): boolean {
+  try {
+    return eventsOf(applied) !== null;
+  } catch {
+    return true;
   }
 }
 

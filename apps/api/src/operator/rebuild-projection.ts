@@ -79,7 +79,7 @@ export class RebuildProjection {
       base,
       follow: async (take) => {
         const machine = base ?? new StateMachine();
-        await replay(journal, machine, to, take);
+        await replay(journal, machine, to, { take });
         return machine.appliedIndex;
       },
     });

@@ -18,17 +18,7 @@ beforeEach(() => {
 });
 
 const NODE = fixtures.uuid(0xa0de);
-const nothing: PlanResult<Allocation> = {
-  NodeUpdate: {},
-  NodeAllocation: {},
-  NodePreemptions: {},
-  Deployment: null,
-  DeploymentUpdates: [],
-  RejectedNodes: [],
-  IneligibleNodes: [],
-  RefreshIndex: 0,
-  AllocIndex: 0,
-};
+const nothing = fixtures.aCommittedPlan<Allocation>();
 const payload = (over: Partial<PlanResult<Allocation>>, FollowupEvals: Evaluation[] = [], planned: Job | null = job) =>
   payloadOf(
     fixtures.aPlan({ EvalID: evaluation.ID, FollowupEvals }),

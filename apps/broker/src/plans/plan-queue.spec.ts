@@ -8,17 +8,7 @@ const planOf = (Priority: number, EvalID: string): Plan =>
     EvalID,
     Priority,
   });
-const result: PlanResult = {
-  NodeUpdate: {},
-  NodeAllocation: {},
-  NodePreemptions: {},
-  Deployment: null,
-  DeploymentUpdates: [],
-  RejectedNodes: [],
-  IneligibleNodes: [],
-  RefreshIndex: 0,
-  AllocIndex: 7,
-};
+const result: PlanResult = fixtures.aCommittedPlan({ AllocIndex: 7 });
 
 describe('the plan queue', () => {
   it('EB-234: gives plans by priority, then by arrival', async () => {

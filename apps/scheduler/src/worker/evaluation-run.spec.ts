@@ -22,18 +22,8 @@ beforeEach(() => {
   answers = [];
 });
 
-const resultOf = (plan: Plan, over: Partial<PlanResult> = {}): PlanResult => ({
-  NodeUpdate: plan.NodeUpdate,
-  NodeAllocation: plan.NodeAllocation,
-  NodePreemptions: {},
-  Deployment: null,
-  DeploymentUpdates: [],
-  RejectedNodes: [],
-  IneligibleNodes: [],
-  RefreshIndex: 0,
-  AllocIndex: world.state.appliedIndex,
-  ...over,
-});
+const resultOf = ({ NodeUpdate, NodeAllocation }: Plan, over: Partial<PlanResult> = {}): PlanResult =>
+  fixtures.aCommittedPlan({ NodeUpdate, NodeAllocation, AllocIndex: world.state.appliedIndex, ...over });
 const nothing = (plan: Plan): PlanResult =>
   resultOf(plan, { NodeUpdate: {}, NodeAllocation: {}, AllocIndex: 0, RefreshIndex: world.state.appliedIndex });
 

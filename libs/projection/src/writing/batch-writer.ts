@@ -103,16 +103,18 @@ export class BatchWriter {
   /**
    * Writes what another history of the log makes of the rows: see `rewindProjection`.
    * @param keepsHistoryTo records of transactions above this index are removed first
+   * @param framed index of the newest frame in EVENTS up to there, if it is known
    * @throws ProjectionMovedError
    */
-  async rewrite(batch: Batch, keepsHistoryTo: number): Promise<void> {
+  async rewrite(batch: Batch, keepsHistoryTo: number, framed?: number): Promise<void> {
     const { aside } = await this.standing();
     try {
       await inTwoTrips(this.pool, async (outgoing) => {
-        const forgotten = [FORGET_TXNS, FORGET_TXN_OBJECTS, FORGET_LOG_HASHES, LOWER_FLOOR].map((statement) =>
+        const forgotten = [FORGET_TXNS, FORGET_TXN_OBJECTS, FORGET_LOG_HASHES].map((statement) =>
           begun(outgoing.client, { ...statement, values: [keepsHistoryTo] }),
         );
-        return [...forgotten, ...(await sendBatch(outgoing, batch, new SharedTexts(), aside))];
+        const lowered = begun(outgoing.client, { ...LOWER_FLOOR, values: [keepsHistoryTo, framed ?? null] });
+        return [...forgotten, lowered, ...(await sendBatch(outgoing, batch, new SharedTexts(), aside))];
       });
     } catch (error) {
       if (isNotMoved(error)) throw new ProjectionMovedError(batch.from, await this.appliedIndex());

@@ -11,6 +11,8 @@ export interface Rewound {
   readonly machine: StateMachine;
   /** Records of transactions above this index are of a history that does not count, and are removed. */
   readonly keepsHistoryTo: number;
+  /** Index of the newest frame in EVENTS up to `keepsHistoryTo`; absent: nobody knows, unless Postgres does. */
+  readonly framed?: number;
   /** Records to be written anew, of transactions above `keepsHistoryTo`. */
   readonly txns?: readonly TxnRecord[];
 }
@@ -23,7 +25,7 @@ export interface Rewound {
  * @throws ProjectionMovedError somebody wrote meanwhile; nothing was changed
  */
 export async function rewindProjection(pool: Pool, rewound: Rewound, empty: StateMachine): Promise<void> {
-  const { machine, keepsHistoryTo, txns = [] } = rewound;
+  const { machine, keepsHistoryTo, framed, txns = [] } = rewound;
   const from = await loadSnapshot(pool, empty);
   const { allocJobs, tables } = differenceOf(empty.tables, machine.tables);
   const batch: Batch = {
@@ -36,7 +38,7 @@ export async function rewindProjection(pool: Pool, rewound: Rewound, empty: Stat
     framed: 0,
     objects: [],
   };
-  await new BatchWriter(pool).rewrite(batch, keepsHistoryTo);
+  await new BatchWriter(pool).rewrite(batch, keepsHistoryTo, framed);
 }
 
 /** What takes the rows of one state to those of another. O(rows of both). */

@@ -208,10 +208,11 @@ export const FORGET_LOG_HASHES: NamedStatement = {
   name: 'forget_log_hashes',
   text: 'delete from log_hashes where last > $1',
 };
+/** $2: index of the newest frame in EVENTS up to there; null: nobody knows, unless it is below already. */
 export const LOWER_FLOOR: NamedStatement = {
   name: 'lower_floor',
-  text: `update projection set history_floor = least(history_floor, $1::bigint + 1), framed = least(framed, $1)
-    where id = 1`,
+  text: `update projection set history_floor = least(history_floor, $1::bigint + 1),
+    framed = coalesce($2::bigint, case when framed <= $1 then framed else 0 end) where id = 1`,
 };
 
 const NOT_NULL_VIOLATION = '23502';
