@@ -26,6 +26,8 @@ const BINARY = {
 const METHODS = { some: 'every', every: 'some', min: 'max', max: 'min', push: 'unshift', startsWith: 'endsWith' };
 /** Left out: the list as it was. */
 const DROPPED_METHODS = new Set(['filter', 'toSorted', 'toReversed', 'slice', 'trim']);
+/** Members of a node that are part of the same chain of members and calls. */
+const SPINE = new Set(['object', 'callee', 'expression']);
 /** What only tells somebody: that a line of a log is missing is no fault of behaviour. */
 const TELLING = /\b(logger|log|span|metrics|meter)\b/;
 
@@ -42,9 +44,10 @@ export function mutantsOf(file, text) {
   /** @type {Mutant[]} */
   const found = [];
   const lineOf = lineFinder(text);
-  walk(/** @type {any} */ (program), (node, parent) =>
+  walk(/** @type {any} */ (program), (node, parent, chain) =>
     mutate(node, parent, text, ({ start, end }, replacement, kind) => {
-      const place = { start: node.start, end: node.end, isStatement: node.type.endsWith('Statement') };
+      const watched = chain ?? node;
+      const place = { start: watched.start, end: watched.end, isStatement: node.type.endsWith('Statement') };
       found.push({ start, end, replacement, kind, line: lineOf(start), node: place });
     }),
   );
@@ -55,16 +58,37 @@ export function mutantsOf(file, text) {
 export const applied = (text, { start, end, replacement }) => text.slice(0, start) + replacement + text.slice(end);
 
 /**
- * The file without the fault, which runs `probe` (an expression) whenever the place of the fault is reached.
+ * The file without a fault, which runs the probe of a fault (an expression) whenever the place of that fault is reached.
  *
  * @param {string} text
- * @param {Mutant} mutant
- * @param {string} probe
+ * @param {readonly { readonly mutant: Mutant, readonly probe: string }[]} watched
  */
-export function probed(text, { node }, probe) {
-  const source = text.slice(node.start, node.end);
-  const watched = node.isStatement ? `{ ${probe}; ${source} }` : `(${probe}, ${source})`;
-  return text.slice(0, node.start) + watched + text.slice(node.end);
+export function probed(text, watched) {
+  /** @type {Map<string, { place: Place, probes: string[] }>} */
+  const places = new Map();
+  for (const { mutant, probe } of watched) {
+    const { start, end } = mutant.node;
+    const known = places.get(`${start}-${end}`);
+    if (known === undefined) places.set(`${start}-${end}`, { place: mutant.node, probes: [probe] });
+    else known.probes.push(probe);
+  }
+  const pieces = [...places.values()].flatMap(({ place: { start, end, isStatement }, probes }) => {
+    const length = end - start;
+    const [before, after] = isStatement ? [`{ ${probes.join(', ')}; `, ' }'] : [`(${probes.join(', ')}, `, ')'];
+    return [
+      { at: start, order: -length, text: before, begins: true },
+      { at: end, order: length, text: after, begins: false },
+    ];
+  });
+  // At one offset, an end stands before a beginning, a short place ends before a long one and begins after it.
+  pieces.sort((a, b) => a.at - b.at || Number(a.begins) - Number(b.begins) || a.order - b.order);
+  let done = '';
+  let from = 0;
+  for (const { at, text: piece } of pieces) {
+    done += text.slice(from, at) + piece;
+    from = at;
+  }
+  return done + text.slice(from);
 }
 
 /**
@@ -138,17 +162,20 @@ function mutate(node, parent, text, add) {
 
 /**
  * @param {Node} node
- * @param {(node: Node, parent: Node | undefined) => void} visit
+ * @param {(node: Node, parent: Node | undefined, chain: Node | undefined) => void} visit
  * @param {Node} [parent]
+ * @param {Node} [chain] `a?.b.c` around the node, which cannot be taken apart
  */
-function walk(node, visit, parent) {
+function walk(node, visit, parent, chain) {
   if (/^TS(Type|Interface|Enum|Module)/.test(node.type) || node.type === 'ImportDeclaration') return;
-  visit(node, parent);
+  visit(node, parent, chain);
   for (const [name, member] of Object.entries(node)) {
     if (name === 'typeAnnotation' || name === 'typeParameters' || name === 'typeArguments' || name === 'decorators')
       continue;
+    const around = node.type === 'ChainExpression' ? (chain ?? node) : SPINE.has(name) ? chain : undefined;
     for (const child of Array.isArray(member) ? member : [member])
-      if (typeof child === 'object' && child !== null && typeof child.type === 'string') walk(child, visit, node);
+      if (typeof child === 'object' && child !== null && typeof child.type === 'string')
+        walk(child, visit, node, around);
   }
 }
 

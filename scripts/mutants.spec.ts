@@ -44,15 +44,27 @@ describe('faults that could be put into a file', () => {
   });
 });
 
-describe('whether the place of a fault is reached', () => {
-  const watched = (text: string) => mutantsOf('x.ts', text).map((mutant) => probed(text, mutant, 'p'));
+describe('whether the places of faults are reached', () => {
+  const watched = (text: string) => mutantsOf('x.ts', text).map((mutant) => probed(text, [{ mutant, probe: 'p' }]));
 
   it.each([
     ['const a = b < c;', 'const a = (p, b < c);'],
     ['const a = b.some(c);', 'const a = (p, b.some(c));'],
+    ['const a = b?.filter(c).d;', 'const a = (p, b?.filter(c).d);'],
+    ['const a = b?.map(!c).d;', 'const a = b?.map((p, !c)).d;'],
     ['b.push = c;', '{ p; b.push = c; }'],
     ['for (;;) if (a) continue;', 'for (;;) { p; if (a) continue; }'],
   ])('%s', (text, wanted) => {
     expect(watched(text)[0]).toBe(wanted);
+  });
+
+  it.each([
+    ['const a = b < 1;', 'const a = (p0, b < (p1, 1));'],
+    ['const a = b < c && d;', 'const a = (p1, (p0, b < c) && d);'],
+    ['if (a) b();', '{ p0, p1; if (a) { p2; b(); } }'],
+    ['if (!a) b(); c();', '{ p0, p1; if ((p2, !a)) { p3; b(); } } { p4; c(); }'],
+  ])('all at once: %s', (text, wanted) => {
+    const all = mutantsOf('x.ts', text).map((mutant, at) => ({ mutant, probe: `p${at}` }));
+    expect(probed(text, all)).toBe(wanted);
   });
 });

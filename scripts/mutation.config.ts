@@ -6,8 +6,9 @@ export default defineConfig({
   ...(base.resolve && { resolve: base.resolve }),
   test: {
     include: ['{libs,apps}/*/src/**/*.spec.ts'],
-    testTimeout: 10_000,
-    expect: { poll: { timeout: 2_000, interval: 10 } },
+    // A busy machine must not be taken for a fault.
+    testTimeout: 30_000,
+    expect: { poll: { timeout: 5_000, interval: 10 } },
     isolate: false,
     pool: 'threads',
     maxWorkers: 1,

@@ -2,7 +2,7 @@
 // tests of its package notice. The working tree is not touched: a test run reads the faulty text instead of the file.
 import { fork } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Command } from 'commander';
@@ -24,8 +24,11 @@ const complain = (text) => void process.stderr.write(`${text}\n`);
  * @typedef {'noticed' | 'timeout' | 'survived' | 'uncovered' | 'accepted'} Outcome
  */
 
-/** A run that takes so long hangs. */
-const TIMEOUT_MS = 60_000;
+/** A run hangs that takes so long, and so much longer than all tests without a fault. */
+const TIMEOUT_MS = 20_000;
+const TIMEOUT_FACTOR = 4;
+/** Start of a test runner, and its first run of all tests. */
+const FIRST_TIMEOUT_MS = 300_000;
 /** After so many faults the tests must pass without one: a runner that a fault has spoilt would notice everything. */
 const CONTROL_EVERY = 20;
 /** Wiring, and what talks to a server: only tests across services can see it. */
@@ -40,10 +43,11 @@ const program = new Command('mutation')
   .option('--seed <n>', 'what they are chosen by; printed, so that a run can be repeated')
   .option('--jobs <n>', 'test runs at once', '1')
   .option('--only <text>', 'faults whose `file:line` contains this')
+  .option('--uncovered', 'no faults: one run that lists the places that no test reaches', false)
   .option('--json', 'every fault with what became of it', false)
   .parse();
 const [target = ''] = program.args;
-const { sample, seed: given, jobs, only, json } = program.opts();
+const { sample, seed: given, jobs, only, uncovered, json } = program.opts();
 const seed = given === undefined ? randomInt(2 ** 31) : Number(given);
 
 /** @type {{ file: string, line: string, kind: string, reason: string }[]} */
@@ -57,93 +61,148 @@ const stale = accepted.filter(
 );
 for (const { file, line, kind } of stale) complain(`${ACCEPTED}: no fault is ${file}  ${kind}  in  ${line}`);
 if (stale.length > 0 || chosen.length === 0) process.exit(2);
+/** The tests of the package. */
+const specs = filesBelow(`${target.split('/').slice(0, 2).join('/')}/src`, /\.spec\.ts$/);
 const scratch = mkdtempSync(path.join(tmpdir(), 'waybill-mutation-'));
 if (!json) print(`${chosen.length} of ${all.length} faults below ${target}, seed ${seed}`);
-/** @returns {Promise<{ candidate: Candidate, outcome: Outcome }[]>[]} */
-function workers() {
+/** @returns {Promise<{ candidate: Candidate, outcome: Outcome }[]>} */
+async function outcomes() {
+  const first = new Worker();
+  const reached = await placesReached(first);
+  if (uncovered) {
+    first.stop();
+    return chosen.flatMap((candidate, number) =>
+      reached.has(number) || isAccepted(candidate) ? [] : [{ candidate, outcome: 'uncovered' }],
+    );
+  }
   const queue = chosen.entries();
-  return Array.from({ length: Number(jobs) }, async () => {
-    const worker = new Worker();
+  const all = Array.from({ length: Number(jobs) }, async (_, at) => {
+    const worker = at === 0 ? first : new Worker();
     const done = [];
-    await mustPass(worker, files[0] ?? '');
+    if (worker !== first) await mustPass(worker);
     for (const [number, candidate] of queue) {
-      const outcome = isAccepted(candidate) ? 'accepted' : await tested(worker, candidate, number);
+      const outcome = isAccepted(candidate) ? 'accepted' : await tested(worker, candidate, reached.get(number));
       if ((outcome === 'survived' || outcome === 'uncovered') && !json)
         print(`${outcome.padEnd(9)} ${placeOf(candidate)}  ${shown(candidate)}`);
       done.push({ candidate, outcome });
-      if (done.length % CONTROL_EVERY === 0) await mustPass(worker, candidate.file);
+      if (done.length % CONTROL_EVERY === 0) await mustPass(worker);
     }
-    await mustPass(worker, files.at(-1) ?? '');
+    await mustPass(worker);
     worker.stop();
     return done;
   });
+  return (await Promise.all(all)).flat();
 }
 
-/** @param {Worker} worker @param {string} file */
-async function mustPass(worker, file) {
-  if ((await worker.run(file, textOf(file), specsOf(file).flat())) !== 'survived')
-    throw new Error('the tests fail without any fault');
+/** @param {Worker} worker */
+async function mustPass(worker) {
+  if ((await worker.run({}, specs)) !== 'survived')
+    throw new Error(`the tests fail without any fault: ${worker.failed.join('; ')}`);
 }
 
 /**
- * What the tests of the package say to the fault: those beside the file first, which mostly notice it.
+ * What the tests that run the place of the fault say to it: those beside the file first, which mostly notice it.
  *
  * @param {Worker} worker
  * @param {Candidate} candidate
- * @param {number} number
+ * @param {ReadonlySet<string> | undefined} reachedBy
  * @returns {Promise<Outcome>}
  */
-async function tested(worker, { file, mutant }, number) {
-  const text = textOf(file);
-  const faulty = applied(text, mutant);
+async function tested(worker, { file, mutant }, reachedBy) {
+  const faulty = applied(textOf(file), mutant);
   const [error] = parseSync(file, faulty).errors;
   if (error) throw new Error(`${file}:${mutant.line}: ${mutant.kind} makes no TypeScript: ${error.message}`);
-  const stages = specsOf(file);
-  for (const specs of stages) {
-    const outcome = await worker.run(file, faulty, specs);
+  if (reachedBy === undefined) return 'uncovered';
+  for (const stage of stagesOf(file, reachedBy)) {
+    const outcome = await worker.run({ [file]: faulty }, stage);
     if (outcome !== 'survived') return outcome;
   }
-  const mark = path.join(scratch, String(number));
-  const once = `__reached${number}`;
-  const write = `process.getBuiltinModule('node:fs').writeFileSync(${JSON.stringify(mark)}, '')`;
-  for (const specs of stages) {
-    await worker.run(file, probed(text, mutant, `(globalThis as any).${once} ??= (${write}, true)`), specs);
-    if (existsSync(mark)) return 'survived';
-  }
-  return 'uncovered';
+  return 'survived';
 }
 
-/** @param {string} file @returns {string[][]} the tests of its package in the order in which they are asked */
-function specsOf(file) {
-  const [group, name] = file.split('/');
-  const specs = filesBelow(`${group}/${name}/src`, /\.spec\.ts$/);
-  const near = specs.filter((spec) => spec === file.replace(/\.ts$/, '.spec.ts'));
-  const beside = specs.filter((spec) => !near.includes(spec) && path.dirname(spec) === path.dirname(file));
-  const others = specs.filter((spec) => !near.includes(spec) && !beside.includes(spec));
-  return [near, beside, others].filter((stage) => stage.length > 0);
+/** @typedef {ReadonlyMap<number, ReadonlySet<string>>} Reached the tests that run the place of each fault, by its number */
+
+/**
+ * One run of all tests without a fault, which notes who reaches which place. The tests share the loaded modules: what
+ * runs while a file is loaded, and not in a test, counts as reached by all of them.
+ *
+ * @param {Worker} worker
+ * @returns {Promise<Reached>}
+ */
+async function placesReached(worker) {
+  const marks = path.join(scratch, 'reached');
+  writeFileSync(marks, '');
+  const watched = chosen.map(({ file, mutant }, number) => ({ file, mutant, probe: `__reached(${number})` }));
+  const texts = [...new Set(watched.map(({ file }) => file))].map((file) => {
+    const here = watched.filter((one) => one.file === file);
+    return [file, probed(textOf(file), here) + marker(marks)];
+  });
+  if ((await worker.run(Object.fromEntries(texts), specs)) !== 'survived')
+    throw new Error(`the tests fail while the places of faults are watched: ${worker.failed.join('; ')}`);
+  /** @type {Map<number, Set<string>>} */
+  const reached = new Map();
+  for (const line of readFileSync(marks, 'utf8').split('\n').slice(0, -1)) {
+    const [number = '', spec = ''] = line.split('\t');
+    const known = reached.get(Number(number)) ?? new Set();
+    for (const one of spec === '' ? specs : [path.relative(root, spec)]) known.add(one);
+    reached.set(Number(number), known);
+  }
+  return reached;
+}
+
+/** @param {string} marks @returns {string} a function that writes, once, that a test has reached a place */
+const marker = (marks) => `
+function __reached(number) {
+  const { filepath, current } = (globalThis as any).__vitest_worker__;
+  const line = number + '\\t' + (current ? filepath : '') + '\\n';
+  const seen = ((globalThis as any).__reachedPlaces ??= new Set());
+  if (seen.has(line)) return;
+  seen.add(line);
+  process.getBuiltinModule('node:fs').appendFileSync(${JSON.stringify(marks)}, line);
+}
+`;
+
+/**
+ * @param {string} file
+ * @param {ReadonlySet<string>} reachedBy
+ * @returns {string[][]} these tests in the order in which they are asked
+ */
+function stagesOf(file, reachedBy) {
+  const wanted = specs.filter((spec) => reachedBy.has(spec));
+  const near = wanted.filter((spec) => spec === file.replace(/\.ts$/, '.spec.ts'));
+  const beside = wanted.filter((spec) => path.dirname(spec) === path.dirname(file));
+  const first = near.length > 0 ? near : beside;
+  return [first, wanted.filter((spec) => !first.includes(spec))].filter((stage) => stage.length > 0);
 }
 
 /** A test runner in its own process, which is ended when a fault keeps it from ending itself. */
 class Worker {
   /** @type {import('node:child_process').ChildProcess | undefined} */
   #process;
+  /** @type {readonly string[]} what failed in the last run */
+  failed = [];
+  /** The first run, which loads everything, is without a fault. */
+  #withinMs = FIRST_TIMEOUT_MS;
 
   /**
-   * @param {string} file
-   * @param {string} text read in its place
-   * @param {readonly string[]} specs
+   * @param {Readonly<Record<string, string>>} texts read in place of these files
+   * @param {readonly string[]} wanted the tests to run
    * @returns {Promise<'noticed' | 'timeout' | 'survived'>}
    */
-  async run(file, text, specs) {
+  async run(texts, wanted) {
     const child = (this.#process ??= await started());
-    child.send({ file, text, specs });
-    const answer = await messageOf(child, TIMEOUT_MS);
+    const begun = performance.now();
+    child.send({ texts, specs: wanted });
+    const answer = await messageOf(child, this.#withinMs);
+    if (wanted === specs) this.#withinMs = Math.max(TIMEOUT_MS, TIMEOUT_FACTOR * (performance.now() - begun));
     if (answer === undefined) {
+      this.failed = ['no end'];
       this.stop();
       return 'timeout';
     }
-    if (answer.failed + answer.broken.length > 0) return 'noticed';
-    if (answer.passed === 0) throw new Error(`no test ran for ${file}`);
+    this.failed = answer.failed;
+    if (answer.failed.length > 0) return 'noticed';
+    if (answer.passed === 0) throw new Error(`no test ran of ${wanted.join(', ')}`);
     return 'survived';
   }
 
@@ -155,7 +214,7 @@ class Worker {
 
 async function started() {
   const child = fork(path.join(root, 'scripts/mutation-worker.mjs'), { cwd: root, stdio: 'ignore' });
-  await messageOf(child, TIMEOUT_MS);
+  await messageOf(child, FIRST_TIMEOUT_MS);
   return child;
 }
 
@@ -179,10 +238,15 @@ function messageOf(child, withinMs) {
 
 /** @param {{ candidate: Candidate, outcome: Outcome }[]} done */
 function report(done) {
+  if (uncovered && !json) {
+    for (const { candidate } of done) print(`${placeOf(candidate)}  ${shown(candidate)}`);
+    print(`${target}: no test reaches the places of ${done.length} faults of ${chosen.length}`);
+    return;
+  }
   if (json) {
     print(
       JSON.stringify(
-        done.map(({ candidate, outcome }) => ({ place: placeOf(candidate), outcome })),
+        done.map(({ candidate, outcome }) => ({ place: placeOf(candidate), outcome, fault: shown(candidate) })),
         null,
         2,
       ),
@@ -258,6 +322,6 @@ function chooseFrom(items, count, from) {
     .map(({ item }) => item);
 }
 
-const outcomes = await Promise.all(workers());
+const done = await outcomes();
 rmSync(scratch, { recursive: true, force: true });
-report(outcomes.flat());
+report(done);
