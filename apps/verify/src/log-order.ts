@@ -17,9 +17,6 @@ export class IndexOrder implements Invariant {
   }
 }
 
-/** Newest form of a restore that ended no terms. */
-const RESTORE_THAT_KEEPS_TERMS = 2;
-
 /**
  * An account of the epochs that does not believe the tables: a role that is taken has the next one, and a restore ends
  * every term (OP-46). Memory: one number per role.
@@ -36,8 +33,7 @@ class Epochs {
     if (txn.type === 'LeaseAcquired') {
       const { Role, Epoch } = txn.payload;
       this.byRole.set(Role, Math.max(Epoch, this.of(Role)));
-    } else if (txn.type === 'StateRestore' && txn.schemaVersion > RESTORE_THAT_KEEPS_TERMS)
-      for (const [role, epoch] of this.byRole) this.byRole.set(role, epoch + 1);
+    } else if (txn.type === 'StateRestore') for (const [role, epoch] of this.byRole) this.byRole.set(role, epoch + 1);
   }
 }
 

@@ -6,6 +6,7 @@ import {
   ROLES,
   SKIPPABLE_BIT,
   TXN_TYPES,
+  assertKnownSchemaVersion,
   txnTypeOf,
   writtenForm,
 } from '@waybill/state';
@@ -274,12 +275,11 @@ export function readTxn(index: number, written: WrittenTxn, types?: ReadonlySet<
     const writer = writerOf(headers, own?.[7]);
     const schemaVersion = wholeNumber('schema version', fields.schema);
     const skip = type === 'Ignore';
-    if (!skip && schemaVersion > TXN_TYPES[type].schemaVersion)
-      throw new Error(`schema version ${schemaVersion} of ${type} is newer than this version of Waybill`);
+    if (!skip) assertKnownSchemaVersion({ type, schemaVersion, index });
     return {
       index,
       type,
-      payload: skip ? {} : readForm(type, schemaVersion, payloadOf(written.body)),
+      payload: skip ? {} : readForm(type, payloadOf(written.body)),
       timeNs: storableNumber('time', fields.time),
       namespace: writer.namespace,
       region: writer.region,

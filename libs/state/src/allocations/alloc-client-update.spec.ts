@@ -53,10 +53,6 @@ describe('updates from agents', () => {
     const update = aClientUpdate(alloc, { NodeID: other.ID, ClientStatus: 'failed' });
     report(machine, [update]);
     expect(row(machine, alloc)).toEqual(before);
-    // ST-8: what an older program wrote makes what it made.
-    const txn = fixtures.aTxn(machine.appliedIndex + 1, 'AllocClientUpdate', { Allocs: [update], Evals: [] });
-    machine.apply({ ...txn, schemaVersion: 3 });
-    expect(row(machine, alloc).ClientStatus).toBe('failed');
   });
 
   it('ST-101 ST-103 ND-119: only what an agent may say is taken, and AllocModifyIndex stays', () => {
@@ -247,16 +243,11 @@ describe('reconnecting', () => {
   it('SC-192: a batch job that ended while its machine was out of reach is dead when it is back', () => {
     const timeout = anEval({ Type: 'batch', TriggeredBy: 'max-disconnect-timeout' });
     const later = anEval({ Type: 'batch', TriggeredBy: 'alloc-reschedule', Status: 'complete' });
-    const statusAfter = (schemaVersion: number): string => {
-      const away: Partial<Allocation> = { FollowupEvalID: later.ID, AllocStates: UNKNOWN, ClientStatus: 'unknown' };
-      const { machine, alloc, evaluation } = cluster([away], { Type: 'batch' });
-      apply(machine, 'EvalUpdate', { Evals: [timeout, later, { ...evaluation, Status: 'complete' }] });
-      const txn = { Allocs: [aClientUpdate(alloc, { ClientStatus: 'complete' })], Evals: [] };
-      machine.apply({ ...fixtures.aTxn(machine.appliedIndex + 1, 'AllocClientUpdate', txn), schemaVersion });
-      return machine.tables.jobs.get('default/web')!.Status;
-    };
-    expect(statusAfter(3)).toBe('dead');
-    expect(statusAfter(2)).not.toBe('dead'); // ST-8: what an older program wrote makes what it made
+    const away: Partial<Allocation> = { FollowupEvalID: later.ID, AllocStates: UNKNOWN, ClientStatus: 'unknown' };
+    const { machine, alloc, evaluation } = cluster([away], { Type: 'batch' });
+    apply(machine, 'EvalUpdate', { Evals: [timeout, later, { ...evaluation, Status: 'complete' }] });
+    report(machine, [aClientUpdate(alloc, { ClientStatus: 'complete' })]);
+    expect(machine.tables.jobs.get('default/web')!.Status).toBe('dead');
   });
 
   it('AG-184, AG-407: a reconnect is known from AllocStates: whether its event was dropped, or the agent’s clock is an hour off', () => {

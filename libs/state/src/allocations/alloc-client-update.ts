@@ -20,8 +20,6 @@ import { isUnresponsive } from '../nodes/node-status.js';
 import { namespacedKey, restoredIndexOf } from '../machine/tables.js';
 import type { Write } from '../machine/write.js';
 
-type AllocReports = TxnPayloads['AllocClientUpdate'];
-
 /** The verdict's result if nodes were left out. */
 export interface RefusedNodes {
   /** The reason, by node ID (ST-105). */
@@ -32,16 +30,14 @@ export interface RefusedNodes {
 
 /** Type 9: agents' reports on their allocations (ST-100 to ST-109). */
 export function updateAllocsFromClients(w: Write, payload: TxnPayloads['AllocClientUpdate']): void {
-  const { Allocs, Evals, After = {}, KnowsUpdatesOnly = false } = payload;
-  const nodes = admitNodes(w, Allocs, After, (node) =>
-    KnowsUpdatesOnly ? node.LastAllocUpdateIndex : lastOf(w, node),
-  );
+  const { Allocs, Evals, After = {} } = payload;
+  const nodes = admitNodes(w, Allocs, After);
   if (nodes.size === 0 && Allocs.length > 0) return;
   const jobs: string[] = [];
   // Compared with the rows before this transaction, so that two updates of one allocation count as the last one
   // (ST-82).
   const counts = new AllocationCounts(w);
-  for (const { first, last } of updateAllocs(w, payload, nodes)) {
+  for (const { first, last } of updateAllocs(w, Allocs, nodes)) {
     counts.count(first, last);
     jobs.push(counts.jobOf(first));
   }
@@ -65,13 +61,11 @@ const lastOf = ({ tables }: Write, { LastAllocUpdateIndex, CreateIndex }: Node):
 /**
  * The nodes of the batch that may report. The verdict names the others: unresponsive ones, which are refused if no node
  * is left (ST-105), and those whose update was superseded (ND-223).
- * @param lastOf index that an update of a node must follow
  */
 function admitNodes(
   w: Write,
   updates: readonly ClientAllocUpdate[],
   after: Readonly<Record<string, number>>,
-  lastOf: (node: Node) => number,
 ): ReadonlyMap<string, Node | undefined> {
   const admitted = new Map<string, Node | undefined>();
   let refused: Record<string, string> | undefined;
@@ -79,7 +73,7 @@ function admitNodes(
   for (const NodeID of distinct(updates.map((update) => update.NodeID))) {
     const node = w.tables.nodes.get(NodeID);
     const expected = after[NodeID];
-    const last = node && expected !== undefined ? lastOf(node) : 0;
+    const last = node && expected !== undefined ? lastOf(w, node) : 0;
     if (node && isUnresponsive(node.Status)) {
       refused ??= {};
       refused[NodeID] = `node ${NodeID} is not allowed to update allocs while in status ${node.Status}`;
@@ -113,16 +107,19 @@ interface Updated {
 }
 
 /** Writes the reports of admitted nodes. Returns each allocation once, however many reports it had. */
-function updateAllocs(w: Write, payload: AllocReports, admitted: ReadonlyMap<string, unknown>): readonly Updated[] {
-  const { Allocs: updates } = payload;
+function updateAllocs(
+  w: Write,
+  updates: readonly ClientAllocUpdate[],
+  admitted: ReadonlyMap<string, unknown>,
+): readonly Updated[] {
   const updated: Updated[] = [];
   const known = updates.length > 1 ? new Map<string, Updated>() : undefined;
   for (const update of updates) {
     const stored = w.tables.allocs.get(update.ID);
     if (!stored || !admitted.has(update.NodeID)) continue;
     // The sender did not know the allocation yet (ND-40).
-    if (stored.NodeID !== update.NodeID && !payload.TakesReportsOfOthers) continue;
-    const last = updateAlloc(w, stored, update, payload);
+    if (stored.NodeID !== update.NodeID) continue;
+    const last = updateAlloc(w, stored, update);
     const before = known?.get(stored.ID);
     if (before) {
       before.last = last;
@@ -135,7 +132,7 @@ function updateAllocs(w: Write, payload: AllocReports, admitted: ReadonlyMap<str
   return updated;
 }
 
-function updateAlloc(w: Write, stored: Allocation, update: ClientAllocUpdate, payload: AllocReports): Allocation {
+function updateAlloc(w: Write, stored: Allocation, update: ClientAllocUpdate): Allocation {
   const reconnects = waitsForReconnect(stored) && REPORTS_LIFE.has(update.ClientStatus);
   const next = withReport(stored, {
     ClientStatus: update.ClientStatus,
@@ -147,10 +144,10 @@ function updateAlloc(w: Write, stored: Allocation, update: ClientAllocUpdate, pa
     ModifyIndex: w.index,
     ModifyTime: update.ModifyTime,
   });
-  countInDeployment(w, stored, next, { keepsEndedCanaries: payload.KeepsEndedCanaries });
+  countInDeployment(w, stored, next);
   if (reconnects) cancelFollowup(w, stored, update.ModifyTime);
   w.put('allocs', next);
-  if (reconnects && !payload.KeepsTimeouts) cancelTimeouts(w, next);
+  if (reconnects) cancelTimeouts(w, next);
   dropServicesIfEnded(w, next);
   return next;
 }

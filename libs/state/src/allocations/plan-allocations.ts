@@ -23,7 +23,7 @@ type PlanPayload = TxnPayloads['ApplyPlanResults'];
 export function applyPlanAllocations(w: Write, plan: PlanPayload): Set<string> {
   const jobs = new Set<string>();
   const counts = new AllocationCounts(w);
-  const deployments = new DeploymentCounts(w, { keepsEndedCanaries: plan.KeepsEndedCanaries });
+  const deployments = new DeploymentCounts(w);
   const write = (before: Allocation | undefined, after: Allocation) => {
     deployments.count(before, after);
     counts.count(before, after);

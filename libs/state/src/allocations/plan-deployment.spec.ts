@@ -56,16 +56,13 @@ describe('the deployment of a plan', () => {
     ['stopped', false],
     ['purged', true],
   ])('EB-275: a new one of a job that was %s meanwhile is left out, as its allocations are', (_how, Purge) => {
-    const { machine, job, evaluation, plan } = cluster();
+    const { machine, job, plan } = cluster();
     const ended = { JobID: job.ID, Purge, NoShutdownDelay: false, SubmitTime: 0, Eval: null, TrackedVersions: 6 };
     apply(machine, 'JobDeregister', ended, { namespace: 'default' });
     const planned = running();
     const AllocsUpdated = [anAlloc({ Job: job, DeploymentID: planned.ID })];
     expect(plan({ Deployment: planned, AllocsUpdated }).verdict.kind).toBe('accepted');
     expect([machine.tables.deployment.size, machine.tables.allocs.size]).toEqual([0, 0]);
-    const older = aPlanResult({ Job: job, EvalID: evaluation.ID, Deployment: planned });
-    machine.apply({ ...fixtures.aTxn(machine.appliedIndex + 1, 'ApplyPlanResults', older), schemaVersion: 3 });
-    expect(machine.tables.deployment.size).toBe(1); // ST-8: what an older program wrote is taken as it was
   });
 
   it('EB-270 ST-114 DP-125: its status changes only through the updates', () => {

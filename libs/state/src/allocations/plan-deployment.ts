@@ -6,7 +6,7 @@ import type { Write } from '../machine/write.js';
 
 /** Writes the plan's deployment (ST-114) and its changes of other deployments' status (ST-115). */
 export function applyPlanDeployments(w: Write, plan: TxnPayloads['ApplyPlanResults']): void {
-  if (plan.Deployment) upsertDeployment(w, plan.Deployment, plan.StoresAnyDeployment === true);
+  if (plan.Deployment) upsertDeployment(w, plan.Deployment);
   for (const update of plan.DeploymentUpdates) {
     const deployment = w.tables.deployment.get(update.DeploymentID);
     if (deployment && mayBecome(deployment, update.Status)) putDeploymentStatus(w, deployment, update, plan.UpdatedAt);
@@ -29,10 +29,10 @@ function mayBecome(deployment: Deployment, status: Deployment['Status']): boolea
  * Stores the plan's deployment. A new one is left out if its job was deleted or stopped meanwhile, as its allocations
  * are (EB-275): nothing would ever end it.
  */
-function upsertDeployment(w: Write, planned: Deployment, storesAny: boolean): void {
+function upsertDeployment(w: Write, planned: Deployment): void {
   const stored = w.tables.deployment.get(planned.ID);
   if (!stored) {
-    if (!storesAny && !isWanted(w, planned)) return;
+    if (!isWanted(w, planned)) return;
     w.put('deployment', { ...planned, CreateIndex: w.index, ModifyIndex: w.index });
     if (planned.Status === 'successful') markVersionStable(w, planned);
     return;

@@ -113,16 +113,6 @@ describe('restoring', () => {
     expect(volume?.ModifyIndex).toBe(machine.appliedIndex);
   });
 
-  it('VL-309: a restore that an older program wrote makes what it made', () => {
-    const machine = aMachine();
-    const Tables = readArchive(archiveOfReleases());
-    const payload = { Archive: 'a', SHA256: '', Bytes: 0, Index: 1, Tables };
-    machine.apply({ ...fixtures.aTxn(machine.appliedIndex + 1, 'StateRestore', payload), schemaVersion: 1 });
-    const volume = machine.tables.csi_volumes.get('default/data');
-    expect(Object.keys(volume?.PastClaims ?? {})).toHaveLength(3);
-    expect(volume?.ModifyIndex).toBe(7);
-  });
-
   const deletion = (machine: StateMachine, epoch: number): Applied => {
     const payload = { EvalIDs: [], AllocIDs: [], ScanIndex: 0, UserInitiated: false };
     const txn = fixtures.aTxn(machine.appliedIndex + 1, 'EvalDelete', payload);
@@ -140,14 +130,6 @@ describe('restoring', () => {
     expect(takeRole(machine, 2).verdict.kind).toBe('refused'); // proposed before the restore
     expect(takeRole(machine, 3).verdict.kind).toBe('accepted');
     expect(deletion(machine, 3).verdict.kind).not.toBe('void');
-  });
-
-  it('ST-15: a restore that an older program wrote left terms as they were', () => {
-    const machine = aMachine();
-    takeRole(machine, 1);
-    const payload = { Archive: 'a', SHA256: '', Bytes: 0, Index: 1, Tables: readArchive(archiveOfReleases()) };
-    machine.apply({ ...fixtures.aTxn(machine.appliedIndex + 1, 'StateRestore', payload), schemaVersion: 2 });
-    expect(machine.epochOf('broker')).toBe(1);
   });
 
   describe('of what nodes report', () => {
@@ -176,13 +158,6 @@ describe('restoring', () => {
       expect([told.verdict.kind, status()]).toEqual(['accepted', 'complete']);
       expect(apply(machine, 'AllocClientUpdate', report(RestoredIndex)).verdict.kind).toBe('noop');
       expect(apply(machine, 'AllocClientUpdate', report(told.index)).verdict.kind).toBe('accepted');
-    });
-
-    it('ST-15: what an older program wrote is taken as it was', () => {
-      const { machine, report, status } = reporting();
-      const txn = fixtures.aTxn(machine.appliedIndex + 1, 'AllocClientUpdate', report(0));
-      machine.apply({ ...txn, schemaVersion: 1 });
-      expect(status()).toBe('complete');
     });
   });
 

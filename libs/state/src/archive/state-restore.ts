@@ -24,12 +24,12 @@ export const namesArchive = ({ Archive }: TxnPayloads['StateRestore']): boolean 
  * lease would start over for ever.
  */
 function restoreState(w: Write, restore: TxnPayloads['StateRestore']): void {
-  const { Tables: archived, KeepsReleases, KeepsTerms } = restore;
+  const { Tables: archived } = restore;
   if (archived) for (const table of ARCHIVED_TABLES) replaceTable(w, table, archived);
   else if (namesArchive(restore)) throw new Error('a restore was handed over without what its archive holds');
   cancelOrphans(w);
-  if (!KeepsReleases) forgetReleases(w);
-  if (!KeepsTerms) endTerms(w);
+  forgetReleases(w);
+  endTerms(w);
   const meta = w.tables.cluster_meta.get(SINGLETON_KEY);
   w.put('cluster_meta', {
     ClusterID: meta?.ClusterID ?? '',

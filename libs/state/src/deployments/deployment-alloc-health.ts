@@ -13,7 +13,7 @@ export function setAllocHealth(w: Write, payload: TxnPayloads['DeploymentAllocHe
   const { DeploymentID, Timestamp } = payload;
   activeDeployment(w, DeploymentID);
   const set = (ids: readonly string[], healthy: boolean): void => {
-    for (const id of ids) setHealth(w, memberOf(w, DeploymentID, id), { healthy, atNs: Timestamp }, payload);
+    for (const id of ids) setHealth(w, memberOf(w, DeploymentID, id), { healthy, atNs: Timestamp });
   };
   set(payload.HealthyAllocationIDs, true);
   set(payload.UnhealthyAllocationIDs, false);
@@ -36,7 +36,6 @@ function setHealth(
   w: Write,
   alloc: Allocation,
   { healthy: Healthy, atNs }: { readonly healthy: boolean; readonly atNs: number },
-  { KeepsEndedCanaries: keepsEndedCanaries }: TxnPayloads['DeploymentAllocHealth'],
 ): void {
   const next: Allocation = {
     ...alloc,
@@ -49,6 +48,6 @@ function setHealth(
     ModifyIndex: w.index,
     ModifyTime: atNs,
   };
-  countInDeployment(w, alloc, next, { keepsEndedCanaries });
+  countInDeployment(w, alloc, next);
   w.put('allocs', next);
 }

@@ -270,21 +270,6 @@ describe('counters of a deployment', () => {
       expect(sick.counts()).toEqual([1, 0, 1]);
       expect(sick.stored().TaskGroups['web']!.RequireProgressBy).toBe(deadline);
     });
-
-    it('ST-8: goes on counting where an older program wrote its end', () => {
-      const older = (world: World, txn: Parameters<World['machine']['apply']>[0], schemaVersion: number) => {
-        world.machine.apply({ ...txn, schemaVersion });
-        return world.counts();
-      };
-      const planned = canarying();
-      const { job, evaluation } = planned;
-      const plan = aPlanResult({ EvalID: evaluation.ID, Job: job, ...lostPlan(planned) });
-      const next = ({ machine }: World) => machine.appliedIndex + 1;
-      expect(older(planned, fixtures.aTxn(next(planned), 'ApplyPlanResults', plan), 4)).toEqual([1, 1, 0]);
-      const reported = canarying();
-      const report = fixtures.aTxn(next(reported), 'AllocClientUpdate', said(reported, 'failed'));
-      expect(older(reported, report, 2)).toEqual([1, 1, 0]);
-    });
   });
 
   it('DP-407 DP-1303 DP-1306: several of one message are one deployment and one event', () => {

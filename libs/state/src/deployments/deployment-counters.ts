@@ -18,12 +18,6 @@ interface Counted {
   readonly endsCanary?: boolean;
 }
 
-/** How an older version counted in the transactions that it wrote. */
-export interface Counting {
-  /** Whether a canary that has ended stays healthy. */
-  readonly keepsEndedCanaries?: boolean | undefined;
-}
-
 /**
  * Counts the allocations that one transaction writes in their deployments (ST-119), moves the progress deadlines of
  * their groups (ST-120), and then writes each deployment once. A healthy canary that ends before its promotion does not
@@ -36,10 +30,7 @@ export class DeploymentCounts {
   /** Copies that may be changed. */
   private readonly counted = new Map<string, Deployment>();
 
-  constructor(
-    private readonly w: Write,
-    private readonly counting: Counting = {},
-  ) {}
+  constructor(private readonly w: Write) {}
 
   /** @param before the row that this write replaces */
   count(before: Allocation | undefined, after: Allocation): void {
@@ -63,7 +54,7 @@ export class DeploymentCounts {
   /** The change to count, determined before a copy is made: most writes of allocations change no counter. */
   private whatCounts(before: Allocation | undefined, after: Allocation): Counted | undefined {
     const counted = newHealth(before, after);
-    if (!before || counted?.placed === 1 || this.counting.keepsEndedCanaries) return counted;
+    if (!before || counted?.placed === 1) return counted;
     if (!isEndedCanary(before) && !isEndedCanary(after)) return counted;
     if (!this.isAwaited(after)) return isEndedCanary(before) && counted?.healthy === -1 ? UNHEALTHY : counted;
     const healthy = countsAsHealthy(after) - countsAsHealthy(before);
@@ -91,14 +82,9 @@ export class DeploymentCounts {
 }
 
 /** Counts for a transaction that writes one allocation, or few. @param before the row that this write replaces */
-export function countInDeployment(
-  w: Write,
-  before: Allocation | undefined,
-  after: Allocation,
-  counting: Counting = {},
-): void {
+export function countInDeployment(w: Write, before: Allocation | undefined, after: Allocation): void {
   if (!after.DeploymentID) return;
-  const counts = new DeploymentCounts(w, counting);
+  const counts = new DeploymentCounts(w);
   counts.count(before, after);
   counts.put();
 }

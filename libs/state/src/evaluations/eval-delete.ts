@@ -45,7 +45,7 @@ export function deleteEvaluations(w: Write, payload: EvalDelete): void {
 }
 
 function deleteByIds(w: Write, payload: EvalDelete): number {
-  const { EvalIDs, AllocIDs, ScanIndex, UserInitiated, KeepsCounters } = payload;
+  const { EvalIDs, AllocIDs, ScanIndex, UserInitiated } = payload;
   const kept = UserInitiated || payload.PartsOfJobs === true ? NO_JOBS : jobsToKeep(w.tables, payload);
   const stays = (row: Allocation | Evaluation): boolean =>
     !UserInitiated && (row.ModifyIndex > ScanIndex || kept.has(jobKeyOf(row)));
@@ -54,7 +54,7 @@ function deleteByIds(w: Write, payload: EvalDelete): number {
     const alloc = w.tables.allocs.get(id);
     if (!alloc || stays(alloc)) continue;
     removeAllocation(w, id);
-    if (KeepsCounters !== true) counts.forget(alloc);
+    counts.forget(alloc);
   }
   counts.put();
   const deleted: Evaluation[] = [];

@@ -269,14 +269,6 @@ describe('deleting collected evaluations and allocations', () => {
     },
   );
 
-  it('ST-8: a deletion of an older program makes what it made, and its counters stay', () => {
-    const { ID } = aStoppingAllocation('pending');
-    const written = { EvalIDs: [], AllocIDs: [ID], ScanIndex: machine.appliedIndex, UserInitiated: false };
-    machine.apply({ ...fixtures.aTxn(machine.appliedIndex + 1, 'EvalDelete', written), schemaVersion: 1 });
-    expect(machine.tables.allocs.size).toBe(0);
-    expect(countersOfWeb()).toEqual(['Starting 1']);
-  });
-
   it('GC-47: an allocation that a newer evaluation took over is left as it is, and the evaluation that kept one stays', () => {
     const { evaluation, job } = fixtures.aRegisteredJob(machine);
     apply(machine, 'EvalUpdate', { Evals: [{ ...evaluation, Status: 'complete' }] });

@@ -141,8 +141,6 @@ export interface TxnPayloads {
     NextToken?: string;
     /** "" or absent: all namespaces. */
     Namespace?: string;
-    /** Schema version 1 only, which no writer uses: the summaries continue to count deleted allocations. */
-    KeepsCounters?: boolean;
     /** Written before schema version 3: deletes parts of a batch job, whose next evaluation repeats the work. */
     PartsOfJobs?: boolean;
   };
@@ -154,14 +152,6 @@ export interface TxnPayloads {
      * registration, or a restore. The update of a node that is missing here is always accepted (ND-223).
      */
     After?: Record<string, number>;
-    /** Written before schema version 2: `After` ignores registrations and restores. */
-    KnowsUpdatesOnly?: boolean;
-    /** Written before schema version 3: a healthy canary that has ended still counts. */
-    KeepsEndedCanaries?: boolean;
-    /** Written before schema version 3: only the follow-up that a reconnected allocation names is canceled. */
-    KeepsTimeouts?: boolean;
-    /** Written before schema version 4: accepts reports on allocations of other nodes. */
-    TakesReportsOfOthers?: boolean;
   };
   AllocUpdateDesiredTransition: { Transitions: Record<string, DesiredTransition>; Evals: Evaluation[] };
   ApplyPlanResults: {
@@ -179,10 +169,6 @@ export interface TxnPayloads {
     VolumeClaims?: TaskGroupHostVolumeClaim[];
     /** Unix ns. */
     UpdatedAt: number;
-    /** Written before schema version 4: stores the deployment also if its job was deleted or stopped meanwhile. */
-    StoresAnyDeployment?: boolean;
-    /** Written before schema version 5: a healthy canary that has ended still counts. */
-    KeepsEndedCanaries?: boolean;
   };
   DeploymentStatusUpdate: {
     Update: DeploymentStatusUpdate;
@@ -222,8 +208,6 @@ export interface TxnPayloads {
     RevertSuffix: string;
     SubmissionFrom: number | null;
     TrackedVersions: number;
-    /** Written before schema version 2: a healthy canary that has ended still counts. */
-    KeepsEndedCanaries?: boolean;
   };
   /** The job's namespace is the envelope's. */
   JobStability: { JobID: string; JobVersion: number; Stable: boolean };
@@ -251,7 +235,7 @@ export interface TxnPayloads {
   CSIVolumeClaim: {
     VolumeID: string;
     Claim: CSIVolumeClaim;
-    /** Index of the state that the writer decided on (VL-308); absent: before schema version 2, or irrelevant. */
+    /** Index of the state that the writer decided on (VL-308); absent: whatever the state was. */
     AsOf?: number;
   };
   /** All or none. */
@@ -337,8 +321,7 @@ export interface TxnPayloads {
   // 3.6 types of Waybill's own, and the two special numbers
   LeaseAcquired: { Role: Role; Epoch: number; Holder: string };
   /**
-   * Restores the cluster from an archive, which was stored before this was written (OP-46), or, since schema version 4,
-   * from the state that the log makes: nothing changes then but that a history begins, terms end, and all are told.
+   * Restores the cluster from an archive, which was stored before this was written (OP-46), or from the state that the log makes: nothing changes then but that a history begins, terms end, and all are told.
    */
   StateRestore: {
     /** Its name in the store of archives. Empty: the state that the log makes; the next three members say nothing then. */
@@ -348,10 +331,6 @@ export interface TxnPayloads {
     Bytes: number;
     /** The archive's own index. */
     Index: number;
-    /** Written before schema version 2: releases of claims stay as the archive has them (VL-309). */
-    KeepsReleases?: boolean;
-    /** Written before schema version 3: transactions of holders that have not seen the restore count. */
-    KeepsTerms?: boolean;
     /** Not in the log: the log's reader adds the content of the archive before the transaction is applied. */
     Tables?: ArchivedTables;
   };

@@ -62,11 +62,12 @@ describe('the log', () => {
     expect(machine.apply({ ...again, requestId: broken.requestId }).verdict).toEqual(verdict);
   });
 
-  it('ST-8: a payload of a newer schema stops, it is not guessed at', () => {
+  it('ST-8: a payload of a newer schema, or of one from before 0.1.0, stops the machine instead of being guessed at', () => {
     const machine = aMachine();
     const newer = { ...aTxn(2, 'Ignore', {}), schemaVersion: TXN_TYPES.Ignore.schemaVersion + 1 };
+    expect(() => machine.apply(newer)).toThrow(/knows up to 1: upgrade it/);
+    expect(() => machine.apply({ ...newer, schemaVersion: 0 })).toThrow(/written before version 0\.1\.0/);
     expect(() => machine.apply(newer)).toThrow(UnknownSchemaVersionError);
-    expect(() => machine.apply({ ...newer, schemaVersion: 0 })).toThrow(UnknownSchemaVersionError);
     expect(machine.appliedIndex).toBe(1);
   });
 

@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { archiveLines, readArchive } from '../archive/state-archive.js';
 import { eventsOf } from '../events.js';
 import { fixtures } from '../fixtures.js';
-import { TXN_TYPES } from '../log/catalogue.js';
 import { objectChanges } from '../machine/object-changes.js';
 
 const { aClientUpdate, aCSIClaim, aMachine, anAlloc, aNode, aNodePlugin, aPlanResult, aRegisteredJob } = fixtures;
@@ -229,22 +228,6 @@ describe('claims', () => {
       expect(all.stored()).toMatchObject({ WriteClaims: { [A]: { TakenIndex: retaken } }, PastClaims: {} });
       expect(step(all, CLAIM_STATE.readyToFree, began).verdict).toEqual(again);
       expect(step(all, CLAIM_STATE.taken, retaken).verdict.kind).toBe('noop');
-    });
-
-    it('VL-308: what an older program wrote makes the rows that it made', () => {
-      const { machine, register, stored } = cluster();
-      register({});
-      const old = (State: CSIVolumeClaim['State']) => {
-        const payload = { VolumeID: 'data', Claim: aCSIClaim({ NodeID: NODE, AllocationID: A, State }) };
-        const txn = fixtures.aTxn(machine.appliedIndex + 1, 'CSIVolumeClaim', payload, { namespace: 'default' });
-        return machine.apply({ ...txn, schemaVersion: TXN_TYPES.CSIVolumeClaim.schemaVersion - 1 });
-      };
-      old(CLAIM_STATE.taken);
-      expect(stored()?.WriteClaims[A]).not.toHaveProperty('TakenIndex');
-      old(CLAIM_STATE.readyToFree);
-      old(CLAIM_STATE.taken);
-      expect(old(CLAIM_STATE.readyToFree).verdict.kind).toBe('accepted');
-      expect(stored()?.WriteClaims).toEqual({});
     });
 
     it('VL-68, VL-308: the past claim of an ended one does not say when it was taken', () => {

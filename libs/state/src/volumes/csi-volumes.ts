@@ -28,9 +28,9 @@ export const csiVolumeAppliers: Appliers<
     for (const volume of Volumes) registerVolume(w, volume);
   },
   CSIVolumeDeregister: deregisterVolumes,
-  CSIVolumeClaim: (w, { VolumeID, Claim, AsOf }, txn) => claimVolume(w, txn.namespace, VolumeID, Claim, AsOf),
+  CSIVolumeClaim: (w, step, txn) => claimVolume(w, txn.namespace, step),
   CSIVolumeClaimBatch: (w, { Claims }) => {
-    for (const { Namespace, VolumeID, Claim } of Claims) claimVolume(w, Namespace, VolumeID, Claim);
+    for (const { Namespace, ...claim } of Claims) claimVolume(w, Namespace, claim);
   },
   CSIPluginDelete: deletePlugin,
 };
@@ -110,7 +110,11 @@ function deregisterVolumes(
 const isLive = (alloc: Allocation | undefined): boolean => alloc !== undefined && !isTerminalAllocation(alloc);
 
 /** Types 37 and 39: claims a volume, or takes a step of a release (VL-70, VL-73 to VL-92, VL-308). */
-function claimVolume(w: Write, namespace: string, id: string, claim: CSIVolumeClaim, asOf?: number): void {
+function claimVolume(
+  w: Write,
+  namespace: string,
+  { VolumeID: id, Claim: claim, AsOf: asOf }: TxnPayloads['CSIVolumeClaim'],
+): void {
   const stored = w.tables.csi_volumes.get(namespacedKey(namespace, id));
   const volume = volumeWithEndedClaims(w.tables, namespace, id);
   if (!stored || !volume) throw new Refusal('not-found', `volume not found: ${id}`);
