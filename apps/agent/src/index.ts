@@ -1,4 +1,5 @@
-export { Agent, type AgentDependencies } from './agent.js';
+export { Agent } from './agent.js';
+export type { AgentDependencies } from './agent-parts.js';
 export { agent } from './agent.service.js';
 export { AllocationActions } from './allocations/allocation-actions.js';
 export { healthTermsOf, HealthWatch } from './allocations/health-watch.js';

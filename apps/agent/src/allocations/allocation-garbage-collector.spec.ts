@@ -21,20 +21,24 @@ function setup(running: number, ended: number, diskUse: () => DiskUse = () => RO
   const collector = new AllocationGarbageCollector({
     timers: time,
     logger: silentLogger,
-    count: () => running + left.length,
-    ended: () => [...left],
     diskUse: async () => diskUse(),
     ...(limits && { limits }),
-    remove: async (id) => {
-      now++;
-      most = Math.max(most, now);
-      await Promise.resolve();
-      left.splice(
-        left.findIndex((alloc) => alloc.id === id),
-        1,
-      );
-      removed.push(id);
-      now--;
+    allocations: {
+      get size() {
+        return running + left.length;
+      },
+      ended: () => [...left],
+      collect: async (id) => {
+        now++;
+        most = Math.max(most, now);
+        await Promise.resolve();
+        left.splice(
+          left.findIndex((alloc) => alloc.id === id),
+          1,
+        );
+        removed.push(id);
+        now--;
+      },
     },
   });
   return { time, collector, removed, most: () => most };

@@ -11,7 +11,7 @@ export interface KeepLimits {
 export const KEEP_LIMITS: KeepLimits = { allocs: 50, diskPercent: 80, inodesPercent: 70 };
 /** How often it is looked at, besides after each pull. */
 export const COLLECT_EVERY_MS = 60_000;
-/** AG-211. */
+/** The collector removes at most this many allocations at the same time (AG-211). */
 export const MAX_COLLECTING = 2;
 
 /** An allocation that has ended, and of which the servers know that and how. */
@@ -25,17 +25,22 @@ export interface DiskUse {
   readonly inodesPercent: number;
 }
 
+/** The allocations of this machine, for those who collect the ended ones. */
+export interface CollectableAllocations {
+  /** How many allocations are here, running or ended. */
+  readonly size: number;
+  ended(): readonly EndedAllocation[];
+  /** Removes all that is left of an allocation here; the servers' record of it stays (AG-215). */
+  collect(allocId: string): Promise<void>;
+}
+
 export interface AllocationGarbageCollectorDependencies {
   readonly timers: Timers;
   readonly logger: Logger;
-  /** How many allocations are here, running or ended. */
-  readonly count: () => number;
-  readonly ended: () => readonly EndedAllocation[];
+  readonly allocations: CollectableAllocations;
   readonly diskUse: () => Promise<DiskUse>;
   /** Default: KEEP_LIMITS. */
   readonly limits?: KeepLimits;
-  /** Removes all that is left of an allocation here; the servers' record of it stays (AG-215). */
-  readonly remove: (allocId: string) => Promise<void>;
 }
 
 /**
@@ -68,7 +73,7 @@ export class AllocationGarbageCollector {
   }
 
   collectIfFull(): void {
-    if (this.isStopped || this.deps.ended().length === 0) return;
+    if (this.isStopped || this.deps.allocations.ended().length === 0) return;
     if (this.collecting) {
       this.isAskedAgain = true;
       return;
@@ -84,7 +89,7 @@ export class AllocationGarbageCollector {
 
   /** AG-213. False: it is not here, or has not ended. */
   async collectOne(allocId: string): Promise<boolean> {
-    if (!this.deps.ended().some(({ id }) => id === allocId)) return false;
+    if (!this.deps.allocations.ended().some(({ id }) => id === allocId)) return false;
     await this.remove([allocId]);
     return true;
   }
@@ -112,7 +117,7 @@ export class AllocationGarbageCollector {
   private async excess(): Promise<{ wanted: number; because: string }> {
     const limits = this.deps.limits ?? KEEP_LIMITS;
     const { diskPercent, inodesPercent } = await this.deps.diskUse();
-    const over = this.deps.count() - limits.allocs;
+    const over = this.deps.allocations.size - limits.allocs;
     if (over > 0) return { wanted: over, because: `more than ${limits.allocs} allocations are here` };
     if (diskPercent > limits.diskPercent)
       return { wanted: 1, because: `${Math.round(diskPercent)} % of the disk is in use, above ${limits.diskPercent}` };
@@ -125,13 +130,13 @@ export class AllocationGarbageCollector {
   }
 
   private oldest(): string[] {
-    return this.deps
+    return this.deps.allocations
       .ended()
       .toSorted((a, b) => a.endedAtMs - b.endedAtMs)
       .map(({ id }) => id);
   }
 
   private async remove(ids: readonly string[]): Promise<void> {
-    await Promise.all(ids.map((id) => this.deps.remove(id)));
+    await Promise.all(ids.map((id) => this.deps.allocations.collect(id)));
   }
 }

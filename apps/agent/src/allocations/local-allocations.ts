@@ -9,20 +9,24 @@ import {
 import type { AllocationRecord } from './records/allocation-record.js';
 import { giveUp } from './records/lost-directory.js';
 import { restoreDecision } from './records/restore-decision.js';
-import type { Pulled, PulledAlloc } from '../contact/pull-loop.js';
-import type { PushLoop } from '../contact/push-loop.js';
-import type { EndedAllocation } from './allocation-garbage-collector.js';
+import type { KnownAlloc } from '../contact/allocation-diff.js';
+import type { ReportingAllocations } from '../contact/owed-states.js';
+import type { PendingUpdates } from '../contact/pending-updates.js';
+import type { KnownAllocations, Pulled, PulledAlloc, PullReceiver } from '../contact/pull-loop.js';
+import type { Acknowledgements } from '../contact/push-loop.js';
+import type { CollectableAllocations, EndedAllocation } from './allocation-garbage-collector.js';
 import type { AgentServices } from './agent-services.js';
-
+import type { Disconnectable, DisconnectableAllocations } from './stops-on-disconnect.js';
 import { AllocationRunner } from './allocation-runner.js';
 import { rejectedUpdate } from './client-update.js';
 
-/** What those who want allocations here, and hear of them, have to do with them. */
-export interface LocalAllocationsWiring {
-  readonly push: Pick<PushLoop, 'changed' | 'sendAgain' | 'forget'>;
-  /** Lists of the servers still come. */
-  readonly isPulling: () => boolean;
-}
+/** What a loop of the agent has to do with the allocations, one interface for each. */
+type Roles = KnownAllocations &
+  PullReceiver &
+  Acknowledgements &
+  ReportingAllocations &
+  CollectableAllocations &
+  DisconnectableAllocations;
 
 /**
  * The allocations of this machine, as the servers want them (agent.md section 6).
@@ -30,9 +34,10 @@ export interface LocalAllocationsWiring {
  * An id is unknown, has a runner, or is set aside: it could not be added, has ended before, or was collected, and is not
  * looked at again until the servers forget it. unknown → runner: wanted here, or taken up from disk. runner → leaving →
  * unknown: the servers forgot it. runner → set aside: collected. A wanted one whose runner was stopped begins again when
- * that has left. Memory: one runner for each allocation that the servers have not forgotten. Cost of a list: its changes.
+ * that has left. It knows none of the loops: they call it by their interfaces, and it adds what the servers have to hear to
+ * the pending updates. Memory: one runner for each allocation that the servers have not forgotten. Cost of a list: its changes.
  */
-export class LocalAllocations {
+export class LocalAllocations implements Roles {
   private readonly runners = new Map<string, AllocationRunner>();
   /** Those set aside (AG-42), with what was told of each. */
   private readonly setAside = new Map<string, ClientAllocUpdate | null>();
@@ -41,10 +46,11 @@ export class LocalAllocations {
   /** What the servers said last of those that begin again once they have left (OP-47). */
   private readonly returning = new Map<string, PulledAlloc>();
   private readonly agent: AgentServices;
+  private isClosed = false;
 
   constructor(
     agent: Omit<AgentServices, 'predecessorsEnded'>,
-    private readonly wiring: LocalAllocationsWiring,
+    private readonly pending: Pick<PendingUpdates, 'changed' | 'sendAgain' | 'forget'>,
   ) {
     this.agent = { ...agent, predecessorsEnded: (alloc) => this.predecessorsEnded(alloc) };
   }
@@ -66,6 +72,29 @@ export class LocalAllocations {
   isLive(allocId: string): boolean {
     const runner = this.runners.get(allocId);
     return runner ? !runner.isOver : this.leaving.has(allocId);
+  }
+
+  known(): KnownAlloc[] {
+    return this.all().map(({ alloc }) => ({ id: alloc.ID, allocModifyIndex: alloc.AllocModifyIndex }));
+  }
+
+  reports(): ClientAllocUpdate[] {
+    return this.all().map((runner) => runner.report());
+  }
+
+  disconnectable(): Disconnectable[] {
+    return this.all().flatMap((runner) => runner.disconnectable ?? []);
+  }
+
+  /** Stops it although the servers do not ask for it; they hear of its end when they are back (AG-171, AG-174). */
+  stopDisconnected(allocId: string): void {
+    this.agent.logger.warn('an allocation is stopped: the servers have been away for too long', { alloc: allocId });
+    void this.runners.get(allocId)?.kill();
+  }
+
+  /** The agent ends: no allocation begins again (AG-49). */
+  close(): void {
+    this.isClosed = true;
   }
 
   idsSetAside(): ReadonlySet<string> {
@@ -129,7 +158,7 @@ export class LocalAllocations {
     if (!runner) return;
     this.runners.delete(allocId);
     this.setAside.set(allocId, runner.lastAcknowledged);
-    this.wiring.push.forget(allocId);
+    this.pending.forget(allocId);
     await runner.destroy();
   }
 
@@ -140,7 +169,7 @@ export class LocalAllocations {
     if (known && isServerTerminal(known.alloc) && !isServerTerminal(alloc)) return void this.beginAgain(pulled);
     if (known) return known.update(alloc, isRestored);
     const told = this.setAside.get(alloc.ID);
-    if (told && !isTerminalAllocation(alloc)) return this.wiring.push.sendAgain([told]);
+    if (told && !isTerminalAllocation(alloc)) return this.pending.sendAgain([told]);
     // AG-46: one that ended elsewhere or before is only remembered by the servers.
     if (isTerminalAllocation(alloc) && !(isServerTerminal(alloc) && isStillCounted(alloc))) {
       this.setAside.set(alloc.ID, null);
@@ -164,7 +193,7 @@ export class LocalAllocations {
     await this.remove(ID);
     const latest = this.returning.get(ID);
     this.returning.delete(ID);
-    if (latest && this.wiring.isPulling()) this.addOrUpdate(latest);
+    if (latest && !this.isClosed) this.addOrUpdate(latest);
   }
 
   private takeUp(record: AllocationRecord): void {
@@ -177,10 +206,10 @@ export class LocalAllocations {
     }
   }
 
-  /** AG-47. */
+  /** Reports an allocation that could not be added as failed, and sets it aside until the servers drop it (AG-47). */
   private reject(alloc: Allocation, error: unknown): void {
     this.setAside.set(alloc.ID, null);
-    this.wiring.push.changed(rejectedUpdate(alloc, error, rfc3339FromMs(this.agent.clock.nowMs())), undefined);
+    this.pending.changed(rejectedUpdate(alloc, error, rfc3339FromMs(this.agent.clock.nowMs())), undefined);
   }
 
   /**
@@ -194,12 +223,12 @@ export class LocalAllocations {
     await Promise.all(here.filter((one) => one.alloc.ClientStatus !== 'unknown').map((one) => one.ended.opened));
   }
 
-  /** AG-45. */
+  /** Destroys the runner and the files of an allocation that the servers have forgotten (AG-45). */
   private async remove(allocId: string): Promise<void> {
     const runner = this.runners.get(allocId);
     if (!runner) return;
     this.runners.delete(allocId);
-    this.wiring.push.forget(allocId);
+    this.pending.forget(allocId);
     const left = runner.destroy().catch((error: unknown) => {
       this.agent.logger.error('an allocation could not be removed from this machine', { alloc: allocId, error });
     });

@@ -18,11 +18,17 @@ function setup(allocs: Disconnectable[]) {
   const watch = new StopsOnDisconnect({
     clock,
     timers: new WallClockTimers({ clock, timers: time }),
-    lastContactMs: () => contactMs,
-    allocs: () => [...living.values()],
-    stop: (id) => {
-      stopped.push(`${id} ${time.nowMs() - from}`);
-      living.delete(id);
+    contact: {
+      get lastSuccessMs() {
+        return contactMs;
+      },
+    },
+    allocations: {
+      disconnectable: () => [...living.values()],
+      stopDisconnected: (id) => {
+        stopped.push(`${id} ${time.nowMs() - from}`);
+        living.delete(id);
+      },
     },
   });
   const heartbeat = () => void (contactMs = time.nowMs());

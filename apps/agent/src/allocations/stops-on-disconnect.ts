@@ -15,14 +15,24 @@ export interface Disconnectable {
   readonly isRestored: boolean;
 }
 
+/** The allocations of this machine, for those who stop the disconnected ones. */
+export interface DisconnectableAllocations {
+  /** Those that live and are not on their way down. */
+  disconnectable(): readonly Disconnectable[];
+  stopDisconnected(allocId: string): void;
+}
+
+/** When the servers were last in contact with this machine. */
+export interface LastContact {
+  /** Unix milliseconds of the last good registration or heartbeat; undefined: none since the start (AG-35). */
+  readonly lastSuccessMs: number | undefined;
+}
+
 export interface StopsOnDisconnectDependencies {
   readonly clock: Clock;
   readonly timers: Timers;
-  /** AG-35: unix ms of the last good registration or heartbeat; undefined: none since the start. */
-  readonly lastContactMs: () => number | undefined;
-  /** Those that live and are not on their way down. */
-  readonly allocs: () => readonly Disconnectable[];
-  readonly stop: (allocId: string) => void;
+  readonly contact: LastContact;
+  readonly allocations: DisconnectableAllocations;
 }
 
 /**
@@ -60,9 +70,9 @@ export class StopsOnDisconnect {
     const nowMs = this.deps.clock.nowMs();
     if (nowMs - this.plannedMs > MAX_LATE_MS) this.lateMs = nowMs;
     let nextMs = Infinity;
-    for (const alloc of this.deps.allocs()) {
+    for (const alloc of this.deps.allocations.disconnectable()) {
       const dueMs = this.dueMs(alloc, this.startedMs);
-      if (dueMs < nowMs) this.deps.stop(alloc.id);
+      if (dueMs < nowMs) this.deps.allocations.stopDisconnected(alloc.id);
       else nextMs = Math.min(nextMs, dueMs + 1);
     }
     this.plannedMs = nextMs;
@@ -71,8 +81,7 @@ export class StopsOnDisconnect {
 
   /** "More than that" ago (AG-171): in the moment itself nothing is due yet. */
   private dueMs({ afterMs, isRestored }: Disconnectable, startedMs: number): number {
-    const contactMs = this.deps.lastContactMs();
-    const sinceMs = contactMs ?? startedMs + (isRestored ? RESTORED_GRACE_MS : 0);
+    const sinceMs = this.deps.contact.lastSuccessMs ?? startedMs + (isRestored ? RESTORED_GRACE_MS : 0);
     return Math.max(sinceMs + afterMs, this.lateMs + Math.min(afterMs, LATE_GRACE_MS));
   }
 }

@@ -62,9 +62,8 @@ function setup(dev = false) {
     nodeId: 'n',
     secretId: 's',
     dev,
-    known: () => known,
-    invalid: () => invalid,
-    apply: (one) => void pulled.push(one),
+    allocations: { known: () => known, idsSetAside: () => invalid },
+    receiver: { apply: (one) => void pulled.push(one) },
   });
   const list = async (Allocs: Record<string, number>, Index: number) => {
     servers.lists.at(-1)!.answer({ Allocs, Index });

@@ -33,6 +33,20 @@ export interface Pulled {
   readonly listed: ReadonlySet<string>;
   /** The servers' state was taken back: what they have been told may be lost, what they had decided too (OP-47). */
   readonly isRestored: boolean;
+  /** Index of the restore that the state of this list comes after; 0: of none. */
+  readonly restoredIndex: number;
+}
+
+/** The allocations that are here, for the comparison with the servers' list. */
+export interface KnownAllocations {
+  known(): readonly KnownAlloc[];
+  /** Ids that are not fetched again until the servers drop them (AG-42). */
+  idsSetAside(): ReadonlySet<string>;
+}
+
+/** Gets each list of the servers, complete, in the order of their indexes. */
+export interface PullReceiver {
+  apply(pulled: Pulled): void;
 }
 
 export interface PullDependencies {
@@ -44,9 +58,8 @@ export interface PullDependencies {
   readonly nodeId: string;
   readonly secretId: string;
   readonly dev: boolean;
-  readonly known: () => readonly KnownAlloc[];
-  readonly invalid: () => ReadonlySet<string>;
-  readonly apply: (pulled: Pulled) => void;
+  readonly allocations: KnownAllocations;
+  readonly receiver: PullReceiver;
 }
 
 /**
@@ -64,6 +77,7 @@ export class PullLoop {
   private mode: 'stopped' | 'running' = 'stopped';
   private index = 0;
   private listed = 0;
+  /** Index of the last restore that was applied; 0: of none. */
   private restore = 0;
   private failures = 0;
   private cancelPause: CancelTimer = () => {};
@@ -78,19 +92,10 @@ export class PullLoop {
     return this.index;
   }
 
-  /** Index of the last restore that was applied; 0: of none. */
-  get restoredIndex(): number {
-    return this.restore;
-  }
-
-  get isRunning(): boolean {
-    return this.mode === 'running';
-  }
-
   start(minStateIndex: number): void {
     if (this.mode === 'running') return;
     this.mode = 'running';
-    void this.run(minStateIndex);
+    void this.pullUntilStopped(minStateIndex);
   }
 
   /** AG-49: nothing is applied after this. */
@@ -112,7 +117,7 @@ export class PullLoop {
     });
   }
 
-  private async run(minStateIndex: number): Promise<void> {
+  private async pullUntilStopped(minStateIndex: number): Promise<void> {
     while (this.isRunning) {
       try {
         await this.pull(Math.max(minStateIndex, 1));
@@ -144,13 +149,14 @@ export class PullLoop {
     if (!this.isRunning || !list || list.Index <= this.index) return;
     const { Index, Allocs, RestoredIndex = 0 } = list;
     const isRestored = RestoredIndex > this.restore;
+    const { allocations } = this.deps;
     const diff = isRestored
-      ? diffRestoredAllocs(Allocs, this.deps.known())
-      : diffAllocs(Allocs, this.deps.known(), this.deps.invalid());
+      ? diffRestoredAllocs(Allocs, allocations.known())
+      : diffAllocs(Allocs, allocations.known(), allocations.idsSetAside());
     const changed = await this.fetch(diff, list);
     if (!this.isRunning || !changed) return;
     const listed = new Set(Object.keys(Allocs));
-    this.deps.apply({ removed: diff.removed, changed, listed, isRestored });
+    this.deps.receiver.apply({ removed: diff.removed, changed, listed, isRestored, restoredIndex: RestoredIndex });
     this.index = Index; // not before: what could not be applied is asked for again
     this.listed = listed.size;
     this.restore = RestoredIndex;
@@ -164,7 +170,7 @@ export class PullLoop {
   /** undefined: the state was taken back since the list was made, which may name what is not there any more (OP-47). */
   private async fetch(diff: AllocDiff, list: NodeAllocsResponse): Promise<PulledAlloc[] | undefined> {
     while (diff.wanted.length > 0 && this.isRunning) {
-      const answers = await this.read(diff.wanted, list.Index);
+      const answers = await this.fetchAllocations(diff.wanted, list.Index);
       const isOutdated = answers.some(({ RestoredIndex }) => (RestoredIndex ?? 0) > (list.RestoredIndex ?? 0));
       if (!isOutdated && answers.every((answer) => isComplete(answer, list))) return answers.flatMap(pulledOf);
       await this.pause(INCOMPLETE_RETRY_MS * (1 + this.deps.random()));
@@ -174,10 +180,10 @@ export class PullLoop {
   }
 
   /**
-   * In as many answers as it takes: with large jobs one would be larger than a message may be. An allocation that is too
-   * large alone is not run here, and holds up no others.
+   * Fetches the allocations in as many answers as it takes: with large jobs one would be larger than a message may be. An
+   * allocation that is too large alone is not run here, and holds up no others.
    */
-  private async read(ids: readonly string[], minStateIndex: number): Promise<AllocsByIdResponse[]> {
+  private async fetchAllocations(ids: readonly string[], minStateIndex: number): Promise<AllocsByIdResponse[]> {
     const { rpc, nodeId, secretId, logger } = this.deps;
     try {
       const asked = { NodeID: nodeId, SecretID: secretId, AllocIDs: ids, MinStateIndex: minStateIndex };
@@ -189,9 +195,13 @@ export class PullLoop {
         return [];
       }
       const middle = Math.ceil(ids.length / 2);
-      const first = await this.read(ids.slice(0, middle), minStateIndex);
-      return [...first, ...(await this.read(ids.slice(middle), minStateIndex))];
+      const first = await this.fetchAllocations(ids.slice(0, middle), minStateIndex);
+      return [...first, ...(await this.fetchAllocations(ids.slice(middle), minStateIndex))];
     }
+  }
+
+  private get isRunning(): boolean {
+    return this.mode === 'running';
   }
 
   private retryMs(): number {
@@ -209,7 +219,8 @@ export class PullLoop {
 }
 
 /**
- * AG-43. A wanted allocation that is gone from a state which is new enough was deleted meanwhile: the next list says so.
+ * Whether the answer is as new as the list that named its allocations (AG-43). A wanted allocation that is gone from a
+ * state which is new enough was deleted meanwhile: the next list says so.
  */
 function isComplete(answer: AllocsByIdResponse, list: NodeAllocsResponse): boolean {
   return (

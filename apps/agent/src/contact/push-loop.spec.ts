@@ -3,6 +3,7 @@ import { RpcError } from '@waybill/rpc';
 import { fixtures } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';
 import { describe, expect, it } from 'vitest';
+import { PendingUpdates } from './pending-updates.js';
 import { PushLoop } from './push-loop.js';
 
 function setup() {
@@ -10,28 +11,34 @@ function setup() {
   const sent: { at: number; states: string[]; traceparent: string | undefined }[] = [];
   const acknowledged = new Map<string, ClientAllocUpdate>();
   const servers: { failure?: Error; slow?: Promise<void>; most?: number } = {};
+  const pending = new PendingUpdates();
   const loop = new PushLoop({
     timers: time,
     logger: silentLogger,
     random: () => 0.5,
     retryMs: 5_000,
-    send: async (updates, traceparent) => {
-      const states = updates.map((u) => `${u.ID} ${u.ClientStatus} ${u.ClientDescription}`);
-      sent.push({ at: time.nowMs(), states, traceparent });
-      await servers.slow;
-      if (servers.failure) throw servers.failure;
-      if (updates.length > (servers.most ?? Infinity)) throw new RpcError('too-large', 'too many bytes');
+    pending,
+    sender: {
+      send: async (updates, traceparent) => {
+        const states = updates.map((u) => `${u.ID} ${u.ClientStatus} ${u.ClientDescription}`);
+        sent.push({ at: time.nowMs(), states, traceparent });
+        await servers.slow;
+        if (servers.failure) throw servers.failure;
+        if (updates.length > (servers.most ?? Infinity)) throw new RpcError('too-large', 'too many bytes');
+      },
     },
-    acknowledged: (id) => acknowledged.get(id) ?? null,
-    acknowledge: (update) => void acknowledged.set(update.ID, update),
+    acknowledgements: {
+      acknowledged: (id) => acknowledged.get(id) ?? null,
+      acknowledge: (update) => void acknowledged.set(update.ID, update),
+    },
   });
   const changed = (
     ID: string,
     ClientStatus: ClientAllocUpdate['ClientStatus'],
     ClientDescription = '',
     trace?: string,
-  ) => loop.changed(fixtures.aClientUpdate({ ID, NodeID: 'n' }, { ClientStatus, ClientDescription }), trace);
-  return { time, loop, sent, acknowledged, servers, changed };
+  ) => pending.changed(fixtures.aClientUpdate({ ID, NodeID: 'n' }, { ClientStatus, ClientDescription }), trace);
+  return { time, loop, pending, sent, acknowledged, servers, changed };
 }
 
 describe('push of states', () => {
@@ -114,22 +121,22 @@ describe('push of states', () => {
   });
 
   it('AG-64: what is too large for one request goes out in several', async () => {
-    const { time, loop, sent, acknowledged, servers, changed } = setup();
+    const { time, loop, pending, sent, acknowledged, servers, changed } = setup();
     loop.release();
     servers.most = 2;
     for (const id of ['a', 'b', 'c', 'd', 'e']) changed(id, 'running');
     await time.pass(200);
     expect(sent.map(({ states }) => states.length)).toEqual([5, 3, 2, 1, 2]);
     expect([...acknowledged.keys()]).toEqual(['a', 'b', 'c', 'd', 'e']);
-    expect(loop.pending).toBe(0);
+    expect(pending.size).toBe(0);
   });
 
   it('AG-68: all present states once more although they are confirmed', async () => {
-    const { time, loop, sent, acknowledged, changed } = setup();
+    const { time, loop, pending, sent, acknowledged, changed } = setup();
     loop.release();
     changed('a', 'running');
     await time.pass(1_000);
-    loop.sendAgain([...acknowledged.values()]);
+    pending.sendAgain([...acknowledged.values()]);
     await time.pass(1_000);
     expect(sent).toHaveLength(2);
     await time.pass(10_000);

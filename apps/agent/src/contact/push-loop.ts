@@ -1,6 +1,7 @@
 import { type CancelTimer, type ClientAllocUpdate, type Timers } from '@waybill/model';
 import { isTooLarge } from '@waybill/rpc';
 import type { Logger } from '@waybill/telemetry';
+import type { PendingUpdate, PendingUpdates, PendingUpdatesListener } from './pending-updates.js';
 
 /** agent.md section 27. */
 export const PUSH_LOOK_MS = 200;
@@ -11,24 +12,28 @@ export const PUSH_RETRY_RANDOM_MS = 5_000;
 /** Updates in one request; the rest follows at once. */
 export const MAX_PUSH_ALLOCS = 200;
 
+/** Sends states of allocations to the servers. */
+export interface UpdateSender {
+  /** Resolves when the servers have committed the updates. */
+  send(updates: readonly ClientAllocUpdate[], traceparent: string | undefined): Promise<void>;
+}
+
+/** Knows what the servers have confirmed of each allocation, and learns of each new confirmation. */
+export interface Acknowledgements {
+  /** The state that the servers have confirmed last; null: none. */
+  acknowledged(allocId: string): ClientAllocUpdate | null;
+  acknowledge(update: ClientAllocUpdate): void;
+}
+
 export interface PushDependencies {
   readonly timers: Timers;
   readonly logger: Logger;
   /** In [0, 1). */
   readonly random: () => number;
   readonly retryMs: number;
-  /** Sends; resolves when the servers have committed it. */
-  readonly send: (updates: readonly ClientAllocUpdate[], traceparent: string | undefined) => Promise<void>;
-  /** What the servers have confirmed of an allocation; null: nothing. */
-  readonly acknowledged: (allocId: string) => ClientAllocUpdate | null;
-  readonly acknowledge: (update: ClientAllocUpdate) => void;
-}
-
-interface Waiting {
-  readonly update: ClientAllocUpdate;
-  readonly traceparent: string | undefined;
-  /** Goes out although the servers have confirmed the same (AG-68). */
-  readonly again: boolean;
+  readonly pending: PendingUpdates;
+  readonly sender: UpdateSender;
+  readonly acknowledgements: Acknowledgements;
 }
 
 /**
@@ -37,41 +42,21 @@ interface Waiting {
  * held → looking ⇄ sending → stopped. held: until the first pull was applied (AG-61). looking: at what waits, every
  * PUSH_LOOK_MS; without anything waiting it does not look at all. sending: one request at a time (AG-64); a failed one
  * is repeated after a while with the newest states.
- * Limits: one waiting state per allocation, MAX_PUSH_ALLOCS per request.
+ * Limit: MAX_PUSH_ALLOCS per request.
  */
-export class PushLoop {
-  private readonly waiting = new Map<string, Waiting>();
+export class PushLoop implements PendingUpdatesListener {
   private looks = 0;
   private cancelLook: CancelTimer | undefined;
   private mode: 'held' | 'looking' | 'sending' | 'stopped' = 'held';
 
-  constructor(private readonly deps: PushDependencies) {}
-
-  /** How many allocations have news. */
-  get pending(): number {
-    return this.waiting.size;
+  constructor(private readonly deps: PushDependencies) {
+    deps.pending.listen(this);
   }
 
-  /** AG-60: only the newest state of an allocation is kept. */
-  changed(update: ClientAllocUpdate, traceparent: string | undefined): void {
-    const before = this.waiting.get(update.ID);
-    this.waiting.set(update.ID, {
-      update,
-      traceparent: traceparent ?? before?.traceparent,
-      again: before?.again ?? false,
-    });
+  /** The present states go out with the next look, a change with one of the next looks (AG-62, AG-68). */
+  updateAdded(isResent: boolean): void {
+    if (isResent) this.looks = LOOKS_PER_ORDINARY_PUSH - 1;
     this.plan(PUSH_LOOK_MS);
-  }
-
-  /** AG-68: the present states once more, confirmed or not. */
-  sendAgain(updates: readonly ClientAllocUpdate[]): void {
-    for (const update of updates) this.waiting.set(update.ID, { update, traceparent: undefined, again: true });
-    this.looks = LOOKS_PER_ORDINARY_PUSH - 1;
-    this.plan(PUSH_LOOK_MS);
-  }
-
-  forget(allocId: string): void {
-    this.waiting.delete(allocId);
   }
 
   /** The first pull was applied. */
@@ -90,7 +75,7 @@ export class PushLoop {
   }
 
   private plan(delayMs: number): void {
-    if (this.mode !== 'looking' || this.cancelLook || this.waiting.size === 0) return;
+    if (this.mode !== 'looking' || this.cancelLook || this.deps.pending.size === 0) return;
     this.cancelLook = this.deps.timers.after(delayMs, () => {
       this.cancelLook = undefined;
       void this.pushIfDue();
@@ -106,7 +91,7 @@ export class PushLoop {
     let delayMs = PUSH_LOOK_MS;
     try {
       await this.sendOnce(this.next());
-      if (this.waiting.size > 0) delayMs = 0;
+      if (this.deps.pending.size > 0) delayMs = 0;
     } catch (error) {
       delayMs = this.deps.retryMs + this.deps.random() * Math.min(PUSH_RETRY_RANDOM_MS, this.deps.retryMs);
       this.looks = LOOKS_PER_ORDINARY_PUSH - 1;
@@ -120,12 +105,12 @@ export class PushLoop {
     this.plan(delayMs);
   }
 
-  private next(): Waiting[] {
-    return [...this.waiting.values()].slice(0, MAX_PUSH_ALLOCS);
+  private next(): PendingUpdate[] {
+    return this.deps.pending.all().slice(0, MAX_PUSH_ALLOCS);
   }
 
   /** In as many requests as it takes: one may be larger than a message may be. */
-  private async sendOnce(batch: readonly Waiting[]): Promise<void> {
+  private async sendOnce(batch: readonly PendingUpdate[]): Promise<void> {
     try {
       await this.sendTogether(batch);
     } catch (error) {
@@ -136,31 +121,31 @@ export class PushLoop {
     }
   }
 
-  private async sendTogether(batch: readonly Waiting[]): Promise<void> {
-    const traceparent = batch.find((waiting) => waiting.traceparent !== undefined)?.traceparent;
-    await this.deps.send(
-      batch.map((waiting) => waiting.update),
+  private async sendTogether(batch: readonly PendingUpdate[]): Promise<void> {
+    const traceparent = batch.find((one) => one.traceparent !== undefined)?.traceparent;
+    await this.deps.sender.send(
+      batch.map(({ update }) => update),
       traceparent,
     );
     for (const sent of batch) {
-      this.deps.acknowledge(sent.update);
-      if (this.waiting.get(sent.update.ID) === sent) this.waiting.delete(sent.update.ID);
+      this.deps.acknowledgements.acknowledge(sent.update);
+      this.deps.pending.removeSent(sent);
     }
   }
 
-  /** AG-63. How many are left. */
+  /** Drops each state that the servers have confirmed already (AG-63). @returns how many are left */
   private dropConfirmed(): number {
-    for (const [id, { update, again }] of this.waiting) {
-      const known = this.deps.acknowledged(id);
-      if (!again && known && JSON.stringify(known) === JSON.stringify(update)) this.waiting.delete(id);
+    for (const { update, again } of this.deps.pending.all()) {
+      const known = this.deps.acknowledgements.acknowledged(update.ID);
+      if (!again && known && JSON.stringify(known) === JSON.stringify(update)) this.deps.pending.forget(update.ID);
     }
-    return this.waiting.size;
+    return this.deps.pending.size;
   }
 
-  /** AG-62. */
+  /** Whether an allocation has another client status than the servers have confirmed, `pending` if none (AG-62). */
   private isUrgent(): boolean {
-    for (const [id, { update }] of this.waiting) {
-      const known = this.deps.acknowledged(id);
+    for (const { update } of this.deps.pending.all()) {
+      const known = this.deps.acknowledgements.acknowledged(update.ID);
       if (known ? known.ClientStatus !== update.ClientStatus : update.ClientStatus !== 'pending') return true;
     }
     return false;

@@ -49,24 +49,24 @@ function setup(over: { dev?: boolean; random?: number } = {}) {
     logger,
     node: () => fixtures.aNode({ Status: 'ready' }),
     dev: over.dev ?? false,
-    registered: () => registered++,
-    heard: (status) => heard.push(status),
   });
-  return { time, servers, contact, heard, warnings, registrations: () => registered };
+  const start = () =>
+    contact.start({ registered: () => void registered++, heard: (status) => void heard.push(status) });
+  return { time, servers, contact, start, heard, warnings, registrations: () => registered };
 }
 
 describe('contact with the servers', () => {
   it('AG-30: registers as initializing, heartbeats as ready', async () => {
-    const { time, servers, contact } = setup();
-    contact.start();
+    const { time, servers, start } = setup();
+    start();
     await time.pass(5_000);
     expect(servers.statuses).toEqual(['initializing', 'ready']);
   });
 
   it('VL-217, AG-24: a change of the machine is told beside the heartbeats, changes in a row together, and again if it failed', async () => {
-    const { time, servers, contact, registrations } = setup({ dev: true });
+    const { time, servers, contact, start, registrations } = setup({ dev: true });
     contact.nodeChanged();
-    contact.start();
+    start();
     await time.pass(0);
     expect(servers.asked).toEqual(['nodes.register@0', 'nodes.heartbeat@0']); // the first registration has it
     for (let i = 0; i < 3; i++) contact.nodeChanged();
@@ -83,9 +83,9 @@ describe('contact with the servers', () => {
   });
 
   it('AG-31: a refused registration is tried again after 15 to 30 s, without any server after 1 s', async () => {
-    const { time, servers, contact } = setup();
+    const { time, servers, start } = setup();
     servers.answers = () => new RpcError('internal', 'no');
-    contact.start();
+    start();
     await time.pass(22_500);
     expect(servers.asked).toEqual(['nodes.register@0', 'nodes.register@22500']);
     servers.answers = () => new RpcUnavailableError('nodes.register', 'no responder');
@@ -95,8 +95,8 @@ describe('contact with the servers', () => {
   });
 
   it('AG-32: the first heartbeat after a random 0 to 10 s, each next one at the end of its TTL; in development at once', async () => {
-    const { time, servers, contact } = setup();
-    contact.start();
+    const { time, servers, start } = setup();
+    start();
     await time.pass(25_000);
     expect(servers.asked).toEqual([
       'nodes.register@0',
@@ -105,14 +105,14 @@ describe('contact with the servers', () => {
       'nodes.heartbeat@25000',
     ]);
     const dev = setup({ dev: true });
-    dev.contact.start();
+    dev.start();
     await dev.time.pass(0);
     expect(dev.servers.asked).toEqual(['nodes.register@0', 'nodes.heartbeat@0']);
   });
 
   it('AG-33: `node not found` leads to a new registration at once', async () => {
-    const { time, servers, contact, registrations } = setup();
-    contact.start();
+    const { time, servers, start, registrations } = setup();
+    start();
     await time.pass(4_999);
     servers.answers = (call) => (call === 'nodes.heartbeat' ? new RpcError('not-found', 'node not found') : answer());
     await time.pass(1);
@@ -121,8 +121,8 @@ describe('contact with the servers', () => {
   });
 
   it('AG-36: after an outage it says how many heartbeats were missed', async () => {
-    const { time, servers, contact, warnings } = setup({ random: 0 });
-    contact.start();
+    const { time, servers, start, warnings } = setup({ random: 0 });
+    start();
     await time.pass(TTL_MS);
     servers.answers = () => new RpcUnavailableError('heartbeat', 'timeout');
     await time.pass(5 * TTL_MS);
@@ -133,8 +133,8 @@ describe('contact with the servers', () => {
   });
 
   it('AG-35: remembers when it last had contact', async () => {
-    const { time, servers, contact } = setup();
-    contact.start();
+    const { time, servers, contact, start } = setup();
+    start();
     await time.pass(5_000);
     expect(contact.lastSuccessMs).toBe(5_000);
     servers.answers = () => new RpcError('internal', 'no');
@@ -143,8 +143,8 @@ describe('contact with the servers', () => {
   });
 
   it('ND-68: tells what the node is for the servers', async () => {
-    const { time, servers, contact, heard } = setup();
-    contact.start();
+    const { time, servers, start, heard } = setup();
+    start();
     await time.pass(0);
     servers.answers = () => answer('initializing');
     await time.pass(5_000);
@@ -152,8 +152,8 @@ describe('contact with the servers', () => {
   });
 
   it('stops for good', async () => {
-    const { time, servers, contact } = setup();
-    contact.start();
+    const { time, servers, contact, start } = setup();
+    start();
     await time.pass(5_000);
     contact.stop();
     const before = servers.asked.length;

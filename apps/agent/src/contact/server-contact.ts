@@ -30,12 +30,16 @@ export interface ServerContactDependencies {
   readonly node: () => Node;
   /** Development: everything is tried again after a second, and the first heartbeat is sent at once. */
   readonly dev: boolean;
-  /** After every registration that succeeded, with the index of its transaction. */
-  readonly registered: (index: number) => void;
-  /** After every heartbeat that succeeded: what the node is for the servers (ND-68). */
-  readonly heard: (status: NodeStatus) => void;
   /** Before every heartbeat; what it returns is told the time in the servers' answer, unix ms. */
   readonly asksTime?: (() => (unixMs: number) => void) | undefined;
+}
+
+/** Learns from each registration and heartbeat that succeeded. */
+export interface ContactListener {
+  /** @param index of the registration's transaction */
+  registered(index: number): void;
+  /** @param status of the node for the servers, as of a heartbeat (ND-68) */
+  heard(status: NodeStatus): void;
 }
 
 /** What this machine is for the servers, who decide that. */
@@ -57,6 +61,7 @@ export class ServerContact {
   /** The servers have yet to hear of a change of this machine. */
   private owesChange = false;
   private isTellingChange = false;
+  private listener: ContactListener | undefined;
 
   private readonly registrations: OrderedRegistrations;
 
@@ -78,7 +83,12 @@ export class ServerContact {
     return this.told;
   }
 
-  start(): void {
+  /**
+   * The listener comes with the start, not with the constructor: a registration starts the pull of allocations, and a pull
+   * that finds the servers' state restored registers this machine again (OP-47).
+   */
+  start(listener: ContactListener): void {
+    this.listener = listener;
     this.mode = 'registering';
     void this.register();
   }
@@ -126,7 +136,7 @@ export class ServerContact {
       this.succeeded(answer);
       this.mode = 'heartbeating';
       this.deps.logger.info('registered', { node: this.deps.node().ID, index: answer.Index });
-      this.deps.registered(answer.Index);
+      this.listener?.registered(answer.Index);
       void this.tellChange();
       this.after(this.deps.dev ? 0 : this.deps.random() * FIRST_HEARTBEAT_RANDOM_MS, () => this.beat());
     } catch (error) {
@@ -155,7 +165,7 @@ export class ServerContact {
       if (answer.TimeMs !== undefined) hearTime?.(answer.TimeMs);
       this.warnOfOutage();
       this.succeeded(answer);
-      this.deps.heard(answer.Status);
+      this.listener?.heard(answer.Status);
       void this.tellChange();
       this.after(this.ttlMs, () => this.beat());
     } catch (error) {
@@ -186,7 +196,7 @@ export class ServerContact {
     this.ttlMs = msFromNs(answer.HeartbeatTTL) || this.ttlMs || DEV_RETRY_MS;
   }
 
-  /** AG-36. */
+  /** Logs how many heartbeats were missed when the first one after an outage succeeds (AG-36). */
   private warnOfOutage(): void {
     if (this.lastSuccess === undefined || this.ttlMs === 0) return;
     const missed = Math.floor((this.deps.clock.nowMs() - this.lastSuccess) / this.ttlMs) - 1;

@@ -1,0 +1,170 @@
+import type { Clock, Node, Timers } from '@waybill/model';
+import { WallClockTimers } from '@waybill/model';
+import type { Rpc } from '@waybill/rpc';
+import type { Logger, Tracer } from '@waybill/telemetry';
+import {
+  AllocationGarbageCollector,
+  type DiskUse,
+  type KeepLimits,
+} from './allocations/allocation-garbage-collector.js';
+import type { AgentServices } from './allocations/agent-services.js';
+import type { AllocationDirectories } from './allocations/disk/allocation-directories.js';
+import { type IncomingDisk, PreviousDisk } from './allocations/disk/previous-disk.js';
+import { LocalAllocations } from './allocations/local-allocations.js';
+import type { AllocationRecords } from './allocations/records/allocation-record.js';
+import { StopsOnDisconnect } from './allocations/stops-on-disconnect.js';
+import { ContactEffects } from './contact/contact-effects.js';
+import { DEV_RETRY_MS } from './contact/heartbeat-pace.js';
+import { OrderedUpdates } from './contact/ordered-updates.js';
+import { OwedStates } from './contact/owed-states.js';
+import { PendingUpdates } from './contact/pending-updates.js';
+import { PullEffects } from './contact/pull-effects.js';
+import { PullLoop } from './contact/pull-loop.js';
+import { PUSH_RETRY_MS, PushLoop } from './contact/push-loop.js';
+import { type ContactListener, ServerContact } from './contact/server-contact.js';
+import type { Driver } from './drivers/driver.js';
+import type { LeftRunning } from './drivers/supervised/left-running.js';
+import type { MachineIdentities } from './identities/machine-identities.js';
+import type { AllocationNetworks } from './networks/allocation-networks.js';
+import { networkProbe, type Probe } from './services/probe.transport.js';
+import { serversRegistry } from './services/service-registry.js';
+import type { TaskHook } from './tasks/task-hook.js';
+import { MAX_KILL_TIMEOUT_MS } from './tasks/task-stopper.js';
+import type { StorageHost } from './volumes/csi/allocation-storage.js';
+import { Gate } from './waiting/gate.js';
+
+export interface AgentDependencies {
+  readonly rpc: Rpc;
+  readonly clock: Clock;
+  /** As of `ServerContact`. Absent: the clock is not compared with that of the servers. */
+  readonly asksTime?: () => (unixMs: number) => void;
+  readonly timers: Timers;
+  readonly newId: () => string;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly logger: Logger;
+  readonly tracer: () => Tracer;
+  readonly region: string;
+  readonly hostEnv: Readonly<Record<string, string | undefined>>;
+  /** The machine as it is now, with its identity. */
+  readonly node: () => Node;
+  readonly drivers: ReadonlyMap<string, Driver>;
+  /** A task's own `kill_timeout` is cut to this (AG-155); default MAX_KILL_TIMEOUT_MS. */
+  readonly maxKillTimeoutMs?: number;
+  readonly directories: AllocationDirectories;
+  /** In the order in which they run; default: none. */
+  readonly taskHooks?: readonly TaskHook[];
+  /** How checks look at services; default: over the network. */
+  readonly probe?: Probe;
+  /** Absent: this machine gives its tasks no tokens. */
+  readonly identities?: MachineIdentities;
+  /** Absent: tasks are in the network of the machine. */
+  readonly networks?: Pick<AllocationNetworks, 'prepare' | 'find' | 'release' | 'releaseOthers'>;
+  /** Absent: this machine has no volumes of CSI. */
+  readonly csi?: StorageHost;
+  /** Absent: disks stay where they are. */
+  readonly incomingDisk?: (allocId: string) => IncomingDisk;
+  readonly records: AllocationRecords;
+  /** Tasks that run here, whichever agent has started them; absent: nobody can tell. */
+  readonly leftRunning?: () => Promise<readonly LeftRunning[]>;
+  readonly diskUse: () => Promise<DiskUse>;
+  /** How much ended allocations may take up; default KEEP_LIMITS. */
+  readonly keepLimits?: KeepLimits;
+  /** Tasks are put down when the agent ends, and every retry is quick (AG-15). */
+  readonly stopTasksOnExit: boolean;
+}
+
+/** The parts of an agent. `buildAgent` shows which part knows which. */
+export interface AgentParts {
+  /** States of the allocations that the servers have yet to hear. */
+  readonly pending: PendingUpdates;
+  readonly allocations: LocalAllocations;
+  readonly contact: ServerContact;
+  readonly collector: AllocationGarbageCollector;
+  readonly disconnectStops: StopsOnDisconnect;
+  readonly pushLoop: PushLoop;
+  readonly pullLoop: PullLoop;
+  /** Reacts to registrations and heartbeats; `contact` gets it when it starts. */
+  readonly contactEffects: ContactListener;
+}
+
+/**
+ * Builds the parts of an agent. Each part gets parts that are built before it:
+ *
+ *     allocations → pending ← pushLoop → servers          allocations ← collector, disconnectStops
+ *     servers → pullLoop → pullEffects → allocations, and then the parts that wait for a list
+ *     servers ↔ contact → contactEffects → pullLoop
+ *
+ * There is one cycle: a registration starts the pull, and a pull that finds the servers' state restored registers the
+ * machine again (OP-47). So `contact` gets its listener, `contactEffects`, when it starts.
+ */
+export function buildAgent(deps: AgentDependencies): AgentParts {
+  const { rpc, clock, timers, random, logger, node, stopTasksOnExit: dev } = deps;
+  const { ID: nodeId, SecretID: secretId } = node();
+  const deadlines = new WallClockTimers({ clock, timers });
+  const serversAsked = new Gate();
+
+  const pending = new PendingUpdates();
+  const allocations = new LocalAllocations(servicesOf(deps, { deadlines, serversAsked, pending }), pending);
+
+  const contact = new ServerContact({ rpc, clock, timers, random, logger, node, dev, asksTime: deps.asksTime });
+  const collector = new AllocationGarbageCollector({
+    timers,
+    logger,
+    allocations,
+    diskUse: deps.diskUse,
+    ...(deps.keepLimits && { limits: deps.keepLimits }),
+  });
+  const disconnectStops = new StopsOnDisconnect({ clock, timers: deadlines, contact, allocations });
+
+  const updates = new OrderedUpdates(rpc, node);
+  const retryMs = dev ? DEV_RETRY_MS : PUSH_RETRY_MS;
+  const pushLoop = new PushLoop({
+    timers,
+    logger,
+    random,
+    retryMs,
+    pending,
+    sender: updates,
+    acknowledgements: allocations,
+  });
+
+  const owedStates = new OwedStates({ allocations, pending, serversAsked });
+  const receiver = new PullEffects({
+    allocations,
+    serversAsked,
+    contact,
+    owedStates,
+    updates,
+    pushLoop,
+    collector,
+    disconnectStops,
+  });
+  const pullLoop = new PullLoop({ rpc, timers, random, logger, nodeId, secretId, dev, allocations, receiver });
+  const contactEffects = new ContactEffects(pullLoop, owedStates);
+
+  return { pending, allocations, contact, collector, disconnectStops, pushLoop, pullLoop, contactEffects };
+}
+
+interface SharedParts {
+  readonly deadlines: Timers;
+  readonly serversAsked: Gate;
+  readonly pending: PendingUpdates;
+}
+
+/** The services that every allocation gets. */
+function servicesOf(deps: AgentDependencies, shared: SharedParts): Omit<AgentServices, 'predecessorsEnded'> {
+  const { deadlines, serversAsked, pending } = shared;
+  return {
+    ...deps,
+    deadlines,
+    maxKillTimeoutMs: deps.maxKillTimeoutMs ?? MAX_KILL_TIMEOUT_MS,
+    probe: deps.probe ?? networkProbe,
+    registry: serversRegistry(deps.rpc, deps.node),
+    serversAsked,
+    ...(deps.incomingDisk && {
+      previousDisk: new PreviousDisk({ ...deps, incoming: deps.incomingDisk, identity: deps.node }),
+    }),
+    report: (update, traceparent) => pending.changed(update, traceparent),
+  };
+}

@@ -1,0 +1,20 @@
+import type { NodeStatus } from '@waybill/model';
+import type { OwedStates } from './owed-states.js';
+import type { PullLoop } from './pull-loop.js';
+import type { ContactListener } from './server-contact.js';
+
+/** Starts the pull at a state that has the first registration (AG-202), and passes heartbeats on to the owed states (AG-68). */
+export class ContactEffects implements ContactListener {
+  constructor(
+    private readonly pullLoop: Pick<PullLoop, 'start'>,
+    private readonly owedStates: Pick<OwedStates, 'heard'>,
+  ) {}
+
+  registered(index: number): void {
+    this.pullLoop.start(index);
+  }
+
+  heard(status: NodeStatus): void {
+    this.owedStates.heard(status);
+  }
+}

@@ -1,0 +1,64 @@
+import type { ClientAllocUpdate } from '@waybill/model';
+
+/** A state of an allocation that waits to be sent. */
+export interface PendingUpdate {
+  readonly update: ClientAllocUpdate;
+  readonly traceparent: string | undefined;
+  /** Goes out although the servers have confirmed the same (AG-68). */
+  readonly again: boolean;
+}
+
+/** The consumer of the pending updates. */
+export interface PendingUpdatesListener {
+  /** A state was added. `isResent`: the servers need the present states, confirmed or not, with the next push (AG-68). */
+  updateAdded(isResent: boolean): void;
+}
+
+/**
+ * States of allocations that the servers have yet to hear. The allocations add states, and the push loop sends and removes
+ * them. Limit: one state per allocation, the newest (AG-60).
+ */
+export class PendingUpdates {
+  private readonly pending = new Map<string, PendingUpdate>();
+  private listener: PendingUpdatesListener | undefined;
+
+  get size(): number {
+    return this.pending.size;
+  }
+
+  /** In the order in which their allocations first had news. O(pending). */
+  all(): PendingUpdate[] {
+    return [...this.pending.values()];
+  }
+
+  /** There is one consumer. */
+  listen(listener: PendingUpdatesListener): void {
+    this.listener = listener;
+  }
+
+  /** Replaces an older state of the same allocation (AG-60). */
+  changed(update: ClientAllocUpdate, traceparent: string | undefined): void {
+    const before = this.pending.get(update.ID);
+    this.pending.set(update.ID, {
+      update,
+      traceparent: traceparent ?? before?.traceparent,
+      again: before?.again ?? false,
+    });
+    this.listener?.updateAdded(false);
+  }
+
+  /** Adds the present states once more, confirmed or not (AG-68). */
+  sendAgain(updates: readonly ClientAllocUpdate[]): void {
+    for (const update of updates) this.pending.set(update.ID, { update, traceparent: undefined, again: true });
+    this.listener?.updateAdded(true);
+  }
+
+  forget(allocId: string): void {
+    this.pending.delete(allocId);
+  }
+
+  /** Removes an update that was sent, unless a newer state of its allocation has arrived meanwhile (AG-64). */
+  removeSent(sent: PendingUpdate): void {
+    if (this.pending.get(sent.update.ID) === sent) this.pending.delete(sent.update.ID);
+  }
+}

@@ -1,0 +1,35 @@
+import type { Gate } from '../waiting/gate.js';
+import type { OrderedUpdates } from './ordered-updates.js';
+import type { OwedStates } from './owed-states.js';
+import type { Pulled, PullReceiver } from './pull-loop.js';
+import type { PushLoop } from './push-loop.js';
+import type { ServerContact } from './server-contact.js';
+
+export interface PullEffectsDependencies {
+  readonly allocations: PullReceiver;
+  /** Opens with the first pull. */
+  readonly serversAsked: Gate;
+  readonly contact: Pick<ServerContact, 'nodeChanged'>;
+  readonly owedStates: Pick<OwedStates, 'pulled'>;
+  readonly updates: Pick<OrderedUpdates, 'heardOfRestore'>;
+  readonly pushLoop: Pick<PushLoop, 'release'>;
+  readonly collector: { collectIfFull(): void };
+  readonly disconnectStops: { stopOverdue(): void };
+}
+
+/** Applies a list of the servers to the allocations first, and then to the parts of the agent that wait for it. */
+export class PullEffects implements PullReceiver {
+  constructor(private readonly deps: PullEffectsDependencies) {}
+
+  apply(pulled: Pulled): void {
+    this.deps.allocations.apply(pulled);
+    this.deps.serversAsked.open();
+    // The servers' record of this machine may be as old as the archive that was restored (OP-47).
+    if (pulled.isRestored) this.deps.contact.nodeChanged();
+    this.deps.owedStates.pulled(pulled.isRestored);
+    this.deps.pushLoop.release();
+    this.deps.collector.collectIfFull();
+    this.deps.disconnectStops.stopOverdue();
+    this.deps.updates.heardOfRestore(pulled.restoredIndex);
+  }
+}
