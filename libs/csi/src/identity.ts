@@ -2,7 +2,7 @@ import { type PluginCapability, pluginCapabilities, type WirePluginCapabilities 
 import { CsiAnswerError } from './errors.js';
 import type { CallOptions, PluginConnection } from './plugin-connection.js';
 
-/** VL-249. */
+/** A plugin has this time to answer a probe (VL-249). */
 export const PROBE_TIMEOUT_MS = 5_000;
 export const INFO_TIMEOUT_MS = 1_000;
 

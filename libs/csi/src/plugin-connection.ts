@@ -8,10 +8,10 @@ import { status } from './status.js';
 
 /** VL-249. A try may take all of it: whoever gives up earlier and repeats only meets ABORTED at a slow plugin (CW-14). */
 export const CALL_TIMEOUT_MS = 120_000;
-/** VL-250. */
+/** A call is tried at most this often when the plugin is unavailable or exhausted (VL-250). */
 export const MAX_TRIES = 3;
 const FIRST_BACKOFF_MS = 100;
-/** VL-248. */
+/** A connection to the plugin's socket must be made within this time (VL-248). */
 export const DIAL_TIMEOUT_MS = 1_000;
 /** A socket that is not there yet is looked for after this, doubled up to the limit (VL-248). */
 const FIRST_SOCKET_POLL_MS = 200;

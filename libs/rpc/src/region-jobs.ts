@@ -7,7 +7,10 @@ export interface RegionJobRequest {
   readonly ID: string;
 }
 
-/** DP-1103. */
+/**
+ * The job that a region has stored, which the coordinator reads from every region before it writes; null: none
+ * (DP-1103).
+ */
 export interface RegionJob {
   readonly Job: Job | null;
 }

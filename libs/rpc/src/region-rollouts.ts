@@ -32,9 +32,9 @@ export interface RegionDeploymentAnswer {
 const options = { role: 'deployments', betweenRegions: true } as const;
 /** DP-1119: how far the region is. */
 export const regionRollout = call<RolloutName, RegionRollout>('deployments.rollout', options);
-/** DP-1114. */
+/** Starts the waiting deployment of a region (DP-1114). */
 export const runInRegion = call<RegionDeploymentRequest, RegionDeploymentAnswer>('deployments.run', options);
-/** DP-1117. */
+/** Ends a blocked deployment of a region as successful (DP-1117). */
 export const unblockInRegion = call<RegionDeploymentRequest, RegionDeploymentAnswer>(
   'deployments.unblockRegion',
   options,

@@ -25,7 +25,7 @@ export class AllocationReporter {
     return this.acknowledged;
   }
 
-  /** AG-65. */
+  /** Records the state that the servers have confirmed, on disk too, so that no agent sends it again (AG-65). */
   acknowledge(update: ClientAllocUpdate): void {
     this.acknowledged = update;
     if (this.context.isReported) void this.save();

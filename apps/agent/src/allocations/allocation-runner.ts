@@ -188,7 +188,7 @@ export class AllocationRunner implements AllocationControl {
     await this.tasks.suspend();
   }
 
-  /** AG-65. */
+  /** Records the state that the servers have confirmed (AG-65). */
   acknowledge(update: ClientAllocUpdate): void {
     this.reporter.acknowledge(update);
   }

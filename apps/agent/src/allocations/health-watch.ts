@@ -15,7 +15,7 @@ import type { TaskKind } from '../tasks/task-lifecycle.js';
 export interface HealthTerms {
   readonly minHealthyTimeNs: number;
   readonly healthyDeadlineNs: number;
-  /** AG-124. */
+  /** Whether the checks of the group's and the tasks' services must pass too (AG-124). */
   readonly useChecks: boolean;
 }
 
@@ -138,7 +138,10 @@ export class HealthWatch {
   }
 }
 
-/** AG-123 to AG-125, AG-132. */
+/**
+ * Judges the allocation unhealthy as soon as a task has failed or ended too early, and healthy when all needed tasks
+ * have run, and all checks have passed, for the minimum time (AG-123 to AG-125, AG-132).
+ */
 function judge({ tasks, checks }: Watched, terms: HealthTerms, nowMs: number): Judgement {
   const counted = tasks.filter((task) => task.kind !== 'poststop');
   const failed = counted.filter((task) => task.state.Failed);

@@ -121,7 +121,7 @@ export class MockDriver implements Driver {
     return this.tasks.get(taskId)?.config.network ?? null;
   }
 
-  /** AG-264. */
+  /** Answers with the configured text, or with the command itself, and runs nothing (AG-264). */
   async exec(taskId: string, config: TaskConfig, command: ExecCommand): Promise<ExecSession> {
     this.task(taskId);
     return mockExec(config, command, this.options.timers);
@@ -154,7 +154,10 @@ export class MockDriver implements Driver {
     });
   }
 
-  /** AG-261. */
+  /**
+   * Resolves after `run_for`, a stop, `plugin_exit_after` or an error of the output, with the configured exit code
+   * (AG-261).
+   */
   private async exitOf(
     config: MockConfig,
     runForMs: number,

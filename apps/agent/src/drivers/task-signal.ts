@@ -1,6 +1,6 @@
 import { constants } from 'node:os';
 
-/** AG-275. */
+/** A task without a `kill_signal` gets this signal when it is stopped (AG-275). */
 export const DEFAULT_KILL_SIGNAL = 'SIGINT';
 
 /** The signal of this name, with or without `SIG`, in any case; undefined if there is none. */

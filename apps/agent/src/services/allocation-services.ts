@@ -146,7 +146,10 @@ export class AllocationServices {
     }
   }
 
-  /** AG-147. */
+  /**
+   * Returns the function that restarts the check's task once the check has failed for as long as its `check_restart`
+   * allows (AG-147).
+   */
   private restartsBy({ spec, task }: WorkloadCheck): (passed: boolean) => void {
     const { CheckRestart } = spec;
     if (!CheckRestart || CheckRestart.Limit <= 0) return () => {};

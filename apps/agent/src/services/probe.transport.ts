@@ -17,7 +17,7 @@ export interface ProbeResult {
 /** Looks once at what a check names. @throws why it could not be reached, also when `signal` gave up */
 export type Probe = (check: WorkloadCheck, signal: AbortSignal) => Promise<ProbeResult>;
 
-/** AG-145. */
+/** Runs a check over HTTP or TCP, as its type says (AG-145). */
 export const networkProbe: Probe = (check, signal) =>
   check.spec.Type === 'http' ? probeHttp(check, signal) : probeTcp(check, signal);
 

@@ -76,7 +76,7 @@ export class RestartTracker {
   }
 }
 
-/** AG-111. */
+/** A task has succeeded with exit code 0, without a signal and without an error (AG-111). */
 export function isSuccess(result: ExitResult): boolean {
   return result.ExitCode === 0 && result.Signal === 0 && result.Err === '';
 }

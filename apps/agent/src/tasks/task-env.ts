@@ -134,7 +134,7 @@ function metaVariables({ alloc, job, task }: TaskEnvInput): Record<string, strin
   );
 }
 
-/** AG-227. */
+/** The variables that name address and number of each of the allocation's ports (AG-227). */
 function portVariables({ alloc }: TaskEnvInput): Record<string, string> {
   const variables: Record<string, string> = {};
   for (const { Label: label, Value: port, To: to, HostIP: ip } of alloc.AllocatedResources.Shared.Ports ?? []) {

@@ -6,7 +6,7 @@ import type { Readable, Writable } from 'node:stream';
 import { unmountBelow } from './mount-table.store.js';
 import { below } from '../../paths/path-name.js';
 
-/** AG-220. */
+/** Size of the file system in memory that holds the secrets of a task (AG-220). */
 const SIZE = '1m';
 /** How such a file system is called in the machine's table of mounts. */
 export const SECRETS_DEVICE = 'waybill-secrets';

@@ -34,5 +34,5 @@ function refuseClosed(root: string, found: string, wanted: string): void {
   if (holds) throw new RpcError('forbidden', `Reading ${holds} file prohibited: ${wanted}`);
 }
 
-/** AG-302. */
+/** The refusal of a path that leaves the allocation's directory (AG-302). */
 export const escapes = (): RpcError => new RpcError('invalid', 'Path escapes the alloc directory');

@@ -33,7 +33,7 @@ export class HealthHook implements AllocationHook, HealthWatcher {
     this.watchAnew();
   }
 
-  /** AG-129. */
+  /** Watches again from the beginning. An update with another deployment clears the health first (AG-129). */
   update({ DeploymentID }: Allocation): void {
     const { alloc, health } = this.context;
     this.context.health = alloc.DeploymentID === DeploymentID ? (health ?? healthOf(alloc)) : null;
@@ -60,7 +60,7 @@ export class HealthHook implements AllocationHook, HealthWatcher {
     this.stop();
   }
 
-  /** AG-127. */
+  /** Ends the watch: an allocation that the servers stop gets no health (AG-127). */
   stop(): void {
     this.watch?.stop();
     this.watch = null;

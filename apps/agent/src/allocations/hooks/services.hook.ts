@@ -95,7 +95,7 @@ export class ServicesHook implements AllocationHook, CheckedWorkload {
     return this.tasks.upSinceMs(task);
   }
 
-  /** AG-147. */
+  /** Restarts a task whose check has failed for too long (AG-147). */
   restartUnhealthy(task: string, reason: string): void {
     void this.tasks.restartUnhealthy(task, reason);
   }

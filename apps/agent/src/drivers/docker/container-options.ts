@@ -6,7 +6,7 @@ import { INSIDE, type TaskConfig, TaskConfigError, type TaskMount, type TaskPort
 import type { DockerConfig, DockerMount } from './docker-config.js';
 
 const MB = 1024 * 1024;
-/** AG-282. */
+/** Every container carries the ID of its allocation under this label (AG-282). */
 export const ALLOC_LABEL = 'com.hashicorp.nomad.alloc_id';
 /** Which start of a task a container is: its name alone is given again (AG-250). */
 export const TASK_LABEL = 'dev.waybill.task_id';
@@ -192,7 +192,7 @@ const ownMounts = ({ paths }: TaskConfig): MountSettings[] => [
 
 const PROPAGATION = { private: 'rprivate', 'host-to-task': 'rslave', bidirectional: 'rshared' } as const;
 
-/** CW-5. */
+/** Mounts with the propagation that the task asks for: a CSI node plugin needs a shared one (CW-5). */
 const taskMount = ({ source, destination, readOnly, propagation }: TaskMount): MountSettings =>
   bind(source, destination, readOnly, PROPAGATION[propagation as keyof typeof PROPAGATION] ?? 'rprivate');
 

@@ -168,7 +168,9 @@ export class DockerDriver implements Driver {
     return this.running(taskId).exit;
   }
 
-  /** AG-284. */
+  /**
+   * Sends the task's kill signal if it has one, otherwise lets the engine stop the container with the timeout (AG-284).
+   */
   async stop(taskId: string, timeoutMs: number, signal: string): Promise<void> {
     const task = this.running(taskId);
     if (task.ended) return;

@@ -1,7 +1,7 @@
 import { type CancelTimer, type Timers, errorText } from '@waybill/model';
 import { StartError } from '../driver.js';
 
-/** AG-283. */
+/** The engine has this time to pull an image (AG-283). */
 export const PULL_TIMEOUT_MS = 5 * 60_000;
 export const UNUSED_IMAGE_MS = 3 * 60_000;
 /** How often people are told how far a pull is. */

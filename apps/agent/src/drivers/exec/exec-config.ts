@@ -6,7 +6,7 @@ const list = texts.default([]);
 const mode = z.enum(['private', 'host']).default('private');
 const NAME = 'exec';
 
-/** AG-280. */
+/** The keys that an `exec` task's `config` may have (AG-280). */
 const schema = z.strictObject({
   command: z.string({ error: 'command is required' }).min(1, 'command is required'),
   args: list,

@@ -2,7 +2,7 @@ import path from 'node:path';
 import { TaskConfigError } from '../driver.js';
 import { texts } from '../task-config.js';
 
-/** AG-271. */
+/** A `raw_exec` task's `config`, checked (AG-271). */
 export interface RawExecConfig {
   readonly command: string;
   readonly args: readonly string[];

@@ -46,7 +46,7 @@ export class RawExecDriver extends SupervisedDriver {
     rawExecConfig(config.config);
   }
 
-  /** AG-277. */
+  /** Runs a command in the task's directory and environment, with or without a terminal (AG-277). */
   async exec(taskId: string, config: TaskConfig, { command, tty }: ExecCommand): Promise<ExecSession> {
     this.processOf(taskId);
     const [file, ...args] = command;

@@ -6,7 +6,7 @@ import { cpuSpeed } from './cpu-speed.js';
 import { diskOf } from './host-sample.js';
 import { numaAttributes, topologyOf } from './topology.js';
 
-/** AG-20. */
+/** Tasks get their dynamic ports from this range, both ends included, unless the settings name another (AG-20). */
 export const MIN_DYNAMIC_PORT = 20_000;
 export const MAX_DYNAMIC_PORT = 32_000;
 const NETWORK_SPEED_MBITS = 1_000;

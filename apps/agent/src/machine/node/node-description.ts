@@ -21,12 +21,12 @@ export interface DescribedNode {
   readonly tlsEnabled: boolean;
   readonly attributes: Readonly<Record<string, string>>;
   readonly resources: NodeResources;
-  /** AG-21. */
+  /** The part of the machine that the scheduler keeps from tasks (AG-21). */
   readonly reserved: NodeReservedResources;
   readonly drivers: ReadonlyMap<string, DriverFingerprint>;
   /** VL-279; absent: none. */
   readonly hostVolumes?: Readonly<Record<string, NodeHostVolume>>;
-  /** GC-58. */
+  /** Whether the servers remove its dynamic host volumes together with the node; default: no (GC-58). */
   readonly gcVolumesOnNodeGC?: boolean;
   readonly nowMs: number;
 }

@@ -13,7 +13,7 @@ import { HookError, type TaskHook, type TaskStart } from '../task-hook.js';
 import { EscapesError, TakenError } from '../../paths/open-directory.store.js';
 import { below, belowAsText, entryName, isWithin, pathName, UnsafeNameError } from '../../paths/path-name.js';
 
-/** AG-290. */
+/** A task fetches at most this many artifacts at the same time (AG-290). */
 export const ARTIFACTS_AT_A_TIME = 3;
 /** How directories of artifacts under way begin. */
 const UNFINISHED = 'artifact-';
@@ -176,7 +176,7 @@ function downloadFailure(source: string, error: unknown): HookError {
 /** Events are read by more people than jobs are. */
 const withoutSecrets = (text: string): string => text.replaceAll(/\/\/[^/@\s]*@/g, '//');
 
-/** AG-234. */
+/** Replaces the variables in source, options, headers and destination of an artifact (AG-234). */
 export function interpolatedArtifact(artifact: TaskArtifact, interpolate: (text: string) => string): TaskArtifact {
   const all = (map: Record<string, string> | null): Record<string, string> | null =>
     map && Object.fromEntries(Object.entries(map).map(([name, value]) => [name, interpolate(value)]));

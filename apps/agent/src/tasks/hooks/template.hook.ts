@@ -106,7 +106,7 @@ async function sourceOf(spec: Template, taskDir: string): Promise<string> {
   return readInside(taskDir, await sourcePath(taskDir, spec.SourcePath), MAX_TEMPLATE_FILE_BYTES);
 }
 
-/** AG-234. */
+/** Replaces the variables in both paths of a template (AG-234). */
 export const interpolatedTemplate = (spec: Template, interpolate: (text: string) => string): Template => ({
   ...spec,
   SourcePath: interpolate(spec.SourcePath),

@@ -144,7 +144,10 @@ export class AllocationVolumes {
     });
   }
 
-  /** VL-231. */
+  /**
+   * Cancels all waits, so that a hanging plugin holds up neither the end of the allocation nor that of the agent
+   * (VL-231).
+   */
   close(): void {
     this.closing.abort();
     this.unwanting.abort();
@@ -165,7 +168,7 @@ export class AllocationVolumes {
     await phase('mounting volumes', (alias) => this.mount(alias, waitsFor));
   }
 
-  /** VL-222. */
+  /** Keeps a mount that is still there after a restart of the agent; a lost one is made again (VL-222). */
   private async checkMount(alias: string, waitsFor: (what: string) => void): Promise<void> {
     const known = this.known.get(alias);
     if (!known?.MountInfo.Source) return;
@@ -200,7 +203,7 @@ export class AllocationVolumes {
     await this.save();
   }
 
-  /** VL-224. */
+  /** Waits for the node plugin of the claimed volume, then stages and publishes the volume (VL-224). */
   private async mount(alias: string, waitsFor: (what: string) => void): Promise<void> {
     const claimed = this.claimed.get(alias);
     const known = this.known.get(alias);
@@ -232,7 +235,7 @@ export class AllocationVolumes {
     else void this.unmountLater(alias);
   }
 
-  /** VL-232. */
+  /** Retries an unmount that has failed in the background, and gives the volume back once it has succeeded (VL-232). */
   private async unmountLater(alias: string): Promise<void> {
     const { clock, timers, logger } = this.deps;
     const retries = { clock, timers, signal: this.closing.signal, patienceMs: Infinity };
@@ -286,7 +289,7 @@ export class AllocationVolumes {
     await this.save();
   }
 
-  /** VL-223. */
+  /** The claim that the job's volume request means: source, access, attachment and namespace (VL-223). */
   private claimRequest(alias: string, State: ClaimState): CSIVolumeClaimRequest {
     const { usage, volumeId, namespace } = this.used(alias);
     return {

@@ -3,7 +3,7 @@ import type { Clock, CSIInfo, CSINodeInfo, Timers } from '@waybill/model';
 import { PluginInstance } from './plugin-instance.js';
 import type { PluginRegistration, PluginRegistry, PluginSide } from './plugin-registry.js';
 
-/** VL-222, VL-224. */
+/** A mount waits this long for its node plugin to become healthy (VL-222, VL-224). */
 export const PLUGIN_WAIT_MS = 60_000;
 /** VL-212: what is registered is looked at again after this, in case a change was missed. */
 export const RESYNC_INTERVAL_MS = 30_000;

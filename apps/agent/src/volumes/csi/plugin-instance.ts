@@ -115,7 +115,7 @@ export class PluginInstance {
     }
   }
 
-  /** VL-213. */
+  /** Reads the facts that last as long as the plugin: its capabilities, and for a node plugin the machine (VL-213). */
   private async lasting(): Promise<Partial<CSIInfo>> {
     const { identity, node } = this.plugin;
     const options = { timeoutMs: FINGERPRINT_CALL_TIMEOUT_MS };
@@ -129,7 +129,7 @@ export class PluginInstance {
     };
   }
 
-  /** VL-214. */
+  /** Reads the facts that may change with each round: health, and the capabilities of its side (VL-214). */
   private async present(): Promise<Partial<CSIInfo>> {
     const { identity, controller, node } = this.plugin;
     const options = { timeoutMs: FINGERPRINT_CALL_TIMEOUT_MS };

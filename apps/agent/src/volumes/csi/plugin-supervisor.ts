@@ -134,7 +134,7 @@ export class PluginSupervisor {
     this.cancelProbe = this.deps.timers.after(pauseMs, () => void this.probe());
   }
 
-  /** VL-208. */
+  /** Reads the plugin's name and version when it is healthy for the first time, and registers its sides (VL-208). */
   private async becameWell(): Promise<void> {
     const { allocId, config, socketPath, mountRoot, pluginRoot, registry } = this.deps;
     const { round } = this;

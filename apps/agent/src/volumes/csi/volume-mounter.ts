@@ -137,7 +137,9 @@ export class VolumeMounter {
     await node.publish({ ...mounted, targetPath: target.inPlugin, readonly }, { signal });
   }
 
-  /** VL-244. */
+  /**
+   * Unpublishes a volume. An error of the plugin counts as success when the target is gone or can be removed (VL-244).
+   */
   private async unpublish(
     { node, mountRoot }: LocalNodePlugin,
     { externalId }: MountedVolume,
@@ -167,7 +169,7 @@ export class VolumeMounter {
     if (await this.deps.places.isMounted(here)) throw new StillMountedError(here);
   }
 
-  /** VL-243, VL-245. */
+  /** Does one piece of work at a time for each volume, and emits a node event with its outcome (VL-243, VL-245). */
   private async inTurn<T>(message: string, volume: MountedVolume, work: () => Promise<T>): Promise<T> {
     const Details = { volume_id: volume.volumeId };
     const event = { Subsystem: 'Storage', Message: message } as const;

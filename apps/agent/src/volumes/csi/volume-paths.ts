@@ -2,7 +2,7 @@ import type { CSIPluginConfig, VolumeRequest } from '@waybill/model';
 import { below, escapedName, type PathName, pathName, UnsafeNameError } from '../../paths/path-name.js';
 
 export const SOCKET_NAME = 'csi.sock';
-/** VL-176. */
+/** The types that a plugin block may have (VL-176). */
 const TYPES: ReadonlySet<string> = new Set(['node', 'controller', 'monolith']);
 
 /** Where a plugin's task meets the agent on this machine (VL-204). */
@@ -30,7 +30,7 @@ function typeOf({ Type }: CSIPluginConfig): PathName {
 /** How an allocation uses a volume, as far as the places of its mounts depend on it. */
 export type VolumeUsage = Pick<VolumeRequest, 'ReadOnly' | 'AttachmentMode' | 'AccessMode'>;
 
-/** VL-235. */
+/** The mode of use that is part of a staging path, such as `rw-file-system-single-node-writer` (VL-235). */
 export const usageMode = ({ ReadOnly, AttachmentMode, AccessMode }: VolumeUsage): string =>
   `${ReadOnly ? 'ro' : 'rw'}-${AttachmentMode}-${AccessMode}`;
 

@@ -52,7 +52,7 @@ export class HostVolumes {
     this.fromConfiguration = deps.node.current.HostVolumes;
   }
 
-  /** VL-297. */
+  /** Restores the volumes that are on disk here. A volume that fails is logged and not reported (VL-297). */
   async start(): Promise<void> {
     this.records = new Map((await this.deps.records.load()).map((record) => [record.volume.ID, record]));
     const restored = [...this.records].map(([id, record]) => this.turns.take(id, () => this.restore(record)));
