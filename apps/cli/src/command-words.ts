@@ -7,7 +7,7 @@ interface Alias {
   readonly deprecated?: boolean;
 }
 
-/** CL-102. */
+/** Maps each alias and old name to its command; the general help leaves hidden ones out (CL-102). */
 export const ALIASES: ReadonlyMap<string, Alias> = new Map<string, Alias>([
   ['run', { words: 'job run' }],
   ['action', { words: 'job action' }],

@@ -2,7 +2,7 @@ import { CATALOGUE } from './catalogue.js';
 import { ALIASES, COMMON, GROUPS, SHORT_FORMS } from './command-words.js';
 import { table } from './terminal/table.js';
 
-/** CL-108. */
+/** Prints the common commands in a fixed order, then all others sorted (CL-108). */
 export function generalHelp(program: string): string {
   const synopses = new Map<string, string>(GROUPS);
   for (const { words, synopsis } of CATALOGUE) if (!words.includes(' ')) synopses.set(words, synopsis);
@@ -22,7 +22,7 @@ export function generalHelp(program: string): string {
   ].join('\n');
 }
 
-/** CL-104. */
+/** Prints the subcommands of a group (CL-104). */
 export function groupHelp(program: string, group: string): string {
   const members = CATALOGUE.filter(({ words }) => words.startsWith(`${group} `));
   return [

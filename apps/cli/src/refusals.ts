@@ -7,7 +7,7 @@ const COMMERCIAL = 'Only in the commercial edition of Nomad';
 const NOT_YET = 'Not available yet';
 const NOT_OFFERED = 'Not offered';
 
-/** CL-936. */
+/** A command of Nomad Enterprise calls the API and prints its refusal (CL-936). */
 const commercial = (path: string): Refusal => ({
   path,
   doing: 'querying the server',

@@ -39,7 +39,10 @@ export class VariableValues {
     }
   }
 
-  /** JS-77, JS-78. */
+  /**
+   * Takes the values of a variable file, which may hold no blocks and, when strict, no undeclared names (JS-77,
+   * JS-78).
+   */
   file({ attributes, blocks, source }: Body): void {
     for (const { type, typeSpan } of blocks)
       this.report([

@@ -123,7 +123,7 @@ export class VariableDeclarations {
     });
   }
 
-  /** JS-81, JS-82. */
+  /** Parses a `validation` block, which requires a condition and an error message (JS-81, JS-82). */
   private validation(block: Block): Validation[] {
     const [condition, message] = [attributeOf(block, 'condition'), attributeOf(block, 'error_message')];
     for (const [name, attribute] of [

@@ -43,7 +43,7 @@ export class TokensController {
     });
   }
 
-  /** OP-155, OP-111. */
+  /** Returns the caller's token, or a pseudo token without access control or without a token (OP-155, OP-111). */
   @Get('token/self')
   @Needs(itself)
   async self(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {

@@ -87,13 +87,13 @@ export class AllocationActionsController {
     return this.collect(id, request, reply);
   }
 
-  /** AG-213. */
+  /** Collects one ended allocation; the agent refuses any other (AG-213). */
   private async collect(id: string, request: ApiRequest, reply: ApiReply): Promise<void> {
     const { ID, NodeID } = await knownAllocation(this.model, id, request.access);
     sendJson(request, reply, await askAgent(this.rpc, collectAllocs, { AllocID: ID }, { target: NodeID }));
   }
 
-  /** API-195. */
+  /** Restarts one task, the running tasks or all tasks of an allocation (API-195). */
   private async restart(id: string, request: ApiRequest, reply: ApiReply): Promise<void> {
     const body = decoded(() => {
       const given = readOptionalJsonBody(request.body);
@@ -110,7 +110,7 @@ export class AllocationActionsController {
     sendJson(request, reply, { Index: 0 });
   }
 
-  /** API-196. */
+  /** Sends a signal to one task or to all tasks of an allocation (API-196). */
   private async signal(id: string, request: ApiRequest, reply: ApiReply): Promise<void> {
     const body = decoded(() => {
       const object = asObject(readJsonBody(request.body), 'AllocSignalRequest');

@@ -51,7 +51,7 @@ export class MachinesController {
     sendEmpty(reply);
   }
 
-  /** AG-27. */
+  /** Returns the metadata of a node: the static and the dynamic part, and both merged (AG-27). */
   @Get('metadata')
   @Needs(onNode(nodeRead))
   async metadata(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {

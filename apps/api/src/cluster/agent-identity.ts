@@ -48,7 +48,7 @@ export class AgentIdentity {
     return address === this.address || address === this.host;
   }
 
-  /** OP-70, OP-73. */
+  /** Returns the configuration, the member and the figures of this API; every figure is a string (OP-70, OP-73). */
   self({ nodeId, hasLeader, members, appliedIndex, runtime }: AgentState): object {
     const index = String(appliedIndex);
     const [first] = members;
@@ -106,7 +106,7 @@ export class AgentIdentity {
   }
 }
 
-/** OP-71, OP-72. */
+/** Describes a server as a member with the tags that clients read (OP-71, OP-72). */
 function memberOf({ ID, Name, Host, Port }: Member, region: string): object {
   return {
     Name,

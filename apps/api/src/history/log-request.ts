@@ -4,7 +4,7 @@ import { badRequest } from '../http/api-error.js';
 import { namespacesOf } from '../http/list-params.js';
 import { boolParam, param, params, perPageParam, type QueryString } from '../http/query-string.js';
 
-/** API-264. */
+/** A page of the log holds 50 records unless the request says otherwise, and at most 1,000 (API-264). */
 const DEFAULT_PER_PAGE = 50;
 const MAX_PER_PAGE = 1_000;
 

@@ -73,7 +73,7 @@ const queue: Shown['details'] = (_, { evaluation }): Record<string, string> =>
   evaluation ? { priority: String(evaluation.Priority), queue: evaluation.Type } : {};
 const index: Shown['details'] = ({ details: [reached = ''] }) => ({ index: reached });
 
-/** CL-1042. */
+/** Gives each recorded step the service, the name and the details that a trace shows (CL-1042). */
 const SHOWN: Partial<Record<StepName, Shown>> = {
   delayed: {
     service: 'broker',

@@ -110,7 +110,7 @@ export class NodePoolsController {
   }
 }
 
-/** ND-187. */
+/** Refuses a prefix in the lists of one pool (ND-187). */
 function withoutPrefix({ query }: ApiRequest): void {
   if (param(query, 'prefix')) throw badRequest('prefix argument not allowed');
 }

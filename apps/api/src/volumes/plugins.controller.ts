@@ -25,7 +25,7 @@ export class PluginsController {
     private readonly reads: Reads,
   ) {}
 
-  /** VL-271. */
+  /** Lists CSI plugins; without a type the list is empty, and another type gets an empty body (VL-271). */
   @Get('plugins')
   @Needs(pluginList)
   async list(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {

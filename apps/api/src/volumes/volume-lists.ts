@@ -39,7 +39,7 @@ export class VolumeLists {
     });
   }
 
-  /** VL-306. */
+  /** Lists host volumes whose name or ID begins with the prefix (VL-306). */
   async host(request: ApiRequest, reply: ApiReply): Promise<void> {
     const { query } = request;
     const options = {
@@ -56,7 +56,7 @@ export class VolumeLists {
     });
   }
 
-  /** VL-262, VL-179. */
+  /** Finds the CSI volumes that running allocations of a node request (VL-262, VL-179). */
   private async volumesOn(nodeId: string): Promise<{ Namespace: string; ID: string }[]> {
     const { rows } = await this.model.nodeAllocations(nodeId);
     return rows

@@ -75,7 +75,7 @@ export class VolumeWritesController {
     sendEmpty(reply);
   }
 
-  /** VL-157, VL-158. */
+  /** Detaches a volume from the node in the query, which may no longer exist (VL-157, VL-158). */
   @Delete('volume/csi/:id/detach')
   @Needs(inQuery('csi-mount-volume'))
   async detach(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
@@ -87,7 +87,7 @@ export class VolumeWritesController {
     sendEmpty(reply);
   }
 
-  /** VL-269. */
+  /** Refuses a PUT on an unknown second segment (VL-269). */
   @Put('volume/csi/:id/:other')
   @Needs(open)
   putOther(): never {

@@ -26,7 +26,7 @@ export class VolumesController {
     private readonly lists: VolumeLists,
   ) {}
 
-  /** VL-258. */
+  /** Lists volumes of the given type; no type gives an empty list, an unknown type is not found (VL-258). */
   @Get('volumes')
   @Needs(BY_TYPE)
   async list(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
@@ -42,7 +42,7 @@ export class VolumesController {
     }
   }
 
-  /** VL-264, VL-265. */
+  /** Reads a volume with the volumes table's index; a blocking query may wait for its creation (VL-264, VL-265). */
   @Get('volume/csi/:id')
   @Needs(inQuery('csi-read-volume', 'csi-mount-volume', 'read-job'))
   async read(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {

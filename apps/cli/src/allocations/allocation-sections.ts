@@ -106,7 +106,7 @@ export function hasChecks({ Job: job, TaskGroup }: AllocationAnswer): boolean {
   return services.some(({ Provider, Checks }: Service) => Provider === 'nomad' && (Checks ?? []).length > 0);
 }
 
-/** CL-404. */
+/** Shows the service checks, sorted, with `(group)` for a check of the group (CL-404). */
 export function checkSection(checks: readonly AllocCheckStatus[]): TitledTable {
   const rows = checks
     .map(({ Service: service, Task, Check, Mode, Status }) => [service, Task || '(group)', Check, Mode, Status])

@@ -103,7 +103,7 @@ export function taskResources(alloc: AllocationAnswer, task: string, usage: Task
   );
 }
 
-/** CL-407. */
+/** Shows the times of a task and its restarts, with `N/A` for a time that is zero (CL-407). */
 export function taskTimes(state: TaskState): string {
   const time = (at: string | null | undefined) => absoluteTime(at) || 'N/A';
   return keyValues([

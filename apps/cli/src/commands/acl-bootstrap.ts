@@ -4,7 +4,7 @@ import { printToken, type Token } from '../access/token-text.js';
 import { failed } from '../failure.js';
 import { DATA_FLAGS } from '../terminal/data-printer.js';
 
-/** CL-841, AU-304. */
+/** Creates the first management token and prints it with its secret (CL-841, AU-304). */
 export const command: ServerCommand = {
   usage: '[<file>|-]',
   description:

@@ -3,7 +3,7 @@ import { givenText } from '../access/given-text.js';
 import { causeOf, CommandFailure, failed } from '../failure.js';
 import type { ParsedFlags } from '../flags/parsed-flags.js';
 
-/** CL-843, AU-302. */
+/** Writes a policy; each flag that narrows the workload requires the one above it (CL-843, AU-302). */
 export const command: ServerCommand = {
   usage: '<name> <file>|-',
   description:

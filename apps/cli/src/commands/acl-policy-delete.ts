@@ -1,7 +1,7 @@
 import type { ServerCommand } from '../command-spec.js';
 import { failed } from '../failure.js';
 
-/** CL-843, AU-302. */
+/** Deletes a policy by its name (CL-843, AU-302). */
 export const command: ServerCommand = {
   usage: '<name>',
   description: 'Deletes a policy. Tokens and roles that name it lose what it granted.\n\nNeeds a management token.',

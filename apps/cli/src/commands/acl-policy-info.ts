@@ -4,7 +4,7 @@ import { associatedWorkload, policyList, rulesText } from '../access/policy-text
 import { failed } from '../failure.js';
 import { DATA_FLAGS } from '../terminal/data-printer.js';
 
-/** CL-843, AU-302. */
+/** Shows a policy, its workload and its rules (CL-843, AU-302). */
 export const command: ServerCommand = {
   usage: '<name>',
   description: 'Shows a policy and its rules.',

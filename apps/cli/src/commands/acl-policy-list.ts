@@ -3,7 +3,7 @@ import { type PolicyStub, policyTable } from '../access/policy-text.js';
 import { LIST_FLAGS, printPage } from '../flags/pagination.js';
 import { DATA_FLAGS } from '../terminal/data-printer.js';
 
-/** CL-843, AU-302. */
+/** Lists names and descriptions of policies (CL-843, AU-302). */
 export const command: ServerCommand = {
   usage: '',
   description: 'Shows policies: all of them to a management token, its own to another.',

@@ -5,7 +5,7 @@ import type { Token } from '../access/token-text.js';
 import { failed } from '../failure.js';
 import { DATA_FLAGS } from '../terminal/data-printer.js';
 
-/** CL-843, AU-302. */
+/** Lists the policies of the caller's token or workload identity (CL-843, AU-302). */
 export const command: ServerCommand = {
   usage: '',
   description: 'Shows the policies of the token, or of the workload identity, that the requests carry.',

@@ -5,7 +5,7 @@ import { printRole } from '../access/role-text.js';
 import { failed } from '../failure.js';
 import { DATA_FLAGS } from '../terminal/data-printer.js';
 
-/** AU-301. */
+/** Creates a role, which requires a name and at least one policy (AU-301). */
 export const command: ServerCommand = {
   usage: '',
   description: 'Makes a role: policies under one name, which tokens may have.\n\nNeeds a management token.',

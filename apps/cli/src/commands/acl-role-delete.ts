@@ -1,7 +1,7 @@
 import type { ServerCommand } from '../command-spec.js';
 import { failed } from '../failure.js';
 
-/** AU-301. */
+/** Deletes a role by its ID (AU-301). */
 export const command: ServerCommand = {
   usage: '<id>',
   description: 'Deletes a role. Tokens that have it lose what it granted.\n\nNeeds a management token.',

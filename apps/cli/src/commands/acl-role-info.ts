@@ -4,7 +4,7 @@ import { printRole } from '../access/role-text.js';
 import { failed } from '../failure.js';
 import { DATA_FLAGS } from '../terminal/data-printer.js';
 
-/** AU-301. */
+/** Shows a role by its ID, or by its name under `-by-name` (AU-301). */
 export const command: ServerCommand = {
   usage: '<id>|<name>',
   description: 'Shows a role.',

@@ -4,7 +4,7 @@ import { roleTable } from '../access/role-text.js';
 import { LIST_FLAGS, printPage } from '../flags/pagination.js';
 import { DATA_FLAGS } from '../terminal/data-printer.js';
 
-/** CL-843, AU-301. */
+/** Lists the roles (CL-843, AU-301). */
 export const command: ServerCommand = {
   usage: '',
   description: 'Shows roles: all of them to a management token, its own to another.',

@@ -5,7 +5,7 @@ import { printRole } from '../access/role-text.js';
 import { failed } from '../failure.js';
 import { DATA_FLAGS } from '../terminal/data-printer.js';
 
-/** AU-301. */
+/** Adds policies to a role and replaces its name and description; `-no-merge` replaces the whole role (AU-301). */
 export const command: ServerCommand = {
   usage: '<id>',
   description:

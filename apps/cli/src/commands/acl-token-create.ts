@@ -9,7 +9,7 @@ import { isNotFound } from '../server/api-failure.js';
 import { DATA_FLAGS } from '../terminal/data-printer.js';
 import { parseDuration } from '@waybill/model/duration';
 
-/** CL-841, AU-303. */
+/** Creates a token, or imports a token under `-accessor` (CL-841, AU-303). */
 export const command: ServerCommand = {
   usage: '[<file>|-]',
   description:

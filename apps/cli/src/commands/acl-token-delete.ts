@@ -1,7 +1,7 @@
 import type { ServerCommand } from '../command-spec.js';
 import { failed } from '../failure.js';
 
-/** CL-841. */
+/** Deletes a token by its accessor (CL-841). */
 export const command: ServerCommand = {
   usage: '<accessor>',
   description: 'Deletes a token, which is refused from then on.\n\nNeeds a management token.',

@@ -3,7 +3,7 @@ import { printToken, type Token } from '../access/token-text.js';
 import { failed } from '../failure.js';
 import { DATA_FLAGS } from '../terminal/data-printer.js';
 
-/** CL-841. */
+/** Shows a token by its accessor (CL-841). */
 export const command: ServerCommand = {
   usage: '<accessor>',
   description: 'Shows a token with its secret: any to a management token, itself to another.',

@@ -3,7 +3,7 @@ import { type TokenStub, tokenTable } from '../access/token-text.js';
 import { LIST_FLAGS, printPage } from '../flags/pagination.js';
 import { DATA_FLAGS } from '../terminal/data-printer.js';
 
-/** CL-841, AU-303. */
+/** Lists the tokens and whether they have expired (CL-841, AU-303). */
 export const command: ServerCommand = {
   usage: '',
   description: 'Shows the tokens, without their secrets.\n\nNeeds a management token.',

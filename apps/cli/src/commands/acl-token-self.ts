@@ -5,7 +5,7 @@ import { printToken, type Token } from '../access/token-text.js';
 import { CommandFailure, failed } from '../failure.js';
 import { DATA_FLAGS } from '../terminal/data-printer.js';
 
-/** CL-842, AU-303. */
+/** Shows the token of flag or environment; a workload identity is looked up among the policies (CL-842, AU-303). */
 export const command: ServerCommand = {
   usage: '',
   description: 'Shows the token that the requests carry, of -token or the environment.',

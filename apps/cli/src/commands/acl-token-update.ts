@@ -5,7 +5,7 @@ import { failed } from '../failure.js';
 import { DATA_FLAGS } from '../terminal/data-printer.js';
 import { membersOf } from '../terminal/exact-json.js';
 
-/** CL-841, AU-303. */
+/** Changes only the members of a token that flags give (CL-841, AU-303). */
 export const command: ServerCommand = {
   usage: '<accessor>',
   description:

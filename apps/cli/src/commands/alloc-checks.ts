@@ -18,7 +18,7 @@ export const command: ServerCommand = {
 /** As the API shows it: what is empty is left out. */
 type Shown = Omit<AllocCheckStatus, 'Task' | 'StatusCode'> & Partial<Pick<AllocCheckStatus, 'Task' | 'StatusCode'>>;
 
-/** CL-443. */
+/** Prints the latest result of each service check of an allocation (CL-443). */
 async function run(call: Call): Promise<number> {
   const { terminal } = call;
   const { api, alloc } = await readAllocation(call, call.args[0] ?? '', Display.of(call));

@@ -7,7 +7,7 @@ import { OF_JOB_FLAGS } from '../flags/reading-flags.js';
 import { commandTask, CONNECTION_FLAGS, connectionOptions, runRemote } from '../server/remote-command.js';
 import { ALLOCATION, resolveUuid } from '../server/resolve-uuid.js';
 
-/** CL-431 to CL-434. */
+/** Runs a command in a task and connects the terminal to it (CL-431 to CL-434). */
 export const command: ServerCommand = {
   usage: '<allocation> <command> [<argument>…]',
   alias: 'exec',

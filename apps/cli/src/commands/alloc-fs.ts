@@ -19,7 +19,7 @@ interface FileInfo {
   readonly ContentType?: string;
 }
 
-/** CL-421. */
+/** Shows a directory, or a file's bytes or details (CL-421). */
 export const command: ServerCommand = {
   usage: '<allocation> [<path>]',
   alias: 'fs',

@@ -95,7 +95,7 @@ export function taskFor(alloc: AllocationAnswer, flag: string | undefined, argum
 const followNew = (call: Call, source: LogSource, type: LogType): Promise<void> =>
   copy(call, source, type, { follow: true, origin: 'end', offset: 0 }, type);
 
-/** CL-413, CL-414. */
+/** Prints one stream of a task from its start, or its end under `-tail` (CL-413, CL-414). */
 async function showOne(call: Call, source: LogSource, type: LogType): Promise<void> {
   const { flags } = call;
   const follow = flags.on('f');

@@ -19,7 +19,7 @@ export const command: ServerCommand = {
   run,
 };
 
-/** JR-991 to JR-994. */
+/** Restarts an allocation or one of its tasks with a single call (JR-991 to JR-994). */
 async function run(call: Call): Promise<number> {
   const { flags, args } = call;
   const [given = '', argument] = args;

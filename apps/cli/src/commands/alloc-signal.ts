@@ -20,7 +20,7 @@ export const command: ServerCommand = {
   run,
 };
 
-/** CL-442. */
+/** Sends a signal, by default SIGKILL, to one task or to all tasks (CL-442). */
 async function run(call: Call): Promise<number> {
   const [given = '', argument] = call.args;
   const task = call.flags.text('task') ?? argument ?? '';

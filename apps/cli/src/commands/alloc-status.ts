@@ -82,7 +82,7 @@ async function run(call: Call): Promise<number> {
   return 0;
 }
 
-/** CL-409. */
+/** Prints the short form: a few keys and the last event of each task (CL-409). */
 function showShort({ terminal }: Call, alloc: AllocationAnswer, display: Display): void {
   terminal.print(
     keyValues([

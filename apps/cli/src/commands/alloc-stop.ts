@@ -18,7 +18,7 @@ export const command: ServerCommand = {
   run,
 };
 
-/** CL-441. */
+/** Stops an allocation, reschedules it if its job is a batch job, and follows the evaluation (CL-441). */
 async function run(call: Call): Promise<number> {
   const { api, alloc } = await readAllocation(call, call.args[0] ?? '', Display.of(call));
   const query = {

@@ -2,7 +2,7 @@ import type { OfflineCommand } from '../command-spec.js';
 import { completionScript, SHELLS, startCommand } from '../completion/completion-scripts.js';
 import { ArgumentFailure } from '../failure.js';
 
-/** CL-175. */
+/** Prints the completion script of a shell instead of installing it (CL-175). */
 export const command: OfflineCommand = {
   offline: true,
   usage: 'bash|zsh|fish',

@@ -2,7 +2,7 @@ import { ConfiguredFlags, loadAgentConfig } from '../agent/agent-config.js';
 import { agentStart } from '../agent/agent-start.js';
 import type { OfflineCommand } from '../command-spec.js';
 
-/** CL-935. */
+/** Checks configuration files without starting an agent (CL-935). */
 export const command: OfflineCommand = {
   offline: true,
   usage: '<path>…',

@@ -2,7 +2,7 @@ import type { ServerCommand } from '../command-spec.js';
 import { changeDeployment } from '../deployments/deployment-change.js';
 import { DETACH_FLAG, VERBOSE_FLAG } from '../terminal/display.js';
 
-/** CL-604. */
+/** Fails a deployment and names the version it reverted to, if any (CL-604). */
 export const command: ServerCommand = {
   usage: '<deployment>',
   description:

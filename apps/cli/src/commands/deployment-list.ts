@@ -5,7 +5,7 @@ import { Display, VERBOSE_FLAG } from '../terminal/display.js';
 import { DATA_FLAGS } from '../terminal/data-printer.js';
 import { failed } from '../failure.js';
 
-/** CL-601. */
+/** Lists the deployments (CL-601). */
 export const command: ServerCommand = {
   usage: '',
   description: 'Shows deployments, the oldest first.\n\nNeeds the capability read-job.',

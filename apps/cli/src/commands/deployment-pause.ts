@@ -2,7 +2,7 @@ import type { ServerCommand } from '../command-spec.js';
 import { changeDeployment } from '../deployments/deployment-change.js';
 import { VERBOSE_FLAG } from '../terminal/display.js';
 
-/** CL-604. */
+/** Pauses a deployment (CL-604). */
 export const command: ServerCommand = {
   usage: '<deployment>',
   description:

@@ -14,7 +14,7 @@ import { UI_FLAG, webHint } from '../server/web-hint.js';
 /** Of one blocking read, unless -wait says otherwise (CL-211). */
 const READ_WAIT_MS = 2_000;
 
-/** CL-602, CL-603. */
+/** Shows a deployment, monitors it under `-monitor`, or lists all deployments (CL-602, CL-603). */
 export const command: ServerCommand = {
   usage: '[<deployment>]',
   description: 'Shows all deployments, or one and how far its groups are.\n\nNeeds the capability read-job.',

@@ -2,7 +2,7 @@ import type { ServerCommand } from '../command-spec.js';
 import { changeDeployment } from '../deployments/deployment-change.js';
 import { DETACH_FLAG, VERBOSE_FLAG } from '../terminal/display.js';
 
-/** CL-604. */
+/** Unblocks a deployment that waits for other regions (CL-604). */
 export const command: ServerCommand = {
   usage: '<deployment>',
   description:

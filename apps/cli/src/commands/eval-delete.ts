@@ -54,7 +54,7 @@ function checkArguments(args: readonly string[], filter: string | undefined): vo
   if (args.length > 1) wrong(`expected 1 argument, got ${args.length}`);
 }
 
-/** CL-627. */
+/** Reads whether the broker is paused; only then may evaluations be deleted (CL-627). */
 async function isPaused({ api }: Call): Promise<boolean> {
   const { value } = await api.get<ConfigurationAnswer>(CONFIGURATION_PATH).catch((error: unknown) => {
     throw failed('querying scheduler configuration', error);

@@ -6,7 +6,7 @@ import { failed } from '../failure.js';
 import { paginationHint } from '../flags/pagination.js';
 import { UI_FLAG, webHint } from '../server/web-hint.js';
 
-/** CL-621. */
+/** Lists evaluations, optionally of one job or status (CL-621). */
 export const command: ServerCommand = {
   usage: '',
   description: 'Shows evaluations, the oldest first.\n\nNeeds the capability read-job.',

@@ -52,7 +52,7 @@ async function run(call: Call): Promise<number> {
   return 0;
 }
 
-/** CL-623. */
+/** Lists the properties of an evaluation; empty optional ones are left out (CL-623). */
 function evaluationKeyValues(evaluation: EvaluationAnswer, display: Display): string {
   const when = (key: string, value: string | undefined): (readonly [string, string])[] => (value ? [[key, value]] : []);
   const { TriggeredBy = '' } = evaluation;
@@ -78,7 +78,7 @@ function evaluationKeyValues(evaluation: EvaluationAnswer, display: Display): st
   ]);
 }
 
-/** CL-624. */
+/** Prints the sections of an evaluation that are not empty (CL-624). */
 function showSections(
   { terminal }: Call,
   evaluation: EvaluationAnswer,

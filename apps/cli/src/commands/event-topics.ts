@@ -2,7 +2,7 @@ import { NO_ARGUMENTS, type OfflineCommand } from '../command-spec.js';
 import { TOPICS } from '../events/event-topics.js';
 import { table } from '../terminal/table.js';
 
-/** CL-1012. */
+/** Prints the client's own table of topics, without a request (CL-1012). */
 export const command: OfflineCommand = {
   offline: true,
   usage: '',

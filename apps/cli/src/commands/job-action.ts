@@ -6,7 +6,7 @@ import { readAllocation, type ReadAllocation, wholeAllocation } from '../allocat
 import { commandTask, CONNECTION_FLAGS, connectionOptions, runRemote } from '../server/remote-command.js';
 import { jobPath, resolveJob } from '../jobs/resolve-job.js';
 
-/** CL-344. */
+/** Runs an action of a job as `alloc exec` runs a command (CL-344). */
 export const command: ServerCommand = {
   usage: '-job=<job> (-alloc=<allocation> | -group=<group> -task=<task>) <action>',
   alias: 'action',

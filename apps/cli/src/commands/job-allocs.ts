@@ -8,7 +8,7 @@ import { DATA_FLAGS } from '../terminal/data-printer.js';
 import { failed, isInterrupt } from '../failure.js';
 import { jobPath, resolveJob } from '../jobs/resolve-job.js';
 
-/** CL-357. */
+/** Lists the allocations of a job (CL-357). */
 export const command: ServerCommand = {
   usage: '<job>',
   description: 'Shows the allocations of a job.\n\nNeeds the capability read-job; list-jobs for a prefix.',

@@ -8,7 +8,7 @@ import { DATA_FLAGS } from '../terminal/data-printer.js';
 import { failed } from '../failure.js';
 import { jobPath, resolveJob } from '../jobs/resolve-job.js';
 
-/** CL-358. */
+/** Lists the deployments of a job, or shows the latest one (CL-358). */
 export const command: ServerCommand = {
   usage: '<job>',
   description: 'Shows the deployments of a job.\n\nNeeds the capability read-job; list-jobs for a prefix.',

@@ -20,7 +20,7 @@ interface Dispatched {
   readonly EvalID: string;
 }
 
-/** CL-340, CL-341. */
+/** Dispatches a parameterised job, follows the evaluation and, under `-wait`, the dispatched job (CL-340, CL-341). */
 export const command: ServerCommand = {
   usage: '<parameterized job> [<file>|-]',
   description:

@@ -4,7 +4,7 @@ import { EvaluationMonitor } from '../evaluations/evaluation-monitor.js';
 import { failed } from '../failure.js';
 import { jobPath, resolveJob } from '../jobs/resolve-job.js';
 
-/** CL-338. */
+/** Creates an evaluation of a job and follows it (CL-338). */
 export const command: ServerCommand = {
   usage: '<job>',
   description:

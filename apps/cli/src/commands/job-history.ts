@@ -10,7 +10,7 @@ import { resolveJob } from '../jobs/resolve-job.js';
 import { keyValues } from '../terminal/table.js';
 import { absoluteTime } from '../terminal/times.js';
 
-/** CL-351 to CL-353. */
+/** Shows the versions of a job, newest first, optionally with their differences or the whole job (CL-351 to CL-353). */
 export const command: ServerCommand = {
   usage: '<job>',
   description: 'Shows the kept versions of a job, the newest first.\n\nNeeds the capability read-job.',
@@ -61,7 +61,7 @@ function checkFlags({ flags, data }: Call): void {
     throw new CommandFailure('-diff-tag and -diff-version are mutually exclusive');
 }
 
-/** CL-352. */
+/** Asks for differences only under `-p`: with the given version or tag, or else with the predecessor (CL-352). */
 function diffQuery({ flags }: Call): Query {
   if (!flags.on('p')) return {};
   return { diffs: true, diff_version: flags.integer('diff-version'), diff_tag: flags.text('diff-tag') };

@@ -8,7 +8,7 @@ import { jobVersions } from '../jobs/job-versions.js';
 import { jobPath, type ResolvedJob, resolveJob } from '../jobs/resolve-job.js';
 import { sortedEntries } from '../terminal/sorted-entries.js';
 
-/** CL-354, CL-355. */
+/** Prints a job, the list of jobs, or the source of a job under `-hcl` (CL-354, CL-355). */
 export const command: ServerCommand = {
   usage: '[<job>]',
   alias: 'inspect',

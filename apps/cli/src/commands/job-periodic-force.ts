@@ -4,7 +4,7 @@ import { EvaluationMonitor } from '../evaluations/evaluation-monitor.js';
 import { failed } from '../failure.js';
 import { jobPath, PERIODIC, resolveJob } from '../jobs/resolve-job.js';
 
-/** CL-342. */
+/** Launches a periodic job now and follows the evaluation (CL-342). */
 export const command: ServerCommand = {
   usage: '<periodic job>',
   description:

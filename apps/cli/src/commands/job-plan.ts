@@ -18,7 +18,7 @@ import { shellFlag, shellWord } from '../terminal/shell-word.js';
 /** What every failure exits with (CL-322). */
 const FAILED = 255;
 
-/** CL-321 to CL-330. */
+/** Prints the changes that a job file would make; the exit code tells whether there are any (CL-321 to CL-330). */
 export const command: ServerCommand = {
   usage: '<path>',
   alias: 'plan',
@@ -109,7 +109,7 @@ async function print(call: Call, file: JobFile, answer: JobPlanAnswer, region?: 
   if (preempted.length > 0) terminal.print(`${terminal.bold('Preemptions:')}\n${preemptionTable(preempted)}\n`);
 }
 
-/** CL-328. */
+/** Prints the command that submits the job on the planned index, with the flags of this plan (CL-328). */
 function footer({ program, flags, args }: Call, index: number): string {
   const namespace = flags.text('namespace');
   const given = [

@@ -6,7 +6,7 @@ import { CommandFailure, failed } from '../failure.js';
 import { GROUP_FLAG, promotion } from '../jobs/promotion.js';
 import { jobPath, resolveJob } from '../jobs/resolve-job.js';
 
-/** CL-339. */
+/** Promotes the canaries of a job's latest deployment (CL-339). */
 export const command: ServerCommand = {
   usage: '<job>',
   description:

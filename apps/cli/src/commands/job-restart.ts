@@ -96,7 +96,7 @@ async function read<T>(api: Call['api'], path: string, doing: string, query = {}
   return answer.value;
 }
 
-/** JR-208. */
+/** Asks before a multiregion job is restarted in one region only (JR-208). */
 async function mayRestartOneRegion({ ID, Multiregion }: RestartedJob, conversation: Conversation): Promise<boolean> {
   if ((Multiregion?.Regions ?? []).length === 0) return true;
   const question = `Are you sure you want to restart multi-region job "${ID}" in a single region? [y/N]`;
@@ -104,7 +104,7 @@ async function mayRestartOneRegion({ ID, Multiregion }: RestartedJob, conversati
   return answer === 'yes';
 }
 
-/** JR-310. */
+/** Describes why an allocation is skipped (JR-310). */
 function skipLine({ alloc, because }: Selection['skipped'][number], shown: (id: string) => string): string {
   return `Skipping allocation "${shown(alloc.ID)}" because ${reasonOf(because, alloc, shown)}`;
 }

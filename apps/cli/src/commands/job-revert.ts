@@ -6,7 +6,7 @@ import { CommandFailure, failed } from '../failure.js';
 import { jobVersions } from '../jobs/job-versions.js';
 import { jobPath, resolveJob } from '../jobs/resolve-job.js';
 
-/** CL-336. */
+/** Registers a former version of a job, given by number or tag, and follows the evaluation (CL-336). */
 export const command: ServerCommand = {
   usage: '<job> <version|tag>',
   description:

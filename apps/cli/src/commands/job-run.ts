@@ -67,7 +67,7 @@ function checkIndex(text: string | undefined): number | undefined {
   throw new CommandFailure(`Error parsing check-index value "${text}": not a whole number`);
 }
 
-/** CL-255, CL-302. */
+/** Builds the request: the job, its source as submission, and the index to enforce if one is given (CL-255, CL-302). */
 function request({ flags }: Call, { job, submission }: JobFile, enforced: number | undefined): ExactJson {
   return {
     Job: job,
@@ -94,7 +94,10 @@ async function register(api: ApiClient, body: ExactJson): Promise<{ value: Regis
   }
 }
 
-/** CL-166, CL-304, CL-305. */
+/**
+ * Prints warnings and the outcome of a registration, then follows the evaluation unless detached (CL-166, CL-304,
+ * CL-305).
+ */
 async function registered(
   call: Call,
   { job }: JobFile,

@@ -6,7 +6,7 @@ import { CommandFailure, failed } from '../failure.js';
 import { jobPath, resolveJob } from '../jobs/resolve-job.js';
 import { readScaleStatus } from '../jobs/scale-status.js';
 
-/** CL-337. */
+/** Scales a group of a job and follows the evaluation (CL-337). */
 export const command: ServerCommand = {
   usage: '<job> [<group>] <count>',
   description:

@@ -5,7 +5,7 @@ import { readScaleStatus } from '../jobs/scale-status.js';
 import { table } from '../terminal/table.js';
 import { absoluteTime } from '../terminal/times.js';
 
-/** CL-359. */
+/** Lists scaling events of a job, newest first (CL-359). */
 export const command: ServerCommand = {
   usage: '<job>',
   description: 'Shows the latest scaling events of a job, the newest first.\n\nNeeds the capability read-job.',

@@ -12,7 +12,7 @@ import { jobPath, resolveJob } from '../jobs/resolve-job.js';
 
 type Members = { [member: string]: ExactJson };
 
-/** CL-334. */
+/** Registers a stopped job again with its scaling policies switched back (CL-334). */
 export const command: ServerCommand = {
   usage: '<job>',
   alias: 'start',

@@ -41,7 +41,7 @@ export const command: ServerCommand = {
   run: (call) => (call.args.length === 0 ? listJobs(call) : showJob(call)),
 };
 
-/** CL-311. */
+/** Lists all jobs with their type and status (CL-311). */
 async function listJobs(call: Call): Promise<number> {
   const { api, terminal } = call;
   const jobs = (await reading('querying jobs', api.get<JobListStub[] | null>('/v1/jobs'))).value ?? [];
@@ -97,7 +97,7 @@ async function readJob({ api, flags }: Call, id: string, namespace: string | und
   return { summary, allocations, deployment, evaluations };
 }
 
-/** CL-319. */
+/** Returns the four API answers of a job unchanged, as `-json` and `-t` print them (CL-319). */
 const exactParts = (parts: JobParts): ExactJson => ({
   Summary: parts.summary.exact,
   Allocations: parts.allocations.exact,
@@ -108,7 +108,7 @@ const exactParts = (parts: JobParts): ExactJson => ({
 /** What was dispatched has its template's block still, and is a job like others. */
 const isTemplate = (job: Job): boolean => Boolean(job.ParameterizedJob) && !job.Dispatched;
 
-/** CL-312 (1). */
+/** Lists the properties of a job, with its next launch if it is periodic (CL-312, part 1). */
 function jobList(job: Job, launch: string | undefined): string {
   const token = job.DispatchIdempotencyToken;
   return keyValues([
@@ -141,7 +141,10 @@ async function launchOf({ clock, terminal }: Call, job: Job): Promise<string | u
   }
 }
 
-/** CL-313 to CL-317. */
+/**
+ * Prints the sections of a job that is neither periodic nor parameterised, in the order of the contract (CL-313 to
+ * CL-317).
+ */
 async function showRunning(call: Call, api: ApiClient, job: Job, parts: JobParts): Promise<void> {
   const { terminal, flags } = call;
   const display = Display.of(call);
@@ -191,7 +194,7 @@ const deploymentList = (deployment: Deployment, display: Display): string =>
     ['Description', deployment.StatusDescription],
   ]);
 
-/** CL-318. */
+/** Prints the children of a periodic job (CL-318). */
 async function showPeriodic({ terminal }: Call, api: ApiClient, job: Job, parts: JobParts): Promise<void> {
   terminal.section('Children Job Summary');
   terminal.print(childrenTable(parts.summary.value));
@@ -204,7 +207,7 @@ async function showPeriodic({ terminal }: Call, api: ApiClient, job: Job, parts:
   terminal.print(childTable(children));
 }
 
-/** CL-318. */
+/** Prints the parameters and the dispatched children of a parameterised job (CL-318). */
 async function showParameterised({ terminal }: Call, api: ApiClient, job: Job, parts: JobParts): Promise<void> {
   const { Payload = '', MetaRequired, MetaOptional } = job.ParameterizedJob ?? {};
   terminal.section('Parameterized Job');

@@ -70,7 +70,7 @@ async function stopOne(call: Call, given: string, single: boolean): Promise<numb
   return 0;
 }
 
-/** CL-332. */
+/** Chooses the question before a stop: for a prefix, or for one region of a multiregion job (CL-332). */
 async function questionFor({ flags }: Call, found: ResolvedJob, api: Call['api']): Promise<string | undefined> {
   if (!found.exact) return `Are you sure you want to stop job "${found.id}"?`;
   if (flags.on('global')) return undefined;

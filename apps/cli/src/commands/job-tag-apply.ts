@@ -3,7 +3,7 @@ import { CommandFailure, failed } from '../failure.js';
 import { tagPath } from '../jobs/job-versions.js';
 import { jobPath, resolveJob } from '../jobs/resolve-job.js';
 
-/** CL-343. */
+/** Tags a version of a job, by default the current one (CL-343). */
 export const command: ServerCommand = {
   usage: '<job>',
   description:

@@ -3,7 +3,7 @@ import { CommandFailure, failed } from '../failure.js';
 import { tagPath } from '../jobs/job-versions.js';
 import { resolveJob } from '../jobs/resolve-job.js';
 
-/** CL-343. */
+/** Removes a tag from a job (CL-343). */
 export const command: ServerCommand = {
   usage: '<job>',
   description: 'Takes the name of a version of a job away.\n\nNeeds the capability submit-job.',

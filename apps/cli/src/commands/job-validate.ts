@@ -13,7 +13,7 @@ interface Validation {
   readonly Warnings: string;
 }
 
-/** CL-356. */
+/** Validates a job file at the server, and on the client if that call fails (CL-356). */
 export const command: ServerCommand = {
   usage: '<path>',
   alias: 'validate',

@@ -31,7 +31,7 @@ const KINDS = [
   'scheduler-config',
 ];
 
-/** CL-1021 to CL-1029. */
+/** Shows the transactions of an object or of the whole log, or an object at an index (CL-1021 to CL-1029). */
 export const command: ServerCommand = {
   usage: '[<kind> [<id>]]',
   description:

@@ -3,7 +3,7 @@ import { type Call, NO_ARGUMENTS, type ServerCommand } from '../command-spec.js'
 import { CommandFailure, failed } from '../failure.js';
 import { NODE_ID_FLAG, namedNodeId } from '../nodes/resolve-node.js';
 
-/** OP-84. */
+/** Prints stored log lines of an agent (OP-84). */
 export const command: ServerCommand = {
   usage: '',
   description:

@@ -3,7 +3,7 @@ import { failed, isInterrupt } from '../failure.js';
 import { logOfAgent } from '../agent/agent-log.js';
 import { NODE_ID_FLAG, namedNodeId } from '../nodes/resolve-node.js';
 
-/** CL-906. */
+/** Follows the log of an agent until Ctrl-C (CL-906). */
 export const command: ServerCommand = {
   usage: '',
   description: 'Shows what a server or node writes to its log, as it is written.\n\nNeeds the capability agent:read.',

@@ -12,7 +12,7 @@ import { memberOf, textMember } from '../jobs/job-file.js';
 
 type Members = { [member: string]: ExactJson };
 
-/** CL-831. */
+/** Creates or updates a namespace from flags or a file (CL-831). */
 export const command: ServerCommand = {
   usage: '<name>|<file>|-',
   description:

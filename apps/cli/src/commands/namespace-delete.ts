@@ -1,7 +1,7 @@
 import type { ServerCommand } from '../command-spec.js';
 import { failed } from '../failure.js';
 
-/** CL-831. */
+/** Deletes a namespace (CL-831). */
 export const command: ServerCommand = {
   usage: '<namespace>',
   description: 'Deletes a namespace in which nothing lives any more.',

@@ -3,7 +3,7 @@ import { DATA_FLAGS } from '../terminal/data-printer.js';
 import { formatExact } from '../terminal/exact-json.js';
 import { resolveNamespace } from '../namespace.js';
 
-/** CL-832. */
+/** Prints a namespace as JSON (CL-832). */
 export const command: ServerCommand = {
   usage: '<namespace>',
   description: 'Prints a namespace as the server has it.',

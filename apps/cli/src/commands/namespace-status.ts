@@ -5,7 +5,7 @@ import { resolveNamespace } from '../namespace.js';
 import { sortedEntries } from '../terminal/sorted-entries.js';
 import { keyValues } from '../terminal/table.js';
 
-/** CL-832. */
+/** Shows a namespace and its limits (CL-832). */
 export const command: ServerCommand = {
   usage: '<namespace>',
   description: 'Shows a namespace and what may run in it.',

@@ -18,7 +18,7 @@ export const command: ServerCommand = {
   run,
 };
 
-/** CL-522. */
+/** Prints or replaces the server addresses of an agent (CL-522). */
 async function run(call: Call): Promise<number> {
   const { api, flags, args, terminal } = call;
   if (flags.on('servers')) {

@@ -94,7 +94,7 @@ function deadlineOf({ flags }: Call): number {
   return ns;
 }
 
-/** CL-514. */
+/** Starts a drain and, unless detached, monitors it (CL-514). */
 async function drain(call: Call, id: string, Deadline: number): Promise<number> {
   const DrainSpec = { Deadline, IgnoreSystemJobs: call.flags.on('ignore-system') };
   const { value } = await update(call, id, DrainSpec, {});
@@ -133,7 +133,7 @@ async function watched(call: Call, id: string, watching: (monitor: DrainMonitor)
   return 0;
 }
 
-/** CL-513. */
+/** Sends the drain specification; `-m` becomes the message and `-meta` is merged last (CL-513). */
 function update(call: Call, NodeID: string, DrainSpec: ExactJson, meta: Readonly<Record<string, string>>) {
   const { flags } = call;
   const text = flags.text('m');

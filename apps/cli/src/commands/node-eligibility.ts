@@ -16,7 +16,7 @@ export const command: ServerCommand = {
   run,
 };
 
-/** CL-521. */
+/** Sets whether the scheduler may place allocations on a node (CL-521). */
 async function run(call: Call): Promise<number> {
   const enable = call.flags.on('enable');
   if (enable === call.flags.on('disable'))

@@ -2,7 +2,7 @@ import type { ServerCommand } from '../command-spec.js';
 import { ArgumentFailure, failed } from '../failure.js';
 import { NODE_ID_FLAG, namedNodeId } from '../nodes/resolve-node.js';
 
-/** CL-523. */
+/** Sets and removes dynamic metadata of a node (CL-523). */
 export const command: ServerCommand = {
   usage: '[<key>=<value>…]',
   description:

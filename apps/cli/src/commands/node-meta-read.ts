@@ -11,7 +11,7 @@ interface NodeMeta {
   readonly Static: Readonly<Record<string, string>> | null;
 }
 
-/** CL-523. */
+/** Shows all metadata of a node, then its dynamic and static part (CL-523). */
 export const command: ServerCommand = {
   usage: '',
   description: 'Shows the metadata of a node, and where it comes from.\n\nNeeds the capability node:read.',

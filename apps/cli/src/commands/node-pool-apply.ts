@@ -2,7 +2,7 @@ import type { ServerCommand } from '../command-spec.js';
 import { failed } from '../failure.js';
 import { readNodePoolFile } from '../nodes/node-pool-file.js';
 
-/** CL-532. */
+/** Creates or updates a node pool from a file (CL-532). */
 export const command: ServerCommand = {
   usage: '<file>|-',
   description: 'Creates or changes a node pool, as a file describes it.',

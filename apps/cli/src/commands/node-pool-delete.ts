@@ -1,7 +1,7 @@
 import type { ServerCommand } from '../command-spec.js';
 import { failed } from '../failure.js';
 
-/** CL-532. */
+/** Deletes a node pool (CL-532). */
 export const command: ServerCommand = {
   usage: '<pool>',
   description: 'Deletes a node pool that has neither nodes nor jobs.',

@@ -15,7 +15,7 @@ export const command: ServerCommand = {
   run,
 };
 
-/** CL-531. */
+/** Shows a node pool, its metadata and its scheduler configuration (CL-531). */
 async function run(call: Call): Promise<number> {
   const { api, terminal, args } = call;
   const { Name } = await resolveNodePool(call, args[0] ?? '');

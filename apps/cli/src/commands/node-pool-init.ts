@@ -9,7 +9,7 @@ const LANGUAGES: Readonly<Record<string, { readonly file: string; readonly text:
   json: { file: 'pool.nomad.json', text: EXAMPLE_JSON },
 };
 
-/** CL-532. */
+/** Writes an example node pool to a new file (CL-532). */
 export const command: OfflineCommand = {
   offline: true,
   usage: '[<file>]',

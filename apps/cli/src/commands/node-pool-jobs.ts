@@ -5,7 +5,7 @@ import { jobTable } from '../jobs/job-table.js';
 import { resolveNodePool } from '../nodes/node-pool.js';
 import { LIST_FLAGS, printPage } from '../flags/pagination.js';
 
-/** CL-531. */
+/** Lists the jobs of a node pool (CL-531). */
 export const command: ServerCommand = {
   usage: '<pool>',
   description: 'Shows the jobs of a pool.\n\nNeeds the capability list-jobs.',

@@ -4,7 +4,7 @@ import { DATA_FLAGS } from '../terminal/data-printer.js';
 import { nodePoolTable } from '../nodes/node-pool.js';
 import { LIST_FLAGS, printPage } from '../flags/pagination.js';
 
-/** CL-531. */
+/** Lists the node pools (CL-531). */
 export const command: ServerCommand = {
   usage: '',
   description: 'Shows the node pools.',

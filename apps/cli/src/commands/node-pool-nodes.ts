@@ -6,7 +6,7 @@ import { resolveNodePool } from '../nodes/node-pool.js';
 import { LIST_FLAGS, printPage } from '../flags/pagination.js';
 import { table } from '../terminal/table.js';
 
-/** CL-531. */
+/** Lists the nodes of a node pool (CL-531). */
 export const command: ServerCommand = {
   usage: '<pool>',
   description: 'Shows the nodes of a pool.\n\nNeeds the capability node:read.',

@@ -49,7 +49,7 @@ const querying = (error: unknown): never => {
   throw failed('querying node status', error);
 };
 
-/** CL-501. */
+/** Lists the nodes; `-os`, `-verbose` and `-allocs` add columns, `-quiet` prints IDs only (CL-501). */
 async function listNodes(call: Call): Promise<number> {
   const { api, flags, terminal } = call;
   const [quiet, os] = [flags.on('quiet'), flags.on('os')];
@@ -126,7 +126,7 @@ async function liveUse(
 
 type Section = readonly [title: string, text: string];
 
-/** CL-503, CL-505, CL-506. */
+/** Prints the details and sections of a node (CL-503, CL-505, CL-506). */
 function show(
   { flags, terminal }: Call,
   node: NodeAnswer,

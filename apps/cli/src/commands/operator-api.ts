@@ -7,7 +7,7 @@ import { ArgumentFailure, causeOf, CommandFailure, isInterrupt } from '../failur
 import { booleanOf } from '../flags/parsed-flags.js';
 import { WAYBILL_VERSION } from '@waybill/model/version';
 
-/** CL-802 to CL-805. */
+/** Sends a request as given, or prints it as a curl command under `-dryrun` (CL-802 to CL-805). */
 export const command: ServerCommand = {
   usage: '<path>',
   description:
@@ -59,7 +59,7 @@ async function run(call: Call): Promise<number> {
   }
 }
 
-/** CL-802, CL-804. */
+/** Builds the URL; the scheme is inferred, and a region or namespace in the path wins (CL-802, CL-804). */
 function targetOf({ api, flags }: Call, path: string): URL {
   const { url: address, tls, region, namespace } = api.connection;
   const scheme = tls ? 'https:' : address.protocol;
@@ -103,7 +103,7 @@ const SECRET = /^(x-nomad-token|authorization)$/i;
 const headerLines = (headers: Readonly<Record<string, string | readonly string[] | undefined>>): string[] =>
   Object.entries(headers).map(([name, value]) => `${name}: ${SECRET.test(name) ? '<redacted>' : String(value)}`);
 
-/** CL-805. */
+/** Prints the request as a curl command, with the token in clear text only if `-token` gave it (CL-805). */
 function curlFor(
   { api, flags, env }: Call,
   url: URL,

@@ -14,7 +14,7 @@ interface AutopilotConfiguration {
   readonly EnableCustomUpgrades: boolean;
 }
 
-/** CL-809, OP-64. */
+/** Prints the autopilot settings that the API returns (CL-809, OP-64). */
 export const command: ServerCommand = {
   usage: '',
   description:

@@ -32,7 +32,7 @@ interface AutopilotHealth {
 /** Answered with the same body when the servers are not well (OP-65). */
 const UNWELL = 429;
 
-/** CL-809, OP-65. */
+/** Prints the health of the servers and the number that may fail (CL-809, OP-65). */
 export const command: ServerCommand = {
   usage: '',
   description: 'Shows whether the servers are well, and how many may be lost.\n\nNeeds the capability operator:read.',

@@ -25,7 +25,7 @@ const SETTINGS: readonly (readonly [flag: Flag, member: string])[] = [
   ],
 ];
 
-/** CL-809, OP-64. */
+/** Writes the autopilot settings merged with the given flags (CL-809, OP-64). */
 export const command: ServerCommand = {
   usage: '',
   description:

@@ -21,7 +21,7 @@ import { WAYBILL_VERSION } from '@waybill/model/version';
 const NOT_WRITTEN = 2;
 const SECRET_FLAGS: ReadonlySet<string> = new Set(['token', 'client-key']);
 
-/** CL-807, CL-808. */
+/** Captures the state of a cluster into an archive or a directory (CL-807, CL-808). */
 export const command: ServerCommand = {
   usage: '',
   description:

@@ -2,7 +2,7 @@ import { type Call, NO_ARGUMENTS, type ServerCommand } from '../command-spec.js'
 import { DATA_FLAGS } from '../terminal/data-printer.js';
 import { failed } from '../failure.js';
 
-/** CL-806. */
+/** Prints the metrics as the API returns them (CL-806). */
 export const command: ServerCommand = {
   usage: '',
   description: 'Prints the figures that the servers keep of themselves.\n\nNeeds the capability agent:read.',

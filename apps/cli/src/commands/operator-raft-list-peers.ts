@@ -13,7 +13,7 @@ interface RaftConfiguration {
   }[];
 }
 
-/** CL-809. */
+/** Lists the servers as peers (CL-809). */
 export const command: ServerCommand = {
   usage: '',
   description: 'Shows the servers as the peers that clients of a consensus expect.\n\nNeeds a management token.',

@@ -1,7 +1,7 @@
 import { NO_ARGUMENTS, type ServerCommand } from '../command-spec.js';
 import { ArgumentFailure, failed } from '../failure.js';
 
-/** CL-809, OP-61. */
+/** Removes a server from the list of peers (CL-809, OP-61). */
 export const command: ServerCommand = {
   usage: '',
   description:

@@ -5,7 +5,7 @@ import { failed } from '../failure.js';
 import { CONFIGURATION_PATH, type ConfigurationAnswer } from '../operator/scheduler-configuration.js';
 import { keyValues } from '../terminal/table.js';
 
-/** OP-30, OP-31. */
+/** Prints the scheduler configuration (OP-30, OP-31). */
 export const command: ServerCommand = {
   usage: '',
   description:

@@ -24,7 +24,9 @@ const preempts = (type: string): Flag => ({
   help: `Whether ${type} jobs may preempt jobs of lower priority: =true or =false.`,
 });
 
-/** OP-32 to OP-35. */
+/**
+ * Merges the given flags into the stored configuration and writes it only if its index is unchanged (OP-32 to OP-35).
+ */
 export const command: ServerCommand = {
   usage: '',
   description:

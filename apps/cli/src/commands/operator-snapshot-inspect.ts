@@ -3,7 +3,7 @@ import { DATA_FLAGS, dataPrinter } from '../terminal/data-printer.js';
 import { readSnapshot } from '../operator/snapshot-file.js';
 import { keyValues, table } from '../terminal/table.js';
 
-/** OP-50. */
+/** Verifies a snapshot file and describes its contents (OP-50). */
 export const command: OfflineCommand = {
   usage: '<file>',
   description: 'Shows of what a saved state is, once all of the file has been verified.',

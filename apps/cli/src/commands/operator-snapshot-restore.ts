@@ -2,7 +2,7 @@ import type { Call, ServerCommand } from '../command-spec.js';
 import { failed } from '../failure.js';
 import { readSnapshot, SNAPSHOT_PATH } from '../operator/snapshot-file.js';
 
-/** OP-50. */
+/** Restores the cluster's state from a snapshot file (OP-50). */
 export const command: ServerCommand = {
   usage: '<file>',
   description:

@@ -7,7 +7,7 @@ import type { Call, ServerCommand } from '../command-spec.js';
 import { CommandFailure, failed } from '../failure.js';
 import { SNAPSHOT_PATH } from '../operator/snapshot-file.js';
 
-/** OP-50. */
+/** Saves the cluster's state to a new file, which gets its name once it is verified (OP-50). */
 export const command: ServerCommand = {
   usage: '[<file>]',
   description:

@@ -11,7 +11,7 @@ import { keyValues } from '../terminal/table.js';
 /** As the API answers it; null: the asker may not read jobs (VL-203). */
 type PluginAnswer = CSIPlugin & { readonly Allocations?: readonly AllocListStub[] | null };
 
-/** CL-721, CL-722. */
+/** Lists the CSI plugins, or shows one (CL-721, CL-722). */
 export const command: ServerCommand = {
   usage: '[<plugin>]',
   description: 'Shows the storage plugins, or one of them.\n\nNeeds the plugin policy list, or read for one.',
@@ -75,7 +75,7 @@ async function one(call: Call, given: string): Promise<number> {
   return 0;
 }
 
-/** CL-722. */
+/** Prints the capabilities that nodes and controllers of a plugin report, and its topologies (CL-722). */
 function showCapabilities({ terminal }: Call, plugin: PluginAnswer, display: Display): void {
   for (const [title, names] of [
     ['Controller Capabilities', controllerCapabilities(plugin)],

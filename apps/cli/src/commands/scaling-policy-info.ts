@@ -6,7 +6,7 @@ import { failed } from '../failure.js';
 import { resolveUuid, SCALING_POLICY } from '../server/resolve-uuid.js';
 import { scalingPolicyInFull } from '../jobs/scaling-policy.js';
 
-/** CL-861. */
+/** Shows a scaling policy (CL-861). */
 export const command: ServerCommand = {
   usage: '<policy>',
   description: 'Shows a scaling policy.',

@@ -4,7 +4,7 @@ import { Display, VERBOSE_FLAG } from '../terminal/display.js';
 import { failed } from '../failure.js';
 import { scalingPolicyTable, type ScalingPolicyStub } from '../jobs/scaling-policy.js';
 
-/** CL-861. */
+/** Lists the scaling policies, sorted by target (CL-861). */
 export const command: ServerCommand = {
   usage: '',
   description: 'Shows within which bounds groups and tasks may be scaled.',

@@ -7,7 +7,7 @@ interface Joined {
   readonly error: string;
 }
 
-/** CL-931, OP-76. */
+/** Asks the API to join servers and prints how many did (CL-931, OP-76). */
 export const command: ServerCommand = {
   usage: '<address> [<address>…]',
   description:

@@ -16,7 +16,7 @@ interface Member {
   readonly Tags: Readonly<Record<string, string>>;
 }
 
-/** CL-931. */
+/** Lists the servers, sorted by name, and marks the leader (CL-931). */
 export const command: ServerCommand = {
   usage: '',
   description: 'Shows the servers and which of them leads.\n\nNeeds the capability node:read.',

@@ -1,7 +1,7 @@
 import type { ServerCommand } from '../command-spec.js';
 import { failed } from '../failure.js';
 
-/** CL-861. */
+/** Deletes one registration of a service (CL-861). */
 export const command: ServerCommand = {
   usage: '<service> <id>',
   description: 'Deletes one registration of a service. Its agent does not register it again by itself.',

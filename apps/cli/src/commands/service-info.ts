@@ -5,7 +5,7 @@ import type { ServerCommand } from '../command-spec.js';
 import { LIST_FLAGS, printPage } from '../flags/pagination.js';
 import { NO_SERVICES, serviceTable } from '../service-table.js';
 
-/** CL-861. */
+/** Lists the registrations of a service (CL-861). */
 export const command: ServerCommand = {
   usage: '<service>',
   description: 'Shows where a service is offered.',

@@ -17,7 +17,7 @@ interface NamespaceServices {
   readonly Services: readonly { readonly ServiceName: string; readonly Tags: readonly string[] | null }[];
 }
 
-/** CL-861. */
+/** Lists the services, sorted by name (CL-861). */
 async function run(call: Call): Promise<number> {
   const { api, flags, terminal } = call;
   const answer = await api.get<NamespaceServices[]>('/v1/services').catch((error: unknown) => {

@@ -1,7 +1,7 @@
 import { NO_ARGUMENTS, type ServerCommand } from '../command-spec.js';
 import { failed } from '../failure.js';
 
-/** CL-821. */
+/** Starts garbage collection and prints nothing (CL-821). */
 export const command: ServerCommand = {
   usage: '',
   description:

@@ -7,7 +7,7 @@ import { FlagFailure } from '../failure.js';
 /** Five years. */
 const DAYS = 1_825;
 
-/** CL-937. */
+/** Creates a certificate authority in two new files (CL-937). */
 export const command: OfflineCommand = {
   offline: true,
   usage: '',

@@ -4,7 +4,7 @@ import { authorityFiles } from '../certificates/certificate-flags.js';
 import { goList, goTime, infoLines } from '../certificates/certificate-lines.js';
 import { CommandFailure } from '../failure.js';
 
-/** CL-937. */
+/** Shows the certificate of an authority (CL-937). */
 export const command: OfflineCommand = {
   offline: true,
   usage: '[<CA file>]',

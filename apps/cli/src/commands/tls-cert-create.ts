@@ -14,7 +14,7 @@ const SERVER_WARNING = `==> WARNING: Server Certificates grants authority to bec
     and all ACL tokens. Do not distribute them to production hosts
     that are not server nodes. Store them as securely as CA keys.`;
 
-/** CL-937. */
+/** Creates a certificate and its key, signed by an authority, for one role (CL-937). */
 export const command: OfflineCommand = {
   offline: true,
   usage: '',

@@ -2,7 +2,7 @@ import type { OfflineCommand } from '../command-spec.js';
 import { readText, unusable } from '../certificates/certificate-files.js';
 import { goList, goTime, infoLines } from '../certificates/certificate-lines.js';
 
-/** CL-937. */
+/** Shows a certificate (CL-937). */
 export const command: OfflineCommand = {
   offline: true,
   usage: '<certificate file>',

@@ -14,7 +14,7 @@ import { isUuid } from '../terminal/short-id.js';
 const LOOK_MS = 500;
 const OVER = new Set(['complete', 'failed', 'canceled']);
 
-/** CL-1041 to CL-1048. */
+/** Prints the time line of an evaluation, derived from the log of transactions (CL-1041 to CL-1048). */
 export const command: ServerCommand = {
   usage: '<evaluation>',
   description:

@@ -12,7 +12,7 @@ const PAGE_OF: Readonly<Record<string, (id: string, namespace: string | undefine
   nodes: (id) => `/ui/clients/${id}`,
 };
 
-/** CL-905. */
+/** Opens the web UI, or prints its address under `-show-url` (CL-905). */
 export const command: ServerCommand = {
   usage: '[<id>]',
   description: 'Opens the web UI, at the page of a job, an allocation or a node if its ID is given.',

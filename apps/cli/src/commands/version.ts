@@ -1,7 +1,7 @@
 import { NO_ARGUMENTS, type OfflineCommand } from '../command-spec.js';
 import { COMPATIBLE_VERSION, WAYBILL_VERSION } from '@waybill/model/version';
 
-/** CL-911. */
+/** Prints the version of this program and of the API level, without a request (CL-911). */
 export const command: OfflineCommand = {
   usage: '',
   description: 'Shows the version of this program and the level of the API it follows. Makes no request.',

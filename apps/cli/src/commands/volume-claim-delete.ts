@@ -4,7 +4,7 @@ import { Display } from '../terminal/display.js';
 import { causeOf, CommandFailure, failed } from '../failure.js';
 import { volumeClaims, volumeClaimTable } from '../volumes/volume-claim-stub.js';
 
-/** CL-713. */
+/** Deletes a claim on a host volume after a confirmation or under `-y` (CL-713). */
 export const command: ServerCommand = {
   usage: '<claim>',
   description:

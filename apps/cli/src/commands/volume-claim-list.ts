@@ -3,7 +3,7 @@ import { DATA_FLAGS } from '../terminal/data-printer.js';
 import { Display, VERBOSE_FLAG } from '../terminal/display.js';
 import { volumeClaims, volumeClaimTable } from '../volumes/volume-claim-stub.js';
 
-/** CL-713. */
+/** Lists the claims of task groups on host volumes (CL-713). */
 export const command: ServerCommand = {
   usage: '[<claim>]',
   description:

@@ -4,7 +4,7 @@ import { csiVolumePath, resolveCSIVolume } from '../volumes/csi-volume-stub.js';
 import { CommandFailure, failed } from '../failure.js';
 import { hostVolumePath, resolveHostVolume } from '../volumes/host-volume-text.js';
 
-/** CL-711. */
+/** Deletes a volume together with its data (CL-711). */
 export const command: ServerCommand = {
   usage: '<volume>',
   description:

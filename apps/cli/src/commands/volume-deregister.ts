@@ -3,7 +3,7 @@ import { refusal } from '../terminal/confirmation.js';
 import { csiVolumePath, resolveCSIVolume } from '../volumes/csi-volume-stub.js';
 import { failed } from '../failure.js';
 
-/** CL-710. */
+/** Deregisters a CSI volume; `-force` requires a confirmation (CL-710). */
 export const command: ServerCommand = {
   usage: '<volume>',
   description:

@@ -7,7 +7,7 @@ import { nodeTable } from '../nodes/node-table.js';
 
 const DOING = 'detaching volume';
 
-/** CL-709. */
+/** Detaches a CSI volume from a node, which may no longer exist (CL-709). */
 export const command: ServerCommand = {
   usage: '<volume> <node>',
   description:

@@ -14,7 +14,7 @@ const EXAMPLES: Readonly<Record<string, { readonly hcl: string; readonly json: s
   host: { hcl: EXAMPLE_HOST_VOLUME_HCL, json: EXAMPLE_HOST_VOLUME_JSON },
 };
 
-/** CL-706. */
+/** Writes an example volume to a new file (CL-706). */
 export const command: OfflineCommand = {
   offline: true,
   usage: '[<file>]',

@@ -1,7 +1,7 @@
 import type { ServerCommand } from '../command-spec.js';
 import { submitVolume, VOLUME_FILE_ARGUMENT, VOLUME_FILE_FLAGS } from '../volumes/volume-submission.js';
 
-/** CL-707. */
+/** Registers the existing volume that a file describes (CL-707). */
 export const command: ServerCommand = {
   usage: '<file>|-',
   description:

@@ -5,7 +5,7 @@ import { VERBOSE_FLAG } from '../terminal/display.js';
 import { failed } from '../failure.js';
 import { type SnapshotAnswer, snapshotTable } from '../operator/snapshot-table.js';
 
-/** CL-712. */
+/** Creates a snapshot of a CSI volume (CL-712). */
 export const command: ServerCommand = {
   usage: '<volume> <name>',
   description: 'Takes a snapshot of a volume, at its provider.\n\nNeeds the capability csi-write-volume.',

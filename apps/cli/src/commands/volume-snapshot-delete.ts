@@ -2,7 +2,7 @@ import type { ServerCommand } from '../command-spec.js';
 import { SECRET_FLAG, withSecrets } from '../volumes/csi-secrets.js';
 import { failed } from '../failure.js';
 
-/** CL-712. */
+/** Deletes a snapshot and prints nothing (CL-712). */
 export const command: ServerCommand = {
   usage: '<plugin> <snapshot>',
   description: 'Has a snapshot deleted at its provider.\n\nNeeds the capability csi-write-volume.',

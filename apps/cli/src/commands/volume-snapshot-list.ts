@@ -9,7 +9,7 @@ import { type SnapshotAnswer, snapshotTable } from '../operator/snapshot-table.j
 
 const PAGE = 30;
 
-/** CL-712. */
+/** Lists the snapshots of a plugin's provider, page by page (CL-712). */
 export const command: ServerCommand = {
   usage: '',
   description: 'Shows the snapshots that a provider has.\n\nNeeds the capability csi-list-volume.',

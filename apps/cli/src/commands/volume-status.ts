@@ -16,7 +16,7 @@ import {
   printHostVolume,
 } from '../volumes/host-volume-text.js';
 
-/** CL-701 to CL-705. */
+/** Lists the volumes of one or both kinds, or shows one volume (CL-701 to CL-705). */
 export const command: ServerCommand = {
   usage: '[<volume>]',
   description:

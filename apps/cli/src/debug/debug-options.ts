@@ -9,7 +9,7 @@ const DEFAULT_INTERVAL_MS = 30_000;
 const DEFAULT_MAX_NODES = 10;
 const ALL = 'all';
 
-/** CL-807. */
+/** `operator debug` takes Nomad's flags with Nomad's defaults; the flags of profiles have no effect (CL-807). */
 export const DEBUG_FLAGS: readonly Flag[] = [
   { name: 'duration', kind: 'duration', value: 'time', help: 'How long logs and events are followed; default 5m.' },
   { name: 'interval', kind: 'duration', value: 'time', help: 'How often lists and metrics are captured; default 30s.' },

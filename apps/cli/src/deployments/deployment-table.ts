@@ -2,7 +2,7 @@ import type { Deployment } from '@waybill/model';
 import type { Display } from '../terminal/display.js';
 import { table } from '../terminal/table.js';
 
-/** CL-601. */
+/** Lists deployments, one row each (CL-601). */
 export function deploymentTable(deployments: readonly Deployment[], display: Display): string {
   return table([
     ['ID', 'Job ID', 'Job Version', 'Status', 'Description'],

@@ -69,7 +69,7 @@ export class EvaluationMonitor {
     }
   }
 
-  /** CL-203. */
+  /** Prints only the differences from the previous reading, in a fixed order (CL-203). */
   private printChanges(evaluation: EvaluationAnswer, allocs: readonly AllocListStub[], seen: Seen): void {
     const { NodeID = '', JobID = '', DeploymentID = '', Status } = evaluation;
     if (NodeID !== '' && NodeID !== seen.node) this.detail(`Evaluation triggered by node "${this.shown(NodeID)}"`);
@@ -83,7 +83,7 @@ export class EvaluationMonitor {
     Object.assign(seen, { node: NodeID, job: JobID, deployment: DeploymentID, status: Status });
   }
 
-  /** CL-204. */
+  /** Prints a new allocation, or the new client status of a known one (CL-204). */
   private printAllocation(alloc: AllocListStub, evaluation: EvaluationAnswer, seen: Seen): void {
     const before = seen.allocs.get(alloc.ID);
     seen.allocs.set(alloc.ID, alloc.ClientStatus);
@@ -124,7 +124,7 @@ export class EvaluationMonitor {
     return true;
   }
 
-  /** CL-206. */
+  /** Announces the next evaluation of a chain and sleeps until it is due (CL-206). */
   private async announceNext(ended: EvaluationAnswer): Promise<void> {
     const waitNs = ended.Wait ?? 0;
     if (waitNs === 0) return;
@@ -132,7 +132,7 @@ export class EvaluationMonitor {
     await this.call.sleep(waitNs / 1e6);
   }
 
-  /** CL-207. */
+  /** Follows the deployment, whose success decides the exit code; without one, placement failures do (CL-207). */
   private async afterwards(ended: EvaluationAnswer, placementFailed: boolean): Promise<number> {
     if (ended.DeploymentID) {
       this.head(`Monitoring deployment "${this.shown(ended.DeploymentID)}"`);

@@ -40,7 +40,7 @@ export class EvaluationTraceText {
     this.totalNs = times.length === 0 ? 0 : Math.max(...times) - this.startNs;
   }
 
-  /** CL-1041. */
+  /** Lists the properties of the traced evaluation, its total time and its slowest step (CL-1041). */
   list(evaluation: EvaluationAnswer | undefined): string {
     const slowest = this.withGaps().toSorted((a, b) => tookNs(b) - tookNs(a))[0];
     return keyValues([
@@ -70,7 +70,7 @@ export class EvaluationTraceText {
     return fixedRow(HEADER, WIDTHS);
   }
 
-  /** CL-1045. */
+  /** Lists the related evaluations with their start and duration (CL-1045). */
   related(): string {
     return table([
       ['ID', 'Priority', 'Triggered By', 'Node ID', 'Status', 'Description', 'Started', 'Took'],

@@ -28,7 +28,7 @@ function row(cells: readonly string[]): string {
   return fixedRow(cells, WIDTHS);
 }
 
-/** CL-1002. */
+/** Summarises an event by its topic (CL-1002). */
 function summaryOf(event: StreamEvent, object: Fields, display: Display): string {
   const id = (name: string) => display.id(object.text(name));
   switch (event.Topic) {

@@ -58,7 +58,7 @@ export function logTable(
   return [...(header ? [head] : []), ...blocks].join('\n');
 }
 
-/** CL-1022. */
+/** Names the author of a transaction: a holder, a node, `anonymous` or a token, never a secret (CL-1022). */
 export function whoDid({ Actor: actor, Role: role, Epoch: epoch }: TxnRecord): string {
   if (role !== '') return `${role}@${epoch}`;
   if (actor.Kind === 'node') return `node:${shortId(actor.ID)}`;

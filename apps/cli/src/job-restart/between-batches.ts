@@ -21,11 +21,15 @@ export type Answer = 'yes' | 'no' | { readonly waitMs: number };
 /** What a batch ended with. */
 export interface BatchErrors {
   readonly any: boolean;
-  /** JR-503. */
+  /** A placement failure or a denied permission is among the errors (JR-503). */
   readonly unrecoverable: boolean;
 }
 
-/** JR-501, JR-502, JR-504. @param wait as it is now: a duration that was answered ends the asking */
+/**
+ * Decides between two batches: stop, go on, or ask (JR-501, JR-502, JR-504).
+ *
+ * @param wait the current one: after a duration as the answer, no further question follows
+ */
 export function betweenBatches(
   { any, unrecoverable }: BatchErrors,
   { onError, yes }: Pick<RestartOptions, 'onError' | 'yes'>,
@@ -59,5 +63,5 @@ export function understand(given: string, { emptyMeans, takesWait }: Omit<Questi
   return ms === undefined ? undefined : { waitMs: ms };
 }
 
-/** JR-907. */
+/** Prints a duration like `1m30s` (JR-907). */
 export const shownWait = (ms: number): string => formatDuration(nsFromMs(ms));

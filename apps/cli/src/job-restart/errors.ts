@@ -15,13 +15,13 @@ export interface AllocationError {
 /** `Failed to stop allocation: <cause>`. */
 export const failedTo = (doing: string, cause: unknown): Error => new Error(`Failed to ${doing}: ${causeOf(cause)}`);
 
-/** JR-511. */
+/** Prefixes an error with its allocation (JR-511). */
 export function allocationError(id: string, cause: unknown): AllocationError {
   const text = `Error restarting allocation "${id}": ${causeOf(cause)}`;
   return { text, unrecoverable: cause instanceof PlacementFailed || text.includes('Permission denied') };
 }
 
-/** JR-906. */
+/** Lists the errors under a line with their number (JR-906). */
 export function errorList(errors: readonly AllocationError[]): string {
   const count = errors.length === 1 ? '1 error' : `${errors.length} errors`;
   return [`${count} occurred while restarting job:`, ...errors.map(({ text }) => `* ${text}`)].join('\n');

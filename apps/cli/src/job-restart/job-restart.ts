@@ -125,7 +125,7 @@ export class JobRestart {
     return undefined;
   }
 
-  /** JR-507, JR-509. */
+  /** Prints the ending and the collected errors; any error makes the exit code 1 (JR-507, JR-509). */
   private conclude(ending: Ending): number {
     const { conversation } = this.parts;
     const failed = this.errors.length > 0;

@@ -71,7 +71,7 @@ export class Replacement {
     });
   }
 
-  /** JR-701, JR-704. */
+  /** Waits for a blocked evaluation with placement failures of the group, and throws them (JR-701, JR-704). */
   private async placementFailure(stoppedAt: number, signal: AbortSignal): Promise<never> {
     const { server, jobId } = this.parts;
     for (let index = stoppedAt; ;) {
@@ -88,7 +88,7 @@ export class Replacement {
     }
   }
 
-  /** JR-703. */
+  /** Follows the chain of replacements until one of them runs (JR-703). */
   private async replacementRunning(signal: AbortSignal): Promise<void> {
     const { conversation } = this.parts;
     for (let [id, index] = [this.id, AT_ONCE]; ;) {
@@ -106,7 +106,7 @@ export class Replacement {
     }
   }
 
-  /** JR-705, JR-707. */
+  /** Reports every minute that the wait goes on, and throws once the job is stopped (JR-705, JR-707). */
   private async stillWaiting(signal: AbortSignal): Promise<never> {
     const { server, conversation, sleep, jobId } = this.parts;
     const text = `Still waiting for allocation "${this.shown(this.id)}" to be replaced`;

@@ -80,7 +80,7 @@ export function isSystemAllocation({ alloc, job }: Candidate, typeNow: string | 
   return type === 'system';
 }
 
-/** JR-401, JR-402. */
+/** Computes the batch size; a percentage of the eligible allocations is rounded up (JR-401, JR-402). */
 export function allocationsPerBatch(size: BatchSize, eligible: number): number {
   return 'count' in size ? size.count : Math.ceil((eligible * size.percent) / 100);
 }

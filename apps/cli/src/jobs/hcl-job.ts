@@ -43,7 +43,7 @@ export function readHclJob(given: string, source: string, flags: ParsedFlags): J
   }
 }
 
-/** JS-77. */
+/** Reads a variable file (JS-77). */
 function readVariableFile(file: string): TextFile {
   try {
     return { name: file, text: utf8Text(readFileSync(file)) };

@@ -126,7 +126,7 @@ function valueOf({ Type, Old, New }: FieldDiff): string {
   return quoted(Type === 'Deleted' ? Old : New);
 }
 
-/** CL-147. */
+/** Escapes a string like JSON (CL-147). */
 const quoted = (text: string): string => JSON.stringify(text);
 
 const inParentheses = (words: readonly string[]): string => (words.length === 0 ? '' : ` (${words.join(', ')})`);

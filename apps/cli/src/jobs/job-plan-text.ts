@@ -39,7 +39,7 @@ export interface DryRunContext {
   readonly red: (text: string) => string;
 }
 
-/** CL-327. */
+/** Prints whether the dry run placed all allocations, why not, and the next launch (CL-327). */
 export function dryRunText(plan: JobPlanAnswer, { isSystem, nowMs, reasons, red }: DryRunContext): string {
   const failures = failedGroups(plan.FailedTGAllocs);
   const lines =
@@ -61,7 +61,7 @@ export function dryRunText(plan: JobPlanAnswer, { isSystem, nowMs, reasons, red 
 /** From this many on, preempted allocations, then their jobs, are only counted (CL-329). */
 const MAX_LISTED = 10;
 
-/** CL-329. */
+/** Lists preempted allocations singly, or counts them by job or by type if there are many (CL-329). */
 export function preemptionTable(allocs: readonly AllocListStub[]): string {
   if (allocs.length < MAX_LISTED)
     return table([

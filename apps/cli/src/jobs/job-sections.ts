@@ -13,7 +13,7 @@ import { msOf } from '../terminal/times.js';
 /** Groups whose failed placement a job's status shows (CL-315). */
 const MAX_FAILED_GROUPS = 5;
 
-/** CL-313. */
+/** Counts the allocations of each task group, sorted by group (CL-313). */
 export function jobSummaryTable(summary: JobSummary): string {
   const groups = sortedEntries(summary.Summary);
   return table([
@@ -82,7 +82,7 @@ export async function upcomingReschedules(
   return rows.flat().toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1));
 }
 
-/** CL-317 (8). */
+/** Lists the actions of all tasks (CL-317, part 8). */
 export function actionRows(job: Job): string[][] {
   return (job.TaskGroups ?? []).flatMap((group) =>
     (group.Tasks ?? []).flatMap((task) => (task.Actions ?? []).map(({ Name }) => [Name, group.Name, task.Name])),

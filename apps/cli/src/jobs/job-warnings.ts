@@ -1,6 +1,6 @@
 import type { Terminal } from '../terminal/terminal.js';
 
-/** CL-166. */
+/** Prints the warnings of an answer; empty warnings print nothing (CL-166). */
 export function printJobWarnings(terminal: Terminal, warnings: string | undefined): void {
   if (warnings) terminal.print(`${terminal.boldYellow('Job Warnings:')}\n${warnings}\n`);
 }

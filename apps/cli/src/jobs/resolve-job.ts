@@ -24,14 +24,14 @@ export interface JobKind {
   readonly is: (job: JobListStub) => boolean;
 }
 
-/** CL-340. */
+/** Only parameterised jobs match, without the jobs dispatched from them (CL-340). */
 export const PARAMETERIZED: JobKind = {
   word: 'parameterized ',
   filter: 'ParentID == "" and ParameterizedJob is not nil',
   is: (job) => job.ParentID === '' && job.ParameterizedJob,
 };
 
-/** CL-342. */
+/** Only periodic jobs match (CL-342). */
 export const PERIODIC: JobKind = {
   word: 'periodic ',
   filter: 'Periodic is not nil',

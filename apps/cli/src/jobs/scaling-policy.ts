@@ -11,7 +11,7 @@ const TARGET_MEMBERS = ['Namespace', 'Job', 'Group', 'Task'] as const;
 const targetOf = ({ Target }: Pick<ScalingPolicy, 'Target'>): string =>
   TARGET_MEMBERS.flatMap((member) => (Target?.[member] ? [`${member}:${Target[member]}`] : [])).join(',');
 
-/** CL-861. */
+/** Lists scaling policies, sorted by target (CL-861). */
 export function scalingPolicyTable(policies: readonly ScalingPolicyStub[], display: Display): string {
   const rows = policies
     .map((policy) => [display.id(policy.ID), String(policy.Enabled), policy.Type, targetOf(policy)] as const)
@@ -19,7 +19,7 @@ export function scalingPolicyTable(policies: readonly ScalingPolicyStub[], displ
   return table([['ID', 'Enabled', 'Type', 'Target'], ...rows]);
 }
 
-/** CL-861. */
+/** Shows a scaling policy with its bounds and its policy as JSON (CL-861). */
 export function scalingPolicyInFull(policy: ScalingPolicy, display: Display): string {
   const about = keyValues([
     ['ID', display.id(policy.ID)],

@@ -86,7 +86,7 @@ export function changeOf(before: NodeAllocation | undefined, after: NodeAllocati
   return undefined;
 }
 
-/** CL-516. */
+/** Describes a drain strategy with its deadline, or `none` (CL-516). */
 function strategyText({ IgnoreSystemJobs, Deadline, ForceDeadline }: DrainStrategy): string {
   const at = Deadline > 0 ? absoluteTime(ForceDeadline) : 'none';
   return `drain ${IgnoreSystemJobs ? 'ignoring system jobs and deadline' : 'with deadline'} at ${at}`;

@@ -12,7 +12,7 @@ export type NodeAllocation = Pick<Allocation, 'ID'> & Partial<Omit<Allocation, '
 
 export const isRunning = ({ ClientStatus }: NodeAllocation): boolean => ClientStatus === 'running';
 
-/** CL-504. */
+/** Describes whether a node drains, and its deadline (CL-504). */
 export function drainText(strategy: DrainStrategy | null | undefined): string {
   if (!strategy) return 'false';
   const ignoring = strategy.IgnoreSystemJobs ? '; ignoring system jobs' : '';
@@ -21,7 +21,7 @@ export function drainText(strategy: DrainStrategy | null | undefined): string {
   return `true; ${absoluteTime(strategy.ForceDeadline)} deadline${ignoring}`;
 }
 
-/** CL-503. */
+/** Lists the properties of a node (CL-503). */
 export function nodeKeyValues(
   node: NodeAnswer,
   options: { readonly verbose: boolean; readonly short: boolean },
@@ -70,7 +70,7 @@ function fingerprintedDrivers(node: NodeAnswer): string {
     .join(',');
 }
 
-/** CL-505. */
+/** Lists the drivers of a node and their health (CL-505). */
 export function driverTable(node: NodeAnswer): string {
   return table([
     ['Driver', 'Detected', 'Healthy', 'Message', 'Time'],

@@ -17,7 +17,7 @@ const VOLUME_WIDTH = 12;
 const VERBOSE_VOLUME_WIDTH = 30;
 const NS_PER_SECOND = 1e9;
 
-/** CL-712. */
+/** Lists snapshots; volume IDs are cut (CL-712). */
 export function snapshotTable(snapshots: readonly SnapshotAnswer[], { flags }: Pick<Call, 'flags'>): string {
   const width = flags.on('verbose') ? VERBOSE_VOLUME_WIDTH : VOLUME_WIDTH;
   return table([

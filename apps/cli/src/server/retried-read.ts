@@ -3,7 +3,7 @@ import { isTransient } from './api-failure.js';
 import type { Call } from '../command-spec.js';
 import { causeOf } from '../failure.js';
 
-/** CL-214. */
+/** A failed read is retried this often, after waits that double up to a maximum (CL-214). */
 export const MAX_ATTEMPTS = 10;
 const FIRST_WAIT_MS = 1_000;
 const MAX_WAIT_MS = 12_000;

@@ -33,7 +33,7 @@ export async function serverCall(
   };
 }
 
-/** CL-132. */
+/** Enables colour on a terminal or under `-force-color`, never under `-no-color` (CL-132). */
 export function terminalFor(flags: ParsedFlags, { env, stdout, stderr }: ProcessIO): Terminal {
   const never =
     flags.on('no-color') || environmentOf(env, 'CLI_NO_COLOR') !== undefined || (env['NO_COLOR'] ?? '') !== '';

@@ -36,7 +36,7 @@ export async function webHint(
   });
 }
 
-/** CL-172. */
+/** Decides about hints: the environment's setting, then the agent's; a failed lookup turns hints off (CL-172). */
 async function hintsWanted({ env, api, terminal }: Call): Promise<boolean> {
   const [name, text] = environmentNameOf(env, 'CLI_SHOW_HINTS') ?? [];
   const own = text === undefined ? undefined : booleanOf(text);

@@ -7,7 +7,7 @@ import { table } from '../terminal/table.js';
 export type CSIVolumeStub = Pick<WireCSIVolume, 'ID' | 'Namespace'> &
   Partial<Pick<WireCSIVolume, 'Name' | 'PluginID' | 'Schedulable' | 'AccessMode'>>;
 
-/** CL-701. */
+/** Lists CSI volumes, sorted by ID (CL-701). */
 export const csiVolumeTable = (volumes: readonly CSIVolumeStub[]): string =>
   table([
     ['ID', 'Name', 'Namespace', 'Plugin ID', 'Schedulable', 'Access Mode'],

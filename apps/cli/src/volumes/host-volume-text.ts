@@ -15,7 +15,7 @@ export type HostVolumeStub = Pick<
 /** As the API answers one. */
 export type HostVolumeAnswer = HostVolume & { readonly Allocations?: readonly AllocationRow[] };
 
-/** CL-701. */
+/** Lists host volumes, sorted by ID (CL-701). */
 export const hostVolumeTable = (volumes: readonly HostVolumeStub[], display: Display): string =>
   table([
     ['ID', 'Name', 'Namespace', 'Plugin ID', 'Node ID', 'Node Pool', 'State'],

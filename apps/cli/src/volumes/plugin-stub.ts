@@ -17,7 +17,7 @@ export type PluginStub = Pick<CSIPlugin, 'ID'> &
     >
   >;
 
-/** CL-721. */
+/** Lists plugins and their healthy instances, sorted by ID (CL-721). */
 export const pluginTable = (rows: readonly PluginStub[]): string =>
   table([
     ['ID', 'Provider', 'Controllers Healthy/Expected', 'Nodes Healthy/Expected'],

@@ -5,7 +5,7 @@ import type { ExactJson } from '../terminal/exact-json.js';
 import { failed } from '../failure.js';
 import { table } from '../terminal/table.js';
 
-/** CL-713. */
+/** Lists claims on host volumes (CL-713). */
 export const volumeClaimTable = (claims: readonly TaskGroupHostVolumeClaim[], display: Display): string =>
   table([
     ['ID', 'Namespace', 'Job ID', 'Volume ID', 'Volume Name'],

@@ -73,7 +73,7 @@ function textMapOf(value: Value, item: (value: Value) => Json): Json {
   return Object.fromEntries([...value.entries].map(([key, one]) => [key, item(one)]));
 }
 
-/** JS-51. */
+/** Converts a duration string or whole nanoseconds to nanoseconds, and refuses null (JS-51). */
 function durationOf(value: Value): number {
   if (value === null) throw new UnsuitableValue('Unsuitable value', 'Unsuitable duration value: nil');
   const refused = (why: string): UnsuitableValue =>

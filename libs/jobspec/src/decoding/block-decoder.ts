@@ -136,7 +136,7 @@ export class BlockDecoder {
     }
   }
 
-  /** JS-114. */
+  /** Decodes a map block, which holds attributes only; a null value is refused (JS-114). */
   private mapOf(type: 'stringMap' | 'stringsMap', body: Body, scope: Scope): JsonObject {
     const content: JsonObject = {};
     for (const attribute of body.attributes) {
@@ -157,7 +157,7 @@ export class BlockDecoder {
     if (!refused) this.report('Unsuitable value type', 'Unsuitable value: null value is not allowed', source, span);
   }
 
-  /** JS-111. */
+  /** Checks that a block has exactly the labels of its rule, and reports any other number (JS-111). */
   private hasItsLabels(rule: BlockRule, { type, labels, openSpan, body }: Occurrence): boolean {
     const count = labelCount(rule);
     const name = rule.label ?? '';
@@ -181,7 +181,7 @@ export class BlockDecoder {
     return false;
   }
 
-  /** JS-115. */
+  /** Checks whether the body also sets the block's name as an attribute, and reports that duplicate (JS-115). */
   private isAlsoAttribute({ type, typeSpan }: Occurrence, { attributes, source }: Body): boolean {
     const attribute = attributes.find(({ name }) => name === type);
     if (!attribute) return false;
@@ -218,7 +218,7 @@ function own<T>(table: Readonly<Record<string, T>>, name: string): T | undefined
   return Object.hasOwn(table, name) ? table[name] : undefined;
 }
 
-/** JS-110. */
+/** Describes an unknown attribute and suggests a near attribute, or the block of that name (JS-110). */
 function unknownAttribute(name: string, { attributes, blocks }: Schema): [string, string] {
   const assignable = Object.keys(blocks).filter((type) => {
     const rule = blocks[type];
@@ -229,7 +229,7 @@ function unknownAttribute(name: string, { attributes, blocks }: Schema): [string
   return ['Unsupported argument', `An argument named "${name}" is not expected here.${hint}`];
 }
 
-/** JS-110. */
+/** Describes an unknown block and suggests a near block, or the attribute of that name (JS-110). */
 function unknownBlock(type: string, { attributes, blocks }: Schema): [string, string] {
   const hint = Object.hasOwn(attributes, type)
     ? ` Did you mean to define argument "${type}"? If so, use the equals sign to assign it a value.`

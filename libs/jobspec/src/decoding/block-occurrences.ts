@@ -113,7 +113,7 @@ export class BlockOccurrences {
     );
   }
 
-  /** JS-102. */
+  /** Finds the labels of a dynamic block: exactly as many as the block type has (JS-102). */
   private labelExpressions(
     block: Block,
     type: string,

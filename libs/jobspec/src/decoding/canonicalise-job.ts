@@ -58,7 +58,7 @@ const BATCH_RESCHEDULE: JsonObject = {
   MaxDelay: 0,
   Unlimited: false,
 };
-/** JS-175. */
+/** A job of an unknown type gets a reschedule policy of zeros (JS-175). */
 const UNKNOWN_RESCHEDULE: JsonObject = {
   Attempts: 0,
   Interval: 0,
@@ -136,13 +136,13 @@ function canonicalResources(given: Json | undefined): JsonObject {
   return { ...resources, CPU: resources['CPU'] ?? (hasCores ? 0 : 100) };
 }
 
-/** JS-174. */
+/** Upper-cases the signal of a template; mode `signal` without one means SIGHUP (JS-174). */
 function canonicalTemplate(template: JsonObject): JsonObject {
   const signal = typeof template['ChangeSignal'] === 'string' ? template['ChangeSignal'].toUpperCase() : null;
   return { ...template, ChangeSignal: signal ?? (template['ChangeMode'] === 'signal' ? 'SIGHUP' : '') };
 }
 
-/** JS-174. */
+/** Gives an artifact its destination; in mode `file` it ends with the last part of the source (JS-174). */
 function canonicalArtifact(artifact: JsonObject): JsonObject {
   const last = textAt(artifact, 'GetterSource').split('/').at(-1) ?? '';
   const destination = artifact['GetterMode'] === 'file' ? `local/${last}` : 'local/';
@@ -155,7 +155,7 @@ function canonicalArtifact(artifact: JsonObject): JsonObject {
 /** How often a check has to succeed or fail before it counts: no less than never. */
 const COUNTERS = ['SuccessBeforePassing', 'FailuresBeforeCritical', 'FailuresBeforeWarning'];
 
-/** JS-174. */
+/** Gives a service its name, and its checks the restart rule and `OnUpdate` of the service (JS-174). */
 function canonicalService(service: JsonObject, scope: string): JsonObject {
   const checks = objectsIn(service['Checks']).map((check): JsonObject => {
     const restart = mergedCheckRestart(service['CheckRestart'], check['CheckRestart']);

@@ -4,7 +4,7 @@ import { bool, int8, labelled, type Schema, text, uint8, type Written } from './
 /** JS-150: of several shorthands the last in these lists wins. */
 const CONSTRAINT_SHORTHANDS = ['version', 'semver', 'regexp', 'set_contains', 'set_contains_all', 'set_contains_any'];
 const AFFINITY_SHORTHANDS = ['version', 'semver', 'regexp', 'set_contains_any', 'set_contains_all', 'set_contains'];
-/** JS-151. */
+/** These shorthands of a constraint become its operand without a value (JS-151). */
 const PRESENCE = ['is_set', 'is_not_set'];
 
 const OPERANDS = {

@@ -67,7 +67,7 @@ const scaling: Schema = {
   fixed: { ID: '', Namespace: '', Target: null, CreateIndex: 0, ModifyIndex: 0 },
 };
 
-/** JS-113, JS-154. */
+/** A scaling policy of a group is horizontal and requires `max` (JS-113, JS-154). */
 export const groupScalingSchema: Schema = {
   ...scaling,
   attributes: { ...scaling.attributes, max: optional.integer('Max', { required: true }) },

@@ -155,7 +155,7 @@ export const taskSchema: Schema = {
   }),
 };
 
-/** JS-156. */
+/** Moves the first default identity out of the list of identities (JS-156). */
 function identitiesOf(all: readonly JsonObject[]): JsonObject {
   const own = all.find(({ Name }) => Name === '' || Name === 'default');
   const rest = all.filter((identity) => identity !== own);

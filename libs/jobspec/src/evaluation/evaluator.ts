@@ -230,7 +230,7 @@ export class Evaluator implements ExpressionEvaluation {
     throw this.failure(expression, expression.span, summary, detail);
   }
 
-  /** JS-38. */
+  /** Evaluates a splat; a single value acts as a list of one, null as an empty list (JS-38). */
   private splat({ of, steps }: Extract<Expression, { type: 'splat' }>, scope: Scope): Value {
     const value = this.evaluate(of, scope);
     if (value === null) return tuple([]);
@@ -273,7 +273,7 @@ export class Evaluator implements ExpressionEvaluation {
     );
   }
 
-  /** JS-37. */
+  /** Evaluates a `for` expression; only grouping may produce a key twice (JS-37). */
   private forResult(expression: ForExpression, scope: Scope): Value {
     const { key, value, condition, groups } = expression;
     const scopes = this.iterations(expression, scope).filter(

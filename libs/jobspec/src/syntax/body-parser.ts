@@ -89,7 +89,7 @@ class BodyParser {
     this.endOfLine('Missing newline after block definition', 'A block definition must end with a newline.');
   }
 
-  /** JS-15. */
+  /** Parses an attribute's name or a block's type; quotes are refused unless the layout is free (JS-15). */
   private name(): Token {
     const { tokens } = this;
     if (this.layout === 'free' && tokens.peek().kind === 'quote') {
@@ -112,7 +112,7 @@ class BodyParser {
     return { name: name.text, nameSpan: spanOf(name), value: this.expressions.expression() };
   }
 
-  /** JS-16. */
+  /** Adds an attribute; setting it twice is an error in the strict layout (JS-16). */
   private set(attributes: AttributeList, attribute: Attribute): void {
     const before = attributes.byName.get(attribute.name);
     attributes.all.push(attribute);
@@ -192,7 +192,7 @@ class BodyParser {
     );
   }
 
-  /** JS-13. */
+  /** Refuses a block whose `{` is missing on the line of its type (JS-13). */
   private blockWithoutContent(at: Token, type: Token): JobspecError {
     return this.tokens.failure(
       at.kind === 'end' ? type : at,

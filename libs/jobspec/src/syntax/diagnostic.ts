@@ -41,7 +41,7 @@ export class JobspecError extends Error {
   }
 }
 
-/** JS-190. */
+/** Formats a diagnostic as place, summary and detail (JS-190). */
 export function formatDiagnostic({ summary, detail, at, origin }: Diagnostic): string {
   const place = at ? at.source.rangeOf(at.span) : (origin ?? '<nil>');
   return `${place}: ${summary}; ${detail}`;

@@ -291,7 +291,7 @@ export class ExpressionParser implements ExpressionReader {
     return { key, value: this.expression() };
   }
 
-  /** JS-32. */
+  /** Turns a bare identifier into a literal key and refuses a key with unquoted periods (JS-32). */
   private objectKey(key: Expression): Expression {
     if (key.type !== 'reference') return key;
     if (key.steps.length === 0) return { type: 'literal', value: key.root, source: key.source, span: key.span };

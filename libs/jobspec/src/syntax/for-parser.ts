@@ -23,7 +23,7 @@ export class ForParser {
     );
   }
 
-  /** JS-37. */
+  /** Parses a `for` expression that produces a tuple or an object (JS-37). */
   expression(open: Token, closing: ']' | '}'): ForExpression {
     const { tokens } = this;
     tokens.next();

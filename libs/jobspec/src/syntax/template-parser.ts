@@ -148,7 +148,7 @@ export class TemplateParser {
     return found;
   }
 
-  /** JS-18. */
+  /** Parses an escape sequence and refuses an unknown one (JS-18). */
   private escape(): string {
     const { tokens } = this;
     const start = tokens.position;
@@ -197,7 +197,7 @@ export class TemplateParser {
     });
   }
 
-  /** JS-23. */
+  /** Parses the keyword of a template directive and its expression (JS-23). */
   private directive(): Directive {
     const { tokens } = this;
     const token = tokens.next();

@@ -33,7 +33,7 @@ export function tokenOf(message: string): string {
   return token ?? '';
 }
 
-/** AG-322. */
+/** Encodes a chunk of output as the message of its stream (AG-322). */
 export const outputMessage = ({ Stream, Data }: ExecOutputChunk): string =>
   JSON.stringify({ [Stream]: { data: Data } });
 export const closedMessage = (stream: 'stdout' | 'stderr'): string => JSON.stringify({ [stream]: { close: true } });
