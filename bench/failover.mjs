@@ -95,7 +95,9 @@ async function brokerWithQueue(ctx) {
   ctx.metric('lost', lost, { unit: 'evaluations', goal: { below: 1 } });
 
   const reader = new LogReader({ pendingLimitMs: 0 });
-  await readLog({ natsUrl: processes.stack.natsUrl, natsCredentials: undefined }, (txn) => reader.take(txn));
+  await readLog({ natsUrl: processes.stack.natsUrl, natsCredentials: undefined }, (txn) =>
+    reader.checkTransaction(txn),
+  );
   const report = reader.finish();
   for (const { invariant, index, subject, message } of report.violations.slice(0, 10))
     ctx.log(`BROKEN ${invariant} at index ${index}: ${subject} ${message}`);

@@ -15,6 +15,8 @@ const ONLY_RULES = new RegExp(`^(?:${RULE}|to|and|section|\\d+(?:\\.\\d+)*|[\\s,
 const NAMES_A_RULE = new RegExp(`\\b${RULE}\\b`);
 /** Verbs that say what is done only together with what it is done to. */
 const BARE_VERBS = new Set(['run', 'read', 'take', 'look', 'ask']);
+/** Here `run` is the one method of the command pattern. */
+const COMMANDS = 'apps/cli/src/commands/';
 
 /** @param {string} source @param {number} offset */
 const lineAt = (source, offset) => source.slice(0, offset).split('\n').length;
@@ -64,7 +66,8 @@ export function signatures(file, source) {
     if (typeof node?.type !== 'string') return;
     const named = node.type === 'MethodDefinition' || node.type === 'FunctionDeclaration';
     const own = named ? String(node.key?.name ?? node.id?.name ?? '') : '';
-    if (BARE_VERBS.has(own)) verbs.push({ line: lineAt(source, node.start), text: `${own}()` });
+    const isCommand = own === 'run' && file.includes(COMMANDS);
+    if (BARE_VERBS.has(own) && !isCommand) verbs.push({ line: lineAt(source, node.start), text: `${own}()` });
     if (Array.isArray(node.params) && node.params.length > MAX_POSITIONAL && node.body)
       parameters.push({
         line: lineAt(source, node.start),

@@ -29,6 +29,12 @@ describe('what a reader stumbles over', () => {
     });
   });
 
+  it('leaves out the run of a command', () => {
+    const source = 'async function run() {}\nasync function read() {}\n';
+    expect(signatures('apps/cli/src/commands/ui.ts', source).verbs).toEqual([{ line: 2, text: 'read()' }]);
+    expect(signatures('apps/cli/src/server/ui.ts', source).verbs).toHaveLength(2);
+  });
+
   it('counts lines of code without imports and comments', () => {
     expect(linesOfCode("import { a } from 'a';\n\n/** Why. */\nexport const b = a;\n")).toBe(1);
   });

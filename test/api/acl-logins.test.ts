@@ -381,7 +381,11 @@ describe('pending logins in NATS', () => {
       await managerOf(link)
     ).streams.getMessage(LOGINS_STREAM, { last_by_subj: `${LOGINS_STREAM}.*` });
     expect(`${stored?.subject} ${Buffer.from(stored?.data ?? []).toString()}`).not.toMatch(/secret|people/);
-    const taken = await Promise.all([a.take('nonce-secret'), b.take('nonce-secret'), a.take('nonce-secret')]);
+    const taken = await Promise.all([
+      a.takeLogin('nonce-secret'),
+      b.takeLogin('nonce-secret'),
+      a.takeLogin('nonce-secret'),
+    ]);
     expect(taken.filter((one) => one !== undefined)).toEqual([begun[0]]);
     expect(await a.find('nonce-secret')).toBeUndefined();
   });
@@ -404,7 +408,7 @@ describe('pending logins in NATS', () => {
       );
     expect(outcomes.filter((one) => one === 'kept').length).toBeLessThanOrEqual(MAX_PENDING_LOGINS);
     expect(outcomes.at(-1)).toBe('error storing OIDC request: too many auth requests');
-    expect(await full.take('many-0')).toBeDefined();
+    expect(await full.takeLogin('many-0')).toBeDefined();
     await (await managerOf(link)).streams.purge(LOGINS_STREAM);
   });
 });

@@ -31,7 +31,7 @@ export class EndOfRun {
     this.controller.signal.addEventListener('abort', () => resolve(), { once: true }),
   );
 
-  ask(): void {
+  requestEnd(): void {
     this.controller.abort();
   }
 
@@ -46,14 +46,14 @@ export class EndOfRun {
     const onSignal = (): void => {
       const nowMs = performance.now();
       this.firstSignalMs ??= nowMs;
-      if (nowMs - this.firstSignalMs <= SAME_KEYSTROKE_MS) return this.ask();
+      if (nowMs - this.firstSignalMs <= SAME_KEYSTROKE_MS) return this.requestEnd();
       if (this.isImpatient) process.exit(EXIT_INTERRUPTED);
       this.isImpatient = true;
       void this.impatient().finally(() => process.exit(EXIT_INTERRUPTED));
     };
     for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, onSignal);
     // `npm start | head`: whoever watched is gone, and nobody could see the rest.
-    for (const stream of [process.stdout, process.stderr]) stream.on('error', () => this.ask());
+    for (const stream of [process.stdout, process.stderr]) stream.on('error', () => this.requestEnd());
     process.on('uncaughtException', (error) => this.fail(error));
     return this;
   }

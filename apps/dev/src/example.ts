@@ -12,9 +12,9 @@ interface AllocationStub {
 
 /** Registers the example unless a job of that name is there already: it is the user's then, also when it was stopped. */
 export async function registerExample(api: LocalApi): Promise<'registered' | 'kept' | 'stopped'> {
-  const found = await api.ask('/v1/job/hello');
+  const found = await api.request('/v1/job/hello');
   if (found.status === 200) return (JSON.parse(found.body) as { Stop: boolean }).Stop ? 'stopped' : 'kept';
-  const answer = await api.ask('/v1/jobs', 'PUT', await readFile(EXAMPLE));
+  const answer = await api.request('/v1/jobs', 'PUT', await readFile(EXAMPLE));
   if (answer.status !== 200) throw new Error(`the example was refused: ${answer.status} ${answer.body}`);
   return 'registered';
 }
@@ -23,7 +23,7 @@ export async function registerExample(api: LocalApi): Promise<'registered' | 'ke
 export async function runningExample(api: LocalApi): Promise<AllocationStub | undefined> {
   const until = Date.now() + RUNNING_TIMEOUT_MS;
   for (let index = 1; Date.now() < until;) {
-    const answer = await api.ask(`/v1/job/hello/allocations?index=${index}&wait=2s`);
+    const answer = await api.request(`/v1/job/hello/allocations?index=${index}&wait=2s`);
     if (answer.status !== 200) return undefined;
     index = Math.max(1, answer.index); // 0 would not block: nothing is placed yet
     const found = (JSON.parse(answer.body) as AllocationStub[]).find((a) => a.ClientStatus === 'running');

@@ -30,7 +30,7 @@ export class LocalApi {
     return `${this.tls ? 'https' : 'http'}://127.0.0.1:${this.port}`;
   }
 
-  ask(path: string, method = 'GET', body?: Buffer): Promise<LocalAnswer> {
+  request(path: string, method = 'GET', body?: Buffer): Promise<LocalAnswer> {
     return new Promise((resolve, reject) => {
       const url = new URL(path, this.url);
       const read = (answer: IncomingMessage): void => {

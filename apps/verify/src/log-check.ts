@@ -172,7 +172,7 @@ export class LogReader {
     this.check = new LogCheck(options);
   }
 
-  take(txn: Txn): void {
+  checkTransaction(txn: Txn): void {
     if (this.broken) return;
     const expected = this.machine.appliedIndex + 1;
     if (txn.index === expected) {
@@ -195,6 +195,6 @@ export class LogReader {
 
 export function checkLog(txns: Iterable<Txn>, options: LogCheckOptions = {}): LogReport {
   const reader = new LogReader(options);
-  for (const txn of txns) reader.take(txn);
+  for (const txn of txns) reader.checkTransaction(txn);
   return reader.finish();
 }

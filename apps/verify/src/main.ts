@@ -35,7 +35,7 @@ interface Options {
 
 async function verifyLog({ natsUrl, natsCredentials }: Servers, { json, ended }: Options): Promise<boolean> {
   const reader = new LogReader(ended ? { pendingLimitMs: 0 } : {});
-  await readLog({ natsUrl, natsCredentials }, (txn) => reader.take(txn));
+  await readLog({ natsUrl, natsCredentials }, (txn) => reader.checkTransaction(txn));
   const report = reader.finish();
   process.stdout.write(json ? `${JSON.stringify(report)}\n` : logReportText(report));
   return report.ok;

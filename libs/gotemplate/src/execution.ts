@@ -31,7 +31,7 @@ export class Execution {
   ) {}
 
   /** @throws TemplateExecutionError, TemplateLimitError */
-  run(data: unknown): string {
+  runTemplate(data: unknown): string {
     this.block(this.template.main, data, new Scope(data));
     return this.output;
   }
@@ -87,7 +87,7 @@ export class Execution {
       let isEmpty = true;
       for (const [key, item] of this.turns(value, pipeline)) {
         isEmpty = false;
-        this.steps.take(start);
+        this.steps.takeStep(start);
         scope.within(() => {
           setTurn(pipeline, key, item, scope);
           flow = this.block(body, item, scope);
@@ -112,7 +112,7 @@ export class Execution {
     const data = pipeline && this.pipeline(pipeline, dot, scope);
     if (!block) throw this.blame({ start: at, end: at }, `template ${JSON.stringify(name)} not defined`);
     if (this.depth >= this.limits.depth) throw this.steps.exceeded(at, `templates call each other ${this.depth} deep`);
-    this.steps.take(at);
+    this.steps.takeStep(at);
     this.depth++;
     this.block(block, data, new Scope(data));
     this.depth--;

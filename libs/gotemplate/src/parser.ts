@@ -61,7 +61,7 @@ export class TemplateParser {
       const start = reader.offset;
       if (reader.is('end')) return { block, by: null, at: start };
       if (reader.is('text')) {
-        const { value, end } = reader.take();
+        const { value, end } = reader.takeToken();
         block.push({ kind: 'text', text: String(value), start, end });
         continue;
       }
@@ -69,7 +69,7 @@ export class TemplateParser {
       reader.expect('open', 'template');
       reader.skipSpace();
       if (keyword === 'end' || keyword === 'else') {
-        reader.take();
+        reader.takeToken();
         return { block, by: keyword, at: start };
       }
       if (keyword === 'define' && isTop) this.define(start);
@@ -83,17 +83,17 @@ export class TemplateParser {
       case 'if':
       case 'with':
       case 'range':
-        reader.take();
+        reader.takeToken();
         return this.branch(keyword, start);
       case 'template':
-        reader.take();
+        reader.takeToken();
         return this.call(start);
       case 'block':
-        reader.take();
+        reader.takeToken();
         return this.defineAndCall(start);
       case 'break':
       case 'continue':
-        reader.take();
+        reader.takeToken();
         if (this.loops === 0) throw reader.error(`{{${keyword}}} outside {{range}}`, start);
         this.close(keyword);
         return { kind: keyword, start, end: reader.endOfLast };
@@ -123,7 +123,7 @@ export class TemplateParser {
     const from = reader.offset;
     reader.skipSpace();
     if (kind !== 'range' && reader.is('word', kind)) {
-      reader.take();
+      reader.takeToken();
       return [reader.nested(() => this.branch(kind, from))];
     }
     this.close('else');
@@ -154,7 +154,7 @@ export class TemplateParser {
   }
 
   private define(start: number): void {
-    this.reader.take();
+    this.reader.takeToken();
     const name = this.name('define clause');
     this.close('define clause');
     this.body(name, 'define', start);

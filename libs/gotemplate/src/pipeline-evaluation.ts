@@ -154,7 +154,7 @@ export class PipelineEvaluation {
   }
 
   private called(span: Operand | Command, name: string, callee: TemplateFunction, values: unknown[]): unknown {
-    this.steps.take(span.start);
+    this.steps.takeStep(span.start);
     let result: unknown;
     try {
       result = callee(...values);

@@ -64,7 +64,7 @@ export class PipelineParser {
     const assigns = reader.is('mark', '=');
     if (assigns) for (const name of variables) this.mustBeDeclared(name, reader.offset);
     if (!assigns && !reader.is('mark', ':=')) throw reader.unexpected(context);
-    reader.take();
+    reader.takeToken();
     reader.skipSpace();
     return { variables, assigns };
   }
@@ -114,7 +114,7 @@ export class PipelineParser {
 
   private path(): string[] {
     const path: string[] = [];
-    while (this.reader.is('field')) path.push(String(this.reader.take().value));
+    while (this.reader.is('field')) path.push(String(this.reader.takeToken().value));
     return path;
   }
 
@@ -124,14 +124,14 @@ export class PipelineParser {
     switch (kind) {
       case 'string':
       case 'number':
-        reader.take();
+        reader.takeToken();
         return { kind: 'literal', value, start, end };
       case 'field':
-        reader.take();
+        reader.takeToken();
         return { kind: 'field', path: [String(value)], start, end };
       case 'variable':
         this.mustBeDeclared(String(value), start);
-        reader.take();
+        reader.takeToken();
         return { kind: 'variable', name: String(value), path: [], start, end };
       case 'word':
         return this.word(String(value), start, end);
@@ -151,7 +151,7 @@ export class PipelineParser {
   }
 
   private word(word: string, start: number, end: number): Operand {
-    this.reader.take();
+    this.reader.takeToken();
     if (word === 'true' || word === 'false') return { kind: 'literal', value: word === 'true', start, end };
     if (word === 'nil') return { kind: 'nil', start, end };
     if (!this.hasFunction(word)) throw this.reader.error(`function ${JSON.stringify(word)} not defined`, start);

@@ -15,7 +15,7 @@ export class StepsLeft {
   ) {}
 
   /** @throws TemplateLimitError when nothing is left */
-  take(offset: number): void {
+  takeStep(offset: number): void {
     if (this.left <= 0) throw this.exceeded(offset, 'too many turns and calls');
     this.left--;
   }

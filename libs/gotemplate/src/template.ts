@@ -58,7 +58,7 @@ export class Template {
     const steps = new StepsLeft(limits.steps, (offset, reason) => new TemplateLimitError(at(offset), reason));
     const options = { functions, missingKey, maxLength: limits.outputLength };
     const evaluation = new PipelineEvaluation(options, steps, blame);
-    return new Execution(this.parsed, evaluation, steps, limits, blame).run(data);
+    return new Execution(this.parsed, evaluation, steps, limits, blame).runTemplate(data);
   }
 }
 

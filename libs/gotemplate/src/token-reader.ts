@@ -29,7 +29,7 @@ export class TokenReader {
     return this.tokens[this.at - 1]?.end ?? 0;
   }
 
-  take(): Token {
+  takeToken(): Token {
     const token = this.next;
     this.at++;
     return token;
@@ -52,7 +52,7 @@ export class TokenReader {
   /** @throws TemplateSyntaxError */
   expect(kind: TokenKind, context: string, value?: string): Token {
     if (!this.is(kind, value)) throw this.unexpected(context);
-    return this.take();
+    return this.takeToken();
   }
 
   /** The word with which the next action begins; null if none comes. */

@@ -11,7 +11,7 @@ export class RoutesController {
 
   @Get()
   @Needs(open)
-  read(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
+  listRoutes(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
     sendJson(request, reply, this.routes.all());
   }
 }

@@ -44,7 +44,7 @@ export class AuthMethodsController {
   /** A wildcard, because a part of a path is never empty. */
   @Get('auth-method/*')
   @Needs(management)
-  async read(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+  async readAuthMethod(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const name = nameOf(request);
     const query = () => found(this.model.access.authMethod(name), encodeAuthMethod);
     await this.reads.answer(request, reply, [['acl_auth_methods', name]], query, NOT_FOUND);

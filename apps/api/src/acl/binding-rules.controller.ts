@@ -40,7 +40,7 @@ export class BindingRulesController {
   /** A wildcard, because a part of a path is never empty. */
   @Get('binding-rule/*')
   @Needs(management)
-  async read(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+  async readBindingRule(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const id = idOf(request);
     const query = () => found(this.model.access.bindingRule(id));
     await this.reads.answer(request, reply, [['acl_binding_rules', id]], query, NOT_FOUND);

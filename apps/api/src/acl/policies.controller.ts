@@ -45,7 +45,7 @@ export class PoliciesController {
   /** A wildcard, because a part of a path is never empty. */
   @Get('policy/*')
   @Needs(anybody)
-  async read(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+  async readPolicy(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const name = nameOf(request);
     const { caller } = request.access;
     const isOwn = name === ANONYMOUS_POLICY || policyNamesOf(caller).includes(name);

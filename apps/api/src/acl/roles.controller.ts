@@ -51,7 +51,7 @@ export class RolesController {
   /** A wildcard, because a part of a path is never empty. */
   @Get('role/*')
   @Needs(anybody)
-  async read(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+  async readRole(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const id = idOf(request);
     mustHave(request, (role) => role.ID === id);
     const query = () => found(this.model.access.role(id));

@@ -62,7 +62,7 @@ export class TokensController {
   /** A wildcard, because a part of a path is never empty. */
   @Get('token/*')
   @Needs(anybody)
-  async read(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+  async readToken(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const accessor = accessorOf(request);
     const { acl, token } = request.access.caller;
     if (!acl.isManagement() && token?.AccessorID !== accessor) throw forbidden('Permission denied');

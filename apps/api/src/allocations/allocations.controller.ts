@@ -47,7 +47,7 @@ export class AllocationsController {
 
   @Get('allocation/:id')
   @Needs(ofObject('read-job'))
-  async read(@Param('id') given: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+  async readAllocation(@Param('id') given: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const id = fullUuid(given, 'alloc lookup failed');
     await this.reads.answer(
       request,
@@ -74,7 +74,7 @@ export class AllocationsController {
     const { query } = request;
     const id = given.toLowerCase();
     await request.access.check(async () => (await this.model.allocation(id)).row, `Unknown allocation "${id}"`);
-    const answer = await this.stopAllocation.run(
+    const answer = await this.stopAllocation.stop(
       {
         id,
         noShutdownDelay: boolParam(query, 'no_shutdown_delay') ?? false,

@@ -12,7 +12,7 @@ export class StopAllocation {
   ) {}
 
   /** One that has ended may be stopped too. @throws Refusal not-found */
-  async run(options: StopAllocationOptions, requester: Requester): Promise<{ EvalID: string; Index: number }> {
+  async stop(options: StopAllocationOptions, requester: Requester): Promise<{ EvalID: string; Index: number }> {
     const alloc = await this.allocation(options.id);
     const decision = stopOf(alloc, options, this.newId(), this.writer.nowNs());
     const { index } = await this.writer.write(decision, requester.author);

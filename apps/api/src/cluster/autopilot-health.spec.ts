@@ -14,7 +14,7 @@ const member = (ID: string, AppliedIndex: number): Member => ({
 function health(applied: number, members: readonly Member[], up = true, replicas = 1) {
   const leases = async () => [{ Role: 'broker', Epoch: 7, Holder: 'b' }];
   const model = { appliedIndex: async () => applied, leases } as never;
-  return new AutopilotHealth(model, { list: async () => members }, { up }, replicas).read();
+  return new AutopilotHealth(model, { list: async () => members }, { up }, replicas).readHealth();
 }
 
 it('OP-65: a server is well that is not too far behind, and all are while all of them are', async () => {

@@ -22,7 +22,7 @@ export class AutopilotHealth {
     private readonly streamReplicas: number,
   ) {}
 
-  async read(): Promise<ServersHealth> {
+  async readHealth(): Promise<ServersHealth> {
     const [applied, leases, members] = await Promise.all([
       this.model.appliedIndex(),
       this.model.leases(),

@@ -39,7 +39,7 @@ export class AutopilotController {
   @Needs(operatorRead)
   async health(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     if (request.method !== 'GET') throw notFound('Invalid method');
-    const answer = await this.servers.read();
+    const answer = await this.servers.readHealth();
     sendJson(request, reply, answer, answer.Healthy ? 200 : 429);
   }
 }

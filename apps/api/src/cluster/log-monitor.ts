@@ -45,7 +45,7 @@ export class LogMonitor {
   ) {}
 
   async *pieces(signal: AbortSignal): AsyncGenerator<FilePiece> {
-    const end = this.feed.subscribe(RANK[this.wish.level], (line) => this.take(line));
+    const end = this.feed.subscribe(RANK[this.wish.level], (line) => this.keepLine(line));
     signal.addEventListener('abort', () => this.wake(), { once: true });
     try {
       yield null; // the reader sees at once that it is connected
@@ -60,7 +60,7 @@ export class LogMonitor {
     }
   }
 
-  private take(line: string): void {
+  private keepLine(line: string): void {
     if (this.lines.length === MAX_KEPT_LINES) {
       this.dropped++;
       return;

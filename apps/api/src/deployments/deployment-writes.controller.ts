@@ -75,31 +75,31 @@ export class DeploymentWritesController {
     const body = (): unknown => readJsonBody(request.body);
     switch (action) {
       case 'fail': // takes no body and ignores one
-        return this.ask(failDeployment, id, {}, request, reply);
+        return this.callHolder(failDeployment, id, {}, request, reply);
       case 'pause':
-        return this.ask(pauseDeployment, id, readPauseRequest(id, body()), request, reply);
+        return this.callHolder(pauseDeployment, id, readPauseRequest(id, body()), request, reply);
       case 'promote':
-        return this.ask(promoteDeployment, id, readPromoteRequest(id, body()), request, reply);
+        return this.callHolder(promoteDeployment, id, readPromoteRequest(id, body()), request, reply);
       case 'allocation-health':
-        return this.ask(setDeploymentAllocHealth, id, readAllocHealthRequest(id, body()), request, reply);
+        return this.callHolder(setDeploymentAllocHealth, id, readAllocHealthRequest(id, body()), request, reply);
       case 'unblock':
         readUnblockRequest(id, body());
-        return this.ask(unblockDeployment, id, {}, request, reply);
+        return this.callHolder(unblockDeployment, id, {}, request, reply);
       default:
         throw invalidMethod();
     }
   }
 
   /** Answers once what the holder wrote can be read (DP-1206, DP-1803). */
-  private async ask<Req extends Named>(
+  private async callHolder<Req extends Named>(
     call: Call<Req, DeploymentUpdateResponse>,
     DeploymentID: string,
     wanted: Omit<Req, keyof Named>,
     request: ApiRequest,
     reply: ApiReply,
   ): Promise<void> {
-    // The compiler cannot tell this for a type parameter; see HolderWrites.ask.
+    // The compiler cannot tell this for a type parameter; see HolderWrites.callHolder.
     const asked = { ...wanted, DeploymentID } as unknown as Omit<Req, 'For'>;
-    sendJson(request, reply, await this.writes.ask(call, asked, request, reply));
+    sendJson(request, reply, await this.writes.callHolder(call, asked, request, reply));
   }
 }

@@ -32,7 +32,7 @@ export class DeploymentsController {
 
   @Get('deployment/:id')
   @Needs(ofObject('read-job'))
-  async read(@Param('id') given: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+  async readDeployment(@Param('id') given: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const id = fullUuid(given, 'deployment lookup failed');
     await this.reads.answer(
       request,

@@ -36,7 +36,7 @@ function deletion(
   };
   const gone = new AbortController();
   const deleter = new DeleteEvaluations(read, writtenDrafts({ propose }).writer, { enabledAt: async () => enabled });
-  const run = (body: unknown) => deleter.run(readDeleteRequest(body), '*', requester, gone.signal);
+  const run = (body: unknown) => deleter.delete(readDeleteRequest(body), '*', requester, gone.signal);
   return { run, written, gone };
 }
 

@@ -74,7 +74,7 @@ export class DeleteEvaluations {
    * @param gone the client does not wait any longer: no further page is begun
    * @throws Refusal
    */
-  async run(
+  async delete(
     request: DeleteEvaluationsRequest,
     namespaces: Namespaces,
     requester: () => Requester,

@@ -77,7 +77,7 @@ export class EvaluationsController {
     const wanted = readDeleteRequest(body);
     const namespaces = namespacesOfWrite(request.query, body);
     const answer = await this.timers.timed('delete', () =>
-      this.deleteEvaluations.run(wanted, namespaces, () => Requester.of(request), goneSignal(reply)),
+      this.deleteEvaluations.delete(wanted, namespaces, () => Requester.of(request), goneSignal(reply)),
     );
     setWriteIndex(reply, Math.max(1, answer.Index));
     sendJson(request, reply, answer);
@@ -85,7 +85,7 @@ export class EvaluationsController {
 
   @Get('evaluation/:id')
   @Needs(ofObject('read-job'))
-  async read(@Param('id') given: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+  async readEvaluation(@Param('id') given: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const id = fullUuid(given, 'failed to lookup eval: eval lookup failed');
     const related = param(request.query, 'related') === 'true';
     await this.timers.timed('get_eval', () =>

@@ -42,7 +42,7 @@ export class RestoreWatch {
       await watch.changed(hasFailed ? LOOK_RETRY_MS : LOOK_MS, signal);
       if (signal.aborted) break;
       try {
-        await this.look();
+        await this.checkForRestore();
         hasFailed = false;
       } catch (error) {
         if (!hasFailed) this.onError(error);
@@ -52,7 +52,7 @@ export class RestoreWatch {
     watch.close();
   }
 
-  private async look(): Promise<void> {
+  private async checkForRestore(): Promise<void> {
     const index = await this.record.restoredIndex();
     if (index <= this.known) return;
     this.known = index;

@@ -85,7 +85,7 @@ export class HistoryController {
     const id = fullUuid(given, 'eval lookup failed');
     const all = boolParam(request.query, 'allocs') ?? false;
     const query = async () => {
-      const { index, floor, trace, namespace } = await this.traces.read(id, all);
+      const { index, floor, trace, namespace } = await this.traces.readTrace(id, all);
       const isShown = request.access.visible(namespace === undefined ? undefined : { Namespace: namespace });
       reply.header('X-Waybill-Log-Floor', floor);
       return { index, value: isShown && trace };

@@ -32,7 +32,7 @@ export class TraceReader {
   ) {}
 
   /** @param allAllocations or only the slowest (CL-1043) */
-  async read(evalId: string, allAllocations: boolean): Promise<TraceFound> {
+  async readTrace(evalId: string, allAllocations: boolean): Promise<TraceFound> {
     const history = await this.history('eval', evalId);
     const { row: evaluation } = await this.model.evaluation(evalId);
     const { floor, txns } = history;

@@ -27,7 +27,7 @@ function asked(minIndex: number, waitMs = 10_000, random = 0): { readonly answer
     ran += 1;
     return { index };
   };
-  void queries.run(options, WATCHED, query).then((answer) => (seen.answer = answer));
+  void queries.runQuery(options, WATCHED, query).then((answer) => (seen.answer = answer));
   return seen;
 }
 
@@ -45,7 +45,7 @@ describe('BlockingQueries', () => {
     const queries = new BlockingQueries(watches, { nowMs: () => time.nowMs() + setMs }, () => 0);
     const options = { minIndex: 5, waitMs: 10_000, signal: new AbortController().signal };
     let answered: unknown;
-    void queries.run(options, WATCHED, async () => ({ index })).then((answer) => (answered = answer));
+    void queries.runQuery(options, WATCHED, async () => ({ index })).then((answer) => (answered = answer));
     await time.pass(1_000);
     setMs = -3_600_000;
     watches.wakeAll();

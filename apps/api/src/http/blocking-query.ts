@@ -40,7 +40,11 @@ export class BlockingQueries {
   ) {}
 
   /** @throws TooManyWatchesError, and what the query throws */
-  async run<A extends QueryAnswer>(options: BlockingOptions, watched: Watched, query: () => Promise<A>): Promise<A> {
+  async runQuery<A extends QueryAnswer>(
+    options: BlockingOptions,
+    watched: Watched,
+    query: () => Promise<A>,
+  ): Promise<A> {
     this.begun();
     if (options.minIndex === 0) return query();
     const waitMs = options.waitMs * (1 + this.random() * JITTER_FRACTION);

@@ -24,7 +24,7 @@ export class HolderWrites {
    * DP-1206, ND-18).
    * @throws Refusal, RpcUnavailableError
    */
-  async ask<Req extends { readonly For: OnBehalfOf }, Res extends WrittenByService>(
+  async callHolder<Req extends { readonly For: OnBehalfOf }, Res extends WrittenByService>(
     call: Call<Req, Res>,
     wanted: Omit<Req, 'For'>,
     request: ApiRequest,

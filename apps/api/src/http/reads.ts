@@ -51,13 +51,13 @@ export class Reads {
       waitMs: waitParam(request.query),
       signal: goneSignal(reply),
     };
-    this.send(request, reply, await this.blocking.run(options, watched, query), missing);
+    this.send(request, reply, await this.blocking.runQuery(options, watched, query), missing);
   }
 
   /** An answer that waits for nothing: `index` and `wait` are ignored (API-59). */
   async answerAtOnce(request: ApiRequest, reply: ApiReply, query: () => Promise<ReadResult>): Promise<void> {
     const options = { minIndex: 0, waitMs: 0, signal: goneSignal(reply) };
-    this.send(request, reply, await this.blocking.run(options, [], query), 'not found');
+    this.send(request, reply, await this.blocking.runQuery(options, [], query), 'not found');
   }
 
   /** @throws Refusal not-found when there is no value, with the headers of a read set (API-33) */

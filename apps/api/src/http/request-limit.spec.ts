@@ -40,7 +40,7 @@ describe('a limit on requests per time', () => {
 
   it('OP-228: of more addresses than it can know, the one that was quiet the longest begins afresh', () => {
     const limit = new RequestLimit(0.1, new FakeTime());
-    const asks = (n: number): boolean => limit.take(`10.0.${n}`) === 0;
+    const asks = (n: number): boolean => limit.countRequest(`10.0.${n}`) === 0;
     expect([asks(0), asks(1), asks(0), asks(1)]).toEqual([true, true, false, false]);
     for (let n = 2; n < MAX_ADDRESSES; n++) asks(n);
     expect(asks(0)).toBe(false);

@@ -31,7 +31,7 @@ export class RequestLimit {
   }
 
   /** Counts a request from an address. @returns whole seconds after which another may pass; 0: this one may */
-  take(address: string): number {
+  countRequest(address: string): number {
     if (this.rate.perSecond === 0) return 0;
     const bucket = this.bucketOf(address);
     return bucket.tryTake() ? 0 : Math.max(1, Math.ceil(bucket.waitMs() / MS_PER_S));
@@ -51,7 +51,8 @@ export class RequestLimit {
 export function limitRequests(fastify: FastifyInstance, limit: RequestLimit, metrics: Metrics): void {
   const refused = metrics.counter('http_requests_refused', 'requests refused by the limit per address and second');
   fastify.addHook('onRequest', (request, reply, done) => {
-    const retryAfterS = pathOf(request.url) === HEALTH_PATH ? 0 : limit.take(request.socket.remoteAddress ?? '');
+    const retryAfterS =
+      pathOf(request.url) === HEALTH_PATH ? 0 : limit.countRequest(request.socket.remoteAddress ?? '');
     if (retryAfterS === 0) return done();
     refused.inc();
     void reply

@@ -23,7 +23,7 @@ export class DeregisterJob {
   constructor(private readonly deps: DeregisterJobDeps) {}
 
   /** @throws Refusal */
-  async run(options: DeregisterOptions, requester: Requester): Promise<Deregistered> {
+  async deregister(options: DeregisterOptions, requester: Requester): Promise<Deregistered> {
     const { writer, jobs, newId } = this.deps;
     const { row: job } = await jobs.job(options.namespace, options.id);
     if (!job) return answer('', 0);

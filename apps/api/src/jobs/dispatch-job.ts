@@ -48,7 +48,7 @@ export class DispatchJob {
   constructor(private readonly deps: DispatchJobDeps) {}
 
   /** @throws Refusal */
-  async run(namespace: string, id: string, wish: DispatchWish, requester: Requester): Promise<Dispatched> {
+  async dispatch(namespace: string, id: string, wish: DispatchWish, requester: Requester): Promise<Dispatched> {
     const { writer, jobs, register, newId } = this.deps;
     await register.refuseWhenDisabled();
     const { row: parent } = await jobs.job(namespace, id);

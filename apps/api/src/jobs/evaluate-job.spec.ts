@@ -21,7 +21,7 @@ async function evaluated(stored: Job | undefined, allocs: Allocation[], forceRes
     newId: () => 'new-eval',
   });
   const options = { namespace: 'default', id: 'web', forceReschedule };
-  return { answer: await evaluate.run(options, Requester.of(aRequest())), drafts };
+  return { answer: await evaluate.evaluate(options, Requester.of(aRequest())), drafts };
 }
 
 describe('API-150', () => {

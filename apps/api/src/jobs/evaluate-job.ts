@@ -37,7 +37,7 @@ export class EvaluateJob {
   constructor(private readonly deps: EvaluateJobDeps) {}
 
   /** @throws Refusal */
-  async run({ namespace, id, forceReschedule }: EvaluateOptions, requester: Requester): Promise<Registered> {
+  async evaluate({ namespace, id, forceReschedule }: EvaluateOptions, requester: Requester): Promise<Registered> {
     const { writer, jobs, read, newId } = this.deps;
     const { row: job } = await jobs.job(namespace, id);
     const allocs = job && forceReschedule ? (await read.jobAllocations(namespace, id)).rows : [];

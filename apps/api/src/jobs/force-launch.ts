@@ -19,7 +19,7 @@ export class ForceLaunch {
   ) {}
 
   /** Answers once the launch can be read. @throws RpcError 500 with the contract's text, RpcUnavailableError */
-  async run(namespace: string, id: string): Promise<ForcedLaunch> {
+  async launch(namespace: string, id: string): Promise<ForcedLaunch> {
     const AtIndex = await this.log.lastSequence(jobSubject(namespace, id));
     const { EvalID, Index } = await this.rpc.ask(forcePeriodic, { Namespace: namespace, JobID: id, AtIndex });
     await this.readable(Index);

@@ -41,11 +41,11 @@ describe('what is looked at before a job is written', () => {
 
   it('API-45, API-115, API-181: a namespace or pool that is not there is said before anything is written', async () => {
     const { Job } = submitted({}, 'elsewhere');
-    expect((await admission(LIMITS).look({ ...Job, NodePool: 'none' })).errors).toEqual([
+    expect((await admission(LIMITS).validate({ ...Job, NodePool: 'none' })).errors).toEqual([
       'job "web" is in nonexistent namespace "elsewhere"',
       'job "web" is in nonexistent node pool "none"',
     ]);
-    expect((await admission().look(submitted().Job)).errors).toEqual([]);
+    expect((await admission().validate(submitted().Job)).errors).toEqual([]);
     // The first transaction of a cluster makes these, and may still be on its way to the read model.
     const young = new JobAdmission({
       namespace: async () => undefined,
@@ -53,19 +53,19 @@ describe('what is looked at before a job is written', () => {
       schedulerConfiguration: async () => undefined,
     });
     for (const NodePool of ['', 'default', 'all'])
-      expect((await young.look({ ...submitted({}, 'default').Job, NodePool })).errors.join()).not.toContain(
+      expect((await young.validate({ ...submitted({}, 'default').Job, NodePool })).errors.join()).not.toContain(
         'nonexistent',
       );
     // Of several regions each looks for itself.
     const Regions = [{ Name: 'west', Count: 1, Datacenters: ['*'], NodePool: 'there', Meta: null }];
     const Multiregion = { Strategy: { MaxParallel: 0, OnFailure: '' }, Regions };
-    expect((await admission().look({ ...Job, Multiregion })).errors).toEqual([]);
+    expect((await admission().validate({ ...Job, Multiregion })).errors).toEqual([]);
   });
 
   it('AU-126: extra claims that the namespace does not offer are warned of', async () => {
     const Identities = [{ Name: 'aws', Audience: ['sts'], TTL: 3_600e9, ExtraClaims: ['team'] }];
     const { Job } = submitted({ Tasks: [{ Name: 'task', Driver: 'docker', Identities }] });
-    expect((await admission().look(Job)).warnings).toEqual([
+    expect((await admission().validate(Job)).warnings).toEqual([
       'identity "aws" asks for extra claims the namespace does not offer: [team]',
     ]);
   });
@@ -76,15 +76,15 @@ describe('what is looked at before a job is written', () => {
       { ...task, Vault: {} },
       { ...task, Name: 'b', Vault: { Cluster: 'other' } },
     ];
-    expect((await admission().look(submitted({ Tasks }).Job)).errors).toEqual([
+    expect((await admission().validate(submitted({ Tasks }).Job)).errors).toEqual([
       'Vault "default" not enabled but used in the job',
     ]);
   });
 
   it('API-330: more allocations than one job may have', async () => {
-    const { errors } = await admission().look(submitted({ Count: JOB_MAX_COUNT + 1 }).Job);
+    const { errors } = await admission().validate(submitted({ Count: JOB_MAX_COUNT + 1 }).Job);
     expect(errors).toEqual(['total count was greater than configured job_max_count: 50001 > 50000']);
-    expect((await admission().look(submitted({ Count: JOB_MAX_COUNT }).Job)).errors).toEqual([]);
+    expect((await admission().validate(submitted({ Count: JOB_MAX_COUNT }).Job)).errors).toEqual([]);
   });
 
   it('API-350: memory that may be exceeded is warned of where it may not be', async () => {

@@ -34,7 +34,7 @@ export interface AdmissionLookup {
 export class JobAdmission {
   constructor(private readonly read: AdmissionLookup) {}
 
-  async look(job: Job): Promise<JobValidation> {
+  async validate(job: Job): Promise<JobValidation> {
     const [namespace, nodePool, config] = await Promise.all([
       this.read.namespace(job.Namespace),
       this.read.nodePool(poolOf(job)),
@@ -52,7 +52,7 @@ export class JobAdmission {
 
   /** Resolves with all warnings as one text (API-350). @throws Refusal invalid: every error of the job (API-102) */
   async admit({ Job: job, warnings: ofDecoding }: SubmittedJob): Promise<string> {
-    const { errors, warnings } = await this.look(job);
+    const { errors, warnings } = await this.validate(job);
     if (errors.length > 0) throw badRequest(formatErrors(errors));
     return formatWarnings([...ofDecoding, ...warnings]);
   }

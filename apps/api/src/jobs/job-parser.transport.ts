@@ -33,14 +33,14 @@ export class JobParser {
   async parse(request: ParseRequest): Promise<unknown> {
     if (this.waiting >= MAX_WAITING) throw unavailable('Too many job files are being parsed; try again');
     this.waiting++;
-    const mine = this.turn.then(() => this.ask(request)).finally(() => this.waiting--);
+    const mine = this.turn.then(() => this.askWorker(request)).finally(() => this.waiting--);
     this.turn = mine.catch(() => undefined);
     const answer = await mine;
     if ('refusal' in answer) throw badRequest(`Failed to parse job: ${answer.refusal}`);
     return answer.job;
   }
 
-  private ask(request: ParseRequest): Promise<ParseAnswer> {
+  private askWorker(request: ParseRequest): Promise<ParseAnswer> {
     const worker = (this.worker ??= startWorker());
     return new Promise((resolve, reject) => {
       const settle = (): void => {

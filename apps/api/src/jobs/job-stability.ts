@@ -28,7 +28,7 @@ export class JobStability {
   ) {}
 
   /** Resolves with the index. @throws Refusal */
-  async run(namespace: string, id: string, wanted: StabilityRequest, requester: Requester): Promise<number> {
+  async markVersion(namespace: string, id: string, wanted: StabilityRequest, requester: Requester): Promise<number> {
     await this.jobs.caughtUp(namespace, id);
     const { rows } = await this.read.jobVersions(namespace, id);
     if (!rows.some((row) => row.Version === wanted.version))

@@ -41,7 +41,7 @@ export class JobStatuses {
     await this.reads.answer(request, reply, watched, async () => {
       const keep = filter?.keep<JobWithStatus>((row) => row.job);
       const { index, rows, nextToken } = await this.model.jobStatuses({ ...options, keep });
-      return { nextToken, ...page.look(index, rows) };
+      return { nextToken, ...page.resultOf(index, rows) };
     });
   }
 }
@@ -50,7 +50,7 @@ export class JobStatuses {
 class StatusPage {
   private first: string | undefined;
 
-  look(tableIndex: number, rows: readonly JobWithStatus[]): Pick<ReadResult, 'index' | 'value'> {
+  resultOf(tableIndex: number, rows: readonly JobWithStatus[]): Pick<ReadResult, 'index' | 'value'> {
     const jobs = JSON.stringify(rows.map(({ job }) => [job.Namespace, job.ID]).toSorted(byText));
     this.first ??= jobs;
     const index = jobs === this.first ? jobStatusIndex(rows) : Math.max(jobStatusIndex(rows), tableIndex);

@@ -118,7 +118,7 @@ export class JobWritesController {
     if (sub === 'tag') return this.untag(request, reply, id);
     if (sub !== undefined) throw invalidMethod();
     const { query } = request;
-    const answer = await this.deregisterJob.run(
+    const answer = await this.deregisterJob.deregister(
       {
         namespace: namespaceOf(query),
         id,
@@ -165,7 +165,7 @@ export class JobWritesController {
     const body = readOptionalJsonBody(request.body);
     const { forceReschedule } = readEvaluateRequest(body, id);
     const namespace = allowedNamespaceOfWrite(request, body);
-    const answer = await this.evaluateJob.run({ namespace, id, forceReschedule }, Requester.of(request));
+    const answer = await this.evaluateJob.evaluate({ namespace, id, forceReschedule }, Requester.of(request));
     setWriteIndex(reply, answer.Index);
     sendJson(request, reply, { ...answer, ...QUERY_META });
   }
@@ -174,13 +174,13 @@ export class JobWritesController {
     const wanted = this.requests.readPlan(readJsonBody(request.body), request.query, id);
     request.access.inNamespace(wanted.Job.Namespace);
     if (wanted.home !== this.forwarding.own) return this.forwarding.pass(request, reply, wanted.home);
-    const answer = await this.planJob.run(wanted);
+    const answer = await this.planJob.plan(wanted);
     setWriteIndex(reply, answer.Index);
     sendJson(request, reply, answer);
   }
 
   private async force(request: ApiRequest, reply: ApiReply, id: string): Promise<void> {
-    const answer = await this.forceLaunch.run(namespaceOf(request.query), id);
+    const answer = await this.forceLaunch.launch(namespaceOf(request.query), id);
     setWriteIndex(reply, answer.Index);
     sendJson(request, reply, { ...answer, ...QUERY_META });
   }
@@ -190,7 +190,7 @@ export class JobWritesController {
     const wanted = readRevertRequest(body, id);
     const namespace = allowedNamespaceOfWrite(request, body);
     await this.checkReverted(request, namespace, id, wanted.version);
-    const answer = await this.revertJob.run(namespace, id, wanted, Requester.of(request));
+    const answer = await this.revertJob.revert(namespace, id, wanted, Requester.of(request));
     setWriteIndex(reply, answer.Index);
     sendJson(request, reply, { ...answer, ...QUERY_META });
   }
@@ -206,7 +206,7 @@ export class JobWritesController {
   private async setStable(request: ApiRequest, reply: ApiReply, id: string): Promise<void> {
     const body = readJsonBody(request.body);
     const wanted = readStabilityRequest(body, id);
-    const Index = await this.jobStability.run(
+    const Index = await this.jobStability.markVersion(
       allowedNamespaceOfWrite(request, body),
       id,
       wanted,
@@ -218,7 +218,7 @@ export class JobWritesController {
 
   private async scale(request: ApiRequest, reply: ApiReply, id: string): Promise<void> {
     const body = readJsonBody(request.body);
-    const answer = await this.scaleJob.run(allowedNamespaceOfWrite(request, body), id, body, Requester.of(request));
+    const answer = await this.scaleJob.scale(allowedNamespaceOfWrite(request, body), id, body, Requester.of(request));
     setWriteIndex(reply, answer.Index);
     sendJson(request, reply, { ...answer, ...QUERY_META });
   }
@@ -229,7 +229,12 @@ export class JobWritesController {
     const wanted =
       body === undefined ? { ...NO_DISPATCH, payload: bytesOf(request.body) } : readDispatchRequest(body, id);
     const wish = { ...wanted, idempotencyToken: idempotencyTokenOf(query, body) };
-    const answer = await this.dispatchJob.run(allowedNamespaceOfWrite(request, body), id, wish, Requester.of(request));
+    const answer = await this.dispatchJob.dispatch(
+      allowedNamespaceOfWrite(request, body),
+      id,
+      wish,
+      Requester.of(request),
+    );
     setWriteIndex(reply, answer.Index);
     sendJson(request, reply, answer);
   }
@@ -251,11 +256,11 @@ export class JobWritesController {
   }
 
   private async register(request: ApiRequest, reply: ApiReply, pathJobId: string | undefined): Promise<void> {
-    const wanted = this.requests.read(readJsonBody(request.body), request.query, pathJobId);
+    const wanted = this.requests.readRegistration(readJsonBody(request.body), request.query, pathJobId);
     request.access.inNamespace(wanted.Job.Namespace);
     checkVolumes(request.access, wanted.Job);
     if (wanted.home !== this.forwarding.own) return this.forwarding.pass(request, reply, wanted.home);
-    const answer = await this.registerJob.run(wanted, Requester.of(request));
+    const answer = await this.registerJob.register(wanted, Requester.of(request));
     setWriteIndex(reply, answer.Index);
     sendJson(request, reply, { ...answer, ...QUERY_META });
   }
@@ -264,7 +269,7 @@ export class JobWritesController {
   private async validate(request: ApiRequest, reply: ApiReply): Promise<void> {
     const wanted = this.requests.readValidation(readJsonBody(request.body));
     request.access.inNamespace(wanted.Job.Namespace);
-    const { errors, warnings } = await this.admission.look(wanted.Job);
+    const { errors, warnings } = await this.admission.validate(wanted.Job);
     sendJson(request, reply, {
       DriverConfigValidated: true,
       ValidationErrors: errors.length > 0 ? errors : null,

@@ -56,7 +56,7 @@ export class JobsController {
 
   @Get('job/*')
   @Needs(JOB_READS)
-  async read(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+  async readJob(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const { id, sub } = jobPathOf(request.url);
     const namespace = namespaceOf(request.query);
     const key = namespacedKey(namespace, id);

@@ -47,7 +47,7 @@ export class PlanJob {
   ) {}
 
   /** Of a job of several regions, as this one would have it (DP-1140). @throws Refusal invalid, RpcError, RpcUnavailableError */
-  async run(wish: PlanJobWish): Promise<JobPlan> {
+  async plan(wish: PlanJobWish): Promise<JobPlan> {
     const { Job: given, Diff } = wish;
     const Warnings = await this.admission.admit(wish);
     const here = regionsOf(given).find(({ Name }) => Name === this.region);

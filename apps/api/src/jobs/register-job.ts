@@ -37,7 +37,7 @@ export class RegisterJob {
   constructor(private readonly deps: RegisterJobDeps) {}
 
   /** @throws Refusal */
-  async run(request: RegisterJobRequest, requester: Requester): Promise<Registered> {
+  async register(request: RegisterJobRequest, requester: Requester): Promise<Registered> {
     const warnings = await this.deps.admission.admit(request);
     await this.refuseWhenDisabled();
     return this.write(request, warnings, requester);

@@ -68,7 +68,7 @@ export class RegisterRequests {
    * @param pathJobId where the path names the job, it must be the body's
    * @throws Refusal invalid, DecodeError
    */
-  read(json: unknown, query: QueryString, pathJobId: string | undefined): RegisterJobRequest & AtHome {
+  readRegistration(json: unknown, query: QueryString, pathJobId: string | undefined): RegisterJobRequest & AtHome {
     const body = asObject(json, 'JobRegisterRequest');
     const submitted = this.submitted(body, query);
     const { ID, Namespace } = submitted.Job;

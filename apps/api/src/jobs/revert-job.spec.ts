@@ -25,8 +25,9 @@ function stored(current: Job | undefined, ...versions: Job[]) {
   return {
     drafts,
     revert: (version: number, enforcePriorVersion: RevertRequest['enforcePriorVersion'] = null) =>
-      revert.run('default', 'web', { version, enforcePriorVersion }, requester()),
-    setStable: (version: number, stable: boolean) => stability.run('default', 'web', { version, stable }, requester()),
+      revert.revert('default', 'web', { version, enforcePriorVersion }, requester()),
+    setStable: (version: number, stable: boolean) =>
+      stability.markVersion('default', 'web', { version, stable }, requester()),
   };
 }
 

@@ -29,12 +29,12 @@ export function readRevertRequest(json: unknown, pathJobId: string): RevertReque
 export class RevertJob {
   constructor(
     private readonly jobs: Pick<CurrentJobs, 'job'>,
-    private readonly register: Pick<RegisterJob, 'run'>,
+    private readonly register: Pick<RegisterJob, 'register'>,
     private readonly read: Pick<JobVersionLookup, 'jobVersions'>,
   ) {}
 
   /** @throws Refusal */
-  async run(namespace: string, id: string, wanted: RevertRequest, requester: Requester): Promise<Registered> {
+  async revert(namespace: string, id: string, wanted: RevertRequest, requester: Requester): Promise<Registered> {
     const { row: current } = await this.jobs.job(namespace, id);
     if (!current) throw notFound(`job "${id}" not found`);
     if (current.Version === wanted.version) throw badRequest("can't revert to current version");
@@ -55,7 +55,7 @@ export class RevertJob {
       PreserveResources: false,
       EvalPriority: 0,
     };
-    return this.register.run(request, requester);
+    return this.register.register(request, requester);
   }
 }
 

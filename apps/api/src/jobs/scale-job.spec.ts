@@ -19,7 +19,7 @@ async function scaled(latest: Deployment | undefined, body: object) {
     newId,
   });
   const request = { Target: { Group: 'web' }, ...body };
-  const answer = await scale.run('default', 'web', request, Requester.of(aRequest()));
+  const answer = await scale.scale('default', 'web', request, Requester.of(aRequest()));
   const ofType = (type: TxnDraft['type']) => drafts.filter((draft) => draft.type === type);
   const ids = drafts.map(({ requestId }) => requestId);
   return { answer, registrations: ofType('JobRegister'), events: ofType('ScalingEventRegister'), ids };

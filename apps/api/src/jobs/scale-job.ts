@@ -36,16 +36,21 @@ export class ScaleJob {
   constructor(private readonly deps: ScaleJobDeps) {}
 
   /** @param json the body of the request @throws Refusal, DecodeError */
-  async run(namespace: string, id: string, json: unknown, requester: Requester): Promise<Registered> {
+  async scale(namespace: string, id: string, json: unknown, requester: Requester): Promise<Registered> {
     const body = asObject(json, 'ScalingRequest');
     const target = objectOf(body, 'Target') ?? {};
     if (stringOf(target, 'Job') !== '' && stringOf(target, 'Job') !== id)
       throw badRequest('job ID in payload did not match URL');
     await this.deps.register.refuseWhenDisabled();
-    return this.scale(namespace, id, readWish(body, target, namespace), requester);
+    return this.commitCount(namespace, id, readWish(body, target, namespace), requester);
   }
 
-  private async scale(namespace: string, id: string, wish: ScalingWish, requester: Requester): Promise<Registered> {
+  private async commitCount(
+    namespace: string,
+    id: string,
+    wish: ScalingWish,
+    requester: Requester,
+  ): Promise<Registered> {
     const { writer, jobs, read, newId } = this.deps;
     const seen = async () => {
       const { row: job, sequence } = await jobs.job(namespace, id);

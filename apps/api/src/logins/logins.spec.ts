@@ -86,7 +86,7 @@ class PendingInMemory implements PendingLogins {
   async find(nonce: string): Promise<PendingLogin | undefined> {
     return this.logins.get(nonce);
   }
-  async take(nonce: string): Promise<PendingLogin | undefined> {
+  async takeLogin(nonce: string): Promise<PendingLogin | undefined> {
     const kept = this.logins.get(nonce);
     this.logins.delete(nonce);
     return kept;

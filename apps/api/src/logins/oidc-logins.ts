@@ -85,7 +85,7 @@ export class OidcLogins {
     const log = tokens.log(method);
     const client = await this.client(method);
     checkCallbackIssuer(request.Iss, method, client.metadata);
-    const login = await pending.take(request.ClientNonce);
+    const login = await pending.takeLogin(request.ClientNonce);
     if (!login) throw badRequest('no OIDC request found for client nonce');
     const exchanged = await this.exchanged(client, method, login, request);
     const idToken = await this.idToken(client, method, exchanged, request);

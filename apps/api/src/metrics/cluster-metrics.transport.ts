@@ -26,7 +26,7 @@ export class ClusterMetrics {
     private readonly context: ServiceContext,
     private readonly model: ReadModel,
     private readonly members: { isFirst(): Promise<boolean> },
-    private readonly servers: Pick<AutopilotHealth, 'read'>,
+    private readonly servers: Pick<AutopilotHealth, 'readHealth'>,
     private readonly agent: { nodeId(): Promise<string | undefined> },
   ) {
     const { settings } = context;
@@ -35,7 +35,7 @@ export class ClusterMetrics {
     this.process.start();
   }
 
-  async read(): Promise<Shown> {
+  async readMetrics(): Promise<Shown> {
     const [servers, machine] = await Promise.all([this.ofServers(), this.machine().catch(() => NOTHING)]);
     return {
       gauges: [...servers.gauges, ...machine.gauges],
@@ -47,14 +47,14 @@ export class ClusterMetrics {
   /** Without the machine beside it, which tells others of itself. */
   async ofServers(): Promise<Shown> {
     const cluster = await this.cluster();
-    return { ...cluster, gauges: [...cluster.gauges, ...this.process.read(this.host)] };
+    return { ...cluster, gauges: [...cluster.gauges, ...this.process.readGauges(this.host)] };
   }
 
   private async cluster(): Promise<Shown> {
     if (!(await this.members.isFirst())) return NOTHING;
     const [services, jobs, indexes, servers] = await Promise.all([
       gatherFigures(this.context.link.nc).catch(() => []),
-      this.jobs.read().catch(() => []),
+      this.jobs.readGauges().catch(() => []),
       this.indexes().catch(() => []),
       this.health().catch(() => []),
     ]);
@@ -82,7 +82,7 @@ export class ClusterMetrics {
   }
 
   private async health(): Promise<Series[]> {
-    const { Healthy, FailureTolerance } = await this.servers.read();
+    const { Healthy, FailureTolerance } = await this.servers.readHealth();
     return [
       this.gauge('nomad.autopilot.healthy', Number(Healthy)),
       this.gauge('nomad.autopilot.failure_tolerance', FailureTolerance),

@@ -18,7 +18,7 @@ const model = {
 };
 
 const running = async (dispatched: boolean) =>
-  (await new JobGauges(model, { host: 'h' }, dispatched).read())
+  (await new JobGauges(model, { host: 'h' }, dispatched).readGauges())
     .filter(({ name }) => name === 'nomad.nomad.job_summary.running')
     .map(({ labels }) => labels);
 

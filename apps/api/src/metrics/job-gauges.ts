@@ -14,7 +14,7 @@ export class JobGauges {
   ) {}
 
   /** Two statements, whatever the number of jobs. */
-  async read(): Promise<Series[]> {
+  async readGauges(): Promise<Series[]> {
     const [counts, { rows }] = await Promise.all([
       this.model.jobStatusCounts(),
       this.model.jobs({ namespaces: '*', perPage: MAX_JOBS_SHOWN }),

@@ -13,7 +13,7 @@ export class MetricsController {
 
   @Get()
   @Needs(open)
-  async read(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+  async readMetrics(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     if (param(request.query, 'format') !== 'prometheus') return sendJson(request, reply, await this.view.json());
     if (!this.view.offersText) throw new ApiError(415, 'Prometheus is not enabled');
     reply

@@ -21,7 +21,7 @@ import { MetricsController } from './metrics.controller.js';
       AutopilotHealth,
       NeighbouringAgent,
     ),
-    made(MetricsView, ({ context }, cluster) => metricsView(context, () => cluster.read()), ClusterMetrics),
+    made(MetricsView, ({ context }, cluster) => metricsView(context, () => cluster.readMetrics()), ClusterMetrics),
     made(StatsdSender, ({ context }, cluster) => statsdSender(context, () => cluster.ofServers()), ClusterMetrics),
   ],
 })

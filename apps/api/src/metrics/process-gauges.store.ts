@@ -26,7 +26,7 @@ export class ProcessGauges {
     this.observer.disconnect();
   }
 
-  read(host: Labels): Series[] {
+  readGauges(host: Labels): Series[] {
     const { heapUsed, rss } = process.memoryUsage();
     const values = {
       num_goroutines: process.getActiveResourcesInfo().length,

@@ -50,7 +50,7 @@ export class NamespacesController {
   /** OP-177. A wildcard, because a part of a path is never empty. */
   @Get('namespace/*')
   @Needs(anybody)
-  async read(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+  async readNamespace(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const name = request.params['*'] ?? '';
     if (name === '') throw badRequest('Missing Namespace Name');
     if (!request.access.caller.acl.hasAccessToNamespace(name)) throw forbidden('Permission denied');

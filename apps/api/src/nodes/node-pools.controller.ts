@@ -54,7 +54,7 @@ export class NodePoolsController {
 
   @Get('pool/:name')
   @Needs(ofPool('read'))
-  async read(@Param('name') name: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+  async readNodePool(@Param('name') name: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const query = () => found(this.model.nodePool(name));
     await this.reads.answer(request, reply, [['node_pools', name]], query, 'node pool not found');
   }

@@ -64,7 +64,12 @@ export class NodeWritesController {
     request: ApiRequest,
     reply: ApiReply,
   ): Promise<void> {
-    const { EvalIDs, EvalCreateIndex, NodeModifyIndex, Index } = await this.writes.ask(call, wanted, request, reply);
+    const { EvalIDs, EvalCreateIndex, NodeModifyIndex, Index } = await this.writes.callHolder(
+      call,
+      wanted,
+      request,
+      reply,
+    );
     this.send(request, reply, { EvalIDs, EvalCreateIndex, NodeModifyIndex, Index });
   }
 
@@ -75,7 +80,7 @@ export class NodeWritesController {
     request: ApiRequest,
     reply: ApiReply,
   ): Promise<void> {
-    const answer = await this.writes.ask(call, wanted, request, reply);
+    const answer = await this.writes.callHolder(call, wanted, request, reply);
     this.send(request, reply, {
       ...answer,
       HeartbeatTTL: 0,

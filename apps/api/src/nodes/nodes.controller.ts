@@ -34,7 +34,7 @@ export class NodesController {
 
   @Get('node/:id')
   @Needs(nodeRead)
-  async read(@Param('id') given: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+  async readNode(@Param('id') given: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const id = fullUuid(given, 'node lookup failed');
     await this.reads.answer(
       request,

@@ -11,7 +11,7 @@ export class OpenApiController {
 
   @Get()
   @Needs(open)
-  read(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
+  readDescription(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
     sendJson(request, reply, this.document);
   }
 }

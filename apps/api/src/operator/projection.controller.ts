@@ -21,7 +21,7 @@ export class ProjectionController {
 
   @Get()
   @Needs(operatorRead)
-  async read(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+  async readProjection(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const { setAside } = this.model;
     const [Index, Count, rows] = await Promise.all([
       this.model.appliedIndex(),
@@ -69,7 +69,7 @@ export class ProjectionController {
   private async rebuild(request: ApiRequest, reply: ApiReply): Promise<void> {
     const archive = Buffer.isBuffer(request.body) && request.body.length > 0 ? request.body : undefined;
     try {
-      const { index, historyFrom } = await this.rebuilding.run(archive);
+      const { index, historyFrom } = await this.rebuilding.rebuild(archive);
       sendJson(request, reply, { Index: index, HistoryFrom: historyFrom });
     } catch (error) {
       if (error instanceof BadArchiveError || error instanceof BadRowsError) throw badRequest(error.message);

@@ -45,12 +45,12 @@ export class RebuildProjection {
    * @param archive absent: from the first transaction
    * @throws Refusal conflict, bad request; BadArchiveError, BadRowsError
    */
-  run(archive?: Uint8Array): Promise<Rebuilt> {
-    this.running ??= this.rebuild(archive).finally(() => (this.running = undefined));
+  rebuild(archive?: Uint8Array): Promise<Rebuilt> {
+    this.running ??= this.rebuildWithJournal(archive).finally(() => (this.running = undefined));
     return this.running;
   }
 
-  private async rebuild(archive: Uint8Array | undefined): Promise<Rebuilt> {
+  private async rebuildWithJournal(archive: Uint8Array | undefined): Promise<Rebuilt> {
     const journal = this.deps.openJournal();
     try {
       return await this.rebuildFrom(journal, archive);

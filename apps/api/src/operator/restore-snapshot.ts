@@ -41,7 +41,7 @@ export class RestoreSnapshot {
   constructor(private readonly deps: RestoreDeps) {}
 
   /** @returns the index of the restore @throws Refusal invalid, conflict, or internal: the restore is written and not live in time */
-  async run(bytes: Uint8Array, requester: Requester): Promise<number> {
+  async restore(bytes: Uint8Array, requester: Requester): Promise<number> {
     const { archives, log, writer, newId } = this.deps;
     const archivedIndex = await this.indexOf(bytes);
     await this.reach(archivedIndex, requester);

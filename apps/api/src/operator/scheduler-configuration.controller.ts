@@ -20,7 +20,7 @@ export class SchedulerConfigurationController {
 
   @Get()
   @Needs(operatorRead)
-  async read(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+  async readConfiguration(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     await this.reads.answer(request, reply, [['scheduler_config', '*']], async () => {
       const { index, row } = await this.model.schedulerConfiguration();
       if (!row) throw serverFailure('scheduler config not initialized yet');
@@ -42,7 +42,7 @@ export class SchedulerConfigurationController {
 
   private async set(request: ApiRequest, reply: ApiReply): Promise<void> {
     const wanted = readSchedulerConfiguration(request.body, request.query);
-    const answer = await this.setConfiguration.run(wanted, Requester.of(request));
+    const answer = await this.setConfiguration.replaceConfiguration(wanted, Requester.of(request));
     setWriteIndex(reply, answer.Index);
     sendJson(request, reply, answer);
   }

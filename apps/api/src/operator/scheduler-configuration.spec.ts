@@ -46,18 +46,26 @@ describe('a scheduler configuration', () => {
         writtenDrafts({ first: 8, verdicts: [{ kind: 'accepted', result }] }).writer,
         { enabledAt },
       );
-    expect(await set(true).run(read({ SchedulerAlgorithm: 'spread' }), requester)).toEqual({ Updated: true, Index: 8 });
-    expect(await set(false).run(read({ PauseEvalBroker: true }, { cas: '3' }), requester)).toEqual({
+    expect(await set(true).replaceConfiguration(read({ SchedulerAlgorithm: 'spread' }), requester)).toEqual({
+      Updated: true,
+      Index: 8,
+    });
+    expect(await set(false).replaceConfiguration(read({ PauseEvalBroker: true }, { cas: '3' }), requester)).toEqual({
       Updated: false,
       Index: 8,
     });
     expect(asked, 'EB-129: what was not applied has no effect').toEqual([]);
-    expect(await set(true).run(read({ PauseEvalBroker: true }), requester)).toEqual({ Updated: true, Index: 8 });
+    expect(await set(true).replaceConfiguration(read({ PauseEvalBroker: true }), requester)).toEqual({
+      Updated: true,
+      Index: 8,
+    });
     expect(asked).toEqual([8]);
     const nobody = async (): Promise<boolean> => {
       throw new RpcUnavailableError('broker.reached', 'no responder');
     };
-    await expect(set(true, nobody).run(read({ PauseEvalBroker: true }), requester)).rejects.toMatchObject({
+    await expect(
+      set(true, nobody).replaceConfiguration(read({ PauseEvalBroker: true }), requester),
+    ).rejects.toMatchObject({
       code: 'unavailable',
       message: expect.stringContaining('written as index 8') as string,
     });

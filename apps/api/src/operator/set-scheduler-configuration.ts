@@ -24,7 +24,7 @@ export class SetSchedulerConfiguration {
   ) {}
 
   /** @throws Refusal unavailable: stored, and nobody was there to obey */
-  async run({ config, cas }: SchedulerConfigurationRequest, requester: Requester): Promise<Updated> {
+  async replaceConfiguration({ config, cas }: SchedulerConfigurationRequest, requester: Requester): Promise<Updated> {
     const before = await this.read.schedulerConfiguration();
     const payload = { Config: config, CAS: cas !== undefined, ModifyIndex: cas ?? 0 };
     const { index, result } = await this.writer.write({ type: 'SchedulerConfig', payload }, requester.author);

@@ -45,7 +45,7 @@ export class SnapshotController {
 
   private async restore(request: ApiRequest, reply: ApiReply): Promise<void> {
     if (!Buffer.isBuffer(request.body)) throw badRequest('the archive is missing');
-    setWriteIndex(reply, await this.restoring.run(request.body, Requester.of(request)));
+    setWriteIndex(reply, await this.restoring.restore(request.body, Requester.of(request)));
     sendEmpty(reply);
   }
 }

@@ -44,7 +44,7 @@ function setup(east: () => Promise<unknown>) {
 describe('a job is stopped in all its regions', () => {
   it('DP-1139: those that it lists by its last transaction, though that cannot be read yet', async () => {
     const { everywhere, asked } = setup(async () => ({ Index: 3 }));
-    await everywhere.run(stop(false), asUser);
+    await everywhere.deregister(stop(false), asUser);
     expect(asked).toEqual(['east']);
   });
 
@@ -54,9 +54,9 @@ describe('a job is stopped in all its regions', () => {
       if (isCut) throw new RpcUnavailableError('api.deregister', 'timeout');
       return { Index: 3 };
     });
-    await expect(everywhere.run(stop(true), asUser)).rejects.toThrow('region "east" cannot be reached');
+    await expect(everywhere.deregister(stop(true), asUser)).rejects.toThrow('region "east" cannot be reached');
     isCut = false;
-    await everywhere.run(stop(true), asUser);
+    await everywhere.deregister(stop(true), asUser);
     expect(asked).toEqual(['east', 'east']);
     expect(drafts.map(({ payload }) => payload)).toMatchObject([{ Purge: false }, { Purge: true }]);
   });

@@ -15,12 +15,15 @@ import { inEachRegion } from './each-region.js';
 export class DeregisterEverywhere {
   constructor(
     private readonly regions: Regions,
-    private readonly deregisterJob: Pick<DeregisterJob, 'run'>,
+    private readonly deregisterJob: Pick<DeregisterJob, 'deregister'>,
     private readonly jobs: Pick<CurrentJobs, 'job'>,
   ) {}
 
   /** @throws Refusal */
-  async run(options: DeregisterOptions & { readonly global: boolean }, requester: Requester): Promise<Deregistered> {
+  async deregister(
+    options: DeregisterOptions & { readonly global: boolean },
+    requester: Requester,
+  ): Promise<Deregistered> {
     const { namespace: Namespace, id: ID } = options;
     const peers = options.global ? await this.peersOf(Namespace, ID) : [];
     const wanted = {
@@ -35,7 +38,10 @@ export class DeregisterEverywhere {
     const { errors } = await inEachRegion(peers, (region) =>
       this.regions.ask(region, deregisterInRegion, wanted, { traceparent }),
     );
-    const here = await this.deregisterJob.run({ ...options, purge: options.purge && errors.length === 0 }, requester);
+    const here = await this.deregisterJob.deregister(
+      { ...options, purge: options.purge && errors.length === 0 },
+      requester,
+    );
     if (errors.length > 0)
       throw serverFailure(`job "${ID}" was not stopped everywhere, stop it again: ${errors.join('; ')}`);
     return here;

@@ -15,7 +15,9 @@ async function written(over: Partial<Job>) {
   const current = { job: async () => ({ row: undefined, sequence: 0 }) };
   const read = { schedulerConfiguration: async () => undefined };
   const register = new RegisterJob({ writer, jobs: current, admission: { admit: async () => '' }, read, newId });
-  const jobs = new RegionJobs(current, register, { run: () => Promise.reject(new Error('nothing is stopped here')) });
+  const jobs = new RegionJobs(current, register, {
+    deregister: () => Promise.reject(new Error('nothing is stopped here')),
+  });
   await jobs.register({
     Job: fixtures.aJob({ Version: 4, Multiregion: { Strategy: null, Regions }, ...over }),
     Submission: null,

@@ -17,7 +17,7 @@ export class RegionJobs {
   constructor(
     private readonly jobs: Pick<CurrentJobs, 'job'>,
     private readonly registerJob: Pick<RegisterJob, 'write' | 'refuseWhenDisabled'>,
-    private readonly deregisterJob: Pick<DeregisterJob, 'run'>,
+    private readonly deregisterJob: Pick<DeregisterJob, 'deregister'>,
   ) {}
 
   /** As of the last transaction about the job (DP-1103). @throws Refusal forbidden: no registrations are taken (API-114) */
@@ -50,7 +50,7 @@ export class RegionJobs {
   /** @throws Refusal */
   async deregister(wanted: RegionDeregistration, traceparent?: string): Promise<RegionWritten> {
     const { Namespace, ID, Purge, EvalPriority, NoShutdownDelay } = wanted;
-    const { Index } = await this.deregisterJob.run(
+    const { Index } = await this.deregisterJob.deregister(
       { namespace: Namespace, id: ID, purge: Purge, evalPriority: EvalPriority, noShutdownDelay: NoShutdownDelay },
       Requester.inOtherRegion(wanted.For, traceparent),
     );

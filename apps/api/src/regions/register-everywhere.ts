@@ -27,9 +27,9 @@ export class RegisterEverywhere {
   ) {}
 
   /** @throws Refusal */
-  async run(request: RegisterJobRequest, requester: Requester): Promise<Registered> {
+  async register(request: RegisterJobRequest, requester: Requester): Promise<Registered> {
     const { Job: job } = request;
-    if (!isMultiregion(job)) return this.registerJob.run(request, requester);
+    if (!isMultiregion(job)) return this.registerJob.register(request, requester);
     const warned = await this.admission.admit(request);
     this.refuseUnknownRegions(job);
     await this.registerJob.refuseWhenDisabled();

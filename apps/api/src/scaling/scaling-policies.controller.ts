@@ -53,7 +53,7 @@ export class ScalingPoliciesController {
 
   @Get('policy/:id')
   @Needs(READ_POLICY)
-  async read(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+  async readScalingPolicy(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const query = async () => {
       const { index, row } = await this.model.scaling.policy(id);
       const isShown = request.access.visible(row && { Namespace: row.Target?.['Namespace'] ?? '' });

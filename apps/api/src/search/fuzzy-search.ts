@@ -34,7 +34,7 @@ export class FuzzySearch {
   ) {}
 
   /** @throws Refusal invalid: the text is too short */
-  async run(text: string, scopes: readonly SearchScope[]): Promise<FuzzyResult> {
+  async findByText(text: string, scopes: readonly SearchScope[]): Promise<FuzzyResult> {
     if (text.length < MIN_TERM_LENGTH)
       throw badRequest(`fuzzy search query must be at least ${MIN_TERM_LENGTH} characters, got ${text.length}`);
     const matches: Record<string, readonly FuzzyMatch[]> = {};
@@ -52,7 +52,7 @@ export class FuzzySearch {
         const { at, parts } = await this.jobs(text, namespaces);
         for (const part of JOB_PARTS) take(part, at, parts[part]);
       } else if (BY_PREFIX.includes(context)) {
-        const prefix = await this.byPrefix.run(text, [scope]);
+        const prefix = await this.byPrefix.findByPrefix(text, [scope]);
         index = Math.max(index, prefix.index);
         if ((prefix.matches[context] ?? []).length === 0) continue;
         matches[context] = (prefix.matches[context] ?? []).map((ID) => ({ ID }));

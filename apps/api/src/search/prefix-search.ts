@@ -21,7 +21,7 @@ interface UuidListOptions {
 export class PrefixSearch {
   constructor(private readonly model: ReadModel) {}
 
-  async run(prefix: string, scopes: readonly SearchScope[]): Promise<SearchResult> {
+  async findByPrefix(prefix: string, scopes: readonly SearchScope[]): Promise<SearchResult> {
     const matches: Record<string, readonly string[]> = {};
     const truncations: Record<string, boolean> = {};
     let index = 1;

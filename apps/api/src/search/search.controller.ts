@@ -66,7 +66,9 @@ export class SearchController {
     const { Text, Context } = wire.decodeShape(FUZZY_SEARCH, body);
     refuseLong(Text);
     contextsOf(Context);
-    return this.answer(request, reply, { body, context: Context }, (scopes) => this.fuzzySearch.run(Text, scopes));
+    return this.answer(request, reply, { body, context: Context }, (scopes) =>
+      this.fuzzySearch.findByText(Text, scopes),
+    );
   }
 
   private byPrefix(request: ApiRequest, reply: ApiReply): Promise<void> {
@@ -74,7 +76,9 @@ export class SearchController {
     const { Prefix, Context } = wire.decodeShape(SEARCH, body);
     refuseLong(Prefix);
     contextsOf(Context);
-    return this.answer(request, reply, { body, context: Context }, (scopes) => this.search.run(Prefix, scopes));
+    return this.answer(request, reply, { body, context: Context }, (scopes) =>
+      this.search.findByPrefix(Prefix, scopes),
+    );
   }
 
   private answer(

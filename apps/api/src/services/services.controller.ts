@@ -36,7 +36,7 @@ export class ServicesController {
 
   @Get('service/:name')
   @Needs(inList('read-job'))
-  async read(@Param('name') name: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+  async readService(@Param('name') name: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const { query } = request;
     const namespaces = await allowedNamespacesOf(request);
     const choice = ServiceChoice.of(query);

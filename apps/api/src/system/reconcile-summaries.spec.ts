@@ -29,7 +29,7 @@ const reconcile = (): Promise<void> =>
       },
     },
     () => 42,
-  ).run(requester);
+  ).reconcile(requester);
 const jobs = (count: number): QueuedOfJob[] =>
   Array.from({ length: count }, (_, n) => ({ Namespace: 'default', JobID: `job-${n}`, Groups: { web: 1 } }));
 

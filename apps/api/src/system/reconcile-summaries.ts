@@ -18,7 +18,7 @@ export class ReconcileSummaries {
   ) {}
 
   /** Resolves when the summaries can be read. @throws Refusal, RpcError, RpcUnavailableError */
-  async run(requester: Requester): Promise<void> {
+  async reconcile(requester: Requester): Promise<void> {
     const MinIndex = this.seen();
     let gathered: QueuedOfJob[] = [];
     let After = '';

@@ -26,7 +26,7 @@ export class SystemController {
   @Put('reconcile/summaries')
   @Needs(management)
   async reconcileSummaries(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    await this.summaries.run(Requester.of(request));
+    await this.summaries.reconcile(Requester.of(request));
     sendEmpty(reply);
   }
 }

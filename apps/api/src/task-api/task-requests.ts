@@ -88,7 +88,7 @@ export class TaskRequests {
     const credential = credentialOf({ headers: Headers }) ?? '';
     if (credential === '') return inShort(401, 'Unauthorized');
     if (!(await this.deps.accepts(credential))) return inShort(403, 'Forbidden');
-    const { statusCode, headers, stream } = await this.ask(this.http, { Method, Path, Headers, Body });
+    const { statusCode, headers, stream } = await this.injectRequest(this.http, { Method, Path, Headers, Body });
     const body = new Pieces(stream, this.deps.timers);
     const first = await body.next(FIRST_PIECE_MS);
     if (!first.ended) void this.sendRest(NodeID, RequestID, body);
@@ -100,7 +100,10 @@ export class TaskRequests {
     };
   }
 
-  private async ask(http: InProcessHttp, request: Pick<TaskApiRequest, 'Method' | 'Path' | 'Headers' | 'Body'>) {
+  private async injectRequest(
+    http: InProcessHttp,
+    request: Pick<TaskApiRequest, 'Method' | 'Path' | 'Headers' | 'Body'>,
+  ) {
     const answer = await http.inject({
       method: request.Method,
       url: request.Path,

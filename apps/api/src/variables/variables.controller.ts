@@ -37,12 +37,12 @@ export class VariablesController {
 
   @Get('v1/var/*')
   @Needs(ofVariable('read'))
-  async read(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+  async readVariable(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const { access, query } = request;
     const Namespace = namespaceOf(query);
     const Path = access.onVariable(Namespace, pathOf(request));
     const watched = [['variables', namespacedKey(Namespace, Path)]] as const;
-    const read = () => this.variables.read(access, { Namespace, Path });
+    const read = () => this.variables.readVariable(access, { Namespace, Path });
     await this.reads.answer(request, reply, watched, read, 'variable not found');
   }
 

@@ -53,7 +53,7 @@ export class Variables {
   }
 
   /** @throws KeyringError its items cannot be decrypted (OP-206) */
-  async read(access: RequestAccess, { Namespace, Path }: Owner): Promise<ReadResult> {
+  async readVariable(access: RequestAccess, { Namespace, Path }: Owner): Promise<ReadResult> {
     const { index, row } = await this.deps.model.variables.variable(Namespace, Path);
     return { index, value: row && (await this.decrypted(row, lockFor(access))) };
   }

@@ -52,7 +52,7 @@ export class HostVolumeWritesController {
   async delete(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const Force = boolParam(request.query, 'force', () => badRequest('invalid force value')) ?? false;
     const wanted = { Namespace: namespaceOf(request.query), VolumeID: id, Force };
-    const { Index } = await this.writes.ask(deleteHostVolume, wanted, request, reply);
+    const { Index } = await this.writes.callHolder(deleteHostVolume, wanted, request, reply);
     sendJson(request, reply, { Index });
   }
 
@@ -61,7 +61,7 @@ export class HostVolumeWritesController {
   @Needs(inQuery('host-volume-delete'))
   async deleteClaim(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const wanted = { Namespace: namespaceOf(request.query), ClaimID: id };
-    await this.writes.ask(deleteHostVolumeClaim, wanted, request, reply);
+    await this.writes.callHolder(deleteHostVolumeClaim, wanted, request, reply);
     sendEmpty(reply);
   }
 
@@ -71,7 +71,7 @@ export class HostVolumeWritesController {
     const Volume = decodeHostVolume(body, namespaceOfWrite(request.query, body));
     if (!Volume) throw badRequest('missing volume definition');
     request.access.inNamespace(Volume.Namespace);
-    const { Index, ID } = await this.writes.ask(WRITES[action], { Volume }, request, reply);
+    const { Index, ID } = await this.writes.callHolder(WRITES[action], { Volume }, request, reply);
     const { row } = await this.model.volumes.hostVolume(Volume.Namespace, ID);
     sendJson(request, reply, { Volume: row ? encodeHostVolume(row) : null, Warnings: '', Index });
   }

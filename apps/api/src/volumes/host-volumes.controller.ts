@@ -21,7 +21,7 @@ export class HostVolumesController {
 
   @Get(['volume/host/:id', 'volume/host/:id/*'])
   @Needs(inQuery('host-volume-read'))
-  async read(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+  async readHostVolume(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const namespace = namespaceOf(request.query);
     const query = async () => {
       const { index, row: volume } = await this.model.volumes.hostVolume(namespace, id);

@@ -44,7 +44,7 @@ export class PluginsController {
   /** VL-203, VL-264: the allocations are those of the request's namespace. */
   @Get('plugin/csi/:id')
   @Needs(pluginRead)
-  async read(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+  async readPlugin(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const namespaces = namespacesOf(request.query);
     const query = async () => {
       const { index, row } = await this.model.volumes.plugin(id);

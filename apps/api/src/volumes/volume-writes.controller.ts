@@ -62,7 +62,7 @@ export class VolumeWritesController {
   async deregister(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const Force = boolParam(request.query, 'force', () => badRequest('invalid force value')) ?? false;
     const wanted = { Namespace: namespaceOf(request.query), VolumeIDs: [id], Force };
-    await this.writes.ask(deregisterVolumes, wanted, request, reply);
+    await this.writes.callHolder(deregisterVolumes, wanted, request, reply);
     sendEmpty(reply);
   }
 
@@ -71,7 +71,7 @@ export class VolumeWritesController {
   async delete(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     request.access.must(PLUGIN_READ);
     const wanted = { Namespace: namespaceOf(request.query), VolumeIDs: [id], Secrets: csiSecretsOf(request) };
-    await this.writes.ask(deleteVolumes, wanted, request, reply);
+    await this.writes.callHolder(deleteVolumes, wanted, request, reply);
     sendEmpty(reply);
   }
 
@@ -83,7 +83,7 @@ export class VolumeWritesController {
     request.access.must(PLUGIN_READ);
     if (NodeID === '') throw badRequest('detach requires node ID');
     const wanted = { Namespace: namespaceOf(request.query), VolumeID: id, NodeID };
-    await this.writes.ask(detachVolume, wanted, request, reply);
+    await this.writes.callHolder(detachVolume, wanted, request, reply);
     sendEmpty(reply);
   }
 
@@ -115,7 +115,7 @@ export class VolumeWritesController {
     const Volumes = decodeVolumes(body, namespaceOfWrite(request.query, body));
     for (const { Namespace } of Volumes) request.access.inNamespace(Namespace);
     request.access.must(PLUGIN_READ);
-    const { Index } = await this.writes.ask(call, { Volumes }, request, reply);
+    const { Index } = await this.writes.callHolder(call, { Volumes }, request, reply);
     const stored = await Promise.all(Volumes.map(({ Namespace, ID }) => this.model.volumes.find(Namespace, ID)));
     sendJson(request, reply, {
       Volumes: stored.flatMap(({ row }) => row ?? []).map(({ volume, plugin }) => encodeCSIVolume(volume, plugin)),

@@ -45,7 +45,7 @@ export class VolumesController {
   /** Reads a volume with the volumes table's index; a blocking query may wait for its creation (VL-264, VL-265). */
   @Get('volume/csi/:id')
   @Needs(inQuery('csi-read-volume', 'csi-mount-volume', 'read-job'))
-  async read(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+  async readVolume(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const namespace = namespaceOf(request.query);
     const query = async () => {
       const { index, row } = await this.model.volumes.find(namespace, id);

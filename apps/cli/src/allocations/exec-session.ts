@@ -39,7 +39,7 @@ export class ExecSession {
   ) {}
 
   /** Resolves with the exit code of the command. @throws CommandFailure, AbortError at Ctrl-C */
-  async run(): Promise<number> {
+  async runCommand(): Promise<number> {
     const { socket, stdin, call } = this;
     const leave = () => this.leave();
     const heartbeat = setInterval(() => void socket.send('{}'), HEARTBEAT_MS);

@@ -66,7 +66,7 @@ async function pagesOf(call: Call, wanted: number): Promise<readonly AuditPage[]
   const pages: AuditPage[] = [];
   let [left, token] = [wanted, call.flags.text('page-token')];
   do {
-    const page = await read(call, { ...query, per_page: Math.min(left, MAX_PER_PAGE), next_token: token });
+    const page = await readPage(call, { ...query, per_page: Math.min(left, MAX_PER_PAGE), next_token: token });
     pages.push(page);
     left -= page.value?.length ?? 0;
     token = page.nextToken;
@@ -93,7 +93,7 @@ function queryOf({ flags, clock }: Call): Query {
 }
 
 /** @throws CommandFailure */
-async function read({ api }: Call, query: Query): Promise<AuditPage> {
+async function readPage({ api }: Call, query: Query): Promise<AuditPage> {
   return api.get<AuditRecord[] | null>('/v1/waybill/audit', query).catch((error: unknown) => {
     if (error instanceof AnswerFailure && error.status === 404)
       throw new CommandFailure('The server does not keep an audit log (no Waybill server?)');

@@ -25,7 +25,7 @@ export const command: ServerCommand = {
     const api = call.api.within({ namespace: found.namespace });
     const display = Display.of(call);
     if (flags.on('latest')) {
-      const latest = await read<Deployment | null>(api, jobPath(found.id, '/deployment'));
+      const latest = await readDeployments<Deployment | null>(api, jobPath(found.id, '/deployment'));
       const text = latest.value
         ? await deploymentBlock(api, latest.value, display, (title) => terminal.bold(title))
         : 'No deployment found';
@@ -33,7 +33,9 @@ export const command: ServerCommand = {
       else terminal.print(text);
       return 0;
     }
-    const all = await read<Deployment[] | null>(api, jobPath(found.id, '/deployments'), { all: flags.on('all') });
+    const all = await readDeployments<Deployment[] | null>(api, jobPath(found.id, '/deployments'), {
+      all: flags.on('all'),
+    });
     if (call.data) call.data(all.exact);
     else terminal.print(deploymentList(all.value ?? [], display));
     return 0;
@@ -41,7 +43,7 @@ export const command: ServerCommand = {
 };
 
 /** @throws CommandFailure */
-function read<T>(api: Call['api'], path: string, query = {}): Promise<Answer<T>> {
+function readDeployments<T>(api: Call['api'], path: string, query = {}): Promise<Answer<T>> {
   return api.get<T>(path, query).catch((error: unknown) => {
     throw failed('retrieving deployments', error);
   });

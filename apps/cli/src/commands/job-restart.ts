@@ -55,7 +55,7 @@ async function restart(
 ): Promise<number> {
   const found = await resolveJob(call.api, call.args[0] ?? '');
   const api = call.api.within({ namespace: found.namespace });
-  const job = await read<RestartedJob>(api, jobPath(found.id), `querying job "${found.id}"`);
+  const job = await readApi<RestartedJob>(api, jobPath(found.id), `querying job "${found.id}"`);
   const type = job.Type ?? '';
   if (options.reschedule && !REPLACED_TYPES.has(type))
     throw new CommandFailure(`Jobs of type "${type}" are not allowed to be rescheduled.`);
@@ -64,12 +64,12 @@ async function restart(
     conversation.plain('\nJob restart canceled.');
     return 0;
   }
-  const versions = await read<{ Versions?: JobVersion[] | null }>(
+  const versions = await readApi<{ Versions?: JobVersion[] | null }>(
     api,
     jobPath(job.ID, '/versions'),
     `retrieving versions of job "${job.ID}"`,
   );
-  const allocs = await read<ListedAllocation[] | null>(
+  const allocs = await readApi<ListedAllocation[] | null>(
     api,
     jobPath(job.ID, '/allocations'),
     `retrieving allocations for job "${job.ID}"`,
@@ -85,11 +85,11 @@ async function restart(
   }
   const server = new RestartApi(api, job.ID);
   const { sleep } = call;
-  return new JobRestart({ job, options, server, conversation, interruption, sleep, shown }).run(eligible);
+  return new JobRestart({ job, options, server, conversation, interruption, sleep, shown }).restart(eligible);
 }
 
 /** JR-204, JR-209. @throws CommandFailure */
-async function read<T>(api: Call['api'], path: string, doing: string, query = {}): Promise<T> {
+async function readApi<T>(api: Call['api'], path: string, doing: string, query = {}): Promise<T> {
   const answer = await api.get<T>(path, query).catch((error: unknown) => {
     throw failed(doing, error);
   });
@@ -100,7 +100,9 @@ async function read<T>(api: Call['api'], path: string, doing: string, query = {}
 async function mayRestartOneRegion({ ID, Multiregion }: RestartedJob, conversation: Conversation): Promise<boolean> {
   if ((Multiregion?.Regions ?? []).length === 0) return true;
   const question = `Are you sure you want to restart multi-region job "${ID}" in a single region? [y/N]`;
-  const answer = await conversation.ask(question, (given) => understand(given, { emptyMeans: 'no', takesWait: false }));
+  const answer = await conversation.askUntilUnderstood(question, (given) =>
+    understand(given, { emptyMeans: 'no', takesWait: false }),
+  );
   return answer === 'yes';
 }
 

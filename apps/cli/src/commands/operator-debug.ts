@@ -65,7 +65,7 @@ async function run(call: Call): Promise<number> {
       capture.end();
     });
     await writing(folder.json(['cluster', 'cli-flags.json'], exactOf(flagsGiven(flags))));
-    await writing(capture.run());
+    await writing(capture.captureAll());
     await writing(folder.close({ Version: WAYBILL_VERSION, Captured: name }));
     tellFiles(call, folder);
     if (output === undefined) await writing(packed(target, parent, name));

@@ -48,7 +48,7 @@ export class DebugCapture {
     this.over.abort();
   }
 
-  async run(): Promise<void> {
+  async captureAll(): Promise<void> {
     const { note } = this.tools;
     note('Capturing cluster data...');
     for (const page of CLUSTER_PAGES) await this.page(['cluster'], page);

@@ -48,7 +48,7 @@ export class DeploymentMonitor {
     try {
       let shown = '';
       for (let index = 0; ;) {
-        const answer = await this.read(id, index);
+        const answer = await this.readDeployment(id, index);
         const deployment = answer.value;
         index = answer.index;
         const block = await this.blockOf(deployment);
@@ -64,7 +64,7 @@ export class DeploymentMonitor {
     }
   }
 
-  private read(id: string, index: number) {
+  private readDeployment(id: string, index: number) {
     const wait = this.waitMs === undefined ? undefined : `${this.waitMs}ms`;
     const query = { stale: true, ...(index > 0 ? { index, wait } : {}) };
     return retriedRead('deployment', this.call, () => this.call.api.get<Deployment>(`/v1/deployment/${id}`, query));

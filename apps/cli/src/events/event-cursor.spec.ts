@@ -16,7 +16,7 @@ describe('the cursor of the event stream', () => {
   it('CL-1006: is written at most once a second, and at the end', () => {
     let nowMs = 5_000;
     const cursor = new EventCursor(file, { nowMs: () => nowMs });
-    expect(cursor.read()).toBeUndefined();
+    expect(cursor.readIndex()).toBeUndefined();
     const written = () => readFileSync(file, 'utf8');
     cursor.reached(7);
     expect(written()).toBe('7\n');
@@ -28,13 +28,13 @@ describe('the cursor of the event stream', () => {
     expect(written()).toBe('9\n');
     cursor.reached(10);
     cursor.write();
-    expect(new EventCursor(file, { nowMs: () => nowMs }).read()).toBe(10);
+    expect(new EventCursor(file, { nowMs: () => nowMs }).readIndex()).toBe(10);
   });
 
   it('CL-1006: a file that holds no number is an error, not a start from elsewhere', () => {
     for (const text of ['', 'seven', '12x', '-1']) {
       writeFileSync(file, text);
-      expect(() => new EventCursor(file, { nowMs: () => 0 }).read()).toThrow(/holds no index/);
+      expect(() => new EventCursor(file, { nowMs: () => 0 }).readIndex()).toThrow(/holds no index/);
     }
   });
 });

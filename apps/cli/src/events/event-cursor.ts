@@ -20,7 +20,7 @@ export class EventCursor {
   ) {}
 
   /** What the run before has printed; undefined: there was none. @throws CommandFailure for a file that holds no number */
-  read(): number | undefined {
+  readIndex(): number | undefined {
     let text: string;
     try {
       text = readFileSync(this.file, 'utf8').trim();

@@ -15,7 +15,7 @@ export interface EventStart {
 
 /** What -cursor, -since and -index say, in this order (CL-1006). @throws CommandFailure, FlagFailure */
 export async function eventStart(call: Call, cursor: EventCursor | undefined): Promise<EventStart> {
-  const printed = cursor?.read();
+  const printed = cursor?.readIndex();
   if (printed !== undefined) return { start: printed + 1, sinceNs: 0 };
   const since = call.flags.text('since');
   return since === undefined

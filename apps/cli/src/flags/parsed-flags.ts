@@ -56,7 +56,7 @@ export class ParsedFlags {
   }
 
   on(name: string): boolean {
-    return this.read(name, 'switch') === true;
+    return this.flagValue(name, 'switch') === true;
   }
 
   given(name: string): boolean {
@@ -65,26 +65,26 @@ export class ParsedFlags {
 
   /** Empty counts as not given (CL-121). */
   text(name: string): string | undefined {
-    const value = this.read(name, 'text');
+    const value = this.flagValue(name, 'text');
     return typeof value === 'string' && value !== '' ? value : undefined;
   }
 
   list(name: string): readonly string[] {
-    const value = this.read(name, 'list');
+    const value = this.flagValue(name, 'list');
     return Array.isArray(value) ? value.map(String) : [];
   }
 
   integer(name: string): number | undefined {
-    const value = this.read(name, 'integer');
+    const value = this.flagValue(name, 'integer');
     return typeof value === 'number' ? value : undefined;
   }
 
   durationMs(name: string): number | undefined {
-    const value = this.read(name, 'duration');
+    const value = this.flagValue(name, 'duration');
     return typeof value === 'number' ? value : undefined;
   }
 
-  private read(name: string, kind: FlagKind): unknown {
+  private flagValue(name: string, kind: FlagKind): unknown {
     if (this.kinds.get(name) !== kind) throw new TypeError(`the command has no ${kind} flag -${name}`);
     return this.values.get(name);
   }

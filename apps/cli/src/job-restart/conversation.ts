@@ -55,7 +55,7 @@ export class Conversation {
    * Asks until the answer is understood (JR-506).
    * @returns undefined when the input ended or the question was closed
    */
-  async ask<T>(text: string, understand: (given: string) => T | undefined): Promise<T | undefined> {
+  async askUntilUnderstood<T>(text: string, understand: (given: string) => T | undefined): Promise<T | undefined> {
     const question = new AbortController();
     this.question = question;
     this.held = [];

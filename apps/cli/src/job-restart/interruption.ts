@@ -30,11 +30,11 @@ export class Interruption {
 
   private press(): void {
     if (this.conversation.isAsking) this.conversation.closeQuestion();
-    else this.asking ??= this.ask();
+    else this.asking ??= this.askWhetherToEnd();
   }
 
-  private async ask(): Promise<void> {
-    const answer = await this.conversation.ask(QUESTION, (given) =>
+  private async askWhetherToEnd(): Promise<void> {
+    const answer = await this.conversation.askUntilUnderstood(QUESTION, (given) =>
       understand(given, { emptyMeans: 'no', takesWait: false }),
     );
     if (answer === 'no') {

@@ -41,7 +41,7 @@ export class JobRestart {
   }
 
   /** @returns the exit code */
-  async run(eligible: readonly Candidate[]): Promise<number> {
+  async restart(eligible: readonly Candidate[]): Promise<number> {
     const { conversation, options } = this.parts;
     await this.parts.interruption.passed();
     conversation.header(`Restarting ${eligible.length} allocation${eligible.length === 1 ? '' : 's'}`);
@@ -90,7 +90,7 @@ export class JobRestart {
     const { options, job, shown } = this.parts;
     const failures = options.reschedule
       ? await new Replacement(candidate, isSystemAllocation(candidate, job.Type), { ...this.parts, jobId: job.ID })
-          .run(options.noShutdownDelay)
+          .replace(options.noShutdownDelay)
           .then(
             () => [],
             (error: unknown) => [error],
@@ -110,7 +110,9 @@ export class JobRestart {
     }
     if (next.kind === 'ask') {
       if (found.any) conversation.warn(errorList(errors));
-      const answer = await conversation.ask(next.question.text, (given) => understand(given, next.question));
+      const answer = await conversation.askUntilUnderstood(next.question.text, (given) =>
+        understand(given, next.question),
+      );
       if (answer === undefined || answer === 'no') return 'canceled';
       if (answer !== 'yes') {
         this.wait = answer.waitMs;

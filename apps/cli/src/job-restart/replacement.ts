@@ -40,7 +40,7 @@ export class Replacement {
   }
 
   /** @throws Error, PlacementFailed */
-  async run(noShutdownDelay: boolean): Promise<void> {
+  async replace(noShutdownDelay: boolean): Promise<void> {
     const { server, conversation } = this.parts;
     conversation.detail(`Rescheduling allocation "${this.shown(this.id)}" for group "${this.group}"`);
     const stoppedAt = await server.stop(this.id, noShutdownDelay).catch((error: unknown) => {

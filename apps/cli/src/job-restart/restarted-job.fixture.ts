@@ -133,7 +133,7 @@ export class RestartedJob {
     const job = { ID: 'web', Type: type };
     const sleep = (ms: number, signal?: AbortSignal) => this.sleep(ms, signal);
     const parts = { job, options, server: this.server, conversation, interruption, sleep, shown: (id: string) => id };
-    const run = new JobRestart(parts).run(selectAllocations(listed, [], options).eligible);
+    const run = new JobRestart(parts).restart(selectAllocations(listed, [], options).eligible);
     void Promise.race([interruption.ended, run]).then((code) => (this.exitCode = code));
   }
 

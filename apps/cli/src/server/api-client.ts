@@ -76,17 +76,17 @@ export class ApiClient {
 
   /** @throws AnswerFailure, ConnectionFailure */
   async get<T>(path: string, query: Query = {}): Promise<Answer<T>> {
-    return this.ask<T>('GET', path, query);
+    return this.request<T>('GET', path, query);
   }
 
   /** @throws AnswerFailure, ConnectionFailure */
   async put<T>(path: string, body: ExactJson, query: Query = {}): Promise<Answer<T>> {
-    return this.ask<T>('PUT', path, query, formatExact(body, 0));
+    return this.request<T>('PUT', path, query, formatExact(body, 0));
   }
 
   /** @throws AnswerFailure, ConnectionFailure */
   async delete<T>(path: string, query: Query = {}, body?: ExactJson): Promise<Answer<T>> {
-    return this.ask<T>('DELETE', path, query, body === undefined ? undefined : formatExact(body, 0));
+    return this.request<T>('DELETE', path, query, body === undefined ? undefined : formatExact(body, 0));
   }
 
   /** Bytes as they are; resolves with the text of the answer. @throws AnswerFailure, ConnectionFailure */
@@ -131,7 +131,7 @@ export class ApiClient {
     throw new AnswerFailure(answer.statusCode ?? 0, text, answer.headers);
   }
 
-  private async ask<T>(method: Method, path: string, query: Query, body?: string): Promise<Answer<T>> {
+  private async request<T>(method: Method, path: string, query: Query, body?: string): Promise<Answer<T>> {
     const url = this.urlOf(path, query);
     const message = await this.follow(method, url, body, this.interrupt);
     const text = await bodyText(message, () => abortOf(this.interrupt) ?? brokenOff(method, url));

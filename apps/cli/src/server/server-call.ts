@@ -25,7 +25,8 @@ export async function serverCall(
     env,
     clock: { nowMs: () => Date.now() },
     sleep: (ms, signal) => sleep(ms, untilEither(signal)),
-    ask: async (question, signal) => (await import('../terminal/question.js')).ask(question, untilEither(signal)),
+    ask: async (question, signal) =>
+      (await import('../terminal/question.js')).askOnTerminal(question, untilEither(signal)),
     canAsk: stdinIsTTY && call.terminal.options.interactive,
     random: Math.random,
     interrupt,

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 
 /** Asks on the terminal; rejects when the input ends without an answer, as at Ctrl-C, or `signal` gives it up. */
-export async function ask(question: string, signal: AbortSignal): Promise<string> {
+export async function askOnTerminal(question: string, signal: AbortSignal): Promise<string> {
   const lines = createInterface({ input: process.stdin, output: process.stdout });
   try {
     return await new Promise<string>((resolve, reject) => {

@@ -47,7 +47,7 @@ export class TokenReader {
   }
 
   peek(): Token {
-    return (this.ahead ??= this.read());
+    return (this.ahead ??= this.readToken());
   }
 
   next(): Token {
@@ -155,7 +155,7 @@ export class TokenReader {
   }
 
   /** The token at the cursor; leaves the cursor before it. */
-  private read(): Token {
+  private readToken(): Token {
     const before = this.position;
     try {
       for (;;) {

@@ -30,7 +30,7 @@ export interface ExecUpgradeDependencies {
   readonly region: string;
   readonly access: WebAccess;
   /** A session counts as one request. */
-  readonly limit: Pick<RequestLimit, 'take'>;
+  readonly limit: Pick<RequestLimit, 'countRequest'>;
   /** Who opens a session, and what they may do. */
   readonly guard: RouteGuard;
   readonly warn: (text: string, fields: Record<string, unknown>) => void;
@@ -88,7 +88,7 @@ function sessionOf(
 ): Turned | { readonly target: ExecTarget } {
   const verdict = judgeWebRequest(request, access);
   if (verdict.kind === 'refused') return verdict;
-  const retryAfterS = limit.take(request.socket.remoteAddress ?? '');
+  const retryAfterS = limit.countRequest(request.socket.remoteAddress ?? '');
   if (retryAfterS > 0) return { status: 429, text: TOO_MANY_REQUESTS, retryAfterS };
   const target = execTargetOf(url.pathname);
   if (target === undefined) return NO_SESSION;

@@ -24,7 +24,7 @@ export interface PendingLogins {
   /** The login of a nonce, which stays. */
   find(nonce: string): Promise<PendingLogin | undefined>;
   /** Takes the login of a nonce out: of several that ask at once, one gets it. */
-  take(nonce: string): Promise<PendingLogin | undefined>;
+  takeLogin(nonce: string): Promise<PendingLogin | undefined>;
 }
 
 /** A nonce stands for one login: it may be asked about again, but not for another method or way back (AU-93). @throws Refusal invalid */

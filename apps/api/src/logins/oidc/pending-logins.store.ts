@@ -54,7 +54,7 @@ export class NatsPendingLogins implements PendingLogins {
     return kept && this.opened(key, kept);
   }
 
-  async take(nonce: string): Promise<PendingLogin | undefined> {
+  async takeLogin(nonce: string): Promise<PendingLogin | undefined> {
     const key = this.keyOf(nonce);
     const kept = await this.get(key);
     if (!kept || !(await this.remove(kept.seq))) return undefined;
