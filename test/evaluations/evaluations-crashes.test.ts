@@ -65,7 +65,7 @@ afterAll(async () => {
 /** After every scenario nothing of the whole log so far may break an invariant. */
 afterEach(async () => {
   const reader = new LogReader();
-  await readLog({ natsUrl: waybill.stack.natsUrl, natsCredentials: undefined }, (txn) => reader.take(txn));
+  await readLog({ natsUrl: waybill.stack.natsUrl, natsCredentials: undefined }, (txn) => reader.checkTransaction(txn));
   expect(reader.finish().violations).toEqual([]);
 });
 

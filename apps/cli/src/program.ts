@@ -23,7 +23,8 @@ export async function runProgram(called: string, words: readonly string[], io: P
   if (asked !== undefined) return asked;
   const first = words.findIndex((word) => !word.startsWith('-') || word === '-');
   const before = first === -1 ? words : words.slice(0, first);
-  if (before.some((word) => /^(-v|--?version)$/.test(word))) return runWords(program, 'version', [], io, plain);
+  if (before.some((word) => /^(-v|--?version)$/.test(word)))
+    return runWords({ program, words: 'version', io }, [], plain);
   const found = first === -1 ? undefined : findCommand(words.slice(first));
   if (!found) {
     if (first === -1 && asksForHelp(before)) return printed(plain, await generalPage(program), 0);
@@ -46,7 +47,7 @@ export async function runProgram(called: string, words: readonly string[], io: P
   const typed = words[first] ?? '';
   if (ALIASES.get(typed)?.deprecated === true)
     plain.note(`The command "${program} ${typed}" is deprecated: use "${program} ${found.words}".`);
-  return runWords(program, found.words, [...before, ...found.rest], io, plain);
+  return runWords({ program, words: found.words, io }, [...before, ...found.rest], plain);
 }
 
 /** CL-175: a shell that asks what may come next, and the hooks that make it ask. Loaded only then. */
@@ -98,13 +99,16 @@ async function helpPage(words: string, program: string): Promise<string> {
   return helpOf(spec, words, program).trimEnd();
 }
 
-async function runWords(
-  program: string,
-  words: string,
-  given: readonly string[],
-  io: ProcessIO,
-  plain: Terminal,
-): Promise<number> {
+/** A command as it was called. */
+interface Invocation {
+  readonly program: string;
+  /** The words of the command, aliases resolved. */
+  readonly words: string;
+  readonly io: ProcessIO;
+}
+
+async function runWords(invocation: Invocation, given: readonly string[], plain: Terminal): Promise<number> {
+  const { program, words, io } = invocation;
   let terminal = plain;
   const [{ flagsOf, parseCommandLine }, spec] = await Promise.all([import('./command-line.js'), load(words)]);
   if (asksOwnHelp(given, flagsOf(spec), spec.ownArguments)) return printed(plain, await helpPage(words, program), 0);
@@ -116,7 +120,7 @@ async function runWords(
     terminal = terminalFor(flags, io);
     return await spec.run(await serverCall(spec, checked(spec, { ...call, terminal }), io));
   } catch (error) {
-    const ownCode = await report(error, program, words, io, terminal);
+    const ownCode = await report(error, invocation, terminal);
     return isInterrupt(error) ? ownCode : (spec.failureExitCode ?? ownCode);
   }
 }
@@ -129,13 +133,7 @@ function checked(spec: CommandSpec, call: OfflineCall): OfflineCall {
 }
 
 /** One text per failure, never a stack (CL-112, CL-113, CL-162). */
-async function report(
-  error: unknown,
-  program: string,
-  words: string,
-  io: ProcessIO,
-  terminal: Terminal,
-): Promise<number> {
+async function report(error: unknown, { program, words, io }: Invocation, terminal: Terminal): Promise<number> {
   if (isInterrupt(error)) {
     terminal.note('Interrupted: what was asked of the server goes on there');
     return INTERRUPTED;

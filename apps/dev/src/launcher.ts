@@ -95,8 +95,10 @@ async function bringUp(options: LaunchOptions, stops: Stop[], end: EndOfRun, rep
   report.say(`Waybill starts in ${data.paths.root}`);
   const certificates = options.tls ? await certificatesOf(data.paths.tls, options, report) : undefined;
   const loading = loadCluster(options.processes); // its second of work, while the servers do theirs
-  const servers = await startServers(data.paths, process.env, options, certificates, report, (server) =>
-    stops.push(() => server.stop()),
+  const servers = await startServers(
+    { paths: data.paths, env: process.env, nats: options, tls: certificates },
+    report,
+    (server) => stops.push(() => server.stop()),
   );
   const startCluster = await loading;
   end.signal.throwIfAborted();

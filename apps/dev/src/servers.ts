@@ -18,6 +18,15 @@ export interface Servers {
   readonly credentials: CredentialFiles | undefined;
 }
 
+/** Which servers are to start, and how. */
+export interface ServersWish {
+  readonly paths: EmbeddedDataPaths;
+  readonly env: NodeJS.ProcessEnv;
+  /** Port, 0: any free one; address; and when it syncs to disk. */
+  readonly nats: { readonly natsPort: number; readonly natsBind: string; readonly sync: string };
+  readonly tls: ServerTls | undefined;
+}
+
 /** Whether a start has to create everything, which takes longer. */
 export function isFirstStart(dataDir: string): boolean {
   return !existsSync(path.join(dataDir, 'nats'));
@@ -28,11 +37,7 @@ export function isFirstStart(dataDir: string): boolean {
  * both at once. `onStarted` gets each that runs, also when the other fails: it has to be stopped.
  */
 export async function startServers(
-  paths: EmbeddedDataPaths,
-  env: NodeJS.ProcessEnv,
-  /** Port, 0: any free one; address; and when it syncs to disk. */
-  { natsPort, natsBind, sync }: { readonly natsPort: number; readonly natsBind: string; readonly sync: string },
-  tls: ServerTls | undefined,
+  { paths, env, nats: { natsPort, natsBind, sync }, tls }: ServersWish,
   report: Report,
   onStarted: (server: RunningServer) => void,
 ): Promise<Servers> {

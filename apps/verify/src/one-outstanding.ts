@@ -52,14 +52,14 @@ export class OneOutstanding implements Invariant {
 
   private planned(evaluation: Evaluation, index: number, report: ReportViolation): void {
     const job = this.historyOf(evaluation);
-    this.expectAlone(job, evaluation, 'wrote a plan', index, report);
+    this.expectAlone(evaluation, { did: 'wrote a plan', index }, report);
     if (evaluation.Status === 'pending') job.working ??= evaluation.ID;
   }
 
   private ended(evaluation: Evaluation, byWorker: boolean, index: number, report: ReportViolation): void {
     const job = this.historyOf(evaluation);
     if (byWorker) {
-      this.expectAlone(job, evaluation, 'completed', index, report);
+      this.expectAlone(evaluation, { did: 'completed', index }, report);
       const { SnapshotIndex } = evaluation;
       if (SnapshotIndex >= index)
         this.say(evaluation, index, report, `has a snapshot of index ${SnapshotIndex}, later than its end`);
@@ -78,7 +78,13 @@ export class OneOutstanding implements Invariant {
     if (job.working === evaluation.ID) job.working = undefined;
   }
 
-  private expectAlone(job: JobHistory, by: Evaluation, did: string, index: number, report: ReportViolation): void {
+  /** @param step what the worker of the evaluation did, and at which index */
+  private expectAlone(
+    by: Evaluation,
+    { did, index }: { readonly did: string; readonly index: number },
+    report: ReportViolation,
+  ): void {
+    const job = this.historyOf(by);
     if (job.working === undefined || job.working === by.ID) return;
     this.say(by, index, report, `${did} while ${job.working} of the same job was outstanding`);
   }

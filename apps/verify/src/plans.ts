@@ -20,6 +20,15 @@ export class AcceptedPlans implements Invariant {
   }
 }
 
+/** The allocations that one plan placed for one job. */
+interface PlacedForJob {
+  /** Namespace and ID. */
+  readonly job: string;
+  readonly placed: ReadonlySet<string>;
+  /** Of the plan. */
+  readonly index: number;
+}
+
 /**
  * No second delivery repeats what the first one placed (EB-329): a new allocation of a service or batch job has no twin, a
  * live one of the same name that was placed for the same version of the job and is to run on. Canaries share names on
@@ -55,16 +64,10 @@ export class NoDoublePlacement implements Invariant {
       const placed = placedByJob.get(key) ?? new Set();
       placedByJob.set(key, placed.add(after.ID));
     }
-    for (const [job, placed] of placedByJob) this.expectNoTwins(job, placed, index, tables, report);
+    for (const [job, placed] of placedByJob) this.expectNoTwins({ job, placed, index }, tables, report);
   }
 
-  private expectNoTwins(
-    job: string,
-    placed: ReadonlySet<string>,
-    index: number,
-    tables: Tables,
-    report: ReportViolation,
-  ): void {
+  private expectNoTwins({ job, placed, index }: PlacedForJob, tables: Tables, report: ReportViolation): void {
     const byPlacement = new Map<string, string>();
     for (const alloc of tables.allocs.by('live', job)) {
       const placement = this.placedAs.get(alloc.ID);

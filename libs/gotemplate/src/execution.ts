@@ -14,6 +14,13 @@ export interface ExecutableTemplate {
 /** What a statement does to the loop around it. */
 type Flow = 'on' | 'break' | 'continue';
 
+export interface ExecutionTools {
+  readonly evaluation: PipelineEvaluation;
+  readonly steps: StepsLeft;
+  readonly limits: TemplateLimits;
+  readonly blame: Blame;
+}
+
 /**
  * One execution of a template: walks its tree with one data value and gathers the output. Every turn of a loop, every
  * call and every character of output is counted against the limits, so it always ends.
@@ -22,13 +29,20 @@ export class Execution {
   private output = '';
   private depth = 0;
 
+  private readonly evaluation: PipelineEvaluation;
+  private readonly steps: StepsLeft;
+  private readonly limits: TemplateLimits;
+  private readonly blame: Blame;
+
   constructor(
     private readonly template: ExecutableTemplate,
-    private readonly evaluation: PipelineEvaluation,
-    private readonly steps: StepsLeft,
-    private readonly limits: TemplateLimits,
-    private readonly blame: Blame,
-  ) {}
+    { evaluation, steps, limits, blame }: ExecutionTools,
+  ) {
+    this.evaluation = evaluation;
+    this.steps = steps;
+    this.limits = limits;
+    this.blame = blame;
+  }
 
   /** @throws TemplateExecutionError, TemplateLimitError */
   runTemplate(data: unknown): string {
@@ -61,7 +75,7 @@ export class Execution {
       case 'range':
         return this.loop(statement, dot, scope);
       case 'template':
-        this.call(statement.name, statement.pipeline, statement.start, dot, scope);
+        this.call(statement, dot, scope);
         return 'on';
       case 'break':
       case 'continue':
@@ -107,7 +121,7 @@ export class Execution {
     throw this.blame(pipeline, `range can't iterate over ${typeOf(value)}`);
   }
 
-  private call(name: string, pipeline: Pipeline | null, at: number, dot: unknown, scope: Scope): void {
+  private call({ name, pipeline, start: at }: Statement & { kind: 'template' }, dot: unknown, scope: Scope): void {
     const block = this.template.named.get(name);
     const data = pipeline && this.pipeline(pipeline, dot, scope);
     if (!block) throw this.blame({ start: at, end: at }, `template ${JSON.stringify(name)} not defined`);

@@ -22,6 +22,12 @@ interface Ended {
   readonly at: number;
 }
 
+export interface ParserOptions {
+  readonly delimiters: Delimiters;
+  readonly limits: TemplateLimits;
+  readonly hasFunction: (name: string) => boolean;
+}
+
 /**
  * A template's text as a tree. Recursive descent over the lexer's tokens; variables and functions are looked up while
  * reading, as Go does, so that a wrong name is found before anything is executed.
@@ -34,11 +40,8 @@ export class TemplateParser {
 
   /** @throws TemplateSyntaxError, TemplateLimitError */
   constructor(
-    name: string,
-    source: string,
-    delimiters: Delimiters,
-    limits: TemplateLimits,
-    hasFunction: (name: string) => boolean,
+    { name, source }: { readonly name: string; readonly source: string },
+    { delimiters, limits, hasFunction }: ParserOptions,
   ) {
     if (source.length > limits.sourceLength)
       throw new TemplateLimitError(placeAt(name, source, 0), `text is longer than ${limits.sourceLength}`);

@@ -16,6 +16,13 @@ export interface EvaluationOptions {
 /** The value that a stage of a pipeline hands to the next; null in the first. */
 type Piped = { readonly value: unknown } | null;
 
+/** A command that calls a function by its name. */
+interface NamedCall {
+  readonly operand: Operand & { kind: 'function' };
+  readonly command: Command;
+  readonly piped: Piped;
+}
+
 /** Computes pipelines. Has no state of its own but the steps that are left. */
 export class PipelineEvaluation {
   constructor(
@@ -42,7 +49,7 @@ export class PipelineEvaluation {
       const given = others.map((operand) => this.operand(operand, dot, scope));
       return piped ? [...given, piped.value] : given;
     };
-    if (first.kind === 'function') return this.named(first, command, dot, scope, piped, values);
+    if (first.kind === 'function') return this.named({ operand: first, command, piped }, values, dot, scope);
     const callee = this.callee(first, dot, scope);
     if (callee) return this.called(command, nameOf(first), callee, values());
     if (others.length > 0 || piped) throw this.blame(others[0] ?? first, `can't give argument to non-function`);
@@ -57,16 +64,9 @@ export class PipelineEvaluation {
     return isFunction(value) ? value : null;
   }
 
-  private named(
-    operand: Operand & { kind: 'function' },
-    command: Command,
-    dot: unknown,
-    scope: Scope,
-    piped: Piped,
-    values: () => unknown[],
-  ): unknown {
-    if (operand.name === 'and' || operand.name === 'or')
-      return this.shortCircuit(operand, command.operands.slice(1), dot, scope, piped);
+  private named(call: NamedCall, values: () => unknown[], dot: unknown, scope: Scope): unknown {
+    const { operand, command } = call;
+    if (operand.name === 'and' || operand.name === 'or') return this.shortCircuit(call, dot, scope);
     const given = values();
     if (operand.name !== 'call') {
       const called = this.options.functions.get(operand.name);
@@ -79,13 +79,8 @@ export class PipelineEvaluation {
   }
 
   /** `and` and `or` look at no more operands than they need. */
-  private shortCircuit(
-    operand: Operand & { kind: 'function' },
-    others: readonly Operand[],
-    dot: unknown,
-    scope: Scope,
-    piped: Piped,
-  ): unknown {
+  private shortCircuit({ operand, command, piped }: NamedCall, dot: unknown, scope: Scope): unknown {
+    const others = command.operands.slice(1);
     const until = operand.name === 'or';
     if (others.length === 0 && !piped)
       throw this.blame(operand, `wrong number of args for ${operand.name}: want at least 1 got 0`);

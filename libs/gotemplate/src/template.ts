@@ -44,7 +44,10 @@ export class Template {
       right: options.delimiters?.right || TEMPLATE_DELIMITERS.right,
     };
     const hasFunction = (name: string): boolean => this.functions.has(name) || DONE_BY_THE_EXECUTION.includes(name);
-    this.parsed = new TemplateParser(this.name, source, delimiters, this.limits, hasFunction).parse();
+    this.parsed = new TemplateParser(
+      { name: this.name, source },
+      { delimiters, limits: this.limits, hasFunction },
+    ).parse();
   }
 
   /** The output for `data`, which is `.` and `$`. @throws TemplateExecutionError, TemplateLimitError */
@@ -58,7 +61,7 @@ export class Template {
     const steps = new StepsLeft(limits.steps, (offset, reason) => new TemplateLimitError(at(offset), reason));
     const options = { functions, missingKey, maxLength: limits.outputLength };
     const evaluation = new PipelineEvaluation(options, steps, blame);
-    return new Execution(this.parsed, evaluation, steps, limits, blame).runTemplate(data);
+    return new Execution(this.parsed, { evaluation, steps, limits, blame }).runTemplate(data);
   }
 }
 

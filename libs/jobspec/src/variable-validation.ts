@@ -10,10 +10,17 @@ import type { Validation, Variable } from './variables.js';
 
 /** Every validation that the value of a variable does not pass (JS-81, JS-82). @throws JobspecError with the first */
 export function checkVariable(variable: Variable, given: GivenValue, scope: Scope, evaluator: Evaluator): void {
-  for (const validation of variable.validations) checkOne(variable.name, validation, given, scope, evaluator);
+  for (const validation of variable.validations) checkOne({ name: variable.name, validation, given }, scope, evaluator);
 }
 
-function checkOne(name: string, validation: Validation, given: GivenValue, scope: Scope, evaluator: Evaluator): void {
+/** One validation of the variable `name` and the value that it judges. */
+interface Check {
+  readonly name: string;
+  readonly validation: Validation;
+  readonly given: GivenValue;
+}
+
+function checkOne({ name, validation, given }: Check, scope: Scope, evaluator: Evaluator): void {
   const { condition, block } = validation;
   checkReferences(name, condition, evaluator);
   const value = evaluator.evaluate(condition, scope);

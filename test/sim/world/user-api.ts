@@ -127,7 +127,7 @@ export class UserApi {
       keyring: PLAIN_KEYRING,
       rpc: this.calls,
     });
-    this.planJob = new PlanJob(admission, log, rpc, regions.own, () => this.feed.applied, clock);
+    this.planJob = new PlanJob({ admission, log, rpc, region: regions.own, seen: () => this.feed.applied, clock });
     this.restoring = new RestoreSnapshot({
       open: async (bytes) => openPlainArchive(bytes),
       archives,
@@ -158,7 +158,7 @@ export class UserApi {
       EvalPriority: 0,
       ...over,
     };
-    return this.registerJob.run(request, this.requester());
+    return this.registerJob.register(request, this.requester());
   }
 
   /** @param over with `global`: in all regions that the job lists @param requestId of what it writes, in each of them */
@@ -176,30 +176,30 @@ export class UserApi {
       global: false,
       ...over,
     };
-    return this.deregisterJob.run(options, this.requester(requestId));
+    return this.deregisterJob.deregister(options, this.requester(requestId));
   }
 
   evaluate(id: string, over: Partial<EvaluateOptions> = {}): Promise<Written> {
-    return this.evaluateJob.run({ namespace: NAMESPACE, id, forceReschedule: false, ...over }, this.requester());
+    return this.evaluateJob.evaluate({ namespace: NAMESPACE, id, forceReschedule: false, ...over }, this.requester());
   }
 
   revert(id: string, version: number): Promise<Written> {
-    return this.revertJob.run(NAMESPACE, id, { version, enforcePriorVersion: null }, this.requester());
+    return this.revertJob.revert(NAMESPACE, id, { version, enforcePriorVersion: null }, this.requester());
   }
 
   stop(id: string, over: Partial<StopAllocationOptions> = {}): Promise<Written> {
     const options = { id, noShutdownDelay: false, reschedule: false, ...over };
-    return this.stopAllocation.run(options, this.requester());
+    return this.stopAllocation.stop(options, this.requester());
   }
 
   /** A child of a parameterized job; two with one token are one. */
   dispatch(id: string, idempotencyToken: string): Promise<Written> {
     const wish = { payload: Buffer.alloc(0), meta: {}, idPrefix: '', priority: 0, idempotencyToken };
-    return this.dispatchJob.run(NAMESPACE, id, wish, this.requester());
+    return this.dispatchJob.dispatch(NAMESPACE, id, wish, this.requester());
   }
 
   launch(id: string): Promise<Written> {
-    return this.forceLaunch.run(NAMESPACE, id);
+    return this.forceLaunch.launch(NAMESPACE, id);
   }
 
   /** Where another region takes requests. @throws RpcUnavailableError */
@@ -209,7 +209,7 @@ export class UserApi {
 
   /** Played through, written nowhere. */
   async plan(job: Job): Promise<Written> {
-    await this.planJob.run({ Job: job, Diff: true, warnings: [] });
+    await this.planJob.plan({ Job: job, Diff: true, warnings: [] });
     return { Index: 0 };
   }
 
@@ -224,7 +224,7 @@ export class UserApi {
   }
 
   async restoreSnapshot(archive: SavedArchive): Promise<Written> {
-    return { Index: await this.restoring.run(archive(), this.requester()) };
+    return { Index: await this.restoring.restore(archive(), this.requester()) };
   }
 
   /** Asked of one machine, which does it itself. */
@@ -234,7 +234,7 @@ export class UserApi {
   }
 
   configure(config: SchedulerConfiguration): Promise<Written> {
-    return this.setConfiguration.run({ config, cas: undefined }, this.requester());
+    return this.setConfiguration.replaceConfiguration({ config, cas: undefined }, this.requester());
   }
 
   /** Passed on to the service that decides it; answered once what that wrote can be read. */

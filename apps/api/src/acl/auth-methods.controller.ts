@@ -47,7 +47,7 @@ export class AuthMethodsController {
   async readAuthMethod(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const name = nameOf(request);
     const query = () => found(this.model.access.authMethod(name), encodeAuthMethod);
-    await this.reads.answer(request, reply, [['acl_auth_methods', name]], query, NOT_FOUND);
+    await this.reads.answerObject(request, reply, [['acl_auth_methods', name]], { query, missing: NOT_FOUND });
   }
 
   @Put('auth-method')

@@ -43,7 +43,7 @@ export class BindingRulesController {
   async readBindingRule(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const id = idOf(request);
     const query = () => found(this.model.access.bindingRule(id));
-    await this.reads.answer(request, reply, [['acl_binding_rules', id]], query, NOT_FOUND);
+    await this.reads.answerObject(request, reply, [['acl_binding_rules', id]], { query, missing: NOT_FOUND });
   }
 
   @Put('binding-rule')

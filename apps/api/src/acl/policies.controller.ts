@@ -51,7 +51,7 @@ export class PoliciesController {
     const isOwn = name === ANONYMOUS_POLICY || policyNamesOf(caller).includes(name);
     if (!isOwn && !caller.acl.isManagement()) throw forbidden('Permission denied');
     const query = () => found(this.model.access.policy(name), withRules);
-    await this.reads.answer(request, reply, [['acl_policy', name]], query, 'ACL policy not found');
+    await this.reads.answerObject(request, reply, [['acl_policy', name]], { query, missing: 'ACL policy not found' });
   }
 
   @Put('policy/*')

@@ -45,7 +45,7 @@ export class RolesController {
   async readByName(@Param('name') name: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     mustHave(request, (role) => role.Name === name);
     const query = () => found(this.model.access.roleByName(name));
-    await this.reads.answer(request, reply, [['acl_roles', '*']], query, NOT_FOUND);
+    await this.reads.answerObject(request, reply, [['acl_roles', '*']], { query, missing: NOT_FOUND });
   }
 
   /** A wildcard, because a part of a path is never empty. */
@@ -55,7 +55,7 @@ export class RolesController {
     const id = idOf(request);
     mustHave(request, (role) => role.ID === id);
     const query = () => found(this.model.access.role(id));
-    await this.reads.answer(request, reply, [['acl_roles', id]], query, NOT_FOUND);
+    await this.reads.answerObject(request, reply, [['acl_roles', id]], { query, missing: NOT_FOUND });
   }
 
   @Put('role')

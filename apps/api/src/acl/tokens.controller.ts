@@ -138,7 +138,7 @@ export class TokensController {
       const { index, row } = await this.model.access.token(accessor);
       return { index, value: row && (await this.answers.whole(row)) };
     };
-    await this.reads.answer(request, reply, [['acl_token', accessor]], query, NOT_FOUND);
+    await this.reads.answerObject(request, reply, [['acl_token', accessor]], { query, missing: NOT_FOUND });
   }
 }
 

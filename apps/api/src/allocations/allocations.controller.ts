@@ -49,13 +49,11 @@ export class AllocationsController {
   @Needs(ofObject('read-job'))
   async readAllocation(@Param('id') given: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const id = fullUuid(given, 'alloc lookup failed');
-    await this.reads.answer(
-      request,
-      reply,
-      [['allocs', id]],
-      () => foundVisible(request.access, this.model.allocation(id), (row) => encodeAllocation(row, { withJob: true })),
-      'alloc not found',
-    );
+    await this.reads.answerObject(request, reply, [['allocs', id]], {
+      query: () =>
+        foundVisible(request.access, this.model.allocation(id), (row) => encodeAllocation(row, { withJob: true })),
+      missing: 'alloc not found',
+    });
   }
 
   @Put('allocation/:id/stop')

@@ -14,6 +14,13 @@ import { type FileRange, readAllocFile } from './file-stream.js';
 import { sendPieces } from './frames.js';
 import { knownAllocation } from './known-allocation.js';
 
+/** A part of a file of the allocation `id`. */
+interface WantedFile extends Omit<FileRange, 'nodeId' | 'allocId'> {
+  readonly id: string;
+  /** True: the bytes alone; false: in frames that name the file and the offset. */
+  readonly plain: boolean;
+}
+
 /**
  * `/v1/client/fs/…`: the files of an allocation, from the agent that has them (API-194, API-197; logs have their own).
  * Wildcards, because a part of a path is never empty, and who names no allocation is told so.
@@ -44,7 +51,8 @@ export class FilesController {
   @Needs(onNode(ofObject('read-fs')))
   async cat(@Param('*') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const path = pathOf(request);
-    await this.send(id, request, reply, { path, origin: 'start', offset: 0, limit: Infinity, follow: false }, true);
+    const whole = { path, origin: 'start', offset: 0, limit: Infinity, follow: false } as const;
+    await this.send(request, reply, { id, ...whole, plain: true });
   }
 
   @Get('readat/*')
@@ -54,13 +62,8 @@ export class FilesController {
     const offset = bytesParam(request.query, 'offset', undefined);
     const limit = bytesParam(request.query, 'limit', 0);
     if (offset < 0) throw badRequest(`error parsing offset: ${offset}`);
-    await this.send(
-      id,
-      request,
-      reply,
-      { path, origin: 'start', offset, limit: limit > 0 ? limit : Infinity, follow: false },
-      true,
-    );
+    const part = { path, origin: 'start', offset, limit: limit > 0 ? limit : Infinity, follow: false } as const;
+    await this.send(request, reply, { id, ...part, plain: true });
   }
 
   @Get('stream/*')
@@ -71,7 +74,7 @@ export class FilesController {
     const offset = Math.max(0, bytesParam(query, 'offset', 0));
     const origin = originParam(query);
     const follow = flagParam(query, 'follow', true);
-    await this.send(id, request, reply, { path, origin, offset, limit: Infinity, follow }, false);
+    await this.send(request, reply, { id, path, origin, offset, limit: Infinity, follow, plain: false });
   }
 
   @Get('*')
@@ -80,13 +83,7 @@ export class FilesController {
     throw notFound('Invalid method');
   }
 
-  private async send(
-    id: string,
-    request: ApiRequest,
-    reply: ApiReply,
-    range: Omit<FileRange, 'nodeId' | 'allocId'>,
-    plain: boolean,
-  ): Promise<void> {
+  private async send(request: ApiRequest, reply: ApiReply, { id, plain, ...range }: WantedFile): Promise<void> {
     const { ID: allocId, NodeID: nodeId } = await knownAllocation(this.model, id, request.access);
     const gone = goneSignal(reply);
     const pieces = readAllocFile(this.rpc, { ...range, nodeId, allocId }, gone);

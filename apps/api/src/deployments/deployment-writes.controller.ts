@@ -75,16 +75,26 @@ export class DeploymentWritesController {
     const body = (): unknown => readJsonBody(request.body);
     switch (action) {
       case 'fail': // takes no body and ignores one
-        return this.callHolder(failDeployment, id, {}, request, reply);
+        return this.callHolder(failDeployment, { DeploymentID: id }, request, reply);
       case 'pause':
-        return this.callHolder(pauseDeployment, id, readPauseRequest(id, body()), request, reply);
+        return this.callHolder(pauseDeployment, { ...readPauseRequest(id, body()), DeploymentID: id }, request, reply);
       case 'promote':
-        return this.callHolder(promoteDeployment, id, readPromoteRequest(id, body()), request, reply);
+        return this.callHolder(
+          promoteDeployment,
+          { ...readPromoteRequest(id, body()), DeploymentID: id },
+          request,
+          reply,
+        );
       case 'allocation-health':
-        return this.callHolder(setDeploymentAllocHealth, id, readAllocHealthRequest(id, body()), request, reply);
+        return this.callHolder(
+          setDeploymentAllocHealth,
+          { ...readAllocHealthRequest(id, body()), DeploymentID: id },
+          request,
+          reply,
+        );
       case 'unblock':
         readUnblockRequest(id, body());
-        return this.callHolder(unblockDeployment, id, {}, request, reply);
+        return this.callHolder(unblockDeployment, { DeploymentID: id }, request, reply);
       default:
         throw invalidMethod();
     }
@@ -93,13 +103,10 @@ export class DeploymentWritesController {
   /** Answers once what the holder wrote can be read (DP-1206, DP-1803). */
   private async callHolder<Req extends Named>(
     call: Call<Req, DeploymentUpdateResponse>,
-    DeploymentID: string,
-    wanted: Omit<Req, keyof Named>,
+    wanted: Omit<Req, 'For'>,
     request: ApiRequest,
     reply: ApiReply,
   ): Promise<void> {
-    // The compiler cannot tell this for a type parameter; see HolderWrites.callHolder.
-    const asked = { ...wanted, DeploymentID } as unknown as Omit<Req, 'For'>;
-    sendJson(request, reply, await this.writes.callHolder(call, asked, request, reply));
+    sendJson(request, reply, await this.writes.callHolder(call, wanted, request, reply));
   }
 }

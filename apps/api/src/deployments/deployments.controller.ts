@@ -34,13 +34,10 @@ export class DeploymentsController {
   @Needs(ofObject('read-job'))
   async readDeployment(@Param('id') given: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const id = fullUuid(given, 'deployment lookup failed');
-    await this.reads.answer(
-      request,
-      reply,
-      [['deployment', id]],
-      () => foundVisible(request.access, this.model.deployment(id), encodeDeployment),
-      'deployment not found',
-    );
+    await this.reads.answerObject(request, reply, [['deployment', id]], {
+      query: () => foundVisible(request.access, this.model.deployment(id), encodeDeployment),
+      missing: 'deployment not found',
+    });
   }
 
   @Get('deployment/allocations/:id')

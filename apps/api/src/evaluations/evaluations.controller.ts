@@ -89,11 +89,8 @@ export class EvaluationsController {
     const id = fullUuid(given, 'failed to lookup eval: eval lookup failed');
     const related = param(request.query, 'related') === 'true';
     await this.timers.timed('get_eval', () =>
-      this.reads.answer(
-        request,
-        reply,
-        [['evals', id]],
-        async () => {
+      this.reads.answerObject(request, reply, [['evals', id]], {
+        query: async () => {
           const { index, row: stored } = await this.model.evaluation(id);
           const row = request.access.visible(stored);
           if (!row || !related) return { index, value: row && encodeEvaluation(row) };
@@ -102,8 +99,8 @@ export class EvaluationsController {
             value: encodeEvaluation({ ...row, RelatedEvals: await relatedEvaluations(this.model, row) }),
           };
         },
-        'eval not found',
-      ),
+        missing: 'eval not found',
+      }),
     );
   }
 

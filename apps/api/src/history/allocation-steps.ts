@@ -30,18 +30,28 @@ export interface AllocationSteps {
   readonly isNew: boolean;
 }
 
+/** A step by the machine's clock: it took from `fromNs` to `timeNs`. */
+interface MachineStep {
+  readonly name: string;
+  readonly timeNs: number;
+  readonly fromNs: number;
+  /** The transaction that reported the step; 0: none. */
+  readonly index: number;
+  readonly task?: string;
+}
+
 /** The first of each step of each task (CL-1043). */
 export function allocationSteps({ alloc, txns, plannedNs, isNew }: AllocationSteps): TraceStep[] {
   const indexOf = (change: RegExp): number =>
     txns.find(({ objects }) => objects.some((object) => object.id === alloc.ID && change.test(object.change)))?.index ??
     0;
-  const onMachine = (Name: string, timeNs: number, fromNs: number, Index: number, task?: string): TraceStep => ({
+  const onMachine = ({ name, timeNs, fromNs, index, task }: MachineStep): TraceStep => ({
     Time: Math.max(fromNs, plannedNs),
     EndTime: timeNs > fromNs ? Math.max(timeNs, plannedNs) : 0,
     Service: 'agent',
     Instance: alloc.NodeID,
-    Name,
-    Index,
+    Name: name,
+    Index: index,
     ClockSkewed: true,
     Details: { allocation: alloc.ID, ...(task === undefined ? {} : { task }) },
   });
@@ -53,7 +63,8 @@ export function allocationSteps({ alloc, txns, plannedNs, isNew }: AllocationSte
     for (const [type, name] of Object.entries(TASK_STEPS)) {
       const time = (Events ?? []).find((event) => event.Type === type)?.Time;
       if (time === undefined) continue;
-      steps.push(onMachine(name, time, before || time, name === 'started' ? indexOf(/-> running\b/) : 0, task));
+      const index = name === 'started' ? indexOf(/-> running\b/) : 0;
+      steps.push(onMachine({ name, timeNs: time, fromNs: before || time, index, task }));
       before = time;
     }
     lastStart = Math.max(lastStart, before);
@@ -62,7 +73,12 @@ export function allocationSteps({ alloc, txns, plannedNs, isNew }: AllocationSte
   const judgedMs = msOf(Timestamp);
   if (typeof Healthy === 'boolean' && judgedMs !== undefined)
     steps.push(
-      onMachine(Healthy ? 'healthy' : 'unhealthy', judgedMs * 1e6, lastStart || judgedMs * 1e6, ModifyIndex ?? 0),
+      onMachine({
+        name: Healthy ? 'healthy' : 'unhealthy',
+        timeNs: judgedMs * 1e6,
+        fromNs: lastStart || judgedMs * 1e6,
+        index: ModifyIndex ?? 0,
+      }),
     );
   return steps;
 }

@@ -90,7 +90,7 @@ export class HistoryController {
       reply.header('X-Waybill-Log-Floor', floor);
       return { index, value: isShown && trace };
     };
-    await this.reads.answer(request, reply, EVERYTHING, query, 'eval not found');
+    await this.reads.answerObject(request, reply, EVERYTHING, { query, missing: 'eval not found' });
   }
 
   private async page({ kind, ...wanted }: LogRequest, access: RequestAccess): Promise<LogPage> {

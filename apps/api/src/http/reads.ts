@@ -15,6 +15,13 @@ export interface KeptList {
   readonly scope: Namespaces;
 }
 
+/** A query of one object. */
+export interface ObjectQuery {
+  readonly query: () => Promise<ReadResult>;
+  /** Text of the 404 when there is no value. */
+  readonly missing: string;
+}
+
 /** Answers reads of replicated state: blocking, with their headers, found or not (API-31, API-33, API-47 to API-58). */
 export class Reads {
   constructor(
@@ -34,16 +41,17 @@ export class Reads {
     await this.answer(request, reply, [[table, '*']], () => this.lists.of(key, table, query));
   }
 
-  /**
-   * @param watched what a change of may change the answer
-   * @param missing text of the 404 when there is no value
-   */
-  async answer(
+  /** @param watched what a change of may change the answer */
+  answer(request: ApiRequest, reply: ApiReply, watched: Watched, query: () => Promise<ReadResult>): Promise<void> {
+    return this.answerObject(request, reply, watched, { query, missing: 'not found' });
+  }
+
+  /** Like `answer`, with a 404 of its own. */
+  async answerObject(
     request: ApiRequest,
     reply: ApiReply,
     watched: Watched,
-    query: () => Promise<ReadResult>,
-    missing = 'not found',
+    { query, missing }: ObjectQuery,
   ): Promise<void> {
     staleParam(request.query); // accepted, refused when malformed; every read is of the one read model (API-57)
     const options = {

@@ -63,21 +63,15 @@ export class JobsController {
     const ofJob = rowsOfJob(namespace, id);
     switch (sub) {
       case undefined:
-        return this.reads.answer(
-          request,
-          reply,
-          [['jobs', key]],
-          () => found(this.model.job(namespace, id), encodeJob),
-          'job not found',
-        );
+        return this.reads.answerObject(request, reply, [['jobs', key]], {
+          query: () => found(this.model.job(namespace, id), encodeJob),
+          missing: 'job not found',
+        });
       case 'summary':
-        return this.reads.answer(
-          request,
-          reply,
-          [['job_summary', key]],
-          () => found(this.model.jobSummary(namespace, id), encodeJobSummary),
-          'job not found',
-        );
+        return this.reads.answerObject(request, reply, [['job_summary', key]], {
+          query: () => found(this.model.jobSummary(namespace, id), encodeJobSummary),
+          missing: 'job not found',
+        });
       case 'allocations': {
         const all = param(request.query, 'all') === 'true';
         return this.reads.answer(request, reply, [['allocs', ofJob]], () =>
@@ -98,20 +92,17 @@ export class JobsController {
           return { index, value: row ? encodeDeployment(row) : null };
         });
       case 'versions':
-        return this.reads.answer(
-          request,
-          reply,
-          [['job_version', ofJob]],
-          async () => {
+        return this.reads.answerObject(request, reply, [['job_version', ofJob]], {
+          query: async () => {
             const { index, rows } = await this.model.jobVersions(namespace, id);
             const Diffs = versionDiffs(rows, request.query);
             const meta = { Index: index, LastContact: 0, KnownLeader: true, NextToken: '' };
             return { index, value: rows.length > 0 ? { Versions: rows.map(encodeJob), Diffs, ...meta } : undefined };
           },
-          'job versions not found',
-        );
+          missing: 'job versions not found',
+        });
       case 'scale':
-        return this.reads.answer(
+        return this.reads.answerObject(
           request,
           reply,
           [
@@ -119,46 +110,41 @@ export class JobsController {
             ['allocs', ofJob],
             ['scaling_event', key],
           ],
-          () => this.scaleStatus(namespace, id),
-          'job not found',
+          { query: () => this.scaleStatus(namespace, id), missing: 'job not found' },
         );
       case 'submission': {
         const version = versionParam(request.query);
-        return this.reads.answer(
-          request,
-          reply,
-          [['job_submission', versionKey(namespace, id, version)]],
-          () => found(this.model.jobSubmission(namespace, id, version)),
-          'job source not found',
-        );
+        return this.reads.answerObject(request, reply, [['job_submission', versionKey(namespace, id, version)]], {
+          query: () => found(this.model.jobSubmission(namespace, id, version)),
+          missing: 'job source not found',
+        });
       }
       case 'services': {
         const options = { namespaces: [namespace], jobId: id, ...pageOf(request.query) };
         const filter = ListFilter.of(request.query);
-        return this.reads.answer(
+        return this.reads.answerObject(
           request,
           reply,
           [
             ['jobs', key],
             ['service_registrations', ofJob],
           ],
-          async () => {
-            const { index: jobIndex, row: job } = await this.model.job(namespace, id);
-            if (!job) return { index: jobIndex, value: undefined };
-            const { index, rows, nextToken } = await this.model.services({ ...options, keep: filter?.keep() });
-            return { index, nextToken, value: rows };
+          {
+            query: async () => {
+              const { index: jobIndex, row: job } = await this.model.job(namespace, id);
+              if (!job) return { index: jobIndex, value: undefined };
+              const { index, rows, nextToken } = await this.model.services({ ...options, keep: filter?.keep() });
+              return { index, nextToken, value: rows };
+            },
+            missing: 'job not found',
           },
-          'job not found',
         );
       }
       case 'actions':
-        return this.reads.answer(
-          request,
-          reply,
-          [['jobs', key]],
-          () => found(this.model.job(namespace, id), actionsOf),
-          'job not found',
-        );
+        return this.reads.answerObject(request, reply, [['jobs', key]], {
+          query: () => found(this.model.job(namespace, id), actionsOf),
+          missing: 'job not found',
+        });
       case 'action':
         throw onlyWebSockets();
       case 'tag':

@@ -64,7 +64,7 @@ import { ScaleJob } from './scale-job.js';
     made(
       PlanJob,
       ({ parts: { feed }, context: { log, rpc, regions, clock } }, admission) =>
-        new PlanJob(admission, log, rpc, regions.own, () => feed.applied, clock),
+        new PlanJob({ admission, log, rpc, region: regions.own, seen: () => feed.applied, clock }),
       JobAdmission,
     ),
     made(JobStability, ({ writes, jobs, model }) => new JobStability(writes, jobs, model)),

@@ -31,30 +31,33 @@ export interface JobPlan {
   readonly Index: number;
 }
 
+export interface PlanJobDeps {
+  readonly admission: Pick<JobAdmission, 'admit'>;
+  readonly log: Pick<Log, 'lastSequence'>;
+  readonly rpc: Rpc;
+  readonly region: string;
+  /** Index up to which clients may have read. */
+  readonly seen: () => number;
+  readonly clock: Clock;
+}
+
 /**
  * What would happen if a job were registered now (API-141 to API-143): checked here as if it were, played through by a
  * scheduler, written nowhere.
  */
 export class PlanJob {
-  constructor(
-    private readonly admission: Pick<JobAdmission, 'admit'>,
-    private readonly log: Pick<Log, 'lastSequence'>,
-    private readonly rpc: Rpc,
-    private readonly region: string,
-    /** Index up to which clients may have read. */
-    private readonly seen: () => number,
-    private readonly clock: Clock,
-  ) {}
+  constructor(private readonly deps: PlanJobDeps) {}
 
   /** Of a job of several regions, as this one would have it (DP-1140). @throws Refusal invalid, RpcError, RpcUnavailableError */
   async plan(wish: PlanJobWish): Promise<JobPlan> {
     const { Job: given, Diff } = wish;
-    const Warnings = await this.admission.admit(wish);
-    const here = regionsOf(given).find(({ Name }) => Name === this.region);
+    const { admission, log, rpc, region, seen } = this.deps;
+    const Warnings = await admission.admit(wish);
+    const here = regionsOf(given).find(({ Name }) => Name === region);
     const Job = here ? jobInRegion(given, here) : given;
-    const written = await this.log.lastSequence(jobSubject(Job.Namespace, Job.ID));
-    const MinIndex = Math.max(written, this.seen());
-    const planned = await this.rpc.ask(planJob, { Job, Diff, MinIndex }, { traceparent: traceparentOf() });
+    const written = await log.lastSequence(jobSubject(Job.Namespace, Job.ID));
+    const MinIndex = Math.max(written, seen());
+    const planned = await rpc.ask(planJob, { Job, Diff, MinIndex }, { traceparent: traceparentOf() });
     return {
       ...planned,
       FailedTGAllocs: encodeMap(planned.FailedTGAllocs, encodeAllocMetric),
@@ -66,7 +69,7 @@ export class PlanJob {
 
   private nextLaunchOf(job: Job): string | null {
     if (!job.Periodic || !isLaunched(job)) return null;
-    const ms = nextLaunchMs(job.Periodic, this.clock.nowMs());
+    const ms = nextLaunchMs(job.Periodic, this.deps.clock.nowMs());
     return ms === undefined ? null : launchTimeText(job.Periodic, ms);
   }
 }

@@ -80,7 +80,7 @@ export class ScaleJob {
     const group = job && findTaskGroup(job, wish.group);
     if (!job || !group) throw new Error('a scaling without a job is refused before');
     const { writer } = this.deps;
-    const event = eventOf(job, group, wish, writer.nowNs(), evalId || null);
+    const event = eventOf(job, group, wish, { nowNs: writer.nowNs(), evalId: evalId || null });
     return (await writer.write(event, requester.laterAuthor)).index;
   }
 }

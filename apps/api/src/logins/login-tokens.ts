@@ -49,7 +49,10 @@ export class LoginTokens {
     logTargets(log, wanted, roles, policies);
     const { secrets, limits } = access.on;
     const context = { secrets, limits, nowMs: writes.nowMs(), newUuid: randomUUID };
-    const decision = loginToken(method, tokenName(method, mapped), wanted, { roles, policies }, context);
+    const decision = loginToken(
+      { method, name: tokenName(method, mapped), bound: wanted, existing: { roles, policies } },
+      context,
+    );
     const { index } = await writes.write(decision, author);
     return { accessorId: decision.accessorId, index };
   }

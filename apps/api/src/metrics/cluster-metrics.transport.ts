@@ -10,6 +10,14 @@ import { ProcessGauges } from './process-gauges.store.js';
 
 const NOTHING: Shown = { gauges: [], counters: [], samples: [] };
 
+export interface ClusterMetricsDeps {
+  readonly context: ServiceContext;
+  readonly model: ReadModel;
+  readonly members: { isFirst(): Promise<boolean> };
+  readonly servers: Pick<AutopilotHealth, 'readHealth'>;
+  readonly agent: { nodeId(): Promise<string | undefined> };
+}
+
 /**
  * The metrics of the whole control plane, asked for when somebody looks: of its services over NATS, of jobs from the read
  * model, of this process itself. Where several API processes are scraped, one of them answers for the cluster and the
@@ -22,16 +30,10 @@ export class ClusterMetrics {
   private readonly process = new ProcessGauges();
   private readonly host: Labels;
 
-  constructor(
-    private readonly context: ServiceContext,
-    private readonly model: ReadModel,
-    private readonly members: { isFirst(): Promise<boolean> },
-    private readonly servers: Pick<AutopilotHealth, 'readHealth'>,
-    private readonly agent: { nodeId(): Promise<string | undefined> },
-  ) {
-    const { settings } = context;
+  constructor(private readonly deps: ClusterMetricsDeps) {
+    const { settings } = deps.context;
     this.host = hostLabels(settings);
-    this.jobs = new JobGauges(model, this.host, !settings.WAYBILL_METRICS_DISABLE_DISPATCHED_JOB_SUMMARY);
+    this.jobs = new JobGauges(deps.model, this.host, !settings.WAYBILL_METRICS_DISABLE_DISPATCHED_JOB_SUMMARY);
     this.process.start();
   }
 
@@ -51,28 +53,28 @@ export class ClusterMetrics {
   }
 
   private async cluster(): Promise<Shown> {
-    if (!(await this.members.isFirst())) return NOTHING;
+    if (!(await this.deps.members.isFirst())) return NOTHING;
     const [services, jobs, indexes, servers] = await Promise.all([
-      gatherFigures(this.context.link.nc).catch(() => []),
+      gatherFigures(this.deps.context.link.nc).catch(() => []),
       this.jobs.readGauges().catch(() => []),
       this.indexes().catch(() => []),
       this.health().catch(() => []),
     ]);
-    const { settings } = this.context;
+    const { settings } = this.deps.context;
     const shown = shownOf(services.map((one) => ({ ...one, host: hostLabels(settings, one.host) })));
     return { ...shown, gauges: [...shown.gauges, ...jobs, ...indexes, ...servers] };
   }
 
   /** @throws RpcUnavailableError */
   private async machine(): Promise<Shown> {
-    const target = await this.agent.nodeId();
-    return target === undefined ? NOTHING : this.context.rpc.ask(readMachineMetrics, {}, { target });
+    const target = await this.deps.agent.nodeId();
+    return target === undefined ? NOTHING : this.deps.context.rpc.ask(readMachineMetrics, {}, { target });
   }
 
   /** The snapshot is the read model, which is as far as anybody can see what was applied. */
   private async indexes(): Promise<Series[]> {
-    const applied = await this.model.appliedIndex();
-    const last = await logEnd(this.context.link).catch(() => applied);
+    const applied = await this.deps.model.appliedIndex();
+    const last = await logEnd(this.deps.context.link).catch(() => applied);
     return [
       this.gauge('raft.lastIndex', Math.max(last, applied)),
       this.gauge('raft.appliedIndex', applied),
@@ -82,7 +84,7 @@ export class ClusterMetrics {
   }
 
   private async health(): Promise<Series[]> {
-    const { Healthy, FailureTolerance } = await this.servers.readHealth();
+    const { Healthy, FailureTolerance } = await this.deps.servers.readHealth();
     return [
       this.gauge('nomad.autopilot.healthy', Number(Healthy)),
       this.gauge('nomad.autopilot.failure_tolerance', FailureTolerance),

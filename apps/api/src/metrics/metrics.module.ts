@@ -16,7 +16,7 @@ import { MetricsController } from './metrics.controller.js';
   providers: [
     made(
       ClusterMetrics,
-      ({ context, model }, members, servers, agent) => new ClusterMetrics(context, model, members, servers, agent),
+      ({ context, model }, members, servers, agent) => new ClusterMetrics({ context, model, members, servers, agent }),
       Members,
       AutopilotHealth,
       NeighbouringAgent,

@@ -55,7 +55,7 @@ export class NamespacesController {
     if (name === '') throw badRequest('Missing Namespace Name');
     if (!request.access.caller.acl.hasAccessToNamespace(name)) throw forbidden('Permission denied');
     const query = () => found(this.model.namespace(name));
-    await this.reads.answer(request, reply, [['namespaces', name]], query, 'Namespace not found');
+    await this.reads.answerObject(request, reply, [['namespaces', name]], { query, missing: 'Namespace not found' });
   }
 
   @Put('namespace/:name')

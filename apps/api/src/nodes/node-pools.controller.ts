@@ -56,7 +56,7 @@ export class NodePoolsController {
   @Needs(ofPool('read'))
   async readNodePool(@Param('name') name: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const query = () => found(this.model.nodePool(name));
-    await this.reads.answer(request, reply, [['node_pools', name]], query, 'node pool not found');
+    await this.reads.answerObject(request, reply, [['node_pools', name]], { query, missing: 'node pool not found' });
   }
 
   @Put('pool/:name')

@@ -36,13 +36,10 @@ export class NodesController {
   @Needs(nodeRead)
   async readNode(@Param('id') given: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const id = fullUuid(given, 'node lookup failed');
-    await this.reads.answer(
-      request,
-      reply,
-      [['nodes', id]],
-      () => found(this.model.node(id), encodeNode),
-      'node not found',
-    );
+    await this.reads.answerObject(request, reply, [['nodes', id]], {
+      query: () => found(this.model.node(id), encodeNode),
+      missing: 'node not found',
+    });
   }
 
   /** API-41: of a node that is not known, or whose name is none, there are none. */

@@ -59,7 +59,7 @@ export class ScalingPoliciesController {
       const isShown = request.access.visible(row && { Namespace: row.Target?.['Namespace'] ?? '' });
       return { index, value: isShown && row };
     };
-    await this.reads.answer(request, reply, [['scaling_policy', id]], query, 'policy not found');
+    await this.reads.answerObject(request, reply, [['scaling_policy', id]], { query, missing: 'policy not found' });
   }
 }
 

@@ -61,7 +61,10 @@ export class ServicesController {
       const { index, rows } = await this.model.services({ namespaces: [alloc.Namespace], allocId: id });
       return neverZero({ index, value: rows });
     };
-    await this.reads.answer(request, reply, [['service_registrations', ofJob]], query, 'allocation not found');
+    await this.reads.answerObject(request, reply, [['service_registrations', ofJob]], {
+      query,
+      missing: 'allocation not found',
+    });
   }
 
   @Delete('service/*')

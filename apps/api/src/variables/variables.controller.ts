@@ -43,7 +43,7 @@ export class VariablesController {
     const Path = access.onVariable(Namespace, pathOf(request));
     const watched = [['variables', namespacedKey(Namespace, Path)]] as const;
     const read = () => this.variables.readVariable(access, { Namespace, Path });
-    await this.reads.answer(request, reply, watched, read, 'variable not found');
+    await this.reads.answerObject(request, reply, watched, { query: read, missing: 'variable not found' });
   }
 
   @Put('v1/var/*')

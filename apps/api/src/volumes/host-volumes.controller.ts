@@ -31,7 +31,7 @@ export class HostVolumesController {
       return { index, value: encodeHostVolume(volume, users) };
     };
     const watched = [['host_volumes', namespacedKey(namespace, id)]] as const;
-    await this.reads.answer(request, reply, watched, query, 'volume not found');
+    await this.reads.answerObject(request, reply, watched, { query, missing: 'volume not found' });
   }
 
   /** VL-294. */

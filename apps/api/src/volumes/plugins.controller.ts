@@ -54,7 +54,7 @@ export class PluginsController {
       const readable = shown.filter(({ Namespace }) => request.access.has(READ_JOB, { namespace: Namespace }));
       return { index, value: encodeCSIPlugin(row, readable) };
     };
-    await this.reads.answer(request, reply, [['csi_plugins', id]], query, 'plugin not found');
+    await this.reads.answerObject(request, reply, [['csi_plugins', id]], { query, missing: 'plugin not found' });
   }
 
   /** Newest change first (2.5). */

@@ -52,7 +52,7 @@ export class VolumesController {
       return { index, value: row && (await this.encoded(row)) };
     };
     const watched = [['csi_volumes', namespacedKey(namespace, id)]] as const;
-    await this.reads.answer(request, reply, watched, query, 'volume not found');
+    await this.reads.answerObject(request, reply, watched, { query, missing: 'volume not found' });
   }
 
   /** VL-71: who is gone holds a claim and has no stub. */

@@ -22,6 +22,12 @@ interface ExecMessage {
   readonly result?: { readonly exit_code?: number };
 }
 
+/** The terminal, or the files in its place. */
+export interface ExecStreams {
+  readonly stdin: ReadStream;
+  readonly stdout: WriteStream;
+}
+
 /**
  * One remote command: what is typed goes to it, what it writes comes back, until it ends, the connection does, the escape
  * sequence or Ctrl-C. With a terminal that is raw meanwhile, and itself again however it ends (CL-431 to CL-434).
@@ -34,13 +40,13 @@ export class ExecSession {
     private readonly call: Pick<Call, 'terminal' | 'interrupt'>,
     private readonly socket: WebSocket,
     private readonly options: ExecOptions,
-    private readonly stdin: ReadStream,
-    private readonly stdout: WriteStream,
+    private readonly streams: ExecStreams,
   ) {}
 
   /** Resolves with the exit code of the command. @throws CommandFailure, AbortError at Ctrl-C */
   async runCommand(): Promise<number> {
-    const { socket, stdin, call } = this;
+    const { socket, call } = this;
+    const { stdin } = this.streams;
     const leave = () => this.leave();
     const heartbeat = setInterval(() => void socket.send('{}'), HEARTBEAT_MS);
     call.interrupt.addEventListener('abort', leave, { once: true });
@@ -85,7 +91,8 @@ export class ExecSession {
   /** Raw, and its size told at the start and whenever it changes. */
   private takeTerminal(): void {
     if (!this.options.tty) return;
-    const { stdin, stdout, socket } = this;
+    const { socket } = this;
+    const { stdin, stdout } = this.streams;
     const tellSize = () => {
       void socket.send(JSON.stringify({ tty_size: { height: stdout.rows ?? 24, width: stdout.columns ?? 80 } }));
     };
@@ -102,7 +109,8 @@ export class ExecSession {
   }
 
   private async sendTyped(): Promise<void> {
-    const { stdin, socket, options } = this;
+    const { socket, options } = this;
+    const { stdin } = this.streams;
     const escape = new ExecEscape(options.tty ? options.escape : undefined);
     for await (const typed of stdin as AsyncIterable<Buffer>) {
       const { bytes, ends } = escape.pass(typed);

@@ -10,11 +10,10 @@ export const command: ServerCommand = {
   flags: [...LIST_FLAGS, ...DATA_FLAGS],
   takes: NO_ARGUMENTS,
   run: (call) =>
-    printPage<MethodStub>(
-      call,
-      '/v1/acl/auth-methods',
-      'listing ACL auth methods',
-      'No ACL auth methods found',
-      methodTable,
-    ),
+    printPage<MethodStub>(call, {
+      path: '/v1/acl/auth-methods',
+      doing: 'listing ACL auth methods',
+      none: 'No ACL auth methods found',
+      tableOf: methodTable,
+    }),
 };

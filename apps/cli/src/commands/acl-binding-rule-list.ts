@@ -10,11 +10,10 @@ export const command: ServerCommand = {
   flags: [...LIST_FLAGS, ...DATA_FLAGS],
   takes: NO_ARGUMENTS,
   run: (call) =>
-    printPage<RuleStub>(
-      call,
-      '/v1/acl/binding-rules',
-      'listing ACL binding rules',
-      'No ACL binding rules found',
-      ruleTable,
-    ),
+    printPage<RuleStub>(call, {
+      path: '/v1/acl/binding-rules',
+      doing: 'listing ACL binding rules',
+      none: 'No ACL binding rules found',
+      tableOf: ruleTable,
+    }),
 };

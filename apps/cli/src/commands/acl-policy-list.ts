@@ -10,5 +10,10 @@ export const command: ServerCommand = {
   flags: [...LIST_FLAGS, ...DATA_FLAGS],
   takes: NO_ARGUMENTS,
   run: (call) =>
-    printPage<PolicyStub>(call, '/v1/acl/policies', 'listing ACL policies', 'No policies found', policyTable),
+    printPage<PolicyStub>(call, {
+      path: '/v1/acl/policies',
+      doing: 'listing ACL policies',
+      none: 'No policies found',
+      tableOf: policyTable,
+    }),
 };

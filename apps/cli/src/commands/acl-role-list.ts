@@ -10,5 +10,11 @@ export const command: ServerCommand = {
   description: 'Shows roles: all of them to a management token, its own to another.',
   flags: [...LIST_FLAGS, ...DATA_FLAGS],
   takes: NO_ARGUMENTS,
-  run: (call) => printPage<AclRole>(call, '/v1/acl/roles', 'listing ACL roles', 'No ACL roles found', roleTable),
+  run: (call) =>
+    printPage<AclRole>(call, {
+      path: '/v1/acl/roles',
+      doing: 'listing ACL roles',
+      none: 'No ACL roles found',
+      tableOf: roleTable,
+    }),
 };

@@ -10,7 +10,10 @@ export const command: ServerCommand = {
   flags: [...LIST_FLAGS, ...DATA_FLAGS],
   takes: NO_ARGUMENTS,
   run: (call) =>
-    printPage<TokenStub>(call, '/v1/acl/tokens', 'listing tokens', 'No tokens found', (tokens) =>
-      tokenTable(tokens, call.clock.nowMs()),
-    ),
+    printPage<TokenStub>(call, {
+      path: '/v1/acl/tokens',
+      doing: 'listing tokens',
+      none: 'No tokens found',
+      tableOf: (tokens) => tokenTable(tokens, call.clock.nowMs()),
+    }),
 };

@@ -93,27 +93,39 @@ export function taskFor(alloc: AllocationAnswer, flag: string | undefined, argum
 }
 
 const followNew = (call: Call, source: LogSource, type: LogType): Promise<void> =>
-  copy(call, source, type, { follow: true, origin: 'end', offset: 0 }, type);
+  copy(call, source, { type, at: { follow: true, origin: 'end', offset: 0 }, to: type });
 
 /** Prints one stream of a task from its start, or its end under `-tail` (CL-413, CL-414). */
 async function showOne(call: Call, source: LogSource, type: LogType): Promise<void> {
   const { flags } = call;
   const follow = flags.on('f');
-  if (!flags.on('tail')) return copy(call, source, type, { follow, origin: 'start', offset: 0 });
+  if (!flags.on('tail')) return copy(call, source, { type, at: { follow, origin: 'start', offset: 0 } });
   const bytes = flags.integer('c');
-  if (bytes !== undefined) return copy(call, source, type, { follow, origin: 'end', offset: Math.max(0, bytes) });
+  if (bytes !== undefined)
+    return copy(call, source, { type, at: { follow, origin: 'end', offset: Math.max(0, bytes) } });
   const count = Math.max(0, flags.integer('n') ?? DEFAULT_LINES);
-  return copy(call, source, type, { follow, origin: 'end', offset: count * BYTES_PER_LINE }, 'stdout', count);
+  return copy(call, source, {
+    type,
+    at: { follow, origin: 'end', offset: count * BYTES_PER_LINE },
+    lineCount: count,
+  });
+}
+
+/** The part of a log that is copied. */
+interface LogPart {
+  readonly type: LogType;
+  readonly at: { readonly follow: boolean; readonly origin: 'start' | 'end'; readonly offset: number };
+  /** The output of this program; stdout if not given. */
+  readonly to?: LogType;
+  /** Only this many last lines. */
+  readonly lineCount?: number;
 }
 
 /** Bytes go out unchanged (CL-415). @throws CommandFailure */
 async function copy(
   call: Call,
   { api, allocId, task }: LogSource,
-  type: LogType,
-  at: { readonly follow: boolean; readonly origin: 'start' | 'end'; readonly offset: number },
-  to: LogType = 'stdout',
-  lineCount?: number,
+  { type, at, to = 'stdout', lineCount }: LogPart,
 ): Promise<void> {
   try {
     const answer = await api.stream(`/v1/client/fs/logs/${allocId}`, { task, type, ...at });

@@ -14,12 +14,11 @@ export const command: ServerCommand = {
   async run(call) {
     const { Name } = await resolveNodePool(call, call.args[0] ?? '');
     const withNamespace = call.api.connection.namespace === '*';
-    return printPage<JobListStub>(
-      call,
-      `/v1/node/pool/${encodeURIComponent(Name)}/jobs`,
-      'querying jobs',
-      'No jobs',
-      (jobs) => jobTable(jobs, { withNamespace }),
-    );
+    return printPage<JobListStub>(call, {
+      path: `/v1/node/pool/${encodeURIComponent(Name)}/jobs`,
+      doing: 'querying jobs',
+      none: 'No jobs',
+      tableOf: (jobs) => jobTable(jobs, { withNamespace }),
+    });
   },
 };

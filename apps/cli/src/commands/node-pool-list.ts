@@ -10,5 +10,11 @@ export const command: ServerCommand = {
   description: 'Shows the node pools.',
   flags: [...LIST_FLAGS, ...DATA_FLAGS],
   takes: NO_ARGUMENTS,
-  run: (call) => printPage(call, '/v1/node/pools', 'querying node pools', 'No node pools', nodePoolTable),
+  run: (call) =>
+    printPage(call, {
+      path: '/v1/node/pools',
+      doing: 'querying node pools',
+      none: 'No node pools',
+      tableOf: nodePoolTable,
+    }),
 };

@@ -16,19 +16,23 @@ export const command: ServerCommand = {
     const { Name } = await resolveNodePool(call, call.args[0] ?? '');
     const display = Display.of(call);
     const path = `/v1/node/pool/${encodeURIComponent(Name)}/nodes`;
-    return printPage<NodeListStub>(call, path, 'querying nodes', 'No nodes', (nodes) =>
-      table([
-        ['ID', 'DC', 'Name', 'Class', 'Drain', 'Eligibility', 'Status'],
-        ...nodes.map((node) => [
-          display.id(node.ID),
-          node.Datacenter,
-          node.Name,
-          node.NodeClass,
-          String(node.Drain),
-          node.SchedulingEligibility,
-          node.Status,
+    return printPage<NodeListStub>(call, {
+      path,
+      doing: 'querying nodes',
+      none: 'No nodes',
+      tableOf: (nodes) =>
+        table([
+          ['ID', 'DC', 'Name', 'Class', 'Drain', 'Eligibility', 'Status'],
+          ...nodes.map((node) => [
+            display.id(node.ID),
+            node.Datacenter,
+            node.Name,
+            node.NodeClass,
+            String(node.Drain),
+            node.SchedulingEligibility,
+            node.Status,
+          ]),
         ]),
-      ]),
-    );
+    });
   },
 };

@@ -97,7 +97,7 @@ async function showNode(call: Call): Promise<number> {
     throw failed('querying node allocations', error);
   });
   const use = flags.on('short') || !node.value.NodeResources ? [] : await liveUse(call, node.value, allocs.value ?? []);
-  show(call, node.value, allocs.value ?? [], use, Display.of(call));
+  show(call, { node: node.value, allocs: allocs.value ?? [], use });
   await webHint(call, 'View this node', `/clients/${ID}`);
   return 0;
 }
@@ -126,14 +126,18 @@ async function liveUse(
 
 type Section = readonly [title: string, text: string];
 
+/** A node with everything that is shown of it. */
+interface ShownNode {
+  readonly node: NodeAnswer;
+  readonly allocs: readonly NodeAllocation[];
+  /** Measured by the machine; empty if it does not answer. */
+  readonly use: readonly Section[];
+}
+
 /** Prints the details and sections of a node (CL-503, CL-505, CL-506). */
-function show(
-  { flags, terminal }: Call,
-  node: NodeAnswer,
-  allocs: readonly NodeAllocation[],
-  use: readonly Section[],
-  display: Display,
-): void {
+function show(call: Call, { node, allocs, use }: ShownNode): void {
+  const { flags, terminal } = call;
+  const display = Display.of(call);
   const { verbose } = display;
   const short = flags.on('short');
   const section = (title: string, text: string) => {

@@ -2,7 +2,7 @@ import { fstatSync } from 'node:fs';
 import { buffer } from 'node:stream/consumers';
 import type { Call, ServerCommand } from '../command-spec.js';
 import { environmentNameOf, environmentOf } from '../server/connection.js';
-import { curlCommand } from '../server/curl-command.js';
+import { curlCommand, type CurlRequest } from '../server/curl-command.js';
 import { ArgumentFailure, causeOf, CommandFailure, isInterrupt } from '../failure.js';
 import { booleanOf } from '../flags/parsed-flags.js';
 import { WAYBILL_VERSION } from '@waybill/model/version';
@@ -40,7 +40,7 @@ async function run(call: Call): Promise<number> {
   const method = flags.text('X') ?? (body === undefined ? 'GET' : 'POST');
   const given = flags.list('H').map(headerOf);
   if (flags.on('dryrun')) {
-    terminal.print(curlFor(call, url, method, body !== undefined, given));
+    terminal.print(curlFor(call, { url, method, hasBody: body !== undefined, headers: given }));
     return 0;
   }
   const headers = { ...ownHeaders(call, body), ...Object.fromEntries(given) };
@@ -106,10 +106,7 @@ const headerLines = (headers: Readonly<Record<string, string | readonly string[]
 /** Prints the request as a curl command, with the token in clear text only if `-token` gave it (CL-805). */
 function curlFor(
   { api, flags, env }: Call,
-  url: URL,
-  method: string,
-  hasBody: boolean,
-  headers: readonly (readonly [string, string])[],
+  { url, method, hasBody, headers }: Pick<CurlRequest, 'url' | 'method' | 'hasBody' | 'headers'>,
 ): string {
   const setting = (flag: string, name: string) => flags.text(flag) ?? environmentOf(env, name);
   const token = flags.text('token');

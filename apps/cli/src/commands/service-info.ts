@@ -12,11 +12,10 @@ export const command: ServerCommand = {
   flags: [...LIST_FLAGS, VERBOSE_FLAG, ...DATA_FLAGS],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <service_name>' },
   run: (call) =>
-    printPage<ServiceRegistration>(
-      call,
-      `/v1/service/${encodeURIComponent(call.args[0] ?? '')}`,
-      'listing service registrations',
-      NO_SERVICES,
-      (services) => serviceTable(services, Display.of(call)),
-    ),
+    printPage<ServiceRegistration>(call, {
+      path: `/v1/service/${encodeURIComponent(call.args[0] ?? '')}`,
+      doing: 'listing service registrations',
+      none: NO_SERVICES,
+      tableOf: (services) => serviceTable(services, Display.of(call)),
+    }),
 };

@@ -18,14 +18,18 @@ export function paginationHint({ program, typed }: Pick<Call, 'program' | 'typed
   return `\nResults have been paginated. To get the next page run:\n\n${[program, ...words, '-page-token', nextToken].map(shellWord).join(' ')}`;
 }
 
+/** A list that is printed page by page. */
+export interface ListPage<Row> {
+  readonly path: string;
+  /** As the error says it: `querying nodes`. */
+  readonly doing: string;
+  /** Printed instead of an empty table. */
+  readonly none: string;
+  readonly tableOf: (rows: readonly Row[]) => string;
+}
+
 /** One page of a list: as JSON, as a table with what leads to the next page, or the text for none. */
-export async function printPage<Row>(
-  call: Call,
-  path: string,
-  doing: string,
-  none: string,
-  tableOf: (rows: readonly Row[]) => string,
-): Promise<number> {
+export async function printPage<Row>(call: Call, { path, doing, none, tableOf }: ListPage<Row>): Promise<number> {
   const { api, flags, terminal } = call;
   const query = {
     filter: flags.text('filter'),

@@ -68,7 +68,7 @@ export async function runRemote(
     const { value } = await api.get<Pick<Node, 'Status'>>(`/v1/node/${NodeID ?? ''}`);
     if (value.Status === 'down') throw new CommandFailure('failed to exec into task: the node is down');
     const connection = await api.webSocket(path, { ...query, tty: options.tty }, MAX_MESSAGE_BYTES);
-    return await new ExecSession(call, connection, options, process.stdin, process.stdout).runCommand();
+    return await new ExecSession(call, connection, options, process).runCommand();
   } catch (error) {
     if (error instanceof CommandFailure || isInterrupt(error)) throw error;
     throw new CommandFailure(`failed to exec into task: ${causeOf(error)}`);

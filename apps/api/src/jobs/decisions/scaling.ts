@@ -47,7 +47,7 @@ export function scalingOf(
   if (!job) throw notFound(`job "${jobId}" not found`);
   const group = findTaskGroup(job, wish.group);
   if (!group) throw badRequest(`task group "${wish.group}" specified for scaling does not exist in job`);
-  if (wish.count === null) return eventOf(job, group, wish, made.nowNs, null);
+  if (wish.count === null) return eventOf(job, group, wish, { nowNs: made.nowNs, evalId: null });
   refuseCount(job, group, wish.count);
   if (deployment && deployment.JobCreateIndex === job.CreateIndex && isActiveDeployment(deployment))
     throw badRequest('job scaling blocked due to active deployment'); // API-172
@@ -62,8 +62,7 @@ export function eventOf(
   job: Job,
   group: TaskGroup,
   wish: ScalingWish,
-  nowNs: number,
-  evalId: string | null,
+  { nowNs, evalId }: { readonly nowNs: number; readonly evalId: string | null },
 ): Decision<'ScalingEventRegister'> {
   const payload = { JobID: job.ID, ...scalingEvent(group, wish, nowNs, evalId) };
   return { type: 'ScalingEventRegister', payload, namespace: job.Namespace, region: job.Region, isUnconditional: true };

@@ -179,12 +179,15 @@ describe('what the rules give', () => {
     MaxTokenTTL = NS_PER_HOUR,
   ) => {
     let made = 0;
-    const { payload } = loginToken({ TokenLocality: 'global', MaxTokenTTL }, 'JWT-ci', names, existing, {
-      secrets: new TokenSecrets(Buffer.alloc(32, 1)),
-      limits: { minTtlNs: NS_PER_MINUTE, maxTtlNs: 24 * NS_PER_HOUR },
-      nowMs: Date.parse('2026-01-01T00:00:00Z'),
-      newUuid: () => `uuid-${made++}`,
-    });
+    const { payload } = loginToken(
+      { method: { TokenLocality: 'global', MaxTokenTTL }, name: 'JWT-ci', bound: names, existing },
+      {
+        secrets: new TokenSecrets(Buffer.alloc(32, 1)),
+        limits: { minTtlNs: NS_PER_MINUTE, maxTtlNs: 24 * NS_PER_HOUR },
+        nowMs: Date.parse('2026-01-01T00:00:00Z'),
+        newUuid: () => `uuid-${made++}`,
+      },
+    );
     return payload.Tokens[0]!;
   };
   const named = { kind: 'client', roles: ['dev', 'gone'], policies: ['a', 'gone'] } as const;

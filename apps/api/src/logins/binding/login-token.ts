@@ -9,16 +9,21 @@ export interface ExistingGrants {
   readonly policies: readonly string[];
 }
 
+/** The grounds of a login's token. */
+export interface LoginGrant {
+  readonly method: Pick<AuthMethod, 'TokenLocality' | 'MaxTokenTTL'>;
+  /** Name of the token (AU-55). */
+  readonly name: string;
+  readonly bound: BoundNames;
+  readonly existing: ExistingGrants;
+}
+
 /**
  * The token that a login gets (AU-62 to AU-65). A role or policy that does not exist gives nothing.
- * @param name AU-55
  * @throws Refusal invalid: nothing is left, or the token breaks the server's limits
  */
 export function loginToken(
-  method: Pick<AuthMethod, 'TokenLocality' | 'MaxTokenTTL'>,
-  name: string,
-  bound: BoundNames,
-  existing: ExistingGrants,
+  { method, name, bound, existing }: LoginGrant,
   context: Omit<TokenContext, 'stored' | 'roles'>,
 ): TokenDecision {
   const isManagement = bound.kind === 'management';
