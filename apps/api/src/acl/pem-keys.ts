@@ -1,4 +1,3 @@
-import { withLineBreaks } from './pem.js';
 import { createPrivateKey, createPublicKey, type KeyObject, X509Certificate } from 'node:crypto';
 
 const CERTIFICATES = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
@@ -6,6 +5,7 @@ const CERTIFICATES = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/
 const PRIVATE = /-----BEGIN [A-Z ]*PRIVATE KEY-----/;
 const VERIFIES = /-----BEGIN (PUBLIC KEY|CERTIFICATE)-----/;
 const KEY_TYPES: ReadonlySet<string | undefined> = new Set(['rsa', 'ec']);
+const BLOCK = /(-----BEGIN [A-Z0-9 ]+-----)([^-]*)(-----END [A-Z0-9 ]+-----)/g;
 
 /**
  * The key by which signatures of a JWT are verified: an RSA or EC public key (PKIX), or that of a certificate. Undefined:
@@ -41,3 +41,10 @@ function parsed<T>(parse: () => T): T | undefined {
     return undefined;
   }
 }
+
+/** PEM that a client has put into one line, with line breaks again (AU-105). */
+const withLineBreaks = (pem: string): string =>
+  pem.replaceAll(
+    BLOCK,
+    (_, begin: string, body: string, end: string) => `${begin}\n${body.replaceAll(/\s+/g, '\n').trim()}\n${end}`,
+  );

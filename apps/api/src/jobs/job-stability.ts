@@ -1,9 +1,14 @@
 import type { CurrentJobs } from './current-jobs.js';
+import type { Job } from '@waybill/model';
 import type { TransactionWriter } from '@waybill/writing';
 import { badRequest, notFound } from '../http/api-error.js';
 import { asObject, boolOf, stringOf, uintOf } from '../http/json-members.js';
 import type { Requester } from '../http/requester.js';
-import type { JobVersionLookup } from './job-version-lookup.js';
+
+/** The versions of a job that the read model keeps. */
+export interface JobVersionLookup {
+  jobVersions(namespace: string, id: string): Promise<{ readonly rows: readonly Job[] }>;
+}
 
 export interface StabilityRequest {
   readonly version: number;
@@ -24,7 +29,7 @@ export class JobStability {
   constructor(
     private readonly writer: TransactionWriter,
     private readonly jobs: Pick<CurrentJobs, 'caughtUp'>,
-    private readonly read: Pick<JobVersionLookup, 'jobVersions'>,
+    private readonly read: JobVersionLookup,
   ) {}
 
   /** Resolves with the index. @throws Refusal */

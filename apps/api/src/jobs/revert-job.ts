@@ -3,7 +3,7 @@ import type { Job } from '@waybill/model';
 import { badRequest, notFound, conflict } from '../http/api-error.js';
 import { asObject, memberOf, stringOf, uintOf } from '../http/json-members.js';
 import type { Requester } from '../http/requester.js';
-import type { JobVersionLookup } from './job-version-lookup.js';
+import type { JobVersionLookup } from './job-stability.js';
 import type { Registered, RegisterJob } from './register-job.js';
 
 export interface RevertRequest {
@@ -30,7 +30,7 @@ export class RevertJob {
   constructor(
     private readonly jobs: Pick<CurrentJobs, 'job'>,
     private readonly register: Pick<RegisterJob, 'register'>,
-    private readonly read: Pick<JobVersionLookup, 'jobVersions'>,
+    private readonly read: JobVersionLookup,
   ) {}
 
   /** @throws Refusal */

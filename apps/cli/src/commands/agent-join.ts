@@ -1,7 +1,10 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
 import { AGENT_LOG_FLAGS, MACHINE_FLAGS } from '../agent/agent-flags.js';
 import { inForeground } from '../agent/agent-foreground.js';
-import { joinedStart } from '../agent/joined-start.js';
-import { joinedMachine } from '../agent/joined-machine.js';
+import { programOf } from '../agent/agent-process.js';
+import { type JoinedMachine, joinedStart } from '../agent/joined-start.js';
 import type { Call, ServerCommand } from '../command-spec.js';
 import { CommandFailure } from '../failure.js';
 
@@ -29,4 +32,19 @@ async function run(call: Call): Promise<number> {
   if (dataDir === undefined) throw new CommandFailure('Must specify where the machine keeps everything: -data-dir');
   const joined = await joinedMachine(dataDir, call.args[0]);
   return await inForeground(call, joinedStart(call.flags, joined), []);
+}
+
+/**
+ * Has the agent's program make the directory that of the machine that the token names. The token goes through a pipe: the
+ * arguments of a process can be read by all users of the computer.
+ * @param token `-`: it comes on stdin; undefined: the machine has joined earlier
+ * @throws CommandFailure
+ */
+async function joinedMachine(dataDir: string, token: string | undefined): Promise<JoinedMachine> {
+  const given = token === '-' ? await text(process.stdin) : (token ?? '');
+  const child = spawn(process.execPath, [programOf('agent', 'enrol/join-main.js'), dataDir], { stdio: 'pipe' });
+  child.stdin.end(given);
+  const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
+  if (code !== 0) throw new CommandFailure(`Error joining: ${err.trim()}`);
+  return JSON.parse(out) as JoinedMachine;
 }
