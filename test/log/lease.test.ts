@@ -201,6 +201,18 @@ describe('KvLeaseStore', () => {
     stop();
   });
 
+  it('nothing is taken or renewed while the connection that carries the log is down', async () => {
+    const log = { up: true };
+    const store = new KvLeaseStore(link, log);
+    const revision = await store.acquire('nodes', 'a', 5_000);
+    log.up = false;
+    await expect(store.renew('nodes', 'a', 5_000, revision!)).rejects.toThrow('not connected to NATS');
+    await store.release('nodes', revision!); // the holder lets go all the same
+    await expect(store.acquire('nodes', 'b', 5_000)).rejects.toThrow('not connected to NATS');
+    log.up = true;
+    expect(await store.acquire('nodes', 'b', 5_000)).toBeDefined();
+  });
+
   it('a renewal whose answer was lost is found to be ours; somebody else’s is not', async () => {
     const store = new KvLeaseStore(link);
     const first = await store.acquire('nodes', 'a', 5_000);

@@ -71,13 +71,15 @@ async function projected(txns: readonly Txn[]) {
   const time = new FakeTime();
   const events = new Events();
   const store = { index: 0, framed: 0 };
-  const lost = { beginning: false, silent: false };
+  const lost = { beginning: false, deliversTo: Infinity };
+  const followedFrom: number[] = [];
   const made = new Projector({
     log: {
       follow: async (options: FollowOptions) => {
         if (lost.beginning && options.from === 1) throw new LogTrimmedError(1, 3);
-        const wanted = txns.filter(({ index }) => index >= options.from);
-        if (wanted.length > 0 && !lost.silent) queueMicrotask(() => void options.onTxns(wanted, { live: false }));
+        followedFrom.push(options.from);
+        const wanted = txns.filter(({ index }) => index >= options.from && index <= lost.deliversTo);
+        if (wanted.length > 0) queueMicrotask(() => void options.onTxns(wanted, { live: false }));
         return { ...follower, caughtUp: Promise.resolve(txns.length) };
       },
     } satisfies Pick<Log, 'follow'> as Log,
@@ -109,7 +111,7 @@ async function projected(txns: readonly Txn[]) {
   await start();
   await made.stop();
   expect(store).toEqual({ index: txns.length, framed: txns.length });
-  return { projector: made, events, lost, start };
+  return { projector: made, events, lost, start, followedFrom };
 }
 
 describe('an EVENTS that lost its end while log and Postgres did not', () => {
@@ -144,10 +146,24 @@ describe('an EVENTS that lost its end while log and Postgres did not', () => {
   it('does not keep a projector whose term ends', async () => {
     const { projector, events, lost, start } = await projected(evaluations(5));
     events.parts.length = 2;
-    lost.silent = true; // the log gives nothing
+    lost.deliversTo = 0;
     await start();
     await projector.stop();
     expect(events.parts).toHaveLength(2);
+  });
+
+  it('EV-60: a term that is too short for it leaves the rest to the next one', async () => {
+    const { projector, events, lost, start, followedFrom } = await projected(evaluations(5));
+    const before = [...events.parts];
+    events.parts.length = 3;
+    lost.deliversTo = 2;
+    await start();
+    await projector.stop();
+    lost.deliversTo = Infinity;
+    await start();
+    await projector.stop();
+    expect(events.parts).toEqual(before);
+    expect(followedFrom).toEqual([1, 1, 3, 6]); // projecting, and what two terms read to make the frames again
   });
 });
 const follower = { index: 0, caughtUp: Promise.resolve(3), stop: async () => {} };

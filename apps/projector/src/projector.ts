@@ -113,6 +113,11 @@ export class Projector implements Singleton {
     replacedFrames: 0,
     lostFrames: 0,
   };
+  /**
+   * The state at which making frames again stands. It outlives the term: a log that takes longer to read than a term lasts
+   * is read in several terms.
+   */
+  private remaking: StateMachine | undefined;
   /** Highest index that any session has read. */
   private readTo = 0;
 
@@ -249,7 +254,7 @@ export class Projector implements Singleton {
 
   /**
    * Makes the frames again that EVENTS lost with its end, up to the index that Postgres is at.
-   * Cost: applies the log from its beginning; one batch of frames in memory.
+   * Cost: applies the log from its beginning, or from where an earlier term came to; one batch of frames in memory.
    * @throws the reason of the signal, if the term ends meanwhile
    */
   private async remakeFrames(writer: FrameWriter, framed: number, to: number, signal: AbortSignal): Promise<void> {
@@ -263,10 +268,13 @@ export class Projector implements Singleton {
         const texts = new SharedTexts();
         await writer.publish(lost.flatMap((one) => this.partsOfEvents(one, texts)));
       };
-      await replay(log, new StateMachine(), to, { take, signal });
+      if (!this.remaking || this.remaking.appliedIndex >= from) this.remaking = new StateMachine();
+      await replay(log, this.remaking, to, { take, signal });
+      this.remaking = undefined;
       logger.info('EVENTS is whole again', { framed: writer.framed });
     } catch (error) {
       if (!(error instanceof LogTrimmedError)) throw error;
+      this.remaking = undefined;
       this.counters.lostFrames = framed - from;
       logger.error(
         'EVENTS has lost frames that cannot be made again, because the log does not begin with its first transaction',

@@ -77,6 +77,7 @@ export * from './time/timers.js';
 export * from './time/wall-clock-timers.js';
 export * from './time/witnessed-clock.js';
 export * from './time/token-bucket.js';
+export * from './time/slots.js';
 export * from './time/turns.js';
 export * from './volumes/update-csi-volume.js';
 export * from './volumes/validate-csi-volume.js';

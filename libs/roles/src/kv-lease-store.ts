@@ -26,7 +26,15 @@ export class KvLeaseStore implements LeaseStore {
   private readonly js: JetStreamClient;
   private bucket: Promise<KV> | undefined;
 
-  constructor(private readonly link: NatsLink) {
+  /**
+   * @param link the connection that carries the leases
+   * @param log the connection that carries the log: while it is down nothing is taken or renewed, because a holder that
+   *   cannot read the log must not keep its role
+   */
+  constructor(
+    private readonly link: NatsLink,
+    private readonly log: Pick<NatsLink, 'up'> = link,
+  ) {
     this.js = jetstream(link.nc, { timeout: LEASE_WRITE_TIMEOUT_MS });
   }
 
@@ -73,7 +81,7 @@ export class KvLeaseStore implements LeaseStore {
   }
 
   private async put(role: string, holder: string, ttlMs: number, lastRevision: number): Promise<number | undefined> {
-    if (!this.link.up) throw new Error('not connected to NATS');
+    if (!this.link.up || !this.log.up) throw new Error('not connected to NATS');
     try {
       const ack = await this.js.publish(`$KV.${LEASES_BUCKET}.${role}`, holder, {
         ttl: `${Math.max(1, Math.ceil(ttlMs / 1000))}s`,

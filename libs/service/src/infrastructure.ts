@@ -32,7 +32,8 @@ export interface LogConnection {
 }
 
 /**
- * What the services of one process share: one connection to NATS, one pool to Postgres, one copy of the state.
+ * What the services of one process share: one connection to NATS and another one for leases, one pool to Postgres, one
+ * copy of the state.
  * Opened on first use, closed once, last. In production a process has one service; `npm start` has all of them, and
  * sharing is what keeps that small.
  */
@@ -40,6 +41,7 @@ export class Infrastructure {
   /** The time of day, for everything in the process. */
   readonly clock: MachineClock;
   private linkOpened: Promise<NatsLink> | undefined;
+  private leaseLinkOpened: Promise<NatsLink> | undefined;
   private natsOpened: Promise<LogConnection> | undefined;
   private poolOpened: Promise<Pool> | undefined;
   private replicaOpened: Promise<Replica> | undefined;
@@ -67,6 +69,14 @@ export class Infrastructure {
   /** The connection alone: for those who have no part in the log. */
   link(): Promise<NatsLink> {
     return (this.linkOpened ??= this.openLink());
+  }
+
+  /**
+   * The connection over which leases are renewed. The log is read over the other one, up to 32 MB ahead of the reader, and
+   * the answer to a renewal behind them would come after the lease has expired.
+   */
+  leaseLink(): Promise<NatsLink> {
+    return (this.leaseLinkOpened ??= this.connect(`waybill-${this.processName}-leases`));
   }
 
   /** The connection and the log, with its streams in place and its first transaction written. */
@@ -113,17 +123,22 @@ export class Infrastructure {
     const nats = await this.natsOpened?.catch(() => undefined);
     nats?.divergence.stop();
     nats?.journal.close();
+    await (await this.leaseLinkOpened?.catch(() => undefined))?.close();
     await (await this.linkOpened?.catch(() => undefined))?.close();
     await (await this.poolOpened?.catch(() => undefined))?.end().catch(() => undefined);
   }
 
-  private async openLink(): Promise<NatsLink> {
-    const link = await connect({
+  private connect(name: string): Promise<NatsLink> {
+    return connect({
       url: this.settings.WAYBILL_NATS_URL,
-      name: `waybill-${this.processName}`,
+      name,
       credentialsFile: this.settings.WAYBILL_NATS_CREDENTIALS,
       tls: natsTlsFiles(this.settings),
     });
+  }
+
+  private async openLink(): Promise<NatsLink> {
+    const link = await this.connect(`waybill-${this.processName}`);
     const maxBytes = link.nc.info?.max_payload ?? MAX_MESSAGE_BYTES;
     if (this.hasState && maxBytes < MAX_MESSAGE_BYTES)
       this.logger.warn('NATS takes smaller messages than large plans and jobs need: raise its max_payload to 8MB', {

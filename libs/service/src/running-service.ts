@@ -94,7 +94,9 @@ export class RunningService {
       onError: (call, error) => logger.error('a call failed', { call, error }),
     });
     const copy = await copyOf(definition, parts, infrastructure);
-    const runner = parts.singleton && copy && leaseRunner(parts.singleton, copy, context, settings, rpcServer);
+    const leases = parts.singleton && new KvLeaseStore(await infrastructure.leaseLink(), context.link);
+    const runner =
+      parts.singleton && leases && copy && leaseRunner(parts.singleton, { leases, copy, context, settings, rpcServer });
     const history = hasLog(definition) ? context.history : undefined;
     const operations = operationsOf(context, copy, parts, runner, history);
     stateGauges(metrics, {
@@ -269,19 +271,22 @@ async function opsApp(
   return app;
 }
 
+/** What the runner of a singleton is made of. */
+interface LeaseParts {
+  readonly leases: KvLeaseStore;
+  readonly copy: Replica;
+  readonly context: ServiceContext;
+  readonly settings: Settings;
+  readonly rpcServer: RpcServer;
+}
+
 /** Contends for the role; its calls are answered here only while this process holds it. */
-function leaseRunner(
-  singleton: Singleton,
-  state: Replica,
-  context: ServiceContext,
-  settings: Settings,
-  rpcServer: RpcServer,
-): LeaseRunner {
+function leaseRunner(singleton: Singleton, { leases, copy, context, settings, rpcServer }: LeaseParts): LeaseRunner {
   const { role } = singleton;
   const runner = new LeaseRunner({
     singleton,
-    store: new KvLeaseStore(context.link),
-    state,
+    store: leases,
+    state: copy,
     holder: `${hostname()}-${process.pid}-${context.newId().slice(0, 8)}`,
     ttlMs: settings.WAYBILL_LEASE_TTL_MS,
     clock: context.clock,

@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { existsSync, readdirSync } from 'node:fs';
+import { mkdir, mkdtemp, open, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { exitCodeOf, processOf } from './supervisor.js';
+import { exitCodeOf, MAX_STARTS_AT_ONCE, processOf, supervise } from './supervisor.js';
 
 describe('records of a run', () => {
   let run: string;
@@ -32,5 +33,31 @@ describe('records of a run', () => {
     await make(at('exit'));
     await make(at('process'));
     expect([await exitCodeOf(run), await processOf(run)]).toEqual([undefined, undefined]);
+  });
+});
+
+describe('starts of tasks', () => {
+  let dir: string;
+  beforeEach(async () => {
+    dir = await mkdtemp(path.join(tmpdir(), 'waybill-starts-'));
+  });
+  afterEach(() => rm(dir, { recursive: true, force: true }));
+
+  it('so many at once, and the others when one of these has begun or failed', async () => {
+    const go = path.join(dir, 'go');
+    const output = await open(path.join(dir, 'output'), 'w');
+    // Never says that it runs; the start ends with it.
+    const commandLine: [string, ...string[]] = ['/bin/sh', '-c', `while [ ! -e ${go} ]; do sleep 0.05; done`];
+    const spec = { commandLine, cwd: dir, env: { PATH: '/usr/bin:/bin' }, stdout: output.fd, stderr: output.fd };
+    const starts = Array.from({ length: MAX_STARTS_AT_ONCE + 1 }, (_, n) =>
+      supervise({ ...spec, runDir: path.join(dir, `run-${n}`) }),
+    );
+    const begun = () => readdirSync(dir).filter((name) => existsSync(path.join(dir, name, 'begun')));
+    await expect.poll(() => begun().length).toBe(MAX_STARTS_AT_ONCE);
+    expect(begun()).not.toContain(`run-${MAX_STARTS_AT_ONCE}`);
+    await writeFile(go, '');
+    await Promise.all(starts);
+    expect(begun()).toHaveLength(MAX_STARTS_AT_ONCE + 1);
+    await output.close();
   });
 });

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, open, rm } from 'node:fs/promises';
 import { Duplex } from 'node:stream';
+import { Slots } from '@waybill/model';
 import { isErrno, type ProcessIdentity } from '@waybill/processes';
 import { openFound } from '../../paths/plain-file.store.js';
 import type { UserIds } from '../user-ids.js';
@@ -81,6 +82,13 @@ const MAX_RECORD_BYTES = 4_096;
 /** How long the supervisor may take to start the command. */
 export const START_TIMEOUT_MS = 10_000;
 
+/**
+ * Tasks that this agent starts at once; the others wait, and their START_TIMEOUT_MS has not begun. Hundreds of forks at once
+ * stop the agent for longer than any of these starts may take.
+ */
+export const MAX_STARTS_AT_ONCE = 16;
+const starts = new Slots(MAX_STARTS_AT_ONCE);
+
 export interface RunSpec {
   /** Of this one start; nobody else writes into it. */
   readonly runDir: string;
@@ -135,9 +143,14 @@ export const asItIs = (
 /**
  * Starts a command under a supervisor and resolves once it runs; the supervisor is a child of this process, and if this
  * process ends, an orphan that goes on.
+ * Waits while MAX_STARTS_AT_ONCE other tasks are starting.
  * @throws NoSetsidError, or an error that says what the system said
  */
-export async function supervise(spec: RunSpec): Promise<ChildProcess> {
+export function supervise(spec: RunSpec): Promise<ChildProcess> {
+  return starts.use(() => superviseAtOnce(spec));
+}
+
+async function superviseAtOnce(spec: RunSpec): Promise<ChildProcess> {
   const setsid = findSetsid();
   if (setsid === undefined) throw new NoSetsidError();
   await mkdir(spec.runDir, { recursive: true, mode: 0o755 });
