@@ -28,7 +28,7 @@ const complain = (text) => void process.stderr.write(`${text}\n`);
 const TIMEOUT_MS = 20_000;
 const TIMEOUT_FACTOR = 4;
 /** Start of a test runner, and its first run of all tests. */
-const FIRST_TIMEOUT_MS = 300_000;
+const FIRST_TIMEOUT_MS = 600_000;
 /** After so many faults the tests must pass without one: a runner that a fault has spoilt would notice everything. */
 const CONTROL_EVERY = 20;
 /** Wiring, and what talks to a server: only tests across services can see it. */
@@ -65,33 +65,40 @@ if (stale.length > 0 || chosen.length === 0) process.exit(2);
 const specs = filesBelow(`${target.split('/').slice(0, 2).join('/')}/src`, /\.spec\.ts$/);
 const scratch = mkdtempSync(path.join(tmpdir(), 'waybill-mutation-'));
 if (!json) print(`${chosen.length} of ${all.length} faults below ${target}, seed ${seed}`);
-/** @returns {Promise<{ candidate: Candidate, outcome: Outcome }[]>} */
-async function outcomes() {
+/** @type {{ candidate: Candidate, outcome: Outcome }[]} */
+const done = [];
+process.on('SIGTERM', () => {
+  complain(`ended after ${done.length} faults of ${chosen.length}`);
+  report(done);
+  process.exit(1);
+});
+
+/** Fills `done`. */
+async function testAll() {
   const first = new Worker();
   const reached = await placesReached(first);
   if (uncovered) {
     first.stop();
-    return chosen.flatMap((candidate, number) =>
-      reached.has(number) || isAccepted(candidate) ? [] : [{ candidate, outcome: 'uncovered' }],
-    );
+    for (const [number, candidate] of chosen.entries())
+      if (!reached.has(number) && !isAccepted(candidate)) done.push({ candidate, outcome: 'uncovered' });
+    return;
   }
   const queue = chosen.entries();
-  const all = Array.from({ length: Number(jobs) }, async (_, at) => {
+  const working = Array.from({ length: Number(jobs) }, async (_, at) => {
     const worker = at === 0 ? first : new Worker();
-    const done = [];
+    let tried = 0;
     if (worker !== first) await mustPass(worker);
     for (const [number, candidate] of queue) {
       const outcome = isAccepted(candidate) ? 'accepted' : await tested(worker, candidate, reached.get(number));
       if ((outcome === 'survived' || outcome === 'uncovered') && !json)
         print(`${outcome.padEnd(9)} ${placeOf(candidate)}  ${shown(candidate)}`);
       done.push({ candidate, outcome });
-      if (done.length % CONTROL_EVERY === 0) await mustPass(worker);
+      if (++tried % CONTROL_EVERY === 0) await mustPass(worker);
     }
     await mustPass(worker);
     worker.stop();
-    return done;
   });
-  return (await Promise.all(all)).flat();
+  await Promise.all(working);
 }
 
 /** @param {Worker} worker */
@@ -236,8 +243,9 @@ function messageOf(child, withinMs) {
   });
 }
 
-/** @param {{ candidate: Candidate, outcome: Outcome }[]} done */
-function report(done) {
+/** @param {{ candidate: Candidate, outcome: Outcome }[]} unordered */
+function report(unordered) {
+  const done = unordered.toSorted((a, b) => all.indexOf(a.candidate) - all.indexOf(b.candidate));
   if (uncovered && !json) {
     for (const { candidate } of done) print(`${placeOf(candidate)}  ${shown(candidate)}`);
     print(`${target}: no test reaches the places of ${done.length} faults of ${chosen.length}`);
@@ -309,19 +317,18 @@ function shown({ file, mutant }) {
  * @param {readonly T[]} items
  * @param {number} count
  * @param {number} from
- * @returns {T[]} so many of them, the same for the same seed, in their order
+ * @returns {T[]} so many of them, the same for the same seed, in random order: also the first of them are a sample
  */
 function chooseFrom(items, count, from) {
   let state = (from % 2_147_483_646) + 1;
   const next = () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
   return items
-    .map((item, at) => ({ item, at, key: next() }))
+    .map((item) => ({ item, key: next() }))
     .toSorted((a, b) => a.key - b.key)
     .slice(0, count)
-    .toSorted((a, b) => a.at - b.at)
     .map(({ item }) => item);
 }
 
-const done = await outcomes();
+await testAll();
 rmSync(scratch, { recursive: true, force: true });
 report(done);

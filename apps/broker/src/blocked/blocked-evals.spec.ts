@@ -134,6 +134,29 @@ describe('EB-154, EB-155: what an earlier term left', () => {
   });
 });
 
+describe('totals', () => {
+  it.each<[string, Partial<Evaluation>, object]>([
+    ['captured', {}, { totalBlocked: 1, totalEscaped: 0, totalQuotaLimit: 0 }],
+    ['escaped', { EscapedComputedClass: true }, { totalBlocked: 1, totalEscaped: 1, totalQuotaLimit: 0 }],
+    ['on a quota', { QuotaLimitReached: 'q' }, { totalBlocked: 1, totalEscaped: 0, totalQuotaLimit: 1 }],
+    [
+      'escaped and on a quota',
+      { EscapedComputedClass: true, QuotaLimitReached: 'q' },
+      { totalBlocked: 1, totalEscaped: 1, totalQuotaLimit: 1 },
+    ],
+  ])('EB-173, EB-193: %s, counted once, and no more after it has left', (_, over, counted) => {
+    const NONE = { totalBlocked: 0, totalEscaped: 0, totalQuotaLimit: 0 };
+    const e = track(over);
+    blocked.block(e);
+    expect(blocked.stats()).toEqual(counted);
+    blocked.unblockClass('v1:any', 2_000, over.QuotaLimitReached ?? '');
+    expect([wokenIds(), blocked.stats()]).toEqual([[e.ID], NONE]);
+    const other = track({ ...over, SnapshotIndex: 3_000 });
+    blocked.untrack(other.Namespace, other.JobID);
+    expect(blocked.stats()).toEqual(NONE);
+  });
+});
+
 describe('one per job', () => {
   it('EB-167, EB-169, EB-173: the newer one stays, the other becomes a duplicate; totals follow', () => {
     const old = track({ JobID: 'web', EscapedComputedClass: true });

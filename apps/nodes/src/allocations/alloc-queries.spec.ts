@@ -80,6 +80,23 @@ describe('allocation reads of agents', () => {
     expect(await queries.allocsById(asked)).toMatchObject({ RestoredIndex: index });
   });
 
+  it('ND-152, OP-47: an allocation that a restore puts on another node is an answer for the node that loses it', async () => {
+    const { state, a, b, place, read } = await setup();
+    const alloc = await place(a);
+    const moved = [...archiveLines(state.tables)].map((line) =>
+      line.includes(`"${alloc.ID}"`) ? line.replaceAll(a.ID, b.ID) : line,
+    );
+    const [losing, gaining] = [read(a, state.appliedIndex), read(b, state.appliedIndex)];
+    await settle();
+    expect([losing.answer, gaining.answer]).toEqual([undefined, undefined]);
+    const restore = { Archive: 'a', SHA256: '', Bytes: 0, Index: 1, Tables: readArchive(moved) };
+    await state.propose(
+      draftTxn('StateRestore', restore, { timeNs: 0, requestId: 'restore', actor: serviceActor('test') }),
+    );
+    await settle();
+    expect([losing.answer?.Allocs, Object.keys(gaining.answer?.Allocs ?? {})]).toEqual([{}, [alloc.ID]]);
+  });
+
   it('ND-151: only with the secret of that node; that of an unknown node is no proof', async () => {
     const { queries, a, b } = await setup();
     const ask = (NodeID: string, SecretID: string) =>

@@ -369,6 +369,8 @@ describe('evaluations of allocation writes', () => {
     expect(mayReschedule(at(NOW - 3600e9), policy, NOW)).toBe(true);
     expect(mayReschedule(at(NOW), { ...policy, Unlimited: true }, NOW)).toBe(true);
     expect(mayReschedule({ RescheduleTracker: null }, { ...policy, Attempts: 0 }, NOW)).toBe(false);
+    expect(mayReschedule({ RescheduleTracker: null }, { ...policy, Interval: 0 }, NOW)).toBe(false);
+    expect(mayReschedule(at(NOW - 3599e9), { ...policy, Attempts: 2 }, NOW)).toBe(true);
     expect(mayReschedule({ RescheduleTracker: null }, null, NOW)).toBe(false);
     expect(triggers({}, { ClientStatus: 'failed' }, { reschedule: { Attempts: 0 } })).toEqual([]);
   });

@@ -58,8 +58,12 @@ describe('a volume is deleted', () => {
     ]);
   });
 
-  it('VL-58: one that is unknown stops before any call', async () => {
+  it('VL-58: one that is unknown stops before any call, and so does a request for none', async () => {
     const cluster = stored();
+    await expect(async () => remove(cluster, [])).rejects.toMatchObject({
+      code: 'invalid',
+      message: 'missing volume IDs',
+    });
     await expect(async () => remove(cluster, ['data', 'gone'])).rejects.toThrow('volume not found: gone');
     expect(cluster.machines.asked).toEqual([]);
   });
