@@ -19,6 +19,7 @@ const specifications = await vitest.globTestSpecifications();
 process.on('message', (/** @type {Request} */ request) => {
   void answered(request).then((answer) => process.send?.(answer));
 });
+process.on('disconnect', () => process.exit());
 process.send?.('ready');
 
 /** @param {Request} request @returns {Promise<Answer>} */

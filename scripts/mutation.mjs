@@ -161,7 +161,7 @@ async function placesReached(worker) {
 const marker = (marks) => `
 function __reached(number) {
   const { filepath, current } = (globalThis as any).__vitest_worker__;
-  const line = number + '\\t' + (current ? filepath : '') + '\\n';
+  const line = number + '\\t' + (current?.type === 'test' ? filepath : '') + '\\n';
   const seen = ((globalThis as any).__reachedPlaces ??= new Set());
   if (seen.has(line)) return;
   seen.add(line);
