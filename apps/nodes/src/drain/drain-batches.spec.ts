@@ -22,6 +22,18 @@ describe('transactions of a round', () => {
     expect(batches.flatMap((batch) => Object.keys(batch.Transitions))).toHaveLength(8);
   });
 
+  it('DR-72: an allocation whose job is gone is in no transaction, and the others are', async () => {
+    const d = new Draining();
+    const draining = await d.node();
+    const job = await d.job(2);
+    await d.place(job, draining, 2);
+    const [orphan, other] = d.allocs();
+    const allocs = [{ ...orphan!, JobID: 'gone', Job: null }, other!];
+    const batches = markBatches(d.state.tables, allocs, 0, () => 'e');
+    expect(batches.map(({ Transitions }) => Object.keys(Transitions))).toEqual([[other!.ID]]);
+    expect(batches[0]?.Evals.map(({ JobID }) => JobID)).toEqual([job.ID]);
+  });
+
   it('DR-73: completions are split the same way', async () => {
     const d = new Draining();
     const ids: string[] = [];

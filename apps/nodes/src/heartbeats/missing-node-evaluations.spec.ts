@@ -96,6 +96,13 @@ describe('ND-73: evaluations of a node transaction', () => {
     expect([tracked(), time.pending]).toEqual([0, 0]);
   });
 
+  it('ND-37: are not waited for where a registration requires none', async () => {
+    missing.start();
+    register({ Status: 'initializing' });
+    await time.pass(EVALUATIONS_DUE_MS);
+    expect([tracked(), made]).toEqual([0, []]);
+  });
+
   it('GC-59: of collected nodes have no other writer, and are written at once', async () => {
     const { node } = register({ Status: 'down' });
     missing.start();

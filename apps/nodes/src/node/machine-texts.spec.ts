@@ -69,4 +69,14 @@ describe('what a machine sends that is too long', () => {
     expect(TaskStates['web']?.Events[0]).toMatchObject({ DriverError: cut, DisplayMessage: cut });
     expect(JSON.stringify(TaskStates).length).toBeLessThan(10 * 50_000);
   });
+
+  it('is cut in the details of a task event whose other texts are short', () => {
+    const event = { ...newTaskEvent('Started', 1, {}), Message: 'short', Details: { long, short: 'short' } };
+    const state = fixtures.aClientUpdate(fixtures.anAlloc()).TaskStates;
+    const dead = { State: 'dead' as const, Failed: true, Restarts: 0, LastRestart: null, StartedAt: null };
+    const TaskStates = { ...state, web: { ...dead, FinishedAt: null, Paused: '', Events: [event] } };
+    const [found] = withCutReport(fixtures.aClientUpdate(fixtures.anAlloc(), { TaskStates })).TaskStates['web']!.Events;
+    expect(found).toMatchObject({ Message: 'short', Time: 1, Details: { short: 'short' } });
+    expect(found?.Details?.['long']?.length).toBeLessThan(long.length);
+  });
 });

@@ -123,6 +123,22 @@ describe('variables that templates read', () => {
     expect(time.pending).toBe(0);
   });
 
+  it('AG-292: a change of another table in its namespace is no news for a list', async () => {
+    const { state, time, put, list } = setup();
+    await put('nomad/jobs/web');
+    const { Index } = await list();
+    let answered = false;
+    void list('', { MinQueryIndex: Index }).then(() => (answered = true));
+    await settle();
+    const service = fixtures.aRegistration(fixtures.aJob({ ID: 'new', Namespace: 'team' }), {});
+    const context = { timeNs: fixtures.timeNs, requestId: 'job', actor: serviceActor('test'), namespace: 'team' };
+    await state.propose(draftTxn('JobRegister', service, context));
+    await settle();
+    expect([state.tables.jobs.has('team/new'), answered]).toEqual([true, false]);
+    await time.pass(WAIT_MS);
+    expect(answered).toBe(true);
+  });
+
   it('OP-138: a changed policy is news, and the end of the service answers', async () => {
     const { queries, put, allow, read } = setup();
     await put('app/db');
