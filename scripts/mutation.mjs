@@ -159,13 +159,15 @@ async function placesReached(worker) {
 
 /** @param {string} marks @returns {string} a function that writes, once, that a test has reached a place */
 const marker = (marks) => `
-function __reached(number) {
+var __place: string | undefined;
+var __seen: Set<number> | undefined;
+function __reached(number: number) {
   const { filepath, current } = (globalThis as any).__vitest_worker__;
-  const line = number + '\\t' + (current?.type === 'test' ? filepath : '') + '\\n';
-  const seen = ((globalThis as any).__reachedPlaces ??= new Set());
-  if (seen.has(line)) return;
-  seen.add(line);
-  process.getBuiltinModule('node:fs').appendFileSync(${JSON.stringify(marks)}, line);
+  const place = current?.type === 'test' ? filepath : '';
+  if (place !== __place || !__seen) [__place, __seen] = [place, new Set<number>()];
+  if (__seen.has(number)) return;
+  __seen.add(number);
+  process.getBuiltinModule('node:fs').appendFileSync(${JSON.stringify(marks)}, number + '\\t' + place + '\\n');
 }
 `;
 
