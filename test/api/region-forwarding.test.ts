@@ -44,7 +44,7 @@ beforeEach(async () => {
   const regions: Regions = {
     own: 'west',
     names: ['east', 'west'],
-    ask: async () => ({ Address: await address() }) as never,
+    askRegion: async () => ({ Address: await address() }) as never,
   };
   west = Fastify({ bodyLimit: LIMIT, forceCloseConnections: true });
   west.removeAllContentTypeParsers();
@@ -178,7 +178,7 @@ describe('an API of another region that speaks TLS', () => {
     const regions: Regions = {
       own: 'west',
       names: ['east', 'west'],
-      ask: async () => ({ Address: `127.0.0.1:${portOf(secure)}`, TLS: true }) as never,
+      askRegion: async () => ({ Address: `127.0.0.1:${portOf(secure)}`, TLS: true }) as never,
     };
     let reason = '';
     const front = Fastify({ forceCloseConnections: true });
@@ -227,7 +227,11 @@ describe('an API of another region that speaks TLS', () => {
 
   it('one that does not speak TLS is not asked by one that does', async () => {
     let refused = '';
-    const regions: Regions = { own: 'west', names: ['east'], ask: async () => ({ Address: await address() }) as never };
+    const regions: Regions = {
+      own: 'west',
+      names: ['east'],
+      askRegion: async () => ({ Address: await address() }) as never,
+    };
     const forwarding = new RegionForwarding(regions, {
       passing: () => {},
       refusing: (_, why) => (refused = why),

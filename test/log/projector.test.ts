@@ -162,7 +162,7 @@ async function storedFrames(): Promise<unknown[]> {
   const { first, last } = await storage.bounds();
   const frames: unknown[] = [];
   for (let at = first; at <= last;) {
-    const parts = await storage.read(at, 500, 8_000_000);
+    const parts = await storage.readParts(at, 500, 8_000_000);
     for (const part of parts) {
       expect([part.part, part.parts]).toEqual([1, 1]);
       frames.push(JSON.parse(Buffer.from(part.data).toString()));
@@ -327,7 +327,7 @@ describe('projector', () => {
     await feed.waitFor(after, 20_000);
     const { frames } = await replayed(after);
     expect(await collected(0, frames.length)).toEqual(frames);
-    const parts = await new NatsEventStorage(link.nc).read(1, 100, 80_000_000);
+    const parts = await new NatsEventStorage(link.nc).readParts(1, 100, 80_000_000);
     expect(parts.filter((part) => part.index === big).map((part) => part.part)).toEqual(
       Array.from({ length: parts.find((part) => part.index === big)!.parts }, (_, n) => n + 1),
     );

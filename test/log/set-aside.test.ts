@@ -290,7 +290,7 @@ describe('a row that PostgreSQL refuses', () => {
     await feed.waitFor(indexes[2] ?? 0, 20_000);
     const storage = new NatsEventStorage(link.nc);
     const { first, last } = await storage.bounds();
-    const parts = await storage.read(first, last - first + 1, 8_000_000);
+    const parts = await storage.readParts(first, last - first + 1, 8_000_000);
     const frames = parts.map(
       ({ data }) => JSON.parse(Buffer.from(data).toString()) as { Index: number; Events: object[] },
     );

@@ -131,7 +131,7 @@ export class SimulatedRegions {
     return {
       own,
       names: this.names.toSorted(),
-      ask: async <Req, Res>(region: string, call: Call<Req, Res>, request: Req): Promise<Res> => {
+      askRegion: async <Req, Res>(region: string, call: Call<Req, Res>, request: Req): Promise<Res> => {
         if (this.cut.has(own) || this.cut.has(region)) throw new RpcUnavailableError(call.name, 'cut off');
         return (await this.answer(region, call.name, request)) as Res;
       },

@@ -44,7 +44,7 @@ export class AgentController {
 
   @Answers(readLog)
   readLog(@Payload() request: ReadLogRequest): Promise<ReadLogResponse> {
-    return this.logs.read(request);
+    return this.logs.readLog(request);
   }
 
   @Answers(listFiles)
@@ -59,7 +59,7 @@ export class AgentController {
 
   @Answers(readFile)
   readFile(@Payload() request: ReadFileRequest): Promise<ReadFileResponse> {
-    return this.files.read(request);
+    return this.files.readPiece(request);
   }
 
   @Answers(allocStats)

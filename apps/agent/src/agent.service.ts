@@ -140,7 +140,7 @@ export const agent: ServiceDefinition = {
       node: () => ({ ...node.current, ...running.standing }),
       allocs: () => running.allRunners(),
     });
-    const readMetrics = () => machineMetrics.read();
+    const readMetrics = () => machineMetrics.readMetrics();
     const statsd = statsdSender(context, readMetrics);
     let endHearing = (): void => {};
     const logs = new TaskLogs(
@@ -185,7 +185,7 @@ export const agent: ServiceDefinition = {
           ignoreSystemJobs: settings.WAYBILL_AGENT_DRAIN_IGNORE_SYSTEM_JOBS,
         };
         const unfinished = () => running.unfinished();
-        await new SelfDrain(drain, { rpc, timers, newId, logger, node: () => node.current, unfinished }).run();
+        await new SelfDrain(drain, { rpc, timers, newId, logger, node: () => node.current, unfinished }).drainMachine();
       },
       stopTakesMs: stopTasksOnExit ? settings.WAYBILL_MAX_KILL_TIMEOUT_MS : 0,
       stop: async () => {

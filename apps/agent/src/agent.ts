@@ -29,7 +29,7 @@ export class Agent {
     void this.deps.networks?.releaseOthers(new Set(records.map(({ alloc }) => alloc.ID)));
     const { allocations, contact, contactEffects, disconnectStops, collector } = this.parts;
     for (const record of records) await allocations.restore(record);
-    for (const runner of allocations.all()) runner.run();
+    for (const runner of allocations.all()) runner.runAllocation();
     contact.start(contactEffects);
     disconnectStops.start();
     collector.start();

@@ -40,7 +40,7 @@ export class Archiving {
     const stopper = new AbortController();
     this.stopper = stopper;
     this.newest = undefined;
-    this.running = this.run(term, stopper.signal);
+    this.running = this.archiveUntilStopped(term, stopper.signal);
   }
 
   /** Waits for an archive that is being taken. */
@@ -58,7 +58,7 @@ export class Archiving {
     return { archiveIndex: this.verifiedIndex, archivedAtMs: this.newest?.takenAtMs ?? 0 };
   }
 
-  private async run(term: Term, signal: AbortSignal): Promise<void> {
+  private async archiveUntilStopped(term: Term, signal: AbortSignal): Promise<void> {
     const { timers, logger } = this.options;
     let isKnown = false;
     while (!signal.aborted && term.isCurrent()) {

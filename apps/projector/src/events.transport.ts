@@ -34,7 +34,7 @@ export class NatsEventStream implements EventStream {
   async tail(): Promise<EventTail> {
     this.assertConnected();
     const { first, last, end } = await this.storage.bounds();
-    const [newest] = last >= first ? await this.storage.read(last, 1, 1) : [];
+    const [newest] = last >= first ? await this.storage.readParts(last, 1, 1) : [];
     if (!newest) return { sequence: last, end, ...NO_FRAME };
     const { index, timeNs, part, parts } = newest;
     return { sequence: last, end, index, timeNs, part, parts };
@@ -75,7 +75,7 @@ export class NatsEventStream implements EventStream {
 
   /** An earlier attempt was stored, and only its acknowledgement came too late: the next one finds this very part there. */
   private async isAt(part: AddressedPart, sequence: number): Promise<boolean> {
-    const [stored] = await this.storage.read(sequence, 1, 1);
+    const [stored] = await this.storage.readParts(sequence, 1, 1);
     return stored?.sequence === sequence && stored.index === part.index && stored.part === part.part;
   }
 

@@ -53,7 +53,7 @@ export class FrameWriter {
   /** @throws EventsRewoundError, and what EVENTS fails with */
   async publish(parts: readonly AddressedPart[]): Promise<void> {
     if (parts.length === 0) return;
-    const tail = this.tail ?? (await this.look());
+    const tail = this.tail ?? (await this.checkTail());
     this.tail = undefined; // until it is known again
     const missing = missingParts(parts, tail);
     const last = missing.at(-1);
@@ -64,7 +64,7 @@ export class FrameWriter {
   }
 
   /** @throws EventsRewoundError EVENTS lost frames that were in it; and what EVENTS fails with */
-  async look(): Promise<EventTail> {
+  async checkTail(): Promise<EventTail> {
     const { index, part } = this.newest;
     const tail = await this.events.tail();
     if (tail.index < index || (tail.index === index && tail.part < part))

@@ -192,7 +192,7 @@ export class Projector implements Singleton {
       () => {}, // `onError` is told
     );
     const offReturn = events.onReturn(() => {
-      writer.look().catch((error: unknown) => error instanceof EventsRewoundError && end(error));
+      writer.checkTail().catch((error: unknown) => error instanceof EventsRewoundError && end(error));
     });
     const stopStanding = this.tellStanding(writer);
     try {

@@ -64,7 +64,7 @@ export class Retention {
   start(term: Term): void {
     const stopper = new AbortController();
     this.stopper = stopper;
-    this.running = this.run(term, stopper.signal);
+    this.running = this.trimUntilStopped(term, stopper.signal);
   }
 
   async stop(): Promise<void> {
@@ -76,11 +76,11 @@ export class Retention {
     return { ...this.counters };
   }
 
-  private async run(term: Term, signal: AbortSignal): Promise<void> {
+  private async trimUntilStopped(term: Term, signal: AbortSignal): Promise<void> {
     const { timers, logger } = this.options;
     while (!signal.aborted && term.isCurrent()) {
       try {
-        await this.look(signal);
+        await this.trimExpired(signal);
       } catch (error) {
         if (!signal.aborted) logger.warn('what is too old could not be removed; trying again', { error });
       }
@@ -88,7 +88,7 @@ export class Retention {
     }
   }
 
-  private async look(signal: AbortSignal): Promise<void> {
+  private async trimExpired(signal: AbortSignal): Promise<void> {
     const { policy, archivedIndex, streams, history, clock } = this.options;
     const before = (ageMs: number): number => (clock.nowMs() - ageMs) * 1e6;
     await streams.limitEvents({ maxAgeMs: policy.eventsMs, maxFrames: policy.eventFrames });

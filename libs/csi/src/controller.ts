@@ -46,7 +46,7 @@ export class ControllerClient {
 
   async capabilities(options?: CallOptions): Promise<ReadonlySet<ControllerCapability>> {
     return controllerCapabilities(
-      await this.ask<WireServiceCapabilities>('ControllerGetCapabilities', {}, {}, { ...options, tries: 1 }),
+      await this.callController<WireServiceCapabilities>('ControllerGetCapabilities', {}, {}, { ...options, tries: 1 }),
     );
   }
 
@@ -61,7 +61,12 @@ export class ControllerClient {
       [status.OUT_OF_RANGE]: `${quoted} cannot have that capacity: `,
     };
     const request = createVolumeRequest(create);
-    const { volume } = await this.ask<{ volume: WireVolume | null }>('CreateVolume', request, explanations, options);
+    const { volume } = await this.callController<{ volume: WireVolume | null }>(
+      'CreateVolume',
+      request,
+      explanations,
+      options,
+    );
     if (!volume) throw new CsiAnswerError('plugin did not return error or volume');
     return volumeOf(volume);
   }
@@ -72,7 +77,7 @@ export class ControllerClient {
     options?: CallOptions,
   ): Promise<void> {
     const request = { volume_id: required('volume ID', volumeId), secrets };
-    await this.ask(
+    await this.callController(
       'DeleteVolume',
       request,
       { [status.FAILED_PRECONDITION]: `volume "${volumeId}" is in use: ` },
@@ -88,7 +93,7 @@ export class ControllerClient {
       [status.RESOURCE_EXHAUSTED]: `node "${attach.nodeId}" has as many volumes as it takes: `,
       [status.FAILED_PRECONDITION]: RETRYABLE_PREFIX,
     };
-    const answer = await this.ask<{ publish_context: Record<string, string> }>(
+    const answer = await this.callController<{ publish_context: Record<string, string> }>(
       'ControllerPublishVolume',
       attachRequest(attach),
       explanations,
@@ -99,22 +104,22 @@ export class ControllerClient {
 
   /** One that is not attached is a success (VL-251). */
   async detach(detach: DetachVolume, options?: CallOptions): Promise<void> {
-    await isThere(this.ask('ControllerUnpublishVolume', detachRequest(detach), {}, options));
+    await isThere(this.callController('ControllerUnpublishVolume', detachRequest(detach), {}, options));
   }
 
   async validate(validate: ValidateVolume, options?: CallOptions): Promise<Validation> {
     const explanations = { [status.NOT_FOUND]: `volume "${validate.volumeId}" could not be found: ` };
     const request = validateRequest(validate);
-    return validationOf(await this.ask<WireValidation>('ValidateVolumeCapabilities', request, explanations, options));
+    return validationOf(
+      await this.callController<WireValidation>('ValidateVolumeCapabilities', request, explanations, options),
+    );
   }
 
   async listVolumes(page: Page, options?: CallOptions): Promise<Paged<ListedVolume>> {
-    const { entries, next_token: nextToken } = await this.ask<{ entries: WireVolumeEntry[]; next_token: string }>(
-      'ListVolumes',
-      pageRequest(page),
-      badToken(page),
-      options,
-    );
+    const { entries, next_token: nextToken } = await this.callController<{
+      entries: WireVolumeEntry[];
+      next_token: string;
+    }>('ListVolumes', pageRequest(page), badToken(page), options);
     return { entries: entries.map((entry) => listedVolumeOf(entry)), nextToken };
   }
 
@@ -128,7 +133,7 @@ export class ControllerClient {
       [status.FAILED_PRECONDITION]: `volume "${expand.volumeId}" cannot grow while it is in use: `,
       [status.OUT_OF_RANGE]: `volume "${expand.volumeId}" cannot have that capacity: `,
     };
-    const answer = await this.ask<{ capacity_bytes: string; node_expansion_required: boolean }>(
+    const answer = await this.callController<{ capacity_bytes: string; node_expansion_required: boolean }>(
       'ControllerExpandVolume',
       expandRequest(expand),
       explanations,
@@ -146,7 +151,7 @@ export class ControllerClient {
       [status.RESOURCE_EXHAUSTED]: `no room for ${quoted}: `,
     };
     const request = createSnapshotRequest(create);
-    const { snapshot } = await this.ask<{ snapshot: WireSnapshot | null }>(
+    const { snapshot } = await this.callController<{ snapshot: WireSnapshot | null }>(
       'CreateSnapshot',
       request,
       explanations,
@@ -163,7 +168,7 @@ export class ControllerClient {
   ): Promise<void> {
     const request = { snapshot_id: required('snapshot ID', snapshotId), secrets };
     const explanations = { [status.FAILED_PRECONDITION]: `snapshot "${snapshotId}" is in use: ` };
-    await this.ask('DeleteSnapshot', request, explanations, options);
+    await this.callController('DeleteSnapshot', request, explanations, options);
   }
 
   async listSnapshots(
@@ -171,14 +176,14 @@ export class ControllerClient {
     options?: CallOptions,
   ): Promise<Paged<ProvidedSnapshot>> {
     const request = { ...pageRequest(page), secrets: page.secrets ?? {} };
-    const { entries, next_token: nextToken } = await this.ask<{
+    const { entries, next_token: nextToken } = await this.callController<{
       entries: WireSnapshotEntry[];
       next_token: string;
     }>('ListSnapshots', request, badToken(page), options);
     return { entries: entries.map((entry) => listedSnapshotOf(entry)), nextToken };
   }
 
-  private ask<Answer>(
+  private callController<Answer>(
     method: string,
     request: object,
     explanations: Partial<Record<number, string>>,

@@ -17,7 +17,7 @@ export class IdentityClient {
 
   /** False: well, but not ready yet; a plugin that is not well is an error (VL-214). @throws CsiError */
   async probe(options?: CallOptions): Promise<boolean> {
-    const { ready } = await this.ask<{ readonly ready: { readonly value: boolean } | null }>('Probe', {
+    const { ready } = await this.callIdentity<{ readonly ready: { readonly value: boolean } | null }>('Probe', {
       timeoutMs: PROBE_TIMEOUT_MS,
       ...options,
     });
@@ -26,7 +26,7 @@ export class IdentityClient {
 
   /** @throws CsiError, CsiAnswerError */
   async info(options?: CallOptions): Promise<PluginInfo> {
-    const { name, vendor_version: version } = await this.ask<{ name: string; vendor_version: string }>(
+    const { name, vendor_version: version } = await this.callIdentity<{ name: string; vendor_version: string }>(
       'GetPluginInfo',
       {
         timeoutMs: INFO_TIMEOUT_MS,
@@ -39,10 +39,10 @@ export class IdentityClient {
 
   /** @throws CsiError */
   async capabilities(options?: CallOptions): Promise<ReadonlySet<PluginCapability>> {
-    return pluginCapabilities(await this.ask<WirePluginCapabilities>('GetPluginCapabilities', options));
+    return pluginCapabilities(await this.callIdentity<WirePluginCapabilities>('GetPluginCapabilities', options));
   }
 
-  private ask<Answer>(method: string, options?: CallOptions): Promise<Answer> {
+  private callIdentity<Answer>(method: string, options?: CallOptions): Promise<Answer> {
     return this.connection.call('Identity', method, {}, { ...options, tries: 1 });
   }
 }

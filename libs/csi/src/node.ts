@@ -33,13 +33,13 @@ export class NodeClient {
 
   async capabilities(options?: CallOptions): Promise<ReadonlySet<NodeCapability>> {
     return nodeCapabilities(
-      await this.ask<WireServiceCapabilities>('NodeGetCapabilities', {}, { ...options, tries: 1 }),
+      await this.callNode<WireServiceCapabilities>('NodeGetCapabilities', {}, { ...options, tries: 1 }),
     );
   }
 
   /** @throws CsiAnswerError */
   async info(options?: CallOptions): Promise<NodeInfo> {
-    const answer = await this.ask<WireNodeInfo>('NodeGetInfo', {}, { ...options, tries: 1 });
+    const answer = await this.callNode<WireNodeInfo>('NodeGetInfo', {}, { ...options, tries: 1 });
     if (answer.node_id === '') throw new CsiAnswerError('plugin failed to return nodeid');
     return {
       nodeId: answer.node_id,
@@ -49,32 +49,36 @@ export class NodeClient {
   }
 
   async stage(stage: StageVolume, options?: CallOptions): Promise<void> {
-    await this.ask('NodeStageVolume', stageRequest(stage), options);
+    await this.callNode('NodeStageVolume', stageRequest(stage), options);
   }
 
   async publish(publish: PublishVolume, options?: CallOptions): Promise<void> {
-    await this.ask('NodePublishVolume', publishRequest(publish), options);
+    await this.callNode('NodePublishVolume', publishRequest(publish), options);
   }
 
   /** One that is not published is a success (VL-251). */
   async unpublish(volumeId: string, targetPath: string, options?: CallOptions): Promise<void> {
-    await isThere(this.ask('NodeUnpublishVolume', unpublishRequest(volumeId, targetPath), options));
+    await isThere(this.callNode('NodeUnpublishVolume', unpublishRequest(volumeId, targetPath), options));
   }
 
   /** One that is not staged is a success (VL-251). */
   async unstage(volumeId: string, stagingPath: string, options?: CallOptions): Promise<void> {
-    await isThere(this.ask('NodeUnstageVolume', unstageRequest(volumeId, stagingPath), options));
+    await isThere(this.callNode('NodeUnstageVolume', unstageRequest(volumeId, stagingPath), options));
   }
 
   /** @returns bytes; 0: not told, or the volume is not there (VL-251) */
   async expand(expand: ExpandOnNode, options?: CallOptions): Promise<bigint> {
     let bytes = 0n;
-    const answered = this.ask<{ capacity_bytes: string }>('NodeExpandVolume', expandOnNodeRequest(expand), options);
+    const answered = this.callNode<{ capacity_bytes: string }>(
+      'NodeExpandVolume',
+      expandOnNodeRequest(expand),
+      options,
+    );
     await isThere(answered.then((answer) => (bytes = BigInt(answer.capacity_bytes))));
     return bytes;
   }
 
-  private ask<Answer>(method: string, request: object, options?: CallOptions): Promise<Answer> {
+  private callNode<Answer>(method: string, request: object, options?: CallOptions): Promise<Answer> {
     return explaining('node', this.connection.call<object, Answer>('Node', method, request, options));
   }
 }

@@ -29,7 +29,7 @@ export class DiskWatch {
 
   constructor(private readonly spec: DiskWatchSpec) {
     this.logSeen = spec.logOffset;
-    this.timer = setInterval(() => void this.look(), INTERVAL_MS).unref();
+    this.timer = setInterval(() => void this.checkFreeSpace(), INTERVAL_MS).unref();
   }
 
   stop(): void {
@@ -37,7 +37,7 @@ export class DiskWatch {
     clearInterval(this.timer);
   }
 
-  private async look(): Promise<void> {
+  private async checkFreeSpace(): Promise<void> {
     const { space, dir } = await leastRoom(this.spec.dir);
     if (this.over) return;
     if (!this.isFull && (space === 'full' || this.logComplains())) {

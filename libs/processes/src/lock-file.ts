@@ -21,7 +21,7 @@ export class LockHeldError extends Error {
  * @throws LockHeldError; what the file system refuses, as it is
  */
 export async function takeLock(file: string): Promise<() => Promise<void>> {
-  await new Lock(file, JSON.stringify(identityOf(process.pid))).take(file);
+  await new Lock(file, JSON.stringify(identityOf(process.pid))).acquireLock(file);
   let given = false;
   return async () => {
     if (given) return;
@@ -40,7 +40,7 @@ class Lock {
     private readonly own: string,
   ) {}
 
-  async take(file: string): Promise<void> {
+  async acquireLock(file: string): Promise<void> {
     for (;;) {
       if (await this.placed(file)) return;
       const left = await textOf(file);
@@ -48,7 +48,7 @@ class Lock {
       const owner = ownerOf(left);
       if (owner && isAlive(owner)) throw new LockHeldError(file, owner.pid);
       const replacing = `${this.name}.${createHash('sha256').update(file).update(left).digest('hex')}`;
-      await this.take(replacing);
+      await this.acquireLock(replacing);
       try {
         if ((await textOf(file)) !== left) continue;
         const beside = await this.written();

@@ -99,7 +99,7 @@ export class NatsRpc implements Rpc {
     const reply = `${this.inbox}.${(++this.asked).toString(36)}`;
     this.nc.publish(subject, body, { reply, ...(traceparent && { headers: tracing(traceparent) }) });
     return new Promise((answer, fail) => {
-      const timer = setTimeout(() => this.take(reply)?.fail(new Error('timeout')), timeoutMs);
+      const timer = setTimeout(() => this.takeAsked(reply)?.fail(new Error('timeout')), timeoutMs);
       this.asks.set(reply, { answer, fail, timer });
       if (look !== undefined) this.lookAfter(reply, look, 0);
     });
@@ -108,13 +108,13 @@ export class NatsRpc implements Rpc {
   /** @param unheard looks in a row that nobody heard */
   private lookAfter(reply: string, subject: string, unheard: number): void {
     const asked = this.asks.get(reply);
-    if (asked) asked.look = setTimeout(() => void this.look(reply, subject, unheard), this.lookIntervalMs);
+    if (asked) asked.look = setTimeout(() => void this.checkUnderWay(reply, subject, unheard), this.lookIntervalMs);
   }
 
-  private async look(reply: string, subject: string, unheardBefore: number): Promise<void> {
+  private async checkUnderWay(reply: string, subject: string, unheardBefore: number): Promise<void> {
     const found = await this.isUnderWay(reply, subject);
     const unheard = found === 'nobody' ? unheardBefore + 1 : 0;
-    if (found === 'gone' || unheard >= MAX_UNHEARD_LOOKS) this.take(reply)?.fail(new Error(GONE));
+    if (found === 'gone' || unheard >= MAX_UNHEARD_LOOKS) this.takeAsked(reply)?.fail(new Error(GONE));
     else this.lookAfter(reply, subject, unheard);
   }
 
@@ -135,13 +135,13 @@ export class NatsRpc implements Rpc {
       return;
     }
     const nobodyThere = msg.data.length === 0 && msg.headers?.code === NO_RESPONDERS_STATUS;
-    const asked = this.take(msg.subject);
+    const asked = this.takeAsked(msg.subject);
     if (nobodyThere) asked?.fail(new Error(NO_RESPONDER));
     else asked?.answer(msg);
   }
 
   /** Whoever takes an ask ends it; undefined: it has ended before. */
-  private take(reply: string): Asked | undefined {
+  private takeAsked(reply: string): Asked | undefined {
     const asked = this.asks.get(reply);
     this.asks.delete(reply);
     clearTimeout(asked?.timer);
@@ -150,7 +150,7 @@ export class NatsRpc implements Rpc {
   }
 
   private failAll(error: Error): void {
-    for (const reply of this.asks.keys()) this.take(reply)?.fail(error);
+    for (const reply of this.asks.keys()) this.takeAsked(reply)?.fail(error);
   }
 }
 

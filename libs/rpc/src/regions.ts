@@ -19,12 +19,12 @@ export interface Regions {
    * @throws RpcUnavailableError it cannot be reached, nobody there holds the role, or it is too slow
    * @throws RpcError what it refused or failed with
    */
-  ask<Req, Res>(region: string, call: Call<Req, Res>, request: Req, options?: AskOptions): Promise<Res>;
+  askRegion<Req, Res>(region: string, call: Call<Req, Res>, request: Req, options?: AskOptions): Promise<Res>;
 }
 
 /** A region without others. */
 export function regionAlone(own: string): Regions {
-  return { own, names: [own], ask: (region) => Promise.reject(new NoPathToRegionError(region)) };
+  return { own, names: [own], askRegion: (region) => Promise.reject(new NoPathToRegionError(region)) };
 }
 
 /** Why a region has not answered, for people. */

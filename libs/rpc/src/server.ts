@@ -198,7 +198,7 @@ export class RpcServer extends Server implements CustomTransportStrategy {
       if (subject === undefined || this.subscriptions.has(name) || (role !== undefined && !this.roles.has(role)))
         continue;
       const callback = (error: Error | null, msg: Msg): void => {
-        if (!error && mayBeAnswered(msg)) void this.take(name, msg);
+        if (!error && mayBeAnswered(msg)) void this.takeRequest(name, msg);
       };
       // A holder is alone and must not share a queue with a predecessor that does not know yet that it is deposed.
       const queue = role === undefined && this.options.target === undefined ? { queue: name } : {};
@@ -222,7 +222,7 @@ export class RpcServer extends Server implements CustomTransportStrategy {
     return region === undefined ? undefined : subjectBetweenRegions(region, name);
   }
 
-  private async take(name: string, msg: Msg): Promise<void> {
+  private async takeRequest(name: string, msg: Msg): Promise<void> {
     const { reply = '' } = msg;
     this.unanswered++;
     this.underWay.add(reply);

@@ -86,16 +86,16 @@ export function offerPool(nc: NatsConnection, pool: OfferedPool): () => void {
 
 /** Of every scheduler process that answers in time, by instance. Takes STALL_MS longer than the slowest of them. */
 export function gatherPools(nc: NatsConnection): Promise<PoolReport[]> {
-  return ask(nc, null, { strategy: 'stall', stall: STALL_MS, maxWait: MAX_WAIT_MS });
+  return askForPools(nc, null, { strategy: 'stall', stall: STALL_MS, maxWait: MAX_WAIT_MS });
 }
 
 /** @returns what those are now that have heard it within MAX_WAIT_MS; it is for the asker to see that none is missing */
 export function changePools(nc: NatsConnection, change: PoolChange): Promise<PoolReport[]> {
   const maxMessages = Object.keys(change.workers).length;
-  return ask(nc, change, { strategy: 'count', maxMessages, maxWait: MAX_WAIT_MS });
+  return askForPools(nc, change, { strategy: 'count', maxMessages, maxWait: MAX_WAIT_MS });
 }
 
-async function ask(
+async function askForPools(
   nc: NatsConnection,
   change: PoolChange | null,
   options: Parameters<NatsConnection['requestMany']>[2],

@@ -48,7 +48,7 @@ export class MachineClock implements Clock {
   constructor(private readonly deps: MachineClockDeps) {
     const clocks = deps.clocks ?? OF_THIS_MACHINE;
     this.monotonic = clocks.monotonic;
-    this.clock = new WitnessedClock({ ...clocks, onDoubt: () => void this.ask() });
+    this.clock = new WitnessedClock({ ...clocks, onDoubt: () => void this.askTime() });
   }
 
   nowMs(): number {
@@ -66,7 +66,7 @@ export class MachineClock implements Clock {
   /** Resolves when the witness was asked once, whether it said anything or not. */
   async attend(witness: Witness): Promise<void> {
     this.witness = witness;
-    await this.ask();
+    await this.askTime();
     this.askLater();
   }
 
@@ -78,12 +78,12 @@ export class MachineClock implements Clock {
   private askLater(): void {
     if (this.stopped) return;
     this.cancel = this.deps.timers.after(WITNESS_PERIOD_MS, () => {
-      void this.ask();
+      void this.askTime();
       this.askLater();
     });
   }
 
-  private ask(): Promise<void> {
+  private askTime(): Promise<void> {
     this.asking ??= this.askOnce().finally(() => (this.asking = undefined));
     return this.asking;
   }

@@ -45,7 +45,12 @@ export class PeerRegions implements Regions {
     this.names = [deps.own, ...this.connections.keys()].toSorted();
   }
 
-  async ask<Req, Res>(region: string, call: Call<Req, Res>, request: Req, options: AskOptions = {}): Promise<Res> {
+  async askRegion<Req, Res>(
+    region: string,
+    call: Call<Req, Res>,
+    request: Req,
+    options: AskOptions = {},
+  ): Promise<Res> {
     const connection = this.connections.get(region);
     if (!connection) throw new NoPathToRegionError(region);
     const { rpc } = connection;

@@ -51,7 +51,7 @@ export class WebSocket {
   private readonly pings: NodeJS.Timeout | undefined;
   private readonly left = new AbortController();
   private readonly ended: Promise<void>;
-  private readonly incoming = this.read();
+  private readonly incoming = this.readMessages();
   private heard: Closing = { code: CLOSE.none, reason: 'the connection broke off' };
 
   private constructor(
@@ -143,7 +143,7 @@ export class WebSocket {
     this.connection.terminate();
   }
 
-  private async *read(): AsyncGenerator<string, undefined> {
+  private async *readMessages(): AsyncGenerator<string, undefined> {
     try {
       // A caller that stops reading may still send.
       for await (const message of this.stream.iterator({ destroyOnReturn: false }) as AsyncIterable<unknown>) {

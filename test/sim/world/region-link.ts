@@ -82,7 +82,7 @@ export function regionsSeenBy(
   return {
     own,
     names: [own, ...links.keys()].toSorted(),
-    ask: async (region, call, request, options) => {
+    askRegion: async (region, call, request, options) => {
       const link = links.get(region);
       if (!link) throw new NoPathToRegionError(region);
       if (!link.isUp) throw new RpcUnavailableError(call.name, `not connected to region "${region}"`);

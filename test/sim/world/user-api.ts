@@ -204,7 +204,7 @@ export class UserApi {
 
   /** Where another region takes requests. @throws RpcUnavailableError */
   async addressIn(region: string): Promise<string> {
-    return (await this.context.regions.ask(region, apiAddress, null)).Address;
+    return (await this.context.regions.askRegion(region, apiAddress, null)).Address;
   }
 
   /** Played through, written nowhere. */

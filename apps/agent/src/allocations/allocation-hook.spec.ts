@@ -111,7 +111,7 @@ describe('the hooks of a task', () => {
     const { time, runner, states } = setup([aTask('web', { run_for: '1s', exit_code: 1 }, { RestartPolicy: policy })], {
       hooks: () => [tells('a'), tells('b')],
     });
-    runner.run();
+    runner.runAllocation();
     await time.pass(60_000);
     const round = ['prestart a', 'prestart b', 'poststart a', 'poststart b', 'exited a', 'exited b'];
     expect(story).toEqual([...round, ...round, 'stop a', 'stop b'].map((told) => `${told} web`));

@@ -9,7 +9,7 @@ describe('over a crash of the agent', () => {
       group: { MaxRunDuration: 60e9 },
       alloc: { CreateTime: new FakeTime().nowMs() * 1e6 },
     });
-    runner.run();
+    runner.runAllocation();
     await time.pass(30_000);
     const early = structuredClone(records.saved.get(alloc.ID)!);
     await time.pass(40_000); // the kill is under way
@@ -17,7 +17,7 @@ describe('over a crash of the agent', () => {
     expect([early.expired, late.expired, late.tasks['web']!.state.State]).toEqual([false, true, 'running']);
     for (const record of [early, late]) {
       const next = make(record);
-      next.run();
+      next.runAllocation();
       await time.pass(21_000);
       expect(next.report()).toMatchObject({
         ClientStatus: 'complete',
@@ -32,20 +32,20 @@ describe('over a crash of the agent', () => {
     const { time, runner, records, alloc, make } = setup(tasks, { type: 'service' });
     const now = (of = runner) =>
       Object.values(of.report().TaskStates).map(({ State, Restarts }) => `${State}/${Restarts}`);
-    runner.run();
+    runner.runAllocation();
     await time.pass(20_000);
     const restarted = runner.restart('', true);
     await time.pass(1_000);
     await restarted;
     expect(now()).toEqual(['running/1', 'pending/1']); // its prestart task runs once more
     const next = make(structuredClone(records.saved.get(alloc.ID)!));
-    next.run();
+    next.runAllocation();
     await time.pass(1_000);
     expect(now(next)).toEqual(['running/1', 'pending/1']);
     await time.pass(20_000);
     expect(now(next)).toEqual(['dead/1', 'running/1']);
     const last = make(structuredClone(records.saved.get(alloc.ID)!));
-    last.run();
+    last.runAllocation();
     await time.pass(20_000);
     expect(now(last)).toEqual(['dead/1', 'running/1']);
     expect(last.report().TaskStates['web']!.Events.filter(({ Type }) => Type === 'Started')).toHaveLength(2);
@@ -56,7 +56,7 @@ describe('over a crash of the agent', () => {
     const { time, runner, records, alloc } = setup([aTask('web', FOREVER)], {
       directories: { remove: () => new Promise((resolve) => (removed = resolve)) },
     });
-    runner.run();
+    runner.runAllocation();
     await time.pass(1_000);
     const destroyed = runner.destroy();
     await time.pass(1_000);

@@ -20,7 +20,7 @@ async function running(type: string, main: Partial<Task> = {}, mainConfig: Recor
     ],
     { type },
   );
-  started.runner.run();
+  started.runner.runAllocation();
   await started.time.pass(10_000);
   const now = () =>
     Object.values(started.runner.report().TaskStates)
@@ -121,7 +121,7 @@ describe('restart by request', () => {
   it('AG-413, JR-956: in the middle of a restart delay it is not running, and the delay goes on', async () => {
     const policy = { ...ONE_RESTART, Delay: 60e9 };
     const { time, runner, states } = setup([aTask('web', { run_for: '1s', exit_code: 1 }, { RestartPolicy: policy })]);
-    runner.run();
+    runner.runAllocation();
     await time.pass(1_000);
     await expect(runner.restart('web', false)).rejects.toThrow('Task not running');
     await runner.restart('', false);
@@ -137,7 +137,7 @@ describe('restart by request', () => {
       aTask('proxy', FOREVER, lifecycle('prestart', true)),
       aTask('bye', FOREVER, lifecycle('poststop')),
     ]);
-    runner.run();
+    runner.runAllocation();
     await time.pass(6_000);
     expect(states()).toEqual({ main: 'dead', proxy: 'dead', bye: 'running' });
     await runner.restart('', true);
@@ -149,7 +149,7 @@ describe('restart by request', () => {
     const { time, runner, alloc, states, events } = setup([aTask('web', { ...FOREVER, kill_after: '10s' })], {
       type: 'service',
     });
-    runner.run();
+    runner.runAllocation();
     await settle();
     const answer = runner.restart('web', false);
     await time.pass(1_000);
@@ -163,7 +163,7 @@ describe('restart by request', () => {
 
   it('JR-959: the answer comes when the old process has ended and the new start is triggered', async () => {
     const { time, runner, events } = setup([aTask('web', { ...FOREVER, kill_after: '10s' })]);
-    runner.run();
+    runner.runAllocation();
     await settle();
     let answered = false;
     void runner.restart('web', false).then(() => (answered = true));
@@ -177,7 +177,7 @@ describe('restart by request', () => {
   it('AG-154, AG-161: the delay of the group is waited for by a restart of several tasks, that of a task by none', async () => {
     const web = aTask('web', FOREVER, { ShutdownDelay: 60e9 });
     const { time, runner, alloc, events } = setup([web], { type: 'service', group: { ShutdownDelay: 10e9 } });
-    runner.run();
+    runner.runAllocation();
     await settle();
     const starts = () => events('web')!.filter((type) => type === 'Started').length;
     await restarted({ time, runner }, 'web', false);
@@ -199,7 +199,7 @@ describe('restart by request', () => {
     for (const skippedAfterMs of [0, 5_000]) {
       const web = aTask('web', FOREVER, { ShutdownDelay: 60e9 });
       const { time, runner, alloc, events } = setup([web], { type: 'service' });
-      runner.run();
+      runner.runAllocation();
       await settle();
       const stopped = { ...alloc, DesiredStatus: 'stop' as const };
       const skipping = { ...stopped, DesiredTransition: { ...alloc.DesiredTransition, NoShutdownDelay: true } };
@@ -220,7 +220,7 @@ describe('signal by request', () => {
       aTask('deaf', { ...FOREVER, signal_error: 'cannot hear' }),
       aTask('bye', {}, lifecycle('poststop')),
     ]);
-    runner.run();
+    runner.runAllocation();
     await time.pass(1_000);
     await runner.signal('web', 'SIGUSR1');
     expect(events('web')!.at(-1)).toBe('Signaling');
@@ -241,7 +241,7 @@ describe('signal by request', () => {
 describe('usage', () => {
   it('AG-330: the sum of the tasks that run', async () => {
     const { time, runner } = setup([aTask('a', FOREVER), aTask('b', FOREVER), aTask('c', { run_for: '1s' })]);
-    runner.run();
+    runner.runAllocation();
     await time.pass(2_000);
     const usage = await runner.usage('');
     expect(Object.keys(usage.Tasks)).toEqual(['a', 'b']);
@@ -258,7 +258,7 @@ describe('what an allocation waits for, and how long it may run', () => {
       let end = (): void => {};
       const predecessorsEnded = () => new Promise<void>((resolve) => (end = resolve));
       const { time, runner, states, events } = setup([aTask('web', FOREVER)], { predecessorsEnded });
-      runner.run();
+      runner.runAllocation();
       await time.pass(60_000);
       expect(states()).toEqual({ web: 'pending' });
       if (killed) await runner.kill();
@@ -276,7 +276,7 @@ describe('what an allocation waits for, and how long it may run', () => {
       group: { MaxRunDuration: 60e9 },
       alloc: { CreateTime: given.time.nowMs() * 1e6 },
     });
-    runner.run();
+    runner.runAllocation();
     await time.pass(59_999);
     expect(runner.report().ClientStatus).toBe('running');
     await time.pass(1);
@@ -299,7 +299,7 @@ describe('what an allocation waits for, and how long it may run', () => {
       alloc: { CreateTime: timeOfDay.nowMs() * 1e6 },
       deadlines: timeOfDay,
     });
-    runner.run();
+    runner.runAllocation();
     await time.pass(1_000);
     await timeOfDay.pass(60_000);
     await time.pass(1_000);
@@ -323,7 +323,7 @@ describe('what an allocation waits for, and how long it may run', () => {
     ] as const) {
       const given = { group: { MaxRunDuration: 60e9 }, alloc: { CreateTime } };
       const { time, runner, alloc } = setup([aTask('web', FOREVER)], given);
-      runner.run();
+      runner.runAllocation();
       await time.pass(20_000);
       runner.update(updated(alloc, { MaxRunDuration }));
       await time.pass((endsMs ?? 3_600_000) - 20_000 - 1);
@@ -337,14 +337,14 @@ describe('what an allocation waits for, and how long it may run', () => {
     const tasks = [aTask('web', { run_for: '59s', exit_code: 1 }), aTask('slow', { ...FOREVER, kill_after: '10s' })];
     const CreateTime = new FakeTime().nowMs() * 1e6;
     const { time, runner } = setup(tasks, { group: { MaxRunDuration: 60e9 }, alloc: { CreateTime } });
-    runner.run();
+    runner.runAllocation();
     await time.pass(80_000);
     expect(runner.report()).toMatchObject({ ClientStatus: 'failed', ClientDescription: 'Failed tasks' });
   });
 
   it('AG-154: the delay of the group that is waited for is that of the last update in place', async () => {
     const { time, runner, alloc } = setup([aTask('web', FOREVER)], { group: { ShutdownDelay: 60e9 } });
-    runner.run();
+    runner.runAllocation();
     await time.pass(1_000);
     runner.update(updated(alloc, { ShutdownDelay: 5e9 }));
     void runner.kill();
@@ -365,7 +365,7 @@ describe('health in a deployment', () => {
       alloc: deployed,
       group: { Update: UPDATE },
     });
-    runner.run();
+    runner.runAllocation();
     await time.pass(9_999);
     expect(reports.at(-1)!.DeploymentStatus).toBeNull();
     await time.pass(1);
@@ -378,17 +378,17 @@ describe('health in a deployment', () => {
     const given = setup([aTask('web', aDay)], { type: 'service', alloc: deployed, group: { Update: UPDATE } });
     const { time, runner, records, alloc, make } = given;
     const record = () => JSON.parse(JSON.stringify(records.saved.get(alloc.ID))) as AllocationRecord;
-    runner.run();
+    runner.runAllocation();
     await time.pass(5_000);
     const second = make(record());
-    second.run();
+    second.runAllocation();
     await time.pass(4_999);
     expect(second.report().DeploymentStatus).toBeNull();
     await time.pass(1);
     const healthy = second.report().DeploymentStatus;
     expect(healthy).toMatchObject({ Healthy: true });
     const third = make(record());
-    third.run();
+    third.runAllocation();
     await time.pass(3_600_000);
     expect(third.report().DeploymentStatus).toEqual(healthy);
   });
@@ -399,7 +399,7 @@ describe('health in a deployment', () => {
       [aTask('web', { run_for: '8s', exit_code: 1 }, { RestartPolicy: policy }), aTask('ok', aDay)],
       { type: 'service', alloc: deployed, group: { Update: UPDATE } },
     );
-    runner.run();
+    runner.runAllocation();
     await time.pass(60_000);
     expect(runner.report().DeploymentStatus).toMatchObject({ Healthy: false });
     const unhealthy = runner.report().TaskStates['web']!.Events.find((event) => event.Type === 'Alloc Unhealthy');
@@ -415,13 +415,13 @@ describe('health in a deployment', () => {
     const alone = (run: Record<string, unknown>) =>
       setup([aTask('web', run)], { type: 'service', group: { Update: UPDATE, Migrate: migrate } });
     const good = alone(aDay);
-    good.runner.run();
+    good.runner.runAllocation();
     await good.time.pass(2_999);
     expect(good.runner.report().DeploymentStatus).toBeNull();
     await good.time.pass(1);
     expect(good.runner.report().DeploymentStatus).toMatchObject({ Healthy: true });
     const bad = alone({ ...aDay, start_block_for: '1h' });
-    bad.runner.run();
+    bad.runner.runAllocation();
     await bad.time.pass(20_000);
     expect(bad.runner.report().DeploymentStatus).toMatchObject({ Healthy: false });
     expect(bad.runner.report().TaskStates['web']!.Events.map((event) => event.Type)).not.toContain('Alloc Unhealthy');
@@ -433,7 +433,7 @@ describe('health in a deployment', () => {
       alloc: deployed,
       group: { Update: UPDATE },
     });
-    runner.run();
+    runner.runAllocation();
     await time.pass(10_000);
     const judged = runner.report().DeploymentStatus;
     expect(judged).toMatchObject({ Healthy: true });
@@ -452,13 +452,13 @@ describe('health in a deployment', () => {
       alloc: deployed,
       group: { Update: UPDATE },
     });
-    runner.run();
+    runner.runAllocation();
     await time.pass(5_000);
     runner.update({ ...alloc, DesiredStatus: 'stop', AllocModifyIndex: 11 });
     await time.pass(100_000);
     expect(runner.report().DeploymentStatus).toBeNull();
     const batch = setup([aTask('web', aDay)], { type: 'batch' });
-    batch.runner.run();
+    batch.runner.runAllocation();
     await batch.time.pass(1_000_000);
     expect(batch.runner.report().DeploymentStatus).toBeNull();
   });

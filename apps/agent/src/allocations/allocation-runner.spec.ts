@@ -6,7 +6,7 @@ import { aTask, FOREVER, lifecycle, NO_RESTARTS, setup } from '../fixtures/runni
 describe('one task', () => {
   it('AG-100: received, set up, started, terminated', async () => {
     const { time, runner, events, reports } = setup([aTask('web', { run_for: '10s' })]);
-    runner.run();
+    runner.runAllocation();
     await settle();
     expect(runner.report()).toMatchObject({ ClientStatus: 'running', ClientDescription: 'Tasks are running' });
     expect(reports.at(-1)?.ClientStatus).toBe('running');
@@ -18,7 +18,7 @@ describe('one task', () => {
   it('AG-5, AG-6, AG-112, AG-113: restarted by policy, counted, and failed in the end', async () => {
     const policy = { Attempts: 2, Interval: 1800e9, Delay: 15e9, Mode: 'fail', RenderTemplates: false };
     const { time, runner, events } = setup([aTask('web', { run_for: '1s', exit_code: 1 }, { RestartPolicy: policy })]);
-    runner.run();
+    runner.runAllocation();
     await time.pass(1_000);
     const waiting = runner.report().TaskStates['web']!;
     expect(waiting).toMatchObject({ State: 'pending', Restarts: 1, FinishedAt: null });
@@ -45,7 +45,7 @@ describe('one task', () => {
     ] as const) {
       const policy = { ...NO_RESTARTS, Attempts: 3 };
       const { time, runner, events, states } = setup([aTask('web', config, { RestartPolicy: policy })]);
-      runner.run();
+      runner.runAllocation();
       await time.pass(100_000);
       expect(events('web')?.slice(-2)).toEqual([type, 'Not Restarting']);
       expect(states()).toEqual({ web: 'dead failed' });
@@ -54,7 +54,7 @@ describe('one task', () => {
 
   it('AG-74, AG-151, AG-157: killed by the servers it ends complete, whatever its exit code', async () => {
     const { time, runner, alloc, events } = setup([aTask('web', { ...FOREVER, exit_code: 137 })], { type: 'service' });
-    runner.run();
+    runner.runAllocation();
     await settle();
     runner.update({ ...alloc, DesiredStatus: 'stop', AllocModifyIndex: 11 });
     await time.pass(0);
@@ -66,7 +66,7 @@ describe('one task', () => {
 
   it('AG-152: the events of a kill with a delay, in order; the task goes down after the delay', async () => {
     const { time, runner, events } = setup([aTask('web', FOREVER, { ShutdownDelay: 10e9 })]);
-    runner.run();
+    runner.runAllocation();
     await settle();
     void runner.kill();
     await time.pass(9_999);
@@ -79,7 +79,7 @@ describe('one task', () => {
     const policy = { ...NO_RESTARTS, Attempts: 3 };
     const web = aTask('web', { run_for: '5s', exit_code: 1 }, { ShutdownDelay: 60e9, RestartPolicy: policy });
     const { time, runner, events } = setup([web], { type: 'service' });
-    runner.run();
+    runner.runAllocation();
     await settle();
     void runner.kill();
     await time.pass(5_000);
@@ -93,7 +93,7 @@ describe('one task', () => {
     const { time, runner, events, states } = setup([
       aTask('web', { run_for: '1s', exit_code: 1 }, { RestartPolicy: policy }),
     ]);
-    runner.run();
+    runner.runAllocation();
     await time.pass(1_000);
     void runner.kill();
     await time.pass(3_600_000);
@@ -103,7 +103,7 @@ describe('one task', () => {
 
   it('AG-410: a kill during a start that blocks takes the task down as soon as it has started', async () => {
     const { time, runner, states } = setup([aTask('web', { start_block_for: '10s', ...FOREVER })]);
-    runner.run();
+    runner.runAllocation();
     await settle();
     void runner.kill();
     await time.pass(10_000);
@@ -113,7 +113,7 @@ describe('one task', () => {
 
   it('AG-82, AG-101: one that the servers want stopped never starts', async () => {
     const { time, runner, events } = setup([aTask('web', FOREVER)], { alloc: { DesiredStatus: 'stop' } });
-    runner.run();
+    runner.runAllocation();
     await time.pass(1_000);
     expect(events('web')).not.toContain('Started');
     expect(runner.report().ClientStatus).toBe('complete');
@@ -121,7 +121,7 @@ describe('one task', () => {
 
   it('AG-50, AG-115: an older update is dropped, a newer one changes the policy without a restart', async () => {
     const { time, runner, alloc, events } = setup([aTask('web', { run_for: '10s', exit_code: 1 })]);
-    runner.run();
+    runner.runAllocation();
     await settle();
     runner.update({ ...alloc, DesiredStatus: 'stop', AllocModifyIndex: 10 });
     await time.pass(0);
@@ -147,7 +147,7 @@ describe('one task', () => {
     ] as const) {
       const alloc = { DeploymentID: 'd', DeploymentStatus };
       const { time, runner } = setup([aTask('web', { exit_code: 1 })], { alloc });
-      runner.run();
+      runner.runAllocation();
       await time.pass(1);
       expect(runner.report()).toMatchObject({ ClientStatus: 'failed', DeploymentStatus: { Healthy } });
     }
@@ -155,7 +155,7 @@ describe('one task', () => {
 
   it('AG-180, AG-181, AG-462, SC-319: a reconnect marks the tasks and touches nothing; one that is to stop is just stopped', async () => {
     const { time, runner, alloc, events } = setup([aTask('web', FOREVER)], { type: 'service' });
-    runner.run();
+    runner.runAllocation();
     await settle();
     runner.update({ ...alloc, ClientStatus: 'unknown', AllocModifyIndex: 11 });
     expect(events('web')?.at(-1)).toBe('Reconnected');
@@ -178,7 +178,7 @@ describe('an allocation that may not outlive the contact with the servers', () =
   it('AG-171: is one with stop_on_client_after, while it lives', async () => {
     const { time, runner, alloc } = setup([aTask('web', FOREVER)], { group: { Disconnect } });
     expect(setup([aTask('web', FOREVER)]).runner.disconnectable).toBeUndefined();
-    runner.run();
+    runner.runAllocation();
     await time.pass(10);
     expect(runner.disconnectable).toEqual({ id: alloc.ID, afterMs: 5_000, isRestored: false });
     void runner.kill();
@@ -187,7 +187,7 @@ describe('an allocation that may not outlive the contact with the servers', () =
 
   it('AG-174: stopped that way it says that it is complete', async () => {
     const { time, runner } = setup([aTask('web', { ...FOREVER, exit_code: 1 })], { group: { Disconnect } });
-    runner.run();
+    runner.runAllocation();
     await time.pass(10);
     void runner.kill();
     await time.pass(10);
@@ -201,7 +201,7 @@ describe('several tasks', () => {
       aTask('bad', { run_for: '1s', exit_code: 1 }),
       aTask('good', FOREVER),
     ]);
-    runner.run();
+    runner.runAllocation();
     await time.pass(2_000);
     expect(states()).toEqual({ bad: 'dead failed', good: 'dead' });
     expect(events('good')?.slice(3)).toEqual(['Sibling Task Failed', 'Killing', 'Terminated', 'Killed']);
@@ -211,19 +211,19 @@ describe('several tasks', () => {
 
   it('AG-85: when the leader ended well, the others get the reason and are killed; a leader that fails is a failed sibling', async () => {
     const ended = setup([aTask('lead', { run_for: '1s' }, { Leader: true }), aTask('other', FOREVER)]);
-    ended.runner.run();
+    ended.runner.runAllocation();
     await ended.time.pass(2_000);
     expect(ended.events('other')).toContain('Leader Task Dead');
     expect(ended.runner.report().ClientStatus).toBe('complete');
     const failed = setup([aTask('lead', { run_for: '1s', exit_code: 1 }, { Leader: true }), aTask('other', FOREVER)]);
-    failed.runner.run();
+    failed.runner.runAllocation();
     await failed.time.pass(2_000);
     expect(failed.events('other')).toContain('Sibling Task Failed');
   });
 
   it('AG-418: a leader killed with the whole allocation is no cause of its own', async () => {
     const { time, runner, events } = setup([aTask('lead', FOREVER, { Leader: true }), aTask('other', FOREVER)]);
-    runner.run();
+    runner.runAllocation();
     await settle();
     void runner.kill();
     await time.pass(0);
@@ -235,7 +235,7 @@ describe('several tasks', () => {
       aTask('side', FOREVER, lifecycle('prestart', true)),
       aTask('main', { run_for: '5s' }),
     ]);
-    runner.run();
+    runner.runAllocation();
     await time.pass(6_000);
     expect(states()).toEqual({ side: 'dead', main: 'dead' });
     expect(events('side')).toContain('Main Tasks Dead');
@@ -247,7 +247,7 @@ describe('several tasks', () => {
       aTask('init', { run_for: '1s', exit_code: 1 }, lifecycle('prestart')),
       aTask('main', FOREVER),
     ]);
-    runner.run();
+    runner.runAllocation();
     await time.pass(2_000);
     expect(runner.report().ClientStatus).toBe('failed');
     expect(events('main')).toEqual(['Received', 'Sibling Task Failed', 'Killing']);
@@ -259,7 +259,7 @@ describe('several tasks', () => {
       aTask('main', FOREVER),
       aTask('last', FOREVER, lifecycle('poststop')),
     ]);
-    runner.run();
+    runner.runAllocation();
     await settle();
     expect([events('main'), events('last')]).toEqual([['Received'], ['Received']]);
     expect(events('init')?.[0]).toBe('Received');
@@ -271,7 +271,7 @@ describe('several tasks', () => {
       aTask('last', { run_for: '1s', exit_code: 1 }, lifecycle('poststop')),
       aTask('other', { run_for: '3s' }, lifecycle('poststop')),
     ]);
-    runner.run();
+    runner.runAllocation();
     await time.pass(60_000);
     expect(states()).toEqual({ main: 'dead', last: 'dead failed', other: 'dead' });
     expect(events('other')).toEqual(['Received', 'Task Setup', 'Started', 'Terminated']);
@@ -283,7 +283,7 @@ describe('several tasks', () => {
     const failing = (error: Error) => [{ name: 'volumes', prestart: () => Promise.reject(error) }];
     const start = async (error: Error) => {
       const given = setup([aTask('web', FOREVER, { RestartPolicy: policy })], { hooks: () => failing(error) });
-      given.runner.run();
+      given.runner.runAllocation();
       await given.time.pass(60_000);
       return given.runner.report().TaskStates['web']!;
     };
@@ -308,7 +308,7 @@ describe('several tasks', () => {
     const { time, runner, records, alloc } = setup([
       aTask('web', { run_for: '10s', exit_code: 1 }, { RestartPolicy: policy }),
     ]);
-    runner.run();
+    runner.runAllocation();
     const ids: (string | undefined)[] = [];
     for (let i = 0; i < 3; i++) {
       await time.pass(5_000);
@@ -325,7 +325,7 @@ describe('several tasks', () => {
       aTask('main', { run_for: '10s' }),
       aTask('last', { run_for: '10s' }, lifecycle('poststop')),
     ]);
-    runner.run();
+    runner.runAllocation();
     await settle();
     expect(states()).toEqual({ init: 'running', main: 'pending', last: 'pending' });
     await time.pass(10_000);
@@ -341,7 +341,7 @@ describe('several tasks', () => {
       aTask('main', FOREVER),
       aTask('last', { run_for: '10s' }, lifecycle('poststop')),
     ]);
-    runner.run();
+    runner.runAllocation();
     await settle();
     runner.update({ ...alloc, DesiredStatus: 'stop', AllocModifyIndex: 11 });
     await time.pass(1);
@@ -356,7 +356,7 @@ describe('several tasks', () => {
       [aTask('lead', slow, { Leader: true }), aTask('main', slow), aTask('side', slow, lifecycle('prestart', true))],
       { group: { ShutdownDelay: 5e9 } },
     );
-    runner.run();
+    runner.runAllocation();
     await settle();
     void runner.kill();
     const at = async (ms: number) => {
@@ -373,7 +373,7 @@ describe('several tasks', () => {
 describe('after a restart of the agent', () => {
   async function running(config: Record<string, unknown>, type = 'service', over: Partial<Task> = {}) {
     const base = setup([aTask('web', config, over)], { type });
-    base.runner.run();
+    base.runner.runAllocation();
     await settle();
     return { ...base, record: () => base.records.saved.get(base.alloc.ID)! };
   }
@@ -388,7 +388,7 @@ describe('after a restart of the agent', () => {
     const { time, record, make } = await running({ run_for: '60s' }, 'batch');
     time.freeze(30_000);
     const again = make(record());
-    again.run();
+    again.runAllocation();
     await time.pass(29_999);
     expect(again.report().ClientStatus).toBe('running');
     await time.pass(1);
@@ -405,7 +405,7 @@ describe('after a restart of the agent', () => {
     const driver = newDriver();
     driver.recover = async () => false;
     const again = make(record(), driver);
-    again.run();
+    again.runAllocation();
     await time.pass(3_600_000);
     const events = () => again.report().TaskStates['web']!.Events.map((e) => e.Type);
     expect(events().at(-1)).toBe('Failed Restoring Task');
@@ -419,7 +419,7 @@ describe('after a restart of the agent', () => {
     const { time, record, make } = await running({ run_for: '1s' }, 'batch');
     await time.pass(1_000);
     const again = make(record());
-    again.run();
+    again.runAllocation();
     await time.pass(60_000);
     expect(again.report().TaskStates['web']!.Events.filter((e) => e.Type === 'Started')).toHaveLength(1);
     expect(again.report().ClientStatus).toBe('complete');
@@ -433,7 +433,7 @@ describe('after a restart of the agent', () => {
     await time.pass(15_000);
     expect(record().tasks['web']?.state).toMatchObject({ State: 'running', Restarts: 1 });
     const again = make(record());
-    again.run();
+    again.runAllocation();
     await time.pass(10_000);
     expect(again.report().TaskStates['web']).toMatchObject({ State: 'running', Restarts: 2 });
     await time.pass(10_000);
@@ -447,11 +447,11 @@ describe('after a restart of the agent', () => {
       deregister: async (_: string, ids: readonly string[]) => void removed.push(...ids),
     };
     const { time, runner, records, alloc, make } = setup([aTask('web', { run_for: '1s' })], { registry });
-    runner.run();
+    runner.runAllocation();
     await time.pass(2_000);
     expect(removed).toEqual([]);
     const again = make({ ...records.saved.get(alloc.ID)!, services: { registered: ['left behind'], checks: {} } });
-    again.run();
+    again.runAllocation();
     await time.pass(10_000);
     expect([again.isOver, removed]).toEqual([true, ['left behind']]);
   });
@@ -462,7 +462,7 @@ describe('after a restart of the agent', () => {
     await time.pass(1_000);
     expect(record().tasks['web']?.state.State).toBe('pending');
     const again = make(record());
-    again.run();
+    again.runAllocation();
     await settle();
     expect(again.report().ClientStatus).toBe('running');
   });
@@ -475,7 +475,7 @@ describe('after a restart of the agent', () => {
     await suspended;
     expect(reports).toHaveLength(told);
     const again = make(record());
-    again.run();
+    again.runAllocation();
     await time.pass(60_000);
     expect(again.report().ClientStatus).toBe('pending');
     serversAsked.open();

@@ -92,7 +92,7 @@ export class AllocationRunner implements AllocationControl {
   }
 
   /** @param traceparent the servers' trace that placed it */
-  run(traceparent?: string): void {
+  runAllocation(traceparent?: string): void {
     void this.live(traceparent);
   }
 
@@ -225,7 +225,7 @@ export class AllocationRunner implements AllocationControl {
 
   private async live(traceparent: string | undefined): Promise<void> {
     this.context.enter('preparing');
-    this.tasks.run();
+    this.tasks.runTasks();
     const over = this.tasks.untilDead();
     if (!this.isOver) {
       if (isServerTerminal(this.alloc)) void this.kill();

@@ -34,7 +34,7 @@ describe('an allocation, step by step', () => {
       predecessorsEnded: async () => void steps.push('wait'),
       directories: { inherit: async () => void steps.push('disk') },
     });
-    runner.run();
+    runner.runAllocation();
     await time.pass(1_000);
     expect(steps).toEqual(['wait', 'disk', 'offer db', 'task']);
   });
@@ -69,7 +69,7 @@ describe('an allocation, step by step', () => {
     const told = () =>
       runner.report().TaskStates['web']?.Events.filter(({ Details }) => Details['message']?.startsWith('Waiting'));
     const messages = () => told()?.map(({ Details }) => Details['message']);
-    runner.run();
+    runner.runAllocation();
     await time.pass(WAIT_NOTICE_MS - 1);
     expect(messages()).toEqual([]);
     await time.pass(1);
@@ -93,7 +93,7 @@ describe('an allocation, step by step', () => {
       alloc: { PreviousAllocation: 'before' },
       predecessorsEnded: () => new Promise(() => {}),
     });
-    runner.run();
+    runner.runAllocation();
     await time.pass(1);
     void runner.kill();
     await time.pass(10 * WAIT_NOTICE_MS);
@@ -133,7 +133,7 @@ describe('an allocation, step by step', () => {
       csi,
       group: { Services: [aService('db')], Volumes: { data: fixtures.aVolumeRequest() } },
     });
-    runner.run();
+    runner.runAllocation();
     await time.pass(10_000);
     expect(steps).toEqual(['offer db', 'task', 'withdraw after complete', 'volumes after complete']);
   });
@@ -144,7 +144,7 @@ describe('an allocation, step by step', () => {
       ...wiring,
       group: { Services: [aService('db')] },
     });
-    runner.run();
+    runner.runAllocation();
     await time.pass(60_000);
     expect(steps).toContain('offer db');
     expect(runner.isOver).toBe(true);
@@ -155,7 +155,7 @@ describe('an allocation, step by step', () => {
     const { steps, ...wiring } = noted();
     const tasks = [aTask('web', FOREVER), aTask('db', FOREVER)];
     const { time, runner, alloc, states } = setup(tasks, { ...wiring, group: { Services: [aService('db')] } });
-    runner.run();
+    runner.runAllocation();
     await time.pass(1_000);
     const group = alloc.Job!.TaskGroups[0]!;
     const Job = { ...alloc.Job!, TaskGroups: [{ ...group, Services: [aService('db'), aService('more')] }] };
@@ -171,7 +171,7 @@ describe('an allocation, step by step', () => {
   it('AG-107: a task whose driver has lost it counts as ended, and starts again by policy', async () => {
     const RestartPolicy = { ...NO_RESTARTS, Attempts: 1, Interval: 3600e9 };
     const { time, runner, events } = setup([aTask('web', { ...FOREVER, plugin_exit_after: '5s' }, { RestartPolicy })]);
-    runner.run();
+    runner.runAllocation();
     await time.pass(6_000);
     expect(events('web')!.slice(-4)).toEqual(['Started', 'Terminated', 'Restarting', 'Started']);
     await time.pass(6_000);

@@ -72,8 +72,8 @@ export class AllocationTasks {
     this.notice.set(this.areDead ? '' : text);
   }
 
-  run(): void {
-    for (const runner of this.all) void runner.run();
+  runTasks(): void {
+    for (const runner of this.all) void runner.runTask();
   }
 
   /** Resolves when no task lives; one that ended may be revived by a restart of all while others live. */

@@ -15,7 +15,7 @@ describe('a kill', () => {
   ])('AG-155, AG-417: a kill_timeout of %i s is cut to the %i s of the agent', async (seconds, most, shown) => {
     const web = aTask('web', FOREVER, { KillTimeout: seconds * NS_PER_SECOND });
     const alloc = setup([web], { maxKillTimeoutMs: most * 1_000 });
-    alloc.runner.run();
+    alloc.runner.runAllocation();
     await alloc.time.pass(10);
     void alloc.runner.kill();
     await alloc.time.pass(10);
@@ -29,7 +29,7 @@ describe('a kill', () => {
       stops.push(alloc.time.nowMs());
       throw new Error('no answer');
     };
-    alloc.runner.run();
+    alloc.runner.runAllocation();
     await alloc.time.pass(10);
     const killedAt = alloc.time.nowMs();
     void alloc.runner.kill();
@@ -51,7 +51,7 @@ describe('a kill', () => {
         stops++;
         throw error;
       };
-      alloc.runner.run();
+      alloc.runner.runAllocation();
       await alloc.time.pass(10);
       void alloc.runner.kill();
       await alloc.time.pass(10 * 60_000);
@@ -61,7 +61,7 @@ describe('a kill', () => {
 
   it('AG-415: an exit while it is put down is its result, and no failure', async () => {
     const alloc = setup([aTask('web', { run_for: '10s', exit_code: 7, kill_after: '1h' })], { type: 'service' });
-    alloc.runner.run();
+    alloc.runner.runAllocation();
     await alloc.time.pass(1_000);
     void alloc.runner.kill();
     await alloc.time.pass(20_000);
@@ -72,7 +72,7 @@ describe('a kill', () => {
 
   it('AG-420: one that does not stop holds up none of the others', async () => {
     const alloc = setup([aTask('stubborn', { ...FOREVER, kill_after: '1h' }), aTask('web', FOREVER)]);
-    alloc.runner.run();
+    alloc.runner.runAllocation();
     await alloc.time.pass(10);
     void alloc.runner.kill();
     await alloc.time.pass(10);
@@ -81,7 +81,7 @@ describe('a kill', () => {
 
   it('AG-421: removed from the machine a poststop task that ended stays dead', async () => {
     const alloc = setup([aTask('web', { run_for: '1s' }), aTask('last', { run_for: '1s' }, lifecycle('poststop'))]);
-    alloc.runner.run();
+    alloc.runner.runAllocation();
     await alloc.time.pass(10_000);
     expect(alloc.states()).toEqual({ web: 'dead', last: 'dead' });
     await alloc.runner.destroy();
@@ -90,7 +90,7 @@ describe('a kill', () => {
 
   it('AG-416: only a delay that is waited for is told', async () => {
     const alloc = setup([aTask('web', FOREVER)]);
-    alloc.runner.run();
+    alloc.runner.runAllocation();
     await alloc.time.pass(10);
     void alloc.runner.kill();
     await alloc.time.pass(10);
@@ -101,7 +101,7 @@ describe('a kill', () => {
     let done = (): void => {};
     const slow = { name: 'slow', prestart: () => new Promise<void>((resolve) => (done = resolve)) };
     const alloc = setup([aTask('web', FOREVER)], { hooks: () => [slow] });
-    alloc.runner.run();
+    alloc.runner.runAllocation();
     await alloc.time.pass(10);
     alloc.runner.update({ ...alloc.alloc, DesiredStatus: 'stop', AllocModifyIndex: 11 });
     done();

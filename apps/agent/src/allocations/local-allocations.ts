@@ -179,7 +179,7 @@ export class LocalAllocations implements Roles {
       const runner = new AllocationRunner(alloc, this.agent);
       this.setAside.delete(alloc.ID); // a restore has taken it back to before its end (OP-47)
       this.runners.set(alloc.ID, runner);
-      runner.run(traceparent);
+      runner.runAllocation(traceparent);
     } catch (error) {
       this.agent.logger.error('an allocation cannot be added', { alloc: alloc.ID, error });
       this.reject(alloc, error);

@@ -42,7 +42,7 @@ function leaving(over: Partial<ShutdownDrain> = {}, allocs: Allocation[] = []) {
       unfinished: () => here.allocs,
     },
   );
-  const begin = () => void drain.run().then(() => (here.left = true));
+  const begin = () => void drain.drainMachine().then(() => (here.left = true));
   return { time, servers, here, begin };
 }
 

@@ -47,7 +47,7 @@ export class SelfDrain {
   }
 
   /** Resolves when the machine may end. Never fails. */
-  async run(): Promise<void> {
+  async drainMachine(): Promise<void> {
     const { logger, timers } = this.deps;
     let givesUp = false;
     const cancel = timers.after(this.drain.deadlineMs + GRACE_MS, () => (givesUp = true));

@@ -90,14 +90,14 @@ export class MockDriver implements Driver {
     const mock = mockConfig(config.config);
     if (mock.startBlockForMs > 0) await this.pause(mock.startBlockForMs);
     if (mock.startError !== '') throw new StartError(mock.startError, mock.startErrorRecoverable);
-    this.run(handle, mock, mock.runForMs, config);
+    this.runTask(handle, mock, mock.runForMs, config);
   }
 
   async recover(handle: TaskHandle): Promise<boolean> {
     if (this.tasks.has(handle.taskId)) return true;
     const config = mockConfig((handle.state['config'] ?? {}) as Record<string, unknown>);
     const ranMs = this.options.clock.nowMs() - handle.startedAtMs;
-    this.run(handle, config, Math.max(0, config.runForMs - ranMs), undefined);
+    this.runTask(handle, config, Math.max(0, config.runForMs - ranMs), undefined);
     return true;
   }
 
@@ -145,7 +145,7 @@ export class MockDriver implements Driver {
     this.tasks.delete(handle.taskId);
   }
 
-  private run(handle: TaskHandle, config: MockConfig, runForMs: number, output: TaskConfig | undefined): void {
+  private runTask(handle: TaskHandle, config: MockConfig, runForMs: number, output: TaskConfig | undefined): void {
     const stopped = new Gate();
     const task: MockTask = { config, exit: this.exitOf(config, runForMs, stopped, output), stopped, ended: false };
     this.tasks.set(handle.taskId, task);

@@ -40,7 +40,7 @@ export function mockExec({ config }: TaskConfig, { command, tty }: ExecCommand, 
   const exitCode = run().finally(() => queue.end());
   exitCode.catch(() => {}); // whoever awaits it hears of it
   return {
-    read: () => queue.take(),
+    read: () => queue.takeOutput(),
     write: async (data) => void (input += Buffer.from(data).toString()),
     closeInput: () => inputEnded.open(),
     resize: () => {},

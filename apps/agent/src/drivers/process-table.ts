@@ -46,7 +46,7 @@ export class ProcessTables {
 
   /** One that was begun after this call. @throws as `now` */
   async fresh(): Promise<ProcessTable> {
-    await this.looking.ask();
+    await this.looking.requestRun();
     return this.latest ?? NO_TABLE;
   }
 

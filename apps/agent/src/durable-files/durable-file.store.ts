@@ -30,7 +30,7 @@ async function flushDirectory(dir: string): Promise<void> {
   const flush = flushes.get(dir) ?? new SharedRun(() => flushNow(dir));
   flushes.set(dir, flush);
   try {
-    await flush.ask();
+    await flush.requestRun();
   } finally {
     if (flush.isIdle) flushes.delete(dir);
   }

@@ -129,7 +129,7 @@ export class AllocationIdentities {
   private async fetchFirst(): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       try {
-        this.take(await this.fetched(this.options.wanted));
+        this.keepTokens(await this.fetched(this.options.wanted));
         return;
       } catch (error) {
         if (!isUnavailable(error) || attempt === FIRST_ATTEMPTS || this.closed.isOpen)
@@ -143,7 +143,7 @@ export class AllocationIdentities {
   private async renew(): Promise<void> {
     const due = this.options.wanted.filter((wanted) => wanted.expires || !this.tokens.has(keyOf(wanted)));
     try {
-      const renewed = this.take(await this.fetched(due));
+      const renewed = this.keepTokens(await this.fetched(due));
       this.failures = 0;
       if (this.closed.isOpen) return;
       await this.options.save();
@@ -178,7 +178,7 @@ export class AllocationIdentities {
   }
 
   /** @returns those that replace another token */
-  private take(tokens: readonly KeptToken[]): readonly KeptToken[] {
+  private keepTokens(tokens: readonly KeptToken[]): readonly KeptToken[] {
     if (this.closed.isOpen) return [];
     const before = new Map(this.tokens);
     for (const token of tokens) this.tokens.set(keyOf(token), token);

@@ -19,7 +19,7 @@ export class NetworkRecordStore implements NetworkRecords {
   ) {}
 
   load(allocId: string): Promise<NetworkRecord | null> {
-    return this.read(this.fileOf(allocId));
+    return this.readRecord(this.fileOf(allocId));
   }
 
   async save(record: NetworkRecord): Promise<void> {
@@ -39,12 +39,14 @@ export class NetworkRecordStore implements NetworkRecords {
       throw error;
     });
     const records = await Promise.all(
-      names.filter((name) => name.endsWith(SUFFIX)).map((name) => this.read(below(this.directory, entryName(name)))),
+      names
+        .filter((name) => name.endsWith(SUFFIX))
+        .map((name) => this.readRecord(below(this.directory, entryName(name)))),
     );
     return records.filter((record) => record !== null);
   }
 
-  private async read(file: string): Promise<NetworkRecord | null> {
+  private async readRecord(file: string): Promise<NetworkRecord | null> {
     try {
       const record = JSON.parse(await readFile(file, 'utf8')) as NetworkRecord;
       if (record.version !== 1 || !record.allocId) throw new Error('it is no record of a network');

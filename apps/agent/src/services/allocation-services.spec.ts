@@ -35,7 +35,7 @@ describe('the services of an allocation', () => {
       [aTask('web', FOREVER, { Services: [aService()] })],
       [aService({ Name: 'front' })],
     );
-    runner.run();
+    runner.runAllocation();
     await time.pass(10);
     expect(story).toEqual(['+front while pending', '+web while running']);
   });
@@ -45,7 +45,7 @@ describe('the services of an allocation', () => {
     const { time, runner, story, events } = offering([
       aTask('web', FOREVER, { ShutdownDelay, Services: [aService()] }),
     ]);
-    runner.run();
+    runner.runAllocation();
     await time.pass(10);
     void runner.kill();
     await time.pass(0);
@@ -59,7 +59,7 @@ describe('the services of an allocation', () => {
   it('AG-142, AG-160: they are gone before a restart in place puts the task down, and come back with it', async () => {
     const task = aTask('web', { run_for: '1000h', kill_after: '3s' }, { Services: [aService()] });
     const { time, runner, story } = offering([task], [aService({ Name: 'front' })]);
-    runner.run();
+    runner.runAllocation();
     await time.pass(10);
     void runner.restart('web', false);
     await time.pass(1_000);
@@ -71,7 +71,7 @@ describe('the services of an allocation', () => {
   it('AG-161: a restart of all that run takes the services of the group back for its delay', async () => {
     const group = { ShutdownDelay: 4 * NS_PER_SECOND };
     const { time, runner, story } = offering([aTask('web', FOREVER)], [aService({ Name: 'front' })], {}, group);
-    runner.run();
+    runner.runAllocation();
     await time.pass(10);
     void runner.restart('', false);
     await time.pass(3_999);
@@ -86,7 +86,7 @@ describe('the services of an allocation', () => {
       aTask('lead', slow, { Leader: true, Services: [aService({ Name: 'lead' })] }),
       aTask('web', FOREVER, { Services: [aService()] }),
     ]);
-    runner.run();
+    runner.runAllocation();
     await time.pass(10);
     story.length = 0;
     void runner.kill();
@@ -99,7 +99,7 @@ describe('the services of an allocation', () => {
   it('AG-142: a task that ends takes its services along; another keeps its own', async () => {
     const init = aTask('init', { run_for: '2s' }, { ...lifecycle('prestart'), Services: [aService({ Name: 'init' })] });
     const { time, runner, story } = offering([init, aTask('web', FOREVER, { Services: [aService()] })]);
-    runner.run();
+    runner.runAllocation();
     await time.pass(1_000);
     expect(story).toEqual(['+init while running/pending']);
     await time.pass(5_000);
@@ -109,7 +109,7 @@ describe('the services of an allocation', () => {
   it('AG-142: servers that do not answer hold a kill back only for a moment', async () => {
     const deregister = () => new Promise<never>(() => {});
     const { time, runner } = offering([aTask('web', FOREVER, { Services: [aService()] })], [], { deregister });
-    runner.run();
+    runner.runAllocation();
     await time.pass(10);
     void runner.kill();
     await time.pass(MAX_WITHDRAWAL_WAIT_MS + 1_000);
@@ -119,7 +119,7 @@ describe('the services of an allocation', () => {
   it('AG-146: results are read, are on disk, and are there after a restart of the agent', async () => {
     const tasks = [aTask('web', FOREVER, { Services: [aService({ Checks: [aCheck()] })] })];
     const { time, runner, records, alloc, make } = offering(tasks);
-    runner.run();
+    runner.runAllocation();
     await time.pass(10);
     expect(Object.values(runner.checks())).toMatchObject([{ Status: 'pending', Service: 'web', Task: 'web' }]);
     await time.pass(5_000);
@@ -137,7 +137,7 @@ describe('the services of an allocation', () => {
     const tasks = [aTask('web', FOREVER, { Services: [aService({ Checks: [aCheck()] })] })];
     const { time, runner, answers } = offering(tasks);
     answers({ ok: false, output: '', statusCode: 500 });
-    runner.run();
+    runner.runAllocation();
     await time.pass(60_000);
     expect(runner.report().DeploymentStatus).toBeNull();
     answers(HEALTHY);

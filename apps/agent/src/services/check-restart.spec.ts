@@ -53,7 +53,7 @@ describe('an allocation with a check_restart', () => {
   it('AG-114, AG-147: is restarted as a failure, with a grace of its own, until its policy allows no more', async () => {
     const task = aTask('web', FOREVER, { RestartPolicy, Services: [aService({ Checks })] });
     const { time, runner, events, states } = setup([task], { type: 'service', probe: async () => BROKEN });
-    runner.run();
+    runner.runAllocation();
     // Looks at 5, 15, 25, 35 s; the grace is over at 20 s.
     await time.pass(34_999);
     expect(events('web')).not.toContain('Restart Signaled');
@@ -74,7 +74,7 @@ describe('an allocation with a check_restart', () => {
     const group = { Services: [aService({ Checks: [aCheck({ CheckRestart, TaskName: 'web' })] })] };
     const tasks = [aTask('web', FOREVER, { RestartPolicy }), aTask('log', FOREVER, { RestartPolicy })];
     const { time, runner, events } = setup(tasks, { type: 'service', group, probe: async () => BROKEN });
-    runner.run();
+    runner.runAllocation();
     await time.pass(36_000);
     expect(events('web')).toContain('Restart Signaled');
     expect(events('log')).not.toContain('Restart Signaled');
@@ -87,7 +87,7 @@ describe('an allocation with a check_restart', () => {
       { RestartPolicy, Services: [aService({ Checks })] },
     );
     const { time, runner, events, states } = setup([task], { type: 'service', probe: async () => BROKEN });
-    runner.run();
+    runner.runAllocation();
     await time.pass(35_001);
     expect(events('web')?.at(-1)).toBe('Restart Signaled');
     void runner.kill();
@@ -101,7 +101,7 @@ describe('an allocation with a check_restart', () => {
   it('AG-147: a check that passes restarts nothing', async () => {
     const task = aTask('web', FOREVER, { RestartPolicy, Services: [aService({ Checks })] });
     const { time, runner, events } = setup([task], { type: 'service', probe: async () => OK });
-    runner.run();
+    runner.runAllocation();
     await time.pass(300_000);
     expect(events('web')).not.toContain('Restart Signaled');
   });

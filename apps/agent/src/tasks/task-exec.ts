@@ -9,7 +9,7 @@ export class TaskExec {
   constructor(private readonly context: TaskContext) {}
 
   /** @param config as the task was started; null: by an earlier agent @throws NoExecError, what the driver says */
-  async run(command: ExecCommand, { taskId }: TaskHandle, config: TaskConfig | null): Promise<ExecSession> {
+  async runCommand(command: ExecCommand, { taskId }: TaskHandle, config: TaskConfig | null): Promise<ExecSession> {
     const { driver } = this.context;
     if (!driver.exec) throw new NoExecError(driver.name);
     const session = await driver.exec(taskId, config ?? (await this.context.configure(taskId)), command);

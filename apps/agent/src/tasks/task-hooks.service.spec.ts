@@ -64,7 +64,7 @@ it('AG-102: the payload is there first, then volumes, artifacts, and templates, 
         },
       }),
   });
-  runner.run();
+  runner.runAllocation();
   await expect
     .poll(async () => {
       await time.pass(0);

@@ -10,7 +10,7 @@ export class TaskPrestart {
   constructor(private readonly context: TaskContext) {}
 
   /** @returns what the driver is told, or how the round ended: the events say why (AG-103, AG-104) */
-  async run(round: TaskRound): Promise<TaskConfig | RoundEnd> {
+  async prepareTask(round: TaskRound): Promise<TaskConfig | RoundEnd> {
     const { context } = this;
     const { allocId, agent, task, state, driver, preparation } = context;
     let config: TaskConfig;

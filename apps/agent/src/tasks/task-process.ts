@@ -72,8 +72,8 @@ export class TaskProcess {
   }
 
   /** @throws NoExecError, the driver's error */
-  async run(command: ExecCommand, handle: TaskHandle): Promise<ExecSession> {
-    const session = await this.commands.run(command, handle, this.config);
+  async runCommand(command: ExecCommand, handle: TaskHandle): Promise<ExecSession> {
+    const session = await this.commands.runCommand(command, handle, this.config);
     if (!this.up) await session.kill();
     return session;
   }

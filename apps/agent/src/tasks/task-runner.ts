@@ -99,7 +99,7 @@ export class TaskRunner implements TaskControl {
   }
 
   /** Runs until the task is dead or suspended; never rejects. */
-  async run(): Promise<void> {
+  async runTask(): Promise<void> {
     if (this.isDead) return;
     const { ended } = this;
     try {
@@ -177,7 +177,7 @@ export class TaskRunner implements TaskControl {
     if (!this.isDead) return; // it waits for its gate or its delay, and starts then
     this.context.ended = new Gate();
     this.events.revived();
-    void this.run();
+    void this.runTask();
   }
 
   /** @throws TaskNotRunningError, or what the driver says (AG-165) */
@@ -192,7 +192,7 @@ export class TaskRunner implements TaskControl {
   async exec(command: ExecCommand): Promise<ExecSession> {
     const { handle } = this.process;
     if (!handle || !this.process.isUp) throw new TaskNotRunningError();
-    return this.process.run(command, handle);
+    return this.process.runCommand(command, handle);
   }
 
   /** Runs the script of a changed template in the task. @throws ChangeScriptError when it fails and may not */
@@ -250,7 +250,7 @@ export class TaskRunner implements TaskControl {
   private async round(over: AbortSignal): Promise<RoundEnd> {
     await this.untilGate();
     if (this.isOver()) return { kind: 'killed' };
-    const ready = await this.prestart.run(this.roundOf(over));
+    const ready = await this.prestart.prepareTask(this.roundOf(over));
     if ('kind' in ready) return ready;
     if (this.isOver()) return { kind: 'killed' };
     const started = this.start(ready);

@@ -13,14 +13,14 @@ function work() {
 describe('work that is shared', () => {
   it('those who come while one runs share the next, which begins when that has ended', async () => {
     const { runs, shared } = work();
-    const first = shared.ask();
-    const later = [shared.ask(), shared.ask()];
+    const first = shared.requestRun();
+    const later = [shared.requestRun(), shared.requestRun()];
     expect(runs).toHaveLength(1);
     runs[0]!.end();
     await first;
-    void shared.ask(); // as long as one waits there is no other
+    void shared.requestRun(); // as long as one waits there is no other
     await expect.poll(() => runs).toHaveLength(2);
-    const last = shared.ask();
+    const last = shared.requestRun();
     expect(runs).toHaveLength(2);
     runs[1]!.end();
     await Promise.all(later);
@@ -32,8 +32,8 @@ describe('work that is shared', () => {
 
   it('a failure is heard by those whose run it was, and the next one takes place', async () => {
     const { runs, shared } = work();
-    const first = shared.ask();
-    const next = shared.ask();
+    const first = shared.requestRun();
+    const next = shared.requestRun();
     runs[0]!.fail(new Error('disk full'));
     await expect(first).rejects.toThrow('disk full');
     await expect.poll(() => runs).toHaveLength(2);
@@ -43,7 +43,7 @@ describe('work that is shared', () => {
 
   it('settled waits for what runs and what waits, and does not mind how it ends', async () => {
     const { runs, shared } = work();
-    const asked = [shared.ask(), shared.ask()].map((one) => one.catch(() => 'failed'));
+    const asked = [shared.requestRun(), shared.requestRun()].map((one) => one.catch(() => 'failed'));
     let isSettled = false;
     const settled = shared.settled().then(() => (isSettled = true));
     runs[0]!.end();

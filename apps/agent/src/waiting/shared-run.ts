@@ -13,7 +13,7 @@ export class SharedRun {
   }
 
   /** Resolves when work that began after this call has ended; rejects as that does. */
-  ask(): Promise<void> {
+  requestRun(): Promise<void> {
     if (this.waiting) return this.waiting;
     if (!this.running) return this.begin();
     return (this.waiting = this.running

@@ -33,7 +33,7 @@ function setup(east: () => Promise<unknown>) {
   const asked: string[] = [];
   const peers: Regions = {
     ...regionAlone('west'),
-    ask: async <_Req, Res>(region: string): Promise<Res> => {
+    askRegion: async <_Req, Res>(region: string): Promise<Res> => {
       asked.push(region);
       return (await east()) as Res;
     },

@@ -36,7 +36,7 @@ export class DeregisterEverywhere {
     };
     const { traceparent } = requester;
     const { errors } = await inEachRegion(peers, (region) =>
-      this.regions.ask(region, deregisterInRegion, wanted, { traceparent }),
+      this.regions.askRegion(region, deregisterInRegion, wanted, { traceparent }),
     );
     const here = await this.deregisterJob.deregister(
       { ...options, purge: options.purge && errors.length === 0 },

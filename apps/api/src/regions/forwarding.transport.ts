@@ -88,7 +88,7 @@ export class RegionForwarding {
 
   private async placeOf(region: string): Promise<ApiPlace> {
     try {
-      return await this.peers.ask(region, apiAddress, null);
+      return await this.peers.askRegion(region, apiAddress, null);
     } catch (error) {
       if (isUnreachable(error)) throw noPath(region, error);
       throw error;

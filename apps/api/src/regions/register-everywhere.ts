@@ -58,7 +58,9 @@ export class RegisterEverywhere {
     const answers = await inEachRegion(names, async (region) => {
       const wanted = { Namespace, ID };
       const answer =
-        region === this.own ? await this.here.stored(wanted) : await this.regions.ask(region, jobInThatRegion, wanted);
+        region === this.own
+          ? await this.here.stored(wanted)
+          : await this.regions.askRegion(region, jobInThatRegion, wanted);
       return [region, answer.Job] as const;
     });
     if (answers.errors.length > 0) throw serverFailure(`${answers.errors.join('; ')}; nothing was registered`);
@@ -82,7 +84,12 @@ export class RegisterEverywhere {
         );
         const wanted = { Job, Submission, EvalPriority, JobModifyIndex, PreserveCounts, PreserveResources };
         const { traceparent } = requester;
-        return this.regions.ask(region, registerInRegion, { ...wanted, For: requester.onBehalf }, { traceparent });
+        return this.regions.askRegion(
+          region,
+          registerInRegion,
+          { ...wanted, For: requester.onBehalf },
+          { traceparent },
+        );
       },
     );
     if (answers.errors.length > 0)

@@ -34,7 +34,7 @@ export class DeploymentCommands {
     command: (deployment: Deployment) => Promise<CommandOutcome>,
   ): Promise<CommandOutcome> {
     if (id === '') throw new Refusal('invalid', 'missing deployment ID');
-    return this.watching().turns.take(id, async () => {
+    return this.watching().turns.runInTurn(id, async () => {
       const deployment = this.watching().tables.deployment.get(id);
       if (!deployment) throw new Refusal('not-found', 'deployment not found');
       if (!isActiveDeployment(deployment)) throw new Refusal('conflict', `can't ${verb} terminal deployment`);

@@ -32,7 +32,7 @@ export class PeerContacts {
     const contact = this.of(region);
     contact.calls++;
     try {
-      return await this.regions.ask(region, call, request);
+      return await this.regions.askRegion(region, call, request);
     } catch (error) {
       contact.errors++;
       throw error;

@@ -196,7 +196,7 @@ export class DeploymentWatcher implements Reader {
       const deployment = this.deployment();
       await (deployment && decide(deployment)?.());
     };
-    this.shared.turns.take(this.id, work).then(
+    this.shared.turns.runInTurn(this.id, work).then(
       () => this.goOn(this.hasNews),
       (error: unknown) => this.writeFailed(error),
     );

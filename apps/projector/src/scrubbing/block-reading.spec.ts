@@ -14,7 +14,7 @@ const log = (first: number, last: number): RawMessage[] =>
 
 function read(messages: readonly RawMessage[], first: number, last: number, known?: HashedBlock): BlockFinding {
   const reading = new BlockReading(first, last, known);
-  for (const one of messages) reading.take(one);
+  for (const one of messages) reading.takeMessage(one);
   return reading.finish();
 }
 

@@ -60,7 +60,7 @@ export class BlockReading {
   }
 
   /** Takes the next message; those of a later block say that all of this one has passed. */
-  take({ index, headers, body }: RawMessage): void {
+  takeMessage({ index, headers, body }: RawMessage): void {
     this.passOver(Math.min(index, this.last + 1));
     if (index > this.last || index < this.next) return;
     this.next = index + 1;

@@ -51,7 +51,7 @@ export class ScrubPass {
    * @throws LogUnavailableError, LogRewoundError
    */
   async check(part: BlockPart, known: HashedBlock | undefined): Promise<BlockFinding | undefined> {
-    const found = await this.read(part, known);
+    const found = await this.readBlock(part, known);
     return found && isDamaged(found.block) ? this.confirm(part, known) : found;
   }
 
@@ -70,17 +70,17 @@ export class ScrubPass {
     const { first, last } = await log.bounds();
     if (last < part.last || !(await isSameLog())) throw new LogRewoundError(part.last, last);
     if (first > part.last) return undefined;
-    return this.read({ first: Math.max(first, part.first), last: part.last }, known);
+    return this.readBlock({ first: Math.max(first, part.first), last: part.last }, known);
   }
 
-  private async read(part: BlockPart, known: HashedBlock | undefined): Promise<BlockFinding | undefined> {
+  private async readBlock(part: BlockPart, known: HashedBlock | undefined): Promise<BlockFinding | undefined> {
     const { timers, pace, signal } = this.options;
     const reading = new BlockReading(part.first, part.last, known);
     while (reading.left > 0 && !signal.aborted) {
       const bytesBefore = reading.bytes;
       const cursor = await this.cursorFrom(part.last - reading.left + 1);
       const messages = await cursor.next(reading.left);
-      for (const message of messages) reading.take(message);
+      for (const message of messages) reading.takeMessage(message);
       const newest = messages.at(-1);
       if (!newest) break;
       this.cursorAt = newest.index + 1;

@@ -57,7 +57,7 @@ export class Scrubber {
   start(term: Term): void {
     const stopper = new AbortController();
     this.stopper = stopper;
-    this.running = this.run(term, stopper.signal);
+    this.running = this.scrubUntilStopped(term, stopper.signal);
   }
 
   async stop(): Promise<void> {
@@ -72,7 +72,7 @@ export class Scrubber {
     return { logUnreadable: unreadable, logChangedBlocks: changedBlocks, scrubbedIndex: next - 1, scrubPasses: pass };
   }
 
-  private async run(term: Term, signal: AbortSignal): Promise<void> {
+  private async scrubUntilStopped(term: Term, signal: AbortSignal): Promise<void> {
     const { timers, logger, memory } = this.options;
     for (let failures = 0; !signal.aborted && term.isCurrent();) {
       try {

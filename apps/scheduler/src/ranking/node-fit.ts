@@ -140,7 +140,7 @@ class Claims {
         offer = offerDevice(devices, request, index);
       }
       if ('error' in offer) return offer;
-      index.take(offer.device);
+      index.claimInstances(offer.device);
       resources = withDevice(resources, task, offer.device);
       matchedDeviceWeight += offer.matchedWeight;
     }

@@ -1,5 +1,5 @@
 import { ApiFailure } from './api-failure.js';
-import { ask } from './client.js';
+import { callApi } from './client.js';
 import type { Job } from './contract.js';
 import type { JobName } from './queries.js';
 
@@ -9,53 +9,53 @@ import type { JobName } from './queries.js';
 
 const inNamespace = ({ id, namespace }: JobName) => ({ path: { jobID: id }, query: { namespace } });
 
-export const stopJob = (job: JobName) => ask('DELETE /v1/job/{jobID}', inNamespace(job));
+export const stopJob = (job: JobName) => callApi('DELETE /v1/job/{jobID}', inNamespace(job));
 
 /** Registers a stopped job anew, as it was, with the text that it was submitted as. */
 export async function startJob(name: JobName, job: Job): Promise<unknown> {
-  const submission = await ask('GET /v1/job/{jobID}/submission', {
+  const submission = await callApi('GET /v1/job/{jobID}/submission', {
     path: { jobID: name.id },
     query: { namespace: name.namespace, version: job.Version },
   }).catch((error: unknown) => {
     if (error instanceof ApiFailure && error.status === 404) return undefined;
     throw error;
   });
-  return ask('PUT /v1/job/{jobID}', {
+  return callApi('PUT /v1/job/{jobID}', {
     ...inNamespace(name),
     body: { Job: { ...job, Stop: false }, ...(submission && { Submission: submission }) },
   });
 }
 
 export const scaleGroup = (job: JobName, group: string, count: number, current: number) =>
-  ask('PUT /v1/job/{jobID}/scale', {
+  callApi('PUT /v1/job/{jobID}/scale', {
     ...inNamespace(job),
     body: { Count: count, Target: { Group: group }, Message: `Scaled from ${current} to ${count} in the web pages` },
   });
 
 export const revertJob = (job: JobName, version: number) =>
-  ask('PUT /v1/job/{jobID}/revert', { ...inNamespace(job), body: { JobID: job.id, JobVersion: version } });
+  callApi('PUT /v1/job/{jobID}/revert', { ...inNamespace(job), body: { JobID: job.id, JobVersion: version } });
 
 export const evaluateJob = (job: JobName) =>
-  ask('PUT /v1/job/{jobID}/evaluate', { ...inNamespace(job), body: { JobID: job.id, Namespace: job.namespace } });
+  callApi('PUT /v1/job/{jobID}/evaluate', { ...inNamespace(job), body: { JobID: job.id, Namespace: job.namespace } });
 
-export const launchPeriodicJob = (job: JobName) => ask('PUT /v1/job/{jobID}/periodic/force', inNamespace(job));
+export const launchPeriodicJob = (job: JobName) => callApi('PUT /v1/job/{jobID}/periodic/force', inNamespace(job));
 
 /** @param payload text, sent as its bytes */
 export function dispatchJob(job: JobName, meta: Readonly<Record<string, string>>, payload: string) {
   const bytes = new TextEncoder().encode(payload);
   const Payload = btoa(Array.from(bytes, (byte) => String.fromCodePoint(byte)).join(''));
-  return ask('PUT /v1/job/{jobID}/dispatch', {
+  return callApi('PUT /v1/job/{jobID}/dispatch', {
     ...inNamespace(job),
     body: { JobID: job.id, Meta: meta, ...(payload !== '' && { Payload }) },
   });
 }
 
 export const stopAllocation = (id: string) =>
-  ask('PUT /v1/allocation/{allocID}/stop', { path: { allocID: id }, body: {} });
+  callApi('PUT /v1/allocation/{allocID}/stop', { path: { allocID: id }, body: {} });
 
 /** @param task all of them when it is undefined */
 export const restartAllocation = (id: string, task?: string) =>
-  ask('PUT /v1/client/allocation/{allocID}/restart', {
+  callApi('PUT /v1/client/allocation/{allocID}/restart', {
     path: { allocID: id },
     body: task === undefined ? { AllTasks: true } : { TaskName: task },
   });
@@ -66,13 +66,13 @@ const ofDeployment = (id: string, body: object) => ({
 });
 
 export const promoteDeployment = (id: string) =>
-  ask('PUT /v1/deployment/promote/{deploymentID}', ofDeployment(id, { All: true }));
-export const failDeployment = (id: string) => ask('PUT /v1/deployment/fail/{deploymentID}', ofDeployment(id, {}));
+  callApi('PUT /v1/deployment/promote/{deploymentID}', ofDeployment(id, { All: true }));
+export const failDeployment = (id: string) => callApi('PUT /v1/deployment/fail/{deploymentID}', ofDeployment(id, {}));
 export const pauseDeployment = (id: string, pause: boolean) =>
-  ask('PUT /v1/deployment/pause/{deploymentID}', ofDeployment(id, { Pause: pause }));
+  callApi('PUT /v1/deployment/pause/{deploymentID}', ofDeployment(id, { Pause: pause }));
 
 export const setEligibility = (id: string, isEligible: boolean) =>
-  ask('PUT /v1/node/{nodeID}/eligibility', {
+  callApi('PUT /v1/node/{nodeID}/eligibility', {
     path: { nodeID: id },
     body: { NodeID: id, Eligibility: isEligible ? 'eligible' : 'ineligible' },
   });
@@ -81,7 +81,7 @@ const NS_PER_MINUTE = 60e9;
 
 /** @param deadlineMinutes what still runs then is stopped; 0: at once */
 export const drainNode = (id: string, deadlineMinutes: number) =>
-  ask('PUT /v1/node/{nodeID}/drain', {
+  callApi('PUT /v1/node/{nodeID}/drain', {
     path: { nodeID: id },
     body: {
       NodeID: id,
@@ -90,15 +90,15 @@ export const drainNode = (id: string, deadlineMinutes: number) =>
   });
 
 export const endDrain = (id: string) =>
-  ask('PUT /v1/node/{nodeID}/drain', {
+  callApi('PUT /v1/node/{nodeID}/drain', {
     path: { nodeID: id },
     body: { NodeID: id, DrainSpec: null, MarkEligible: true },
   });
 
 /** Refused by `Updated: false` when somebody else has changed the configuration meanwhile. @throws Error */
 export async function pauseBroker(isPaused: boolean): Promise<void> {
-  const { SchedulerConfig } = await ask('GET /v1/operator/scheduler/configuration');
-  const { Updated } = await ask('PUT /v1/operator/scheduler/configuration', {
+  const { SchedulerConfig } = await callApi('GET /v1/operator/scheduler/configuration');
+  const { Updated } = await callApi('PUT /v1/operator/scheduler/configuration', {
     query: { cas: SchedulerConfig.ModifyIndex },
     body: { ...SchedulerConfig, PauseEvalBroker: isPaused },
   });

@@ -22,7 +22,7 @@ export interface Asked<E extends Endpoint> {
  * Asks the API and reads its JSON.
  * @throws ApiFailure
  */
-export async function ask<E extends Endpoint>(endpoint: E, asked: Asked<E> = {}): Promise<Answers[E]> {
+export async function callApi<E extends Endpoint>(endpoint: E, asked: Asked<E> = {}): Promise<Answers[E]> {
   const [method = 'GET', template = ''] = endpoint.split(' ');
   const path = filledPath(template, asked.path ?? {}) + queryText(asked.query ?? {});
   const answer = await send(method, path, asked);

@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query';
-import { ask, send } from './client.js';
+import { callApi, send } from './client.js';
 import type { Route } from './missing-right.js';
 
 /*
@@ -17,46 +17,46 @@ const ofJob = ({ namespace, id }: JobName) => ({ path: { jobID: id }, query: { n
 export const jobsQuery = (namespace: string) =>
   queryOptions({
     queryKey: ['jobs', namespace],
-    queryFn: ({ signal }) => ask('GET /v1/jobs', { query: { namespace }, signal }),
+    queryFn: ({ signal }) => callApi('GET /v1/jobs', { query: { namespace }, signal }),
   });
 
 export const namespacesQuery = () =>
-  queryOptions({ queryKey: ['namespaces'], queryFn: ({ signal }) => ask('GET /v1/namespaces', { signal }) });
+  queryOptions({ queryKey: ['namespaces'], queryFn: ({ signal }) => callApi('GET /v1/namespaces', { signal }) });
 
 export const jobQuery = (job: JobName) =>
   queryOptions({
     queryKey: ['job', job.namespace, job.id],
-    queryFn: ({ signal }) => ask('GET /v1/job/{jobID}', { ...ofJob(job), signal }),
+    queryFn: ({ signal }) => callApi('GET /v1/job/{jobID}', { ...ofJob(job), signal }),
   });
 
 export const jobSummaryQuery = (job: JobName) =>
   queryOptions({
     queryKey: ['job-summary', job.namespace, job.id],
-    queryFn: ({ signal }) => ask('GET /v1/job/{jobID}/summary', { ...ofJob(job), signal }),
+    queryFn: ({ signal }) => callApi('GET /v1/job/{jobID}/summary', { ...ofJob(job), signal }),
   });
 
 export const jobScaleQuery = (job: JobName) =>
   queryOptions({
     queryKey: ['job-scale', job.namespace, job.id],
-    queryFn: ({ signal }) => ask('GET /v1/job/{jobID}/scale', { ...ofJob(job), signal }),
+    queryFn: ({ signal }) => callApi('GET /v1/job/{jobID}/scale', { ...ofJob(job), signal }),
   });
 
 export const jobAllocationsQuery = (job: JobName) =>
   queryOptions({
     queryKey: ['job-allocations', job.namespace, job.id],
-    queryFn: ({ signal }) => ask('GET /v1/job/{jobID}/allocations', { ...ofJob(job), signal }),
+    queryFn: ({ signal }) => callApi('GET /v1/job/{jobID}/allocations', { ...ofJob(job), signal }),
   });
 
 export const jobEvaluationsQuery = (job: JobName) =>
   queryOptions({
     queryKey: ['job-evaluations', job.namespace, job.id],
-    queryFn: ({ signal }) => ask('GET /v1/job/{jobID}/evaluations', { ...ofJob(job), signal }),
+    queryFn: ({ signal }) => callApi('GET /v1/job/{jobID}/evaluations', { ...ofJob(job), signal }),
   });
 
 export const jobDeploymentsQuery = (job: JobName) =>
   queryOptions({
     queryKey: ['job-deployments', job.namespace, job.id],
-    queryFn: ({ signal }) => ask('GET /v1/job/{jobID}/deployments', { ...ofJob(job), signal }),
+    queryFn: ({ signal }) => callApi('GET /v1/job/{jobID}/deployments', { ...ofJob(job), signal }),
   });
 
 /** With what changed from each version to the next. */
@@ -64,7 +64,7 @@ export const jobVersionsQuery = (job: JobName) =>
   queryOptions({
     queryKey: ['job-versions', job.namespace, job.id],
     queryFn: ({ signal }) =>
-      ask('GET /v1/job/{jobID}/versions', {
+      callApi('GET /v1/job/{jobID}/versions', {
         path: { jobID: job.id },
         query: { namespace: job.namespace, diffs: true },
         signal,
@@ -74,22 +74,22 @@ export const jobVersionsQuery = (job: JobName) =>
 export const allocationQuery = (id: string) =>
   queryOptions({
     queryKey: ['allocation', id],
-    queryFn: ({ signal }) => ask('GET /v1/allocation/{allocID}', { path: { allocID: id }, signal }),
+    queryFn: ({ signal }) => callApi('GET /v1/allocation/{allocID}', { path: { allocID: id }, signal }),
   });
 
 export const nodesQuery = () =>
-  queryOptions({ queryKey: ['nodes'], queryFn: ({ signal }) => ask('GET /v1/nodes', { signal }) });
+  queryOptions({ queryKey: ['nodes'], queryFn: ({ signal }) => callApi('GET /v1/nodes', { signal }) });
 
 export const nodeQuery = (id: string) =>
   queryOptions({
     queryKey: ['node', id],
-    queryFn: ({ signal }) => ask('GET /v1/node/{nodeID}', { path: { nodeID: id }, signal }),
+    queryFn: ({ signal }) => callApi('GET /v1/node/{nodeID}', { path: { nodeID: id }, signal }),
   });
 
 export const nodeAllocationsQuery = (id: string) =>
   queryOptions({
     queryKey: ['node-allocations', id],
-    queryFn: ({ signal }) => ask('GET /v1/node/{nodeID}/allocations', { path: { nodeID: id }, signal }),
+    queryFn: ({ signal }) => callApi('GET /v1/node/{nodeID}/allocations', { path: { nodeID: id }, signal }),
   });
 
 /** The newest first, as many as a reader looks through; filters find the others. */
@@ -99,40 +99,40 @@ export const evaluationsQuery = (status: string | undefined) =>
   queryOptions({
     queryKey: ['evaluations', status ?? ''],
     queryFn: ({ signal }) =>
-      ask('GET /v1/evaluations', { query: { namespace: '*', reverse: true, per_page: MOST_ROWS, status }, signal }),
+      callApi('GET /v1/evaluations', { query: { namespace: '*', reverse: true, per_page: MOST_ROWS, status }, signal }),
   });
 
 export const evaluationQuery = (id: string) =>
   queryOptions({
     queryKey: ['evaluation', id],
-    queryFn: ({ signal }) => ask('GET /v1/evaluation/{evalID}', { path: { evalID: id }, signal }),
+    queryFn: ({ signal }) => callApi('GET /v1/evaluation/{evalID}', { path: { evalID: id }, signal }),
   });
 
 export const deploymentsQuery = () =>
   queryOptions({
     queryKey: ['deployments'],
     queryFn: ({ signal }) =>
-      ask('GET /v1/deployments', { query: { namespace: '*', reverse: true, per_page: MOST_ROWS }, signal }),
+      callApi('GET /v1/deployments', { query: { namespace: '*', reverse: true, per_page: MOST_ROWS }, signal }),
   });
 
 export const deploymentQuery = (id: string) =>
   queryOptions({
     queryKey: ['deployment', id],
-    queryFn: ({ signal }) => ask('GET /v1/deployment/{deploymentID}', { path: { deploymentID: id }, signal }),
+    queryFn: ({ signal }) => callApi('GET /v1/deployment/{deploymentID}', { path: { deploymentID: id }, signal }),
   });
 
 export const deploymentAllocationsQuery = (id: string) =>
   queryOptions({
     queryKey: ['deployment-allocations', id],
     queryFn: ({ signal }) =>
-      ask('GET /v1/deployment/allocations/{deploymentID}', { path: { deploymentID: id }, signal }),
+      callApi('GET /v1/deployment/allocations/{deploymentID}', { path: { deploymentID: id }, signal }),
   });
 
 /** Who the token says that its holder is. */
 export const ownTokenQuery = () =>
   queryOptions({
     queryKey: ['own-token'],
-    queryFn: ({ signal }) => ask('GET /v1/acl/token/self', { signal }),
+    queryFn: ({ signal }) => callApi('GET /v1/acl/token/self', { signal }),
     retry: false,
   });
 
@@ -149,7 +149,7 @@ export const jobSubmissionQuery = (job: JobName, version: number) =>
   queryOptions({
     queryKey: ['job-submission', job.namespace, job.id, String(version)],
     queryFn: ({ signal }) =>
-      ask('GET /v1/job/{jobID}/submission', {
+      callApi('GET /v1/job/{jobID}/submission', {
         path: { jobID: job.id },
         query: { namespace: job.namespace, version },
         signal,
@@ -160,9 +160,9 @@ export const jobSubmissionQuery = (job: JobName, version: number) =>
 export const schedulerConfigurationQuery = () =>
   queryOptions({
     queryKey: ['scheduler-configuration'],
-    queryFn: ({ signal }) => ask('GET /v1/operator/scheduler/configuration', { signal }),
+    queryFn: ({ signal }) => callApi('GET /v1/operator/scheduler/configuration', { signal }),
     retry: false,
   });
 
 export const serversQuery = () =>
-  queryOptions({ queryKey: ['servers'], queryFn: ({ signal }) => ask('GET /v1/agent/members', { signal }) });
+  queryOptions({ queryKey: ['servers'], queryFn: ({ signal }) => callApi('GET /v1/agent/members', { signal }) });

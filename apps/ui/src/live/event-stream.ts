@@ -71,7 +71,7 @@ export class EventStream {
       if (!answer.ok || !answer.body) return false;
       this.position = this.lookForGap(answer.headers, position);
       this.tellLive();
-      await this.read(answer.body, attempt);
+      await this.readStream(answer.body, attempt);
       return true;
     } finally {
       signal.removeEventListener('abort', abort);
@@ -115,7 +115,7 @@ export class EventStream {
     return isShorter ? bound('Head') : position;
   }
 
-  private async read(body: ReadableStream<Uint8Array>, attempt: AbortController): Promise<void> {
+  private async readStream(body: ReadableStream<Uint8Array>, attempt: AbortController): Promise<void> {
     const reader = body.pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>).getReader();
     let pending = '';
     for (;;) {
@@ -127,11 +127,11 @@ export class EventStream {
       if (done) return;
       const { lines, rest } = splitLines(pending, value);
       pending = rest;
-      this.take(lines);
+      this.takeLines(lines);
     }
   }
 
-  private take(lines: readonly string[]): void {
+  private takeLines(lines: readonly string[]): void {
     const changes: Change[] = [];
     for (const line of lines) {
       const read = readLine(line);

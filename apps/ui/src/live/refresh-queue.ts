@@ -22,10 +22,10 @@ export class RefreshQueue {
 
   add(keys: readonly QueryKey[]): void {
     for (const key of keys) this.waiting.set(key.join('\u0000'), key);
-    if (!this.running && this.waiting.size > 0) void this.run();
+    if (!this.running && this.waiting.size > 0) void this.refreshWaiting();
   }
 
-  private async run(): Promise<void> {
+  private async refreshWaiting(): Promise<void> {
     this.running = true;
     while (this.waiting.size > 0) {
       const keys = [...this.waiting.values()];

@@ -55,7 +55,7 @@ export class HostVolumes {
    * `create`
    */
   delete(namespace: string, id: string, force: boolean, by: Partial<Author>): Promise<number> {
-    return this.turns.take(id, async () => {
+    return this.turns.runInTurn(id, async () => {
       const { tables, writer, nodes } = this.deps;
       const volume = tables.host_volumes.get(namespacedKey(namespace, id));
       if (!volume) throw new Refusal('not-found', `no such volume: ${id}`);
@@ -83,13 +83,13 @@ export class HostVolumes {
     by: Partial<Author>,
   ): Promise<WriteHostVolumeResponse> {
     const id = given.ID || this.deps.newId();
-    return this.turns.take(id, async () => {
+    return this.turns.runInTurn(id, async () => {
       const writer = new RequestWriter(this.deps.writer, by);
       const stored = this.checked(given);
       const volume = stored ? updatedHostVolume(stored, given, origin) : newHostVolume(given, origin, id);
       this.refuseMisplaced(volume, origin);
       if (stored) return await recorded(await this.carriedOut(volume, origin), writer);
-      const placed = await this.placing.take(volume.Name, () => this.recordedAtPlace(volume, origin, writer));
+      const placed = await this.placing.runInTurn(volume.Name, () => this.recordedAtPlace(volume, origin, writer));
       const made = await this.carriedOut(placed, origin).catch((error: unknown) => withdrawn(placed, writer, error));
       return await recorded(made, writer);
     });

@@ -22,7 +22,7 @@ export class PluginTurns {
         if (this.closed) throw new NotHolderError();
         return await call();
       };
-      this.turns.take(pluginId, work).then(resolve, reject);
+      this.turns.runInTurn(pluginId, work).then(resolve, reject);
     });
   }
 

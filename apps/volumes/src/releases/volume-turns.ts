@@ -28,6 +28,6 @@ export class VolumeTurns {
   }
 
   private holdKeys<T>(keys: readonly string[], work: () => Promise<T>): Promise<T> {
-    return [...new Set(keys)].toSorted().reduceRight((inner, key) => () => this.turns.take(key, inner), work)();
+    return [...new Set(keys)].toSorted().reduceRight((inner, key) => () => this.turns.runInTurn(key, inner), work)();
   }
 }

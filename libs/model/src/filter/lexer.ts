@@ -51,16 +51,16 @@ class Lexer {
   constructor(private readonly text: string) {}
 
   next(): Token {
-    this.take(SPACE);
+    this.takeMatch(SPACE);
     const { at } = this;
     if (at === this.text.length) return { kind: 'end', text: '', at };
-    const punctuation = this.take(PUNCTUATION)?.[0];
+    const punctuation = this.takeMatch(PUNCTUATION)?.[0];
     if (punctuation !== undefined) return { kind: 'punctuation', text: punctuation as Punctuation, at };
-    const number = this.take(NUMBER)?.[0];
+    const number = this.takeMatch(NUMBER)?.[0];
     if (number !== undefined) return { kind: 'number', text: number, at };
     const string = this.string();
     if (string !== undefined) return { kind: 'string', text: string, pointer: pointerOf(string), at };
-    const word = this.take(WORD)?.[0];
+    const word = this.takeMatch(WORD)?.[0];
     if (word !== undefined) return this.path(word, at);
     throw new FilterSyntaxError(`${placeOf(this.text, at)}: no match found, unexpected ${this.found()}`);
   }
@@ -68,30 +68,30 @@ class Lexer {
   private path(word: string, at: number): Token {
     const parts = [word];
     for (;;) {
-      const member = this.take(MEMBER)?.[1] ?? this.key();
+      const member = this.takeMatch(MEMBER)?.[1] ?? this.key();
       if (member === undefined) return { kind: 'path', text: this.text.slice(at, this.at), parts, at };
       parts.push(member);
     }
   }
 
   private key(): string | undefined {
-    if (!this.take(KEY_START)) return undefined;
+    if (!this.takeMatch(KEY_START)) return undefined;
     const key = this.string();
-    if (key === undefined || !this.take(KEY_END))
+    if (key === undefined || !this.takeMatch(KEY_END))
       throw new FilterSyntaxError(`${placeOf(this.text, this.at)}: a key in brackets is a quoted string`);
     return key;
   }
 
   private string(): string | undefined {
-    const raw = this.take(RAW)?.[1];
+    const raw = this.takeMatch(RAW)?.[1];
     if (raw !== undefined) return raw;
-    const quoted = this.take(QUOTED)?.[1];
+    const quoted = this.takeMatch(QUOTED)?.[1];
     if (quoted !== undefined) return unescaped(quoted);
     if (this.text[this.at] !== '"' && this.text[this.at] !== '`') return undefined;
     throw new FilterSyntaxError(`${placeOf(this.text, this.at)}: unterminated string literal`);
   }
 
-  private take(pattern: RegExp): RegExpExecArray | undefined {
+  private takeMatch(pattern: RegExp): RegExpExecArray | undefined {
     pattern.lastIndex = this.at;
     const match = pattern.exec(this.text);
     if (match) this.at = pattern.lastIndex;

@@ -86,7 +86,7 @@ class PatternParser {
 
   private choice(): PatternNode {
     const of = [this.sequence()];
-    while (this.take('|')) of.push(this.sequence());
+    while (this.takeCharacter('|')) of.push(this.sequence());
     return of.length === 1 && of[0] ? of[0] : { kind: 'choice', of };
   }
 
@@ -128,7 +128,7 @@ class PatternParser {
     if (++this.depth > MAX_NESTING) throw new PatternError('expression nests too deeply');
     const outer = this.flags;
     let name: string | undefined = '';
-    if (this.take('?')) {
+    if (this.takeCharacter('?')) {
       name = this.taken(/^P?<\w+>/)?.replace(/^P?<(.*)>$/, '$1');
       if (name === undefined) {
         const flags = this.taken(/^([imsU]*(?:-[imsU]+)?)([:)])/);
@@ -142,7 +142,7 @@ class PatternParser {
     }
     const group = name === undefined ? 0 : this.groupNames.push(name);
     const of = this.choice();
-    if (!this.take(')')) throw new PatternError('missing closing )');
+    if (!this.takeCharacter(')')) throw new PatternError('missing closing )');
     this.flags = outer;
     this.depth--;
     return group === 0 ? of : { kind: 'group', of, group };
@@ -154,15 +154,15 @@ class PatternParser {
       const range = this.range();
       if (!range) return node;
       if (times > 0) throw new PatternError('invalid nested repetition operator');
-      const isLazy = this.take('?') !== this.flags.U;
+      const isLazy = this.takeCharacter('?') !== this.flags.U;
       node = { kind: 'repeat', of: node, ...range, isLazy };
     }
   }
 
   private range(): { min: number; max: number | undefined } | undefined {
-    if (this.take('*')) return { min: 0, max: undefined };
-    if (this.take('+')) return { min: 1, max: undefined };
-    if (this.take('?')) return { min: 0, max: 1 };
+    if (this.takeCharacter('*')) return { min: 0, max: undefined };
+    if (this.takeCharacter('+')) return { min: 1, max: undefined };
+    if (this.takeCharacter('?')) return { min: 0, max: 1 };
     const counted = this.taken(/^\{\d{1,9}(?:,\d{0,9})?\}/);
     if (counted === undefined) return undefined;
     const [least = '', most] = counted.slice(1, -1).split(',');
@@ -180,7 +180,7 @@ class PatternParser {
       this.at++;
       return assertion;
     }
-    if (this.take('Q')) return this.quoted();
+    if (this.takeCharacter('Q')) return this.quoted();
     const set = this.classEscape();
     return set ? this.character(set) : this.literal(this.characterEscape());
   }
@@ -219,11 +219,11 @@ class PatternParser {
 
   /** Behind the opening bracket. */
   private bracket(): CharacterTest {
-    const not = this.take('^');
+    const not = this.takeCharacter('^');
     const tests: CharacterTest[] = [];
     for (let first = true; ; first = false) {
       if (this.at >= this.points.length) throw new PatternError('missing closing ]');
-      if (!first && this.take(']')) break;
+      if (!first && this.takeCharacter(']')) break;
       tests.push(this.bracketItem());
     }
     const any: CharacterTest = (c) => tests.some((test) => test(c));
@@ -253,7 +253,7 @@ class PatternParser {
   }
 
   private bracketCharacter(): number {
-    return (this.take('\\') ? this.characterEscape() : this.next()).codePointAt(0) ?? 0;
+    return (this.takeCharacter('\\') ? this.characterEscape() : this.next()).codePointAt(0) ?? 0;
   }
 
   private literal(c: string): PatternNode {
@@ -273,7 +273,7 @@ class PatternParser {
     return this.points[this.at++] ?? '';
   }
 
-  private take(c: string): boolean {
+  private takeCharacter(c: string): boolean {
     if (this.peek() !== c) return false;
     this.at++;
     return true;

@@ -19,7 +19,7 @@ export class DeviceIndex {
   /** @returns whether nobody else holds any of its instances */
   addAllocation(alloc: Pick<Allocation, 'AllocatedResources'>): boolean {
     let exclusive = true;
-    for (const device of devicesOf(alloc)) if (!this.take(device)) exclusive = false;
+    for (const device of devicesOf(alloc)) if (!this.claimInstances(device)) exclusive = false;
     return exclusive;
   }
 
@@ -32,7 +32,7 @@ export class DeviceIndex {
   }
 
   /** @returns whether nobody held any of its instances before */
-  take(device: AllocatedDevice): boolean {
+  claimInstances(device: AllocatedDevice): boolean {
     const name = deviceGroupName(device);
     let instances = this.held.get(name);
     if (!instances) this.held.set(name, (instances = new Map()));

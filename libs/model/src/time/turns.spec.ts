@@ -13,9 +13,9 @@ describe('turns', () => {
         done.push(name);
         if (fails) throw new Error(name);
       };
-    const first = turns.take('a', work('a1', true)).catch((error: Error) => error.message);
-    const second = turns.take('a', work('a2'));
-    const other = turns.take('b', work('b1'));
+    const first = turns.runInTurn('a', work('a1', true)).catch((error: Error) => error.message);
+    const second = turns.runInTurn('a', work('a2'));
+    const other = turns.runInTurn('b', work('b1'));
     expect([ends.length, turns.size]).toEqual([2, 2]);
     ends[1]!();
     await other;

@@ -11,7 +11,7 @@ export class Turns {
   }
 
   /** Runs `work` when the earlier ones of this key have ended, however they did; at once if there are none. */
-  async take<T>(key: string, work: () => Promise<T>): Promise<T> {
+  async runInTurn<T>(key: string, work: () => Promise<T>): Promise<T> {
     const before = this.last.get(key);
     const mine = before ? before.then(work, work) : work();
     this.last.set(key, mine);

@@ -9,7 +9,7 @@ export async function eventFloor(storage: EventStorage, applied: number): Promis
   const { first, last } = await storage.bounds();
   if (first <= 1) return 1; // nothing was ever trimmed
   for (let at = first; at <= last;) {
-    const parts = await storage.read(at, READ_MESSAGES, READ_BYTES);
+    const parts = await storage.readParts(at, READ_MESSAGES, READ_BYTES);
     const begin = parts.find((part) => part.part === 1);
     if (begin) return begin.index;
     const newest = parts.at(-1);

@@ -46,7 +46,7 @@ export class NatsEventStorage implements EventStorage {
     }
   }
 
-  async read(sequence: number, messages: number, bytes: number): Promise<StoredPart[]> {
+  async readParts(sequence: number, messages: number, bytes: number): Promise<StoredPart[]> {
     for (const until = performance.now() + READ_TIMEOUT_MS; ;) {
       const parts = await this.readBatch(sequence, messages, bytes);
       if (parts.length > 0) return parts;
@@ -60,7 +60,7 @@ export class NatsEventStorage implements EventStorage {
   /** The message at the end of the stream; undefined: there is none. */
   async newest(): Promise<StoredPart | undefined> {
     const { first, last } = await this.bounds();
-    return last >= first ? (await this.read(last, 1, 1))[0] : undefined;
+    return last >= first ? (await this.readParts(last, 1, 1))[0] : undefined;
   }
 
   /** Removes the frames of transactions above an index, which a decision about the log's history has made nobody's. */

@@ -180,7 +180,7 @@ export class EventLog {
       const [batch] = batchesOf(firstOf(this.visibleFrom(reader.next), READ_MESSAGES));
       if (!batch) return;
       await give(batch);
-      await this.turns.take();
+      await this.turns.takeTurn();
     }
   }
 
@@ -213,7 +213,7 @@ export class EventLog {
     while (!signal.aborted && reader.next <= this.window.after) {
       const { after } = this.window; // all up to here was in the stream before it is read
       const page = await this.pages.at(sequence);
-      await this.turns.take();
+      await this.turns.takeTurn();
       if (promised && (page?.begin ?? Number.POSITIVE_INFINITY) > sequence)
         throw new EventsTrimmedError(page?.frames[0]?.index ?? after + 1);
       promised = true;

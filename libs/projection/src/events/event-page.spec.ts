@@ -26,7 +26,7 @@ function streamOf(given: readonly Given[], first = 1): EventStorage {
   );
   return {
     bounds: async () => ({ first, last: first + parts.length - 1 }),
-    read: async (sequence, messages) => parts.filter((part) => part.sequence >= sequence).slice(0, messages),
+    readParts: async (sequence, messages) => parts.filter((part) => part.sequence >= sequence).slice(0, messages),
   };
 }
 

@@ -68,7 +68,7 @@ export async function readPage(storage: EventStorage, from: number, messages: nu
   let begin: number | undefined;
   let to = from - 1;
   for (let next = from; to < from;) {
-    const parts = await storage.read(next, messages, READ_BYTES);
+    const parts = await storage.readParts(next, messages, READ_BYTES);
     if (parts.length === 0 && begin === undefined) return undefined;
     if (parts.length === 0) break;
     begin ??= parts[0]?.sequence;

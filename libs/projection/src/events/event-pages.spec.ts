@@ -11,10 +11,10 @@ class SlowEvents extends MemoryEvents {
   isHeld = false;
   private readonly held: (() => void)[] = [];
 
-  override async read(sequence: number, messages: number): Promise<StoredPart[]> {
+  override async readParts(sequence: number, messages: number): Promise<StoredPart[]> {
     this.asked.push(sequence);
     if (this.isHeld) await new Promise<void>((resolve) => this.held.push(resolve));
-    return super.read(sequence, messages);
+    return super.readParts(sequence, messages);
   }
 
   release(): void {

@@ -74,7 +74,7 @@ export class EventPages {
       const kept = this.kept(sequence);
       if (kept) return kept;
       const reading = this.readingOf(sequence);
-      if (!reading) return this.read(sequence);
+      if (!reading) return this.readPage(sequence);
       const page = await reading.page;
       if (page && page.to >= sequence) return page;
       // That nothing is there counts only if it was read after it was asked for, and from this message on.
@@ -107,8 +107,8 @@ export class EventPages {
   indexAt(sequence: number): Promise<number | undefined> {
     const known = this.indexes.get(sequence);
     if (known) return known;
-    const found = this.slots.run(() =>
-      this.patiently(async () => (await this.storage.read(sequence, 1, READ_BYTES))[0]?.index),
+    const found = this.slots.runInSlot(() =>
+      this.patiently(async () => (await this.storage.readParts(sequence, 1, READ_BYTES))[0]?.index),
     );
     this.indexes.set(sequence, found);
     const forget = (): unknown => this.indexes.delete(sequence);
@@ -140,10 +140,10 @@ export class EventPages {
   }
 
   /** Not more than up to the next page. */
-  private async read(from: number): Promise<EventPage | undefined> {
+  private async readPage(from: number): Promise<EventPage | undefined> {
     const next = this.starts[this.startsUpTo(from)] ?? Number.POSITIVE_INFINITY;
     const until = Math.min(from + READ_MESSAGES, next);
-    const page = this.slots.run(() => this.patiently(() => readPage(this.storage, from, until - from)));
+    const page = this.slots.runInSlot(() => this.patiently(() => readPage(this.storage, from, until - from)));
     const reading = { from, until, page };
     this.readings.add(reading);
     try {

@@ -16,7 +16,7 @@ export interface EventStorage {
   /** Sequences of the first and last message; `first` is `last + 1` when there is none. */
   bounds(): Promise<{ readonly first: number; readonly last: number }>;
   /** Messages from `sequence` on, oldest first: at least one if there is one, at most `messages`, about `bytes`. */
-  read(sequence: number, messages: number, bytes: number): Promise<readonly StoredPart[]>;
+  readParts(sequence: number, messages: number, bytes: number): Promise<readonly StoredPart[]>;
 }
 
 /** Who is told what becomes of the window. */
@@ -100,7 +100,7 @@ export class EventWindow {
     await this.reading; // of the last time it was open
     if (this.isOpen) return;
     const { first, last } = await this.storage.bounds();
-    const [newest] = last >= first ? await this.storage.read(last, 1, READ_BYTES) : [];
+    const [newest] = last >= first ? await this.storage.readParts(last, 1, READ_BYTES) : [];
     if (this.users === 0) return;
     const halfWritten = newest !== undefined && newest.part < newest.parts;
     this.nextSequence = halfWritten ? last - newest.part + 1 : last + 1;
@@ -126,10 +126,10 @@ export class EventWindow {
 
   /** @returns whether something was there */
   private async readOnce(): Promise<boolean> {
-    const parts = await this.storage.read(this.nextSequence, READ_MESSAGES, READ_BYTES);
+    const parts = await this.storage.readParts(this.nextSequence, READ_MESSAGES, READ_BYTES);
     if (!this.isOpen || !parts[0]) return false;
     if (parts[0].sequence > this.nextSequence) this.beginAt(parts[0]);
-    for (const part of parts) this.take(part);
+    for (const part of parts) this.addPart(part);
     this.watcher.grew();
     return true;
   }
@@ -139,7 +139,7 @@ export class EventWindow {
     this.readAgain = true;
   }
 
-  private take(part: StoredPart): void {
+  private addPart(part: StoredPart): void {
     this.nextSequence = part.sequence + 1;
     const frame = this.assembler.add(part);
     if (!frame) return;

@@ -7,7 +7,7 @@ it('turns are taken in the order in which they were asked for, and everything el
   const taken: string[] = [];
   const reads = async (name: string, times: number): Promise<void> => {
     for (let n = 0; n < times; n++) {
-      await turns.take();
+      await turns.takeTurn();
       taken.push(name);
     }
   };

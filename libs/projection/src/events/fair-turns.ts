@@ -13,7 +13,7 @@ export class FairTurns {
   /** @param later runs something once the event loop has gone round */
   constructor(private readonly later: (run: () => void) => unknown = setImmediate) {}
 
-  take(): Promise<void> {
+  takeTurn(): Promise<void> {
     return new Promise((resolve) => {
       this.waiting.push(resolve);
       this.schedule();

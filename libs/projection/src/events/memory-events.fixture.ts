@@ -14,7 +14,7 @@ export class MemoryEvents implements EventStorage {
     return { first: this.first, last: this.last };
   }
 
-  async read(sequence: number, messages: number): Promise<StoredPart[]> {
+  async readParts(sequence: number, messages: number): Promise<StoredPart[]> {
     this.reads++;
     if (this.down) throw new Error('the stream does not answer');
     const from = Math.max(sequence, this.first);

@@ -4,7 +4,7 @@ export class ReadSlots {
 
   constructor(private free: number) {}
 
-  async run<T>(work: () => Promise<T>): Promise<T> {
+  async runInSlot<T>(work: () => Promise<T>): Promise<T> {
     if (this.free > 0) this.free -= 1;
     else await new Promise<void>((resolve) => this.waiting.push(resolve));
     try {

@@ -56,7 +56,14 @@ describe('a disk from another machine', () => {
       const files = new AllocationFiles(there, () => lives);
       const file = { AllocID: 'before', Path };
       if (call.name !== listPreviousDisk.name) {
-        const piece = await files.read({ ...file, IfEnded: true, Origin: 'start', Offset, Limit: 1_000, WaitMs: 0 });
+        const piece = await files.readPiece({
+          ...file,
+          IfEnded: true,
+          Origin: 'start',
+          Offset,
+          Limit: 1_000,
+          WaitMs: 0,
+        });
         if (piece.Data === '') await onRead(); // the end of the file
         return piece as Res;
       }

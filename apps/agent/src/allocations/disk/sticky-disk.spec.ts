@@ -29,7 +29,7 @@ describe('what an allocation inherits', () => {
 
   it('AG-224: a sticky disk is moved once the one before has ended, before any task starts', async () => {
     const { time, runner, story, states, ended } = inheriting(STICKY);
-    runner.run();
+    runner.runAllocation();
     await time.pass(10);
     expect(story).toEqual([]);
     ended();
@@ -43,7 +43,7 @@ describe('what an allocation inherits', () => {
     ['the first allocation', STICKY, { PreviousAllocation: '' }],
   ])('AG-224: %s inherits nothing', async (_what, disk, over) => {
     const { time, runner, story, states, ended } = inheriting(disk, over);
-    runner.run();
+    runner.runAllocation();
     ended();
     await time.pass(10);
     expect([story, states()]).toEqual([[], { web: 'running', log: 'running' }]);
@@ -51,7 +51,7 @@ describe('what an allocation inherits', () => {
 
   it('AG-224: what fails is no obstacle', async () => {
     const { time, runner, states, ended } = inheriting(STICKY, {}, () => Promise.reject(new Error('disk')));
-    runner.run();
+    runner.runAllocation();
     ended();
     await time.pass(10);
     expect(states()).toEqual({ web: 'running', log: 'running' });
@@ -60,15 +60,15 @@ describe('what an allocation inherits', () => {
   it('AG-224: an agent that ended while one waited has its disk brought by the next, once', async () => {
     const { time, runner, make, records, alloc, story, ended } = inheriting(STICKY);
     const saved = () => structuredClone(records.saved.get(alloc.ID)!);
-    runner.run();
+    runner.runAllocation();
     await time.pass(10);
     const next = make(saved());
-    next.run();
+    next.runAllocation();
     ended();
     await time.pass(10);
     expect(story).toEqual(['before true web,log pending,pending']);
     const last = make(saved()); // its tasks have begun: what is there is theirs
-    last.run();
+    last.runAllocation();
     ended();
     await time.pass(10);
     expect(story).toHaveLength(1);
@@ -76,7 +76,7 @@ describe('what an allocation inherits', () => {
 
   it('AG-223, AG-224: one that is removed while it waits inherits nothing', async () => {
     const { time, runner, story, ended } = inheriting(STICKY);
-    runner.run();
+    runner.runAllocation();
     await time.pass(10);
     const destroyed = runner.destroy();
     await time.pass(10);
@@ -89,7 +89,7 @@ describe('what an allocation inherits', () => {
   it('AG-223, AG-224: one that is removed while its disk is moved is removed after that', async () => {
     let moved = (): void => {};
     const { time, runner, story, ended } = inheriting(STICKY, {}, () => new Promise((resolve) => (moved = resolve)));
-    runner.run();
+    runner.runAllocation();
     ended();
     await time.pass(10);
     const destroyed = runner.destroy();

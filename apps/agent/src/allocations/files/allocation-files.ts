@@ -64,7 +64,7 @@ export class AllocationFiles {
   }
 
   /** A piece of a file; with WaitMs, as soon as there is one. @throws RpcError */
-  async read(request: ReadFileRequest): Promise<ReadFileResponse> {
+  async readPiece(request: ReadFileRequest): Promise<ReadFileResponse> {
     if (request.IfEnded) this.refuseLive(request.AllocID);
     if (this.reading >= MAX_FILE_READS) throw new RpcError('limit', 'too many file reads on this machine');
     this.reading++;

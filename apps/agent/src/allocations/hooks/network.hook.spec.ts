@@ -33,7 +33,7 @@ describe('the network of an allocation and its tasks', () => {
     ];
     const dns = { Servers: ['10.0.0.53'], Searches: ['${node.datacenter}.example'], Options: null };
     const { runner, time, events, states } = setup(tasks, { networks, group: group('bridge', { DNS: dns }) });
-    runner.run();
+    runner.runAllocation();
     await settle();
     expect(asked[0]).toBe('prepare bridge');
     expect(asked[1]).toContain('NOMAD_GROUP_NAME=');
@@ -50,7 +50,7 @@ describe('the network of an allocation and its tasks', () => {
     let finish: (network: AllocationNetwork | null) => void = () => {};
     const { asked, networks } = networksOf(() => new Promise((resolve) => (finish = resolve)));
     const { runner, states } = setup([aTask('web', FOREVER)], { networks, group: group('bridge') });
-    runner.run();
+    runner.runAllocation();
     await settle();
     await runner.kill();
     await settle();
@@ -66,7 +66,7 @@ describe('the network of an allocation and its tasks', () => {
   ])('%s: a host name where there can be none', async (_, over, reason) => {
     const { networks, asked } = networksOf();
     const { runner } = setup([aTask('web', FOREVER)], { networks, group: over });
-    runner.run();
+    runner.runAllocation();
     await settle();
     const [failure] = runner.report().TaskStates['web']!.Events.filter(({ Type }) => Type === 'Setup Failure');
     expect(failure?.DisplayMessage).toBe(`failed to setup alloc: ${reason}`);
@@ -77,7 +77,7 @@ describe('the network of an allocation and its tasks', () => {
     const { networks } = networksOf();
     const { runner, driver } = setup([aTask('web', FOREVER)], { networks, group: group('bridge') });
     Object.assign(driver, { networkIsolation: ['host'] });
-    runner.run();
+    runner.runAllocation();
     await settle();
     expect(runner.report().TaskStates['web']!.Events.map((event) => event.DisplayMessage)).toContain(
       'failed to setup alloc: task web does not support "bridge" networking mode',
@@ -90,7 +90,7 @@ describe('the network of an allocation and its tasks', () => {
       networks: first.networks,
       group: group('bridge'),
     });
-    runner.run();
+    runner.runAllocation();
     await settle();
     const record = records.saved.get(alloc.ID)!;
     expect(record.network).toMatchObject({ namespace: NETWORK.namespace, status: STATUS });
@@ -98,7 +98,7 @@ describe('the network of an allocation and its tasks', () => {
     const next = make(record, driver);
     expect(next.report().NetworkStatus).toEqual(STATUS);
     Object.assign(first.networks, { prepare: async () => ({ ...NETWORK, isReplacement: true }) });
-    next.run();
+    next.runAllocation();
     await settle();
     await time.pass(10_000);
     expect(next.report().TaskStates['web']!.Events.map((event) => event.DisplayMessage)).toContain(
@@ -108,7 +108,7 @@ describe('the network of an allocation and its tasks', () => {
 
   it('NW-28: a machine without namespaces runs it in its own network', async () => {
     const { runner, states } = setup([aTask('web', FOREVER)], { group: group('bridge') });
-    runner.run();
+    runner.runAllocation();
     await settle();
     expect(states()['web']).toBe('running');
   });

@@ -54,7 +54,7 @@ export class NetworkHook implements AllocationHook {
     this.making = made.catch(() => {});
     const network = await made;
     if (!network) return CLOSED;
-    this.take(network, hostname, dns);
+    this.useNetwork(network, hostname, dns);
     return undefined;
   }
 
@@ -74,7 +74,11 @@ export class NetworkHook implements AllocationHook {
   }
 
   /** @param dns of the group, which wins over what the plugins say (NW-91) */
-  private take({ namespace, status, isReplacement }: AllocationNetwork, hostname: string, dns: DNSConfig | null): void {
+  private useNetwork(
+    { namespace, status, isReplacement }: AllocationNetwork,
+    hostname: string,
+    dns: DNSConfig | null,
+  ): void {
     this.context.network = { namespace, hostname, status: status && { ...status, DNS: dns ?? status.DNS } };
     // NW-39: what still runs in the namespace before reaches nobody.
     if (isReplacement) void this.tasks.restartRunning('network namespace was recreated');

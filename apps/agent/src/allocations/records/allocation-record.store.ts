@@ -31,7 +31,7 @@ export class AllocationRecordStore implements AllocationRecords {
     const slot = this.slots.get(ID) ?? this.slotFor(record);
     slot.record = record;
     try {
-      await slot.writing.ask();
+      await slot.writing.requestRun();
     } finally {
       if (slot.writing.isIdle) this.slots.delete(ID);
     }

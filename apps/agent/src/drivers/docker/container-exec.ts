@@ -33,7 +33,7 @@ export async function execInContainer(
     .finally(() => queue.end());
   exitCode.catch(() => {}); // whoever awaits it hears of it
   return {
-    read: () => queue.take(),
+    read: () => queue.takeOutput(),
     write: async (data) => {
       if (stream.writable && !stream.write(data)) await roomIn(stream);
     },

@@ -9,7 +9,7 @@ export class AgentLogReadersController {
   constructor(private readonly readers: AgentLogReaders) {}
 
   @Answers(readAgentLog)
-  read(@Payload() request: ReadAgentLogRequest): Promise<ReadAgentLogResponse> {
-    return this.readers.read(request);
+  readLog(@Payload() request: ReadAgentLogRequest): Promise<ReadAgentLogResponse> {
+    return this.readers.readLog(request);
   }
 }

@@ -8,7 +8,7 @@ const [DEBUG, INFO] = [20, 30];
 function watched() {
   const [time, feed] = [new FakeTime(), new LogFeed()];
   const readers = new AgentLogReaders(feed, time);
-  const read = (ReaderID = 'a', Rank = INFO) => readers.read({ ReaderID, Rank });
+  const read = (ReaderID = 'a', Rank = INFO) => readers.readLog({ ReaderID, Rank });
   return { time, feed, read };
 }
 

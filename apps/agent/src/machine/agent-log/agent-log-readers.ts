@@ -34,7 +34,7 @@ export class AgentLogReaders {
   ) {}
 
   /** @throws RpcError when there are too many readers */
-  async read({ ReaderID, Rank }: ReadAgentLogRequest): Promise<ReadAgentLogResponse> {
+  async readLog({ ReaderID, Rank }: ReadAgentLogRequest): Promise<ReadAgentLogResponse> {
     const reader = this.readers.get(ReaderID) ?? this.begin(ReaderID, Rank);
     reader.stopWaiting();
     if (reader.lines.length === 0) await this.untilLine(reader);

@@ -20,8 +20,8 @@ export class NodeMetaController {
   ) {}
 
   @Answers(readNodeMeta)
-  read(): NodeMetaResponse {
-    return this.meta.read();
+  readMeta(): NodeMetaResponse {
+    return this.meta.readMeta();
   }
 
   @Answers(applyNodeMeta)

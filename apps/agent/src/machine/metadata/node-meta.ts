@@ -42,7 +42,7 @@ export class NodeMeta {
     return Object.fromEntries(all.filter((entry): entry is [string, string] => entry[1] !== null));
   }
 
-  read(): NodeMetaResponse {
+  readMeta(): NodeMetaResponse {
     return { Meta: this.merged, Dynamic: this.dynamic, Static: this.configured };
   }
 
@@ -65,6 +65,6 @@ export class NodeMeta {
       throw new InvalidMetaError(`node metadata is larger than ${MAX_DYNAMIC_META_BYTES} bytes`);
     await this.store.save(dynamic);
     this.dynamic = dynamic;
-    return this.read();
+    return this.readMeta();
   }
 }

@@ -9,7 +9,7 @@ export class MachineMetricsController {
   constructor(private readonly metrics: MachineMetrics) {}
 
   @Answers(readMachineMetrics)
-  read(): Promise<Shown> {
-    return this.metrics.read();
+  readMetrics(): Promise<Shown> {
+    return this.metrics.readMetrics();
   }
 }

@@ -56,7 +56,7 @@ const values = ({ gauges, counters }: Shown): Record<string, number> =>
 
 async function ran(tasks: Task[], given: Parameters<typeof setup>[1] = {}) {
   const made = setup(tasks, given);
-  made.runner.run();
+  made.runner.runAllocation();
   await settle();
   return made;
 }
@@ -64,14 +64,14 @@ async function ran(tasks: Task[], given: Parameters<typeof setup>[1] = {}) {
 describe('what a machine tells of itself', () => {
   it('OP-104: its memory, cores, disks and uptime, by the names and labels of dashboards', async () => {
     const { metrics } = machine(setup([]), []);
-    const { gauges } = await metrics.read();
+    const { gauges } = await metrics.readMetrics();
     const found = (name: string) => gauges.filter((one) => one.name === `nomad.client.${name}`);
     expect(found('host.memory.available')).toEqual([
       { name: 'nomad.client.host.memory.available', labels: OF_NODE, value: 60 },
     ]);
     expect(found('host.cpu.idle')).toMatchObject([{ labels: { ...OF_NODE, cpu: 'cpu0' }, value: 25 }]);
     expect(found('host.disk.inodes_percent')).toMatchObject([{ labels: { ...OF_NODE, disk: '/dev/sda' }, value: 7 }]);
-    expect(values(await metrics.read())).toMatchObject({
+    expect(values(await metrics.readMetrics())).toMatchObject({
       'host.memory.total': 100,
       'host.memory.used': 40,
       'host.memory.free': 20,
@@ -90,7 +90,7 @@ describe('what a machine tells of itself', () => {
 
   it('OP-105: without publish_node_metrics nothing of the machine, which is not looked at; allocations are counted', async () => {
     const { metrics, looks } = machine(setup([]), [], { publishNode: false });
-    const names = Object.keys(values(await metrics.read()));
+    const names = Object.keys(values(await metrics.readMetrics()));
     expect(names.filter((name) => name.startsWith('host') || name === 'uptime')).toEqual([]);
     expect(names).toContain('allocations.running');
     expect(looks()).toBe(0);
@@ -99,12 +99,12 @@ describe('what a machine tells of itself', () => {
   it('OP-105: however many ask, it is looked at once per collection interval', async () => {
     const made = setup([]);
     const { metrics, looks } = machine(made, []);
-    await Promise.all([metrics.read(), metrics.read()]);
+    await Promise.all([metrics.readMetrics(), metrics.readMetrics()]);
     made.time.freeze(999);
-    await metrics.read();
+    await metrics.readMetrics();
     expect(looks()).toBe(1);
     made.time.freeze(1);
-    await metrics.read();
+    await metrics.readMetrics();
     expect(looks()).toBe(2);
   });
 });
@@ -123,7 +123,7 @@ describe('what a machine tells of its allocations', () => {
     const moving = await ran([aTask('web', FOREVER)], { alloc: { PreviousAllocation: 'p' }, group, directories });
     const all = [blocked, running, ended, moving].map(({ runner }) => runner);
     const { metrics } = machine(running, all);
-    const counted = values(await metrics.read());
+    const counted = values(await metrics.readMetrics());
     expect(counted).toMatchObject({ 'allocations.blocked': 1, 'allocations.migrating': 1, 'allocations.pending': 0 });
     expect(counted).toMatchObject({ 'allocations.running': 1, 'allocations.terminal': 1 });
     expect(counted).toMatchObject({ 'tasks.pending': 2, 'tasks.running': 1, 'tasks.dead': 2 });
@@ -134,7 +134,7 @@ describe('what a machine tells of its allocations', () => {
     const ended = await ran([aTask('web', { run_for: '0s' })]);
     await ended.time.pass(1);
     const { metrics } = machine(running, [running.runner, ended.runner]);
-    const counted = values(await metrics.read());
+    const counted = values(await metrics.readMetrics());
     const { Cpu, Memory } = Object.values(running.alloc.AllocatedResources.Tasks)[0]!;
     const disk = running.alloc.AllocatedResources.Shared.DiskMB;
     expect(counted).toMatchObject({ 'allocated.cpu': Cpu.CpuShares, 'allocated.memory': Memory.MemoryMB });
@@ -157,7 +157,7 @@ describe('what a machine tells of each task', () => {
     const usage = (task: string) => (asked++, runner.usage(task));
     const alloc = { counted: () => runner.counted(), usage };
     const names = async (publish: object) =>
-      Object.keys(values(await machine({ time }, [alloc], publish).metrics.read())).filter((name) =>
+      Object.keys(values(await machine({ time }, [alloc], publish).metrics.readMetrics())).filter((name) =>
         name.startsWith('allocs.'),
       );
     expect([await names({}), asked]).toEqual([[], 0]);
@@ -166,7 +166,7 @@ describe('what a machine tells of each task', () => {
 
   it('OP-104: what its driver measures and nothing else, what it was given, and what happened to it', async () => {
     const { alloc, runner, time } = await ran([aTask('web', FOREVER)]);
-    const { gauges, counters } = await machine({ time }, [runner], { publishAllocations }).metrics.read();
+    const { gauges, counters } = await machine({ time }, [runner], { publishAllocations }).metrics.readMetrics();
     const own = (all: Shown['gauges']) => all.filter(({ name }) => name.startsWith('nomad.client.allocs.'));
     const labels = {
       job: alloc.JobID,
@@ -203,7 +203,7 @@ describe('what a machine tells of each task', () => {
       publishAllocations,
     });
     const of = async (task: string) => {
-      const { counters } = await metrics.read();
+      const { counters } = await metrics.readMetrics();
       return values({ gauges: [], counters: counters.filter(({ labels }) => labels['task'] === task), samples: [] });
     };
     await time.pass(2_000);
@@ -226,7 +226,7 @@ describe('what a machine tells of each task', () => {
     });
     const { metrics } = machine(made, [...allocs, made.runner], { publishAllocations });
     const look = async () => {
-      const reading = metrics.read();
+      const reading = metrics.readMetrics();
       await made.time.pass(PATIENCE_MS);
       return (await reading).gauges.some(({ name }) => name === 'nomad.client.allocs.memory.rss');
     };

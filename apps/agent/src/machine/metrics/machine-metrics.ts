@@ -59,7 +59,7 @@ export class MachineMetrics {
 
   constructor(private readonly options: MachineMetricsOptions) {}
 
-  read(): Promise<Shown> {
+  readMetrics(): Promise<Shown> {
     const nowMs = this.options.clock.nowMs();
     if (this.last && isYounger(this.lastMs, nowMs, this.options.collectionIntervalMs)) return this.last;
     this.lastMs = nowMs;

@@ -13,8 +13,8 @@ export async function ensureAdminChain(iptables: Iptables, bridge: BridgeOptions
 
 async function ensureRule(iptables: Iptables, family: Family, bridge: string, subnet: string): Promise<void> {
   const rule = ['-o', bridge, '-d', subnet, '-j', 'ACCEPT'];
-  if (await iptables.ask(family, '-t', 'filter', '-C', ADMIN_CHAIN, ...rule)) return;
+  if (await iptables.succeeds(family, '-t', 'filter', '-C', ADMIN_CHAIN, ...rule)) return;
   // Somebody else may make the chain at the same moment: then it is there, which is all that is wanted.
-  await iptables.ask(family, '-t', 'filter', '-N', ADMIN_CHAIN);
+  await iptables.succeeds(family, '-t', 'filter', '-N', ADMIN_CHAIN);
   await iptables.tell(family, '-t', 'filter', '-A', ADMIN_CHAIN, ...rule);
 }

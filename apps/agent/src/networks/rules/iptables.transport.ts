@@ -23,7 +23,7 @@ export class Iptables {
   }
 
   /** Whether the program said yes: for questions such as `-C`, and for what may be there or gone already. */
-  async ask(family: Family, ...args: string[]): Promise<boolean> {
+  async succeeds(family: Family, ...args: string[]): Promise<boolean> {
     return (await this.call(family, args)).code === 0;
   }
 

@@ -22,10 +22,10 @@ export async function removeLeftRules(iptables: Iptables, network: string, alloc
 
 async function removeFrom(iptables: Iptables, family: Family, network: string, allocId: string): Promise<void> {
   const left = leftRules(await iptables.tell(family, '-t', 'nat', '-S'), network, allocId);
-  for (const { rule } of left) await iptables.ask(family, '-t', 'nat', '-D', ...rule);
+  for (const { rule } of left) await iptables.succeeds(family, '-t', 'nat', '-D', ...rule);
   for (const chain of new Set(left.map((one) => one.chain))) {
-    await iptables.ask(family, '-t', 'nat', '-F', chain);
-    await iptables.ask(family, '-t', 'nat', '-X', chain);
+    await iptables.succeeds(family, '-t', 'nat', '-F', chain);
+    await iptables.succeeds(family, '-t', 'nat', '-X', chain);
   }
 }
 

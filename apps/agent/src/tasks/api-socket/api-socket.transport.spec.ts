@@ -121,7 +121,7 @@ describe('the socket of a task', () => {
     await open();
     let overtaking: Promise<void> | undefined;
     answer = async ({ RequestID }) => {
-      overtaking = answers.take({ RequestID, Body: base64('two '), Ended: false });
+      overtaking = answers.takePiece({ RequestID, Body: base64('two '), Ended: false });
       return { Status: 200, Headers: {}, Body: base64('one '), More: true };
     };
     const got = await send();
@@ -129,11 +129,13 @@ describe('the socket of a task', () => {
     const { RequestID } = asked[0]!;
     let text = '';
     got.on('data', (chunk: Buffer) => (text += chunk.toString()));
-    await answers.take({ RequestID, Body: base64('three'), Ended: false });
+    await answers.takePiece({ RequestID, Body: base64('three'), Ended: false });
     await vi.waitFor(() => expect(text).toBe('one two three'));
     got.destroy();
     await vi.waitFor(() => expect(answers.size).toBe(0));
-    const late = await answers.take({ RequestID, Body: base64('four'), Ended: false }).catch((error: unknown) => error);
+    const late = await answers
+      .takePiece({ RequestID, Body: base64('four'), Ended: false })
+      .catch((error: unknown) => error);
     expect(late instanceof Refusal && late.code).toBe('not-found');
   });
 

@@ -57,7 +57,7 @@ export class ApiSocket {
     try {
       const place = directory.entry(pathName(API_SOCKET));
       await rm(place, { force: true }); // an agent that was killed leaves its socket behind
-      const server = createServer((request, response) => void new Exchange(request, response, deps).run());
+      const server = createServer((request, response) => void new Exchange(request, response, deps).forwardRequest());
       server.maxConnections = MAX_API_SOCKET_CONNECTIONS;
       server.unref(); // an agent that ends waits for no task
       server.listen(place);
@@ -103,9 +103,9 @@ class Exchange {
     this.id = deps.newId();
   }
 
-  async run(): Promise<void> {
+  async forwardRequest(): Promise<void> {
     const { answers, logger } = this.deps;
-    const begun = this.ask();
+    const begun = this.askServers();
     // Before anything is sent: the body of the request is still to be read.
     const forget = answers.expect(this.id, async (data, ended) => {
       await begun;
@@ -122,7 +122,7 @@ class Exchange {
     }
   }
 
-  private async ask(): Promise<TaskApiAnswer> {
+  private async askServers(): Promise<TaskApiAnswer> {
     const { rpc, nodeId } = this.deps;
     const { method = 'GET', url = '/', headers } = this.request;
     const Headers: Record<string, string> = {};

@@ -9,8 +9,8 @@ export class TaskAnswersController {
   constructor(private readonly answers: TaskAnswers) {}
 
   @Answers(taskAnswerPiece)
-  async take(@Payload() piece: TaskAnswerPiece): Promise<null> {
-    await this.answers.take(piece);
+  async takePiece(@Payload() piece: TaskAnswerPiece): Promise<null> {
+    await this.answers.takePiece(piece);
     return null;
   }
 }

@@ -24,7 +24,7 @@ export class TaskAnswers {
   }
 
   /** @throws Refusal not-found: the task has hung up */
-  async take({ RequestID, Body, Ended }: TaskAnswerPiece): Promise<void> {
+  async takePiece({ RequestID, Body, Ended }: TaskAnswerPiece): Promise<void> {
     const reader = this.readers.get(RequestID);
     if (!reader) throw new Refusal('not-found', 'the task does not read this answer any more');
     if (Ended) this.readers.delete(RequestID);

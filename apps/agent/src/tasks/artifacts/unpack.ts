@@ -39,7 +39,7 @@ class Budget {
       throw new ArtifactLimitError(`the archive has more than ${this.limits.entries} entries`);
   }
 
-  take(bytes: number): void {
+  countBytes(bytes: number): void {
     this.bytes += bytes;
     if (this.bytes > this.limits.bytes)
       throw new ArtifactLimitError(`the archive unpacks to more than ${this.limits.bytes} bytes`);
@@ -50,7 +50,7 @@ class Budget {
     return new Transform({
       transform: (chunk: Buffer, _encoding, done) => {
         try {
-          this.take(chunk.length);
+          this.countBytes(chunk.length);
           done(null, chunk);
         } catch (error) {
           done(error instanceof Error ? error : new Error(String(error)));
@@ -80,7 +80,7 @@ async function untar(archive: string, into: string, budget: Budget, signal: Abor
           if (!TAR_TYPES.has(entry.type)) throw new Error(`entry "${name}" is a ${entry.type}`);
           checkName(name);
           if (entry.type === 'SymbolicLink') checkLink(name, String(entry.linkpath));
-          budget.take(entry.size);
+          budget.countBytes(entry.size);
         }
         return true;
       } catch (error) {

@@ -26,8 +26,8 @@ export class ExecController {
   }
 
   @Answers(execRead)
-  read(@Payload() request: ExecReadRequest): Promise<ExecReadResponse> {
-    return this.sessions.read(request);
+  readOutput(@Payload() request: ExecReadRequest): Promise<ExecReadResponse> {
+    return this.sessions.readOutput(request);
   }
 
   @Answers(execWrite)

@@ -26,7 +26,7 @@ export class OutputQueue {
     this.move();
   }
 
-  async take(): Promise<ExecOutput | null> {
+  async takeOutput(): Promise<ExecOutput | null> {
     while (this.chunks.length === 0 && !this.isEnded) await this.moved.opened;
     const chunk = this.chunks.shift() ?? null;
     if (chunk) {

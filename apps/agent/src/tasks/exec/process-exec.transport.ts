@@ -24,7 +24,7 @@ async function execWithPipes({ file, args, cwd, env, user }: ProcessToExec): Pro
   void Promise.all([pump(child.stdout, 'stdout', queue), pump(child.stderr, 'stderr', queue)]).then(() => queue.end());
   child.stdin.on('error', () => {}); // it does not read any more
   return {
-    read: () => queue.take(),
+    read: () => queue.takeOutput(),
     write: async (data) => {
       if (child.stdin.writable && !child.stdin.write(data)) await roomIn(child.stdin); // closed when it has ended
     },

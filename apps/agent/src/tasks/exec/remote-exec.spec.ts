@@ -41,7 +41,7 @@ const write = (SessionID: string, text: string, Close = false) =>
 async function drained(SessionID: string) {
   const text = { stdout: '', stderr: '' };
   for (;;) {
-    const { Chunks, ExitCode }: ExecReadResponse = await sessions.read({ SessionID });
+    const { Chunks, ExitCode }: ExecReadResponse = await sessions.readOutput({ SessionID });
     for (const { Stream, Data } of Chunks) text[Stream] += Buffer.from(Data, 'base64').toString();
     if (ExitCode !== null) return { ...text, ExitCode };
   }
@@ -169,7 +169,7 @@ describe('commands beside a task', () => {
       expect(isThere(pid)).toBe(true);
       await time.pass(1);
       await expect.poll(() => isThere(pid)).toBe(false);
-      await expect(sessions.read({ SessionID: id })).rejects.toThrow('this session has ended');
+      await expect(sessions.readOutput({ SessionID: id })).rejects.toThrow('this session has ended');
     },
   );
 
@@ -187,7 +187,7 @@ describe('commands beside a task', () => {
     real(time);
     const id = await start(['sh', '-c', 'echo $$ > own.pid; exec >&- 2>&-; exec sleep 300']);
     const pid = await pidIn('own.pid');
-    const reading = sessions.read({ SessionID: id });
+    const reading = sessions.readOutput({ SessionID: id });
     await expect
       .poll(async () => {
         await time.pass(MAX_READ_WAIT_MS);
@@ -236,7 +236,7 @@ describe('commands in tasks that pretend', () => {
   it('AG-324: why not, in the words of the contract', async () => {
     const { time, runner, ask } = allocated({});
     await expect(ask('web', ['x'])).rejects.toThrow('task "web" not started yet.');
-    runner.run();
+    runner.runAllocation();
     await time.pass(10);
     await expect(ask('', ['x'])).rejects.toThrow('must provide task name');
     await expect(ask('web', [])).rejects.toThrow('command is not present');
@@ -248,14 +248,14 @@ describe('commands in tasks that pretend', () => {
 
   it('AG-325: switched off it is denied', async () => {
     const { time, runner, ask } = allocated({ exec_command: {} }, false);
-    runner.run();
+    runner.runAllocation();
     await time.pass(10);
     await expect(ask('web', ['x'])).rejects.toThrow('Permission denied');
   });
 
   it('AG-264: showinput shows what came; otherwise what is configured', async () => {
     const { time, runner, ask } = allocated({ exec_command: { stdout_string: 'out', exit_code: 4 } });
-    runner.run();
+    runner.runAllocation();
     await time.pass(10);
     const { SessionID } = await ask('web', ['showinput']);
     await write(SessionID, 'typed', true);
@@ -266,7 +266,7 @@ describe('commands in tasks that pretend', () => {
 
   it('AG-326: the end of the task ends the command', async () => {
     const { time, runner, ask } = allocated({ exec_command: { run_for: '100h' } });
-    runner.run();
+    runner.runAllocation();
     await time.pass(10);
     const { SessionID } = await ask('web', ['x']);
     void runner.kill();

@@ -70,7 +70,7 @@ export class RemoteExec {
   }
 
   /** What has come since; waits for something. The last answer has the exit code. @throws RpcError not-found, conflict */
-  async read({ SessionID }: ExecReadRequest): Promise<ExecReadResponse> {
+  async readOutput({ SessionID }: ExecReadRequest): Promise<ExecReadResponse> {
     const held = this.held(SessionID);
     if (held.isReading) throw new RpcError('conflict', 'this session is being read already');
     held.isReading = true;

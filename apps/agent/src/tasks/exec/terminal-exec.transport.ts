@@ -34,7 +34,7 @@ export async function execInTerminal({ file, args, cwd, env, user }: ProcessToEx
     });
   });
   return {
-    read: () => queue.take(),
+    read: () => queue.takeOutput(),
     write: async (data) => {
       if (line) await type(line, data, () => isOver);
       else terminal.write(Buffer.from(data).toString());

@@ -104,7 +104,7 @@ function identified(task: Partial<Task>, given: Given = {}) {
 describe('tokens of a task', () => {
   it('AU-156: the default one is in the environment and in its file', async () => {
     const { runner, running, envs, file } = identified(ofDefault({ Env: true, File: true }));
-    runner.run();
+    runner.runAllocation();
     await running();
     expect(envs).toEqual([{ NOMAD_TOKEN: 'default 1' }]);
     expect(await file('secrets/nomad_token')).toBe('default 1');
@@ -114,7 +114,7 @@ describe('tokens of a task', () => {
     const aws = anIdentity('aws-x', { Env: true, File: true });
     const gcp = anIdentity('gcp', { File: true, Filepath: 'local/gcp/token' });
     const { runner, running, envs, file, askedTimes } = identified(ofNamed(aws, gcp, anIdentity('silent')));
-    runner.run();
+    runner.runAllocation();
     await running();
     expect(envs).toEqual([{ 'NOMAD_TOKEN_aws-x': 'aws-x 1' }]);
     expect(await file('secrets/nomad_aws-x.jwt')).toBe('aws-x 1');
@@ -125,7 +125,7 @@ describe('tokens of a task', () => {
 
   it('AU-151: a task that sees no token and has no named identity costs no request', async () => {
     const { runner, running, askedTimes, records, alloc } = identified(ofDefault({}));
-    runner.run();
+    runner.runAllocation();
     await running();
     expect(askedTimes()).toBe(0);
     expect(records.saved.get(alloc.ID)).not.toHaveProperty('identities');
@@ -133,7 +133,7 @@ describe('tokens of a task', () => {
 
   it('AU-151: a rejection fails the preparation', async () => {
     const { runner, becomes, states, events } = identified(ofDefault({ Env: true }), { rejects: () => true });
-    runner.run();
+    runner.runAllocation();
     await becomes(states, { web: 'dead failed' });
     expect(events('web')).toContain('Setup Failure');
     expect(runner.report().TaskStates['web']?.Events.at(-1)?.Details).toMatchObject({
@@ -148,7 +148,7 @@ describe('tokens of a task', () => {
     ['readable in the closed directory if not', {}, 0o644],
   ])('AU-157: a file is %s', async (_, given, mode) => {
     const { runner, running } = identified(ofDefault({ File: true }), given);
-    runner.run();
+    runner.runAllocation();
     await running();
     expect((await stat(inTask('secrets/nomad_token'))).mode & 0o777).toBe(mode);
   });
@@ -159,7 +159,7 @@ describe('tokens of a task', () => {
       await symlink('/tmp', inTask('local/out'));
       await symlink('../../alloc', inTask('local/shared'));
       const { runner, becomes, states, actions } = identified(ofDefault({ File: true, Filepath }));
-      runner.run();
+      runner.runAllocation();
       await becomes(states, { web: 'dead failed' });
       expect(actions()).toEqual([]);
       expect(await readdir(path.join(root, 'alloc'))).toEqual([]);
@@ -171,7 +171,7 @@ describe('tokens of a task', () => {
 describe('renewed tokens', () => {
   it('AU-159: noop writes the file and does nothing else; the first token causes nothing', async () => {
     const { runner, running, time, becomes, file, actions } = identified(ofNamed(anIdentity('aws', { File: true })));
-    runner.run();
+    runner.runAllocation();
     await running();
     await time.pass(HALF_HOUR);
     await becomes(() => file('secrets/nomad_aws.jwt'), 'aws 2');
@@ -181,7 +181,7 @@ describe('renewed tokens', () => {
   it('AU-159: signal and restart say which identity it was', async () => {
     const signal = { ChangeMode: 'signal', ChangeSignal: 'SIGHUP' };
     const signalled = identified(ofNamed(anIdentity('aws', signal), anIdentity('gcp', signal)));
-    signalled.runner.run();
+    signalled.runner.runAllocation();
     await signalled.running();
     await signalled.time.pass(HALF_HOUR);
     await signalled.becomes(signalled.actions, ['Signaling: SIGHUP: Identity[aws]: new Identity token acquired']);
@@ -192,7 +192,7 @@ describe('renewed tokens', () => {
     const { runner, running, time, becomes, actions, envs } = identified(
       ofNamed(anIdentity('aws', restart), anIdentity('gcp', restart), anIdentity('x', { ChangeMode: 'signal' })),
     );
-    runner.run();
+    runner.runAllocation();
     await running();
     await time.pass(HALF_HOUR);
     await becomes(() => envs.length, 2);
@@ -206,7 +206,7 @@ describe('renewed tokens', () => {
     const { runner, running, time, becomes, envs, actions } = identified(
       ofNamed(anIdentity('aws', { ChangeMode: 'signal', ChangeSignal: 'SIGHUP' })),
     );
-    runner.run();
+    runner.runAllocation();
     await running();
     for (let n = 1; n <= 5; n++) {
       const restarted = runner.restart('web', false);
@@ -223,7 +223,7 @@ describe('renewed tokens', () => {
       ofNamed(anIdentity('aws', { ChangeMode: 'signal', ChangeSignal: 'SIGHUP' })),
       { config: { ...FOREVER, signal_error: 'no such signal' } },
     );
-    runner.run();
+    runner.runAllocation();
     await running();
     await time.pass(HALF_HOUR);
     await becomes(states, { web: 'dead failed' });
@@ -232,7 +232,7 @@ describe('renewed tokens', () => {
 
   it('AU-328: whoever reads the file meanwhile sees a whole token', async () => {
     const { runner, running, time, becomes, file } = identified(ofNamed(anIdentity('aws', { File: true })));
-    runner.run();
+    runner.runAllocation();
     await running();
     const seen = new Set<string | null>();
     let over = false;
@@ -256,11 +256,11 @@ describe('over a restart of the agent', () => {
     const { runner, running, time, records, alloc, make, driver, askedTimes, becomes } = identified(
       ofNamed(anIdentity('aws', { ChangeMode: 'restart', Env: true })),
     );
-    runner.run();
+    runner.runAllocation();
     await running();
     await becomes(() => records.saved.get(alloc.ID)?.identities?.map(({ jwt }) => jwt), ['aws 1']);
     const next = make(stored(records.saved, alloc.ID), driver);
-    next.run();
+    next.runAllocation();
     await time.pass(1_000);
     expect(askedTimes()).toBe(1);
     expect(next.report().TaskStates['web']?.State).toBe('running');
@@ -271,13 +271,13 @@ describe('over a restart of the agent', () => {
     const { runner, running, time, records, alloc, make, driver, askedTimes, becomes } = identified(
       ofNamed(anIdentity('aws', { ChangeMode: 'signal', ChangeSignal: 'SIGHUP' })),
     );
-    runner.run();
+    runner.runAllocation();
     await running();
     await becomes(() => records.saved.get(alloc.ID)?.tasks['web']?.state.State, 'running');
     const record = stored(records.saved, alloc.ID);
     const expired = record.identities!.map((token) => ({ ...token, expiresAtMs: time.nowMs() - 1 }));
     const next = make({ ...record, identities: expired }, driver);
-    next.run();
+    next.runAllocation();
     const signals = () => next.report().TaskStates['web']?.Events.filter(({ Type }) => Type === 'Signaling').length;
     await becomes(signals, 1);
     await time.pass(60_000);

@@ -78,7 +78,7 @@ describe('templates of a task', () => {
       DestPath: '${NOMAD_TASK_DIR}/a/b',
     });
     const { runner, states, becomes, file } = templated([spec]);
-    runner.run();
+    runner.runAllocation();
     await becomes(states, { web: 'running' });
     expect(await file('local/a/b')).toBe('dc dc1');
     expect((await stat(inTask('local/a/b'))).mode & 0o777).toBe(0o600);
@@ -89,7 +89,7 @@ describe('templates of a task', () => {
     const RestartPolicy = { Attempts: 1, Interval: 60 * NS_PER_SECOND, Delay: 0, Mode: 'fail', RenderTemplates: true };
     const task = { Config: { run_for: '5s', exit_code: 1 }, RestartPolicy };
     const { time, runner, becomes, file, events } = templated([aTemplate({ SourcePath: 'source' })], task);
-    runner.run();
+    runner.runAllocation();
     await becomes(() => events('web')?.at(-1), 'Started');
     expect(await file()).toBe('one');
     await writeFile(inTask('source'), 'two');
@@ -102,7 +102,7 @@ describe('templates of a task', () => {
     const { time, runner, states, last, services, becomes, file } = templated([
       aTemplate({ EmbeddedTmpl: OF_SERVICES }),
     ]);
-    runner.run();
+    runner.runAllocation();
     await time.pass(WAIT_NOTICE_MS - 1);
     await becomes(states, { web: 'pending' });
     await time.pass(WAIT_NOTICE_MS);
@@ -115,7 +115,7 @@ describe('templates of a task', () => {
 
   it('AG-158, AG-292: killed while it waits it never starts', async () => {
     const { time, runner, events } = templated([aTemplate({ EmbeddedTmpl: OF_SERVICES })]);
-    runner.run();
+    runner.runAllocation();
     await time.pass(10);
     void runner.kill();
     await time.pass(10);
@@ -128,7 +128,7 @@ describe('templates of a task', () => {
     const { time, runner, states, last, services, becomes, file, events } = templated([
       aTemplate({ EmbeddedTmpl: OF_SERVICES }),
     ]);
-    runner.run();
+    runner.runAllocation();
     await time.pass(10);
     services('a');
     await becomes(states, { web: 'running' });
@@ -156,7 +156,7 @@ describe('templates of a task', () => {
   ])('AG-292: change_mode %s', async (ChangeMode, over, display) => {
     const spec = aTemplate({ EmbeddedTmpl: OF_SERVICES, ChangeMode, Splay: 0, ...over });
     const { time, runner, states, last, services, becomes, file } = templated([spec]);
-    runner.run();
+    runner.runAllocation();
     await time.pass(10);
     services('a');
     await becomes(states, { web: 'running' });
@@ -172,7 +172,7 @@ describe('templates of a task', () => {
       aTemplate({ EmbeddedTmpl: OF_SERVICES, ChangeMode: 'noop', Once: true, DestPath: 'local/once' }),
       aTemplate({ EmbeddedTmpl: OF_SERVICES, ChangeMode: 'noop', Wait }),
     ]);
-    runner.run();
+    runner.runAllocation();
     await time.pass(10);
     services('a');
     await becomes(states, { web: 'running' });
@@ -208,7 +208,7 @@ describe('templates of a task', () => {
   ])('AG-292: %s ends it', async (_what, over, why) => {
     await symlink('/tmp', inTask('local/out'));
     const { runner, states, events, becomes } = templated([aTemplate(over)]);
-    runner.run();
+    runner.runAllocation();
     await becomes(states, { web: 'dead failed' });
     expect(events('web')?.slice(-2)).toEqual(['Killing', 'Not Restarting']);
     expect(runner.report().TaskStates['web']?.Events.at(-2)?.DisplayMessage).toMatch(why);
@@ -217,7 +217,7 @@ describe('templates of a task', () => {
   it('AG-292: one that fails while the task runs kills it, failed', async () => {
     const text = '{{ range nomadService "db" }}{{ index (split "-" .ID) 1 }}{{ end }}';
     const { time, runner, states, services, becomes } = templated([aTemplate({ EmbeddedTmpl: text })]);
-    runner.run();
+    runner.runAllocation();
     await time.pass(10);
     services('a-1');
     await becomes(states, { web: 'running' });
@@ -231,7 +231,7 @@ describe('templates of a task', () => {
   it('AG-37, AG-292: a pipe in the place of a file holds nobody up', async () => {
     execFileSync('mkfifo', [inTask('local/pipe'), inTask('local/conf')]);
     const { time, runner, becomes, file, states } = templated([aTemplate({ EmbeddedTmpl: '{{ file "local/pipe" }}' })]);
-    runner.run();
+    runner.runAllocation();
     await becomes(() => states(), { web: 'pending' });
     await rm(inTask('local/pipe'));
     await writeFile(inTask('local/pipe'), 'text');
@@ -245,7 +245,7 @@ describe('templates of a task', () => {
     execFileSync('mkfifo', [inTask('local/source')]);
     const { runner, becomes } = templated([aTemplate({ SourcePath: 'local/source' })]);
     const why = () => runner.report().TaskStates['web']?.Events.find(({ Type }) => Type === 'Killing')?.DisplayMessage;
-    runner.run();
+    runner.runAllocation();
     await becomes(why, `Template failed: ${inTask('local/source')} is no regular file`);
   });
 
@@ -254,7 +254,7 @@ describe('templates of a task', () => {
     const spec = aTemplate({ SourcePath: 'local/source', Envvars: true, DestPath: 'secrets/env' });
     const task = { Env: { GREETING: 'other' }, Config: { run_for: '1000h', stdout_string: '${GREETING}' } };
     const { runner, states, records, alloc, becomes } = templated([spec], task);
-    runner.run();
+    runner.runAllocation();
     await becomes(states, { web: 'running' });
     const handle = records.saved.get(alloc.ID)?.tasks['web']?.handle;
     expect(handle?.state).toMatchObject({ config: { stdout_string: 'hello dc1' } });
@@ -264,12 +264,12 @@ describe('templates of a task', () => {
     const { time, runner, states, services, becomes, file, records, alloc, make } = templated([
       aTemplate({ EmbeddedTmpl: OF_SERVICES, Splay: 0 }),
     ]);
-    runner.run();
+    runner.runAllocation();
     await time.pass(10);
     services('a');
     await becomes(states, { web: 'running' });
     const again = make(records.saved.get(alloc.ID)!);
-    again.run();
+    again.runAllocation();
     await time.pass(10);
     services('b');
     await becomes(file, 'b ');
@@ -281,7 +281,7 @@ describe('templates of a task', () => {
       [aTemplate({ EmbeddedTmpl: OF_SERVICES, Splay: 0 })],
       { Config: { run_for: '1000h', kill_after: '2s' } },
     );
-    runner.run();
+    runner.runAllocation();
     await time.pass(10);
     services('a');
     await becomes(states, { web: 'running' });

@@ -71,14 +71,14 @@ describe('the output of a container', () => {
     ];
     states = ['running', 'exited'];
     cuts = [1];
-    expect(await log().run()).toBe(true);
+    expect(await log().copyOutput()).toBe(true);
     expect([read('stdout'), read('stderr')]).toEqual(['one\ntwo\n', 'error\n']);
   });
 
   it('one that has not started is waited for', async () => {
     held = [[1, 1, 'one\n']];
     states = ['created', 'created', 'exited'];
-    expect(await log().run()).toBe(true);
+    expect(await log().copyOutput()).toBe(true);
     expect(asked).toHaveLength(1);
     expect(read('stdout')).toBe('one\n');
   });
@@ -91,7 +91,7 @@ describe('the output of a container', () => {
     ];
     writeFileSync(path.join(dir, 'web.stdout.0'), 'of the start before\ngoneon');
     writeFileSync(path.join(dir, 'mark'), JSON.stringify({ since: at(2), stdout: 4, stderr: 0 }));
-    expect(await log({ stdout: 20, stderr: 0 }).run()).toBe(true);
+    expect(await log({ stdout: 20, stderr: 0 }).copyOutput()).toBe(true);
     expect(asked).toEqual([engineTime(at(2))]);
     expect(read('stdout')).toBe('of the start before\ngoneone\ntwo\n');
   });
@@ -100,7 +100,7 @@ describe('the output of a container', () => {
     held = [[5, 1, 'later\n']];
     writeFileSync(path.join(dir, 'web.stdout.0'), 'earlier\n');
     writeFileSync(path.join(dir, 'mark'), JSON.stringify({ since: at(2), stdout: 2, stderr: 0 }));
-    expect(await log().run()).toBe(true);
+    expect(await log().copyOutput()).toBe(true);
     expect(read('stdout')).toBe('earlier\nlater\n');
   });
 

@@ -69,7 +69,7 @@ export class ContainerLog {
   }
 
   /** True when all of it was copied, false when it was stopped. */
-  async run(): Promise<boolean> {
+  async copyOutput(): Promise<boolean> {
     try {
       this.mark = await this.lastMark();
       for (let hasTold = false; !this.stopping.signal.aborted;) {

@@ -72,7 +72,7 @@ export class LogCollector {
 
   /** Resolves when every stream that is there now is being read. At most one look at the directory at a time. */
   async scan(): Promise<void> {
-    if (!this.stopped) await this.looking.ask();
+    if (!this.stopped) await this.looking.requestRun();
   }
 
   private async scanStreams(): Promise<void> {
@@ -81,7 +81,7 @@ export class LogCollector {
       if (file.endsWith(CONTAINER_SUFFIX) && !this.streams.has(file)) await this.takeContainer(file);
       if (!file.endsWith(ORDER_SUFFIX)) continue;
       const name = file.slice(0, -ORDER_SUFFIX.length);
-      if (!this.streams.has(name)) await this.take(name);
+      if (!this.streams.has(name)) await this.takeRequest(name);
     }
   }
 
@@ -96,7 +96,7 @@ export class LogCollector {
     }
   }
 
-  private async take(name: string): Promise<void> {
+  private async takeRequest(name: string): Promise<void> {
     try {
       const spec = JSON.parse(
         await readFile(below(this.dir, entryName(name + ORDER_SUFFIX)), 'utf8'),
@@ -120,7 +120,7 @@ export class LogCollector {
       const order = JSON.parse(await readFile(at, 'utf8')) as ContainerLogOrder;
       const write = (to: RotatingLog, chunk: Buffer): Promise<void> => this.writeUntilDone(to, chunk);
       const log = new ContainerLog(order, markFileOf(at), write, this.logger);
-      const done = log.run().then(async (ended) => {
+      const done = log.copyOutput().then(async (ended) => {
         if (ended) for (const gone of [markFileOf(at), at]) await unlink(gone).catch(() => undefined);
         this.streams.delete(file);
       });

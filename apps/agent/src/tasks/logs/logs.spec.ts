@@ -108,7 +108,7 @@ describe('a directory of logs that tasks write to', () => {
       new TaskLogs(
         () => at,
         () => ({ ...NEW_STATE }),
-      ).read({ AllocID: 'a', Task: 'web', Type: 'stdout', Origin: 'start', Offset: 0, Limit: 99, WaitMs: 0 }),
+      ).readLog({ AllocID: 'a', Task: 'web', Type: 'stdout', Origin: 'start', Offset: 0, Limit: 99, WaitMs: 0 }),
     ).rejects.toMatchObject({ code: 'invalid', message: 'Path escapes the alloc directory' });
   });
 

@@ -32,7 +32,7 @@ export class SpareFifos {
   }
 
   /** Puts one there, for the agent's user only. @throws when none can be made */
-  async take(file: string): Promise<void> {
+  async placeFifo(file: string): Promise<void> {
     for (;;) {
       const spare = this.spare.pop();
       if (this.spare.length < FEW) this.refillAhead();

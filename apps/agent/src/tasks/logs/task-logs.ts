@@ -17,7 +17,7 @@ export class TaskLogs {
   ) {}
 
   /** @throws RpcError not-found for a task that is not here or never ran, conflict for a link (AG-302), limit */
-  async read(request: ReadLogRequest): Promise<ReadLogResponse> {
+  async readLog(request: ReadLogRequest): Promise<ReadLogResponse> {
     const { AllocID, Task } = request;
     const state = this.stateOf(AllocID, Task);
     if (!state) throw new RpcError('not-found', `state for allocation ${AllocID} not found on client`);

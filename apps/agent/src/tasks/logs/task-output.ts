@@ -65,7 +65,7 @@ export class TaskOutputs {
   /** @param id unique per start of a task */
   async open(id: string, stdout: RotatingLogSpec, stderr: RotatingLogSpec): Promise<OpenOutput> {
     const fifos = this.fifosOf(id);
-    for (const fifo of fifos) await this.fifos.take(fifo);
+    for (const fifo of fifos) await this.fifos.placeFifo(fifo);
     // Open for both directions: a pipe without reader would kill the writer, and without writer would be at its end.
     const fds = fifos.map((fifo) => openSync(fifo, constants.O_RDWR));
     const [out, err] = fds as [number, number];

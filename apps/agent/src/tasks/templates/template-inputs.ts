@@ -47,7 +47,7 @@ export class TemplateInputs {
   }
 
   /** undefined: not known yet. @throws TooManyInputsError */
-  read(kind: SourceKind, name: string): unknown {
+  readInput(kind: SourceKind, name: string): unknown {
     const key = `${kind}(${name})`;
     const input = this.inputs.get(key) ?? this.watch(kind, name, key);
     if (!input.known) this.missing.add(key);

@@ -61,7 +61,7 @@ function factFunctions({ inputs, lookup, clock }: TemplateFacts): TemplateFuncti
   };
   const listed = (prefix: unknown): readonly ListedVariable[] => {
     if (typeof prefix !== 'string') throw new TemplateFunctionError('the beginning of a path is wanted');
-    return (inputs.read('variables', prefix) ?? []) as readonly ListedVariable[];
+    return (inputs.readInput('variables', prefix) ?? []) as readonly ListedVariable[];
   };
   return {
     env: (key) => lookup(name(key)) ?? '',
@@ -71,17 +71,17 @@ function factFunctions({ inputs, lookup, clock }: TemplateFacts): TemplateFuncti
       if (value === undefined) throw new TemplateFunctionError(`environment variable "${name(key)}" is not set`);
       return value;
     },
-    file: (path) => inputs.read('file', name(path)) ?? '',
+    file: (path) => inputs.readInput('file', name(path)) ?? '',
     nomadService: (...values) => {
-      const services = (inputs.read('service', name(values.at(-1))) ?? []) as readonly { readonly ID: string }[];
+      const services = (inputs.readInput('service', name(values.at(-1))) ?? []) as readonly { readonly ID: string }[];
       if (values.length === 1) return services;
       if (values.length !== 3 || typeof values[0] !== 'number')
         throw new TemplateFunctionError('nomadService takes a name, or a count, a key and a name');
       return chosenServices(services, values[0], name(values[1]));
     },
-    nomadServices: () => inputs.read('services', 'all') ?? [],
+    nomadServices: () => inputs.readInput('services', 'all') ?? [],
     nomadVar: (path) => {
-      const found = inputs.read('variable', name(path)) as VariableValue | undefined;
+      const found = inputs.readInput('variable', name(path)) as VariableValue | undefined;
       if (found && found.items === null)
         inputs.miss(`variable(${name(path)})${found.isDenied ? ', which its policies do not let it read' : ''}`);
       return found?.items ?? {};

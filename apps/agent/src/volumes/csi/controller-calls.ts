@@ -24,7 +24,7 @@ export function controllerAnswers({ plugins }: Pick<CsiHost, 'plugins'>): Contro
   ): (request: Req) => Promise<Res> {
     const answer = (request: Req): Promise<Res> =>
       answering(method, async () => work(plugins.controller(request.PluginID), request));
-    return inTurn ? (request) => turns.take(request.PluginID, () => answer(request)) : answer;
+    return inTurn ? (request) => turns.runInTurn(request.PluginID, () => answer(request)) : answer;
   }
 
   return {

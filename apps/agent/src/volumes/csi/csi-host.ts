@@ -175,7 +175,7 @@ export class CsiHost {
    */
   async forget(allocId: string, volumes: Pick<AllocationVolumes, 'left'>): Promise<void> {
     if (this.volumes.get(allocId) === volumes) this.volumes.delete(allocId);
-    await this.left.take(volumes.left());
+    await this.left.takeMounts(volumes.left());
   }
 
   /** An allocation of this machine whose tasks may use its volumes. */

@@ -50,7 +50,7 @@ function setup(disk: { left: readonly LeftMount[] } = { left: [] }) {
 describe('mounts of allocations that are gone', () => {
   it('VL-232: are unmounted until that succeeds, however long it takes, and then given back', async () => {
     const { time, mounts, plugin, unmounted, back, disk, uses } = setup();
-    await mounts.take([LEFT]);
+    await mounts.takeMounts([LEFT]);
     expect([disk.left, uses.isUsed(useKey(volume))]).toEqual([[LEFT], true]);
     await time.pass(3 * DAY_MS);
     expect(unmounted).toEqual([]);
@@ -63,7 +63,7 @@ describe('mounts of allocations that are gone', () => {
 
   it('VL-232: also by the next agent, from the list of this one', async () => {
     const before = setup();
-    await before.mounts.take([LEFT]);
+    await before.mounts.takeMounts([LEFT]);
     before.mounts.close();
     const next = setup(before.disk);
     await next.mounts.restore();
@@ -77,7 +77,7 @@ describe('mounts of allocations that are gone', () => {
 
   it('VL-311: their disk is mounted for nobody else before; another disk is not held up', async () => {
     const { mounts, plugin, unmounted, disk } = setup();
-    await mounts.take([LEFT]);
+    await mounts.takeMounts([LEFT]);
     const next = { ...volume, allocId: 'b' };
     await expect(mounts.clear('disks', next)).rejects.toThrow(
       'disk "disk" is still mounted here for allocation "a", which is gone: no plugin',
@@ -91,7 +91,7 @@ describe('mounts of allocations that are gone', () => {
 
   it('AG-402: the claim of an allocation that is here again is its own', async () => {
     const { mounts, plugin, here, unmounted, back } = setup();
-    await mounts.take([LEFT]);
+    await mounts.takeMounts([LEFT]);
     here.add('a');
     // At its own place nothing may be left, whichever disk it was.
     await expect(mounts.clear('disks', { ...volume, externalId: 'another' })).rejects.toThrow(StillLeftError);
@@ -105,7 +105,7 @@ describe('mounts of allocations that are gone', () => {
     ['several writers', { ...usage, AccessMode: 'multi-node-multi-writer' }],
   ])('VL-311: a disk that is for %s is not held up', async (_, shared) => {
     const { mounts } = setup();
-    await mounts.take([{ ...LEFT, volume: { ...volume, usage: shared } }]);
+    await mounts.takeMounts([{ ...LEFT, volume: { ...volume, usage: shared } }]);
     await mounts.clear('disks', { ...volume, allocId: 'b', usage: shared });
     await expect(mounts.clear('disks', { ...volume, allocId: 'b' })).rejects.toThrow(StillLeftError);
   });

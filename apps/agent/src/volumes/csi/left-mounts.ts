@@ -70,7 +70,7 @@ export class LeftMounts {
   }
 
   /** Resolves when they are on disk. */
-  async take(mounts: readonly LeftMount[]): Promise<void> {
+  async takeMounts(mounts: readonly LeftMount[]): Promise<void> {
     if (mounts.length === 0) return;
     this.add(mounts);
     await this.save();
@@ -118,7 +118,7 @@ export class LeftMounts {
 
   /** One at a time for each mount; of one that is taken back by now it does nothing. */
   private undo(key: string): Promise<void> {
-    return this.turns.take(key, async () => {
+    return this.turns.runInTurn(key, async () => {
       const one = this.left.get(key);
       if (!one) return;
       await this.deps.unmount(one.pluginId, one.volume, this.closing.signal);

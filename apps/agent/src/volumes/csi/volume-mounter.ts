@@ -99,7 +99,7 @@ export class VolumeMounter {
   ): Promise<bigint> {
     const at = placesOf(plugin, volume);
     if (!plugin.machine.SupportsExpand) return Promise.resolve(0n);
-    return this.deps.turns.take(turnKey(volume), () =>
+    return this.deps.turns.runInTurn(turnKey(volume), () =>
       plugin.node.expand({
         volumeId: volume.externalId,
         volumePath: at.target.inPlugin,
@@ -174,7 +174,7 @@ export class VolumeMounter {
     const Details = { volume_id: volume.volumeId };
     const event = { Subsystem: 'Storage', Message: message } as const;
     try {
-      const done = await this.deps.turns.take(turnKey(volume), work);
+      const done = await this.deps.turns.runInTurn(turnKey(volume), work);
       this.deps.emit({ ...event, Details: { ...Details, success: 'true' } });
       return done;
     } catch (error) {

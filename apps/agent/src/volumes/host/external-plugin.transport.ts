@@ -31,7 +31,7 @@ export class ExternalPlugin implements HostVolumePlugin {
 
   /** Asks the program what it is. @throws HostVolumeRefusal */
   static async at(place: ExternalPluginPlace): Promise<ExternalPlugin> {
-    const { version } = await run(place, 'fingerprint', {}, FINGERPRINT_TIMEOUT_MS);
+    const { version } = await runPlugin(place, 'fingerprint', {}, FINGERPRINT_TIMEOUT_MS);
     if (typeof version !== 'string' || version === '')
       throw new HostVolumeRefusal(`plugin "${place.id}" says no version of itself`);
     return new ExternalPlugin(place, version);
@@ -39,7 +39,7 @@ export class ExternalPlugin implements HostVolumePlugin {
 
   async create(volume: HostVolumeOnNode): Promise<CreatedOnNode> {
     const { id } = this.place;
-    const { path, bytes = 0 } = await run(this.place, 'create', environmentOf(volume));
+    const { path, bytes = 0 } = await runPlugin(this.place, 'create', environmentOf(volume));
     if (typeof path !== 'string' || !path.startsWith('/'))
       throw new HostVolumeRefusal(`plugin "${id}" does not say where the volume is`);
     if (typeof bytes !== 'number' || !Number.isSafeInteger(bytes) || bytes < 0)
@@ -48,7 +48,7 @@ export class ExternalPlugin implements HostVolumePlugin {
   }
 
   async delete(volume: HostVolumeOnNode): Promise<void> {
-    await run(this.place, 'delete', { ...environmentOf(volume), DHV_CREATED_PATH: volume.HostPath });
+    await runPlugin(this.place, 'delete', { ...environmentOf(volume), DHV_CREATED_PATH: volume.HostPath });
   }
 }
 
@@ -64,7 +64,7 @@ const environmentOf = (volume: HostVolumeOnNode): Record<string, string> => ({
 });
 
 /** What the program answers; nothing said is an empty answer. @throws HostVolumeRefusal with its own words, if it has any */
-async function run(
+async function runPlugin(
   { id, file, pluginDir, volumesDir }: ExternalPluginPlace,
   operation: Operation,
   about: Readonly<Record<string, string>>,

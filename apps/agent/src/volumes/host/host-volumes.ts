@@ -55,7 +55,7 @@ export class HostVolumes {
   /** Restores the volumes that are on disk here. A volume that fails is logged and not reported (VL-297). */
   async start(): Promise<void> {
     this.records = new Map((await this.deps.records.load()).map((record) => [record.volume.ID, record]));
-    const restored = [...this.records].map(([id, record]) => this.turns.take(id, () => this.restore(record)));
+    const restored = [...this.records].map(([id, record]) => this.turns.runInTurn(id, () => this.restore(record)));
     this.loaded.open();
     if (restored.length === 0) return;
     await Promise.all(restored);
@@ -89,22 +89,22 @@ export class HostVolumes {
 
   /** VL-305: without a plugin it is the operator's, and its data stays. @throws HostVolumeRefusal */
   async delete(volume: HostVolumeOnNode): Promise<void> {
-    await this.take(volume.ID, async () => {
+    await this.runInTurn(volume.ID, async () => {
       if (volume.PluginID !== '') await this.pluginOf(volume).delete(volume);
       if (this.records.has(volume.ID)) await this.keep(volume.ID, undefined);
     });
   }
 
   /** @throws HostVolumeRefusal */
-  private async take<T>(id: string, work: () => Promise<T>): Promise<T> {
+  private async runInTurn<T>(id: string, work: () => Promise<T>): Promise<T> {
     const key = checkedId(id);
     await this.loaded.opened;
-    return await this.turns.take(key, work);
+    return await this.turns.runInTurn(key, work);
   }
 
   /** VL-290: also not beside another one of its name. */
   private async inTurn<T>({ ID, Name }: HostVolumeOnNode, work: () => Promise<T>): Promise<T> {
-    return await this.take(ID, async () => {
+    return await this.runInTurn(ID, async () => {
       if (this.isTaken(Name, ID)) throw new HostVolumeRefusal('volume name already exists on this node');
       this.coming.set(Name, ID);
       try {
@@ -132,7 +132,7 @@ export class HostVolumes {
 
   /** On disk, then here, then in the report. @param record undefined: it is gone */
   private keep(id: string, record: HostVolumeRecord | undefined): Promise<void> {
-    return this.writes.take('', async () => {
+    return this.writes.runInTurn('', async () => {
       const after = new Map(this.records);
       if (record) after.set(id, record);
       else after.delete(id);

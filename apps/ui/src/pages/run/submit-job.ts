@@ -1,4 +1,4 @@
-import { ask } from '../../api/client.js';
+import { callApi } from '../../api/client.js';
 import type { JobInput, JobPlanResponse } from '../../api/contract.js';
 
 /** A job file as the server understood it, and what registering it would do. */
@@ -10,8 +10,8 @@ export interface PlannedJob {
 
 /** @throws ApiFailure: the file is wrong, with the line, or the job may not be registered */
 export async function planJob(source: string): Promise<PlannedJob> {
-  const job = await ask('POST /v1/jobs/parse', { body: { JobHCL: source, Canonicalize: true } });
-  const plan = await ask('POST /v1/job/{jobID}/plan', {
+  const job = await callApi('POST /v1/jobs/parse', { body: { JobHCL: source, Canonicalize: true } });
+  const plan = await callApi('POST /v1/job/{jobID}/plan', {
     path: { jobID: job.ID ?? '' },
     query: { namespace: job.Namespace ?? undefined },
     body: { Job: job, Diff: true },
@@ -21,7 +21,7 @@ export async function planJob(source: string): Promise<PlannedJob> {
 
 /** Registers what was planned; refused when somebody else has changed the job since. @throws ApiFailure */
 export function runJob({ source, job, plan }: PlannedJob) {
-  return ask('POST /v1/jobs', {
+  return callApi('POST /v1/jobs', {
     query: { namespace: job.Namespace ?? undefined },
     body: {
       Job: job,

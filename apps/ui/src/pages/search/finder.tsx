@@ -2,7 +2,7 @@ import { Dialog } from '@base-ui/react/dialog';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
 import { type KeyboardEvent, useState } from 'react';
-import { ask } from '../../api/client.js';
+import { callApi } from '../../api/client.js';
 import { type FoundObject, foundObjects } from './found-objects.js';
 import styles from './finder.module.css';
 
@@ -31,8 +31,13 @@ function Search({ close }: { readonly close: () => void }) {
     queryKey: ['search', text],
     queryFn: async ({ signal }) =>
       foundObjects(
-        (await ask('PUT /v1/search/fuzzy', { query: { namespace: '*' }, body: { Text: text, Context: 'all' }, signal }))
-          .Matches,
+        (
+          await callApi('PUT /v1/search/fuzzy', {
+            query: { namespace: '*' },
+            body: { Text: text, Context: 'all' },
+            signal,
+          })
+        ).Matches,
       ),
     enabled: text.length >= LEAST_CHARACTERS,
     placeholderData: keepPreviousData,
