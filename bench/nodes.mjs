@@ -128,8 +128,13 @@ async function reported(rpc, members, allocs, round) {
 async function massLoss(ctx) {
   const cluster = await ServiceProcesses.start(ctx);
   const settings = readSettings({ WAYBILL_NATS_URL: cluster.stack.natsUrl, WAYBILL_LOG_LEVEL: 'silent' }, []);
-  const infrastructure = new Infrastructure('bench', settings, silentLogger, (error) => {
-    throw error;
+  const infrastructure = new Infrastructure({
+    processName: 'bench',
+    settings,
+    logger: silentLogger,
+    onFatal: (error) => {
+      throw error;
+    },
   });
   ctx.onEnd(() => infrastructure.close());
   const pace = { ...DEFAULT_PACE, minTtlMs: 600_000, failoverTtlMs: FAILOVER_MS };

@@ -5,8 +5,13 @@ import { silentLogger } from '@waybill/telemetry';
 /** @param {import('./harness.mjs').Bench} ctx @param {string} natsUrl */
 export async function stateOf(ctx, natsUrl) {
   const settings = readSettings({ WAYBILL_NATS_URL: natsUrl, WAYBILL_LOG_LEVEL: 'silent' }, []);
-  const infrastructure = new Infrastructure('bench', settings, silentLogger, (error) => {
-    throw error;
+  const infrastructure = new Infrastructure({
+    processName: 'bench',
+    settings,
+    logger: silentLogger,
+    onFatal: (error) => {
+      throw error;
+    },
   });
   ctx.onEnd(() => infrastructure.close());
   return infrastructure.replica();

@@ -29,7 +29,12 @@ let projection: { readonly service: RunningService; readonly infrastructure: Inf
 beforeAll(async () => {
   [stack, authority, other] = await Promise.all([startEmptyStack(), TestAuthority.create(), TestAuthority.create()]);
   const settings = readSettings(servers(), []);
-  const infrastructure = new Infrastructure('projector', settings, silentLogger, () => {});
+  const infrastructure = new Infrastructure({
+    processName: 'projector',
+    settings,
+    logger: silentLogger,
+    onFatal: () => {},
+  });
   projection = { service: await RunningService.start(projector, settings, infrastructure), infrastructure };
   caller = await authority.issue({ commonName: 'cli.global.nomad', purpose: 'caller' });
 });
@@ -69,7 +74,13 @@ async function start(pair: KeyPair, over: NodeJS.ProcessEnv = {}): Promise<void>
     },
     [],
   );
-  const infrastructure = new Infrastructure('api', settings, silentLogger, () => {}, false);
+  const infrastructure = new Infrastructure({
+    processName: 'api',
+    settings,
+    logger: silentLogger,
+    onFatal: () => {},
+    hasState: false,
+  });
   running = { service: await RunningService.start(api, settings, infrastructure), infrastructure, port };
 }
 

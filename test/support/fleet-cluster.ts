@@ -54,8 +54,13 @@ export class FleetCluster {
       { WAYBILL_NATS_URL: nats.url, WAYBILL_LEASE_TTL_MS: '1000', WAYBILL_LOG_LEVEL: 'silent' },
       [],
     );
-    const infrastructure = new Infrastructure('test', settings, silentLogger, (error) => {
-      throw error;
+    const infrastructure = new Infrastructure({
+      processName: 'test',
+      settings,
+      logger: silentLogger,
+      onFatal: (error) => {
+        throw error;
+      },
     });
     const { link } = await infrastructure.nats();
     const deps = {

@@ -60,7 +60,7 @@ export class NodesAndAgent {
     const fail = (error: Error): never => {
       throw error;
     };
-    const infrastructure = new Infrastructure('test', settings, silentLogger, fail);
+    const infrastructure = new Infrastructure({ processName: 'test', settings, logger: silentLogger, onFatal: fail });
     const pace = { ...DEFAULT_PACE, minTtlMs: 1_000, graceMs };
     const service = await RunningService.start(nodesService(pace), settings, infrastructure);
     const { link } = await infrastructure.nats();

@@ -28,8 +28,13 @@ export class ProcessesWithMachines {
   static async start(): Promise<ProcessesWithMachines> {
     const waybill = await WaybillProcesses.startTogether({}, CONTROL_PLANE, ['nodes']);
     const settings = readSettings({ WAYBILL_NATS_URL: waybill.stack.natsUrl, WAYBILL_LOG_LEVEL: 'silent' }, []);
-    const infrastructure = new Infrastructure('test', settings, silentLogger, (error) => {
-      throw error;
+    const infrastructure = new Infrastructure({
+      processName: 'test',
+      settings,
+      logger: silentLogger,
+      onFatal: (error) => {
+        throw error;
+      },
     });
     const { link } = await infrastructure.nats();
     const cluster = new ProcessesWithMachines(

@@ -65,8 +65,13 @@ export class VolumesCluster {
   static async start(): Promise<VolumesCluster> {
     const waybill = await WaybillProcesses.startTogether({}, CONTROL_PLANE, ['volumes']);
     const settings = readSettings({ WAYBILL_NATS_URL: waybill.stack.natsUrl, WAYBILL_LOG_LEVEL: 'silent' }, []);
-    const infrastructure = new Infrastructure('test', settings, silentLogger, (error) => {
-      throw error;
+    const infrastructure = new Infrastructure({
+      processName: 'test',
+      settings,
+      logger: silentLogger,
+      onFatal: (error) => {
+        throw error;
+      },
     });
     const cluster = new VolumesCluster(waybill, infrastructure, await infrastructure.replica());
     await Promise.all(['a', 'b'].map((name) => cluster.startAgent(name)));

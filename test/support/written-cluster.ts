@@ -28,8 +28,13 @@ export class WrittenCluster {
   ): Promise<WrittenCluster> {
     const waybill = await WaybillProcesses.startTogether({}, services, apart);
     const settings = readSettings({ WAYBILL_NATS_URL: waybill.stack.natsUrl, WAYBILL_LOG_LEVEL: 'silent' }, []);
-    const infrastructure = new Infrastructure('test', settings, silentLogger, (error) => {
-      throw error;
+    const infrastructure = new Infrastructure({
+      processName: 'test',
+      settings,
+      logger: silentLogger,
+      onFatal: (error) => {
+        throw error;
+      },
     });
     return new this(waybill, infrastructure, await infrastructure.replica());
   }

@@ -14,20 +14,24 @@ import { TaskAnswers } from './tasks/api-socket/task-answers.js';
 import { TaskAnswersController } from './tasks/api-socket/task-answers.controller.js';
 import { TaskLogs } from './tasks/logs/task-logs.js';
 
+/** What answers the calls to this machine. */
+export interface AgentModuleParts {
+  readonly logs: TaskLogs;
+  readonly files: AllocationFiles;
+  readonly actions: AllocationActions;
+  readonly csi: CsiHost;
+  readonly hostVolumes: HostVolumes;
+  readonly nodeMeta: DynamicModule;
+  readonly metrics: DynamicModule;
+  readonly exec: RemoteExec;
+  readonly logReaders: AgentLogReaders;
+  readonly taskAnswers: TaskAnswers;
+}
+
 @Module({})
 export class AgentModule {
-  static of(
-    logs: TaskLogs,
-    files: AllocationFiles,
-    actions: AllocationActions,
-    csi: CsiHost,
-    hostVolumes: HostVolumes,
-    nodeMeta: DynamicModule,
-    metrics: DynamicModule,
-    exec: RemoteExec,
-    logReaders: AgentLogReaders,
-    taskAnswers: TaskAnswers,
-  ): DynamicModule {
+  static of(parts: AgentModuleParts): DynamicModule {
+    const { logs, files, actions, csi, hostVolumes, nodeMeta, metrics, exec, logReaders, taskAnswers } = parts;
     return {
       module: AgentModule,
       imports: [CsiModule.of(csi), HostVolumesModule.of(hostVolumes), nodeMeta, metrics],

@@ -69,7 +69,7 @@ export const agent: ServiceDefinition = {
     };
     const resources = withNetworks(machine.resources, networks.found);
     const described = { ...machine, attributes, resources };
-    const node = new LocalNode(await nodeOf(context, dir, described, drivers, nodeMeta.merged));
+    const node = new LocalNode(await nodeOf(context, dir, { machine: described, drivers, meta: nodeMeta.merged }));
     const { ID: nodeId } = node.current;
     const events = nodeEventsOf(context, node);
     const watch = new DriverWatch({ clock, timers, drivers, node, emit: (event) => events.emit(event) });
@@ -151,18 +151,18 @@ export const agent: ServiceDefinition = {
     const sessions = new RemoteExec({ timers, newId, begin: (request) => beginExec(execOptions, request) });
     const actions = new AllocationActions(running, async () => hostUsage.of(await sampleHost(dir)));
     return {
-      module: AgentModule.of(
+      module: AgentModule.of({
         logs,
-        new AllocationFiles(directories, (allocId) => running.isLive(allocId)),
+        files: new AllocationFiles(directories, (allocId) => running.isLive(allocId)),
         actions,
         csi,
         hostVolumes,
-        NodeMetaModule.of(nodeMeta, node),
-        MachineMetricsModule.of(machineMetrics),
-        sessions,
-        new AgentLogReaders(processLog, timers),
+        nodeMeta: NodeMetaModule.of(nodeMeta, node),
+        metrics: MachineMetricsModule.of(machineMetrics),
+        exec: sessions,
+        logReaders: new AgentLogReaders(processLog, timers),
         taskAnswers,
-      ),
+      }),
       rpcTarget: nodeId,
       metrics: metricsView(context, readMetrics),
       start: async () => {
@@ -215,13 +215,14 @@ const overridesOf = ({ settings }: ServiceContext): MachineOverrides => ({
   dynamicPorts: [settings.WAYBILL_MIN_DYNAMIC_PORT, settings.WAYBILL_MAX_DYNAMIC_PORT],
 });
 
-async function nodeOf(
-  context: ServiceContext,
-  dir: string,
-  machine: Machine,
-  drivers: ReadonlyMap<string, Driver>,
-  meta: Readonly<Record<string, string>>,
-) {
+interface FoundMachine {
+  readonly machine: Machine;
+  readonly drivers: ReadonlyMap<string, Driver>;
+  /** Configured and dynamic metadata together. */
+  readonly meta: Readonly<Record<string, string>>;
+}
+
+async function nodeOf(context: ServiceContext, dir: string, { machine, drivers, meta }: FoundMachine) {
   const { settings, clock, timers, newId } = context;
   const identity = await loadIdentity(dir, newId);
   return describeNode({

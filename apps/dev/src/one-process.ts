@@ -25,7 +25,12 @@ export async function startInOneProcess(environment: ClusterEnvironment): Promis
     destination: logTo,
   });
   const agentSettings = readSettings({ ...environment.env, ...environment.agentEnv }, ['WAYBILL_NATS_URL']);
-  const agents = new Infrastructure('agent', agentSettings, logger, environment.onFatal);
+  const agents = new Infrastructure({
+    processName: 'agent',
+    settings: agentSettings,
+    logger,
+    onFatal: environment.onFatal,
+  });
   const start = async (name: ServiceName, infrastructure: Infrastructure): Promise<RunningService> => {
     const own = name === 'agent' ? agentSettings : settings;
     try {
@@ -37,7 +42,14 @@ export async function startInOneProcess(environment: ClusterEnvironment): Promis
   };
   /** Those that have read the log, which start anew when an operator has decided which history of it counts. */
   const startServers = async (): Promise<Servers> => {
-    const shared = new Infrastructure('dev', settings, logger, onFatal, true, environment.say);
+    const shared = new Infrastructure({
+      processName: 'dev',
+      settings,
+      logger,
+      onFatal,
+      hasState: true,
+      say: environment.say,
+    });
     const running: RunningService[] = [];
     const servers = { shared, running };
     try {

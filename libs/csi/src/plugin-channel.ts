@@ -8,6 +8,13 @@ export interface Backoff {
   readonly maxMs: number;
 }
 
+/** A call to a service of the plugin. */
+export interface ChannelCall {
+  readonly service: CsiService;
+  readonly method: string;
+  readonly request: object;
+}
+
 /** The gRPC side of one connection. All that needs gRPC is behind this file, which costs 160 modules to load. */
 export class PluginChannel {
   private readonly client: Client;
@@ -31,13 +38,7 @@ export class PluginChannel {
   }
 
   /** @throws CsiError */
-  call<Answer>(
-    service: CsiService,
-    method: string,
-    request: object,
-    deadlineMs: number,
-    signal: AbortSignal,
-  ): Promise<Answer> {
+  call<Answer>({ service, method, request }: ChannelCall, deadlineMs: number, signal: AbortSignal): Promise<Answer> {
     const { path, requestSerialize, responseDeserialize } = csiMethod(service, method);
     return new Promise((resolve, reject) => {
       const settled = (error: ServiceError | null, answer?: object): void => {

@@ -59,7 +59,7 @@ export class PluginConnection {
       try {
         const channel = await this.reached(method, deadlineMs, signal);
         const tryDeadlineMs = Math.min(deadlineMs, Date.now() + tryTimeoutMs);
-        return await channel.call<Answer>(service, method, request, tryDeadlineMs, signal);
+        return await channel.call<Answer>({ service, method, request }, tryDeadlineMs, signal);
       } catch (error) {
         const waitMs = FIRST_BACKOFF_MS * 2 ** (attempt - 1);
         if (!isTransient(error) || attempt >= tries || Date.now() + waitMs >= deadlineMs) throw error;

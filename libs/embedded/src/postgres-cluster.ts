@@ -74,18 +74,22 @@ export async function openCluster(binaries: PostgresBinaries, wanted: NewCluster
   const password = wanted.password ?? randomBytes(24).toString('base64url');
   writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 });
   const user = isRoot() ? unprivilegedUser() : undefined;
-  await create(binaries, home, data, password, user, wanted.unsynced);
+  await create(binaries, { home, data, password, user, unsynced: wanted.unsynced });
   return { home, password, user };
 }
 
-async function create(
-  { initdb }: PostgresBinaries,
-  home: string,
-  data: string,
-  password: string,
-  user: UserIds | undefined,
-  unsynced: boolean,
-): Promise<void> {
+interface NewDataDirectory {
+  readonly home: string;
+  /** In `home`. */
+  readonly data: string;
+  readonly password: string;
+  /** Owner of the files; absent: the user of this process. */
+  readonly user: UserIds | undefined;
+  readonly unsynced: boolean;
+}
+
+async function create({ initdb }: PostgresBinaries, wanted: NewDataDirectory): Promise<void> {
+  const { home, data, password, user, unsynced } = wanted;
   removeUnfinished(home);
   const scratch = mkdtempSync(path.join(home, UNFINISHED)); // a name of its own: an initdb that fails empties its directory
   const passwordFile = `${scratch}.password`;

@@ -83,7 +83,7 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningSe
   const wanted = options.port ?? 0;
   for (let attempt = 1; ; attempt++)
     try {
-      return await startOn(wanted === 0 ? await freePort() : wanted, binaries, cluster, checked, options);
+      return await startOn(wanted === 0 ? await freePort() : wanted, { binaries, cluster, checked }, options);
     } catch (error) {
       if (!(error instanceof PortTakenError) || wanted !== 0 || attempt === PORT_ATTEMPTS) throw error;
     }
@@ -109,11 +109,16 @@ export function postgresFiles(home: string): ServerFiles & { readonly data: stri
   };
 }
 
+interface OpenedCluster {
+  readonly binaries: PostgresBinaries;
+  readonly cluster: PostgresCluster;
+  /** Resolves once the binaries may be executed. */
+  readonly checked: Promise<void>;
+}
+
 async function startOn(
   port: number,
-  binaries: PostgresBinaries,
-  cluster: PostgresCluster,
-  checked: Promise<void>,
+  { binaries, cluster, checked }: OpenedCluster,
   options: PostgresOptions,
 ): Promise<RunningServer> {
   const files = postgresFiles(cluster.home);

@@ -50,6 +50,18 @@ export interface ProcessSpec {
   readonly gid?: number;
 }
 
+/** A server and its watcher, both running. */
+interface SpawnedProcess {
+  /** Of the watcher, which lives as long as this end is open. */
+  readonly stdin: Writable;
+  /** Of the server itself. */
+  readonly pid: number;
+  /** Resolves with a description of how the server ended. */
+  readonly ended: Promise<string>;
+  readonly watcherGone: Promise<unknown>;
+  readonly stopMs: number;
+}
+
 /**
  * One run of a server process that cannot outlive us, not even when we are killed with SIGKILL. It has its own session, so
  * the terminal's Ctrl-C reaches only us and the services can drain before their servers go.
@@ -60,18 +72,16 @@ export class SupervisedProcess {
   readonly ended: Promise<string>;
   private over = false;
 
-  private constructor(
-    private readonly stdin: Writable,
-    /** Of the server itself. */
-    readonly pid: number,
-    ended: Promise<string>,
-    private readonly watcherGone: Promise<unknown>,
-    private readonly stopMs: number,
-  ) {
-    this.ended = ended.finally(() => {
+  private constructor(private readonly spawned: SpawnedProcess) {
+    this.ended = spawned.ended.finally(() => {
       this.over = true;
-      stdin.destroy(); // releases the watcher
+      spawned.stdin.destroy(); // releases the watcher
     });
+  }
+
+  /** Of the server itself. */
+  get pid(): number {
+    return this.spawned.pid;
   }
 
   get isOver(): boolean {
@@ -121,18 +131,18 @@ export class SupervisedProcess {
       if (code === undefined && program) await endOrphan(program, spec.stopSignal, stopMs);
       return describeEnd(code);
     });
-    return new SupervisedProcess(stdin, pid, ended, watcherGone, stopMs);
+    return new SupervisedProcess({ stdin, pid, ended, watcherGone, stopMs });
   }
 
   /** Asks it to end in order and waits until it and its watcher have; SIGKILL when it takes longer than it may. */
   async stop(): Promise<void> {
-    this.stdin.end('stop\n');
+    this.spawned.stdin.end('stop\n');
     const timer = setTimeout(() => {
       if (!this.over) killQuietly(this.pid);
-    }, this.stopMs + WATCHER_GONE_MS);
+    }, this.spawned.stopMs + WATCHER_GONE_MS);
     try {
       await this.ended;
-      await this.watcherGone;
+      await this.spawned.watcherGone;
     } finally {
       clearTimeout(timer);
     }

@@ -10,17 +10,21 @@ export class ProjectionMovedError extends Error {
   }
 }
 
+/** An object that PostgreSQL refused to store. */
+export interface RefusedObject {
+  readonly part: string;
+  readonly object: string;
+  /** Of the transaction that wrote the object. */
+  readonly index: number;
+  readonly txnName: string;
+  /** What PostgreSQL said. */
+  readonly reason: string;
+}
+
 /** What was asked for is there, but PostgreSQL refused to store it where it can be read: this object alone. */
 export class SetAsideError extends Error {
   override readonly name = 'SetAsideError';
-  constructor(
-    readonly part: string,
-    readonly object: string,
-    readonly index: number,
-    readonly txnName: string,
-    /** What PostgreSQL said. */
-    readonly reason: string,
-  ) {
+  constructor({ part, object, index, txnName, reason }: RefusedObject) {
     super(
       `${part} ${object} cannot be shown: PostgreSQL refused to store it (transaction ${index}, ${txnName}: ${reason}). ` +
         'It is kept aside, and nothing else is affected. After an upgrade or a repair run ' +

@@ -31,6 +31,19 @@ export interface LogConnection {
   readonly divergence: Divergence;
 }
 
+export interface InfrastructureOptions {
+  /** Names the connections to NATS and PostgreSQL. */
+  readonly processName: string;
+  readonly settings: Settings;
+  readonly logger: Logger;
+  /** The process cannot go on with its copy of the state. */
+  readonly onFatal: (error: Error) => void;
+  /** Whether any service of the process needs the whole state; default: yes. */
+  readonly hasState?: boolean;
+  /** Told that the log is not the one that was read, beside the log line. */
+  readonly say?: ((line: string) => void) | undefined;
+}
+
 /**
  * What the services of one process share: one connection to NATS and another one for leases, one pool to Postgres, one
  * copy of the state.
@@ -40,6 +53,7 @@ export interface LogConnection {
 export class Infrastructure {
   /** The time of day, for everything in the process. */
   readonly clock: MachineClock;
+  private readonly hasState: boolean;
   private linkOpened: Promise<NatsLink> | undefined;
   private leaseLinkOpened: Promise<NatsLink> | undefined;
   private natsOpened: Promise<LogConnection> | undefined;
@@ -52,16 +66,9 @@ export class Infrastructure {
   /** Copies of the state that follow the log. */
   private readonly copies = new Set<Replica>();
 
-  /** @param hasState whether any service of the process needs the whole state */
-  constructor(
-    private readonly processName: string,
-    private readonly settings: Settings,
-    private readonly logger: Logger,
-    private readonly onFatal: (error: Error) => void,
-    private readonly hasState = true,
-    /** Told that the log is not the one that was read, beside the log line. */
-    private readonly say?: (line: string) => void,
-  ) {
+  constructor(private readonly options: InfrastructureOptions) {
+    const { logger } = options;
+    this.hasState = options.hasState ?? true;
     this.clock = new MachineClock({ timers: systemTimers, logger });
     this.databaseDamage = new DatabaseDamage(logger);
   }
@@ -76,7 +83,7 @@ export class Infrastructure {
    * the answer to a renewal behind them would come after the lease has expired.
    */
   leaseLink(): Promise<NatsLink> {
-    return (this.leaseLinkOpened ??= this.connect(`waybill-${this.processName}-leases`));
+    return (this.leaseLinkOpened ??= this.connect(`waybill-${this.options.processName}-leases`));
   }
 
   /** The connection and the log, with its streams in place and its first transaction written. */
@@ -102,13 +109,13 @@ export class Infrastructure {
   /** The other regions; connections to them come up by themselves. */
   regions(): PeerRegions {
     return (this.regionsOpened ??= new PeerRegions({
-      own: this.settings.WAYBILL_REGION,
-      peers: this.settings.WAYBILL_PEERS,
-      name: `waybill-${this.settings.WAYBILL_REGION}-${this.processName}`,
-      credentialsFile: this.settings.WAYBILL_NATS_CREDENTIALS,
-      tls: natsTlsFiles(this.settings),
+      own: this.options.settings.WAYBILL_REGION,
+      peers: this.options.settings.WAYBILL_PEERS,
+      name: `waybill-${this.options.settings.WAYBILL_REGION}-${this.options.processName}`,
+      credentialsFile: this.options.settings.WAYBILL_NATS_CREDENTIALS,
+      tls: natsTlsFiles(this.options.settings),
       timers: systemTimers,
-      logger: this.logger,
+      logger: this.options.logger,
     }));
   }
 
@@ -129,31 +136,35 @@ export class Infrastructure {
   }
 
   private connect(name: string): Promise<NatsLink> {
+    const { settings } = this.options;
     return connect({
-      url: this.settings.WAYBILL_NATS_URL,
+      url: settings.WAYBILL_NATS_URL,
       name,
-      credentialsFile: this.settings.WAYBILL_NATS_CREDENTIALS,
-      tls: natsTlsFiles(this.settings),
+      credentialsFile: settings.WAYBILL_NATS_CREDENTIALS,
+      tls: natsTlsFiles(settings),
     });
   }
 
   private async openLink(): Promise<NatsLink> {
-    const link = await this.connect(`waybill-${this.processName}`);
+    const link = await this.connect(`waybill-${this.options.processName}`);
     const maxBytes = link.nc.info?.max_payload ?? MAX_MESSAGE_BYTES;
     if (this.hasState && maxBytes < MAX_MESSAGE_BYTES)
-      this.logger.warn('NATS takes smaller messages than large plans and jobs need: raise its max_payload to 8MB', {
-        maxBytes,
-      });
+      this.options.logger.warn(
+        'NATS takes smaller messages than large plans and jobs need: raise its max_payload to 8MB',
+        {
+          maxBytes,
+        },
+      );
     link.onChange((up) => {
-      if (up) this.logger.info('NATS is there again');
-      else if (!link.closed) this.logger.warn('the connection to NATS is lost; trying again until it is back');
+      if (up) this.options.logger.info('NATS is there again');
+      else if (!link.closed) this.options.logger.warn('the connection to NATS is lost; trying again until it is back');
     });
     return link;
   }
 
   private async openNats(): Promise<LogConnection> {
     const link = await this.link();
-    await ensureStreams(link, { replicas: this.settings.WAYBILL_STREAM_REPLICAS });
+    await ensureStreams(link, { replicas: this.options.settings.WAYBILL_STREAM_REPLICAS });
     await this.clock.attend(() => serverTime(link));
     const journal = new Journal(link);
     const recorded = await this.recordedHistory();
@@ -163,16 +174,16 @@ export class Infrastructure {
         journal,
         recorded,
         timers: systemTimers,
-        logger: this.logger,
+        logger: this.options.logger,
         restoredIndexHere: () => this.restoredIndexHere(),
-        say: this.say,
+        say: this.options.say,
       },
       (mustStartAnew) => {
-        if (mustStartAnew) this.onFatal(new HistoryChangedError());
+        if (mustStartAnew) this.options.onFatal(new HistoryChangedError());
       },
     );
     try {
-      await initialise(journal, { region: this.settings.WAYBILL_REGION, clock: this.clock, newId: newUuid });
+      await initialise(journal, { region: this.options.settings.WAYBILL_REGION, clock: this.clock, newId: newUuid });
     } catch (error) {
       // An empty log, and a Postgres that knows more: whoever needs the log waits for an operator's decision.
       if (!journal.history.divergence) throw error;
@@ -182,17 +193,17 @@ export class Infrastructure {
 
   private async openPool(): Promise<Pool> {
     const { openPool } = await import('@waybill/projection'); // machines have no database, and do not load what one needs
-    return openPool(this.settings.WAYBILL_DATABASE_URL, {
+    return openPool(this.options.settings.WAYBILL_DATABASE_URL, {
       size: MAX_DATABASE_CONNECTIONS,
-      applicationName: `waybill-${this.processName}`,
+      applicationName: `waybill-${this.options.processName}`,
       // It is replaced at its next use.
-      onError: (error) => this.logger.warn('a connection to Postgres broke', { error }),
+      onError: (error) => this.options.logger.warn('a connection to Postgres broke', { error }),
       onDamage: (reason) => this.databaseDamage.met(reason),
     });
   }
 
   private async snapshotsOf(tables?: readonly TableName[]): Promise<SnapshotSource | null> {
-    if (!this.settings.WAYBILL_DATABASE_URL) return null;
+    if (!this.options.settings.WAYBILL_DATABASE_URL) return null;
     const { PostgresSnapshots } = await import('@waybill/projection');
     return new PostgresSnapshots(await this.database(), tables);
   }
@@ -205,10 +216,10 @@ export class Infrastructure {
         snapshots: await this.snapshotsOf(tables),
         ...(types && { types }),
         timers: systemTimers,
-        logger: this.logger,
+        logger: this.options.logger,
         // The process stays, says why it is not ready, and starts anew when an operator has decided.
         onFatal: (error) => {
-          if (!(error instanceof LogDivergedError)) this.onFatal(error);
+          if (!(error instanceof LogDivergedError)) this.options.onFatal(error);
         },
       });
       try {
@@ -230,7 +241,7 @@ export class Infrastructure {
   }
 
   private async recordedHistory(): Promise<RecordedHistory | undefined> {
-    if (!this.settings.WAYBILL_DATABASE_URL) return undefined;
+    if (!this.options.settings.WAYBILL_DATABASE_URL) return undefined;
     const { appliedMark } = await import('@waybill/projection');
     const pool = await this.database();
     return { mark: () => appliedMark(pool) };
@@ -238,8 +249,8 @@ export class Infrastructure {
 
   /** Brings the schema of Postgres up to date. Safe when many processes do it at once. */
   async migrate(): Promise<void> {
-    if (!this.settings.WAYBILL_DATABASE_URL) return;
+    if (!this.options.settings.WAYBILL_DATABASE_URL) return;
     const { migrate } = await import('@waybill/projection');
-    await migrate(this.settings.WAYBILL_DATABASE_URL);
+    await migrate(this.options.settings.WAYBILL_DATABASE_URL);
   }
 }

@@ -40,7 +40,13 @@ export async function runService(definition: ServiceDefinition): Promise<void> {
   // Whoever asks again and again, as libs/embedded does, must not cut the stop short.
   for (const signal of END_SIGNALS) process.on(signal, () => undefined);
   const asked = nextSignal();
-  const infrastructure = new Infrastructure(definition.name, settings, logger, fail, definition.needs.state);
+  const infrastructure = new Infrastructure({
+    processName: definition.name,
+    settings,
+    logger,
+    onFatal: fail,
+    hasState: definition.needs.state,
+  });
   const starting = RunningService.start(definition, settings, infrastructure, { processMetrics: true }).catch(fail);
   const service = await Promise.race([starting, asked.then(() => undefined)]);
   if (!service) {

@@ -47,6 +47,21 @@ export interface StartOptions {
 @Module({})
 class ServiceModule {}
 
+/** The parts of a service that runs. */
+interface StartedParts {
+  readonly definition: ServiceDefinition;
+  readonly parts: ServiceParts;
+  readonly app: INestApplication;
+  readonly rpcServer: RpcServer;
+  /** Absent: the service has no role. */
+  readonly runner: LeaseRunner | undefined;
+  readonly operations: Operations;
+  readonly tracing: Tracing;
+  /** Ends what others could ask of this service beside its calls. */
+  readonly endOffer: () => void;
+  readonly opsUrl: string;
+}
+
 /**
  * One service in this process.
  *
@@ -56,18 +71,16 @@ class ServiceModule {}
  * progress is finished and answered, and only then connections close (by whoever owns the infrastructure).
  */
 export class RunningService {
-  private constructor(
-    readonly definition: ServiceDefinition,
-    private readonly parts: ServiceParts,
-    private readonly app: INestApplication,
-    private readonly rpcServer: RpcServer,
-    private readonly runner: LeaseRunner | undefined,
-    private readonly operations: Operations,
-    private readonly tracing: Tracing,
-    private readonly endOffer: () => void,
-    /** Where /healthz, /readyz and /metrics are. */
-    readonly opsUrl: string,
-  ) {}
+  private constructor(private readonly started: StartedParts) {}
+
+  get definition(): ServiceDefinition {
+    return this.started.definition;
+  }
+
+  /** Where /healthz, /readyz and /metrics are. */
+  get opsUrl(): string {
+    return this.started.opsUrl;
+  }
 
   /** @throws SettingsError when the service does not start with these settings */
   static async start(
@@ -84,7 +97,7 @@ export class RunningService {
     });
     const tracing = await startTracing({ service: name, endpoint: process.env['OTEL_EXPORTER_OTLP_ENDPOINT'] });
     const metrics = options.processMetrics ? new Metrics(name).withProcessMetrics() : new Metrics(name);
-    const context = await contextOf(definition, settings, infrastructure, logger, metrics);
+    const context = await contextOf(definition, { settings, infrastructure, logger, metrics });
     const parts = await definition.build(context);
     const rpcServer = new RpcServer(context.link.nc, {
       ...(parts.rpcTarget !== undefined && { target: parts.rpcTarget }),
@@ -96,9 +109,9 @@ export class RunningService {
     const copy = await copyOf(definition, parts, infrastructure);
     const leases = parts.singleton && new KvLeaseStore(await infrastructure.leaseLink(), context.link);
     const runner =
-      parts.singleton && leases && copy && leaseRunner(parts.singleton, { leases, copy, context, settings, rpcServer });
+      parts.singleton && leases && copy && leaseRunner(parts.singleton, { leases, copy, context, rpcServer });
     const history = hasLog(definition) ? context.history : undefined;
-    const operations = operationsOf(context, copy, parts, runner, history);
+    const operations = operationsOf({ context, copy, parts, runner, history });
     stateGauges(metrics, {
       copy: definition.needs.state ? copy : undefined,
       notReady: () => operations.notReady(),
@@ -116,7 +129,7 @@ export class RunningService {
     // Machines are many, and not what is asked for.
     const endOffer =
       parts.rpcTarget === undefined ? offerFigures(context.link.nc, metrics, metricsHost(settings)) : () => {};
-    return new RunningService(
+    return new RunningService({
       definition,
       parts,
       app,
@@ -124,49 +137,55 @@ export class RunningService {
       runner,
       operations,
       tracing,
-      () => {
+      endOffer: () => {
         endOffer();
         offDivergence?.();
       },
-      await app.getUrl(),
-    );
+      opsUrl: await app.getUrl(),
+    });
   }
 
   state(): ServiceState {
-    const reasons = this.operations.notReady();
-    return { name: this.definition.name, ready: reasons.length === 0, detail: reasons[0] ?? this.operations.role() };
+    const reasons = this.started.operations.notReady();
+    return {
+      name: this.started.definition.name,
+      ready: reasons.length === 0,
+      detail: reasons[0] ?? this.started.operations.role(),
+    };
   }
 
   /** What the service's own stop may take beside the rest. */
   get stopTakesMs(): number {
-    return this.parts.stopTakesMs ?? 0;
+    return this.started.parts.stopTakesMs ?? 0;
   }
 
   async reload(): Promise<void> {
-    await this.parts.reload?.();
+    await this.started.parts.reload?.();
   }
 
   async leave(signal: EndSignal): Promise<void> {
-    await this.parts.leave?.(signal);
+    await this.started.parts.leave?.(signal);
   }
 
   async stop(): Promise<void> {
-    this.endOffer();
-    await this.rpcServer.end();
-    await this.runner?.stop();
-    await this.parts.stop?.();
-    await this.app.close();
-    await this.tracing.stop();
+    this.started.endOffer();
+    await this.started.rpcServer.end();
+    await this.started.runner?.stop();
+    await this.started.parts.stop?.();
+    await this.started.app.close();
+    await this.started.tracing.stop();
   }
 }
 
-async function contextOf(
-  definition: ServiceDefinition,
-  settings: Settings,
-  infrastructure: Infrastructure,
-  logger: Logger,
-  metrics: Metrics,
-): Promise<ServiceContext> {
+interface ContextSources {
+  readonly settings: Settings;
+  readonly infrastructure: Infrastructure;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+async function contextOf(definition: ServiceDefinition, sources: ContextSources): Promise<ServiceContext> {
+  const { settings, infrastructure, logger, metrics } = sources;
   const { name, needs } = definition;
   const link = await infrastructure.link();
   const journal = hasLog(definition) ? (await infrastructure.nats()).journal : undefined;
@@ -222,13 +241,16 @@ async function copyOf(
   return singleton && infrastructure.leases();
 }
 
-function operationsOf(
-  context: ServiceContext,
-  copy: Replica | undefined,
-  parts: ServiceParts,
-  runner: LeaseRunner | undefined,
-  history: LogHistory | undefined,
-): Operations {
+interface OperationsSources {
+  readonly context: ServiceContext;
+  /** The copy of the state that the service works with, if it has one. */
+  readonly copy: Replica | undefined;
+  readonly parts: ServiceParts;
+  readonly runner: LeaseRunner | undefined;
+  readonly history: LogHistory | undefined;
+}
+
+function operationsOf({ context, copy, parts, runner, history }: OperationsSources): Operations {
   return {
     healthy: () => true,
     notReady: () => {
@@ -276,24 +298,23 @@ interface LeaseParts {
   readonly leases: KvLeaseStore;
   readonly copy: Replica;
   readonly context: ServiceContext;
-  readonly settings: Settings;
   readonly rpcServer: RpcServer;
 }
 
 /** Contends for the role; its calls are answered here only while this process holds it. */
-function leaseRunner(singleton: Singleton, { leases, copy, context, settings, rpcServer }: LeaseParts): LeaseRunner {
+function leaseRunner(singleton: Singleton, { leases, copy, context, rpcServer }: LeaseParts): LeaseRunner {
   const { role } = singleton;
   const runner = new LeaseRunner({
     singleton,
     store: leases,
     state: copy,
     holder: `${hostname()}-${process.pid}-${context.newId().slice(0, 8)}`,
-    ttlMs: settings.WAYBILL_LEASE_TTL_MS,
+    ttlMs: context.settings.WAYBILL_LEASE_TTL_MS,
     clock: context.clock,
     monotonic: monotonicClock,
     timers: context.timers,
     newId: context.newId,
-    region: settings.WAYBILL_REGION,
+    region: context.settings.WAYBILL_REGION,
     logger: context.logger,
     onTerm: (term) => {
       if (term) rpcServer.enter(role);

@@ -16,7 +16,7 @@ beforeEach(async () => {
   accepted = new Promise((resolve) => {
     server.on('upgrade', (request, socket, head) => {
       if (request.url === '/refused') return void socket.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno');
-      WebSocket.accept(request, socket, head, LIMITS, resolve);
+      WebSocket.accept({ request, socket, head }, LIMITS, resolve);
     });
   });
   server.listen(0, '127.0.0.1');

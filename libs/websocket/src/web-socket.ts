@@ -40,6 +40,13 @@ export type Opened =
 const transport = ({ maxMessageBytes }: WebSocketOptions) =>
   ({ maxPayload: maxMessageBytes, perMessageDeflate: false, closeTimeout: GOODBYE_MS }) as const;
 
+/** A client's request to change the protocol, as the event `upgrade` of `node:http` has it. */
+export interface Upgrade {
+  readonly request: IncomingMessage;
+  readonly socket: Duplex;
+  readonly head: Buffer;
+}
+
 /**
  * One end of an open WebSocket (RFC 6455, by the library `ws`). Modes: open → closed, by either side. Text messages only.
  *
@@ -76,9 +83,7 @@ export class WebSocket {
 
   /** Answers the handshake of a client. A request that is no valid handshake is refused by the library. */
   static accept(
-    request: IncomingMessage,
-    socket: Duplex,
-    head: Buffer,
+    { request, socket, head }: Upgrade,
     options: WebSocketOptions,
     accepted: (peer: WebSocket) => void,
   ): void {

@@ -173,7 +173,8 @@ export class SimulatedPostgres {
   row(table: 'variables', key: string): Variable | undefined;
   row(table: TableName, key: string): object | undefined {
     const aside = this.aside.get(`${table} ${key}`);
-    if (aside) throw new SetAsideError(table, key, aside.index, '', 'refused');
+    if (aside)
+      throw new SetAsideError({ part: table, object: key, index: aside.index, txnName: '', reason: 'refused' });
     return this.rowsOf(table).get(key);
   }
 

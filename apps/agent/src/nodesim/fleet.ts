@@ -109,7 +109,7 @@ export class SimulatedFleet {
   private async startMachine(number: number): Promise<void> {
     const { clock, random } = this.deps;
     const { options, timers } = this;
-    const link = new UnsteadyLink(this.deps.rpc, timers, random, options, this.counts);
+    const link = new UnsteadyLink({ to: this.deps.rpc, timers, random, unsteadiness: options, counts: this.counts });
     const driver = new UnsteadyDriver({ clock, timers, random }, options.taskFailures);
     const drivers = new Map<string, Driver>([[driver.name, driver]]);
     const node = simulatedMachine(options, number, new Map([[driver.name, MOCK_FINGERPRINT]]), clock.nowMs());

@@ -116,13 +116,13 @@ describe('an unsteady link', () => {
     const servers = new Servers();
     const counts = noCounts();
     const time = new FakeTime(0);
-    const link = new UnsteadyLink(
-      servers,
-      time,
-      () => fates.shift() ?? 0.99,
-      { latencyMs: 0, loss: 0.4, ...over },
+    const link = new UnsteadyLink({
+      to: servers,
+      timers: time,
+      random: () => fates.shift() ?? 0.99,
+      unsteadiness: { latencyMs: 0, loss: 0.4, ...over },
       counts,
-    );
+    });
     return { servers, counts, link, time };
   };
   const beat = { NodeID: 'n', SecretID: 's', Status: 'ready' } as const;

@@ -18,6 +18,16 @@ export interface Unsteadiness {
   readonly loss: number;
 }
 
+export interface UnsteadyLinkDependencies {
+  /** The servers. */
+  readonly to: Rpc;
+  readonly timers: Timers;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly unsteadiness: Unsteadiness;
+  readonly counts: LinkCounts;
+}
+
 /**
  * The way of one simulated machine to the servers: late, lossy, and at times cut off.
  *
@@ -27,39 +37,33 @@ export interface Unsteadiness {
 export class UnsteadyLink implements Rpc {
   isCut = false;
 
-  constructor(
-    private readonly to: Rpc,
-    private readonly timers: Timers,
-    /** In [0, 1). */
-    private readonly random: () => number,
-    private readonly unsteadiness: Unsteadiness,
-    private readonly counts: LinkCounts,
-  ) {}
+  constructor(private readonly deps: UnsteadyLinkDependencies) {}
 
   async ask<Req, Res>(call: Call<Req, Res>, request: Req, options?: AskOptions): Promise<Res> {
-    const { latencyMs, loss } = this.unsteadiness;
-    this.counts.asked++;
-    if (latencyMs > 0) await new Promise<void>((done) => void this.timers.after(this.random() * latencyMs, done));
-    const fate = this.random();
+    const { latencyMs, loss } = this.deps.unsteadiness;
+    this.deps.counts.asked++;
+    if (latencyMs > 0)
+      await new Promise<void>((done) => void this.deps.timers.after(this.deps.random() * latencyMs, done));
+    const fate = this.deps.random();
     if (this.isCut || fate < loss / 2) throw this.lost(call.name);
     const answer = await this.answerOf(call, request, options);
     if (this.isCut || fate < loss) throw this.lost(call.name);
-    this.counts.answered++;
+    this.deps.counts.answered++;
     return answer;
   }
 
   private async answerOf<Req, Res>(call: Call<Req, Res>, request: Req, options?: AskOptions): Promise<Res> {
     try {
-      return await this.to.ask(call, request, options);
+      return await this.deps.to.ask(call, request, options);
     } catch (error) {
-      if (error instanceof RpcUnavailableError) this.counts.unanswered++;
-      else this.counts.refused++;
+      if (error instanceof RpcUnavailableError) this.deps.counts.unanswered++;
+      else this.deps.counts.refused++;
       throw error;
     }
   }
 
   private lost(call: string): RpcUnavailableError {
-    this.counts.unanswered++;
+    this.deps.counts.unanswered++;
     return new RpcUnavailableError(call, 'lost by the simulation');
   }
 }

@@ -52,6 +52,16 @@ export interface Walk {
   readonly closesNotes: 'of allocation' | 'of task' | false;
 }
 
+interface Opened {
+  readonly handle: FileHandle;
+  /** Path of the directory for one call of the file system. */
+  readonly at: string;
+  /** The names from the root to here, none of them a link. */
+  readonly names: readonly PathName[];
+  readonly root: string;
+  readonly closesNotes: Walk['closesNotes'];
+}
+
 /**
  * A directory below a root into which tasks write too, held open: what is done in it happens there and nowhere else,
  * whatever a task moves or links meanwhile. Nothing is done by a path of more than one segment; each segment was opened
@@ -60,47 +70,46 @@ export interface Walk {
  * noticed. To be closed. Cost: one open directory, one more for each segment while it is looked for.
  */
 export class OpenDirectory {
-  private constructor(
-    private readonly handle: FileHandle,
-    private readonly at: string,
-    /** The names from the root to here, none of them a link. */
-    private readonly names: readonly PathName[],
-    private readonly root: string,
-    private readonly closesNotes: Walk['closesNotes'],
-  ) {}
+  private constructor(private readonly opened: Opened) {}
 
   /** @param root a directory that no task can replace @throws EscapesError, TakenError, and what the file system says */
   static async find(root: string, wanted: string, walk: Walk): Promise<OpenDirectory> {
     const real = await realpath(root);
     const handle = await open(real, DIRECTORY);
-    const top = new OpenDirectory(handle, placeOf(handle, real), [], real, walk.closesNotes);
+    const top = new OpenDirectory({
+      handle,
+      at: placeOf(handle, real),
+      names: [],
+      root: real,
+      closesNotes: walk.closesNotes,
+    });
     return await top.walk(wanted, walk);
   }
 
   close(): Promise<void> {
-    return this.handle.close();
+    return this.opened.handle.close();
   }
 
   /** For one call of the file system; a link in the place of `name` is for that call to refuse. */
   entry(name: PathName): string {
-    return below(this.at, name);
+    return below(this.opened.at, name);
   }
 
   /** @throws TakenError, EscapesError */
   async child(name: PathName, make: boolean, mode?: number): Promise<OpenDirectory> {
-    this.refuseNotes([...this.names, name]);
+    this.refuseNotes([...this.opened.names, name]);
     const isNew = make && (await made(this.entry(name)));
     const handle = await open(this.entry(name), DIRECTORY).catch((error: unknown) => {
       throw NO_DIRECTORY.some((code) => isErrno(error, code)) ? new TakenError(name) : error;
     });
     if (isNew && mode !== undefined) await handle.chmod(mode);
-    const at = below(this.at, name);
-    return new OpenDirectory(handle, placeOf(handle, at), [...this.names, name], this.root, this.closesNotes);
+    const at = below(this.opened.at, name);
+    return new OpenDirectory({ ...this.opened, handle, at: placeOf(handle, at), names: [...this.opened.names, name] });
   }
 
   /** A new file in the place of whatever file or link has that name; the old one is seen until the new one is whole. */
   async replace(name: PathName, write: (file: FileHandle) => Promise<void>): Promise<void> {
-    this.refuseNotes([...this.names, name]);
+    this.refuseNotes([...this.opened.names, name]);
     const beside = pathName(`.${createHash('sha256').update(name).digest('hex').slice(0, 16)}.rendering`);
     await this.clear(beside);
     const file = await open(this.entry(beside), 'wx');
@@ -117,7 +126,7 @@ export class OpenDirectory {
    * link, and a directory is filled up. @param from that no task can change @throws TakenError, EscapesError
    */
   async copy(from: string, name: PathName): Promise<void> {
-    this.refuseNotes([...this.names, name]);
+    this.refuseNotes([...this.opened.names, name]);
     const source = await open(from, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
       async (error: unknown) => {
         if (!isErrno(error, 'ELOOP')) throw error;
@@ -200,16 +209,16 @@ export class OpenDirectory {
   private async segmentsOf(target: string, way: OpenDirectory[], wanted: string): Promise<string[]> {
     if (!path.isAbsolute(target)) return target.split('/');
     const real = path.normalize(target);
-    if (!isWithin(this.root, real)) throw new EscapesError(wanted);
+    if (!isWithin(this.opened.root, real)) throw new EscapesError(wanted);
     for (const one of way.splice(1)) await one.close();
-    return path.relative(this.root, real).split('/');
+    return path.relative(this.opened.root, real).split('/');
   }
 
   /** AG-220. What is below `alloc` of an allocation is the tasks' own. @throws EscapesError */
   private refuseNotes([first, second]: readonly string[]): void {
     const isClosed =
-      (this.closesNotes === 'of task' && first === OF_THE_AGENT) ||
-      (this.closesNotes === 'of allocation' && first !== 'alloc' && second === OF_THE_AGENT);
+      (this.opened.closesNotes === 'of task' && first === OF_THE_AGENT) ||
+      (this.opened.closesNotes === 'of allocation' && first !== 'alloc' && second === OF_THE_AGENT);
     if (isClosed) throw new EscapesError([first, second].filter((name) => name !== undefined).join('/'));
   }
 }

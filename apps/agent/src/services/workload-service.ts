@@ -68,7 +68,11 @@ function offer(service: Service, task: string, place: WorkloadPlace): WorkloadSe
   const isCanary = alloc.DeploymentStatus?.Canary === true && (service.CanaryTags ?? []).length > 0;
   const Tags = isCanary ? service.CanaryTags : service.Tags;
   const network = place.networkOf(task);
-  const endpoint = endpointOf(service.PortLabel, service.AddressMode, service.Address, place, network);
+  const endpoint = endpointOf(
+    { label: service.PortLabel, mode: service.AddressMode, literal: service.Address },
+    place,
+    network,
+  );
   const named = checkNames(service.Checks ?? []);
   const checks = (service.Checks ?? []).map((spec, at): WorkloadCheck => ({
     id: checkId(ID, named[at] ?? spec.Name),
@@ -76,7 +80,7 @@ function offer(service: Service, task: string, place: WorkloadPlace): WorkloadSe
     task,
     group: alloc.Name,
     spec,
-    ...endpointOf(spec.PortLabel || service.PortLabel, spec.AddressMode, '', place, network),
+    ...endpointOf({ label: spec.PortLabel || service.PortLabel, mode: spec.AddressMode, literal: '' }, place, network),
   }));
   const registration = { ID, ServiceName: service.Name, Tags, Address: endpoint.address, Port: endpoint.port };
   return { task, registration, checks };
@@ -87,11 +91,18 @@ interface Endpoint {
   readonly port: number;
 }
 
+interface WantedEndpoint {
+  /** Of a port, or a number; empty: no port. */
+  readonly label: string;
+  /** `AddressMode`. */
+  readonly mode: string;
+  /** An address that the job gives; empty: none. */
+  readonly literal: string;
+}
+
 /** AG-143. A label that names no port may be a number; without any the port is 0. */
 function endpointOf(
-  label: string,
-  mode: string,
-  literal: string,
+  { label, mode, literal }: WantedEndpoint,
   { alloc, node, network: ofAlloc }: WorkloadPlace,
   network: DriverNetwork | null,
 ): Endpoint {

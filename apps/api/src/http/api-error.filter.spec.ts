@@ -56,7 +56,7 @@ describe('what a failure is to a client', () => {
     ],
     [
       'to store what was asked for',
-      new SetAsideError('jobs', 'default/x', 7, 'JobRegister', 'too long'),
+      new SetAsideError({ part: 'jobs', object: 'default/x', index: 7, txnName: 'JobRegister', reason: 'too long' }),
       500,
       /^jobs default\/x cannot be shown: .* \(transaction 7, JobRegister: too long\).*waybill operator projection retry/,
     ],

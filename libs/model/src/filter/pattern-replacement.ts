@@ -67,14 +67,13 @@ function search(
   let found: Places | undefined;
   for (let at = from; ; at += widthAt(text, at)) {
     const after = text.codePointAt(at) ?? -1;
-    const seen = new Set<number>();
-    const here: Thread[] = [];
-    const follow = (thread: Thread): void => followed(program, thread, { text, at, after }, seen, here);
+    const reached: Reached = { seen: new Set(), here: [] };
+    const follow = (thread: Thread): void => followed(program, thread, { text, at, after }, reached);
     for (const thread of threads) follow(thread);
     if (!found) follow({ at: 0, places: [] });
-    spend(1 + seen.size);
+    spend(1 + reached.seen.size);
     threads = [];
-    for (const { at: pc, places } of here) {
+    for (const { at: pc, places } of reached.here) {
       const instruction = program[pc];
       if (instruction?.kind === 'match') {
         // What comes later is preferred less.
@@ -88,13 +87,20 @@ function search(
   }
 }
 
+/** Where the threads of one position have come to. */
+interface Reached {
+  /** Instructions that a thread has come to. */
+  readonly seen: Set<number>;
+  /** Threads that wait for a character or have matched, the preferred first. */
+  readonly here: Thread[];
+}
+
 /** Adds what a thread comes to without a character, the preferred first. */
 function followed(
   program: readonly Instruction[],
   from: Thread,
   { text, at, after }: { text: string; at: number; after: number },
-  seen: Set<number>,
-  here: Thread[],
+  { seen, here }: Reached,
 ): void {
   const open = [from];
   for (let thread = open.pop(); thread; thread = open.pop()) {

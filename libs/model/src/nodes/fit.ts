@@ -98,7 +98,7 @@ export function allocsFit(node: Node, allocs: Iterable<Allocation>): Fit {
     }
   }
   const dimension =
-    exhaustedDimension(node, used, live.length, cores, coreTwice) ??
+    exhaustedDimension(node, used, live.length, coreTwice ? 'held twice' : cores) ??
     portCollision(node, live) ??
     (deviceTwice(live) ? 'device oversubscribed' : '');
   return { fits: dimension === '', dimension, used };
@@ -123,20 +123,20 @@ export function charge(load: NodeLoad, alloc: Allocation, sign: 1 | -1 = 1): voi
 
 /** `allocsFit` for a load without claimants, at the cost of the node alone. */
 export function loadFits(node: Node, load: NodeLoad): Fit {
-  const dimension = exhaustedDimension(node, load, load.allocs, NO_CORES_TAKEN, false) ?? portCollision(node, []) ?? '';
+  const dimension = exhaustedDimension(node, load, load.allocs, NO_CORES_TAKEN) ?? portCollision(node, []) ?? '';
   return { fits: dimension === '', dimension, used: load };
 }
 
+/** @param cores that the allocations hold, or that two of them hold the same one */
 function exhaustedDimension(
   node: Node,
   used: Amounts,
   allocCount: number,
-  cores: ReadonlySet<number>,
-  coreTwice: boolean,
+  cores: ReadonlySet<number> | 'held twice',
 ): string | undefined {
   const capacity = capacityOf(node);
   if (node.NodeMaxAllocs > 0 && allocCount > node.NodeMaxAllocs) return 'max allocation exceeded';
-  if (coreTwice) return 'cores';
+  if (cores === 'held twice') return 'cores';
   if (used.cpuMhz > capacity.cpuMhz) return 'cpu';
   if (!usableCores(node, cores)) return 'cores';
   if (used.memoryMB > capacity.memoryMB) return 'memory';

@@ -159,9 +159,8 @@ export class RowReads {
     kept: KeptRows<Allocation, Made>,
   ): Promise<Listed<Made>> {
     const keys = { select: KEYS, from: 'allocs r', indexOf: ['allocs'] as const, conditions, order, page };
-    const perPage = page.perPage ?? 0;
     return await inTransaction(this.pool, 'snapshot', async (client) => {
-      const chunk = await readChunk(client, keys, page.nextToken ?? '', perPage && perPage + 1, keyOf);
+      const chunk = await readChunk(client, keys, firstOf(page), keyOf);
       const listed = pageOf(keys, chunk.index, chunk.rows);
       const made = listed.rows.map(({ ID, ModifyIndex }) => kept.get(ID, ModifyIndex));
       const missing = listed.rows.filter((_, at) => made[at] === undefined).map(({ ID }) => ID);
@@ -182,14 +181,14 @@ export class RowReads {
   ): Promise<Listed<Row>> {
     const perPage = query.page.perPage ?? 0;
     if (keep === undefined || perPage === 0) {
-      const chunk = await readChunk(this.pool, query, query.page.nextToken ?? '', perPage && perPage + 1, rowOf);
+      const chunk = await readChunk(this.pool, query, firstOf(query.page), rowOf);
       return pageOf(query, chunk.index, keep ? chunk.rows.filter(keep) : chunk.rows);
     }
     return await inTransaction(this.pool, 'snapshot', async (client) => {
       const kept: Row[] = [];
       let start = query.page.nextToken ?? '';
       for (;;) {
-        const chunk = await readChunk(client, query, start, FILTER_SCAN_ROWS + 1, rowOf);
+        const chunk = await readChunk(client, query, { start, limit: FILTER_SCAN_ROWS + 1 }, rowOf);
         const next = chunk.rows[FILTER_SCAN_ROWS];
         kept.push(...chunk.rows.slice(0, FILTER_SCAN_ROWS).filter(keep));
         if (next === undefined || kept.length > perPage) return pageOf(query, chunk.index, kept);
@@ -239,17 +238,35 @@ async function madeOf<Made>(
     return chosen.where(`r.id = any(${chosen.value(ids)})`);
   };
   const whole = { ...ALLOCATIONS, indexOf: ['allocs'] as const, conditions, order: byCreation<Allocation>(), page: {} };
-  const { rows } = await readChunk<Allocation, ListedRaw & AllocColumns>(client, whole, '', 0, withJobs());
+  const { rows } = await readChunk<Allocation, ListedRaw & AllocColumns>(
+    client,
+    whole,
+    { start: '', limit: 0 },
+    withJobs(),
+  );
   return new Map(rows.map((row) => [row.ID, kept.make(row)]));
 }
 
 const bodyOf = <Row>({ body }: { readonly body: Row }): Row => body;
 
+/** A piece of a list. */
+interface Chunk {
+  /** Token of its first row; empty: from the beginning. */
+  readonly start: string;
+  /** How many rows at most; 0: all. */
+  readonly limit: number;
+}
+
+/** The rows of a page, and the one after them if there is one. */
+const firstOf = ({ nextToken = '', perPage = 0 }: Page): Chunk => ({
+  start: nextToken,
+  limit: perPage > 0 ? perPage + 1 : 0,
+});
+
 async function readChunk<Row, Raw extends ListedRaw>(
   on: Pool | PoolClient,
   query: ListQuery<Row>,
-  start: string,
-  limit: number,
+  { start, limit }: Chunk,
   rowOf: (raw: Raw) => Row,
 ): Promise<{ index: number; rows: Row[] }> {
   const { text, values } = listStatement(query, start, limit);

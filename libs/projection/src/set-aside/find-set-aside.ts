@@ -42,6 +42,12 @@ export async function findSetAside(
   const [row] = rows;
   if (!row) return undefined;
   const reason = plainText(row.error) + (row.sqlstate === '' ? '' : `, SQLSTATE ${row.sqlstate}`);
-  const error = new SetAsideError(part, plainText(row.object), row.index, row.txn_name, reason);
+  const error = new SetAsideError({
+    part,
+    object: plainText(row.object),
+    index: row.index,
+    txnName: row.txn_name,
+    reason,
+  });
   return { body: row.body, jobKey: row.job_key, error };
 }

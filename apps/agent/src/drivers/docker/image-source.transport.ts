@@ -29,7 +29,7 @@ export function imagesOf(engine: () => Promise<Docker>): ImageSource {
       }
     },
     pull: async (image, credentials, progress, signal) =>
-      pull(await engine(), tagged(image), credentials, progress, signal),
+      pull(await engine(), { image: tagged(image), credentials }, progress, signal),
     remove: async (id) => {
       try {
         await (await engine()).getImage(id).remove();
@@ -40,10 +40,15 @@ export function imagesOf(engine: () => Promise<Docker>): ImageSource {
   };
 }
 
+interface WantedImage {
+  /** With its tag or digest. */
+  readonly image: string;
+  readonly credentials: Credentials | undefined;
+}
+
 async function pull(
   engine: Docker,
-  image: string,
-  credentials: Credentials | undefined,
+  { image, credentials }: WantedImage,
   progress: (news: string) => void,
   signal: AbortSignal,
 ): Promise<void> {

@@ -12,14 +12,20 @@ export class DownloadError extends Error {
   override readonly name = 'DownloadError';
 }
 
+export interface Download {
+  readonly source: ArtifactSource;
+  /** Sent with a request over HTTP. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Path of the new file. */
+  readonly target: string;
+}
+
 /**
- * One file, over HTTP or from this machine, written to `target` and compared with its checksum on the way.
+ * Fetches one file over HTTP or from this machine, writes it to the target and compares it with its checksum on the way.
  * @throws DownloadError, ChecksumError, ArtifactLimitError, or what the connection or the disk says
  */
 export async function download(
-  source: ArtifactSource,
-  headers: Readonly<Record<string, string>>,
-  target: string,
+  { source, headers, target }: Download,
   limits: ArtifactLimits,
   signal: AbortSignal,
 ): Promise<void> {

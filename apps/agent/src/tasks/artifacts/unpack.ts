@@ -9,15 +9,21 @@ import { ArtifactLimitError, type ArtifactLimits } from './artifact-limits.js';
 import type { ArchiveForm } from './artifact-source.js';
 import { belowAsText } from '../../paths/path-name.js';
 
+export interface Unpacking {
+  /** Path of the archive. */
+  readonly archive: string;
+  readonly form: ArchiveForm;
+  /** The directory for what is in the archive; made if it is missing. */
+  readonly into: string;
+}
+
 /**
  * Unpacks an archive into a directory. Nothing is written outside of it: entries with absolute names, with `..`, or
  * through links are refused; links that lead out, devices and pipes are errors.
  * @throws ArtifactLimitError, or an error that names the entry
  */
 export async function unpack(
-  archive: string,
-  form: ArchiveForm,
-  into: string,
+  { archive, form, into }: Unpacking,
   limits: ArtifactLimits,
   signal: AbortSignal,
 ): Promise<void> {

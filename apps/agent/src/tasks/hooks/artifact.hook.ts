@@ -113,10 +113,10 @@ export class ArtifactHook implements TaskHook {
     if (source.getter === 'git') await gitClone(source, tree, signal);
     else {
       const file = below(workDir, 'file');
-      await download(source, GetterHeaders ?? {}, file, this.limits, signal);
+      await download({ source, headers: GetterHeaders ?? {}, target: file }, this.limits, signal);
       if (!source.archive || GetterMode === 'file') return { path: file, isTree: false };
       const { unpack } = await import('../artifacts/unpack.js'); // most machines never unpack anything
-      await unpack(file, source.archive, tree, this.limits, signal);
+      await unpack({ archive: file, form: source.archive, into: tree }, this.limits, signal);
     }
     return await inTree(tree, source.subdirectory);
   }

@@ -24,6 +24,14 @@ export interface ServerReadsDependencies {
 /** What is read at the servers, and what of the answer templates get. */
 type Ask = (at: ServiceNamesRequest) => Promise<{ readonly index: number; readonly value: unknown }>;
 
+/** Something that templates of an allocation want to know. */
+interface Question {
+  readonly allocId: string;
+  /** The same for everybody who shares the answer. */
+  readonly key: string;
+  readonly ask: Ask;
+}
+
 interface Read {
   readonly watchers: Set<(value: unknown) => void>;
   /** The last answer; undefined: none yet. */
@@ -43,7 +51,8 @@ export class ServerReads {
   /** What a task may see: services of its namespace, variables by its identity. */
   of(allocId: string, task: string): ServerSources {
     const source = (kind: string, ask: (name: string) => Ask): TemplateSource => ({
-      watch: (name, tell, signal) => this.watch(allocId, [allocId, kind, name].join('\n'), ask(name), tell, signal),
+      watch: (name, tell, signal) =>
+        this.watch({ allocId, key: [allocId, kind, name].join('\n'), ask: ask(name) }, tell, signal),
     });
     return {
       service: source('service', this.named),
@@ -86,7 +95,7 @@ export class ServerReads {
     return { index: Index, value: Services };
   };
 
-  private watch(allocId: string, key: string, ask: Ask, tell: (value: unknown) => void, signal: AbortSignal): void {
+  private watch({ allocId, key, ask }: Question, tell: (value: unknown) => void, signal: AbortSignal): void {
     if (signal.aborted) return;
     const waiting = this.reads.get(key);
     const read = waiting ?? { watchers: new Set(), last: undefined };

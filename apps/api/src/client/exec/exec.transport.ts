@@ -52,7 +52,7 @@ export function serveExec(fastify: FastifyInstance, deps: ExecUpgradeDependencie
       if (url === undefined) return refuse(socket, NO_SESSION, audit);
       const found = sessionOf(request, url, deps);
       if ('status' in found) return refuse(socket, found, audit);
-      WebSocket.accept(request, socket, head, { maxMessageBytes: MAX_MESSAGE_BYTES, pingMs: PING_MS }, (peer) => {
+      WebSocket.accept({ request, socket, head }, { maxMessageBytes: MAX_MESSAGE_BYTES, pingMs: PING_MS }, (peer) => {
         peers.add(peer);
         serve(peer, found.target, { query: url.searchParams, credential: credentialOf(request), audit }, deps)
           .catch((error: unknown) => deps.warn('an exec session failed', { error }))
