@@ -9,7 +9,6 @@ import type {
   VariableCapability,
 } from './capabilities.js';
 import { type Granted, LabelTable, withoutDenied } from './matching/label-table.js';
-import { strongestLevel } from './matching/strongest-level.js';
 import { parsePolicyRules } from './rules/parse-policy-rules.js';
 import type { LabelledRules, PolicyRules } from './rules/policy-rules.js';
 
@@ -268,3 +267,11 @@ const hasOneOf = <Capability extends string>(
   granted: Granted<Capability> | undefined,
   anyOf: readonly Capability[],
 ): boolean => granted !== undefined && anyOf.some((capability) => granted.has(capability));
+
+/** From weak to strong (OP-125). `scale` grants nothing outside of namespaces, and does not hide another policy's level. */
+const STRENGTH: Readonly<Record<PolicyLevel | PluginLevel, number>> = { scale: 0, list: 1, read: 2, write: 3, deny: 4 };
+
+/** The level that counts of those of several policies (OP-125); undefined: none has one. */
+function strongestLevel<Level extends PolicyLevel | PluginLevel>(levels: readonly Level[]): Level | undefined {
+  return levels.toSorted((a, b) => STRENGTH[b] - STRENGTH[a])[0];
+}

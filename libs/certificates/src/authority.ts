@@ -8,8 +8,7 @@ import {
   NameConstraints,
 } from '@peculiar/asn1-x509';
 import { keyText, newKeys, type KeyPair } from './keys.js';
-import { newSerial } from './serial.js';
-import { validity } from './validity.js';
+import { newSerial, validity } from './certificate-fields.js';
 import {
   BasicConstraintsExtension,
   Extension,

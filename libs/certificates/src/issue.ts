@@ -1,7 +1,6 @@
 import { webcrypto } from 'node:crypto';
 import { CertificateError, keyText, newKeys, parsedCertificate, signingKey, type KeyPair } from './keys.js';
-import { newSerial } from './serial.js';
-import { validity } from './validity.js';
+import { newSerial, validity } from './certificate-fields.js';
 import {
   AuthorityKeyIdentifierExtension,
   BasicConstraintsExtension,

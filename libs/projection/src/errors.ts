@@ -24,12 +24,23 @@ export interface RefusedObject {
 /** What was asked for is there, but PostgreSQL refused to store it where it can be read: this object alone. */
 export class SetAsideError extends Error {
   override readonly name = 'SetAsideError';
+  readonly part: string;
+  readonly object: string;
+  readonly index: number;
+  readonly txnName: string;
+  /** What PostgreSQL said. */
+  readonly reason: string;
   constructor({ part, object, index, txnName, reason }: RefusedObject) {
     super(
       `${part} ${object} cannot be shown: PostgreSQL refused to store it (transaction ${index}, ${txnName}: ${reason}). ` +
         'It is kept aside, and nothing else is affected. After an upgrade or a repair run ' +
         '"waybill operator projection retry"',
     );
+    this.part = part;
+    this.object = object;
+    this.index = index;
+    this.txnName = txnName;
+    this.reason = reason;
   }
 }
 

@@ -1,8 +1,7 @@
 import { createLogger } from '@waybill/telemetry';
 import type { EndSignal, ServiceDefinition } from './definition.js';
 import { Infrastructure } from './infrastructure.js';
-import { RunningService } from './running-service.js';
-import { assertStartable } from './startable.js';
+import { assertStartable, RunningService } from './running-service.js';
 import { describeSettings, readSettings, type SettingName, SettingsError } from './settings.js';
 
 /** Exit codes: the configuration is wrong; something failed while running (start me again). */

@@ -24,8 +24,7 @@ import { listen } from './listen.js';
 import { metricsHost } from './metrics-view.js';
 import { NestLogger } from './nest-logger.js';
 import { OPERATIONS, type Operations, OpsController } from './ops.controller.js';
-import type { Settings } from './settings.js';
-import { assertStartable } from './startable.js';
+import { type Settings, SettingsError } from './settings.js';
 import { stateGauges } from './state-gauges.js';
 import { newUuid, systemTimers } from './system.js';
 import { guardWebAccess, webAccessOf } from './web/web-access.transport.js';
@@ -333,4 +332,10 @@ function leaseRunner(singleton: Singleton, { leases, copy, context, rpcServer }:
       collect: () => singleton.stats()[stat] ?? 0,
     });
   return runner;
+}
+
+/** @throws SettingsError with what the service does not start with, though each setting is right by itself */
+export function assertStartable({ refuses }: ServiceDefinition, settings: Settings): void {
+  const problems = refuses?.(settings) ?? [];
+  if (problems.length > 0) throw new SettingsError(problems);
 }

@@ -1,13 +1,15 @@
-import { errorText, nestedList, Refusal, type TaskGroup, type TaskState } from '@waybill/model';
+import { errorText, nestedList, Refusal, type Task, type TaskGroup, type TaskState } from '@waybill/model';
 import type { TaskResourceUsage } from '@waybill/rpc';
-import { createTaskRunner } from '../tasks/create-task-runner.js';
 import type { ExecCommand, ExecSession } from '../tasks/exec/exec-session.js';
-import { isSidecar } from '../tasks/task-lifecycle.js';
+import { RestartTracker } from '../tasks/restart-tracker.js';
+import { TaskContext } from '../tasks/task-context.js';
+import { isSidecar, kindOf, restartsOnSuccess } from '../tasks/task-lifecycle.js';
 import { ifRunning, TaskNotRunningError } from '../tasks/task-not-running.js';
-import type { TaskRecord } from '../tasks/task-record.js';
-import type { TaskRunner } from '../tasks/task-runner.js';
+import { NEW_STATE, type TaskRecord } from '../tasks/task-record.js';
+import { TaskRunner } from '../tasks/task-runner.js';
 import { WaitNotice } from '../waiting/wait-notice.js';
 import type { AllocationContext } from './allocation-context.js';
+import { AllocationNotRunnableError } from './allocation-job.js';
 import type { WatchedTask } from './health-watch.js';
 
 /** Why the live tasks of a group have to go because of another one: the event that each of them gets. */
@@ -207,4 +209,16 @@ export class AllocationTasks {
       .map(({ state }) => Date.parse(state.StartedAt ?? ''));
     return starts.length === 0 ? undefined : Math.max(...starts);
   }
+}
+
+/** @param restored what an earlier agent has kept of it @throws AllocationNotRunnableError when this machine lacks its driver */
+function createTaskRunner(task: Task, allocation: AllocationContext, restored?: TaskRecord): TaskRunner {
+  const { drivers, clock, random } = allocation.agent;
+  const driver = drivers.get(task.Driver);
+  if (!driver)
+    throw new AllocationNotRunnableError(`failed to create task runner: task driver "${task.Driver}" is not known`);
+  const kind = kindOf(task);
+  const restarts = new RestartTracker(task.RestartPolicy, restartsOnSuccess(kind, allocation.job.Type), clock, random);
+  const state = restored?.state ?? NEW_STATE;
+  return new TaskRunner(new TaskContext({ task, allocation, kind, driver, restarts, state }), restored);
 }

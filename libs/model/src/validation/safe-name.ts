@@ -1,5 +1,3 @@
-import { isReservedName } from './reserved-name.js';
-
 /** Longest name of one file, in bytes: a limit of the file systems of Linux. */
 export const MAX_FILE_NAME_BYTES = 255;
 /** Names in an allocation's directory that belong to the agent: what all tasks share, and a disk that is being moved here. */
@@ -10,6 +8,12 @@ const CONTROL = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u;
 
 /** Whether a text holds characters that are seen as something else than they are, in a terminal, a log or a page. */
 export const hasControlCharacters = (text: string): boolean => CONTROL.test(text);
+
+/**
+ * Names that every object has without being given them (`constructor`, `toString`, `__proto__` …). Maps by the names of
+ * groups and tasks are plain objects on the wire and everywhere; under these names they would seem to hold what they do not.
+ */
+export const isReservedName = (name: string): boolean => name in {};
 
 /** Whether a name, as one segment of a path, leads elsewhere than one level down. */
 export const isRelativeSegment = (name: string): boolean => name === '' || name === '.' || name === '..';

@@ -1,7 +1,6 @@
 import { readdir } from 'node:fs/promises';
-import { isAlive, type ProcessIdentity } from '@waybill/processes';
+import { isAlive, type ProcessIdentity, sendSignal } from '@waybill/processes';
 import { allocOfRun, processOf } from './supervisor.js';
-import { killWithGroup } from './kill-with-group.js';
 import { NoCgroupsError, TaskCgroups } from '../task-cgroups.store.js';
 import { pause } from '../waiting.js';
 import { below, entryName, ownDirectory } from '../../paths/path-name.js';
@@ -49,4 +48,11 @@ async function runningBelow(runsDir: string): Promise<{ readonly run: string; re
     }),
   );
   return found.flat();
+}
+
+/** A task in a namespace of processes leads no group; what is with it there ends with it. */
+export function killWithGroup(task: ProcessIdentity): void {
+  if (!isAlive(task)) return;
+  sendSignal(task.pid, 'SIGKILL');
+  sendSignal(task.pid, 'SIGKILL', true);
 }

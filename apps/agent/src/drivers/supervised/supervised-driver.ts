@@ -21,7 +21,7 @@ import type { TaskLimits } from '../task-limits.store.js';
 import { DEFAULT_KILL_SIGNAL, killSignal, signalOfCode, signalOrInterrupt } from '../task-signal.js';
 import type { UserIds } from '../user-ids.js';
 import { pause, until, within } from '../waiting.js';
-import { killWithGroup } from './kill-with-group.js';
+import { killWithGroup } from './left-running.js';
 import {
   claimUnbegun,
   exitCodeOf,

@@ -1,7 +1,6 @@
 import { errorText, identitiesOf, isDefaultIdentity, type WorkloadIdentity } from '@waybill/model';
 import type { UserIds } from '../../drivers/user-ids.js';
 import type { AllocationIdentities } from '../../identities/allocation-identities.js';
-import { type IdentityAction, identityActions } from '../../identities/identity-changes.js';
 import type { MachineIdentities } from '../../identities/machine-identities.js';
 import { writeToken } from '../../identities/token-file.store.js';
 import { nameOf, tokenPath, tokenVariable } from '../../identities/wanted-identities.js';
@@ -130,4 +129,19 @@ async function tokenFor(identity: WorkloadIdentity, tokens: AllocationIdentities
   if (token !== undefined) return token;
   const message = `timed out waiting for identity "${name}"`;
   throw new HookError(message, true, { type: 'Task hook failed', details: { message: `identity: ${message}` } });
+}
+
+/** What a task has done to it because tokens were renewed, and the identity that is named for it. */
+type IdentityAction =
+  | { readonly kind: 'restart'; readonly identity: string }
+  | { readonly kind: 'signal'; readonly identity: string; readonly signal: string };
+
+/** AU-159, AU-160: a restart makes everything else needless and happens once; each signal is sent once. */
+function identityActions(renewed: readonly WorkloadIdentity[]): IdentityAction[] {
+  const restart = renewed.find(({ ChangeMode }) => ChangeMode === 'restart');
+  if (restart) return [{ kind: 'restart', identity: nameOf(restart) }];
+  const signals = renewed.filter(({ ChangeMode }) => ChangeMode === 'signal');
+  return signals
+    .filter(({ ChangeSignal }, at) => signals.findIndex((other) => other.ChangeSignal === ChangeSignal) === at)
+    .map((identity) => ({ kind: 'signal', identity: nameOf(identity), signal: identity.ChangeSignal }));
 }
