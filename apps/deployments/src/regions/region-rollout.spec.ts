@@ -48,7 +48,7 @@ function inWest(
     return { Status: peer.Status, HasRun: peer.HasRun ?? false, DeploymentID: `in-${region}` };
   };
   const rollouts = new RegionRollouts({
-    regions: { own: 'west', names, ask },
+    regions: { own: 'west', names, askRegion: ask },
     random: () => over.random ?? 0.5,
     watching: cluster.watchers.watching,
     term: { isCurrent: () => true },
