@@ -75,6 +75,20 @@ describe('what the servers want', () => {
     expect(servers.toldOf('a').at(-1)?.ClientStatus).toBe('complete');
   });
 
+  it('AG-49: one that is to begin again does not begin when the agent has ended meanwhile', async () => {
+    const { time, servers, startedAgent, anAlloc, started } = agentAndServers();
+    servers.want(anAlloc('a', [aTask('web', { ...FOREVER, kill_after: '30s' })]));
+    const agent = await startedAgent();
+    const [archived] = [...servers.wanted.values()];
+    servers.want({ ...archived!, DesiredStatus: 'stop' });
+    await time.pass(5_000);
+    servers.restore(archived!);
+    await time.pass(5_000);
+    await agent.stop();
+    await time.pass(MINUTE_MS);
+    expect(started).toEqual(['a/web']);
+  });
+
   it('OP-47: what it did by an order from before a restore is not told behind it; it hears first what it is to run now', async () => {
     const { time, servers, startedAgent, anAlloc, started } = agentAndServers();
     servers.want(anAlloc('a'));
