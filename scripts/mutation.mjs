@@ -162,7 +162,7 @@ const marker = (marks) => `
 var __place: string | undefined;
 var __seen: Set<number> | undefined;
 function __reached(number: number) {
-  const { filepath, current } = (globalThis as any).__vitest_worker__;
+  const { filepath, current } = Reflect.get(globalThis, '__vitest_worker__');
   const place = current?.type === 'test' ? filepath : '';
   if (place !== __place || !__seen) [__place, __seen] = [place, new Set<number>()];
   if (__seen.has(number)) return;

@@ -1,7 +1,5 @@
-import type { Clock, Node, Timers } from '@waybill/model';
-import { WallClockTimers } from '@waybill/model';
-import type { Rpc } from '@waybill/rpc';
-import type { Logger, Tracer } from '@waybill/telemetry';
+import { type Node, type Timers, WallClockTimers } from '@waybill/model';
+import type { AgentRuntime } from './agent-runtime.js';
 import {
   AllocationGarbageCollector,
   type DiskUse,
@@ -33,18 +31,9 @@ import { MAX_KILL_TIMEOUT_MS } from './tasks/task-stopper.js';
 import type { StorageHost } from './volumes/csi/allocation-storage.js';
 import { Gate } from './waiting/gate.js';
 
-export interface AgentDependencies {
-  readonly rpc: Rpc;
-  readonly clock: Clock;
+export interface AgentDependencies extends AgentRuntime {
   /** As of `ServerContact`. Absent: the clock is not compared with that of the servers. */
   readonly asksTime?: () => (unixMs: number) => void;
-  readonly timers: Timers;
-  readonly newId: () => string;
-  /** In [0, 1). */
-  readonly random: () => number;
-  readonly logger: Logger;
-  readonly tracer: () => Tracer;
-  readonly region: string;
   readonly hostEnv: Readonly<Record<string, string | undefined>>;
   /** The machine as it is now, with its identity. */
   readonly node: () => Node;

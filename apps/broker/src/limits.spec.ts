@@ -69,11 +69,7 @@ it.each<[string, number, number]>([
   ['GC-86: 100 variables are encrypted anew', REKEY_BATCH, 100],
   ['GC-86: each second', REKEY_PAUSE_MS, 1_000],
   ['OP-202: a lock is lost after two TTLs', GRACE_FACTOR, 2],
-])('%s', (_, value, wanted) => {
-  expect(value).toBe(wanted);
-});
-
-it.each<[string, number, number]>([
+  // Waybill's own limits:
   ['evaluations of one transaction', MAX_BATCHED_UPDATES, 128],
   ['tracked evaluations up to which an unblock takes effect at once', DEFER_ABOVE, 64],
   ['remembered traces', MAX_REMEMBERED_TRACES, 10_000],
@@ -91,6 +87,6 @@ it.each<[string, number, number]>([
   ['longest pause of a lock that was not released', LONGEST_RELEASE_RETRY_MS, 60_000],
   ['time in which a deletion becomes readable', READABLE_LIMIT_MS, 30_000],
   ['pause before a write of unknown outcome is settled', SETTLE_RETRY_MS, 500],
-])("%s (Waybill's own limit)", (_, value, wanted) => {
+])('%s', (_, value, wanted) => {
   expect(value).toBe(wanted);
 });

@@ -20,16 +20,12 @@ it.each<[string, number, number]>([
   ['DP-709: 256 KiB in one message', MAX_BATCH_BYTES, 262_144],
   ['DP-1119: peers are polled every 10 s', POLL_MS, 10_000],
   ['DP-1119: and every minute after errors', MAX_POLL_MS, 60_000],
-])('%s', (_, value, wanted) => {
-  expect(value).toBe(wanted);
-});
-
-it.each<[string, number, number]>([
+  // Waybill's own limits:
   ['first pause of updates that were not written', FIRST_BATCH_RETRY_MS, 500],
   ['longest pause of updates that were not written', MAX_BATCH_RETRY_MS, 30_000],
   ['first pause before a region is told again', FIRST_DROP_RETRY_MS, 5_000],
   ['longest pause before a region is told again', MAX_DROP_RETRY_MS, 300_000],
   ['time in which a late registration may arrive', LATE_REGISTRATION_MS, 60_000],
-])("%s (Waybill's own limit)", (_, value, wanted) => {
+])('%s', (_, value, wanted) => {
   expect(value).toBe(wanted);
 });

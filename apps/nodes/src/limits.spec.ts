@@ -17,7 +17,7 @@ import { EVALUATIONS_DUE_MS, LOOK_BACK_SECONDS } from './heartbeats/missing-node
 import { SIGN_EVERY_MS, SILENCE_MS } from './heartbeats/peers.js';
 import { MAX_SIGNED_TOKEN_BYTES } from './identities/identity-signing.js';
 import { MAX_EVENTS_PER_REPORT } from './node/node-events.js';
-import { MAX_REGISTERING, MAX_WAITING_REGISTRATIONS } from './node/registration-turns.js';
+import { MAX_REGISTERING, MAX_WAITING_REGISTRATIONS } from './node/registration.js';
 
 it.each<[string, number, number]>([
   ['DR-62: deadlines within 5 s are handled together', DEADLINE_WINDOW_MS, 5_000],
@@ -30,11 +30,7 @@ it.each<[string, number, number]>([
   ['ND-81: a loss that was not written is tried again after 5 s', LOSS_RETRY_MS, 5_000],
   ['ND-135: reports of 50 ms become one transaction', BATCH_WINDOW_MS, 50],
   ['ND-162: ten events', MAX_EVENTS_PER_REPORT, 10],
-])('%s', (_, value, wanted) => {
-  expect(value).toBe(wanted);
-});
-
-it.each<[string, number, number]>([
+  // Waybill's own limits:
   ['shortest TTL of a heartbeat', MIN_HEARTBEAT_TTL_MS, 10_000],
   ['heartbeats of a second', MAX_HEARTBEATS_PER_SECOND, 50],
   ['time before its term for which a holder looks back', LOOK_BACK_SECONDS, 300],
@@ -48,6 +44,6 @@ it.each<[string, number, number]>([
   ['registrations that wait', MAX_WAITING_REGISTRATIONS, 20_000],
   ['time between two signs of a process', SIGN_EVERY_MS, 1_000],
   ['silence of a process that is gone', SILENCE_MS, 3_000],
-])("%s (Waybill's own limit)", (_, value, wanted) => {
+])('%s', (_, value, wanted) => {
   expect(value).toBe(wanted);
 });

@@ -165,6 +165,21 @@ describe('an EVENTS that lost its end while log and Postgres did not', () => {
     expect(events.parts).toEqual(before);
     expect(followedFrom).toEqual([1, 1, 3, 6]); // projecting, and what two terms read to make the frames again
   });
+
+  it('EV-60: EVENTS that loses its end again, behind what an earlier term has read, is made whole from the beginning', async () => {
+    const { projector, events, lost, start } = await projected(evaluations(5));
+    const before = [...events.parts];
+    events.parts.length = 3;
+    lost.deliversTo = 4;
+    await start();
+    await projector.stop();
+    expect(events.parts).toEqual(before.slice(0, 4));
+    events.parts.length = 2;
+    lost.deliversTo = Infinity;
+    await start();
+    await projector.stop();
+    expect(events.parts).toEqual(before);
+  });
 });
 const follower = { index: 0, caughtUp: Promise.resolve(3), stop: async () => {} };
 

@@ -92,7 +92,7 @@ export interface ProjectorCounters {
  * A deposed projector does no harm: EVENTS takes a frame only behind the last one, Postgres moves only from the index
  * expected, and what both would write is the same.
  * Limits: see backlog.ts. Memory: one more copy of the state, because the log must wait for Postgres and the process's
- * own copy must not.
+ * own copy must not; and a further one from the first attempt to make lost frames again until EVENTS is whole.
  */
 export class Projector implements Singleton {
   readonly role = 'projector';
@@ -170,6 +170,7 @@ export class Projector implements Singleton {
     const writer = new FrameWriter(events, await events.tail());
     const framed = await store.framedIndex();
     if (writer.hasLost(framed)) await this.remakeFrames(writer, framed, machine.appliedIndex, signal);
+    else this.remaking = undefined; // another process has made them
     if (signal.aborted) return;
     const backlog = (this.backlog = new Backlog());
     let failure: Error | undefined;

@@ -50,11 +50,7 @@ it.each<[string, number, number]>([
   ['SC-21, EB-211: attempts of a batch job', MAX_ATTEMPTS.batch, 2],
   ['SC-21, EB-211: attempts of a system job', MAX_ATTEMPTS.system, 5],
   ['SC-21, EB-211: attempts of a sysbatch job', MAX_ATTEMPTS.sysbatch, 2],
-])('%s', (_, value, wanted) => {
-  expect(value).toBe(wanted);
-});
-
-it.each<[string, number, number]>([
+  // Waybill's own limits:
   ['rest for a millisecond of deletions', REST_PER_WORK, 3],
   ['longest rest of a collection', MAX_REST_MS, 15_000],
   ['rows of one turn of a scan', ROWS_PER_TURN, 5_000],
@@ -63,6 +59,6 @@ it.each<[string, number, number]>([
   ['time of one page of queued placements', PAGE_MS, 200],
   ['longest pause without a broker', NO_BROKER_BACKOFF_LIMIT_MS, 500],
   ['time that a worker gives to housekeeping', SHORT_HOUSEKEEPING_MS, 100],
-])("%s (Waybill's own limit)", (_, value, wanted) => {
+])('%s', (_, value, wanted) => {
   expect(value).toBe(wanted);
 });

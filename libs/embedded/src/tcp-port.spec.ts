@@ -14,3 +14,8 @@ it('tells a taken port from a free one and says what it is for', async () => {
     server.close();
   }
 });
+
+it('gives ports that no outgoing connection and no task is given', async () => {
+  const ports = await Promise.all(Array.from({ length: 20 }, freePort));
+  expect(ports.filter((port) => port < 10_000 || port >= 20_000)).toEqual([]);
+});

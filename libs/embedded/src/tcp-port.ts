@@ -1,10 +1,23 @@
+import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 import { PortForbiddenError, PortTakenError } from './failures.js';
 
 const HOST = '127.0.0.1';
 
+/**
+ * Range of `freePort`: below the ports that Linux gives outgoing connections (from 32,768) and those that Nomad gives tasks
+ * (from 20,000), so that nothing takes the port by chance before it is used.
+ */
+const FIRST_PORT = 10_000;
+const PORTS = 10_000;
+const MAX_TRIES = 20;
+
 /** A port that is free now. Another process may take it before it is used: callers try again with the next one. */
 export async function freePort(): Promise<number> {
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    const port = await listenOnce(FIRST_PORT + randomInt(PORTS)).catch(() => undefined);
+    if (port !== undefined) return port;
+  }
   return await listenOnce(0);
 }
 

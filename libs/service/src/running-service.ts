@@ -106,9 +106,8 @@ export class RunningService {
       onError: (call, error) => logger.error('a call failed', { call, error }),
     });
     const copy = await copyOf(definition, parts, infrastructure);
-    const leases = parts.singleton && new KvLeaseStore(await infrastructure.leaseLink(), context.link);
     const runner =
-      parts.singleton && leases && copy && leaseRunner(parts.singleton, { leases, copy, context, rpcServer });
+      parts.singleton && copy && (await leaseRunner(parts.singleton, { infrastructure, copy, context, rpcServer }));
     const history = hasLog(definition) ? context.history : undefined;
     const operations = operationsOf({ context, copy, parts, runner, history });
     stateGauges(metrics, {
@@ -294,18 +293,21 @@ async function opsApp(
 
 /** What the runner of a singleton is made of. */
 interface LeaseParts {
-  readonly leases: KvLeaseStore;
+  readonly infrastructure: Infrastructure;
   readonly copy: Replica;
   readonly context: ServiceContext;
   readonly rpcServer: RpcServer;
 }
 
 /** Contends for the role; its calls are answered here only while this process holds it. */
-function leaseRunner(singleton: Singleton, { leases, copy, context, rpcServer }: LeaseParts): LeaseRunner {
+async function leaseRunner(
+  singleton: Singleton,
+  { infrastructure, copy, context, rpcServer }: LeaseParts,
+): Promise<LeaseRunner> {
   const { role } = singleton;
   const runner = new LeaseRunner({
     singleton,
-    store: leases,
+    store: new KvLeaseStore(await infrastructure.leaseLink(), context.link),
     state: copy,
     holder: `${hostname()}-${process.pid}-${context.newId().slice(0, 8)}`,
     ttlMs: context.settings.WAYBILL_LEASE_TTL_MS,

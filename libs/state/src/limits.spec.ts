@@ -12,14 +12,10 @@ it.each<[string, number, number]>([
   ['ST-8: the bit of a type that may be skipped', SKIPPABLE_BIT, 128],
   ['ST-37: ten events of a node', NODE_EVENTS_KEPT, 10],
   ['ST-84: six versions of a job', DEFAULT_TRACKED_VERSIONS, 6],
-])('%s', (_, value, wanted) => {
-  expect(value).toBe(wanted);
-});
-
-it.each<[string, number, number]>([
+  // Waybill's own limits:
   ['scaling events of a group', MAX_SCALING_EVENTS, 20],
   ['members that a text names', MAX_NAMED_MEMBERS, 5],
   ['characters of step times', MAX_STEP_TIMES, 16_384],
-])("%s (Waybill's own limit)", (_, value, wanted) => {
+])('%s', (_, value, wanted) => {
   expect(value).toBe(wanted);
 });

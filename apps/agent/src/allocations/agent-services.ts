@@ -1,5 +1,5 @@
-import type { Allocation, ClientAllocUpdate, Clock, Node, Timers } from '@waybill/model';
-import type { Logger, Tracer } from '@waybill/telemetry';
+import type { Allocation, ClientAllocUpdate, Node, Timers } from '@waybill/model';
+import type { AgentRuntime } from '../agent-runtime.js';
 import type { Driver } from '../drivers/driver.js';
 import type { MachineIdentities } from '../identities/machine-identities.js';
 import type { AllocationNetworks } from '../networks/allocation-networks.js';
@@ -13,10 +13,9 @@ import type { PreviousDisk } from './disk/previous-disk.js';
 import type { AllocationRecords } from './records/allocation-record.js';
 
 /** What the agent gives to every allocation on its machine: one object, which each context refers to. */
-export interface AgentServices {
+export interface AgentServices extends Omit<AgentRuntime, 'rpc'> {
   /** The machine as it is now, with its identity. */
   readonly node: () => Node;
-  readonly region: string;
   readonly hostEnv: Readonly<Record<string, string | undefined>>;
   readonly drivers: ReadonlyMap<string, Driver>;
   /** A task's own `kill_timeout` is cut to this (AG-155). */
@@ -25,15 +24,8 @@ export interface AgentServices {
   /** In the order in which they run; default: none. */
   readonly taskHooks?: readonly TaskHook[];
   readonly records: AllocationRecords;
-  readonly clock: Clock;
-  readonly timers: Timers;
   /** For what is due at a time of day, whatever the clock is set to meanwhile. */
   readonly deadlines: Timers;
-  readonly newId: () => string;
-  /** In [0, 1). */
-  readonly random: () => number;
-  readonly logger: Logger;
-  readonly tracer: () => Tracer;
   /** Opens when the servers have been asked since the start of the agent. */
   readonly serversAsked: Gate;
   readonly registry: ServiceRegistry;

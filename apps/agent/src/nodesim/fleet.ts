@@ -1,26 +1,12 @@
-import type { CancelTimer, Clock, Node, Timers } from '@waybill/model';
-import type { Rpc } from '@waybill/rpc';
-import type { Logger, Tracer } from '@waybill/telemetry';
+import type { CancelTimer, Node, Timers } from '@waybill/model';
 import { Agent } from '../agent.js';
+import type { AgentRuntime } from '../agent-runtime.js';
 import type { Driver } from '../drivers/driver.js';
 import { noDirectories, noRecords } from './allocations-in-memory.js';
 import type { FleetOptions } from './fleet-options.js';
 import { simulatedMachine } from './simulated-machine.js';
 import { noCounts, UnsteadyLink } from './unsteady-link.js';
 import { UnsteadyDriver } from './unsteady-driver.js';
-
-export interface FleetDependencies {
-  readonly rpc: Rpc;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly newId: () => string;
-  /** In [0, 1). */
-  readonly random: () => number;
-  /** Of the agents: what each says about its own requests. */
-  readonly logger: Logger;
-  readonly tracer: () => Tracer;
-  readonly region: string;
-}
 
 /** One simulated machine. */
 export interface FleetMember {
@@ -60,7 +46,7 @@ export class SimulatedFleet {
   private readonly timers: EndingTimers;
 
   constructor(
-    private readonly deps: FleetDependencies,
+    private readonly deps: AgentRuntime,
     private readonly options: FleetOptions,
   ) {
     this.timers = new EndingTimers(deps.timers);

@@ -1,13 +1,21 @@
 import { checkedNode, registrationOf } from '../decisions/node-registration.js';
 import { seenNode } from './seen-node.js';
 import { asNode, type TransactionWriter } from '@waybill/writing';
-import type { Clock, Node } from '@waybill/model';
+import { type Clock, type Node, Slots } from '@waybill/model';
 import type { ReplicatedState } from '@waybill/replica';
 import type { NodeRegisterRequest, NodeUpdateResponse } from '@waybill/rpc';
 import { answeredTtlMs, type HeartbeatPace, ttlNs } from '../heartbeats/heartbeat-ttl.js';
 import type { NodeEvaluations } from './node-evaluations.js';
 import { registrationNeedsEvaluations } from './node-status.js';
-import { RegistrationTurns } from './registration-turns.js';
+
+/**
+ * Registrations that are written at once: half of the log's places for messages in flight; the rest is for other
+ * writers. After a power cut, a whole cluster registers within one second. Sent to the log all at once, most of the
+ * registrations would miss its deadline, and a machine retries only after 15 s to 30 s (AG-31).
+ */
+export const MAX_REGISTERING = 128;
+/** Registrations that may wait for a slot; further ones are told to retry. */
+export const MAX_WAITING_REGISTRATIONS = 20_000;
 
 export interface RegistrationDependencies {
   readonly state: ReplicatedState;
@@ -21,22 +29,27 @@ export interface RegistrationDependencies {
 
 /**
  * Writes machines' registrations to the log (nodes.md section 4). Any replica answers. Invalid requests are refused at
- * once, others wait for their turn. Cost: one transaction, and the node's evaluations where the change requires them.
+ * once, others wait for a slot, in order of arrival.
+ * Limits: MAX_REGISTERING, MAX_WAITING_REGISTRATIONS. Cost: one transaction, and the node's evaluations where the change
+ * requires them; a waiting registration keeps its request in memory.
  */
 export class Registration {
-  private readonly turns = new RegistrationTurns();
+  private readonly slots = new Slots(MAX_REGISTERING, {
+    most: MAX_WAITING_REGISTRATIONS,
+    refusal: 'too many registrations are waiting; try again',
+  });
 
   constructor(private readonly deps: RegistrationDependencies) {}
 
-  /** Registrations that wait for their turn. */
+  /** Registrations that wait for a slot. */
   get waiting(): number {
-    return this.turns.size;
+    return this.slots.size;
   }
 
   /** @throws Refusal with the texts of ND-26, ND-27, ND-30; limit if too many wait */
   async register(request: NodeRegisterRequest, traceparent?: string): Promise<NodeUpdateResponse> {
     const sent = checkedNode(request);
-    return this.turns.runInTurn(() => this.registered(sent, request.After, traceparent));
+    return this.slots.use(() => this.registered(sent, request.After, traceparent));
   }
 
   private async registered(

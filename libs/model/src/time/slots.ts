@@ -1,22 +1,70 @@
-/** At most so many pieces of work at once; more wait, in the order in which they came. Memory: the work that waits. */
-export class Slots {
-  private free: number;
-  private readonly waiting: (() => void)[] = [];
+import { Refusal } from '../refusal.js';
 
-  constructor(size: number) {
-    this.free = size;
+/** Bounds the work that waits for a slot. */
+export interface WaitingLimit {
+  readonly most: number;
+  /** The text of the refusal beyond it. */
+  readonly refusal: string;
+}
+
+interface Waiting {
+  readonly begin: () => void;
+  next: Waiting | undefined;
+}
+
+/**
+ * Runs at most so many pieces of work at once; more wait, in the order in which they came.
+ * Limit: `WaitingLimit`; without it, only the callers bound the queue. Cost: O(1) for each piece of work; memory: the work
+ * that waits.
+ */
+export class Slots {
+  private first: Waiting | undefined;
+  private last: Waiting | undefined;
+  private waiting = 0;
+  private inProgress = 0;
+
+  constructor(
+    private readonly atOnce: number,
+    private readonly limit?: WaitingLimit,
+  ) {}
+
+  /** Pieces of work that wait now. */
+  get size(): number {
+    return this.waiting;
   }
 
-  /** Runs `work` when a slot is free, and frees the slot when the work has ended, however it did. */
+  /** Runs `work` when a slot is free. @throws Refusal limit if too many wait, and any error of `work` */
   async use<T>(work: () => Promise<T>): Promise<T> {
-    if (this.free > 0) this.free -= 1;
-    else await new Promise<void>((resolve) => this.waiting.push(resolve));
+    if (this.inProgress < this.atOnce) this.inProgress++;
+    else await this.slot();
     try {
       return await work();
     } finally {
-      const next = this.waiting.shift();
-      if (next) next();
-      else this.free += 1;
+      this.leave();
     }
+  }
+
+  private slot(): Promise<void> {
+    if (this.limit && this.waiting >= this.limit.most) throw new Refusal('limit', this.limit.refusal);
+    this.waiting++;
+    return new Promise((begin) => {
+      const waiting: Waiting = { begin, next: undefined };
+      if (this.last) this.last.next = waiting;
+      else this.first = waiting;
+      this.last = waiting;
+    });
+  }
+
+  /** The slot passes directly to the next in the queue, so that no later work can take it. */
+  private leave(): void {
+    const next = this.first;
+    if (!next) {
+      this.inProgress--;
+      return;
+    }
+    this.first = next.next;
+    if (!this.first) this.last = undefined;
+    this.waiting--;
+    next.begin();
   }
 }
