@@ -14,7 +14,7 @@ import { TaskAnswers } from './tasks/api-socket/task-answers.js';
 import { TaskAnswersController } from './tasks/api-socket/task-answers.controller.js';
 import { TaskLogs } from './tasks/logs/task-logs.js';
 
-/** What answers the calls to this machine. */
+/** The parts that answer calls to this machine. */
 export interface AgentModuleParts {
   readonly logs: TaskLogs;
   readonly files: AllocationFiles;
