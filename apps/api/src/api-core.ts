@@ -13,7 +13,7 @@ import { RecentReads } from './access/recent-reads.js';
 import type { RouteGuard } from './access/routes.guard.js';
 import { BlockingQueries, type WatchSource } from './http/blocking-query.js';
 import { HeldCalls } from './http/held-calls.js';
-import { ListAnswers } from './http/list-answers.js';
+import { KeptAnswers } from './http/kept-answers.js';
 import { LogContact } from './http/log-contact.js';
 import { Reads } from './http/reads.js';
 import type { AdmissionLookup } from './jobs/job-admission.js';
@@ -44,6 +44,7 @@ export class ApiCore {
   /** Writes of users, each decided here and heard of from the read model. */
   readonly writes: TransactionWriter;
   readonly jobs: CurrentJobs;
+  readonly kept: KeptAnswers;
   readonly reads: Reads;
   readonly forwarding: RegionForwarding;
   readonly age: LogContact['age'];
@@ -67,7 +68,13 @@ export class ApiCore {
     });
     this.jobs = new CurrentJobs(log, this.lookup, readable);
     this.age = new LogContact(context.link, context.clock).age;
-    this.reads = new Reads(this.blocking(feed), this.age, this.lists);
+    this.kept = new KeptAnswers({
+      readPoint: () => this.model.readPoint(),
+      announced: (index, timeoutMs) => feed.announced(index, timeoutMs),
+      onChangeOf: (watched, run) => feed.onChangeOf(watched, run),
+    });
+    feed.onChange(['cluster_meta'], () => this.kept.forgetAll()); // also when the state was restored
+    this.reads = new Reads(this.blocking(feed), this.age, this.kept);
     const passed = context.metrics.counter('nomad_rpc_cross_region', 'requests passed on, by region', ['type']);
     this.forwarding = new RegionForwarding(context.regions, {
       passing: (type) => passed.inc({ type }),
@@ -98,8 +105,6 @@ export class ApiCore {
   get model(): ReadModel {
     return this.parts.model;
   }
-
-  readonly lists = new ListAnswers((table) => this.model.tableIndex(table));
 
   readonly readable = (index: number): Promise<unknown> => this.writer.readable(index);
 

@@ -10,6 +10,7 @@ import { ApiCore } from './api-core.js';
 import { ApiErrorFilter } from './http/api-error.filter.js';
 import type { KnownPaths } from './http/known-paths.js';
 import { HeldCalls } from './http/held-calls.js';
+import { KeptAnswers } from './http/kept-answers.js';
 import { Reads } from './http/reads.js';
 import { Writer } from './writer.js';
 
@@ -23,6 +24,7 @@ export class CoreModule {
       { provide: ReadModel, useValue: core.model },
       { provide: Keyring, useValue: core.parts.keyring },
       { provide: Reads, useValue: core.reads },
+      { provide: KeptAnswers, useValue: core.kept },
       { provide: Writer, useValue: core.writer },
       { provide: TransactionWriter, useValue: core.writes },
       { provide: CurrentJobs, useValue: core.jobs },

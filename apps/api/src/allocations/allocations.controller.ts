@@ -6,7 +6,7 @@ import { ReadModel } from '@waybill/projection';
 import { ListFilter } from '../http/list-filter.js';
 import { allowedNamespacesOf, pageOf } from '../http/list-params.js';
 import { boolParam, fullUuid, uuidPrefixParam } from '../http/query-string.js';
-import { foundVisible } from '../http/read-result.js';
+import { foundInNamespace } from '../http/read-result.js';
 import { Reads } from '../http/reads.js';
 import { type ApiReply, type ApiRequest, sendJson, setWriteIndex } from '../http/reply.js';
 import { Requester } from '../http/requester.js';
@@ -35,7 +35,7 @@ export class AllocationsController {
     const namespaces = await allowedNamespacesOf(request);
     const options = { namespaces, prefix: uuidPrefixParam(query), ...pageOf(query) };
     const filter = ListFilter.of(query);
-    await this.reads.list(request, reply, { table: 'allocs', scope: namespaces }, async () => {
+    await this.reads.list(request, reply, { tables: ['allocs'], scope: namespaces }, async () => {
       if (!filter) {
         const { rows, ...page } = await this.model.allocationsKept(options, this.stubs.of(stub));
         return { ...page, value: printedList(rows) };
@@ -49,10 +49,11 @@ export class AllocationsController {
   @Needs(ofObject('read-job'))
   async readAllocation(@Param('id') given: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const id = fullUuid(given, 'alloc lookup failed');
-    await this.reads.answerObject(request, reply, [['allocs', id]], {
-      query: () =>
-        foundVisible(request.access, this.model.allocation(id), (row) => encodeAllocation(row, { withJob: true })),
+    await this.reads.object(request, reply, {
+      watched: [['allocs', id]],
+      query: () => foundInNamespace(this.model.allocation(id), (row) => encodeAllocation(row, { withJob: true })),
       missing: 'alloc not found',
+      shownTo: request.access,
     });
   }
 

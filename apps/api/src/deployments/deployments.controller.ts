@@ -6,7 +6,7 @@ import { ReadModel, rowsOfDeployment } from '@waybill/projection';
 import { ListFilter } from '../http/list-filter.js';
 import { allowedNamespacesOf, pageOf } from '../http/list-params.js';
 import { fullUuid, uuidPrefixParam } from '../http/query-string.js';
-import { foundVisible, listed, listedVisible } from '../http/read-result.js';
+import { foundInNamespace, listed, listedVisible } from '../http/read-result.js';
 import { Reads } from '../http/reads.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
 
@@ -25,7 +25,7 @@ export class DeploymentsController {
     const namespaces = await allowedNamespacesOf(request);
     const options = { namespaces, prefix: uuidPrefixParam(query), ...pageOf(query) };
     const filter = ListFilter.of(query);
-    await this.reads.answer(request, reply, [['deployment', '*']], () =>
+    await this.reads.list(request, reply, { tables: ['deployment'], scope: namespaces }, () =>
       listed(this.model.deployments({ ...options, keep: filter?.keep() }), encodeDeployment),
     );
   }
@@ -34,9 +34,11 @@ export class DeploymentsController {
   @Needs(ofObject('read-job'))
   async readDeployment(@Param('id') given: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const id = fullUuid(given, 'deployment lookup failed');
-    await this.reads.answerObject(request, reply, [['deployment', id]], {
-      query: () => foundVisible(request.access, this.model.deployment(id), encodeDeployment),
+    await this.reads.object(request, reply, {
+      watched: [['deployment', id]],
+      query: () => foundInNamespace(this.model.deployment(id), encodeDeployment),
       missing: 'deployment not found',
+      shownTo: request.access,
     });
   }
 

@@ -8,7 +8,7 @@ import { readJsonBody } from '../http/body.js';
 import { ListFilter } from '../http/list-filter.js';
 import { allowedNamespacesOf, pageOf } from '../http/list-params.js';
 import { fullUuid, param, uuidPrefixParam } from '../http/query-string.js';
-import { listed, listedVisible } from '../http/read-result.js';
+import { foundInNamespace, listed, listedVisible } from '../http/read-result.js';
 import { goneSignal, Reads } from '../http/reads.js';
 import { type ApiReply, type ApiRequest, sendJson, setWriteIndex } from '../http/reply.js';
 import { Requester } from '../http/requester.js';
@@ -16,6 +16,8 @@ import { namespacesOfWrite } from '../http/write-options.js';
 import { DeleteEvaluations, readDeleteRequest } from './delete-evaluations.js';
 import { EvalTimers } from './eval-timers.js';
 import { relatedEvaluations } from './related-evaluations.js';
+
+const NOT_FOUND = 'eval not found';
 
 /** `/v1/evaluations`, `/v1/evaluation/:id`. */
 @Controller('v1')
@@ -42,7 +44,7 @@ export class EvaluationsController {
       throw badRequest('Filter expression cannot be used with other filter parameters'); // API-72
     const filter = ListFilter.of(query);
     await this.timers.timed('list', () =>
-      this.reads.list(request, reply, { table: 'evals', scope: options.namespaces }, () =>
+      this.reads.list(request, reply, { tables: ['evals'], scope: options.namespaces }, () =>
         listed(this.model.evaluations({ ...options, keep: filter?.keep() }), encodeEvaluation),
       ),
     );
@@ -89,19 +91,33 @@ export class EvaluationsController {
     const id = fullUuid(given, 'failed to lookup eval: eval lookup failed');
     const related = param(request.query, 'related') === 'true';
     await this.timers.timed('get_eval', () =>
-      this.reads.answerObject(request, reply, [['evals', id]], {
-        query: async () => {
-          const { index, row: stored } = await this.model.evaluation(id);
-          const row = request.access.visible(stored);
-          if (!row || !related) return { index, value: row && encodeEvaluation(row) };
-          return {
-            index,
-            value: encodeEvaluation({ ...row, RelatedEvals: await relatedEvaluations(this.model, row) }),
-          };
-        },
-        missing: 'eval not found',
-      }),
+      related ? this.withRelated(id, request, reply) : this.alone(id, request, reply),
     );
+  }
+
+  private alone(id: string, request: ApiRequest, reply: ApiReply): Promise<void> {
+    return this.reads.object(request, reply, {
+      watched: [['evals', id]],
+      query: () => foundInNamespace(this.model.evaluation(id), encodeEvaluation),
+      missing: NOT_FOUND,
+      shownTo: request.access,
+    });
+  }
+
+  /** Not kept: which evaluations are related changes without a change of this one. */
+  private withRelated(id: string, request: ApiRequest, reply: ApiReply): Promise<void> {
+    return this.reads.answerObject(request, reply, [['evals', id]], {
+      query: async () => {
+        const { index, row: stored } = await this.model.evaluation(id);
+        const row = request.access.visible(stored);
+        if (!row) return { index, value: undefined };
+        return {
+          index,
+          value: encodeEvaluation({ ...row, RelatedEvals: await relatedEvaluations(this.model, row) }),
+        };
+      },
+      missing: NOT_FOUND,
+    });
   }
 
   @Get('evaluation/:id/allocations')

@@ -8,6 +8,8 @@ export interface ReadResult {
   /** Encoded for the client; undefined: not found. */
   readonly value: unknown;
   readonly nextToken?: string | undefined;
+  /** Of the object, where whoever may see that namespace may see it. */
+  readonly namespace?: string | undefined;
 }
 
 /** One object, as clients see it; `encode`: how, where that is not as it is stored. */
@@ -19,18 +21,13 @@ export async function found<Row>(
   return { index, value: row && encode(row) };
 }
 
-/**
- * One object of a namespace, if the caller may see it; as unknown if not (OP-141, OP-142).
- * @throws Refusal forbidden
- */
-export async function foundVisible<Row extends { readonly Namespace: string }>(
-  access: RequestAccess,
+/** One object and its namespace, for `KeptObject.shownTo` to decide who sees it (OP-141, OP-142). */
+export async function foundInNamespace<Row extends { readonly Namespace: string }>(
   read: Promise<Found<Row>>,
-  encode: (row: Row) => unknown = (row) => row,
+  encode: (row: Row) => unknown,
 ): Promise<ReadResult> {
   const { index, row } = await read;
-  const shown = access.visible(row);
-  return { index, value: shown && encode(shown) };
+  return { index, value: row && encode(row), namespace: row?.Namespace };
 }
 
 /** A list, or a page of it, each row as clients see it; `encode`: how, where that is not as it is stored. */

@@ -1,16 +1,20 @@
+import { type Namespaces, wholeTables } from '@waybill/projection';
+import type { TableName } from '@waybill/state';
+import type { RequestAccess } from '../access/request-access.js';
 import { notFound } from './api-error.js';
 import type { BlockingQueries, Watched } from './blocking-query.js';
-import type { Namespaces } from '@waybill/projection';
-import type { TableName } from '@waybill/state';
+import type { KeptAnswers, KeptRead } from './kept-answers.js';
 import type { ReadResult } from './read-result.js';
-import type { ListAnswers } from './list-answers.js';
 import type { ReadModelAge } from './log-contact.js';
 import { indexParam, staleParam, waitParam } from './query-string.js';
 import { type ApiReply, type ApiRequest, sendJson, setReadHeaders, whenClosed } from './reply.js';
 
 /** A list whose answers are kept. */
 export interface KeptList {
-  readonly table: TableName;
+  /** Those whose index the answer carries. */
+  readonly tables: readonly TableName[];
+  /** What a change of may change the list; absent: every row of the tables. */
+  readonly watched?: Watched;
   /** The namespaces of the list: callers who may list others get another answer. */
   readonly scope: Namespaces;
 }
@@ -22,23 +26,40 @@ export interface ObjectQuery {
   readonly missing: string;
 }
 
+/** A query of one object whose answers are kept, so that `query` must not depend on who asks. */
+export interface KeptObject extends ObjectQuery {
+  readonly watched: Watched;
+  /** Who sees it, where the route does not know before what namespace the object is in (`ReadResult.namespace`). */
+  readonly shownTo?: RequestAccess;
+}
+
 /** Answers reads of replicated state: blocking, with their headers, found or not (API-31, API-33, API-47 to API-58). */
 export class Reads {
   constructor(
     private readonly blocking: BlockingQueries,
     private readonly age: () => ReadModelAge,
-    private readonly lists: ListAnswers,
+    private readonly kept: KeptAnswers,
   ) {}
 
-  /** A list of rows of one table, with its index; kept while the table does not change. */
+  /** A list with the index of its tables; the answer is kept while nothing of it changes. */
   async list(
     request: ApiRequest,
     reply: ApiReply,
-    { table, scope }: KeptList,
+    { tables, watched = wholeTables(tables), scope }: KeptList,
     query: () => Promise<ReadResult>,
   ): Promise<void> {
-    const key = listKey(request, scope);
-    await this.answer(request, reply, [[table, '*']], () => this.lists.of(key, table, query));
+    const read = this.keptRead(request, watched, tables);
+    const key = keyOf(request, scope);
+    await this.answer(request, reply, watched, () => this.kept.of(key, read, query));
+  }
+
+  /** One object with its index; the answer is kept while the object does not change. */
+  async object(request: ApiRequest, reply: ApiReply, { watched, query, missing, shownTo }: KeptObject): Promise<void> {
+    const read = this.keptRead(request, watched, []);
+    const key = keyOf(request);
+    const answer = (): Promise<ReadResult> => this.kept.of(key, read, query);
+    const shown = shownTo ? async () => visibleTo(shownTo, await answer()) : answer;
+    await this.answerObject(request, reply, watched, { query: shown, missing });
   }
 
   /** @param watched what a change of may change the answer */
@@ -53,19 +74,24 @@ export class Reads {
     watched: Watched,
     { query, missing }: ObjectQuery,
   ): Promise<void> {
-    staleParam(request.query); // accepted, refused when malformed; every read is of the one read model (API-57)
+    staleParam(request.query); // refused when it is malformed (API-57)
+    const minIndex = indexParam(request.query);
     const options = {
-      minIndex: indexParam(request.query),
+      minIndex,
       waitMs: waitParam(request.query),
-      signal: goneSignal(reply),
+      signal: minIndex === 0 ? NEVER : goneSignal(reply), // nobody listens where nothing waits
     };
     this.send(request, reply, await this.blocking.runQuery(options, watched, query), missing);
   }
 
   /** An answer that waits for nothing: `index` and `wait` are ignored (API-59). */
   async answerAtOnce(request: ApiRequest, reply: ApiReply, query: () => Promise<ReadResult>): Promise<void> {
-    const options = { minIndex: 0, waitMs: 0, signal: goneSignal(reply) };
+    const options = { minIndex: 0, waitMs: 0, signal: NEVER };
     this.send(request, reply, await this.blocking.runQuery(options, [], query), 'not found');
+  }
+
+  private keptRead({ query }: ApiRequest, watched: Watched, tables: readonly TableName[]): KeptRead {
+    return { watched, tables, mayLag: staleParam(query) && this.age().lastContactMs === 0 };
   }
 
   /** @throws Refusal not-found when there is no value, with the headers of a read set (API-33) */
@@ -79,10 +105,20 @@ export class Reads {
 /** How the answer is waited for and printed does not change it. */
 const BESIDE_THE_LIST: ReadonlySet<string> = new Set(['index', 'wait', 'stale', 'consistent', 'pretty', 'region']);
 
-function listKey({ url, query }: ApiRequest, scope: Namespaces): string {
+const NEVER = new AbortController().signal;
+
+/** Another key for everything that an answer depends on. */
+function keyOf({ url, query }: ApiRequest, scope: Namespaces = []): string {
   const names = Object.keys(query).filter((name) => !BESIDE_THE_LIST.has(name));
   const path = url.split('?', 1)[0] ?? '';
   return JSON.stringify([path, scope, ...names.toSorted().map((name) => [name, query[name]])]);
+}
+
+/** The answer for who may see its object; as of an unknown one for others. @throws Refusal forbidden */
+function visibleTo(access: RequestAccess, answer: ReadResult): ReadResult {
+  const { namespace } = answer;
+  const shown = access.visible(namespace === undefined ? undefined : { Namespace: namespace });
+  return shown ? answer : { ...answer, value: undefined };
 }
 
 /** Aborted when the client goes away before it was answered (API-58), or has gone already. */

@@ -20,10 +20,10 @@ export class JobList {
   ): Promise<void> {
     const { query } = request;
     const meta = boolParam(query, 'meta') ?? false;
-    const options = { namespaces: await allowedNamespacesOf(request), ...chosen, ...pageOf(query) };
+    const namespaces = await allowedNamespacesOf(request);
+    const options = { namespaces, ...chosen, ...pageOf(query) };
     const filter = ListFilter.of(query);
-    const watched = [['jobs', '*'] as const, ['job_summary', '*'] as const];
-    await this.reads.answer(request, reply, watched, async () => {
+    await this.reads.list(request, reply, { tables: ['jobs', 'job_summary'], scope: namespaces }, async () => {
       const keep = filter?.keep<JobWithSummary>((row) => row.job);
       const { index, rows, nextToken } = await this.model.jobs({ ...options, keep });
       return { index, nextToken, value: rows.map(({ job, summary }) => encodeJobStub(job, summary ?? null, { meta })) };

@@ -3,13 +3,13 @@ import { Needs } from '../access/needs.decorator.js';
 import { byPart, inList, inQuery, open } from '../access/needs.js';
 import { encodeAllocationStub, encodeDeployment, encodeEvaluation, encodeJob, encodeJobSummary } from '@waybill/model';
 import { ReadModel, rowsOfJob } from '@waybill/projection';
-import { namespacedKey, versionKey } from '@waybill/state';
+import { namespacedKey, type TableName, versionKey } from '@waybill/state';
 import { badRequest, invalidMethod, onlyWebSockets } from '../http/api-error.js';
 import { ListFilter } from '../http/list-filter.js';
 import { pageOf } from '../http/list-params.js';
 import { namespaceOf, param, type QueryString } from '../http/query-string.js';
 import { found, listed, type ReadResult } from '../http/read-result.js';
-import { Reads } from '../http/reads.js';
+import { type KeptList, Reads } from '../http/reads.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
 import { actionsOf } from './job-actions.js';
 import { JobList } from './job-list.js';
@@ -63,36 +63,39 @@ export class JobsController {
     const ofJob = rowsOfJob(namespace, id);
     switch (sub) {
       case undefined:
-        return this.reads.answerObject(request, reply, [['jobs', key]], {
+        return this.reads.object(request, reply, {
+          watched: [['jobs', key]],
           query: () => found(this.model.job(namespace, id), encodeJob),
           missing: 'job not found',
         });
       case 'summary':
-        return this.reads.answerObject(request, reply, [['job_summary', key]], {
+        return this.reads.object(request, reply, {
+          watched: [['job_summary', key]],
           query: () => found(this.model.jobSummary(namespace, id), encodeJobSummary),
           missing: 'job not found',
         });
       case 'allocations': {
         const all = param(request.query, 'all') === 'true';
-        return this.reads.answer(request, reply, [['allocs', ofJob]], () =>
+        return this.reads.list(request, reply, allocationsOf(namespace, id), () =>
           listed(this.model.jobAllocations(namespace, id, { all }), (alloc) => encodeAllocationStub(alloc)),
         );
       }
       case 'evaluations':
-        return this.reads.answer(request, reply, [['evals', ofJob]], () =>
+        return this.reads.list(request, reply, partsOf('evals', namespace, id), () =>
           listed(this.model.jobEvaluations(namespace, id), encodeEvaluation),
         );
       case 'deployments':
-        return this.reads.answer(request, reply, [['deployment', ofJob]], () =>
+        return this.reads.list(request, reply, partsOf('deployment', namespace, id), () =>
           listed(this.model.jobDeployments(namespace, id), encodeDeployment),
         );
       case 'deployment':
-        return this.reads.answer(request, reply, [['deployment', ofJob]], async () => {
+        return this.reads.list(request, reply, partsOf('deployment', namespace, id), async () => {
           const { index, row } = await this.model.jobDeployment(namespace, id);
           return { index, value: row ? encodeDeployment(row) : null };
         });
       case 'versions':
-        return this.reads.answerObject(request, reply, [['job_version', ofJob]], {
+        return this.reads.object(request, reply, {
+          watched: [['job_version', ofJob]],
           query: async () => {
             const { index, rows } = await this.model.jobVersions(namespace, id);
             const Diffs = versionDiffs(rows, request.query);
@@ -163,6 +166,23 @@ export class JobsController {
     return { index: scaleStatusIndex(job, allocs, events), value: scaleStatusOf(job, allocs, events) };
   }
 }
+
+/** What a table holds of one job; whoever asks may see the namespace. */
+const partsOf = (table: TableName, namespace: string, id: string): KeptList => ({
+  tables: [table],
+  watched: [[table, rowsOfJob(namespace, id)]],
+  scope: [namespace],
+});
+
+/** With the job itself: a job that was purged and registered anew hides the allocations of the earlier one. */
+const allocationsOf = (namespace: string, id: string): KeptList => ({
+  tables: ['allocs'],
+  watched: [
+    ['allocs', rowsOfJob(namespace, id)],
+    ['jobs', namespacedKey(namespace, id)],
+  ],
+  scope: [namespace],
+});
 
 /** @throws Refusal invalid */
 function versionParam(query: QueryString): number {

@@ -24,7 +24,7 @@ export class NodeList {
     const stub = { resources: boolParam(query, 'resources', bad) ?? false, os: boolParam(query, 'os', bad) ?? false };
     const options = { ...chosen, ...pageOf(query) };
     const filter = ListFilter.of(query);
-    await this.reads.list(request, reply, { table: 'nodes', scope: '*' }, async () => {
+    await this.reads.list(request, reply, { tables: ['nodes'], scope: '*' }, async () => {
       // ND-227: the filter sees what a client would, so that it is no way to guess a secret.
       const keep = filter?.keep<Node>(encodeNode);
       const { index, rows, nextToken } = await this.model.nodes({ ...options, keep });

@@ -36,7 +36,8 @@ export class NodesController {
   @Needs(nodeRead)
   async readNode(@Param('id') given: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const id = fullUuid(given, 'node lookup failed');
-    await this.reads.answerObject(request, reply, [['nodes', id]], {
+    await this.reads.object(request, reply, {
+      watched: [['nodes', id]],
       query: () => found(this.model.node(id), encodeNode),
       missing: 'node not found',
     });

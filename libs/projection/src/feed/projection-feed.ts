@@ -3,7 +3,7 @@ import type { TableName, Verdict } from '@waybill/state';
 import type { Announcement } from './announcement.js';
 import { ProjectionBehindError } from '../errors.js';
 import type { RecordedVerdict } from '../reading/recorded-verdict.js';
-import type { WatchKey } from '../reading/watch-keys.js';
+import { type WatchKey, wholeTables } from '../reading/watch-keys.js';
 import { type Watch, Watches } from '../reading/watches.js';
 
 /** Verdicts kept for writers whose acknowledgement comes after the announcement. */
@@ -139,7 +139,17 @@ export class ProjectionFeed {
    * anybody is told of the advance. Returns the way to stop.
    */
   onChange(tables: readonly TableName[], run: () => void): () => void {
-    return this.watches.listen(tables, run);
+    return this.watches.listen(wholeTables(tables), run);
+  }
+
+  /** As `onChange`, for changes of these rows and groups of rows. */
+  onChangeOf(keys: readonly WatchKey[], run: () => void): () => void {
+    return this.watches.listen(keys, run);
+  }
+
+  /** True once everything up to this index has been announced here; false after `timeoutMs`, or when too many wait. */
+  async announced(index: number, timeoutMs: number): Promise<boolean> {
+    return index <= this.appliedTo || (await this.reach(index, timeoutMs));
   }
 
   /** Called after every advance, synchronously. Returns the way to stop. */

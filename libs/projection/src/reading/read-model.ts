@@ -43,6 +43,14 @@ import { ScalingReads } from './scaling-reads.js';
 import { VariableReads } from './variable-reads.js';
 import { VolumeReads } from './volume-reads.js';
 
+/** How far PostgreSQL is at one moment. */
+export interface ReadPoint {
+  /** Index of the last projected transaction. */
+  readonly applied: number;
+  /** Index of the last change of each table; those that were never written to are missing. */
+  readonly tableIndexes: Readonly<Partial<Record<TableName, number>>>;
+}
+
 export interface NamespacedListOptions<Row> extends ListOptions<Row> {
   readonly namespaces: Namespaces;
 }
@@ -391,6 +399,18 @@ export class ReadModel {
       types: columnTypes,
     });
     return rows[0]?.index ?? 0;
+  }
+
+  /** How far the log has been projected, with the index of every table, in one statement of one row. */
+  async readPoint(): Promise<ReadPoint> {
+    const { rows } = await this.pool.query<ReadPoint>({
+      name: 'read_point',
+      text: `
+        select applied, (select coalesce(json_object_agg(name, index), '{}') from table_index) as "tableIndexes"
+        from projection where id = 1`,
+      types: columnTypes,
+    });
+    return rows[0] ?? { applied: 0, tableIndexes: {} };
   }
 
   /** How far the log has been projected. */

@@ -52,12 +52,12 @@ export class Watches {
     return watch;
   }
 
-  /** Calls `run` at once, synchronously, for every change of one of the tables. Returns the way to stop. */
-  listen(tables: readonly TableName[], run: () => void): () => void {
+  /** Calls `run` at once, synchronously, for every change of one of these. Not limited. Returns the way to stop. */
+  listen(keys: readonly WatchKey[], run: () => void): () => void {
     const listener: Woken = { wake: run, close: () => {} };
-    for (const table of tables) this.remember(table, WHOLE_TABLE, listener);
+    for (const [table, key] of keys) this.remember(table, key, listener);
     return () => {
-      for (const table of tables) this.forget(table, WHOLE_TABLE, listener);
+      for (const [table, key] of keys) this.forget(table, key, listener);
     };
   }
 
