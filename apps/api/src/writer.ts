@@ -1,12 +1,13 @@
 import { type Log, LogDivergedError, LogUnavailableError } from '@waybill/journal';
+import { OtherTransactionError } from '@waybill/projection';
 import type { Proposed, Proposer, ProposeOptions, TxnDraft, Verdict } from '@waybill/state';
 import { SpanKind, traceparentOf, type Tracer, withSpan } from '@waybill/telemetry';
 import { unavailable } from './http/api-error.js';
 
 /** What tells the API that a transaction is in the read model, and how it ended. */
 export interface ProjectedVerdicts {
-  /** @throws when the index is not projected in time */
-  waitFor(index: number, timeoutMs: number): Promise<Verdict>;
+  /** @throws when the index is not projected in time; OtherTransactionError: it is, and not of this request */
+  waitFor(index: number, timeoutMs: number, requestId?: string): Promise<Verdict>;
 }
 
 /** An answer must come this fast when the log cannot be written (API-39: within 1 s, then the client's own time). */
@@ -31,14 +32,18 @@ export class Writer implements Proposer {
     const index = await withSpan(this.tracer(), `publish ${draft.type}`, { kind: SpanKind.PRODUCER }, (span) =>
       this.publish({ ...draft, traceparent: traceparentOf(span) ?? draft.traceparent }, options),
     );
-    return { index, verdict: await this.readable(index) };
+    return { index, verdict: await this.readable(index, draft.requestId) };
   }
 
-  /** Waits until what another service wrote on our behalf can be read. */
-  async readable(index: number): Promise<Verdict> {
+  /** Waits until a transaction can be read. @param requestId of one that was written here */
+  async readable(index: number, requestId?: string): Promise<Verdict> {
     try {
-      return await this.projected.waitFor(index, READABLE_TIMEOUT_MS);
-    } catch {
+      return await this.projected.waitFor(index, READABLE_TIMEOUT_MS, requestId);
+    } catch (error) {
+      if (error instanceof OtherTransactionError)
+        throw unavailable(
+          `the log has lost its end, and index ${index}, as which this was written, is another transaction now; look before you ask again`,
+        );
       throw unavailable(
         `written as index ${index}, but the read model has not reached it: the database or the projector is not available; nothing is lost, ask again later`,
       );

@@ -10,6 +10,14 @@ export class ProjectionMovedError extends Error {
   }
 }
 
+/** An index is in the read model, and is another transaction than the caller wrote: the log lost its end meanwhile. */
+export class OtherTransactionError extends Error {
+  override readonly name = 'OtherTransactionError';
+  constructor(readonly index: number) {
+    super(`index ${index} is another transaction than the one that was written`);
+  }
+}
+
 /** An object that PostgreSQL refused to store. */
 export interface RefusedObject {
   readonly part: string;

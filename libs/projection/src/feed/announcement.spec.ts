@@ -28,6 +28,7 @@ describe('announcements', () => {
       entries: [
         {
           index: 7,
+          requestId: fixtures.aTxn(7, 'Ignore', {}).requestId,
           verdict: { kind: 'accepted' },
           keys: [
             ['evals', 'a'],

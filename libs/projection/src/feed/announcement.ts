@@ -11,6 +11,7 @@ export const MAX_ANNOUNCED_KEYS = 1_000;
 /** One projected transaction. Without `verdict` it was too large to announce: it is in Postgres. */
 export interface AnnouncedTxn {
   readonly index: number;
+  readonly requestId: string;
   readonly verdict?: Verdict;
   readonly keys: readonly WatchKey[];
 }
@@ -68,13 +69,17 @@ const encode = (announcement: Announcement): string => JSON.stringify(announceme
 
 function entryOf(applied: Applied): AnnouncedTxn {
   const keys = watchKeysOf(applied.changes, MAX_ANNOUNCED_KEYS);
-  return { index: applied.index, verdict: applied.verdict, keys };
+  return { index: applied.index, requestId: applied.txn.requestId, verdict: applied.verdict, keys };
 }
 
 function bounded(entry: AnnouncedTxn): { entry: AnnouncedTxn; size: number } {
   const size = Buffer.byteLength(JSON.stringify(entry));
   if (size <= MAX_ANNOUNCEMENT_BYTES) return { entry, size };
-  const short: AnnouncedTxn = { index: entry.index, keys: wholeTables(entry.keys.map(([table]) => table)) };
+  const short: AnnouncedTxn = {
+    index: entry.index,
+    requestId: entry.requestId,
+    keys: wholeTables(entry.keys.map(([table]) => table)),
+  };
   return { entry: short, size: JSON.stringify(short).length };
 }
 

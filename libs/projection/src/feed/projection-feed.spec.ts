@@ -2,7 +2,7 @@ import type { Timers } from '@waybill/model';
 import type { Verdict } from '@waybill/state';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { AnnouncedTxn, Announcement } from './announcement.js';
-import { ProjectionBehindError } from '../errors.js';
+import { OtherTransactionError, ProjectionBehindError } from '../errors.js';
 import { ProjectionFeed, SILENCE_MS } from './projection-feed.js';
 import type { RecordedVerdict } from '../reading/recorded-verdict.js';
 import type { WatchKey } from '../reading/watch-keys.js';
@@ -64,7 +64,7 @@ beforeEach(() => {
       txnVerdict: (index): Promise<RecordedVerdict | undefined> => {
         asked += 1;
         const verdict = stored.get(index);
-        return Promise.resolve(verdict && { index, requestId: '', verdict });
+        return Promise.resolve(verdict && { index, requestId: `recorded ${index}`, verdict });
       },
     },
   });
@@ -76,7 +76,13 @@ function announce(from: number, entries: Partial<AnnouncedTxn>[], over: Partial<
     to: from + entries.length,
     appliedAtMs: time.nowMs(),
     eventSequence: 0,
-    entries: entries.map((entry, n) => ({ index: from + n + 1, verdict: accepted, keys: [], ...entry })),
+    entries: entries.map((entry, n) => ({
+      index: from + n + 1,
+      requestId: `announced ${from + n + 1}`,
+      verdict: accepted,
+      keys: [],
+      ...entry,
+    })),
     ...over,
   });
 }
@@ -107,6 +113,16 @@ describe('ProjectionFeed', () => {
     announce(3, [{}]);
     expect(await verdict).toEqual({ kind: 'void', error: 'stale epoch' });
     expect(await watch.changed(1)).toBe(true);
+  });
+
+  it('ST-1: an index that is another transaction is no verdict of the one that was written', async () => {
+    announce(0, [{}]);
+    expect(await feed.waitFor(1, 1, 'announced 1')).toEqual(accepted);
+    await expect(feed.waitFor(1, 1, 'lost')).rejects.toThrow(OtherTransactionError);
+    stored.set(3, accepted);
+    announce(3, [{}]);
+    expect(await feed.waitFor(3, 1, 'recorded 3')).toEqual(accepted);
+    await expect(feed.waitFor(3, 1, 'lost')).rejects.toThrow(OtherTransactionError);
   });
 
   it('silence while somebody waits makes it ask Postgres', async () => {

@@ -1,7 +1,7 @@
 import type { CancelTimer, Clock, Timers } from '@waybill/model';
 import type { TableName, Verdict } from '@waybill/state';
 import type { Announcement } from './announcement.js';
-import { ProjectionBehindError } from '../errors.js';
+import { OtherTransactionError, ProjectionBehindError } from '../errors.js';
 import type { RecordedVerdict } from '../reading/recorded-verdict.js';
 import { type WatchKey, wholeTables } from '../reading/watch-keys.js';
 import { type Watch, Watches } from '../reading/watches.js';
@@ -46,7 +46,7 @@ export class ProjectionFeed {
   private heard = 0;
   private eventSequence = 0;
   private stopped = false;
-  private readonly verdicts = new Map<number, Verdict>();
+  private readonly verdicts = new Map<number, ProjectedTxn>();
   private readonly waiters = new Map<number, Set<VerdictWaiter>>();
   private waiting = 0;
   private readonly listeners = new Set<AdvanceListener>();
@@ -97,8 +97,8 @@ export class ProjectionFeed {
     const missed = from > this.appliedTo;
     this.appliedTo = to;
     this.appliedAtMs = announcement.appliedAtMs;
-    for (const { index, verdict, keys } of entries) {
-      if (verdict) this.remember(index, verdict);
+    for (const { index, requestId, verdict, keys } of entries) {
+      if (verdict) this.remember(index, { requestId, verdict });
       if (!missed) this.watches.wake(keys);
     }
     if (missed) this.watches.wakeAll();
@@ -122,11 +122,16 @@ export class ProjectionFeed {
 
   /**
    * The verdict of the transaction with this index, once the read model has it (ST-10).
-   * @throws ProjectionBehindError after `timeoutMs`, or when too many wait; what the database throws
+   * @param requestId of the transaction, for a caller who knows it: a log that lost its end may give an index again
+   * @throws ProjectionBehindError after `timeoutMs`, or when too many wait; OtherTransactionError; what the database throws
    */
-  async waitFor(index: number, timeoutMs: number): Promise<Verdict> {
-    if (index > this.appliedTo && !(await this.reach(index, timeoutMs))) return await this.lastChance(index);
-    return this.verdicts.get(index) ?? (await this.recorded(index));
+  async waitFor(index: number, timeoutMs: number, requestId?: string): Promise<Verdict> {
+    const isThere = index <= this.appliedTo || (await this.reach(index, timeoutMs));
+    const projected = isThere
+      ? (this.verdicts.get(index) ?? (await this.recorded(index)))
+      : await this.lastChance(index);
+    if (requestId !== undefined && projected.requestId !== requestId) throw new OtherTransactionError(index);
+    return projected.verdict;
   }
 
   /** Opens a watch on these keys; see watch-keys.ts for what there is. @throws TooManyWatchesError */
@@ -188,22 +193,19 @@ export class ProjectionFeed {
   }
 
   /** Postgres may have it although nobody told us. */
-  private async lastChance(index: number): Promise<Verdict> {
-    if (!this.stopped) {
-      const recorded = await this.options.record.txnVerdict(index);
-      if (recorded) return recorded.verdict;
-    }
-    throw new ProjectionBehindError(index, this.appliedTo);
+  private async lastChance(index: number): Promise<ProjectedTxn> {
+    if (this.stopped) throw new ProjectionBehindError(index, this.appliedTo);
+    return this.recorded(index);
   }
 
-  private async recorded(index: number): Promise<Verdict> {
+  private async recorded(index: number): Promise<ProjectedTxn> {
     const recorded = await this.options.record.txnVerdict(index);
     if (!recorded) throw new ProjectionBehindError(index, this.appliedTo);
-    return recorded.verdict;
+    return recorded;
   }
 
-  private remember(index: number, verdict: Verdict): void {
-    this.verdicts.set(index, verdict);
+  private remember(index: number, projected: ProjectedTxn): void {
+    this.verdicts.set(index, projected);
     if (this.verdicts.size <= RECENT_VERDICTS) return;
     for (const oldest of this.verdicts.keys()) {
       this.verdicts.delete(oldest);
@@ -234,5 +236,8 @@ export class ProjectionFeed {
     });
   }
 }
+
+/** A transaction as the read model has it. */
+type ProjectedTxn = Pick<RecordedVerdict, 'requestId' | 'verdict'>;
 
 type VerdictWaiter = (reached: boolean) => void;
