@@ -130,7 +130,7 @@ export class Adversary {
     }
     await this.waybill.kill(victim);
     await delay(fault.downMs);
-    await this.waybill.startService(member.service, victim, member.env);
+    await this.waybill.startSupervised(member.service, victim, member.env);
   }
 
   /** Takes what nats-server wrote within the last `unsyncedMs`, all of it acknowledged; 0: nothing that it acknowledged. */

@@ -178,6 +178,22 @@ interface StoredJob {
   readonly TaskGroups: readonly { readonly Count: number }[];
 }
 
+interface AllocStub {
+  readonly ID: string;
+  readonly DesiredStatus: string;
+  readonly ClientStatus: string;
+  readonly TaskStates: Readonly<
+    Record<string, { readonly Failed: boolean; readonly Events: readonly { readonly DisplayMessage: string }[] }>
+  > | null;
+}
+
+/** What the events of its failed tasks say. */
+const failureOf = ({ TaskStates }: AllocStub): string =>
+  Object.entries(TaskStates ?? {})
+    .filter(([, { Failed }]) => Failed)
+    .map(([task, { Events }]) => `${task}: ${Events.map(({ DisplayMessage }) => DisplayMessage).join(', ')}`)
+    .join('; ') || 'no task failed';
+
 async function finalState({ api, stack }: WaybillProcesses, lines: readonly TaskLine[]): Promise<FinalState> {
   const listed = await api.get<{ ID: string }[]>('/v1/jobs');
   const children: Record<string, string[]> = {};
@@ -185,16 +201,19 @@ async function finalState({ api, stack }: WaybillProcesses, lines: readonly Task
   for (const { ID } of listed) {
     const job = await api.get<StoredJob>(`/v1/job/${encodeURIComponent(ID)}`);
     if (job.ParentID === TEMPLATE) (children[job.DispatchIdempotencyToken ?? ''] ??= []).push(ID);
-    const allocs = await api.get<{ ID: string; DesiredStatus: string; ClientStatus: string }[]>(
-      `/v1/job/${encodeURIComponent(ID)}/allocations`,
-    );
+    const allocs = await api.get<AllocStub[]>(`/v1/job/${encodeURIComponent(ID)}/allocations`);
     jobs.push({
       id: ID,
       mark: markOf(job),
       stopped: job.Stop,
       isBatch: job.Type === 'batch',
       count: ID === TEMPLATE ? 0 : (job.TaskGroups[0]?.Count ?? 0), // only its children run
-      allocs: allocs.map((one) => ({ id: one.ID, desired: one.DesiredStatus, client: one.ClientStatus })),
+      allocs: allocs.map((one) => ({
+        id: one.ID,
+        desired: one.DesiredStatus,
+        client: one.ClientStatus,
+        ...(one.ClientStatus === 'failed' && { failure: failureOf(one) }),
+      })),
     });
   }
   const living = new Set(lines.map(({ pid }) => pid).filter(isSleeping));

@@ -84,6 +84,8 @@ export interface FinalAlloc {
   readonly id: string;
   readonly desired: string;
   readonly client: string;
+  /** What the events of its failed tasks say. */
+  readonly failure?: string;
 }
 
 export interface Logged {

@@ -78,6 +78,10 @@ describe('the judge of a run', () => {
     ]);
     expect(judged({ lines: [line(7)] }, batch())).toEqual(['lost: job web did not come to its end']);
     expect(judged({}, batch())).toEqual(['lost: job web was begun 0 times only']);
+    const failed = { id: 'a', desired: 'run', client: 'failed', failure: 'no room' };
+    expect(judged({}, batch([failed, { ...failed, id: 'b' }]))).toEqual([
+      'lost: job web was begun 0 times only: no room',
+    ]);
     const lost = [{ id: 'a', desired: 'stop', client: 'lost' }];
     expect(judged({ lines: [line(7), line(8), line(8, { what: 'ended' })] }, batch(lost))).toEqual([]);
   });

@@ -114,7 +114,8 @@ function tasksOf(job: FinalJob, all: readonly TaskLine[], living: ReadonlySet<nu
     const cut = begun.filter(({ pid }) => !ended.has(pid)).length;
     if (begun.length > job.count + lost)
       return [{ kind: 'double', text: `job ${job.id} was begun ${begun.length} times instead of ${job.count}` }];
-    if (begun.length < job.count) return [{ kind: 'lost', text: `job ${job.id} was begun ${begun.length} times only` }];
+    if (begun.length < job.count)
+      return [{ kind: 'lost', text: `job ${job.id} was begun ${begun.length} times only${failuresOf(job)}` }];
     return cut > lost ? [{ kind: 'lost', text: `job ${job.id} did not come to its end` }] : [];
   }
   const wanted = job.stopped ? 0 : job.count;
@@ -126,6 +127,12 @@ function tasksOf(job: FinalJob, all: readonly TaskLine[], living: ReadonlySet<nu
   return live
     .filter(({ alloc }) => !running.has(alloc))
     .map(({ alloc }) => ({ kind: 'leftover', text: `${job.id}: a process of ${alloc}, which does not run` }));
+}
+
+/** What its allocations say of their failures, each text once. */
+function failuresOf({ allocs }: FinalJob): string {
+  const texts = new Set(allocs.flatMap(({ failure }) => failure ?? []));
+  return texts.size === 0 ? '' : `: ${[...texts].join('; ')}`;
 }
 
 function processesOfNobody(lines: readonly TaskLine[], { jobs, living }: FinalState): Finding[] {

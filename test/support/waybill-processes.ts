@@ -25,6 +25,14 @@ interface Running {
   opsUrl: string;
 }
 
+/** A process that is to become ready has ended instead. */
+class ExitedWhileStartingError extends Error {
+  override readonly name = 'ExitedWhileStartingError';
+  constructor(as: string, ending: number | string | null) {
+    super(`${as} ended with ${ending} while it started`);
+  }
+}
+
 /**
  * A whole Waybill on a NATS and a Postgres of its own: every service its own process, for tests that break things, or in
  * one all that a test does not break.
@@ -117,7 +125,10 @@ export class WaybillProcesses {
     return this.together?.notReady ?? [];
   }
 
-  /** Starts one more process of a service; `as` names it when there are several. */
+  /**
+   * Starts one more process of a service; `as` names it when there are several.
+   * @throws ExitedWhileStartingError
+   */
   async startService(name: ServiceName, as: string = name, extraEnv: NodeJS.ProcessEnv = {}): Promise<void> {
     const port = await freePort();
     const opsUrl = `http://127.0.0.1:${port}`;
@@ -129,14 +140,23 @@ export class WaybillProcesses {
       stdio: ['ignore', log, log],
     });
     this.running.set(as, { child, opsUrl });
+    const isExited = (): boolean => child.exitCode !== null || child.signalCode !== null;
     await eventually(
       `${as} is ready (log: ${path.join(this.dir, `${as}.log`)})`,
-      async () => {
-        if (child.exitCode !== null) throw new Error(`${as} exited with ${child.exitCode}`);
-        return (await fetch(`${opsUrl}/readyz`)).ok;
-      },
+      async () => isExited() || (await fetch(`${opsUrl}/readyz`)).ok,
       READY_TIMEOUT_MS,
     );
+    if (isExited()) throw new ExitedWhileStartingError(as, child.exitCode ?? child.signalCode);
+  }
+
+  /** As a supervisor does: a service that ends while it starts, to start anew with another history, is started again. */
+  async startSupervised(...start: Parameters<WaybillProcesses['startService']>): Promise<void> {
+    for (const deadline = performance.now() + READY_TIMEOUT_MS; ;)
+      try {
+        return await this.startService(...start);
+      } catch (error) {
+        if (!(error instanceof ExitedWhileStartingError) || performance.now() > deadline) throw error;
+      }
   }
 
   pid(name: string): number {
