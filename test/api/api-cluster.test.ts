@@ -1,5 +1,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '@waybill/embedded';
 import { ApiClient, shellJob } from '../support/api-client.js';
@@ -21,6 +22,9 @@ afterAll(async () => {
   await waybill?.stop();
   rmSync(agentDir, { recursive: true, force: true });
 });
+
+/** Writes that are read from the other API. */
+const ACKNOWLEDGED_WRITES = 10;
 
 const answerOf = async (path: string, method = 'GET'): Promise<[number, string]> => {
   const answer = await api.raw(path, { method });
@@ -203,6 +207,32 @@ describe('several API processes', () => {
     ]);
     const [status, text] = await answerOf(`/v1/operator/raft/transfer-leadership?id=${other?.ID}`, 'PUT');
     expect([status, text]).toEqual([409, expect.stringContaining('roles are held by leases')]);
+  });
+
+  it('ST-10, API-56: read at once what another has acknowledged, also where they answer from memory', async () => {
+    await api.register(shellJob('kept', 'true', { count: 0 }));
+    const read = () =>
+      Promise.all([
+        second.get<{ Meta: object | null }>('/v1/job/kept'),
+        second.get<{ JobModifyIndex: number }[]>('/v1/jobs?prefix=kept'),
+        second.get<{ ID: string }[]>('/v1/job/kept/evaluations'),
+      ]);
+    await read();
+    for (let count = 1; count <= ACKNOWLEDGED_WRITES; count++) {
+      // The other one finds the request and the announcement of the write at the same moment.
+      await freeze(waybill.pid('second'));
+      const Meta = { count: `${count}` };
+      const { Index, EvalID } = await api.register({ ...shellJob('kept', 'true', { count: 0 }), Meta });
+      const reading = read();
+      await turnOfTheLoop();
+      thaw(waybill.pid('second'));
+      const [job, [stub], evaluations] = await reading;
+      expect([job.Meta, stub?.JobModifyIndex]).toEqual([Meta, Index]);
+      expect(evaluations.map(({ ID }) => ID)).toContain(EvalID);
+      await read();
+    }
+    await api.stop('kept', true);
+    expect((await second.raw('/v1/job/kept')).status).toBe(404);
   });
 
   it('OP-106, OP-107: figures of the cluster are counted once, by whichever of them there is', async () => {
