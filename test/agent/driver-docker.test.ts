@@ -40,6 +40,8 @@ const newDriver = (over: Partial<DockerOptions> = {}): DockerDriver =>
     endpoint: ENDPOINT,
     policy: { volumes: false, privileged: false, allowedCapabilities: DEFAULT_CAPABILITIES },
     imageGc: true,
+    infraImage: '',
+    infraImagePullTimeoutMs: 60_000,
     agent: dir,
     outputs,
     mhzPerCore: 1_000,

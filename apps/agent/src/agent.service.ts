@@ -60,7 +60,7 @@ export const agent: ServiceDefinition = {
     const drivers = await driversOf(context, dir, outputs, mhzPerCore);
     const volumePlugins = await hostVolumePluginsOf(context, dir);
     const nodeMeta = await NodeMeta.load(settings.WAYBILL_NODE_META, new NodeMetaFile(dir, logger));
-    const networks = await networksOf(context, dir);
+    const networks = await networksOf(context, dir, drivers);
     const attributes = {
       ...machine.attributes,
       ...secrets.attributes,

@@ -148,6 +148,13 @@ export const AGENT_SETTINGS = {
   WAYBILL_DOCKER_IMAGE_GC: flag
     .default(true)
     .describe('agent: images from a registry that no task has used for three minutes are removed'),
+  WAYBILL_DOCKER_INFRA_IMAGE: z
+    .string()
+    .default('')
+    .describe('agent: image of the containers that hold the networks of groups; empty: the agent makes one'),
+  WAYBILL_DOCKER_INFRA_IMAGE_PULL_TIMEOUT_MS: positive
+    .default(300_000)
+    .describe('agent: longest pull of WAYBILL_DOCKER_INFRA_IMAGE, milliseconds'),
   WAYBILL_AGENT_SECRETS_IN_MEMORY: flag
     .default(true)
     .describe('agent: secrets of tasks are kept in a file system in memory, where it may mount one'),

@@ -1,5 +1,6 @@
 import type { LogConfig } from '@waybill/model';
 import type { TaskResourceUsage } from '@waybill/rpc';
+import type { NetworkNamespaces } from '../networks/network-namespaces.store.js';
 import type { TaskNetwork } from '../networks/task-network.js';
 import type { ExecCommand, ExecSession } from '../tasks/exec/exec-session.js';
 
@@ -170,6 +171,8 @@ export interface Driver {
   readonly setsHostname?: boolean;
   /** Absent: `host` and `group`. */
   readonly networkIsolation?: readonly NetworkIsolation[];
+  /** Makes the namespaces of groups with its tasks (NW-23); absent: its tasks join one that somebody else makes. */
+  readonly namespaces?: NetworkNamespaces;
   fingerprint(): Promise<DriverFingerprint>;
   /** @throws TaskConfigError */
   validate(config: TaskConfig): void;

@@ -65,6 +65,8 @@ export async function driversOf(
       allowedCapabilities,
     },
     imageGc: settings.WAYBILL_DOCKER_IMAGE_GC,
+    infraImage: settings.WAYBILL_DOCKER_INFRA_IMAGE,
+    infraImagePullTimeoutMs: settings.WAYBILL_DOCKER_INFRA_IMAGE_PULL_TIMEOUT_MS,
     agent: dir,
     outputs,
     mhzPerCore,

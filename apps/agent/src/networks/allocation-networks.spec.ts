@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { BRIDGE_RESULT, end, FakeNetworkMachine } from '../fixtures/network-machine.store.js';
+import { BRIDGE_RESULT, end, FakeNamespaces, FakeNetworkMachine } from '../fixtures/network-machine.store.js';
 import { Gate } from '../waiting/gate.js';
 import type { NetworkOrder } from './allocation-networks.js';
 
@@ -16,6 +16,8 @@ const order = (over: Partial<NetworkOrder> = {}): NetworkOrder => ({
   mode: 'bridge',
   ports: [{ Label: 'http', Value: 24_000, To: 8_080, HostIP: '10.1.1.1', IgnoreCollision: false }],
   args: 'IgnoreUnknown=true',
+  maker: '',
+  hostname: '',
   givenUp: new Gate(),
   ...over,
 });
@@ -192,6 +194,65 @@ describe('an agent that comes back', () => {
     const byHand = ['ip6tables -t nat -S', 'iptables -t nat -S'];
     expect(machine.whatWasCalled()).toEqual([...DELETED, ...byHand, 'remove', ...MADE]);
     expect(machine.calls[0]!.env['CNI_NETNS']).toBe('');
+  });
+
+  describe('whose namespace a driver holds (NW-34)', () => {
+    const byDriver = order({ maker: 'docker', hostname: 'web-1' });
+    let driver: FakeNamespaces;
+    beforeEach(() => (driver = new FakeNamespaces()));
+    const networks = () => machine.networks({ namespacesOfDrivers: new Map([['docker', driver]]) });
+
+    it('NW-34, NW-37: it is made by the driver, found by its path, and removed by the driver', async () => {
+      const made = await networks().prepare(byDriver);
+      expect(made).toMatchObject({ namespace: '/run/engine/1', sandbox: { container: 'c1' }, isReplacement: false });
+      expect(driver.asked).toEqual(['provide a', 'make a web-1']);
+      expect([machine.namespaces.size, machine.calls[1]?.env['CNI_NETNS']]).toEqual([0, '/run/engine/1']);
+      machine.calls.length = 0;
+      expect(await networks().prepare(byDriver)).toEqual(made);
+      expect(machine.calls).toEqual([]);
+      await networks().release('a');
+      expect(machine.whatWasCalled()).toEqual(DELETED);
+      expect([driver.asked.at(-1), machine.records.size]).toEqual(['remove a', 0]);
+    });
+
+    it('NW-39: a holder that was started again has another namespace, so the network is made anew', async () => {
+      await networks().prepare(byDriver);
+      driver.held = { path: '/run/engine/other', sandbox: { container: 'c1' } };
+      machine.answer = ({ what }) => (what.endsWith('-S') ? end('') : machine.goes());
+      machine.calls.length = 0;
+      expect(await networks().find('a')).toBeNull();
+      expect(await networks().prepare(byDriver)).toMatchObject({ namespace: '/run/engine/2', isReplacement: true });
+      expect(machine.whatWasCalled().slice(0, 4)).toEqual(DELETED);
+      expect(machine.calls[0]?.env['CNI_NETNS']).toBe('');
+    });
+
+    it('NW-37: while the holder does not answer nothing is taken down, and other networks are not kept waiting', async () => {
+      const made = await networks().prepare(byDriver);
+      driver.isAway = true;
+      machine.calls.length = 0;
+      const next = networks();
+      const waiting = next.prepare(byDriver);
+      await machine.time.pass(10_000);
+      expect(await next.find('a')).toEqual(made);
+      expect(await next.prepare(order({ allocId: 'b', mode: 'none' }))).toMatchObject({ status: null });
+      driver.isAway = false;
+      await machine.time.pass(2_000);
+      expect(await waiting).toEqual(made);
+      expect(machine.whatWasCalled()).toEqual(['make']);
+    });
+
+    it('NW-41: what cannot be removed while the holder is away keeps its record for the next agent', async () => {
+      await networks().prepare(byDriver);
+      machine.answer = ({ what }) => (what.endsWith('-S') ? end('') : machine.goes());
+      machine.calls.length = 0;
+      driver.isAway = true;
+      await networks().release('a');
+      expect(machine.calls[0]?.env['CNI_NETNS']).toBe('/run/engine/1');
+      expect(machine.records.get('a')?.isReady).toBe(false);
+      driver.isAway = false;
+      await networks().releaseOthers(new Set());
+      expect([driver.held, machine.records.size]).toEqual([undefined, 0]);
+    });
   });
 
   it('NW-142: killed at any step, has one set of everything after its next start, or nothing', async () => {

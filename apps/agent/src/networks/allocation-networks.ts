@@ -7,12 +7,13 @@ import { CniPlugins } from './cni/cni-plugins.transport.js';
 import { networkNamed } from './cni/configured-networks.store.js';
 import { NetworkCalls, type NetworkList, type PortMapping } from './cni/network-list.js';
 import { statusOf } from './cni/network-status.js';
-import type { NetworkNamespaces } from './network-namespaces.store.js';
+import { type Namespace, NamespaceUnknownError, type NetworkNamespaces } from './network-namespaces.store.js';
 import type { NetworkRecord, NetworkRecords } from './network-record.js';
 import type { RunProgram } from './program.transport.js';
 import { ensureAdminChain } from './rules/admin-chain.js';
 import type { Iptables } from './rules/iptables.transport.js';
 import { removeLeftRules } from './rules/left-rules.js';
+import type { Sandbox } from './task-network.js';
 
 /** How often an allocation's network is tried to be made, and how long is waited in between (NW-45). */
 export const ADD_ATTEMPTS = 3;
@@ -31,6 +32,10 @@ export interface NetworkOrder {
   readonly ports: readonly AllocatedPort[];
   /** Of CNI (NW-58). */
   readonly args: string;
+  /** The driver that makes its namespace (NW-23); empty: the agent does. */
+  readonly maker: string;
+  /** Empty: none is given. */
+  readonly hostname: string;
   /** Open when nobody wants it any more. */
   readonly givenUp: Gate;
 }
@@ -39,6 +44,8 @@ export interface NetworkOrder {
 export interface AllocationNetwork {
   /** Path of the namespace. */
   readonly namespace: string;
+  /** Absent: no container holds the namespace. */
+  readonly sandbox?: Sandbox;
   /** null: it has no address (mode `none`). */
   readonly status: AllocNetworkStatus | null;
   /** The one before it was lost, so what still runs in that is cut off (NW-39). */
@@ -47,7 +54,10 @@ export interface AllocationNetwork {
 
 export interface AllocationNetworksDependencies {
   readonly run: RunProgram;
+  /** Those that the agent makes. */
   readonly namespaces: NetworkNamespaces;
+  /** Those that drivers make themselves, by the name of the driver; absent: no driver does. */
+  readonly namespacesOfDrivers?: ReadonlyMap<string, NetworkNamespaces>;
   readonly records: NetworkRecords;
   readonly iptables: Iptables;
   readonly timers: Timers;
@@ -95,7 +105,9 @@ export class AllocationNetworks {
    */
   async prepare(order: NetworkOrder): Promise<AllocationNetwork | null> {
     const kept = await this.deps.records.load(order.allocId);
-    const before = kept && (await this.inTurn(() => this.takeUp(kept)));
+    const there = kept && (await this.whenKnown(kept, order.givenUp));
+    if (there === 'given up') return null;
+    const before = kept && (await this.inTurn(() => this.takeUp(kept, there ?? undefined)));
     if (before && before !== 'gone' && before !== 'misconfigured') return before;
     const record = await this.begin(order);
     let first: unknown;
@@ -103,7 +115,10 @@ export class AllocationNetworks {
       if (attempt > 1) await pause(this.deps.timers, this.retryMs(), order.givenUp);
       if (order.givenUp.isOpen) break;
       try {
-        return { ...(await this.inTurn(() => this.makeOrUndo(record))), isReplacement: kept?.isReady === true };
+        // Others need not wait for an image to come, so it is not part of the turn.
+        await this.makerOf(record).provide?.(order.allocId);
+        const made = await this.inTurn(() => this.makeOrUndo(record, order.hostname));
+        return { ...made, isReplacement: kept?.isReady === true };
       } catch (error) {
         first ??= error;
         this.deps.logger.warn('a network cannot be made', { alloc: order.allocId, attempt, error });
@@ -117,7 +132,14 @@ export class AllocationNetworks {
   /** What is there although no task may start any more: an allocation that is stopped may have tasks that run. */
   async find(allocId: string): Promise<AllocationNetwork | null> {
     const kept = await this.deps.records.load(allocId);
-    return kept?.isReady && (await this.deps.namespaces.exists(allocId)) ? this.asMade(kept) : null;
+    if (!kept?.isReady) return null;
+    try {
+      const namespace = await this.namespaceOf(kept);
+      return namespace ? this.asMade(kept, namespace) : null;
+    } catch (error) {
+      if (error instanceof NamespaceUnknownError && kept.namespace) return this.asMade(kept, kept.namespace);
+      throw error;
+    }
   }
 
   /** Takes the network of an allocation down, if it has one (NW-41). Never rejects: what fails is logged. */
@@ -143,19 +165,56 @@ export class AllocationNetworks {
   }
 
   /** Of one that an earlier agent made. @returns why it has to be made anew: nothing is left of it */
-  private async takeUp(record: NetworkRecord): Promise<AllocationNetwork | 'gone' | 'misconfigured'> {
+  private async takeUp(
+    record: NetworkRecord,
+    namespace: Namespace | undefined,
+  ): Promise<AllocationNetwork | 'gone' | 'misconfigured'> {
     const { allocId, result, list } = record;
-    const isThere = record.isReady && (await this.deps.namespaces.exists(allocId));
-    if (isThere && (!list || !result || !this.isChecked(list))) return this.asMade(record);
-    if (isThere && list && result)
+    const there = record.isReady ? namespace : undefined;
+    if (there && (!list || !result || !this.isChecked(list))) return this.asMade(record, there);
+    if (there && list && result)
       try {
-        await this.callsOf(record, list).check(result);
-        return this.asMade(record);
+        await this.callsOf(record, list, there.path).check(result);
+        return this.asMade(record, there);
       } catch (error) {
         this.deps.logger.warn('a network is not as it was made, and is made anew', { alloc: allocId, error });
       }
     await this.undo(record);
-    return isThere ? 'misconfigured' : 'gone';
+    return there ? 'misconfigured' : 'gone';
+  }
+
+  /** The namespace of a network. While its holder does not answer it is asked again: what runs must not be taken down. */
+  private async whenKnown(record: NetworkRecord, givenUp: Gate): Promise<Namespace | undefined | 'given up'> {
+    for (let hasTold = false; !givenUp.isOpen; hasTold = true) {
+      try {
+        return await this.namespaceOf(record);
+      } catch (error) {
+        if (!(error instanceof NamespaceUnknownError)) throw error;
+        if (!hasTold)
+          this.deps.logger.warn('nobody can tell whether a network is there; asking again', {
+            alloc: record.allocId,
+            error,
+          });
+      }
+      await pause(this.deps.timers, this.retryMs(), givenUp);
+    }
+    return 'given up';
+  }
+
+  /**
+   * The namespace as it was made; undefined: it is gone, even if another one has its name: a pause container that the
+   * engine starts again has a new one. @throws NamespaceUnknownError
+   */
+  private async namespaceOf(record: NetworkRecord): Promise<Namespace | undefined> {
+    const found = await this.makerOf(record).find(record.allocId);
+    return record.namespace && found?.path !== record.namespace.path ? undefined : found;
+  }
+
+  /** @throws NetworkError */
+  private makerOf({ maker = '' }: NetworkRecord): NetworkNamespaces {
+    const found = maker === '' ? this.deps.namespaces : this.deps.namespacesOfDrivers?.get(maker);
+    if (!found) throw new NetworkError(`the driver ${maker} makes no namespaces on this machine`);
+    return found;
   }
 
   /** Whether the plugins of a network can say if a namespace is still as they made it (NW-37, NW-53). */
@@ -164,12 +223,14 @@ export class AllocationNetworks {
   }
 
   /** Nothing of the machine is changed yet. @throws NetworkError, when the machine lacks what the network needs */
-  private async begin({ allocId, mode, ports, args }: NetworkOrder): Promise<NetworkRecord> {
+  private async begin({ allocId, mode, ports, args, maker }: NetworkOrder): Promise<NetworkRecord> {
     const list = await this.listOf(mode);
     return {
       version: 1,
       allocId,
       mode,
+      maker,
+      namespace: null,
       list,
       args,
       portMappings: list ? mappingsOf(ports, this.deps.bindsToAddress) : [],
@@ -194,7 +255,7 @@ export class AllocationNetworks {
     }
   }
 
-  private async makeOrUndo(begun: NetworkRecord): Promise<Omit<AllocationNetwork, 'isReplacement'>> {
+  private async makeOrUndo(begun: NetworkRecord, hostname: string): Promise<Omit<AllocationNetwork, 'isReplacement'>> {
     let record = begun;
     const keep = async (next: NetworkRecord): Promise<void> => {
       record = next;
@@ -203,25 +264,28 @@ export class AllocationNetworks {
     try {
       await keep(begun);
       const { allocId, list, mode } = begun;
-      await this.deps.namespaces.make(allocId);
-      if (!this.deps.namespaces.raisesLoopback) await this.raiseLoopback(begun);
+      const maker = this.makerOf(begun);
+      const namespace = await maker.make(allocId, hostname);
+      await keep({ ...begun, namespace });
+      if (!maker.raisesLoopback) await this.raiseLoopback(begun, namespace.path);
       if (mode === 'bridge') await ensureAdminChain(this.deps.iptables, this.deps.bridge);
       if (list) {
-        const result = await this.callsOf(begun, list).add((found) => keep({ ...begun, result: found }));
-        await keep({ ...begun, result, status: statusOf(result) });
+        const calls = this.callsOf(begun, list, namespace.path);
+        const result = await calls.add((found) => keep({ ...record, result: found }));
+        await keep({ ...record, result, status: statusOf(result) });
       }
       await keep({ ...record, isReady: true });
-      return this.asMade(record);
+      return this.asMade(record, namespace);
     } catch (error) {
       await this.undo(record);
       throw error;
     }
   }
 
-  private async raiseLoopback(record: NetworkRecord): Promise<void> {
+  private async raiseLoopback(record: NetworkRecord, netns: string): Promise<void> {
     if (record.list?.plugins.some(({ type }) => type === 'loopback')) return;
     const config = { type: 'loopback', name: 'loopback', cniVersion: '0.4.0' };
-    await this.plugins.call('ADD', config, { ...this.attachmentOf(record), ifName: 'lo' });
+    await this.plugins.call('ADD', config, { ...attachmentOf(record, netns), ifName: 'lo' });
   }
 
   /** All of it, whatever fails. What failed is logged, and its record stays, so that the next agent tries once more. */
@@ -229,8 +293,7 @@ export class AllocationNetworks {
     const { allocId, list } = record;
     const errors: string[] = [];
     if (list) {
-      const isThere = await this.deps.namespaces.exists(allocId);
-      const netns = isThere ? this.deps.namespaces.pathOf(allocId) : '';
+      const { isThere, netns } = await this.wayInto(record);
       const failed = await this.callsOf(record, list, netns).del(record.result);
       // Without the namespace plugins take its rules for gone with it, and later ones would meet them.
       if (failed.length > 0 || !isThere)
@@ -242,7 +305,7 @@ export class AllocationNetworks {
       errors.push(...failed);
     }
     try {
-      await this.deps.namespaces.remove(allocId);
+      await this.makerOf(record).remove(allocId);
     } catch (error) {
       errors.push(errorText(error));
     }
@@ -251,17 +314,22 @@ export class AllocationNetworks {
     await this.deps.records.save({ ...record, isReady: false });
   }
 
-  private callsOf(record: NetworkRecord, list: NetworkList, netns?: string): NetworkCalls {
-    const attachment = { ...this.attachmentOf(record), ...(netns !== undefined && { netns }) };
-    return new NetworkCalls(this.plugins, list, attachment, record.portMappings);
+  /** For plugins that take a network down: what nobody can tell of is tried by its path, and its rules by hand. */
+  private async wayInto(record: NetworkRecord): Promise<{ isThere: boolean; netns: string }> {
+    try {
+      const namespace = await this.namespaceOf(record);
+      return { isThere: namespace !== undefined, netns: namespace?.path ?? '' };
+    } catch {
+      return { isThere: false, netns: record.namespace?.path ?? '' };
+    }
   }
 
-  private attachmentOf({ allocId, args }: NetworkRecord) {
-    return { containerId: allocId, netns: this.deps.namespaces.pathOf(allocId), ifName: INTERFACE, args };
+  private callsOf(record: NetworkRecord, list: NetworkList, netns: string): NetworkCalls {
+    return new NetworkCalls(this.plugins, list, attachmentOf(record, netns), record.portMappings);
   }
 
-  private asMade({ allocId, status }: NetworkRecord): AllocationNetwork {
-    return { namespace: this.deps.namespaces.pathOf(allocId), status, isReplacement: false };
+  private asMade({ status }: NetworkRecord, { path, sandbox }: Namespace): AllocationNetwork {
+    return { namespace: path, ...(sandbox && { sandbox }), status, isReplacement: false };
   }
 
   private retryMs(): number {
@@ -274,6 +342,13 @@ export class AllocationNetworks {
     return done;
   }
 }
+
+const attachmentOf = ({ allocId, args }: NetworkRecord, netns: string) => ({
+  containerId: allocId,
+  netns,
+  ifName: INTERFACE,
+  args,
+});
 
 const MISCONFIGURED =
   'failed to configure networking for alloc: network namespace already exists but was misconfigured';

@@ -20,8 +20,15 @@ export function resolvConf({ servers, searches, options }: TaskDns, machine: str
   ].join('\n');
 }
 
-/** What a task with a host name of its own reads as /etc/hosts (NW-26). @param address empty: it has none */
-export const hostsFile = (hostname: string, address: string): string =>
-  ['127.0.0.1 localhost', '::1 localhost ip6-localhost ip6-loopback', `${address || '127.0.1.1'} ${hostname}`, ''].join(
-    '\n',
-  );
+/**
+ * What a task with a host name of its own reads as /etc/hosts (NW-26, NW-92). @param address empty: it has none
+ * @param more lines that its job adds
+ */
+export const hostsFile = (hostname: string, address: string, more: readonly string[] = []): string =>
+  [
+    '127.0.0.1 localhost',
+    '::1 localhost ip6-localhost ip6-loopback',
+    `${address || '127.0.1.1'} ${hostname}`,
+    ...more,
+    '',
+  ].join('\n');

@@ -3,20 +3,35 @@ import { isErrno } from '@waybill/processes';
 import { isMountPoint, isPassedOn } from '../allocations/disk/mount-table.store.js';
 import { below, pathName } from '../paths/path-name.js';
 import { programOfMachine, type RunProgram, whyItFailed } from './program.transport.js';
+import type { Sandbox } from './task-network.js';
 
 /** Where namespaces have names, for all programs of the machine alike (NW-32). */
 export const NAMESPACES_DIRECTORY = '/var/run/netns';
 const PROGRAM_TIMEOUT_MS = 10_000;
 
-/** Network namespaces of allocations, by the ID of the allocation. */
+/** A namespace that is there. */
+export interface Namespace {
+  /** Path that programs enter it by. */
+  readonly path: string;
+  /** Absent: no container holds it. */
+  readonly sandbox?: Sandbox;
+}
+
+/** The program that holds a namespace does not answer, so nobody can tell whether the namespace is there. */
+export class NamespaceUnknownError extends Error {
+  override readonly name = 'NamespaceUnknownError';
+}
+
+/** Network namespaces of allocations, by the ID of the allocation: those of the agent, or those of a driver (NW-21). */
 export interface NetworkNamespaces {
-  /** Whether it is there as a namespace, not as a file that a reset of the machine left. */
-  exists(allocId: string): Promise<boolean>;
-  pathOf(allocId: string): string;
   /** Whether new ones have their loopback interface up; else the loopback plugin has to do it (NW-40). */
   readonly raisesLoopback: boolean;
-  /** One that is there stays as it is. @throws Error that says what the machine refused */
-  make(allocId: string): Promise<void>;
+  /** undefined: it is not there; a file that a reset of the machine left is none. @throws NamespaceUnknownError */
+  find(allocId: string): Promise<Namespace | undefined>;
+  /** Brings what a new one is made of, which may take minutes. Absent: nothing is needed. @throws Error with the reason */
+  provide?(allocId: string): Promise<void>;
+  /** @param hostname empty: none is wanted @throws Error that says what the machine refused */
+  make(allocId: string, hostname: string): Promise<Namespace>;
   /** What is not there is a success. @throws Error */
   remove(allocId: string): Promise<void>;
 }
@@ -35,18 +50,15 @@ export class NamedNamespaces implements NetworkNamespaces {
     return programOfMachine('ip') !== undefined;
   }
 
-  exists(allocId: string): Promise<boolean> {
-    return isMountPoint(this.pathOf(allocId));
+  async find(allocId: string): Promise<Namespace | undefined> {
+    const path = this.pathOf(allocId);
+    return (await isMountPoint(path)) ? { path } : undefined;
   }
 
-  /** @throws UnsafeNameError */
-  pathOf(allocId: string): string {
-    return below(this.directory, pathName(allocId, 'the allocation'));
-  }
-
-  async make(allocId: string): Promise<void> {
-    if (await this.exists(allocId)) return;
+  /** One that is there stays as it is. A host name belongs to each task: programs enter the namespace with their own. */
+  async make(allocId: string): Promise<Namespace> {
     const file = this.pathOf(allocId);
+    if (await isMountPoint(file)) return { path: file };
     await this.prepareDirectory();
     await rm(file, { force: true }); // NW-33: what a reset of the machine left is no namespace
     await (await open(file, 'wx', 0o444)).close();
@@ -56,12 +68,18 @@ export class NamedNamespaces implements NetworkNamespaces {
       await this.remove(allocId);
       throw error;
     }
+    return { path: file };
   }
 
   async remove(allocId: string): Promise<void> {
     const file = this.pathOf(allocId);
-    if (await this.exists(allocId)) await this.command('umount', ['--lazy', file]);
+    if (await isMountPoint(file)) await this.command('umount', ['--lazy', file]);
     await rm(file, { force: true });
+  }
+
+  /** @throws UnsafeNameError */
+  private pathOf(allocId: string): string {
+    return below(this.directory, pathName(allocId, 'the allocation'));
   }
 
   /** Mounts below it are seen by all: else a namespace that is removed here lives on in another view of the machine. */

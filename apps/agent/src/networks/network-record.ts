@@ -1,6 +1,7 @@
 import type { AllocNetworkStatus } from '@waybill/model';
 import type { CniResult } from './cni/cni-plugins.transport.js';
 import type { NetworkList, PortMapping } from './cni/network-list.js';
+import type { Namespace } from './network-namespaces.store.js';
 
 /**
  * All that finds the network of an allocation again, checks it and takes it down. It is written before the machine is
@@ -10,6 +11,10 @@ export interface NetworkRecord {
   readonly version: 1;
   readonly allocId: string;
   readonly mode: string;
+  /** The driver that makes its namespace; empty or absent: the agent does. */
+  readonly maker?: string;
+  /** As it was made; null: not yet. Absent in records of earlier builds: the one that is found under its name. */
+  readonly namespace?: Namespace | null;
   /** As it was when the network was made; null: mode `none`. */
   readonly list: NetworkList | null;
   /** Of CNI (NW-58). */

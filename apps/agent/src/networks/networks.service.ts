@@ -1,5 +1,6 @@
 import type { ServiceContext } from '@waybill/service';
 import { canCheck, fingerprintNetworks, type NetworksOfMachine } from '../machine/fingerprint/networks.js';
+import type { Driver } from '../drivers/driver.js';
 import { below } from '../paths/path-name.js';
 import { AllocationNetworks } from './allocation-networks.js';
 import type { BridgeOptions } from './cni/bridge-network.js';
@@ -15,7 +16,11 @@ export interface Networks {
 }
 
 /** What this machine can do for the networks of allocations, and what does it. */
-export async function networksOf(context: ServiceContext, dir: string): Promise<Networks> {
+export async function networksOf(
+  context: ServiceContext,
+  dir: string,
+  drivers: ReadonlyMap<string, Driver>,
+): Promise<Networks> {
   const { settings, timers, random, logger } = context;
   const options = {
     run: runProgram,
@@ -28,6 +33,9 @@ export async function networksOf(context: ServiceContext, dir: string): Promise<
   const allocations = new AllocationNetworks({
     ...options,
     namespaces: new NamedNamespaces(runProgram),
+    namespacesOfDrivers: new Map(
+      [...drivers].flatMap(([name, { namespaces }]) => (namespaces ? [[name, namespaces]] : [])),
+    ),
     records: new NetworkRecordStore(below(dir, 'cni'), logger),
     iptables: new Iptables(runProgram),
     timers,

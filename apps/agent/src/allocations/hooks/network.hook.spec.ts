@@ -2,7 +2,7 @@ import { type NetworkResource, settle } from '@waybill/model';
 import { describe, expect, it } from 'vitest';
 import { aNetwork } from '../../fixtures/a-network.js';
 import { aTask, FOREVER, lifecycle, setup } from '../../fixtures/running-allocation.js';
-import type { AllocationNetwork } from '../../networks/allocation-networks.js';
+import type { AllocationNetwork, NetworkOrder } from '../../networks/allocation-networks.js';
 
 const STATUS = { InterfaceName: 'eth0', Address: '172.26.64.2', AddressIPv6: '', DNS: null };
 const NETWORK: AllocationNetwork = { namespace: '/var/run/netns/a', status: STATUS, isReplacement: false };
@@ -13,8 +13,8 @@ const group = (Mode: string, over: Partial<NetworkResource> = {}) => ({ Networks
 function networksOf(made: () => Promise<AllocationNetwork | null> = async () => NETWORK) {
   const asked: string[] = [];
   const networks = {
-    prepare: async ({ mode, args }: { mode: string; args: string }) => {
-      asked.push(`prepare ${mode}`, args);
+    prepare: async ({ mode, args, maker, hostname }: Omit<NetworkOrder, 'ports'>) => {
+      asked.push(`prepare ${mode}`, args, `by ${maker} as ${hostname}`);
       return made();
     },
     find: async () => NETWORK,
@@ -82,6 +82,33 @@ describe('the network of an allocation and its tasks', () => {
     expect(runner.report().TaskStates['web']!.Events.map((event) => event.DisplayMessage)).toContain(
       'failed to setup alloc: task web does not support "bridge" networking mode',
     );
+  });
+
+  it('NW-23: a driver that makes namespaces makes that of a group with its tasks, for those of others too', async () => {
+    const sandbox = { container: 'c1' };
+    const { asked, networks } = networksOf(async () => ({ ...NETWORK, sandbox }));
+    const { runner, driver, records, alloc } = setup([aTask('web', FOREVER)], {
+      networks,
+      group: group('bridge', { Hostname: 'web-1' }),
+    });
+    Object.assign(driver, { namespaces: {}, setsHostname: true });
+    runner.runAllocation();
+    await settle();
+    expect(asked).toContain('by mock_driver as web-1');
+    expect(records.saved.get(alloc.ID)?.network).toMatchObject({ namespace: NETWORK.namespace, sandbox });
+  });
+
+  it('NW-23: two drivers that both make namespaces cannot be in one group', async () => {
+    const { asked, networks } = networksOf();
+    const tasks = [aTask('web', FOREVER), aTask('db', FOREVER, { Driver: 'other_driver' })];
+    const { runner, driver } = setup(tasks, { networks, group: group('bridge') });
+    Object.assign(driver, { namespaces: {} });
+    runner.runAllocation();
+    await settle();
+    expect(runner.report().TaskStates['web']!.Events.map((event) => event.DisplayMessage)).toContain(
+      'failed to setup alloc: tasks web and db want to initiate networking but only one driver can do so',
+    );
+    expect(asked.filter((one) => one.startsWith('prepare'))).toEqual([]);
   });
 
   it('NW-37, NW-39: found again by the next agent; made anew, what runs is started again in the new one', async () => {

@@ -50,7 +50,15 @@ export class NetworkHook implements AllocationHook {
     const { hostname, dns, args } = this.interpolated(asked);
     const ports = context.alloc.AllocatedResources.Shared.Ports ?? [];
     this.tasks.noteWait('Waiting for its network');
-    const made = networks.prepare({ allocId: context.id, mode, ports, args, givenUp: context.ended });
+    const made = networks.prepare({
+      allocId: context.id,
+      mode,
+      ports,
+      args,
+      maker: this.maker(),
+      hostname,
+      givenUp: context.ended,
+    });
     this.making = made.catch(() => {});
     const network = await made;
     if (!network) return CLOSED;
@@ -75,11 +83,12 @@ export class NetworkHook implements AllocationHook {
 
   /** @param dns of the group, which wins over what the plugins say (NW-91) */
   private useNetwork(
-    { namespace, status, isReplacement }: AllocationNetwork,
+    { namespace, sandbox, status, isReplacement }: AllocationNetwork,
     hostname: string,
     dns: DNSConfig | null,
   ): void {
-    this.context.network = { namespace, hostname, status: status && { ...status, DNS: dns ?? status.DNS } };
+    const shown = status && { ...status, DNS: dns ?? status.DNS };
+    this.context.network = { namespace, hostname, status: shown, ...(sandbox && { sandbox }) };
     // NW-39: what still runs in the namespace before reaches nobody.
     if (isReplacement) void this.tasks.restartRunning('network namespace was recreated');
   }
@@ -99,6 +108,18 @@ export class NetworkHook implements AllocationHook {
       if (driver && !networkIsolationOf(driver).includes('group'))
         throw new NetworkError(`task ${Name} does not support "${mode}" networking mode`);
     }
+  }
+
+  /** The one driver of the group that makes the namespace (NW-23); empty: the agent does. @throws NetworkError */
+  private maker(): string {
+    const makers = this.context.group.Tasks.filter(({ Driver }) => this.context.agent.drivers.get(Driver)?.namespaces);
+    const [first] = makers;
+    const other = makers.find(({ Driver }) => Driver !== first?.Driver);
+    if (first && other)
+      throw new NetworkError(
+        `tasks ${first.Name} and ${other.Name} want to initiate networking but only one driver can do so`,
+      );
+    return first?.Driver ?? '';
   }
 
   /** @throws NetworkError */

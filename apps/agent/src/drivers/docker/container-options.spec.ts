@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_CAPABILITIES } from '../capabilities.js';
 import type { TaskConfig } from '../driver.js';
-import { checkPolicy, containerName, containerOptions, type DockerPolicy } from './container-options.js';
+import {
+  checkPolicy,
+  containerName,
+  type ContainerOrder,
+  containerOptions,
+  type DockerPolicy,
+  isInGroupNetwork,
+} from './container-options.js';
 import { dockerConfig } from './docker-config.js';
 
 const STRICT: DockerPolicy = { volumes: false, privileged: false, allowedCapabilities: DEFAULT_CAPABILITIES };
@@ -180,15 +187,43 @@ describe('what the engine is asked for', () => {
       '8080/tcp': binding,
       '8080/udp': binding,
     });
-    expect(() => made({ ports: ['db'] })).toThrow('the group has no port "db"');
+    expect(() => made({ ports: ['db'] })).toThrow('Port "db" not found, check network block');
   });
 
-  it('AG-296, AG-297: the network of the group, where the task has no own', () => {
-    const dns = { servers: ['9.9.9.9'], searches: ['s'], options: ['o'] };
-    const host = made({}, { dns, networkMode: 'none' }).HostConfig;
+  const DNS = { servers: ['9.9.9.9'], searches: ['s'], options: ['o'] };
+  const network = { namespace: '/run/docker/netns/1', hostname: '', status: null, sandbox: { container: 'c1' } };
+
+  it('AG-296, NW-93: the mode of the group where the task has no own, and the DNS of the group before its own', () => {
+    const host = made({}, { dns: DNS, networkMode: 'none' }).HostConfig;
     expect(host).toMatchObject({ NetworkMode: 'none', Dns: ['9.9.9.9'], DnsSearch: ['s'], DnsOptions: ['o'] });
-    const own = made({ network_mode: 'host', dns_servers: ['1.1.1.1'] }, { dns, networkMode: 'none' }).HostConfig;
-    expect(own).toMatchObject({ NetworkMode: 'host', Dns: ['1.1.1.1'] });
+    const config = { network_mode: 'host', dns_servers: ['1.1.1.1'], dns_search_domains: ['d'] };
+    const own = made(config, { dns: DNS, networkMode: 'none' }).HostConfig;
+    expect(own).toMatchObject({ NetworkMode: 'host', Dns: ['9.9.9.9'], DnsSearch: ['s'] });
+  });
+
+  it('NW-35, NW-104: in the namespace of its group it joins a container, without what the engine refuses there', () => {
+    const config = dockerConfig({ image: 'i', ports: ['http'], dns_servers: ['1.1.1.1'], extra_hosts: ['a:1.2.3.4'] });
+    const files = [{ source: '/d/hosts', destination: '/etc/hosts', readOnly: false, propagation: '' }];
+    const order: ContainerOrder = { task: task({ network, dns: DNS }), config, policy: OPEN, agent: 'me' };
+    const { ExposedPorts, HostConfig } = containerOptions({ ...order, joins: 'c1', files }, new Map());
+    expect([ExposedPorts, HostConfig?.PortBindings, HostConfig?.NetworkMode]).toEqual([{}, {}, 'container:c1']);
+    expect(Object.keys(HostConfig!)).not.toEqual(expect.arrayContaining([expect.stringMatching(/^Dns|ExtraHosts/)]));
+    const sources = (mounts = HostConfig?.Mounts) =>
+      mounts?.filter(({ Target }) => Target === '/etc/hosts').map(({ Source }) => Source);
+    expect(sources()).toEqual(['/d/hosts']);
+    const byJob = dockerConfig({ image: 'i', volumes: ['/own:/etc/hosts'] });
+    const mine = containerOptions({ ...order, config: byJob, joins: 'c1', files }, new Map());
+    expect(sources(mine.HostConfig?.Mounts)).toEqual(['/own']);
+  });
+
+  it('NW-25, NW-104: its own network_mode wins over the namespace of its group, and publishes nothing', () => {
+    const config = dockerConfig({ image: 'i', network_mode: 'bridge' });
+    const [joins, stays] = [{}, { network_mode: 'host' }].map((own) =>
+      isInGroupNetwork(task({ network }), dockerConfig({ image: 'i', ...own })),
+    );
+    expect([joins, stays, isInGroupNetwork(task(), config)]).toEqual([true, false, false]);
+    const { HostConfig } = made({ network_mode: 'bridge', ports: ['http'] }, { network });
+    expect([HostConfig?.NetworkMode, HostConfig?.PortBindings]).toEqual(['bridge', {}]);
   });
 
   it.each([

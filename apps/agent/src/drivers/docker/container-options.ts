@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ContainerCreateOptions, HostConfig, MountSettings } from 'dockerode';
 import { boundingCapabilities } from '../capabilities.js';
 import { checkVariable } from '../supervised/task-environment.js';
-import { INSIDE, type TaskConfig, TaskConfigError, type TaskMount, type TaskPort } from '../driver.js';
+import { INSIDE, type TaskConfig, TaskConfigError, type TaskDns, type TaskMount, type TaskPort } from '../driver.js';
 import type { DockerConfig, DockerMount } from './docker-config.js';
 
 const MB = 1024 * 1024;
@@ -28,6 +28,21 @@ export interface ContainerOrder {
   readonly config: DockerConfig;
   readonly policy: DockerPolicy;
   readonly agent: string;
+  /** The container whose network it joins; absent: it has one of its own (NW-35). */
+  readonly joins?: string;
+  /** Of the agent, in the place of the engine's own; a mount of the job at the same place wins. Absent: none. */
+  readonly files?: readonly TaskMount[];
+}
+
+/** Whether a task is in the namespace of its group: its own `network_mode` wins (NW-25, NW-35). */
+export const isInGroupNetwork = ({ network }: TaskConfig, { network_mode }: DockerConfig): boolean =>
+  network !== undefined && !network_mode;
+
+/** The DNS of the group wins over that of the task (NW-93); undefined: neither says anything. */
+export function dnsOf({ dns }: TaskConfig, config: DockerConfig): TaskDns | undefined {
+  if (dns) return dns;
+  const own = { servers: config.dns_servers, searches: config.dns_search_domains, options: config.dns_options };
+  return Object.values(own).some((list) => list.length > 0) ? own : undefined;
 }
 
 /** What the engine takes as the name of a container. */
@@ -97,7 +112,8 @@ export const relativeSources = (config: DockerConfig): string[] =>
  */
 export function containerOptions(order: ContainerOrder, found: ReadonlyMap<string, string>): ContainerCreateOptions {
   const { task, config } = order;
-  const published = publishedPorts(config, task.ports ?? []);
+  // In a namespace of the group, CNI maps the ports (NW-104).
+  const published = task.network ? {} : publishedPorts(config, task.ports ?? []);
   const command = [...(config.command === '' ? [] : [config.command]), ...config.args];
   return {
     name: containerName(task),
@@ -128,17 +144,22 @@ export function containerOptions(order: ContainerOrder, found: ReadonlyMap<strin
 }
 
 function hostConfig(
-  { task, config, policy }: ContainerOrder,
+  { task, config, policy, joins, files = [] }: ContainerOrder,
   published: Readonly<Record<string, { HostIp: string; HostPort: string }[]>>,
   found: ReadonlyMap<string, string>,
 ): HostConfig {
-  const network = config.network_mode ?? (task.networkMode === 'none' ? 'none' : undefined);
+  const ofGroup = joins === undefined ? undefined : `container:${joins}`;
+  const network = config.network_mode ?? ofGroup ?? (task.networkMode === 'none' ? 'none' : undefined);
+  const dns = dnsOf(task, config);
+  const ofJob = jobMounts(config, found);
+  const places = new Set(ofJob.map(({ Target }) => Target));
+  const ownFiles = files.filter(({ destination }) => !places.has(destination));
   const logType = config.logging?.type ?? config.logging?.driver;
   const added = boundingCapabilities(config.cap_add, config.cap_drop, policy.allowedCapabilities);
   return {
     ...memoryOf(task, config),
     ...(task.resources && { CpuShares: task.resources.cpuShares }),
-    Mounts: [...ownMounts(task), ...(task.mounts ?? []).map(taskMount), ...jobMounts(config, found)],
+    Mounts: [...ownMounts(task), ...[...ownFiles, ...(task.mounts ?? [])].map(taskMount), ...ofJob],
     ...(network && { NetworkMode: network }),
     PortBindings: published,
     Privileged: config.privileged,
@@ -147,10 +168,13 @@ function hostConfig(
     CapAdd: added.map((capability) => capability.toUpperCase()),
     SecurityOpt: config.security_opt,
     GroupAdd: config.group_add,
-    Dns: orElse(config.dns_servers, task.dns?.servers),
-    DnsSearch: orElse(config.dns_search_domains, task.dns?.searches),
-    DnsOptions: orElse(config.dns_options, task.dns?.options),
-    ExtraHosts: config.extra_hosts,
+    // The engine refuses these for a container that joins another one: there they are in files.
+    ...(joins === undefined && {
+      Dns: [...(dns?.servers ?? [])],
+      DnsSearch: [...(dns?.searches ?? [])],
+      DnsOptions: [...(dns?.options ?? [])],
+      ExtraHosts: config.extra_hosts,
+    }),
     Devices: config.devices.map((device) => ({
       PathOnHost: device.host_path,
       PathInContainer: device.container_path ?? device.host_path,
@@ -171,10 +195,6 @@ function hostConfig(
     ...(config.runtime && { Runtime: config.runtime }),
   };
 }
-
-const orElse = (own: readonly string[], ofGroup: readonly string[] = []): string[] => [
-  ...(own.length > 0 ? own : ofGroup),
-];
 
 /** As much as the task was given, or more if the job says so; nothing is swapped out. */
 function memoryOf({ resources }: TaskConfig, { memory_hard_limit: hardMB }: DockerConfig): HostConfig {
@@ -252,7 +272,7 @@ export function portsInside({ ports, port_map }: DockerConfig, given: readonly T
   const inside: Record<string, number> = {};
   for (const label of [...ports, ...Object.keys(port_map)]) {
     const port = given.find((one) => one.label === label);
-    if (!port) throw new TaskConfigError(`docker: the group has no port "${label}"`);
+    if (!port) throw new TaskConfigError(`Port "${label}" not found, check network block`);
     inside[label] = port_map[label] ?? (port.to > 0 ? port.to : port.hostPort);
   }
   return inside;

@@ -51,6 +51,8 @@ describe('a container whose engine is going down', () => {
       outputs: { follow: async () => {}, copied: async () => {} },
       policy: { volumes: false, privileged: false, allowedCapabilities: [] },
       imageGc: false,
+      infraImage: '',
+      infraImagePullTimeoutMs: 1_000,
       agent: 'test',
       mhzPerCore: 1_000,
     });

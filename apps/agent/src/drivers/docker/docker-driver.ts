@@ -23,6 +23,7 @@ import {
   checkPolicy,
   containerName,
   containerOptions,
+  isInGroupNetwork,
   type DockerPolicy,
   portsInside,
   TASK_LABEL,
@@ -41,7 +42,8 @@ import {
 } from './engine.transport.js';
 import { imagesOf } from './image-source.transport.js';
 import { Images, PULL_TIMEOUT_MS } from './images.js';
-import { foundSources, openDirectories } from './task-sources.js';
+import { PauseContainers } from './pause-containers.js';
+import { foundSources, networkFiles, openDirectories } from './task-sources.js';
 import { Strays } from './strays.js';
 
 /** An engine that does not answer is asked again after this. */
@@ -55,6 +57,9 @@ export interface DockerOptions {
   readonly policy: DockerPolicy;
   /** AG-283: images that no task uses any more are removed. */
   readonly imageGc: boolean;
+  /** Of pause containers (NW-34); empty: the agent makes one. */
+  readonly infraImage: string;
+  readonly infraImagePullTimeoutMs: number;
   /** Whose containers these are: another agent on the same engine has another name. */
   readonly agent: string;
   readonly outputs: Pick<TaskOutputs, 'follow' | 'copied'>;
@@ -86,7 +91,9 @@ export class DockerDriver implements Driver {
   readonly name = 'docker';
   readonly mounts = 'bind';
   readonly isolation = 'image';
-  readonly networkIsolation = ['host', 'task'] as const;
+  readonly networkIsolation = ['host', 'group', 'task'] as const;
+  readonly setsHostname = true;
+  readonly namespaces: PauseContainers;
   private readonly tasks = new Map<string, Running>();
   private readonly images: Images;
   private connected: Promise<Docker> | undefined;
@@ -94,12 +101,21 @@ export class DockerDriver implements Driver {
   private readonly strays: Strays;
 
   constructor(private readonly options: DockerOptions) {
-    this.strays = new Strays(options.agent, (taskId) => this.tasks.has(taskId), options.monotonic);
+    const isKnown = (taskId: string): boolean => this.tasks.has(taskId) || this.namespaces.isHeld(taskId);
+    this.strays = new Strays(options.agent, isKnown, options.monotonic);
     this.images = new Images(
       imagesOf(() => this.engine()),
       options.timers,
       options.imageGc,
     );
+    this.namespaces = new PauseContainers({
+      engine: () => this.engine(),
+      images: this.images,
+      image: options.infraImage,
+      pullTimeoutMs: options.infraImagePullTimeoutMs,
+      agent: options.agent,
+      arch: process.arch,
+    });
   }
 
   async fingerprint(): Promise<DriverFingerprint> {
@@ -140,7 +156,8 @@ export class DockerDriver implements Driver {
       };
       await this.images.use(taskId, wish, tell);
       await openDirectories(task);
-      const options = containerOptions({ task, config, policy, agent }, await foundSources(task, config));
+      const order = { task, config, policy, agent, ...(await this.placeInNetwork(task, config)) };
+      const options = containerOptions(order, await foundSources(task, config));
       await this.removeStale(containerName(task));
       const container = await (await this.engine()).createContainer(options);
       if (!task.logs.Disabled) await this.followOutput(task, handle, container, config);
@@ -226,6 +243,13 @@ export class DockerDriver implements Driver {
     const strays = await this.strays.remove(engine);
     if (strays.length > 0)
       this.options.logger.warn('containers of this agent that no task is were removed', { strays });
+  }
+
+  /** What the container of a task in the namespace of its group gets instead of a network of its own (NW-35, NW-92). */
+  private async placeInNetwork(task: TaskConfig, config: DockerConfig) {
+    if (!task.network || !isInGroupNetwork(task, config)) return {};
+    const joins = await this.namespaces.joined(task.allocId, task.network);
+    return { joins, files: await networkFiles(task, config, { network: task.network, container: joins }) };
   }
 
   /** The client is made once; it keeps no connection that could break. */

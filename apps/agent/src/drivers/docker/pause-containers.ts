@@ -1,0 +1,155 @@
+import type Docker from 'dockerode';
+import { Readable } from 'node:stream';
+import { finished } from 'node:stream/promises';
+import {
+  type Namespace,
+  NamespaceUnknownError,
+  type NetworkNamespaces,
+} from '../../networks/network-namespaces.store.js';
+import type { TaskNetwork } from '../../networks/task-network.js';
+import { StartError } from '../driver.js';
+import { AGENT_LABEL, ALLOC_LABEL, TASK_LABEL } from './container-options.js';
+import { isAway, reasonOf, unlessMissing } from './engine.transport.js';
+import type { Images } from './images.js';
+import { PAUSE_CHANGES, PAUSE_IMAGE, pauseFileSystem, pauseProgram } from './pause-image.js';
+
+/** An engine that takes longer for one request of these keeps other networks waiting (NW-45). */
+const REQUEST_TIMEOUT_MS = 30_000;
+
+export interface PauseContainersOptions {
+  readonly engine: () => Promise<Docker>;
+  readonly images: Images;
+  /** Empty: the agent makes one, which needs no registry. */
+  readonly image: string;
+  readonly pullTimeoutMs: number;
+  /** As of DockerOptions. */
+  readonly agent: string;
+  /** As `process.arch`. */
+  readonly arch: string;
+}
+
+/**
+ * Network namespaces that pause containers hold (NW-34): an engine lets a container join the network of another container,
+ * but no namespace by its path. The pause container has no network of the engine, only the loopback interface, so CNI adds
+ * the rest. It survives the agent and is found by its name.
+ *
+ * A container that is started again, by the engine or by a person, has a new namespace under another path, in which
+ * nothing of CNI is left. So a namespace is known by its path, and a task that would join another one does not start.
+ * Cost of a new one: three requests to the engine. Memory: one entry for each namespace.
+ */
+export class PauseContainers implements NetworkNamespaces {
+  /** The engine does it for each container without a network. */
+  readonly raisesLoopback = true;
+  private readonly held = new Set<string>();
+  private making: Promise<void> | undefined;
+
+  constructor(private readonly options: PauseContainersOptions) {}
+
+  /** Whether a container is of an allocation that has its namespace. @param taskId the label of the container */
+  isHeld(taskId: string): boolean {
+    return this.held.has(taskId);
+  }
+
+  async find(allocId: string): Promise<Namespace | undefined> {
+    try {
+      const found = await this.inspected(allocId);
+      if (!found?.State.Running || found.NetworkSettings.SandboxKey === '') return undefined;
+      this.held.add(useOf(allocId));
+      this.options.images.keep(useOf(allocId), found.Image);
+      return { path: found.NetworkSettings.SandboxKey, sandbox: { container: found.Id } };
+    } catch (error) {
+      throw isAway(error) ? new NamespaceUnknownError(reasonOf(error), { cause: error }) : error;
+    }
+  }
+
+  /** Has the image there. @throws StartError, NoPauseProgramError */
+  async provide(allocId: string): Promise<void> {
+    const { image, images, pullTimeoutMs } = this.options;
+    if (image === '') await (this.making ??= this.makeImage().finally(() => (this.making = undefined)));
+    const isNewest = image !== '' && (image.endsWith(':latest') || !/[:@]/.test(image.slice(image.lastIndexOf('/') + 1)));
+    const wish = { image: image || PAUSE_IMAGE, force: isNewest, credentials: undefined, timeoutMs: pullTimeoutMs };
+    await images.use(useOf(allocId), wish, () => {});
+  }
+
+  async make(allocId: string, hostname: string): Promise<Namespace> {
+    this.held.add(useOf(allocId));
+    await this.removeContainer(allocId);
+    const engine = await this.options.engine();
+    const container = await engine.createContainer({
+      abortSignal: limit(),
+      name: nameOf(allocId),
+      Image: this.options.image || PAUSE_IMAGE,
+      ...(hostname !== '' && { Hostname: hostname }),
+      Labels: { [ALLOC_LABEL]: allocId, [TASK_LABEL]: useOf(allocId), [AGENT_LABEL]: this.options.agent },
+      HostConfig: {
+        NetworkMode: 'none',
+        RestartPolicy: { Name: 'unless-stopped' },
+        ReadonlyRootfs: true,
+        CapDrop: ['ALL'],
+        SecurityOpt: ['no-new-privileges'],
+        LogConfig: { Type: 'none', Config: {} },
+      },
+    });
+    await container.start({ abortSignal: limit() });
+    const made = await this.find(allocId);
+    if (!made) throw new Error(`the pause container ${nameOf(allocId)} ended at once`);
+    return made;
+  }
+
+  async remove(allocId: string): Promise<void> {
+    await this.removeContainer(allocId);
+    this.held.delete(useOf(allocId));
+    this.options.images.release(useOf(allocId));
+  }
+
+  /**
+   * The container that a task joins, which has to hold the namespace that CNI has configured.
+   * @throws StartError when it is gone: only a new allocation gets a new one (NW-144)
+   */
+  async joined(allocId: string, { namespace }: TaskNetwork): Promise<string> {
+    const found = await this.find(allocId);
+    if (found?.sandbox && found.path === namespace) return found.sandbox.container;
+    const name = nameOf(allocId);
+    const what = found ? 'was started again, in a new namespace without a network' : 'is gone';
+    throw new StartError(`the pause container ${name}, which holds the network of the allocation, ${what}`);
+  }
+
+  /** Only what carries the allocation's label: the name alone does not make it ours. */
+  private async removeContainer(allocId: string): Promise<void> {
+    const found = await this.inspected(allocId);
+    if (found?.Config.Labels[ALLOC_LABEL] !== allocId) return;
+    const container = (await this.options.engine()).getContainer(found.Id);
+    await unlessMissing(container.remove({ force: true, v: true, abortSignal: limit() }));
+  }
+
+  private async inspected(allocId: string): Promise<Docker.ContainerInspectInfo | undefined> {
+    const container = (await this.options.engine()).getContainer(nameOf(allocId));
+    return unlessMissing(container.inspect({ abortSignal: limit() }));
+  }
+
+  private async makeImage(): Promise<void> {
+    const engine = await this.options.engine();
+    if (await unlessMissing(engine.getImage(PAUSE_IMAGE).inspect())) return;
+    const { arch } = this.options;
+    const program = pauseProgram(arch);
+    if (!program) throw new NoPauseProgramError(arch);
+    const [repo, tag] = PAUSE_IMAGE.split(':');
+    const archive = Readable.from([pauseFileSystem(program)]);
+    const answer = await engine.importImage(archive, { repo, tag, changes: PAUSE_CHANGES, abortSignal: limit() });
+    answer.resume();
+    await finished(answer);
+  }
+}
+
+/** The agent has no program for pause containers of this machine. */
+export class NoPauseProgramError extends Error {
+  override readonly name = 'NoPauseProgramError';
+  constructor(arch: string) {
+    super(`there is no pause image for ${arch}: name one in WAYBILL_DOCKER_INFRA_IMAGE`);
+  }
+}
+
+const nameOf = (allocId: string): string => `nomad_init_${allocId}`;
+/** As whose a pause container and its image count, among those of tasks. */
+const useOf = (allocId: string): string => `${allocId}/pause`;
+const limit = (): AbortSignal => AbortSignal.timeout(REQUEST_TIMEOUT_MS);
