@@ -66,7 +66,8 @@ export class PauseContainers implements NetworkNamespaces {
   async provide(allocId: string): Promise<void> {
     const { image, images, pullTimeoutMs } = this.options;
     if (image === '') await (this.making ??= this.makeImage().finally(() => (this.making = undefined)));
-    const isNewest = image !== '' && (image.endsWith(':latest') || !/[:@]/.test(image.slice(image.lastIndexOf('/') + 1)));
+    const isNewest =
+      image !== '' && (image.endsWith(':latest') || !/[:@]/.test(image.slice(image.lastIndexOf('/') + 1)));
     const wish = { image: image || PAUSE_IMAGE, force: isNewest, credentials: undefined, timeoutMs: pullTimeoutMs };
     await images.use(useOf(allocId), wish, () => {});
   }
