@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
 import type { RootKeyMaterial } from './root-key-material.js';
 
@@ -31,7 +32,7 @@ export function keyIdOf(token: string): string {
 }
 
 /** Its claims, if the key signed it and it counts at this time (AU-171). @throws TokenRefusedError */
-export async function verifiedClaims({ publicKey }: RootKeyMaterial, token: string, nowMs: number): Promise<Claims> {
+export async function verifiedClaims(publicKey: KeyObject, token: string, nowMs: number): Promise<Claims> {
   const options = { algorithms: [ALGORITHM], clockTolerance: LEEWAY_S, currentDate: new Date(nowMs) };
   try {
     const { payload } = await jwtVerify(token, publicKey, options);

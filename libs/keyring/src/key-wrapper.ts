@@ -6,9 +6,12 @@ import { derivedKey, NONCE_BYTES, openText, sealText } from './sealing.js';
 export interface KeyWrapper {
   /** Stands in what it wrapped, so that another wrapper does not try. */
   readonly provider: string;
-  /** @param keyId whose private parts these are; what was wrapped for one key does not unwrap for another */
+  /** @param keyId whose private parts these are; what was wrapped for one key does not unwrap for another @throws KeyServiceError */
   wrap(keyId: string, secret: string): Promise<WrappedRootKey>;
-  /** @throws Error what was wrapped is another key's, is damaged, or was wrapped under another key */
+  /**
+   * @throws KeyServiceError it cannot be said now; another Error: what was wrapped is another key's, is damaged, or was
+   * wrapped under another key
+   */
   unwrap(keyId: string, wrapped: WrappedRootKey): Promise<string>;
 }
 

@@ -2,6 +2,7 @@ import type { RootKey } from '@waybill/model';
 import { createHmac, randomBytes } from 'node:crypto';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { TokenRefusedError } from './identity-tokens.js';
+import { KeyServiceError } from './key-service-error.js';
 import { AeadWrapper, type KeyWrapper } from './key-wrapper.js';
 import { Keyring, KeyringError } from './keyring.js';
 import { newRootKey } from './root-key-material.js';
@@ -23,9 +24,10 @@ const row = async (KeyID: string, over: Partial<RootKey> = {}): Promise<RootKey>
   ...over,
 });
 
-const ringOf = (given: KeyWrapper | undefined): Keyring =>
+const ringOf = (given: KeyWrapper | undefined, formerWrapper?: KeyWrapper): Keyring =>
   new Keyring({
     wrapper: given,
+    formerWrapper,
     keys: {
       find: (id) => rows.find(({ KeyID }) => KeyID === id),
       active: () => rows.find(({ State }) => State === 'active'),
@@ -122,6 +124,48 @@ describe('keys', () => {
     away = false;
     await Promise.all(Array.from({ length: 5 }, () => counting.sealItems(OWNER, ITEMS)));
     expect(asked).toBe(2);
+  });
+
+  it('OP-210: a key moves to another wrapper and stays the same key; the former wrapper may go then', async () => {
+    const others = new AeadWrapper(randomBytes(32));
+    const service: KeyWrapper = {
+      provider: 'transit',
+      wrap: async (keyId, secret) => ({ Provider: 'transit', Data: (await others.wrap(keyId, secret)).Data }),
+      unwrap: (keyId, wrapped) => others.unwrap(keyId, wrapped),
+    };
+    const sealed = await keyring.sealItems(OWNER, ITEMS);
+    const both = ringOf(service, wrapper);
+    expect(rows.map((key) => [both.needsRewrapping(key), keyring.needsRewrapping(key)])).toEqual([
+      [true, false],
+      [true, false],
+    ]);
+    await expect(ringOf(service).openItems(OWNER, sealed)).rejects.toThrow('wrapped by "aead"');
+    rows = [{ ...made[0]!, Wrapped: await both.rewrapped(made[0]!) }];
+    expect(rows.map((key) => both.needsRewrapping(key))).toEqual([false]);
+    expect(await ringOf(service).openItems(OWNER, sealed)).toEqual(ITEMS);
+    await expect(ringOf(wrapper).openItems(OWNER, sealed)).rejects.toThrow('wrapped by "transit"');
+    expect(await ringOf(wrapper, service).openItems(OWNER, sealed)).toEqual(ITEMS);
+  });
+
+  it('AU-178: while the key management service is away, keys in hand work, public keys are shown and tokens verified', async () => {
+    let away = false;
+    const leaving: KeyWrapper = {
+      provider: 'aead',
+      wrap: () => Promise.reject(new KeyServiceError('away')),
+      unwrap: (keyId, wrapped) => (away ? Promise.reject(new KeyServiceError('away')) : wrapper.unwrap(keyId, wrapped)),
+    };
+    const ring = ringOf(leaving);
+    const sealed = await ring.sealItems(OWNER, ITEMS);
+    const token = await keyring.signJwt('two', { iat: NOW_S });
+    away = true;
+    expect(await ring.openItems(OWNER, sealed)).toEqual(ITEMS);
+    expect((await ring.publicKeys()).map(({ kid }) => kid)).toEqual(['two', 'one']);
+    expect(await ring.verifyJwt(token)).toEqual({ iat: NOW_S });
+    await expect(ring.verifyJwt(`${token.slice(0, -8)}AAAAAAAA`)).rejects.toThrow(TokenRefusedError);
+    await expect(ring.signJwt('two', {})).rejects.toThrow('root key two cannot be unwrapped: away');
+    await expect(ring.newRootKey({ ...made[0]!, KeyID: 'new' })).rejects.toThrow(
+      'root key new cannot be wrapped: away',
+    );
   });
 
   it('AU-178: public keys are shown newest first, with no private member', async () => {

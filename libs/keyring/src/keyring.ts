@@ -1,7 +1,16 @@
-import { errorText, Refusal, type RootKey, type RootKeySpecification } from '@waybill/model';
+import { errorText, Refusal, type RootKey, type RootKeySpecification, type WrappedRootKey } from '@waybill/model';
+import type { KeyObject } from 'node:crypto';
 import { type Claims, keyIdOf, signClaims, TokenRefusedError, verifiedClaims } from './identity-tokens.js';
+import { KeyServiceError } from './key-service-error.js';
 import type { KeyWrapper } from './key-wrapper.js';
-import { newRootKey, type NewRootKey, type RootKeyMaterial, unwrapRootKey } from './root-key-material.js';
+import {
+  newRootKey,
+  type NewRootKey,
+  publicKeyOf,
+  type RootKeyMaterial,
+  unwrapRootKey,
+  wrapMaterial,
+} from './root-key-material.js';
 import { type Items, openItemsWith, type Owner, type SealedItems, sealItemsWith } from './sealed-items.js';
 
 /** Root keys held unwrapped at a time; there are a handful, and old ones are collected. */
@@ -17,8 +26,10 @@ export interface RootKeys {
 }
 
 export interface KeyringDeps {
-  /** Undefined: none is configured, and the keyring is off. */
+  /** Wraps new root keys. Undefined: none is configured, and the keyring is off. */
   readonly wrapper: KeyWrapper | undefined;
+  /** Unwraps root keys that were wrapped before `wrapper` was configured. */
+  readonly formerWrapper?: KeyWrapper | undefined;
   readonly keys: RootKeys;
   readonly nowMs: () => number;
   /** A stored key that cannot be used here, each time that somebody needs it. */
@@ -48,7 +59,8 @@ export interface PublicJwk {
  *
  * It holds no rows: each call asks for them, so that a deleted key is of no use at once (AU-185). What it holds is the
  * unwrapped material of keys that were asked for, each unwrapped once; a failure is not held, so that a key management
- * service that was away is asked again.
+ * service that was away is asked again. While it is away, keys that are held stay usable, and signatures of the others are
+ * verified with the public key of their row.
  */
 export class Keyring {
   private readonly held = new Map<string, Promise<RootKeyMaterial>>();
@@ -69,13 +81,20 @@ export class Keyring {
   async newRootKey(said: NewRootKey): Promise<RootKeySpecification> {
     const { wrapper } = this.deps;
     if (!wrapper) throw new KeyringError(NOT_CONFIGURED);
-    try {
-      return await newRootKey(wrapper, said);
-    } catch (error) {
-      const failure = new KeyringError(`root key ${said.KeyID} cannot be wrapped: ${errorText(error)}`);
-      failure.cause = error;
-      throw failure;
-    }
+    return this.wrapping(said.KeyID, newRootKey(wrapper, said));
+  }
+
+  /** Whether the root key was wrapped by another wrapper than the one that wraps new keys. */
+  needsRewrapping({ Wrapped }: RootKey): boolean {
+    const { wrapper } = this.deps;
+    return wrapper !== undefined && Wrapped.Provider !== wrapper.provider;
+  }
+
+  /** The private parts of a root key, wrapped by the wrapper of new keys. @throws KeyringError */
+  async rewrapped(row: RootKey): Promise<WrappedRootKey> {
+    const { wrapper } = this.deps;
+    if (!wrapper) throw new KeyringError(NOT_CONFIGURED);
+    return this.wrapping(row.KeyID, wrapMaterial(wrapper, await this.material(row)));
   }
 
   /** Under the active key (OP-204). @throws KeyringError */
@@ -105,23 +124,45 @@ export class Keyring {
     const keyId = keyIdOf(token);
     const row = await this.deps.keys.find(keyId);
     if (!row || !this.deps.wrapper) throw new TokenRefusedError(`the token's key ${keyId} is not known`);
-    return verifiedClaims(await this.material(row), token, this.deps.nowMs());
+    return verifiedClaims(await this.verifyingKey(row), token, this.deps.nowMs());
   }
 
-  /** Of every key that can be used here, the newest first; the others are reported and left out (AU-178, AU-180). */
+  /**
+   * Of every key that can be used here, the newest first; the others are reported and left out (AU-178, AU-180). A key is not
+   * left out because the key management service is away: verifiers would keep the answer without it for days.
+   */
   async publicKeys(): Promise<PublicJwk[]> {
     const rows = [...(await this.deps.keys.all())].toSorted(
       (a, b) => b.CreateTime - a.CreateTime || (a.KeyID < b.KeyID ? -1 : 1),
     );
     const usable = await Promise.all(
       rows.map((row) =>
-        this.material(row).then(
+        this.verifyingKey(row).then(
           () => row,
           () => undefined,
         ),
       ),
     );
     return usable.flatMap((row) => (row ? jwkOf(row) : []));
+  }
+
+  private async wrapping<T>(keyId: string, wrapped: Promise<T>): Promise<T> {
+    try {
+      return await wrapped;
+    } catch (error) {
+      const failure = new KeyringError(`root key ${keyId} cannot be wrapped: ${errorText(error)}`);
+      failure.cause = error;
+      throw failure;
+    }
+  }
+
+  private async verifyingKey(row: RootKey): Promise<KeyObject> {
+    try {
+      return (await this.material(row)).publicKey;
+    } catch (error) {
+      if (error instanceof KeyringError && error.cause instanceof KeyServiceError) return publicKeyOf(row);
+      throw error;
+    }
   }
 
   private async active(): Promise<RootKeyMaterial> {
@@ -149,11 +190,11 @@ export class Keyring {
   }
 
   private async unwrapped(row: RootKey): Promise<RootKeyMaterial> {
-    const { wrapper, onUnusable } = this.deps;
+    const { wrapper, formerWrapper, onUnusable } = this.deps;
     if (!wrapper)
       throw new KeyringError(`${NOT_READY} root key ${row.KeyID} is wrapped, and no wrapping key is configured`);
     try {
-      return await unwrapRootKey(wrapper, row);
+      return await unwrapRootKey(formerWrapper ? [wrapper, formerWrapper] : [wrapper], row);
     } catch (error) {
       const failure = new KeyringError(`root key ${row.KeyID} cannot be unwrapped: ${errorText(error)}`);
       failure.cause = error;

@@ -1,4 +1,10 @@
-import { ROOT_KEY_ALGORITHM, type RootKey, type RootKeySpecification, type RootKeyState } from '@waybill/model';
+import {
+  ROOT_KEY_ALGORITHM,
+  type RootKey,
+  type RootKeySpecification,
+  type RootKeyState,
+  type WrappedRootKey,
+} from '@waybill/model';
 import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { KeyWrapper } from './key-wrapper.js';
@@ -40,28 +46,45 @@ interface Secret {
 export async function newRootKey(wrapper: KeyWrapper, said: NewRootKey): Promise<RootKeySpecification> {
   const { privateKey, publicKey } = await generate('rsa', { modulusLength: RSA_BITS });
   const { KeyID, State, CreateTime, PublishTime } = said;
-  const secret: Secret = {
-    AES256: randomBytes(KEY_BYTES).toString('base64'),
-    RSA: privateKey.export({ format: 'der', type: 'pkcs8' }).toString('base64'),
-  };
-  const Wrapped = await wrapper.wrap(KeyID, JSON.stringify(secret));
+  const material = { keyId: KeyID, encryptionKey: randomBytes(KEY_BYTES), privateKey, publicKey };
+  const Wrapped = await wrapMaterial(wrapper, material);
   const PublicKey = publicPartOf(publicKey);
   return { KeyID, Algorithm: ROOT_KEY_ALGORITHM, State, CreateTime, PublishTime, PublicKey, Wrapped };
 }
 
-/** @throws Error saying why the key cannot be used here */
-export async function unwrapRootKey(wrapper: KeyWrapper, row: RootKey): Promise<RootKeyMaterial> {
+/** @throws KeyServiceError */
+export function wrapMaterial(
+  wrapper: KeyWrapper,
+  { keyId, encryptionKey, privateKey }: RootKeyMaterial,
+): Promise<WrappedRootKey> {
+  const secret: Secret = {
+    AES256: encryptionKey.toString('base64'),
+    RSA: privateKey.export({ format: 'der', type: 'pkcs8' }).toString('base64'),
+  };
+  return wrapper.wrap(keyId, JSON.stringify(secret));
+}
+
+/**
+ * @param wrappers those that are configured here, one of each provider
+ * @throws KeyServiceError it cannot be said now; Error saying why the key cannot be used here
+ */
+export async function unwrapRootKey(wrappers: readonly KeyWrapper[], row: RootKey): Promise<RootKeyMaterial> {
   const { KeyID, PublicKey, Wrapped } = row;
-  if (Wrapped.Provider !== wrapper.provider)
-    throw new Error(
-      `it was wrapped by "${Wrapped.Provider}", and the wrapping key configured here is of "${wrapper.provider}"`,
-    );
+  const wrapper = wrappers.find(({ provider }) => provider === Wrapped.Provider);
+  if (!wrapper) {
+    const here = wrappers.map(({ provider }) => `"${provider}"`).join(' and ');
+    throw new Error(`it was wrapped by "${Wrapped.Provider}", and the wrapping key configured here is of ${here}`);
+  }
   const { AES256, RSA } = JSON.parse(await wrapper.unwrap(KeyID, Wrapped)) as Secret; // authenticated: written by newRootKey
   const privateKey = createPrivateKey({ key: Buffer.from(RSA, 'base64'), format: 'der', type: 'pkcs8' });
   const publicKey = createPublicKey(privateKey);
   if (publicPartOf(publicKey).n !== PublicKey.n) throw new Error('its public key is not that of its private key');
   return { keyId: KeyID, encryptionKey: Buffer.from(AES256, 'base64'), privateKey, publicKey };
 }
+
+/** The key that verifies signatures, as the row says it. */
+export const publicKeyOf = ({ PublicKey }: RootKey): KeyObject =>
+  createPublicKey({ key: { kty: 'RSA', ...PublicKey }, format: 'jwk' });
 
 function publicPartOf(key: KeyObject): RootKey['PublicKey'] {
   const { n = '', e = '' } = key.export({ format: 'jwk' });

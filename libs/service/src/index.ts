@@ -2,7 +2,7 @@ export { Divergence, HistoryChangedError, type RecordedHistory } from './diverge
 export * from './definition.js';
 export { CONTRACT_PREFIX, gatherFigures, type ServiceFigures } from './figures.transport.js';
 export { Infrastructure } from './infrastructure.js';
-export { keyWrapperOf, openKeyring } from './open-keyring.js';
+export { KeyringSettingsError, keyWrappersOf, openKeyring } from './open-keyring.js';
 export { listen } from './listen.js';
 export { MachineClock, type Witness, WITNESS_PERIOD_MS } from './machine-clock.js';
 export { EXIT_CONFIGURATION, EXIT_FAILED, requiredSettings, runService } from './run-service.js';

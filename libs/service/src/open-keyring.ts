@@ -3,17 +3,61 @@ import {
   KeyFileError,
   keyFromText,
   Keyring,
+  KeyServiceError,
   type KeyWrapper,
   readKeyFile,
   type RootKeys,
+  transitOverHttp,
+  TransitWrapper,
 } from '@waybill/keyring';
+import { errorText, pause } from '@waybill/model';
+import { readFile } from 'node:fs/promises';
 import type { ServiceContext } from './definition.js';
+import type { KEYRING_SETTINGS } from './keyring-settings.js';
 import type { Settings } from './settings.js';
 
-type KeyringSettings = Pick<Settings, 'WAYBILL_KEYRING_KEY_FILE' | 'WAYBILL_KEYRING_KEY'>;
+type KeyringSettings = Pick<Settings, Exclude<keyof typeof KEYRING_SETTINGS, 'WAYBILL_OIDC_ISSUER'>>;
+type Process = Pick<ServiceContext, 'clock' | 'timers' | 'logger'>;
 
-/** What wraps root keys here; undefined: nothing is configured, and the keyring is off. @throws KeyFileError saying what to do */
-export async function keyWrapperOf(settings: KeyringSettings): Promise<KeyWrapper | undefined> {
+/** A service logs a root key that it cannot use once in this time, ms, however often the key is needed. */
+const UNUSABLE_LOG_MS = 60_000;
+
+/** The settings of the keyring contradict each other, or name what cannot be used. */
+export class KeyringSettingsError extends Error {
+  override readonly name = 'KeyringSettingsError';
+}
+
+/** What wraps root keys here. */
+export interface KeyWrappers {
+  /** Wraps new root keys; undefined: nothing is configured, and the keyring is off. */
+  readonly wrapper: KeyWrapper | undefined;
+  /** Unwraps root keys that were wrapped before. */
+  readonly formerWrapper: KeyWrapper | undefined;
+}
+
+/** @throws KeyFileError, KeyringSettingsError saying what to do */
+export async function keyWrappersOf(settings: KeyringSettings, process: Process): Promise<KeyWrappers> {
+  const aead = await aeadWrapperOf(settings);
+  const transit = await transitWrapperOf(settings, process);
+  const { WAYBILL_KEYRING_WRAPPER: chosen } = settings;
+  if (chosen === '') {
+    if (aead && transit)
+      throw new KeyringSettingsError(
+        'a wrapping key and WAYBILL_KEYRING_TRANSIT_URL are both set: say with WAYBILL_KEYRING_WRAPPER=aead or =transit which of them wraps new root keys',
+      );
+    return { wrapper: aead ?? transit, formerWrapper: undefined };
+  }
+  const [wrapper, formerWrapper] = chosen === 'transit' ? [transit, aead] : [aead, transit];
+  if (chosen !== 'transit' && chosen !== 'aead')
+    throw new KeyringSettingsError(`WAYBILL_KEYRING_WRAPPER is ${JSON.stringify(chosen)}: only aead and transit exist`);
+  if (!wrapper)
+    throw new KeyringSettingsError(
+      `WAYBILL_KEYRING_WRAPPER is ${chosen}: set ${chosen === 'transit' ? 'WAYBILL_KEYRING_TRANSIT_URL' : 'WAYBILL_KEYRING_KEY_FILE'} too`,
+    );
+  return { wrapper, formerWrapper };
+}
+
+async function aeadWrapperOf(settings: KeyringSettings): Promise<KeyWrapper | undefined> {
   const { WAYBILL_KEYRING_KEY_FILE: file, WAYBILL_KEYRING_KEY: text } = settings;
   if (file !== '' && text !== '')
     throw new KeyFileError('WAYBILL_KEYRING_KEY_FILE and WAYBILL_KEYRING_KEY are both set: leave one of them out');
@@ -27,16 +71,99 @@ export async function keyWrapperOf(settings: KeyringSettings): Promise<KeyWrappe
   return new AeadWrapper(key);
 }
 
-/** The keyring of a service. A stored key that cannot be used here is logged by its ID. @throws KeyFileError */
+async function transitWrapperOf(settings: KeyringSettings, process: Process): Promise<KeyWrapper | undefined> {
+  if (settings.WAYBILL_KEYRING_TRANSIT_URL === '') return undefined;
+  const { clock, timers, logger } = process;
+  const address = {
+    url: transitUrl(settings.WAYBILL_KEYRING_TRANSIT_URL),
+    mount: settings.WAYBILL_KEYRING_TRANSIT_MOUNT,
+    key: settings.WAYBILL_KEYRING_TRANSIT_KEY,
+    namespace: settings.WAYBILL_KEYRING_TRANSIT_NAMESPACE,
+    token: transitToken(settings),
+    authorities: await authoritiesIn(settings.WAYBILL_KEYRING_TRANSIT_CA_FILE),
+  };
+  const wrapper = new TransitWrapper({
+    call: transitOverHttp(address),
+    nowMs: () => clock.nowMs(),
+    pause: (ms) => pause(timers, ms),
+  });
+  wrapper.wrap(PROBE, PROBE).then(
+    () => logger.info('the key management service wraps and unwraps root keys', { service: address.url.origin }),
+    (error: unknown) =>
+      logger.error('the key management service cannot be used; root keys that are not unwrapped yet wait for it', {
+        service: address.url.origin,
+        error,
+      }),
+  );
+  return wrapper;
+}
+
+/** Wrapped and unwrapped when a service starts, so that a wrong setting shows then. */
+const PROBE = 'waybill probe';
+const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
+
+function transitUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && LOOPBACK.has(url.hostname));
+  if (!url || !isSafe || url.username !== '' || url.search !== '' || url.hash !== '')
+    throw new KeyringSettingsError(
+      'WAYBILL_KEYRING_TRANSIT_URL is no URL such as https://vault.example:8200; http:// is for this machine only, because the token and root keys cross the network',
+    );
+  return url;
+}
+
+const TOKEN = /^[\x21-\x7e]{1,4096}$/;
+
+function transitToken(settings: KeyringSettings): () => Promise<string> {
+  const { WAYBILL_KEYRING_TRANSIT_TOKEN: token, WAYBILL_KEYRING_TRANSIT_TOKEN_FILE: file } = settings;
+  if ((token === '') === (file === ''))
+    throw new KeyringSettingsError(
+      'set either WAYBILL_KEYRING_TRANSIT_TOKEN_FILE or WAYBILL_KEYRING_TRANSIT_TOKEN: the transit engine wants a token',
+    );
+  if (file !== '') return () => tokenIn(file);
+  if (!TOKEN.test(token)) throw new KeyringSettingsError('WAYBILL_KEYRING_TRANSIT_TOKEN is no token');
+  return () => Promise.resolve(token);
+}
+
+/** @throws KeyServiceError the file may be there the next time */
+async function tokenIn(file: string): Promise<string> {
+  const token = await readFile(file, 'latin1').catch((cause: unknown) => {
+    throw new KeyServiceError('the file of WAYBILL_KEYRING_TRANSIT_TOKEN_FILE cannot be read', { cause });
+  });
+  if (!TOKEN.test(token.trim()))
+    throw new KeyServiceError('the file of WAYBILL_KEYRING_TRANSIT_TOKEN_FILE holds no token');
+  return token.trim();
+}
+
+async function authoritiesIn(file: string): Promise<readonly string[]> {
+  if (file === '') return [];
+  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+    throw new KeyringSettingsError(`WAYBILL_KEYRING_TRANSIT_CA_FILE ${file} cannot be read: ${errorText(cause)}`);
+  });
+  if (!text.includes('-----BEGIN CERTIFICATE-----'))
+    throw new KeyringSettingsError(`WAYBILL_KEYRING_TRANSIT_CA_FILE ${file} holds no certificate in PEM`);
+  return [text];
+}
+
+/** The keyring of a service. A stored key that cannot be used here is logged by its ID. @throws KeyFileError, KeyringSettingsError */
 export async function openKeyring(
-  { settings, clock, logger }: Pick<ServiceContext, 'settings' | 'clock' | 'logger'>,
+  { settings, clock, timers, logger }: Process & Pick<ServiceContext, 'settings'>,
   keys: RootKeys,
 ): Promise<Keyring> {
+  const loggedAtMs = new Map<string, number>();
   return new Keyring({
-    wrapper: await keyWrapperOf(settings),
+    ...(await keyWrappersOf(settings, { clock, timers, logger })),
     keys,
     nowMs: () => clock.nowMs(),
-    onUnusable: (keyId, error) =>
-      logger.error('a root key cannot be used: is the wrapping key the right one?', { keyId, error }),
+    onUnusable: (keyId, error) => {
+      const nowMs = clock.nowMs();
+      if (nowMs - (loggedAtMs.get(keyId) ?? -Infinity) < UNUSABLE_LOG_MS) return;
+      loggedAtMs.set(keyId, nowMs);
+      const isAway = error.cause instanceof KeyServiceError;
+      logger.error(`a root key cannot be used${isAway ? '' : ': is the wrapping key the right one?'}`, {
+        keyId,
+        error,
+      });
+    },
   });
 }

@@ -1,0 +1,132 @@
+import type { WrappedRootKey } from '@waybill/model';
+import { KeyServiceError } from '../key-service-error.js';
+import type { KeyWrapper } from '../key-wrapper.js';
+
+/** Attempts of one operation, the first included. */
+export const MAX_ATTEMPTS = 3;
+/** Pause after the first attempt, ms; four times as long after the second. */
+export const FIRST_PAUSE_MS = 200;
+/** How long a service that failed is not asked again, ms: everybody may ask for the public keys. */
+export const REST_MS = 5_000;
+/** Characters of the service's own words that an error repeats. */
+const MAX_WORDS = 200;
+
+export type TransitOperation = 'encrypt' | 'decrypt';
+
+export interface TransitAnswer {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** Sends one operation. @throws KeyServiceError there is no answer, and why */
+export type TransitCall = (
+  operation: TransitOperation,
+  body: Readonly<Record<string, string>>,
+) => Promise<TransitAnswer>;
+
+export interface TransitWrapperDeps {
+  readonly call: TransitCall;
+  readonly nowMs: () => number;
+  readonly pause: (ms: number) => Promise<void>;
+}
+
+const OK = 200;
+const BAD_REQUEST = 400;
+/** Statuses after which the same request may succeed: not caught up (412), too many requests, failures, sealed (503). */
+const PASSING: ReadonlySet<number> = new Set([412, 429, 500, 502, 503, 504]);
+/** Ciphertext with the version of the service's key. */
+const CIPHERTEXT = /^vault:v[1-9]\d{0,8}:[A-Za-z0-9+/]+={0,2}$/;
+
+/**
+ * Wraps root keys with the transit engine of Vault or OpenBao: the wrapping key never leaves that service. The ID of the root
+ * key is the associated data, so what was wrapped for one key does not unwrap for another. A key is read back before it
+ * counts as wrapped, because nobody could read its variables if the service had answered wrongly.
+ *
+ * Modes: asking → resting for REST_MS after an operation failed, in which each operation fails at once. A refusal of one
+ * ciphertext (400) is no such failure.
+ * Limits: MAX_ATTEMPTS, with pauses. Cost: two requests to wrap, one to unwrap.
+ */
+export class TransitWrapper implements KeyWrapper {
+  readonly provider = 'transit';
+  private restsUntilMs = 0;
+  private failure: KeyServiceError | undefined;
+
+  constructor(private readonly deps: TransitWrapperDeps) {}
+
+  /** @throws KeyServiceError */
+  async wrap(keyId: string, secret: string): Promise<WrappedRootKey> {
+    const Data = await this.ask('encrypt', 'ciphertext', { plaintext: base64Of(secret), ...boundTo(keyId) });
+    const Wrapped = { Provider: this.provider, Data };
+    const isReadBack = CIPHERTEXT.test(Data) && (await this.unwrap(keyId, Wrapped)) === secret;
+    if (!isReadBack) throw new KeyServiceError('the key management service does not give back what it encrypted');
+    return Wrapped;
+  }
+
+  /** @throws KeyServiceError; Error the service says that it did not encrypt this for this key */
+  async unwrap(keyId: string, { Data }: WrappedRootKey): Promise<string> {
+    const plaintext = await this.ask('decrypt', 'plaintext', { ciphertext: Data, ...boundTo(keyId) });
+    return Buffer.from(plaintext, 'base64').toString('utf8');
+  }
+
+  /** One member of the answer. */
+  private async ask(operation: TransitOperation, member: string, body: Record<string, string>): Promise<string> {
+    const { nowMs } = this.deps;
+    if (this.failure && nowMs() < this.restsUntilMs) throw this.failure;
+    try {
+      const value = await this.attempted(operation, member, body);
+      this.failure = undefined;
+      return value;
+    } catch (error) {
+      if (error instanceof KeyServiceError) {
+        this.failure = error;
+        this.restsUntilMs = nowMs() + REST_MS;
+      }
+      throw error;
+    }
+  }
+
+  private async attempted(operation: TransitOperation, member: string, body: Record<string, string>): Promise<string> {
+    for (let attempt = 1; ; attempt++) {
+      const isLast = attempt === MAX_ATTEMPTS;
+      const answer = await this.deps.call(operation, body).catch((error: unknown) => {
+        if (isLast) throw error;
+        return undefined;
+      });
+      if (answer && (isLast || !PASSING.has(answer.status))) return memberOf(answer, operation, member);
+      await this.deps.pause(FIRST_PAUSE_MS * 4 ** (attempt - 1));
+    }
+  }
+}
+
+const base64Of = (text: string): string => Buffer.from(text).toString('base64');
+const boundTo = (keyId: string): { readonly associated_data: string } => ({ associated_data: base64Of(keyId) });
+
+function memberOf({ status, text }: TransitAnswer, operation: TransitOperation, member: string): string {
+  const said = parsed(text);
+  if (status !== OK) {
+    const words = wordsOf(said);
+    const failure = `the key management service answered ${status} to ${operation}${words && `: ${words}`}`;
+    throw status === BAD_REQUEST && operation === 'decrypt' ? new Error(failure) : new KeyServiceError(failure);
+  }
+  const value = objectOf(objectOf(said)['data'])[member];
+  if (typeof value === 'string' && value !== '') return value;
+  throw new KeyServiceError(`the answer to ${operation} has no ${member}: is this a transit engine?`);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+const objectOf = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null ? { ...value } : {};
+
+/** The reasons that an answer gives, in one line. */
+function wordsOf(said: unknown): string {
+  const { errors } = objectOf(said);
+  const words = Array.isArray(errors) ? errors.filter((error) => typeof error === 'string').join('; ') : '';
+  return words.replace(/\s+/g, ' ').trim().slice(0, MAX_WORDS);
+}

@@ -1,0 +1,89 @@
+import { type IncomingMessage, request as plainRequest } from 'node:http';
+import { request as tlsRequest } from 'node:https';
+import { KeyServiceError } from '../key-service-error.js';
+import type { TransitAnswer, TransitCall, TransitOperation } from './transit-wrapper.js';
+
+/** One request, ms: the service decrypts two kilobytes. */
+export const REQUEST_TIMEOUT_MS = 3_000;
+/** Bytes of an answer: a wrapped root key has about three thousand. */
+const MAX_ANSWER_BYTES = 64 * 1_024;
+
+export interface TransitAddress {
+  /** `https:`, or `http:` of this machine. */
+  readonly url: URL;
+  /** Path of the engine. */
+  readonly mount: string;
+  /** Name of the engine's key. */
+  readonly key: string;
+  /** Empty: the root namespace. */
+  readonly namespace: string;
+  /** Read for each request, because another program renews it. @throws KeyServiceError */
+  readonly token: () => Promise<string>;
+  /** Certificates in PEM that sign the service's; none: those of the system. */
+  readonly authorities: readonly string[];
+}
+
+/**
+ * Calls the transit engine at this address. A redirect is an answer like any other, because it would take the token to
+ * another server.
+ * Limits: REQUEST_TIMEOUT_MS, MAX_ANSWER_BYTES.
+ */
+export function transitOverHttp(at: TransitAddress, timeoutMs = REQUEST_TIMEOUT_MS): TransitCall {
+  return async (operation, body) => {
+    const token = await at.token();
+    const timeout = AbortSignal.timeout(timeoutMs);
+    try {
+      return await wholeAnswer(await answerTo(at, { operation, token, body: JSON.stringify(body), signal: timeout }));
+    } catch (error) {
+      const reason = timeout.aborted ? `no answer within ${timeoutMs} ms` : codeOf(error);
+      throw new KeyServiceError(`the key management service cannot be reached (${reason})`, { cause: error });
+    }
+  };
+}
+
+interface Sent {
+  readonly operation: TransitOperation;
+  readonly token: string;
+  readonly body: string;
+  readonly signal: AbortSignal;
+}
+
+function answerTo(at: TransitAddress, { operation, token, body, signal }: Sent): Promise<IncomingMessage> {
+  const url = new URL(at.url);
+  const parts = [...at.mount.split('/').filter(Boolean), operation, at.key].map(encodeURIComponent);
+  url.pathname = `${url.pathname.replace(/\/+$/, '')}/v1/${parts.join('/')}`;
+  const headers = {
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(body)),
+    'x-vault-request': 'true',
+    'x-vault-token': token,
+    ...(at.namespace !== '' && { 'x-vault-namespace': at.namespace }),
+  };
+  const options = { method: 'POST', headers, signal, ...(at.authorities.length > 0 && { ca: [...at.authorities] }) };
+  return new Promise((resolve, reject) => {
+    const call = url.protocol === 'https:' ? tlsRequest(url, options) : plainRequest(url, options);
+    call.once('error', reject);
+    call.once('response', resolve);
+    call.end(body);
+  });
+}
+
+async function wholeAnswer(answer: IncomingMessage): Promise<TransitAnswer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > MAX_ANSWER_BYTES) {
+      answer.destroy();
+      throw new Error(`the answer is longer than ${MAX_ANSWER_BYTES} bytes`);
+    }
+    chunks.push(chunk);
+  }
+  return { status: answer.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') };
+}
+
+/** The code of Node's error where there is one: its text names addresses. */
+function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown';
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.message;
+}
