@@ -16,6 +16,7 @@ import { FirstRootKey, type MakeRootKey } from './housekeeping/first-root-key.js
 import { Reapers } from './housekeeping/reapers.js';
 import { VariableLocks } from './housekeeping/variable-locks.js';
 import { type ItemSealer, VariableRekeying } from './housekeeping/variable-rekeying.js';
+import { type KeyRewrapper, RootKeyRewrapping } from './housekeeping/root-key-rewrapping.js';
 import { RootKeyRotation } from './housekeeping/root-key-rotation.js';
 import { RejectionTracker, type RejectionTrackerOptions } from './plans/rejection-tracker.js';
 
@@ -44,6 +45,8 @@ export interface BrokerTermDeps {
   readonly makeRootKey?: MakeRootKey | undefined;
   /** Undefined: the keyring is off. */
   readonly sealer?: ItemSealer | undefined;
+  /** Undefined: the keyring is off. */
+  readonly rewrapper?: KeyRewrapper | undefined;
   /** Resolves when the read model has the index; absent in tests, which do not wait for it. @throws ReadModelBehindError */
   readonly waitUntilReadable?: (index: number) => Promise<void>;
 }
@@ -69,6 +72,7 @@ export class BrokerTerm {
   readonly periodic: PeriodicDispatcher;
   readonly firstRootKey: FirstRootKey;
   readonly rootKeyRotation: RootKeyRotation;
+  readonly rootKeyRewrapping: RootKeyRewrapping;
   readonly variableRekeying: VariableRekeying;
   readonly variableLocks: VariableLocks;
   readonly rejections: RejectionTracker;
@@ -94,6 +98,7 @@ export class BrokerTerm {
     this.periodic = new PeriodicDispatcher({ ...deps, tables, writer, nextLaunchMs });
     this.firstRootKey = new FirstRootKey({ ...deps, tables, writer });
     this.rootKeyRotation = new RootKeyRotation({ ...deps, tables, writer });
+    this.rootKeyRewrapping = new RootKeyRewrapping({ ...deps, tables, writer });
     this.variableRekeying = new VariableRekeying({ ...deps, tables, writer });
     this.variableLocks = new VariableLocks({ ...deps, tables, writer });
     plans.setEnabled(true);
@@ -118,6 +123,7 @@ export class BrokerTerm {
     this.coreTimers.start();
     this.periodic.start();
     this.rootKeyRotation.start();
+    this.rootKeyRewrapping.start();
     this.variableRekeying.start();
     this.variableLocks.start();
   }
@@ -129,6 +135,7 @@ export class BrokerTerm {
     this.variableLocks.stop();
     this.firstRootKey.stop();
     this.rootKeyRotation.stop();
+    this.rootKeyRewrapping.stop();
     this.variableRekeying.stop();
   }
 }

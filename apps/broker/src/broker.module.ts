@@ -66,6 +66,7 @@ export const brokerService = (subscribeToProjected: SubscribeToProjected = overN
       },
       makeRootKey: keyring.isOn ? makeRootKey : undefined,
       sealer: keyring.isOn ? keyring : undefined,
+      rewrapper: keyring.isOn ? keyring : undefined,
       waitUntilReadable: (index) => readModel.waitFor(index),
     });
     exposeGauges(context.metrics, singleton);

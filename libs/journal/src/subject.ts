@@ -102,6 +102,7 @@ const SUBJECTS: { readonly [T in TxnType]: (payload: TxnPayloads[T], namespace: 
   // One subject for all keys, because the decision which of them is active depends on all of them.
   RootKeyUpsert: () => `${TXN_STREAM}.root_key`,
   RootKeyDelete: () => `${TXN_STREAM}.root_key`,
+  RootKeyRewrap: () => `${TXN_STREAM}.root_key`,
   VarApplyState: (p, namespace) => variableSubject(namespace, p.Path),
   LeaseAcquired: (p) => leaseSubject(p.Role),
   StateRestore: () => SYSTEM_SUBJECT,

@@ -44,6 +44,15 @@ describe('root keys', () => {
     expect(activeRootKey(machine.tables)).toMatchObject({ KeyID: B, CreateIndex: index, ModifyIndex: index });
   });
 
+  it('OP-210: a key that is wrapped anew stays what it is otherwise', () => {
+    const machine = withKey();
+    const before = machine.tables.root_keys.get(A);
+    const Wrapped = { Provider: 'transit', Data: 'vault:v1:c2VhbGVk' };
+    const { index } = apply(machine, 'RootKeyRewrap', { KeyID: A, Wrapped });
+    expect(machine.tables.root_keys.get(A)).toEqual({ ...before, Wrapped, ModifyIndex: index });
+    expect(apply(machine, 'RootKeyRewrap', { KeyID: B, Wrapped }).verdict).toMatchObject({ code: 'not-found' });
+  });
+
   it('OP-212: a full rotation makes all old keys rekeying, but not a prepublished one', () => {
     const machine = withKey();
     put(machine, { KeyID: B });

@@ -5,9 +5,10 @@ import { compareText } from '../machine/row-order.js';
 import type { Tables } from '../machine/tables.js';
 import type { Write } from '../machine/write.js';
 
-export const rootKeyAppliers: Appliers<'RootKeyUpsert' | 'RootKeyDelete'> = {
+export const rootKeyAppliers: Appliers<'RootKeyUpsert' | 'RootKeyDelete' | 'RootKeyRewrap'> = {
   RootKeyUpsert: upsertRootKey,
   RootKeyDelete: deleteRootKey,
+  RootKeyRewrap: rewrapRootKey,
 };
 
 /** The active root key (OP-210); undefined if none was made yet. */
@@ -105,6 +106,13 @@ function retireOthers(w: Write, rekey: boolean): void {
 }
 
 export const ROOT_KEY_NOT_FOUND = 'root key not found';
+/** Type 102: replaces the wrapped parts of a root key; the key itself stays the same (OP-210). */
+function rewrapRootKey(w: Write, { KeyID, Wrapped }: TxnPayloads['RootKeyRewrap']): void {
+  const stored = w.tables.root_keys.get(KeyID);
+  if (!stored) throw new Refusal('not-found', ROOT_KEY_NOT_FOUND);
+  w.put('root_keys', { ...stored, Wrapped, ModifyIndex: w.index });
+}
+
 const ACTIVE_KEY = 'active root key cannot be deleted - call rotate first';
 const KEY_IN_USE = 'root key in use, cannot delete';
 

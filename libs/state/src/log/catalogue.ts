@@ -32,6 +32,7 @@ import type {
   TaskGroupHostVolumeClaim,
   AllocStopDiff,
   VariableLockRequest,
+  WrappedRootKey,
 } from '@waybill/model';
 import type { Role } from './role.js';
 import type { ArchivedTables } from '../archive/state-archive.js';
@@ -309,6 +310,11 @@ export interface TxnPayloads {
     /** Whether it is an update: a deleted key is not created again. */
     MustExist: boolean;
   };
+  /** The same root key, wrapped by another wrapper (OP-210). */
+  RootKeyRewrap: {
+    KeyID: string;
+    Wrapped: WrappedRootKey;
+  };
   RootKeyDelete: {
     KeyID: string;
     /** Deletes the key even if it is in use (OP-213). */
@@ -435,6 +441,7 @@ export const TXN_TYPES: { readonly [T in TxnType]: TxnTypeInfo } = {
   VarApplyState: { number: 50, eventType: 'VariableUpdated', schemaVersion: 1 },
   LeaseAcquired: { number: 100, eventType: null, schemaVersion: 1 },
   StateRestore: { number: 101, eventType: null, schemaVersion: 4 },
+  RootKeyRewrap: { number: 102, eventType: null, schemaVersion: 1 },
   Initialise: { number: 127, eventType: null, schemaVersion: 1 },
   Ignore: { number: 128, eventType: null, schemaVersion: 1 },
 };

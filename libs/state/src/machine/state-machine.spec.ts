@@ -235,6 +235,7 @@ describe('catalogue', () => {
       'RootKeyDelete',
       'LeaseAcquired',
       'StateRestore',
+      'RootKeyRewrap',
       'Initialise',
       'Ignore',
     ]);
@@ -249,7 +250,7 @@ describe('catalogue', () => {
     const own = Object.values(TXN_TYPES)
       .map((info) => info.number)
       .filter((number) => number >= 100 && number < 127);
-    expect(own).toEqual([100, 101]);
+    expect(own).toEqual([100, 101, 102]);
     expect(new Set(Object.values(TXN_TYPES).map((info) => info.number)).size).toBe(Object.keys(TXN_TYPES).length);
   });
 });

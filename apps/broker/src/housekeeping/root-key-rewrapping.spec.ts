@@ -1,0 +1,78 @@
+import { type RootKey, SimulatedTime } from '@waybill/model';
+import { LocalState } from '@waybill/replica';
+import { HolderWriter } from '@waybill/roles';
+import { draftTxn, fixtures, serviceActor, type TxnPayloads, type TxnType } from '@waybill/state';
+import { silentLogger } from '@waybill/telemetry';
+import { beforeEach, expect, it } from 'vitest';
+import { REWRAP_CHECK_MS, REWRAP_RETRY_MS, RootKeyRewrapping } from './root-key-rewrapping.js';
+
+const { aRootKey, uuid } = fixtures;
+const [A, B, C] = [uuid(0xa), uuid(0xb), uuid(0xc)];
+
+let time: SimulatedTime;
+let state: LocalState;
+let ids: number;
+/** Keys that cannot be unwrapped now. */
+let unusable: Set<string>;
+let asked: string[];
+let rewrapping: RootKeyRewrapping;
+
+function write<T extends TxnType>(type: T, payload: TxnPayloads[T]): void {
+  const context = { timeNs: fixtures.timeNs, requestId: `test-${++ids}`, actor: serviceActor('test') };
+  void state.propose(draftTxn(type, payload, context));
+}
+
+beforeEach(() => {
+  time = new SimulatedTime();
+  state = new LocalState();
+  [ids, unusable, asked] = [0, new Set(), []];
+  write('Initialise', {});
+  write('LeaseAcquired', { Role: 'broker', Epoch: 1, Holder: 'test' });
+  for (const KeyID of [B, A]) write('RootKeyUpsert', { Key: aRootKey({ KeyID }), Rekey: false, MustExist: false });
+  const Wrapped = { Provider: 'transit', Data: 'of before' };
+  write('RootKeyUpsert', { Key: aRootKey({ KeyID: C, Wrapped }), Rekey: false, MustExist: false });
+  const deps = { clock: time, timers: time, newId: () => `id-${++ids}`, region: 'global', logger: silentLogger };
+  const writer = new HolderWriter({ ...deps, state }, { role: 'broker', epoch: 1 });
+  const rewrapper = {
+    needsRewrapping: ({ Wrapped: { Provider } }: RootKey) => Provider !== 'transit',
+    rewrapped: ({ KeyID }: RootKey) => {
+      asked.push(KeyID);
+      return unusable.has(KeyID)
+        ? Promise.reject(new Error('away'))
+        : Promise.resolve({ Provider: 'transit', Data: 'new' });
+    },
+  };
+  rewrapping = new RootKeyRewrapping({ ...deps, tables: state.tables, writer, rewrapper });
+  rewrapping.start();
+});
+
+async function elapse(ms: number): Promise<void> {
+  time.advance(ms);
+  await new Promise((resolve) => setImmediate(resolve));
+}
+const wrapped = () =>
+  Object.fromEntries([...state.tables.root_keys.all()].map(({ KeyID, Wrapped }) => [KeyID, Wrapped.Data]));
+
+it('OP-210: root keys of another wrapper are wrapped anew, once, and the others left alone', async () => {
+  await elapse(REWRAP_CHECK_MS);
+  expect(wrapped()).toEqual({ [A]: 'new', [B]: 'new', [C]: 'of before' });
+  await elapse(REWRAP_CHECK_MS);
+  expect(asked).toEqual([A, B]);
+});
+
+it('a key that fails stays as it is, holds no other up, and is tried again later', async () => {
+  unusable.add(A);
+  await elapse(REWRAP_CHECK_MS);
+  expect(wrapped()).toEqual({ [A]: 'wrapped', [B]: 'new', [C]: 'of before' });
+  unusable.clear();
+  await elapse(REWRAP_CHECK_MS);
+  expect(asked).toEqual([A, B]);
+  await elapse(REWRAP_RETRY_MS);
+  expect(wrapped()).toEqual({ [A]: 'new', [B]: 'new', [C]: 'of before' });
+});
+
+it('nothing is wrapped after the term has ended', async () => {
+  rewrapping.stop();
+  await elapse(REWRAP_RETRY_MS);
+  expect(asked).toEqual([]);
+});

@@ -1,0 +1,75 @@
+import type { Keyring } from '@waybill/keyring';
+import type { CancelTimer, RootKey, Timers } from '@waybill/model';
+import type { HolderWriter } from '@waybill/roles';
+import { compareText, type Tables } from '@waybill/state';
+import type { Logger } from '@waybill/telemetry';
+
+/** Interval between two checks for root keys that another wrapper wrapped. */
+export const REWRAP_CHECK_MS = 5_000;
+/** Pause after a pass in which a root key could not be wrapped anew. */
+export const REWRAP_RETRY_MS = 5 * 60_000;
+
+/** Wraps root keys by the wrapper of new keys. `Keyring` implements it. */
+export type KeyRewrapper = Pick<Keyring, 'needsRewrapping' | 'rewrapped'>;
+
+export interface RootKeyRewrappingDeps {
+  readonly tables: Pick<Tables, 'root_keys'>;
+  readonly writer: Pick<HolderWriter, 'write'>;
+  readonly timers: Timers;
+  readonly logger: Logger;
+  /** Undefined: the keyring is off. */
+  readonly rewrapper?: KeyRewrapper | undefined;
+}
+
+/**
+ * Wraps root keys anew after the wrapper of new keys was changed, so that the former one can go (OP-210). The keys themselves
+ * stay the same: no variable is encrypted anew, and every signature stays valid. A key that fails stays as it is.
+ *
+ * Modes: running (`start`) → stopped (`stop`), for one term. Cost: O(keys) for a check, and there are a handful.
+ */
+export class RootKeyRewrapping {
+  private cancelNext: CancelTimer | undefined;
+  private stopped = false;
+
+  constructor(private readonly deps: RootKeyRewrappingDeps) {}
+
+  start(): void {
+    if (this.deps.rewrapper) this.continueAfter(REWRAP_CHECK_MS, this.deps.rewrapper);
+  }
+
+  stop(): void {
+    this.stopped = true;
+    this.cancelNext?.();
+  }
+
+  private continueAfter(pauseMs: number, rewrapper: KeyRewrapper): void {
+    if (this.stopped) return;
+    this.cancelNext = this.deps.timers.after(pauseMs, () => {
+      void this.rewrapAll(rewrapper).then((nextMs) => this.continueAfter(nextMs, rewrapper));
+    });
+  }
+
+  /** Resolves with the pause before the next check, ms. */
+  private async rewrapAll(rewrapper: KeyRewrapper): Promise<number> {
+    const due = [...this.deps.tables.root_keys.all()].filter((key) => rewrapper.needsRewrapping(key));
+    let failed = false;
+    for (const key of due.toSorted((a, b) => compareText(a.KeyID, b.KeyID)))
+      if (!(await this.rewrap(key, rewrapper))) failed = true;
+    return failed ? REWRAP_RETRY_MS : REWRAP_CHECK_MS;
+  }
+
+  private async rewrap(key: RootKey, rewrapper: KeyRewrapper): Promise<boolean> {
+    const { KeyID } = key;
+    if (this.stopped) return true;
+    try {
+      const Wrapped = await rewrapper.rewrapped(key);
+      if (this.stopped) return true;
+      await this.deps.writer.write('RootKeyRewrap', { KeyID, Wrapped });
+      this.deps.logger.info('a root key was wrapped anew', { keyId: KeyID, by: Wrapped.Provider });
+      return true;
+    } catch (error) {
+      if (!this.stopped) this.deps.logger.warn('a root key could not be wrapped anew', { error, keyId: KeyID });
+      return false;
+    }
+  }
+}
