@@ -77,7 +77,8 @@ async function buildApi(context: ServiceContext): Promise<ServiceParts> {
   const offLink = context.link.onChange((up) => up && resync());
   await feed.resync();
   const keyring = await openKeyring(context, storedRootKeys({ model, feed, clock }));
-  const callers = callersOf(access, { context, model, feed, keyring });
+  const workloads = workloadsOf({ clock, model, keyring, feed });
+  const callers = callersOf(access, { context, model, feed, workloads });
   const events = new EventLog(new NatsEventStorage(context.link.nc), feed, (ms) => pause(context.timers, ms));
   events.start();
   const subscriptions = new Subscriptions(events, context.timers, context.logger, {
@@ -115,7 +116,7 @@ async function buildApi(context: ServiceContext): Promise<ServiceParts> {
     keyring,
   });
   const taskRequests = new TaskRequests({
-    accepts: taskCredentials(access.isOn, callers, workloadsOf({ model, keyring })),
+    accepts: taskCredentials(access.isOn, callers, workloads),
     rpc: context.rpc,
     timers,
     logger,

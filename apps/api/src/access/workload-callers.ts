@@ -13,7 +13,11 @@ import type { Caller } from './caller.js';
 export interface WorkloadSource {
   /** @throws TokenRefusedError no key of this cluster signed it, or it does not count now; `Keyring` is one */
   verifyJwt(token: string): Promise<Claims>;
-  allocation(id: string): Promise<Allocation | undefined>;
+  /**
+   * The allocation, which a read model that is behind may have a moment later.
+   * @param issuedAtMs when its identity was issued, unix ms
+   */
+  allocation(id: string, issuedAtMs: number): Promise<Allocation | undefined>;
   /** Those that the identity gets by their JobACL (OP-138). */
   policiesOfWorkload(workload: PolicyWorkload): Promise<readonly AclPolicy[]>;
 }
@@ -45,7 +49,7 @@ export async function workloadCaller(
 ): Promise<Caller> {
   const claims = await source.verifyJwt(token);
   const claimed = claimedBy(claims);
-  const alloc = await source.allocation(claimed.allocId);
+  const alloc = await source.allocation(claimed.allocId, (claims.iat ?? 0) * 1_000);
   checkAgainst(alloc, claimed);
   const { allocId, namespace, jobId, task, identity } = claimed;
   const about = { namespace, jobId, group: alloc.TaskGroup, task };

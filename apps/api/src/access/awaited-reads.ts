@@ -1,0 +1,58 @@
+import type { Clock } from '@waybill/model';
+import type { ProjectionFeed, WatchKey } from '@waybill/projection';
+
+/** Longest wait for a row, ms (AU-144). */
+export const AWAIT_MS = 1_000;
+/** Requests that wait at a time in one process for rows that may not exist; more are answered at once (AU-174). */
+export const MAX_AWAITING = 20;
+
+export interface AwaitedReadsDeps {
+  readonly feed: Pick<ProjectionFeed, 'watch'>;
+  readonly clock: Clock;
+  /** Requests that wait at a time. */
+  readonly most: number;
+}
+
+/**
+ * Reads of rows that this API may not have read yet: a machine is ahead of the projection for a moment, and shows a key or an
+ * allocation that the log has and PostgreSQL does not. A read that finds nothing is repeated when the rows change, and once
+ * more after AWAIT_MS.
+ * Limit: `most`; when so many wait, a read that finds nothing is the answer.
+ */
+export class AwaitedReads {
+  private waiting = 0;
+
+  constructor(private readonly deps: AwaitedReadsDeps) {}
+
+  /** @returns undefined: there is no such row @throws what `read` throws; TooManyWatchesError */
+  async of<Row>(keys: readonly WatchKey[], read: () => Promise<Row | undefined>): Promise<Row | undefined> {
+    const found = await read();
+    if (found !== undefined || this.waiting >= this.deps.most) return found;
+    this.waiting++;
+    try {
+      return await this.whenChanged(keys, read);
+    } finally {
+      this.waiting--;
+    }
+  }
+
+  private async whenChanged<Row>(
+    keys: readonly WatchKey[],
+    read: () => Promise<Row | undefined>,
+  ): Promise<Row | undefined> {
+    const { feed, clock } = this.deps;
+    const untilMs = clock.nowMs() + AWAIT_MS;
+    const watch = feed.watch(keys);
+    try {
+      for (;;) {
+        const found = await read();
+        const leftMs = untilMs - clock.nowMs();
+        const isOver = leftMs <= 0 || leftMs > AWAIT_MS; // the clock may have been set back
+        if (found !== undefined || isOver) return found;
+        if (!(await watch.changed(leftMs))) return await read();
+      }
+    } finally {
+      watch.close();
+    }
+  }
+}
