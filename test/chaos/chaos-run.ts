@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { SeededRandom } from '../sim/kernel/seeded-random.js';
 import { CONTROL_PLANE, type ServiceName, WaybillProcesses } from '../support/waybill-processes.js';
 import { Adversary, type Member, type PowerCuts } from './adversary.js';
+import { linesOf, livingOf } from './diary.js';
 import type { FinalJob, FinalState, History, TaskLine } from './history.js';
 import { type Finding, judge } from './judge.js';
 import { loggedJobs } from './logged-jobs.js';
@@ -81,7 +82,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     await users.begin(USERS);
     const powerCuts: PowerCuts | undefined = options.powerCuts && {
       ...options.powerCuts,
-      linesWritten: () => (existsSync(diary.file) ? linesOf(diary.file).length : 0),
+      linesWritten: () => (existsSync(diary.file) ? readDiary(diary.file).length : 0),
     };
     const adversary = new Adversary(waybill, members, () => random.next(), say, powerCuts);
     const enough = new AbortController();
@@ -158,7 +159,7 @@ async function atRest(
 ): Promise<{ final: FinalState; lines: readonly TaskLine[] }> {
   for (const deadline = performance.now() + REST_MS; ;) {
     try {
-      const lines = linesOf(diary);
+      const lines = readDiary(diary);
       const final = await finalState(waybill, lines);
       if (judge({ ...history, lines }, final).length === 0 || performance.now() > deadline) return { final, lines };
     } catch (error) {
@@ -216,21 +217,12 @@ async function finalState({ api, stack }: WaybillProcesses, lines: readonly Task
       })),
     });
   }
-  const living = new Set(lines.map(({ pid }) => pid).filter(isSleeping));
+  const living = livingOf(lines, isSleeping);
   return { jobs, children, living, logged: await loggedJobs(stack.natsUrl) };
 }
 
-function linesOf(diary: string): TaskLine[] {
-  return readFileSync(diary, 'utf8')
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => {
-      const [job = '', alloc = '', pid = '', what = ''] = line.split(' ');
-      return { job, alloc, pid: Number(pid), what: what === 'ended' ? 'ended' : 'begun' };
-    });
-}
+const readDiary = (file: string): TaskLine[] => linesOf(readFileSync(file, 'utf8'));
 
-/** Only what services become: a process id may be somebody else's by now. */
 function isSleeping(pid: number): boolean {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').startsWith('sleep\x00100000');

@@ -145,7 +145,9 @@ export class LogRecovery {
 
   private async compare(journal: DecidedLog): Promise<LogComparison> {
     const { deps } = this;
-    const [log, recorded] = [await journal.bounds(), await deps.marks()];
+    // Postgres first: what is written and projected between the two reads would otherwise count as lost.
+    const recorded = await deps.marks();
+    const log = await journal.bounds();
     const common = await commonIndex(recorded, { ...log, markAt: (index) => journal.markAt(index) });
     const lostCount = Math.max(0, recorded.last - common);
     return {
