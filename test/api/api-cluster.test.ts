@@ -269,8 +269,9 @@ describe('a broker that is deposed', () => {
       return Gauges.find(({ Name }) => Name === 'nomad.nomad.broker.total_ready')?.Value;
     };
     const roleOf = async (name: string): Promise<string> => (await fetch(`${waybill.opsUrl(name)}/metrics`)).text();
+    const others = (await ready()) ?? 0; // of tests before, as there is no scheduler
     await api.register(shellJob('waits', 'true'));
-    await eventually('its evaluation waits', async () => (await ready()) === 1);
+    await eventually('its evaluation waits', async () => (await ready()) === others + 1);
     await waybill.startService('broker', 'successor');
     const deposed = waybill.pid('broker');
     await freeze(deposed);
@@ -282,7 +283,7 @@ describe('a broker that is deposed', () => {
     expect(performance.now() - askedAt).toBeLessThan(8_000);
     thaw(deposed);
     await eventually('it has heard of that', async () => / 0$/m.test(roleLine(await roleOf('broker'))));
-    expect(await ready()).toBe(1);
+    expect(await ready()).toBe(others + 1);
     expect(await roleOf('broker')).toMatch(/^waybill_nomad_broker_total_ready\{[^}]*\} 0$/m);
     await waybill.kill('successor', 'SIGTERM');
     await api.stop('waits', true);
