@@ -441,7 +441,7 @@ describe('calls to providers', () => {
     expect(await (await call('/')).text()).toBe('answer');
     expect((await call('/moved')).status).toBe(302);
     expect(asked).not.toContain('/elsewhere');
-    await expect(call('/huge')).rejects.toThrow(`GET ${url}/huge: the answer is longer than ${MAX_ANSWER_BYTES} bytes`);
+    await expect(call('/huge')).rejects.toThrow(`GET ${url}/huge: the body is longer than ${MAX_ANSWER_BYTES} bytes`);
     await expect(call('/cut')).rejects.toThrow('GET ');
     await expect(outsideFetch([])('http://127.0.0.1:9/x?secret=1', { method: 'GET', headers: {} })).rejects.toThrow(
       /^GET http:\/\/127\.0\.0\.1:9\/x: connect ECONNREFUSED/,

@@ -53,7 +53,7 @@ describe('a transit engine', () => {
   it.each([
     ['sealed', 'answered 503 to encrypt: Vault is sealed', 3],
     ['silent', 'cannot be reached (no answer within 500 ms)', 3],
-    ['endless', 'cannot be reached (the answer is longer than 65536 bytes)', 3],
+    ['endless', 'cannot be reached (the body is longer than 65536 bytes)', 3],
     ['moved', 'answered 307 to encrypt', 1],
     ['foolish', 'does not give back what it encrypted', 2],
   ] as const)('that is %s says so in one line, after a limited number of requests', async (mood, text, requests) => {

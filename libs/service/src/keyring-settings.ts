@@ -34,7 +34,7 @@ export const KEYRING_SETTINGS = {
     .default('')
     .describe("certificates that sign the transit engine's; empty: those of the system"),
   WAYBILL_KEYRING_WRAPPER: z
-    .string()
+    .enum(['', 'aead', 'transit'])
     .default('')
     .describe(
       'api, nodes, broker: aead (the key from file or environment) or transit: what wraps new root keys if both are configured; the other one unwraps, and the broker wraps its root keys anew',

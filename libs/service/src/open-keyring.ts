@@ -48,8 +48,6 @@ export async function keyWrappersOf(settings: KeyringSettings, process: Process)
     return { wrapper: aead ?? transit, formerWrapper: undefined };
   }
   const [wrapper, formerWrapper] = chosen === 'transit' ? [transit, aead] : [aead, transit];
-  if (chosen !== 'transit' && chosen !== 'aead')
-    throw new KeyringSettingsError(`WAYBILL_KEYRING_WRAPPER is ${JSON.stringify(chosen)}: only aead and transit exist`);
   if (!wrapper)
     throw new KeyringSettingsError(
       `WAYBILL_KEYRING_WRAPPER is ${chosen}: set ${chosen === 'transit' ? 'WAYBILL_KEYRING_TRANSIT_URL' : 'WAYBILL_KEYRING_KEY_FILE'} too`,

@@ -1,7 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
-import { isYounger } from '@waybill/model';
+import { SharedRun, isYounger } from '@waybill/model';
 import { isErrno } from '@waybill/processes';
-import { SharedRun } from '../waiting/shared-run.js';
 
 /** `USER_HZ`: what /proc counts processor time in, the same on every Linux that Node runs on. */
 export const TICKS_PER_SECOND = 100;

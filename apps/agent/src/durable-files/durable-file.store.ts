@@ -1,6 +1,6 @@
+import { SharedRun } from '@waybill/model';
 import { mkdir, open, rename } from 'node:fs/promises';
 import path from 'node:path';
-import { SharedRun } from '../waiting/shared-run.js';
 
 /** What an unfinished write is called. */
 export const UNFINISHED = '.new';

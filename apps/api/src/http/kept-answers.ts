@@ -1,30 +1,30 @@
+import { SharedRun } from '@waybill/model';
 import type { ReadPoint } from '@waybill/projection';
 import type { TableName } from '@waybill/state';
 import type { Watched } from './blocking-query.js';
 import { compactJson, PrintedJson } from './printed-json.js';
 import type { ReadResult } from './read-result.js';
-import { SharedRead } from './shared-read.js';
 
 /** Bytes of answers kept by one process, all together. */
 export const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
-/** Answers kept, however small: whoever puts something new into every request must not fill the memory with empty lists. */
+/** Kept answers, however small: a client that puts another filter into every request must not fill the memory. */
 export const MAX_ANSWERS = 5_000;
-/** How long a read waits for the announcement of what PostgreSQL has already; then it reads PostgreSQL, milliseconds. */
+/** Longest wait for the announcement of a change that PostgreSQL has already, ms. After it a read asks PostgreSQL. */
 export const ANNOUNCED_WITHIN_MS = 50;
 
-/** What tells which kept answers still count. */
+/** Tells which kept answers still count. */
 export interface AnswerChanges {
   /** How far PostgreSQL is, at a moment after the call. */
   readonly readPoint: () => Promise<ReadPoint>;
   /** True once everything up to this index has been announced here; false if that takes longer than `timeoutMs`. */
   readonly announced: (index: number, timeoutMs: number) => Promise<boolean>;
-  /** Calls `run` synchronously when something watched has changed, or may have. Returns the way to stop. */
+  /** Calls `run` synchronously when a watched row has changed, or may have. Returns a function that ends this. */
   readonly onChangeOf: (watched: Watched, run: () => void) => () => void;
 }
 
-/** What an answer depends on. */
+/** The data on which an answer depends. */
 export interface KeptRead {
-  /** What a change of may change the answer. */
+  /** The rows and groups of rows whose change may change the answer. */
   readonly watched: Watched;
   /** The tables whose index a list carries (API-54); empty: the answer carries the index of its object. */
   readonly tables: readonly TableName[];
@@ -38,22 +38,24 @@ interface KeptAnswer extends ReadResult {
 }
 
 /**
- * Answers of reads that are asked for again: dashboards, scripts and monitors ask for the same all day. An answer counts
- * until a change of what it was made from is announced. So that nobody misses a write that was acknowledged by another API
- * process (API-56), each read asks PostgreSQL how far it is, together with all who ask at that moment, and waits until that
- * has been announced here; an answer that is still kept then is as new as PostgreSQL. Reads that may lag ask nothing.
+ * Keeps answers of reads, because dashboards, scripts and monitors send the same requests all day. An answer is kept until a
+ * change of its rows is announced. A read must also show each write that another API process has acknowledged (API-56). So
+ * each read asks PostgreSQL how far it is, in one statement with all reads of that moment, and waits until the projector has
+ * announced that index to this process. An answer that is still kept then is as new as PostgreSQL. A read that may lag asks
+ * PostgreSQL nothing.
  *
- * While an answer is being made, others who ask for it wait for that one, and take it if it is new enough for them: however
- * many look at a busy cluster, each answer is made once at a time.
+ * Modes of an answer: being made → kept → forgotten. Requests for an answer that is being made wait for it, and take it if it
+ * is new enough for them, so each answer is made once at a time.
  *
- * Limits: MAX_ANSWER_BYTES, MAX_ANSWERS; what was not asked for longest goes first. The compressed forms, which are kept as
- * long as the answers (`Packed`), come on top. Not for answers that depend on who asks, unless the key says who.
- * Cost of a kept answer: one statement of one row, shared by all who read at the same time.
+ * Limits: MAX_ANSWER_BYTES, MAX_ANSWERS; the least recently used answer goes first. The compressed forms (`Packed`) are kept
+ * as long as their answers and come on top. An answer that depends on the caller must have a key that names the difference.
+ * Cost of a kept answer: one statement of one row, shared by all reads of the same moment; a change costs the answers that
+ * watch its rows.
  */
 export class KeptAnswers {
   private readonly kept = new Map<string, KeptAnswer>();
   private readonly underWay = new Map<string, Promise<ReadResult>>();
-  private readonly points: SharedRead<ReadPoint>;
+  private readonly points: SharedRun<ReadPoint>;
   private bytes = 0;
   private seenTo = 0;
 
@@ -62,10 +64,10 @@ export class KeptAnswers {
     private readonly maxBytes = MAX_ANSWER_BYTES,
     private readonly maxAnswers = MAX_ANSWERS,
   ) {
-    this.points = new SharedRead(changes.readPoint);
+    this.points = new SharedRun(changes.readPoint);
   }
 
-  /** @param key names everything that the answer depends on @throws what the query and PostgreSQL throw */
+  /** @param key another one for everything on which the answer depends @throws any error of the query or PostgreSQL */
   async of(key: string, read: KeptRead, query: () => Promise<ReadResult>): Promise<ReadResult> {
     const earlier = this.underWay.get(key);
     const known = this.kept.get(key);
@@ -86,14 +88,14 @@ export class KeptAnswers {
     return keptNow() ?? this.underWay.get(key) ?? this.make(key, read.watched, query);
   }
 
-  /** Nothing that was answered before counts any more. */
+  /** Forgets every kept answer. */
   forgetAll(): void {
     for (const key of this.kept.keys()) this.forget(key);
   }
 
   private async currentPoint(): Promise<ReadPoint> {
-    const point = await this.points.fresh();
-    // PostgreSQL goes back when the log lost its end and an operator adopted it: what was read then is not history.
+    const point = await this.points.requestRun();
+    // PostgreSQL goes back when the log lost its end and an operator adopted it: the kept answers may show lost writes.
     if (point.applied < this.seenTo) this.forgetAll();
     this.seenTo = point.applied;
     return point;

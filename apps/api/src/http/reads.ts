@@ -11,9 +11,9 @@ import { type ApiReply, type ApiRequest, sendJson, setReadHeaders, whenClosed } 
 
 /** A list whose answers are kept. */
 export interface KeptList {
-  /** Those whose index the answer carries. */
+  /** The tables whose index the answer carries. */
   readonly tables: readonly TableName[];
-  /** What a change of may change the list; absent: every row of the tables. */
+  /** The rows whose change may change the list; absent: every row of the tables. */
   readonly watched?: Watched;
   /** The namespaces of the list: callers who may list others get another answer. */
   readonly scope: Namespaces;
@@ -29,7 +29,7 @@ export interface ObjectQuery {
 /** A query of one object whose answers are kept, so that `query` must not depend on who asks. */
 export interface KeptObject extends ObjectQuery {
   readonly watched: Watched;
-  /** Who sees it, where the route does not know before what namespace the object is in (`ReadResult.namespace`). */
+  /** The caller's rights, where the route learns only from the object in which namespace it is (`ReadResult.namespace`). */
   readonly shownTo?: RequestAccess;
 }
 
@@ -79,7 +79,7 @@ export class Reads {
     const options = {
       minIndex,
       waitMs: waitParam(request.query),
-      signal: minIndex === 0 ? NEVER : goneSignal(reply), // nobody listens where nothing waits
+      signal: minIndex === 0 ? NEVER : goneSignal(reply),
     };
     this.send(request, reply, await this.blocking.runQuery(options, watched, query), missing);
   }
@@ -102,19 +102,20 @@ export class Reads {
   }
 }
 
-/** How the answer is waited for and printed does not change it. */
-const BESIDE_THE_LIST: ReadonlySet<string> = new Set(['index', 'wait', 'stale', 'consistent', 'pretty', 'region']);
+/** Parameters that say how to wait for an answer and how to print it, and do not change it. */
+const WITHOUT_EFFECT: ReadonlySet<string> = new Set(['index', 'wait', 'stale', 'consistent', 'pretty', 'region']);
 
+/** Of a request that does not wait: nothing has to end when its client goes away. */
 const NEVER = new AbortController().signal;
 
 /** Another key for everything that an answer depends on. */
 function keyOf({ url, query }: ApiRequest, scope: Namespaces = []): string {
-  const names = Object.keys(query).filter((name) => !BESIDE_THE_LIST.has(name));
+  const names = Object.keys(query).filter((name) => !WITHOUT_EFFECT.has(name));
   const path = url.split('?', 1)[0] ?? '';
   return JSON.stringify([path, scope, ...names.toSorted().map((name) => [name, query[name]])]);
 }
 
-/** The answer for who may see its object; as of an unknown one for others. @throws Refusal forbidden */
+/** The answer if the caller may see its object, otherwise that of an unknown object. @throws Refusal forbidden */
 function visibleTo(access: RequestAccess, answer: ReadResult): ReadResult {
   const { namespace } = answer;
   const shown = access.visible(namespace === undefined ? undefined : { Namespace: namespace });

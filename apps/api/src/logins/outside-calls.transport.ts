@@ -1,6 +1,6 @@
 import { type ClientRequest, type IncomingMessage, request as plainRequest, STATUS_CODES } from 'node:http';
 import { request as tlsRequest } from 'node:https';
-import { errorText } from '@waybill/model';
+import { bytesWithin, errorText } from '@waybill/model';
 
 /** Bytes of an answer that is read (AU-107): key sets and user infos have some thousand. */
 export const MAX_ANSWER_BYTES = 1_024 * 1_024;
@@ -74,20 +74,11 @@ function bodyOf(body: unknown): string | undefined {
 }
 
 async function wholeAnswer(answer: IncomingMessage): Promise<Response> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of answer as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > MAX_ANSWER_BYTES) {
-      answer.destroy();
-      throw new Error(`the answer is longer than ${MAX_ANSWER_BYTES} bytes`);
-    }
-    chunks.push(chunk);
-  }
+  const bytes = await bytesWithin(answer, MAX_ANSWER_BYTES);
   const status = answer.statusCode ?? 0;
   const headers = new Headers();
   for (const [name, value] of Object.entries(answer.headersDistinct))
     for (const one of value ?? []) headers.append(name, one);
-  const body = WITHOUT_BODY.has(status) ? null : Buffer.concat(chunks);
+  const body = WITHOUT_BODY.has(status) ? null : bytes;
   return new Response(body, { status, statusText: STATUS_CODES[status] ?? '', headers });
 }

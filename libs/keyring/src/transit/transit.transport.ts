@@ -1,5 +1,6 @@
 import { type IncomingMessage, request as plainRequest } from 'node:http';
 import { request as tlsRequest } from 'node:https';
+import { bytesWithin } from '@waybill/model';
 import { KeyServiceError } from '../key-service-error.js';
 import type { TransitAnswer, TransitCall, TransitOperation } from './transit-wrapper.js';
 
@@ -69,17 +70,8 @@ function answerTo(at: TransitAddress, { operation, token, body, signal }: Sent):
 }
 
 async function wholeAnswer(answer: IncomingMessage): Promise<TransitAnswer> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of answer as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > MAX_ANSWER_BYTES) {
-      answer.destroy();
-      throw new Error(`the answer is longer than ${MAX_ANSWER_BYTES} bytes`);
-    }
-    chunks.push(chunk);
-  }
-  return { status: answer.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') };
+  const bytes = await bytesWithin(answer, MAX_ANSWER_BYTES);
+  return { status: answer.statusCode ?? 0, text: bytes.toString('utf8') };
 }
 
 /** The code of Node's error where there is one: its text names addresses. */

@@ -1,7 +1,7 @@
+import { SharedRun } from '@waybill/model';
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import type { Logger } from '@waybill/telemetry';
 import type { AllocationRecord, AllocationRecords } from './allocation-record.js';
-import { SharedRun } from '../../waiting/shared-run.js';
 import { UNFINISHED, writeDurably } from '../../durable-files/durable-file.store.js';
 import { below, entryName, pathName } from '../../paths/path-name.js';
 

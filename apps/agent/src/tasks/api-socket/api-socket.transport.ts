@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { chmod, chown, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { isRefusal } from '@waybill/model';
+import { bytesWithin, isRefusal, TooManyBytesError } from '@waybill/model';
 import { MAX_TASK_REQUEST_BYTES, type Rpc, type TaskApiAnswer, taskRequest } from '@waybill/rpc';
 import type { Logger } from '@waybill/telemetry';
 import type { UserIds } from '../../drivers/user-ids.js';
@@ -25,11 +25,6 @@ export interface ApiSocketDependencies {
   readonly nodeId: () => string;
   readonly answers: TaskAnswers;
   readonly logger: Logger;
-}
-
-/** The body of a task's request is longer than MAX_TASK_REQUEST_BYTES. */
-class BodyTooLongError extends Error {
-  override readonly name = 'BodyTooLongError';
 }
 
 /**
@@ -117,7 +112,7 @@ class Exchange {
       if (!(await begun).More) forget();
     } catch (error) {
       forget();
-      if (!(error instanceof BodyTooLongError)) logger.debug('a request of a task got no answer', { error });
+      if (!(error instanceof TooManyBytesError)) logger.debug('a request of a task got no answer', { error });
       this.refuse(error);
     }
   }
@@ -127,22 +122,11 @@ class Exchange {
     const { method = 'GET', url = '/', headers } = this.request;
     const Headers: Record<string, string> = {};
     for (const [name, value] of Object.entries(headers)) if (value !== undefined) Headers[name] = String(value);
-    const Body = (await this.body()).toString('base64');
+    const Body = (await bytesWithin(this.request, MAX_TASK_REQUEST_BYTES)).toString('base64');
     const own = { NodeID: nodeId(), RequestID: this.id };
     const answer = await rpc.ask(taskRequest, { ...own, Method: method, Path: url, Headers, Body });
     if (!this.response.destroyed) this.begin(answer);
     return answer;
-  }
-
-  private async body(): Promise<Buffer> {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    for await (const chunk of this.request as AsyncIterable<Buffer>) {
-      bytes += chunk.length;
-      if (bytes > MAX_TASK_REQUEST_BYTES) throw new BodyTooLongError('the request is too long');
-      chunks.push(chunk);
-    }
-    return Buffer.concat(chunks);
   }
 
   private begin({ Status, Headers, Body, More }: TaskApiAnswer): void {
@@ -171,7 +155,7 @@ class Exchange {
       this.response.destroy();
       return;
     }
-    const isTooLong = error instanceof BodyTooLongError || isRefusal(error, 'too-large');
+    const isTooLong = error instanceof TooManyBytesError || isRefusal(error, 'too-large');
     const [status, text] = isTooLong
       ? [413, `request body too large: at most ${MAX_TASK_REQUEST_BYTES} bytes through this socket`]
       : [500, 'Server error authenticating request'];

@@ -1,10 +1,10 @@
+import { SharedRun } from '@waybill/model';
 import { closeSync, constants, type FSWatcher, mkdirSync, openSync, readSync, watch } from 'node:fs';
 import { readdir, readFile, unlink } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { isErrno } from '@waybill/processes';
 import type { Logger } from '@waybill/telemetry';
 import { ContainerLog, type ContainerLogOrder, markFileOf } from './container-log.js';
-import { SharedRun } from '../../waiting/shared-run.js';
 import { RotatingLog, type RotatingLogSpec } from './rotating-log.js';
 import { below, entryName } from '../../paths/path-name.js';
 

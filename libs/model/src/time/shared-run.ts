@@ -1,19 +1,22 @@
 /**
- * Work that does for everybody who had asked before it began. idle → running ⇄ running with one more waiting: whoever asks
- * while one runs may have come too late for it, and shares the next one with all others who do. At most one waits.
+ * Runs work whose result counts for everybody who asked before the run began. Whoever asks during a run may have come too
+ * late for it, and shares the next run with all others who do.
+ *
+ * Modes: idle → running ⇄ running with one more run waiting. Limit: one run at a time, and one that waits. Cost: none beside
+ * the work.
  */
-export class SharedRun {
-  private running: Promise<void> | undefined;
-  private waiting: Promise<void> | undefined;
+export class SharedRun<Result = void> {
+  private running: Promise<Result> | undefined;
+  private waiting: Promise<Result> | undefined;
 
-  constructor(private readonly work: () => Promise<void>) {}
+  constructor(private readonly work: () => Promise<Result>) {}
 
   get isIdle(): boolean {
     return !this.running && !this.waiting;
   }
 
-  /** Resolves when work that began after this call has ended; rejects as that does. */
-  requestRun(): Promise<void> {
+  /** The result of a run that begins after this call. @throws any error of that run */
+  requestRun(): Promise<Result> {
     if (this.waiting) return this.waiting;
     if (!this.running) return this.begin();
     return (this.waiting = this.running
@@ -29,7 +32,7 @@ export class SharedRun {
     while (!this.isIdle) await (this.waiting ?? this.running)?.catch(() => undefined);
   }
 
-  private begin(): Promise<void> {
+  private begin(): Promise<Result> {
     const run = this.work().finally(() => {
       if (this.running === run) this.running = undefined;
     });
