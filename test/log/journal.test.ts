@@ -35,6 +35,7 @@ import { headers as natsHeaders } from '@nats-io/transport-node';
 import { jetstream } from '@nats-io/jetstream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { freeze, thaw } from '../support/freeze.js';
+import { SyncedCopy } from '../support/power-cut.js';
 
 let dir: string;
 let nats: RunningServer;
@@ -442,6 +443,27 @@ describe('following', () => {
     expect((await journal.bounds()).last).toBe(5);
     journal.history.accept(await journal.markAt(5));
     expect((await journal.publish(draft())).index).toBe(6);
+  });
+
+  it('a reader that has not caught up when the log loses its end has caught up with the end that is left', async () => {
+    // Larger than the window of the server's flow control, so that the reader has not received the end that is lost.
+    const large = (): Promise<unknown> =>
+      journal.publish(draft({ payload: { NodeID: 'n'.repeat(2_000_000) } }), { deadlineMs: 10_000 });
+    for (let i = 0; i < 5; i++) await large();
+    const synced = await SyncedCopy.take(nats, dir);
+    for (let i = 0; i < 5; i++) await large();
+    let release = (): void => {};
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const reader = new Journal(link);
+    const { follower, txns, errors } = await read(1, () => held, reader);
+    await until('it reads', () => txns.length > 0);
+    expect(txns.length).toBeLessThan(5);
+    await synced.cutPower();
+    await until('the connection is lost', () => !link.up);
+    release();
+    expect(await follower.caughtUp).toBe(5);
+    expect([follower.index, errors]).toEqual([5, []]);
+    reader.close();
   });
 
   it('ST-8: skips an unknown type with bit 128 but counts its index, and stops at one without', async () => {

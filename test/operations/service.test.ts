@@ -58,18 +58,27 @@ describe('every service', () => {
   );
 });
 
-it('a service that is told to end while it starts ends at once', async () => {
+it('a service says what it waits for while it starts, and ends at once when it is told to', async () => {
   const silent = createServer();
   await once(silent.listen(0, '127.0.0.1'), 'listening');
   const { port } = silent.address() as AddressInfo;
   const connected = once(silent, 'connection');
+  const opsPort = await freePort();
   const child = spawn(process.execPath, [mainOf('broker')], {
-    env: environment({ WAYBILL_NATS_URL: `nats://127.0.0.1:${port}` }),
+    env: environment({ WAYBILL_NATS_URL: `nats://127.0.0.1:${port}`, WAYBILL_OPS_PORT: String(opsPort) }),
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let log = '';
   child.stdout.on('data', (chunk: Buffer) => (log += chunk.toString()));
   await connected;
+  const [health, readiness] = await Promise.all(
+    ['healthz', 'readyz'].map((what) => fetch(`http://127.0.0.1:${opsPort}/${what}`)),
+  );
+  expect([health?.status, readiness?.status, await readiness?.json()]).toEqual([
+    200,
+    503,
+    { ready: false, reasons: ['starting: connecting to NATS'], role: 'starting' },
+  ]);
   const exited = once(child, 'exit');
   child.kill('SIGTERM');
   expect(await exited, log).toEqual([0, null]);

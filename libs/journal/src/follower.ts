@@ -173,7 +173,8 @@ export class LogFollower implements Follower {
     const next = this.received + 1;
     const overtaken = (): boolean => this.stopped || generation !== this.generation;
     const state = await this.log.stateFor(next, overtaken, this.lastMark());
-    if (this.target < 0) {
+    // A log that lost its end before it was read to there ends earlier: its old end may never come.
+    if (this.target < 0 || state.last_seq < this.target) {
       this.target = state.last_seq;
       this.noteCaughtUp();
     }

@@ -4,11 +4,12 @@ import {
   initialise,
   Journal,
   LogDivergedError,
+  type LogHistory,
   MAX_MESSAGE_BYTES,
   type NatsLink,
   serverTime,
 } from '@waybill/journal';
-import { LEASE_TABLES, LEASE_TXNS } from '@waybill/roles';
+import { LEASE_TABLES, LEASE_TXNS, monotonicClock } from '@waybill/roles';
 import { Replica, type SnapshotSource } from '@waybill/replica';
 import { restoredIndexOf, type TableName, type TxnType } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
@@ -17,6 +18,7 @@ import { DatabaseDamage } from './database-damage.js';
 import { Divergence, HistoryChangedError, type RecordedHistory } from './divergence.js';
 import { MachineClock } from './machine-clock.js';
 import type { Settings } from './settings.js';
+import { StartSteps } from './start-steps.js';
 import { natsTlsFiles } from './tls/tls-settings.js';
 import { PeerRegions } from './peer-regions.transport.js';
 import { newUuid, systemTimers } from './system.js';
@@ -63,6 +65,10 @@ export class Infrastructure {
   private regionsOpened: PeerRegions | undefined;
   /** What statements of this process have met of damaged files. */
   readonly databaseDamage: DatabaseDamage;
+  /** What is being opened, so that a service that waits for it says so. */
+  readonly steps: StartSteps;
+  private replicaBeingOpened: Replica | undefined;
+  private history: LogHistory | undefined;
   /** Copies of the state that follow the log. */
   private readonly copies = new Set<Replica>();
 
@@ -71,6 +77,17 @@ export class Infrastructure {
     this.hasState = options.hasState ?? true;
     this.clock = new MachineClock({ timers: systemTimers, logger });
     this.databaseDamage = new DatabaseDamage(logger);
+    this.steps = new StartSteps({ monotonic: monotonicClock, timers: systemTimers, logger });
+  }
+
+  /** The copy of the state, as soon as it is being loaded; undefined before. */
+  get openedReplica(): Pick<Replica, 'appliedIndex' | 'defects'> | undefined {
+    return this.replicaBeingOpened;
+  }
+
+  /** Why the log is not the one that this process knows; undefined: it is, or was not opened yet. */
+  get divergence(): LogDivergedError | undefined {
+    return this.history?.divergence;
   }
 
   /** The connection alone: for those who have no part in the log. */
@@ -83,12 +100,14 @@ export class Infrastructure {
    * the answer to a renewal behind them would come after the lease has expired.
    */
   leaseLink(): Promise<NatsLink> {
-    return (this.leaseLinkOpened ??= this.connect(`waybill-${this.options.processName}-leases`));
+    return (this.leaseLinkOpened ??= this.steps.during('connecting to NATS for the lease', () =>
+      this.connect(`waybill-${this.options.processName}-leases`),
+    ));
   }
 
   /** The connection and the log, with its streams in place and its first transaction written. */
   nats(): Promise<LogConnection> {
-    return (this.natsOpened ??= this.openNats());
+    return (this.natsOpened ??= this.steps.during('opening the log', () => this.openNats()));
   }
 
   database(): Promise<Pool> {
@@ -146,7 +165,9 @@ export class Infrastructure {
   }
 
   private async openLink(): Promise<NatsLink> {
-    const link = await this.connect(`waybill-${this.options.processName}`);
+    const link = await this.steps.during('connecting to NATS', () =>
+      this.connect(`waybill-${this.options.processName}`),
+    );
     const maxBytes = link.nc.info?.max_payload ?? MAX_MESSAGE_BYTES;
     if (this.hasState && maxBytes < MAX_MESSAGE_BYTES)
       this.options.logger.warn(
@@ -167,6 +188,7 @@ export class Infrastructure {
     await ensureStreams(link, { replicas: this.options.settings.WAYBILL_STREAM_REPLICAS });
     await this.clock.attend(() => serverTime(link));
     const journal = new Journal(link);
+    this.history = journal.history;
     const recorded = await this.recordedHistory();
     if (recorded) journal.history.compareWith(() => recorded.mark());
     const divergence = new Divergence(
@@ -222,13 +244,18 @@ export class Infrastructure {
           if (!(error instanceof LogDivergedError)) this.options.onFatal(error);
         },
       });
+      this.replicaBeingOpened = replica;
       try {
-        await replica.start();
+        await this.steps.during('loading the state', () => replica.start());
         this.copies.add(replica);
         return replica;
       } catch (error) {
         if (!(error instanceof LogDivergedError)) throw error;
-        await divergence.settled();
+        await this.steps.during(
+          `waiting until an operator decides about the log: ${error.message}`,
+          () => divergence.settled(),
+          { hasLimit: false },
+        );
         if (divergence.isStopped) throw error;
       }
     }
@@ -251,6 +278,7 @@ export class Infrastructure {
   async migrate(): Promise<void> {
     if (!this.options.settings.WAYBILL_DATABASE_URL) return;
     const { migrate } = await import('@waybill/projection');
-    await migrate(this.options.settings.WAYBILL_DATABASE_URL);
+    const url = this.options.settings.WAYBILL_DATABASE_URL;
+    await this.steps.during('bringing the schema of PostgreSQL up to date', () => migrate(url));
   }
 }

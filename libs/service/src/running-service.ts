@@ -1,7 +1,6 @@
 import { hostname } from 'node:os';
-import { type DynamicModule, type INestApplication, Module } from '@nestjs/common';
+import { type DynamicModule, type INestMicroservice, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { LogHistory } from '@waybill/journal';
 import { KvLeaseStore, LeaseRunner, monotonicClock, type Singleton } from '@waybill/roles';
 import type { Replica } from '@waybill/replica';
@@ -15,19 +14,17 @@ import {
   type Tracing,
   snakeCase,
 } from '@waybill/telemetry';
-import type { FastifyInstance } from 'fastify';
 import { callMeter } from './call-meter.js';
 import type { EndSignal, ServiceContext, ServiceDefinition, ServiceParts } from './definition.js';
 import { offerFigures } from './figures.transport.js';
 import type { Infrastructure } from './infrastructure.js';
-import { listen } from './listen.js';
 import { metricsHost } from './metrics-view.js';
 import { NestLogger } from './nest-logger.js';
-import { OPERATIONS, type Operations, OpsController } from './ops.controller.js';
+import { OpsServer } from './ops-server.js';
+import type { Operations } from './ops.controller.js';
 import { type Settings, SettingsError } from './settings.js';
 import { stateGauges } from './state-gauges.js';
 import { newUuid, systemTimers } from './system.js';
-import { guardWebAccess, webAccessOf } from './web/web-access.transport.js';
 
 /** A clear state line for people: `broker  holder, epoch 3`. */
 export interface ServiceState {
@@ -50,11 +47,11 @@ class ServiceModule {}
 interface StartedParts {
   readonly definition: ServiceDefinition;
   readonly parts: ServiceParts;
-  readonly app: INestApplication;
+  readonly app: INestMicroservice;
   readonly rpcServer: RpcServer;
   /** Absent: the service has no role. */
   readonly runner: LeaseRunner | undefined;
-  readonly operations: Operations;
+  readonly ops: OpsServer;
   readonly tracing: Tracing;
   /** Ends what others could ask of this service beside its calls. */
   readonly endOffer: () => void;
@@ -64,8 +61,8 @@ interface StartedParts {
 /**
  * One service in this process.
  *
- * Modes: starting → running (→ leaving) → stopping → stopped. Starting: infrastructure, then the service's parts, then
- * RPC and the ops port, then the lease and the service's own work. Leaving: everything works on while the service hands
+ * Modes: starting → running (→ leaving) → stopping → stopped. Starting: the ops port, infrastructure, then the service's
+ * parts, then RPC, then the lease and the service's own work. Leaving: everything works on while the service hands
  * its work over. Stopping is the reverse of starting: no new work and no new questions, the lease is given back, what is in
  * progress is finished and answered, and only then connections close (by whoever owns the infrastructure).
  */
@@ -94,10 +91,31 @@ export class RunningService {
       format: settings.WAYBILL_LOG_FORMAT,
       ...(options.logTo && { destination: options.logTo }),
     });
-    const tracing = await startTracing({ service: name, endpoint: process.env['OTEL_EXPORTER_OTLP_ENDPOINT'] });
     const metrics = options.processMetrics ? new Metrics(name).withProcessMetrics() : new Metrics(name);
-    const context = await contextOf(definition, { settings, infrastructure, logger, metrics });
-    const parts = await definition.build(context);
+    const { steps } = infrastructure;
+    const ops = await OpsServer.open({ settings, logger, metrics, steps });
+    try {
+      return await RunningService.startBehind(ops, { definition, settings, infrastructure, logger, metrics });
+    } catch (error) {
+      await ops.close();
+      throw error;
+    }
+  }
+
+  private static async startBehind(ops: OpsServer, sources: ServiceSources): Promise<RunningService> {
+    const { definition, settings, infrastructure, logger, metrics } = sources;
+    const { name, needs } = definition;
+    stateGauges(metrics, {
+      copy: needs.state ? () => infrastructure.openedReplica : undefined,
+      notReady: () => ops.notReady(),
+      isDiverged: hasLog(definition) ? () => infrastructure.divergence !== undefined : undefined,
+      damagedStatements: settings.WAYBILL_DATABASE_URL ? () => infrastructure.databaseDamage.statements : undefined,
+    });
+    const tracing = await startTracing({ service: name, endpoint: process.env['OTEL_EXPORTER_OTLP_ENDPOINT'] });
+    const context = await contextOf(sources);
+    const parts = await infrastructure.steps.during(`building the service ${name}`, async () =>
+      definition.build(context),
+    );
     const rpcServer = new RpcServer(context.link.nc, {
       ...(parts.rpcTarget !== undefined && { target: parts.rpcTarget }),
       region: settings.WAYBILL_REGION,
@@ -109,17 +127,9 @@ export class RunningService {
     const runner =
       parts.singleton && copy && (await leaseRunner(parts.singleton, { infrastructure, copy, context, rpcServer }));
     const history = hasLog(definition) ? context.history : undefined;
-    const operations = operationsOf({ context, copy, parts, runner, history });
-    stateGauges(metrics, {
-      copy: definition.needs.state ? copy : undefined,
-      notReady: () => operations.notReady(),
-      isDiverged: history && (() => history.divergence !== undefined),
-      damagedStatements: settings.WAYBILL_DATABASE_URL ? () => infrastructure.databaseDamage.statements : undefined,
-    });
-    const app = await opsApp(parts.module, operations, settings, logger);
-    app.connectMicroservice({ strategy: rpcServer });
-    await app.startAllMicroservices();
-    await listen(app, 'WAYBILL_OPS', settings);
+    const app = await rpcApp(parts.module, rpcServer, logger);
+    await app.listen();
+    ops.serve(operationsOf({ context, copy, parts, runner, history }));
     await parts.start?.();
     runner?.start();
     // Nothing is decided on a log that is not the one that was read: the role goes, and comes back to a process that knows it.
@@ -133,22 +143,22 @@ export class RunningService {
       app,
       rpcServer,
       runner,
-      operations,
+      ops,
       tracing,
       endOffer: () => {
         endOffer();
         offDivergence?.();
       },
-      opsUrl: await app.getUrl(),
+      opsUrl: await ops.url(),
     });
   }
 
   state(): ServiceState {
-    const reasons = this.started.operations.notReady();
+    const reasons = this.started.ops.notReady();
     return {
       name: this.started.definition.name,
       ready: reasons.length === 0,
-      detail: reasons[0] ?? this.started.operations.role(),
+      detail: reasons[0] ?? this.started.ops.role(),
     };
   }
 
@@ -171,19 +181,22 @@ export class RunningService {
     await this.started.runner?.stop();
     await this.started.parts.stop?.();
     await this.started.app.close();
+    await this.started.ops.close();
     await this.started.tracing.stop();
   }
 }
 
-interface ContextSources {
+/** What a service is started from. */
+interface ServiceSources {
+  readonly definition: ServiceDefinition;
   readonly settings: Settings;
   readonly infrastructure: Infrastructure;
   readonly logger: Logger;
   readonly metrics: Metrics;
 }
 
-async function contextOf(definition: ServiceDefinition, sources: ContextSources): Promise<ServiceContext> {
-  const { settings, infrastructure, logger, metrics } = sources;
+async function contextOf(sources: ServiceSources): Promise<ServiceContext> {
+  const { definition, settings, infrastructure, logger, metrics } = sources;
   const { name, needs } = definition;
   const link = await infrastructure.link();
   const journal = hasLog(definition) ? (await infrastructure.nats()).journal : undefined;
@@ -270,25 +283,10 @@ function operationsOf({ context, copy, parts, runner, history }: OperationsSourc
   };
 }
 
-async function opsApp(
-  module: DynamicModule,
-  operations: Operations,
-  settings: Settings,
-  logger: Logger,
-): Promise<NestFastifyApplication> {
-  const root: DynamicModule = {
-    module: ServiceModule,
-    imports: [module],
-    controllers: [OpsController],
-    providers: [{ provide: OPERATIONS, useValue: operations }],
-  };
-  const adapter = new FastifyAdapter();
-  guardWebAccess(adapter.getInstance<FastifyInstance>(), webAccessOf(settings));
-  const app = await NestFactory.create<NestFastifyApplication>(root, adapter, {
-    logger: new NestLogger(logger),
-    abortOnError: false,
-  });
-  return app;
+/** Answers the calls of the service's controllers. */
+function rpcApp(module: DynamicModule, strategy: RpcServer, logger: Logger): Promise<INestMicroservice> {
+  const root: DynamicModule = { module: ServiceModule, imports: [module] };
+  return NestFactory.createMicroservice(root, { strategy, logger: new NestLogger(logger), abortOnError: false });
 }
 
 /** What the runner of a singleton is made of. */

@@ -10,7 +10,7 @@ it('a service tells its version, whether it is ready and how far it is, as it is
   const metrics = new Metrics('broker');
   const copy = { appliedIndex: 7, defects: 0 };
   let reasons: string[] = ['not connected to NATS'];
-  stateGauges(metrics, { copy, notReady: () => reasons });
+  stateGauges(metrics, { copy: () => copy, notReady: () => reasons });
   expect(await valuesOf(metrics)).toEqual([
     ['waybill_build_info', { version: WAYBILL_VERSION }, 1],
     ['waybill_ready', {}, 0],
@@ -30,4 +30,14 @@ it('one without a copy of the state claims no index', async () => {
   const metrics = new Metrics('agent');
   stateGauges(metrics, { copy: undefined, notReady: () => [] });
   expect((await valuesOf(metrics)).map(([name]) => name)).toEqual(['waybill_build_info', 'waybill_ready']);
+});
+
+it('a copy of the state that is not being loaded yet is at index 0', async () => {
+  const metrics = new Metrics('broker');
+  stateGauges(metrics, { copy: () => undefined, notReady: () => ['starting'] });
+  expect((await valuesOf(metrics)).slice(1)).toEqual([
+    ['waybill_ready', {}, 0],
+    ['waybill_state_applied_index', {}, 0],
+    ['waybill_state_defects', {}, 0],
+  ]);
 });

@@ -2,8 +2,8 @@ import { WAYBILL_VERSION } from '@waybill/model';
 import type { Metrics } from '@waybill/telemetry';
 
 export interface Gauged {
-  /** Its copy of the state, if it has one. */
-  readonly copy: { readonly appliedIndex: number; readonly defects: number } | undefined;
+  /** Its copy of the state, once it is being loaded; undefined: it has none. */
+  readonly copy: (() => { readonly appliedIndex: number; readonly defects: number } | undefined) | undefined;
   /** Why it takes no work, as `/readyz` says; empty: it does. */
   readonly notReady: () => readonly string[];
   /** Whether the log is another one than was read; undefined: it does not read the log. */
@@ -28,13 +28,13 @@ export function stateGauges(metrics: Metrics, gauged: Gauged): void {
     metrics.counted('database_damaged', 'statements that met damaged files of PostgreSQL', damagedStatements);
   if (!copy) return;
   metrics.gauge('state_applied_index', 'index that the copy of the state in this process has reached', {
-    collect: () => copy.appliedIndex,
+    collect: () => copy()?.appliedIndex ?? 0,
   });
   metrics.gauge(
     'state_defects',
     'transactions since the start that a defect kept from being applied: all refuse them',
     {
-      collect: () => copy.defects,
+      collect: () => copy()?.defects ?? 0,
     },
   );
 }

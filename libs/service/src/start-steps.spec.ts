@@ -1,0 +1,63 @@
+import { FakeTime } from '@waybill/model';
+import { beforeEach, expect, it } from 'vitest';
+import { StartSteps, STEP_LIMIT_MS, STEP_LOG_MS } from './start-steps.js';
+
+let time: FakeTime;
+let lines: unknown[];
+let steps: StartSteps;
+beforeEach(() => {
+  time = new FakeTime();
+  lines = [];
+  const logger = { info: (text: string, fields?: Record<string, unknown>) => void lines.push([text, fields]) };
+  steps = new StartSteps({ monotonic: time, timers: time, logger });
+});
+
+/** A step that ends when it is told to. */
+function heldStep(name: string, options?: { readonly hasLimit: boolean }): { end: () => void; ended: Promise<void> } {
+  let end = (): void => {};
+  const ended = steps.during(name, () => new Promise<void>((resolve) => (end = resolve)), options);
+  return { end: () => end(), ended };
+}
+
+it('a step is named while it is in progress, beside others, and its result is passed on', async () => {
+  const outer = heldStep('opening the log');
+  const inner = heldStep('connecting to NATS');
+  expect(steps.names).toEqual(['opening the log', 'connecting to NATS']);
+  inner.end();
+  await inner.ended;
+  expect(steps.names).toEqual(['opening the log']);
+  expect(await steps.during('counting', async () => 7)).toBe(7);
+  outer.end();
+  await outer.ended;
+  expect([steps.names, time.pending]).toEqual([[], 0]);
+});
+
+it('a step that fails is over, and its error is passed on', async () => {
+  await expect(steps.during('connecting', () => Promise.reject(new Error('refused')))).rejects.toThrow('refused');
+  expect([steps.names, time.pending]).toEqual([[], 0]);
+});
+
+it('a step that takes long is logged again and again, with how long it has taken', async () => {
+  const step = heldStep('connecting to NATS');
+  await time.pass(STEP_LOG_MS - 1);
+  expect(lines).toEqual([]);
+  await time.pass(STEP_LOG_MS + 1);
+  expect(lines).toEqual([
+    ['still connecting to NATS', { seconds: 10 }],
+    ['still connecting to NATS', { seconds: 20 }],
+  ]);
+  step.end();
+});
+
+it('a step is stuck when its limit is over, unless it waits for a person', async () => {
+  const waiting = heldStep('waiting until an operator decides', { hasLimit: false });
+  const loading = heldStep('loading the state');
+  await time.pass(STEP_LIMIT_MS);
+  expect(steps.isStuck).toBe(false);
+  await time.pass(1);
+  expect(steps.isStuck).toBe(true);
+  loading.end();
+  await loading.ended;
+  expect(steps.isStuck).toBe(false);
+  waiting.end();
+});
