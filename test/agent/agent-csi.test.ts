@@ -9,6 +9,7 @@ import {
   CLAIM_STATE,
   type Node,
   NS_PER_SECOND,
+  Refusal,
   type Task,
   type VolumeMount,
   type VolumeRequest,
@@ -264,7 +265,7 @@ describe('an allocation with a volume', () => {
     needsMounts(ctx);
     await isUp();
     await aVolume('busy');
-    claims.refusals.push('alloc "x" failed to claim volume "busy": volume max claims reached');
+    claims.refusals.push(new Refusal('full', 'alloc "x" failed to claim volume "busy": volume max claims reached'));
     const alloc = await user('true', 'busy');
     await ended(alloc);
     expect(claims.claimsOf(alloc.ID)).toHaveLength(2);
@@ -273,7 +274,7 @@ describe('an allocation with a volume', () => {
   it('VL-221, VL-226, AG-81: one whose claim is refused fails before it starts, and gives back what it may have', async () => {
     await isUp();
     await aVolume('refused');
-    claims.refusals.push('volume is currently unschedulable');
+    claims.refusals.push(new Refusal('conflict', 'volume is currently unschedulable'));
     const alloc = await user('echo never', 'refused');
     const { TaskStates } = await cluster.inStatus(alloc.ID, 'failed');
     const problem =

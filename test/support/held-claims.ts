@@ -1,4 +1,4 @@
-import type { CSIVolume, CSIVolumeClaimRequest } from '@waybill/model';
+import type { CSIVolume, CSIVolumeClaimRequest, Refusal } from '@waybill/model';
 import { CLAIM_MODE, CLAIM_STATE, remoteIdOf } from '@waybill/model';
 import type { NatsLink } from '@waybill/journal';
 import {
@@ -18,8 +18,8 @@ import {
 export class HeldClaims {
   readonly claimed: CSIVolumeClaimRequest[] = [];
   readonly unpublished: CSIVolumeClaimRequest[] = [];
-  /** Told to the next claims instead, one each. */
-  readonly refusals: string[] = [];
+  /** The next claims are refused with these, one each. */
+  readonly refusals: Refusal[] = [];
   readonly volumes = new Map<string, CSIVolume>();
   private readonly rpc: NatsRpc;
   private readonly server: RpcServer;
@@ -47,7 +47,7 @@ export class HeldClaims {
   private async claim(request: CSIVolumeClaimRequest): Promise<ClaimVolumeResponse> {
     this.claimed.push(request);
     const refusal = this.refusals.shift();
-    if (refusal) throw new RpcError('conflict', refusal);
+    if (refusal) throw refusal;
     const volume = this.volume(request);
     const { PublishContext } = await this.rpc.ask(
       CSI_CONTROLLER.attach.call,

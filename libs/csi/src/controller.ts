@@ -33,7 +33,7 @@ import {
   type ValidateVolume,
   validateRequest,
 } from './controller-requests.js';
-import { CsiAnswerError, explaining, isThere, RETRYABLE_PREFIX } from './errors.js';
+import { CsiAnswerError, explaining, type Explanation, isThere, RETRYABLE } from './errors.js';
 import type { CallOptions, PluginConnection } from './plugin-connection.js';
 import { status } from './status.js';
 
@@ -87,11 +87,11 @@ export class ControllerClient {
 
   /** @returns what stage and publish on that machine need (CW-20). FAILED_PRECONDITION may pass by itself (VL-252). */
   async attach(attach: AttachVolume, options?: CallOptions): Promise<Readonly<Record<string, string>>> {
-    const explanations = {
+    const explanations: Partial<Record<number, Explanation>> = {
       [status.NOT_FOUND]: `volume "${attach.volumeId}" or node "${attach.nodeId}" could not be found: `,
       [status.ALREADY_EXISTS]: `volume "${attach.volumeId}" is attached to node "${attach.nodeId}" in another way: `,
       [status.RESOURCE_EXHAUSTED]: `node "${attach.nodeId}" has as many volumes as it takes: `,
-      [status.FAILED_PRECONDITION]: RETRYABLE_PREFIX,
+      [status.FAILED_PRECONDITION]: RETRYABLE,
     };
     const answer = await this.callController<{ publish_context: Record<string, string> }>(
       'ControllerPublishVolume',
@@ -186,7 +186,7 @@ export class ControllerClient {
   private callController<Answer>(
     method: string,
     request: object,
-    explanations: Partial<Record<number, string>>,
+    explanations: Partial<Record<number, Explanation>>,
     options?: CallOptions,
   ): Promise<Answer> {
     return explaining(
@@ -197,6 +197,6 @@ export class ControllerClient {
   }
 }
 
-const badToken = ({ startingToken = '' }: Page): Partial<Record<number, string>> => ({
+const badToken = ({ startingToken = '' }: Page): Partial<Record<number, Explanation>> => ({
   [status.ABORTED]: `invalid starting token "${startingToken}": `,
 });

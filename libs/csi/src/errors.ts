@@ -1,7 +1,13 @@
 import { nameOf, status } from './status.js';
 
-/** What marks an error, in its text, as one that another try may not meet (VL-252): it crosses services as text. */
+/** Begins the text of an error that another attempt may not meet (VL-252). Programs go by `isRetryable`. */
 export const RETRYABLE_PREFIX = 'CSI client error (retryable): ';
+
+/** Explains that another attempt may not meet the error. */
+export const RETRYABLE = Symbol('retryable');
+
+/** What to make of an error, as a text before the plugin's own words. */
+export type Explanation = string | typeof RETRYABLE;
 
 /**
  * A plugin refused, failed or did not answer. Decisions are made on `code` alone (CW-9); the message is for people and
@@ -15,12 +21,21 @@ export class CsiError extends Error {
     readonly details: string,
     /** What to make of it, before the plugin's own words. */
     readonly explanation = '',
+    /** Another attempt may not meet this error (VL-252). */
+    readonly isRetryable = false,
   ) {
     super(`${explanation}rpc error: code = ${nameOf(code)} desc = ${details}`);
   }
 
-  explained(explanation: string): CsiError {
-    return new CsiError(this.method, this.code, this.details, explanation);
+  explained(explanation: Explanation): CsiError {
+    const isRetryable = explanation === RETRYABLE;
+    return new CsiError(
+      this.method,
+      this.code,
+      this.details,
+      isRetryable ? RETRYABLE_PREFIX : explanation,
+      isRetryable,
+    );
   }
 }
 
@@ -60,7 +75,7 @@ export async function isThere(call: Promise<unknown>): Promise<boolean> {
 export async function explaining<T>(
   side: 'controller' | 'node',
   call: Promise<T>,
-  explanations: Partial<Record<number, string>> = {},
+  explanations: Partial<Record<number, Explanation>> = {},
 ): Promise<T> {
   try {
     return await call;

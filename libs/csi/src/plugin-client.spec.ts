@@ -196,12 +196,13 @@ describe('each method', () => {
     expect(await done).toBe(isDone);
   });
 
-  it('VL-252, VL-100: an attach that is refused for now says so in its text', async () => {
+  it('VL-252, VL-100: an attach that is refused for now says so', async () => {
     plugin.script = { ControllerPublishVolume: refusing(status.FAILED_PRECONDITION, 'on node x') };
     const attach = client.controller.attach({ ...MOUNTED, nodeId: 'n', readonly: false });
     await expect(attach).rejects.toThrow(
       'CSI client error (retryable): rpc error: code = FailedPrecondition desc = on node x',
     );
+    await expect(attach).rejects.toMatchObject({ isRetryable: true });
   });
 
   it('VL-254: what a call cannot do without is asked for before the plugin is', async () => {

@@ -12,12 +12,16 @@ export type RefusalCode =
   | 'forbidden'
   /** The request is well formed, and the present state of its object does not allow it. */
   | 'conflict'
+  /** The object has as many users as it takes. The request can succeed once one of them has left. */
+  | 'full'
   /** The server already carries out as many requests of this kind as it takes at once. Ask again later. */
   | 'limit'
   /** The request or its answer is larger than a message may be. Ask for less at once. */
   | 'too-large'
   /** The process or server that could carry out the request cannot be reached now. Ask again. */
   | 'unavailable'
+  /** A step failed for a reason that another attempt, or another instance of a plugin, may not meet. */
+  | 'retryable'
   /** The server failed. */
   | 'internal';
 
@@ -27,9 +31,11 @@ export const HTTP_STATUS_OF = {
   'not-found': 404,
   forbidden: 403,
   conflict: 409,
+  full: 409,
   limit: 503,
   'too-large': 413,
   unavailable: 503,
+  retryable: 500,
   internal: 500,
 } as const satisfies Record<RefusalCode, number>;
 

@@ -28,6 +28,14 @@ const LOOK_TIMEOUT_MS = 5_000;
 /** That nobody hears a look may be a connection that is being made again; so often in a row it is not. */
 const MAX_UNHEARD_LOOKS = 2;
 
+/** The NATS server says that nobody subscribes to the subject of a call. */
+class NoResponderError extends Error {
+  override readonly name = 'NoResponderError';
+  constructor() {
+    super(NO_RESPONDER);
+  }
+}
+
 /** An ask in flight. */
 interface Asked {
   readonly timer: NodeJS.Timeout;
@@ -124,7 +132,7 @@ export class NatsRpc implements Rpc {
       const msg = await this.exchange(subject, encoded(reply), LOOK_TIMEOUT_MS);
       return msg.json<boolean>() ? 'yes' : 'gone';
     } catch (error) {
-      return error instanceof Error && error.message === NO_RESPONDER ? 'nobody' : 'unknown';
+      return error instanceof NoResponderError ? 'nobody' : 'unknown';
     }
   }
 
@@ -136,7 +144,7 @@ export class NatsRpc implements Rpc {
     }
     const nobodyThere = msg.data.length === 0 && msg.headers?.code === NO_RESPONDERS_STATUS;
     const asked = this.takeAsked(msg.subject);
-    if (nobodyThere) asked?.fail(new Error(NO_RESPONDER));
+    if (nobodyThere) asked?.fail(new NoResponderError());
     else asked?.answer(msg);
   }
 

@@ -5,7 +5,7 @@ import { DATA_FLAGS } from '../terminal/data-printer.js';
 import { readTrace, type TracedEvaluation } from '../evaluations/evaluation-trace-reader.js';
 import { EvaluationTraceText } from '../evaluations/evaluation-trace-text.js';
 import { CommandFailure } from '../failure.js';
-import { EVALUATION, resolveUuid } from '../server/resolve-uuid.js';
+import { EVALUATION, resolveUuid, UnknownPrefix } from '../server/resolve-uuid.js';
 import { retriedRead } from '../server/retried-read.js';
 import { namespaceWord, watchable } from '../server/watch-on.js';
 import { isUuid } from '../terminal/short-id.js';
@@ -62,8 +62,7 @@ async function find(call: Call): Promise<{ id: string; namespace: string | undef
     const { ID, Namespace } = await resolveUuid(call.api, EVALUATION, given, Display.of(call));
     return { id: ID, namespace: Namespace };
   } catch (error) {
-    if (error instanceof CommandFailure && error.message === notFound(given).message && isUuid(given))
-      return { id: given, namespace: undefined };
+    if (error instanceof UnknownPrefix && isUuid(given)) return { id: given, namespace: undefined };
     throw error;
   }
 }

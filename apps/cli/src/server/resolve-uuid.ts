@@ -60,13 +60,18 @@ export class AmbiguousPrefix extends CommandFailure {
   override readonly name = 'AmbiguousPrefix';
 }
 
+/** No object has an ID with this prefix. */
+export class UnknownPrefix extends CommandFailure {
+  override readonly name = 'UnknownPrefix';
+}
+
 /** What is looked up for an argument: an odd digit at the end cannot be and is dropped (CL-155). @throws CommandFailure */
 export function lookupPrefix(given: string, tooShort: string): string {
   if (given.length < 2) throw new CommandFailure(tooShort);
   return given.replaceAll('-', '').length % 2 === 1 ? given.slice(0, -1) : given;
 }
 
-/** The one object whose ID begins so (CL-155, CL-156). @throws CommandFailure, AmbiguousPrefix */
+/** The one object whose ID begins so (CL-155, CL-156). @throws CommandFailure, UnknownPrefix, AmbiguousPrefix */
 export async function resolveUuid<T extends { readonly ID: string }>(
   api: ApiClient,
   kind: UuidKind<T>,
@@ -79,7 +84,7 @@ export async function resolveUuid<T extends { readonly ID: string }>(
   });
   const rows = value ?? [];
   const [first] = rows;
-  if (!first) throw new CommandFailure(`No ${kind.singular}(s) with ${kind.lookedUpBy} "${given}" found`);
+  if (!first) throw new UnknownPrefix(`No ${kind.singular}(s) with ${kind.lookedUpBy} "${given}" found`);
   if (rows.length > 1)
     throw new AmbiguousPrefix(`Prefix matched multiple ${kind.plural}\n\n${kind.table(rows, display)}`);
   return first;

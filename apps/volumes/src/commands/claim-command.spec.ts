@@ -1,4 +1,4 @@
-import { CLAIM_MODE, CLAIM_STATE } from '@waybill/model';
+import { CLAIM_MODE, CLAIM_STATE, type Refusal } from '@waybill/model';
 import type { AgentClaimRequest } from '@waybill/rpc';
 import { describe, expect, it, vi } from 'vitest';
 import { VolumesCluster } from '../releases/volumes-cluster.fixture.js';
@@ -129,7 +129,30 @@ describe('an agent claims a volume', () => {
   it('VL-100: a plugin that is not ready for it yet may be asked again', async () => {
     const cluster = placed({ controller: true });
     cluster.machines.refusing('agent.csiControllerAttachVolume', 'rpc error: code = FailedPrecondition desc = busy');
-    await expect(claim(cluster)).rejects.toThrow(/^CSI client error \(retryable\): controller publish: /);
+    await expect(claim(cluster)).rejects.toMatchObject({
+      code: 'retryable',
+      message: expect.stringMatching(/^CSI client error \(retryable\): controller publish: /) as string,
+    });
+  });
+
+  it('VL-226: the code tells the agent whether another claim may succeed', async () => {
+    const cluster = placed({ controller: true });
+    const codeOf = () => claim(cluster).then(undefined, (error: unknown) => (error as Refusal).code);
+    cluster.machines.refusing('agent.csiControllerAttachVolume', 'no such plugin here', 'retryable');
+    expect(await codeOf()).toBe('retryable');
+    cluster.machines.refusing('agent.csiControllerAttachVolume', 'no');
+    expect(await codeOf()).toBe('internal');
+    cluster.machines.unreachable('agent.csiControllerAttachVolume');
+    expect(await codeOf()).toBe('internal');
+  });
+
+  it('VL-226: a claim whose disk is not attached because the role was lost may be asked for again', async () => {
+    const cluster = placed({ controller: true });
+    cluster.state.onApplied(() => cluster.oversleep());
+    await expect(claim(cluster)).rejects.toMatchObject({
+      code: 'retryable',
+      message: 'controller publish: No cluster leader',
+    });
   });
 
   it('VL-103: no way to the controller', async () => {

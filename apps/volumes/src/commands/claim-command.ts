@@ -7,8 +7,10 @@ import {
   remoteIdOf,
   type CSIVolume,
   type CSIVolumeClaim,
+  NotHolderError,
   Refusal,
   errorText,
+  isRefusal,
 } from '@waybill/model';
 import type { HolderWriter } from '@waybill/roles';
 import type { ReplicatedState } from '@waybill/replica';
@@ -17,7 +19,7 @@ import { namespacedKey, type Tables } from '@waybill/state';
 import { VolumeStepError } from './errors.js';
 import { controllerCan } from '../plugins/controller-abilities.js';
 import { externalNodeOf } from '../plugins/external-node-id.js';
-import { type PluginCalls, RETRYABLE } from '../plugins/plugin-calls.js';
+import { type PluginCalls, RETRYABLE_PREFIX } from '../plugins/plugin-calls.js';
 import type { UnpublishWorkflow } from '../releases/unpublish-workflow.js';
 import type { VolumeTurns } from '../releases/volume-turns.js';
 
@@ -149,8 +151,14 @@ export class ClaimCommand {
       return answer.PublishContext;
     } catch (error) {
       const text = errorText(error);
-      const mayPass = text.includes('FailedPrecondition') && !text.startsWith(RETRYABLE);
-      throw new VolumeStepError(`${mayPass ? RETRYABLE : ''}controller publish: ${text}`);
+      const isRefusedForNow = text.includes('FailedPrecondition'); // in the plugin's own words (VL-100)
+      throw new VolumeStepError(
+        `${isRefusedForNow ? RETRYABLE_PREFIX : ''}controller publish: ${text}`,
+        isRefusedForNow || mayPass(error) ? 'retryable' : 'internal',
+      );
     }
   }
 }
+
+/** Whether another claim may not meet the error: an instance of the plugin said so, or this process lost the role. */
+const mayPass = (error: unknown): boolean => isRefusal(error, 'retryable') || error instanceof NotHolderError;

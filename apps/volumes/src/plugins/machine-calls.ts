@@ -4,12 +4,10 @@ import { type Call, isGone, isNobodyThere, type Rpc } from '@waybill/rpc';
 import { traceparentOf, type Tracer, withSpan } from '@waybill/telemetry';
 import { VolumeStepError } from '../commands/errors.js';
 
-export const NO_PATH = 'No path to node';
-
 /** The machine is not connected, so nothing was sent to it (VL-103). */
 export class NoPathError extends VolumeStepError {
   constructor() {
-    super(NO_PATH);
+    super('No path to node');
   }
 }
 

@@ -1,5 +1,5 @@
 import { FakeTime } from '@waybill/model';
-import { CSI_CONTROLLER, GONE, RpcError, RpcUnavailableError } from '@waybill/rpc';
+import { CSI_CONTROLLER, GONE, NO_RESPONDER, RpcError, RpcUnavailableError } from '@waybill/rpc';
 import { describe, expect, it } from 'vitest';
 import { type Asked, VolumesCluster } from '../releases/volumes-cluster.fixture.js';
 
@@ -17,9 +17,9 @@ const detach = (cluster: VolumesCluster, PluginID = 'disks'): Promise<unknown> =
     Secrets: null,
   });
 const askedOf = (cluster: VolumesCluster): (string | undefined)[] => cluster.machines.asked.map(({ nodeId }) => nodeId);
-const failingOn = (cluster: VolumesCluster, nodeId: string, message: string): void =>
+const failingOn = (cluster: VolumesCluster, nodeId: string, error: Error): void =>
   void cluster.machines.answers.set('agent.csiControllerDetachVolume', (asked: Asked) => {
-    if (asked.nodeId === nodeId) throw new RpcError('internal', message);
+    if (asked.nodeId === nodeId) throw error;
     return {};
   });
 
@@ -31,15 +31,25 @@ describe('calls to controller plugins', () => {
     expect(askedOf(cluster)).toEqual(['a', 'a']);
   });
 
-  it.each(['CSI client error (retryable): UNAVAILABLE', 'Unknown node a', 'No path to node'])(
-    'VL-127: the next is asked after %j',
-    async (message) => {
-      const cluster = withControllers('a', 'b');
-      failingOn(cluster, 'a', message);
-      await detach(cluster);
-      expect(askedOf(cluster)).toEqual(['a', 'b']);
-    },
-  );
+  it.each([
+    new RpcError('retryable', 'CSI client error (retryable): UNAVAILABLE'),
+    new RpcError('not-found', 'Unknown node a'),
+    new RpcUnavailableError('detach', NO_RESPONDER),
+  ])('VL-127: the next is asked after $message', async (error) => {
+    const cluster = withControllers('a', 'b');
+    failingOn(cluster, 'a', error);
+    await detach(cluster);
+    expect(askedOf(cluster)).toEqual(['a', 'b']);
+  });
+
+  it('VL-127: the last error is the answer, with its code, when all instances say that another may answer', async () => {
+    const cluster = withControllers('a');
+    failingOn(cluster, 'a', new RpcUnavailableError('detach', GONE));
+    await expect(detach(cluster)).rejects.toMatchObject({
+      code: 'retryable',
+      message: 'controller detach volume: CSI client error (retryable): the client was lost in the middle of the call',
+    });
+  });
 
   it('VL-127: the next is asked when the machine of one dies in the middle of a call', async () => {
     const cluster = withControllers('a', 'b');
@@ -53,7 +63,7 @@ describe('calls to controller plugins', () => {
 
   it('VL-127, VL-133: any other error is the answer, with the name of the call', async () => {
     const cluster = withControllers('a', 'b');
-    failingOn(cluster, 'a', 'CSI.ControllerDetachVolume: no');
+    failingOn(cluster, 'a', new RpcError('internal', 'CSI.ControllerDetachVolume: no'));
     await expect(detach(cluster)).rejects.toThrow('controller detach volume: CSI.ControllerDetachVolume: no');
     expect(askedOf(cluster)).toEqual(['a']);
   });

@@ -1,14 +1,12 @@
-import { type CSIPlugin, errorText } from '@waybill/model';
+import { type CSIPlugin, isRefusal } from '@waybill/model';
 import type { Call, CsiCall } from '@waybill/rpc';
 import type { Tables } from '@waybill/state';
 import { failing, VolumeStepError } from '../commands/errors.js';
-import { LostInTheMiddleError, type MachineCalls, NO_PATH } from './machine-calls.js';
+import { LostInTheMiddleError, type MachineCalls, NoPathError } from './machine-calls.js';
 import { PluginTurns } from './plugin-turns.js';
 
-/** Prefix of errors that may not occur at another attempt (VL-100). */
-export const RETRYABLE = 'CSI client error (retryable): ';
-/** Errors that contain one of these texts may not occur at another instance of the plugin (VL-127). */
-const NEXT_INSTANCE = [RETRYABLE, 'Unknown node', NO_PATH];
+/** Begins the text of errors that another attempt may not meet (VL-100). Programs go by the code `retryable`. */
+export const RETRYABLE_PREFIX = 'CSI client error (retryable): ';
 
 export interface PluginCallsDeps {
   readonly tables: Pick<Tables, 'csi_plugins' | 'nodes'>;
@@ -56,10 +54,12 @@ export class PluginCalls {
     for (const nodeId of this.controllersOf(request.PluginID)) {
       try {
         return await this.deps.machines.callMachine(call, nodeId, request);
-      } catch (given) {
-        const error = given instanceof LostInTheMiddleError ? new VolumeStepError(RETRYABLE + given.message) : given;
-        if (!NEXT_INSTANCE.some((text) => errorText(error).includes(text))) throw error;
-        last = error;
+      } catch (error) {
+        if (!mayDifferElsewhere(error)) throw error;
+        last =
+          error instanceof LostInTheMiddleError
+            ? new VolumeStepError(RETRYABLE_PREFIX + error.message, 'retryable')
+            : error;
       }
     }
     throw last;
@@ -87,3 +87,10 @@ export class PluginCalls {
     return undefined;
   }
 }
+
+/** Whether another instance of the plugin may not meet the error (VL-127). */
+const mayDifferElsewhere = (error: unknown): boolean =>
+  error instanceof NoPathError ||
+  error instanceof LostInTheMiddleError ||
+  isRefusal(error, 'retryable') ||
+  isRefusal(error, 'not-found');

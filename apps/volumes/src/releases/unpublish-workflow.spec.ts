@@ -128,7 +128,7 @@ describe('a claim is given back', () => {
 
   it('VL-109: a machine that knows nothing of it has let go', async () => {
     const cluster = published();
-    cluster.machines.refusing('agent.csiNodeDetachVolume', 'CSI.NodeDetachVolume: Unknown node m');
+    cluster.machines.refusing('agent.csiNodeDetachVolume', 'CSI.NodeDetachVolume: Unknown node m', 'not-found');
     await run(cluster);
     expect(Object.keys(cluster.stored().ReadClaims)).toEqual(['other']);
   });

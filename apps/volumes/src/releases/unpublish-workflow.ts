@@ -8,6 +8,7 @@ import {
   type CSIVolumeClaim,
   Refusal,
   errorText,
+  isRefusal,
 } from '@waybill/model';
 import type { HolderWriter } from '@waybill/roles';
 import type { ReplicatedState } from '@waybill/replica';
@@ -181,8 +182,7 @@ class Steps {
       });
       return undefined;
     } catch (error) {
-      const text = errorText(error);
-      return text.includes('Unknown node') ? undefined : text;
+      return isRefusal(error, 'not-found') ? undefined : errorText(error); // the machine has no such node (VL-109)
     }
   }
 

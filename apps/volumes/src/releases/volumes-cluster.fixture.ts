@@ -7,6 +7,7 @@ import {
   type CSIVolume,
   type CSIVolumeRegistration,
   type Node,
+  type RefusalCode,
 } from '@waybill/model';
 import { LocalState } from '@waybill/replica';
 import { NO_RESPONDER, RpcError, RpcUnavailableError, type AskOptions, type Call, type Rpc } from '@waybill/rpc';
@@ -49,9 +50,9 @@ export class PluginMachines implements Rpc {
     });
   }
 
-  refusing(name: string, message: string): void {
+  refusing(name: string, message: string, code: RefusalCode = 'internal'): void {
     this.answers.set(name, () => {
-      throw new RpcError('internal', message);
+      throw new RpcError(code, message);
     });
   }
 }

@@ -110,6 +110,20 @@ describe('taking a claim', () => {
     expect(refusal(() => take(volume, write(A)))).toContain('volume max claims reached');
   });
 
+  it('VL-226: a full volume and an unschedulable one are refused with different codes', () => {
+    const codeOf = (work: () => unknown): string | undefined => {
+      try {
+        work();
+      } catch (error) {
+        return (error as Refusal).code;
+      }
+      return undefined;
+    };
+    const full = claimed('single-node-writer', WRITER);
+    expect(codeOf(() => take(full, write(A)))).toBe('full');
+    expect(codeOf(() => takeClaim(full, write(A), anAlloc({ ID: A }), undefined))).toBe('conflict');
+  });
+
   it('VL-84: the first claim sets the modes, a later one does not change them', () => {
     const first = take(aCSIVolume(), write(A, { AccessMode: 'multi-node-multi-writer' }));
     expect(first).toMatchObject({ AccessMode: 'multi-node-multi-writer', AttachmentMode: 'file-system' });

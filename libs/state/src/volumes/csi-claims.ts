@@ -12,6 +12,7 @@ import {
   isReadSchedulable,
   isWriteSchedulable,
   Refusal,
+  type RefusalCode,
 } from '@waybill/model';
 
 /*
@@ -45,11 +46,11 @@ export function takeClaim(
   const isRead = claim.Mode === CLAIM_MODE.read;
   if (Object.hasOwn(isRead ? volume.ReadClaims : volume.WriteClaims, id)) return volume;
   if (!alloc) throw new Refusal('not-found', `allocation missing: ${id}`);
-  const failed = (why: string) =>
-    new Refusal('conflict', `alloc "${id}" failed to claim volume "${volume.ID}": ${why}`);
+  const failed = (code: RefusalCode, why: string) =>
+    new Refusal(code, `alloc "${id}" failed to claim volume "${volume.ID}": ${why}`);
   if (!(isRead ? isReadSchedulable : isWriteSchedulable)(volume, plugin))
-    throw failed('volume is currently unschedulable');
-  if (!(isRead ? hasFreeReadClaim : hasFreeWriteClaim)(volume)) throw failed('volume max claims reached');
+    throw failed('conflict', 'volume is currently unschedulable');
+  if (!(isRead ? hasFreeReadClaim : hasFreeWriteClaim)(volume)) throw failed('full', 'volume max claims reached');
   const rest = { ReadClaims: without(volume.ReadClaims, id), WriteClaims: without(volume.WriteClaims, id) };
   return {
     ...volume,

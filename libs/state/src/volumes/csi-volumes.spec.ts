@@ -131,7 +131,7 @@ describe('claims', () => {
       { kind: 'accepted' },
       {
         kind: 'refused',
-        code: 'conflict',
+        code: 'full',
         error: `alloc "${B}" failed to claim volume "data": volume max claims reached`,
       },
     ]);

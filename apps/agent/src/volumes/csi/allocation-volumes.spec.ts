@@ -1,5 +1,5 @@
 import { CLAIM_STATE, type CSIVolumeClaimRequest, FakeTime, type VolumeRequest } from '@waybill/model';
-import { RpcUnavailableError } from '@waybill/rpc';
+import { RpcError, RpcUnavailableError } from '@waybill/rpc';
 import { fixtures } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';
 import { describe, expect, it } from 'vitest';
@@ -97,8 +97,8 @@ function setup(
   return { time, did, claimed, given_back, volumes, counts, uses, saved: () => saved };
 }
 
-const MAX_CLAIMS = new Error('alloc "x" failed to claim volume "data": volume max claims reached');
-const UNSCHEDULABLE = new Error('volume is currently unschedulable');
+const MAX_CLAIMS = new RpcError('full', 'alloc "x" failed to claim volume "data": volume max claims reached');
+const UNSCHEDULABLE = new RpcError('conflict', 'volume is currently unschedulable');
 
 describe('the volumes of an allocation', () => {
   it('VL-220: without a driver that can mount nothing is claimed', async () => {
@@ -153,9 +153,8 @@ describe('the volumes of an allocation', () => {
 
   it.each([
     MAX_CLAIMS,
-    new Error('controller publish: CSI client error (retryable): rpc error'),
-    new Error('no servers'),
-    new Error('No cluster leader'),
+    new RpcError('retryable', 'controller publish: CSI client error (retryable): rpc error'),
+    new RpcError('unavailable', 'No cluster leader'),
     new RpcUnavailableError('volumes.claim', 'no responder'),
   ])('VL-226, VL-233: tried again after $message', async (error) => {
     const { volumes, counts, time } = setup({ claims: [error] });
@@ -163,6 +162,17 @@ describe('the volumes of an allocation', () => {
     await time.pass(2_000);
     await prepared;
     expect(counts()).toMatchObject({ claim: 2, mount: 1 });
+  });
+
+  it.each([
+    UNSCHEDULABLE,
+    new RpcError('internal', 'controller publish: plugin missing: disks'),
+    new RpcError('conflict', 'somebody wrote volume max claims reached, No cluster leader'),
+    new Error('CSI client error (retryable): no servers'),
+  ])('VL-226: the code decides, not the text: $message is fatal', async (error) => {
+    const { volumes, counts } = setup({ claims: [error] });
+    await expect(volumes.prepare(true)).rejects.toThrow(error.message);
+    expect(counts()).toMatchObject({ claim: 1, mount: 0 });
   });
 
   it('VL-226: tells what it waits for', async () => {

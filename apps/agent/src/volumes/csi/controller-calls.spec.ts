@@ -1,7 +1,8 @@
+import { CsiError } from '@waybill/csi';
 import { describe, expect, it } from 'vitest';
 import { FakePlugin } from '../../fixtures/fake-plugin.js';
 import { checkConfirmed } from './confirmed-uses.js';
-import { controllerAnswers } from './controller-calls.js';
+import { answering, controllerAnswers } from './controller-calls.js';
 import { NoSuchPluginError } from './local-plugins.js';
 
 const CAPABILITY = { AttachmentMode: 'file-system', AccessMode: 'single-node-writer' };
@@ -55,9 +56,21 @@ describe('calls to controller plugins', () => {
 
   it('VL-133, VL-252: says which call it was; a plugin that is not here may be elsewhere', async () => {
     const { calls } = setup();
-    await expect(calls.detach(detach('gone', 'a'))).rejects.toThrow(
-      'CSI.ControllerDetachVolume: CSI client error (retryable): plugin csi-controller "gone" is not registered',
-    );
+    const error = await calls.detach(detach('gone', 'a')).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({
+      code: 'retryable',
+      message: expect.stringContaining(
+        'CSI.ControllerDetachVolume: CSI client error (retryable): plugin csi-controller "gone" is not registered',
+      ) as string,
+    });
+  });
+
+  it.each([
+    [true, 'retryable'],
+    [false, 'internal'],
+  ])('VL-226, VL-252: the error of a plugin that is retryable: %o has the code %s', async (isRetryable, code) => {
+    const refused = new CsiError('ControllerPublishVolume', 9, 'busy', '', isRetryable);
+    await expect(answering('Any', () => Promise.reject(refused))).rejects.toMatchObject({ code });
   });
 
   it('VL-20, CW-24: no confirmation at all counts as one', async () => {

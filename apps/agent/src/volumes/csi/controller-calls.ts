@@ -1,5 +1,12 @@
-import type { ControllerClient, CreateVolume, VolumeUse } from '@waybill/csi';
-import { type MountOptions, Turns, type TopologyRequest, type VolumeCapability, errorText } from '@waybill/model';
+import { type ControllerClient, type CreateVolume, CsiError, type VolumeUse } from '@waybill/csi';
+import {
+  type MountOptions,
+  Turns,
+  type TopologyRequest,
+  type VolumeCapability,
+  errorText,
+  isRefusal,
+} from '@waybill/model';
 import { CSI_CONTROLLER, type CsiAnswers, type CsiCall, RpcError } from '@waybill/rpc';
 import type { CsiHost } from './csi-host.js';
 import { checkConfirmed } from './confirmed-uses.js';
@@ -117,14 +124,18 @@ export function controllerAnswers({ plugins }: Pick<CsiHost, 'plugins'>): Contro
   };
 }
 
-/** VL-133: the agent's own part of the text. What a plugin refuses is no fault of this process. */
+/** Adds the agent's own part to the text of an error (VL-133). A plugin's refusal is no fault of this process. */
 export async function answering<T>(method: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw new RpcError('internal', `CSI.${method}: ${errorText(error)}`);
+    throw new RpcError(mayPass(error) ? 'retryable' : 'internal', `CSI.${method}: ${errorText(error)}`);
   }
 }
+
+/** Whether another attempt, or another instance of the plugin, may not meet the error (VL-252). */
+const mayPass = (error: unknown): boolean =>
+  error instanceof CsiError ? error.isRetryable : isRefusal(error, 'retryable');
 
 const useOf = ({ AttachmentMode, AccessMode }: VolumeCapability, options: MountOptions | null): VolumeUse => ({
   attachmentMode: AttachmentMode,

@@ -1,5 +1,5 @@
 import { type CsiPlugin, RETRYABLE_PREFIX } from '@waybill/csi';
-import type { Clock, CSIInfo, CSINodeInfo, Timers } from '@waybill/model';
+import { type Clock, type CSIInfo, type CSINodeInfo, Refusal, type Timers } from '@waybill/model';
 import { PluginInstance } from './plugin-instance.js';
 import type { PluginRegistration, PluginRegistry, PluginSide } from './plugin-registry.js';
 
@@ -13,11 +13,11 @@ export class PluginNotReadyError extends Error {
   override readonly name = 'PluginNotReadyError';
 }
 
-/** VL-252: whoever asks has an old view of what runs here; another instance may do. */
-export class NoSuchPluginError extends Error {
+/** The caller has an outdated view of the plugins on this machine. Another instance may answer (VL-252). */
+export class NoSuchPluginError extends Refusal {
   override readonly name = 'NoSuchPluginError';
   constructor(side: PluginSide, pluginId: string) {
-    super(`${RETRYABLE_PREFIX}plugin csi-${side} "${pluginId}" is not registered on this client`);
+    super('retryable', `${RETRYABLE_PREFIX}plugin csi-${side} "${pluginId}" is not registered on this client`);
   }
 }
 

@@ -26,7 +26,7 @@ describe('servers take volumes from a machine', () => {
     const { detach, unmounted } = machine();
     expect([await detach(), unmounted]).toEqual([null, ['a']]);
     await expect(detach({ AllocationID: '' })).rejects.toThrow('CSI.NodeDetachVolume: AllocID is required');
-    await expect(detach({ PluginID: 'gone' })).rejects.toThrow('CSI client error (retryable)');
+    await expect(detach({ PluginID: 'gone' })).rejects.toMatchObject({ code: 'retryable' });
   });
 
   it('VL-69, VL-246: not from an allocation that runs here, whatever they believe of it', async () => {

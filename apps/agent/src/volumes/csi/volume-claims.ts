@@ -1,4 +1,4 @@
-import type { CSIVolumeClaimRequest } from '@waybill/model';
+import { type CSIVolumeClaimRequest, Refusal, type RefusalCode } from '@waybill/model';
 import { claimVolume, type ClaimVolumeResponse, type Rpc, RpcUnavailableError, unpublishVolume } from '@waybill/rpc';
 
 /** Where an allocation takes and gives back its right to a volume. */
@@ -8,14 +8,12 @@ export interface VolumeClaims {
   unpublish(request: CSIVolumeClaimRequest): Promise<void>;
 }
 
-/** VL-226: what passes by itself, by its text, wherever it was said. */
-const PASSING = ['volume max claims reached', 'CSI client error (retryable)', 'no servers', 'No cluster leader'];
+/** Codes of refusals that another claim may not meet: the volume is full, a step failed for now, nobody holds the role. */
+const PASSING: ReadonlySet<RefusalCode> = new Set(['full', 'retryable', 'unavailable']);
 
-/** VL-226. Nobody there to ask is what `No cluster leader` means. */
-export function isPassing(error: unknown): boolean {
-  if (error instanceof RpcUnavailableError) return true;
-  return error instanceof Error && PASSING.some((text) => error.message.includes(text));
-}
+/** Whether the agent claims again after this error (VL-226). Without an answer, there is no cluster leader for now. */
+export const isPassing = (error: unknown): boolean =>
+  error instanceof RpcUnavailableError || (error instanceof Refusal && PASSING.has(error.code));
 
 /** The servers' claims, asked with the machine's own identity. */
 export function serversClaims(rpc: Rpc, identity: () => { readonly SecretID: string }): VolumeClaims {
