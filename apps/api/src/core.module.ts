@@ -45,3 +45,12 @@ export function made<T, const Needs extends readonly Type[]>(
 ): FactoryProvider<T> {
   return { provide, inject: [ApiCore, ...needs], useFactory: make };
 }
+
+/** A provider made of other providers alone. */
+export function composed<T, const Parts extends readonly Type[]>(
+  provide: Type<T>,
+  make: (...parts: { [K in keyof Parts]: InstanceType<Parts[K]> }) => T,
+  ...parts: Parts
+): FactoryProvider<T> {
+  return { provide, inject: [...parts], useFactory: make };
+}

@@ -6,7 +6,12 @@ import { Heartbeats } from './heartbeats/heartbeats.js';
 import { IdentitySigning } from './identities/identity-signing.js';
 import { NodeCommands } from './node/node-commands.js';
 import { NodeEvents } from './node/node-events.js';
-import { NodesController } from './nodes.controller.js';
+import { AllocationsController } from './allocations/allocations.controller.js';
+import { ServicesController } from './allocations/services.controller.js';
+import { DrainController } from './drain/drain.controller.js';
+import { IdentitiesController } from './identities/identities.controller.js';
+import { NodeController } from './node/node.controller.js';
+import { VariablesController } from './variables/variables.controller.js';
 import { PreviousDisks } from './allocations/previous-disks.js';
 import { Registration } from './node/registration.js';
 import { ServiceQueries } from './allocations/service-queries.js';
@@ -33,7 +38,14 @@ export class NodesModule {
   static of(parts: NodesParts): DynamicModule {
     return {
       module: NodesModule,
-      controllers: [NodesController],
+      controllers: [
+        NodeController,
+        DrainController,
+        AllocationsController,
+        ServicesController,
+        IdentitiesController,
+        VariablesController,
+      ],
       providers: [
         { provide: Registration, useValue: parts.registration },
         { provide: Heartbeats, useValue: parts.heartbeats },

@@ -42,7 +42,7 @@ export function nodesService(pace: HeartbeatPace = DEFAULT_PACE, presenceIn = ov
       const evaluations = new NodeEvaluations(state, writer);
       const watched = { ...shared, evaluations, random: context.random, pace, logger };
       const heartbeats = new Heartbeats(watched);
-      const missing = new MissingNodeEvaluations(state, evaluations, clock, timers, logger);
+      const missing = new MissingNodeEvaluations({ state, evaluations, clock, timers, logger });
       const traces = new PlacementTraces(state);
       const queries = new AllocQueries(state, traces, timers);
       const serviceQueries = new ServiceQueries(state, timers);

@@ -148,7 +148,8 @@ class Placing {
   private selectionOf(job: Job): VersionSelection {
     const candidates = candidatesFor(job, this.tables);
     this.random.shuffle(candidates.nodes); // so that equal nodes are used evenly (SC-41)
-    return selectionFor(job, candidates, this.input, this.plan, this.random);
+    const { input, plan, random } = this;
+    return selectionFor({ job, candidates, input, plan, random });
   }
 
   /** Replaces an allocation by a destructive update (SC-145). */

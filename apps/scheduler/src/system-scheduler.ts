@@ -52,7 +52,7 @@ export function attemptSystem(type: 'system' | 'sysbatch', input: AttemptInput):
   const plan = new PlanDraft(tables, input.placementLimit, input.loads);
   for (const order of [...stopsNobodyReports(allocs, tainted, nowNs), ...wants.stops]) plan.stop(order);
   for (const alloc of wants.rewrites) plan.place(alloc);
-  const placing = running ? new SystemPlacing(input, running, candidates, plan, rollout) : undefined;
+  const placing = running ? new SystemPlacing({ input, job: running, candidates, plan, rollout }) : undefined;
   placing?.placeAll(wants);
   const { deployment, updates } = rollout.result(evaluation, nowNs);
   plan.deployment = deployment;
@@ -71,6 +71,14 @@ export function attemptSystem(type: 'system' | 'sysbatch', input: AttemptInput):
   };
 }
 
+interface SystemPlacingParts {
+  readonly input: AttemptInput;
+  readonly job: Job;
+  readonly candidates: Candidates;
+  readonly plan: PlanDraft;
+  readonly rollout: SystemRollout;
+}
+
 /** Tries each wanted allocation on its node. Used for one attempt. */
 class SystemPlacing {
   readonly filling: PlanFilling;
@@ -83,17 +91,20 @@ class SystemPlacing {
   private readonly inPlace: InPlaceUpdates;
   private readonly preempt: boolean;
 
-  constructor(
-    private readonly input: AttemptInput,
-    private readonly job: Job,
-    candidates: Candidates,
-    private readonly plan: PlanDraft,
-    private readonly rollout: SystemRollout,
-  ) {
+  private readonly input: AttemptInput;
+  private readonly job: Job;
+  private readonly plan: PlanDraft;
+  private readonly rollout: SystemRollout;
+
+  constructor({ input, job, candidates, plan, rollout }: SystemPlacingParts) {
+    this.input = input;
+    this.job = job;
+    this.plan = plan;
+    this.rollout = rollout;
     this.filling = new PlanFilling(input, job, plan);
     this.preempt = mayPreempt(job, input.tables);
     const random = SeededRandom.of(input.evaluation.ID, input.index);
-    this.selection = selectionFor(job, candidates, input, plan, random);
+    this.selection = selectionFor({ job, candidates, input, plan, random });
     this.inPlace = new InPlaceUpdates(input, job, plan, this.selection.selector);
     for (const { Name } of job.TaskGroups) this.wanted[Name] = 0;
   }

@@ -15,27 +15,23 @@ export type Explanation = string | typeof RETRYABLE;
  */
 export class CsiError extends Error {
   override readonly name = 'CsiError';
+  /** Another attempt may not meet this error (VL-252). */
+  readonly isRetryable: boolean;
+
   constructor(
     readonly method: string,
     readonly code: number,
     readonly details: string,
-    /** What to make of it, before the plugin's own words. */
-    readonly explanation = '',
-    /** Another attempt may not meet this error (VL-252). */
-    readonly isRetryable = false,
+    explanation: Explanation = '',
   ) {
-    super(`${explanation}rpc error: code = ${nameOf(code)} desc = ${details}`);
+    super(
+      `${explanation === RETRYABLE ? RETRYABLE_PREFIX : explanation}rpc error: code = ${nameOf(code)} desc = ${details}`,
+    );
+    this.isRetryable = explanation === RETRYABLE;
   }
 
   explained(explanation: Explanation): CsiError {
-    const isRetryable = explanation === RETRYABLE;
-    return new CsiError(
-      this.method,
-      this.code,
-      this.details,
-      isRetryable ? RETRYABLE_PREFIX : explanation,
-      isRetryable,
-    );
+    return new CsiError(this.method, this.code, this.details, explanation);
   }
 }
 

@@ -10,7 +10,7 @@ export {
 export type { ListedVolume, Paged, ProvidedSnapshot, ProvidedVolume, Validation } from './controller-answers.js';
 export type * from './controller-requests.js';
 export { ControllerClient } from './controller.js';
-export { CsiAnswerError, CsiArgumentError, CsiError, RETRYABLE_PREFIX } from './errors.js';
+export { CsiAnswerError, CsiArgumentError, CsiError, RETRYABLE, RETRYABLE_PREFIX } from './errors.js';
 export { IdentityClient, INFO_TIMEOUT_MS, type PluginInfo, PROBE_TIMEOUT_MS } from './identity.js';
 export type { ExpandOnNode, MountedVolume, PublishVolume, StageVolume } from './node-requests.js';
 export { NodeClient, type NodeInfo } from './node.js';

@@ -2,6 +2,8 @@ import { type AclToken, encodeAclToken, encodeAclTokenStub, type WireObject } fr
 import { ReadModel } from '@waybill/projection';
 import type { AccessControl } from './access-control.js';
 
+export const TOKEN_NOT_FOUND = 'ACL token not found';
+
 /** Makes answers of stored tokens: with the present names of their roles, and with the secret where it is shown. */
 export class TokenAnswers {
   constructor(
@@ -15,10 +17,22 @@ export class TokenAnswers {
     return encodeAclToken(token, { secretId, roleNames: await this.roleNames([token]) });
   }
 
-  /** Tokens of a list. */
-  async stubs(tokens: readonly AclToken[]): Promise<WireObject[]> {
-    const roleNames = await this.roleNames(tokens);
-    return tokens.map((token) => encodeAclTokenStub(token, roleNames));
+  /** The stored token as it is shown to whoever may see its secret; undefined: there is none with this accessor ID. */
+  async wholeById(accessorId: string): Promise<WireObject | undefined> {
+    return (await this.object(accessorId)).value;
+  }
+
+  /** The same, with the index at which it was read. */
+  async object(accessorId: string): Promise<{ readonly index: number; readonly value: WireObject | undefined }> {
+    const { index, row } = await this.model.access.token(accessorId);
+    return { index, value: row && (await this.whole(row)) };
+  }
+
+  /** A page of tokens, without their secrets. */
+  async list(options: Parameters<ReadModel['access']['tokens']>[0]) {
+    const { index, rows, nextToken } = await this.model.access.tokens(options);
+    const roleNames = await this.roleNames(rows);
+    return { index, nextToken, value: rows.map((token) => encodeAclTokenStub(token, roleNames)) };
   }
 
   private roleNames(tokens: readonly AclToken[]): Promise<ReadonlyMap<string, string>> {

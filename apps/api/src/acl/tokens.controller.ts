@@ -2,10 +2,7 @@ import { Controller, Delete, Get, Post, Put, Req, Res } from '@nestjs/common';
 import { Needs } from '../access/needs.decorator.js';
 import { anybody, itself, management } from '../access/needs.js';
 import { encodeAclTokenStub } from '@waybill/model';
-import { ReadModel } from '@waybill/projection';
-import { TransactionWriter } from '@waybill/writing';
-import { randomUUID } from 'node:crypto';
-import { badRequest, forbidden, notFound } from '../http/api-error.js';
+import { badRequest, forbidden } from '../http/api-error.js';
 import { ListFilter } from '../http/list-filter.js';
 import { pageOf } from '../http/list-params.js';
 import { param } from '../http/query-string.js';
@@ -13,19 +10,16 @@ import { Reads } from '../http/reads.js';
 import { type ApiReply, type ApiRequest, sendEmpty, sendJson, setWriteIndex } from '../http/reply.js';
 import { Requester } from '../http/requester.js';
 import { AccessControl } from './access-control.js';
-import { tokenWrite } from './decisions/token.js';
-import { ANONYMOUS, EVERYBODY, TokenAnswers } from './token-answers.js';
-import { type GivenToken, readToken } from './token-request.js';
-
-const NOT_FOUND = 'ACL token not found';
+import { ANONYMOUS, EVERYBODY, TOKEN_NOT_FOUND, TokenAnswers } from './token-answers.js';
+import { readToken } from './token-request.js';
+import { TokenWrites } from './token-writes.js';
 
 /** `/v1/acl/tokens`, `/v1/acl/token` (OP-147 to OP-158). */
 @Controller('v1/acl')
 export class TokensController {
   constructor(
-    private readonly model: ReadModel,
     private readonly reads: Reads,
-    private readonly writes: TransactionWriter,
+    private readonly writes: TokenWrites,
     private readonly access: AccessControl,
     private readonly answers: TokenAnswers,
   ) {}
@@ -36,10 +30,9 @@ export class TokensController {
     const { query } = request;
     const filter = ListFilter.of(query);
     const options = { prefix: param(query, 'prefix'), globalOnly: param(query, 'global') === 'true', ...pageOf(query) };
-    await this.reads.answer(request, reply, [['acl_token', '*']], async () => {
+    await this.reads.answer(request, reply, [['acl_token', '*']], () => {
       const keep = filter?.keep(encodeAclTokenStub);
-      const { index, rows, nextToken } = await this.model.access.tokens({ ...options, keep });
-      return { index, nextToken, value: await this.answers.stubs(rows) };
+      return this.answers.list({ ...options, keep });
     });
   }
 
@@ -97,11 +90,7 @@ export class TokensController {
   @Needs(management)
   async delete(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const accessor = accessorOf(request);
-    if (!(await this.model.access.token(accessor)).row)
-      throw badRequest(`Cannot delete nonexistent tokens: ${accessor}`);
-    const payload = { AccessorIDs: [accessor] };
-    const { index } = await this.writes.write({ type: 'ACLTokenDelete', payload }, Requester.of(request).author);
-    setWriteIndex(reply, index);
+    setWriteIndex(reply, await this.writes.delete(accessor, Requester.of(request).author));
     sendEmpty(reply);
   }
 
@@ -109,36 +98,14 @@ export class TokensController {
     const given = readToken(request.body);
     if (accessor !== undefined && given.AccessorID !== accessor)
       throw badRequest('ACL token accessor does not match request path');
-    const decision = tokenWrite(given, await this.contextOf(given));
-    const { index } = await this.writes.write(decision, Requester.of(request).author);
-    const { row } = await this.model.access.token(decision.accessorId);
-    if (!row) throw notFound(NOT_FOUND); // deleted in the moment since
+    const { token, index } = await this.writes.upsert(given, Requester.of(request).author);
     setWriteIndex(reply, index);
-    sendJson(request, reply, await this.answers.whole(row));
-  }
-
-  private async contextOf({ AccessorID, Roles }: GivenToken) {
-    const { access } = this.model;
-    const links = await Promise.all(
-      (Roles ?? []).map(async ({ ID, Name }) => (ID === '' ? access.roleByName(Name) : access.role(ID))),
-    );
-    const { secrets, limits } = this.access.on;
-    return {
-      stored: AccessorID === '' ? undefined : (await access.token(AccessorID.toLowerCase())).row,
-      roles: links.flatMap(({ row }) => row ?? []),
-      secrets,
-      limits,
-      nowMs: this.writes.nowMs(),
-      newUuid: randomUUID,
-    };
+    sendJson(request, reply, token);
   }
 
   private async answer(request: ApiRequest, reply: ApiReply, accessor: string): Promise<void> {
-    const query = async () => {
-      const { index, row } = await this.model.access.token(accessor);
-      return { index, value: row && (await this.answers.whole(row)) };
-    };
-    await this.reads.answerObject(request, reply, [['acl_token', accessor]], { query, missing: NOT_FOUND });
+    const query = () => this.answers.object(accessor);
+    await this.reads.answerObject(request, reply, [['acl_token', accessor]], { query, missing: TOKEN_NOT_FOUND });
   }
 }
 

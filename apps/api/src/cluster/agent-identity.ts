@@ -12,23 +12,32 @@ export interface AgentState {
   readonly runtime: Readonly<Record<string, string>>;
 }
 
+/** Facts about an API instance that stay the same while it runs. */
+export interface AgentFacts {
+  readonly region: string;
+  readonly host: string;
+  readonly port: number;
+  readonly name: string;
+  readonly instanceId: string;
+  readonly startedMs: number;
+  /** Number of regions, including this one. */
+  readonly knownRegions: number;
+  readonly hasAccessControl: boolean;
+}
+
 /** How this API instance presents itself to clients that expect a server agent (OP-70 to OP-74). */
 export class AgentIdentity {
-  constructor(
-    readonly region: string,
-    private readonly host: string,
-    private readonly port: number,
-    private readonly name: string,
-    readonly instanceId: string,
-    private readonly startedMs: number,
-    /** This one included. */
-    private readonly knownRegions: number,
-    private readonly hasAccessControl: boolean,
-  ) {}
+  readonly region: string;
+  readonly instanceId: string;
+
+  constructor(private readonly facts: AgentFacts) {
+    this.region = facts.region;
+    this.instanceId = facts.instanceId;
+  }
 
   /** `ip:port`, as `status/leader` and `status/peers` show it. Clients match it with a member's address. */
   get address(): string {
-    return addressOf({ Host: this.host, Port: this.port });
+    return addressOf({ Host: this.facts.host, Port: this.facts.port });
   }
 
   /** What other processes are told of this one. */
@@ -36,16 +45,16 @@ export class AgentIdentity {
     return {
       ID: this.instanceId,
       Name: this.memberName,
-      Host: this.host,
-      Port: this.port,
-      StartedMs: this.startedMs,
+      Host: this.facts.host,
+      Port: this.facts.port,
+      StartedMs: this.facts.startedMs,
       AppliedIndex: appliedIndex,
     };
   }
 
   /** @param address with or without its port */
   answersTo(address: string): boolean {
-    return address === this.address || address === this.host;
+    return address === this.address || address === this.facts.host;
   }
 
   /** Returns the configuration, the member and the figures of this API; every figure is a string (OP-70, OP-73). */
@@ -54,7 +63,7 @@ export class AgentIdentity {
     const [first] = members;
     return {
       config: {
-        Name: this.name,
+        Name: this.facts.name,
         Region: this.region,
         Datacenter: 'dc1',
         Version: {
@@ -65,7 +74,7 @@ export class AgentIdentity {
         },
         Server: { Enabled: true },
         Client: { Enabled: nodeId !== undefined },
-        ACL: { Enabled: this.hasAccessControl },
+        ACL: { Enabled: this.facts.hasAccessControl },
         UI: { Enabled: false, ShowCLIHints: false, Label: null },
         Waybill: { TraceURL: '' },
       },
@@ -76,7 +85,7 @@ export class AgentIdentity {
           leader: String(hasLeader && first?.ID === this.instanceId),
           leader_addr: hasLeader && first ? addressOf(first) : '',
           bootstrap: 'true',
-          known_regions: String(this.knownRegions),
+          known_regions: String(this.facts.knownRegions),
         },
         raft: {
           applied_index: index,
@@ -94,7 +103,7 @@ export class AgentIdentity {
 
   members(members: readonly Member[]): object {
     return {
-      ServerName: this.name,
+      ServerName: this.facts.name,
       ServerRegion: this.region,
       ServerDC: 'dc1',
       Members: members.map((member) => memberOf(member, this.region)),
@@ -102,7 +111,7 @@ export class AgentIdentity {
   }
 
   get memberName(): string {
-    return `${this.name}.${this.region}`;
+    return `${this.facts.name}.${this.region}`;
   }
 }
 

@@ -1,6 +1,4 @@
 import { All, Controller, Get, Param, Post, Put, Req, Res } from '@nestjs/common';
-import { TlsIdentity } from '@waybill/service';
-import { Audit } from '../audit/audit.js';
 import { Needs } from '../access/needs.decorator.js';
 import { agentRead, agentWrite } from '../access/needs.js';
 import { ApiError, badRequest, forbidden, notFound } from '../http/api-error.js';
@@ -10,6 +8,7 @@ import { AgentIdentity } from './agent-identity.js';
 import { addressOf } from './member.js';
 import { Members } from './members.transport.js';
 import { NeighbouringAgent } from './neighbouring-agent.store.js';
+import { ReloadableFiles } from './reloadable-files.js';
 
 /** Gossip keys have names of their own; there is no gossip here (OP-80). */
 const KEYRING_OPERATIONS = new Set(['install', 'use', 'remove']);
@@ -21,8 +20,7 @@ export class AgentController {
     private readonly identity: AgentIdentity,
     private readonly members: Members,
     private readonly neighbour: NeighbouringAgent,
-    private readonly certificates: TlsIdentity,
-    private readonly audit: Audit,
+    private readonly files: ReloadableFiles,
   ) {}
 
   /** OP-78: of the agent beside this server, where there is one. */
@@ -81,10 +79,9 @@ export class AgentController {
     return this.reload(reply);
   }
 
-  /** OP-79: the files of certificates, and that of the audit log. All else comes from the environment, which does not change while a process runs. */
+  /** Reloads the files (OP-79). All other settings come from the environment, which does not change while a process runs. */
   private async reload(reply: ApiReply): Promise<void> {
-    await this.certificates.reload();
-    await this.audit.reload();
+    await this.files.reload();
     sendEmpty(reply);
   }
 

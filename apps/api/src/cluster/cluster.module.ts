@@ -1,21 +1,22 @@
 import { Module } from '@nestjs/common';
-import { type Settings, TlsIdentity } from '@waybill/service';
-import { ApiCore } from '../api-core.js';
-import { Audit } from '../audit/audit.js';
+import type { Settings } from '@waybill/service';
 import { made } from '../core.module.js';
 import { RegionsModule } from '../regions/regions.module.js';
 import { AgentController } from './agent.controller.js';
+import { AgentSelfController } from './agent-self.controller.js';
+import { AgentStatus } from './agent-status.js';
 import { AgentIdentity } from './agent-identity.js';
 import { AutopilotHealth } from './autopilot-health.js';
 import { AutopilotController } from './autopilot.controller.js';
-import { ClusterController } from './cluster.controller.js';
 import { EnterpriseController } from './enterprise.controller.js';
 import { Leadership } from './leadership.js';
 import { NeighbouringAgent } from './neighbouring-agent.store.js';
 import { Members } from './members.transport.js';
 import { MonitorController } from './monitor.controller.js';
 import { RaftController } from './raft.controller.js';
+import { ReloadableFiles } from './reloadable-files.js';
 import { SchedulerWorkersController } from './scheduler-workers.controller.js';
+import { StatusController } from './status.controller.js';
 
 /** Where others reach this process: behind a wildcard or a service that is not where it listens. */
 function shownAddress(settings: Settings): { readonly host: string; readonly port: number } {
@@ -29,29 +30,42 @@ function shownAddress(settings: Settings): { readonly host: string; readonly por
   imports: [RegionsModule],
   controllers: [
     AgentController,
+    AgentSelfController,
     AutopilotController,
-    ClusterController,
     EnterpriseController,
     MonitorController,
     RaftController,
     SchedulerWorkersController,
+    StatusController,
   ],
   providers: [
-    { provide: TlsIdentity, inject: [ApiCore], useFactory: ({ parts }: ApiCore) => parts.identity },
-    made(Audit, ({ parts }) => parts.audit),
+    made(ReloadableFiles, ({ parts }) => new ReloadableFiles(parts.identity, parts.audit)),
     made(Leadership, ({ context }) => new Leadership(context.rpc)),
     made(NeighbouringAgent, ({ context }) => new NeighbouringAgent(context.settings.WAYBILL_HTTP_AGENT_DIR)),
     made(AgentIdentity, ({ context: { settings, newId, regions, clock } }) => {
       const { host, port } = shownAddress(settings);
-      const knownRegions = regions.names.length;
-      const { WAYBILL_REGION: region, WAYBILL_ACL_ENABLED: hasAccessControl } = settings;
-      const startedMs = clock.nowMs();
-      return new AgentIdentity(region, host, port, 'waybill', newId(), startedMs, knownRegions, hasAccessControl);
+      return new AgentIdentity({
+        region: settings.WAYBILL_REGION,
+        host,
+        port,
+        name: 'waybill',
+        instanceId: newId(),
+        startedMs: clock.nowMs(),
+        knownRegions: regions.names.length,
+        hasAccessControl: settings.WAYBILL_ACL_ENABLED,
+      });
     }),
     made(
       Members,
       ({ context, parts: { feed } }, identity) => new Members(context.link.nc, () => identity.asMember(feed.applied)),
       AgentIdentity,
+    ),
+    made(
+      AgentStatus,
+      ({ model }, neighbour, leadership, members) => new AgentStatus({ neighbour, leadership, members, model }),
+      NeighbouringAgent,
+      Leadership,
+      Members,
     ),
     made(
       AutopilotHealth,

@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { made } from '../core.module.js';
+import { composed, made } from '../core.module.js';
 import { DeregisterEverywhere } from '../regions/deregister-everywhere.js';
 import { RegionJobs, regionJobsOf } from '../regions/region-jobs.js';
 import { RegionsModule } from '../regions/regions.module.js';
@@ -14,6 +14,11 @@ import { JobParseController } from './job-parse.controller.js';
 import { JobParser } from './job-parser.transport.js';
 import { JobStability } from './job-stability.js';
 import { JobStatuses } from './job-statuses.js';
+import { JobSubmission } from './job-submission.js';
+import { JobValidationController } from './job-validation.controller.js';
+import { JobVersionWrites } from './job-version-writes.js';
+import { JobRuns } from './job-runs.js';
+import { RegionForwarding } from '../regions/forwarding.transport.js';
 import { deregisterJobOf, registerJobOf } from './job-writers.js';
 import { JobVersionTags } from './job-version-tags.js';
 import { JobWritesController } from './job-writes.controller.js';
@@ -26,7 +31,7 @@ import { ScaleJob } from './scale-job.js';
 
 @Module({
   imports: [RegionsModule],
-  controllers: [JobParseController, JobWritesController, JobsController],
+  controllers: [JobParseController, JobValidationController, JobWritesController, JobsController],
   providers: [
     made(JobParser, ({ context: { timers } }) => new JobParser(timers)),
     made(JobList, ({ model, reads }) => new JobList(model, reads)),
@@ -72,6 +77,30 @@ import { ScaleJob } from './scale-job.js';
     made(
       EvaluateJob,
       ({ writes, jobs, model, context: { newId } }) => new EvaluateJob({ writer: writes, jobs, read: model, newId }),
+    ),
+    composed(
+      JobSubmission,
+      (requests, forwarding, registering, planning) =>
+        new JobSubmission({ requests, forwarding, registering, planning }),
+      RegisterRequests,
+      RegionForwarding,
+      RegisterEverywhere,
+      PlanJob,
+    ),
+    composed(
+      JobRuns,
+      (evaluating, launching, dispatching, scaling) => new JobRuns({ evaluating, launching, dispatching, scaling }),
+      EvaluateJob,
+      ForceLaunch,
+      DispatchJob,
+      ScaleJob,
+    ),
+    made(
+      JobVersionWrites,
+      ({ model }, reverting, stability, tags) => new JobVersionWrites({ reverting, stability, tags, model }),
+      RevertJob,
+      JobStability,
+      JobVersionTags,
     ),
     made(ForceLaunch, ({ calls, readable, context: { log } }) => new ForceLaunch(log, calls, readable)),
   ],

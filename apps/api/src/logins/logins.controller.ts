@@ -1,5 +1,4 @@
 import { Controller, Post, Put, Req, Res } from '@nestjs/common';
-import { ReadModel } from '@waybill/projection';
 import { Needs } from '../access/needs.decorator.js';
 import { open } from '../access/needs.js';
 import { addressOf, FailedAttempts } from '../acl/failed-attempts.js';
@@ -19,7 +18,6 @@ import type { GrantedToken } from './login-tokens.js';
 @Controller('v1/acl')
 export class LoginsController {
   constructor(
-    private readonly model: ReadModel,
     private readonly jwt: JwtLogins,
     private readonly oidc: OidcLogins,
     private readonly answers: TokenAnswers,
@@ -84,9 +82,9 @@ export class LoginsController {
   }
 
   private async answer(request: ApiRequest, reply: ApiReply, { accessorId, index }: GrantedToken): Promise<void> {
-    const { row } = await this.model.access.token(accessorId);
-    if (!row) throw notFound('ACL token not found'); // deleted in the moment since
+    const token = await this.answers.wholeById(accessorId);
+    if (!token) throw notFound('ACL token not found'); // deleted in the moment since
     setWriteIndex(reply, index);
-    sendJson(request, reply, await this.answers.whole(row));
+    sendJson(request, reply, token);
   }
 }

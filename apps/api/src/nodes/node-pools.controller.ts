@@ -1,10 +1,9 @@
 import { TransactionWriter } from '@waybill/writing';
 import { Controller, Delete, Get, Param, Post, Put, Req, Res } from '@nestjs/common';
 import { Needs } from '../access/needs.decorator.js';
-import { anybody, inList, ofPool, poolInBody } from '../access/needs.js';
-import { ALL_NODES_POOL, type NodePool } from '@waybill/model';
+import { anybody, ofPool, poolInBody } from '../access/needs.js';
+import { type NodePool } from '@waybill/model';
 import { ReadModel } from '@waybill/projection';
-import { badRequest } from '../http/api-error.js';
 import { both, ListFilter } from '../http/list-filter.js';
 import { pageOf } from '../http/list-params.js';
 import { param } from '../http/query-string.js';
@@ -12,18 +11,14 @@ import { found, listed } from '../http/read-result.js';
 import { Reads } from '../http/reads.js';
 import { type ApiReply, type ApiRequest, sendEmpty, setWriteIndex } from '../http/reply.js';
 import { Requester } from '../http/requester.js';
-import { JobList } from '../jobs/job-list.js';
-import { NodeList } from './node-list.js';
 import { readNodePool } from './node-pool-request.js';
 
-/** `/v1/node/pools`, `/v1/node/pool/:name` and what is in a pool (nodes.md section 13). */
+/** `/v1/node/pools` and `/v1/node/pool/:name` (nodes.md section 13). */
 @Controller('v1/node')
 export class NodePoolsController {
   constructor(
     private readonly model: ReadModel,
     private readonly reads: Reads,
-    private readonly nodeList: NodeList,
-    private readonly jobList: JobList,
     private readonly writes: TransactionWriter,
   ) {}
 
@@ -82,22 +77,6 @@ export class NodePoolsController {
     sendEmpty(reply);
   }
 
-  @Get('pool/:name/nodes')
-  @Needs(ofPool('read'))
-  nodes(@Param('name') name: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    request.access.must({ kind: 'node', level: 'read' });
-    withoutPrefix(request);
-    return this.nodeList.answer(request, reply, { pool: name === ALL_NODES_POOL ? undefined : name });
-  }
-
-  @Get('pool/:name/jobs')
-  @Needs(inList('list-jobs'))
-  jobs(@Param('name') name: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    request.access.must({ kind: 'nodePool', capability: 'read' }, { pool: name });
-    withoutPrefix(request);
-    return this.jobList.answer(request, reply, { pool: name });
-  }
-
   private async upsert(request: ApiRequest, reply: ApiReply, name: string | undefined): Promise<void> {
     const pool = readNodePool(request.body, name);
     if (name === undefined) request.access.inPool(pool.Name);
@@ -108,9 +87,4 @@ export class NodePoolsController {
     setWriteIndex(reply, index);
     sendEmpty(reply);
   }
-}
-
-/** Refuses a prefix in the lists of one pool (ND-187). */
-function withoutPrefix({ query }: ApiRequest): void {
-  if (param(query, 'prefix')) throw badRequest('prefix argument not allowed');
 }

@@ -22,6 +22,13 @@ export const unchanged = (deployment: Deployment): CommandOutcome => ({
   revertedVersion: null,
 });
 
+/** A status of a deployment as it is written. */
+export interface WrittenStatus {
+  readonly Status: Deployment['Status'];
+  readonly StatusDescription: string;
+  readonly Eval: ReturnType<typeof watcherEvaluation> | null;
+}
+
 /** Carries out commands of operators and of other regions, as the holder: one at a time for each deployment. */
 export class DeploymentCommands {
   /** @param watching of the current term; throws if this process does not hold the role */
@@ -60,15 +67,18 @@ export class DeploymentCommands {
     return this.inTurn(id, 'unblock', async (deployment) => {
       if (deployment.Status !== 'blocked' && deployment.Status !== 'unblocking')
         throw new Refusal('conflict', "can't unblock running deployment");
-      return this.putStatus(deployment, 'successful', DEPLOYMENT_SUCCESSFUL, this.evaluation(deployment), by);
+      return this.putStatus(
+        deployment,
+        { Status: 'successful', StatusDescription: DEPLOYMENT_SUCCESSFUL, Eval: this.evaluation(deployment) },
+        by,
+      );
     });
   }
 
+  /** Writes a status of the deployment, with an evaluation of its job if there is one. */
   async putStatus(
     deployment: Deployment,
-    Status: Deployment['Status'],
-    StatusDescription: string,
-    Eval: ReturnType<typeof watcherEvaluation> | null,
+    { Status, StatusDescription, Eval }: WrittenStatus,
     by: Partial<Author>,
   ): Promise<CommandOutcome> {
     const payload: TxnPayloads['DeploymentStatusUpdate'] = {

@@ -29,15 +29,27 @@ export class OperatorCommands {
       if (pause) return this.pauseNow(deployment, by);
       if (deployment.Status !== 'running' && deployment.Status !== 'paused') return unchanged(deployment);
       return neverRan(deployment)
-        ? this.commands.putStatus(deployment, 'pending', DEPLOYMENT_PENDING_PEER, null, by)
-        : this.commands.putStatus(deployment, 'running', DEPLOYMENT_RUNNING, this.commands.evaluation(deployment), by);
+        ? this.commands.putStatus(
+            deployment,
+            { Status: 'pending', StatusDescription: DEPLOYMENT_PENDING_PEER, Eval: null },
+            by,
+          )
+        : this.commands.putStatus(
+            deployment,
+            { Status: 'running', StatusDescription: DEPLOYMENT_RUNNING, Eval: this.commands.evaluation(deployment) },
+            by,
+          );
     });
   }
 
   private async pauseNow(deployment: Deployment, by: Partial<Author>): Promise<CommandOutcome> {
     if (!PAUSABLE.has(deployment.Status))
       throw new Refusal('conflict', `can't pause deployment in status "${deployment.Status}"`);
-    return this.commands.putStatus(deployment, 'paused', DEPLOYMENT_PAUSED, null, by);
+    return this.commands.putStatus(
+      deployment,
+      { Status: 'paused', StatusDescription: DEPLOYMENT_PAUSED, Eval: null },
+      by,
+    );
   }
 
   /** Promotes canaries (DP-850 to DP-857). The state machine checks whether enough of them are healthy. */

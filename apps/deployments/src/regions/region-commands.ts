@@ -31,9 +31,7 @@ export class RegionCommands {
       if (deployment.Status !== 'pending') return unchanged(deployment);
       return this.commands.putStatus(
         deployment,
-        'running',
-        DEPLOYMENT_RUNNING,
-        this.commands.evaluation(deployment),
+        { Status: 'running', StatusDescription: DEPLOYMENT_RUNNING, Eval: this.commands.evaluation(deployment) },
         by,
       );
     });
@@ -43,7 +41,11 @@ export class RegionCommands {
   beginUnblocking(id: string, by: Partial<Author>): Promise<CommandOutcome> {
     return this.commands.inTurn(id, 'unblock', async (deployment) =>
       deployment.Status === 'blocked'
-        ? this.commands.putStatus(deployment, 'unblocking', DEPLOYMENT_UNBLOCKING, null, by)
+        ? this.commands.putStatus(
+            deployment,
+            { Status: 'unblocking', StatusDescription: DEPLOYMENT_UNBLOCKING, Eval: null },
+            by,
+          )
         : unchanged(deployment),
     );
   }

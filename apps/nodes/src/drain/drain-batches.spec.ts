@@ -11,7 +11,7 @@ describe('transactions of a round', () => {
     const jobs = [await d.job(3), await d.job(5)];
     for (const job of jobs) await d.place(job, draining, job.TaskGroups[0]!.Count);
     let ids = 0;
-    const batches = markBatches(d.state.tables, d.allocs(), 0, () => `e${ids++}`, 5);
+    const batches = markBatches(d.state.tables, d.allocs(), { nowMs: 0, newId: () => `e${ids++}`, maxIds: 5 });
     for (const { Transitions, Evals } of batches) {
       expect(Object.keys(Transitions).length + Evals.length).toBeLessThanOrEqual(5);
       const marked = new Set(Object.keys(Transitions).map((id) => d.state.tables.allocs.get(id)!));
@@ -29,7 +29,7 @@ describe('transactions of a round', () => {
     await d.place(job, draining, 2);
     const [orphan, other] = d.allocs();
     const allocs = [{ ...orphan!, JobID: 'gone', Job: null }, other!];
-    const batches = markBatches(d.state.tables, allocs, 0, () => 'e');
+    const batches = markBatches(d.state.tables, allocs, { nowMs: 0, newId: () => 'e' });
     expect(batches.map(({ Transitions }) => Object.keys(Transitions))).toEqual([[other!.ID]]);
     expect(batches[0]?.Evals.map(({ JobID }) => JobID)).toEqual([job.ID]);
   });

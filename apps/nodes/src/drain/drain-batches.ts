@@ -12,6 +12,14 @@ const DEADLINE_REACHED = { deadline_reached: 'true' };
 type Marks = TxnPayloads['AllocUpdateDesiredTransition'];
 type Completions = TxnPayloads['BatchNodeUpdateDrain'];
 
+export interface MarkOptions {
+  readonly nowMs: number;
+  /** Makes the IDs of evaluations. */
+  readonly newId: () => string;
+  /** Most IDs of allocations and evaluations in one transaction. */
+  readonly maxIds?: number;
+}
+
 /**
  * Transactions that mark these allocations, each with the evaluations of the jobs that it marks (DR-70, DR-72): if
  * writing ends between two of them, no marked allocation lacks its evaluation.
@@ -19,9 +27,7 @@ type Completions = TxnPayloads['BatchNodeUpdateDrain'];
 export function markBatches(
   tables: Tables,
   allocs: Iterable<Allocation>,
-  nowMs: number,
-  newId: () => string,
-  maxIds = MAX_IDS_PER_TXN,
+  { nowMs, newId, maxIds = MAX_IDS_PER_TXN }: MarkOptions,
 ): Marks[] {
   const batches: Marks[] = [];
   let batch: Marks | undefined;

@@ -61,7 +61,7 @@ describe('which allocations of a service job are marked', () => {
     if (row.elsewhere) await d.place(job, other, row.elsewhere);
     if (row.starting) await d.place(job, other, row.starting, { DeploymentStatus: null });
     if (row.complete) for (const alloc of await d.place(job, draining, row.complete)) await d.report(alloc, 'complete');
-    for (const batch of markBatches(d.state.tables, left.slice(0, row.marked ?? 0), 0, () => 'e'))
+    for (const batch of markBatches(d.state.tables, left.slice(0, row.marked ?? 0), { nowMs: 0, newId: () => 'e' }))
       await d.write('AllocUpdateDesiredTransition', batch);
     await d.drain(draining);
     expect(decision(d, job)).toEqual([row.marks, row.left > 0]);
@@ -182,7 +182,7 @@ describe('which allocations of a service job are marked', () => {
     await d.drain(draining);
     await d.time.pass(2 * SECOND);
     const before = d.marked(job).map(({ ID, DesiredTransition }) => [ID, DesiredTransition]);
-    for (const batch of markBatches(d.state.tables, d.marked(job), 0, () => fixtures.freshId()))
+    for (const batch of markBatches(d.state.tables, d.marked(job), { nowMs: 0, newId: () => fixtures.freshId() }))
       await d.write('AllocUpdateDesiredTransition', batch);
     await d.time.pass(2 * SECOND);
     expect(d.marked(job).map(({ ID, DesiredTransition }) => [ID, DesiredTransition])).toEqual(before);

@@ -233,7 +233,7 @@ export class Drainer {
     const marked = new Map<string, Allocation>();
     for (const alloc of ended.flatMap((drain) => drain.marked)) marked.set(alloc.ID, alloc);
     for (const alloc of jobs.flatMap((key) => this.turnOf(key))) marked.set(alloc.ID, alloc);
-    for (const batch of markBatches(state.tables, marked.values(), nowMs, newId)) {
+    for (const batch of markBatches(state.tables, marked.values(), { nowMs, newId })) {
       await writer.write('AllocUpdateDesiredTransition', batch);
       this.marks += Object.keys(batch.Transitions).length;
     }

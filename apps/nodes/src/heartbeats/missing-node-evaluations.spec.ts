@@ -28,7 +28,7 @@ beforeEach(() => {
     return { EvalIDs: ['one', 'two'], EvalCreateIndex: index };
   };
   const evaluations = { create } as unknown as NodeEvaluations;
-  missing = new MissingNodeEvaluations(state, evaluations, time, time, silentLogger);
+  missing = new MissingNodeEvaluations({ state, evaluations, clock: time, timers: time, logger: silentLogger });
 });
 
 function apply<T extends TxnType>(type: T, payload: TxnPayloads[T]): Applied {

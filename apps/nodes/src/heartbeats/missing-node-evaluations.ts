@@ -12,6 +12,14 @@ export const LOOK_BACK_SECONDS = 300;
 
 type NodeChange = Extract<Change, { table: 'nodes' }>;
 
+export interface MissingNodeEvaluationsDeps {
+  readonly state: ReplicatedState;
+  readonly evaluations: NodeEvaluations;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly logger: Logger;
+}
+
 /**
  * Writes the evaluations of node transactions whose writer crashed before it wrote them (ND-73).
  *
@@ -26,18 +34,12 @@ export class MissingNodeEvaluations {
   private on = false;
   private made = 0;
 
-  constructor(
-    private readonly state: ReplicatedState,
-    private readonly evaluations: NodeEvaluations,
-    private readonly clock: Clock,
-    private readonly timers: Timers,
-    private readonly logger: Logger,
-  ) {}
+  constructor(private readonly deps: MissingNodeEvaluationsDeps) {}
 
   start(): void {
     this.on = true;
     for (const node of this.nodesWithout()) this.remember(node, node.ModifyIndex, 0);
-    for (const ID of this.goneNodesWithWork()) this.remember({ ID }, this.state.tables.nodes.tableIndex, 0);
+    for (const ID of this.goneNodesWithWork()) this.remember({ ID }, this.deps.state.tables.nodes.tableIndex, 0);
   }
 
   applied(applied: Applied): void {
@@ -69,7 +71,7 @@ export class MissingNodeEvaluations {
 
   private remember(node: EvaluatedNode, index: number, delayMs: number): void {
     this.due.get(node.ID)?.cancel();
-    const cancel = this.timers.after(delayMs, () => void this.make(node, index));
+    const cancel = this.deps.timers.after(delayMs, () => void this.make(node, index));
     this.due.set(node.ID, { index, cancel });
   }
 
@@ -83,11 +85,11 @@ export class MissingNodeEvaluations {
   private async make(node: EvaluatedNode, index: number): Promise<void> {
     if (!this.on) return;
     try {
-      const made = await this.evaluations.create(this.state.tables.nodes.get(node.ID) ?? node, index);
+      const made = await this.deps.evaluations.create(this.deps.state.tables.nodes.get(node.ID) ?? node, index);
       this.made += made.EvalIDs.length;
       this.forget(node.ID, index);
     } catch (error) {
-      this.logger.warn('evaluations of a node could not be written; trying again', { node: node.ID, error });
+      this.deps.logger.warn('evaluations of a node could not be written; trying again', { node: node.ID, error });
       const due = this.due.get(node.ID);
       if (this.on && !(due && due.index > index)) this.remember(node, index, EVALUATIONS_DUE_MS);
     }
@@ -95,12 +97,12 @@ export class MissingNodeEvaluations {
 
   /** Nodes that were written in the last minutes and lack evaluations. */
   private nodesWithout(): Node[] {
-    const { tables } = this.state;
+    const { tables } = this.deps.state;
     const evaluatedAt = new Map<string, number>();
     for (const e of tables.evals.all())
       if (e.TriggeredBy === 'node-update' && e.NodeModifyIndex > (evaluatedAt.get(e.NodeID) ?? 0))
         evaluatedAt.set(e.NodeID, e.NodeModifyIndex);
-    const since = Math.floor(this.clock.nowMs() / 1_000) - LOOK_BACK_SECONDS;
+    const since = Math.floor(this.deps.clock.nowMs() / 1_000) - LOOK_BACK_SECONDS;
     const found: Node[] = [];
     for (const node of tables.nodes.all())
       if (node.StatusUpdatedAt >= since && (evaluatedAt.get(node.ID) ?? 0) < node.ModifyIndex) found.push(node);
@@ -109,7 +111,7 @@ export class MissingNodeEvaluations {
 
   /** Deleted nodes that unfinished allocations name: the evaluations of their deletion may be missing. */
   private goneNodesWithWork(): Set<string> {
-    const { tables } = this.state;
+    const { tables } = this.deps.state;
     const gone = new Set<string>();
     for (const alloc of tables.allocs.all())
       if (alloc.NodeID !== '' && !isTerminalAllocation(alloc) && !tables.nodes.has(alloc.NodeID))

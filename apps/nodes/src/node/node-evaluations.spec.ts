@@ -20,7 +20,8 @@ function setup() {
     const alloc = fixtures.anAlloc({ Job: job, JobID: job.ID, NodeID: node.ID, ClientStatus: 'running', ...over });
     state.tables.allocs.replace(alloc.ID, alloc);
   };
-  const jobsOf = () => evaluationsOfNode(state.tables, node, 7, 1e18).map((e) => `${e.Namespace}/${e.JobID}`);
+  const jobsOf = () =>
+    evaluationsOfNode(state.tables, node, { nodeIndex: 7, nowNs: 1e18 }).map((e) => `${e.Namespace}/${e.JobID}`);
   return { time, state, node, work, jobsOf };
 }
 
@@ -83,7 +84,7 @@ describe('evaluations of a node', () => {
   it('ND-102: fields; the same node and index give the same ids', () => {
     const { state, node, work } = setup();
     work(job('web', { Priority: 77 }));
-    const [first] = evaluationsOfNode(state.tables, node, 7, 123e9);
+    const [first] = evaluationsOfNode(state.tables, node, { nodeIndex: 7, nowNs: 123e9 });
     expect(first).toMatchObject({
       TriggeredBy: 'node-update',
       NodeID: node.ID,
@@ -95,8 +96,8 @@ describe('evaluations of a node', () => {
       ModifyTime: 123e9,
     });
     expect(first!.ID).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
-    expect(evaluationsOfNode(state.tables, node, 7, 999e9)[0]!.ID).toBe(first!.ID);
-    expect(evaluationsOfNode(state.tables, node, 8, 123e9)[0]!.ID).not.toBe(first!.ID);
+    expect(evaluationsOfNode(state.tables, node, { nodeIndex: 7, nowNs: 999e9 })[0]!.ID).toBe(first!.ID);
+    expect(evaluationsOfNode(state.tables, node, { nodeIndex: 8, nowNs: 123e9 })[0]!.ID).not.toBe(first!.ID);
   });
 
   it('EB-26, ND-103: nothing to create is no transaction', async () => {
@@ -139,7 +140,13 @@ describe('evaluations that a crash left out', () => {
       base.state,
       nodesWriter(base.state, { clock: base.time, newId: fixtures.freshId, region: 'global' }),
     );
-    const missing = new MissingNodeEvaluations(base.state, evaluations, base.time, base.time, silentLogger);
+    const missing = new MissingNodeEvaluations({
+      state: base.state,
+      evaluations,
+      clock: base.time,
+      timers: base.time,
+      logger: silentLogger,
+    });
     base.state.onApplied((applied) => missing.applied(applied));
     const down = () =>
       base.state.propose(
@@ -178,7 +185,7 @@ describe('evaluations that a crash left out', () => {
     );
     evaluations.create = (_node, index) =>
       new Promise((_, reject) => void asked.push({ index, fail: () => reject(new Error('the log is gone')) }));
-    const missing = new MissingNodeEvaluations(state, evaluations, time, time, silentLogger);
+    const missing = new MissingNodeEvaluations({ state, evaluations, clock: time, timers: time, logger: silentLogger });
     state.onApplied((applied) => missing.applied(applied));
     missing.start();
     await time.pass(0);

@@ -25,6 +25,15 @@ export interface CreatedEvaluations {
 /** A node, or only the ID of a deleted one, for which no system job can be. */
 export type EvaluatedNode = Pick<Node, 'ID' | 'NodePool' | 'Datacenter'> | { readonly ID: string };
 
+/** The cause of evaluations of a node. */
+export interface NodeEvaluationsOrigin {
+  /** Index of the transaction that changed the node. */
+  readonly nodeIndex: number;
+  readonly nowNs: number;
+  /** The request that wants them; default: that of the transaction. */
+  readonly requestId?: string | undefined;
+}
+
 /**
  * The evaluations of one node after its transaction at `nodeIndex` (ND-97 to ND-102). Their IDs are derived from the
  * request and the job, so that every writer writes the same ones (ND-73). Cost: O(the node's allocations, and all
@@ -33,9 +42,7 @@ export type EvaluatedNode = Pick<Node, 'ID' | 'NodePool' | 'Datacenter'> | { rea
 export function evaluationsOfNode(
   tables: Tables,
   node: EvaluatedNode,
-  nodeIndex: number,
-  nowNs: number,
-  requestId = nodeEvaluationsRequestId(node.ID, nodeIndex),
+  { nodeIndex, nowNs, requestId = nodeEvaluationsRequestId(node.ID, nodeIndex) }: NodeEvaluationsOrigin,
 ): Evaluation[] {
   const jobs = new Map<string, Job>();
   for (const alloc of tables.allocs.by('node', node.ID)) {
@@ -124,7 +131,11 @@ export class NodeEvaluations {
   }
 
   private async write(node: EvaluatedNode, nodeIndex: number, author: Author): Promise<CreatedEvaluations> {
-    const evals = evaluationsOfNode(this.state.tables, node, nodeIndex, this.writer.nowNs(), author.requestId);
+    const evals = evaluationsOfNode(this.state.tables, node, {
+      nodeIndex,
+      nowNs: this.writer.nowNs(),
+      requestId: author.requestId,
+    });
     if (evals.length === 0) return { EvalIDs: [], EvalCreateIndex: 0 };
     const { index } = await this.writer.write({ type: 'EvalUpdate', payload: { Evals: evals } }, author);
     // If another copy was written first, its evaluations are the existing ones (ND-73).

@@ -16,14 +16,17 @@ export interface VersionSelection {
   readonly selector: NodeSelector;
 }
 
-/** @param candidates in the order in which they are checked */
-export function selectionFor(
-  job: Job,
-  candidates: Candidates,
-  input: AttemptInput,
-  plan: PlanDraft,
-  random: SeededRandom,
-): VersionSelection {
+/** A version of a job, the nodes among which one is wanted, and the plan so far. */
+export interface VersionOnNodes {
+  readonly job: Job;
+  /** In the order in which they are checked. */
+  readonly candidates: Candidates;
+  readonly input: AttemptInput;
+  readonly plan: PlanDraft;
+  readonly random: SeededRandom;
+}
+
+export function selectionFor({ job, candidates, input, plan, random }: VersionOnNodes): VersionSelection {
   const { tables } = input;
   const uses = new PropertyUses(job, tables, plan);
   const allocs: ProposedAllocs = {

@@ -5,7 +5,12 @@ import { findTaskGroup, type Job, type NetworkResource, type Task, type TaskGrou
 export function needsReplacement(group: string, before: Job, after: Job): boolean {
   const [old, now] = [findTaskGroup(before, group), findTaskGroup(after, group)];
   if (!old || !now) return true;
-  return groupChanged(old, now) || now.Tasks.some((task) => taskReplaced(task, now, after, old, before));
+  if (groupChanged(old, now)) return true;
+  const [oldVersion, newVersion] = [
+    { group: old, job: before },
+    { group: now, job: after },
+  ];
+  return now.Tasks.some((task) => taskReplaced(task, oldVersion, newVersion));
 }
 
 function groupChanged(old: TaskGroup, now: TaskGroup): boolean {
@@ -19,9 +24,15 @@ function groupChanged(old: TaskGroup, now: TaskGroup): boolean {
   return old.Tasks.length !== now.Tasks.length || !isDeepStrictEqual(shape(old), shape(now));
 }
 
-function taskReplaced(now: Task, group: TaskGroup, job: Job, oldGroup: TaskGroup, oldJob: Job): boolean {
-  const old = oldGroup.Tasks.find((task) => task.Name === now.Name);
-  return !old || !isDeepStrictEqual(taskShape(old, oldGroup, oldJob), taskShape(now, group, job));
+/** A group in one version of its job. */
+interface GroupVersion {
+  readonly group: TaskGroup;
+  readonly job: Job;
+}
+
+function taskReplaced(now: Task, before: GroupVersion, after: GroupVersion): boolean {
+  const old = before.group.Tasks.find((task) => task.Name === now.Name);
+  return !old || !isDeepStrictEqual(taskShape(old, before.group, before.job), taskShape(now, after.group, after.job));
 }
 
 /** The properties of a task that cannot change while it runs; the others change in place (SC-250). */

@@ -31,26 +31,31 @@ export class ShutdownError extends Error {
   }
 }
 
+/** The run whose requests a planner makes. */
+export interface PlannedRun {
+  readonly rpc: Rpc;
+  /** Token of the delivery. */
+  readonly token: string;
+  readonly traceparent: () => string | undefined;
+  readonly signal: StopSignal;
+  /** Aborts when the term of the holder that made the delivery is over. */
+  readonly term: AbortSignal;
+  readonly measured: { readonly meter: WorkerMeter; readonly clock: Clock };
+  /** Steps of the delivery; they are sent with the next request that causes a transaction. */
+  readonly steps?: WorkerSteps | undefined;
+}
+
 /**
  * Makes a run's requests to the broker, with the token of its delivery; waits while there is no holder. When the term
  * of the holder that made the delivery is over, every request fails with HolderChangedError: no other holder knows the
  * token.
  */
 export class BrokerPlanner implements Planner {
-  constructor(
-    private readonly rpc: Rpc,
-    private readonly token: string,
-    private readonly traceparent: () => string | undefined,
-    private readonly signal: StopSignal,
-    private readonly term: AbortSignal,
-    private readonly measured: { readonly meter: WorkerMeter; readonly clock: Clock },
-    /** Steps of the delivery; they are sent with the next request that causes a transaction. */
-    private readonly steps?: WorkerSteps,
-  ) {}
+  constructor(private readonly run: PlannedRun) {}
 
   async submitPlan(plan: Plan): Promise<PlanResult> {
-    const asking = { Plan: { ...plan, EvalToken: this.token }, Steps: this.steps?.takeUnsent() };
-    const { Result } = await timed(this.measured, 'worker.submit_plan', () => this.request(submitPlan, asking));
+    const asking = { Plan: { ...plan, EvalToken: this.run.token }, Steps: this.run.steps?.takeUnsent() };
+    const { Result } = await timed(this.run.measured, 'worker.submit_plan', () => this.request(submitPlan, asking));
     if (!Result) throw new Error('missing result'); // an answer without a result is an error (EB-207)
     return Result;
   }
@@ -67,43 +72,47 @@ export class BrokerPlanner implements Planner {
     next: Pick<FinishRequest, 'NextOf' | 'Worker'>,
     onLate: (answer: DequeueResponse) => void,
   ): Promise<DequeueResponse> {
-    const finished = { Eval: evaluation, Token: this.token, Steps: this.steps?.takeUnsent(), ...next };
-    return timed(this.measured, 'worker.update_eval', () => this.request(finish, finished, onLate));
+    const finished = { Eval: evaluation, Token: this.run.token, Steps: this.run.steps?.takeUnsent(), ...next };
+    return timed(this.run.measured, 'worker.update_eval', () => this.request(finish, finished, onLate));
   }
 
   async updateEval(evaluation: Evaluation): Promise<void> {
-    await timed(this.measured, 'worker.update_eval', () =>
-      this.request(updateEval, { ...this.naming(evaluation), Steps: this.steps?.takeUnsent() }),
+    await timed(this.run.measured, 'worker.update_eval', () =>
+      this.request(updateEval, { ...this.naming(evaluation), Steps: this.run.steps?.takeUnsent() }),
     );
   }
 
   async createEval(evaluation: Evaluation): Promise<void> {
-    await timed(this.measured, 'worker.create_eval', () => this.request(createEval, this.naming(evaluation)));
+    await timed(this.run.measured, 'worker.create_eval', () => this.request(createEval, this.naming(evaluation)));
   }
 
   async reblockEval(evaluation: Evaluation): Promise<void> {
-    await timed(this.measured, 'worker.reblock_eval', () => this.request(reblockEval, this.naming(evaluation)));
+    await timed(this.run.measured, 'worker.reblock_eval', () => this.request(reblockEval, this.naming(evaluation)));
   }
 
   /** Deletes the findings of a core evaluation (EB-152). @returns index of the transaction */
   async reap(evaluation: Evaluation, Reap: Reap, ScanIndex: number): Promise<number> {
-    const asking = { EvalID: evaluation.ID, Token: this.token, Reap, ScanIndex };
+    const asking = { EvalID: evaluation.ID, Token: this.run.token, Reap, ScanIndex };
     return (await this.request(reap, asking)).Index;
   }
 
   private naming(evaluation: Evaluation): EvalUpdateRequest {
-    return { Evals: [evaluation], Token: this.token };
+    return { Evals: [evaluation], Token: this.run.token };
   }
 
   private async request<Req, Res>(call: Call<Req, Res>, request: Req, onLate?: (answer: Res) => void): Promise<Res> {
     for (let attempt = 0; ; attempt++) {
-      if (this.signal.stopped) throw new ShutdownError();
-      this.term.throwIfAborted();
+      if (this.run.signal.stopped) throw new ShutdownError();
+      this.run.term.throwIfAborted();
       try {
-        return await within(this.term, this.rpc.ask(call, request, { traceparent: this.traceparent() }), onLate);
+        return await within(
+          this.run.term,
+          this.run.rpc.ask(call, request, { traceparent: this.run.traceparent() }),
+          onLate,
+        );
       } catch (error) {
         if (!isNobodyThere(error)) throw error;
-        await this.signal.pause(backoffMs(attempt, SUBMIT_BACKOFF_MS.base, SUBMIT_BACKOFF_MS.limit), this.term);
+        await this.run.signal.pause(backoffMs(attempt, SUBMIT_BACKOFF_MS.base, SUBMIT_BACKOFF_MS.limit), this.run.term);
       }
     }
   }

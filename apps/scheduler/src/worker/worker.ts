@@ -296,7 +296,16 @@ export class Worker {
   }
 
   private plannerOf({ Token }: Delivery, traceparent: () => string | undefined, steps?: WorkerSteps): BrokerPlanner {
-    return new BrokerPlanner(this.deps.rpc, Token, traceparent, this.signal, this.terms.current, this.measured, steps);
+    const { signal, measured } = this;
+    return new BrokerPlanner({
+      rpc: this.deps.rpc,
+      token: Token,
+      traceparent,
+      signal,
+      term: this.terms.current,
+      measured,
+      steps,
+    });
   }
 
   /** The next delivery that it wants after it has finished this one. */

@@ -18,7 +18,8 @@ export function setAllocHealth(w: Write, payload: TxnPayloads['DeploymentAllocHe
   set(payload.HealthyAllocationIDs, true);
   set(payload.UnhealthyAllocationIDs, false);
   const counted = activeDeployment(w, DeploymentID);
-  if (payload.DeploymentUpdate) applyStatusAndRevert(w, counted, payload.DeploymentUpdate, Timestamp, payload);
+  const { DeploymentUpdate: update } = payload;
+  if (update) applyStatusAndRevert(w, counted, { update, updatedAtNs: Timestamp, revert: payload });
   if (payload.Eval) upsertEvaluation(w, payload.Eval);
 }
 

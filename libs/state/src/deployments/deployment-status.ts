@@ -19,7 +19,8 @@ import type { Write } from '../machine/write.js';
  */
 export function updateDeploymentStatus(w: Write, payload: TxnPayloads['DeploymentStatusUpdate']): void {
   const deployment = activeDeployment(w, payload.Update.DeploymentID);
-  applyStatusAndRevert(w, deployment, payload.Update, payload.UpdatedAt, payload);
+  const { Update: update, UpdatedAt: updatedAtNs } = payload;
+  applyStatusAndRevert(w, deployment, { update, updatedAtNs, revert: payload });
   if (payload.Eval) upsertEvaluation(w, payload.Eval);
 }
 
@@ -29,13 +30,18 @@ export type Revert = Pick<
   'Job' | 'RevertSuffix' | 'SubmissionFrom' | 'TrackedVersions' | 'Eval'
 >;
 
+/** A new status, and the old version of the job that is wanted back with it. */
+export interface StatusAndRevert {
+  readonly update: DeploymentStatusUpdate;
+  readonly updatedAtNs: number;
+  readonly revert: Revert;
+}
+
 /** Sets the status, then reverts the job if its current version is still the one rolled out (ST-126, ST-132). */
 export function applyStatusAndRevert(
   w: Write,
   deployment: Deployment,
-  update: DeploymentStatusUpdate,
-  updatedAtNs: number,
-  revert: Revert,
+  { update, updatedAtNs, revert }: StatusAndRevert,
 ): void {
   const reverts = revert.Job !== null && isCurrentVersion(w, deployment);
   const StatusDescription = update.StatusDescription + (reverts ? revert.RevertSuffix : '');

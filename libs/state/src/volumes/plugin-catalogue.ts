@@ -144,11 +144,20 @@ function settleNode(edits: PluginEdits, tables: Tables, before: Node | undefined
     if (had === has) continue;
     const nodeId = after?.ID ?? before?.ID ?? '';
     for (const id of Object.keys(had)) if (!Object.hasOwn(has, id)) edits.drop(id, side, nodeId);
-    for (const [id, info] of Object.entries(has)) settleReport(edits, tables, side, nodeId, id, info);
+    for (const [id, info] of Object.entries(has)) settleReport(edits, tables, { side, nodeId, id, info });
   }
 }
 
-function settleReport(edits: PluginEdits, tables: Tables, side: Side, nodeId: string, id: string, info: CSIInfo): void {
+/** What a node reports about one side of a plugin. */
+interface PluginReport {
+  readonly side: Side;
+  readonly nodeId: string;
+  /** The plugin's ID. */
+  readonly id: string;
+  readonly info: CSIInfo;
+}
+
+function settleReport(edits: PluginEdits, tables: Tables, { side, nodeId, id, info }: PluginReport): void {
   const plugin = edits.get(id);
   const entry = plugin?.[side.instances][nodeId];
   if (!info.Healthy) {

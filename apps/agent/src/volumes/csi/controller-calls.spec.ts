@@ -1,4 +1,4 @@
-import { CsiError } from '@waybill/csi';
+import { CsiError, RETRYABLE } from '@waybill/csi';
 import { describe, expect, it } from 'vitest';
 import { FakePlugin } from '../../fixtures/fake-plugin.js';
 import { checkConfirmed } from './confirmed-uses.js';
@@ -69,7 +69,7 @@ describe('calls to controller plugins', () => {
     [true, 'retryable'],
     [false, 'internal'],
   ])('VL-226, VL-252: the error of a plugin that is retryable: %o has the code %s', async (isRetryable, code) => {
-    const refused = new CsiError('ControllerPublishVolume', 9, 'busy', '', isRetryable);
+    const refused = new CsiError('ControllerPublishVolume', 9, 'busy', isRetryable ? RETRYABLE : '');
     await expect(answering('Any', () => Promise.reject(refused))).rejects.toMatchObject({ code });
   });
 

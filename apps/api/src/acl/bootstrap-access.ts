@@ -1,0 +1,37 @@
+import type { WireObject } from '@waybill/model';
+import type { ReadModel } from '@waybill/projection';
+import type { Author, TransactionWriter } from '@waybill/writing';
+import { randomUUID } from 'node:crypto';
+import { notFound } from '../http/api-error.js';
+import type { AccessControl } from './access-control.js';
+import { bootstrapOf } from './decisions/bootstrap.js';
+import type { TokenAnswers } from './token-answers.js';
+
+export interface BootstrapAccessDeps {
+  readonly model: ReadModel;
+  readonly writes: TransactionWriter;
+  readonly access: AccessControl;
+  readonly answers: TokenAnswers;
+}
+
+/** Creates the first management token (OP-143 to OP-146). */
+export class BootstrapAccess {
+  constructor(private readonly deps: BootstrapAccessDeps) {}
+
+  /** @param secret of the token; empty: a new one is made. @throws Refusal */
+  async bootstrap(secret: string, author: Author): Promise<{ readonly token: WireObject; readonly index: number }> {
+    const { model, writes, access, answers } = this.deps;
+    const { secrets, reset } = access.on;
+    const decision = bootstrapOf(secret, {
+      doneIndex: await model.access.bootstrapIndex(),
+      resetIndex: await reset.index(),
+      secrets,
+      nowMs: writes.nowMs(),
+      newUuid: randomUUID,
+    });
+    const { index } = await writes.write(decision, author);
+    const token = await answers.wholeById(decision.accessorId);
+    if (!token) throw notFound('ACL token not found');
+    return { token, index };
+  }
+}

@@ -1,0 +1,52 @@
+import type { ReadModel } from '@waybill/projection';
+import type { AgentState } from './agent-identity.js';
+import type { Leadership } from './leadership.js';
+import type { Members } from './members.transport.js';
+import type { NeighbouringAgent } from './neighbouring-agent.store.js';
+import { runtimeStats } from './runtime-stats.store.js';
+
+export interface Health {
+  readonly ok: boolean;
+  readonly message: string;
+}
+
+/** The answer of a read model that cannot be reached: nobody knows the machine. */
+const NOT_KNOWN = { row: undefined };
+
+export interface AgentStatusDeps {
+  readonly neighbour: Pick<NeighbouringAgent, 'nodeId'>;
+  readonly leadership: Pick<Leadership, 'isHeld'>;
+  readonly members: Pick<Members, 'list'>;
+  readonly model: Pick<ReadModel, 'appliedIndex' | 'node'>;
+}
+
+/** The present state and health of this server and of the agent beside it (OP-70, OP-75). */
+export class AgentStatus {
+  constructor(private readonly deps: AgentStatusDeps) {}
+
+  /** Works while parts are down: whoever asks wants to know what is up. */
+  async state(): Promise<AgentState> {
+    const { neighbour, leadership, members, model } = this.deps;
+    const [nodeId, hasLeader, list, appliedIndex] = await Promise.all([
+      neighbour.nodeId(),
+      leadership.isHeld(),
+      members.list(),
+      model.appliedIndex().catch(() => 0),
+    ]);
+    return { nodeId, hasLeader, members: list, appliedIndex, runtime: runtimeStats() };
+  }
+
+  /** Health of the agent beside this server; undefined: there is none. */
+  async clientHealth(): Promise<Health | undefined> {
+    const nodeId = await this.deps.neighbour.nodeId();
+    if (nodeId === undefined) return undefined;
+    const { row } = await this.deps.model.node(nodeId).catch(() => NOT_KNOWN);
+    const ok = row !== undefined && row.Status !== 'down' && row.Status !== 'disconnected';
+    return { ok, message: ok ? 'ok' : 'no known servers' };
+  }
+
+  async serverHealth(): Promise<Health> {
+    const ok = await this.deps.leadership.isHeld();
+    return { ok, message: ok ? 'ok' : 'no leader' };
+  }
+}
