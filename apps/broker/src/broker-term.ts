@@ -12,6 +12,7 @@ import type { Meter } from './meter.js';
 import { PeriodicDispatcher, type PeriodicDispatcherDeps } from './housekeeping/periodic-dispatcher.js';
 import { PlanApplier } from './plans/plan-applier.js';
 import type { PlanQueue } from './plans/plan-queue.js';
+import type { HousekeepingLoop } from './housekeeping/housekeeping-loop.js';
 import { FirstRootKey, type MakeRootKey } from './housekeeping/first-root-key.js';
 import { Reapers } from './housekeeping/reapers.js';
 import { VariableLocks } from './housekeeping/variable-locks.js';
@@ -71,9 +72,7 @@ export class BrokerTerm {
   readonly coreTimers: CoreTimers;
   readonly periodic: PeriodicDispatcher;
   readonly firstRootKey: FirstRootKey;
-  readonly rootKeyRotation: RootKeyRotation;
-  readonly rootKeyRewrapping: RootKeyRewrapping;
-  readonly variableRekeying: VariableRekeying;
+  private readonly keyLoops: readonly HousekeepingLoop[];
   readonly variableLocks: VariableLocks;
   readonly rejections: RejectionTracker;
   /** Resolves when the plan queue is disabled and every plan in flight is answered. */
@@ -97,9 +96,11 @@ export class BrokerTerm {
     });
     this.periodic = new PeriodicDispatcher({ ...deps, tables, writer, nextLaunchMs });
     this.firstRootKey = new FirstRootKey({ ...deps, tables, writer });
-    this.rootKeyRotation = new RootKeyRotation({ ...deps, tables, writer });
-    this.rootKeyRewrapping = new RootKeyRewrapping({ ...deps, tables, writer });
-    this.variableRekeying = new VariableRekeying({ ...deps, tables, writer });
+    this.keyLoops = [
+      new RootKeyRotation({ ...deps, tables, writer }),
+      new RootKeyRewrapping({ ...deps, tables, writer }),
+      new VariableRekeying({ ...deps, tables, writer }),
+    ];
     this.variableLocks = new VariableLocks({ ...deps, tables, writer });
     plans.setEnabled(true);
     this.applierEnded = new PlanApplier({
@@ -122,9 +123,7 @@ export class BrokerTerm {
     this.reapers.start();
     this.coreTimers.start();
     this.periodic.start();
-    this.rootKeyRotation.start();
-    this.rootKeyRewrapping.start();
-    this.variableRekeying.start();
+    for (const loop of this.keyLoops) loop.start();
     this.variableLocks.start();
   }
 
@@ -134,8 +133,6 @@ export class BrokerTerm {
     this.periodic.stop();
     this.variableLocks.stop();
     this.firstRootKey.stop();
-    this.rootKeyRotation.stop();
-    this.rootKeyRewrapping.stop();
-    this.variableRekeying.stop();
+    for (const loop of this.keyLoops) loop.stop();
   }
 }

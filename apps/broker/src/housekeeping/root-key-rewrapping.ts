@@ -1,8 +1,9 @@
 import type { Keyring } from '@waybill/keyring';
-import type { CancelTimer, RootKey, Timers } from '@waybill/model';
+import type { RootKey, Timers } from '@waybill/model';
 import type { HolderWriter } from '@waybill/roles';
 import { compareText, type Tables } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
+import { HousekeepingLoop } from './housekeeping-loop.js';
 
 /** Interval between two checks for root keys that another wrapper wrapped. */
 export const REWRAP_CHECK_MS = 5_000;
@@ -25,33 +26,18 @@ export interface RootKeyRewrappingDeps {
  * Wraps root keys anew after the wrapper of new keys was changed, so that the former one can go (OP-210). The keys themselves
  * stay the same: no variable is encrypted anew, and every signature stays valid. A key that fails stays as it is.
  *
- * Modes: running (`start`) → stopped (`stop`), for one term. Cost: O(keys) for a check, and there are a handful.
+ * Cost: O(keys) for a check, and there are a handful.
  */
-export class RootKeyRewrapping {
-  private cancelNext: CancelTimer | undefined;
-  private stopped = false;
-
-  constructor(private readonly deps: RootKeyRewrappingDeps) {}
-
-  start(): void {
-    if (this.deps.rewrapper) this.continueAfter(REWRAP_CHECK_MS, this.deps.rewrapper);
+export class RootKeyRewrapping extends HousekeepingLoop {
+  constructor(private readonly deps: RootKeyRewrappingDeps) {
+    const { timers, rewrapper } = deps;
+    super({ timers, firstPauseMs: REWRAP_CHECK_MS, isNeeded: rewrapper !== undefined });
   }
 
-  stop(): void {
-    this.stopped = true;
-    this.cancelNext?.();
-  }
-
-  private continueAfter(pauseMs: number, rewrapper: KeyRewrapper): void {
-    if (this.stopped) return;
-    this.cancelNext = this.deps.timers.after(pauseMs, () => {
-      void this.rewrapAll(rewrapper).then((nextMs) => this.continueAfter(nextMs, rewrapper));
-    });
-  }
-
-  /** Resolves with the pause before the next check, ms. */
-  private async rewrapAll(rewrapper: KeyRewrapper): Promise<number> {
-    const due = [...this.deps.tables.root_keys.all()].filter((key) => rewrapper.needsRewrapping(key));
+  protected async runPass(): Promise<number> {
+    const { rewrapper, tables } = this.deps;
+    if (!rewrapper) return REWRAP_CHECK_MS;
+    const due = [...tables.root_keys.all()].filter((key) => rewrapper.needsRewrapping(key));
     let failed = false;
     for (const key of due.toSorted((a, b) => compareText(a.KeyID, b.KeyID)))
       if (!(await this.rewrap(key, rewrapper))) failed = true;

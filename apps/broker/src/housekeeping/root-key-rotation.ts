@@ -1,6 +1,7 @@
-import { type CancelTimer, nsFromMs, ROOT_KEY_COLLECTION_NS, ROOT_KEY_ROTATION_NS, type RootKey } from '@waybill/model';
+import { nsFromMs, ROOT_KEY_COLLECTION_NS, ROOT_KEY_ROTATION_NS, type RootKey } from '@waybill/model';
 import { activeRootKey, compareText, isRootKeyInUse, type Tables } from '@waybill/state';
 import type { FirstRootKeyDeps } from './first-root-key.js';
+import { HousekeepingLoop } from './housekeeping-loop.js';
 
 /** Interval between two checks of the root keys. */
 export const ROTATION_CHECK_MS = 10 * 60_000;
@@ -42,28 +43,14 @@ export interface RootKeyRotationDeps extends FirstRootKeyDeps {
 
 /**
  * Rotates root keys and collects old ones, one step every ROTATION_CHECK_MS. A failed step is tried again at the next check.
- * Modes: running (`start`) → stopped (`stop`), for one term.
  */
-export class RootKeyRotation {
-  private cancelNext: CancelTimer | undefined;
-  private stopped = false;
-
-  constructor(private readonly deps: RootKeyRotationDeps) {}
-
-  start(): void {
-    if (!this.deps.makeRootKey || this.stopped) return;
-    this.cancelNext = this.deps.timers.after(
-      ROTATION_CHECK_MS,
-      () => void this.carryOutNextStep().then(() => this.start()),
-    );
+export class RootKeyRotation extends HousekeepingLoop {
+  constructor(private readonly deps: RootKeyRotationDeps) {
+    const { timers, makeRootKey } = deps;
+    super({ timers, firstPauseMs: ROTATION_CHECK_MS, isNeeded: makeRootKey !== undefined });
   }
 
-  stop(): void {
-    this.stopped = true;
-    this.cancelNext?.();
-  }
-
-  private async carryOutNextStep(): Promise<void> {
+  protected async runPass(): Promise<number> {
     const { tables, clock, logger } = this.deps;
     const nowNs = nsFromMs(clock.nowMs());
     const step = rotationStepOf(tables, nowNs);
@@ -72,6 +59,7 @@ export class RootKeyRotation {
     } catch (error) {
       if (!this.stopped) logger.warn('a step of the root key rotation failed', { error, step: step.kind });
     }
+    return ROTATION_CHECK_MS;
   }
 
   private async carryOut(step: RotationStep, CreateTime: number): Promise<void> {

@@ -1,8 +1,9 @@
 import type { Keyring } from '@waybill/keyring';
-import type { CancelTimer, RootKey, Timers, Variable } from '@waybill/model';
+import type { RootKey, Timers, Variable } from '@waybill/model';
 import type { HolderWriter } from '@waybill/roles';
 import { compareText, namespacedKey, type Tables } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
+import { HousekeepingLoop } from './housekeeping-loop.js';
 
 /** Interval between two checks for keys whose variables must be encrypted anew. */
 export const REKEY_CHECK_MS = 5_000;
@@ -32,35 +33,21 @@ export interface VariableRekeyingDeps {
  * changes nothing, and the variable is processed again. Locks stay as they are. A variable that cannot be decrypted is logged
  * and keeps its key in state `rekeying`; it is tried again after REKEY_RETRY_MS.
  *
- * Modes: running (`start`) → stopped (`stop`), for one term. Memory: the names of MAX_UNREADABLE variables. Cost: O(keys) for
- * a check; a decryption, an encryption and a transaction for each variable.
+ * Memory: the names of MAX_UNREADABLE variables. Cost: O(keys) for a check; a decryption, an encryption and a transaction for each variable.
  */
-export class VariableRekeying {
-  private cancelNext: CancelTimer | undefined;
-  private stopped = false;
+export class VariableRekeying extends HousekeepingLoop {
   /** Variables that this pass failed to decrypt. */
   private readonly unreadable = new Set<string>();
 
-  constructor(private readonly deps: VariableRekeyingDeps) {}
-
-  start(): void {
-    if (this.deps.sealer) this.continueAfter(REKEY_CHECK_MS, this.deps.sealer);
+  constructor(private readonly deps: VariableRekeyingDeps) {
+    const { timers, sealer } = deps;
+    super({ timers, firstPauseMs: REKEY_CHECK_MS, isNeeded: sealer !== undefined });
   }
 
-  stop(): void {
-    this.stopped = true;
-    this.cancelNext?.();
-  }
-
-  private continueAfter(pauseMs: number, sealer: ItemSealer): void {
-    if (this.stopped) return;
-    this.cancelNext = this.deps.timers.after(pauseMs, () => {
-      void this.rekeyBatch(sealer).then((nextMs) => this.continueAfter(nextMs, sealer));
-    });
-  }
-
-  /** Encrypts one batch. Resolves with the pause before the next batch, ms. */
-  private async rekeyBatch(sealer: ItemSealer): Promise<number> {
+  /** Encrypts one batch. */
+  protected async runPass(): Promise<number> {
+    const { sealer } = this.deps;
+    if (!sealer) return REKEY_CHECK_MS;
     try {
       const batch = this.nextBatch();
       if (!batch) return this.endPass();
