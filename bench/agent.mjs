@@ -25,7 +25,7 @@ export async function run(ctx) {
   const processes = await ServiceProcesses.start(ctx);
   for (const service of ['nodes', 'broker', 'scheduler']) await processes.add(service);
   const env = { WAYBILL_AGENT_DIR: dir, WAYBILL_AGENT_STOP_TASKS_ON_EXIT: 'true' };
-  await processes.add('agent', 'agent', env, ['--max-semi-space-size=4']); // as in k8s/base/agent.yaml
+  await processes.add('agent', 'agent', env, ['--max-semi-space-size=4']); // as in k8s/agents/agent.yaml
   const state = await stateOf(ctx, processes.stack.natsUrl);
   await until('the machine is ready', () => [...state.tables.nodes.all()].some(({ Status }) => Status === 'ready'));
   /** @param {string} id @param {number} count @param {string} line */

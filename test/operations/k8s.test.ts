@@ -1,99 +1,26 @@
-import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parseAllDocuments } from 'yaml';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { natsServerPath } from '@waybill/embedded';
 import { readSettings, unprotectedListening } from '@waybill/service';
 import { TestAuthority } from '../support/certificates.js';
+import { type Container, type Manifest, podTemplateOf } from '../support/kubernetes/manifests.js';
+import { productionWithAll } from '../support/kubernetes/overlay-copy.js';
 import { findingsIn } from '../../scripts/kubernetes-schema.mjs';
+import { kustomize, objectsOf, render } from '../../scripts/kustomize.mjs';
 import { filesBelow } from '../../scripts/source-tree.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const OVERLAYS = ['dev', 'production'];
 const SERVICES = ['api', 'broker', 'deployments', 'nodes', 'projector', 'scheduler', 'volumes'];
 
-interface Container {
-  name: string;
-  image: string;
-  args?: string[];
-  ports: { name: string; containerPort: number }[];
-  resources: { requests: object; limits: object };
-  securityContext: { capabilities: { drop: string[] } };
-  env?: { name: string; value?: string }[];
-  envFrom?: { configMapRef?: { name: string } }[];
-  startupProbe: object;
-  livenessProbe: { httpGet: object };
-  readinessProbe: { httpGet: object };
-}
-
-/** The parts of a manifest that the tests look at; findingsIn() knows the rest. */
-interface Manifest {
-  apiVersion: string;
-  kind: string;
-  metadata: { name: string; namespace?: string };
-  data?: Record<string, string>;
-  spec: {
-    replicas?: number;
-    selector: { matchLabels: Record<string, string> };
-    podSelector: { matchLabels?: Record<string, string> };
-    policyTypes: string[];
-    scaleTargetRef: { name: string };
-    podMetricsEndpoints: { port: string }[];
-    template: {
-      metadata: { labels: Record<string, string> };
-      spec: {
-        containers: Container[];
-        securityContext: Record<string, unknown>;
-        serviceAccountName: string;
-        automountServiceAccountToken: boolean;
-        enableServiceLinks: boolean;
-        terminationGracePeriodSeconds: number;
-      };
-    };
-  };
-}
-
-function documentsOf(text: string): Manifest[] {
-  return parseAllDocuments(text).map((document) => {
-    expect(document.errors).toEqual([]);
-    return document.toJS() as Manifest;
-  });
-}
-
-/** Oldest kustomize that knows components, labels and the generators' forms used here. kubectl has it since 1.24. */
-const OLDEST_KUSTOMIZE = 4;
-
-/** `kubectl kustomize` or kustomize itself, whichever is there and young enough. */
-function kustomizeCommand(): string[] | undefined {
-  const candidates = [
-    {
-      asks: ['kubectl', 'version', '--client', '--output=json'],
-      says: /"kustomizeVersion": *"v(\d+)/,
-      builds: ['kubectl', 'kustomize'],
-    },
-    { asks: ['kustomize', 'version'], says: /v(\d+)\./, builds: ['kustomize', 'build'] },
-  ];
-  return candidates.find(({ asks: [program = '', ...args], says }) => {
-    const major = says.exec(spawnSync(program, args, { encoding: 'utf8' }).stdout ?? '')?.[1];
-    return Number(major ?? 0) >= OLDEST_KUSTOMIZE;
-  })?.builds;
-}
-
-const kustomize = kustomizeCommand();
-
-function render(folder: string): Manifest[] {
-  const [program = '', ...args] = kustomize ?? [];
-  const text = execFileSync(program, [...args, folder], { encoding: 'utf8' });
-  return documentsOf(text).map((object) => (object.kind === 'Secret' ? unfolded(object) : object));
-}
-
-/** Kustomize folds long base64 into lines. Kubernetes ignores the line breaks, the schema's pattern does not. */
-function unfolded(secret: Manifest): Manifest {
-  const data = Object.entries(secret.data ?? {}).map(([key, value]) => [key, value.replaceAll('\n', '')]);
-  return { ...secret, data: Object.fromEntries(data) };
+/** The namespaces that the owner of the cluster makes for an overlay: of the control plane, and of the agents. */
+function namespacesOf(overlay: string): string[] {
+  const objects: Manifest[] = objectsOf(readFileSync(path.join(root, `k8s/namespaces/${overlay}.yaml`), 'utf8'));
+  expect(objects.map(({ kind }) => kind)).toEqual(['Namespace', 'Namespace']);
+  return objects.map(({ metadata }) => metadata.name);
 }
 
 const describeFindings = (object: Manifest, options?: { partial: boolean }) =>
@@ -113,22 +40,25 @@ describe('the files under k8s', () => {
   it.each(files.filter((file) => path.basename(file) !== 'kustomization.yaml'))(
     '%s is valid against the bundled schemas, unknown keys included',
     (file) => {
-      const documents = documentsOf(readFileSync(path.join(root, file), 'utf8'));
+      const documents = objectsOf(readFileSync(path.join(root, file), 'utf8'));
       expect(documents.length).toBeGreaterThan(0);
       const partial = path.basename(file) === 'service-pod.yaml';
       expect(documents.flatMap((object) => describeFindings(object, { partial }))).toEqual([]);
     },
   );
 
-  it.each(['k8s/base/nats/nats.conf', 'k8s/overlays/dev/nats.conf'])('%s is accepted by nats-server', async (file) => {
-    const server = await natsServerPath();
-    const run = spawnSync(server, ['-t', '-c', path.join(root, file)], {
-      encoding: 'utf8',
-      env: { ...process.env, POD_NAME: 'waybill-nats-0' },
-    });
-    expect(`${run.stdout}${run.stderr}`).toContain('is valid');
-    expect(run.status).toBe(0);
-  });
+  it.each(['k8s/base/nats/nats.conf', 'k8s/overlays/dev/control-plane/nats.conf'])(
+    '%s is accepted by nats-server',
+    async (file) => {
+      const server = await natsServerPath();
+      const run = spawnSync(server, ['-t', '-c', path.join(root, file)], {
+        encoding: 'utf8',
+        env: { ...process.env, POD_NAME: 'waybill-nats-0' },
+      });
+      expect(`${run.stdout}${run.stderr}`).toContain('is valid');
+      expect(run.status).toBe(0);
+    },
+  );
 
   it('are listed by the kustomization.yaml beside them, so that none is forgotten', () => {
     for (const file of files.filter((one) => path.basename(one) === 'kustomization.yaml')) {
@@ -142,7 +72,7 @@ describe('the files under k8s', () => {
 
 function brokerDeployment(): Manifest {
   const text = readFileSync(path.join(root, 'k8s/base/services/broker.yaml'), 'utf8');
-  const found = documentsOf(text).find((object) => object.kind === 'Deployment');
+  const found = objectsOf(text).find((object) => object.kind === 'Deployment');
   expect(found).toBeDefined();
   return found!;
 }
@@ -203,10 +133,17 @@ describe.skipIf(kustomize === undefined).each(OVERLAYS)('overlay %s (needs kubec
 
   it('renders only valid objects, each once and in its namespace', () => {
     expect(manifests.flatMap((object) => describeFindings(object))).toEqual([]);
-    const names = manifests.map((object) => `${object.kind}/${object.metadata.name}`);
+    const names = manifests.map(({ kind, metadata }) => `${kind} ${metadata.namespace}/${metadata.name}`);
     expect(new Set(names).size).toBe(names.length);
-    const namespace = ofKind('Namespace')[0]?.metadata.name;
-    for (const object of manifests) if (object.kind !== 'Namespace') expect(object.metadata.namespace).toBe(namespace);
+    const [controlPlane, agents] = namespacesOf(overlay);
+    for (const { kind, metadata } of manifests) {
+      const ofAgents = /^waybill-agent/.test(metadata.name) || kind === 'DaemonSet';
+      if (ofAgents) expect(metadata.namespace, `${kind} ${metadata.name}`).toBe(agents);
+      else expect([controlPlane, agents], `${kind} ${metadata.name}`).toContain(metadata.namespace);
+    }
+    for (const object of ['Deployment', 'StatefulSet', 'Secret', 'Service'].flatMap(ofKind)) {
+      expect(object.metadata.namespace, object.metadata.name).toBe(controlPlane);
+    }
   });
 
   it('runs every service unprivileged, probed, bounded and disruptable', () => {
@@ -234,7 +171,7 @@ describe.skipIf(kustomize === undefined).each(OVERLAYS)('overlay %s (needs kubec
           limits: { memory: expect.anything() },
         },
       });
-      expect(container?.ports).toContainEqual({ name: 'ops', containerPort: Number(config()['WAYBILL_OPS_PORT']) });
+      expect(container!.ports).toContainEqual({ name: 'ops', containerPort: Number(config()['WAYBILL_OPS_PORT']) });
       named('ServiceAccount', pod.serviceAccountName);
       expect(named('PodDisruptionBudget', `waybill-${name}`).spec.selector).toEqual(selector);
     }
@@ -257,15 +194,17 @@ describe.skipIf(kustomize === undefined).each(OVERLAYS)('overlay %s (needs kubec
     for (const object of [...ofKind('Deployment'), ...ofKind('DaemonSet'), ...ofKind('StatefulSet')]) {
       for (const container of object.spec.template.spec.containers) {
         for (const source of container.envFrom ?? []) expect(names).toContain(source.configMapRef?.name);
-        expect(container.image).toMatch(/:[\w.-]+$/);
       }
       expect(names).toContain(object.spec.template.spec.serviceAccountName);
     }
   });
 
   it('denies all traffic that no policy names', () => {
-    const [deny] = ofKind('NetworkPolicy').filter((object) => Object.keys(object.spec.podSelector).length === 0);
-    expect(deny?.spec.policyTypes).toEqual(['Ingress', 'Egress']);
+    const denied = ofKind('NetworkPolicy').filter(({ metadata }) => metadata.name === 'waybill-default-deny');
+    expect(denied.map(({ metadata }) => metadata.namespace)).toEqual(expect.arrayContaining(namespacesOf(overlay)));
+    for (const { spec } of denied) {
+      expect(spec).toEqual({ podSelector: {}, policyTypes: ['Ingress', 'Egress'] });
+    }
     const tiers = [...ofKind('Deployment'), ...ofKind('DaemonSet'), ...ofKind('StatefulSet')].map(
       (object) => object.spec.template.metadata.labels['waybill/tier'],
     );
@@ -307,22 +246,10 @@ describe.skipIf(kustomize === undefined).each(OVERLAYS)('overlay %s (needs kubec
 });
 
 describe.skipIf(kustomize === undefined)('the TLS components (needs kubectl 1.24 or kustomize 4)', () => {
-  let folder: string;
   let manifests: Manifest[];
   beforeAll(() => {
-    folder = mkdtempSync(path.join(realpathSync(tmpdir()), 'waybill-overlay-'));
-    const at = (below: string) => path.relative(folder, path.join(root, 'k8s', below));
-    const kustomization = {
-      apiVersion: 'kustomize.config.k8s.io/v1beta1',
-      kind: 'Kustomization',
-      namespace: 'waybill',
-      resources: [at('base')],
-      components: [at('components/nats-credentials'), at('components/tls'), at('components/tls-cert-manager')],
-    };
-    writeFileSync(path.join(folder, 'kustomization.yaml'), JSON.stringify(kustomization));
-    manifests = render(folder);
+    manifests = productionWithAll();
   });
-  afterAll(() => rmSync(folder, { recursive: true }));
 
   const mounted = (object: Manifest): string[] =>
     [...JSON.stringify(object.spec.template.spec).matchAll(/"secretName":"(waybill-[\w-]*tls)"/g)].map(
@@ -333,26 +260,28 @@ describe.skipIf(kustomize === undefined)('the TLS components (needs kubectl 1.24
     expect(manifests.flatMap((object) => describeFindings(object))).toEqual([]);
     const made = manifests.filter(({ kind }) => kind === 'Certificate').map(({ metadata }) => metadata.name);
     const used = manifests.filter(({ kind }) => /^(Deployment|DaemonSet|StatefulSet)$/.test(kind)).flatMap(mounted);
-    expect(used).toHaveLength(SERVICES.length + 2);
+    expect(used).toHaveLength(SERVICES.length + 1);
     for (const name of used) expect(made).toContain(name);
   });
 
   it('give each process settings that it takes, and a machine no key of the servers', () => {
-    const shared = manifests.find(
-      ({ kind, metadata }) => kind === 'ConfigMap' && metadata.name.startsWith('waybill-config'),
-    );
+    const shared = (prefix: string) =>
+      manifests.find(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name.startsWith(prefix))?.data;
     for (const { kind, metadata, spec } of manifests) {
       if (kind !== 'Deployment' && kind !== 'DaemonSet') continue;
       const own = spec.template.spec.containers[0]?.env ?? [];
       const env = {
-        ...shared?.data,
+        ...shared(kind === 'DaemonSet' ? 'waybill-agent-config' : 'waybill-config'),
         ...Object.fromEntries(own.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]]))),
       };
       const settings = readSettings(env, ['WAYBILL_NATS_URL']);
       expect(settings.WAYBILL_TLS_HTTP, metadata.name).toBe(metadata.name === 'waybill-api');
       expect(settings.WAYBILL_NATS_URL).toMatch(/^tls:/);
       expect(settings.WAYBILL_TLS_KEY_FILE === '', metadata.name).toBe(kind === 'DaemonSet');
-      if (kind === 'DaemonSet') expect(JSON.stringify(spec)).toContain('"items":[{"key":"ca.crt","path":"ca.crt"}]');
+      if (kind === 'DaemonSet') {
+        expect(spec.template.spec.volumes).toContainEqual({ name: 'tls', configMap: { name: 'waybill-ca' } });
+        expect(JSON.stringify(spec)).not.toContain('"secret"');
+      }
     }
   });
 
@@ -361,7 +290,10 @@ describe.skipIf(kustomize === undefined)('the TLS components (needs kubectl 1.24
     const text = readFileSync(path.join(root, 'k8s/components/tls/nats.conf'), 'utf8');
     const called = [...text.matchAll(/tls:\/\/([\w.-]+):/g)].map(([, host]) => host);
     expect(called).toHaveLength(3);
-    for (const host of [...called, 'waybill-nats']) expect(certificate).toContain(`"${host}"`);
+    const byAgents = manifests.find(({ metadata }) => metadata.name.startsWith('waybill-agent-config'));
+    const agentsCall = new URL(byAgents?.data?.['WAYBILL_NATS_URL'] ?? '').hostname;
+    expect(agentsCall).toBe('waybill-nats.waybill');
+    for (const host of [...called, 'waybill-nats', agentsCall]) expect(certificate).toContain(`"${host}"`);
   });
 
   it('have a configuration that nats-server accepts', async () => {
@@ -386,32 +318,17 @@ describe.skipIf(kustomize === undefined)('the TLS components (needs kubectl 1.24
 });
 
 describe.skipIf(kustomize === undefined)('the monitoring component (needs kubectl 1.24 or kustomize 4)', () => {
-  let folder: string;
-  beforeAll(() => {
-    folder = mkdtempSync(path.join(realpathSync(tmpdir()), 'waybill-overlay-'));
-    const at = (below: string) => path.relative(folder, path.join(root, 'k8s', below));
-    const kustomization = {
-      apiVersion: 'kustomize.config.k8s.io/v1beta1',
-      kind: 'Kustomization',
-      namespace: 'waybill',
-      resources: [at('overlays/dev')],
-      components: [at('components/monitoring')],
-    };
-    writeFileSync(path.join(folder, 'kustomization.yaml'), JSON.stringify(kustomization));
-  });
-  afterAll(() => rmSync(folder, { recursive: true }));
-
-  it('scrapes a port of every pod that is ours, in the namespace of the overlay', () => {
-    const manifests = render(folder);
-    expect(manifests.flatMap((object) => describeFindings(object))).toEqual([]);
-    const monitor = manifests.find(({ kind }) => kind === 'PodMonitor');
-    expect(monitor?.metadata.namespace).toBe('waybill');
-    const { selector, podMetricsEndpoints } = monitor!.spec;
+  it('scrapes a port of every pod that is ours, in its namespace', () => {
+    const manifests = productionWithAll();
+    const monitors = manifests.filter(({ kind }) => kind === 'PodMonitor');
+    expect(monitors.map(({ metadata }) => metadata.namespace).toSorted()).toEqual(['waybill', 'waybill-agents']);
     const pods = manifests.filter(({ kind }) => kind === 'Deployment' || kind === 'DaemonSet');
     expect(pods).toHaveLength(SERVICES.length + 1);
-    for (const { spec } of pods) {
+    for (const { metadata, spec } of pods) {
+      const monitor = monitors.find((one) => one.metadata.namespace === metadata.namespace);
+      const { selector, podMetricsEndpoints } = monitor!.spec;
       expect(spec.template.metadata.labels).toMatchObject(selector.matchLabels);
-      const ports = spec.template.spec.containers.flatMap(({ ports: own }) => own.map(({ name }) => name));
+      const ports = spec.template.spec.containers.flatMap(({ ports: own = [] }) => own.map(({ name }) => name));
       expect(ports).toEqual(expect.arrayContaining(podMetricsEndpoints.map(({ port }) => port)));
     }
   });
