@@ -110,7 +110,7 @@ describe.skipIf(kustomize === undefined)('manifests in a cluster (needs kubectl 
       const examples: Manifest[] = objectsOf(readFileSync(path.join(root, `k8s/namespaces/${name}.yaml`), 'utf8'));
       const used = new Set(manifests.map(({ metadata }) => metadata.namespace));
       expect(used).toEqual(new Set(examples.map(({ metadata }) => metadata.name)));
-      for (const { object, pod } of podsIn(manifests)) {
+      for (const { object } of podsIn(manifests)) {
         const labels = examples.find(({ metadata }) => metadata.name === object.metadata.namespace)?.metadata.labels;
         const enforced = labels?.['pod-security.kubernetes.io/enforce'];
         expect(enforced).toBe(object.kind === 'DaemonSet' ? 'privileged' : 'restricted');
