@@ -1,6 +1,56 @@
-import { FakeTime } from '@waybill/model';
+import { FakeTime, pause } from '@waybill/model';
 import { describe, expect, it } from 'vitest';
+import type { TaskConfig, TaskHandle } from '../drivers/driver.js';
+import { MockDriver } from '../drivers/mock-driver.js';
 import { aTask, FOREVER, lifecycle, setup } from '../fixtures/running-allocation.js';
+
+/** How long a record takes to be on the disk: longer than the task runs. */
+const DISK_MS = 10;
+
+/** What a machine knows of its processes, whichever agent runs. */
+class Machine {
+  started = 0;
+  readonly left = new Map<string, TaskHandle>();
+
+  driver(time: FakeTime): MachineDriver {
+    return new MachineDriver(this, time);
+  }
+}
+
+/** The driver of one agent on a machine, which finds only processes that were started and not removed. */
+class MachineDriver extends MockDriver {
+  /** False: its agent was killed. */
+  isAlive = true;
+
+  constructor(
+    private readonly machine: Machine,
+    time: FakeTime,
+  ) {
+    super({
+      clock: time,
+      timers: time,
+      random: () => 0.5,
+      openOutput: () => ({ write: async () => {}, close: async () => {} }),
+    });
+  }
+
+  override async start(config: TaskConfig, handle: TaskHandle): Promise<void> {
+    if (!this.isAlive) return new Promise(() => {});
+    this.machine.started++;
+    this.machine.left.set(handle.taskId, handle);
+    await super.start(config, handle);
+  }
+
+  override async recover(handle: TaskHandle): Promise<boolean> {
+    return this.machine.left.has(handle.taskId) && super.recover(handle);
+  }
+
+  override async destroy(handle: TaskHandle, force: boolean): Promise<void> {
+    if (!this.isAlive) return new Promise(() => {});
+    await super.destroy(handle, force);
+    this.machine.left.delete(handle.taskId);
+  }
+}
 
 describe('over a crash of the agent', () => {
   it('AG-77: the time of an allocation goes on, also that of one that was being ended', async () => {
@@ -65,4 +115,32 @@ describe('over a crash of the agent', () => {
     await destroyed;
     expect(records.saved.has(alloc.ID)).toBe(false);
   });
+
+  it.each(Array.from({ length: 60 }, (_, ms) => ms))(
+    'AG-193, AG-195: an agent that is killed %i ms after a short batch task began does not run it twice',
+    async (killedAfterMs) => {
+      const { time, records, alloc, make } = setup([aTask('short', { run_for: '3ms' })]);
+      const machine = new Machine();
+      const first = machine.driver(time);
+      const write = records.save.bind(records);
+      records.save = async (record) => {
+        const text = structuredClone(record);
+        await pause(time, DISK_MS);
+        if (first.isAlive) await write(text);
+        else await new Promise(() => {}); // the agent that writes is gone
+      };
+      const killed = make(undefined, first);
+      killed.runAllocation();
+      await time.pass(killedAfterMs);
+      first.isAlive = false;
+      const record = structuredClone(records.saved.get(alloc.ID));
+      records.save = write;
+      const next = make(record, machine.driver(time));
+      next.runAllocation();
+      await time.pass(1_000);
+      expect([machine.started, next.report().ClientStatus]).toEqual([1, 'complete']);
+      const types = next.report().TaskStates['short']!.Events.map(({ Type }) => Type);
+      expect(types).toEqual(['Received', 'Task Setup', 'Started', 'Terminated']);
+    },
+  );
 });

@@ -1,6 +1,6 @@
 import { type ChangeScript, errorText, type Task, type TaskState } from '@waybill/model';
 import type { TaskResourceUsage } from '@waybill/rpc';
-import { type DriverNetwork, StartError, type TaskConfig } from '../drivers/driver.js';
+import { type DriverNetwork, type ExitResult, StartError, type TaskConfig } from '../drivers/driver.js';
 import { firstOpened, Gate, pause } from '../waiting/gate.js';
 import type { ExecCommand, ExecSession } from './exec/exec-session.js';
 import type { TaskControl } from './task-hook.js';
@@ -37,6 +37,8 @@ export class TaskRunner implements TaskControl {
   private readonly stopper: TaskStopper;
   private readonly prestart: TaskPrestart;
   private suspended: boolean;
+  /** How the process ended, until it is decided what comes of that; null: it has not ended. */
+  private exit: ExitResult | null;
   private readonly killed = new AbortController();
   private gateMoved = new Gate();
   /** Open when the restart that was asked for has put the task down, and the next start is on its way. */
@@ -46,9 +48,10 @@ export class TaskRunner implements TaskControl {
 
   constructor(
     private readonly context: TaskContext,
-    restored?: Pick<TaskRecord, 'handle' | 'suspended'>,
+    restored?: Pick<TaskRecord, 'handle' | 'exit' | 'suspended'>,
   ) {
     this.process = new TaskProcess(context, restored?.handle ?? null);
+    this.exit = restored?.exit ?? null;
     this.stopper = new TaskStopper(context, this.process);
     this.prestart = new TaskPrestart(context);
     this.suspended = restored?.suspended ?? false;
@@ -89,7 +92,8 @@ export class TaskRunner implements TaskControl {
   }
 
   record(): TaskRecord {
-    return { state: this.state, handle: this.process.handle, suspended: this.suspended };
+    const { state, exit, suspended } = this;
+    return { state, handle: this.process.handle, ...(exit && { exit }), suspended };
   }
 
   /** New terms of a task that goes on: an update in place never restarts it (AG-115). */
@@ -108,7 +112,7 @@ export class TaskRunner implements TaskControl {
       for (let again = true; again;) {
         const over = new AbortController();
         const { handle } = this.process;
-        if (attached && handle) void this.restoreHooks(handle.taskId, over.signal);
+        if (attached && handle && !this.exit) void this.restoreHooks(handle.taskId, over.signal);
         const end = attached ? await this.untilExit() : await this.round(over.signal);
         over.abort();
         attached = false;
@@ -218,16 +222,23 @@ export class TaskRunner implements TaskControl {
     if (handle && this.process.isUp) await this.stopper.stopByDriver(handle);
     await this.process.remove(true);
     this.suspended = true;
+    this.exit = null;
     this.events.lostItsProcess();
     this.ended.open();
     await this.context.allocation.control.save();
   }
 
-  /** True when a task of an earlier agent was taken up (AG-193, AG-194). */
+  /**
+   * Takes up the process that an earlier agent started (AG-193, AG-194), also if that agent went before the disk said that
+   * the task runs: its program may have ended already, and must not run twice (AG-195).
+   * @returns true if it was taken up, or is known to have ended
+   */
   private async recover(): Promise<boolean> {
+    if (this.exit) return true;
     const { handle } = this.process;
     if (handle) {
-      if (this.state.State === 'running' && (await this.process.takeUp(handle))) {
+      if (await this.process.takeUp(handle)) {
+        if (this.state.State !== 'running') this.events.started();
         if (this.context.killing.isOpen) void this.putDown();
         return true;
       }
@@ -275,13 +286,18 @@ export class TaskRunner implements TaskControl {
     return undefined;
   }
 
+  /** What is left of the process goes only when the disk says how it ended: the next agent would run the task again (AG-195). */
   private async untilExit(): Promise<RoundEnd> {
-    const { handle } = this.process;
-    if (!handle) return { kind: 'killed' };
-    const result = await this.process.exit(handle);
-    this.events.terminated(result);
+    if (!this.exit) {
+      const { handle } = this.process;
+      if (!handle) return { kind: 'killed' };
+      this.exit = await this.process.exit(handle);
+      this.events.terminated(this.exit);
+    }
+    const result = this.exit;
     if (this.events.isFrozen) return { kind: 'killed' };
     await this.callHooks('exited');
+    await this.context.allocation.control.save();
     await this.process.forget();
     if (!this.context.killing.isOpen && this.restarting)
       return { kind: this.restarting.isFailure ? 'unhealthy' : 'restart-requested' };
@@ -294,6 +310,7 @@ export class TaskRunner implements TaskControl {
   private async settle(end: RoundEnd): Promise<boolean> {
     const { restarting } = this;
     this.restarting = null;
+    this.exit = null;
     const decision = this.context.restarts.decide(this.context.killing.isOpen ? { kind: 'killed' } : end);
     switch (decision.kind) {
       case 'killed':
