@@ -325,12 +325,12 @@ describe('what regions ask of each other', () => {
     await regions.register();
     await regions.until('running', 'pending', 'pending');
     const asked = { DeploymentID: regions.deployment('west').ID, From: 'east' };
-    expect(await holder.run(asked, context)).toEqual({ Status: 'running' });
-    await expect(holder.unblock(asked, context)).rejects.toThrow("can't unblock running deployment");
+    expect(await holder.runDeployment(asked, context)).toEqual({ Status: 'running' });
+    await expect(holder.unblockDeployment(asked, context)).rejects.toThrow("can't unblock running deployment");
     for (const alloc of regions.at('west').live()) await regions.at('west').report(alloc, 'running', true);
     await regions.until('successful', 'successful', 'successful');
-    expect(await holder.unblock(asked, context)).toEqual({ Status: 'successful' });
-    await expect(holder.run(asked, context)).rejects.toThrow("can't run terminal deployment");
+    expect(await holder.unblockDeployment(asked, context)).toEqual({ Status: 'successful' });
+    await expect(holder.runDeployment(asked, context)).rejects.toThrow("can't run terminal deployment");
   });
 
   it('DP-1127: a deployment that was collected counts as successful if its version is stable, otherwise as none', async () => {
@@ -341,8 +341,8 @@ describe('what regions ask of each other', () => {
     await regions.at('west').stopJob(); // what is in use is not collected
     await regions.time.pass(MINUTE);
     await plane.write('DeploymentDelete', { DeploymentIDs, ScanIndex: plane.state.appliedIndex });
-    expect(forRegions.progress(rollout)).toEqual({ DeploymentID: '', Status: 'successful', HasRun: false });
-    expect(forRegions.progress({ ...rollout, JobVersion: 7 })).toMatchObject({ Status: 'none' });
+    expect(forRegions.rolloutProgress(rollout)).toEqual({ DeploymentID: '', Status: 'successful', HasRun: false });
+    expect(forRegions.rolloutProgress({ ...rollout, JobVersion: 7 })).toMatchObject({ Status: 'none' });
   });
 
   it('DP-1138: a job of one region asks no other, and cannot be started by one', async () => {
@@ -353,8 +353,8 @@ describe('what regions ask of each other', () => {
     await regions.time.pass(2 * MINUTE);
     expect(west.stats['peerCalls east']).toBe(0);
     const { ModifyIndex } = west.deployment()!;
-    await west.forRegions.run({ DeploymentID: ID, From: 'east' }, new RpcContext([undefined]));
+    await west.forRegions.runDeployment({ DeploymentID: ID, From: 'east' }, new RpcContext([undefined]));
     expect(west.deployment()!.ModifyIndex).toBe(ModifyIndex);
-    expect(west.forRegions.progress(rollout)).toMatchObject({ Status: 'none' });
+    expect(west.forRegions.rolloutProgress(rollout)).toMatchObject({ Status: 'none' });
   });
 });

@@ -143,13 +143,13 @@ export class SimulatedRegions {
     const context = new RpcContext([undefined]);
     switch (call) {
       case regionRollout.name:
-        return holder.progress(request as RolloutName);
+        return holder.rolloutProgress(request as RolloutName);
       case runInRegion.name:
-        return holder.run(request as RegionDeploymentRequest, context);
+        return holder.runDeployment(request as RegionDeploymentRequest, context);
       case unblockInRegion.name:
-        return holder.unblock(request as RegionDeploymentRequest, context);
+        return holder.unblockDeployment(request as RegionDeploymentRequest, context);
       case rolloutChanged.name:
-        return holder.changed(request as RolloutName);
+        return holder.pollRollout(request as RolloutName);
       case jobInThatRegion.name: {
         const { Namespace, ID } = request as RegionJobRequest;
         return { Job: this.at(region).tables.jobs.get(`${Namespace}/${ID}`) ?? null };

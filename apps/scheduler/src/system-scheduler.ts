@@ -130,7 +130,7 @@ class SystemPlacing {
     for (const update of updates) if (!this.updateInPlace(update, wants)) destructive.push(update);
     const { replaceable, infeasible } = this.byFeasibility(destructive);
     const replacedCanaries = placements.filter(({ previous }) => this.rollout.wasCanary(previous)).length;
-    const step = this.rollout.step(group, replaceable.length, replacedCanaries);
+    const step = this.rollout.stepOf(group, replaceable.length, replacedCanaries);
     // Nothing replaces them, so there is nothing to wait for (SC-285).
     const ended = this.rollout.isHeld ? [] : infeasible;
     for (const update of ended) this.replace(update, false, wants);
@@ -150,7 +150,7 @@ class SystemPlacing {
     const tried = ended.length + done + placements.length;
     const nowhere = (this.nowhere.get(group.Name) ?? 0) + (wants.outdated[group.Name] ?? 0);
     const total = counts.Ignore + counts.InPlaceUpdate + tried - nowhere;
-    this.rollout.wants(group.Name, total, replaceable.length > done);
+    this.rollout.setWanted(group.Name, total, replaceable.length > done);
     counts.Place = this.reportedPlaces(group, placements.length, counts.Ignore + counts.InPlaceUpdate + tried);
   }
 

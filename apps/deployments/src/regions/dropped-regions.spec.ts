@@ -140,7 +140,7 @@ describe('a region that a job has left', () => {
     const { time, dropped, east, tables, job } = setup();
     await time.pass(10 * LATE_REGISTRATION_MS);
     tables.jobs.replace('default/web', job);
-    dropped.begin();
+    dropped.checkAllJobs();
     await time.pass(10 * LATE_REGISTRATION_MS);
     expect(east.asked).toBe(4);
   });

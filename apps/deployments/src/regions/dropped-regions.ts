@@ -42,7 +42,7 @@ export class DroppedRegions {
 
   constructor(private readonly deps: DroppedRegionsDeps) {}
 
-  begin(): void {
+  checkAllJobs(): void {
     for (const job of this.deps.watching.tables.jobs.all()) this.checkVersion(job);
   }
 
@@ -55,7 +55,7 @@ export class DroppedRegions {
       this.departures.get(key)?.cancelTimer?.();
       const departure: Departure = { job, region };
       this.departures.set(key, departure);
-      void this.see(key, departure, FIRST_DROP_RETRY_MS);
+      void this.checkDeparture(key, departure, FIRST_DROP_RETRY_MS);
     }
   }
 
@@ -64,15 +64,15 @@ export class DroppedRegions {
     this.departures.clear();
   }
 
-  private async see(key: string, departure: Departure, pauseMs: number): Promise<void> {
+  private async checkDeparture(key: string, departure: Departure, pauseMs: number): Promise<void> {
     const { job, region } = departure;
     const { logger, timers } = this.deps.watching;
     const isWanted = (): boolean => this.departures.get(key) === departure;
     const later = (delayMs: number, nextPauseMs: number): void => {
-      departure.cancelTimer = timers.after(delayMs, () => void this.see(key, departure, nextPauseMs));
+      departure.cancelTimer = timers.after(delayMs, () => void this.checkDeparture(key, departure, nextPauseMs));
     };
     try {
-      await this.end(departure);
+      await this.stopDepartedJob(departure);
       if (!isWanted()) return;
       if (departure.isLastLook) return void this.departures.delete(key);
       departure.isLastLook = true;
@@ -88,7 +88,7 @@ export class DroppedRegions {
    * Stops the job in the region, if it is there and belongs to this rollout. @throws any error of the region, or that
    * it cannot be reached
    */
-  private async end({ job, region }: Departure): Promise<void> {
+  private async stopDepartedJob({ job, region }: Departure): Promise<void> {
     const { contacts, regions, watching } = this.deps;
     const { Namespace, ID } = job;
     const { Job: there } = await contacts.callPeer(region, jobInThatRegion, { Namespace, ID });

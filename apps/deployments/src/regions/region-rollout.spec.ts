@@ -56,12 +56,12 @@ function inWest(
   const stored = () => cluster.state.tables.deployment.get(Deployment.ID)!;
   cluster.state.onApplied(({ changes }) => {
     for (const change of changes)
-      if (change.table === 'deployment') rollouts.changed(change.key, change.before, change.after);
+      if (change.table === 'deployment') rollouts.deploymentChanged(change.key, change.before, change.after);
   });
   const commanded = () => asked.filter(({ call }) => call === runInRegion.name || call === unblockInRegion.name);
   const polls = () => asked.filter(({ call }) => call === regionRollout.name).length;
   const begin = async () => {
-    rollouts.begin(stored());
+    rollouts.beginRollout(stored());
     await cluster.time.pass(1);
   };
   return { cluster, job, rollouts, asked, commanded, polls, stored, begin };
@@ -201,13 +201,13 @@ describe('polls of the other regions', () => {
     });
     await begin();
     const name = { Namespace: 'default', JobID: 'web', JobVersion: job.Version };
-    rollouts.heard({ ...name, JobVersion: job.Version + 1 });
-    rollouts.heard({ ...name, JobID: 'other' });
+    rollouts.pollRollout({ ...name, JobVersion: job.Version + 1 });
+    rollouts.pollRollout({ ...name, JobID: 'other' });
     await cluster.time.pass(1);
     expect(polls()).toBe(1);
-    rollouts.heard(name);
-    rollouts.heard(name); // during the poll: it is remembered, and once is enough
-    rollouts.heard(name);
+    rollouts.pollRollout(name);
+    rollouts.pollRollout(name); // during the poll: it is remembered, and once is enough
+    rollouts.pollRollout(name);
     await cluster.time.pass(1);
     expect(polls()).toBe(3);
     await cluster.time.pass(POLL_MS - 2);
@@ -254,7 +254,7 @@ describe('announcements', () => {
     const { cluster, asked, stored, rollouts } = inWest(['west', 'east'], 'running', {});
     cluster.state.tables.jobs.replace('default/web', undefined);
     cluster.state.tables.job_version.replace(`default/web@${stored().JobVersion}`, undefined);
-    rollouts.changed(stored().ID, stored(), { ...stored(), Status: 'failed' });
+    rollouts.deploymentChanged(stored().ID, stored(), { ...stored(), Status: 'failed' });
     expect(asked).toEqual([]);
   });
 });

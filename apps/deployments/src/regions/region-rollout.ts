@@ -41,7 +41,7 @@ export class RegionRollout {
   ) {}
 
   /** Starts a poll, because the state here or in another region may have changed. */
-  wake(): void {
+  requestPoll(): void {
     if (this.mode === 'resting') void this.poll();
     else this.hasNews = true;
   }
@@ -57,31 +57,31 @@ export class RegionRollout {
     this.cancelTimer?.();
     let complete = false;
     try {
-      complete = await this.advance();
+      complete = await this.carryOutNextSteps();
     } catch (error) {
       this.shared.watching.logger.warn('a multiregion rollout does not get on', { deployment: this.id, error });
     }
     this.pollMs = complete ? POLL_MS : Math.min(this.pollMs * 2, MAX_POLL_MS);
-    this.rest(complete);
+    this.scheduleNextPoll(complete);
   }
 
-  private rest(complete: boolean): void {
+  private scheduleNextPoll(complete: boolean): void {
     if (this.isStopped()) return;
     this.mode = 'resting';
-    if (this.hasNews) return this.wake();
+    if (this.hasNews) return this.requestPoll();
     if (complete && !this.hasPeers()) return;
     const { random, watching } = this.shared;
     const pauseMs = this.pollMs * (1 + POLL_SPREAD * (2 * random() - 1));
-    this.cancelTimer = watching.timers.after(pauseMs, () => this.wake());
+    this.cancelTimer = watching.timers.after(pauseMs, () => this.requestPoll());
   }
 
   /** @returns whether every region has answered */
-  private async advance(): Promise<boolean> {
-    const begun = this.active();
+  private async carryOutNextSteps(): Promise<boolean> {
+    const begun = this.activeDeployment();
     if (!begun) return true;
     const job = rolledOutJob(this.shared.watching.tables, begun);
     const peers = await this.progressOfPeers(begun, job);
-    const deployment = this.active(); // as it is after the calls
+    const deployment = this.activeDeployment(); // as it is after the calls
     if (!deployment || this.isStopped()) return true;
     const { own } = this.shared.regions;
     const progress = regionsOf(job).map(({ Name }) => peers.get(Name)?.progress ?? progressOf(own, deployment));
@@ -129,15 +129,15 @@ export class RegionRollout {
         await commands.unblock(this.id, {});
         return;
       case 'run':
-        await this.inEach(step.regions, (region) => this.startRegion(region, ids.get(region)));
+        await this.runInRegions(step.regions, (region) => this.startRegion(region, ids.get(region)));
         return;
       case 'unblock':
-        await this.inEach(step.regions, (region) => this.commandPeer(region, unblockInRegion, ids.get(region)));
+        await this.runInRegions(step.regions, (region) => this.commandPeer(region, unblockInRegion, ids.get(region)));
         return;
     }
   }
 
-  private async inEach(regions: readonly string[], act: (region: string) => Promise<unknown>): Promise<void> {
+  private async runInRegions(regions: readonly string[], act: (region: string) => Promise<unknown>): Promise<void> {
     const outcomes = await Promise.allSettled(regions.map(act));
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
   }
@@ -152,13 +152,13 @@ export class RegionRollout {
     return contacts.callPeer(region, call, { DeploymentID, From: regions.own });
   }
 
-  private active(): Deployment | undefined {
+  private activeDeployment(): Deployment | undefined {
     const deployment = this.shared.watching.tables.deployment.get(this.id);
     return deployment && isActiveDeployment(deployment) ? deployment : undefined;
   }
 
   private hasPeers(): boolean {
-    const deployment = this.active();
+    const deployment = this.activeDeployment();
     if (!deployment) return false;
     return regionsOf(rolledOutJob(this.shared.watching.tables, deployment)).length > 1;
   }

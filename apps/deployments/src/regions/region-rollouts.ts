@@ -38,7 +38,7 @@ export class RegionRollouts {
    * O(jobs).
    */
   beginTerm(): void {
-    this.dropped.begin();
+    this.dropped.checkAllJobs();
   }
 
   newVersion(job: Job): void {
@@ -46,21 +46,21 @@ export class RegionRollouts {
   }
 
   /** Starts the rollout of a deployment that is active when the term begins. */
-  begin(deployment: Deployment): void {
-    if (isRegional(deployment)) this.rolloutOf(deployment.ID).wake();
+  beginRollout(deployment: Deployment): void {
+    if (isRegional(deployment)) this.rolloutOf(deployment.ID).requestPoll();
   }
 
-  changed(id: string, before: Deployment | null | undefined, after: Deployment | null | undefined): void {
-    if (!isRegional(after)) return this.drop(id);
-    if (isActiveDeployment(after)) this.rolloutOf(id).wake();
-    else this.drop(id);
-    if (isRegional(before) && before.Status !== after.Status) this.announce(after);
+  deploymentChanged(id: string, before: Deployment | null | undefined, after: Deployment | null | undefined): void {
+    if (!isRegional(after)) return this.dropRollout(id);
+    if (isActiveDeployment(after)) this.rolloutOf(id).requestPoll();
+    else this.dropRollout(id);
+    if (isRegional(before) && before.Status !== after.Status) this.announceChange(after);
   }
 
   /** Polls, because another region announced a change. */
-  heard(name: RolloutName): void {
+  pollRollout(name: RolloutName): void {
     const deployment = deploymentOf(this.shared.watching.tables, name);
-    if (deployment) this.rollouts.get(deployment.ID)?.wake();
+    if (deployment) this.rollouts.get(deployment.ID)?.requestPoll();
   }
 
   contactOf(region: string): Contact {
@@ -73,7 +73,7 @@ export class RegionRollouts {
     this.rollouts.clear();
   }
 
-  private announce(deployment: Deployment): void {
+  private announceChange(deployment: Deployment): void {
     const { regions, contacts, watching } = this.shared;
     const { Namespace, JobID, JobVersion } = deployment;
     try {
@@ -92,7 +92,7 @@ export class RegionRollouts {
     return rollout;
   }
 
-  private drop(id: string): void {
+  private dropRollout(id: string): void {
     this.rollouts.get(id)?.stop();
     this.rollouts.delete(id);
   }

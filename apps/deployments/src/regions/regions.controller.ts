@@ -26,25 +26,31 @@ export class RegionsController {
   ) {}
 
   @Answers(regionRollout)
-  progress(@Payload() name: RolloutName): RegionRollout {
+  rolloutProgress(@Payload() name: RolloutName): RegionRollout {
     return progressHere(this.watchers.watching.tables, name);
   }
 
   @Answers(runInRegion)
-  run(@Payload() request: RegionDeploymentRequest, @Ctx() context: RpcContext): Promise<RegionDeploymentAnswer> {
+  runDeployment(
+    @Payload() request: RegionDeploymentRequest,
+    @Ctx() context: RpcContext,
+  ): Promise<RegionDeploymentAnswer> {
     return this.carryOut(request, () => this.commands.start(request.DeploymentID, askedBy(request, context)));
   }
 
   @Answers(unblockInRegion)
-  unblock(@Payload() request: RegionDeploymentRequest, @Ctx() context: RpcContext): Promise<RegionDeploymentAnswer> {
+  unblockDeployment(
+    @Payload() request: RegionDeploymentRequest,
+    @Ctx() context: RpcContext,
+  ): Promise<RegionDeploymentAnswer> {
     // A successful deployment needs no further step of the rollout (DP-1117).
     if (this.statusOf(request.DeploymentID) === 'successful') return Promise.resolve({ Status: 'successful' });
     return this.carryOut(request, () => this.commands.unblock(request.DeploymentID, askedBy(request, context)));
   }
 
   @Answers(rolloutChanged)
-  changed(@Payload() name: RolloutName): null {
-    this.watchers.regionRollouts?.heard(name);
+  pollRollout(@Payload() name: RolloutName): null {
+    this.watchers.regionRollouts?.pollRollout(name);
     return null;
   }
 

@@ -83,28 +83,28 @@ export class DeploymentWatcher implements Reader {
   ) {}
 
   /** Starts with a read that waits for no change (DP-615). */
-  begin(): void {
+  startWatching(): void {
     this.setDeadline();
     this.shared.limiter.requestFirst(this);
   }
 
   /** Must be called when the deployment or one of its allocations changed. */
-  changed(): void {
+  requestRead(): void {
     if (this.mode !== 'watching') {
       this.hasNews = true;
       return;
     }
     this.setDeadline();
-    this.shared.limiter.request(this);
+    this.shared.limiter.requestRead(this);
   }
 
   /** Reads the allocations, when the limiter says so (DP section 2.7). */
   readAllocations(): void {
     const deployment = this.deployment();
     if (this.mode !== 'watching' || !deployment) return;
-    const findings = this.findings(deployment);
+    const findings = this.healthFindingsOf(deployment);
     if (findings.failure) return this.write((now) => this.healthFailure(now));
-    if (findings.wantsEvaluation || findings.reschedulable.length > 0) this.shared.batcher.request(this.id);
+    if (findings.wantsEvaluation || findings.reschedulable.length > 0) this.shared.batcher.requestUpdate(this.id);
     if (mayAutoPromote(deployment, this.alloc)) this.write((now) => this.promotion(now));
   }
 
@@ -112,7 +112,7 @@ export class DeploymentWatcher implements Reader {
   update(): DeploymentUpdate | undefined {
     const deployment = this.deployment();
     if (!deployment) return undefined;
-    const { wantsEvaluation, reschedulable } = this.findings(deployment);
+    const { wantsEvaluation, reschedulable } = this.healthFindingsOf(deployment);
     if (!wantsEvaluation && reschedulable.length === 0) return undefined;
     const { tables, newId } = this.shared;
     try {
@@ -166,16 +166,16 @@ export class DeploymentWatcher implements Reader {
     const overdue = overdueGroups(deployment, this.shared.clock.nowMs());
     if (overdue.length === 0) return undefined;
     const reverts = overdue.some((state) => state.AutoRevert);
-    return this.failing(deployment, failureOf(this.shared, deployment, DEPLOYMENT_OVERDUE, reverts));
+    return this.failureWrite(deployment, failureOf(this.shared, deployment, DEPLOYMENT_OVERDUE, reverts));
   }
 
   private healthFailure(deployment: Deployment): (() => Promise<unknown>) | undefined {
-    const { failure } = this.findings(deployment);
+    const { failure } = this.healthFindingsOf(deployment);
     if (!failure) return undefined;
-    return this.failing(deployment, failureOf(this.shared, deployment, DEPLOYMENT_UNHEALTHY, failure.reverts));
+    return this.failureWrite(deployment, failureOf(this.shared, deployment, DEPLOYMENT_UNHEALTHY, failure.reverts));
   }
 
-  private failing(deployment: Deployment, { payload }: Failure): () => Promise<unknown> {
+  private failureWrite(deployment: Deployment, { payload }: Failure): () => Promise<unknown> {
     return () => this.shared.writer.write('DeploymentStatusUpdate', payload, deployment.Namespace);
   }
 
@@ -197,7 +197,7 @@ export class DeploymentWatcher implements Reader {
       await (deployment && decide(deployment)?.());
     };
     this.shared.turns.runInTurn(this.id, work).then(
-      () => this.goOn(this.hasNews),
+      () => this.resumeWatching(this.hasNews),
       (error: unknown) => this.writeFailed(error),
     );
   }
@@ -212,22 +212,22 @@ export class DeploymentWatcher implements Reader {
     logger.warn('a write of a deployment watcher failed', { error, deployment: this.id });
     counters.statusWriteRetries++;
     this.mode = 'pausing';
-    this.setTimer(timers, this.retryMs, () => this.goOn(true));
+    this.setTimer(timers, this.retryMs, () => this.resumeWatching(true));
     this.retryMs = Math.min(this.retryMs * 2, MAX_RETRY_MS);
   }
 
-  private goOn(looksAgain: boolean): void {
+  private resumeWatching(looksAgain: boolean): void {
     if (this.mode === 'stopped') return;
     if (this.mode === 'writing') this.retryMs = FIRST_RETRY_MS;
     this.mode = 'watching';
     this.hasNews = false;
-    if (looksAgain) this.changed();
+    if (looksAgain) this.requestRead();
     else this.setDeadline();
   }
 
   // ---- reads
 
-  private findings(deployment: Deployment): HealthFindings {
+  private healthFindingsOf(deployment: Deployment): HealthFindings {
     const { tables, counters } = this.shared;
     counters.allocationReads++;
     const jobKey = namespacedKey(deployment.Namespace, deployment.JobID);

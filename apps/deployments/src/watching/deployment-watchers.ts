@@ -70,7 +70,7 @@ export class DeploymentWatchers implements Singleton {
       ({ ID }) => `deployment ${ID}`,
       this.deps.logger,
       (deployment) => {
-        if (isActiveDeployment(deployment)) this.begin(deployment);
+        if (isActiveDeployment(deployment)) this.beginWatching(deployment);
       },
     );
     this.rollouts?.beginTerm();
@@ -80,12 +80,12 @@ export class DeploymentWatchers implements Singleton {
     if (!this.session) return;
     for (const change of changes) {
       if (change.table === 'deployment') {
-        if (change.after && isActiveDeployment(change.after)) this.watcherOf(change.key)?.changed();
-        else this.drop(change.key);
-        this.rollouts?.changed(change.key, change.before, change.after);
+        if (change.after && isActiveDeployment(change.after)) this.watcherOf(change.key)?.requestRead();
+        else this.dropWatcher(change.key);
+        this.rollouts?.deploymentChanged(change.key, change.before, change.after);
       } else if (change.table === 'allocs') {
         const id = change.after?.DeploymentID;
-        if (id) this.watchers.get(id)?.changed();
+        if (id) this.watchers.get(id)?.requestRead();
       } else if (change.table === 'jobs' && change.after && change.after.Version !== change.before?.Version)
         this.rollouts?.newVersion(change.after);
     }
@@ -137,9 +137,9 @@ export class DeploymentWatchers implements Singleton {
     );
   }
 
-  private begin(deployment: Deployment): void {
-    this.watcherOf(deployment.ID)?.begin();
-    this.rollouts?.begin(deployment);
+  private beginWatching(deployment: Deployment): void {
+    this.watcherOf(deployment.ID)?.startWatching();
+    this.rollouts?.beginRollout(deployment);
   }
 
   /** The watcher of a deployment, which is started if need be. */
@@ -153,7 +153,7 @@ export class DeploymentWatchers implements Singleton {
     return watcher;
   }
 
-  private drop(id: string): void {
+  private dropWatcher(id: string): void {
     this.watchers.get(id)?.stop();
     this.watchers.delete(id);
   }

@@ -206,7 +206,7 @@ describe('progress deadlines', () => {
     const cluster = leading();
     const rollout = cluster.rollout({ web: { placed: 1 } });
     const watcher = new DeploymentWatcher(rollout.id, cluster.watchers.watching);
-    watcher.begin();
+    watcher.startWatching();
     await cluster.time.pass(MINUTE);
     const purge = { Purge: true, NoShutdownDelay: false, SubmitTime: 0, Eval: null, TrackedVersions: 6 };
     cluster.write('JobDeregister', { JobID: 'web', ...purge }); // which stops the other watcher, not this one

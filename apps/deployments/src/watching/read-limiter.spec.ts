@@ -18,7 +18,7 @@ describe('the rate of reads (DP-612)', () => {
   it('DP-612: a burst of one second, then the rate, in order, each watcher once', async () => {
     const { time, limiter, read, reader } = limited(2);
     const readers = ['a', 'b', 'c', 'd'].map(reader);
-    for (const one of [...readers, ...readers]) limiter.request(one);
+    for (const one of [...readers, ...readers]) limiter.requestRead(one);
     expect(limiter.size).toBe(4);
     await time.pass(0);
     expect(read).toEqual(['a', 'b']);
@@ -35,12 +35,12 @@ describe('the rate of reads (DP-612)', () => {
     const { time, limiter, read, reader } = limited(1);
     const [a, b, c, d] = ['a', 'b', 'c', 'd'].map(reader);
     for (const first of [a!, b!, a!]) limiter.requestFirst(first);
-    for (const news of [c!, d!]) limiter.request(news);
+    for (const news of [c!, d!]) limiter.requestRead(news);
     expect(limiter.size).toBe(4);
     await time.pass(5_000);
     expect(read).toEqual(['c', 'a', 'd', 'b']);
     limiter.requestFirst(a!);
-    limiter.request(a!);
+    limiter.requestRead(a!);
     limiter.requestFirst(a!);
     expect(limiter.size).toBe(1);
     await time.pass(5_000);
@@ -50,14 +50,14 @@ describe('the rate of reads (DP-612)', () => {
   it('one that is forgotten is not read, and none after the end of the term', async () => {
     const { time, limiter, read, reader } = limited();
     const [a, b, c] = ['a', 'b', 'c'].map(reader);
-    limiter.request(a!);
+    limiter.requestRead(a!);
     limiter.requestFirst(b!);
-    limiter.request(c!);
+    limiter.requestRead(c!);
     limiter.forget(a!);
     limiter.forget(b!);
     await time.pass(1_000);
     expect(read).toEqual(['c']);
-    limiter.request(a!);
+    limiter.requestRead(a!);
     limiter.requestFirst(b!);
     limiter.stop();
     expect(limiter.size).toBe(0);

@@ -39,18 +39,18 @@ export class ReadLimiter {
   }
 
   /** Queues a watcher whose deployment changed. */
-  request(reader: Reader): void {
+  requestRead(reader: Reader): void {
     if (this.withNews.has(reader)) return;
     this.withNews.set(reader, this.beginning.get(reader) ?? this.time.clock.nowMs());
     this.beginning.delete(reader);
-    this.schedule();
+    this.scheduleReads();
   }
 
   /** Queues the first read of a watcher (DP-615). */
   requestFirst(reader: Reader): void {
     if (this.withNews.has(reader) || this.beginning.has(reader)) return;
     this.beginning.set(reader, this.time.clock.nowMs());
-    this.schedule();
+    this.scheduleReads();
   }
 
   forget(reader: Reader): void {
@@ -65,19 +65,19 @@ export class ReadLimiter {
     this.beginning.clear();
   }
 
-  private schedule(): void {
+  private scheduleReads(): void {
     if (this.timer || this.size === 0) return;
     this.timer = this.time.timers.after(Math.ceil(this.turns.waitMs()), () => {
       this.timer = undefined;
-      this.serve();
-      this.schedule();
+      this.serveReaders();
+      this.scheduleReads();
     });
   }
 
-  private serve(): void {
+  private serveReaders(): void {
     const nowMs = this.time.clock.nowMs();
     while (this.size > 0 && this.turns.tryTake()) {
-      const next = this.next();
+      const next = this.nextReader();
       if (!next) return;
       const [reader, sinceMs] = next;
       this.forget(reader);
@@ -86,7 +86,7 @@ export class ReadLimiter {
     }
   }
 
-  private next(): readonly [Reader, number] | undefined {
+  private nextReader(): readonly [Reader, number] | undefined {
     const [news] = this.withNews;
     const [first] = this.beginning;
     if (!news || !first) return news ?? first;

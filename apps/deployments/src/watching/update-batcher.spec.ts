@@ -51,9 +51,9 @@ beforeEach(() => {
 });
 
 it('DP-707, DP-708: a deployment gathers for a second, and its update waits a moment for those of others', async () => {
-  batcher.request('a');
+  batcher.requestUpdate('a');
   await time.pass(200);
-  batcher.request('b');
+  batcher.requestUpdate('b');
   await time.pass(DEPLOYMENT_WINDOW_MS + WRITE_WINDOW_MS - 201);
   expect(written).toEqual([]);
   await time.pass(1);
@@ -61,26 +61,26 @@ it('DP-707, DP-708: a deployment gathers for a second, and its update waits a mo
 });
 
 it('goes on when the clock is set back while deployments gather', async () => {
-  batcher.request('a');
+  batcher.requestUpdate('a');
   setMs = -HOUR_MS;
-  batcher.request('b');
+  batcher.requestUpdate('b');
   await time.pass(DEPLOYMENT_WINDOW_MS + WRITE_WINDOW_MS);
   expect(written.flat().toSorted()).toEqual(['a', 'b']);
 });
 
 it('goes on when the clock is set back while due updates wait', async () => {
-  batcher.request('a');
+  batcher.requestUpdate('a');
   await time.pass(DEPLOYMENT_WINDOW_MS);
   setMs = -HOUR_MS;
   await time.pass(WRITE_WINDOW_MS);
-  batcher.request('b');
+  batcher.requestUpdate('b');
   await time.pass(DEPLOYMENT_WINDOW_MS + WRITE_WINDOW_MS);
   expect(written).toEqual([['a'], ['b']]);
 });
 
 it('goes on when the clock is set back during the pause after a failed write', async () => {
   failing = true;
-  batcher.request('a');
+  batcher.requestUpdate('a');
   await time.pass(DEPLOYMENT_WINDOW_MS + WRITE_WINDOW_MS);
   failing = false;
   setMs = -HOUR_MS;
@@ -89,22 +89,22 @@ it('goes on when the clock is set back during the pause after a failed write', a
 });
 
 it('DP-707: a deployment that gathers or is due is asked for once; afterwards it gathers anew', async () => {
-  batcher.request('a');
-  batcher.request('a');
+  batcher.requestUpdate('a');
+  batcher.requestUpdate('a');
   await time.pass(DEPLOYMENT_WINDOW_MS);
-  batcher.request('a');
+  batcher.requestUpdate('a');
   expect(batcher.size).toBe(1);
   await time.pass(WRITE_WINDOW_MS);
-  batcher.request('a');
+  batcher.requestUpdate('a');
   await time.pass(WINDOWS_MS);
   expect(written).toEqual([['a'], ['a']]);
   expect([batcher.size, batcher.batchesWritten, batcher.evaluationsWritten]).toEqual([0, 2, 2]);
 });
 
 it('DP-708: deployments that are due apart are written apart', async () => {
-  batcher.request('a');
+  batcher.requestUpdate('a');
   await time.pass(WRITE_WINDOW_MS + 1);
-  batcher.request('b');
+  batcher.requestUpdate('b');
   await time.pass(DEPLOYMENT_WINDOW_MS);
   expect(written).toEqual([['a']]);
   await time.pass(WRITE_WINDOW_MS);
@@ -112,7 +112,7 @@ it('DP-708: deployments that are due apart are written apart', async () => {
 });
 
 it('DP-711: what is needless by then, forgotten or of an ended term is not written', async () => {
-  for (const id of ['a', 'b', 'c', 'd']) batcher.request(id);
+  for (const id of ['a', 'b', 'c', 'd']) batcher.requestUpdate(id);
   needless.add('b');
   batcher.forget('c');
   await time.pass(DEPLOYMENT_WINDOW_MS);
@@ -120,23 +120,23 @@ it('DP-711: what is needless by then, forgotten or of an ended term is not writt
   await time.pass(WRITE_WINDOW_MS);
   expect(written).toEqual([['a']]);
   needless.add('a');
-  batcher.request('a');
+  batcher.requestUpdate('a');
   await time.pass(WINDOWS_MS);
   needless.clear();
-  batcher.request('a');
+  batcher.requestUpdate('a');
   batcher.stop();
-  batcher.request('b');
+  batcher.requestUpdate('b');
   await time.pass(WINDOWS_MS);
   expect([written, batcher.size, errors]).toEqual([[['a']], 0, 0]);
 });
 
 it('DP-709: a transaction that would be too large is split between deployments', async () => {
   longer = MAX_BATCH_BYTES / 2 - 2_000;
-  for (const id of ['a', 'b', 'c']) batcher.request(id);
+  for (const id of ['a', 'b', 'c']) batcher.requestUpdate(id);
   await time.pass(WINDOWS_MS);
   expect(written).toEqual([['a', 'b'], ['c']]);
   longer = 2 * MAX_BATCH_BYTES;
-  for (const id of ['d', 'e']) batcher.request(id);
+  for (const id of ['d', 'e']) batcher.requestUpdate(id);
   await time.pass(WINDOWS_MS);
   expect(written.slice(2)).toEqual([['d'], ['e']]);
   expect([batcher.batchesWritten, batcher.evaluationsWritten]).toEqual([4, 5]);
@@ -144,7 +144,7 @@ it('DP-709: a transaction that would be too large is split between deployments',
 
 it('a failed write is tried again after a pause that doubles up to thirty seconds, and is short again afterwards', async () => {
   failing = true;
-  batcher.request('a');
+  batcher.requestUpdate('a');
   await time.pass(WINDOWS_MS);
   expect(errors).toBe(1);
   for (let pauseMs = FIRST_RETRY_MS, tries = 1; tries < 9; pauseMs = Math.min(2 * pauseMs, MAX_RETRY_MS)) {
@@ -158,7 +158,7 @@ it('a failed write is tried again after a pause that doubles up to thirty second
   await time.pass(MAX_RETRY_MS);
   expect(written).toEqual([['a']]);
   failing = true;
-  batcher.request('a');
+  batcher.requestUpdate('a');
   await time.pass(WINDOWS_MS);
   failing = false;
   await time.pass(FIRST_RETRY_MS);

@@ -54,10 +54,10 @@ export class UpdateBatcher {
     return this.gathering.size + this.due.size;
   }
 
-  request(deploymentId: string): void {
+  requestUpdate(deploymentId: string): void {
     if (this.stopped || this.gathering.has(deploymentId) || this.due.has(deploymentId)) return;
     this.gathering.set(deploymentId, this.deps.clock.nowMs() + DEPLOYMENT_WINDOW_MS);
-    this.arm();
+    this.armTimer();
   }
 
   forget(deploymentId: string): void {
@@ -73,14 +73,14 @@ export class UpdateBatcher {
     this.due.clear();
   }
 
-  private arm(): void {
+  private armTimer(): void {
     const atMs = this.nextMs();
     if (this.stopped || atMs === this.armed?.atMs) return;
     this.armed?.cancel();
     this.armed = undefined;
     if (atMs === undefined) return;
     const delayMs = Math.min(atMs - this.deps.clock.nowMs(), MAX_RETRY_MS);
-    const cancel = this.deps.timers.after(delayMs, () => this.fire());
+    const cancel = this.deps.timers.after(delayMs, () => this.collectDue());
     this.armed = { atMs, cancel };
   }
 
@@ -90,7 +90,7 @@ export class UpdateBatcher {
     return Math.min(this.writeAtMs, firstWindow ?? this.writeAtMs);
   }
 
-  private fire(): void {
+  private collectDue(): void {
     this.armed = undefined;
     const nowMs = this.deps.clock.nowMs();
     for (const [id, endsMs] of this.gathering) {
@@ -101,7 +101,7 @@ export class UpdateBatcher {
       this.due.add(id);
     }
     if (this.due.size > 0 && isOver(this.writeAtMs, nowMs, MAX_RETRY_MS) && !this.writing) void this.writeDue();
-    this.arm();
+    this.armTimer();
   }
 
   private async writeDue(): Promise<void> {
@@ -124,7 +124,7 @@ export class UpdateBatcher {
       this.retryMs = Math.min(this.retryMs * 2, MAX_RETRY_MS);
     } finally {
       this.writing = false;
-      this.arm();
+      this.armTimer();
     }
   }
 

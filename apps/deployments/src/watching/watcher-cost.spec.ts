@@ -146,14 +146,14 @@ describe('what watching costs', () => {
       const limiter = new ReadLimiter({ clock: time, timers: time }, 10);
       const read: number[] = [];
       const readers = Array.from({ length: 30 }, (_, i) => ({ readAllocations: () => void read.push(i) }));
-      for (const reader of [...readers, ...readers]) limiter.request(reader);
+      for (const reader of [...readers, ...readers]) limiter.requestRead(reader);
       await time.pass(0);
       expect(read).toHaveLength(10);
       await time.pass(1_000);
       expect(read).toHaveLength(20);
       await time.pass(1_000);
       expect(read).toEqual(readers.map((_, i) => i));
-      for (const reader of readers) limiter.request(reader);
+      for (const reader of readers) limiter.requestRead(reader);
       limiter.stop();
       await time.pass(10_000);
       expect(read).toHaveLength(30);

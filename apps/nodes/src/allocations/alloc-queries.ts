@@ -45,7 +45,7 @@ export class AllocQueries {
   stop(): void {
     this.unsubscribe();
     this.stopped = true;
-    for (const nodeId of this.waiting.keys()) this.wake(nodeId, 'over');
+    for (const nodeId of this.waiting.keys()) this.wakeReads(nodeId, 'over');
   }
 
   get reads(): number {
@@ -58,16 +58,16 @@ export class AllocQueries {
     const waitMs = Math.min(Math.max(request.MaxQueryTimeMs, 0), MAX_ALLOC_QUERY_WAIT_MS);
     const { tables } = this.state;
     provenNode(tables, request.NodeID, request.SecretID);
-    this.wake(request.NodeID, 'over');
+    this.wakeReads(request.NodeID, 'over');
     let known = request.Listed;
     let over = waitMs === 0;
-    const cancel = over ? () => {} : this.timers.after(waitMs, () => this.wake(request.NodeID, 'over'));
+    const cancel = over ? () => {} : this.timers.after(waitMs, () => this.wakeReads(request.NodeID, 'over'));
     try {
       for (;;) {
         const answer = nodeAllocsAnswer(tables, request.NodeID, known);
         if (over || this.stopped || answer.Index > request.MinQueryIndex) return answer;
         known ??= Object.keys(answer.Allocs).length;
-        over = (await this.changeOf(request.NodeID)) === 'over';
+        over = (await this.waitForChange(request.NodeID)) === 'over';
         if (!tables.nodes.has(request.NodeID)) throw permissionDenied();
       }
     } finally {
@@ -96,7 +96,7 @@ export class AllocQueries {
     return { Allocs: allocs, Index: appliedIndex, Traceparents: traceparents, ...restoredOf(tables) };
   }
 
-  private changeOf(nodeId: string): Promise<Woken> {
+  private waitForChange(nodeId: string): Promise<Woken> {
     if (this.waitingReads >= MAX_WAITING_ALLOC_QUERIES)
       throw new Refusal('limit', 'too many allocation reads are waiting');
     return new Promise((resolve) => {
@@ -110,13 +110,14 @@ export class AllocQueries {
   private applied(applied: Applied): void {
     for (const change of applied.changes) {
       if (change.table === 'allocs') {
-        this.wake((change.after ?? change.before)?.NodeID ?? '', 'changed');
-        if (change.before && change.before.NodeID !== change.after?.NodeID) this.wake(change.before.NodeID, 'changed');
-      } else if (change.table === 'nodes' && !change.after) this.wake(change.key, 'changed');
+        this.wakeReads((change.after ?? change.before)?.NodeID ?? '', 'changed');
+        if (change.before && change.before.NodeID !== change.after?.NodeID)
+          this.wakeReads(change.before.NodeID, 'changed');
+      } else if (change.table === 'nodes' && !change.after) this.wakeReads(change.key, 'changed');
     }
   }
 
-  private wake(nodeId: string, woken: Woken): void {
+  private wakeReads(nodeId: string, woken: Woken): void {
     const reads = this.waiting.get(nodeId);
     if (!reads) return;
     this.waiting.delete(nodeId);

@@ -68,16 +68,16 @@ export class AllocUpdates {
    * @throws Refusal with the texts of ND-104; limit if too many updates wait; too-large; any error of the log (ND-136)
    */
   async update(request: AllocUpdateRequest, traceparent?: string): Promise<AllocUpdateResponse> {
-    const nodeId = this.admit(request);
+    const nodeId = this.checkedNodeOf(request);
     if (this.pendingAllocs + request.Allocs.length > MAX_PENDING_ALLOCS)
       throw new Refusal('limit', 'too many allocation updates are waiting');
     this.pendingAllocs += request.Allocs.length;
     try {
       if (!request.Allocs.some((alloc) => this.isFirstRunning(alloc)))
-        return await this.gathered(nodeId, request, traceparent);
+        return await this.writeInBatch(nodeId, request, traceparent);
       // The last span of a submitted job's trace: the job runs, and every read shows it.
       return await withSpan(this.deps.tracer(), 'first running', { traceparent }, (span) =>
-        this.gathered(nodeId, request, traceparentOf(span) ?? traceparent),
+        this.writeInBatch(nodeId, request, traceparentOf(span) ?? traceparent),
       );
     } finally {
       this.pendingAllocs -= request.Allocs.length;
@@ -90,11 +90,11 @@ export class AllocUpdates {
     const batch = this.gathering;
     this.gathering = [];
     this.gatheredAllocs = 0;
-    if (batch.length > 0) void this.commit(batch);
+    if (batch.length > 0) void this.commitBatch(batch);
   }
 
   /** Checks the request in the order of ND-104, then its content. */
-  private admit(request: AllocUpdateRequest): string {
+  private checkedNodeOf(request: AllocUpdateRequest): string {
     checkAllocList(request.Allocs);
     const [first] = request.Allocs ?? [];
     if (!first) throw new Refusal('invalid', 'must update at least one allocation');
@@ -102,20 +102,20 @@ export class AllocUpdates {
     const node = this.deps.state.tables.nodes.get(first.NodeID);
     if (!node) throw new Refusal('not-found', `node ${first.NodeID} not found`);
     if (node.SecretID !== request.SecretID) throw permissionDenied();
-    if (request.Allocs.some((alloc) => !this.isOf(node.ID, alloc))) throw permissionDenied();
+    if (request.Allocs.some((alloc) => !this.isOwn(node.ID, alloc))) throw permissionDenied();
     if (node.Status === 'down' || node.Status === 'disconnected') throw notAllowed(node.ID, node.Status);
     if (request.Evals && request.Evals.length > 0) throw new Refusal('invalid', 'evals field must not be set');
     checkAllocUpdates(request.Allocs);
     return node.ID;
   }
 
-  private gathered(
+  private writeInBatch(
     nodeId: string,
     request: AllocUpdateRequest,
     traceparent: string | undefined,
   ): Promise<AllocUpdateResponse> {
     return new Promise((resolve, reject) => {
-      this.gather({ nodeId, allocs: request.Allocs, after: request.After, traceparent, resolve, reject });
+      this.addToBatch({ nodeId, allocs: request.Allocs, after: request.After, traceparent, resolve, reject });
     });
   }
 
@@ -128,12 +128,12 @@ export class AllocUpdates {
    * Whether the allocation is the node's own (ND-40). An unknown allocation is accepted here, and ignored when applied
    * (ND-120).
    */
-  private isOf(nodeId: string, update: ClientAllocUpdate): boolean {
+  private isOwn(nodeId: string, update: ClientAllocUpdate): boolean {
     const stored = this.deps.state.tables.allocs.get(update.ID);
     return update.NodeID === nodeId && (stored === undefined || stored.NodeID === nodeId);
   }
 
-  private gather(pending: Pending): void {
+  private addToBatch(pending: Pending): void {
     const isTooMuch = this.gatheredAllocs > 0 && this.gatheredAllocs + pending.allocs.length > MAX_BATCH_ALLOCS;
     if (isTooMuch || this.gathering.some(({ nodeId }) => nodeId === pending.nodeId)) this.flush();
     if (this.gathering.length === 0) this.cancelWindow = this.deps.timers.after(BATCH_WINDOW_MS, () => this.flush());
@@ -142,7 +142,7 @@ export class AllocUpdates {
     if (this.gatheredAllocs >= MAX_BATCH_ALLOCS) this.flush();
   }
 
-  private async commit(batch: readonly Pending[]): Promise<void> {
+  private async commitBatch(batch: readonly Pending[]): Promise<void> {
     const { state, writer, newId } = this.deps;
     const timeNs = writer.nowNs();
     // Only the members that an agent may report are written, with the time of their arrival (ST-101).
@@ -160,7 +160,7 @@ export class AllocUpdates {
       if (!(error instanceof TooLargeError)) for (const pending of batch) pending.reject(error);
       else if (batch.length === 1) for (const pending of batch) pending.reject(new Refusal('too-large', error.message));
       // The batch is too large, but each update alone may not be.
-      else for (const pending of batch) void this.commit([pending]);
+      else for (const pending of batch) void this.commitBatch([pending]);
     }
   }
 }

@@ -78,7 +78,7 @@ export class ServiceQueries {
 
   /** Waits as the reader requests, unless the state is newer than its index. @throws Refusal limit */
   private async news(key: string, { MinQueryIndex, MaxQueryTimeMs }: ServiceNamesRequest): Promise<void> {
-    if (this.index <= MinQueryIndex) await this.waiting.news(key, MaxQueryTimeMs);
+    if (this.index <= MinQueryIndex) await this.waiting.waitForChange(key, MaxQueryTimeMs);
   }
 
   private applied({ changes }: Applied): void {
@@ -86,9 +86,9 @@ export class ServiceQueries {
       if (change.table !== 'service_registrations') continue;
       const service = change.after ?? change.before;
       if (!service) continue;
-      this.waiting.wake(namespacedKey(service.Namespace, service.ServiceName));
+      this.waiting.wakeReadsOf(namespacedKey(service.Namespace, service.ServiceName));
       if (!this.waiting.isEmpty && this.isOwnInName(service, change.before))
-        this.waiting.wake(namesKey(service.Namespace));
+        this.waiting.wakeReadsOf(namesKey(service.Namespace));
     }
   }
 

@@ -30,7 +30,7 @@ export class DrainDeadlines {
     private readonly fire: (nodeIds: readonly string[]) => void,
   ) {
     this.clock = time.clock;
-    this.timers = new WallClockTimers(time, (byMs) => this.clockSet(byMs));
+    this.timers = new WallClockTimers(time, (byMs) => this.shiftDeadlines(byMs));
   }
 
   get size(): number {
@@ -42,11 +42,11 @@ export class DrainDeadlines {
    */
   set(nodeId: string, statedMs: number, longestMs: number): void {
     this.due.set(nodeId, statedTime(statedMs, this.clock.nowMs(), longestMs));
-    this.arm();
+    this.armTimer();
   }
 
   drop(nodeId: string): void {
-    if (this.due.delete(nodeId)) this.arm();
+    if (this.due.delete(nodeId)) this.armTimer();
   }
 
   stop(): void {
@@ -54,12 +54,12 @@ export class DrainDeadlines {
     this.due.clear();
   }
 
-  private clockSet(byMs: number): void {
+  private shiftDeadlines(byMs: number): void {
     for (const stated of this.due.values()) stated.latestMs += byMs;
-    this.arm();
+    this.armTimer();
   }
 
-  private arm(): void {
+  private armTimer(): void {
     if (this.due.size === 0) return this.cancel();
     const nowMs = this.clock.nowMs();
     const all = [...this.due.values()].map(dueAtMs);
@@ -75,7 +75,7 @@ export class DrainDeadlines {
     const nowMs = this.clock.nowMs();
     const due = [...this.due].flatMap(([nodeId, stated]) => (dueAtMs(stated) <= nowMs ? [nodeId] : []));
     for (const nodeId of due) this.due.delete(nodeId);
-    this.arm();
+    this.armTimer();
     if (due.length > 0) this.fire(due);
   }
 }

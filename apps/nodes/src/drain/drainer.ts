@@ -70,7 +70,7 @@ export class Drainer {
   private completions = 0;
 
   constructor(private readonly deps: DrainerDependencies) {
-    this.deadlines = new DrainDeadlines(deps, (nodeIds) => this.deadlinesPassed(nodeIds));
+    this.deadlines = new DrainDeadlines(deps, (nodeIds) => this.noteOverdueNodes(nodeIds));
   }
 
   /** Tracks all draining nodes. O(nodes), once for each term: only the nodes' rows say which drain (DR-20, DR-92). */
@@ -82,7 +82,7 @@ export class Drainer {
       ({ ID }) => `node ${ID}`,
       logger,
       (node) => {
-        if (node.DrainStrategy) this.track(node, node.DrainStrategy);
+        if (node.DrainStrategy) this.trackNode(node, node.DrainStrategy);
       },
     );
   }
@@ -99,7 +99,7 @@ export class Drainer {
   stop(): void {
     this.writer?.close(new NotHolderError());
     this.writer = undefined;
-    this.disarm();
+    this.cancelRound();
     this.deadlines.stop();
     for (const held of [this.tracked, this.watched, this.overdueNodes, this.changedNodes, this.changedJobs])
       held.clear();
@@ -118,8 +118,8 @@ export class Drainer {
 
   private nodeChanged({ key, after }: Extract<Change, { table: 'nodes' }>): void {
     const strategy = after?.DrainStrategy;
-    if (!after || !strategy) this.untrack(key);
-    else if (!isSame(this.tracked.get(key), strategy)) this.track(after, strategy);
+    if (!after || !strategy) this.untrackNode(key);
+    else if (!isSame(this.tracked.get(key), strategy)) this.trackNode(after, strategy);
   }
 
   private allocChanged({ before, after }: Extract<Change, { table: 'allocs' }>): void {
@@ -129,14 +129,14 @@ export class Drainer {
     if (this.tracked.has(alloc.NodeID)) {
       // Counted as a migration (DR-44).
       if (after && before && isClientTerminal(after) && !isClientTerminal(before)) this.migrations++;
-      if (after) this.watch(after);
+      if (after) this.watchJobOf(after);
       this.noteNodes([alloc.NodeID], GATHER_MS); // an ended allocation may complete the drain (DR-36)
     }
     if (this.watched.has(key)) this.noteJob(key);
   }
 
   /** Tracks a draining node with its deadline and its jobs (DR-21, DR-47, DR-64). */
-  private track(node: Node, strategy: DrainStrategy): void {
+  private trackNode(node: Node, strategy: DrainStrategy): void {
     const { tables } = this.deps.state;
     this.tracked.set(node.ID, strategy);
     this.overdueNodes.delete(node.ID);
@@ -144,7 +144,7 @@ export class Drainer {
     const dueMs = deadlineMs(strategy);
     if (forced || dueMs === Infinity) this.deadlines.drop(node.ID);
     else this.deadlines.set(node.ID, dueMs, msFromNs(strategy.Deadline));
-    for (const alloc of tables.allocs.by('node', node.ID)) this.watch(alloc);
+    for (const alloc of tables.allocs.by('node', node.ID)) this.watchJobOf(alloc);
     this.noteNodes([node.ID], forced ? 0 : GATHER_MS);
   }
 
@@ -152,7 +152,7 @@ export class Drainer {
    * Stops tracking a node (DR-23, DR-24): marked allocations stay marked, and no more are. The jobs that had work there
    * are checked once more.
    */
-  private untrack(nodeId: string): void {
+  private untrackNode(nodeId: string): void {
     if (!this.tracked.delete(nodeId)) return;
     this.deadlines.drop(nodeId);
     this.overdueNodes.delete(nodeId);
@@ -164,12 +164,12 @@ export class Drainer {
   }
 
   /** Notes the nodes whose deadline has passed for the next round (DR-60). */
-  private deadlinesPassed(nodeIds: readonly string[]): void {
+  private noteOverdueNodes(nodeIds: readonly string[]): void {
     for (const nodeId of nodeIds) this.overdueNodes.add(nodeId);
     this.noteNodes(nodeIds, 0);
   }
 
-  private watch(alloc: Allocation): void {
+  private watchJobOf(alloc: Allocation): void {
     if (isTerminalAllocation(alloc)) return;
     const job = jobOf(this.deps.state.tables, alloc);
     if (!job || !movesInTurn(job)) return;
@@ -181,34 +181,34 @@ export class Drainer {
 
   private noteJob(key: string): void {
     this.changedJobs.add(key);
-    this.arm(GATHER_MS);
+    this.scheduleRound(GATHER_MS);
   }
 
   private noteNodes(nodeIds: readonly string[], delayMs: number): void {
     for (const nodeId of nodeIds) this.changedNodes.add(nodeId);
-    this.arm(delayMs);
+    this.scheduleRound(delayMs);
   }
 
   /** Schedules a round within `delayMs`; an earlier one stays scheduled. */
-  private arm(delayMs: number): void {
+  private scheduleRound(delayMs: number): void {
     const atMs = this.deps.clock.nowMs() + delayMs;
     if (!this.writer || (this.armed && this.armed.atMs <= atMs)) return;
-    this.disarm();
-    this.armed = { atMs, cancel: this.deps.timers.after(delayMs, () => this.due()) };
+    this.cancelRound();
+    this.armed = { atMs, cancel: this.deps.timers.after(delayMs, () => this.beginRound()) };
   }
 
-  private disarm(): void {
+  private cancelRound(): void {
     this.armed?.cancel();
     this.armed = undefined;
   }
 
-  private due(): void {
+  private beginRound(): void {
     this.armed = undefined;
     if (this.inRound) this.overdue = true;
-    else if (this.writer) void this.round(this.writer);
+    else if (this.writer) void this.runRound(this.writer);
   }
 
-  private async round(writer: HolderWriter): Promise<void> {
+  private async runRound(writer: HolderWriter): Promise<void> {
     this.inRound = true;
     const nodes = [...this.changedNodes];
     const jobs = [...this.changedJobs];
@@ -217,10 +217,10 @@ export class Drainer {
     try {
       await this.decideAndWrite(nodes, jobs, writer);
     } catch (error) {
-      if (this.writer === writer) this.tryAgain(nodes, jobs, error);
+      if (this.writer === writer) this.retryRound(nodes, jobs, error);
     } finally {
       this.inRound = false;
-      if (this.overdue) this.arm(0);
+      if (this.overdue) this.scheduleRound(0);
       this.overdue = false;
     }
   }
@@ -261,7 +261,7 @@ export class Drainer {
     return marked;
   }
 
-  private tryAgain(nodes: readonly string[], jobs: readonly string[], error: unknown): void {
+  private retryRound(nodes: readonly string[], jobs: readonly string[], error: unknown): void {
     this.deps.logger.warn('a drain could not be written; trying again', { error });
     for (const key of jobs) this.changedJobs.add(key);
     this.noteNodes(nodes, RETRY_MS);

@@ -72,7 +72,7 @@ export class Heartbeats {
     const ttlMs = followsRestore
       ? Math.min(pace.failoverTtlMs, longestDeadlineMs(nodes.size, pace))
       : pace.failoverTtlMs;
-    for (const node of nodes.all()) if (node.Status !== 'down') this.arm(node.ID, ttlMs);
+    for (const node of nodes.all()) if (node.Status !== 'down') this.armDeadline(node.ID, ttlMs);
   }
 
   /**
@@ -83,9 +83,9 @@ export class Heartbeats {
   applied(applied: Applied): void {
     for (const change of applied.changes) {
       if (change.table !== 'nodes') continue;
-      if (!change.after || change.after.Status === 'down') this.disarm(change.key);
+      if (!change.after || change.after.Status === 'down') this.disarmDeadline(change.key);
       else if (applied.txn.type === 'NodeRegister' || (isLost(change.before) && !isLost(change.after)))
-        this.arm(change.key, longestDeadlineMs(this.deps.state.tables.nodes.size, this.deps.pace));
+        this.armDeadline(change.key, longestDeadlineMs(this.deps.state.tables.nodes.size, this.deps.pace));
     }
   }
 
@@ -118,19 +118,21 @@ export class Heartbeats {
     if (node.SecretID !== '' && node.SecretID !== request.SecretID) throw permissionDenied();
     const status = resultingStatus(this.deps.state.tables, node, request.Status);
     const event = this.eventOf(node);
-    if (status === node.Status && event === null) return this.answer(node, 0, []);
+    if (status === node.Status && event === null) return this.answerHeartbeat(node, 0, []);
     return this.write(node, status, event, asNode(node, traceparent));
   }
 
   /** The event of the heartbeat: a lost node is back, or a node waits for its pool (ND-53, ND-60). Null: none. */
   private eventOf(node: Node): NodeEvent | null {
-    if (node.Status === 'down') return this.event('Node reregistered by heartbeat', null);
+    if (node.Status === 'down') return this.newClusterEvent('Node reregistered by heartbeat', null);
     const waiting = 'Node registered but waiting for node pool to be created';
     if (node.Status !== 'initializing' || !isWaitingForPool(this.deps.state.tables, node)) return null;
-    return node.Events.some((e) => e.Message === waiting) ? null : this.event(waiting, { node_pool: node.NodePool });
+    return node.Events.some((e) => e.Message === waiting)
+      ? null
+      : this.newClusterEvent(waiting, { node_pool: node.NodePool });
   }
 
-  private event(message: string, details: Record<string, string> | null): NodeEvent {
+  private newClusterEvent(message: string, details: Record<string, string> | null): NodeEvent {
     return newNodeEvent('Cluster', message, this.deps.clock.nowMs(), details);
   }
 
@@ -149,15 +151,15 @@ export class Heartbeats {
     const evals = statusNeedsEvaluations(node.Status, Status)
       ? await evaluations.create(after, index, author.traceparent)
       : { EvalIDs: [] };
-    return this.answer(after, index, evals.EvalIDs);
+    return this.answerHeartbeat(after, index, evals.EvalIDs);
   }
 
   /** The answer to a heartbeat (ND-54, ND-55). @param index 0: nothing was written (ND-51) */
-  private answer(node: Node, index: number, evalIds: readonly string[]): NodeUpdateResponse {
+  private answerHeartbeat(node: Node, index: number, evalIds: readonly string[]): NodeUpdateResponse {
     const { state, pace, random } = this.deps;
     const nodes = state.tables.nodes.size;
     const ttlMs = node.Status === 'down' ? 0 : answeredTtlMs(nodes, pace, random());
-    if (ttlMs > 0) this.arm(node.ID, ttlMs + pace.graceMs);
+    if (ttlMs > 0) this.armDeadline(node.ID, ttlMs + pace.graceMs);
     return {
       HeartbeatTTL: ttlNs(ttlMs),
       EvalIDs: evalIds,
@@ -170,41 +172,41 @@ export class Heartbeats {
     };
   }
 
-  private arm(nodeId: string, delayMs: number): void {
+  private armDeadline(nodeId: string, delayMs: number): void {
     if (!this.fence) return;
     this.deadlines.get(nodeId)?.cancel();
     const dueMs = this.deps.clock.nowMs() + delayMs;
-    const cancel = this.deps.timers.after(delayMs, () => this.expired(nodeId, dueMs));
+    const cancel = this.deps.timers.after(delayMs, () => this.expireDeadline(nodeId, dueMs));
     this.deadlines.set(nodeId, { dueMs, cancel });
   }
 
-  private disarm(nodeId: string): void {
+  private disarmDeadline(nodeId: string): void {
     this.deadlines.get(nodeId)?.cancel();
     this.deadlines.delete(nodeId);
   }
 
-  private expired(nodeId: string, dueMs: number): void {
+  private expireDeadline(nodeId: string, dueMs: number): void {
     if (!this.fence) return;
     if (this.deps.clock.nowMs() - dueMs > this.deps.pace.graceMs) {
-      this.arm(nodeId, this.deps.pace.failoverTtlMs);
+      this.armDeadline(nodeId, this.deps.pace.failoverTtlMs);
       return;
     }
     this.deadlines.delete(nodeId);
-    void this.lose(nodeId, this.fence);
+    void this.recordLoss(nodeId, this.fence);
   }
 
-  private async lose(nodeId: string, fence: Fence): Promise<void> {
+  private async recordLoss(nodeId: string, fence: Fence): Promise<void> {
     const node = this.deps.state.tables.nodes.get(nodeId);
     if (!node || node.Status === 'down') return;
     const status = lostStatus(this.deps.state.tables, node, nsFromMs(this.deps.clock.nowMs()));
     this.missed++;
     this.deps.logger.warn('a node missed its heartbeats', { node: nodeId, name: node.Name, status });
     try {
-      const event = this.event('Node heartbeat missed', null);
+      const event = this.newClusterEvent('Node heartbeat missed', null);
       await this.write(node, status, event, asHolder(fence));
     } catch (error) {
       this.deps.logger.error('a missed heartbeat could not be written; trying again', { node: nodeId, error });
-      if (this.fence === fence && !this.deadlines.has(nodeId)) this.arm(nodeId, LOSS_RETRY_MS);
+      if (this.fence === fence && !this.deadlines.has(nodeId)) this.armDeadline(nodeId, LOSS_RETRY_MS);
     }
   }
 }

@@ -34,10 +34,10 @@ export class Peers {
 
   /** Starts announcing. Call it when this process answers reads. */
   start(): void {
-    this.endHearing = this.presence.onSign((sign) => this.hear(sign));
+    this.endHearing = this.presence.onSign((sign) => this.recordSign(sign));
     this.lastTickMs = this.clock.nowMs();
     this.presence.announceChange();
-    this.tick();
+    this.announceAndExpirePeers();
   }
 
   stop(): void {
@@ -53,29 +53,29 @@ export class Peers {
     return this.heard.size;
   }
 
-  private hear({ instance, ends }: SignOfLife): void {
+  private recordSign({ instance, ends }: SignOfLife): void {
     if (instance === this.instance) return;
     const isNew = !ends && !this.heard.has(instance);
     if (ends) this.heard.delete(instance);
     else this.heard.set(instance, this.clock.nowMs());
-    if (isNew) this.sign(); // so that the new peer misses this process even if it ends at once
+    if (isNew) this.sendSign(); // so that the new peer misses this process even if it ends at once
   }
 
-  private sign(): void {
+  private sendSign(): void {
     this.presence.sign({ instance: this.instance, ends: false });
   }
 
-  private tick(): void {
+  private announceAndExpirePeers(): void {
     const nowMs = this.clock.nowMs();
     const isOutOfTime = Math.abs(nowMs - this.lastTickMs) >= SILENCE_MS;
     this.lastTickMs = nowMs;
-    this.sign();
+    this.sendSign();
     let isMissed = false;
     for (const [instance, sinceMs] of this.heard) {
       if (isOutOfTime) this.heard.set(instance, nowMs);
       else if (nowMs - sinceMs >= SILENCE_MS) isMissed = this.heard.delete(instance);
     }
     if (isMissed) this.presence.announceChange();
-    this.cancel = this.timers.after(SIGN_EVERY_MS, () => this.tick());
+    this.cancel = this.timers.after(SIGN_EVERY_MS, () => this.announceAndExpirePeers());
   }
 }

@@ -85,7 +85,7 @@ export class VariableQueries {
   }
 
   private async news(key: string, { MinQueryIndex, MaxQueryTimeMs }: TaskVariablesRequest): Promise<void> {
-    if (this.index <= MinQueryIndex) await this.waiting.news(key, MaxQueryTimeMs);
+    if (this.index <= MinQueryIndex) await this.waiting.waitForChange(key, MaxQueryTimeMs);
   }
 
   private namespaceOf(request: TaskVariablesRequest): string {
@@ -128,10 +128,10 @@ export class VariableQueries {
     for (const change of changes) {
       if (change.table === 'acl_policy') return this.waiting.wakeAll();
       if (change.table !== 'variables') continue;
-      this.waiting.wake(change.key);
+      this.waiting.wakeReadsOf(change.key);
       const variable = change.after ?? change.before;
       // A list contains paths only, so a write of an existing variable changes no list.
-      if (variable && !(change.before && change.after)) this.waiting.wake(listKey(variable.Namespace));
+      if (variable && !(change.before && change.after)) this.waiting.wakeReadsOf(listKey(variable.Namespace));
     }
   }
 }

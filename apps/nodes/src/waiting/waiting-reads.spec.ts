@@ -13,14 +13,15 @@ beforeEach(() => {
   answered = [];
 });
 
-const read = (key: string, maxMs = 1_000): Promise<unknown> => reads.news(key, maxMs).then(() => answered.push(key));
+const read = (key: string, maxMs = 1_000): Promise<unknown> =>
+  reads.waitForChange(key, maxMs).then(() => answered.push(key));
 
 describe('ND-130: a read that waits', () => {
   it('is answered by a change of its key, and by no other', async () => {
     const waiting = [read('a'), read('b')];
     expect(reads.isEmpty).toBe(false);
-    reads.wake('c');
-    reads.wake('b');
+    reads.wakeReadsOf('c');
+    reads.wakeReadsOf('b');
     await settle();
     expect(answered).toEqual(['b']);
     reads.wakeAll();
@@ -50,7 +51,7 @@ describe('ND-130: a read that waits', () => {
     void read('a');
     void read('a');
     await expect(read('b')).rejects.toThrow('too many reads of tests are waiting');
-    reads.wake('a');
+    reads.wakeReadsOf('a');
     await settle();
     void read('b');
     expect(reads.isEmpty).toBe(false);
@@ -61,7 +62,7 @@ describe('ND-130: a read that waits', () => {
     void read('a', 20);
     await time.pass(10);
     expect([answered.length, reads.isEmpty]).toEqual([1, false]);
-    reads.wake('a');
+    reads.wakeReadsOf('a');
     await settle();
     expect([answered.length, reads.isEmpty]).toEqual([2, true]);
   });

@@ -22,7 +22,7 @@ export class WaitingReads {
   }
 
   /** Resolves when the key changes, or after that time. @throws Refusal limit */
-  async news(key: string, maxMs: number): Promise<void> {
+  async waitForChange(key: string, maxMs: number): Promise<void> {
     const waitMs = Math.min(Math.max(maxMs, 0), MAX_ALLOC_QUERY_WAIT_MS);
     if (waitMs === 0 || this.isClosed) return;
     if (this.count >= this.most) throw new Refusal('limit', `too many reads of ${this.what} are waiting`);
@@ -42,13 +42,13 @@ export class WaitingReads {
     });
   }
 
-  wake(key: string): void {
+  wakeReadsOf(key: string): void {
     for (const done of this.waiting.get(key) ?? []) done();
   }
 
   /** Wakes all reads. O(waiting reads). */
   wakeAll(): void {
-    for (const key of this.waiting.keys()) this.wake(key);
+    for (const key of this.waiting.keys()) this.wakeReadsOf(key);
   }
 
   /** Answers every read with the current state; no read waits after that. */

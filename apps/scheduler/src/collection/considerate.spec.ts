@@ -17,8 +17,8 @@ describe('deletions one after the other', () => {
       time.advance(100);
       return 'done';
     };
-    expect(await pace.after(work)).toBe('done');
-    const second = pace.after(work);
+    expect(await pace.runAfterRest(work)).toBe('done');
+    const second = pace.runAfterRest(work);
     await settled();
     expect(began).toEqual([0]);
     time.advance(100 * REST_PER_WORK);
@@ -29,11 +29,11 @@ describe('deletions one after the other', () => {
   it('what took no time costs no rest, and no rest is so long that the delivery would be taken away', async () => {
     const time = new SimulatedTime();
     const pace = considerate(time);
-    await pace.after(async () => {});
-    await pace.after(async () => time.advance(60_000));
+    await pace.runAfterRest(async () => {});
+    await pace.runAfterRest(async () => time.advance(60_000));
     expect(time.armedCount).toBe(0);
     let over = false;
-    void pace.after(async () => void (over = true));
+    void pace.runAfterRest(async () => void (over = true));
     time.advance(MAX_REST_MS - 1);
     await settled();
     expect(over).toBe(false);

@@ -20,7 +20,7 @@ export class Considerate {
   ) {}
 
   /** Rests for the previous work, then does this one. @throws any error of the work */
-  async after<T>(work: () => Promise<T>): Promise<T> {
+  async runAfterRest<T>(work: () => Promise<T>): Promise<T> {
     if (this.restMs > 0) await this.pause(this.restMs);
     const startedAtMs = this.clock.nowMs();
     const done = await work();

@@ -92,7 +92,9 @@ export async function runCoreTask(evaluation: Evaluation, deps: CoreSchedulerDep
     case 'csi-plugin-gc':
       return run(collectPlugins);
     case 'csi-volume-claim-gc':
-      return run(volumeId === undefined ? wakeVolumes : ({ batches }) => batches.volume({ Namespace, ID: volumeId }));
+      return run(
+        volumeId === undefined ? wakeVolumes : ({ batches }) => batches.addVolume({ Namespace, ID: volumeId }),
+      );
     case 'one-time-token-gc':
       return run(collectOneTimeTokens);
     case 'local-token-expired-gc':

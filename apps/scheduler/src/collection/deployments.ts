@@ -11,6 +11,6 @@ export async function collectDeployments({ tables, nowNs, thresholds, batches, p
     if (isActiveDeployment(deployment) || deployment.ModifyTime > cutoffNs) continue;
     const allocs = [...tables.allocs.by('deployment', deployment.ID)];
     pace.alsoLookedAt(allocs.length);
-    if (allocs.every(isTerminalAllocation)) await batches.deployment(deployment.ID);
+    if (allocs.every(isTerminalAllocation)) await batches.addDeployment(deployment.ID);
   }
 }

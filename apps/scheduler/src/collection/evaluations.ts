@@ -22,7 +22,7 @@ export async function collectEvaluations({ tables, nowNs, thresholds, batches, p
         : (alloc) => isCollectable(alloc, job, nowNs, cutoffNs),
     );
     const evalIds = going.length === allocs.length ? [evaluation.ID] : [];
-    await batches.evaluations(
+    await batches.addEvaluations(
       evalIds,
       going.map(({ ID }) => ID),
     );

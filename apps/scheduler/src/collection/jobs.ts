@@ -17,7 +17,7 @@ export async function collectJobs({ tables, nowNs, thresholds, batches, pace }: 
     pace.alsoLookedAt(evals.length + allocs.length);
     if (!evals.every((e) => isTerminalEvaluation(e) && e.ModifyTime <= cutoffNs)) continue;
     if (!allocs.every((alloc) => isCollectable(alloc, job, nowNs, cutoffNs))) continue;
-    await batches.job(
+    await batches.addJob(
       job,
       evals.map(({ ID }) => ID),
       allocs.map(({ ID }) => ID),

@@ -11,6 +11,6 @@ export async function collectNodes({ tables, nowNs, thresholds, batches, pace }:
     if (node.Status !== 'down' || node.StatusUpdatedAt * NS_PER_SECOND > cutoffNs) continue;
     const allocs = [...tables.allocs.by('node', node.ID)];
     pace.alsoLookedAt(allocs.length);
-    if (allocs.every(isTerminalAllocation)) await batches.node(node.ID);
+    if (allocs.every(isTerminalAllocation)) await batches.addNode(node.ID);
   }
 }

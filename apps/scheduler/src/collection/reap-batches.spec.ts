@@ -22,16 +22,16 @@ describe('batches', () => {
   });
 
   it('GC-93 GC-97 EB-153: allocations fill a batch first, evaluations take what is left', async () => {
-    await batches.evaluations(['a', 'b', 'c'], ['1', '2', '3']);
+    await batches.addEvaluations(['a', 'b', 'c'], ['1', '2', '3']);
     await batches.flush();
     expect(sent).toEqual([evaluations(['1', '2']), evaluations(['3'], ['a']), evaluations([], ['b', 'c'])]);
   });
 
   it('GC-94 DP-1403: three deployments, jobs or nodes are two requests', async () => {
     for (const id of ['1', '2', '3']) {
-      await batches.deployment(id);
-      await batches.node(id);
-      await batches.job(job(id), [], []);
+      await batches.addDeployment(id);
+      await batches.addNode(id);
+      await batches.addJob(job(id), [], []);
     }
     await batches.flush();
     expect(sent.toSorted((a, b) => (a.Kind < b.Kind ? -1 : 1))).toEqual([
@@ -45,7 +45,7 @@ describe('batches', () => {
   });
 
   it('GC-95: nothing to delete, no request', async () => {
-    await batches.evaluations([], []);
+    await batches.addEvaluations([], []);
     await batches.flush();
     expect(sent).toEqual([]);
   });
@@ -57,16 +57,16 @@ describe('batches', () => {
       },
       { ids: 2, jobs: 2, volumes: 2 },
     );
-    await expect(failing.evaluations([], ['1', '2', '3', '4', '5', '6'])).rejects.toThrow('no holder');
+    await expect(failing.addEvaluations([], ['1', '2', '3', '4', '5', '6'])).rejects.toThrow('no holder');
     expect(sent).toEqual([evaluations(['1', '2']), evaluations(['3', '4'])]);
   });
 
   it('GC-135, ST-168: sent as soon as a batch is full, and no job before the last of its own', async () => {
-    await batches.evaluations(['a'], ['1']);
+    await batches.addEvaluations(['a'], ['1']);
     expect(sent).toEqual([evaluations(['1'], ['a'])]);
-    await batches.job(job('web'), ['b'], []);
-    await batches.evaluations([], ['2']);
-    await batches.job(job('api'), [], ['3']);
+    await batches.addJob(job('web'), ['b'], []);
+    await batches.addEvaluations([], ['2']);
+    await batches.addJob(job('api'), [], ['3']);
     expect(sent.slice(1)).toEqual([
       evaluations(['2'], ['b']),
       evaluations(['3']),
@@ -75,9 +75,9 @@ describe('batches', () => {
   });
 
   it('GC-38 GC-135: a job that fits into a batch is not cut by one', async () => {
-    await batches.job(job('web'), [], ['1']);
-    await batches.job(job('api'), ['a'], ['2']);
-    await batches.job(job('large'), ['b'], ['3', '4', '5']);
+    await batches.addJob(job('web'), [], ['1']);
+    await batches.addJob(job('api'), ['a'], ['2']);
+    await batches.addJob(job('large'), ['b'], ['3', '4', '5']);
     await batches.flush();
     expect(sent).toEqual([
       evaluations(['1']),

@@ -39,51 +39,51 @@ export class ReapBatches {
   ) {}
 
   /** Adds evaluations, whose allocations are all collected here or before, and allocations. */
-  async evaluations(evalIds: readonly string[], allocIds: readonly string[]): Promise<void> {
+  async addEvaluations(evalIds: readonly string[], allocIds: readonly string[]): Promise<void> {
     for (const id of allocIds) this.allocs.push(id);
     for (const id of evalIds) this.evals.push(id);
-    while (this.gathered >= this.limits.ids) await this.sendEvaluations();
+    while (this.gatheredIds >= this.limits.ids) await this.sendEvaluations();
   }
 
   /**
    * Adds a job with all its records. They stay together (GC-38): no batch ends within a job that fits into one
    * (GC-135).
    */
-  async job({ Namespace, ID }: Reaped, evalIds: readonly string[], allocIds: readonly string[]): Promise<void> {
-    if (this.gathered + evalIds.length + allocIds.length > this.limits.ids) await this.sendAllEvaluations();
-    await this.evaluations(evalIds, allocIds);
+  async addJob({ Namespace, ID }: Reaped, evalIds: readonly string[], allocIds: readonly string[]): Promise<void> {
+    if (this.gatheredIds + evalIds.length + allocIds.length > this.limits.ids) await this.sendAllEvaluations();
+    await this.addEvaluations(evalIds, allocIds);
     this.jobs.push({ Namespace, ID });
     if (this.jobs.length >= this.limits.jobs) await this.sendJobs();
   }
 
-  async deployment(id: string): Promise<void> {
+  async addDeployment(id: string): Promise<void> {
     this.deployments.push(id);
     if (this.deployments.length >= this.limits.ids) await this.sendDeployments();
   }
 
-  async node(id: string): Promise<void> {
+  async addNode(id: string): Promise<void> {
     this.nodes.push(id);
     if (this.nodes.length >= this.limits.ids) await this.sendNodes();
   }
 
-  async plugin(id: string): Promise<void> {
+  async addPlugin(id: string): Promise<void> {
     this.plugins.push(id);
     if (this.plugins.length >= this.limits.volumes) await this.sendPlugins();
   }
 
   /** Adds a volume that has stale claims. */
-  async volume({ Namespace, ID }: Reaped): Promise<void> {
+  async addVolume({ Namespace, ID }: Reaped): Promise<void> {
     this.volumes.push({ Namespace, ID });
     if (this.volumes.length >= this.limits.volumes) await this.sendVolumes();
   }
 
   /** Adds tokens that had expired at a time (RFC 3339), all of a run in one request (GC-77). */
-  async tokens(accessors: readonly string[], expiredBy: string): Promise<void> {
+  async addTokens(accessors: readonly string[], expiredBy: string): Promise<void> {
     if (accessors.length > 0) await this.send({ Kind: 'tokens', AccessorIDs: accessors, ExpiredBy: expiredBy });
   }
 
   /** Adds all one-time tokens that had expired at a time, unix ns. */
-  async oneTimeTokens(expiredByNs: number): Promise<void> {
+  async addOneTimeTokens(expiredByNs: number): Promise<void> {
     await this.send({ Kind: 'one-time-tokens', ExpiredByNs: expiredByNs });
   }
 
@@ -96,12 +96,12 @@ export class ReapBatches {
     if (this.nodes.length > 0) await this.sendNodes();
   }
 
-  private get gathered(): number {
+  private get gatheredIds(): number {
     return this.allocs.length + this.evals.length;
   }
 
   private async sendAllEvaluations(): Promise<void> {
-    while (this.gathered > 0) await this.sendEvaluations();
+    while (this.gatheredIds > 0) await this.sendEvaluations();
   }
 
   private async sendEvaluations(): Promise<void> {

@@ -25,11 +25,11 @@ export const collectTokens =
     }
     const oldest = expired.toSorted((a, b) => a.expiredNs - b.expiredNs || compareText(a.accessor, b.accessor));
     const accessors = oldest.slice(0, MAX_REAPED_TOKENS).map(({ accessor }) => accessor);
-    await batches.tokens(accessors, rfc3339FromNs(nowNs) ?? '');
+    await batches.addTokens(accessors, rfc3339FromNs(nowNs) ?? '');
   };
 
 /** Collects expired one-time tokens, all in one transaction that carries the time (GC-74). O(one-time tokens). */
 export async function collectOneTimeTokens({ tables, nowNs, batches, pace }: Scan): Promise<void> {
   for await (const { ExpiresAt } of pace.through(tables.one_time_token.all()))
-    if (isExpiredAt(ExpiresAt, msFromNs(nowNs))) return batches.oneTimeTokens(nowNs);
+    if (isExpiredAt(ExpiresAt, msFromNs(nowNs))) return batches.addOneTimeTokens(nowNs);
 }

@@ -10,7 +10,7 @@ export async function wakeVolumes({ tables, nowNs, thresholds, batches, pace }: 
   for await (const { Namespace, ID, ModifyTime } of pace.through(tables.csi_volumes.all())) {
     if (ModifyTime > cutoffNs) continue;
     const volume = volumeWithEndedClaims(tables, Namespace, ID);
-    if (volume && Object.keys(volume.PastClaims).length > 0) await batches.volume(volume);
+    if (volume && Object.keys(volume.PastClaims).length > 0) await batches.addVolume(volume);
   }
 }
 
@@ -20,5 +20,5 @@ export async function wakeVolumes({ tables, nowNs, thresholds, batches, pace }: 
 export async function collectPlugins({ tables, nowNs, thresholds, batches, pace }: Scan): Promise<void> {
   const cutoffNs = nowNs - thresholds.pluginNs;
   for await (const plugin of pace.through(tables.csi_plugins.all()))
-    if (plugin.ModifyTime <= cutoffNs && isUnusedPlugin(tables, plugin)) await batches.plugin(plugin.ID);
+    if (plugin.ModifyTime <= cutoffNs && isUnusedPlugin(tables, plugin)) await batches.addPlugin(plugin.ID);
 }

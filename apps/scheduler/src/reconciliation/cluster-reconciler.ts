@@ -35,8 +35,8 @@ export function reconcile(input: ReconcileInput): Reconciliation {
     if (!group || group.Count === 0) stopAll(name, counting, input, out);
     else if (!reconcileGroup(new GroupDraft({ input, job, group, stored, counting }, out))) complete = false;
   }
-  const succeeded = complete ? rollout.complete() : undefined;
-  if (succeeded !== undefined) lookAgain(succeeded, job, input, out);
+  const succeeded = complete ? rollout.completeDeployment() : undefined;
+  if (succeeded !== undefined) scheduleFollowup(succeeded, job, input, out);
   return finished(out, rollout, input);
 }
 
@@ -45,7 +45,7 @@ export function reconcile(input: ReconcileInput): Reconciliation {
  * was active (SC-168), and once it has succeeded nothing else would reschedule them. They get the follow-up that they
  * would have had, if their policy still allows an attempt.
  */
-function lookAgain(deploymentId: string, job: Job, input: ReconcileInput, out: ReconciliationDraft): void {
+function scheduleFollowup(deploymentId: string, job: Job, input: ReconcileInput, out: ReconciliationDraft): void {
   const due: Due[] = [];
   for (const alloc of input.allocs) {
     if (alloc.DeploymentID !== deploymentId || alloc.ClientStatus !== 'failed' || alloc.NextAllocation !== '') continue;

@@ -73,13 +73,13 @@ function classify(draft: GroupDraft): void {
 function attachToDeployment({ state, known, rollout, group, allocs, job }: GroupDraft, progress: Progress): void {
   if (!state || rollout.isFailed) return;
   if (known) {
-    if (known.DesiredCanaries !== state.DesiredCanaries) rollout.attach(group.Name, state);
+    if (known.DesiredCanaries !== state.DesiredCanaries) rollout.attachGroup(group.Name, state);
     return;
   }
   state.DesiredTotal = progress.updated + progress.wanted;
   if (state.DesiredTotal === 0) return;
   const runsAlready = allocs.some(({ Job }) => Job?.Version === job.Version && Job.CreateIndex === job.CreateIndex);
-  if (progress.updated > 0 || !runsAlready) rollout.attach(group.Name, state);
+  if (progress.updated > 0 || !runsAlready) rollout.attachGroup(group.Name, state);
 }
 
 function isComplete({ buckets, desired, rollout, known }: GroupDraft, { updated, wanted, waits }: Progress): boolean {

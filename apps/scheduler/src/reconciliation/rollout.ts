@@ -63,14 +63,14 @@ export class Rollout {
     if (!isOn || !latest) return;
     if (!job || job.Stop) {
       this.old = latest;
-      this.cancel(latest, DEPLOYMENT_STOPPED_JOB); // the job was stopped (SC-232)
+      this.cancelDeployment(latest, DEPLOYMENT_STOPPED_JOB); // the job was stopped (SC-232)
     } else if (latest.JobCreateIndex !== job.CreateIndex || latest.JobVersion !== job.Version) {
       this.old = latest;
-      this.cancel(latest, DEPLOYMENT_NEWER_JOB); // a newer version superseded it (SC-233)
+      this.cancelDeployment(latest, DEPLOYMENT_NEWER_JOB); // a newer version superseded it (SC-233)
     } else if (latest.Status === 'successful') this.old = latest; // it is over (SC-234)
     else this.current = structuredClone(latest);
     // Its turn has not come (SC-242).
-    if (this.current?.Status === 'initializing') this.update(this.current, 'pending', DEPLOYMENT_PENDING_PEER);
+    if (this.current?.Status === 'initializing') this.addUpdate(this.current, 'pending', DEPLOYMENT_PENDING_PEER);
   }
 
   /** Whether the current deployment is paused (SC-235). */
@@ -111,7 +111,7 @@ export class Rollout {
   }
 
   /** Adds the group to the current deployment, or to the one that is created (SC-237). */
-  attach(group: string, state: DeploymentState): void {
+  attachGroup(group: string, state: DeploymentState): void {
     this.attached.set(group, state);
   }
 
@@ -120,16 +120,16 @@ export class Rollout {
    * deployment that is over.
    * @returns the ID of the deployment that succeeds, if one does
    */
-  complete(): string | undefined {
+  completeDeployment(): string | undefined {
     const { current } = this;
     if (!current || !isActiveDeployment(current)) return undefined;
     if (waitsForItsTurn(current)) return undefined;
     if (!current.IsMultiregion) {
-      this.update(current, 'successful', DEPLOYMENT_SUCCESSFUL);
+      this.addUpdate(current, 'successful', DEPLOYMENT_SUCCESSFUL);
       return current.ID;
     }
     if (current.Status !== 'unblocking' && current.Status !== 'blocked')
-      this.update(current, 'blocked', DEPLOYMENT_BLOCKED_PEER);
+      this.addUpdate(current, 'blocked', DEPLOYMENT_BLOCKED_PEER);
     return undefined;
   }
 
@@ -159,11 +159,11 @@ export class Rollout {
     return { ...created, StatusDescription: descriptionOf(created) };
   }
 
-  private cancel(deployment: Deployment, description: string): void {
-    if (isActiveDeployment(deployment)) this.update(deployment, 'cancelled', description);
+  private cancelDeployment(deployment: Deployment, description: string): void {
+    if (isActiveDeployment(deployment)) this.addUpdate(deployment, 'cancelled', description);
   }
 
-  private update({ ID }: Deployment, status: DeploymentStatusUpdate['Status'], description: string): void {
+  private addUpdate({ ID }: Deployment, status: DeploymentStatusUpdate['Status'], description: string): void {
     this.updates.push({ DeploymentID: ID, Status: status, StatusDescription: description });
   }
 }

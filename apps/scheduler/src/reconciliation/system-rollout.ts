@@ -73,7 +73,7 @@ export class SystemRollout {
    * @param replaceable destructive updates of the group on feasible nodes
    * @param replacedCanaries failed canaries that are placed again
    */
-  step(group: TaskGroup, replaceable: number, replacedCanaries: number): SystemStep {
+  stepOf(group: TaskGroup, replaceable: number, replacedCanaries: number): SystemStep {
     const free: SystemStep = { limit: Infinity, asCanaries: false, canaries: 0 };
     const { job, isOn } = this.input;
     if (!isOn || !job) return free;
@@ -99,7 +99,7 @@ export class SystemRollout {
    * Sets the number of allocations that the group wants (SC-291). @param waiting whether updates of the group are still
    * to come
    */
-  wants(group: string, total: number, waiting: boolean): void {
+  setWanted(group: string, total: number, waiting: boolean): void {
     const state = this.states.get(group);
     if (state && !this.rollout.isFailed) state.DesiredTotal = total;
     if (waiting) this.waiting.add(group);
@@ -116,13 +116,13 @@ export class SystemRollout {
     for (const [name, state] of isAny ? this.states : []) {
       const known = rollout.stateOf(name);
       const same = known?.DesiredTotal === state.DesiredTotal && known.DesiredCanaries === state.DesiredCanaries;
-      if (!same) rollout.attach(name, state);
+      if (!same) rollout.attachGroup(name, state);
     }
     const Priority = this.input.job?.Priority ?? evaluation.Priority; // the job's own priority (DP-112)
     const deployment = this.input.isOn ? rollout.result({ Priority }, () => this.createdId, nowNs) : null;
     const updates = [...rollout.updates, ...this.announcement(deployment)];
     const before = rollout.updates.length;
-    if (this.isComplete()) rollout.complete();
+    if (this.isComplete()) rollout.completeDeployment();
     return { deployment, updates: [...updates, ...rollout.updates.slice(before)] };
   }
 

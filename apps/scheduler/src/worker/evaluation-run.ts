@@ -81,15 +81,15 @@ export class EvaluationRun {
     this.snapshotIndex = snapshots.appliedIndex;
     const type = schedulerTypeFor(evaluation, snapshots.tables);
     if (!acceptsTrigger(type, evaluation.TriggeredBy))
-      return this.ended('failed', `scheduler cannot handle '${evaluation.TriggeredBy}' evaluation reason`);
+      return this.endedEvaluation('failed', `scheduler cannot handle '${evaluation.TriggeredBy}' evaluation reason`);
     let last: Attempt | undefined;
     for (let left = MAX_ATTEMPTS[type]; left > 0; left--) {
-      last = this.attempt(type);
-      if (last.isNoop && !evaluation.AnnotatePlan) return this.succeed(type, last);
+      last = this.runAttempt(type);
+      if (last.isNoop && !evaluation.AnnotatePlan) return this.finishSuccessfully(type, last);
       this.result = await this.deps.planner.submitPlan(last.plan);
       if (this.result.AllocIndex !== 0) this.deploymentId = this.result.Deployment?.ID ?? this.deploymentId;
       const whole = isFullCommit(last.plan, this.result) && this.result.RefreshIndex === 0;
-      if (whole && !last.truncated) return this.succeed(type, last);
+      if (whole && !last.truncated) return this.finishSuccessfully(type, last);
       if (madeProgress(this.result)) left = MAX_ATTEMPTS[type] + 1; // progress resets the count (EB-211)
       if (whole) await snapshots.reach(this.result.AllocIndex);
       else if (this.result.RefreshIndex !== 0) await snapshots.reach(this.result.RefreshIndex);
@@ -98,7 +98,7 @@ export class EvaluationRun {
     return this.giveUp(type, last);
   }
 
-  private attempt(type: SchedulerType): Attempt {
+  private runAttempt(type: SchedulerType): Attempt {
     const { snapshots, newId } = this.deps;
     this.result = undefined;
     const pass = (): Attempt =>
@@ -122,12 +122,12 @@ export class EvaluationRun {
     return Math.max(nsFromMs(this.deps.clock.nowMs()), this.deps.dueNs);
   }
 
-  private async succeed(type: SchedulerType, attempt: Attempt): Promise<Evaluation | undefined> {
+  private async finishSuccessfully(type: SchedulerType, attempt: Attempt): Promise<Evaluation | undefined> {
     const isSystem = type === 'system' || type === 'sysbatch';
     if (!isSystem && this.evaluation.Status === 'blocked' && attempt.blocked[0])
-      return this.reblock(attempt, attempt.blocked[0]);
+      return this.reblockEvaluation(attempt, attempt.blocked[0]);
     await this.createBlocked(type, attempt, isSystem);
-    return this.ended('complete', '', attempt);
+    return this.endedEvaluation('complete', '', attempt);
   }
 
   /** Creates the blocked evaluation for what was not placed (SC-31, SC-35, EB-221). */
@@ -150,11 +150,11 @@ export class EvaluationRun {
       await this.deps.planner.createEval(created);
       this.blockedEvalId = created.ID;
     }
-    return this.ended('failed', `maximum attempts reached (${MAX_ATTEMPTS[type]})`, last);
+    return this.endedEvaluation('failed', `maximum attempts reached (${MAX_ATTEMPTS[type]})`, last);
   }
 
   /** Blocks the same evaluation again, with the findings of this run (EB-216 to EB-219). */
-  private async reblock(attempt: Attempt, blocked: BlockedBy): Promise<undefined> {
+  private async reblockEvaluation(attempt: Attempt, blocked: BlockedBy): Promise<undefined> {
     const queued = queuedAfter(attempt.wanted, this.result);
     const { Namespace, JobID } = this.evaluation;
     const summary = this.deps.snapshots.tables.job_summary.get(namespacedKey(Namespace, JobID))?.Summary ?? {};
@@ -174,7 +174,7 @@ export class EvaluationRun {
   }
 
   /** The evaluation with its final status (SC-23, EB-214). */
-  private ended(status: 'complete' | 'failed', description: string, attempt?: Attempt): Evaluation {
+  private endedEvaluation(status: 'complete' | 'failed', description: string, attempt?: Attempt): Evaluation {
     const followup = this.committedFollowup(attempt);
     return {
       ...this.evaluation,

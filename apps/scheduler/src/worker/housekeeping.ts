@@ -47,16 +47,16 @@ export class Housekeeping {
   }
 
   /** Resolves when it is idle. */
-  async ended(): Promise<void> {
+  async untilIdle(): Promise<void> {
     await this.working;
   }
 
   /** Starts only while idle. Resolves when the work is over, or takes longer than SHORT_HOUSEKEEPING_MS. */
-  begin(delivery: Delivery): Promise<void> {
+  startTask(delivery: Delivery): Promise<void> {
     const { timers } = this.deps;
     return new Promise((resolve) => {
       const cancel = timers.after(SHORT_HOUSEKEEPING_MS, resolve);
-      this.working = this.work(delivery).finally(() => {
+      this.working = this.carryOutTask(delivery).finally(() => {
         this.working = undefined;
         cancel();
         resolve();
@@ -64,11 +64,11 @@ export class Housekeeping {
     });
   }
 
-  private async work(delivery: Delivery): Promise<void> {
+  private async carryOutTask(delivery: Delivery): Promise<void> {
     const { state, logger, waitForIndexMs, ack, nack } = this.deps;
     try {
       await state.waitFor(indexNeededBy(delivery), waitForIndexMs);
-      await this.keepHouse(delivery);
+      await this.runCoreEvaluation(delivery);
     } catch (error) {
       logger.warn('housekeeping goes back', { error, evalId: delivery.Eval.ID, jobId: delivery.Eval.JobID });
       return nack(delivery);
@@ -77,7 +77,7 @@ export class Housekeeping {
   }
 
   /** The evaluation has no row, so nothing of it is written (EB-149). */
-  private keepHouse(delivery: Delivery): Promise<void> {
+  private runCoreEvaluation(delivery: Delivery): Promise<void> {
     const { state, clock, timers, thresholds = DEFAULT_THRESHOLDS, signal, terms, meter, tracer } = this.deps;
     const term = terms.current;
     return withSpan(tracer(), 'schedule', spanOf(delivery), async (span) => {
@@ -90,7 +90,7 @@ export class Housekeeping {
         clock,
         thresholds,
         reap: (reap, scanIndex) =>
-          pace.after(async () => {
+          pace.runAfterRest(async () => {
             await state.waitFor(await planner.reap(delivery.Eval, reap, scanIndex), this.deps.waitForIndexMs);
           }),
         rest: () => new Promise((resolve) => void timers.after(0, resolve)),

@@ -47,7 +47,7 @@ export class WorkerPool implements OfferedPool {
   start(count: number): void {
     const workers = this.enabledSchedulers.length === 0 ? 0 : count;
     if (workers === 0) this.deps.logger.warn('no workers are configured: this process schedules nothing');
-    this.replace(workers);
+    this.replaceWorkers(workers);
   }
 
   /**
@@ -57,7 +57,7 @@ export class WorkerPool implements OfferedPool {
   change(count: number, enabledSchedulers: readonly string[]): void {
     if (this.stopped || (count === this.members.length && isSameSet(enabledSchedulers, this.enabledSchedulers))) return;
     this.enabledSchedulers = [...enabledSchedulers];
-    this.replace(count);
+    this.replaceWorkers(count);
   }
 
   report(): PoolReport {
@@ -71,13 +71,13 @@ export class WorkerPool implements OfferedPool {
   /** Resolves when no worker of this process, former pools included, has an evaluation. */
   async stop(): Promise<void> {
     this.stopped = true;
-    this.replace(0);
+    this.replaceWorkers(0);
     await Promise.all(this.retiring);
   }
 
-  private replace(count: number): void {
+  private replaceWorkers(count: number): void {
     const { hire, newId, clock } = this.deps;
-    for (const { worker } of this.members) this.retire(worker);
+    for (const { worker } of this.members) this.retireWorker(worker);
     this.members = Array.from({ length: count }, () => {
       const worker = hire(this.enabledSchedulers);
       return { id: newId(), startedMs: clock.nowMs(), worker };
@@ -85,7 +85,7 @@ export class WorkerPool implements OfferedPool {
     for (const { worker } of this.members) worker.start();
   }
 
-  private retire(worker: PooledWorker): void {
+  private retireWorker(worker: PooledWorker): void {
     const ended = worker.stop().finally(() => this.retiring.delete(ended));
     this.retiring.add(ended);
   }

@@ -21,17 +21,17 @@ export class WorkerSteps {
   }
 
   /** Records the wait of this copy of the state for the delivery's index. */
-  waited(index: number): void {
+  addWait(index: number): void {
     this.line.add('waited', this.line.sinceMs, this.clock.nowMs(), index);
   }
 
   /** Records one scheduling pass. Times in unix ms. */
-  scheduled(fromMs: number, toMs: number, plan: Pick<Plan, 'NodeAllocation' | 'NodeUpdate'>): void {
+  addPass(fromMs: number, toMs: number, plan: Pick<Plan, 'NodeAllocation' | 'NodeUpdate'>): void {
     this.line.add('scheduled', fromMs, toMs, countOverNodes(plan.NodeAllocation), countOverNodes(plan.NodeUpdate));
   }
 
   /** Records the wait after a plan that was committed in part. @param wait for the index */
-  async refreshed(index: number, wait: Promise<void>): Promise<void> {
+  async addRefresh(index: number, wait: Promise<void>): Promise<void> {
     const fromMs = this.clock.nowMs();
     await wait;
     this.line.add('refreshed', fromMs, this.clock.nowMs(), index);

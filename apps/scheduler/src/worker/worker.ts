@@ -121,7 +121,7 @@ export class Worker {
 
   start(): void {
     this.mode = 'Started';
-    this.ended = this.untilStopped().finally(() => {
+    this.ended = this.processUntilStopped().finally(() => {
       this.mode = 'Stopped';
       this.doing = 'Stopped';
     });
@@ -154,35 +154,35 @@ export class Worker {
     this.terms.close();
   }
 
-  private async untilStopped(): Promise<void> {
+  private async processUntilStopped(): Promise<void> {
     while (!this.signal.stopped) {
       await this.restWhilePaused();
       // A worker for housekeeping only has nothing to dequeue meanwhile.
-      if (this.types.length === 0) await this.housekeeping.ended();
+      if (this.typesToDequeue.length === 0) await this.housekeeping.untilIdle();
       if (this.signal.stopped) break;
       let delivery = await this.dequeue();
-      while (delivery) delivery = await this.takeOn(delivery);
+      while (delivery) delivery = await this.processDelivery(delivery);
     }
-    await this.housekeeping.ended();
+    await this.housekeeping.untilIdle();
   }
 
   /** The types that it may dequeue now. */
-  private get types(): readonly string[] {
+  private get typesToDequeue(): readonly string[] {
     if (!this.housekeeping.isBusy) return this.enabledSchedulers;
     return this.enabledSchedulers.filter((type) => type !== CORE_TYPE);
   }
 
   private async restWhilePaused(): Promise<void> {
-    if (this.mode === 'Pausing') await Promise.race([this.housekeeping.ended(), this.woken()]);
+    if (this.mode === 'Pausing') await Promise.race([this.housekeeping.untilIdle(), this.untilWoken()]);
     if (this.mode !== 'Pausing') return;
     this.mode = 'Paused';
     this.doing = 'Paused';
-    await this.woken();
+    await this.untilWoken();
     if (!this.signal.stopped) this.mode = 'Started';
   }
 
   /** Resolves at a resume or a stop. */
-  private async woken(): Promise<void> {
+  private async untilWoken(): Promise<void> {
     await new Promise<void>((resolve) => (this.wake = resolve));
     this.wake = undefined;
   }
@@ -191,14 +191,14 @@ export class Worker {
     this.doing = 'WaitingToDequeue';
     const term = this.terms.current;
     const answer = this.deps.rpc.ask(dequeue, {
-      Schedulers: this.types,
+      Schedulers: this.typesToDequeue,
       TimeoutMs: DEQUEUE_MS,
       SchedulerVersion: SCHEDULER_VERSION,
       Worker: this.id,
     });
     try {
       const answered = await timed(this.measured, 'worker.dequeue_eval', () =>
-        within(term, answer, (late) => this.handBack(late)),
+        within(term, answer, (late) => this.nackLateDelivery(late)),
       );
       this.failures = 0;
       return deliveryOf(answered);
@@ -221,22 +221,22 @@ export class Worker {
   }
 
   /** Nacks a late delivery: this copy of the state may lag, so the answer may be from the new holder. */
-  private handBack(late: DequeueResponse): void {
+  private nackLateDelivery(late: DequeueResponse): void {
     const delivery = deliveryOf(late);
     if (delivery) void this.answer(nack, delivery);
   }
 
   /** @returns the next delivery, if the end of this one brought one */
-  private async takeOn(delivery: Delivery): Promise<Delivery | undefined> {
-    if (delivery.Eval.Type !== CORE_TYPE || this.signal.stopped) return this.workOff(delivery);
-    await this.housekeeping.begin(delivery);
+  private async processDelivery(delivery: Delivery): Promise<Delivery | undefined> {
+    if (delivery.Eval.Type !== CORE_TYPE || this.signal.stopped) return this.processEvaluation(delivery);
+    await this.housekeeping.startTask(delivery);
     // A worker that dequeues has no other evaluation: running housekeeping stays with the former ID.
     if (this.housekeeping.isBusy) this.id = this.deps.newId();
     return undefined;
   }
 
-  /** @returns as `takeOn` */
-  private async workOff(delivery: Delivery): Promise<Delivery | undefined> {
+  /** @returns as `processDelivery` */
+  private async processEvaluation(delivery: Delivery): Promise<Delivery | undefined> {
     const { state, logger, clock } = this.deps;
     const waitIndex = indexNeededBy(delivery);
     const steps = new WorkerSteps(clock, this.id);
@@ -245,9 +245,9 @@ export class Worker {
         this.doing = 'WaitingForRaft';
         const behind = state.appliedIndex < waitIndex;
         await timed(this.measured, 'worker.wait_for_index', () => state.waitFor(waitIndex, WAIT_FOR_INDEX_MS));
-        if (behind) steps.waited(waitIndex);
+        if (behind) steps.addWait(waitIndex);
         this.doing = 'Scheduling';
-        return await this.schedule(delivery, steps);
+        return await this.scheduleDelivery(delivery, steps);
       }
     } catch (error) {
       logger.warn('evaluation goes back', { error, evalId: delivery.Eval.ID, jobId: delivery.Eval.JobID });
@@ -259,8 +259,8 @@ export class Worker {
     return undefined;
   }
 
-  /** Schedules and ends the delivery. @returns as `takeOn` */
-  private async schedule(delivery: Delivery, steps: WorkerSteps): Promise<Delivery | undefined> {
+  /** Schedules and ends the delivery. @returns as `processDelivery` */
+  private async scheduleDelivery(delivery: Delivery, steps: WorkerSteps): Promise<Delivery | undefined> {
     const { state, loads, clock, newId, tracer } = this.deps;
     return withSpan(tracer(), 'schedule', spanOf(delivery), async (span) => {
       const planner = this.plannerOf(delivery, () => traceparentOf(span), steps);
@@ -272,7 +272,7 @@ export class Worker {
             return state.appliedIndex;
           },
           ...(loads && { loads }),
-          reach: (index) => steps.refreshed(index, state.waitFor(index, WAIT_FOR_INDEX_MS)),
+          reach: (index) => steps.addRefresh(index, state.waitFor(index, WAIT_FOR_INDEX_MS)),
         },
         clock,
         dueNs: delivery.DueNs ?? 0,
@@ -284,12 +284,12 @@ export class Worker {
           this.doing = 'Submitting';
           const after = clock.nowMs();
           this.measured.meter.invoked(delivery.Eval.Type, after - before);
-          steps.scheduled(before, after, attempt.plan);
+          steps.addPass(before, after, attempt.plan);
           return attempt;
         },
       });
       const ended = await run.runAttempts();
-      if (ended) return deliveryOf(await planner.finish(ended, this.wanted, (late) => this.handBack(late)));
+      if (ended) return deliveryOf(await planner.finish(ended, this.nextWanted, (late) => this.nackLateDelivery(late)));
       await this.answer(ack, delivery);
       return undefined;
     });
@@ -309,8 +309,8 @@ export class Worker {
   }
 
   /** The next delivery that it wants after it has finished this one. */
-  private get wanted(): Pick<FinishRequest, 'NextOf' | 'Worker'> {
-    return { NextOf: this.mode === 'Started' && !this.signal.stopped ? this.types : [], Worker: this.id };
+  private get nextWanted(): Pick<FinishRequest, 'NextOf' | 'Worker'> {
+    return { NextOf: this.mode === 'Started' && !this.signal.stopped ? this.typesToDequeue : [], Worker: this.id };
   }
 
   /** Acks or nacks. If the answer is lost, the nack timer ends the delivery (EB-201). */

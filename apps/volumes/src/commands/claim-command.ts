@@ -56,7 +56,7 @@ export class ClaimCommand {
     this.authenticate(request);
     const claim = this.newClaim(request);
     const { Namespace: namespace, VolumeID } = request;
-    await this.deps.turns.hold(namespace, [VolumeID], async () => {
+    await this.deps.turns.runInTurns(namespace, [VolumeID], async () => {
       this.refuseEnded(claim.AllocationID);
       const AsOf = this.deps.state.appliedIndex;
       await this.deps.writer.write('CSIVolumeClaim', { VolumeID, Claim: claim, AsOf }, namespace, by);

@@ -28,7 +28,7 @@ export class DeleteCommand {
   /** Resolves with the index of the last transaction. @throws Refusal */
   deleteVolumes({ namespace, ids }: NamedVolumes, secrets: Secrets, by: Partial<Author>): Promise<number> {
     if (ids.length === 0) throw new Refusal('invalid', 'missing volume IDs');
-    return this.deps.turns.hold(namespace, ids, async () => {
+    return this.deps.turns.runInTurns(namespace, ids, async () => {
       const volumes = ids.map((id) => this.deletable(namespace, id));
       const writer = new RequestWriter(this.deps.writer, by);
       let index = 0;

@@ -22,7 +22,7 @@ export class DeregisterCommand {
   /** Resolves with the index of the transaction. @throws Refusal */
   deregisterVolumes({ namespace, ids }: NamedVolumes, force: boolean, by: Partial<Author>): Promise<number> {
     if (ids.length === 0) throw new Refusal('invalid', 'missing volume IDs');
-    return this.turns.hold(namespace, ids, () =>
+    return this.turns.runInTurns(namespace, ids, () =>
       this.writer.write('CSIVolumeDeregister', { VolumeIDs: [...ids], Force: force }, namespace, by),
     );
   }

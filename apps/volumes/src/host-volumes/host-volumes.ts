@@ -85,18 +85,20 @@ export class HostVolumes {
     const id = given.ID || this.deps.newId();
     return this.turns.runInTurn(id, async () => {
       const writer = new RequestWriter(this.deps.writer, by);
-      const stored = this.checked(given);
+      const stored = this.checkSubmission(given);
       const volume = stored ? updatedHostVolume(stored, given, origin) : newHostVolume(given, origin, id);
       this.refuseMisplaced(volume, origin);
-      if (stored) return await recorded(await this.carriedOut(volume, origin), writer);
+      if (stored) return await recordVolume(await this.carryOutOnNode(volume, origin), writer);
       const placed = await this.placing.runInTurn(volume.Name, () => this.recordedAtPlace(volume, origin, writer));
-      const made = await this.carriedOut(placed, origin).catch((error: unknown) => withdrawn(placed, writer, error));
-      return await recorded(made, writer);
+      const made = await this.carryOutOnNode(placed, origin).catch((error: unknown) =>
+        withdrawVolume(placed, writer, error),
+      );
+      return await recordVolume(made, writer);
     });
   }
 
   /** Checks a submission (VL-283, VL-284, VL-286). The stored volume, if the submission changes one. @throws Refusal */
-  private checked(given: HostVolumeSpecification): HostVolume | undefined {
+  private checkSubmission(given: HostVolumeSpecification): HostVolume | undefined {
     const { tables } = this.deps;
     const { ID, Namespace } = given;
     const isKnownSpace = tables.namespaces.has(Namespace);
@@ -132,20 +134,20 @@ export class HostVolumes {
     origin: HostVolumeOrigin,
     writer: RequestWriter,
   ): Promise<HostVolume> {
-    const placed = origin === 'create' ? this.placed(volume) : volume;
-    await recorded(placed, writer);
+    const placed = origin === 'create' ? this.withPlace(volume) : volume;
+    await recordVolume(placed, writer);
     if (!this.deps.tables.host_volumes.has(namespacedKey(placed.Namespace, placed.ID)))
       throw new Refusal('conflict', 'this request has been carried out before');
     return placed;
   }
 
-  private placed(volume: HostVolume): HostVolume {
+  private withPlace(volume: HostVolume): HostVolume {
     const { ID: NodeID, NodePool } = placeHostVolume(this.deps.tables, volume);
     return { ...volume, NodeID, NodePool };
   }
 
   /** Carries out the request on the volume's machine. Resolves with the volume as it is there. */
-  private async carriedOut(volume: HostVolume, origin: HostVolumeOrigin): Promise<HostVolume> {
+  private async carryOutOnNode(volume: HostVolume, origin: HostVolumeOrigin): Promise<HostVolume> {
     const { nodes } = this.deps;
     if (origin === 'create') return { ...volume, ...(await nodes.create(volume)) };
     await nodes.register(volume);
@@ -163,12 +165,12 @@ function unknownPlace({ nodes, node_pools }: Tables, { NodeID, NodePool }: HostV
   return node && node.NodePool !== NodePool ? `node ID "${NodeID}" is not in pool "${NodePool}"` : undefined;
 }
 
-async function recorded(volume: HostVolume, writer: RequestWriter): Promise<WriteHostVolumeResponse> {
+async function recordVolume(volume: HostVolume, writer: RequestWriter): Promise<WriteHostVolumeResponse> {
   return { Index: await writer.write('HostVolumeRegister', { Volume: volume }, volume.Namespace), ID: volume.ID };
 }
 
 /** Deletes the record of a volume that was certainly not created. @throws always */
-async function withdrawn(volume: HostVolume, writer: RequestWriter, error: unknown): Promise<never> {
+async function withdrawVolume(volume: HostVolume, writer: RequestWriter, error: unknown): Promise<never> {
   if (!(error instanceof NodeRefusedError)) return failing(`volume "${volume.ID}" stays pending: `)(error);
   await writer.write('HostVolumeDelete', { ID: volume.ID }, volume.Namespace);
   throw error;

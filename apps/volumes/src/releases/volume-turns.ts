@@ -13,7 +13,7 @@ export class VolumeTurns {
    * Runs `work` when no other work on any of these volumes is in progress. Locks are taken in a fixed order, so that
    * there is no deadlock.
    */
-  hold<T>(namespace: string, ids: readonly string[], work: () => Promise<T>): Promise<T> {
+  runInTurns<T>(namespace: string, ids: readonly string[], work: () => Promise<T>): Promise<T> {
     return this.holdKeys(
       ids.map((id) => namespacedKey(namespace, id)),
       work,

@@ -67,7 +67,7 @@ export class VolumeWatcher {
     for (const change of changes) {
       if (change.table === 'csi_volumes') {
         if (change.after) this.wake(change.key);
-        else this.workers.get(change.key)?.changed(); // the worker finds the volume deleted and ends
+        else this.workers.get(change.key)?.requestPass(); // the worker finds the volume deleted and ends
       } else if (change.table === 'allocs') {
         const lost = endedWithoutItsAgent(change.before, change.after);
         if (lost) for (const key of claimedBy(lost, tables)) this.wake(key);
@@ -89,7 +89,7 @@ export class VolumeWatcher {
       this.workers.set(key, worker);
       this.counters.started++;
     }
-    worker.changed();
+    worker.requestPass();
   }
 
   /** Forgets the worker itself, not the key, which may have a new worker (VL-144). */

@@ -36,7 +36,7 @@ function working(...past: string[]) {
       }),
   };
   const worker = new VolumeWorker('default/data', releasing, () => state.ended++);
-  worker.changed();
+  worker.requestPass();
   /** The release in progress ends, and what follows at once is done. */
   const finish = async (error?: Error): Promise<void> => {
     ends.shift()?.(error);
@@ -80,7 +80,7 @@ describe('a worker of a volume', () => {
     const { time, asked, counters, state, worker, finish } = working('a');
     await time.pass(0);
     state.exists = false;
-    worker.changed();
+    worker.requestPass();
     await finish();
     await time.pass(0);
     expect([asked, counters.passes, state.ended, time.pending]).toEqual([['a'], 1, 1, 0]);
@@ -89,7 +89,7 @@ describe('a worker of a volume', () => {
   it('VL-145: changes during a pass lead to one more pass', async () => {
     const { time, counters, worker, finish } = working('a');
     await time.pass(0);
-    for (let i = 0; i < 3; i++) worker.changed();
+    for (let i = 0; i < 3; i++) worker.requestPass();
     await finish();
     await time.pass(10_000);
     expect(counters.passes).toBe(2);
@@ -117,7 +117,7 @@ describe('a worker of a volume', () => {
       await time.pass(pauseMs);
     }
     await finish(new Error('no'));
-    worker.changed();
+    worker.requestPass();
     await time.pass(0);
     expect(asked).toHaveLength(4);
     await finish(new Error('no'));
@@ -131,7 +131,7 @@ describe('a worker of a volume', () => {
     for (let second = 0; second < 5; second++) {
       for (let i = 0; i < 10; i++) {
         await time.pass(i === 0 && second === 0 ? 0 : 100);
-        worker.changed();
+        worker.requestPass();
       }
       seen.push(counters.passes);
     }

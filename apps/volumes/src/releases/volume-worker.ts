@@ -73,11 +73,11 @@ export class VolumeWorker {
   }
 
   /** Asks for a pass, because the volume changed. */
-  changed(): void {
+  requestPass(): void {
     this.noteEnded(this.releasing.volumeOf(this.key));
     this.retryMs = FIRST_RETRY_MS;
     if (this.passing) this.changedMeanwhile = true;
-    else if (!this.due) this.arm(this.passes.reserve());
+    else if (!this.due) this.schedulePass(this.passes.reserve());
   }
 
   stop(): void {
@@ -89,43 +89,43 @@ export class VolumeWorker {
   /** Whether the timer is for a pass that a change asked for, and not for a retry or the worker's end. */
   private due = false;
 
-  private arm(delayMs: number): void {
+  private schedulePass(delayMs: number): void {
     this.due = true;
-    this.after(delayMs, () => void this.pass());
+    this.setTimer(delayMs, () => void this.runPass());
   }
 
-  private after(delayMs: number, run: () => void): void {
+  private setTimer(delayMs: number, run: () => void): void {
     this.timer?.();
     this.timer = this.releasing.timers.after(delayMs, run);
   }
 
-  private async pass(): Promise<void> {
+  private async runPass(): Promise<void> {
     this.due = false;
     this.passing = true;
     const options = { traceparent: traceparentOf(this.span), attributes: { 'waybill.volume': this.key } };
-    const outcome = await withSpan(this.releasing.tracer(), 'volume release', options, () => this.release());
+    const outcome = await withSpan(this.releasing.tracer(), 'volume release', options, () => this.releasePastClaims());
     this.passing = false;
     if (this.ended) return;
     if (this.changedMeanwhile) {
       this.changedMeanwhile = false;
-      this.arm(this.passes.reserve());
-    } else if (outcome === 'gone') this.end();
-    else if (outcome === 'failed') this.retry();
-    else this.after(QUIESCENT_MS, () => this.end());
+      this.schedulePass(this.passes.reserve());
+    } else if (outcome === 'gone') this.finish();
+    else if (outcome === 'failed') this.scheduleRetry();
+    else this.setTimer(QUIESCENT_MS, () => this.finish());
   }
 
-  private retry(): void {
-    this.after(this.retryMs, () => void this.pass());
+  private scheduleRetry(): void {
+    this.setTimer(this.retryMs, () => void this.runPass());
     this.retryMs = Math.min(this.retryMs * 2, LONGEST_RETRY_MS);
   }
 
-  private end(): void {
+  private finish(): void {
     this.stop();
     this.onEnd(this);
   }
 
   /** One pass. Never rejects. */
-  private async release(): Promise<'done' | 'failed' | 'gone'> {
+  private async releasePastClaims(): Promise<'done' | 'failed' | 'gone'> {
     const { counters } = this.releasing;
     const volume = this.releasing.volumeOf(this.key);
     if (!volume) return 'gone';
@@ -142,7 +142,7 @@ export class VolumeWorker {
         continue;
       }
       counters.unpublishes++;
-      failed = !(await this.released(volume, claim)) || failed;
+      failed = !(await this.releaseClaim(volume, claim)) || failed;
     }
     return failed ? 'failed' : 'done';
   }
@@ -165,7 +165,7 @@ export class VolumeWorker {
     return this.seenEnded.has(id) && this.releasing.isAlive(id);
   }
 
-  private async released(volume: CSIVolume, claim: CSIVolumeClaim): Promise<boolean> {
+  private async releaseClaim(volume: CSIVolume, claim: CSIVolumeClaim): Promise<boolean> {
     const { logger, counters } = this.releasing;
     try {
       await this.releasing.unpublish(volume, claim);

@@ -55,7 +55,7 @@ export class TransitWrapper implements KeyWrapper {
 
   /** @throws KeyServiceError */
   async wrap(keyId: string, secret: string): Promise<WrappedRootKey> {
-    const Data = await this.ask('encrypt', 'ciphertext', { plaintext: base64Of(secret), ...boundTo(keyId) });
+    const Data = await this.requestMember('encrypt', 'ciphertext', { plaintext: base64Of(secret), ...boundTo(keyId) });
     const Wrapped = { Provider: this.provider, Data };
     const isReadBack = CIPHERTEXT.test(Data) && (await this.unwrap(keyId, Wrapped)) === secret;
     if (!isReadBack) throw new KeyServiceError('the key management service does not give back what it encrypted');
@@ -64,16 +64,20 @@ export class TransitWrapper implements KeyWrapper {
 
   /** @throws KeyServiceError; Error the service says that it did not encrypt this for this key */
   async unwrap(keyId: string, { Data }: WrappedRootKey): Promise<string> {
-    const plaintext = await this.ask('decrypt', 'plaintext', { ciphertext: Data, ...boundTo(keyId) });
+    const plaintext = await this.requestMember('decrypt', 'plaintext', { ciphertext: Data, ...boundTo(keyId) });
     return Buffer.from(plaintext, 'base64').toString('utf8');
   }
 
   /** One member of the answer. */
-  private async ask(operation: TransitOperation, member: string, body: Record<string, string>): Promise<string> {
+  private async requestMember(
+    operation: TransitOperation,
+    member: string,
+    body: Record<string, string>,
+  ): Promise<string> {
     const { nowMs } = this.deps;
     if (this.failure && nowMs() < this.restsUntilMs) throw this.failure;
     try {
-      const value = await this.attempted(operation, member, body);
+      const value = await this.requestWithRetries(operation, member, body);
       this.failure = undefined;
       return value;
     } catch (error) {
@@ -85,7 +89,11 @@ export class TransitWrapper implements KeyWrapper {
     }
   }
 
-  private async attempted(operation: TransitOperation, member: string, body: Record<string, string>): Promise<string> {
+  private async requestWithRetries(
+    operation: TransitOperation,
+    member: string,
+    body: Record<string, string>,
+  ): Promise<string> {
     for (let attempt = 1; ; attempt++) {
       const isLast = attempt === MAX_ATTEMPTS;
       const answer = await this.deps.call(operation, body).catch((error: unknown) => {

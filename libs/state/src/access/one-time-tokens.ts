@@ -6,8 +6,8 @@ import type { Write } from '../machine/write.js';
 
 export const oneTimeTokenAppliers: Appliers<'OneTimeTokenUpsert' | 'OneTimeTokenDelete' | 'OneTimeTokenExpire'> = {
   OneTimeTokenUpsert: upsertOneTimeToken,
-  OneTimeTokenDelete: exchange,
-  OneTimeTokenExpire: expire,
+  OneTimeTokenDelete: exchangeOneTimeToken,
+  OneTimeTokenExpire: expireOneTimeTokens,
 };
 
 /** The same refusal for every secret that cannot be exchanged, so that the caller learns nothing (OP-159). */
@@ -34,7 +34,7 @@ function upsertOneTimeToken(w: Write, { Token }: TxnPayloads['OneTimeTokenUpsert
  * Type 45: exchanges a one-time token, for one caller only (AU-242). The verdict's result is the accessor whose token
  * the caller gets. An expired one-time token cannot be exchanged, nor one whose token is gone (AU-243).
  */
-function exchange(w: Write, { OneTimeSecretHash }: TxnPayloads['OneTimeTokenDelete']): void {
+function exchangeOneTimeToken(w: Write, { OneTimeSecretHash }: TxnPayloads['OneTimeTokenDelete']): void {
   const [token] = w.tables.one_time_token.by('secret', OneTimeSecretHash);
   if (!token || isExpiredAt(token.ExpiresAt, msFromNs(w.timeNs)) || !isAlive(w, token.AccessorID)) throw denied();
   w.remove('one_time_token', token.AccessorID);
@@ -45,7 +45,7 @@ function exchange(w: Write, { OneTimeSecretHash }: TxnPayloads['OneTimeTokenDele
  * Type 46: deletes expired one-time tokens, in the order of accessors, which is the same in every copy. O(one-time
  * tokens), one for each accessor.
  */
-function expire(w: Write, { Timestamp }: TxnPayloads['OneTimeTokenExpire']): void {
+function expireOneTimeTokens(w: Write, { Timestamp }: TxnPayloads['OneTimeTokenExpire']): void {
   const atMs = msFromNs(Timestamp);
   const expired = [...w.tables.one_time_token.all()].filter(({ ExpiresAt }) => isExpiredAt(ExpiresAt, atMs));
   const accessors = expired.map(({ AccessorID }) => AccessorID);

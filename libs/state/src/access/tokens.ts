@@ -15,7 +15,7 @@ import type { Write } from '../machine/write.js';
 export const tokenAppliers: Appliers<'ACLTokenUpsert' | 'ACLTokenDelete' | 'ACLTokenBootstrap'> = {
   ACLTokenUpsert: upsertTokens,
   ACLTokenDelete: deleteTokens,
-  ACLTokenBootstrap: bootstrap,
+  ACLTokenBootstrap: bootstrapToken,
 };
 
 /** Type 21: writes tokens, all or none. An unchanged token is written too, with a new ModifyIndex (OP-166). */
@@ -87,7 +87,7 @@ function deleteTokens(w: Write, { AccessorIDs, ExpiredBy }: TxnPayloads['ACLToke
  * Type 23: bootstraps access control. The state machine decides which of several bootstraps counts: the first one, and
  * after it one that names the index of the previous one (OP-144, OP-145), so that each index allows one bootstrap.
  */
-function bootstrap(w: Write, { Token, ResetIndex }: TxnPayloads['ACLTokenBootstrap']): void {
+function bootstrapToken(w: Write, { Token, ResetIndex }: TxnPayloads['ACLTokenBootstrap']): void {
   const done = w.tables.acl_token_bootstrap.get(SINGLETON_KEY)?.ModifyIndex;
   if (done !== undefined && ResetIndex === 0)
     throw new Refusal('invalid', `ACL bootstrap already done (reset index: ${done})`);

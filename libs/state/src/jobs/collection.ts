@@ -28,8 +28,8 @@ function isAsScanned({ tables }: Write, job: Job, scanIndex: number): boolean {
   return (
     isOld(job, scanIndex) &&
     versionsOf({ tables }, job.Namespace, job.ID).every(({ VersionTag }) => VersionTag === null) &&
-    every(tables.evals.by('job', key), (row) => isOld(row, scanIndex)) &&
-    every(tables.allocs.by('job', key), (row) => isOld(row, scanIndex))
+    everyRow(tables.evals.by('job', key), (row) => isOld(row, scanIndex)) &&
+    everyRow(tables.allocs.by('job', key), (row) => isOld(row, scanIndex))
   );
 }
 
@@ -38,14 +38,14 @@ export function deleteDeployments(w: Write, { DeploymentIDs, ScanIndex }: TxnPay
   for (const id of DeploymentIDs) {
     const deployment = w.tables.deployment.get(id);
     if (!deployment || !isOld(deployment, ScanIndex) || isActiveDeployment(deployment)) continue;
-    if (every(w.tables.allocs.by('deployment', id), isTerminalAllocation)) w.remove('deployment', id);
+    if (everyRow(w.tables.allocs.by('deployment', id), isTerminalAllocation)) w.remove('deployment', id);
   }
 }
 
 const isOld = ({ ModifyIndex }: { readonly ModifyIndex: number }, scanIndex: number): boolean =>
   ModifyIndex <= scanIndex;
 
-function every<Row>(rows: Iterable<Row>, holds: (row: Row) => boolean): boolean {
+function everyRow<Row>(rows: Iterable<Row>, holds: (row: Row) => boolean): boolean {
   for (const row of rows) if (!holds(row)) return false;
   return true;
 }

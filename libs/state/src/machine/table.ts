@@ -108,11 +108,11 @@ export class Table<Row extends object> {
     try {
       for (const index of this.indexes) {
         const value = index.of(row);
-        if (value !== undefined) enter(index, value, cell);
+        if (value !== undefined) enterIndex(index, value, cell);
         entered += 1;
       }
     } catch (error) {
-      for (const index of this.indexes.slice(0, entered)) move(index, cell, index.of(row), undefined);
+      for (const index of this.indexes.slice(0, entered)) moveInIndex(index, cell, index.of(row), undefined);
       throw error;
     }
     this.cells.set(key, cell);
@@ -124,12 +124,12 @@ export class Table<Row extends object> {
     let moved = 0;
     try {
       for (const index of this.indexes) {
-        if (!index.keeps?.(before, row)) move(index, cell, index.of(before), index.of(row));
+        if (!index.keeps?.(before, row)) moveInIndex(index, cell, index.of(before), index.of(row));
         moved += 1;
       }
     } catch (error) {
       cell.row = before;
-      for (const index of this.indexes.slice(0, moved)) move(index, cell, index.of(row), index.of(before));
+      for (const index of this.indexes.slice(0, moved)) moveInIndex(index, cell, index.of(row), index.of(before));
       throw error;
     }
   }
@@ -137,7 +137,7 @@ export class Table<Row extends object> {
   private drop(key: string, cell: Cell<Row>): void {
     for (const index of this.indexes) {
       const value = index.of(cell.row);
-      if (value !== undefined) leave(index, value, cell);
+      if (value !== undefined) leaveIndex(index, value, cell);
     }
     this.cells.delete(key);
   }
@@ -149,24 +149,24 @@ export class Table<Row extends object> {
   }
 }
 
-function enter<Row>(index: SecondaryIndex<Row>, value: string, cell: Cell<Row>): void {
+function enterIndex<Row>(index: SecondaryIndex<Row>, value: string, cell: Cell<Row>): void {
   const cells = index.cells.get(value);
   if (cells instanceof Set) cells.add(cell);
   else index.cells.set(value, cells ? new Set([cells, cell]) : cell);
 }
 
-function move<Row>(
+function moveInIndex<Row>(
   index: SecondaryIndex<Row>,
   cell: Cell<Row>,
   from: string | undefined,
   to: string | undefined,
 ): void {
   if (from === to) return;
-  if (from !== undefined) leave(index, from, cell);
-  if (to !== undefined) enter(index, to, cell);
+  if (from !== undefined) leaveIndex(index, from, cell);
+  if (to !== undefined) enterIndex(index, to, cell);
 }
 
-function leave<Row>(index: SecondaryIndex<Row>, value: string, cell: Cell<Row>): void {
+function leaveIndex<Row>(index: SecondaryIndex<Row>, value: string, cell: Cell<Row>): void {
   const cells = index.cells.get(value);
   if (cells instanceof Set && cells.size > 1) cells.delete(cell);
   else index.cells.delete(value);

@@ -31,29 +31,29 @@ export class NodeLoads {
 
   /** A listener for a copy of the state. */
   readonly applied = ({ changes }: Applied): void => {
-    for (const change of changes) this.changed(change);
+    for (const change of changes) this.followChange(change);
   };
 
-  private changed(change: Change): void {
+  private followChange(change: Change): void {
     if (change.table === 'nodes' && !change.after) this.loads.delete(change.key);
     if (change.table !== 'allocs') return;
     const { before, after } = change;
-    if (before && after && this.takeTheSame(before, after)) return;
-    this.count(before, -1);
-    this.count(after, 1);
+    if (before && after && this.keepsLoad(before, after)) return;
+    this.chargeLoad(before, -1);
+    this.chargeLoad(after, 1);
   }
 
   clear(): void {
     this.loads.clear();
   }
 
-  private count(alloc: Allocation | undefined, sign: 1 | -1): void {
+  private chargeLoad(alloc: Allocation | undefined, sign: 1 | -1): void {
     const load = alloc && this.counts(alloc) ? this.loads.get(alloc.NodeID) : undefined;
     if (alloc && load) charge(load, alloc, sign);
   }
 
   /** Handles the common report of an agent: another state of the same tasks. */
-  private takeTheSame(before: Allocation, after: Allocation): boolean {
+  private keepsLoad(before: Allocation, after: Allocation): boolean {
     return (
       before.AllocatedResources === after.AllocatedResources &&
       before.NodeID === after.NodeID &&

@@ -12,7 +12,7 @@ import type { Write } from '../machine/write.js';
 export function registerNode(w: Write, { Node: given, CreateNodePool }: TxnPayloads['NodeRegister']): void {
   if (CreateNodePool && !w.tables.node_pools.has(given.NodePool)) createNodePool(w, given.NodePool);
   const stored = w.tables.nodes.get(given.ID);
-  w.put('nodes', stored ? reregistered(w, stored, given) : registered(w, given));
+  w.put('nodes', stored ? updatedNode(w, stored, given) : newNode(w, given));
 }
 
 /** Type 1: deletes a node. Refuses an unknown node. */
@@ -32,7 +32,7 @@ export function deregisterNodes(w: Write, { NodeIDs, ScanIndex }: TxnPayloads['N
   }
 }
 
-function registered(w: Write, given: Node): Node {
+function newNode(w: Write, given: Node): Node {
   return {
     ...given,
     Events: appendedEvents(w, { Events: [] }, clusterEvent('Node registered', given.StatusUpdatedAt)),
@@ -41,7 +41,7 @@ function registered(w: Write, given: Node): Node {
   };
 }
 
-function reregistered(w: Write, stored: Node, given: Node): Node {
+function updatedNode(w: Write, stored: Node, given: Node): Node {
   const cameBack = stored.Status === 'down' && given.Status !== 'down';
   const went = !isUnresponsive(stored.Status) && isUnresponsive(given.Status);
   return {
