@@ -26,6 +26,8 @@ export { NoLimitsError, TaskLimits } from './drivers/task-limits.store.js';
 export { type HostVolumePlugin, HostVolumeRefusal, pluginAttribute } from './volumes/host/host-volume-plugin.js';
 export { type HostVolumeRecord, type HostVolumeRecords, HostVolumes } from './volumes/host/host-volumes.js';
 export { HostVolumesModule } from './volumes/host/host-volumes.module.js';
+export { readCgroupFacts } from './machine/fingerprint/cgroup-facts.store.js';
+export { cgroupLimits } from './machine/fingerprint/cgroup-limits.js';
 export { LocalNode } from './machine/node/local-node.js';
 export { TaskOutputs } from './tasks/logs/task-output.js';
 export { encodeJoinToken } from './enrol/join-token.js';

@@ -3,7 +3,14 @@ import os, { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { diskOf } from './host-sample.js';
-import { AS_FOUND, deviceOfDefaultRoute, fingerprintMachine, NoInterfaceError } from './machine.js';
+import {
+  AS_FOUND,
+  deviceOfDefaultRoute,
+  fingerprintMachine,
+  NoInterfaceError,
+  usableMemory,
+  usableProcessors,
+} from './machine.js';
 
 const LOOPBACK = Object.entries(os.networkInterfaces()).find(([, all]) => all?.some((one) => one.internal));
 
@@ -11,7 +18,7 @@ describe('what a machine has', () => {
   it('AG-20: as found', async () => {
     const { resources, attributes } = await fingerprintMachine('.');
     expect(resources.Cpu.CpuShares).toBe(Number(attributes['cpu.totalcompute']));
-    expect(resources.Memory.MemoryMB).toBe(Math.floor(os.totalmem() / 2 ** 20));
+    expect(resources.Memory.MemoryMB).toBe(Math.floor(Number(attributes['memory.totalbytes']) / 2 ** 20));
     expect(Number(attributes['cpu.frequency']) * resources.Cpu.TotalCpuCores).toBeGreaterThanOrEqual(
       resources.Cpu.CpuShares,
     );
@@ -42,9 +49,55 @@ describe('what a machine has', () => {
       'cpu.totalcompute': '12000',
       'waybill.cpu.source': 'setting',
       'memory.totalbytes': String(512 * 2 ** 20),
+      'waybill.memory.source': 'setting',
       'unique.storage.bytestotal': String(7_000 * 2 ** 20),
       'unique.storage.bytesfree': String(7_000 * 2 ** 20),
       'waybill.disk.source': 'setting',
+    });
+  });
+
+  it('AG-20: no more than the cgroup of the agent may use, and says so', async () => {
+    const limits = {
+      memoryBytes: { amount: 64 * 2 ** 20, source: 'cgroup memory.max' },
+      cpus: { amount: 0.5, source: 'cgroup cpu.max' },
+    };
+    const found = await fingerprintMachine('.', AS_FOUND, {});
+    expect(found.attributes['memory.totalbytes']).toBe(String(os.totalmem()));
+    expect(found.attributes['waybill.memory.source']).toBe('operating system');
+    const { resources, attributes } = await fingerprintMachine('.', AS_FOUND, limits);
+    const half = Math.floor((0.5 * found.resources.Cpu.CpuShares) / os.cpus().length);
+    expect(resources).toMatchObject({
+      Cpu: { CpuShares: half, TotalCpuCores: 1, ReservableCpuCores: [] },
+      Processors: { Topology: { OverrideTotalCompute: half } },
+      Memory: { MemoryMB: 64 },
+    });
+    expect(attributes).toMatchObject({
+      'cpu.totalcompute': String(half),
+      'cpu.numcores': '1',
+      'cpu.reservablecores': '0',
+      'waybill.cpu.source': `${found.attributes['waybill.cpu.source']}, cgroup cpu.max`,
+      'memory.totalbytes': String(64 * 2 ** 20),
+      'waybill.memory.source': 'cgroup memory.max',
+    });
+    const overridden = await fingerprintMachine('.', { ...AS_FOUND, cpuTotalMhz: 9_000, memoryTotalMb: 512 }, limits);
+    expect(overridden.resources).toMatchObject({ Cpu: { CpuShares: 9_000 }, Memory: { MemoryMB: 512 } });
+  });
+
+  it('AG-20: a quota counts as so many processors, and one that is no bound is none', () => {
+    const speed = { mhz: [3_000, 3_000, 2_000, 2_000], source: 'cpufreq base_frequency' };
+    const quota = (amount: number) => ({ cpus: { amount, source: 'cgroup cpu.max' } });
+    expect(usableProcessors(4, speed, quota(2.5), 0)).toEqual({
+      mhz: 6_250,
+      overrideMhz: 6_250,
+      cores: 3,
+      reservable: 2,
+      source: 'cpufreq base_frequency, cgroup cpu.max',
+    });
+    const whole = { mhz: 10_000, overrideMhz: 0, cores: 4, reservable: 4, source: 'cpufreq base_frequency' };
+    for (const limits of [quota(4), quota(64), {}]) expect(usableProcessors(4, speed, limits, 0)).toEqual(whole);
+    expect(usableMemory(2 ** 30, { memoryBytes: { amount: 2 ** 63, source: 'cgroup memory.max' } }, 0)).toEqual({
+      amount: 2 ** 30,
+      source: 'operating system',
     });
   });
 

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import os from 'node:os';
 import { COMPATIBLE_VERSION, type NodeNetwork, type NodeResources, WAYBILL_VERSION } from '@waybill/model';
+import { readCgroupFacts } from './cgroup-facts.store.js';
+import { type CgroupLimits, cgroupLimits, type Limit } from './cgroup-limits.js';
 import { readCorePlaces, readCpuFacts, readNumaDistances } from './cpu-facts.store.js';
-import { cpuSpeed } from './cpu-speed.js';
+import { type CpuSpeed, cpuSpeed } from './cpu-speed.js';
 import { diskOf } from './host-sample.js';
 import { numaAttributes, topologyOf } from './topology.js';
 
@@ -44,14 +46,19 @@ export class NoInterfaceError extends Error {
 
 /**
  * What this machine is and has (agent.md section 4). `dir`: where allocations are. Linux; other systems give less.
+ * @param limits of the cgroup that the agent runs in: tasks share it, so what is beyond them is not offered
  * @throws NoInterfaceError
  */
-export async function fingerprintMachine(dir: string, given: MachineOverrides = AS_FOUND): Promise<Machine> {
+export async function fingerprintMachine(
+  dir: string,
+  given: MachineOverrides = AS_FOUND,
+  limits: CgroupLimits = cgroupLimits(readCgroupFacts()),
+): Promise<Machine> {
   const cpus = os.cpus();
   const speed = cpuSpeed(readCpuFacts());
   const places = readCorePlaces();
-  const totalCompute = given.cpuTotalMhz || speed.mhz.reduce((sum, mhz) => sum + mhz, 0);
-  const totalMemory = given.memoryTotalMb * MB || os.totalmem();
+  const processors = usableProcessors(cpus.length, speed, limits, given.cpuTotalMhz);
+  const memory = usableMemory(os.totalmem(), limits, given.memoryTotalMb);
   const disk = await diskOf(dir);
   const diskTotal = given.diskTotalMb * MB || disk.Size;
   const diskFree = given.diskTotalMb * MB || disk.Available;
@@ -69,12 +76,13 @@ export async function fingerprintMachine(dir: string, given: MachineOverrides = 
     'cpu.arch': goArch(os.arch()),
     'cpu.modelname': cpus[0]?.model.trim() ?? '',
     'cpu.frequency': String(Math.max(...speed.mhz)),
-    'cpu.numcores': String(cpus.length),
-    'cpu.totalcompute': String(totalCompute),
-    'cpu.reservablecores': String(cpus.length),
+    'cpu.numcores': String(processors.cores),
+    'cpu.totalcompute': String(processors.mhz),
+    'cpu.reservablecores': String(processors.reservable),
     ...numaAttributes(places),
-    'waybill.cpu.source': given.cpuTotalMhz > 0 ? 'setting' : speed.source,
-    'memory.totalbytes': String(totalMemory),
+    'waybill.cpu.source': processors.source,
+    'memory.totalbytes': String(memory.amount),
+    'waybill.memory.source': memory.source,
     'unique.hostname': os.hostname(),
     'unique.storage.volume': disk.Device,
     'unique.storage.bytestotal': String(diskTotal),
@@ -90,9 +98,13 @@ export async function fingerprintMachine(dir: string, given: MachineOverrides = 
     // AG-25: a key without a value is no key.
     attributes: Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== '')),
     resources: {
-      Cpu: { CpuShares: totalCompute, TotalCpuCores: cpus.length, ReservableCpuCores: cpus.map((_, core) => core) },
-      Processors: { Topology: topologyOf(speed, places, readNumaDistances(), given.cpuTotalMhz) },
-      Memory: { MemoryMB: Math.floor(totalMemory / MB) },
+      Cpu: {
+        CpuShares: processors.mhz,
+        TotalCpuCores: processors.cores,
+        ReservableCpuCores: Array.from({ length: processors.reservable }, (_, core) => core),
+      },
+      Processors: { Topology: topologyOf(speed, places, readNumaDistances(), processors.overrideMhz) },
+      Memory: { MemoryMB: Math.floor(memory.amount / MB) },
       Disk: { DiskMB: Math.floor(diskFree / MB) },
       Devices: [],
       ...networksOf(network),
@@ -100,6 +112,45 @@ export async function fingerprintMachine(dir: string, given: MachineOverrides = 
       MaxDynamicPort: given.dynamicPorts[1],
     },
   };
+}
+
+interface UsableProcessors {
+  readonly mhz: number;
+  /** MHz that stand in for the sum over the cores; 0: the sum holds. */
+  readonly overrideMhz: number;
+  readonly cores: number;
+  /** Cores that a task may have for itself, the lowest ones. */
+  readonly reservable: number;
+  readonly source: string;
+}
+
+/**
+ * A quota of CPU time counts as so many processors. The kernel lets tasks spend it on any core, so a part of a processor
+ * is a core whose MHz are shared, and only whole ones can be given to a task for itself.
+ */
+export function usableProcessors(
+  found: number,
+  speed: CpuSpeed,
+  { cpus: quota }: CgroupLimits,
+  settingMhz: number,
+): UsableProcessors {
+  const sumMhz = speed.mhz.reduce((sum, mhz) => sum + mhz, 0);
+  const isBounded = quota !== undefined && quota.amount < found;
+  const mhz = isBounded ? Math.floor((sumMhz * quota.amount) / found) : sumMhz;
+  const bounded = {
+    mhz,
+    overrideMhz: isBounded ? mhz : 0,
+    cores: isBounded ? Math.max(1, Math.ceil(quota.amount)) : found,
+    reservable: isBounded ? Math.floor(quota.amount) : found,
+    source: isBounded ? `${speed.source}, ${quota.source}` : speed.source,
+  };
+  return settingMhz > 0 ? { ...bounded, mhz: settingMhz, overrideMhz: settingMhz, source: 'setting' } : bounded;
+}
+
+/** Bytes. */
+export function usableMemory(found: number, { memoryBytes: limit }: CgroupLimits, settingMb: number): Limit {
+  if (settingMb > 0) return { amount: settingMb * MB, source: 'setting' };
+  return limit !== undefined && limit.amount < found ? limit : { amount: found, source: 'operating system' };
 }
 
 /**
