@@ -27,7 +27,7 @@ export class AllocationActions {
     return this.answered(AllocID, (runner) => runner.usage(Task));
   }
 
-  /** AG-146. @throws Refusal not-found */
+  /** The latest results of an allocation's checks (AG-146). @throws Refusal not-found */
   checks({ AllocID }: AllocChecksRequest): Promise<Record<string, AllocCheckStatus>> {
     return this.answered(AllocID, async (runner) => runner.checks());
   }

@@ -1,7 +1,7 @@
 import type { CancelTimer, Timers } from '@waybill/model';
 import type { Logger } from '@waybill/telemetry';
 
-/** AG-210: above these the oldest ended allocations go. */
+/** Above these limits, the oldest ended allocations are removed (AG-210). */
 export interface KeepLimits {
   readonly allocs: number;
   readonly diskPercent: number;
@@ -87,14 +87,14 @@ export class AllocationGarbageCollector {
     });
   }
 
-  /** AG-213. False: it is not here, or has not ended. */
+  /** Removes one ended allocation (AG-213). @returns false if the allocation is unknown here or has not ended */
   async collectOne(allocId: string): Promise<boolean> {
     if (!this.deps.allocations.ended().some(({ id }) => id === allocId)) return false;
     await this.remove([allocId]);
     return true;
   }
 
-  /** AG-213: every one that has ended. */
+  /** Removes all ended allocations (AG-213). */
   async collectAll(): Promise<void> {
     const ids = this.oldest();
     while (ids.length > 0) await this.remove(ids.splice(0, MAX_COLLECTING));

@@ -12,19 +12,20 @@ import { NetworkHook } from './hooks/network.hook.js';
 import { ServicesHook } from './hooks/services.hook.js';
 
 /**
- * The hooks of an allocation, in the order in which they run (AG-80). A new hook is one file in hooks/ and one line here.
+ * The hooks of an allocation, in the order in which they run (AG-80), each with its rules. A new hook is one file in
+ * hooks/ and one line here.
  */
 export function allocationHooks(context: AllocationContext, tasks: AllocationTasks): readonly AllocationHook[] {
   const services = new ServicesHook(context, tasks);
   return [
-    new IdentitiesHook(context, tasks), // AU-151 to AU-155. It does nothing for an allocation without any
-    services, // AG-140 to AG-147. Before the others: what is judged and what is told is known
+    new IdentitiesHook(context, tasks), // does nothing for an allocation without identities (AU-151 to AU-155)
+    services, // precedes the hooks that read services: health and group services (AG-140 to AG-147)
     new MaxRunDurationHook(context), // AG-77
     new HealthHook(context, tasks, services), // AG-120 to AG-132
     new AwaitPreviousAllocationsHook(context, tasks), // AG-53
     new MigrateDiskHook(context, tasks), // AG-224
     new NetworkHook(context, tasks), // NW-31 to NW-43
     new CsiHook(context, tasks), // VL-220 to VL-232
-    new GroupServicesHook(context, tasks, services), // AG-141. Last: tasks start after it
+    new GroupServicesHook(context, tasks, services), // comes last, because tasks start after it (AG-141)
   ];
 }

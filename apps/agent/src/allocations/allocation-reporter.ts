@@ -46,7 +46,7 @@ export class AllocationReporter {
     const { alloc, wantedGroup } = context;
     const now = rfc3339FromMs(context.agent.clock.nowMs());
     const status = this.status();
-    // AG-76: an allocation of a deployment that failed before it was judged.
+    // An allocation of a deployment that fails before its health is decided is unhealthy (AG-76).
     if (status.ClientStatus === 'failed' && alloc.DeploymentID !== '')
       context.health ??= { Healthy: false, Timestamp: now };
     return {

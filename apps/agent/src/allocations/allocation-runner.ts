@@ -134,12 +134,12 @@ export class AllocationRunner implements AllocationControl {
     await this.tasks.restartFromBegin('User requested all tasks to restart');
   }
 
-  /** AG-165: to one task, or with an empty name to all. @throws Refusal, TaskNotRunningError, the driver's error */
+  /** Signals one task, or all if the name is empty (AG-165). @throws Refusal, TaskNotRunningError, the driver's error */
   signal(taskName: string, signal: string): Promise<void> {
     return this.tasks.signal(taskName, signal);
   }
 
-  /** AG-324: a command beside a task. @throws Refusal, NoExecError, what the driver says */
+  /** Runs a command beside a task (AG-324). @throws Refusal, NoExecError, the driver's error */
   exec(taskName: string, command: ExecCommand): Promise<ExecSession> {
     return this.tasks.exec(taskName, command);
   }
@@ -252,7 +252,10 @@ export class AllocationRunner implements AllocationControl {
     });
   }
 
-  /** AG-80, AG-81. Tasks may start afterwards; of an allocation that is being stopped these are its poststop tasks. */
+  /**
+   * Runs the hooks that prepare the allocation, and fails it if one of them fails (AG-80, AG-81). Tasks may start
+   * afterwards; if the allocation is being stopped, these are its poststop tasks.
+   */
   private async prepare(): Promise<void> {
     try {
       if (!(await this.hooks.prerun())) return;

@@ -47,7 +47,7 @@ export class AllocationStopper {
     await this.hooks.prekill();
     await this.waitForShutdownDelay();
     await this.tasks.killInOrder(details);
-    // AG-95: what the servers count as lost, or had its time, has nothing more to do.
+    // Poststop tasks of a lost or expired allocation do not run (AG-95).
     if (isClientTerminal(this.context.alloc) || this.context.isExpired) await this.tasks.killAll();
   }
 }

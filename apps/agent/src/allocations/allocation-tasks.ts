@@ -135,14 +135,14 @@ export class AllocationTasks {
     await Promise.all(this.all.map((runner) => runner.suspend()));
   }
 
-  /** AG-160. @throws Refusal, TaskNotRunningError */
+  /** Restarts one task (AG-160). @throws Refusal, TaskNotRunningError */
   restart(name: string, reason: string): Promise<void> {
     const runner = this.runner(name);
     if (!runner) throw new Refusal('not-found', `Could not find task runner for task: ${name}`);
     return runner.restart(reason);
   }
 
-  /** AG-161: tasks that do not run are left alone. */
+  /** Restarts all running tasks (AG-161). */
   async restartRunning(reason: string): Promise<void> {
     await Promise.all(this.all.map((runner) => ifRunning(runner.restart(reason))));
   }
@@ -153,13 +153,13 @@ export class AllocationTasks {
     await Promise.all(restarted.map((runner) => runner.restartFromBegin(reason)));
   }
 
-  /** AG-147: a failure of one task, or with an empty name of all that run. */
+  /** Restarts one task, or all running tasks if the name is empty, and counts it as a failure (AG-147). */
   async restartUnhealthy(name: string, reason: string): Promise<void> {
     const runners = this.all.filter(({ task }) => name === '' || task.Name === name);
     await Promise.all(runners.map((runner) => ifRunning(runner.restart(reason, 'failure'))));
   }
 
-  /** AG-165: to one task, or with an empty name to all. @throws Refusal, TaskNotRunningError, the driver's error */
+  /** Signals one task, or all if the name is empty (AG-165). @throws Refusal, TaskNotRunningError, the driver's error */
   async signal(name: string, signal: string): Promise<void> {
     if (name !== '') {
       const runner = this.runner(name);
@@ -176,7 +176,7 @@ export class AllocationTasks {
     if (errors.length > 0) throw new Refusal('conflict', nestedList(errors));
   }
 
-  /** AG-324. @throws Refusal, NoExecError, what the driver says */
+  /** Runs a command beside a running task (AG-324). @throws Refusal, NoExecError, the driver's error */
   async exec(name: string, command: ExecCommand): Promise<ExecSession> {
     const runner = this.runner(name);
     if (!runner) throw new Refusal('not-found', `unknown task name "${name}"`);

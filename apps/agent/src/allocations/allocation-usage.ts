@@ -1,7 +1,7 @@
 import type { AllocResourceUsage, ResourceUsage, TaskResourceUsage } from '@waybill/rpc';
 import { resourceUsage } from '../drivers/process-usage.js';
 
-/** AG-330: what an allocation uses, the sum of its running tasks. `nowNs` for one of which none runs. */
+/** The usage of an allocation: the sum over its running tasks (AG-330). @param nowNs timestamp if no task runs */
 export function usageOfAllocation(
   tasks: Readonly<Record<string, TaskResourceUsage>>,
   nowNs: number,

@@ -8,7 +8,7 @@ export interface ClientState {
   readonly ClientDescription: string;
 }
 
-/** AG-70 to AG-73: what an allocation is, from its tasks alone. */
+/** The client status of an allocation by the states of its tasks (AG-70 to AG-73). */
 export function statusOfTasks(states: Readonly<Record<string, TaskState>>): ClientState {
   const all = Object.values(states);
   if (all.some((s) => s.State === 'dead' && s.Failed)) return status('failed', 'Failed tasks');
@@ -17,7 +17,7 @@ export function statusOfTasks(states: Readonly<Record<string, TaskState>>): Clie
   return status('complete', 'All tasks have completed');
 }
 
-/** AG-75: on a terminal status every task has an end; the servers count reschedules from it. */
+/** Gives each task of a terminal allocation an end, from which the servers count reschedules (AG-75). */
 export function withEnds(
   states: Readonly<Record<string, TaskState>>,
   clientStatus: AllocClientStatus,

@@ -63,7 +63,7 @@ type Judgement =
   /** `atMs`: when it will be healthy if nothing changes; undefined: as it stands never. */
   | { readonly kind: 'open'; readonly atMs: number | undefined };
 
-/** AG-120, AG-121: by what an allocation is judged; undefined: nobody watches it. */
+/** The terms by which the health of an allocation is decided; undefined: its health is not watched (AG-120, AG-121). */
 export function healthTermsOf(group: TaskGroup, jobType: string, inDeployment: boolean): HealthTerms | undefined {
   if (jobType !== 'service' && jobType !== 'system') return undefined;
   if (inDeployment) {
@@ -125,7 +125,7 @@ export class HealthWatch {
       this.cancelRipe = this.timers.after(judgement.atMs - nowMs, () => this.evaluateHealth());
   }
 
-  /** AG-127: nothing is told any more. */
+  /** Ends the watch. It reports nothing afterwards (AG-127). */
   stop(): void {
     this.isOver = true;
     this.cancelDeadline();
@@ -161,7 +161,7 @@ function judge({ tasks, checks }: Watched, terms: HealthTerms, nowMs: number): J
   return nowMs >= atMs ? { kind: 'decided', health: { healthy: true, because: {} } } : { kind: 'open', atMs };
 }
 
-/** AG-128: what the deadline found each task doing, and its checks where the task itself is well. */
+/** The reason for each task that is late at the deadline: its state or, if it runs long enough, its checks (AG-128). */
 function lateness({ tasks, checks }: Watched, terms: HealthTerms, nowMs: number): Record<string, string> {
   const deadline = `healthy_deadline of ${formatDuration(terms.healthyDeadlineNs)}`;
   const because: Record<string, string> = {};

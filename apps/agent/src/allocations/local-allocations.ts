@@ -129,7 +129,7 @@ export class LocalAllocations implements Roles {
     }
   }
 
-  /** AG-44: first those that go, then those that changed or come. */
+  /** Applies a pull: removes allocations first, then updates and adds (AG-44). */
   apply({ removed, listed, changed, isRestored }: Pulled): void {
     for (const id of removed) void this.remove(id);
     for (const one of [this.setAside, this.returning]) for (const id of one.keys()) if (!listed.has(id)) one.delete(id);
@@ -170,7 +170,7 @@ export class LocalAllocations implements Roles {
     if (known) return known.update(alloc, isRestored);
     const told = this.setAside.get(alloc.ID);
     if (told && !isTerminalAllocation(alloc)) return this.pending.sendAgain([told]);
-    // AG-46: one that ended elsewhere or before is only remembered by the servers.
+    // An allocation that is terminal already is not started (AG-46).
     if (isTerminalAllocation(alloc) && !(isServerTerminal(alloc) && isStillCounted(alloc))) {
       this.setAside.set(alloc.ID, null);
       return;
@@ -186,7 +186,10 @@ export class LocalAllocations implements Roles {
     }
   }
 
-  /** OP-47: the servers' state was taken back to before they stopped it. It starts when what is left of it is gone. */
+  /**
+   * Starts an allocation anew, because the servers' state was restored to a time before they stopped it. The remains of
+   * its first run are removed before (OP-47).
+   */
   private async beginAgain(pulled: PulledAlloc): Promise<void> {
     const { ID } = pulled.alloc;
     this.returning.set(ID, pulled);
@@ -213,8 +216,8 @@ export class LocalAllocations implements Roles {
   }
 
   /**
-   * AG-53. One that is not here, or that the servers cannot tell the state of, is not waited for (AG-446); one that they no
-   * longer know, and whose tasks are being ended, is.
+   * Waits until the previous and preempted allocations on this machine have ended (AG-53), also those that are being
+   * removed here. Allocations that are not here or have the status `unknown` are not awaited (AG-446).
    */
   private async predecessorsEnded(alloc: Allocation): Promise<void> {
     const ids = [alloc.PreviousAllocation, ...alloc.PreemptedAllocations];

@@ -1,6 +1,6 @@
 import type { CancelTimer, Clock, Timers } from '@waybill/model';
 
-/** AG-173: allocations that were taken up again get so long after a start without contact. */
+/** Time that restored allocations get after the agent's start before the loss of contact counts (AG-173). */
 export const RESTORED_GRACE_MS = 50_000;
 /** A look that comes later than this was not held up by work: the clock was set, or the machine stood still. */
 export const MAX_LATE_MS = 5_000;

@@ -11,7 +11,10 @@ export interface AllocDiff {
   readonly wanted: readonly string[];
 }
 
-/** AG-42, AG-44: the servers' list against what is here. `invalid`: ids that could not be added. O(both). */
+/**
+ * Compares the servers' list with the allocations of this machine (AG-42, AG-44). Cost: O(both).
+ * @param invalid IDs of allocations that could not be added
+ */
 export function diffAllocs(
   listed: Readonly<Record<string, number>>,
   known: readonly KnownAlloc[],
@@ -26,7 +29,7 @@ export function diffAllocs(
   };
 }
 
-/** OP-47: the servers' list after their state was taken back: what they have as older is also news. O(both). */
+/** The same comparison after a restore of the servers' state: an older version is also a change (OP-47). Cost: O(both). */
 export function diffRestoredAllocs(listed: Readonly<Record<string, number>>, known: readonly KnownAlloc[]): AllocDiff {
   const here = new Map(known.map((alloc) => [alloc.id, alloc.allocModifyIndex]));
   const wanted = Object.entries(listed).filter(([id, index]) => index !== here.get(id));

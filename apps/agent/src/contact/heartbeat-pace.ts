@@ -16,7 +16,7 @@ export interface FailedHeartbeat {
   readonly hasLeader: boolean;
 }
 
-/** AG-34: milliseconds until a heartbeat that failed is sent again. `random` in [0, 1). */
+/** Milliseconds until a failed heartbeat is sent again (AG-34). @param random in [0, 1) */
 export function retryAfterMs(failed: FailedHeartbeat, nowMs: number, random: number): number {
   if (failed.lastSuccessMs === undefined || !failed.hasLeader)
     return REGISTRATION_RETRY_MS + random * REGISTRATION_RETRY_RANDOM_MS;

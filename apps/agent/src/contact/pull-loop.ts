@@ -14,7 +14,7 @@ import { type AllocDiff, diffAllocs, diffRestoredAllocs, type KnownAlloc } from 
 /** A failed query is repeated after this, doubled with each failure up to the limit, plus a random part of it (AG-48). */
 export const PULL_RETRY_MS = 1_000;
 export const MAX_PULL_RETRY_MS = 30_000;
-/** AG-43: an incomplete answer is asked for again after this, plus a random part of it. */
+/** Wait before an incomplete pull is repeated; a random part of it is added (AG-43). */
 export const INCOMPLETE_RETRY_MS = 2_000;
 
 /** After word that the servers have changed, machines ask again within this, each at a moment of its own. */
@@ -98,7 +98,7 @@ export class PullLoop {
     void this.pullUntilStopped(minStateIndex);
   }
 
-  /** AG-49: nothing is applied after this. */
+  /** Ends the loop. Nothing is applied afterwards (AG-49). */
   stop(): void {
     this.mode = 'stopped';
     this.cancelAskAgain?.();

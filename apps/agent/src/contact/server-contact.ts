@@ -69,7 +69,7 @@ export class ServerContact {
     this.registrations = new OrderedRegistrations(deps.rpc);
   }
 
-  /** AG-35: unix milliseconds of the last good registration or heartbeat. */
+  /** Unix milliseconds of the last successful registration or heartbeat (AG-35). */
   get lastSuccessMs(): number | undefined {
     return this.lastSuccess;
   }
@@ -149,7 +149,7 @@ export class ServerContact {
     }
   }
 
-  /** AG-31: nobody there at all is asked for often, a refusal is not. */
+  /** Wait before the next registration: short if no server answers, longer after a refusal (AG-31). */
   private registrationRetryMs(error: unknown): number {
     if (this.deps.dev || error instanceof RpcUnavailableError) return this.deps.dev ? DEV_RETRY_MS : NO_SERVER_RETRY_MS;
     return REGISTRATION_RETRY_MS + this.deps.random() * REGISTRATION_RETRY_RANDOM_MS;

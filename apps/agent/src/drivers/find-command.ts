@@ -12,7 +12,7 @@ export interface TaskView {
   onMachine(file: string): string | undefined;
 }
 
-/** AG-273: where the command is, as the task sees it. @throws StartError, not recoverable */
+/** Finds a command, and gives its path as the task sees it (AG-273). @throws StartError, not recoverable */
 export function findCommand(command: string, view: TaskView, searchPath: string): string {
   for (const dir of [view.localDir, view.taskDir]) {
     const file = path.normalize(`${dir}/${command}`); // looked at only inside the task's directory

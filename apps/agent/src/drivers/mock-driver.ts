@@ -17,7 +17,7 @@ import type { ExecCommand, ExecSession } from '../tasks/exec/exec-session.js';
 import { mockExec } from './mock-exec.js';
 import { resourceUsage } from './process-usage.js';
 
-/** AG-265: pretended memory is up to this many bytes. */
+/** Upper limit of the simulated memory usage (AG-265). */
 const MAX_MOCK_RSS_BYTES = 64 * 1024 * 1024;
 
 /** Where pretended output goes. */

@@ -10,15 +10,15 @@ export function signalNamed(name: string): NodeJS.Signals | undefined {
   return Object.hasOwn(constants.signals, full) ? (full as NodeJS.Signals) : undefined;
 }
 
-/** AG-258: the signal that stops a task. @throws when there is none of this name */
+/** The signal that stops a task (AG-258). @throws Error if no signal has the name */
 export function killSignal(name: string): NodeJS.Signals {
   const known = signalNamed(name);
   if (!known) throw new Error(`signal "${name}" is not known on this machine`);
   return known;
 }
 
-/** AG-258: a name that is not known is SIGINT here. */
+/** The signal of that name; SIGINT if the name is unknown (AG-258). */
 export const signalOrInterrupt = (name: string): NodeJS.Signals => signalNamed(name) ?? 'SIGINT';
 
-/** AG-256: the signal that ended a process with this code, as shells and engines show it; 0: none. */
+/** The signal that an exit code of a shell or an engine stands for; 0: none (AG-256). */
 export const signalOfCode = (code: number): number => (code > 128 && code < 128 + 65 ? code - 128 : 0);

@@ -6,7 +6,7 @@ export interface UserIds {
   readonly gid: number;
 }
 
-/** AG-274: ids of a task's user on this machine; undefined for an empty name. @throws StartError when there is none of that name */
+/** The IDs of a task's user; undefined for an empty name (AG-274). @throws StartError if the machine has no such user */
 export function userIds(user: string): UserIds | undefined {
   if (user === '') return undefined;
   const entry = readFileSync('/etc/passwd', 'utf8')

@@ -60,7 +60,7 @@ export class NamedNamespaces implements NetworkNamespaces {
     const file = this.pathOf(allocId);
     if (await isMountPoint(file)) return { path: file };
     await this.prepareDirectory();
-    await rm(file, { force: true }); // NW-33: what a reset of the machine left is no namespace
+    await rm(file, { force: true }); // a plain file was left by a reset of the machine (NW-33)
     await (await open(file, 'wx', 0o444)).close();
     try {
       await this.command('unshare', [`--net=${file}`, ...loopbackUp()]);

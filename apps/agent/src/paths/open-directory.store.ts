@@ -214,7 +214,7 @@ export class OpenDirectory {
     return path.relative(this.opened.root, real).split('/');
   }
 
-  /** AG-220. What is below `alloc` of an allocation is the tasks' own. @throws EscapesError */
+  /** Refuses paths to the agent's own files (AG-220). An allocation's `alloc` is the tasks' own. @throws EscapesError */
   private refuseNotes([first, second]: readonly string[]): void {
     const isClosed =
       (this.opened.closesNotes === 'of task' && first === OF_THE_AGENT) ||

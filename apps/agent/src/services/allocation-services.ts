@@ -8,7 +8,7 @@ import { Registrations } from './registrations.js';
 import type { ServiceRegistry } from './service-registry.js';
 import type { WorkloadCheck, WorkloadService } from './workload-service.js';
 
-/** AG-142: a kill waits for the removal to be tried, but for nobody longer than this. */
+/** Longest time for which a kill waits until the removal of the services was tried (AG-142). */
 export const MAX_WITHDRAWAL_WAIT_MS = 2_000;
 
 export interface AllocationServicesDependencies {
@@ -33,7 +33,7 @@ export interface CheckedWorkload {
 
 /** What is kept of them on disk. */
 export interface AllocationServicesRecord {
-  /** AG-146: the last results, by id of the check. */
+  /** Latest results by ID of the check (AG-146). */
   readonly checks: Readonly<Record<string, AllocCheckStatus>>;
   /** Ids that the servers may know: what is no longer wanted after a restart of the agent is removed. */
   readonly registered: readonly string[];
@@ -80,7 +80,7 @@ export class AllocationServices {
     await this.registrations.want(offered.map(({ registration }) => registration));
   }
 
-  /** AG-142: for good. Resolves when the removal was tried, or took too long; it goes on by itself. */
+  /** Removes all services for good. Resolves after an attempt or a limited time; retries continue (AG-142). */
   async withdraw(): Promise<void> {
     if (this.isWithdrawn) return;
     this.isWithdrawn = true;
@@ -88,7 +88,7 @@ export class AllocationServices {
     if (this.wanted.length > 0) await this.briefly(this.registrations.want([]));
   }
 
-  /** AG-142: who takes a service back waits for the servers, but not long. What is not told yet goes on by itself. */
+  /** Waits a limited time until the servers know of a change. Attempts to tell them continue afterwards (AG-142). */
   briefly(told: Promise<void>): Promise<void> {
     return new Promise((resolve) => {
       const cancel = this.deps.timers.after(MAX_WITHDRAWAL_WAIT_MS, resolve);

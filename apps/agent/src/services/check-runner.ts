@@ -85,7 +85,7 @@ export class CheckRunner {
   }
 }
 
-/** AG-145: before the first result. */
+/** The status of a check that has no result yet (AG-145). */
 export function pending({ id, service, task, group, spec }: WorkloadCheck): AllocCheckStatus {
   return {
     ID: id,
@@ -101,7 +101,7 @@ export function pending({ id, service, task, group, spec }: WorkloadCheck): Allo
   };
 }
 
-/** AG-130: looked at for those who ask, not for the health of the allocation. */
+/** Whether a check is in the mode `readiness`, which the health of the allocation ignores (AG-130). */
 export const isReadiness = ({ OnUpdate }: WorkloadCheck['spec']): boolean => OnUpdate === 'ignore';
 
 /** `fetch` tells what happened only in the cause. */

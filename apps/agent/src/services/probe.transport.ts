@@ -4,7 +4,7 @@ import { connect, isIP } from 'node:net';
 import type { Readable } from 'node:stream';
 import type { WorkloadCheck } from './workload-service.js';
 
-/** AG-145: as much of an answer is kept. */
+/** The part of an answer that is kept as the output of a check (AG-145). */
 export const MAX_CHECK_OUTPUT_BYTES = 3 * 1024;
 
 export interface ProbeResult {

@@ -3,7 +3,7 @@ import type { RegisteredService } from '@waybill/rpc';
 import type { Logger } from '@waybill/telemetry';
 import type { ServiceRegistry } from './service-registry.js';
 
-/** AG-142: between tries, doubling. */
+/** Waits between attempts to register double from the first to the longest (AG-142). */
 export const FIRST_RETRY_MS = 100;
 export const MAX_RETRY_MS = 1_000;
 

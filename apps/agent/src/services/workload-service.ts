@@ -100,7 +100,7 @@ interface WantedEndpoint {
   readonly literal: string;
 }
 
-/** AG-143. A label that names no port may be a number; without any the port is 0. */
+/** The address and port to register (AG-143). A label that names no port may be a number; else the port is 0. */
 function endpointOf(
   { label, mode, literal }: WantedEndpoint,
   { alloc, node, network: ofAlloc }: WorkloadPlace,

@@ -32,7 +32,7 @@ export const WITHHELD_HOST_VARIABLES: ReadonlySet<string> = new Set([
 /** Settings of the agent itself: URLs with passwords among them. */
 const WITHHELD_PREFIXES = ['WAYBILL_', 'OTEL_EXPORTER_'];
 
-/** AG-230: in these names every character that shells do not take becomes `_`. */
+/** In names with these prefixes, `_` replaces each character that shells do not accept (AG-230). */
 const CLEANED_PREFIXES = ['NOMAD_ADDR_', 'NOMAD_IP_', 'NOMAD_PORT_', 'NOMAD_HOST_PORT_', 'NOMAD_META_'];
 
 export interface TaskEnvInput {
@@ -80,7 +80,7 @@ export class TaskEnv {
     return known(name, this.variables, this.nodeFacts);
   }
 
-  /** AG-234: replaces what is known, leaves the rest as it is. */
+  /** Replaces references to known variables, and leaves all other text as it is (AG-234). */
   interpolate(text: string): string {
     return replaced(text, this.variables, this.nodeFacts);
   }
@@ -123,7 +123,7 @@ function identityVariables({ alloc, job, task, node, region, paths }: TaskEnvInp
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== ''));
 }
 
-/** AG-226: job, group, task; the task wins. */
+/** Variables for the metadata of job, group and task. The task's values take precedence, then the group's (AG-226). */
 function metaVariables({ alloc, job, task }: TaskEnvInput): Record<string, string> {
   const meta = { ...job.Meta, ...findTaskGroup(job, alloc.TaskGroup)?.Meta, ...task?.Meta };
   return Object.fromEntries(
@@ -166,7 +166,10 @@ function namespaceVariables({ alloc, network }: TaskEnvInput): Record<string, st
   return variables;
 }
 
-/** AG-227, AG-229: networks of tasks, which jobs of old versions have; its own by label, those of others by task and label. */
+/**
+ * Variables for networks of tasks, which only old jobs have: the task's own by label, those of other tasks by task and
+ * label (AG-227, AG-229).
+ */
 function taskNetworkVariables({ alloc, task }: TaskEnvInput): Record<string, string> {
   const variables: Record<string, string> = {};
   for (const [name, { Networks }] of Object.entries(alloc.AllocatedResources.Tasks))
@@ -188,7 +191,7 @@ const isIPv6 = (ip: string): boolean => ip.includes(':');
 const addressOf = (ip: string, port: number): string => `${isIPv6(ip) ? `[${ip}]` : ip}:${port}`;
 const ipVariable = (ip: string, label: string): string => `NOMAD_IPv${isIPv6(ip) ? 6 : 4}_${label}`;
 
-/** AG-232, AG-233. What the agent sets for a task comes later and wins. */
+/** Variables that a task inherits from the machine (AG-232, AG-233). Those that the agent sets take precedence. */
 function fromHost(hostEnv: TaskEnvInput['hostEnv']): Record<string, string> {
   const kept: Record<string, string> = {};
   for (const [name, value] of Object.entries(hostEnv)) {

@@ -62,7 +62,7 @@ export class TaskEventLog {
     this.emit('Restarting', details, { State: 'pending', ...this.oneMoreRestart() });
   }
 
-  /** AG-162: one that was dead has another life, and no memory of a failure. */
+  /** Returns a dead task to pending, and forgets that it has failed (AG-162). */
   revived(): void {
     this.current = { ...this.current, Failed: false };
     const details = { start_delay: '0', restart_reason: '' };

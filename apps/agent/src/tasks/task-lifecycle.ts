@@ -70,7 +70,7 @@ function nextStage(stage: Stage, tasks: readonly StagedTask[]): Stage {
   }
 }
 
-/** AG-99: does it start again after it ended well? */
+/** Whether a task of this kind starts again after a success (AG-99). */
 export function restartsOnSuccess(kind: TaskKind, jobType: string): boolean {
   if (kind === 'main') return jobType === 'service' || jobType === 'system';
   return isSidecar(kind);

@@ -78,7 +78,7 @@ export class TaskPreparation {
     return new TaskEnv({ alloc, job, task, node: node(), region, paths, hostEnv, added, network: network?.status });
   }
 
-  /** AG-221: the directories of a task as it finds them. */
+  /** The directories of a task as its processes see them (AG-221). */
   private seen(paths: TaskPaths): TaskPaths {
     return this.isolation === 'none' ? paths : { ...paths, ...INSIDE };
   }

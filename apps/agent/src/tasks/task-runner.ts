@@ -148,7 +148,7 @@ export class TaskRunner implements TaskControl {
     await this.ended.opened;
   }
 
-  /** AG-81: what all tasks of its allocation need cannot be had. */
+  /** Fails the task, because the preparation of its allocation has failed (AG-81). */
   failSetup(reason: string): void {
     if (this.isDead || this.context.killing.isOpen) return;
     this.emit('Setup Failure', { setup_error: reason, fails_task: 'true' });
@@ -173,7 +173,7 @@ export class TaskRunner implements TaskControl {
     await firstOpened(this.restarting.done, this.ended);
   }
 
-  /** AG-162: the whole allocation starts again. A task that runs is restarted, one that ended gets another life. */
+  /** Takes part in a restart of the whole allocation: a running task restarts, an ended one starts anew (AG-162). */
   async restartFromBegin(reason: string): Promise<void> {
     if (this.isRunning) return this.restart(reason);
     if (this.context.killing.isOpen || this.events.isFrozen) return;

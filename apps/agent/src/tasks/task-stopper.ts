@@ -6,7 +6,7 @@ import type { TaskProcess } from './task-process.js';
 
 /** AG-155, where nothing else is said. */
 export const MAX_KILL_TIMEOUT_MS = 30_000;
-/** AG-156: a driver's stop that fails is tried this often, with these waits between. */
+/** Attempts to stop a task with its driver, and the first and longest wait between them (AG-156). */
 export const MAX_STOP_ATTEMPTS = 5;
 const STOP_RETRY_MS = 5_000;
 const MAX_STOP_RETRY_MS = 120_000;

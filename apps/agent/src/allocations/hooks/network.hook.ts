@@ -89,17 +89,17 @@ export class NetworkHook implements AllocationHook {
   ): void {
     const shown = status && { ...status, DNS: dns ?? status.DNS };
     this.context.network = { namespace, hostname, status: shown, ...(sandbox && { sandbox }) };
-    // NW-39: what still runs in the namespace before reaches nobody.
+    // Tasks that still run in the old namespace have no connection any more (NW-39).
     if (isReplacement) void this.tasks.restartRunning('network namespace was recreated');
   }
 
-  /** NW-26. @throws NetworkError */
+  /** Refuses a hostname in the mode `host` (NW-26). @throws NetworkError */
   private refuseHostname(network: NetworkResource | undefined): void {
     if (network && network.Hostname !== '')
       throw new NetworkError('hostname cannot be set on task group using "host" networking mode');
   }
 
-  /** NW-22, NW-26. @throws NetworkError */
+  /** Refuses drivers that do not support the network mode or a hostname (NW-22, NW-26). @throws NetworkError */
   private refuseDrivers(mode: string, isNamed: boolean): void {
     for (const { Name, Driver } of this.context.group.Tasks) {
       const driver = this.context.agent.drivers.get(Driver);

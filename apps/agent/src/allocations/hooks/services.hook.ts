@@ -44,7 +44,7 @@ export class ServicesHook implements AllocationHook, CheckedWorkload {
     return this.services.briefly(this.refresh());
   }
 
-  /** AG-295: what the tasks that have ended offered. */
+  /** Removes the services of tasks that have ended (AG-142). */
   postrun(): Promise<void> {
     return this.services.briefly(this.refresh());
   }

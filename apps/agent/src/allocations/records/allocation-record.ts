@@ -11,7 +11,7 @@ export interface AllocationRecord {
   readonly alloc: Allocation;
   readonly tasks: Readonly<Record<string, TaskRecord>>;
   readonly health: Pick<AllocDeploymentStatus, 'Healthy' | 'Timestamp'> | null;
-  /** AG-77: its time was over. */
+  /** The allocation has exceeded its maximum run duration (AG-77). */
   readonly expired?: boolean;
   /** Absent: an agent wrote it that knew no services. */
   readonly services?: AllocationServicesRecord;

@@ -49,8 +49,8 @@ export function dnsOf({ dns }: TaskConfig, config: DockerConfig): TaskDns | unde
 const CONTAINER_NAME = /^[a-zA-Z0-9][a-zA-Z0-9_.-]*$/;
 
 /**
- * AG-282. A name of a task may hold what the engine does not take: it is replaced, and a digest keeps two tasks of an
- * allocation apart that would be one then.
+ * The name of a task's container (AG-282). Characters that the engine does not accept are replaced, and a digest then
+ * distinguishes tasks whose names would become equal.
  */
 export function containerName({ task, allocId }: Pick<TaskConfig, 'task' | 'allocId'>): string {
   if (CONTAINER_NAME.test(task)) return `${task}-${allocId}`;

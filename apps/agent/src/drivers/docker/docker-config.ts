@@ -42,7 +42,7 @@ const mount = z.strictObject({
   ),
 });
 
-/** AG-281: the keys of a task, in the words of job files. */
+/** The configuration of a task, with the keys that job files use (AG-281). */
 const schema = z.strictObject({
   image: z.string({ error: 'image is required' }).min(1, 'image is required'),
   image_pull_timeout: z.string().optional(),

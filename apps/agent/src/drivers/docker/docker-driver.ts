@@ -48,14 +48,14 @@ import { Strays } from './strays.js';
 
 /** An engine that does not answer is asked again after this. */
 const RETRY_MS = 1_000;
-/** AG-252: how long a killed container may take to vanish. */
+/** Longest time that a killed container may take to end (AG-252). */
 const VANISH_TIMEOUT_MS = 15_000;
 
 export interface DockerOptions {
   /** See engineAt. */
   readonly endpoint: string;
   readonly policy: DockerPolicy;
-  /** AG-283: images that no task uses any more are removed. */
+  /** Whether images that no task uses any more are removed (AG-283). */
   readonly imageGc: boolean;
   /** Of pause containers (NW-34); empty: the agent makes one. */
   readonly infraImage: string;
@@ -270,7 +270,7 @@ export class DockerDriver implements Driver {
     }
   }
 
-  /** AG-283: one of an earlier start, which nobody waits for any more. Another's is left alone, and the name stays taken. */
+  /** Removes an agent's container of an earlier start. Another program's container stays and keeps the name (AG-283). */
   private async removeStale(name: string): Promise<void> {
     const container = (await this.engine()).getContainer(name);
     const found = await unlessMissing(container.inspect());

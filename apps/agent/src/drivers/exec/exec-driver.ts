@@ -187,7 +187,7 @@ export class ExecDriver extends SupervisedDriver {
     return [await this.ownFile(RESOLV_CONF, below(paths.privateDir, 'resolv.conf'), text)];
   }
 
-  /** NW-26: the task finds itself by the name that it was given. */
+  /** Mounts a hosts file in which the task's hostname resolves to its own address (NW-26). */
   private async hosts({ network, paths }: TaskConfig): Promise<EnclosureMount[]> {
     if (!network || network.hostname === '') return [];
     const text = hostsFile(network.hostname, network.status?.Address ?? '');

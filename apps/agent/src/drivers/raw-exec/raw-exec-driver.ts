@@ -91,7 +91,7 @@ export class RawExecDriver extends SupervisedDriver {
   }
 }
 
-/** AG-273. @throws StartError */
+/** Finds a task's command (AG-273). @throws StartError */
 function found(command: string, { paths, env }: TaskConfig): string {
   const view: TaskView = { localDir: paths.localDir, taskDir: paths.taskDir, onMachine: (file) => file };
   return findCommand(command, view, env['PATH'] ?? process.env['PATH'] ?? '');

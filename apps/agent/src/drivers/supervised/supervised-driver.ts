@@ -36,7 +36,7 @@ import { below, pathName, type PathName } from '../../paths/path-name.js';
 
 /** How often a task whose supervisor is not our child is looked at. */
 export const WATCH_MS = 500;
-/** AG-275: how long a killed process may take to vanish. */
+/** Longest time that a killed process may take to end (AG-275). */
 export const VANISH_TIMEOUT_MS = 15_000;
 /** A supervisor writes the exit code right after its task ended; one that has not by then never will. */
 const EXIT_RECORD_TIMEOUT_MS = 2_000;
@@ -184,7 +184,7 @@ export abstract class SupervisedDriver implements Driver {
     if (!task.ended && isAlive(task.process)) sendSignal(task.process.pid, signalOrInterrupt(signal));
   }
 
-  /** AG-278. Nothing is measured until somebody asks. */
+  /** Measures the usage of a task on demand (AG-278). */
   async stats(taskId: string): Promise<TaskResourceUsage> {
     const { process, usage } = this.running(taskId);
     const recent = usage.recent(Date.now());
@@ -243,7 +243,7 @@ export abstract class SupervisedDriver implements Driver {
     while ((await exitCodeOf(runDir)) === undefined && isAlive(identity)) await pause(WATCH_MS);
     const code = await until(() => exitCodeOf(runDir), EXIT_RECORD_TIMEOUT_MS);
     const OOMKilled = (await this.supervision.limits?.wasOutOfMemory(runId(handle))) ?? false;
-    await this.cgroups?.kill(runId(handle)); // AG-257: also what left the group
+    await this.cgroups?.kill(runId(handle)); // ends processes that left the process group, too (AG-257)
     await this.supervision.outputs.drained(runId(handle));
     return { ...(code === undefined ? UNKNOWN_EXIT : exitResult(code)), OOMKilled };
   }
@@ -296,7 +296,7 @@ function endOf(supervisor: ChildProcess): Promise<void> {
   });
 }
 
-/** AG-244: output that goes nowhere. */
+/** Discards the output of a task whose logs are disabled (AG-244). */
 function discarded(): OpenOutput {
   const fd = openSync('/dev/null', 'w');
   return { stdout: fd, stderr: fd, release: () => closeSync(fd) };
@@ -310,7 +310,8 @@ const UNKNOWN_EXIT: ExitResult = {
 };
 
 /**
- * AG-256. The supervisor's shell shows a death by signal S as 128 + S, and so an exit with such a code looks the same.
+ * The result for an exit code (AG-256). The supervisor's shell reports a death by signal S as 128 + S, so an exit with
+ * such a code looks the same.
  */
 function exitResult(code: number): ExitResult {
   return { ExitCode: code, Signal: signalOfCode(code), OOMKilled: false, Err: '' };

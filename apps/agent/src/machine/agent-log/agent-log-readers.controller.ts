@@ -3,7 +3,7 @@ import { Payload } from '@nestjs/microservices';
 import { Answers, readAgentLog, type ReadAgentLogRequest, type ReadAgentLogResponse } from '@waybill/rpc';
 import { AgentLogReaders } from './agent-log-readers.js';
 
-/** OP-82: the log of this machine's agent, asked for by an API. */
+/** Answers an API that reads the log of this machine's agent (OP-82). */
 @Controller()
 export class AgentLogReadersController {
   constructor(private readonly readers: AgentLogReaders) {}

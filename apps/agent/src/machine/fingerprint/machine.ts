@@ -95,7 +95,7 @@ export async function fingerprintMachine(
   };
   return {
     hostname: os.hostname(),
-    // AG-25: a key without a value is no key.
+    // An attribute without a value is left out (AG-25).
     attributes: Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== '')),
     resources: {
       Cpu: {

@@ -188,7 +188,7 @@ function byVersion(a: string, b: string): number {
 const CHECKS_SINCE = '1.3.0';
 const CHECKS_SINCE_PROTOCOL = '1.1.0';
 
-/** NW-53. @param attributes of the machine */
+/** Whether a CNI plugin of the machine supports CHECK (NW-53). @param attributes of the machine */
 export function canCheck(attributes: Readonly<Record<string, string>>, plugin: string): boolean {
   const version = attributes[VERSION + plugin];
   const protocol = attributes[PROTOCOL + plugin];

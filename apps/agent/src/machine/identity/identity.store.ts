@@ -10,7 +10,7 @@ export interface AgentIdentity {
 
 const AGENT_DIRECTORY = { mode: 0o700, otherwise: 'choose another directory with WAYBILL_AGENT_DIR' };
 
-/** AG-14: another agent runs on this directory. */
+/** Another agent uses the directory (AG-14). */
 export class DirectoryInUseError extends Error {
   override readonly name = 'DirectoryInUseError';
   constructor(dir: string, pid: number) {
@@ -18,7 +18,7 @@ export class DirectoryInUseError extends Error {
   }
 }
 
-/** AG-10: who this machine is, made once and kept; files readable by the owner only. */
+/** Loads the identity of this machine, or creates it once, in files that only the owner may read (AG-10). */
 export async function loadIdentity(
   dir: string,
   newId: () => string,

@@ -11,7 +11,7 @@ import {
 import { LocalNode } from '../node/local-node.js';
 import { InvalidMetaError, NodeMeta } from './node-meta.js';
 
-/** AG-27: what is asked about the metadata of this machine. */
+/** Answers calls about the metadata of this machine (AG-27). */
 @Controller()
 export class NodeMetaController {
   constructor(

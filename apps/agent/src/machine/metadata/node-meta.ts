@@ -14,7 +14,7 @@ export interface DynamicMetaStore {
   save(dynamic: DynamicMeta): Promise<void>;
 }
 
-/** AG-332: it cannot be metadata; the message is for the asker. */
+/** The given metadata is invalid (AG-332). The caller gets the message. */
 export class InvalidMetaError extends Error {
   override readonly name = 'InvalidMetaError';
 }

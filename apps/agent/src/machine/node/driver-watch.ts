@@ -5,7 +5,7 @@ import { describeDriver } from './node-description.js';
 
 /** How often a driver is asked how it is. */
 export const DRIVER_PERIOD_MS = 30_000;
-/** AG-12: how long the first answers may hold up the registration of the machine. */
+/** Longest time for which the first fingerprints of drivers delay the registration of the machine (AG-12). */
 export const FIRST_ANSWER_TIMEOUT_MS = 50_000;
 
 export interface DriverWatchDependencies {

@@ -39,7 +39,7 @@ export const NONE_RESERVED: NodeReservedResources = {
   Networks: { ReservedHostPorts: '' },
 };
 
-/** AG-22: one that is not detected has no attributes; AG-25: nor is one without a value any. */
+/** Describes a driver. An undetected driver has no attributes (AG-22), and empty attributes are left out (AG-25). */
 export function describeDriver(print: DriverFingerprint, nowMs: number): DriverInfo {
   const Detected = print.health !== 'undetected';
   const attributes = Object.entries(print.attributes).filter(([, value]) => value !== '');

@@ -5,7 +5,7 @@ import { type ExecSession, NoExecError } from './exec-session.js';
 
 export interface BeginExecOptions {
   readonly agent: Pick<Agent, 'runnerOf'>;
-  /** AG-325: false: nobody may run commands in tasks of this machine. */
+  /** Whether this machine allows commands in its tasks (AG-325). */
   readonly enabled: boolean;
 }
 

@@ -13,7 +13,7 @@ import type { ExecSession } from './exec-session.js';
 
 /** On one machine at a time. */
 export const MAX_EXEC_SESSIONS = 200;
-/** AG-326: a peer that has not asked for output for so long has vanished, and its command is killed. */
+/** The command of a peer that has not read output for this long is killed (AG-326). */
 export const PEER_TIMEOUT_MS = 15_000;
 /** A read is answered after this with what there is, also with nothing: so both sides know that the other is there. */
 export const MAX_READ_WAIT_MS = 5_000;
@@ -98,7 +98,7 @@ export class RemoteExec {
     return null;
   }
 
-  /** AG-326: the peer has left. One that is not there any more is a success. */
+  /** Kills the command of a session, because its peer has left. Succeeds if the session has ended already (AG-326). */
   async end(sessionId: string): Promise<null> {
     const held = this.sessions.get(sessionId);
     if (!held) return null;

@@ -153,7 +153,7 @@ async function removeUnfinished(privateDir: string): Promise<void> {
   await Promise.all(left.map((name) => rm(below(privateDir, entryName(name)), { recursive: true, force: true })));
 }
 
-/** AG-290: what may be better another time is tried again by the restart policy. */
+/** The error of a failed download. The restart policy retries all failures but those that would recur (AG-290). */
 function downloadFailure(source: string, error: unknown): HookError {
   const why = errorText(error);
   const text = withoutSecrets(`failed to download artifact "${source}": ${why}`);

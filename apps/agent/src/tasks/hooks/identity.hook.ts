@@ -136,7 +136,7 @@ type IdentityAction =
   | { readonly kind: 'restart'; readonly identity: string }
   | { readonly kind: 'signal'; readonly identity: string; readonly signal: string };
 
-/** AU-159, AU-160: a restart makes everything else needless and happens once; each signal is sent once. */
+/** Actions after a renewal: one restart and nothing else, or each of the wanted signals once (AU-159, AU-160). */
 function identityActions(renewed: readonly WorkloadIdentity[]): IdentityAction[] {
   const restart = renewed.find(({ ChangeMode }) => ChangeMode === 'restart');
   if (restart) return [{ kind: 'restart', identity: nameOf(restart) }];

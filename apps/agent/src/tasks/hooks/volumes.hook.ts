@@ -47,7 +47,7 @@ export class VolumesHook implements TaskHook {
     return { mounts };
   }
 
-  /** VL-281: all that the group asks for, whichever task mounts it. */
+  /** Refuses to start without all host volumes of the group, whichever task mounts them (VL-281). @throws VolumeMountError */
   private checkHostVolumes(requests: readonly VolumeRequest[], allocName: string): void {
     const { HostVolumes } = this.deps.node();
     const missing = requests
@@ -71,7 +71,7 @@ export class VolumesHook implements TaskHook {
   }
 }
 
-/** AG-234. The destination is a place of the task's own view. @throws VolumeMountError */
+/** Replaces variables in a mount (AG-234). The destination is a path as the task sees it. @throws VolumeMountError */
 function interpolatedMount(mount: VolumeMount, interpolate: (text: string) => string): VolumeMount {
   const PropagationMode = interpolate(mount.PropagationMode);
   if (!isPropagationMode(PropagationMode))

@@ -7,7 +7,7 @@ import { below, pathName } from '../../paths/path-name.js';
 
 export type LogType = 'stdout' | 'stderr';
 
-/** AG-240: `<task>.stdout.0`, `<task>.stdout.1`, … */
+/** The common start of a log's file names; a dot and a number follow, as in `<task>.stdout.0` (AG-240). */
 export const logBase = (task: string, type: LogType): string => `${task}.${type}`;
 
 /** How many bytes of a log its deleted files held: makes offsets into the whole log exact. Hidden from listings. */

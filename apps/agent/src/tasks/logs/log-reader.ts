@@ -44,7 +44,7 @@ export async function readLogChunk(read: LogRead): Promise<LogChunk | undefined>
       const total = last.from + last.size;
       offset ??= read.origin === 'end' ? Math.max(0, total - read.offset) : read.offset;
       const chunk = await chunkAt(read.logsDir, parts, offset, Math.min(read.limit, MAX_LOG_CHUNK_BYTES));
-      if (!chunk) continue; // AG-312: rotated away since we looked
+      if (!chunk) continue; // the file was rotated away since the listing (AG-312)
       if (chunk.data.length > 0 || performance.now() >= deadline) return { ...chunk, available: total };
     } else if (performance.now() >= deadline) return undefined;
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));

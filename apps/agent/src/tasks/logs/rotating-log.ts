@@ -6,7 +6,7 @@ import { type DeletedPart, deletedPart } from './log-parts.js';
 import type { OpenDirectory } from '../../paths/open-directory.store.js';
 import { pathName } from '../../paths/path-name.js';
 
-/** AG-241: a file ends at a line end if one is as near as this to its limit. */
+/** A file ends at the end of a line, if there is one within this distance of the size limit (AG-241). */
 export const NEAR_LINE_END_BYTES = 32 * 1024;
 const NEWLINE = 0x0a;
 const APPEND = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT;

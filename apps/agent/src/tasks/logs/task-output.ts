@@ -11,7 +11,10 @@ import { RotatingLog, type RotatingLogSpec } from './rotating-log.js';
 import { SpareFifos } from './spare-fifos.js';
 import { below, pathName } from '../../paths/path-name.js';
 
-/** AG-245: how long the end of a task waits for its output to be in the files. A process that fled its group may hold it open. */
+/**
+ * Longest wait, at the end of a task, until its output is in the files (AG-245). A process that left the task's process
+ * group may hold the output open.
+ */
 export const DRAIN_TIMEOUT_MS = 2_000;
 const DRAIN_LOOK_MS = 10;
 const MB = 1024 * 1024;

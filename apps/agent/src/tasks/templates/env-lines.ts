@@ -10,7 +10,7 @@ export class EnvLineError extends Error {
 const KEY = /^(?:export\s+)?([A-Za-z_][A-Za-z0-9_.-]*)\s*=/;
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', '"': '"', '\\': '\\', $: '$' };
 
-/** AG-293: `KEY=value` lines; empty ones and comments are nothing. Quotes are taken off. @throws EnvLineError */
+/** Parses `KEY=value` lines, ignores empty lines and comments, and removes quotes (AG-293). @throws EnvLineError */
 export function envLines(text: string): Record<string, string> {
   const variables: Record<string, string> = {};
   for (const [at, whole] of text.split('\n').entries()) {

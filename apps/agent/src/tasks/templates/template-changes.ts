@@ -6,7 +6,7 @@ export type TemplateAction =
   | { readonly kind: 'signal'; readonly signal: string }
   | { readonly kind: 'script'; readonly script: ChangeScript };
 
-/** AG-292: a restart makes everything else needless; each signal is sent once, each script run once. */
+/** Actions after a change of templates: one restart and nothing else, or each signal once and each script (AG-292). */
 export function actionsOf(changed: readonly Template[]): TemplateAction[] {
   if (changed.some(({ ChangeMode }) => ChangeMode === 'restart')) return [{ kind: 'restart' }];
   const signals = changed.filter(({ ChangeMode }) => ChangeMode === 'signal').map(({ ChangeSignal }) => ChangeSignal);

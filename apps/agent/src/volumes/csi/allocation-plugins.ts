@@ -48,7 +48,7 @@ export class AllocationPlugins {
     }
   }
 
-  /** VL-210: also when it was never well, or an earlier agent looked after it. */
+  /** Withdraws the plugin of a task, even if it was never healthy or an earlier agent supervised it (VL-210). */
   private withdraw(task: Task): void {
     if (this.withdrawn.has(task.Name)) return;
     const supervisor = this.supervised(task);

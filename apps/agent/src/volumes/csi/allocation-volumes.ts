@@ -115,7 +115,10 @@ export class AllocationVolumes {
     return this.preparing;
   }
 
-  /** VL-228: in whatever way the allocation ends. Never fails; resolves when each volume was tried once. */
+  /**
+   * Unmounts and unpublishes all volumes, in whatever way the allocation ends (VL-228). Never fails. Resolves after one
+   * attempt for each volume.
+   */
   async release(): Promise<void> {
     this.isReleased = true;
     this.unwanting.abort();
@@ -228,7 +231,7 @@ export class AllocationVolumes {
 
   private async releaseOne(alias: string): Promise<void> {
     const isDone = await this.unmounted(alias);
-    // VL-232: what was never claimed was never mounted.
+    // A volume that was never claimed was never mounted (VL-232).
     const isUnmounted = isDone || !this.known.has(alias);
     await this.giveBack(alias, isUnmounted);
     if (isUnmounted) await this.forget(alias);
@@ -274,7 +277,7 @@ export class AllocationVolumes {
     return this.deps.unmount(this.known.get(alias)?.PluginID ?? '', this.mounted(alias), this.closing.signal);
   }
 
-  /** VL-230: the servers' watcher takes over what fails here. */
+  /** Unpublishes a volume. The servers' watcher takes over a failure (VL-230). */
   private async giveBack(alias: string, isUnmounted: boolean): Promise<void> {
     const state = isUnmounted ? CLAIM_STATE.nodeDetached : CLAIM_STATE.unpublishing;
     await this.deps.claims.unpublish(this.claimRequest(alias, state)).catch((error: unknown) => {

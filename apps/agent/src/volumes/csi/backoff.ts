@@ -1,6 +1,6 @@
 import type { Clock, Timers } from '@waybill/model';
 
-/** VL-227: waits 2 s, 4 s … up to a minute between tries, for a day unless told otherwise. */
+/** The wait between attempts doubles from 2 s to a minute. Attempts end after a day by default (VL-227). */
 export const FIRST_WAIT_MS = 2_000;
 export const MAX_WAIT_MS = 60_000;
 export const PATIENCE_MS = 24 * 3_600_000;

@@ -1,6 +1,6 @@
 import type { VolumeUse } from '@waybill/csi';
 
-/** VL-20: the plugin confirms something else than it was asked. Mount flags are in no message (CW-11). */
+/** The plugin does not confirm a use that it was asked about (VL-20). No message contains mount flags (CW-11). */
 export class UnconfirmedUseError extends Error {
   override readonly name = 'UnconfirmedUseError';
   constructor(reason: string) {
@@ -8,7 +8,7 @@ export class UnconfirmedUseError extends Error {
   }
 }
 
-/** VL-20: each use that was asked for must be one of the confirmed ones. @throws UnconfirmedUseError */
+/** Checks that the plugin has confirmed each use that was asked for (VL-20). @throws UnconfirmedUseError */
 export function checkConfirmed(asked: readonly VolumeUse[], confirmed: readonly VolumeUse[]): void {
   for (const use of asked)
     if (!confirmed.some((one) => covers(one, use)))

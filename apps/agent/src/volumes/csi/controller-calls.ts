@@ -50,7 +50,7 @@ export function controllerAnswers({ plugins }: Pick<CsiHost, 'plugins'>): Contro
       await controller.detach({ volumeId, nodeId, secrets: Secrets ?? {} });
       return null;
     }),
-    /** VL-20: no confirmation at all counts as one. */
+    /** Validates the uses of a volume. A plugin that answers without a confirmation confirms all of them (VL-20). */
     validate: by(CSI_CONTROLLER.validate, async (controller, request) => {
       const uses = request.VolumeCapabilities.map((one) => useOf(one, null));
       const { confirmed } = await controller.validate({

@@ -100,7 +100,7 @@ export class CsiHost {
     this.left.close();
   }
 
-  /** VL-206: a plugin that is registered stays where it is. @throws UnsafeNameError */
+  /** The paths of an allocation's plugin. A registered plugin keeps its socket path (VL-206). @throws UnsafeNameError */
   placesOf(allocId: string, config: CSIPluginConfig): PluginPlaces {
     const { mountRoot, socketDir } = pluginDirectories(this.deps.csiDir, config, allocId);
     const registered = this.registry.ofAlloc(allocId)?.socketPath;

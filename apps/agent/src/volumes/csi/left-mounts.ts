@@ -128,7 +128,7 @@ export class LeftMounts {
     });
   }
 
-  /** VL-230: the servers' watcher takes over what fails here, and a volume may have been forgotten since. */
+  /** Unpublishes a volume. The servers' watcher takes over a failure; the volume may not exist any more (VL-230). */
   private async giveBack({ claim }: LeftMount): Promise<void> {
     await this.deps.giveBack(claim).catch((error: unknown) => {
       const about = { alloc: claim.AllocationID, volume: claim.VolumeID };

@@ -5,10 +5,10 @@ import type { PluginRegistration, PluginRegistry, PluginSide } from './plugin-re
 
 /** A mount waits this long for its node plugin to become healthy (VL-222, VL-224). */
 export const PLUGIN_WAIT_MS = 60_000;
-/** VL-212: what is registered is looked at again after this, in case a change was missed. */
+/** Interval at which the whole registry is read again, in case an event was missed (VL-212). */
 export const RESYNC_INTERVAL_MS = 30_000;
 
-/** VL-222: a volume's plugin did not come up here in time. */
+/** The plugin of a volume did not become ready on this machine in time (VL-222). */
 export class PluginNotReadyError extends Error {
   override readonly name = 'PluginNotReadyError';
 }

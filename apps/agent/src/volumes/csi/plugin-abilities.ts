@@ -40,7 +40,7 @@ export function machineInfo({ nodeId, maxVolumes, topology }: NodeInfo): Machine
   };
 }
 
-/** VL-213, VL-8: no limit, and whatever JSON numbers cannot say exactly, is the largest of them. */
+/** The limit as a JSON number: the largest exact one stands for no limit and for any greater limit (VL-213, VL-8). */
 function limitOf(given: bigint): number {
   return given <= 0n || given > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(given);
 }

@@ -11,9 +11,9 @@ import {
 import { controllerInfo, machineInfo, nodeAbilities } from './plugin-abilities.js';
 import type { PluginRegistration } from './plugin-registry.js';
 
-/** VL-212: while it is well. */
+/** Interval between fingerprints of a healthy plugin (VL-212). */
 export const FINGERPRINT_INTERVAL_MS = 30_000;
-/** VL-212: while it is not. */
+/** Interval between fingerprints of an unhealthy plugin (VL-212). */
 export const UNWELL_INTERVAL_MS = 5_000;
 /** What each call of a round may take; a round is at most three of them. */
 const FINGERPRINT_CALL_TIMEOUT_MS = 10_000;

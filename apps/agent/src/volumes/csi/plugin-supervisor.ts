@@ -10,9 +10,9 @@ import {
 import type { Logger } from '@waybill/telemetry';
 import type { PluginRegistry, PluginSide } from './plugin-registry.js';
 
-/** VL-207, VL-209: while it is not well. */
+/** Interval between probes of an unhealthy plugin (VL-207, VL-209). */
 export const UNWELL_PROBE_INTERVAL_MS = 5_000;
-/** VL-209: while it is well. */
+/** Interval between probes of a healthy plugin (VL-209). */
 export const PROBE_INTERVAL_MS = 30_000;
 const NOT_RUNNING = 'the task of the plugin does not run';
 
@@ -157,7 +157,10 @@ export class PluginSupervisor {
     }
   }
 
-  /** VL-209. @param problem undefined: it is well; empty: it says only that it is not ready */
+  /**
+   * Records the result of a probe and reports a change of health (VL-209).
+   * @param problem undefined: the plugin is healthy; empty: the plugin is not ready and names no reason
+   */
   private seen(problem: string | undefined): void {
     const isHealthy = problem === undefined;
     if (isHealthy === this.isHealthy) return;

@@ -1,7 +1,7 @@
 import type { ListedVolume, ProvidedSnapshot } from '@waybill/csi';
 import type { ExternalSnapshot, ExternalVolume } from '@waybill/rpc';
 
-/** CW-8: JSON has no more; a disk of 8 PiB is the largest whose size is exact. */
+/** Caps a size at the largest integer that JSON shows exactly: 8 PiB (CW-8). */
 export function jsonBytes(bytes: bigint): number {
   return bytes > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(bytes);
 }

@@ -29,7 +29,7 @@ export interface MountInfo {
   readonly IsDevice: boolean;
 }
 
-/** VL-310: the plugin has answered that it has unmounted the volume, and has not; asked again, it may. */
+/** The plugin reported an unmount that has not happened (VL-310). Another attempt may succeed. */
 export class StillMountedError extends Error {
   override readonly name = 'StillMountedError';
   constructor(place: string) {
@@ -37,7 +37,7 @@ export class StillMountedError extends Error {
   }
 }
 
-/** VL-311: until that allocation has let go of it. */
+/** The volume's staging path still holds another disk, until the other allocation has unmounted it (VL-311). */
 export class OtherDiskError extends Error {
   override readonly name = 'OtherDiskError';
   constructor(volumeId: string, disk: string, allocId: string) {
@@ -91,7 +91,7 @@ export class VolumeMounter {
     });
   }
 
-  /** VL-247. Nothing is asked of a plugin that cannot (CW-21). @returns bytes, 0: not told */
+  /** Expands a volume on this node (VL-247). Does not call a plugin that cannot (CW-21). @returns bytes, 0: unknown */
   expand(
     plugin: LocalNodePlugin,
     volume: Omit<VolumeMount, 'context' | 'publishContext'>,
@@ -158,13 +158,13 @@ export class VolumeMounter {
     await places.removeEmpty(path.dirname(target.here), mountRoot);
   }
 
-  /** VL-311: what is staged at the place of this volume may be the disk that had its name before. @throws OtherDiskError */
+  /** Refuses a staging path that holds the disk which had the volume's name before (VL-311). @throws OtherDiskError */
   private refuseOtherDisk(volume: VolumeMount): void {
     const other = this.deps.uses.otherDisk(useKey(volume), volume.externalId);
     if (other) throw new OtherDiskError(volume.volumeId, other.disk, other.allocId);
   }
 
-  /** VL-310: whatever its plugin says. @throws StillMountedError */
+  /** Refuses a path that is still mounted, whatever the plugin has reported (VL-310). @throws StillMountedError */
   private async refuseIfMounted({ here }: Place): Promise<void> {
     if (await this.deps.places.isMounted(here)) throw new StillMountedError(here);
   }
@@ -184,10 +184,10 @@ export class VolumeMounter {
   }
 }
 
-/** VL-242: what the place of staging depends on. */
+/** The key under which uses of a volume are counted: exactly what its staging path depends on (VL-242). */
 export const useKey = (volume: UsedVolume): string => stagingPath(volume);
 
-/** VL-239: the job's options over the volume's. */
+/** The mount options of a volume. The job's options take precedence over the volume's own (VL-239). */
 export function mountOptions(of: MountOptions | null, wanted: MountOptions | null): MountOptions {
   return { FSType: wanted?.FSType || of?.FSType || '', MountFlags: wanted?.MountFlags ?? of?.MountFlags ?? null };
 }

@@ -62,7 +62,7 @@ export class HostVolumes {
     this.report();
   }
 
-  /** VL-289. @throws HostVolumeRefusal */
+  /** Creates a volume with its plugin and records it (VL-289). @throws HostVolumeRefusal */
   create(volume: HostVolumeOnNode): Promise<CreatedOnNode> {
     return this.inTurn(volume, async () => {
       const plugin = this.pluginOf(volume);
@@ -79,7 +79,7 @@ export class HostVolumes {
     });
   }
 
-  /** VL-291. @throws HostVolumeRefusal */
+  /** Records a directory that exists already as a volume (VL-291). @throws HostVolumeRefusal */
   register(volume: HostVolumeOnNode): Promise<void> {
     return this.inTurn(volume, async () => {
       await this.refuseMissing(volume.HostPath);
@@ -87,7 +87,7 @@ export class HostVolumes {
     });
   }
 
-  /** VL-305: without a plugin it is the operator's, and its data stays. @throws HostVolumeRefusal */
+  /** Deletes a volume. Without a plugin, its data is the operator's and stays (VL-305). @throws HostVolumeRefusal */
   async delete(volume: HostVolumeOnNode): Promise<void> {
     await this.runInTurn(volume.ID, async () => {
       if (volume.PluginID !== '') await this.pluginOf(volume).delete(volume);
@@ -102,7 +102,7 @@ export class HostVolumes {
     return await this.turns.runInTurn(key, work);
   }
 
-  /** VL-290: also not beside another one of its name. */
+  /** Does one piece of work at a time for a volume, and refuses a second volume of the same name (VL-290). */
   private async inTurn<T>({ ID, Name }: HostVolumeOnNode, work: () => Promise<T>): Promise<T> {
     return await this.runInTurn(ID, async () => {
       if (this.isTaken(Name, ID)) throw new HostVolumeRefusal('volume name already exists on this node');
