@@ -7,7 +7,7 @@ import { PRIORITY_DELTA, PARALLEL_PENALTY } from './preemption/preemption.js';
 import { PAGE_MS } from './queued-placements.js';
 import { MIN_CANDIDATE_LIMIT, DEFAULT_SPREAD_LIMIT, MAX_SET_ASIDE } from './ranking/candidate-limit.js';
 import { KEPT_SCORES } from './ranking/placement-metric.js';
-import { MAX_FIT_SCORE } from './ranking/ranking.js';
+import { MAX_FIT_SCORE } from './ranking/fit-score.js';
 import { MIN_KILL_WAIT_NS } from './reconciliation/delayed-stop.js';
 import { FOLLOW_UP_WINDOW_NS } from './reconciliation/follow-ups.js';
 import { KEPT_EVENTS } from './reconciliation/reschedule-policy.js';

@@ -2,7 +2,8 @@ import type { Amounts, Node, Spread, TaskGroup } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
 import { candidateLimit, LimitedChoice, spreadLimit } from './candidate-limit.js';
-import { fitScore, MAX_FIT_SCORE, Ranking } from './ranking.js';
+import { fitScore, MAX_FIT_SCORE } from './fit-score.js';
+import { Ranking } from './ranking.js';
 import { SpreadScore } from './spread.js';
 
 const amounts = (cpuMhz: number, memoryMB: number): Amounts => ({ cpuMhz, memoryMB, diskMB: 0 });

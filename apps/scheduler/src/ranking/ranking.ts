@@ -9,11 +9,9 @@ import {
   type TaskGroup,
 } from '@waybill/model';
 import { weightOf } from '../feasibility/device-match.js';
+import { fitScore, MAX_FIT_SCORE } from './fit-score.js';
 import { devicesAskedBy } from './group-ask.js';
 import { SpreadScore, type UseCounts } from './spread.js';
-
-/** Highest fit score (SC-107); the `binpack` scorer divides by it. */
-export const MAX_FIT_SCORE = 18;
 
 export interface Score {
   /** By scorer, including zeros that did not contribute. */
@@ -55,21 +53,6 @@ export interface RankedNode {
   /** Share of the weight of the device affinities that the assigned devices match. */
   readonly devices: number;
   readonly penalised: boolean;
-}
-
-/** The fit score: how full (binpack) or how empty (spread) the node would be, limited to 0…18 (SC-107). */
-export function fitScore(
-  algorithm: SchedulerConfiguration['SchedulerAlgorithm'],
-  used: Amounts,
-  capacity: Amounts,
-): number {
-  const total = 10 ** freeShare(used.cpuMhz, capacity.cpuMhz) + 10 ** freeShare(used.memoryMB, capacity.memoryMB);
-  const score = algorithm === 'spread' ? total - 2 : 20 - total;
-  return Math.min(MAX_FIT_SCORE, Math.max(0, score));
-}
-
-function freeShare(used: number, capacity: number): number {
-  return capacity > 0 ? 1 - used / capacity : 0;
 }
 
 /** Scores nodes for one group: the mean of the contributions of the scorers of section 11. Pure. */
