@@ -1,6 +1,9 @@
 import { createHmac } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { Interrupts, runProgram } from '@waybill/cli';
 import { connect, LOGINS_STREAM, managerOf, MAX_PENDING_LOGINS, type NatsLink } from '@waybill/journal';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -29,11 +32,19 @@ interface Token {
 }
 
 let cluster: AccessCluster;
+let auditFile: string;
 let provider: OpenIdProvider;
 
 beforeAll(async () => {
+  auditFile = path.join(mkdtempSync(path.join(tmpdir(), 'waybill-logins-')), 'audit.log');
   [cluster, provider] = await Promise.all([
-    AccessCluster.start(['projector', 'api'], { WAYBILL_ACL_FAILED_LOGINS_PER_MINUTE: String(FAILURES_PER_MINUTE) }),
+    AccessCluster.start(['projector', 'api'], {
+      WAYBILL_ACL_FAILED_LOGINS_PER_MINUTE: String(FAILURES_PER_MINUTE),
+      WAYBILL_ACL_LOGIN_ALLOWED_HOSTS: '127.0.0.1,localhost',
+      WAYBILL_AUDIT_ENABLED: 'true',
+      WAYBILL_AUDIT_SINKS: 'file',
+      WAYBILL_AUDIT_FILE: auditFile,
+    }),
     OpenIdProvider.start([CALLBACK]),
   ]);
   await cluster.policy('ops', RULES);
@@ -66,6 +77,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await Promise.all([cluster?.stop(), provider?.stop()]);
+  rmSync(path.dirname(auditFile), { recursive: true, force: true });
 });
 
 const method = (Name: string, Type: string, Config: object, over: object = {}): Promise<unknown> =>
@@ -115,6 +127,38 @@ describe('a JWT for a token', () => {
     expect(Number(headers.get('x-nomad-index'))).toBeGreaterThan(0);
     const self = await cluster.send('GET', '/v1/acl/token/self', body.SecretID);
     expect(await self.json()).toMatchObject({ AccessorID: body.AccessorID });
+  });
+
+  it('AU-66, AU-274: is named in the audit log by method, issuer and subject, and is not in it', async () => {
+    const LoginToken = await provider.jwt(claims({ sub: 'repo:nobody' }));
+    await ask('/v1/acl/login', { AuthMethodName: 'ci', LoginToken });
+    const text = await eventually('its record', () => {
+      const line = readFileSync(auditFile, 'utf8')
+        .split('\n')
+        .find((one) => one.includes('repo:nobody'));
+      return line ?? false;
+    });
+    expect(JSON.parse(text)).toMatchObject({
+      payload: {
+        stage: 'OperationComplete',
+        auth: { accessor_id: 'anonymous', auth_method: 'ci', issuer: provider.issuer, subject: 'repo:nobody' },
+      },
+    });
+    expect(readFileSync(auditFile, 'utf8')).not.toContain(LoginToken);
+  });
+
+  it('AU-108: is of no method whose provider is at a host that logins may not call', async () => {
+    const answer = await cluster.send('PUT', '/v1/acl/auth-method', cluster.management, {
+      Name: 'inner',
+      Type: 'JWT',
+      TokenLocality: 'local',
+      MaxTokenTTL: '1h',
+      Config: { JWKSURL: 'http://169.254.169.254/keys' },
+    });
+    expect([answer.status, await answer.text()]).toEqual([
+      400,
+      expect.stringContaining('logins may not call that host'),
+    ]);
   });
 
   it('AU-71, AU-74: refused tokens are told why, and make nothing', async () => {

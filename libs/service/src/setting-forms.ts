@@ -52,6 +52,15 @@ export const hostNames = z.string().transform((text, ctx) => {
   return names;
 });
 
+/** Globs of host names and addresses, in lower case; `*` is any run of characters. */
+export const hostGlobs = z.string().transform((text, ctx) => {
+  const globs = commaSeparated(text.toLowerCase());
+  for (const glob of globs)
+    if (!/^[a-z0-9_.*:[\]-]+$/.test(glob))
+      ctx.addIssue({ code: 'custom', message: `hosts with commas between, "*" for any text; "${glob}" is none` });
+  return globs;
+});
+
 /** Of web pages, as browsers write them. */
 export const origins = z.string().transform((text, ctx) => {
   const found = commaSeparated(text);

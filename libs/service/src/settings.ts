@@ -12,6 +12,7 @@ import {
   flag,
   headers,
   hostAndPort,
+  hostGlobs,
   hostNames,
   hours,
   interval,
@@ -112,6 +113,11 @@ export const SETTINGS = {
     .max(10_000)
     .default(10)
     .describe('api: logins, bootstraps and one-time exchanges of one address that may fail per minute; 0: any number'),
+  WAYBILL_ACL_LOGIN_ALLOWED_HOSTS: hostGlobs
+    .default([])
+    .describe(
+      'api: hosts of identity providers that auth methods may name and logins call, as id.example.com,*.corp.example; empty: any',
+    ),
   WAYBILL_ACL_TOKEN_MIN_EXPIRATION_TTL: duration('1m').describe('api: least life of a token that expires'),
   WAYBILL_ACL_TOKEN_MAX_EXPIRATION_TTL: duration('24h').describe('api: greatest life of a token that expires'),
   WAYBILL_HTTP_RESPONSE_HEADERS: headers.default({}).describe('api: name=value,… of headers on every answer'),

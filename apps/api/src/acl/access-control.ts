@@ -1,5 +1,6 @@
 import type { TokenLifeLimits } from '@waybill/model';
 import type { BootstrapReset } from './bootstrap-reset.store.js';
+import type { LoginHosts } from './login-hosts.js';
 import type { MethodSecrets } from './method-secrets.js';
 import type { TokenSecrets } from './token-secrets.js';
 
@@ -9,6 +10,7 @@ export interface AccessControlParts {
   readonly methodSecrets: MethodSecrets;
   readonly limits: TokenLifeLimits;
   readonly reset: BootstrapReset;
+  readonly loginHosts: LoginHosts;
 }
 
 /** Access control of this API: off, or on with the cluster's key. */

@@ -89,11 +89,11 @@ export class AuthMethodsController {
 
   private async upsert(request: ApiRequest, reply: ApiReply, pathName: string | undefined): Promise<void> {
     const given = readAuthMethod(request.body);
-    const { methodSecrets: secrets, limits } = this.access.on;
+    const { methodSecrets: secrets, limits, loginHosts } = this.access.on;
     const { written } = await this.writes.commit(
       Requester.of(request).author,
       () => this.seen(given),
-      (seen) => authMethodWrite(given, { pathName, secrets, limits, nowMs: this.writes.nowMs(), ...seen }),
+      (seen) => authMethodWrite(given, { pathName, secrets, limits, loginHosts, nowMs: this.writes.nowMs(), ...seen }),
     );
     const { row } = await this.model.access.authMethod(given.Name);
     if (!row || !written) throw notFound(NOT_FOUND); // deleted in the moment since

@@ -3,6 +3,7 @@ import type { Settings } from '@waybill/service';
 import { AccessControl } from './access-control.js';
 import { BootstrapReset } from './bootstrap-reset.store.js';
 import { readClusterKey } from './cluster-key.store.js';
+import { LoginHosts } from './login-hosts.js';
 import { MethodSecrets } from './method-secrets.js';
 import { TokenSecrets } from './token-secrets.js';
 
@@ -19,5 +20,6 @@ export async function accessControlOf(settings: Settings): Promise<AccessControl
       maxTtlNs: settings.WAYBILL_ACL_TOKEN_MAX_EXPIRATION_TTL,
     },
     reset: new BootstrapReset(settings.WAYBILL_ACL_DIR || path.dirname(keyFile)),
+    loginHosts: new LoginHosts(settings.WAYBILL_ACL_LOGIN_ALLOWED_HOSTS),
   });
 }

@@ -1,5 +1,6 @@
 import type { Caller, WorkloadCaller } from '../access/caller.js';
 import { pathOf } from '../http/path.js';
+import type { VerifiedSubject } from '../http/request-notes.js';
 import { namespaceOf, params, type QueryString } from '../http/query-string.js';
 import { EVERYWHERE } from '../openapi/document.js';
 import { OPERATIONS } from '../openapi/operations.js';
@@ -25,6 +26,10 @@ export interface AuditAuth {
   readonly create_time?: string;
   readonly expiration_time?: string;
   readonly credential_hash?: string;
+  /** Of a login whose credential was verified. */
+  readonly auth_method?: string;
+  readonly issuer?: string;
+  readonly subject?: string;
   /** Of a workload. */
   readonly namespace?: string;
   readonly job_id?: string;
@@ -147,6 +152,13 @@ export function withoutSecret(text: string, credential: string | undefined): str
 /** The text of an answer that is an error, without the secret of its request. */
 export const auditError = (text: string, credential: string | undefined): string =>
   withoutSecret(text, credential).slice(0, MAX_TEXT);
+
+/** Who logged in, beside who sent the request, which is nobody yet (AU-274). */
+export const loginAuth = ({ method, issuer, subject }: VerifiedSubject): Partial<AuditAuth> => ({
+  auth_method: method,
+  issuer: issuer.slice(0, MAX_TEXT),
+  subject: subject.slice(0, MAX_TEXT),
+});
 
 /** A caller whose credential was looked at (AU-274). */
 export function auditAuth({ grants, actor, workload }: Pick<Caller, 'grants' | 'actor' | 'workload'>): AuditAuth {

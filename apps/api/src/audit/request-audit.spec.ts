@@ -159,6 +159,17 @@ describe('the records of a request', () => {
   });
 });
 
+it('AU-274: a login names the method, and who logged in by its issuer, in the record of the answer', async () => {
+  const audit = audited({ method: 'PUT', url: '/v1/acl/login' });
+  await audit.received();
+  audit.loggedIn({ method: 'ci', issuer: 'https://ci.example', subject: 's'.repeat(2_000) });
+  await audit.completed({ status: 200 });
+  expect(written.map(({ payload }) => payload.auth)).toEqual([
+    { accessor_id: 'anonymous' },
+    { accessor_id: 'anonymous', auth_method: 'ci', issuer: 'https://ci.example', subject: 's'.repeat(1_024) },
+  ]);
+});
+
 describe('filters', () => {
   it('AU-280: leave requests out, but no refused one: both of its records are written', async () => {
     for (const status of [200, 403]) {

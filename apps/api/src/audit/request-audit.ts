@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Caller } from '../access/caller.js';
-import type { RequestNotes } from '../http/request-notes.js';
+import type { RequestNotes, VerifiedSubject } from '../http/request-notes.js';
 import type { AuditLog } from './audit-log.js';
 import {
   type AuditAuth,
@@ -9,6 +9,7 @@ import {
   type AuditRecord,
   auditRequest,
   type AuditResponse,
+  loginAuth,
   type SeenRequest,
   type Stage,
 } from './audit-record.js';
@@ -55,6 +56,7 @@ export class RequestAudit implements RequestNotes {
   private readonly request;
   private readonly startedMs: number;
   private credentialHash: string | undefined;
+  private login: VerifiedSubject | undefined;
   private requestId: string | undefined;
   private withheld: AuditRecord | undefined;
   private stage: Stage = 'OperationReceived';
@@ -70,6 +72,10 @@ export class RequestAudit implements RequestNotes {
 
   refused(credential: string): void {
     this.credentialHash = this.recorder.fingerprint(credential);
+  }
+
+  loggedIn(login: VerifiedSubject): void {
+    this.login = login;
   }
 
   writes(requestId: string): void {
@@ -136,7 +142,11 @@ export class RequestAudit implements RequestNotes {
     if (!this.recorder.isAccessControlOn) return { accessor_id: 'acls-disabled' };
     if (this.credentialHash !== undefined) return { accessor_id: 'invalid', credential_hash: this.credentialHash };
     const caller = this.answering.caller();
-    if (caller) return auditAuth(caller);
+    const sender = caller ? auditAuth(caller) : this.unidentified();
+    return this.login ? { ...sender, ...loginAuth(this.login) } : sender;
+  }
+
+  private unidentified(): AuditAuth {
     return { accessor_id: this.seen.credential === undefined ? 'anonymous' : 'unchecked' };
   }
 

@@ -9,7 +9,7 @@ import type { KeySources } from './jwt/key-sources.js';
 import { UnreadableKeyError } from './jwt/public-keys.js';
 import { allowedAlgorithms, signedClaims } from './jwt/signature.js';
 import type { LoginRequest } from './login-request.js';
-import type { GrantedToken, LoginTokens } from './login-tokens.js';
+import { type GrantedToken, type LoginTokens, type OnVerified, verifiedSubject } from './login-tokens.js';
 
 export interface JwtLoginsOptions {
   readonly model: Pick<ReadModel, 'access'>;
@@ -26,11 +26,16 @@ export class JwtLogins {
    * The steps of AU-71 behind the request. The method is read once, so that a login uses one version of it (AU-320).
    * @throws ApiError 401: the token is refused; what `LoginTokens.grant` throws
    */
-  async login({ AuthMethodName, LoginToken }: LoginRequest, author: Author): Promise<GrantedToken> {
+  async login(
+    { AuthMethodName, LoginToken }: LoginRequest,
+    author: Author,
+    onVerified: OnVerified,
+  ): Promise<GrantedToken> {
     const { model, tokens } = this.options;
     const method = await methodOf(model, AuthMethodName, 'JWT');
     const log = tokens.log(method);
     const claims = await this.verified(method, LoginToken);
+    onVerified(verifiedSubject(method, claims));
     log.claims('token', claims);
     return tokens.grant({ method, claims, log }, author);
   }

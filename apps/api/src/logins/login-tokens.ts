@@ -4,6 +4,7 @@ import type { Logger } from '@waybill/telemetry';
 import type { Author, TransactionWriter } from '@waybill/writing';
 import { randomUUID } from 'node:crypto';
 import type { AccessControl } from '../acl/access-control.js';
+import type { VerifiedSubject } from '../http/request-notes.js';
 import { type BoundNames, boundNames, tokenName } from './binding/bound-names.js';
 import { loginToken } from './binding/login-token.js';
 import type { Claims } from './claims/exact-json.js';
@@ -22,6 +23,18 @@ export interface GrantedToken {
   readonly accessorId: string;
   /** Of the transaction. */
   readonly index: number;
+}
+
+/** Told who logs in, as soon as the claims are verified and whether or not a token comes of it (AU-66, AU-274). */
+export type OnVerified = (subject: VerifiedSubject) => void;
+
+/** Who the claims are of; a text that a token does not have is empty. */
+export function verifiedSubject(method: AuthMethod, claims: Claims): VerifiedSubject {
+  const textOf = (name: string): string => {
+    const claim = claims[name];
+    return typeof claim === 'string' ? claim : '';
+  };
+  return { method: method.Name, issuer: textOf('iss'), subject: textOf('sub') };
 }
 
 /** Somebody whose claims were verified. */

@@ -9,7 +9,7 @@ import { Requester } from '../http/requester.js';
 import { JwtLogins } from './jwt-logins.js';
 import { readAuthUrl, readCompleteAuth, readLogin } from './login-request.js';
 import { OidcLogins } from './oidc-logins.js';
-import type { GrantedToken } from './login-tokens.js';
+import type { GrantedToken, OnVerified } from './login-tokens.js';
 
 /**
  * `/v1/acl/login`, `/v1/acl/oidc/auth-url` and `/v1/acl/oidc/complete-auth`: a third party's credential for a token. They
@@ -62,7 +62,8 @@ export class LoginsController {
 
   private login(request: ApiRequest, reply: ApiReply): Promise<void> {
     return this.attempts.guard(request, reply, async () => {
-      const granted = await this.jwt.login(readLogin(request.body), Requester.of(request).author);
+      const { author } = Requester.of(request);
+      const granted = await this.jwt.login(readLogin(request.body), author, toldOf(request));
       await this.answer(request, reply, granted);
     });
   }
@@ -76,7 +77,8 @@ export class LoginsController {
 
   private completeAuth(request: ApiRequest, reply: ApiReply): Promise<void> {
     return this.attempts.guard(request, reply, async () => {
-      const granted = await this.oidc.complete(readCompleteAuth(request.body), Requester.of(request).author);
+      const { author } = Requester.of(request);
+      const granted = await this.oidc.complete(readCompleteAuth(request.body), author, toldOf(request));
       await this.answer(request, reply, granted);
     });
   }
@@ -88,3 +90,9 @@ export class LoginsController {
     sendJson(request, reply, token);
   }
 }
+
+/** Has the audit log name who logs in. */
+const toldOf =
+  (request: ApiRequest): OnVerified =>
+  (subject) =>
+    request.notes?.loggedIn(subject);

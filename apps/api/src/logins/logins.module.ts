@@ -8,8 +8,11 @@ import { LoginsController } from './logins.controller.js';
 import { ClientCredentials } from './client-credentials.store.js';
 import { NatsPendingLogins } from './oidc/pending-logins.store.js';
 import { OidcLogins } from './oidc-logins.js';
-import { outsideFetch } from './outside-calls.transport.js';
+import { callsTo } from './outside-calls.transport.js';
 import { LoginTokens } from './login-tokens.js';
+
+/** Only where logins may call. */
+const callsOf = (access: AccessControl) => callsTo((url) => access.on.loginHosts.allows(url));
 
 @Module({
   imports: [AclModule],
@@ -20,7 +23,11 @@ import { LoginTokens } from './login-tokens.js';
       ({ model, writes, context: { logger } }, access) => new LoginTokens({ model, writes, access, logger }),
       AccessControl,
     ),
-    made(KeySources, ({ context: { clock, metrics } }) => new KeySources({ clock, metrics, fetchWith: outsideFetch })),
+    made(
+      KeySources,
+      ({ context: { clock, metrics } }, access) => new KeySources({ clock, metrics, fetchWith: callsOf(access) }),
+      AccessControl,
+    ),
     made(
       JwtLogins,
       ({ model, context: { clock } }, keys, tokens) => new JwtLogins({ model, keys, tokens, clock }),
@@ -37,7 +44,7 @@ import { LoginTokens } from './login-tokens.js';
           clock,
           pending: new NatsPendingLogins(link, () => access.on.secrets),
           credentials: new ClientCredentials(access, clock),
-          fetchWith: outsideFetch,
+          fetchWith: callsOf(access),
         }),
       KeySources,
       LoginTokens,

@@ -7,8 +7,10 @@ import { exportJWK, SignJWT } from 'jose';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { AccessControl } from '../acl/access-control.js';
 import { BootstrapReset } from '../acl/bootstrap-reset.store.js';
+import { LoginHosts } from '../acl/login-hosts.js';
 import { MethodSecrets } from '../acl/method-secrets.js';
 import { TokenSecrets } from '../acl/token-secrets.js';
+import type { VerifiedSubject } from '../http/request-notes.js';
 import { KeySources } from './jwt/key-sources.js';
 import { JwtLogins } from './jwt-logins.js';
 import { readAuthUrl, readCompleteAuth, readLogin } from './login-request.js';
@@ -134,6 +136,7 @@ class World {
       methodSecrets: new MethodSecrets(Buffer.alloc(32, 1)),
       limits: { minTtlNs: NS_PER_MINUTE, maxTtlNs: 24 * NS_PER_HOUR },
       reset: new BootstrapReset('/nonexistent'),
+      loginHosts: new LoginHosts([]),
     });
     return new LoginTokens({ model: { access: this.access }, writes, access, logger });
   }
@@ -198,13 +201,20 @@ describe('AU-71, AU-91, AU-96: requests', () => {
   });
 });
 
+/** Whom the audit log was told of. */
+let subjects: VerifiedSubject[];
+beforeEach(() => {
+  subjects = [];
+});
+const told = (subject: VerifiedSubject): void => void subjects.push(subject);
+
 describe('logins by JWT', () => {
   const token = (claims: object = {}): Promise<string> =>
     new SignJWT({ sub: 'alice', aud: 'waybill', iat: NOW_S, exp: NOW_S + 60, ...claims })
       .setProtectedHeader({ alg: 'RS256' })
       .sign(rsa.privateKey);
   const login = async (claims: object = {}, AuthMethodName = 'ci') =>
-    outcome(world.jwt.login({ AuthMethodName, LoginToken: await token(claims) }, NOBODY));
+    outcome(world.jwt.login({ AuthMethodName, LoginToken: await token(claims) }, NOBODY, told));
 
   it('AU-65, AU-67: make a token each', async () => {
     expect(await Promise.all([login(), login()])).toEqual(['done', 'done']);
@@ -256,12 +266,22 @@ describe('logins by JWT', () => {
     expect(world.written).toEqual([]);
   });
 
+  it('AU-66, AU-274: the audit log is told who it is once the token is verified, whatever comes of it', async () => {
+    await login({ iss: 'https://ci.example' });
+    await login({ sub: 'mallory' });
+    await login({ exp: NOW_S - 61 });
+    expect(subjects).toEqual([
+      { method: 'ci', issuer: 'https://ci.example', subject: 'alice' },
+      { method: 'ci', issuer: '', subject: 'mallory' },
+    ]);
+  });
+
   it('AU-83, AU-111: nothing of the token is logged, and claims only where the method says so, without credentials', async () => {
     const LoginToken = await token({ github_token: 'ghp_1', nested: { my_secret: 's3' }, team: 'ops' });
-    await world.jwt.login({ AuthMethodName: 'ci', LoginToken }, NOBODY);
+    await world.jwt.login({ AuthMethodName: 'ci', LoginToken }, NOBODY, told);
     expect(world.logged).toEqual([]);
     world.methods = [aMethod({}, { VerboseLogging: true })];
-    await world.jwt.login({ AuthMethodName: 'ci', LoginToken }, NOBODY);
+    await world.jwt.login({ AuthMethodName: 'ci', LoginToken }, NOBODY, told);
     const all = world.logged.join('\n');
     expect(all).toContain('debug attempting login with verbose logging enabled');
     expect(all).toContain('ops');
@@ -315,11 +335,12 @@ describe('logins at an OpenID provider', () => {
     oidc.begin({ ...REQUEST, ...over }, address);
   const stateOf = (url: string): string => new URL(url).searchParams.get('state') ?? '';
   const complete = (State: string, over: object = {}) =>
-    outcome(world.oidc().complete({ ...REQUEST, State, Code: 'code', Iss: '', ...over }, NOBODY));
+    outcome(world.oidc().complete({ ...REQUEST, State, Code: 'code', Iss: '', ...over }, NOBODY, told));
   const exchanges = (): number => world.provider.calls.filter(({ url }) => url.endsWith('/token')).length;
 
   it('AU-311: begun at one API, completed at another', async () => {
     expect(await complete(stateOf(await begin()))).toBe('done');
+    expect(subjects).toMatchObject([{ subject: 'alice' }]);
     expect(world.written).toMatchObject([{ Name: 'OIDC-alice', Policies: ['alice'] }]);
   });
 

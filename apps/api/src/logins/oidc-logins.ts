@@ -34,7 +34,7 @@ import {
 import { isAllowedRedirect } from './oidc/redirects.js';
 import type { OutsideFetch } from './outside-calls.transport.js';
 import type { ProviderMetadata } from './provider-metadata.js';
-import type { GrantedToken, LoginTokens } from './login-tokens.js';
+import { type GrantedToken, type LoginTokens, type OnVerified, verifiedSubject } from './login-tokens.js';
 
 export interface OidcLoginsOptions {
   readonly model: Pick<ReadModel, 'access'>;
@@ -79,7 +79,7 @@ export class OidcLogins {
   }
 
   /** The token of who comes back (AU-96). @throws Refusal */
-  async complete(request: CompleteAuthRequest, author: Author): Promise<GrantedToken> {
+  async complete(request: CompleteAuthRequest, author: Author, onVerified: OnVerified): Promise<GrantedToken> {
     const { model, pending, tokens } = this.options;
     const method = await methodOf(model, request.AuthMethodName, 'OIDC');
     const log = tokens.log(method);
@@ -89,6 +89,7 @@ export class OidcLogins {
     if (!login) throw badRequest('no OIDC request found for client nonce');
     const exchanged = await this.exchanged(client, method, login, request);
     const idToken = await this.idToken(client, method, exchanged, request);
+    onVerified(verifiedSubject(method, idToken));
     log.claims('token', idToken);
     const info = await this.info(client, method, exchanged, idToken);
     if (info) log.claims('user info', info);

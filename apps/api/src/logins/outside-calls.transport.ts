@@ -22,6 +22,21 @@ export interface OutsideRequest {
 /** Calls a provider, as `fetch` does. */
 export type OutsideFetch = (url: string, request: OutsideRequest) => Promise<Response>;
 
+/**
+ * Calls of one login method. A provider says itself where its keys and tokens are, so each call is checked and not only
+ * the address that the method names (AU-108).
+ */
+export const callsTo =
+  (allows: (url: URL) => boolean): ((authorities: readonly string[]) => OutsideFetch) =>
+  (authorities) => {
+    const call = outsideFetch(authorities);
+    return async (text, request) => {
+      const url = new URL(text);
+      if (!allows(url)) throw new OutsideCallError(`logins may not call the host ${url.hostname}`);
+      return call(text, request);
+    };
+  };
+
 /** The only statuses that have no body. */
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 

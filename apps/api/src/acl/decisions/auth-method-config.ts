@@ -1,5 +1,6 @@
 import { MAX_METHOD_CONFIG_BYTES, MAX_METHOD_ENTRIES, MAX_METHOD_TEXT_BYTES, nameLengthErrors } from '@waybill/model';
 import type { GivenMethodConfig } from '../auth-method-request.js';
+import type { LoginHosts } from '../login-hosts.js';
 import { certificatesOf, verificationKey } from '../pem-keys.js';
 import { assertionProblems } from './client-assertion.js';
 import { listedProblems } from './listed-problems.js';
@@ -9,9 +10,9 @@ export const SIGNING_ALGORITHMS: ReadonlySet<string> = new Set(
   'RS256 RS384 RS512 ES256 ES384 ES512 PS256 PS384 PS512 EdDSA'.split(' '),
 );
 
-/** What is wrong with a configuration as given, with its defaults filled in (AU-12 to AU-14). */
-export function configProblems(config: GivenMethodConfig, type: string): string[] {
-  return [...sourceProblems(config, type), ...contentProblems(config), ...sizeProblems(config)];
+/** What is wrong with a configuration as given, with its defaults filled in (AU-12 to AU-14, AU-108). */
+export function configProblems(config: GivenMethodConfig, type: string, loginHosts: LoginHosts): string[] {
+  return [...sourceProblems(config, type), ...contentProblems(config, loginHosts), ...sizeProblems(config)];
 }
 
 /** Whether the method knows where its tokens come from. Of a type that does not exist nothing is known. */
@@ -29,7 +30,7 @@ function sourceProblems(config: GivenMethodConfig, type: string): string[] {
 }
 
 /** What the reference finds out at a login (AU-13). Nothing is fetched. */
-function contentProblems(config: GivenMethodConfig): string[] {
+function contentProblems(config: GivenMethodConfig, loginHosts: LoginHosts): string[] {
   const problems: string[] = [];
   if (!(config.JWTValidationPubKeys ?? []).every(verificationKey))
     problems.push('unable to parse public key for JWT auth: data does not contain any valid RSA or ECDSA public keys');
@@ -37,9 +38,13 @@ function contentProblems(config: GivenMethodConfig): string[] {
   if (!authorities.every(certificatesOf)) problems.push('invalid CA certificate');
   for (const algorithm of config.SigningAlgs ?? [])
     if (!SIGNING_ALGORITHMS.has(algorithm)) problems.push(`unsupported signing algorithm "${algorithm}"`);
-  for (const member of ['OIDCDiscoveryURL', 'JWKSURL'] as const)
-    if (config[member] !== '' && !isHttpUrl(config[member]))
-      problems.push(`invalid ${member} "${config[member]}": it must be an absolute http or https URL`);
+  for (const member of ['OIDCDiscoveryURL', 'JWKSURL'] as const) {
+    const url = config[member];
+    if (url === '') continue;
+    if (!isHttpUrl(url)) problems.push(`invalid ${member} "${url}": it must be an absolute http or https URL`);
+    else if (!loginHosts.allows(url))
+      problems.push(`invalid ${member} "${url}": logins may not call that host (WAYBILL_ACL_LOGIN_ALLOWED_HOSTS)`);
+  }
   for (const uri of config.AllowedRedirectURIs ?? [])
     if (!URL.canParse(uri)) problems.push(`invalid redirect URI "${uri}"`);
   return problems;

@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { type GivenAuthMethod, type GivenMethodConfig, readAuthMethod } from '../auth-method-request.js';
 import { MethodSecrets } from '../method-secrets.js';
 import { rsaCertificate } from '../rsa-certificate.fixture.js';
+import { LoginHosts } from '../login-hosts.js';
 import { type AuthMethodContext, authMethodWrite } from './auth-method.js';
 
 const { aMachine, aMethodConfig, anAuthMethod, apply } = fixtures;
@@ -21,6 +22,7 @@ function context(over: Partial<AuthMethodContext> = {}): AuthMethodContext {
     files: new Map(),
     secrets: SECRETS,
     limits: { minTtlNs: NS_PER_MINUTE, maxTtlNs: 24 * NS_PER_HOUR },
+    loginHosts: new LoginHosts([]),
     nowMs: NOW_MS,
     ...over,
   };
@@ -368,4 +370,14 @@ describe('secrets', () => {
     expect(without.Config.SealedClientSecret).toBe('');
     expect(refusal(placeholder, { stored: without })).toBe(frame('secret is a placeholder'));
   });
+});
+
+it('AU-108: a method whose provider or key set is at a host that logins may not call is refused', () => {
+  const loginHosts = new LoginHosts(['login.example.org']);
+  expect(written(OIDC, { loginHosts }).Config.OIDCDiscoveryURL).toBe('https://login.example.org');
+  expect(() => written(JWT, { loginHosts })).toThrow(
+    'invalid JWKSURL "https://ci.example.org/keys": logins may not call that host (WAYBILL_ACL_LOGIN_ALLOWED_HOSTS)',
+  );
+  const inner = { ...OIDC, Config: { ...OIDC_CONFIG, OIDCDiscoveryURL: 'http://169.254.169.254' } };
+  expect(() => written(inner, { loginHosts })).toThrow('logins may not call that host');
 });

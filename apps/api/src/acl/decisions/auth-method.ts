@@ -18,6 +18,7 @@ import { badRequest } from '../../http/api-error.js';
 import type { AssertionFiles } from '../assertion-files.store.js';
 import type { GivenAssertionKey, GivenAuthMethod, GivenMethodConfig } from '../auth-method-request.js';
 import type { MethodSecret } from '../method-secrets.js';
+import type { LoginHosts } from '../login-hosts.js';
 import { configProblems } from './auth-method-config.js';
 import { assertionMisfit, filledAssertion, storedAssertion } from './client-assertion.js';
 import { listedProblems } from './listed-problems.js';
@@ -40,6 +41,7 @@ export interface AuthMethodContext {
   readonly files: AssertionFiles;
   readonly secrets: MethodSecretForms;
   readonly limits: TokenLifeLimits;
+  readonly loginHosts: LoginHosts;
   readonly nowMs: number;
 }
 
@@ -118,14 +120,14 @@ const redactedOf = (sealed: string): string => (sealed === '' ? '' : REDACTED);
 /** AU-11, in its order. */
 function methodProblems(
   method: GivenAuthMethod,
-  { stored, limits: { minTtlNs, maxTtlNs } }: AuthMethodContext,
+  { stored, limits: { minTtlNs, maxTtlNs }, loginHosts }: AuthMethodContext,
 ): string[] {
   const { Name, Type, TokenLocality, TokenNameFormat, MaxTokenTTL, Config } = method;
   const problems: string[] = [];
   if (!NAMESPACE_NAME.test(Name)) problems.push(`invalid name '${Name}'`);
   if (!LOCALITIES.includes(TokenLocality)) problems.push(`invalid token locality '${TokenLocality}'`);
   if (!TYPES.includes(Type)) problems.push(`invalid token type '${Type}'`);
-  const wrong = Config ? configProblems(Config, Type) : ['missing auth method Config'];
+  const wrong = Config ? configProblems(Config, Type, loginHosts) : ['missing auth method Config'];
   if (wrong.length > 0) problems.push(`invalid config: ${listedProblems(wrong)}`);
   if (Config && hasPlaceholder(Config, stored)) problems.push('secret is a placeholder');
   if (MaxTokenTTL < minTtlNs || MaxTokenTTL > maxTtlNs)
