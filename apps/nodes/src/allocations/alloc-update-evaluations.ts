@@ -96,7 +96,7 @@ export function mayReschedule(
 ): boolean {
   if (!policy) return false;
   if (policy.Unlimited) return true;
-  if (policy.Attempts <= 0 || policy.Interval <= 0) return false;
+  if (policy.Interval <= 0) return false;
   const events = alloc.RescheduleTracker?.Events ?? [];
   const attempted = events.filter((event) => nowNs - event.RescheduleTime < policy.Interval).length;
   return attempted < policy.Attempts;
