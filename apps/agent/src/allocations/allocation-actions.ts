@@ -44,7 +44,7 @@ export class AllocationActions {
     return null;
   }
 
-  /** AG-213; an empty id: all that have ended. @throws Refusal conflict */
+  /** Collects an ended allocation, or with an empty ID all ended allocations (AG-213). @throws Refusal conflict */
   async collect({ AllocID }: CollectAllocsRequest): Promise<null> {
     if (AllocID === '') await this.agent.collector.collectAll();
     else if (!(await this.agent.collector.collectOne(AllocID)))

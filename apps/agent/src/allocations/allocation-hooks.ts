@@ -20,12 +20,12 @@ export function allocationHooks(context: AllocationContext, tasks: AllocationTas
   return [
     new IdentitiesHook(context, tasks), // does nothing for an allocation without identities (AU-151 to AU-155)
     services, // precedes the hooks that read services: health and group services (AG-140 to AG-147)
-    new MaxRunDurationHook(context), // AG-77
-    new HealthHook(context, tasks, services), // AG-120 to AG-132
-    new AwaitPreviousAllocationsHook(context, tasks), // AG-53
-    new MigrateDiskHook(context, tasks), // AG-224
-    new NetworkHook(context, tasks), // NW-31 to NW-43
-    new CsiHook(context, tasks), // VL-220 to VL-232
+    new MaxRunDurationHook(context), // ends an allocation whose time is over (AG-77)
+    new HealthHook(context, tasks, services), // judges the allocation for its deployment (AG-120 to AG-132)
+    new AwaitPreviousAllocationsHook(context, tasks), // waits for the end of the replaced allocations (AG-53)
+    new MigrateDiskHook(context, tasks), // takes over the disk of the previous allocation (AG-224)
+    new NetworkHook(context, tasks), // creates the network namespace (NW-31 to NW-43)
+    new CsiHook(context, tasks), // claims and mounts volumes (VL-220 to VL-232)
     new GroupServicesHook(context, tasks, services), // comes last, because tasks start after it (AG-141)
   ];
 }

@@ -1,7 +1,7 @@
 import { type Clock, formatDuration, msFromNs, nsFromMs, type RestartPolicy } from '@waybill/model';
 import type { ExitResult } from '../drivers/driver.js';
 
-/** AG-113 step 8: the delay grows by a random part of up to this. */
+/** Largest random part by which the delay grows (AG-113 step 8). */
 const JITTER = 0.25;
 
 export const REASON_WITHIN_POLICY = 'Restart within policy';

@@ -9,7 +9,7 @@ import {
 } from '@waybill/model';
 import type { TaskPaths } from '../drivers/driver.js';
 
-/** AG-233, and Waybill's own secrets: never handed from the agent's environment to a task. */
+/** Variables that a task never gets from the agent's environment (AG-233), Waybill's own secrets included. */
 export const WITHHELD_HOST_VARIABLES: ReadonlySet<string> = new Set([
   'CONSUL_TOKEN',
   'CONSUL_HTTP_TOKEN',

@@ -23,9 +23,9 @@ export interface HookedTask {
 /** A task that is about to start, or that goes on after a restart of the agent. */
 export interface TaskStart extends HookedTask {
   readonly config: TaskConfig;
-  /** AG-234, for what the agent does itself: directories are at their paths on the machine. */
+  /** Interpolates a text for the agent itself: directories have their paths on the machine (AG-234). */
   readonly interpolate: (text: string) => string;
-  /** AG-234, for what the driver makes in the task's own view: directories are where the task finds them. */
+  /** Interpolates a text for the driver: directories have their paths in the task's view (AG-234). */
   readonly interpolateInTask: (text: string) => string;
   /** One of the names that can be interpolated. */
   readonly lookup: (name: string) => string | undefined;

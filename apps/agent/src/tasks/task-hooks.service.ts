@@ -31,11 +31,11 @@ export const taskHooks = ({
   artifacts,
   templates,
 }: TaskHookParts): TaskHook[] => [
-  ...(identities ? [new IdentityHook(identities)] : []), // AU-156 to AU-161
-  ...(apiSockets ? [new ApiSocketHook(apiSockets)] : []), // AU-211
-  new DispatchPayloadHook(), // AG-291
-  ...(csiPlugins ? [new CsiPluginHook(csiPlugins)] : []), // VL-204, VL-205
-  new VolumesHook(volumes), // VL-225, VL-281
-  new ArtifactHook(artifacts), // AG-290
-  new TemplateHook(templates), // AG-292, AG-293
+  ...(identities ? [new IdentityHook(identities)] : []), // writes and renews identity tokens (AU-156 to AU-161)
+  ...(apiSockets ? [new ApiSocketHook(apiSockets)] : []), // opens the task's API socket (AU-211)
+  new DispatchPayloadHook(), // writes the payload of a dispatch (AG-291)
+  ...(csiPlugins ? [new CsiPluginHook(csiPlugins)] : []), // registers the task as a storage plugin (VL-204, VL-205)
+  new VolumesHook(volumes), // adds the mounts of volumes (VL-225, VL-281)
+  new ArtifactHook(artifacts), // downloads artifacts (AG-290)
+  new TemplateHook(templates), // renders templates (AG-292, AG-293)
 ];

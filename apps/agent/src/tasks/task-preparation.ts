@@ -74,7 +74,7 @@ export class TaskPreparation {
   private envOf(wanted: WantedTask, paths: TaskPaths, added: Readonly<Record<string, string>> = {}): TaskEnv {
     const { node, region } = this.deps;
     const { alloc, job, task, network } = wanted;
-    const hostEnv = this.isolation === 'image' ? {} : this.deps.hostEnv; // AG-232
+    const hostEnv = this.isolation === 'image' ? {} : this.deps.hostEnv; // an image brings its own environment (AG-232)
     return new TaskEnv({ alloc, job, task, node: node(), region, paths, hostEnv, added, network: network?.status });
   }
 

@@ -4,7 +4,7 @@ import { pause } from '../waiting/gate.js';
 import type { TaskContext } from './task-context.js';
 import type { TaskProcess } from './task-process.js';
 
-/** AG-155, where nothing else is said. */
+/** The largest kill timeout, if the agent has no other setting (AG-155). */
 export const MAX_KILL_TIMEOUT_MS = 30_000;
 /** Attempts to stop a task with its driver, and the first and longest wait between them (AG-156). */
 export const MAX_STOP_ATTEMPTS = 5;

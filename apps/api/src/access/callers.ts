@@ -99,7 +99,7 @@ export class Callers implements CallerSource {
     const key = secret === '' ? '' : this.options.secrets.hash(secret);
     const caller = await this.recent.of(key, () => (key === '' ? this.nobody() : this.ownerOf(key)));
     if (!caller) throw new RefusedCredential('unknown');
-    // OP-154: from the instant of its expiry, though its row is still there.
+    // A token stops counting at the instant of its expiry, although its row is still stored (OP-154).
     if (caller.token && isExpiredAt(caller.token.ExpirationTime, this.options.clock.nowMs()))
       throw new RefusedCredential('expired');
     return caller;

@@ -3,10 +3,10 @@ import { HTTP_STATUS_OF } from '@waybill/model';
 import { pathOf } from '../http/path.js';
 
 const ACL_PATH = /^\/v1\/acl(\/|$)/;
-/** Who everybody is then is answered (OP-111). */
+/** This path is answered nevertheless: it tells every caller who they are (OP-111). */
 const SELF_PATH = '/v1/acl/token/self';
 
-/** API-40: while access control is off, none of its paths does anything, whatever the method. */
+/** Refuses the paths of access control while it is off, whatever the method (API-40). */
 export function refuseWhileOff(fastify: FastifyInstance, isOn: boolean): void {
   if (isOn) return;
   fastify.addHook('onRequest', (request, reply, done) => {

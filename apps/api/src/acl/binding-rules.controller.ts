@@ -74,7 +74,7 @@ export class BindingRulesController {
   @Needs(management)
   async delete(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const ID = idOf(request);
-    // AU-7 keeps the reference's status here.
+    // The status is that of the reference (AU-7).
     if (!(await this.model.access.bindingRule(ID)).row) throw serverFailure(NOT_FOUND);
     const decision = { type: 'ACLBindingRuleDelete', payload: { ID } } as const;
     const { index } = await this.writes.write(decision, Requester.of(request).author);

@@ -26,7 +26,7 @@ export class PoliciesController {
     private readonly writes: TransactionWriter,
   ) {}
 
-  /** OP-160: of callers without management only their own. */
+  /** Lists policies. Callers without management see only their own (OP-160). */
   @Get('policies')
   @Needs(anybody)
   async list(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {

@@ -86,7 +86,7 @@ export class RolesController {
   @Needs(management)
   async delete(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const id = idOf(request);
-    // OP-165 keeps the reference's status here.
+    // The status is that of the reference (OP-165).
     if (!(await this.model.access.role(id)).row) throw serverFailure(NOT_FOUND);
     const payload = { IDs: [id] };
     const { index } = await this.writes.write({ type: 'ACLRolesDelete', payload }, Requester.of(request).author);

@@ -4,7 +4,7 @@ import { notFound, serverFailure } from '../http/api-error.js';
 
 /** What an agent may add to the delays a job asks for: its largest kill timeout, processes that vanish slowly, itself. */
 const STOP_MARGIN_MS = 60_000;
-/** AG-150: the leader, the others and the sidecars are stopped one after the other. */
+/** An agent stops the leader, the other tasks and the sidecars one after the other (AG-150). */
 const STOP_WAVES = 3;
 
 export interface AskAgentOptions extends AskOptions {
@@ -26,14 +26,14 @@ export async function askAgent<Req, Res>(
   }
 }
 
-/** JR-959: how long the tasks of an allocation may take to be put down, ms. */
+/** Longest time that stopping the tasks of an allocation may take, ms (JR-959). */
 export function restartTimeoutMs(alloc: Allocation): number {
   const group = alloc.Job ? findTaskGroup(alloc.Job, alloc.TaskGroup) : undefined;
   const killNs = Math.max(0, ...(group?.Tasks ?? []).map((task) => task.KillTimeout));
   return Math.min(msFromNs((group?.ShutdownDelay ?? 0) + STOP_WAVES * killNs) + STOP_MARGIN_MS, MAX_TIMER_MS);
 }
 
-/** An agent that is there but slow is not one that is missing: what was asked of it may still happen. */
+/** A slow agent is not a missing one: it may still carry out the request. */
 const unreachable = ({ reason }: RpcUnavailableError, node: string): Refusal =>
   reason === 'timeout'
     ? serverFailure(`node ${node} has not answered in time`)

@@ -28,7 +28,7 @@ export class AllocationActionsController {
     sendJson(request, reply, await askAgent(this.rpc, allocStats, wanted, { target: NodeID }));
   }
 
-  /** AG-146. The shorter path is the same. */
+  /** Returns the latest results of the allocation's checks, on two paths (AG-146). */
   @Get(['client/allocation/:id/checks', 'allocation/:id/checks'])
   @Needs(onNode(ofObject('read-job')))
   async checks(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
@@ -38,7 +38,7 @@ export class AllocationActionsController {
     sendJson(request, reply, Object.fromEntries(shown));
   }
 
-  /** API-80: its handshake is taken before requests are (exec.transport.ts). */
+  /** Refuses plain requests: `exec.transport.ts` handles the WebSocket handshake before requests get here (API-80). */
   @Get('client/allocation/:id/exec')
   @Needs(open)
   exec(): never {

@@ -46,7 +46,7 @@ const END = { done: true, value: undefined } as const;
 function frameOf(piece: FilePiece): string {
   if (!piece) return '{}';
   const { data, file, event } = piece;
-  const behind = piece.offset + data.length; // AG-308
+  const behind = piece.offset + data.length; // the offset of a frame is that of its end (AG-308)
   return JSON.stringify({
     ...(behind > 0 && { Offset: behind }),
     ...(data.length > 0 && { Data: data.toString('base64') }),

@@ -44,7 +44,10 @@ export class MachinesController {
     return this.collect(request, reply);
   }
 
-  /** AG-213: every allocation that has ended. An empty answer: official clients refuse the `null` that the contract's table has. */
+  /**
+   * Collects every ended allocation of a node (AG-213). The body is empty, because official clients refuse the `null`
+   * of the contract's table.
+   */
   private async collect(request: ApiRequest, reply: ApiReply): Promise<void> {
     const target = await this.nodeOf(request);
     await askAgent(this.rpc, collectAllocs, { AllocID: '' }, { target });
@@ -71,18 +74,18 @@ export class MachinesController {
     return this.applyMeta(request, reply);
   }
 
-  /** AG-332; the node may be named by the body too. */
+  /** Changes dynamic metadata (AG-332). The body may name the node as well as the query. */
   private async applyMeta(request: ApiRequest, reply: ApiReply): Promise<void> {
     const { NodeID, Meta } = readMetaChanges(request.body);
     const target = await this.nodeOf(request, NodeID);
     sendJson(request, reply, await askAgent(this.rpc, applyNodeMeta, { Meta }, { target }));
   }
 
-  /** The machine that is named, or else the one of the agent beside this process. @throws Refusal */
+  /** The named node, or else the node of the agent beside this process. @throws Refusal */
   private async nodeOf(request: ApiRequest, otherwise = ''): Promise<string> {
     const named = param(request.query, 'node_id') || otherwise;
     const nodeId = named ? named.toLowerCase() : await this.agent.nodeId();
-    if (nodeId === undefined) throw badRequest('No local Node and node_id not provided'); // API-199
+    if (nodeId === undefined) throw badRequest('No local Node and node_id not provided'); // the text is that of API-199
     const { row } = await this.model.node(nodeId);
     if (!row) throw notFound(`Unknown node ${nodeId}`);
     return row.ID;

@@ -12,7 +12,7 @@ const NODE_META: wire.Shape<MetaBody> = {
   fields: { NodeID: wire.string(), Meta: wire.map(wire.optional(wire.string())) },
 };
 
-/** AG-332. @throws Refusal invalid, DecodeError */
+/** Decodes changes of a node's metadata (AG-332). @throws Refusal invalid, DecodeError */
 export function readMetaChanges(body: unknown): { NodeID: string; Meta: Record<string, string | null> } {
   const { NodeID, Meta } = wire.decodeShape(NODE_META, readJsonBody(body));
   if (!Meta || Object.keys(Meta).length === 0) throw badRequest('missing required Meta object');

@@ -23,7 +23,7 @@ export class AgentController {
     private readonly files: ReloadableFiles,
   ) {}
 
-  /** OP-78: of the agent beside this server, where there is one. */
+  /** Returns the servers of the agent beside this server, if there is one (OP-78). */
   @Get('servers')
   @Needs(agentRead)
   async servers(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
@@ -127,7 +127,9 @@ export class AgentController {
     if ((await this.neighbour.nodeId()) === undefined) throw notOnThisAgent();
   }
 
-  /** OP-76: joining is a matter of configuration; what is a member already has joined. */
+  /**
+   * Counts the addresses that are members already (OP-76). Servers join by their configuration, not by this request.
+   */
   private join(request: ApiRequest, reply: ApiReply): void {
     const addresses = params(request.query, 'address').filter((address) => address !== '');
     if (addresses.length === 0) throw badRequest('missing address to join');
@@ -140,7 +142,7 @@ export class AgentController {
     });
   }
 
-  /** OP-77: members are those that answer; none is kept that has to be removed. */
+  /** Does nothing (OP-77): only servers that answer are members, so there is no dead one to remove. */
   private forceLeave(request: ApiRequest, reply: ApiReply): void {
     if (!param(request.query, 'node')) throw badRequest('missing node to force leave');
     boolParam(request.query, 'prune', () => badRequest('invalid prune value'));

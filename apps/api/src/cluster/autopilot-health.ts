@@ -53,5 +53,5 @@ export class AutopilotHealth {
   }
 }
 
-/** OP-66: how many copies of the log may be lost while it still takes writes. */
+/** Number of replicas of the log that may be lost while it still accepts writes (OP-66). */
 const failureTolerance = (replicas: number): number => Math.floor((replicas - 1) / 2);

@@ -24,7 +24,7 @@ const CONFIGURATION = {
 export class AutopilotController {
   constructor(private readonly servers: AutopilotHealth) {}
 
-  /** API-3: a wrong method is a path that does not exist. */
+  /** Returns the configuration. With a wrong method, the path does not exist (API-3). */
   @All('configuration')
   @Needs(operatorRead)
   configuration(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
@@ -34,7 +34,7 @@ export class AutopilotController {
     sendJson(request, reply, CONFIGURATION);
   }
 
-  /** OP-65: 429 when it is not well, with the same body. */
+  /** Answers 429 with the same body if the cluster is unhealthy (OP-65). */
   @All('health')
   @Needs(operatorRead)
   async health(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {

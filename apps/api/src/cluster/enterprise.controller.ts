@@ -42,7 +42,7 @@ export class EnterpriseController {
     throw enterpriseOnly();
   }
 
-  /** OP-237: nothing here ever came from Vault's older ways. */
+  /** Reports that nothing has to be migrated: Waybill never used Vault's older tokens (OP-237). */
   @Get('operator/upgrade-check/:name')
   @Needs(operatorRead)
   upgradeCheck(@Param('name') name: string, @Req() request: ApiRequest, @Res() reply: ApiReply): void {

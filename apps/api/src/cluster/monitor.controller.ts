@@ -56,7 +56,7 @@ export class MonitorController {
     return new AgentLogFeed(await ask(RANK[level]), ask, ended);
   }
 
-  /** OP-84: what is asked is looked at; nothing is stored here that could be handed out. */
+  /** Checks the request and then refuses it, because a server stores no logs (OP-84). */
   @Get('export')
   @Needs(agentRead)
   stored(@Req() { query }: ApiRequest): never {

@@ -16,7 +16,7 @@ const ADDRESS = /^(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-f:.]+\]):\d{1,5}$/i;
 export class RaftController {
   constructor(private readonly members: Members) {}
 
-  /** API-3: the one wrong method that is answered without a word. */
+  /** Returns the servers. A wrong method is answered with an empty 405, which no other path does (API-3). */
   @All('configuration')
   @Needs(management)
   async configuration(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
@@ -24,7 +24,10 @@ export class RaftController {
     sendJson(request, reply, raftConfigurationOf(await this.members.list()));
   }
 
-  /** OP-61: only those that answer are peers, so none is dead. Here a wrong method is a path that does not exist. */
+  /**
+   * Refuses to remove a peer: only servers that answer are peers, so there is no dead one (OP-61). With a wrong method,
+   * the path does not exist.
+   */
   @All('peer')
   @Needs(management)
   async removePeer(@Req() { method, query }: ApiRequest): Promise<never> {
@@ -50,7 +53,7 @@ export class RaftController {
     return this.transfer(request, reply);
   }
 
-  /** OP-63; of transfers only the method was wrong (API-3). */
+  /** Refuses all other paths (OP-63), and a transfer with a wrong method (API-3). */
   @All('*')
   @Needs(management)
   unknown(@Req() request: ApiRequest): never {
@@ -58,7 +61,10 @@ export class RaftController {
     throw notFound('Invalid method');
   }
 
-  /** OP-62, OP-260: to the one that is shown as the leader it changes nothing; another cannot be made to lead. */
+  /**
+   * A transfer to the server that is shown as the leader changes nothing, and one to another is refused (OP-62,
+   * OP-260).
+   */
   private async transfer(request: ApiRequest, reply: ApiReply): Promise<void> {
     const members = await this.members.list();
     const target = targetOf(request.query, members);

@@ -14,7 +14,7 @@ interface PoolRequest {
   readonly enabled_schedulers: string[] | null;
 }
 
-/** OP-87: `server_id` is ignored. */
+/** The body of a change of the worker pool; its member `server_id` is ignored (OP-87). */
 const POOL: wire.Shape<PoolRequest> = {
   name: 'SchedulerWorkerPool',
   fields: { num_schedulers: wire.uint(), enabled_schedulers: wire.list(wire.string()) },

@@ -70,7 +70,7 @@ export class DeploymentWritesController {
   private async write(request: ApiRequest, reply: ApiReply): Promise<void> {
     const { id = '' } = request.params;
     const action = actionOf(request);
-    if (action === 'run' || action === 'cancel') throw invalidMethod(); // DP-1201: they are not for users
+    if (action === 'run' || action === 'cancel') throw invalidMethod(); // users cannot call these (DP-1201)
     await request.access.check(async () => (await this.model.deployment(id)).row, 'deployment not found');
     const body = (): unknown => readJsonBody(request.body);
     switch (action) {

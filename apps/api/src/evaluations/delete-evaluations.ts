@@ -36,7 +36,7 @@ export interface DeletionLookup {
   job(namespace: string, id: string): Promise<{ readonly row: Job | undefined }>;
 }
 
-/** API-191. @throws Refusal invalid, DecodeError */
+/** Decodes a request to delete evaluations, by ID or by filter (API-191). @throws Refusal invalid, DecodeError */
 export function readDeleteRequest(json: unknown): DeleteEvaluationsRequest {
   const body = asObject(json, 'EvalDeleteRequest');
   const ids = idsOf(memberOf(body, 'EvalIDs'));

@@ -41,7 +41,7 @@ export class EvaluationsController {
       ...pageOf(query),
     };
     if (param(query, 'filter') && (options.jobId !== undefined || options.status !== undefined))
-      throw badRequest('Filter expression cannot be used with other filter parameters'); // API-72
+      throw badRequest('Filter expression cannot be used with other filter parameters'); // the text is that of API-72
     const filter = ListFilter.of(query);
     await this.timers.timed('list', () =>
       this.reads.list(request, reply, { tables: ['evals'], scope: options.namespaces }, () =>
@@ -50,7 +50,7 @@ export class EvaluationsController {
     );
   }
 
-  /** EB-298. Goes through all evaluations of the namespaces, and keeps none of them in memory. */
+  /** Counts evaluations (EB-298). Cost: reads all evaluations of the namespaces, and keeps none of them in memory. */
   @Get('evaluations/count')
   @Needs(inList('read-job'))
   async count(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {

@@ -69,7 +69,10 @@ export class EventStreamController {
 
 const LARGEST_INDEX = 2n ** 63n - 1n;
 
-/** API-403, EV-21, EV-67. @throws Refusal invalid */
+/**
+ * The index from which events are wanted; 0: from the oldest retained event (API-403, EV-21, EV-63, EV-67). @throws
+ * Refusal invalid
+ */
 function fromIndexOf(query: QueryString): number {
   const text = param(query, 'index');
   if (text === undefined || text === '') return 0;

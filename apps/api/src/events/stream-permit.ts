@@ -103,7 +103,7 @@ export class StreamPermit {
     this.awaitExpiry(caller);
   }
 
-  /** EV-46: at the instant of expiry, not with the next event. */
+  /** Ends the stream at the instant when the token expires, not at the next event (EV-46). */
   private awaitExpiry(caller: Caller): void {
     const { token, workload } = caller;
     this.cancelExpiry?.();

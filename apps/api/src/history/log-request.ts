@@ -25,7 +25,7 @@ export interface LogRequest extends Omit<LogQuery, 'kind'> {
   readonly kind: ObjectKind | 'none' | undefined;
 }
 
-/** API-264, API-265. @throws Refusal invalid */
+/** Decodes the query for transactions (API-264, API-265). @throws Refusal invalid */
 export function readLogRequest(query: QueryString): LogRequest {
   const given = param(query, 'kind');
   const kind = given === undefined || given === '' ? undefined : kindOf(given);

@@ -50,7 +50,7 @@ export class ApiErrorFilter implements ExceptionFilter {
     return { status: 500, text: errorText(error) };
   }
 
-  /** API-2, API-3: an unknown path is an empty 404, a known one with another method is 405. */
+  /** Answers an unknown path with an empty 404, and a known path with another method with 405 (API-2, API-3). */
   private notRouted(error: HttpException, request: ApiRequest): Answer {
     if (error.getStatus() === 413) return { status: 413, text: bodyTooLarge(request.routeOptions.bodyLimit).message };
     if (error.getStatus() !== 404) return { status: error.getStatus(), text: error.message };

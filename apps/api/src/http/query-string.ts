@@ -17,13 +17,16 @@ export const params = (query: QueryString, name: string): string[] => {
   return value === undefined ? [] : Array.isArray(value) ? value : [value];
 };
 
-/** API-44: `default` unless given; `*` means all where the endpoint allows it. */
+/** The namespace of a request, by default `default`; `*` means all where the endpoint allows it (API-44). */
 export const namespaceOf = (query: QueryString, fallback = 'default'): string => param(query, 'namespace') || fallback;
 
 const TRUE = new Set(['1', 't', 'T', 'TRUE', 'true', 'True']);
 const FALSE = new Set(['0', 'f', 'F', 'FALSE', 'false', 'False']);
 
-/** API-73: absent, bare or empty counts as not given. @throws Refusal invalid for anything else, or what `fail` makes */
+/**
+ * A boolean parameter; undefined if it is absent, bare or empty (API-73).
+ * @throws the error that `fail` makes, for any other value; default: Refusal invalid
+ */
 export function boolParam(
   query: QueryString,
   name: string,
@@ -44,7 +47,7 @@ export function isGiven(query: QueryString, name: string): boolean {
   return value !== undefined && value !== '' && !FALSE.has(value);
 }
 
-/** API-57: `stale` may be bare. */
+/** Whether `stale` is set; it may be bare (API-57). */
 export function staleParam(query: QueryString): boolean {
   const value = param(query, 'stale');
   if (value === undefined) return false;
@@ -55,7 +58,7 @@ export function staleParam(query: QueryString): boolean {
 
 const LARGEST_INDEX = 2n ** 64n - 1n;
 
-/** API-47. 0: not blocking. */
+/** The index of a blocking query (API-47); 0: the query does not block. */
 export function indexParam(query: QueryString): number {
   const value = param(query, 'index');
   if (value === undefined || value === '') return 0;
@@ -63,7 +66,7 @@ export function indexParam(query: QueryString): number {
   return Number(value);
 }
 
-/** API-48, milliseconds. */
+/** The longest wait of a blocking query, ms (API-48). */
 export function waitParam(query: QueryString): number {
   const value = param(query, 'wait');
   if (value === undefined || value === '') return MAX_WAIT_MS;
@@ -72,7 +75,7 @@ export function waitParam(query: QueryString): number {
   return ns <= 0 ? MAX_WAIT_MS : Math.min(ns / NS_PER_MS, MAX_WAIT_MS);
 }
 
-/** API-62. 0: all. */
+/** The size of a page (API-62); 0: everything on one page. */
 export function perPageParam(query: QueryString): number {
   const value = param(query, 'per_page');
   if (value === undefined || value === '') return 0;
@@ -84,7 +87,7 @@ export function perPageParam(query: QueryString): number {
 const UUID_PARTS = /^(.{8})(.{1,4})?(.{1,4})?(.{1,4})?(.{1,12})?$/;
 
 /**
- * API-60, API-61: prefix of a UUID, lower case, with hyphens where they are in one: clients leave them out (DP-1702).
+ * The prefix of a UUID in lower case, with its hyphens, which clients leave out (API-60, API-61, DP-1702).
  * Undefined when absent. @throws Refusal invalid
  */
 export function uuidPrefixParam(query: QueryString): string | undefined {
@@ -97,7 +100,7 @@ export function uuidPrefixParam(query: QueryString): string | undefined {
   return hyphenated(digits);
 }
 
-/** API-250: what of a text a search takes as the beginning of a UUID, of even length; undefined: it is none. */
+/** The part of a search text that is a UUID prefix of even length (API-250); undefined: the text is not a prefix. */
 export function uuidPrefixOf(text: string): string | undefined {
   const digits = text.toLowerCase().replaceAll('-', '');
   if (!/^[0-9a-f]{0,32}$/.test(digits)) return undefined;
@@ -111,7 +114,7 @@ function hyphenated(digits: string): string {
   return parts.join('-');
 }
 
-/** API-41: reads by full id. @throws Refusal invalid */
+/** The full ID of an object in lower case, for reads by ID (API-41). @throws Refusal invalid */
 export function fullUuid(id: string, lookup: string): string {
   if (id.length !== 36) throw badRequest(`${lookup}: index error: UUID must be 36 characters`);
   return id.toLowerCase();

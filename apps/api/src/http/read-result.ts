@@ -52,5 +52,7 @@ export async function listedVisible<Row extends { readonly Namespace: string }>(
   return { index, nextToken, value: access.allVisible(rows).map((row) => encode(row)) };
 }
 
-/** API-54: some lists carry at least index 1, so that whoever sends it back as `index` waits for the first row. */
+/**
+ * Some lists have at least index 1, so that a client that sends it back as `index` waits for the first row (API-54).
+ */
 export const neverZero = (result: ReadResult): ReadResult => ({ ...result, index: Math.max(1, result.index) });

@@ -15,7 +15,10 @@ export interface Dispatched {
   readonly Index: number;
 }
 
-/** API-175, API-176. @throws Refusal invalid, DecodeError */
+/**
+ * Decodes a dispatch: payload, meta, prefix of the ID and priority (API-175, API-176). @throws Refusal invalid,
+ * DecodeError
+ */
 export function readDispatchRequest(json: unknown, pathJobId: string): Omit<DispatchWish, 'idempotencyToken'> {
   const body = asObject(json, 'JobDispatchRequest');
   const id = stringOf(body, 'JobID');
@@ -65,7 +68,7 @@ export class DispatchJob {
     };
   }
 
-  /** API-177: the child that has this token. */
+  /** The answer for a repeated idempotency token: the job that the first dispatch created (API-177). */
   private async earlier(namespace: string, result: unknown): Promise<Dispatched> {
     const DispatchedJobID = stringOf(asObject(result ?? {}, 'verdict'), 'JobID');
     const child = await this.deps.read.job(namespace, DispatchedJobID);

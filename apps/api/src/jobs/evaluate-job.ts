@@ -13,7 +13,10 @@ export interface EvaluateOptions {
   readonly forceReschedule: boolean;
 }
 
-/** API-150. @param body undefined: there was none @throws Refusal invalid, DecodeError */
+/**
+ * Decodes a request to evaluate a job (API-150). @param body undefined: there was none @throws Refusal invalid,
+ * DecodeError
+ */
 export function readEvaluateRequest(body: unknown, pathJobId: string): { readonly forceReschedule: boolean } {
   if (body === undefined) return { forceReschedule: false };
   const given = asObject(body, 'JobEvaluateRequest');

@@ -61,7 +61,10 @@ export class JobAdmission {
 const DEFAULT_POOL = 'default';
 const poolOf = ({ NodePool }: Job): string => NodePool || DEFAULT_POOL;
 
-/** API-45, API-115. Of a cluster whose first transaction is still on its way to the read model, what it makes is there. */
+/**
+ * Problems with the job's namespace and node pool (API-45, API-115). The built-in ones always count as existing, also
+ * before the first transaction of a cluster has reached the read model.
+ */
 function placeErrors(job: Job, namespace: Namespace | undefined, nodePool: NodePool | undefined): string[] {
   const hasNamespace = namespace !== undefined || job.Namespace === DEFAULT_NAMESPACE;
   const hasPool = nodePool !== undefined || [DEFAULT_POOL, ALL_NODES_POOL].includes(poolOf(job));

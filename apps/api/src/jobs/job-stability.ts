@@ -15,7 +15,7 @@ export interface StabilityRequest {
   readonly stable: boolean;
 }
 
-/** API-164. @throws Refusal invalid, DecodeError */
+/** Decodes a request to mark a version as stable (API-164). @throws Refusal invalid, DecodeError */
 export function readStabilityRequest(json: unknown, pathJobId: string): StabilityRequest {
   const body = asObject(json, 'JobStabilityRequest');
   const id = stringOf(body, 'JobID');

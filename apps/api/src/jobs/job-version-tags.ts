@@ -17,7 +17,7 @@ export interface TagWish {
   readonly description: string;
 }
 
-/** API-166. @throws Refusal, DecodeError */
+/** Decodes a tag and the version that gets it (API-166). @throws Refusal, DecodeError */
 export function readTagRequest(json: unknown): TagWish {
   const body = asObject(json, 'TagRequest');
   const wish = {

@@ -151,7 +151,7 @@ export class JobsController {
       case 'action':
         throw onlyWebSockets();
       case 'tag':
-        tagPathOf(id); // API-7 is said first
+        tagPathOf(id); // an invalid path is reported before the method (API-7)
         throw invalidMethod();
       default:
         throw invalidMethod();

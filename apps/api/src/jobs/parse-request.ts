@@ -9,7 +9,7 @@ export interface ParseRequest {
   readonly Canonicalize: boolean;
 }
 
-/** JS-212; what else the body says is ignored. @throws Refusal invalid */
+/** Decodes a request to parse a job file (JS-212). Other members of the body are ignored. @throws Refusal invalid */
 export function readParseRequest(json: unknown): ParseRequest {
   const body = asObject(json, 'JobsParseRequest');
   const JobHCL = stringOf(body, 'JobHCL');

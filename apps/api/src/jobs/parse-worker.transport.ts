@@ -8,7 +8,10 @@ export type ParseAnswer = { readonly job: unknown } | { readonly refusal: string
 // The thread of `JobParser`: one request at a time, each answered once.
 parentPort?.on('message', (request: ParseRequest) => parentPort?.postMessage(answerTo(request)));
 
-/** JS-213: variables are a file's text, nothing of this machine is read, undeclared variables are ignored. */
+/**
+ * Parses a job file (JS-213): variables come as the text of a file, the server's environment and files are not read,
+ * and undeclared variables are ignored.
+ */
 function answerTo({ JobHCL, Variables, Canonicalize }: ParseRequest): ParseAnswer {
   try {
     const { job } = parseJob({

@@ -43,7 +43,7 @@ export class RegisterJob {
     return this.write(request, warnings, requester);
   }
 
-  /** API-114. @throws Refusal forbidden */
+  /** Refuses registrations while the scheduler configuration rejects them (API-114). @throws Refusal forbidden */
   async refuseWhenDisabled(): Promise<void> {
     if ((await this.deps.read.schedulerConfiguration())?.RejectJobRegistration)
       throw forbidden('Job registration, dispatch, and scale are disabled by the scheduler configuration');

@@ -42,7 +42,7 @@ export interface PlanJobWish extends SubmittedJob {
 
 export interface RegisterJobRequest extends SubmittedJob {
   readonly Submission: JobSubmission | null;
-  /** ST-58: version whose text the new one inherits where none is given. */
+  /** Version whose submission the new version inherits if the request has none (ST-58). */
   readonly SubmissionFrom?: number;
   readonly EnforceIndex: boolean;
   readonly JobModifyIndex: number;
@@ -51,7 +51,7 @@ export interface RegisterJobRequest extends SubmittedJob {
   readonly EvalPriority: number;
   /** Of the evaluation; absent: `job-register`. */
   readonly Trigger?: 'job-scaling';
-  /** DP-1107: of a multiregion job, as this region is to have it; written even if nothing changes here. */
+  /** The job is this region's part of a multiregion job; it is written even if nothing changes here (DP-1107). */
   readonly isPartOfRollout?: true;
   /** Goes with the new version, in one transaction. */
   readonly Scaling?: GroupScalingEvent;
@@ -84,7 +84,7 @@ export class RegisterRequests {
     };
   }
 
-  /** API-140. @throws Refusal invalid, DecodeError */
+  /** Decodes a request to plan a job (API-140). @throws Refusal invalid, DecodeError */
   readPlan(json: unknown, query: QueryString, pathJobId: string): PlanJobWish & AtHome {
     const body = asObject(json, 'JobPlanRequest');
     const job = objectOf(body, 'Job');
@@ -99,7 +99,10 @@ export class RegisterRequests {
     return this.decoded(asObject(json, 'JobValidateRequest'), decodeJobToValidate);
   }
 
-  /** API-101, DP-1101: a job of several regions is nobody's until it is expanded. */
+  /**
+   * Decodes the job and finds its region. A multiregion job has the region `global` until it is expanded (API-101,
+   * DP-1101).
+   */
   private submitted(body: JsonObject, query: QueryString): SubmittedJob & AtHome {
     const namespace = param(query, 'namespace') || stringOf(body, 'Namespace');
     const { Job: job, warnings } = this.decoded(body, decodeJob, namespace);
@@ -117,13 +120,13 @@ export class RegisterRequests {
     return { Job: job, warnings: droppedFieldWarnings(json) };
   }
 
-  /** API-43, API-101: `global` in a job means this region. */
+  /** The region that a request names; an empty name and `global` mean this region (API-43, API-101). */
   private regionOf(named: string): string {
     return named === '' || named === 'global' ? this.region : named;
   }
 }
 
-/** API-100: 0 means the job's own. @throws Refusal invalid */
+/** Checks the priority of an evaluation; 0 means the job's priority (API-100). @throws Refusal invalid */
 export function checkedEvalPriority(priority: number): number {
   if (priority === 0 || (priority >= 1 && priority <= 100)) return priority;
   throw badRequest('Eval priority must be between 1 and 100 inclusively');

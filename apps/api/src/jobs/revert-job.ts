@@ -12,7 +12,7 @@ export interface RevertRequest {
   readonly enforcePriorVersion: number | null;
 }
 
-/** API-163. @throws Refusal invalid, DecodeError */
+/** Decodes a request to revert a job (API-163). @throws Refusal invalid, DecodeError */
 export function readRevertRequest(json: unknown, pathJobId: string): RevertRequest {
   const body = asObject(json, 'JobRevertRequest');
   const id = stringOf(body, 'JobID');

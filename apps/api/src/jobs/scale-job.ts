@@ -85,7 +85,7 @@ export class ScaleJob {
   }
 }
 
-/** API-170, in its order. @throws Refusal, DecodeError */
+/** Decodes a request to scale a group, and checks it in the order of API-170. @throws Refusal, DecodeError */
 function readWish(body: JsonObject, target: JsonObject, namespace: string): ScalingWish {
   const named = stringOf(target, 'Namespace');
   if (named !== '' && named !== namespace) throw badRequest('namespace in payload did not match header');

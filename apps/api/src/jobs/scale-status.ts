@@ -25,7 +25,7 @@ export interface JobScaleStatus {
   readonly TaskGroups: Record<string, GroupScaleStatus>;
 }
 
-/** API-174. @param allocs of any incarnation of the job */
+/** The state of each group for an autoscaler (API-174). @param allocs of any incarnation of the job */
 export function scaleStatusOf(
   job: Job,
   allocs: readonly Allocation[],
@@ -57,7 +57,7 @@ export function scaleStatusOf(
 
 const isCounted = (alloc: Allocation): boolean => !isTerminalAllocation(alloc) && !alloc.DeploymentStatus?.Canary;
 
-/** API-174: whatever of these changes, the index is higher. */
+/** An index that grows when the job, its allocations or its scaling events change (API-174). */
 export function scaleStatusIndex(
   job: Job,
   allocs: readonly Allocation[],

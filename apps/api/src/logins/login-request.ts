@@ -49,7 +49,7 @@ const COMPLETE_AUTH: wire.Shape<CompleteAuthRequest> = {
   },
 };
 
-/** AU-71. @throws Refusal invalid, DecodeError */
+/** Decodes a login with a token (AU-71). @throws Refusal invalid, DecodeError */
 export function readLogin(body: unknown): LoginRequest {
   const request = wire.decodeShape(LOGIN, readJsonBody(body));
   refuseMissing('login', [
@@ -59,7 +59,7 @@ export function readLogin(body: unknown): LoginRequest {
   return request;
 }
 
-/** AU-91. @throws Refusal invalid, DecodeError */
+/** Decodes a request for the URL at which a login begins (AU-91). @throws Refusal invalid, DecodeError */
 export function readAuthUrl(body: unknown): AuthUrlRequest {
   const request = wire.decodeShape(AUTH_URL, readJsonBody(body));
   refuseMissing('OIDC auth-url', [
@@ -70,7 +70,7 @@ export function readAuthUrl(body: unknown): AuthUrlRequest {
   return request;
 }
 
-/** AU-96. @throws Refusal invalid, DecodeError */
+/** Decodes a request that completes a login (AU-96). @throws Refusal invalid, DecodeError */
 export function readCompleteAuth(body: unknown): CompleteAuthRequest {
   const request = wire.decodeShape(COMPLETE_AUTH, readJsonBody(body));
   refuseMissing('OIDC complete-auth', [

@@ -47,7 +47,7 @@ export class NamespacesController {
     return this.upsert(request, reply, undefined);
   }
 
-  /** OP-177. A wildcard, because a part of a path is never empty. */
+  /** Returns a namespace (OP-177). The route has a wildcard, because a named part of a path is never empty. */
   @Get('namespace/*')
   @Needs(anybody)
   async readNamespace(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {

@@ -25,7 +25,7 @@ export class NodeList {
     const options = { ...chosen, ...pageOf(query) };
     const filter = ListFilter.of(query);
     await this.reads.list(request, reply, { tables: ['nodes'], scope: '*' }, async () => {
-      // ND-227: the filter sees what a client would, so that it is no way to guess a secret.
+      // The filter sees the encoded node, so that nobody can guess a secret with it (ND-227).
       const keep = filter?.keep<Node>(encodeNode);
       const { index, rows, nextToken } = await this.model.nodes({ ...options, keep });
       return { index, nextToken, value: rows.map((node) => encodeNodeStub(node, stub)) };

@@ -30,8 +30,8 @@ const ELIGIBILITY: wire.Shape<EligibilityBody> = {
   fields: { NodeID: wire.string(), Eligibility: wire.string() },
 };
 
-/** ND-15; which node it is about says the path. @throws Refusal invalid, DecodeError */
+/** Decodes a change of a node's drain (ND-15); the path names the node. @throws Refusal invalid, DecodeError */
 export const readDrain = (body: unknown): DrainBody => wire.decodeShape(DRAIN, readJsonBody(body));
 
-/** ND-16. @throws Refusal invalid, DecodeError */
+/** Decodes a change of a node's eligibility (ND-16). @throws Refusal invalid, DecodeError */
 export const readEligibility = (body: unknown): EligibilityBody => wire.decodeShape(ELIGIBILITY, readJsonBody(body));

@@ -95,12 +95,12 @@ export class NodeWritesController {
   }
 
   private send<Answer extends Answered>(request: ApiRequest, reply: ApiReply, answer: Answer): void {
-    const EvalIDs = answer.EvalIDs.length > 0 ? answer.EvalIDs : null; // API-206
+    const EvalIDs = answer.EvalIDs.length > 0 ? answer.EvalIDs : null; // an empty list is null (API-206)
     sendJson(request, reply, { ...answer, EvalIDs });
   }
 }
 
-/** DR-17: with access control off, which it always is here. */
+/** The caller that a drain records. With access control on, it should be the caller's token (DR-17). */
 const CALLER = 'token:acls-disabled';
 
 type Answered = Pick<NodeCommandResponse, 'EvalIDs' | 'EvalCreateIndex' | 'NodeModifyIndex' | 'Index'>;

@@ -43,7 +43,7 @@ export class NodesController {
     });
   }
 
-  /** API-41: of a node that is not known, or whose name is none, there are none. */
+  /** Lists the allocations of a node; an unknown node and an invalid ID have none (API-41). */
   @Get('node/:id/allocations')
   @Needs(nodeRead)
   async allocations(@Param('id') given: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {

@@ -22,7 +22,7 @@ const PREEMPTION: wire.Shape<PreemptionConfig> = {
   },
 };
 
-/** OP-12: what is left out is zero, not what it was. */
+/** The body of a new configuration; a missing member is zero and does not keep its stored value (OP-12). */
 const CONFIGURATION: wire.Shape<Given> = {
   name: 'SchedulerConfiguration',
   fields: {
@@ -37,7 +37,7 @@ const CONFIGURATION: wire.Shape<Given> = {
   },
 };
 
-/** OP-12 to OP-14. @throws Refusal invalid */
+/** Decodes a new scheduler configuration (OP-12 to OP-14). @throws Refusal invalid */
 export function readSchedulerConfiguration(body: unknown, query: QueryString): SchedulerConfigurationRequest {
   const given = decoded(body);
   const config = { ...given, SchedulerAlgorithm: algorithmOf(given.SchedulerAlgorithm) };

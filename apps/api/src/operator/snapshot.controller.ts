@@ -18,7 +18,10 @@ export class SnapshotController {
     private readonly restoring: RestoreSnapshot,
   ) {}
 
-  /** OP-40. Any instance may answer, with or without `stale`: all read the same Postgres. */
+  /**
+   * Returns an archive of the state (OP-40). Any instance answers, with or without `stale`: all read the same
+   * PostgreSQL.
+   */
   @Get()
   @Needs(operatorCapability('snapshot-save'))
   async save(@Res() reply: ApiReply): Promise<void> {

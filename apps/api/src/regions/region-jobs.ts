@@ -26,7 +26,9 @@ export class RegionJobs {
     return { Job: (await this.jobs.job(Namespace, ID)).row ?? null };
   }
 
-  /** DP-1107. @throws Refusal conflict: the job is no longer what it was decided on */
+  /**
+   * Registers this region's part of a job (DP-1107). @throws Refusal conflict: the job has changed since the decision
+   */
   async register(wanted: RegionRegistration, traceparent?: string): Promise<RegionWritten> {
     const { Job, Submission, EvalPriority, JobModifyIndex, PreserveCounts, PreserveResources } = wanted;
     const { Index } = await this.registerJob.write(

@@ -52,7 +52,7 @@ export class RegisterEverywhere {
     if (regionsOf(job).some(({ Name }) => !known.has(Name))) throw badRequest('No path to region');
   }
 
-  /** DP-1103. @throws Refusal that names the regions that have not answered */
+  /** Reads the stored job of each region (DP-1103). @throws Refusal that names the regions that have not answered */
   private async storedEverywhere({ Namespace, ID, ...job }: Job): Promise<Map<string, Job | null>> {
     const names = regionsOf(job).map(({ Name }) => Name);
     const answers = await inEachRegion(names, async (region) => {

@@ -9,8 +9,8 @@ export interface RegionPart {
 }
 
 /**
- * DP-1104 to DP-1106: whether the regions get a new version, which, and each its own form of the job. A change in one of
- * them deploys all of them anew.
+ * Decides whether the regions get a new version, its number, and each region's form of the job (DP-1104 to DP-1106). A
+ * change in one region deploys all regions anew.
  * @param stored the job as each listed region has it now
  * @returns in the order of the job; empty: nothing has changed anywhere
  */

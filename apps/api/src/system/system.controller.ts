@@ -14,7 +14,7 @@ export class SystemController {
     private readonly summaries: ReconcileSummaries,
   ) {}
 
-  /** GC-108, API-234: accepted, not done; while the broker is paused nothing comes of it. */
+  /** Accepts a collection without waiting for it (GC-108, API-234); while the broker is paused, none happens. */
   @Put('gc')
   @Needs(management)
   async gc(@Res() reply: ApiReply): Promise<void> {
@@ -22,7 +22,7 @@ export class SystemController {
     sendEmpty(reply);
   }
 
-  /** GC-109: answered when the summaries are rewritten. */
+  /** Answers when the summaries are rewritten (GC-109). */
   @Put('reconcile/summaries')
   @Needs(management)
   async reconcileSummaries(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {

@@ -56,7 +56,7 @@ export class HostVolumeWritesController {
     sendJson(request, reply, { Index });
   }
 
-  /** VL-294. */
+  /** Deletes the claim of a task group on a sticky volume (VL-294). */
   @Delete('volumes/claim/:id')
   @Needs(inQuery('host-volume-delete'))
   async deleteClaim(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {

@@ -34,7 +34,7 @@ export class HostVolumesController {
     await this.reads.answerObject(request, reply, watched, { query, missing: 'volume not found' });
   }
 
-  /** VL-294. */
+  /** Lists claims of task groups on sticky volumes (VL-294). */
   @Get('volumes/claims')
   @Needs(inList('host-volume-read'))
   async claims(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {

@@ -41,7 +41,7 @@ export class PluginsController {
     });
   }
 
-  /** VL-203, VL-264: the allocations are those of the request's namespace. */
+  /** Returns a plugin with its allocations in the request's namespace (VL-203, VL-264). */
   @Get('plugin/csi/:id')
   @Needs(pluginRead)
   async readPlugin(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {

@@ -32,7 +32,7 @@ export class VolumeLists {
     const filter = ListFilter.of(query);
     await this.reads.answer(request, reply, [['csi_volumes', '*']], async () => {
       const named = nodeId === undefined ? undefined : await this.volumesOn(nodeId);
-      // VL-260: the filter sees what a client would, so that it is no way to guess a secret.
+      // The filter sees the encoded volume, so that nobody can guess a secret with it (VL-260).
       const keep = filter?.keep<VolumeWithPlugin>(({ volume, plugin }) => encodeCSIVolume(volume, plugin));
       const { index, rows, nextToken } = await this.model.volumes.list({ ...chosen, named, keep });
       return { index, nextToken, value: rows.map(({ volume, plugin }) => encodeCSIVolumeStub(volume, plugin)) };

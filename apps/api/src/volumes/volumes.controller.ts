@@ -55,7 +55,9 @@ export class VolumesController {
     await this.reads.answerObject(request, reply, watched, { query, missing: 'volume not found' });
   }
 
-  /** VL-71: who is gone holds a claim and has no stub. */
+  /**
+   * Encodes a volume with the stubs of its holders; a holder that was deleted keeps its claim and has no stub (VL-71).
+   */
   private async encoded({ volume, plugin }: VolumeWithPlugin): Promise<object> {
     const holders = claimHoldersOf(volume);
     const allocs = new Map((await this.model.allocationsNamed(holders)).map((alloc) => [alloc.ID, alloc]));

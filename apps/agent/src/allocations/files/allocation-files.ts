@@ -70,7 +70,7 @@ export class AllocationFiles {
     this.reading++;
     try {
       const piece = (found: string, root: string) => readPiece(found, root, request);
-      return await this.within(request.AllocID, request.Path, piece, 'invalid'); // API-197
+      return await this.within(request.AllocID, request.Path, piece, 'invalid'); // a missing file (API-197)
     } finally {
       this.reading--;
     }

@@ -113,7 +113,7 @@ export class ExecDriver extends SupervisedDriver {
     const executable = this.found(task.command, config);
     const command = await this.asUser(task, config, [executable, ...task.args]);
     const { uid, gid } = idsOf(config);
-    chownSync(config.paths.secretsDir, uid, gid); // AG-220
+    chownSync(config.paths.secretsDir, uid, gid); // the secrets belong to the task's user (AG-220)
     const mounts = [
       ...(await enclosureMounts(config, this.chroot)),
       ...(await this.resolver(config)),

@@ -67,7 +67,7 @@ export class RawExecDriver extends SupervisedDriver {
       throw new StartError(`work_dir "${workDir}" is no directory of this machine`);
     const executable = found(command, config);
     const user = this.userOf(config);
-    if (user) chownSync(config.paths.secretsDir, user.uid, user.gid); // AG-220
+    if (user) chownSync(config.paths.secretsDir, user.uid, user.gid); // the secrets belong to the task's user (AG-220)
     await linkMounts(config);
     return {
       commandLine: (placed) => asItIs({ runDir: this.runDir(handle), placed, oomScoreAdj }, [executable, ...args]),

@@ -24,7 +24,7 @@ export interface DescribedNode {
   /** The part of the machine that the scheduler keeps from tasks (AG-21). */
   readonly reserved: NodeReservedResources;
   readonly drivers: ReadonlyMap<string, DriverFingerprint>;
-  /** VL-279; absent: none. */
+  /** Host volumes of the machine (VL-279); absent: none. */
   readonly hostVolumes?: Readonly<Record<string, NodeHostVolume>>;
   /** Whether the servers remove its dynamic host volumes together with the node; default: no (GC-58). */
   readonly gcVolumesOnNodeGC?: boolean;

@@ -56,14 +56,14 @@ export function bindingRuleWrite(given: GivenBindingRule, context: BindingRuleCo
   return { type: 'ACLBindingRuleUpsert', payload: { Rule, MustExist }, ruleId: rule.ID };
 }
 
-/** AU-33. A name that the resulting type cannot have is not kept (AU-34). */
+/** Fills in what an update leaves out (AU-33). A name that the resulting type cannot have is dropped (AU-34). */
 function mergedRule(given: GivenBindingRule, stored: BindingRule | undefined): GivenBindingRule {
   const BindType = given.BindType || (stored?.BindType ?? '');
   const kept = BindType === 'management' ? '' : (stored?.BindName ?? '');
   return { ...given, AuthMethod: methodOfRule(given, stored), BindType, BindName: given.BindName || kept };
 }
 
-/** AU-31, in its order. */
+/** Problems of a binding rule, in the order in which the contract lists them (AU-31). */
 function ruleProblems({ AuthMethod, Description, Selector, BindType, BindName }: GivenBindingRule): string[] {
   const problems: string[] = [];
   if (AuthMethod === '') problems.push('auth method is missing');

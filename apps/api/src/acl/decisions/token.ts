@@ -65,7 +65,7 @@ function created(said: Said, context: TokenContext): AclTokenSpecification {
   };
 }
 
-/** OP-149: both are made here, unless a client token brings both. */
+/** Generates the accessor and the secret, unless a client token brings both (OP-149). */
 function identity(given: Said, { newUuid }: TokenContext): { AccessorID: string; secret: string } {
   if (given.AccessorID === '') return { AccessorID: newUuid(), secret: newUuid() };
   const [AccessorID, secret] = [given.AccessorID.toLowerCase(), given.SecretID.toLowerCase()];
@@ -74,13 +74,13 @@ function identity(given: Said, { newUuid }: TokenContext): { AccessorID: string;
   return { AccessorID, secret };
 }
 
-/** OP-154: the expiry is fixed when the token is created. */
+/** Fixes the time of expiry, which never changes after the token's creation (OP-154). */
 function lifeOf({ ExpirationTTL, ExpirationTime }: Said, nowMs: number) {
   const expires = ExpirationTTL === 0 ? ExpirationTime : rfc3339FromMs(nowMs + msFromNs(ExpirationTTL));
   return { CreateTime: rfc3339FromMs(nowMs), ExpirationTime: expires, ExpirationTTL };
 }
 
-/** OP-150. An empty hash says that it is an update; the rest is kept where it is applied. */
+/** An update of the token (OP-150). The empty hash marks it as one: the state machine keeps the stored secret. */
 function updated(said: Said, stored: AclToken): AclTokenSpecification {
   refuse(tokenUpdateProblems({ ...said, CreateTime: stored.CreateTime }, stored));
   const { AccessorID, Global, CreateTime, ExpirationTime, ExpirationTTL } = stored;
@@ -100,7 +100,7 @@ function refuse(problems: readonly string[]): void {
   if (problems.length > 0) throw badRequest(`token 0 invalid: ${formatErrors(problems)}`);
 }
 
-/** OP-152: a link is stored by the role's ID, so that it survives a renaming. @throws Refusal invalid: unknown role */
+/** Links roles by their IDs, so that a link survives a renaming (OP-152). @throws Refusal invalid: unknown role */
 function roleLinks({ Roles }: GivenToken, { roles }: TokenContext): AclRoleLink[] | null {
   if (Roles === null) return null;
   const links = Roles.map(({ ID, Name }) => {

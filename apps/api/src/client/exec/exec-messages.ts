@@ -12,10 +12,10 @@ const inputMessage = z.object({
 });
 const helloMessage = z.object({ version: z.int(), auth_token: z.string().nullish() });
 
-/** AG-320: the only one there is. */
+/** The only version of the protocol (AG-320). */
 const VERSION = 1;
 
-/** AG-321; null: a heartbeat. @throws ExecMessageError */
+/** Decodes a message of the client (AG-321); null: it is a heartbeat. @throws ExecMessageError */
 export function inputOf(message: string): Omit<ExecWriteRequest, 'SessionID'> | null {
   const { stdin, tty_size: size } = parsed(inputMessage, message);
   if (!stdin && !size) return null;
@@ -26,7 +26,7 @@ export function inputOf(message: string): Omit<ExecWriteRequest, 'SessionID'> | 
   };
 }
 
-/** AG-320: the token of a client that cannot set headers. @throws ExecMessageError */
+/** The token in the first message of a client that cannot set headers (AG-320). @throws ExecMessageError */
 export function tokenOf(message: string): string {
   const { version, auth_token: token } = parsed(helloMessage, message);
   if (version !== VERSION) throw new ExecMessageError(`unexpected version ${version}: only ${VERSION} is spoken here`);

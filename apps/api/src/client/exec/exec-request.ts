@@ -47,7 +47,7 @@ export function execTargetOf(pathname: string): ExecTarget | undefined {
   return job?.sub === 'action' ? { kind: 'job', id: job.id } : undefined;
 }
 
-/** AG-320, AG-324. @throws ExecMessageError, ApiError */
+/** Finds the node and the command of a session (AG-320, AG-324). @throws ExecMessageError, ApiError */
 export function execPlace(model: ReadModel, target: ExecTarget, wish: ExecWish): Promise<ExecPlace> {
   return target.kind === 'allocation' ? commandPlace(model, target.id, wish) : actionPlace(model, target.id, wish);
 }
@@ -59,7 +59,7 @@ async function commandPlace(model: ReadModel, id: string, { query, access }: Exe
   return { nodeId: alloc.NodeID, request };
 }
 
-/** As the version of the job has it that the allocation runs. */
+/** The action as the allocation's version of the job defines it. */
 async function actionPlace(model: ReadModel, jobId: string, { query, access }: ExecWish): Promise<ExecPlace> {
   const [action, Task, Tty] = [query.get('action') ?? '', taskOf(query), ttyOf(query)];
   if (action === '') throw new ExecMessageError('must provide action name');

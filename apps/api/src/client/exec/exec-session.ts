@@ -63,12 +63,15 @@ export async function runExec(rpc: Rpc, nodeId: string, request: ExecStartReques
   });
 }
 
-/** A command that has ended takes no more input; its end is told by its output. */
+/** Ignores that a command has ended and takes no more input: its output reports the end. */
 function ifEnded(error: unknown): void {
   if (!isRefusal(error, 'not-found')) throw error;
 }
 
-/** AG-324: 1011 for what went wrong here and for what is not allowed, 1008 for what was asked wrongly. */
+/**
+ * Closes the client's connection: 1008 for a wrong request, 1011 for any other failure and for a lack of rights
+ * (AG-324).
+ */
 export function sendAway(client: Pick<ExecClient, 'close'>, error: unknown): void {
   const reason = error instanceof RpcUnavailableError ? 'No path to node' : errorText(error);
   const isAskers = error instanceof ExecMessageError || isRefusal(error, 'invalid') || isRefusal(error, 'not-found');

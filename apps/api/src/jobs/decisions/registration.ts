@@ -76,7 +76,9 @@ function evaluationFor(
   });
 }
 
-/** DP-1107: what it says of the job is filled in where it is applied.  */
+/**
+ * A deployment that waits for its region's turn (DP-1107). The state machine fills in the job's version and indexes.
+ */
 function waitingDeployment(
   { Job: job, EvalPriority }: RegisterJobRequest,
   { newId, nowNs, registration }: Registration,
@@ -103,7 +105,7 @@ const ofEvaluation = (event: GroupScalingEvent, evaluation: Evaluation | null): 
   ScalingEvent: { ...event.ScalingEvent, EvalID: evaluation?.ID ?? null },
 });
 
-/** API-108; checked again at apply (ST-52). */
+/** Refuses a registration whose enforced index does not match (API-108). The state machine checks it again (ST-52). */
 export function refuseEnforced(
   request: Pick<RegisterJobRequest, 'EnforceIndex' | 'JobModifyIndex'>,
   stored: Job | undefined,

@@ -50,7 +50,7 @@ export function scalingOf(
   if (wish.count === null) return eventOf(job, group, wish, { nowNs: made.nowNs, evalId: null });
   refuseCount(job, group, wish.count);
   if (deployment && deployment.JobCreateIndex === job.CreateIndex && isActiveDeployment(deployment))
-    throw badRequest('job scaling blocked due to active deployment'); // API-172
+    throw badRequest('job scaling blocked due to active deployment'); // the text is that of API-172
   const registration = scaledRegistration(job, group, wish.count, wish);
   const [tooMany] = totalCountErrors(registration.Job, JOB_MAX_COUNT);
   if (tooMany !== undefined) throw badRequest(tooMany);
@@ -82,7 +82,7 @@ const scalingEvent = (group: TaskGroup, wish: ScalingWish, Time: number, EvalID:
   },
 });
 
-/** API-171. @throws Refusal invalid */
+/** Refuses a count that the scaling policy or the type of the job does not allow (API-171). @throws Refusal invalid */
 function refuseCount(job: Job, { Scaling: policy }: TaskGroup, count: number): void {
   if (policy && count < policy.Min)
     throw badRequest(`group count was less than scaling policy minimum: ${count} < ${policy.Min}`);

@@ -81,7 +81,7 @@ export class KeySources {
     return { kind: 'set', keyOf };
   }
 
-  /** AU-9: how long fetching keys takes. */
+  /** Measures how long fetching keys takes (AU-9). */
   private timed(call: OutsideFetch, source: FetchOf): OutsideFetch {
     const timer = this.options.metrics.histogram(`nomad_acl_jwt_${source}`, `nomad.acl.jwt.${source}`);
     return async (url, request) => {
