@@ -3,7 +3,7 @@ import { SINGLETON_KEY, type Applied, type Tables } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
 import type { BlockedEvals } from './blocked/blocked-evals.js';
 import type { EvalBroker } from './queue/eval-broker.js';
-import { freedSince } from './blocked/freed-capacity.js';
+import { freedSince } from './blocked/missed-unblocks.js';
 import { signalsOf, type Signal } from './evaluation-signals.js';
 import type { EvaluationTraces } from './evaluation-traces.js';
 

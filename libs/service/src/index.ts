@@ -23,6 +23,6 @@ export type { ConfiguredHostVolume } from './setting-forms.js';
 export { TlsIdentity, type TlsIdentityDeps, type TlsOptions, TlsFilesError } from './tls/tls-identity.js';
 export { newUuid, systemClock, systemTimers } from './system.js';
 export { NestLogger } from './nest-logger.js';
-export { judgeWebRequest, type WebAccess, type WebVerdict } from './web/web-access.js';
+export { judgeWebRequest, type WebAccess, type WebVerdict } from './web/cross-origin.js';
 export { unprotectedListening } from './web/unprotected-listening.js';
-export { guardWebAccess, webAccessOf } from './web/web-access.transport.js';
+export { guardWebAccess, webAccessOf } from './web/cross-origin.transport.js';

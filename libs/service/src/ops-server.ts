@@ -8,7 +8,7 @@ import { NestLogger } from './nest-logger.js';
 import { OPERATIONS, type Operations, OpsController } from './ops.controller.js';
 import type { Settings } from './settings.js';
 import type { StartSteps } from './start-steps.js';
-import { guardWebAccess, webAccessOf } from './web/web-access.transport.js';
+import { guardWebAccess, webAccessOf } from './web/cross-origin.transport.js';
 
 @Module({})
 class OpsModule {}

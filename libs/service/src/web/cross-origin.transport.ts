@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import type { FastifyInstance } from 'fastify';
 import type { Settings } from '../settings.js';
 import { ServerNames } from './server-names.js';
-import { judgeWebRequest, type WebAccess } from './web-access.js';
+import { judgeWebRequest, type WebAccess } from './cross-origin.js';
 
 type Configured = Pick<
   Settings,

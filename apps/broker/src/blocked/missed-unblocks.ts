@@ -8,9 +8,10 @@ export interface FreedCapacity {
 }
 
 /**
- * Capacity that may have been freed after an index, derived from the stored rows: ready nodes, allocations that ended,
- * volumes, and jobs that were purged, of which no row says where they ran. A row says only when it was last written, so the
- * result may contain more than was freed, and never less. O(nodes, allocations, evaluations and volumes).
+ * Unblocks that a new holder may have missed: capacity that may have been freed after an index, derived from the stored
+ * rows: ready nodes, allocations that ended, volumes, and jobs that were purged, whose former places no row names. A row
+ * says only when it was last written, so the result may contain more than was freed, and never less. O(nodes,
+ * allocations, evaluations and volumes).
  */
 export function* freedSince(tables: Tables, since: number): IterableIterator<FreedCapacity> {
   for (const node of tables.nodes.all())

@@ -3,8 +3,8 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { readSettings } from '../settings.js';
 import { ServerNames } from './server-names.js';
-import { judgeWebRequest, type WebAccess } from './web-access.js';
-import { webAccessOf } from './web-access.transport.js';
+import { judgeWebRequest, type WebAccess } from './cross-origin.js';
+import { webAccessOf } from './cross-origin.transport.js';
 
 const access: WebAccess = {
   names: new ServerNames(['waybill-api', 'ops.example.com', '.svc.cluster.local']),

@@ -1,7 +1,7 @@
 import type { Evaluation, Node } from '@waybill/model';
 import { fixtures, type StateMachine } from '@waybill/state';
 import { beforeEach, expect, it } from 'vitest';
-import { freedSince } from './freed-capacity.js';
+import { freedSince } from './missed-unblocks.js';
 
 const SINCE = 100;
 const [HERE, THERE] = [fixtures.uuid(1), fixtures.uuid(2)];
