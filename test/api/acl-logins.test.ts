@@ -5,7 +5,14 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Interrupts, runProgram } from '@waybill/cli';
-import { connect, LOGINS_STREAM, managerOf, MAX_PENDING_LOGINS, type NatsLink } from '@waybill/journal';
+import {
+  connect,
+  LOGINS_STREAM,
+  managerOf,
+  MAX_PENDING_LOGINS,
+  type NatsLink,
+  USED_LOGINS_STREAM,
+} from '@waybill/journal';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { TokenSecrets } from '../../apps/api/src/acl/token-secrets.js';
 import type { PendingLogin } from '../../apps/api/src/logins/oidc/pending-login.js';
@@ -40,6 +47,7 @@ beforeAll(async () => {
   [cluster, provider] = await Promise.all([
     AccessCluster.start(['projector', 'api'], {
       WAYBILL_ACL_FAILED_LOGINS_PER_MINUTE: String(FAILURES_PER_MINUTE),
+      WAYBILL_ACL_LOGIN_SINGLE_USE: 'true',
       WAYBILL_ACL_LOGIN_ALLOWED_HOSTS: '127.0.0.1,localhost',
       WAYBILL_AUDIT_ENABLED: 'true',
       WAYBILL_AUDIT_SINKS: 'file',
@@ -145,6 +153,21 @@ describe('a JWT for a token', () => {
       },
     });
     expect(readFileSync(auditFile, 'utf8')).not.toContain(LoginToken);
+  });
+
+  it('AU-84: with an id logs in once, of several at once one, and is remembered until it expires', async () => {
+    const LoginToken = await provider.jwt(claims({ jti: 'once', exp: nowS() + 600 }));
+    const logins = await Promise.all(Array.from({ length: 4 }, () => login(LoginToken)));
+    expect(logins.map(({ status }) => status).toSorted()).toEqual([200, 401, 401, 401]);
+    expect(logins.find(({ status }) => status === 401)?.text).toContain('it has logged in before, and may do so once');
+    const link = await connect({ url: cluster.waybill.stack.natsUrl, name: 'test' });
+    const { streams } = await managerOf(link);
+    const remembered = await streams.getMessage(USED_LOGINS_STREAM, { last_by_subj: `${USED_LOGINS_STREAM}.*` });
+    const ttlS = Number.parseInt(remembered?.header.get('Nats-TTL') ?? '');
+    expect(ttlS).toBeGreaterThan(600);
+    expect(ttlS).toBeLessThanOrEqual(660);
+    expect([remembered?.subject.includes('once'), remembered?.data.length]).toEqual([false, 0]);
+    await link.close();
   });
 
   it('AU-108: is of no method whose provider is at a host that logins may not call', async () => {

@@ -34,6 +34,8 @@ export {
   managerOf,
   MAX_MESSAGE_BYTES,
   MAX_PENDING_LOGINS,
+  MAX_USED_LOGINS,
+  USED_LOGINS_STREAM,
 } from './streams.js';
 export type { StreamOptions } from './streams.js';
 export {

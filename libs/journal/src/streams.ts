@@ -22,6 +22,10 @@ export const LOGINS_STREAM = 'LOGINS';
 /** How long a login may be pending at a provider, and how many may be pending at a time (AU-95). */
 export const LOGIN_PENDING_MS = 60_000;
 export const MAX_PENDING_LOGINS = 1_000;
+/** JWTs that have logged in, by a keyed hash, each until it expires: they log in once (AU-84). */
+export const USED_LOGINS_STREAM = 'USED_LOGINS';
+/** JWTs that are remembered at a time. While there are so many, no other one logs in. */
+export const MAX_USED_LOGINS = 100_000;
 
 /** Audit records of requests to the cluster (AU-271). */
 export const AUDIT_STREAM = 'AUDIT';
@@ -111,6 +115,15 @@ function wantedStreams(replicas: number): readonly WantedStream[] {
       max_msgs: MAX_PENDING_LOGINS,
       max_msgs_per_subject: 1,
       duplicate_window: nanos(LOGIN_PENDING_MS),
+    },
+    {
+      ...durable,
+      name: USED_LOGINS_STREAM,
+      subjects: [`${USED_LOGINS_STREAM}.*`],
+      discard: DiscardPolicy.New,
+      max_msgs: MAX_USED_LOGINS,
+      max_msgs_per_subject: 1,
+      allow_msg_ttl: true,
     },
     {
       ...durable,

@@ -118,6 +118,9 @@ export const SETTINGS = {
     .describe(
       'api: hosts of identity providers that auth methods may name and logins call, as id.example.com,*.corp.example; empty: any',
     ),
+  WAYBILL_ACL_LOGIN_SINGLE_USE: flag
+    .default(false)
+    .describe('api: a JWT with a jti claim logs in once; the same for every api'),
   WAYBILL_ACL_TOKEN_MIN_EXPIRATION_TTL: duration('1m').describe('api: least life of a token that expires'),
   WAYBILL_ACL_TOKEN_MAX_EXPIRATION_TTL: duration('24h').describe('api: greatest life of a token that expires'),
   WAYBILL_HTTP_RESPONSE_HEADERS: headers.default({}).describe('api: name=value,… of headers on every answer'),

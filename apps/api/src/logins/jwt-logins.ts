@@ -6,6 +6,7 @@ import { ApiError, badRequest } from '../http/api-error.js';
 import type { Claims } from './claims/exact-json.js';
 import { checkAudience, checkIssuer, checkTimes, ClaimRefusedError } from './jwt/claim-checks.js';
 import type { KeySources } from './jwt/key-sources.js';
+import type { UsedLogins } from './jwt/used-logins.js';
 import { UnreadableKeyError } from './jwt/public-keys.js';
 import { allowedAlgorithms, signedClaims } from './jwt/signature.js';
 import type { LoginRequest } from './login-request.js';
@@ -16,6 +17,8 @@ export interface JwtLoginsOptions {
   readonly keys: KeySources;
   readonly tokens: LoginTokens;
   readonly clock: Clock;
+  /** Absent: a token logs in as often as it likes while it is valid. */
+  readonly used?: UsedLogins;
 }
 
 /** Exchanges JWTs that others have signed for tokens (AU-71 to AU-83). */
@@ -34,20 +37,29 @@ export class JwtLogins {
     const { model, tokens } = this.options;
     const method = await methodOf(model, AuthMethodName, 'JWT');
     const log = tokens.log(method);
-    const claims = await this.verified(method, LoginToken);
+    const { claims, untilMs } = await this.verified(method, LoginToken);
+    await this.claimOnce(method, claims, untilMs);
     onVerified(verifiedSubject(method, claims));
     log.claims('token', claims);
     return tokens.grant({ method, claims, log }, author);
   }
 
-  private async verified({ Config }: AuthMethod, token: string): Promise<Claims> {
+  /** AU-84: a token counts as used from here on, whether or not something is bound to it. */
+  private async claimOnce({ Name }: AuthMethod, { jti }: Claims, untilMs: number): Promise<void> {
+    const { used } = this.options;
+    if (!used || typeof jti !== 'string' || jti === '') return;
+    if (!(await used.claim(Name, jti, untilMs)))
+      throw new ApiError(401, 'unable to validate provided token: it has logged in before, and may do so once');
+  }
+
+  private async verified({ Config }: AuthMethod, token: string): Promise<{ claims: Claims; untilMs: number }> {
     const { keys, clock } = this.options;
     try {
       const claims = await signedClaims(token, await keys.of(Config), allowedAlgorithms(Config.SigningAlgs));
       checkAudience(claims, Config.BoundAudiences);
-      checkTimes(claims, Config, clock.nowMs());
+      const untilMs = checkTimes(claims, Config, clock.nowMs());
       checkBoundIssuer(claims, Config.BoundIssuer);
-      return claims;
+      return { claims, untilMs };
     } catch (error) {
       throw new ApiError(401, `unable to validate provided token: ${reasonOf(error)}`);
     }

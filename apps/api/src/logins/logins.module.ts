@@ -3,6 +3,7 @@ import { AccessControl } from '../acl/access-control.js';
 import { AclModule } from '../acl/acl.module.js';
 import { made } from '../core.module.js';
 import { KeySources } from './jwt/key-sources.js';
+import { NatsUsedLogins } from './jwt/used-logins.store.js';
 import { JwtLogins } from './jwt-logins.js';
 import { LoginsController } from './logins.controller.js';
 import { ClientCredentials } from './client-credentials.store.js';
@@ -30,9 +31,13 @@ const callsOf = (access: AccessControl) => callsTo((url) => access.on.loginHosts
     ),
     made(
       JwtLogins,
-      ({ model, context: { clock } }, keys, tokens) => new JwtLogins({ model, keys, tokens, clock }),
+      ({ model, context: { clock, link, settings } }, keys, tokens, access) => {
+        const used = new NatsUsedLogins(link, clock, (secret) => access.on.secrets.hash(secret));
+        return new JwtLogins({ model, keys, tokens, clock, ...(settings.WAYBILL_ACL_LOGIN_SINGLE_USE && { used }) });
+      },
       KeySources,
       LoginTokens,
+      AccessControl,
     ),
     made(
       OidcLogins,

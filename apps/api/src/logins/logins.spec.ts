@@ -11,7 +11,9 @@ import { LoginHosts } from '../acl/login-hosts.js';
 import { MethodSecrets } from '../acl/method-secrets.js';
 import { TokenSecrets } from '../acl/token-secrets.js';
 import type { VerifiedSubject } from '../http/request-notes.js';
+import { DEFAULT_SKEW_S } from './jwt/claim-checks.js';
 import { KeySources } from './jwt/key-sources.js';
+import type { UsedLogins } from './jwt/used-logins.js';
 import { JwtLogins } from './jwt-logins.js';
 import { readAuthUrl, readCompleteAuth, readLogin } from './login-request.js';
 import { LoginTokens } from './login-tokens.js';
@@ -105,6 +107,7 @@ class World {
   readonly time = new FakeTime(NOW_S * 1_000);
   readonly pending = new PendingInMemory();
   provider = new ScriptedProvider({});
+  used: UsedLogins | undefined;
 
   private get access(): AccessReads {
     const reads = {
@@ -147,7 +150,8 @@ class World {
   }
 
   get jwt(): JwtLogins {
-    return new JwtLogins({ model: { access: this.access }, keys: this.keys, tokens: this.tokens, clock: this.time });
+    const { keys, tokens, time: clock, used } = this;
+    return new JwtLogins({ model: { access: this.access }, keys, tokens, clock, ...(used && { used }) });
   }
 
   readonly oidc = (): OidcLogins =>
@@ -274,6 +278,25 @@ describe('logins by JWT', () => {
       { method: 'ci', issuer: 'https://ci.example', subject: 'alice' },
       { method: 'ci', issuer: '', subject: 'mallory' },
     ]);
+  });
+
+  it('AU-84: a token with an id logs in once by its method, where the setting says so; one without as often as it likes', async () => {
+    const claimed: unknown[] = [];
+    world.used = {
+      claim: async (...claim) => {
+        const isNew = !claimed.some((one) => JSON.stringify(one) === JSON.stringify(claim));
+        claimed.push(claim);
+        return isNew;
+      },
+    };
+    const again = '401: unable to validate provided token: it has logged in before, and may do so once';
+    expect([await login({ jti: 'j1' }), await login({ jti: 'j1' }), await login({ jti: 'j2' })]).toEqual([
+      'done',
+      again,
+      'done',
+    ]);
+    expect([await login(), await login()]).toEqual(['done', 'done']);
+    expect(claimed[0]).toEqual(['ci', 'j1', (NOW_S + 60 + DEFAULT_SKEW_S) * 1_000]);
   });
 
   it('AU-83, AU-111: nothing of the token is logged, and claims only where the method says so, without credentials', async () => {

@@ -21,8 +21,12 @@ export class ClaimRefusedError extends Error {
 
 const leewayS = (ns: number, whenZero: number): number => (ns === 0 ? whenZero : Math.max(0, ns / NS_PER_S));
 
-/** AU-80 to AU-82. @throws ClaimRefusedError */
-export function checkTimes(claims: Claims, leeways: Leeways, nowMs: number): void {
+/**
+ * Checks that a token is valid at a time (AU-80 to AU-82).
+ * @returns unix milliseconds after which it is not
+ * @throws ClaimRefusedError
+ */
+export function checkTimes(claims: Claims, leeways: Leeways, nowMs: number): number {
   const [iat, nbf, exp] = [secondsOf(claims, 'iat'), secondsOf(claims, 'nbf'), secondsOf(claims, 'exp')];
   if (iat === undefined && nbf === undefined && exp === undefined)
     throw new ClaimRefusedError('no issued at (iat), not before (nbf), or expiration time (exp) claims in token');
@@ -34,6 +38,7 @@ export function checkTimes(claims: Claims, leeways: Leeways, nowMs: number): voi
   if (now - skew > expires) throw new ClaimRefusedError('invalid expiration time (exp) claim: token is expired');
   if (iat !== undefined && now + skew < iat)
     throw new ClaimRefusedError('invalid issued at (iat) claim: token issued in the future');
+  return (expires + skew) * MS_PER_S;
 }
 
 /** A claim of time, unix seconds; 0 counts as absent, as the reference reads it. @throws ClaimRefusedError it is no number */
