@@ -79,7 +79,7 @@ export class AuthMethodsController {
   @Needs(management)
   async delete(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const Name = nameOf(request);
-    // AU-7 keeps the reference's status and text here.
+    // The status and the text are those of the reference (AU-7).
     if (!(await this.model.access.authMethod(Name)).row) throw serverFailure('ACL auth method not found');
     const payload = { Name, WithRules: param(request.query, 'rules') === 'true' };
     const { index } = await this.writes.write({ type: 'ACLAuthMethodDelete', payload }, Requester.of(request).author);

@@ -186,7 +186,7 @@ export class OidcLogins {
     }
   }
 
-  /** AU-102. Undefined: the method wants none. */
+  /** Fetches the claims of the user info endpoint (AU-102); undefined: the method does not use it. */
   private async info(
     client: ProviderClient,
     { Config }: AuthMethod,

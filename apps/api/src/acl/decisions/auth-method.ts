@@ -117,7 +117,7 @@ const givenKey = ({ SealedPemKey, ...key }: ClientAssertionKey): GivenAssertionK
 
 const redactedOf = (sealed: string): string => (sealed === '' ? '' : REDACTED);
 
-/** AU-11, in its order. */
+/** Problems of an auth method, in the order in which the contract lists them (AU-11). */
 function methodProblems(
   method: GivenAuthMethod,
   { stored, limits: { minTtlNs, maxTtlNs }, loginHosts }: AuthMethodContext,

@@ -22,8 +22,8 @@ export class ClaimRefusedError extends Error {
 const leewayS = (ns: number, whenZero: number): number => (ns === 0 ? whenZero : Math.max(0, ns / NS_PER_S));
 
 /**
- * Checks that a token is valid at a time (AU-80 to AU-82).
- * @returns unix milliseconds after which it is not
+ * Checks issue, start and expiry of a token, with the leeways of its method (AU-80 to AU-82).
+ * @returns unix milliseconds after which it is not valid
  * @throws ClaimRefusedError
  */
 export function checkTimes(claims: Claims, leeways: Leeways, nowMs: number): number {
