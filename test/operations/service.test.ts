@@ -158,10 +158,13 @@ describe('a wrong configuration', () => {
     expect(stderr).not.toContain('hunter2');
   });
 
-  it('that names a NATS nobody answers at ends with a line that says so', () => {
+  it('that names a NATS nobody answers at ends with a line that says so, where nothing is to be waited for', () => {
     const { status, stdout } = spawnSync(process.execPath, [mainOf('broker')], {
-      // Where an API would listen is nothing to the broker.
-      env: environment({ WAYBILL_NATS_URL: 'nats://127.0.0.1:1', WAYBILL_HTTP_HOST: '0.0.0.0' }),
+      env: environment({
+        WAYBILL_NATS_URL: 'nats://127.0.0.1:1',
+        WAYBILL_START_WAITS: 'false',
+        WAYBILL_HTTP_HOST: '0.0.0.0', // where an API would listen is nothing to the broker
+      }),
       encoding: 'utf8',
       timeout: 30_000,
     });

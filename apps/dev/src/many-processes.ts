@@ -65,7 +65,13 @@ async function childOf(name: string, { env, agentEnv, logDir, say }: ClusterEnvi
       // It stops its tasks first, and they have their time for that.
       stopTakesMs: name === 'agent' ? readSettings(env, []).WAYBILL_MAX_KILL_TIMEOUT_MS : 0,
       cwd: process.cwd(),
-      env: { ...env, ...(name === 'agent' && agentEnv), WAYBILL_OPS_PORT: String(port) },
+      // NATS and PostgreSQL are started before, and a person is told at once that those of another place do not answer.
+      env: {
+        ...env,
+        ...(name === 'agent' && agentEnv),
+        WAYBILL_OPS_PORT: String(port),
+        WAYBILL_START_WAITS: 'false',
+      },
       logFile: path.join(logDir, `${name}.log`),
     },
     readyTimeoutMs: READY_TIMEOUT_MS,

@@ -8,10 +8,16 @@ export class LogUnavailableError extends Error {
    * sent again, it is written once.
    */
   readonly mayBeWritten: boolean;
+  /** Whether NATS refuses what it was asked for, so that asking again does not help. */
+  readonly isRefused: boolean;
 
-  constructor(reason: string, options: ErrorOptions & { readonly mayBeWritten?: boolean } = {}) {
+  constructor(
+    reason: string,
+    options: ErrorOptions & { readonly mayBeWritten?: boolean; readonly isRefused?: boolean } = {},
+  ) {
     super(`the transaction log is not available: ${reason}`, options);
     this.mayBeWritten = options.mayBeWritten ?? false;
+    this.isRefused = options.isRefused ?? false;
   }
 }
 

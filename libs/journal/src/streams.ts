@@ -47,10 +47,16 @@ const ENSURE_PAUSE_MS = 100;
 
 /** "stream name already in use with a different configuration" */
 const STREAM_NAME_IN_USE = 10058;
+/** "no suitable peers for placement": servers of the cluster have not joined yet, or have no room. */
+const NO_PEERS = 10005;
+/** Codes of bad requests that are none a moment later. */
+const PASSING_CODES = new Set([STREAM_NAME_IN_USE, NO_PEERS]);
 
 export interface StreamOptions {
   /** Copies of each stream: 1 on one server, 3 in production. */
   readonly replicas: number;
+  /** How long a server that is still starting is waited for; default: ENSURE_DEADLINE_MS. */
+  readonly deadlineMs?: number;
 }
 
 export interface AuditStreamOptions extends StreamOptions {
@@ -143,10 +149,10 @@ function wantedStreams(replicas: number): readonly WantedStream[] {
 
 /**
  * Creates missing streams and updates the number of copies of existing ones. Any number of services may do this at
- * once. Waits for a server that is still starting. @throws LogUnavailableError after ENSURE_DEADLINE_MS
+ * once. Waits for a server that is still starting. @throws LogUnavailableError after the deadline
  */
 export async function ensureStreams(link: NatsLink, options: StreamOptions): Promise<void> {
-  await ensureAll(link, wantedStreams(options.replicas));
+  await ensureAll(link, wantedStreams(options.replicas), options.deadlineMs);
 }
 
 /**
@@ -168,8 +174,12 @@ export async function ensureAuditStream(link: NatsLink, { replicas, maxAgeMs }: 
   await ensureAll(link, [stream]);
 }
 
-async function ensureAll(link: NatsLink, streams: readonly WantedStream[]): Promise<void> {
-  const until = performance.now() + ENSURE_DEADLINE_MS;
+async function ensureAll(
+  link: NatsLink,
+  streams: readonly WantedStream[],
+  deadlineMs = ENSURE_DEADLINE_MS,
+): Promise<void> {
+  const until = performance.now() + deadlineMs;
   const manager = await managerOf(link);
   for (const wanted of streams) {
     for (;;) {
@@ -178,9 +188,9 @@ async function ensureAll(link: NatsLink, streams: readonly WantedStream[]): Prom
         break;
       } catch (e) {
         const reason = errorText(e);
-        const hopeless = e instanceof JetStreamApiError && e.status === 400 && e.code !== STREAM_NAME_IN_USE;
-        if (hopeless || performance.now() >= until)
-          throw new LogUnavailableError(`cannot create stream ${wanted.name}: ${reason}`, { cause: e });
+        const isRefused = e instanceof JetStreamApiError && e.status === 400 && !PASSING_CODES.has(e.code);
+        if (isRefused || performance.now() >= until)
+          throw new LogUnavailableError(`cannot create stream ${wanted.name}: ${reason}`, { cause: e, isRefused });
         await new Promise((resolve) => setTimeout(resolve, ENSURE_PAUSE_MS));
       }
     }

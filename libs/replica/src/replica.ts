@@ -1,5 +1,5 @@
-import type { Follower, Log } from '@waybill/journal';
-import type { Timers } from '@waybill/model';
+import { type Follower, type Log, LogTrimmedError } from '@waybill/journal';
+import { errorText, type Timers } from '@waybill/model';
 import {
   type Applied,
   type Proposed,
@@ -26,6 +26,17 @@ export interface SnapshotSource {
   load(machine: StateMachine): Promise<number>;
 }
 
+/** The log no longer has its beginning, and there is no snapshot to start from. A later start may find one. */
+export class SnapshotNeededError extends Error {
+  override readonly name = 'SnapshotNeededError';
+  constructor(reason: string, options: ErrorOptions) {
+    super(
+      `there is no snapshot to start from, and the log no longer begins at its first transaction: ${reason}`,
+      options,
+    );
+  }
+}
+
 export interface ReplicaOptions {
   readonly log: Log;
   /** Null: always replay from the first transaction. */
@@ -50,7 +61,7 @@ export interface ReplicaOptions {
  * Modes: new → loading (snapshot, then replay) → following → stopped. `start` resolves when the replica has caught up
  * with the log's end as of the start. A lost connection to the log is no mode of its own: the follower waits and
  * continues by itself. If no snapshot is available (Postgres is down), it replays the log from the first transaction,
- * which works until the log is trimmed.
+ * which works until the log is trimmed: then `start` throws SnapshotNeededError.
  * Limits: RECENT_VERDICTS, MAX_WAITERS. Cost: one application of each transaction, and its listeners.
  */
 export class Replica implements ReplicatedState {
@@ -91,15 +102,24 @@ export class Replica implements ReplicatedState {
   }
 
   async start(): Promise<void> {
-    const from = (await this.loadSnapshot()) + 1;
-    this.follower = await this.options.log.follow({
-      from,
-      after: this.machine.mark,
-      types: this.options.types,
-      onTxns: (batch) => this.applyAll(batch),
-      onError: (error) => this.stopFor(error),
-    });
-    await this.follower.caughtUp;
+    const failure = await this.loadSnapshot();
+    try {
+      this.follower = await this.options.log.follow({
+        from: this.machine.appliedIndex + 1,
+        after: this.machine.mark,
+        types: this.options.types,
+        onTxns: (batch) => this.applyAll(batch),
+        onError: (error) => this.stopFor(error),
+      });
+      if (failure)
+        this.options.logger.warn('no snapshot to start from; replaying the log from its beginning', {
+          error: failure.error,
+        });
+      await this.follower.caughtUp;
+    } catch (error) {
+      if (!failure || !(error instanceof LogTrimmedError)) throw error;
+      throw new SnapshotNeededError(errorText(failure.error), { cause: failure.error });
+    }
     this.caughtUpOnce = true;
   }
 
@@ -134,14 +154,14 @@ export class Replica implements ReplicatedState {
     return { kind: 'accepted' };
   }
 
-  private async loadSnapshot(): Promise<number> {
-    if (!this.options.snapshots) return 0;
+  /** @returns why there is none; undefined: it is loaded, or there never is one */
+  private async loadSnapshot(): Promise<{ readonly error: unknown } | undefined> {
     try {
-      return await this.options.snapshots.load(this.machine);
+      await this.options.snapshots?.load(this.machine);
+      return undefined;
     } catch (error) {
-      this.options.logger.warn('no snapshot to start from; replaying the log from its beginning', { error });
       this.machine = new StateMachine();
-      return 0;
+      return { error };
     }
   }
 

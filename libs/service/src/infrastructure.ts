@@ -5,12 +5,13 @@ import {
   Journal,
   LogDivergedError,
   type LogHistory,
+  LogUnavailableError,
   MAX_MESSAGE_BYTES,
   type NatsLink,
   serverTime,
 } from '@waybill/journal';
 import { LEASE_TABLES, LEASE_TXNS, monotonicClock } from '@waybill/roles';
-import { Replica, type SnapshotSource } from '@waybill/replica';
+import { Replica, SnapshotNeededError, type SnapshotSource } from '@waybill/replica';
 import { restoredIndexOf, type TableName, type TxnType } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
 import type { Pool } from 'pg';
@@ -22,6 +23,10 @@ import { StartSteps } from './start-steps.js';
 import { natsTlsFiles } from './tls/tls-settings.js';
 import { PeerRegions } from './peer-regions.transport.js';
 import { newUuid, systemTimers } from './system.js';
+
+/** How long one attempt may take if others follow, milliseconds: its failure says what is missing. */
+const CONNECT_ATTEMPT_MS = 1_000;
+const STREAMS_ATTEMPT_MS = 3_000;
 
 /** Connections of one process to Postgres; the read path of the API and the projector's writer share them. */
 const MAX_DATABASE_CONNECTIONS = 10;
@@ -42,6 +47,11 @@ export interface InfrastructureOptions {
   readonly onFatal: (error: Error) => void;
   /** Whether any service of the process needs the whole state; default: yes. */
   readonly hasState?: boolean;
+  /**
+   * Whether NATS and PostgreSQL are waited for while they are not there, or not ready. Default: what needs them fails
+   * after some seconds.
+   */
+  readonly waits?: boolean;
   /** Told that the log is not the one that was read, beside the log line. */
   readonly say?: ((line: string) => void) | undefined;
 }
@@ -100,7 +110,7 @@ export class Infrastructure {
    * the answer to a renewal behind them would come after the lease has expired.
    */
   leaseLink(): Promise<NatsLink> {
-    return (this.leaseLinkOpened ??= this.steps.during('connecting to NATS for the lease', () =>
+    return (this.leaseLinkOpened ??= this.step('connecting to NATS for the lease', () =>
       this.connect(`waybill-${this.options.processName}-leases`),
     ));
   }
@@ -155,19 +165,18 @@ export class Infrastructure {
   }
 
   private connect(name: string): Promise<NatsLink> {
-    const { settings } = this.options;
+    const { settings, waits } = this.options;
     return connect({
       url: settings.WAYBILL_NATS_URL,
       name,
+      ...(waits && { firstConnectMs: CONNECT_ATTEMPT_MS }),
       credentialsFile: settings.WAYBILL_NATS_CREDENTIALS,
       tls: natsTlsFiles(settings),
     });
   }
 
   private async openLink(): Promise<NatsLink> {
-    const link = await this.steps.during('connecting to NATS', () =>
-      this.connect(`waybill-${this.options.processName}`),
-    );
+    const link = await this.step('connecting to NATS', () => this.connect(`waybill-${this.options.processName}`));
     const maxBytes = link.nc.info?.max_payload ?? MAX_MESSAGE_BYTES;
     if (this.hasState && maxBytes < MAX_MESSAGE_BYTES)
       this.options.logger.warn(
@@ -185,7 +194,13 @@ export class Infrastructure {
 
   private async openNats(): Promise<LogConnection> {
     const link = await this.link();
-    await ensureStreams(link, { replicas: this.options.settings.WAYBILL_STREAM_REPLICAS });
+    const { settings, waits } = this.options;
+    await this.step('making the streams of the log', () =>
+      ensureStreams(link, {
+        replicas: settings.WAYBILL_STREAM_REPLICAS,
+        ...(waits && { deadlineMs: STREAMS_ATTEMPT_MS }),
+      }),
+    );
     await this.clock.attend(() => serverTime(link));
     const journal = new Journal(link);
     this.history = journal.history;
@@ -204,13 +219,20 @@ export class Infrastructure {
         if (mustStartAnew) this.options.onFatal(new HistoryChangedError());
       },
     );
-    try {
-      await initialise(journal, { region: this.options.settings.WAYBILL_REGION, clock: this.clock, newId: newUuid });
-    } catch (error) {
-      // An empty log, and a Postgres that knows more: whoever needs the log waits for an operator's decision.
-      if (!journal.history.divergence) throw error;
-    }
+    await this.step('writing the first transaction of an empty log', async () => {
+      try {
+        await initialise(journal, { region: settings.WAYBILL_REGION, clock: this.clock, newId: newUuid });
+      } catch (error) {
+        // An empty log, and a Postgres that knows more: whoever needs the log waits for an operator's decision.
+        if (!journal.history.divergence) throw error;
+      }
+    });
     return { link, journal, divergence };
+  }
+
+  /** A step that needs NATS or PostgreSQL, begun again while they are not there if this process waits for them. */
+  private step<T>(name: string, step: () => Promise<T>, isPassing = isPassingLogError): Promise<T> {
+    return this.options.waits ? this.steps.untilDone(name, step, isPassing) : this.steps.during(name, step);
   }
 
   private async openPool(): Promise<Pool> {
@@ -232,23 +254,10 @@ export class Infrastructure {
 
   private async openReplica(tables?: readonly TableName[], types?: ReadonlySet<TxnType>): Promise<Replica> {
     const { journal, divergence } = await this.nats();
+    const load = () => this.loadReplica(journal, tables, types);
     for (;;) {
-      const replica = new Replica({
-        log: journal,
-        snapshots: await this.snapshotsOf(tables),
-        ...(types && { types }),
-        timers: systemTimers,
-        logger: this.options.logger,
-        // The process stays, says why it is not ready, and starts anew when an operator has decided.
-        onFatal: (error) => {
-          if (!(error instanceof LogDivergedError)) this.options.onFatal(error);
-        },
-      });
-      this.replicaBeingOpened = replica;
       try {
-        await this.steps.during('loading the state', () => replica.start());
-        this.copies.add(replica);
-        return replica;
+        return await this.step('loading the state', load, (error) => error instanceof SnapshotNeededError);
       } catch (error) {
         if (!(error instanceof LogDivergedError)) throw error;
         await this.steps.during(
@@ -259,6 +268,34 @@ export class Infrastructure {
         if (divergence.isStopped) throw error;
       }
     }
+  }
+
+  private async loadReplica(
+    journal: Journal,
+    tables: readonly TableName[] | undefined,
+    types: ReadonlySet<TxnType> | undefined,
+  ): Promise<Replica> {
+    // While it starts, its failure is that of the start.
+    let isStarted = false;
+    let failure: Error | undefined;
+    const replica = new Replica({
+      log: journal,
+      snapshots: await this.snapshotsOf(tables),
+      ...(types && { types }),
+      timers: systemTimers,
+      logger: this.options.logger,
+      onFatal: (error) => {
+        failure = error;
+        // The process stays, says why it is not ready, and starts anew when an operator has decided.
+        if (isStarted && !(error instanceof LogDivergedError)) this.options.onFatal(error);
+      },
+    });
+    this.replicaBeingOpened = replica;
+    await replica.start();
+    if (failure) throw failure;
+    isStarted = true;
+    this.copies.add(replica);
+    return replica;
   }
 
   /** Of the copies here that have read the log; undefined: none has. */
@@ -277,8 +314,15 @@ export class Infrastructure {
   /** Brings the schema of Postgres up to date. Safe when many processes do it at once. */
   async migrate(): Promise<void> {
     if (!this.options.settings.WAYBILL_DATABASE_URL) return;
-    const { migrate } = await import('@waybill/projection');
+    const { isDamage, isTransientDatabaseError, migrate } = await import('@waybill/projection');
     const url = this.options.settings.WAYBILL_DATABASE_URL;
-    await this.steps.during('bringing the schema of PostgreSQL up to date', () => migrate(url));
+    await this.step(
+      'bringing the schema of PostgreSQL up to date',
+      () => migrate(url),
+      (error) => isTransientDatabaseError(error) && !isDamage(error),
+    );
   }
 }
+
+/** NATS is not there, or not all of it: what was asked for may succeed later. */
+const isPassingLogError = (error: unknown): boolean => error instanceof LogUnavailableError && !error.isRefused;

@@ -45,6 +45,7 @@ export async function runService(definition: ServiceDefinition): Promise<void> {
     logger,
     onFatal: fail,
     hasState: definition.needs.state,
+    waits: settings.WAYBILL_START_WAITS,
   });
   const starting = RunningService.start(definition, settings, infrastructure, { processMetrics: true }).catch(fail);
   const service = await Promise.race([starting, asked.then(() => undefined)]);

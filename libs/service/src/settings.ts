@@ -45,6 +45,9 @@ export const SETTINGS = {
     .default('info')
     .describe('least level logged'),
   WAYBILL_LOG_FORMAT: z.enum(['json', 'line']).default('json').describe('json for machines, line for people'),
+  WAYBILL_START_WAITS: flag
+    .default(true)
+    .describe('whether a service that starts waits for NATS and PostgreSQL that are not there yet, instead of ending'),
   WAYBILL_OPS_HOST: z.string().default('127.0.0.1').describe('address of /healthz, /readyz and /metrics'),
   WAYBILL_OPS_PORT: port.default(0).describe('port of /healthz, /readyz and /metrics; 0: any free one'),
   WAYBILL_STREAM_REPLICAS: z.coerce

@@ -1,6 +1,6 @@
 import { FakeTime } from '@waybill/model';
-import { beforeEach, expect, it } from 'vitest';
-import { StartSteps, STEP_LIMIT_MS, STEP_LOG_MS } from './start-steps.js';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { StartSteps, STEP_LIMIT_MS, STEP_LOG_MS, STEP_RETRY_MS } from './start-steps.js';
 
 let time: FakeTime;
 let lines: unknown[];
@@ -8,7 +8,8 @@ let steps: StartSteps;
 beforeEach(() => {
   time = new FakeTime();
   lines = [];
-  const logger = { info: (text: string, fields?: Record<string, unknown>) => void lines.push([text, fields]) };
+  const log = (text: string, fields?: Record<string, unknown>) => void lines.push([text, fields]);
+  const logger = { info: log, warn: log };
   steps = new StartSteps({ monotonic: time, timers: time, logger });
 });
 
@@ -60,4 +61,48 @@ it('a step is stuck when its limit is over, unless it waits for a person', async
   await loading.ended;
   expect(steps.isStuck).toBe(false);
   waiting.end();
+});
+
+describe('a step that waits for what is not there yet', () => {
+  const refused = () =>
+    new Error('refused', { cause: new AggregateError([new Error('connect ECONNREFUSED ::1:5432')]) });
+  /** Fails with these one after the other, then succeeds. */
+  function failing(...errors: Error[]): Promise<string> {
+    const step = async () => {
+      const error = errors.shift();
+      if (error) throw error;
+      return 'done';
+    };
+    return steps.untilDone('connecting', step, (error) => (error as Error).message !== 'no such setting');
+  }
+
+  it('is tried again until it succeeds, says why with its name, and logs each reason once', async () => {
+    const result = failing(refused(), refused(), new Error('starting up'));
+    await time.pass(0);
+    expect(steps.names).toEqual(['connecting: refused: connect ECONNREFUSED ::1:5432']);
+    await time.pass(2 * STEP_RETRY_MS);
+    expect(steps.names).toEqual(['connecting: starting up']);
+    await time.pass(STEP_RETRY_MS);
+    expect(await result).toBe('done');
+    expect(lines.map((line) => (line as string[])[0])).toEqual([
+      'waiting, connecting: refused: connect ECONNREFUSED ::1:5432',
+      'waiting, connecting: starting up',
+    ]);
+    expect([steps.names, time.pending]).toEqual([[], 0]);
+  });
+
+  it('is stuck only by one attempt, however long all of them take, and goes on to be logged', async () => {
+    const attempts = Math.ceil((2 * STEP_LIMIT_MS) / STEP_RETRY_MS);
+    const result = failing(...Array.from({ length: attempts }, () => new Error('refused')));
+    await time.pass(STEP_LIMIT_MS + STEP_RETRY_MS);
+    expect(steps.isStuck).toBe(false);
+    expect(lines.at(-1)).toEqual(['still connecting', { seconds: STEP_LIMIT_MS / 1_000, reason: 'refused' }]);
+    await time.pass(STEP_LIMIT_MS);
+    expect(await result).toBe('done');
+  });
+
+  it('is over with an error that no waiting helps against', async () => {
+    await expect(failing(new Error('no such setting'))).rejects.toThrow('no such setting');
+    expect([lines, time.pending]).toEqual([[], 0]);
+  });
 });
