@@ -5,7 +5,9 @@ import { builtinModules } from 'node:module';
 import path from 'node:path';
 import { pathViolations } from './agent-paths.mjs';
 import { refusalsByStatus } from './findings.mjs';
+import { chartFindings } from './chart.mjs';
 import { contractTypes } from './contract-types.mjs';
+import { kustomize } from './kustomize.mjs';
 import { cycleViolations, referenceViolations, violations } from './layers.mjs';
 import { deadLinks, repeatedHeadings } from './links.mjs';
 import { readmeFindings } from './package-readmes.mjs';
@@ -187,6 +189,8 @@ const checks = [
   ['READMEs of packages', packageReadmes],
   ['refusals by their code', refusalCodes],
   ['pages', pagesOfTheUi],
+  // Rendered with kubectl or kustomize; without them the chart is not looked at.
+  ...(kustomize === undefined ? [] : [/** @type {Check} */ (['Helm chart', chartFindings])]),
   ['pinned versions', pinned],
   ['licences', () => licenceFindings(json('package-lock.json').packages)],
   ['supply chain', supplyChain],
@@ -209,6 +213,7 @@ for (const [name, check] of checks) {
   for (const one of found) process.stdout.write(`${one.replaceAll(/^/gm, '     ')}\n`);
   if (found.length > 0) failures += 1;
 }
+if (kustomize === undefined) process.stdout.write('skip Helm chart (needs kubectl 1.24 or kustomize 4)\n');
 process.stdout.write(
   failures === 0 ? `${checks.length} checks passed\n` : `${failures} of ${checks.length} checks failed\n`,
 );
