@@ -43,6 +43,13 @@ export const withToken = (grants: TokenGrants, acl: Acl): Caller => ({
   token: grants.token,
 });
 
+/** The caller's identity as text, as a drain records it (DR-17). */
+export function identityText(caller: Caller): string {
+  if (caller.workload) return `alloc:${caller.workload.allocId}`;
+  if (caller.token) return `token:${caller.token.AccessorID}`;
+  return caller === EVERYBODY ? 'token:acls-disabled' : 'token:anonymous';
+}
+
 /** The policies that a caller has, by name, also those that do not exist yet: a blocked list wakes when they do. */
 export function policyNamesOf({ grants, workload }: Caller): string[] {
   if (workload) return [...workload.policies];

@@ -1,3 +1,4 @@
+import { identityText } from '../access/caller.js';
 import { HolderWrites } from '../http/holder-writes.js';
 import { Controller, Post, Put, Req, Res } from '@nestjs/common';
 import { Needs } from '../access/needs.decorator.js';
@@ -43,7 +44,12 @@ export class NodeWritesController {
     const NodeID = (request.params['id'] ?? '').toLowerCase();
     switch (pathOf(request.url).split('/').at(-1)) {
       case 'drain':
-        return this.change(updateNodeDrain, { ...readDrain(request.body), NodeID, UpdatedBy: CALLER }, request, reply);
+        return this.change(
+          updateNodeDrain,
+          { ...readDrain(request.body), NodeID, UpdatedBy: identityText(request.access.caller) },
+          request,
+          reply,
+        );
       case 'eligibility': {
         const { NodeID: named, Eligibility } = readEligibility(request.body);
         return this.change(updateNodeEligibility, { NodeID: named || NodeID, Eligibility }, request, reply);
@@ -99,8 +105,5 @@ export class NodeWritesController {
     sendJson(request, reply, { ...answer, EvalIDs });
   }
 }
-
-/** The caller that a drain records. With access control on, it should be the caller's token (DR-17). */
-const CALLER = 'token:acls-disabled';
 
 type Answered = Pick<NodeCommandResponse, 'EvalIDs' | 'EvalCreateIndex' | 'NodeModifyIndex' | 'Index'>;
