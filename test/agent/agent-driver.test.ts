@@ -483,12 +483,24 @@ describe('raw_exec', () => {
     expect(existsSync(path.join(task.paths.taskDir, 'ran'))).toBe(false);
   });
 
+  it('AG-195: a run that ended before its own command began, because its agent went, is no task', async () => {
+    const task = aTask(shell('exit 0'));
+    const handle = await started(task);
+    await driver.wait(task.taskId);
+    const record = path.join(dir, 'runs', String(handle.state['run']), 'process');
+    const lines = readFileSync(record, 'utf8').split('\n');
+    expect(lines).toEqual([expect.stringMatching(/^\d+ \S+ \S+ end$/), 'started', '']);
+    expect(await newDriver().recover(handle)).toBe(true);
+    writeFileSync(record, `${lines[0]}\n`);
+    expect(await newDriver().recover(handle)).toBe(false);
+  });
+
   it('AG-203: a handle from before a reboot is no task', async () => {
     const task = aTask({ command: 'sleep', args: ['600'] });
     const handle = await started(task);
     const record = path.join(dir, 'runs', String(handle.state['run']), 'process');
     const [pid, ticks] = readFileSync(record, 'utf8').split(' ');
-    writeFileSync(record, `${pid} ${ticks} another-boot end\n`);
+    writeFileSync(record, `${pid} ${ticks} another-boot end\nstarted\n`);
     expect(await newDriver().recover(handle)).toBe(false);
     await driver.stop(task.taskId, 0, '');
   });

@@ -25,6 +25,7 @@ import { killWithGroup } from './left-running.js';
 import {
   claimUnbegun,
   exitCodeOf,
+  hasStarted,
   newRun,
   processOf,
   removeRun,
@@ -153,6 +154,10 @@ export abstract class SupervisedDriver implements Driver {
     if (await claimUnbegun(runDir)) return false;
     const identity = await until(() => processOf(runDir), EXIT_RECORD_TIMEOUT_MS);
     if (!identity) return false;
+    const isDecided = async (): Promise<true | undefined> =>
+      !isAlive(identity) || (await hasStarted(runDir)) ? true : undefined;
+    await until(isDecided, EXIT_RECORD_TIMEOUT_MS);
+    if (!(await hasStarted(runDir))) return false; // the agent went while it started the task, whose command never ran
     if (identity.bootId !== bootId() || !isAlive(identity)) {
       // It ended while no agent ran: its supervisor has kept how (AG-443), or nobody knows.
       if ((await until(() => exitCodeOf(runDir), EXIT_RECORD_TIMEOUT_MS)) === undefined) return false;

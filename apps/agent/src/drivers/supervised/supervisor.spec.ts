@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, open, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { exitCodeOf, MAX_STARTS_AT_ONCE, processOf, supervise } from './supervisor.js';
+import { asItIs, exitCodeOf, hasStarted, MAX_STARTS_AT_ONCE, processOf, supervise } from './supervisor.js';
 
 describe('records of a run', () => {
   let run: string;
@@ -42,6 +42,32 @@ describe('starts of tasks', () => {
     dir = await mkdtemp(path.join(tmpdir(), 'waybill-starts-'));
   });
   afterEach(() => rm(dir, { recursive: true, force: true }));
+
+  it.each([true, false])(
+    'AG-195: an agent that goes before the task runs (%s) is told apart from a task that ended',
+    async (goes) => {
+      const [runDir, ran] = [path.join(dir, 'run'), path.join(dir, 'ran')];
+      const output = await open(path.join(dir, 'output'), 'w');
+      const place = (): void => {
+        if (goes) throw new Error('gone'); // the pipe closes, as it does when the agent is killed
+      };
+      const start = supervise({
+        runDir,
+        commandLine: asItIs({ runDir, placed: true }, ['/usr/bin/touch', ran]),
+        cwd: dir,
+        env: { PATH: '/usr/bin:/bin' },
+        stdout: output.fd,
+        stderr: output.fd,
+        cgroup: { place },
+      });
+      if (goes) await expect(start).rejects.toThrow('gone');
+      else await start;
+      await expect.poll(() => exitCodeOf(runDir)).toBe(goes ? 141 : 0);
+      expect([await hasStarted(runDir), existsSync(ran)]).toEqual([!goes, !goes]);
+      expect(await processOf(runDir)).toMatchObject({ pid: expect.any(Number) });
+      await output.close();
+    },
+  );
 
   it('so many at once, and the others when one of these has begun or failed', async () => {
     const go = path.join(dir, 'go');

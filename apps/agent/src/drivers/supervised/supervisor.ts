@@ -31,7 +31,7 @@ begin() {
   shift 3
   echo "\${pid:-$$} \${ticks:--} \${boot:--} end" >&7 || exit 1
   [ "$place" != - ] && echo >&3 && read -r _ <&3
-  echo >&3; exec 3>&- 7>&-
+  echo >&3; echo started >&7; exec 3>&- 7>&-
   ready
   become "$@"
 }
@@ -60,7 +60,7 @@ begin /proc . "$@"`;
  * kills what the task left behind in its process group, and writes the exit code. A task runs in the foreground of
  * the shell, because a shell's background jobs are born with SIGINT ignored. Files end with `end`: one without it was
  * torn. Descriptor 3 tells the agent that the task runs, 4 and 5 are the task's output. With `place`, the task waits over
- * 3 until the agent has put it into its cgroup; an agent that is gone is not waited for. Memory: one sleeping shell. It
+ * 3 until the agent has put it into its cgroup. If the agent is gone by then, the task does not start (`hasStarted`). Memory: one sleeping shell. It
  * uses no program but the shell and `setsid`.
  */
 const SUPERVISOR = `
@@ -210,6 +210,17 @@ export async function processOf(runDir: string): Promise<ProcessIdentity | undef
   return pid === undefined || startTicks === undefined || bootId === undefined
     ? undefined
     : { pid: Number(pid), startTicks, bootId };
+}
+
+/** The second line of a run's record: everything before the task's own command is done. */
+const STARTED = 'started';
+
+/**
+ * Whether a run has come to its task's own command. An agent that goes, or gives up the start, before it has been told that
+ * the task runs closes the pipe, and the run ends there: its exit is not that of the task.
+ */
+export async function hasStarted(runDir: string): Promise<boolean> {
+  return (await beginningOf(below(runDir, 'process'))).split('\n')[1] === STARTED;
 }
 
 /** Why a run never became its task, if something said so. */
