@@ -139,7 +139,7 @@ describe('publishing', () => {
       for await (const { config } of manager.streams.list()) found[config.name] = config.allow_direct ?? false;
       return found;
     };
-    const expected = { TXN: false, EVENTS: true, ARCHIVES: false, LOGINS: false, KV_LEASES: false };
+    const expected = { TXN: false, EVENTS: true, ARCHIVES: false, LOGINS: false, USED_LOGINS: false, KV_LEASES: false };
     expect(await direct()).toEqual(expected);
     for (const name of ['TXN', 'ARCHIVES', 'KV_LEASES']) await manager.streams.update(name, { allow_direct: true });
     await ensureStreams(link, { replicas: 1 });

@@ -65,7 +65,7 @@ interface ClockSources {
 interface RolloutLooks {
   mode: string;
   readonly hasNews: boolean;
-  wake(): void;
+  requestPoll(): void;
 }
 
 /** What answers to machines look into. */
@@ -278,11 +278,11 @@ export const MUTATIONS: readonly Mutation[] = [
     apply: () =>
       replaceMethod(
         RegionRollout,
-        'rest',
+        'scheduleNextPoll',
         () =>
           function (this: RolloutLooks) {
             if (this.mode !== 'stopped') this.mode = 'resting';
-            if (this.mode === 'resting' && this.hasNews) this.wake();
+            if (this.mode === 'resting' && this.hasNews) this.requestPoll();
           } as never,
       ),
   },
@@ -293,10 +293,14 @@ export const MUTATIONS: readonly Mutation[] = [
     apply: () =>
       replaceMethod(
         DroppedRegions,
-        'see',
+        'checkDeparture',
         () =>
-          async function (this: { end(departure: unknown): Promise<void> }, _key: string, departure: unknown) {
-            await this.end(departure).catch(() => undefined);
+          async function (
+            this: { stopDepartedJob(departure: unknown): Promise<void> },
+            _key: string,
+            departure: unknown,
+          ) {
+            await this.stopDepartedJob(departure).catch(() => undefined);
           } as never,
       ),
   },
