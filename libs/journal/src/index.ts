@@ -28,6 +28,7 @@ export {
   DUPLICATE_WINDOW_MS,
   ensureStreams,
   EVENTS_STREAM,
+  isWrongLastSequence,
   LEASES_BUCKET,
   LOGIN_PENDING_MS,
   LOGINS_STREAM,

@@ -1,6 +1,7 @@
 import { errorText } from '@waybill/model';
 import {
   DiscardPolicy,
+  JetStreamApiCodes,
   JetStreamApiError,
   jetstreamManager,
   RetentionPolicy,
@@ -63,6 +64,12 @@ export interface AuditStreamOptions extends StreamOptions {
   /** How long a record is kept. */
   readonly maxAgeMs: number;
 }
+
+/** Whether JetStream refused a message because the last one on its subject is not the expected one. */
+export const isWrongLastSequence = (error: unknown): boolean =>
+  error instanceof JetStreamApiError &&
+  (error.code === JetStreamApiCodes.StreamWrongLastSequence ||
+    error.code === JetStreamApiCodes.StreamWrongLastSequenceUnknown);
 
 /** JetStream's administration, with timeouts short enough for a request path. */
 export const managerOf = (link: NatsLink): Promise<JetStreamManager> =>

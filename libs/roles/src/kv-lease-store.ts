@@ -1,7 +1,7 @@
-import { jetstream, JetStreamApiCodes, JetStreamApiError, type JetStreamClient } from '@nats-io/jetstream';
+import { jetstream, type JetStreamClient } from '@nats-io/jetstream';
 import { Kvm, type KV, type KvWatchEntry } from '@nats-io/kv';
 import type { QueuedIterator } from '@nats-io/transport-node';
-import { LEASES_BUCKET, type NatsLink } from '@waybill/journal';
+import { isWrongLastSequence, LEASES_BUCKET, type NatsLink } from '@waybill/journal';
 import type { LeaseStore } from './lease-store.js';
 
 /** Shortest time for one attempt to write a lease, milliseconds. */
@@ -53,7 +53,7 @@ export class KvLeaseStore implements LeaseStore {
     try {
       await (await this.kv()).delete(role, { previousSeq: revision });
     } catch (e) {
-      if (!isWrongRevision(e)) throw e;
+      if (!isWrongLastSequence(e)) throw e;
     }
   }
 
@@ -90,7 +90,7 @@ export class KvLeaseStore implements LeaseStore {
       });
       return ack.seq;
     } catch (e) {
-      if (!isWrongRevision(e)) throw e;
+      if (!isWrongLastSequence(e)) throw e;
       // If this contender holds it, an earlier write arrived and its answer was lost.
       const entry = await (await this.kv()).get(role);
       return entry?.operation === 'PUT' && entry.string() === holder ? entry.revision : undefined;
@@ -108,7 +108,3 @@ export class KvLeaseStore implements LeaseStore {
 
 /** Timeout of one attempt: a longer TTL, which an operator sets for a slow network, allows longer answers. */
 export const writeTimeoutMs = (ttlMs: number): number => Math.max(LEASE_WRITE_TIMEOUT_MS, ttlMs * WRITE_SHARE);
-
-const isWrongRevision = (e: unknown): boolean =>
-  e instanceof JetStreamApiError &&
-  (e.code === JetStreamApiCodes.StreamWrongLastSequence || e.code === JetStreamApiCodes.StreamWrongLastSequenceUnknown);

@@ -117,7 +117,7 @@ export class Infrastructure {
 
   /** The connection and the log, with its streams in place and its first transaction written. */
   nats(): Promise<LogConnection> {
-    return (this.natsOpened ??= this.steps.during('opening the log', () => this.openNats()));
+    return (this.natsOpened ??= this.openNats());
   }
 
   database(): Promise<Pool> {

@@ -29,7 +29,8 @@ export interface StartStepsDeps {
 
 /**
  * The steps of a start that are in progress, so that a service that waits says for what: on its ops port at once, and in
- * its log every STEP_LOG_MS. Several steps may run at once.
+ * its log every STEP_LOG_MS. Several steps may run at once. A step contains no other one, because its limit would count the
+ * attempts of that one together. Cost: a timer for each step.
  */
 export class StartSteps {
   private readonly running = new Set<RunningStep>();

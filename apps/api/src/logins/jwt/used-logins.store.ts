@@ -1,5 +1,5 @@
-import { jetstream, JetStreamApiCodes, JetStreamApiError } from '@nats-io/jetstream';
-import { API_TIMEOUT_MS, type NatsLink, USED_LOGINS_STREAM } from '@waybill/journal';
+import { jetstream } from '@nats-io/jetstream';
+import { API_TIMEOUT_MS, isWrongLastSequence, type NatsLink, USED_LOGINS_STREAM } from '@waybill/journal';
 import { type Clock, errorText } from '@waybill/model';
 import { unavailable } from '../../http/api-error.js';
 import type { UsedLogins } from './used-logins.js';
@@ -10,7 +10,7 @@ export const MAX_REMEMBERED_MS = 365 * 24 * 3_600_000;
 /**
  * Used JWTs in the stream USED_LOGINS, which all APIs share: one empty message for each, which the server drops when the
  * JWT has expired. The subject is a keyed hash, so that NATS knows no token. Limit: MAX_USED_LOGINS; a new one is refused
- * then, because one that is not remembered could log in twice.
+ * then, because one that is not remembered could log in twice. Cost: a message for each login.
  */
 export class NatsUsedLogins implements UsedLogins {
   constructor(
@@ -29,11 +29,7 @@ export class NatsUsedLogins implements UsedLogins {
       });
       return true;
     } catch (error) {
-      const isTaken =
-        error instanceof JetStreamApiError &&
-        (error.code === JetStreamApiCodes.StreamWrongLastSequence ||
-          error.code === JetStreamApiCodes.StreamWrongLastSequenceUnknown);
-      if (isTaken) return false;
+      if (isWrongLastSequence(error)) return false;
       throw unavailable(`that this token logs in cannot be stored now: ${errorText(error)}`);
     }
   }

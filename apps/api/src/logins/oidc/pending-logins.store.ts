@@ -1,5 +1,5 @@
-import { jetstream, JetStreamApiCodes, JetStreamApiError, type StoredMsg } from '@nats-io/jetstream';
-import { API_TIMEOUT_MS, LOGINS_STREAM, managerOf, type NatsLink } from '@waybill/journal';
+import { jetstream, JetStreamApiError, type StoredMsg } from '@nats-io/jetstream';
+import { API_TIMEOUT_MS, isWrongLastSequence, LOGINS_STREAM, managerOf, type NatsLink } from '@waybill/journal';
 import { errorText } from '@waybill/model';
 import { z } from 'zod';
 import { ApiError, unavailable } from '../../http/api-error.js';
@@ -75,10 +75,9 @@ export class NatsPendingLogins implements PendingLogins {
       );
       return true;
     } catch (error) {
-      if (!(error instanceof JetStreamApiError)) throw notReachable(error);
-      if (error.code === JetStreamApiCodes.StreamWrongLastSequence) return false;
-      if (error.code === JetStreamApiCodes.StreamWrongLastSequenceUnknown) return false;
-      if (error.code === STORE_FAILED) throw new ApiError(429, 'error storing OIDC request: too many auth requests');
+      if (isWrongLastSequence(error)) return false;
+      if (error instanceof JetStreamApiError && error.code === STORE_FAILED)
+        throw new ApiError(429, 'error storing OIDC request: too many auth requests');
       throw notReachable(error);
     }
   }
