@@ -1,22 +1,13 @@
 import type { WireObject } from '@waybill/model';
-import type { ReadModel } from '@waybill/projection';
-import type { Author, TransactionWriter } from '@waybill/writing';
+import type { Author } from '@waybill/writing';
 import { randomUUID } from 'node:crypto';
 import { notFound } from '../http/api-error.js';
-import type { AccessControl } from './access-control.js';
 import { bootstrapOf } from './decisions/bootstrap.js';
-import type { TokenAnswers } from './token-answers.js';
-
-export interface BootstrapAccessDeps {
-  readonly model: ReadModel;
-  readonly writes: TransactionWriter;
-  readonly access: AccessControl;
-  readonly answers: TokenAnswers;
-}
+import type { TokenWritesDeps } from './token-writes.js';
 
 /** Creates the first management token (OP-143 to OP-146). */
 export class BootstrapAccess {
-  constructor(private readonly deps: BootstrapAccessDeps) {}
+  constructor(private readonly deps: TokenWritesDeps) {}
 
   /** @param secret of the token; empty: a new one is made. @throws Refusal */
   async bootstrap(secret: string, author: Author): Promise<{ readonly token: WireObject; readonly index: number }> {
