@@ -1,4 +1,4 @@
-import { fixtures, StateMachine, type TxnPayloads } from '@waybill/state';
+import { fixtures, StateMachine, TABLE_NAMES, type TxnPayloads } from '@waybill/state';
 import { expect, it } from 'vitest';
 import { foldBatch } from './batch.js';
 
@@ -51,4 +51,14 @@ it('ST-7: a batch with a hole, or of nothing, is not folded: what is missing wou
   expect(() => foldBatch([])).toThrow(new RangeError('a batch needs at least one transaction'));
   const { from, to } = foldBatch([first!, missing!, third!]);
   expect([from, to]).toEqual([index - 2, index + 1]);
+});
+
+it('ST-27: a restore of an archive moves the index of every table, and a later transaction those of its tables', () => {
+  const machine = fixtures.aMachine();
+  const archive = { Archive: 'a', SHA256: '', Bytes: 0, Index: 1, Tables: {} };
+  const restored = fixtures.apply(machine, 'StateRestore', archive);
+  const later = fixtures.apply(machine, 'EvalUpdate', { Evals: [fixtures.anEval({ ID: 'e1' })] });
+  const stored = Object.fromEntries(foldBatch([restored, later]).tableIndexes.map(({ name, index }) => [name, index]));
+  expect(stored).toEqual(Object.fromEntries(TABLE_NAMES.map((name) => [name, machine.tables[name].tableIndex])));
+  expect([stored['nodes'], stored['evals']]).toEqual([restored.index, later.index]);
 });

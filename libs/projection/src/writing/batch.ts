@@ -75,7 +75,8 @@ export function foldBatch(applied: readonly Applied[], framed = 0): Batch {
   const changed = new Map<TableName, Map<string, NetChange>>();
   const tableIndexes = new Map<TableName, number>();
   const allocJobs = new AllocJobChanges();
-  for (const one of applied)
+  for (const one of applied) {
+    if (one.movesEveryTableIndex) for (const table of TABLE_NAMES) tableIndexes.set(table, one.index);
     for (const change of one.changes) {
       let rows = changed.get(change.table);
       if (!rows) changed.set(change.table, (rows = new Map()));
@@ -85,6 +86,7 @@ export function foldBatch(applied: readonly Applied[], framed = 0): Batch {
       allocJobs.add(change);
       tableIndexes.set(change.table, one.index);
     }
+  }
   return {
     from: first - 1,
     to: first + applied.length - 1,

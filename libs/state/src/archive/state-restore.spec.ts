@@ -202,6 +202,42 @@ describe('restoring', () => {
     expect(restoredIndexOf(machine.tables)).toBe(index);
   });
 
+  const indexesOf = ({ tables }: StateMachine) =>
+    Object.fromEntries(TABLE_NAMES.map((name) => [name, tables[name].tableIndex]));
+  const everyTableAt = (index: number) => Object.fromEntries(TABLE_NAMES.map((name) => [name, index]));
+
+  it('ST-27, OP-46: an archive moves the index of every table, whatever the tables were before', () => {
+    const machine = aMachine();
+    const applied = restored(machine, [...archiveLines(machine.tables)]);
+    expect(applied.movesEveryTableIndex).toBe(true);
+    expect(indexesOf(machine)).toEqual(everyTableAt(applied.index));
+  });
+
+  it.each([
+    ['one that names no archive', OWN_STATE, 5],
+    ['one of schema version 4', { Archive: 'a', SHA256: '', Bytes: 0, Index: 1, Tables: {} }, 4],
+  ])('ST-8, ST-27: %s moves only the indexes of tables with a change', (_, payload, schemaVersion) => {
+    const machine = aMachine();
+    machine.tables.jobs.tableIndex = machine.appliedIndex;
+    const index = machine.appliedIndex + 1;
+    const applied = machine.apply({ ...fixtures.aTxn(index, 'StateRestore', payload), schemaVersion });
+    expect(applied.verdict.kind).toBe('accepted');
+    expect(applied.movesEveryTableIndex).toBeUndefined();
+    const changed = new Set<string>(applied.changes.map(({ table }) => table));
+    expect(changed).not.toContain('jobs');
+    const moved = TABLE_NAMES.filter((name) => machine.tables[name].tableIndex === index);
+    expect(new Set<string>(moved)).toEqual(changed);
+  });
+
+  it('ST-5, ST-27: one that is refused moves no index', () => {
+    const machine = aMachine();
+    const before = indexesOf(machine);
+    const payload = { Archive: 'a', SHA256: '', Bytes: 0, Index: 1 }; // without what the archive holds
+    const applied = machine.apply(fixtures.aTxn(machine.appliedIndex + 1, 'StateRestore', payload));
+    expect([applied.verdict.kind, applied.movesEveryTableIndex]).toEqual(['refused', undefined]);
+    expect(indexesOf(machine)).toEqual(before);
+  });
+
   it('stops whoever has only what is in the log', () => {
     const payload = { Archive: 'a', SHA256: '', Bytes: 0, Index: 1 };
     expect(() => apply(aMachine(), 'StateRestore', payload)).toThrow('what its archive holds');

@@ -18,13 +18,15 @@ export const namesArchive = ({ Archive }: TxnPayloads['StateRestore']): boolean 
 
 /**
  * Type 101: replaces the state by the archive's, in one step (ST-144, OP-46), or keeps it as it is (ST-1). Objects keep
- * their indexes. Rows that are equal before and after are not written, so that the changes are the difference, and
+ * their indexes. An archive moves the index of every table, because a table may have had other rows in between, and
+ * because the projection that `waybill operator log restore` makes anew cannot know which tables had. Rows that are equal before and after are not written, so that the changes are the difference, and
  * followers of the changes follow the restore. The changes are in an order that does not depend on the order of rows,
  * which differs between copies. O(state), and fast: every copy does it at once, and a holder that takes longer than its
  * lease would start over for ever.
  */
 function restoreState(w: Write, restore: TxnPayloads['StateRestore']): void {
-  const { Tables: archived } = restore;
+  const { Tables: archived, KeepsTableIndexes } = restore;
+  if (namesArchive(restore) && !KeepsTableIndexes) w.moveEveryTableIndex();
   if (archived) for (const table of ARCHIVED_TABLES) replaceTable(w, table, archived);
   else if (namesArchive(restore)) throw new Error('a restore was handed over without what its archive holds');
   cancelOrphans(w);

@@ -79,6 +79,6 @@ it('ST-8: payloads have the schema version that writers put on today, 1 where no
     ApplyPlanResults: 5,
     DeploymentAllocHealth: 2,
     CSIVolumeClaim: 2,
-    StateRestore: 4,
+    StateRestore: 5,
   });
 });

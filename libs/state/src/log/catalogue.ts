@@ -337,6 +337,8 @@ export interface TxnPayloads {
     Bytes: number;
     /** The archive's own index. */
     Index: number;
+    /** Set for logs from before schema version 5 only: tables without a change keep their index. */
+    KeepsTableIndexes?: boolean;
     /** Not in the log: the log's reader adds the content of the archive before the transaction is applied. */
     Tables?: ArchivedTables;
   };
@@ -440,7 +442,7 @@ export const TXN_TYPES: { readonly [T in TxnType]: TxnTypeInfo } = {
   RootKeyDelete: { number: 52, eventType: null, schemaVersion: 1 },
   VarApplyState: { number: 50, eventType: 'VariableUpdated', schemaVersion: 1 },
   LeaseAcquired: { number: 100, eventType: null, schemaVersion: 1 },
-  StateRestore: { number: 101, eventType: null, schemaVersion: 4 },
+  StateRestore: { number: 101, eventType: null, schemaVersion: 5 },
   RootKeyRewrap: { number: 102, eventType: null, schemaVersion: 1 },
   Initialise: { number: 127, eventType: null, schemaVersion: 1 },
   Ignore: { number: 128, eventType: null, schemaVersion: 1 },

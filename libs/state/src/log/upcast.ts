@@ -31,11 +31,14 @@ type Upcasts = { readonly [T in TxnType]?: Readonly<Record<number, Step<T>>> };
  * Steps by type, one for every schema version that a release wrote and that is not today's. To raise a `schemaVersion`
  * in the catalogue, add the step from the old version here; the log is never rewritten. A step keeps the effect that the
  * transaction had when it was written: `EvalDelete` shows how, by a flag in the payload that only a step sets. Schema
- * versions from before 0.1.0 have no steps, with the exception of this example.
+ * versions from before 0.1.0 have no steps, with the exception of `EvalDelete` and `StateRestore`.
  */
 const UPCASTS: Upcasts = {
   EvalDelete: {
     2: (payload) => ({ ...(payload as TxnPayloads['EvalDelete']), PartsOfJobs: true }),
+  },
+  StateRestore: {
+    4: (payload) => ({ ...(payload as TxnPayloads['StateRestore']), KeepsTableIndexes: true }),
   },
 };
 

@@ -52,6 +52,8 @@ export interface Applied {
   readonly verdict: Verdict;
   /** Rows changed, in the order of the last write to each. */
   readonly changes: readonly Change[];
+  /** The transaction moved the index of every table. Absent: only of the tables with a change (ST-27). */
+  readonly movesEveryTableIndex?: true;
   /**
    * Set if the verdict is `NOT_APPLICABLE`: the error of the applier. The process that applied the transaction logs it.
    */
@@ -129,7 +131,14 @@ export class StateMachine {
       rejected: isRejected(verdict) ? verdict : null,
     });
     this.applied = txn.index;
-    return defect ? { txn, index: txn.index, verdict, changes, defect } : { txn, index: txn.index, verdict, changes };
+    return {
+      txn,
+      index: txn.index,
+      verdict,
+      changes,
+      ...(w.movesEveryTableIndex && { movesEveryTableIndex: true }),
+      ...(defect && { defect }),
+    };
   }
 
   private voidByEpoch(txn: Txn): Rejection | undefined {

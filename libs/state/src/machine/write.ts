@@ -1,6 +1,6 @@
 import { Refusal } from '@waybill/model';
 import { unstorable } from './storable-rows.js';
-import type { TableName, TableRows, Tables } from './tables.js';
+import { TABLE_NAMES, type TableName, type TableRows, type Tables } from './tables.js';
 import type { Verdict } from '../log/txn.js';
 
 /** One row that a transaction changed: its content before and after (undefined: missing). */
@@ -54,6 +54,7 @@ export class Write {
   /** Text of an accepted verdict that informs the caller (ST-67, ST-105). */
   notice: string | undefined = undefined;
   private readonly written: Written[] = [];
+  private everyTableMoves = false;
 
   constructor(
     readonly tables: Tables,
@@ -89,7 +90,18 @@ export class Write {
     return this.written as readonly Change[]; // the types match as in `changeOf`
   }
 
+  /** Moves the index of every table at `commit`, also of those without a change. */
+  moveEveryTableIndex(): void {
+    this.everyTableMoves = true;
+  }
+
+  /** Whether `commit` moves the index of every table. */
+  get movesEveryTableIndex(): boolean {
+    return this.everyTableMoves;
+  }
+
   rollback(): void {
+    this.everyTableMoves = false;
     for (let i = this.written.length - 1; i >= 0; i--) {
       const { table, key, before } = this.written[i] as Written;
       replaceIn(this.tables, table, key, before);
@@ -102,6 +114,7 @@ export class Write {
    * deleted again is none. Moves the index of every table that changed (ST-27).
    */
   commit(): Change[] {
+    if (this.everyTableMoves) for (const name of TABLE_NAMES) this.tables[name].tableIndex = this.index;
     const changes: Change[] = [];
     for (const row of this.lastWrites()) {
       if (row.before === row.after) continue;
