@@ -41,6 +41,10 @@ const projectorOf = (
 /** An EVENTS that holds parts, as NATS does. */
 class Events implements EventStream {
   parts: AddressedPart[] = [];
+  /** The parts with their data as texts, which compare a thousand times faster than arrays of bytes. */
+  get content(): object[] {
+    return this.parts.map((part) => ({ ...part, data: Buffer.from(part.data).toString('base64') }));
+  }
   readonly refusalOf = (): undefined => undefined;
   readonly onReturn = (): (() => void) => () => {};
 
@@ -117,21 +121,21 @@ async function projected(txns: readonly Txn[]) {
 describe('an EVENTS that lost its end while log and Postgres did not', () => {
   it('EV-60: gets the frames again', async () => {
     const { projector, events, start } = await projected(evaluations(5));
-    const before = [...events.parts];
+    const before = events.content;
     events.parts.length = 2;
     await start();
     await projector.stop();
-    expect(events.parts).toEqual(before);
+    expect(events.content).toEqual(before);
   });
 
   it('EV-74: also where the end is inside the newest frame', async () => {
     const { projector, events, start } = await projected(evaluations(3, 3));
-    const before = [...events.parts];
-    expect(before.at(-1)!.parts).toBeGreaterThan(1);
+    const before = events.content;
+    expect(events.parts.at(-1)!.parts).toBeGreaterThan(1);
     events.parts.length -= 1;
     await start();
     await projector.stop();
-    expect(events.parts).toEqual(before);
+    expect(events.content).toEqual(before);
   });
 
   it('EV-60: says how many indexes are without frames where the log does not begin with its first transaction', async () => {
@@ -154,7 +158,7 @@ describe('an EVENTS that lost its end while log and Postgres did not', () => {
 
   it('EV-60: a term that is too short for it leaves the rest to the next one', async () => {
     const { projector, events, lost, start, followedFrom } = await projected(evaluations(5));
-    const before = [...events.parts];
+    const before = events.content;
     events.parts.length = 3;
     lost.deliversTo = 2;
     await start();
@@ -162,23 +166,23 @@ describe('an EVENTS that lost its end while log and Postgres did not', () => {
     lost.deliversTo = Infinity;
     await start();
     await projector.stop();
-    expect(events.parts).toEqual(before);
+    expect(events.content).toEqual(before);
     expect(followedFrom).toEqual([1, 1, 3, 6]); // projecting, and what two terms read to make the frames again
   });
 
   it('EV-60: EVENTS that loses its end again, behind what an earlier term has read, is made whole from the beginning', async () => {
     const { projector, events, lost, start } = await projected(evaluations(5));
-    const before = [...events.parts];
+    const before = events.content;
     events.parts.length = 3;
     lost.deliversTo = 4;
     await start();
     await projector.stop();
-    expect(events.parts).toEqual(before.slice(0, 4));
+    expect(events.content).toEqual(before.slice(0, 4));
     events.parts.length = 2;
     lost.deliversTo = Infinity;
     await start();
     await projector.stop();
-    expect(events.parts).toEqual(before);
+    expect(events.content).toEqual(before);
   });
 });
 const follower = { index: 0, caughtUp: Promise.resolve(3), stop: async () => {} };
