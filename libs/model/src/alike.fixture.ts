@@ -1,9 +1,12 @@
 const NAMES = ['a', 'b', '=', 'length', '0'] as const;
 
-/** A few objects out of few names and values, so that they are alike in many ways. The same for the same seed. */
+/**
+ * Returns a few objects made of few names and values, so that they have much in common. The same seed gives the same
+ * objects.
+ */
 export function randomOf(seed: number): object[] {
   let state = seed;
-  /** Park and Miller's generator: below `limit`. */
+  /** Park and Miller's random number generator. Returns an integer below `limit`. */
   const below = (limit: number): number => (state = (state * 48_271) % 2_147_483_647) % limit;
   const value = (depth: number): unknown => {
     const kind = below(depth > 0 ? 6 : 4);

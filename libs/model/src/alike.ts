@@ -1,29 +1,31 @@
 type Members = Readonly<Record<string, unknown>>;
 
-/** One value for each of the objects but the first; or, where few are long, each of them once and who has which. */
+/**
+ * One value for each object except the first. If few values are distinct, `Of` lists each once and `At` says which one
+ * each object has.
+ */
 type Column = readonly unknown[] | { readonly Of: readonly unknown[]; readonly At: readonly number[] };
 
-/** In which column a value is that is not the same in all objects; or which of its members are not. */
+/** Number of the column of a value that differs between the objects, or the members of it that differ. */
 type Differing = number | { readonly [name: string]: Differing };
 
-/** Objects that are much alike, as they are written (`toldApart`). */
+/** The written form of similar objects (`toldApart`). */
 export interface ToldApart {
   readonly First?: object;
-  /** How many there are beside the first. */
+  /** Number of objects after the first. */
   readonly Others: number;
-  /** Absent: they are all the same. */
+  /** Absent if all objects are equal. */
   readonly Differing?: Differing;
   readonly Columns: readonly Column[];
 }
 
 /**
- * Objects that are much alike, to be written as JSON: the first one whole, and of all others together, column by column,
- * the values that are not the same in all. A thousand allocations of one plan are a seventh as long, as
- * fast to write and four times as fast to read.
+ * Packs similar objects for JSON: the first object whole, and for all others, column by column, the values that differ.
+ * A thousand allocations of one plan become a seventh as long, as fast to write and four times as fast to read.
  *
- * A value has a column if it is no object in the first, or if the objects that stand there have not all the same names in
- * the same order (of lists: another length); else its members are looked at. Columns that are equal are written once.
- * Cost: one look at each member of each object; where two objects share one, all of what it holds is passed over.
+ * A value gets a column if it is no object in the first one, or if the objects at its place do not all have the same
+ * names in the same order (lists: the same length). Otherwise its members are compared. Equal columns are written once.
+ * Cost: each member of each object is compared once. If all objects share one member object, its content is skipped.
  */
 export function toldApart(alike: readonly object[]): ToldApart {
   const [first, ...others] = alike;
@@ -39,8 +41,8 @@ export function toldApart(alike: readonly object[]): ToldApart {
 }
 
 /**
- * What `toldApart` was given, out of its JSON. Members that are the same in all are the same objects.
- * @throws RangeError it is not of that form: a column is missing or has another length
+ * Unpacks the objects that `toldApart` packed. Members that are equal in all objects become one shared object.
+ * @throws RangeError if the value does not have that form: a column is missing or has another length
  */
 export function putTogether<T extends object>({ First: first, Others, Differing, Columns: columns }: ToldApart): T[] {
   if (first === undefined) {
@@ -51,13 +53,13 @@ export function putTogether<T extends object>({ First: first, Others, Differing,
   return [first, ...others] as T[];
 }
 
-/** The columns of the values that differ, each of them once. */
+/** The distinct columns of the values that differ. */
 class Columns {
   readonly all: Column[] = [];
-  /** Numbers of columns by their first value. */
+  /** Numbers of columns, by their first value. */
   private readonly beginning = new Map<unknown, { readonly number: number; readonly values: readonly unknown[] }[]>();
 
-  /** Of values that are not all the same as the first. @returns undefined if they are equal to it all the same */
+  /** Compares values that are not all identical to the first. @returns undefined if all are equal by content */
   differing(first: unknown, others: readonly unknown[]): Differing | undefined {
     const members = isObject(first) ? membersOf(first, others) : undefined;
     if (!isObject(first) || !members) return this.numberOf(others);
@@ -81,8 +83,8 @@ class Columns {
 }
 
 /**
- * The members that are not the same in all objects, each with its values. Undefined: the objects have other names, or
- * not in the order of the first; or one has undefined, which JSON leaves out, where another has a value.
+ * Returns the members that differ between the objects, each with its values. Returns undefined if the objects have
+ * different names or another order of names, or if only some of them have the value undefined, which JSON omits.
  */
 function membersOf(first: Members, others: readonly unknown[]): Map<string, readonly unknown[]> | undefined {
   const names = Object.keys(first);
@@ -98,7 +100,7 @@ function membersOf(first: Members, others: readonly unknown[]): Map<string, read
   return members;
 }
 
-/** Undefined: all are the same. */
+/** Returns undefined if all values are identical to the first. */
 function valuesAt(objects: readonly Members[], name: string, first: unknown): unknown[] | undefined {
   const values = Array<unknown>(objects.length);
   let same = true;
@@ -116,7 +118,7 @@ function hasNames(value: unknown, names: readonly string[], isList: boolean): bo
   return at === names.length;
 }
 
-/** Numbers and the like are as short as a position. */
+/** Columns of numbers and booleans stay plain, because such a value is as short as a position. */
 function columnOf(values: readonly unknown[]): Column {
   if (!values.some((value) => typeof value === 'string' || isObject(value))) return values;
   const positions = new Map<unknown, number>();

@@ -114,7 +114,7 @@ export {
 } from './validation/validate-job.js';
 export { isDnsName } from './validation/validate-network.js';
 export { isPropagationMode } from './validation/validate-volume.js';
-/** For the bodies of requests: tables like a job's, with the same rules for names, types and null. */
+/** Tables for the bodies of requests, with the same rules for names, types and null as a job's. */
 export * as wire from './encoding/wire-shape.js';
 export * as wireSchema from './encoding/wire-schema.js';
 export { jobShape } from './jobs/job-shape.js';

@@ -1,31 +1,31 @@
 /**
- * The kind of reason for which a request is not carried out. Programs decide by this code: it travels with calls between
- * services and with a refused transaction, and becomes the status of an HTTP answer. The text beside it is for people;
- * clients compare those texts that the contract quotes.
+ * The kind of reason for a refusal. Programs decide by this code. It travels with calls between services and with a
+ * refused transaction, and determines the status of an HTTP response. The text beside it is for people; clients compare
+ * those texts that the contract quotes.
  */
 export type RefusalCode =
-  /** The request itself is wrong: sent again unchanged, it is refused again. */
+  /** The request itself is wrong: if it is sent again unchanged, it is refused again. */
   | 'invalid'
   /** The request names an object that does not exist. */
   | 'not-found'
-  /** The caller may not do this. */
+  /** The caller does not have the right to do this. */
   | 'forbidden'
-  /** The request is well formed, and the present state of its object does not allow it. */
+  /** The request is well formed, but the present state of its object does not allow it. */
   | 'conflict'
-  /** The object has as many users as it takes. The request can succeed once one of them has left. */
+  /** The object has as many users as it can have. The request can succeed once one of them has left. */
   | 'full'
-  /** The server already carries out as many requests of this kind as it takes at once. Ask again later. */
+  /** The server already processes as many requests of this kind as it accepts at once. Try again later. */
   | 'limit'
-  /** The request or its answer is larger than a message may be. Ask for less at once. */
+  /** The request or its response is larger than a message may be. Request less at once. */
   | 'too-large'
-  /** The process or server that could carry out the request cannot be reached now. Ask again. */
+  /** The process or server that could carry out the request cannot be reached now. Try again. */
   | 'unavailable'
-  /** A step failed for a reason that another attempt, or another instance of a plugin, may not meet. */
+  /** A step failed, but another attempt or another instance of a plugin may succeed. */
   | 'retryable'
   /** The server failed. */
   | 'internal';
 
-/** The only mapping from a code to the status of an HTTP answer (API-36). */
+/** The only mapping from a code to the status of an HTTP response (API-36). */
 export const HTTP_STATUS_OF = {
   invalid: 400,
   'not-found': 404,
@@ -40,8 +40,8 @@ export const HTTP_STATUS_OF = {
 } as const satisfies Record<RefusalCode, number>;
 
 /**
- * A request is refused, by a decision, by the state machine, or by a service. Services throw it; the RPC server and the
- * API's error filter turn it into an answer.
+ * A decision, the state machine or a service refuses a request. Services throw it. The RPC server and the API's error
+ * filter turn it into a response.
  */
 export class Refusal extends Error {
   override readonly name: string = 'Refusal';
@@ -54,8 +54,8 @@ export class Refusal extends Error {
 }
 
 /**
- * This process does not hold the role that the work needs, or no longer holds it. The work stops, and callers ask the
- * next holder.
+ * This process does not hold the role that the work needs, or no longer holds it. The work stops, and callers retry at
+ * the next holder.
  */
 export class NotHolderError extends Refusal {
   override readonly name = 'NotHolderError';
@@ -68,5 +68,5 @@ export class NotHolderError extends Refusal {
 export const isRefusal = (error: unknown, code: RefusalCode): boolean =>
   error instanceof Refusal && error.code === code;
 
-/** The message of an error; of any other thrown value its text. */
+/** Returns the message of an error, or the text of another thrown value. */
 export const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error));

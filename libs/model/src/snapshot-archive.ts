@@ -4,41 +4,41 @@ import { gunzip, gzip } from 'node:zlib';
 import { Header } from 'tar';
 import { BadStateError, frameState, unframeState } from './snapshot-state.js';
 
-/** What `meta.json` says of an archive (OP-43). */
+/** The description of an archive in its `meta.json` (OP-43). */
 export interface ArchiveMeta {
   readonly Format: string;
   readonly ID: string;
-  /** Every effect up to this index is in it, and no later one. */
+  /** The archive contains every effect up to this index, and no later one. */
   readonly Index: number;
-  /** Epoch of the role `projector` then. */
+  /** Epoch of the role `projector` when the archive was made. */
   readonly Term: number;
-  /** Of Waybill. */
+  /** Version of Waybill. */
   readonly Version: string;
-  /** Rows by table. */
+  /** Number of rows by table. */
   readonly Tables: Readonly<Record<string, number>>;
-  /** Highest index that touched each table; absent: none did. */
+  /** Highest index that changed each table. Absent for a table without changes. */
   readonly TableIndexes: Readonly<Record<string, number>>;
-  /** Lowest index whose events could still be read (EV-68); null: nobody could say. */
+  /** Lowest index whose events could still be read (EV-68). Null if it was unknown. */
   readonly EventFloor: number | null;
 }
 
 export const ARCHIVE_FORMAT = 'waybill/2';
-/** Its `state.bin` is the bare lines, and its `Version` Waybill's. Still read. */
+/** An older format that can still be read. Its `state.bin` has the bare lines, and its `Version` is Waybill's. */
 const BARE_FORMAT = 'waybill/1';
 
-/** Of an archive as it travels: requests and answers hold it in memory. */
+/** Largest packed archive. Requests and responses hold it in memory. */
 export const MAX_ARCHIVE_BYTES = 256 * 1024 * 1024;
-/** Of what is in it, so that a small archive cannot fill the memory. */
+/** Largest unpacked content, so that a small archive cannot fill the memory. */
 const MAX_UNPACKED_BYTES = 2 * 1024 * 1024 * 1024 - 1;
 
 const META = 'meta.json';
 const STATE = 'state.bin';
 const SUMS = 'SHA256SUMS';
 
-/** The file is no archive, or a damaged one, or one of another program. The text says which. */
+/** A file is not an archive, or it is damaged, or another program made it. The message says which. */
 export class BadArchiveError extends Error {
   override readonly name = 'BadArchiveError';
-  /** It is whole, and another program's. */
+  /** Whether the archive is intact, but of another program. */
   readonly isForeign: boolean;
   constructor(message: string, options?: ErrorOptions & { readonly isForeign?: boolean }) {
     super(message, options);
@@ -52,12 +52,15 @@ const inflated = promisify(gunzip);
 export const sha256 = (bytes: Uint8Array, encoding: 'hex' | 'base64'): string =>
   createHash('sha256').update(bytes).digest(encoding);
 
-/** The form of the reference's snapshots, which its `Version` has to name for its `snapshot inspect` to go on. */
+/**
+ * Format version of the reference's snapshots. Its `snapshot inspect` only accepts an archive whose `Version` has this
+ * value.
+ */
 const SNAPSHOT_VERSION = 1;
 
 /**
- * The outer form of an archive (OP-43): a compressed tar of what is said of it, the state, and the sums of both. The
- * reference's `operator snapshot inspect` can read all of it.
+ * Packs an archive (OP-43): a compressed tar of its description, the state, and the checksums of both. The reference's
+ * `operator snapshot inspect` can read all of it.
  * @param lines the state, one JSON line per row
  */
 export async function packArchive(meta: ArchiveMeta, lines: Buffer): Promise<Buffer> {
@@ -70,7 +73,7 @@ export async function packArchive(meta: ArchiveMeta, lines: Buffer): Promise<Buf
 }
 
 /**
- * Takes an archive apart, once all of it has been looked at (OP-45): its form, its sums, and that nothing follows.
+ * Unpacks an archive after it has checked its form, its checksums, and that no data follows (OP-45).
  * @throws BadArchiveError
  */
 export async function unpackArchive(bytes: Uint8Array): Promise<{ meta: ArchiveMeta; state: Buffer }> {
@@ -127,7 +130,7 @@ function parsed(text: Buffer): unknown {
   }
 }
 
-/** As `sha256sum` writes it. */
+/** Returns the checksums in the format of `sha256sum`. */
 const sumsOf = (about: Buffer, state: Buffer): string =>
   `${sha256(about, 'hex')}  ${META}\n${sha256(state, 'hex')}  ${STATE}\n`;
 

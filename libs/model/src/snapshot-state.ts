@@ -1,19 +1,19 @@
 /*
- * The form of `state.bin` in an archive: what the reference's `operator snapshot inspect` reads. A header, then for each
- * row one byte that says what it is and a MessagePack value: here the row's line of JSON, as a text.
+ * Format of `state.bin` in an archive, which the reference's `operator snapshot inspect` can read. After a header, each
+ * row is one byte for its kind and a MessagePack text with the row's JSON line.
  */
 
-/** MessagePack: a map without members. */
+/** MessagePack code of a map without members. */
 const HEADER = 0x80;
-/** MessagePack: a text whose length is in the next four bytes. */
+/** MessagePack code of a text whose length is in the next four bytes. */
 const TEXT = 0xdb;
-/** Byte of the kind, byte of the text, length. */
+/** Bytes before a row's text: its kind, the code of a text, and the length. */
 const ROW_HEAD_BYTES = 6;
 const NEWLINE = 0x0a;
-/** Bytes of rows that are copied at a time: between them the process answers others. */
+/** Bytes of rows that are copied at a time. Between two portions, the process serves other requests. */
 const BYTES_AT_ONCE = 8 * 1024 * 1024;
 
-/** Kinds as the reference numbers them, by our tables; the rest it shows as unknown, with their number. */
+/** The reference's numbers of kinds, by our tables. It shows other kinds as unknown, with their number. */
 const KINDS: Readonly<Record<string, number>> = {
   nodes: 0,
   jobs: 1,
@@ -33,7 +33,7 @@ const KINDS: Readonly<Record<string, number>> = {
 };
 const OTHER_KIND = 127;
 
-/** What is no state in this form. */
+/** The content of a file is not a state in this format. */
 export class BadStateError extends Error {
   override readonly name = 'BadStateError';
 }
@@ -73,7 +73,7 @@ export function unframeState(framed: Buffer): Buffer {
   return lines.subarray(0, length);
 }
 
-/** Behind the line that begins here. */
+/** Returns the position after the line that starts here. */
 function endOfLine(lines: Buffer, at: number): number {
   const newline = lines.indexOf(NEWLINE, at);
   return newline < 0 ? lines.length : newline + 1;

@@ -1,4 +1,4 @@
-/** Of Waybill: what archives, answers and machines say they were made by. */
+/** Version of Waybill, for archives, responses and machines. */
 export const WAYBILL_VERSION = '0.1.0';
-/** What clients compare with: how much of Nomad's API this speaks. */
+/** Version of Nomad's API that clients compare with. */
 export const COMPATIBLE_VERSION = '1.10.0';

@@ -2,7 +2,10 @@ import { contentHash } from '../encoding/content-hash.js';
 import { MAX_ACL_DESCRIPTION_CHARS, MAX_JOB_ACL_BYTES, MAX_POLICY_RULES_BYTES } from '../limits/acl-limits.js';
 import { NAMESPACE_NAME } from '../limits/name-limits.js';
 
-/** The workloads that have a policy without a token naming it (OP-138, OP-162); an empty member: all of them. */
+/**
+ * Selects the workloads that have a policy although no token names it (OP-138, OP-162). An empty member matches every
+ * workload.
+ */
 export interface JobAcl {
   Namespace: string;
   JobID: string;
@@ -10,7 +13,7 @@ export interface JobAcl {
   Task: string;
 }
 
-/** A policy as it is stored. `Rules`: the text as it was written. */
+/** A stored policy. `Rules` is the text as its author wrote it. */
 export interface AclPolicy {
   Name: string;
   Description: string;
@@ -21,18 +24,18 @@ export interface AclPolicy {
   ModifyIndex: number;
 }
 
-/** What a user says of a policy. */
+/** The members of a policy that a user may set. */
 export type AclPolicySpecification = Omit<AclPolicy, 'Hash' | 'CreateIndex' | 'ModifyIndex'>;
 
 /** The policy of callers without a token (OP-112). */
 export const ANONYMOUS_POLICY = 'anonymous';
 
-/** Equal for policies that say the same. */
+/** Two policies with the same specification have the same hash. */
 export const aclPolicyHash = (policy: AclPolicySpecification): string => contentHash(policy);
 
 /**
- * What is wrong with a policy as given (OP-161, OP-162).
- * @param rulesProblem what is wrong with its rules; undefined: nothing
+ * Returns the problems of a policy specification (OP-161, OP-162).
+ * @param rulesProblem the problem of its rules, or undefined if they are valid
  */
 export function aclPolicyProblems(policy: AclPolicySpecification, rulesProblem: string | undefined): string[] {
   const { Name, Description, Rules, JobACL } = policy;
@@ -57,7 +60,7 @@ function jobAclProblems({ Namespace, JobID, Group, Task }: JobAcl): string[] {
   return problems;
 }
 
-/** A workload, as policies are matched against it: the job's ID is its parent's, for a child. */
+/** A workload as policies are matched against it. A child job is matched by the ID of its parent. */
 export interface PolicyWorkload {
   readonly namespace: string;
   readonly jobId: string;
@@ -65,7 +68,7 @@ export interface PolicyWorkload {
   readonly task: string;
 }
 
-/** Whether a workload has a policy by the policy's JobACL (OP-138, AU-176): every member it sets is equal, as text. */
+/** Whether a policy applies to a workload: every member that its JobACL sets equals the workload's (OP-138, AU-176). */
 export function isPolicyOf({ JobACL }: Pick<AclPolicy, 'JobACL'>, workload: PolicyWorkload): boolean {
   if (!JobACL || JobACL.Namespace === '' || JobACL.Namespace !== workload.namespace) return false;
   const fits = (named: string, is: string): boolean => named === '' || named === is;

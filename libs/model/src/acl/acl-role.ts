@@ -7,7 +7,7 @@ export interface AclPolicyLink {
   Name: string;
 }
 
-/** A named set of policies, as it is stored. */
+/** A stored role: a named set of policies. */
 export interface AclRole {
   ID: string;
   Name: string;
@@ -18,14 +18,14 @@ export interface AclRole {
   ModifyIndex: number;
 }
 
-/** What a writer says of a role. */
+/** The members of a role that a user may set. */
 export type AclRoleSpecification = Omit<AclRole, 'Hash' | 'CreateIndex' | 'ModifyIndex'>;
 
-/** Equal for roles that say the same. */
+/** Two roles with the same specification have the same hash. */
 export const aclRoleHash = ({ Name, Description, Policies }: AclRoleSpecification): string =>
   contentHash({ Name, Description, Policies });
 
-/** What is wrong with a role as given (OP-165), beside that its policies may not exist. */
+/** Returns the problems of a role specification (OP-165). Whether its policies exist is not checked here. */
 export function aclRoleProblems({ Name, Description, Policies }: AclRoleSpecification): string[] {
   const problems: string[] = [];
   if (!NAMESPACE_NAME.test(Name)) problems.push(`invalid name '${Name}'`);

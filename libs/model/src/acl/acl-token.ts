@@ -5,21 +5,24 @@ import { msFromNs, nsFromMs, nsFromRfc3339 } from '../time/clock.js';
 
 export type AclTokenType = 'client' | 'management';
 
-/** A role that a token has. The ID counts; `Name` is the role's as of the write, and may have changed since (OP-152). */
+/**
+ * A role that a token has. The ID identifies the role. `Name` is the role's name at the time of the write and may be
+ * outdated (OP-152).
+ */
 export interface AclRoleLink {
   ID: string;
   Name: string;
 }
 
 /**
- * A token as it is stored. The credential itself is never stored: a look-up goes by `SecretHash`, and whoever has the
- * cluster's key can open `SealedSecret`. Times are RFC 3339, `ExpirationTTL` is ns, 0 when there is none.
+ * A stored token. The secret itself is never stored: a request's secret is looked up by `SecretHash`, and only the
+ * cluster's key opens `SealedSecret`. Times are RFC 3339. `ExpirationTTL` is in ns, and 0 if the token never expires.
  */
 export interface AclToken {
   AccessorID: string;
-  /** Hexadecimal; a message authentication code of the secret under the cluster's key. */
+  /** Message authentication code of the secret under the cluster's key, hexadecimal. */
   SecretHash: string;
-  /** Base64; the secret, encrypted under the cluster's key for this accessor. */
+  /** The secret, encrypted under the cluster's key for this accessor, base64. */
   SealedSecret: string;
   Name: string;
   Type: AclTokenType;
@@ -34,18 +37,18 @@ export interface AclToken {
   ModifyIndex: number;
 }
 
-/** What a writer says of a token; the rest is known where it is applied. */
+/** The members of a token that its writer sets. The state machine adds the others when it applies the write. */
 export type AclTokenSpecification = Omit<AclToken, 'Hash' | 'CreateIndex' | 'ModifyIndex'>;
 
-/** Equal for tokens that say the same. The secret is no part of it. */
+/** Two tokens with the same specification have the same hash. The secret does not count. */
 export const aclTokenHash = ({ Name, Type, Policies, Roles, Global }: AclTokenSpecification): string =>
   contentHash({ Name, Type, Policies, Roles: Roles?.map(({ ID }) => ID) ?? null, Global });
 
-/** Whether a token, or a one-time token, is refused at an instant: from its expiry on (OP-154, AU-244). */
+/** Whether a token or a one-time token has expired. It is refused from its expiry time on (OP-154, AU-244). */
 export const isExpiredAt = (expires: string | null, nowMs: number): boolean =>
   expires !== null && nsFromRfc3339(expires) <= nowMs * 1_000_000;
 
-/** Least and greatest life of a token that expires, ns (AU-227). */
+/** Shortest and longest life of a token that expires, in ns (AU-227). */
 export interface TokenLifeLimits {
   readonly minTtlNs: number;
   readonly maxTtlNs: number;
@@ -56,12 +59,12 @@ type Said = Pick<
   'Name' | 'Policies' | 'Roles' | 'Global' | 'CreateTime' | 'ExpirationTime' | 'ExpirationTTL'
 > & { readonly Type: string };
 
-/** What is wrong with a token that is created (OP-151). */
+/** Returns the problems of a new token (OP-151). */
 export function newTokenProblems(token: Said, limits: TokenLifeLimits): string[] {
   return [...contentProblems(token), ...lifeProblems(token, limits)];
 }
 
-/** What is wrong with a token as an update of a stored one (OP-150, OP-151). */
+/** Returns the problems of an update of a stored token (OP-150, OP-151). */
 export function tokenUpdateProblems(token: Said, stored: AclToken): string[] {
   const problems = contentProblems(token);
   if (token.Global !== stored.Global) problems.push('cannot toggle global mode');
@@ -84,7 +87,7 @@ function contentProblems({ Name, Type, Policies, Roles }: Said): string[] {
   return problems;
 }
 
-/** What is wrong with the policies that a token or a role names, beside that they may not exist. */
+/** Returns the problems of the policy names in a token or a role. Whether the policies exist is not checked here. */
 export function policyLinkProblems(names: readonly string[]): string[] {
   const problems: string[] = [];
   if (names.length > MAX_POLICY_LINKS) problems.push(`more than ${MAX_POLICY_LINKS} policies`);
@@ -98,7 +101,7 @@ function lifeProblems(token: Said, { minTtlNs, maxTtlNs }: TokenLifeLimits): str
   if (token.ExpirationTTL < 0)
     problems.push(`token expiration TTL '${formatDuration(token.ExpirationTTL)}' should not be negative`);
   if (token.ExpirationTime === null) return problems;
-  // In milliseconds: nanoseconds of instants are not exact.
+  // Compared in milliseconds, because an instant in nanoseconds is beyond the exact integers.
   const lifeNs = nsFromMs(msFromNs(nsFromRfc3339(token.ExpirationTime)) - msFromNs(nsFromRfc3339(token.CreateTime)));
   if (lifeNs < 0) problems.push('expiration time cannot be before create time');
   const was = (bound: string, ns: number): string =>

@@ -1,20 +1,26 @@
 import { contentHash } from '../encoding/content-hash.js';
 
-/** Where logins come from: an OIDC provider, or anybody whose signatures the method's keys verify. */
+/** The source of logins: an OIDC provider, or any issuer whose signatures the method's keys verify. */
 export type AuthMethodType = 'OIDC' | 'JWT';
 
-/** Whether the tokens that a login makes are known in every region. */
+/** Whether the tokens that a login creates are valid in every region. */
 export type TokenLocality = 'local' | 'global';
 
-/** What signs the assertion by which Waybill authenticates itself at an OIDC provider. */
+/** The key that signs the assertion by which Waybill authenticates itself at an OIDC provider. */
 export type ClientAssertionKeySource = 'nomad' | 'private_key' | 'client_secret';
 
-/** How the key of a client assertion is named in its header; empty where there is no key to name. */
+/** The header member that identifies the key of a client assertion. Empty if no key has to be identified. */
 export type AssertionKeyIdHeader = '' | 'kid' | 'x5t' | 'x5t#S256';
 
-/** The key of a client assertion (AU-14): one of `SealedPemKey` and `PemKeyFile`, and one of the three that name it. */
+/**
+ * The key of a client assertion (AU-14). Exactly one of `SealedPemKey` and `PemKeyFile` is set, and exactly one of the
+ * three members that identify the key.
+ */
 export interface ClientAssertionKey {
-  /** The key in PEM, sealed for the method; empty: it is in `PemKeyFile`. The wire's `PemKey` is `redacted` or empty. */
+  /**
+   * The key in PEM, sealed for the method. Empty if the key is in `PemKeyFile`. Clients see `PemKey`, which is
+   * `redacted` or empty.
+   */
   SealedPemKey: string;
   PemKeyFile: string;
   PemCert: string;
@@ -23,19 +29,19 @@ export interface ClientAssertionKey {
   KeyIDHeader: AssertionKeyIdHeader;
 }
 
-/** How Waybill authenticates itself at an OIDC provider without sending the client secret. Defaults are filled in. */
+/** How Waybill authenticates itself at an OIDC provider without sending the client secret. Stored with its defaults. */
 export interface ClientAssertion {
   KeySource: ClientAssertionKeySource;
   Audience: string[];
   KeyAlgorithm: string;
-  /** Null unless `KeySource` is `private_key`, or where it was given without need. */
+  /** Null unless `KeySource` is `private_key` or the client sent the block needlessly. */
   PrivateKey: ClientAssertionKey | null;
   ExtraHeaders: Record<string, string> | null;
 }
 
 /**
- * What a method verifies, and which claims it passes on. Lists and maps are null where they were not given. Leeways are
- * nanoseconds; 0 is the default and a negative one is none (AU-80 to AU-82).
+ * What a method verifies, and which claims it passes on. Lists and maps are null if the client did not send them.
+ * Leeways are in nanoseconds: 0 stands for the default, and a negative value for no leeway (AU-80 to AU-82).
  */
 export interface AuthMethodConfig {
   JWTValidationPubKeys: string[] | null;
@@ -44,7 +50,10 @@ export interface AuthMethodConfig {
   OIDCDiscoveryURL: string;
   DiscoveryCaPem: string[] | null;
   OIDCClientID: string;
-  /** The client secret, sealed for the method; empty: there is none. The wire's `OIDCClientSecret` is `redacted` or empty. */
+  /**
+   * The client secret, sealed for the method. Empty if there is none. Clients see `OIDCClientSecret`, which is
+   * `redacted` or empty.
+   */
   SealedClientSecret: string;
   OIDCClientAssertion: ClientAssertion | null;
   OIDCEnablePKCE: boolean;
@@ -63,8 +72,8 @@ export interface AuthMethodConfig {
 }
 
 /**
- * Where logins come from, as it is stored. No secret is stored in clear: the two that a method can have are sealed under
- * the cluster's key, for this method only (AU-24). `MaxTokenTTL` is ns, times are RFC 3339.
+ * A stored auth method. No secret is stored in clear text: both secrets that a method can have are sealed under the
+ * cluster's key for this method only (AU-24). `MaxTokenTTL` is in ns, times are RFC 3339.
  */
 export interface AuthMethod {
   Name: string;
@@ -81,12 +90,15 @@ export interface AuthMethod {
   ModifyIndex: number;
 }
 
-/** What a writer says of a method. `ModifyTime` is the time of the write; `CreateTime` is known where it is applied. */
+/**
+ * The members of a method that its writer sets. `ModifyTime` is the time of the write. The state machine sets
+ * `CreateTime` when it applies the write.
+ */
 export type AuthMethodSpecification = Omit<AuthMethod, 'Hash' | 'CreateTime' | 'CreateIndex' | 'ModifyIndex'>;
 
 /**
- * Equal for methods that say the same, whatever the order of their members (AU-21). A secret counts in its sealed form,
- * which is the same for the same secret of the same method.
+ * Two methods with the same specification have the same hash, whatever the order of their members (AU-21). A secret
+ * counts in its sealed form, which is deterministic for one secret of one method.
  */
 export const authMethodHash = ({
   Name,

@@ -1,18 +1,18 @@
 import { contentHash } from '../encoding/content-hash.js';
 
-/** What a rule gives: an ACL role, an ACL policy, or a management token. */
+/** What a rule grants: an ACL role, an ACL policy, or a management token. */
 export type BindType = 'role' | 'policy' | 'management';
 
-/** What somebody gets who logged in by an auth method, as it is stored. Times are RFC 3339. */
+/** A stored rule: the grant for callers who log in with an auth method. Times are RFC 3339. */
 export interface BindingRule {
   ID: string;
   Description: string;
-  /** Name of the method. It never changes (AU-33). */
+  /** Name of the method, which never changes (AU-33). */
   AuthMethod: string;
-  /** Filter expression over mapped claims; empty: everybody (AU-46). */
+  /** Filter expression over mapped claims. An empty one selects every login (AU-46). */
   Selector: string;
   BindType: BindType;
-  /** Name of the role or policy, in which `${value.<name>}` stands for a mapped claim; empty for `management`. */
+  /** Name of the role or policy. `${value.<name>}` stands for a mapped claim. Empty for `management`. */
   BindName: string;
   Hash: string;
   CreateTime: string;
@@ -21,10 +21,13 @@ export interface BindingRule {
   ModifyIndex: number;
 }
 
-/** What a writer says of a rule. `ModifyTime` is the time of the write; `CreateTime` is known where it is applied. */
+/**
+ * The members of a rule that its writer sets. `ModifyTime` is the time of the write. The state machine sets
+ * `CreateTime` when it applies the write.
+ */
 export type BindingRuleSpecification = Omit<BindingRule, 'Hash' | 'CreateTime' | 'CreateIndex' | 'ModifyIndex'>;
 
-/** Equal for rules that say the same (AU-36). */
+/** Two rules with the same specification have the same hash (AU-36). */
 export const bindingRuleHash = ({
   ID,
   Description,

@@ -1,7 +1,10 @@
-/** What may be exchanged once for the token of its accessor, as it is stored: the secret is not (OP-159, AU-244). */
+/**
+ * A stored one-time token, which can be exchanged once for the token of its accessor (OP-159, AU-244). Its secret is
+ * not stored.
+ */
 export interface OneTimeToken {
   AccessorID: string;
-  /** Hexadecimal; a message authentication code of the one-time secret under the cluster's key. */
+  /** Message authentication code of the one-time secret under the cluster's key, hexadecimal. */
   OneTimeSecretHash: string;
   /** RFC 3339. */
   ExpiresAt: string;

@@ -14,17 +14,20 @@ import { jobShape, type GivenJob } from '../jobs/job-shape.js';
 import type { TaskGroup } from '../jobs/task-group.js';
 import { fillShape, type Given } from '../encoding/wire-shape.js';
 
-/** What the server knows and the client does not. */
+/** Facts about a submission that only the server knows. */
 export interface SubmissionContext {
-  /** The agent's own region: for a job without one, or with `global` (API-43). */
+  /** The agent's own region. A job without a region, or with `global`, gets it (API-43). */
   region: string;
-  /** That the request is for, before the job's own (API-101); empty or absent: the job's. */
+  /**
+   * Namespace of the request, which precedes the job's own (API-101). If it is empty or absent, the job's namespace
+   * counts.
+   */
   namespace?: string;
   /** Unix nanoseconds (API-315). */
   submitTimeNs: number;
 }
 
-/** The stored form of a submitted job: blocks merged down, defaults filled in, implicit constraints added. */
+/** Returns the stored form of a submitted job: blocks merged down, defaults filled in, implicit constraints added. */
 export function canonicaliseJob(submitted: GivenJob, context: SubmissionContext): Job {
   const given = context.namespace ? { ...submitted, Namespace: context.namespace } : submitted;
   const type = given.Type ?? 'service';
@@ -48,7 +51,7 @@ export function canonicaliseJob(submitted: GivenJob, context: SubmissionContext)
 
 function regionOf(given: GivenJob, agentRegion: string): string {
   if (given.Region !== undefined && given.Region !== '' && given.Region !== 'global') return given.Region;
-  // API-101: until it is expanded.
+  // A multiregion job keeps the region `global` until it is expanded (API-101).
   return given.Multiregion ? 'global' : agentRegion;
 }
 

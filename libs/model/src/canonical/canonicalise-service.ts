@@ -2,10 +2,10 @@ import type { GroupScope } from './group-scope.js';
 import type { CheckRestart, Service, ServiceCheck } from '../jobs/service.js';
 import type { Given } from '../encoding/wire-shape.js';
 
-/** A service as sent: with the block that is merged into each of its checks. */
+/** A submitted service, with the block that is merged into each of its checks. */
 type GivenService = Given<Service> & { CheckRestart?: Given<CheckRestart> };
 
-/** API-309. `task` is undefined for a service of the group. */
+/** Fills in the defaults of a service (API-309). `task` is undefined for a service of the group. */
 export function canonicaliseService(scope: GroupScope, service: GivenService, task?: string): Given<Service> {
   const name = serviceName(scope, service.Name, task);
   const isNomad = service.Provider === 'nomad';
@@ -20,7 +20,7 @@ export function canonicaliseService(scope: GroupScope, service: GivenService, ta
       : undefined,
     Checks: service.Checks?.map((check) => ({
       ...canonicaliseCheck(service, name, check),
-      // API-317: in a task's service what the check says is dropped.
+      // The task name of a check is dropped if the service belongs to a task (API-317).
       TaskName: task === undefined ? (check.TaskName ?? taskName) : taskName,
     })),
   };
@@ -42,7 +42,7 @@ function canonicaliseCheck(service: GivenService, name: string, check: Given<Ser
 function serviceName(scope: GroupScope, given: string | undefined, task: string | undefined): string {
   const groupName = `${scope.jobName}-${scope.group}`;
   if (given === undefined || given === '') return task === undefined ? groupName : `${groupName}-${task}`;
-  // In a group's service the place of the task is taken by the word `group`.
+  // A service of the group has the word `group` in place of the task's name.
   const taskOrGroup = task ?? 'group';
   return given
     .replaceAll('${JOB}', scope.jobName)

@@ -5,7 +5,7 @@ import type { Task, TaskArtifact, Template } from '../jobs/task.js';
 import { DEFAULT_AUDIENCE, DEFAULT_IDENTITY, isDefaultIdentity } from '../jobs/task-identities.js';
 import type { Given } from '../encoding/wire-shape.js';
 
-/** The rules of a task that look at more than one field; `restart` is the group's complete policy. */
+/** Applies the rules of a task that involve more than one field. `restart` is the group's complete policy. */
 export function canonicaliseTask(scope: GroupScope, restart: RestartPolicy, task: Given<Task>): Given<Task> {
   const name = task.Name ?? '';
   return {
@@ -28,7 +28,7 @@ export function canonicaliseTask(scope: GroupScope, restart: RestartPolicy, task
     CSIPluginConfig: task.CSIPluginConfig
       ? { ...task.CSIPluginConfig, HealthTimeout: task.CSIPluginConfig.HealthTimeout || undefined }
       : undefined,
-    // API-317: a schedule without its cron part says nothing.
+    // A schedule without its cron part is dropped (API-317).
     Schedule: task.Schedule?.Cron ? task.Schedule : undefined,
   };
 }
@@ -47,8 +47,8 @@ function canonicaliseArtifact(artifact: Given<TaskArtifact>): Given<TaskArtifact
 }
 
 /**
- * API-312: an identity that is the default one by name is taken out of the list. One more of these stays there, for
- * validation to find.
+ * Moves an identity with the default name from the list to `Identity` (API-312). A second one stays in the list, and
+ * validation refuses it.
  */
 function splitIdentities(task: Given<Task>): Pick<Given<Task>, 'Identity' | 'Identities'> {
   const identities = task.Identities ?? [];

@@ -5,8 +5,9 @@ import type { MigrateStrategy, ReschedulePolicy, TaskGroup, UpdateStrategy } fro
 import type { Given } from '../encoding/wire-shape.js';
 
 /**
- * The policies of a group, completed field by field: the group's value, then the job's, then the default of the job's
- * type (API-300, API-301, API-304). A block that the type does not allow is completed too, so validation can refuse it.
+ * Completes the policies of a group field by field: the group's value, then the job's, then the default for the job's
+ * type (API-300, API-301, API-304). A block that the type does not allow is completed too, so that validation can
+ * refuse it.
  */
 
 const RESTART_FOR_SERVICE: RestartPolicy = {
@@ -94,14 +95,17 @@ export function updateStrategy(type: string, job: GivenJob, group: Given<TaskGro
   return { ...UPDATE_DEFAULTS, ...fromJob, ...group.Update };
 }
 
-/** API-302: what is stored at job level. */
+/** Returns the update block that is stored at job level (API-302). */
 export function jobLevelUpdate(type: string, given: Given<UpdateStrategy> | undefined): UpdateStrategy {
   if (type === 'batch' || type === 'sysbatch') return NO_UPDATE;
   const { Stagger, MaxParallel } = { ...UPDATE_DEFAULTS, ...given };
   return MaxParallel === 0 ? NO_UPDATE : { ...NO_UPDATE, Stagger, MaxParallel };
 }
 
-/** The stored job-level block of a job that has none: read back and sent again it must not reach the groups. */
+/**
+ * Whether an update block is the stored job-level block of a job without one. If such a job is read and submitted
+ * again, this block must not reach its groups.
+ */
 function isAllZero(update: Given<UpdateStrategy>): boolean {
   const values = Object.values(update);
   return values.length === Object.keys(NO_UPDATE).length && values.every((value) => !value);

@@ -1,6 +1,6 @@
 import type { GivenJob } from '../jobs/job-shape.js';
 
-/** The names that defaults of tasks and services are made of. */
+/** The names from which defaults of tasks and services are built. */
 export interface GroupScope {
   readonly job: GivenJob;
   readonly jobId: string;

@@ -16,7 +16,7 @@ const NUMA_AWARE: readonly Constraint[] = [
 ];
 const BRIDGE_PLUGINS = ['bridge', 'firewall', 'host-local', 'loopback', 'portmap'];
 
-/** API-320: what the job's features need of a node, said as constraints. Adding them a second time changes nothing. */
+/** Adds the constraints that the job's features put on a node (API-320). Adding them again changes nothing. */
 export function withImplicitConstraints(job: Job): Job {
   return { ...job, TaskGroups: job.TaskGroups.map(withGroupConstraints) };
 }
@@ -65,7 +65,7 @@ function withTaskConstraints(task: Task): Task {
   return { ...task, Constraints: constraints };
 }
 
-/** API-322: a user's own constraint on the attribute wins. */
+/** Adds a constraint unless the user has already constrained the same attribute (API-322). */
 function addUnlessConstrained(constraints: Constraint[], added: Constraint): void {
   if (!constraints.some((constraint) => constraint.LTarget === added.LTarget)) constraints.push({ ...added });
 }
@@ -90,7 +90,10 @@ function addBridge(constraints: Constraint[]): void {
   }
 }
 
-/** The signals that a node must be able to send to the group's tasks (API-320, AU-125), each once, sorted. */
+/**
+ * Returns the signals that a node must be able to send to the group's tasks (API-320, AU-125), sorted, without
+ * duplicates.
+ */
 function signalsOf(group: TaskGroup): string[] {
   const signals = group.Tasks.flatMap((task) => [
     task.KillSignal,

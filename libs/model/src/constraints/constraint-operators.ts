@@ -4,18 +4,21 @@ import { resolveTarget } from './constraint-targets.js';
 import { matchesPattern } from './pattern-match.js';
 import { satisfiesVersion } from './version-constraint.js';
 
-/** Handled where allocations are looked at, not here: always true (SC-45, checks 11 and 12). */
+/** This operator is always true here. Code that compares allocations handles it (SC-45, checks 11 and 12). */
 export const DISTINCT_HOSTS = 'distinct_hosts';
 export const DISTINCT_PROPERTY = 'distinct_property';
 
-/** Whether a node satisfies a constraint (section 5). Operators not known here are false: nothing is placed by mistake. */
+/**
+ * Whether a node satisfies a constraint (section 5). An unknown operator is false, so that no allocation is placed by
+ * mistake.
+ */
 export function meetsConstraint(constraint: Constraint, node: Node): boolean {
   const left = resolveTarget(constraint.LTarget, node);
   const right = resolveTarget(constraint.RTarget, node);
   return operatorHolds(constraint.Operand, left, right);
 }
 
-/** `undefined`: the target was not found. */
+/** Whether the operator holds between both sides. A side is `undefined` if its target was not found. */
 export function operatorHolds(operand: string, left: string | undefined, right: string | undefined): boolean {
   switch (operand) {
     case '=':
@@ -52,7 +55,10 @@ export function operatorHolds(operand: string, left: string | undefined, right: 
   }
 }
 
-/** Whether a comparison is true of how the left side stands to the right one: below 0, 0, above 0. */
+/**
+ * Whether an ordering operator holds. `sign` is below 0, 0 or above 0 if the left side is less than, equal to or
+ * greater than the right.
+ */
 export function orderHolds(operand: '<' | '<=' | '>' | '>=', sign: number): boolean {
   switch (operand) {
     case '<':
@@ -66,7 +72,7 @@ export function orderHolds(operand: '<' | '<=' | '>' | '>=', sign: number): bool
   }
 }
 
-/** As integers, else as floating point numbers, else byte by byte. */
+/** Compares two values as integers, otherwise as floating point numbers, otherwise byte by byte. */
 function order(left: string, right: string): number {
   const integer = /^[+-]?\d+$/;
   if (integer.test(left) && integer.test(right)) return signOf(BigInt(left), BigInt(right));

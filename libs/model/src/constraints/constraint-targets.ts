@@ -1,6 +1,9 @@
 import type { Node } from '../nodes/node.js';
 
-/** What a target stands for on one node; `undefined`: not found. A text that is no interpolation is itself (SC-64). */
+/**
+ * Returns the value of a target on one node, or `undefined` if the node does not have it. A text without interpolation
+ * is its own value (SC-64).
+ */
 export function resolveTarget(target: string, node: Node): string | undefined {
   if (!target.startsWith('${')) return target;
   if (!target.endsWith('}')) return undefined;
@@ -23,7 +26,7 @@ export function resolveTarget(target: string, node: Node): string | undefined {
   }
 }
 
-/** SC-51: what it stands for differs between nodes of one computed class. */
+/** Whether the value of a target can differ between nodes of one computed class (SC-51). */
 export function escapesClass(target: string): boolean {
   return ['${unique.', '${node.unique.', '${attr.unique.', '${meta.unique.'].some((prefix) =>
     target.startsWith(prefix),

@@ -1,6 +1,7 @@
 /**
- * SC-38: whether a text matches one of some patterns, in which `*` is any run of characters and everything else is itself.
- * Linear in text and pattern: the leftmost place of each part is the best one, so nothing is tried twice.
+ * Returns a test whether a text matches one of several globs (SC-38). `*` stands for any run of characters, and every
+ * other character for itself. Linear in text and pattern: the leftmost match of each part is always the best one, so
+ * there is no backtracking.
  */
 export function globMatcher(globs: readonly string[]): (text: string) => boolean {
   const parts = globs.map((glob) => glob.split('*'));

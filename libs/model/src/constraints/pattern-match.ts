@@ -2,20 +2,23 @@ import { FilterSyntaxError, FilterTooExpensiveError } from '../filter/filter-err
 import { compilePattern } from '../filter/regular-expression.js';
 import { StepBudget } from '../filter/step-budget.js';
 
-/** Patterns kept compiled, over all evaluations of the process: those of the constraints in use. */
+/** Number of compiled patterns that the process caches across evaluations. */
 export const MAX_CACHED_PATTERNS = 512;
-/** Steps that one match may take; linear time is not enough where a long pattern meets a long text. */
+/** Most steps of one match. Linear time alone is too slow for a long pattern on a long text. */
 export const MAX_MATCH_STEPS = 1_000_000;
 
 type Pattern = ReturnType<typeof compilePattern>;
 
-/** Compiled patterns by text, oldest first; null: no pattern. Says nothing that the text does not, so it may be shared. */
+/**
+ * Compiled patterns by their text, oldest first, null for an invalid one. The cache depends on the text alone, so all
+ * evaluations may share it.
+ */
 const compiled = new Map<string, Pattern | null>();
 
 /**
- * SC-58: whether a text contains a match of an RE2 pattern. An invalid pattern, and one that takes too many steps, matches
- * nothing. No pattern can hold a scheduler up: the engine follows all states at once, in time text × pattern, and a budget
- * ends it.
+ * Whether a text contains a match of an RE2 pattern (SC-58). An invalid pattern, and one that takes too many steps,
+ * matches nothing. No pattern can hold up a scheduler: the engine follows all states at once, in time text × pattern,
+ * within a budget of steps.
  */
 export function matchesPattern(text: string, pattern: string): boolean {
   const program = patternOf(pattern);

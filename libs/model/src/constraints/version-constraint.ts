@@ -1,17 +1,20 @@
-/** A version: numeric segments (at least three), and what comes before the release, if anything. */
+/** A version: at least three numeric segments, and the pre-release part, if any. */
 interface Version {
   readonly segments: readonly bigint[];
-  /** Segments as given, before missing ones were filled in. */
+  /** Number of segments in the text, before missing ones were filled in. */
   readonly given: number;
   readonly prerelease: readonly string[];
 }
 
 type Flavour = 'version' | 'semver';
 
-/** Longest text that is read as a version or constraint; anything longer is unreadable. */
+/** Longest text that is parsed as a version or constraint. A longer one counts as invalid. */
 const MAX_LENGTH = 1_024;
 
-/** SC-56, SC-57: whether a version satisfies a list of constraints with commas between. Unreadable: false. Linear time. */
+/**
+ * Whether a version satisfies a comma-separated list of constraints (SC-56, SC-57). An invalid version or constraint
+ * never does. Linear time.
+ */
 export function satisfiesVersion(flavour: Flavour, version: string, constraints: string): boolean {
   if (constraints.length > MAX_LENGTH) return false;
   const left = parseVersion(version, true);
@@ -25,7 +28,7 @@ function satisfies(flavour: Flavour, left: Version, constraint: string): boolean
   const right = match?.[2] === undefined ? undefined : parseVersion(match[2], flavour === 'version');
   if (!match || !right) return false;
   const sign = compareVersions(left, right);
-  // A pre-release is ordered among releases by SemVer only (SC-57).
+  // Only SemVer orders a pre-release among releases (SC-57).
   const ordered = flavour === 'semver' || mayOrder(left, right);
   switch (match[1]) {
     case '':
@@ -51,7 +54,10 @@ function mayOrder(left: Version, right: Version): boolean {
   return right.prerelease.length > 0 && compareSegments(left, right) === 0;
 }
 
-/** `~>`: all given segments but the last equal; a pre-release on the right wants one on the left. */
+/**
+ * Implements `~>`: all given segments except the last must be equal, and a pre-release on the right needs one on the
+ * left.
+ */
 function isPessimisticallyClose(left: Version, right: Version): boolean {
   if (right.prerelease.length > 0 && left.prerelease.length === 0) return false;
   return right.segments.slice(0, right.given - 1).every((segment, i) => left.segments[i] === segment);
@@ -84,7 +90,10 @@ function compareSegments(a: Version, b: Version): number {
   return 0;
 }
 
-/** SemVer: a release comes after its pre-releases; numbers before words, shorter before longer. */
+/**
+ * Compares pre-releases as SemVer does: a release follows its pre-releases, numbers precede words, and shorter ones
+ * precede longer ones.
+ */
 function comparePrereleases(a: readonly string[], b: readonly string[]): number {
   if (a.length === 0 || b.length === 0) return b.length - a.length;
   for (let i = 0; i < Math.min(a.length, b.length); i++) {

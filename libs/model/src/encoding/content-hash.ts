@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** Base64 of SHA-256 over what an object says; the same whatever the order of its members. */
+/** Returns the SHA-256 of an object's content in base64. The order of its members does not matter. */
 export const contentHash = (content: object): string =>
   createHash('sha256')
     .update(JSON.stringify(inOrder(content)))

@@ -1,8 +1,11 @@
-/** The body is not what the endpoint takes: malformed, a wrong type, out of a number's range. Answered 400 (API-27). */
+/**
+ * The body of a request cannot be decoded: it is malformed, has a wrong type, or a number is out of range. The API
+ * answers 400 (API-27).
+ */
 export class DecodeError extends Error {
   override readonly name = 'DecodeError';
 
-  /** A value of the wrong JSON type at a field, in the words clients know from the decoder. */
+  /** A field has a value of the wrong JSON type. The message has the wording that clients know from Nomad's decoder. */
   static wrongType(found: unknown, field: string, wanted: string): DecodeError {
     return new DecodeError(`json: cannot unmarshal ${describe(found)} into Go struct field ${field} of type ${wanted}`);
   }

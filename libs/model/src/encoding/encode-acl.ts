@@ -3,15 +3,18 @@ import type { AclToken } from '../acl/acl-token.js';
 import { formatDuration } from '../time/duration.js';
 import type { WireObject } from './wire-object.js';
 
-/** What of a token's answer is not in its row. */
+/** Parts of a token's response that are not in its row. */
 export interface TokenAnswer {
-  /** The credential; empty where the reader may not see it. */
+  /** The secret. Empty if the caller may not see it. */
   readonly secretId: string;
-  /** Present name of a role by its ID: roles that are gone are left out (OP-152, OP-153). Absent: as they were written. */
+  /**
+   * Present names of roles by ID. Roles that no longer exist are left out (OP-152, OP-153). If absent, the names are
+   * shown as written.
+   */
   readonly roleNames?: ReadonlyMap<string, string> | undefined;
 }
 
-/** A token as clients see it (OP 7.1). Neither its hash nor its sealed secret ever leaves the servers. */
+/** Encodes a token for clients (OP 7.1). Its hash and its sealed secret never leave the servers. */
 export function encodeAclToken(token: AclToken, { secretId, roleNames }: TokenAnswer): WireObject {
   const { AccessorID, ...shown } = encodeAclTokenStub(token, roleNames);
   return {
@@ -22,7 +25,7 @@ export function encodeAclToken(token: AclToken, { secretId, roleNames }: TokenAn
   };
 }
 
-/** A token of a list. */
+/** Encodes a token for a list. */
 export function encodeAclTokenStub(token: AclToken, roleNames?: ReadonlyMap<string, string>): WireObject {
   return {
     AccessorID: token.AccessorID,
@@ -47,13 +50,16 @@ function presentRoles({ Roles }: AclToken, roleNames: ReadonlyMap<string, string
   });
 }
 
-/** @param rulesJson the parsed rules, for a policy that is asked for alone; absent: not shown */
+/**
+ * Encodes a policy for clients.
+ * @param rulesJson the parsed rules for a response with a single policy; if absent, they are not shown
+ */
 export function encodeAclPolicy(policy: AclPolicy, rulesJson?: unknown): WireObject {
   const { Name, Description, Rules, JobACL, ...rest } = policy;
   return { Name, Description, Rules, ...(rulesJson !== undefined && { RulesJSON: rulesJson }), JobACL, ...rest };
 }
 
-/** A policy of a list. */
+/** Encodes a policy for a list. */
 export function encodeAclPolicyStub(policy: AclPolicy): WireObject {
   const { Name, Description, JobACL, Hash, CreateIndex, ModifyIndex } = policy;
   return { Name, Description, JobACL, Hash, CreateIndex, ModifyIndex };

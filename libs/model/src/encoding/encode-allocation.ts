@@ -12,8 +12,9 @@ import { displayMessage } from '../evaluations/task-event.js';
 import { encodeAllocatedResources, encodeMap, encodeResources, omitEmpty, type WireObject } from './wire-object.js';
 
 /**
- * An allocation as clients see it: zero members left out (API-17), texts of task events filled in (AG-2), the older
- * resource totals worked out from `AllocatedResources`, the job only with `withJob` (events never carry it).
+ * Encodes an allocation for clients: zero members are left out (API-17), texts of task events are filled in (AG-2), and
+ * the older resource totals are computed from `AllocatedResources`. The job is included only with `withJob`, which
+ * events never set.
  */
 export function encodeAllocation(alloc: Allocation, options: { withJob: boolean }): WireObject {
   return omitEmpty({
@@ -28,15 +29,15 @@ export function encodeAllocation(alloc: Allocation, options: { withJob: boolean 
 }
 
 export interface AllocationStubOptions {
-  /** The job at the version the allocation runs; by default the embedded one. */
+  /** The job at the version that the allocation runs. The default is the embedded job. */
   job?: Pick<Job, 'Type' | 'Version'> | null;
   /** Adds `AllocatedResources` (API-75). */
   resources?: boolean;
-  /** False: `TaskStates` is null. */
+  /** If false, `TaskStates` is null. */
   taskStates?: boolean;
 }
 
-/** A row of the allocations list: every field, unlike the allocation itself. */
+/** Encodes an allocation for a list. Unlike the allocation itself, the row has every field. */
 export function encodeAllocationStub(alloc: Allocation, options: AllocationStubOptions = {}): WireObject {
   const stub = allocationStub(alloc, options);
   if (options.resources !== true) return { ...stub };
@@ -77,7 +78,7 @@ export function allocationStub(alloc: Allocation, options: AllocationStubOptions
 
 type Holding = Pick<Allocation, 'Resources' | 'SharedResources' | 'TaskResources' | 'AllocatedResources'>;
 
-/** What was encoded last, and of what: allocations of one plan come one after the other and share their resources. */
+/** The last encoded resources and their result. Allocations of one plan follow each other and share their resources. */
 let encodedLast: { readonly of: Holding; readonly members: WireObject } | undefined;
 
 function resourceMembers({ Resources, SharedResources, TaskResources, AllocatedResources }: Holding): WireObject {
@@ -101,7 +102,7 @@ function resourceMembers({ Resources, SharedResources, TaskResources, AllocatedR
   return members;
 }
 
-/** Metrics are plain: only the networks inside exhausted resources lose their zero members. */
+/** Encodes metrics. Only the networks in exhausted resources lose their zero members. */
 export function encodeAllocMetric(metric: AllocMetric): AllocMetric | WireObject {
   if (metric.ResourcesExhausted === null) return metric;
   return { ...metric, ResourcesExhausted: encodeMap(metric.ResourcesExhausted, encodeResources) };
@@ -111,10 +112,10 @@ function withDisplayMessages(state: TaskState): TaskState {
   return { ...state, Events: state.Events.map((event) => ({ ...event, DisplayMessage: displayMessage(event) })) };
 }
 
-/** An allocation without a network of its own is in its machine's. */
+/** Network status of an allocation without a network of its own: it uses the network of its machine. */
 const NO_OWN_NETWORK: AllocNetworkStatus = { InterfaceName: '', Address: '', AddressIPv6: '', DNS: null };
 
-/** Its agent has told of it at least once. */
+/** Whether the agent has reported the allocation at least once. */
 const hasBeenReported = ({ TaskStates }: Allocation): boolean => Object.keys(TaskStates).length > 0;
 
 function hasTransition(alloc: Allocation): boolean {

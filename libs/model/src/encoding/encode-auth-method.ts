@@ -2,16 +2,20 @@ import type { AuthMethod, AuthMethodConfig, ClientAssertion, ClientAssertionKey 
 import { formatDuration } from '../time/duration.js';
 import type { WireObject } from './wire-object.js';
 
-/** What stands for a secret in every answer and event. Sent back, it keeps the secret that is stored (AU-26). */
+/**
+ * Placeholder for a secret in every response and event. A client that sends it back keeps the stored secret (AU-26).
+ */
 export const REDACTED = 'redacted';
 
-/** An auth method as clients see it. A secret that is set reads `redacted`, one that is not is empty (AU-25). */
+/**
+ * Encodes an auth method for clients. A secret that is set reads `redacted`, and one that is not set is empty (AU-25).
+ */
 export function encodeAuthMethod(method: AuthMethod): WireObject {
   const { MaxTokenTTL, Config, ...rest } = method;
   return { ...rest, MaxTokenTTL: formatDuration(MaxTokenTTL), Config: encodeConfig(Config) };
 }
 
-/** An auth method of a list, which anybody may read: nothing of its configuration (AU-3). */
+/** Encodes an auth method for the list, which anybody may read, so it has no configuration (AU-3). */
 export function encodeAuthMethodStub(method: AuthMethod): WireObject {
   const { Name, Type, Default, Hash, CreateIndex, ModifyIndex } = method;
   return { Name, Type, Default, Hash, CreateIndex, ModifyIndex };

@@ -2,12 +2,12 @@ import type { AllocListStub } from '../evaluations/allocation.js';
 import type { CSIPlugin } from '../volumes/csi-plugin.js';
 import type { WireObject } from './wire-object.js';
 
-/** A plugin as clients see it. `allocations` null: the asker may not read jobs (VL-203). */
+/** Encodes a plugin for clients. `allocations` is null if the caller may not read jobs (VL-203). */
 export function encodeCSIPlugin(plugin: CSIPlugin, allocations: readonly AllocListStub[] | null): WireObject {
   return { ...plugin, Allocations: allocations };
 }
 
-/** A row of the plugin list. */
+/** Encodes a plugin for the list. */
 export function encodeCSIPluginStub(plugin: CSIPlugin): WireObject {
   return {
     ID: plugin.ID,

@@ -4,10 +4,10 @@ import { type CSIVolume, isSchedulable } from '../volumes/csi-volume.js';
 import type { MountOptions } from '../jobs/volume.js';
 import type { WireObject } from './wire-object.js';
 
-/** Stands for mount flags: they may hold a password (VL-2). */
+/** Placeholder for mount flags, which may hold a password (VL-2). */
 const REDACTED = '[REDACTED]';
 
-/** What an answer says of a volume because of its plugin (VL-63 to VL-65). */
+/** The members of a response that follow from the volume's plugin (VL-63 to VL-65). */
 export interface VolumeHealth {
   Schedulable: boolean;
   Provider: string;
@@ -19,7 +19,7 @@ export interface VolumeHealth {
   NodesExpected: number;
 }
 
-/** A volume as clients see it. */
+/** A volume in the form for clients. */
 export interface WireCSIVolume extends Omit<CSIVolume, 'ReadClaims' | 'WriteClaims' | 'PastClaims'>, VolumeHealth {
   Topologies: Topology[];
   MountOptions: MountOptions;
@@ -31,10 +31,10 @@ export interface WireCSIVolume extends Omit<CSIVolume, 'ReadClaims' | 'WriteClai
 }
 
 /**
- * A volume as clients see it, on a copy (VL-3): secrets and claims left out, mount flags hidden, its plugin's health
- * filled in. Empty lists and maps are never null (2.1).
- * @param plugin undefined: there is no record of it (VL-64)
- * @param allocations those that hold claims and still exist, readers first (VL-71)
+ * Encodes a copy of a volume for clients (VL-3): secrets and claims are left out, mount flags are hidden, and the
+ * health of its plugin is filled in. Empty lists and maps are never null (2.1).
+ * @param plugin undefined if there is no record of the plugin (VL-64)
+ * @param allocations the existing allocations that hold claims, readers first (VL-71)
  */
 export function encodeCSIVolume(
   volume: CSIVolume,
@@ -59,7 +59,7 @@ export function encodeCSIVolume(
   };
 }
 
-/** A row of the volume list: no secrets, no claims. */
+/** Encodes a volume for the list, without secrets and claims. */
 export function encodeCSIVolumeStub(volume: CSIVolume, plugin: CSIPlugin | undefined): WireObject {
   const { ProviderVersion: _, ...health } = volumeHealth(volume, plugin);
   return {
@@ -82,7 +82,9 @@ export function encodeCSIVolumeStub(volume: CSIVolume, plugin: CSIPlugin | undef
   };
 }
 
-/** Who holds a claim, in the order in which answers show their allocations: readers first, each once. */
+/**
+ * Returns the IDs of the allocations that hold claims, in the order of responses: readers first, without duplicates.
+ */
 export function claimHoldersOf(volume: Pick<CSIVolume, 'ReadClaims' | 'WriteClaims'>): string[] {
   return [...new Set([...Object.keys(volume.ReadClaims), ...Object.keys(volume.WriteClaims)])];
 }

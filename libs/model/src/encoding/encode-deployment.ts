@@ -1,7 +1,7 @@
 import type { Deployment } from '../evaluations/deployment.js';
 import type { WireObject } from './wire-object.js';
 
-/** Deployments are plain: every field is shown but what only regions tell each other. */
+/** Encodes a deployment for clients: every field except those that only regions exchange. */
 export function encodeDeployment(deployment: Deployment): WireObject {
   const { HasRun: _, Registration: __, ...shown } = deployment;
   return shown;

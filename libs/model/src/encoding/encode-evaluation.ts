@@ -2,7 +2,7 @@ import { encodeAllocMetric } from './encode-allocation.js';
 import type { Evaluation, EvaluationStub } from '../evaluations/evaluation.js';
 import { encodeMap, omitEmpty, type WireObject } from './wire-object.js';
 
-/** An evaluation as clients see it: zero members left out (EB-1), without the internal token (EB-4). */
+/** Encodes an evaluation for clients, without zero members (EB-1) and without the internal token (EB-4). */
 export function encodeEvaluation(evaluation: Evaluation): WireObject {
   return omitEmpty({
     ...evaluation,
@@ -11,7 +11,7 @@ export function encodeEvaluation(evaluation: Evaluation): WireObject {
   });
 }
 
-/** EB-2: always all fields. */
+/** Encodes an evaluation for the list of related evaluations, always with all fields (EB-2). */
 export function encodeEvaluationStub(evaluation: Evaluation): EvaluationStub {
   return {
     ID: evaluation.ID,

@@ -2,7 +2,7 @@ import type { AllocListStub } from '../evaluations/allocation.js';
 import type { HostVolume } from '../volumes/host-volume.js';
 import type { WireObject } from './wire-object.js';
 
-/** A dynamic host volume as clients see it: constraints, parameters and allocations only if there are any. */
+/** Encodes a dynamic host volume for clients. Constraints, parameters and allocations appear only if there are any. */
 export function encodeHostVolume(volume: HostVolume, allocations: readonly AllocListStub[] = []): WireObject {
   const { Constraints, Parameters, ...shown } = volume;
   return {
@@ -13,7 +13,7 @@ export function encodeHostVolume(volume: HostVolume, allocations: readonly Alloc
   };
 }
 
-/** A row of the host volume list. */
+/** Encodes a host volume for the list. */
 export function encodeHostVolumeStub(volume: HostVolume): WireObject {
   return {
     Namespace: volume.Namespace,

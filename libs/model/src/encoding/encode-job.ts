@@ -2,7 +2,7 @@ import { isParameterized, type Job, type JobListStub, type JobSummary } from '..
 import type { TaskGroup } from '../jobs/task-group.js';
 import { encodeNetworks, encodeResources, type WireObject } from './wire-object.js';
 
-/** A job as clients see it: every field, the networks in it without their zero members (API-17). */
+/** Encodes a job for clients: every field is present, and its networks lose their zero members (API-17). */
 export function encodeJob(job: Job): WireObject {
   return { ...job, TaskGroups: job.TaskGroups.map(encodeTaskGroup) };
 }
@@ -15,7 +15,7 @@ function encodeTaskGroup(group: TaskGroup): WireObject {
   };
 }
 
-/** A row of the jobs list; `Meta` only when asked for. A job without a summary shows an empty one, never null. */
+/** Encodes a job for the list, with `Meta` only on request. A job without a summary gets an empty one, never null. */
 export function encodeJobStub(job: Job, summary: JobSummary | null, options: { meta?: boolean } = {}): JobListStub {
   return {
     ID: job.ID,
@@ -42,8 +42,8 @@ export function encodeJobStub(job: Job, summary: JobSummary | null, options: { m
 }
 
 /**
- * As clients see it: `Children` is an object for every job, and a job that only has children (which alone is stored with
- * counters of them) has no groups.
+ * Encodes a summary for clients: every job has an object `Children`, and a job that only has children has no groups.
+ * Only such a job is stored with counters of children.
  */
 export function encodeJobSummary(summary: JobSummary): JobSummary {
   if (summary.Children === null) return { ...summary, Children: { Pending: 0, Running: 0, Dead: 0 } };

@@ -1,7 +1,9 @@
 import type { Node, NodeListStub, NodeResources } from '../nodes/node.js';
 import { encodeNetworks, type WireObject } from './wire-object.js';
 
-/** API-20, EV-51: a node as clients see it, on a copy: `SecretID` blank, the computed `Drain` added. */
+/**
+ * Encodes a copy of a node for clients: `SecretID` is blank, and the computed member `Drain` is added (API-20, EV-51).
+ */
 export function encodeNode(node: Node): WireObject {
   return {
     ...node,
@@ -11,7 +13,7 @@ export function encodeNode(node: Node): WireObject {
   };
 }
 
-/** A row of the nodes list; attributes (`os.name` alone) and resources only when asked for. */
+/** Encodes a node for the list. Attributes (only `os.name`) and resources appear on request. */
 export function encodeNodeStub(node: Node, options: { resources?: boolean; os?: boolean } = {}): WireObject {
   const stub = {
     Address: hostOf(node.HTTPAddr),
@@ -44,7 +46,7 @@ function encodeNodeResources(resources: NodeResources): WireObject {
   return { ...resources, Networks: encodeNetworks(resources.Networks) };
 }
 
-/** The host of `host:port` or `[v6]:port`; empty when there is no address. */
+/** Returns the host of `host:port` or `[v6]:port`, or an empty text if there is no address. */
 function hostOf(httpAddr: string): string {
   const portAt = httpAddr.lastIndexOf(':');
   const host = portAt === -1 ? httpAddr : httpAddr.slice(0, portAt);

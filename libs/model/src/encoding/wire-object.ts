@@ -1,14 +1,14 @@
 import type { AllocatedResources, NetworkResource, Resources } from '../nodes/resources.js';
 
-/** What a client sees of a domain object: ready for JSON. */
+/** The client's form of a domain object, ready for JSON. */
 export type WireObject = Record<string, unknown>;
 
 /**
- * The members of an omit-empty object that are not zero (API-17): left out are 0, "", false, null, undefined, empty
- * lists and empty maps. Does not descend.
+ * Returns the members of an omit-empty object that are not zero (API-17). 0, "", false, null, undefined, empty lists
+ * and empty maps are left out. Nested objects are not examined.
  */
 export function omitEmpty(members: object): WireObject {
-  // Once per row of a list and per event: no list of pairs is made.
+  // Runs once per row of a list and per event, so it creates no list of pairs.
   const kept: WireObject = {};
   const given = members as WireObject;
   for (const name in given) {
@@ -29,7 +29,7 @@ function isEmpty(value: object): boolean {
   return true;
 }
 
-/** The map with each value encoded; null stays null. */
+/** Returns the map with each value encoded. Null stays null. */
 export function encodeMap<V>(map: Record<string, V> | null, encode: (value: V) => unknown): WireObject | null {
   if (map === null) return null;
   return Object.fromEntries(Object.entries(map).map(([key, value]) => [key, encode(value)]));

@@ -1,15 +1,15 @@
 import type { AnyShape, FieldType } from './wire-shape.js';
 
-/** JSON Schema, as OpenAPI 3.1 takes it. */
+/** JSON Schema in the dialect of OpenAPI 3.1. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** Objects whose zero members are left out of answers (API-17). */
+/** Objects whose zero members are left out of responses (API-17). */
 const OMIT_EMPTY: ReadonlySet<string> = new Set(['NetworkResource', 'Port']);
 
-/** Which side of the wire: a client may leave everything out and write null for it; an answer has every member. */
+/** Direction of a schema. In a request, every member may be absent or null. A response has every member. */
 export type Direction = 'request' | 'answer';
 
-/** The schemas of a shape and of everything inside it, by name. */
+/** Returns the schemas of a shape and of every nested shape, by name. */
 export function schemasOfShape(shape: AnyShape, direction: Direction): Record<string, JsonSchema> {
   const schemas: Record<string, JsonSchema> = {};
   const add = (one: AnyShape): void => {
@@ -24,7 +24,7 @@ export function schemasOfShape(shape: AnyShape, direction: Direction): Record<st
   return schemas;
 }
 
-/** Where the schema of a shape is found. */
+/** Returns the name of the schema of a shape. */
 export const schemaName = (shape: string, direction: Direction): string =>
   direction === 'answer' ? shape : `${shape}Input`;
 
@@ -65,6 +65,6 @@ function typeSchema(type: FieldType | undefined, direction: Direction, meet: (in
   }
 }
 
-/** The same, or null. */
+/** Returns the schema, extended by null. */
 export const nullable = (schema: JsonSchema): JsonSchema =>
   Object.keys(schema).length === 0 ? {} : { anyOf: [schema, { type: 'null' }] };

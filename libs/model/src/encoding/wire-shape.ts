@@ -1,23 +1,23 @@
 import { DecodeError } from './decode-error.js';
 
 /**
- * How a client's JSON becomes a domain object, in two steps driven by one table per object (a `Shape`): `read` checks
- * types and keeps only what was given (API-25: names match in any case, unknown ones are ignored, null is absent);
- * then, after the rules that depend on more than one field have filled what they must, `fill` completes the rest with
- * each field's own default. The types of a shape make the compiler check that no field of the object is forgotten.
+ * How a client's JSON becomes a domain object, in two steps driven by one table per object (a `Shape`). `read` checks
+ * types and keeps only given members (API-25: names match in any case, unknown names are ignored, null counts as
+ * absent). After rules that involve several fields have run, `fill` completes the remaining fields with their defaults.
+ * The types of a shape make the compiler check that no field of the object is forgotten.
  */
 export interface Field<V> {
-  /** What was given, or undefined to ignore it. `json` is never null. Throws DecodeError. */
+  /** Returns the given value, or undefined to ignore it. `json` is never null. Throws DecodeError. */
   readonly read: (json: unknown, place: string) => unknown;
-  /** The complete value. `given` is undefined when absent. */
+  /** Returns the complete value. `given` is undefined if the member is absent. */
   readonly fill: (given: unknown) => V;
-  /** What it looks like on the wire, for descriptions; undefined: anything. */
+  /** The JSON type for descriptions of the API. Undefined stands for any JSON. */
   readonly type?: FieldType | undefined;
-  /** Whatever a client sends for it is nothing to us: it is no part of a request. */
+  /** The field is not part of a request: a client's value is ignored. */
   readonly ignored?: true;
 }
 
-/** The form of a field's JSON. `or null`: also where the field is complete. */
+/** The JSON type of a field. `or null`: the field can be null even in a complete object. */
 export type FieldType =
   | { readonly is: 'string' | 'boolean' | 'freeform' }
   | { readonly is: 'integer'; readonly min: number; readonly max: number }
@@ -25,7 +25,7 @@ export type FieldType =
   | { readonly is: 'object'; readonly shape: AnyShape }
   | { readonly is: 'or null'; readonly of: FieldType | undefined };
 
-/** A shape, whatever it is of. */
+/** A shape of any object. */
 export interface AnyShape {
   readonly name: string;
   readonly fields: Readonly<Record<string, Field<unknown>>>;
@@ -35,18 +35,18 @@ export interface AnyShape {
 export interface Shape<T extends object> {
   readonly name: string;
   readonly fields: { readonly [K in keyof T]-?: Field<T[K]> };
-  /** Accepted and folded elsewhere, never stored (API-701). */
+  /** Accepted fields that are merged into other fields and never stored (API-701). */
   readonly inputOnly?: Readonly<Record<string, Field<unknown>>>;
 }
 
-/** An object as given: any field may be missing, at any depth. */
+/** A given object: any field may be missing, at any depth. */
 export type Given<T> = T extends readonly (infer U)[]
   ? Given<U>[]
   : T extends object
     ? { [K in keyof T]?: Given<T[K]> }
     : T;
 
-/** Deeper JSON than this is refused: reading it back would exhaust the stack. */
+/** Deepest nesting of accepted JSON. Decoding deeper JSON would exhaust the stack. */
 export const MAX_JSON_DEPTH = 200;
 
 const INT_LIMIT = 2 ** 63;
@@ -55,12 +55,12 @@ export function readShape<T extends object>(shape: Shape<T>, json: unknown): Giv
   return readFields(shape, asObject(json, shape.name, shape.name), shape.name);
 }
 
-/** Both steps for an object without rules between its fields. Throws DecodeError. */
+/** Runs both steps for an object without rules between its fields. Throws DecodeError. */
 export function decodeShape<T extends object>(shape: Shape<T>, json: unknown): T {
   return fillShape(shape, readShape(shape, json));
 }
 
-/** The complete object; `given` is not changed. */
+/** Returns the complete object. `given` is not changed. */
 export function fillShape<T extends object>(shape: Shape<T>, given: Given<T>): T {
   const values = asRecord(given);
   const entries = fieldsOf(shape).map(([name, field]) => [name, field.fill(values[name] ?? undefined)]);
@@ -71,7 +71,7 @@ export function string(fallback = ''): Field<string> {
   return scalar('string', isString, fallback);
 }
 
-/** A string whose empty value is replaced by the default too (API-316). */
+/** A string whose empty value is also replaced by the default (API-316). */
 export function filledString(fallback: string): Field<string> {
   return { ...string(), fill: (given) => (typeof given === 'string' && given !== '' ? given : fallback) };
 }
@@ -88,22 +88,22 @@ export function uint(fallback = 0): Field<number> {
   return integer('uint64', 0, 2 * INT_LIMIT, fallback);
 }
 
-/** API-715: signed eight bits. */
+/** An integer of signed eight bits (API-715). */
 export function int8(fallback = 0): Field<number> {
   return integer('int8', -128, 127, fallback);
 }
 
-/** API-715: unsigned eight bits. */
+/** An integer of unsigned eight bits (API-715). */
 export function uint8(fallback = 0): Field<number> {
   return integer('uint8', 0, 255, fallback);
 }
 
-/** Nanoseconds (API-13). */
+/** A duration in nanoseconds (API-13). */
 export function duration(fallback = 0): Field<number> {
   return integer('time.Duration', -INT_LIMIT, INT_LIMIT, fallback);
 }
 
-/** Null when absent. */
+/** A field that is null when absent. */
 export function optional<V>(field: Field<V>): Field<V | null> {
   return {
     read: field.read,
@@ -112,22 +112,22 @@ export function optional<V>(field: Field<V>): Field<V | null> {
   };
 }
 
-/** Server-owned: whatever the client sends is ignored (API-111, API-317). */
+/** A field that the server owns: a client's value is ignored (API-111, API-317). */
 export function serverOwned<V>(value: V): Field<V> {
   return { read: () => undefined, fill: () => value, type: typeOfValue(value), ignored: true };
 }
 
-/** Set by a rule, not by the client: ignored on input, kept by `fill`. */
+/** A field that a rule sets: a client's value is ignored, and `fill` keeps the rule's. */
 export function derived<V>(field: Field<V>): Field<V> {
   return { read: () => undefined, fill: field.fill, type: field.type, ignored: true };
 }
 
-/** Null when absent. */
+/** A nested object that is null when absent. */
 export function object<T extends object>(shape: Shape<T>): Field<T | null> {
   return optional(present(shape));
 }
 
-/** Complete with defaults when absent. */
+/** A nested object that is complete with defaults when absent. */
 export function present<T extends object>(shape: Shape<T>): Field<T> {
   return {
     read: (json, place) => readFields(shape, asObject(json, place, shape.name), place),
@@ -136,12 +136,12 @@ export function present<T extends object>(shape: Shape<T>): Field<T> {
   };
 }
 
-/** Null when absent or empty (API-313). */
+/** A list that is null when absent or empty (API-313). */
 export function list<V>(of: Field<V>): Field<V[] | null> {
   return nullWhenEmpty(filledList(of), (items) => items.length === 0);
 }
 
-/** Empty, not null, when absent. */
+/** A list that is empty, not null, when absent. */
 export function filledList<V>(of: Field<V>): Field<V[]> {
   return {
     read: (json, place) => {
@@ -153,7 +153,7 @@ export function filledList<V>(of: Field<V>): Field<V[]> {
   };
 }
 
-/** Null when absent or empty (API-313). */
+/** A map that is null when absent or empty (API-313). */
 export function map<V>(of: Field<V>): Field<Record<string, V> | null> {
   const whole: Field<Record<string, V>> = {
     read: (json, place) =>
@@ -166,7 +166,7 @@ export function map<V>(of: Field<V>): Field<Record<string, V> | null> {
   return nullWhenEmpty(whole, (entries) => Object.keys(entries).length === 0);
 }
 
-/** Arbitrary JSON of a driver or plug-in, kept as sent; null when absent or empty. */
+/** Arbitrary JSON of a driver or plugin, kept as sent. Null when absent or empty. */
 export function freeform(): Field<Record<string, unknown> | null> {
   const whole: Field<Record<string, unknown>> = {
     read: (json, place) => {
@@ -179,7 +179,7 @@ export function freeform(): Field<Record<string, unknown> | null> {
   return nullWhenEmpty(whole, (entries) => Object.keys(entries).length === 0);
 }
 
-/** Any JSON, read by someone else; undefined when absent. */
+/** Any JSON, which other code decodes. Undefined when absent. */
 export function raw(): Field<unknown> {
   return { read: (json) => json, fill: (given) => given };
 }
@@ -269,7 +269,7 @@ function asRecord(given: unknown): Record<string, unknown> {
   return isRecord(given) ? given : {};
 }
 
-/** The one place where the table is trusted for the type: `read` put in what the shape of T says, nothing else. */
+/** The only place that trusts the table for the type: `read` put in exactly what the shape of T describes. */
 function isGiven<T>(values: unknown): values is Given<T> {
   return isRecord(values);
 }

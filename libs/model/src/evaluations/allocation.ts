@@ -6,8 +6,8 @@ export type AllocClientStatus = 'pending' | 'running' | 'complete' | 'failed' | 
 export type TaskStateName = 'pending' | 'running' | 'dead';
 
 /**
- * One placement of a task group on a node. Inside, every field is present; the wire form leaves out zero values
- * (API-17). `Job` is the running version when known to the holder of the object, null in rows and events.
+ * One placement of a task group on a node. Every field is present, and the wire form omits zero values (API-17). `Job`
+ * is the running version if the holder of the object knows it, and null in rows and events.
  */
 export interface Allocation {
   ID: string;
@@ -15,12 +15,12 @@ export interface Allocation {
   Namespace: string;
   JobID: string;
   TaskGroup: string;
-  /** `<job>.<group>[<index>]`. */
+  /** The name, `<job>.<group>[<index>]`. */
   Name: string;
   NodeID: string;
   NodeName: string;
   Job: Job | null;
-  /** Total in the older form; null when not worked out. */
+  /** Totals in the older form. Null if they were not computed. */
   Resources: Resources | null;
   SharedResources: Resources | null;
   TaskResources: Record<string, Resources>;
@@ -45,7 +45,7 @@ export interface Allocation {
   SigningKeyID: string;
   CreateIndex: number;
   ModifyIndex: number;
-  /** Does not move on client updates. */
+  /** This index does not change on client updates. */
   AllocModifyIndex: number;
   CreateTime: number;
   ModifyTime: number;
@@ -59,7 +59,7 @@ export interface DesiredTransition {
   MigrateDisablePlacement: boolean | null;
 }
 
-/** `Field` 0 = client status. */
+/** A change of state. `Field` 0 is the client status. */
 export interface AllocStateEntry {
   Field: number;
   Value: string;
@@ -75,7 +75,7 @@ export interface AllocDeploymentStatus {
 
 export interface RescheduleTracker {
   Events: RescheduleEvent[];
-  /** `ok`, `no placement` or empty. */
+  /** Result of the last attempt: `ok`, `no placement` or empty. */
   LastReschedule: string;
 }
 
@@ -101,12 +101,15 @@ export interface TaskState {
   LastRestart: string | null;
   StartedAt: string | null;
   FinishedAt: string | null;
-  /** At most 10, oldest first. */
+  /** At most 10 events, oldest first. */
   Events: TaskEvent[];
   Paused: string;
 }
 
-/** `Time` in unix nanoseconds. All fields after `Details` are deprecated, yet always present on the wire. */
+/**
+ * An event of a task. `Time` is in unix nanoseconds. All fields after `Details` are deprecated, yet always present on
+ * the wire.
+ */
 export interface TaskEvent {
   Type: string;
   Time: number;
@@ -134,7 +137,7 @@ export interface TaskEvent {
   GenericSource: string;
 }
 
-/** Why a placement went where it went, or nowhere. `AllocationTime` in nanoseconds. */
+/** Why a placement chose its node, or found none. `AllocationTime` is in nanoseconds. */
 export interface AllocMetric {
   NodesEvaluated: number;
   NodesFiltered: number;
@@ -148,9 +151,9 @@ export interface AllocMetric {
   DimensionExhausted: Record<string, number> | null;
   QuotaExhausted: string[] | null;
   ResourcesExhausted: Record<string, Resources> | null;
-  /** Deprecated: null. */
+  /** Deprecated, always null. */
   Scores: null;
-  /** The best five, best first. */
+  /** The five best scores, best first. */
   ScoreMetaData: NodeScoreMeta[] | null;
   AllocationTime: number;
   CoalescedFailures: number;
@@ -162,7 +165,7 @@ export interface NodeScoreMeta {
   NormScore: number;
 }
 
-/** A row of the allocations list. */
+/** An allocation in a list. */
 export interface AllocListStub {
   ID: string;
   EvalID: string;
@@ -213,7 +216,10 @@ type PlacedFields =
   | 'AllocatedResources'
   | 'CreateTime';
 
-/** A pending allocation that is to run, everything else empty; indexes are set when its plan is committed. */
+/**
+ * Returns a pending allocation that is to run, with all other members empty. Its indexes are set when its plan is
+ * committed.
+ */
 export function newAllocation(
   given: Pick<Allocation, PlacedFields> & Partial<Omit<Allocation, PlacedFields>>,
 ): Allocation {
@@ -248,33 +254,33 @@ export function newAllocation(
   };
 }
 
-/** The server wants it gone. */
+/** Whether the server wants the allocation to end. */
 export function isServerTerminal(alloc: Pick<Allocation, 'DesiredStatus'>): boolean {
   return alloc.DesiredStatus === 'stop' || alloc.DesiredStatus === 'evict';
 }
 
-/** The agent reported (or the server concluded) that nothing of it runs. `unknown` is not terminal. */
+/** Whether no task of the allocation runs, as the agent reported or the server concluded. `unknown` is not terminal. */
 export function isClientTerminal(alloc: Pick<Allocation, 'ClientStatus'>): boolean {
   return alloc.ClientStatus === 'complete' || alloc.ClientStatus === 'failed' || alloc.ClientStatus === 'lost';
 }
 
-/** Terminal on either side: it holds no place in its job any more. */
+/** Whether the allocation is terminal on either side, so it no longer occupies a place in its job. */
 export function isTerminalAllocation(alloc: Pick<Allocation, 'DesiredStatus' | 'ClientStatus'>): boolean {
   return isServerTerminal(alloc) || isClientTerminal(alloc);
 }
 
-/** A batch allocation that did its work: every task dead and none failed. */
+/** Whether a batch allocation has done its work: every task is dead and none failed. */
 export function ranSuccessfully(alloc: Pick<Allocation, 'TaskStates'>): boolean {
   const states = Object.values(alloc.TaskStates);
   return states.length > 0 && states.every((state) => state.State === 'dead' && !state.Failed);
 }
 
-/** Name of the allocation with this index of the group. */
+/** Returns the name of the allocation with this index in its group. */
 export function allocName(jobId: string, group: string, index: number): string {
   return `${jobId}.${group}[${index}]`;
 }
 
-/** Index in an allocation's name, or -1 when the name has none. */
+/** Returns the index in an allocation's name, or -1 if the name has none. */
 export function allocIndex(name: string): number {
   const match = /\[(\d+)\]$/.exec(name);
   return match?.[1] === undefined ? -1 : Number(match[1]);

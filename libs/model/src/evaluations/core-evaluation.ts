@@ -1,13 +1,16 @@
 import { newEvaluation, type Evaluation } from './evaluation.js';
 
-/** Type of housekeeping evaluations: never committed, so delivered as they were enqueued (EB-145). */
+/**
+ * Type of housekeeping evaluations. They are never committed, so the broker delivers them as they were enqueued
+ * (EB-145).
+ */
 export const CORE_TYPE = '_core';
-/** Of a namespace that no user can make: housekeeping belongs to nobody. */
+/** Namespace of housekeeping evaluations. No user can create a namespace with this name. */
 export const CORE_NAMESPACE = '-';
-/** Above every user's priority (GC-3). */
+/** Priority of housekeeping evaluations, above every user's priority (GC-3). */
 export const CORE_PRIORITY = 32_767;
 
-/** What housekeeping there is; the value is the `JobID` of its evaluation (section 2 of the reference of collection). */
+/** The housekeeping tasks. The name is the `JobID` of the evaluation (section 2 of the reference of collection). */
 export const CORE_TASKS = [
   'eval-gc',
   'node-gc',
@@ -25,7 +28,10 @@ export const CORE_TASKS = [
 
 export type CoreTask = (typeof CORE_TASKS)[number];
 
-/** A work order for housekeeping (EB-145). @param given `index`: of the state it must be done on, at least */
+/**
+ * Returns an evaluation for a housekeeping task (EB-145). @param given `index`: the lowest index of the state that the
+ * task may work on
+ */
 export function coreEvaluation(
   task: CoreTask,
   given: { readonly id: string; readonly index: number; readonly nowNs: number; readonly leaderAcl: string },
@@ -43,13 +49,16 @@ export function coreEvaluation(
   });
 }
 
-/** The task a core evaluation names; data may follow behind a colon (EB-150). Undefined: there is none of this name. */
+/**
+ * Returns the task that a core evaluation names, or undefined if there is no such task. Data may follow the name after
+ * a colon (EB-150).
+ */
 export function coreTaskOf({ JobID }: Pick<Evaluation, 'JobID'>): CoreTask | undefined {
   const name = JobID.split(':', 1)[0];
   return CORE_TASKS.find((task) => task === name);
 }
 
-/** What follows the task's name behind the colon (EB-150), such as the one volume it is about (GC-67). */
+/** Returns the data after the task's name and the colon (EB-150), for example the ID of a single volume (GC-67). */
 export function coreDataOf({ JobID }: Pick<Evaluation, 'JobID'>): string | undefined {
   const at = JobID.indexOf(':');
   return at < 0 ? undefined : JobID.slice(at + 1);

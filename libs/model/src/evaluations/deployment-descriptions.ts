@@ -1,4 +1,4 @@
-/** Exact texts that clients match (deployments.md 1.8). */
+/** Exact texts, because clients compare them (deployments.md 1.8). */
 export const DEPLOYMENT_RUNNING = 'Deployment is running';
 export const DEPLOYMENT_NEEDS_PROMOTION = 'Deployment is running but requires manual promotion';
 export const DEPLOYMENT_AUTO_PROMOTION = 'Deployment is running pending automatic promotion';

@@ -23,14 +23,14 @@ export interface Deployment {
   JobCreateIndex: number;
   IsMultiregion: boolean;
   /**
-   * Whether one that is part of a multiregion rollout was ever started; absent: no. Between regions only, clients do not
-   * see it (DP-1118).
+   * Whether this deployment of a multiregion rollout was ever started. Absent means no. Only regions exchange it,
+   * clients do not see it (DP-1118).
    */
   HasRun?: boolean;
   /**
-   * The registration that one that is part of a multiregion rollout came with, the same in all its regions; absent: of one
-   * from before there were such ids. Two users who register at once may leave one region with the version of the one, and
-   * another with that of the other under the same number. Between regions only (DP-1115).
+   * ID of the registration that created this deployment of a multiregion rollout, equal in all regions. Absent in
+   * deployments from before these IDs. If two users register at once, regions may hold different specifications under
+   * the same version number, and the ID tells them apart. Only regions exchange it (DP-1115).
    */
   Registration?: string;
   TaskGroups: Record<string, DeploymentState>;
@@ -43,7 +43,7 @@ export interface Deployment {
   ModifyTime: number;
 }
 
-/** `ProgressDeadline` in nanoseconds, 0 = none. */
+/** Progress of one group. `ProgressDeadline` is in nanoseconds, 0 for none. */
 export interface DeploymentState {
   AutoRevert: boolean;
   AutoPromote: boolean;
@@ -64,7 +64,7 @@ export interface DeploymentStatusUpdate {
   StatusDescription: string;
 }
 
-/** What a deployment says of the job it rolls out. */
+/** Returns the members of a deployment that identify its job version. */
 export function deployedJob(job: Job) {
   return {
     Namespace: job.Namespace,
@@ -76,25 +76,25 @@ export function deployedJob(job: Job) {
   } as const satisfies Partial<Deployment>;
 }
 
-/** Not over yet: it is watched and a newer one of its job cancels it. */
+/** Whether the deployment has not ended: it is watched, and a newer deployment of its job cancels it. */
 export function isActiveDeployment(deployment: Pick<Deployment, 'Status'>): boolean {
   return deployment.Status !== 'failed' && deployment.Status !== 'successful' && deployment.Status !== 'cancelled';
 }
 
-/** Some group has canaries that wait to be promoted. */
+/** Whether some group has canaries that wait to be promoted. */
 export function requiresPromotion(deployment: Pick<Deployment, 'Status' | 'TaskGroups'>): boolean {
   if (deployment.Status !== 'running') return false;
   return Object.values(deployment.TaskGroups).some((state) => state.DesiredCanaries > 0 && !state.Promoted);
 }
 
-/** Every group with canaries promotes by itself (and there is at least one). */
+/** Whether every group with canaries promotes by itself. False if there is no such group. */
 export function hasAutoPromote(deployment: Pick<Deployment, 'Status' | 'TaskGroups'>): boolean {
   if (deployment.Status !== 'running') return false;
   const withCanaries = Object.values(deployment.TaskGroups).filter((state) => state.DesiredCanaries > 0);
   return withCanaries.length > 0 && withCanaries.every((state) => state.AutoPromote);
 }
 
-/** Counts towards promotion: it lives and is healthy (DP-851, DP-852). */
+/** Whether a canary counts towards promotion: it runs and is healthy (DP-851, DP-852). */
 export function isHealthyCanary(
   alloc: Pick<Allocation, 'DesiredStatus' | 'ClientStatus' | 'DeploymentStatus'>,
 ): boolean {

@@ -1,32 +1,32 @@
 import type { EvaluationStub } from './evaluation.js';
 
-/** A stretch of time, or a moment (`EndTime` 0), in the life of an evaluation; times are unix nanoseconds (API-269). */
+/** A period, or a moment (`EndTime` 0), in the life of an evaluation. Times are in unix nanoseconds (API-269). */
 export interface TraceStep {
   Time: number;
   EndTime: number;
   Service: string;
   Instance: string;
   Name: string;
-  /** Of the transaction; 0: none. */
+  /** Index of the transaction, 0 for none. */
   Index: number;
-  /** Measured by the clock of a machine that runs tasks, not by the servers'. */
+  /** Whether the clock of an agent's machine measured the times, instead of the servers' clocks. */
   ClockSkewed: boolean;
   Details: Record<string, string>;
 }
 
-/** `Started` unix nanoseconds, `Took` nanoseconds. */
+/** An evaluation of the same chain. `Started` is in unix nanoseconds, `Took` in nanoseconds. */
 export interface RelatedEvaluation extends EvaluationStub {
   Started: number;
   Took: number;
 }
 
-/** Where an evaluation spent its time. */
+/** The steps of an evaluation with their durations. */
 export interface EvaluationTrace {
   EvalID: string;
   TraceID: string;
   /** Whether the transactions of all steps are still kept. */
   Complete: boolean;
-  /** In the order of time. */
+  /** Ordered by time. */
   Steps: TraceStep[];
   Related: RelatedEvaluation[];
 }

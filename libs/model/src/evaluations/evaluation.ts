@@ -24,8 +24,8 @@ export type EvalTrigger =
   | 'alloc-reschedule';
 
 /**
- * A work order: look at this job again. Inside, every field is present; the wire form leaves out zero values (EB-1).
- * `Wait` nanoseconds, `WaitUntil` RFC 3339, `CreateTime` and `ModifyTime` unix nanoseconds.
+ * A request to reconcile a job. Every field is present, and the wire form omits zero values (EB-1). `Wait` is in
+ * nanoseconds, `WaitUntil` is RFC 3339, `CreateTime` and `ModifyTime` are in unix nanoseconds.
  */
 export interface Evaluation {
   ID: string;
@@ -55,7 +55,7 @@ export interface Evaluation {
   EscapedComputedClass: boolean;
   AnnotatePlan: boolean;
   QueuedAllocations: Record<string, number>;
-  /** Never leaves the services (EB-4). */
+  /** This token never leaves the services (EB-4). */
   LeaderACL: string;
   SnapshotIndex: number;
   CreateIndex: number;
@@ -107,7 +107,10 @@ export interface DesiredUpdates {
 
 type IdentifyingFields = 'ID' | 'Namespace' | 'Priority' | 'Type' | 'TriggeredBy' | 'JobID' | 'CreateTime';
 
-/** A pending evaluation with everything else empty; indexes are set when it is committed. `ModifyTime` = `CreateTime`. */
+/**
+ * Returns a pending evaluation with all other members empty. Its indexes are set when it is committed. `ModifyTime`
+ * equals `CreateTime`.
+ */
 export function newEvaluation(
   given: Pick<Evaluation, IdentifyingFields> & Partial<Omit<Evaluation, IdentifyingFields>>,
 ): Evaluation {
@@ -146,8 +149,9 @@ export function isTerminalEvaluation(evaluation: Pick<Evaluation, 'Status'>): bo
 }
 
 /**
- * When the evaluation was modified, unix ns: now, or just after its creation if another service's clock made that later
- * (EB-16). A number holds an instant of today to 256 ns only, so a single nanosecond more would be lost.
+ * Returns the modification time of an evaluation in unix ns: now, or just after its creation if the clock of the
+ * creating service was ahead (EB-16). A number represents present instants only to 256 ns, so adding a single
+ * nanosecond would have no effect.
  */
 export function modifyTimeOf({ CreateTime }: Pick<Evaluation, 'CreateTime'>, nowNs: number): number {
   return nowNs > CreateTime ? nowNs : CreateTime + NS_PER_MS;

@@ -3,15 +3,15 @@ import type { Deployment, DeploymentStatusUpdate } from './deployment.js';
 import type { Evaluation, PlanAnnotations } from './evaluation.js';
 import type { Job } from '../jobs/job.js';
 
-/** What a stop changes of an allocation. An empty `ClientStatus` leaves the stored one. */
+/** The members that a stop changes in an allocation. An empty `ClientStatus` keeps the stored one. */
 export interface AllocStopDiff {
   ID: string;
   DesiredDescription: string;
   ClientStatus: AllocClientStatus | '';
   FollowupEvalID: string;
-  /** Only when the plan changes it. */
+  /** Present only if the plan changes it. */
   RescheduleTracker?: RescheduleTracker | null;
-  /** Entries to append, only when there are any. */
+  /** Entries to append. Present only if there are any. */
   AllocStates?: AllocStateEntry[];
 }
 
@@ -20,36 +20,45 @@ export interface AllocPreemptionDiff {
   PreemptedByAllocation: string;
 }
 
-/** Which version of which incarnation of a job: all that a plan says of it, since the applier has the job itself. */
+/**
+ * Identifies the version and incarnation of a job. A plan needs nothing else, because the plan applier has the job
+ * itself.
+ */
 export type PlannedJob = Pick<Job, 'Namespace' | 'ID' | 'Version' | 'CreateIndex'>;
 
-/** From a worker to the plan applier: what one scheduling pass wants (EB, section 2.2). Maps are keyed by node id. */
+/**
+ * A plan: the changes that one scheduling pass proposes to the plan applier (EB, section 2.2). Maps are keyed by node
+ * ID.
+ */
 export interface Plan {
   EvalID: string;
-  /** Of this delivery of the evaluation: the fence against a second scheduler on the same one. */
+  /** Token of this delivery of the evaluation. It fences off a second scheduler with the same evaluation. */
   EvalToken: string;
   Priority: number;
   AllAtOnce: boolean;
-  /** The version the scheduler planned with; null when the job is gone. */
+  /** The version that the scheduler planned with. Null if the job no longer exists. */
   Job: PlannedJob | null;
   NodeUpdate: Record<string, AllocStopDiff[]>;
   NodeAllocation: Record<string, Allocation[]>;
   NodePreemptions: Record<string, AllocPreemptionDiff[]>;
   Deployment: Deployment | null;
   DeploymentUpdates: DeploymentStatusUpdate[];
-  /** Delayed evaluations that allocations of this plan name in `FollowupEvalID`. */
+  /** Delayed evaluations that allocations of this plan reference in `FollowupEvalID`. */
   FollowupEvals: Evaluation[];
   Annotations: PlanAnnotations | null;
   SnapshotIndex: number;
 }
 
-/** All that an answer says of a placement: whoever asked has the rest, because it sent it. New ones have equal indexes (EB-9). */
+/**
+ * The members of a placement in the response. The worker has the others, because it sent them. New allocations have
+ * equal indexes (EB-9).
+ */
 export type CommittedAllocation = Pick<
   Allocation,
   'ID' | 'TaskGroup' | 'FollowupEvalID' | 'CreateIndex' | 'ModifyIndex'
 >;
 
-/** What the plan applier accepted. */
+/** The part of a plan that the plan applier accepted. */
 export interface PlanResult<Placed = CommittedAllocation> {
   NodeUpdate: Record<string, AllocStopDiff[]>;
   NodeAllocation: Record<string, Placed[]>;
@@ -58,9 +67,9 @@ export interface PlanResult<Placed = CommittedAllocation> {
   DeploymentUpdates: DeploymentStatusUpdate[];
   RejectedNodes: string[];
   IneligibleNodes: string[];
-  /** 0, or the index the worker must reach before it tries again. */
+  /** The index that the worker's replica must reach before another attempt, or 0. */
   RefreshIndex: number;
-  /** Index of the committed transaction, 0 if nothing was committed. */
+  /** Index of the committed transaction, or 0 if nothing was committed. */
   AllocIndex: number;
 }
 
@@ -81,7 +90,10 @@ export function isNoopPlanResult(result: PlanBody & Pick<PlanResult, 'Ineligible
   return result.IneligibleNodes.length === 0 && isNoopPlan(result);
 }
 
-/** EB-8: counts allocations over the plan's nodes; stops and deployments do not count. */
+/**
+ * Whether the plan was committed in full (EB-8). Only allocations over the plan's nodes count, not stops and
+ * deployments.
+ */
 export function isFullCommit(
   plan: Pick<Plan, 'NodeAllocation'>,
   result: Pick<PlanResult<unknown>, 'NodeAllocation'>,
@@ -95,7 +107,7 @@ export function isFullCommit(
   return expected === actual;
 }
 
-/** How many a plan has of something, over all nodes. */
+/** Returns the number of entries over all nodes. */
 export function countOverNodes(byNode: Readonly<Record<string, readonly unknown[]>>): number {
   let count = 0;
   for (const nodeId in byNode) count += byNode[nodeId]?.length ?? 0;

@@ -4,7 +4,7 @@ export interface SchedulerConfiguration {
   MemoryOversubscriptionEnabled: boolean;
   RejectJobRegistration: boolean;
   PauseEvalBroker: boolean;
-  /** 0 means 100; shown as stored. */
+  /** 0 stands for 100 and is shown as 0. */
   NodeLimitForFeasibilityChecks: number;
   CreateIndex: number;
   ModifyIndex: number;
@@ -17,7 +17,7 @@ export interface PreemptionConfig {
   ServiceSchedulerEnabled: boolean;
 }
 
-/** What a new cluster starts with. */
+/** Returns the configuration of a new cluster. */
 export function defaultSchedulerConfiguration(): SchedulerConfiguration {
   return {
     SchedulerAlgorithm: 'binpack',

@@ -1,12 +1,12 @@
 import type { TaskEvent } from './allocation.js';
 import { formatDuration } from '../time/duration.js';
 
-/** AG-1: a task keeps its newest events. */
+/** Number of the newest events that a task keeps (AG-1). */
 export const MAX_TASK_EVENTS = 10;
 
 /**
- * A task event with its readable text and the deprecated flat fields filled from `details` (agent.md 2.2).
- * `timeNs` in unix nanoseconds. `message` is for the types whose text is free.
+ * Returns a task event with its readable text and the deprecated flat fields, which are filled from `details` (agent.md
+ * 2.2). `timeNs` is in unix nanoseconds. `message` is for types with a free text.
  */
 export function newTaskEvent(
   type: string,
@@ -26,7 +26,7 @@ export function newTaskEvent(
     DriverError: details['driver_error'] ?? '',
     ExitCode: count(details['exit_code']),
     Signal: count(details['signal']),
-    // The detail is text for people (`5s`); the flat field has nothing exact to be filled from.
+    // The detail is a text for people (`5s`), so the flat field cannot be filled exactly.
     KillTimeout: 0,
     KillError: details['kill_error'] ?? '',
     KillReason: details['kill_reason'] ?? '',
@@ -45,12 +45,12 @@ export function newTaskEvent(
   return event;
 }
 
-/** The newest events of a task after one more; does not change `events`. */
+/** Returns the newest events of a task after one more. `events` is not changed. */
 export function appendTaskEvent(events: readonly TaskEvent[], event: TaskEvent): TaskEvent[] {
   return [...events, event].slice(-MAX_TASK_EVENTS);
 }
 
-/** AG-2: the text for people; what the event brought itself wins. */
+/** Returns the readable text of an event (AG-2). A text in the event itself precedes the generated one. */
 export function displayMessage(event: Pick<TaskEvent, 'Type' | 'Message' | 'DisplayMessage' | 'Details'>): string {
   if (event.DisplayMessage !== '') return event.DisplayMessage;
   return textOf(event.Type, event.Details, event.Message);

@@ -1,6 +1,6 @@
 import { UNICODE_CLASSES } from './unicode-classes.js';
 
-/** Whether a code point belongs to a class; -1, beyond the text, never does. */
+/** Whether a code point belongs to a class. -1 stands for the end of the text and never does. */
 export type CharacterTest = (codePoint: number) => boolean;
 
 export const negated =
@@ -8,7 +8,7 @@ export const negated =
   (c) =>
     !test(c);
 
-/** Either case of a letter will do. */
+/** Returns the test for a class without regard to case. */
 export function withoutCase(test: CharacterTest): CharacterTest {
   return (c) => {
     if (test(c)) return true;
@@ -44,7 +44,10 @@ const POSIX: ReadonlyMap<string, RegExp> = new Map([
   ['xdigit', /^[0-9A-Fa-f]$/u],
 ]);
 
-/** A class by its name: `d`, `W`, `[:alpha:]`, `[:^space:]`, `pL`, `P{Greek}`; undefined: there is none. */
+/**
+ * Returns a class by its name: `d`, `W`, `[:alpha:]`, `[:^space:]`, `pL`, `P{Greek}`. Undefined if there is no such
+ * class.
+ */
 export function characterClass(name: string): CharacterTest | undefined {
   if (name.startsWith('[')) {
     const not = name.startsWith('[:^');
@@ -60,7 +63,7 @@ function unicodeClass(name: string): CharacterTest | undefined {
   return oneOf(UNICODE_CLASSES.get(inner.replace('^', '')), not);
 }
 
-/** One character against one class: nothing that could be tried twice. */
+/** Tests one character against one class, so there is nothing to backtrack. */
 function oneOf(pattern: RegExp | undefined, not: boolean): CharacterTest | undefined {
   return pattern && ((c) => c >= 0 && pattern.test(String.fromCodePoint(c)) !== not);
 }

@@ -5,7 +5,7 @@ const FALSE = new Set(['0', 'f', 'F', 'FALSE', 'false', 'False']);
 const INTEGER = /^([+-]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO][0-7]+|0[0-7]*|[1-9]\d*)$/;
 const FLOAT = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 
-/** A typed value as what it is compared with (API-69). @throws FilterEvaluationError */
+/** Converts a typed value to the kind of the value that it is compared with (API-69). @throws FilterEvaluationError */
 export function convertTo(kind: 'string' | 'bool' | 'int' | 'float', text: string): string | boolean | number {
   switch (kind) {
     case 'string':
@@ -20,7 +20,7 @@ export function convertTo(kind: 'string' | 'bool' | 'int' | 'float', text: strin
   }
 }
 
-/** Integers above 2^53 are rounded as the stored ones are, so equal texts stay equal. */
+/** Parses an integer. Integers above 2^53 are rounded like the stored ones, so equal texts stay equal. */
 function integerOf(text: string): number {
   const match = INTEGER.exec(text);
   if (!match) return notConverted('ParseInt', text);

@@ -6,7 +6,7 @@ import type { StepBudget } from './step-budget.js';
 
 const NO_BINDINGS: Bindings = new Map();
 
-/** API-70. @throws FilterEvaluationError, FilterTooExpensiveError */
+/** Evaluates an expression for an object (API-70). @throws FilterEvaluationError, FilterTooExpensiveError */
 export function evaluate(expression: Expression, object: object, budget: StepBudget): boolean {
   return new Evaluation(FoundValue.root(object), budget).holds(expression, NO_BINDINGS);
 }
@@ -34,7 +34,7 @@ class Evaluation {
     }
   }
 
-  /** Of nothing, `any` is false and `all` is true. */
+  /** Evaluates a quantifier. For an empty collection, `any` is false and `all` is true. */
   private quantified({ kind, of, as, term }: Quantifier, bindings: Bindings): boolean {
     const among = find(of, this.root, bindings);
     if (!among) return kind === 'all';
@@ -76,7 +76,7 @@ class Evaluation {
     }
   }
 
-  /** Undefined: nothing of this kind contains anything. */
+  /** Returns undefined if a value of this kind cannot contain anything. */
   private contains(found: FoundValue, value: string): boolean | undefined {
     if (typeof found.json === 'string') return found.json.includes(value);
     if (found.kind === 'map') return found.has(value);
@@ -103,7 +103,7 @@ const WHEN_ABSENT: Readonly<Record<Operator, boolean>> = {
   'not matches': true,
 };
 
-/** Undefined: values of this kind are equal to no text. */
+/** Returns undefined if a value of this kind cannot be compared with a text. */
 function equal(found: FoundValue, value: string): boolean | undefined {
   const { kind } = found;
   if (kind === 'nil' || kind === 'list' || kind === 'map' || kind === 'struct') return undefined;
@@ -116,7 +116,7 @@ function lengthOf(found: FoundValue): number | undefined {
   return found.kind === 'map' ? found.keys.length : undefined;
 }
 
-/** What a quantifier goes through: with one name, a map gives its keys and a list its values. */
+/** One round of a quantifier. With a single name, a map yields its keys and a list its values. */
 interface Entry {
   readonly first: FoundValue;
   readonly second: FoundValue;

@@ -1,4 +1,6 @@
-/** What a filter says (API-68), as a tree. Chains of the same word are one node, so that depth is only nesting. */
+/**
+ * A parsed filter (API-68). A chain of the same operator is one node, so the depth of the tree is the depth of nesting.
+ */
 export type Expression =
   | { readonly kind: 'or' | 'and'; readonly terms: readonly Expression[] }
   | { readonly kind: 'not'; readonly term: Expression }
@@ -12,7 +14,7 @@ export interface Quantifier {
   readonly term: Expression;
 }
 
-/** `x`, or two names of which either may be `_`. */
+/** One name, or two names of which either may be `_`. */
 export type Binder =
   | { readonly kind: 'single'; readonly name: string }
   | { readonly kind: 'pair'; readonly first: string; readonly second: string };
@@ -32,11 +34,11 @@ export type Operator =
 export interface Comparison {
   readonly kind: 'comparison';
   readonly selector: Selector;
-  /** `contains` is `in` with the sides swapped. */
+  /** `contains` is parsed as `in` with its sides swapped. */
   readonly operator: Operator;
-  /** As typed, without quotes; "" where the operator takes none. */
+  /** The value as typed, without quotes. Empty if the operator takes none. */
   readonly value: string;
-  /** For the two matching operators. */
+  /** Set for the two matching operators. */
   readonly pattern: Pattern | undefined;
 }
 
@@ -45,9 +47,9 @@ export interface Pattern {
   test(text: string, spend: (steps: number) => void): boolean;
 }
 
-/** Where to look: names, keys and positions one below the other. */
+/** The place of a value in an object: nested names, keys and positions. */
 export interface Selector {
   readonly parts: readonly string[];
-  /** As typed, for messages. */
+  /** The selector as typed, for messages. */
   readonly text: string;
 }

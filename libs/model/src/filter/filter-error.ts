@@ -1,14 +1,14 @@
-/** An expression that is none: where it goes wrong, and what was expected there. */
+/** A text is not a valid expression. The message contains the position and the expected tokens. */
 export class FilterSyntaxError extends Error {
   override readonly name = 'FilterSyntaxError';
 }
 
-/** An expression that cannot be decided for an object: an unknown field, a value of another type (API-70). */
+/** An expression cannot be evaluated for an object, because a field is unknown or a value has another type (API-70). */
 export class FilterEvaluationError extends Error {
   override readonly name = 'FilterEvaluationError';
 }
 
-/** Deciding takes more steps than it may. */
+/** The evaluation takes more steps than it may. */
 export class FilterTooExpensiveError extends Error {
   override readonly name = 'FilterTooExpensiveError';
 }

@@ -3,16 +3,15 @@ import type { Expression } from './expression.js';
 import { parseExpression } from './parser.js';
 import { StepBudget } from './step-budget.js';
 
-/** Steps that deciding about one object may take. */
+/** Most steps of an evaluation for one object. */
 export const MAX_STEPS_PER_OBJECT = 2_000_000;
 
 /**
- * A filter expression, in the language of go-bexpr (API-67 to API-71): what it says of one object, which is a row as it
- * is stored. Immutable and without a clock, so it may also decide inside the state machine. Secrets of an object are
- * unknown fields to it.
+ * A filter expression in the language of go-bexpr (API-67 to API-71), evaluated on stored rows. It is immutable and
+ * uses no clock, so the state machine can evaluate it too. Secret members of an object count as unknown fields.
  *
- * Cost: parsing is linear; deciding is what the expression looks at, at most the budget. Regular expressions are run by
- * an automaton in time linear in the text, never by backtracking.
+ * Cost: parsing is linear. An evaluation costs as many steps as the expression has values to examine, within a budget.
+ * An automaton runs regular expressions in time linear in the text, without backtracking.
  */
 export class Filter {
   private constructor(
@@ -26,7 +25,8 @@ export class Filter {
   }
 
   /**
-   * @param budget shared by several calls where their sum is to be limited
+   * Evaluates the filter for an object.
+   * @param budget can be shared by several calls to limit their sum
    * @throws FilterEvaluationError, FilterTooExpensiveError
    */
   matches(object: object, budget: StepBudget = new StepBudget(MAX_STEPS_PER_OBJECT)): boolean {

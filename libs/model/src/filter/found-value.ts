@@ -4,21 +4,21 @@ import { isFloatMember, isFreeform, isHidden, isListMember, isMapMember } from '
 
 export type ValueKind = 'nil' | 'string' | 'bool' | 'int' | 'float' | 'list' | 'map' | 'struct';
 
-/** Something inside an object, with what its place says of its kind. */
+/** A value inside an object, with its kind, which follows from its place. */
 export class FoundValue {
   constructor(
     readonly json: unknown,
-    /** Name of the member that holds it; "" for elements of lists and values of maps. */
+    /** Name of the member that holds the value. Empty for elements of lists and values of maps. */
     private readonly name: string,
     private readonly inFreeform: boolean,
   ) {}
 
-  /** An object of the domain. */
+  /** Wraps an object of the domain. */
   static root(object: object): FoundValue {
     return new FoundValue(object, '', false);
   }
 
-  /** A key of a map, or a position of a list. */
+  /** Wraps a key of a map or a position of a list. */
   static scalar(value: string | number): FoundValue {
     return new FoundValue(value, '', false);
   }
@@ -53,7 +53,7 @@ export class FoundValue {
     return Object.hasOwn(this.members, key);
   }
 
-  /** The value of a key that is there. */
+  /** Returns the value of an existing key. */
   valueOf(key: string): FoundValue {
     return new FoundValue(this.members[key], '', this.isOpen);
   }
@@ -73,12 +73,12 @@ export class FoundValue {
   }
 }
 
-/** Names that quantifiers have bound, the innermost one wins. */
+/** Names that quantifiers have bound. The innermost binding wins. */
 export type Bindings = ReadonlyMap<string, FoundValue>;
 
 /**
- * What a selector names; undefined: a key that its map does not have (API-70).
- * @throws FilterEvaluationError an unknown field, a position that is not there, a way through null
+ * Returns the value of a selector, or undefined if its map does not have the key (API-70).
+ * @throws FilterEvaluationError for an unknown field, a position beyond the list, or a path through null
  */
 export function find(selector: Selector, root: FoundValue, bindings: Bindings): FoundValue | undefined {
   const [first = '', ...below] = selector.parts;

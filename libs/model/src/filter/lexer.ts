@@ -1,6 +1,8 @@
 import { FilterSyntaxError } from './filter-error.js';
 
-/** The longest expression, in characters. Longer than any address line may be; a deletion's body could hold more. */
+/**
+ * Longest expression, in characters. It is longer than any request line; only the body of a deletion could hold more.
+ */
 export const MAX_EXPRESSION_LENGTH = 65_536;
 
 export type Punctuation = '==' | '!=' | '(' | ')' | '{' | '}' | ',';
@@ -8,9 +10,9 @@ export type Punctuation = '==' | '!=' | '(' | ')' | '{' | '}' | ',';
 export type Token = { readonly at: number } & (
   | { readonly kind: 'punctuation'; readonly text: Punctuation }
   | { readonly kind: 'number'; readonly text: string }
-  /** A word, or words and keys joined: `Meta.key`, `Meta["a.b"]`, `TaskGroups.0.Name`. */
+  /** A word, or a path of words and keys: `Meta.key`, `Meta["a.b"]`, `TaskGroups.0.Name`. */
   | { readonly kind: 'path'; readonly text: string; readonly parts: readonly string[] }
-  /** `pointer`: its parts, if it reads as a JSON pointer. */
+  /** `pointer` has the parts of the string if it is a JSON pointer. */
   | { readonly kind: 'string'; readonly text: string; readonly pointer: readonly string[] | undefined }
   | { readonly kind: 'end'; readonly text: '' }
 );
@@ -26,7 +28,7 @@ const RAW = /`([^`]*)`/y;
 const QUOTED = /"((?:[^"\\\n]|\\.)*)"/y;
 const POINTER = /^(?:\/[\p{L}\p{N}\-_.~:|]+)+$/u;
 
-/** The tokens of an expression, the last one `end`. Linear. @throws FilterSyntaxError */
+/** Returns the tokens of an expression. The last token is `end`. Linear. @throws FilterSyntaxError */
 export function tokensOf(text: string): Token[] {
   if (text.length > MAX_EXPRESSION_LENGTH)
     throw new FilterSyntaxError(`the expression is longer than ${MAX_EXPRESSION_LENGTH} characters`);
@@ -39,7 +41,7 @@ export function tokensOf(text: string): Token[] {
   }
 }
 
-/** `line:column (offset)`, as parsers of this language write places. */
+/** Formats a position as `line:column (offset)`, like go-bexpr. */
 export function placeOf(text: string, at: number): string {
   const before = text.slice(0, at);
   const line = before.split('\n').length;

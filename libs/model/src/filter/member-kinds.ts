@@ -15,7 +15,7 @@ import type { NodePool } from '../nodes/node-pool.js';
 import type { Node } from '../nodes/node.js';
 import type { ServiceRegistration } from '../jobs/service.js';
 
-/** The objects that lists filter, and the claims that selectors of binding rules do. */
+/** The objects that filters of lists read, and the claims that selectors of binding rules read. */
 type Filtered =
   | Job
   | Allocation
@@ -43,7 +43,7 @@ type IsMap<T> = T extends readonly unknown[]
     : false;
 type IsList<T> = T extends readonly unknown[] ? true : false;
 
-/** Names of members at any depth whose value is a map, or a list. */
+/** Names of members, at any depth, whose value is a map or a list. */
 type MapMember<T> = T extends readonly (infer U)[]
   ? MapMember<U>
   : T extends object
@@ -61,9 +61,9 @@ type ListMember<T> = T extends readonly (infer U)[]
     : never;
 
 /**
- * Objects in memory do not say whether a member belongs to a map or to a structure, nor what null stands for. Names do:
- * one that is a map or a list anywhere is one wherever it holds an object or null. The compiler holds both tables
- * against the domain types, so a new member cannot be forgotten.
+ * An object in memory does not tell whether a member belongs to a map or to a structure, or which type null stands for.
+ * Its name does: a name of a map or list anywhere in the domain types is a map or list wherever it holds an object or
+ * null. The compiler compares both tables with the domain types, so no new member can be forgotten.
  */
 const MAPS: { readonly [K in MapMember<Filtered>]: true } = {
   Args: true,
@@ -185,10 +185,10 @@ const LISTS: { readonly [K in ListMember<Filtered>]: true } = {
   VolumeMounts: true,
 };
 
-/** Maps that hold arbitrary JSON: everything below is a map, too. */
+/** Maps with arbitrary JSON. Every object below them counts as a map, too. */
 const FREEFORM: ReadonlySet<string> = new Set(['Attributes', 'Config', 'Connect', 'Locality', 'Policy', 'Topology']);
 
-/** Nobody learns these by asking whether they begin with `a`: they do not exist here. */
+/** Secret members. Filters treat them as unknown, because otherwise a caller could guess them letter by letter. */
 const HIDDEN: ReadonlySet<string> = new Set([
   'SecretID',
   'LeaderACL',
@@ -199,7 +199,7 @@ const HIDDEN: ReadonlySet<string> = new Set([
   'SealedPemKey',
 ]);
 
-/** Numbers with a fraction; all others are whole. */
+/** Numbers with a fraction. All other numbers are integers. */
 const FLOATS: ReadonlySet<string> = new Set(['NormScore']);
 
 export const isMapMember = (name: string): boolean => Object.hasOwn(MAPS, name);

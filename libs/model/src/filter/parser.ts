@@ -3,12 +3,12 @@ import { FilterSyntaxError } from './filter-error.js';
 import { placeOf, type Token, tokensOf } from './lexer.js';
 import { compilePattern } from './regular-expression.js';
 
-/** Parentheses and quantifiers inside each other; keeps the recursion off the stack's end. */
+/** Deepest nesting of parentheses and quantifiers. Deeper recursion could exhaust the stack. */
 export const MAX_NESTING = 200;
 
 /**
- * Reads an expression (API-68, API-69). `or` binds loosest, then `and`, then `not`. Every token is looked at a bounded
- * number of times, so parsing stays far below the 2,000,000 steps of API-71 for any expression that is not too long.
+ * Parses an expression (API-68, API-69). `or` binds loosest, then `and`, then `not`. Each token is examined a bounded
+ * number of times, so parsing an expression of allowed length stays far below the 2,000,000 steps of API-71.
  * @throws FilterSyntaxError
  */
 export function parseExpression(text: string): Expression {
@@ -134,7 +134,7 @@ class Parser {
     return this.fail('a selector', token);
   }
 
-  /** Whether the word at hand is used as a selector: what follows it is an operator. */
+  /** Whether the current word is a selector: an operator follows it. */
   private isOperatorAfter(): boolean {
     const next = this.tokens[this.at + 1];
     if (next?.kind === 'punctuation') return next.text === '==' || next.text === '!=';
@@ -142,7 +142,7 @@ class Parser {
   }
 
   private get token(): Token {
-    // The last token is `end`, and nothing goes beyond it.
+    // `at` never passes the last token, which is `end`.
     return this.tokens[Math.min(this.at, this.tokens.length - 1)] as Token;
   }
 

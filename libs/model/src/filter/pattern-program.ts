@@ -3,16 +3,16 @@ import { type Assertion, PatternError, type PatternNode } from './pattern-syntax
 export type Instruction =
   | { readonly kind: 'character'; readonly matches: (codePoint: number) => boolean; next: number }
   | { readonly kind: 'assert'; readonly holds: Assertion; next: number }
-  /** `first` is tried first: what it leads to wins over what `second` leads to. */
+  /** Branches into two threads. Matches of `first` are preferred to matches of `second`. */
   | { readonly kind: 'split'; first: number; second: number }
-  /** Remembers the place: 2n where group n begins, 2n + 1 behind it. */
+  /** Saves the position: slot 2n is the start of group n, and slot 2n + 1 its end. */
   | { readonly kind: 'save'; readonly slot: number; next: number }
   | { readonly kind: 'match' };
 
-/** States of one pattern; counted repetitions are written out, so `(a{100}){100}` is beyond it. */
+/** Most instructions of one pattern. Counted repetitions are unrolled, so `(a{100}){100}` exceeds the limit. */
 export const MAX_INSTRUCTIONS = 10_000;
 
-/** The program of a pattern; it begins at 0 and its last instruction is `match`. @throws PatternError */
+/** Compiles a pattern. The program starts at 0, and its last instruction is `match`. @throws PatternError */
 export function compile(pattern: PatternNode): Instruction[] {
   const program: Instruction[] = [];
   const emit = (instruction: Instruction): void => {
@@ -24,7 +24,7 @@ export function compile(pattern: PatternNode): Instruction[] {
   return program;
 }
 
-/** What a node writes runs on into what is written next. */
+/** Writes the instructions of a node. They continue with the instructions that are written next. */
 function write(node: PatternNode, program: Instruction[], emit: (instruction: Instruction) => void): void {
   switch (node.kind) {
     case 'character':

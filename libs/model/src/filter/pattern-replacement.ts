@@ -4,22 +4,22 @@ import { parsePattern, PatternError } from './pattern-syntax.js';
 
 export { FilterSyntaxError };
 
-/** Where a match and its groups begin and end; undefined: that group took no part. */
+/** Start and end of a match and its groups. Undefined for a group that took no part. */
 type Places = readonly (number | undefined)[];
 
-/** One way through the program so far. */
+/** One path through the program up to the current position. */
 interface Thread {
   readonly at: number;
   readonly places: Places;
 }
 
 /**
- * The text with every match of a pattern in RE2's syntax replaced, as Go's `ReplaceAllString` does: of the matches that
- * begin at one place that which the pattern prefers, never two that overlap, and in the replacement `$1`, `$name`,
- * `${name}` for groups and `$$` for a dollar; a group that there is not is empty.
+ * Replaces every match of an RE2 pattern, as Go's `ReplaceAllString` does. Of the matches that start at one position,
+ * the one that the pattern prefers is replaced, and matches never overlap. In the replacement, `$1`, `$name` and
+ * `${name}` stand for groups, and `$$` for a dollar. An unknown group is empty.
  *
- * All ways through the pattern are followed at once, so the time is at most text × program for each match.
- * @param spend hears of the steps; what it throws ends the search
+ * All paths through the pattern are followed at once, so the time is at most text × program for each match.
+ * @param spend called with the number of steps; an error that it throws ends the search
  * @throws FilterSyntaxError
  */
 export function replaceMatches(
@@ -36,7 +36,7 @@ export function replaceMatches(
     const [start, end] = [places?.[0], places?.[1]];
     if (!places || start === undefined || end === undefined) break;
     result += text.slice(written, start);
-    // Nothing matched right behind a match is part of it.
+    // An empty match directly after a match is not replaced.
     if (end > written || start === 0) result += expanded(replacement, text, places, groupNames);
     written = end;
     from = Math.max(end, from + widthAt(text, from));
@@ -56,7 +56,7 @@ function compiled(text: string): { program: readonly Instruction[]; groupNames: 
 
 const widthAt = (text: string, at: number): number => ((text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1);
 
-/** The first match that begins at `from` or later. */
+/** Returns the first match that starts at `from` or later. */
 function search(
   program: readonly Instruction[],
   text: string,
@@ -76,7 +76,7 @@ function search(
     for (const { at: pc, places } of reached.here) {
       const instruction = program[pc];
       if (instruction?.kind === 'match') {
-        // What comes later is preferred less.
+        // The remaining threads are less preferred.
         found = places;
         break;
       }
@@ -87,15 +87,15 @@ function search(
   }
 }
 
-/** Where the threads of one position have come to. */
+/** The threads at one position of the text. */
 interface Reached {
-  /** Instructions that a thread has come to. */
+  /** Instructions that some thread has reached. */
   readonly seen: Set<number>;
-  /** Threads that wait for a character or have matched, the preferred first. */
+  /** Threads that wait for a character or have matched, in order of preference. */
   readonly here: Thread[];
 }
 
-/** Adds what a thread comes to without a character, the preferred first. */
+/** Adds all instructions that a thread reaches without consuming a character, in order of preference. */
 function followed(
   program: readonly Instruction[],
   from: Thread,
@@ -137,7 +137,7 @@ function expanded(replacement: string, text: string, places: Places, groupNames:
     if (dollar !== undefined) return dollar;
     const name = braced ?? bare ?? '';
     const group = /^\d+$/.test(name) ? Number(name) : groupNames.indexOf(name) + 1;
-    // 0 is the whole match, and no name.
+    // Group 0 is the whole match and has no name.
     if (group === 0 && name !== '0') return '';
     return text.slice(places[2 * group] ?? 0, places[2 * group + 1] ?? 0);
   });

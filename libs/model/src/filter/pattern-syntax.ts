@@ -1,9 +1,9 @@
 import { characterClass, type CharacterTest, negated, withoutCase } from './character-class.js';
 
-/** Asked between two characters. Code points, -1 beyond either end. */
+/** A condition between two characters, given as code points. -1 stands for either end of the text. */
 export type Assertion = (before: number, after: number) => boolean;
 
-/** A pattern, understood. */
+/** A parsed pattern. */
 export type PatternNode =
   | { readonly kind: 'character'; readonly matches: CharacterTest }
   | { readonly kind: 'assert'; readonly holds: Assertion }
@@ -16,18 +16,18 @@ export type PatternNode =
       readonly max: number | undefined;
       readonly isLazy: boolean;
     }
-  /** One that captures; counted by their opening brackets, from 1. */
+  /** A capturing group. Groups are numbered from 1 in the order of their opening brackets. */
   | { readonly kind: 'group'; readonly of: PatternNode; readonly group: number };
 
-/** What is wrong with a pattern. */
+/** The pattern is invalid. */
 export class PatternError extends Error {
   override readonly name = 'PatternError';
 }
 
-/** RE2's own limits. */
+/** Limit of counted repetitions, as in RE2. */
 const MAX_REPEAT = 1_000;
 const MAX_NESTING = 200;
-/** Characters of a pattern: more would make a program that is too large, after seconds of reading. */
+/** Most characters of a pattern. A longer one would become a program that is too large after seconds of parsing. */
 export const MAX_PATTERN_LENGTH = 16_384;
 
 interface Flags {
@@ -55,11 +55,11 @@ const ASSERTIONS: Readonly<Record<string, PatternNode>> = {
 
 export interface ParsedPattern {
   readonly node: PatternNode;
-  /** Groups that capture, from 1; "" has no name. */
+  /** Names of the capturing groups, from group 1. Empty for a group without a name. */
   readonly groupNames: readonly string[];
 }
 
-/** RE2's syntax. @throws PatternError */
+/** Parses a pattern in RE2's syntax. @throws PatternError */
 export function parsePattern(text: string): ParsedPattern {
   if (text.length > MAX_PATTERN_LENGTH)
     throw new PatternError(`the pattern is longer than ${MAX_PATTERN_LENGTH} characters`);
@@ -99,7 +99,7 @@ class PatternParser {
     return { kind: 'sequence', parts };
   }
 
-  /** Undefined: flags only. */
+  /** Returns undefined if the parentheses only set flags. */
   private atom(): PatternNode | undefined {
     const c = this.next();
     switch (c) {
@@ -217,7 +217,7 @@ class PatternParser {
     return c;
   }
 
-  /** Behind the opening bracket. */
+  /** Parses a bracket expression. The cursor is after the opening bracket. */
   private bracket(): CharacterTest {
     const not = this.takeCharacter('^');
     const tests: CharacterTest[] = [];
@@ -279,7 +279,7 @@ class PatternParser {
     return true;
   }
 
-  /** What a pattern finds here, within reach of the longest escape. */
+  /** Consumes the match of a pattern at the cursor, limited to the length of the longest escape. */
   private taken(pattern: RegExp): string | undefined {
     const found = pattern.exec(this.points.slice(this.at, this.at + MAX_TAKEN).join(''))?.[0];
     if (found !== undefined) this.at += Array.from(found).length;
@@ -287,7 +287,7 @@ class PatternParser {
   }
 }
 
-/** Characters that a name, a class or a range of counts may take. */
+/** Most characters of a name, a class or a range of counts. */
 const MAX_TAKEN = 64;
 
 const plain = (matches: CharacterTest): PatternNode => ({ kind: 'character', matches });

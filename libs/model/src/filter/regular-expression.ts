@@ -4,9 +4,9 @@ import { compile, type Instruction } from './pattern-program.js';
 import { parsePattern, PatternError } from './pattern-syntax.js';
 
 /**
- * A regular expression in RE2's syntax, anchored nowhere. All its states are followed at once (Thompson's automaton),
- * so the time is at most text × program, whatever the pattern: `(a*)*b` is as harmless as `ab`.
- * Left out, as in RE2: look-around and back-references; also `\C` and the sizes of a program beyond MAX_INSTRUCTIONS.
+ * Compiles an unanchored regular expression in RE2's syntax. Thompson's automaton follows all states at once, so the
+ * time is at most text × program for every pattern, and `(a*)*b` is as harmless as `ab`. As in RE2, there is no
+ * look-around and no back-reference. `\C` and programs beyond MAX_INSTRUCTIONS are refused too.
  * @throws FilterSyntaxError
  */
 export function compilePattern(text: string): Pattern {
@@ -18,7 +18,7 @@ export function compilePattern(text: string): Pattern {
   }
 }
 
-/** Runs synchronously from beginning to end, so one set of states serves all texts. */
+/** Runs synchronously from start to end, so one set of states serves all texts. */
 class Automaton implements Pattern {
   private readonly states: States;
   private readonly others: States;
@@ -35,7 +35,7 @@ class Automaton implements Pattern {
     let before = -1;
     let after = text.codePointAt(0) ?? -1;
     for (let at = 0; ;) {
-      // A match may begin anywhere.
+      // A match may start at any position.
       if (this.follow(states, 0, before, after)) return true;
       if (after === -1) return false;
       spend(1 + states.size);
@@ -52,7 +52,7 @@ class Automaton implements Pattern {
     }
   }
 
-  /** Adds all states that are reached without a character; true when the end is among them. */
+  /** Adds all states that are reached without consuming a character. Returns whether the final state is among them. */
   private follow(states: States, from: number, before: number, after: number): boolean {
     const { open } = this;
     open.length = 0;
@@ -80,7 +80,7 @@ class Automaton implements Pattern {
   }
 }
 
-/** A set of small numbers in the order they came: adding, asking and clearing take constant time. */
+/** A set of small numbers in insertion order. Adding, testing and clearing take constant time. */
 class States {
   size = 0;
   private readonly dense: Uint16Array;

@@ -1,8 +1,8 @@
 import { FilterTooExpensiveError } from './filter-error.js';
 
 /**
- * Steps that deciding may take: a comparison, an element looked at, a state of a regular expression per character.
- * It ends what would keep a process busy: quantifiers inside quantifiers, long patterns on long texts.
+ * Budget of steps for an evaluation. A step is a comparison, an examined element, or one state of a regular expression
+ * for one character. It stops work that would keep a process busy: nested quantifiers, and long patterns on long texts.
  */
 export class StepBudget {
   constructor(private left: number) {}

@@ -1,6 +1,6 @@
 /**
- * The classes of characters that `\p{…}` may name in RE2's syntax: general categories and scripts. Written out, because a
- * regular expression is never made of a text that came from outside.
+ * The character classes that `\p{…}` may name in RE2's syntax: general categories and scripts. They are listed, because
+ * no regular expression may be built from a text that came from outside.
  */
 export const UNICODE_CLASSES: ReadonlyMap<string, RegExp> = new Map([
   ['Any', /^\p{Any}$/u],

@@ -6,7 +6,7 @@ export const FORCES_DESTROY = 'forces destroy';
 export const FORCES_IN_PLACE = 'forces in-place update';
 export const FORCES_REPLACEMENT = 'forces create/destroy update';
 
-/** What a group's diff calls the counters of a plan (SC-304). */
+/** Words of a group's diff for the counters of a plan (SC-304). */
 const UPDATE_WORDS = {
   Ignore: 'ignore',
   Place: 'create',
@@ -21,9 +21,9 @@ const UPDATE_WORDS = {
 const IN_PLACE_OBJECTS: ReadonlySet<string> = new Set(['Service', 'Constraint', 'Affinity', 'Spread']);
 
 /**
- * The diff with what each change leads to (SC-304, SC-305). What it says of tasks is coarser than what the scheduler
- * does, which may update in place where this says otherwise: clients show it so.
- * @param desired what a dry run wants to do, by group
+ * Annotates a diff with the effects of its changes (SC-304, SC-305). The annotations of tasks are coarser than the
+ * scheduler, which may update in place where they announce a replacement. Clients show them in this form.
+ * @param desired the updates that a dry run planned, by group
  */
 export function annotateDiff(diff: JobDiff, desired: Readonly<Record<string, DesiredUpdates>>): JobDiff {
   return { ...diff, TaskGroups: diff.TaskGroups.map((group) => annotateGroup(group, desired[group.Name])) };

@@ -1,7 +1,13 @@
-/** `None` appears only around a change: an unchanged field of an edited object, an unchanged group or task of a job. */
+/**
+ * `None` appears only beside a change: for an unchanged field of an edited object, or an unchanged group or task of a
+ * job.
+ */
 export type DiffType = 'None' | 'Added' | 'Deleted' | 'Edited';
 
-/** Values as text; the entries of a map are fields `Meta[k]`. An absent value is "". */
+/**
+ * The change of one field, with its values as text. The entries of a map are fields `Meta[k]`. An absent value is
+ * empty.
+ */
 export interface FieldDiff {
   Type: DiffType;
   Name: string;
@@ -31,7 +37,7 @@ export interface TaskGroupDiff {
   Fields: FieldDiff[];
   Objects: ObjectDiff[];
   Tasks: TaskDiff[];
-  /** How many allocations become what, by the words of SC-304; null outside of dry runs. */
+  /** Number of allocations for each word of SC-304. Null outside of dry runs. */
   Updates: Record<string, number> | null;
 }
 
@@ -43,14 +49,14 @@ export interface JobDiff {
   TaskGroups: TaskGroupDiff[];
 }
 
-/** What is to be said of something that was there before, after, or both. */
+/** Returns the type of difference for an object that existed before, afterwards, or both. */
 export function diffTypeOf(before: object | null, after: object | null, changed: boolean): DiffType {
   if (before === null) return after === null ? 'None' : 'Added';
   if (after === null) return 'Deleted';
   return changed ? 'Edited' : 'None';
 }
 
-/** By name, then by type name (API-146). */
+/** Compares by name, then by type name (API-146). */
 export function byNameAndType(a: { Name: string; Type: string }, b: { Name: string; Type: string }): number {
   return compareText(a.Name, b.Name) || compareText(a.Type, b.Type);
 }

@@ -11,7 +11,9 @@ import {
 } from './difference.js';
 import { diffMembers, type MemberDiffs } from './object-diff.js';
 
-/** API-146, and what API-106 does not count as a change. */
+/**
+ * Members of a job that are never part of a diff (API-146), including those that API-106 does not count as a change.
+ */
 const NOT_OF_A_JOB: ReadonlySet<string> = new Set([
   'ID',
   'Status',
@@ -27,7 +29,7 @@ const NOT_OF_A_JOB: ReadonlySet<string> = new Set([
   'Update',
   'TaskGroups',
 ]);
-/** The deprecated ones are never part of a diff (API-314). */
+/** Deprecated members of a group, which are never part of a diff (API-314). */
 const NOT_OF_A_GROUP: ReadonlySet<string> = new Set([
   'Name',
   'Tasks',
@@ -38,9 +40,9 @@ const NOT_OF_A_GROUP: ReadonlySet<string> = new Set([
 const NOT_OF_A_TASK: ReadonlySet<string> = new Set(['Name']);
 
 /**
- * What turns one version of a job into another (API-144 to API-146). Groups and tasks are listed whether they changed or
- * not; everything else only where it changed, in an edited object with the unchanged fields around it.
- * @param before null: the job is new @param after null: it goes
+ * Compares two versions of a job (API-144 to API-146). Groups and tasks are listed even if they are equal. Other
+ * objects are listed only if they changed, with their unchanged fields as context.
+ * @param before null for a new job @param after null for a deleted job
  */
 export function diffJobs(before: Job | null, after: Job | null): JobDiff {
   const members = diffPart(before, after, NOT_OF_A_JOB);
@@ -85,7 +87,7 @@ function typeOf(
   return diffTypeOf(before, after, changed);
 }
 
-/** Parts of the same name beside each other. */
+/** Pairs the parts of both sides by name. */
 function pairs<Part extends { readonly Name: string }>(
   before: readonly Part[] = [],
   after: readonly Part[] = [],

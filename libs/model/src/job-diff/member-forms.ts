@@ -1,6 +1,9 @@
-/** How a member of a job's part is compared; what is not named here goes by its value (see `diffMembers`). */
+/**
+ * How each member of a part of a job is compared. A member that is not listed here is compared by its value (see
+ * `diffMembers`).
+ */
 
-/** Entries become fields of the object that has them: `Meta[k]`; lists whose order matters too: `Args[0]`. */
+/** Members whose entries become fields of their object, such as `Meta[k]`, and ordered lists, such as `Args[0]`. */
 export const IN_PLACE: ReadonlySet<string> = new Set([
   'Meta',
   'Env',
@@ -13,13 +16,13 @@ export const IN_PLACE: ReadonlySet<string> = new Set([
   'Args',
 ]);
 
-/** Arbitrary JSON: one object whose entries, at any depth, are its fields. */
+/** Members with arbitrary JSON. Each is one object, and its entries at any depth are the fields. */
 export const FREEFORM: ReadonlySet<string> = new Set(['Config', 'Policy', 'Connect']);
 
 export interface ListForm {
-  /** Of one entry. */
+  /** Name of one entry. */
   readonly name: string;
-  /** Member by which an entry before is the same entry after; none: an entry that changed is another one. */
+  /** Member that identifies an entry on both sides. Without it, a changed entry counts as removed and added. */
   readonly identity?: string;
 }
 
@@ -47,9 +50,9 @@ export const LISTS: Readonly<Record<string, ListForm>> = {
   Links: { name: 'Link' },
 };
 
-/** What the server keeps in scaling policies is no part of a specification. */
+/** Members of scaling policies that the server maintains. They are not part of a specification. */
 const SERVER_KEPT = new Set(['ID', 'CreateIndex', 'ModifyIndex']);
 const NOTHING: ReadonlySet<string> = new Set();
 
-/** Members of the entries of `name` that are never compared. */
+/** Returns the members of the entries of `name` that are never compared. */
 export const skippedIn = (name: string): ReadonlySet<string> => (name === 'Scaling' ? SERVER_KEPT : NOTHING);

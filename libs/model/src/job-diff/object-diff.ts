@@ -4,7 +4,7 @@ import { FREEFORM, IN_PLACE, type ListForm, LISTS, skippedIn } from './member-fo
 
 export type Members = Readonly<Record<string, unknown>>;
 
-/** The differences of two objects, member by member. */
+/** The differences between two objects, member by member. */
 export type MemberDiffs = Pick<ObjectDiff, 'Fields' | 'Objects'>;
 
 interface DiffOptions {
@@ -14,9 +14,10 @@ interface DiffOptions {
 }
 
 /**
- * Plain values are fields; objects, lists and maps are objects of their own. Driven by the members the objects have, so
- * that a member added to the model is compared without anybody thinking of it; `member-forms.ts` holds what a value
- * cannot tell. Sorted by name, then type (API-146). Cost: O(size of both), twice over for lists.
+ * Compares two objects. Plain values are fields. Objects, lists and maps are objects of their own. The members of the
+ * objects drive the comparison, so it includes a member that is added to the model later; `member-forms.ts` has the
+ * rules that a value alone does not show. The result is sorted by name, then type (API-146). Cost: O(size of both),
+ * twice for lists.
  */
 export function diffMembers(before: Members | null, after: Members | null, options: DiffOptions): MemberDiffs {
   const [oldFields, newFields]: [Fields, Fields] = [new Map(), new Map()];
@@ -44,7 +45,7 @@ function diffMember(name: string, old: unknown, next: unknown): ObjectDiff[] {
   return FREEFORM.has(name) ? diffFreeform(name, before, after) : diffObject(name, before, after);
 }
 
-/** Nothing if both are equal. Around a change, the unchanged fields are listed too. */
+/** Returns nothing if both objects are equal. Otherwise the unchanged fields are listed too. */
 function diffObject(name: string, before: Members | null, after: Members | null): ObjectDiff[] {
   const skip = skippedIn(name);
   const { Fields, Objects } = diffMembers(before, after, { skip, withUnchanged: true });
@@ -78,7 +79,9 @@ function diffValueList(name: string, before: readonly unknown[], after: readonly
   return [{ Type, Name: name, Fields, Objects: [] }];
 }
 
-/** Entries are paired by identity, the n-th of one identity with the n-th; without identity only equal ones pair. */
+/**
+ * Pairs entries by identity, the n-th of one identity with the n-th. Without identity, only equal entries are paired.
+ */
 function diffList({ name, identity }: ListForm, before: readonly Members[], after: readonly Members[]): ObjectDiff[] {
   const keyOf = (entry: Members): string => (identity === undefined ? JSON.stringify(entry) : textOf(entry[identity]));
   const old = numbered(before, keyOf);

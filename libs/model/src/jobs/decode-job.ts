@@ -4,7 +4,7 @@ import type { Job } from './job.js';
 import { jobShape, type GivenJob } from './job-shape.js';
 import { readShape } from '../encoding/wire-shape.js';
 
-/** API-350: group fields that are dropped, in the words of their warnings. */
+/** Group fields that are dropped, with the texts of their warnings (API-350). */
 const DROPPED_GROUP_FIELDS: readonly (readonly [field: string, warning: string])[] = [
   ['MaxClientDisconnect', 'MaxClientDisconnect is deprecated and ignored in favor of Disconnect.LostAfter'],
   [
@@ -15,8 +15,9 @@ const DROPPED_GROUP_FIELDS: readonly (readonly [field: string, warning: string])
 ];
 
 /**
- * The stored form of a client's job (http-api.md section 3, steps 1 to 3): types checked, blocks merged down, defaults
- * and implicit constraints filled in. The result is complete, but not yet validated. Throws DecodeError (400).
+ * Returns the stored form of a client's job (http-api.md section 3, steps 1 to 3): types are checked, blocks merged
+ * down, defaults and implicit constraints filled in. The result is complete, but not yet validated. Throws DecodeError
+ * (400).
  */
 export function decodeJob(json: unknown, context: SubmissionContext = { region: 'global', submitTimeNs: 0 }): Job {
   const given: GivenJob = readShape(jobShape, json);
@@ -24,7 +25,7 @@ export function decodeJob(json: unknown, context: SubmissionContext = { region: 
   return complete(given, context);
 }
 
-/** As `decodeJob`, of a job that is only validated: that its ID is missing is for validation to say (API-181). */
+/** Decodes a job that is only validated. A missing ID is left for validation to report (API-181). */
 export const decodeJobToValidate = (json: unknown, context: SubmissionContext): Job =>
   complete({ ID: '', ...readShape(jobShape, json) }, context);
 
@@ -37,7 +38,8 @@ function complete(given: GivenJob, context: SubmissionContext): Job {
 }
 
 /**
- * Warnings about a client's job that the stored form cannot tell any more (API-314). Takes what decodeJob accepted.
+ * Returns warnings about a client's job that do not follow from its stored form (API-314). Takes JSON that decodeJob
+ * accepted.
  */
 export function droppedFieldWarnings(json: unknown): string[] {
   return listAt(json, 'TaskGroups').flatMap((group) =>

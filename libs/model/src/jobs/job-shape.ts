@@ -28,7 +28,7 @@ import {
   type Shape,
 } from '../encoding/wire-shape.js';
 
-/** A job as sent: with the blocks that are merged into its groups and never stored. */
+/** A submitted job, with the blocks that are merged into its groups and never stored. */
 export type GivenJob = Given<Job> & {
   Reschedule?: Given<ReschedulePolicy>;
   Migrate?: Given<MigrateStrategy>;
@@ -120,7 +120,7 @@ export const jobShape: Shape<Job> = {
   inputOnly: { Reschedule: object(rescheduleShape), Migrate: object(migrateShape) },
 };
 
-/** API-301: what a field of an update block is when neither group nor job says it. */
+/** Defaults for the fields of an update block that neither group nor job sets (API-301). */
 export const UPDATE_DEFAULTS: Readonly<UpdateStrategy> = {
   Stagger: 30 * NS_PER_SECOND,
   MaxParallel: 1,

@@ -5,8 +5,8 @@ export type JobType = 'service' | 'batch' | 'system' | 'sysbatch';
 export type JobStatus = 'pending' | 'running' | 'dead';
 
 /**
- * A job as stored: every default filled in, empty lists and maps null (API-300, API-313). `SubmitTime` in unix
- * nanoseconds. `Type` is a plain string until validated; a stored job's is a JobType.
+ * A stored job. Every default is filled in, and empty lists and maps are null (API-300, API-313). `SubmitTime` is in
+ * unix nanoseconds. `Type` is a plain string until validation; in a stored job it is a JobType.
  */
 export interface Job {
   ID: string;
@@ -23,7 +23,7 @@ export interface Job {
   Affinities: Affinity[] | null;
   Spreads: Spread[] | null;
   TaskGroups: TaskGroup[];
-  /** Only `Stagger` and `MaxParallel` are kept; the groups' blocks count (API-302). */
+  /** Only `Stagger` and `MaxParallel` are kept. The blocks of the groups count (API-302). */
   Update: UpdateStrategy;
   Multiregion: Multiregion | null;
   Periodic: PeriodicConfig | null;
@@ -72,7 +72,7 @@ export interface PeriodicConfig {
 }
 
 export interface ParameterizedJobConfig {
-  /** `optional`, `required`, `forbidden`. */
+  /** One of `optional`, `required`, `forbidden`. */
   Payload: string;
   MetaRequired: string[] | null;
   MetaOptional: string[] | null;
@@ -114,10 +114,10 @@ export interface JobSummary {
   ModifyIndex: number;
 }
 
-/** The text a job was submitted as. */
+/** The source text of a job, as it was submitted. */
 export interface JobSubmission {
   Source: string;
-  /** `hcl2`, `json`. */
+  /** One of `hcl2`, `json`. */
   Format: string;
   VariableFlags: Record<string, string> | null;
   Variables: string;
@@ -127,7 +127,7 @@ export interface JobSubmission {
   JobModifyIndex: number;
 }
 
-/** `Launch`: time of the last launch, or of insertion if never launched (RFC 3339). */
+/** `Launch` is the time of the last launch, or of the insertion if there was none (RFC 3339). */
 export interface PeriodicLaunch {
   ID: string;
   Namespace: string;
@@ -136,7 +136,7 @@ export interface PeriodicLaunch {
   ModifyIndex: number;
 }
 
-/** A row of the jobs list. */
+/** A job in a list. */
 export interface JobListStub {
   ID: string;
   ParentID: string;
@@ -173,7 +173,7 @@ export function isPeriodic(job: Pick<Job, 'Periodic'>): boolean {
   return job.Periodic !== null;
 }
 
-/** A template for dispatches; its own dispatched children are not. */
+/** Whether a job is a template for dispatches. Its dispatched children are not. */
 export function isParameterized(job: Pick<Job, 'ParameterizedJob' | 'Dispatched'>): boolean {
   return job.ParameterizedJob !== null && !job.Dispatched;
 }

@@ -2,19 +2,22 @@ import { isParameterized, isPeriodic, type Job, type Multiregion, type Multiregi
 
 const ON_FAILURE = new Set(['', 'fail_all', 'fail_local']);
 
-/** The regions a job is rolled out to, in order; none: it is a job of one region. */
+/** Returns the regions that a job is rolled out to, in order. Empty for a job of one region. */
 export function regionsOf(job: Pick<Job, 'Multiregion'>): readonly MultiregionRegion[] {
   return job.Multiregion?.Regions ?? [];
 }
 
 export const isMultiregion = (job: Pick<Job, 'Multiregion'>): boolean => regionsOf(job).length > 0;
 
-/** DP-1108: whether its regions wait for each other; other jobs run in each as soon as they are registered. */
+/**
+ * Whether the job's regions wait for each other (DP-1108). Other jobs start in every region as soon as they are
+ * registered.
+ */
 export function isRolledOutInOrder(job: Job): boolean {
   return isMultiregion(job) && job.Type === 'service' && !isPeriodic(job) && !isParameterized(job);
 }
 
-/** DP-1106: the job as one of its regions has it. */
+/** Returns the job in the form for one of its regions (DP-1106). */
 export function jobInRegion(job: Job, region: MultiregionRegion): Job {
   const { Name, Count, Datacenters, NodePool, Meta } = region;
   return {
@@ -27,7 +30,7 @@ export function jobInRegion(job: Job, region: MultiregionRegion): Job {
   };
 }
 
-/** DP-1102, but for whether the regions exist. */
+/** Returns the errors of a multiregion block (DP-1102). Whether the regions exist is not checked here. */
 export function multiregionErrors({ Strategy, Regions }: Multiregion): string[] {
   const names = (Regions ?? []).map(({ Name }) => Name);
   const errors: string[] = [];

@@ -4,7 +4,7 @@ export interface Constraint {
   Operand: string;
 }
 
-/** `Weight` -100..100, not 0. */
+/** `Weight` is between -100 and 100, and not 0. */
 export interface Affinity {
   LTarget: string;
   RTarget: string;

@@ -1,24 +1,27 @@
-/** Somebody, a person or an autoscaler, wanted a group to have another count, or says why not. `Time` unix nanoseconds. */
+/**
+ * A request of a person or an autoscaler to change a group's count, or its report of why the count stays. `Time` is in
+ * unix nanoseconds.
+ */
 export interface ScalingEvent {
   Time: number;
-  /** Null: nothing was scaled. */
+  /** Null if nothing was scaled. */
   Count: number | null;
   PreviousCount: number;
   Message: string;
   Error: boolean;
   Meta: Record<string, unknown> | null;
-  /** Null: no evaluation was needed. */
+  /** Null if no evaluation was needed. */
   EvalID: string | null;
   CreateIndex: number;
 }
 
-/** An event with the group it is about. */
+/** A scaling event with its group. */
 export interface GroupScalingEvent {
   TaskGroup: string;
   ScalingEvent: ScalingEvent;
 }
 
-/** The latest of a job, by group, newest first. */
+/** The latest scaling events of a job, by group, newest first. */
 export interface JobScalingEvents {
   Namespace: string;
   JobID: string;

@@ -11,7 +11,7 @@ import {
   type Shape,
 } from '../encoding/wire-shape.js';
 
-/** API-310: a missing `Max` is -1, which validation refuses. */
+/** A missing `Max` becomes -1, which validation refuses (API-310). */
 export const scalingShape: Shape<ScalingPolicy> = {
   name: 'ScalingPolicy',
   fields: {

@@ -76,7 +76,7 @@ export const serviceShape: Shape<Service> = {
     CanaryMeta: map(string()),
     Weights: object(weightsShape),
     TaggedAddresses: map(string()),
-    // API-317: dropped on input, filled by provider.
+    // A client's value is dropped; the provider determines the namespace (API-317).
     Namespace: derived(string()),
     OnUpdate: filledString('require_healthy'),
     Provider: filledString('consul'),

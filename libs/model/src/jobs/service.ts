@@ -4,33 +4,33 @@ export interface Service {
   Name: string;
   TaskName: string;
   PortLabel: string;
-  /** `auto`, `alloc`, `alloc_ipv6`, `driver`, `host`. */
+  /** One of `auto`, `alloc`, `alloc_ipv6`, `driver`, `host`. */
   AddressMode: string;
   Address: string;
   EnableTagOverride: boolean;
   Tags: string[] | null;
   CanaryTags: string[] | null;
   Checks: ServiceCheck[] | null;
-  /** Consul Connect block: round-trip only. */
+  /** Block for Consul Connect. It is stored and returned unchanged. */
   Connect: Record<string, unknown> | null;
   Meta: Record<string, string> | null;
   CanaryMeta: Record<string, string> | null;
   Weights: { Passing: number; Warning: number } | null;
   TaggedAddresses: Record<string, string> | null;
   Namespace: string;
-  /** `require_healthy`, `ignore_warnings`, `ignore`. */
+  /** One of `require_healthy`, `ignore_warnings`, `ignore`. */
   OnUpdate: string;
-  /** `consul`, `nomad`. */
+  /** `consul` or `nomad`. */
   Provider: string;
   Cluster: string;
   Identity: WorkloadIdentity | null;
   Kind: string;
 }
 
-/** `Interval`, `Timeout` and `CheckRestart.Grace` in nanoseconds. */
+/** A check of a service. `Interval`, `Timeout` and `CheckRestart.Grace` are in nanoseconds. */
 export interface ServiceCheck {
   Name: string;
-  /** `tcp`, `http`, `script`, `grpc`. */
+  /** One of `tcp`, `http`, `script`, `grpc`. */
   Type: string;
   Command: string;
   Args: string[] | null;
@@ -64,14 +64,14 @@ export interface CheckRestart {
   IgnoreWarnings: boolean;
 }
 
-/** What all registrations of an allocation begin with (AG-140). */
+/** Returns the common prefix of the IDs of an allocation's registrations (AG-140). */
 export const registrationPrefix = (allocId: string): string => `_nomad-task-${allocId}-`;
 
-/** @param workload name of the task, or `group-<name>` (AG-140) */
+/** Returns the ID of a registration. @param workload name of the task, or `group-<name>` (AG-140) */
 export const registrationId = (allocId: string, workload: string, { Name, PortLabel }: Service): string =>
   `${registrationPrefix(allocId)}${workload}-${Name}-${PortLabel}`;
 
-/** The last result of a check, as its agent tells it (AG-146). `Task` "": of a group's service. */
+/** The last result of a check, as reported by its agent (AG-146). `Task` is empty for a service of the group. */
 export interface AllocCheckStatus {
   ID: string;
   Check: string;
@@ -81,18 +81,18 @@ export interface AllocCheckStatus {
   Service: string;
   Task: string;
   Status: 'success' | 'failure' | 'pending';
-  /** 0: none. */
+  /** 0 if there is none. */
   StatusCode: number;
-  /** unix seconds; 0: not run yet */
+  /** In unix seconds. 0 if the check has not run yet. */
   Timestamp: number;
 }
 
-/** As clients see it: what is empty of `Task` and `StatusCode` is left out (AG-146). */
+/** Encodes a check result for clients. `Task` and `StatusCode` are left out if they are empty (AG-146). */
 export function encodeCheckStatus({ Task, StatusCode, ...status }: AllocCheckStatus): object {
   return { ...status, ...(Task !== '' && { Task }), ...(StatusCode !== 0 && { StatusCode }) };
 }
 
-/** One address of a service of provider `nomad`, written by the agent that runs it. */
+/** One address of a service with provider `nomad`. The agent that runs the service writes it. */
 export interface ServiceRegistration {
   ID: string;
   ServiceName: string;

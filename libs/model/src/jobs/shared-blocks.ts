@@ -1,6 +1,6 @@
-/** Blocks of a job file that groups, tasks and services have in common. */
+/** Blocks of a job file that groups, tasks and services share. */
 
-/** `TTL` in nanoseconds. */
+/** `TTL` is in nanoseconds. */
 export interface WorkloadIdentity {
   Name: string;
   Audience: string[] | null;
@@ -18,7 +18,7 @@ export interface RestartPolicy {
   Attempts: number;
   Interval: number;
   Delay: number;
-  /** `fail`, `delay`. */
+  /** `fail` or `delay`. */
   Mode: string;
   RenderTemplates: boolean;
 }

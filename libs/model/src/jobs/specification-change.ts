@@ -3,8 +3,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Job } from './job.js';
 
 /**
- * API-106: whether registering `next` over `stored` is a new version. Not counted: status, indexes, version, stability,
- * submit time, version tag, the submitter's token, and what the server keeps in scaling policies.
+ * Whether registering `next` over `stored` creates a new version (API-106). Status, indexes, version, stability, submit
+ * time, version tag, the submitter's token and server-maintained members of scaling policies do not count.
  */
 export function specChanged(stored: Job, next: Job): boolean {
   return !isDeepStrictEqual(specification(stored), specification(next));
@@ -34,7 +34,7 @@ function specification(job: Job): Job {
   };
 }
 
-/** The policy without what the server keeps in it. */
+/** Returns the policy without the members that the server maintains. */
 export function scalingSpecification(policy: ScalingPolicy): ScalingPolicy {
   return { ...policy, ID: '', CreateIndex: 0, ModifyIndex: 0 };
 }

@@ -5,7 +5,7 @@ import type { Service } from './service.js';
 import type { Task } from './task.js';
 import type { VolumeRequest } from './volume.js';
 
-/** The unit of placement. Durations in nanoseconds. */
+/** The unit of placement. Durations are in nanoseconds. */
 export interface TaskGroup {
   Name: string;
   Count: number;
@@ -16,7 +16,7 @@ export interface TaskGroup {
   Spreads: Spread[] | null;
   Scaling: ScalingPolicy | null;
   RestartPolicy: RestartPolicy;
-  /** Null for system and sysbatch. */
+  /** Null for system and sysbatch jobs. */
   ReschedulePolicy: ReschedulePolicy | null;
   Disconnect: DisconnectStrategy | null;
   Tasks: Task[];
@@ -36,11 +36,11 @@ export interface TaskGroup {
   PreventRescheduleOnLost: false;
 }
 
-/** Durations in nanoseconds; `ProgressDeadline` 0 = none. */
+/** Durations are in nanoseconds. `ProgressDeadline` 0 stands for none. */
 export interface UpdateStrategy {
   Stagger: number;
   MaxParallel: number;
-  /** `checks`, `task_states`, `manual`. */
+  /** One of `checks`, `task_states`, `manual`. */
   HealthCheck: string;
   MinHealthyTime: number;
   HealthyDeadline: number;
@@ -61,7 +61,7 @@ export interface ReschedulePolicy {
   Attempts: number;
   Interval: number;
   Delay: number;
-  /** `constant`, `exponential`, `fibonacci`. */
+  /** One of `constant`, `exponential`, `fibonacci`. */
   DelayFunction: string;
   MaxDelay: number;
   Unlimited: boolean;
@@ -71,7 +71,7 @@ export interface DisconnectStrategy {
   LostAfter: number;
   StopOnClientAfter: number | null;
   Replace: boolean | null;
-  /** `best_score`, `keep_original`, `keep_replacement`, `longest_running`. */
+  /** One of `best_score`, `keep_original`, `keep_replacement`, `longest_running`. */
   Reconcile: string;
 }
 

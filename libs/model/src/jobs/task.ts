@@ -3,12 +3,12 @@ import type { Affinity, Constraint } from './placement-rules.js';
 import type { Resources, TaskLifecycle } from '../nodes/resources.js';
 import type { Service } from './service.js';
 
-/** One process of a task group. Durations (`KillTimeout`, `ShutdownDelay`) in nanoseconds. */
+/** One process of a task group. The durations `KillTimeout` and `ShutdownDelay` are in nanoseconds. */
 export interface Task {
   Name: string;
   Driver: string;
   User: string;
-  /** The driver's own configuration: arbitrary JSON, kept exactly. */
+  /** Configuration for the driver: arbitrary JSON, kept exactly. */
   Config: Record<string, unknown> | null;
   Env: Record<string, string> | null;
   Services: Service[] | null;
@@ -58,7 +58,7 @@ export interface SecretBlock {
   Env: Record<string, string> | null;
 }
 
-/** `Splay`, `VaultGrace`, `Wait` and the script's `Timeout` in nanoseconds. */
+/** `Splay`, `VaultGrace`, `Wait` and the script's `Timeout` are in nanoseconds. */
 export interface Template {
   SourcePath: string;
   DestPath: string;
@@ -111,7 +111,7 @@ export interface VolumeMount {
   SELinuxLabel: string;
 }
 
-/** `HealthTimeout` in nanoseconds. */
+/** `HealthTimeout` is in nanoseconds. */
 export interface CSIPluginConfig {
   ID: string;
   Type: string;

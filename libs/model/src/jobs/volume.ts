@@ -1,7 +1,7 @@
-/** What a group asks of a volume. */
+/** A group's request for a volume. */
 export interface VolumeRequest {
   Name: string;
-  /** `csi`, `host`. */
+  /** `csi` or `host`. */
   Type: string;
   Source: string;
   ReadOnly: boolean;
@@ -24,20 +24,23 @@ export interface VolumeCapability {
   AccessMode: string;
 }
 
-/** A volume that an allocation asks for. */
+/** A volume that an allocation requests. */
 export interface AskedVolume {
   readonly request: VolumeRequest;
-  /** The volume's ID, of a host volume its name. */
+  /** ID of a CSI volume, or name of a host volume. */
   readonly source: string;
 }
 
-/** A task group, as far as its volumes go. */
+/** The members of a task group that concern volumes. */
 interface GroupVolumes {
   readonly Name: string;
   readonly Volumes: Readonly<Record<string, VolumeRequest>> | null;
 }
 
-/** What the allocation's group asks for in this version of its job; nothing if it is not in it any more (VL-179). */
+/**
+ * Returns the volumes that the allocation's group requests in this version of its job. Empty if the version does not
+ * have the group (VL-179).
+ */
 export function volumesAskedBy(
   alloc: { readonly Name: string; readonly TaskGroup: string },
   job: { readonly TaskGroups: readonly GroupVolumes[] } | null | undefined,
@@ -46,7 +49,10 @@ export function volumesAskedBy(
   return Object.values(group?.Volumes ?? {}).map((request) => ({ request, source: volumeSource(request, alloc.Name) }));
 }
 
-/** Name of the volume that the allocation of this name uses: with `per_alloc` the suffix from its last `[` on (VL-178). */
+/**
+ * Returns the source of a volume for an allocation. With `per_alloc`, the part of the allocation's name from its last
+ * `[` on is appended (VL-178).
+ */
 export function volumeSource(request: Pick<VolumeRequest, 'Source' | 'PerAlloc'>, allocName: string): string {
   if (!request.PerAlloc) return request.Source;
   const suffixAt = allocName.lastIndexOf('[');

@@ -1,4 +1,4 @@
-/** A body has more bytes than its reader takes. */
+/** A body has more bytes than its reader accepts. */
 export class TooManyBytesError extends Error {
   override readonly name = 'TooManyBytesError';
   constructor(readonly maxBytes: number) {
@@ -7,7 +7,7 @@ export class TooManyBytesError extends Error {
 }
 
 /**
- * All bytes of a body. Memory: `maxBytes`, and the chunk that exceeds it. The body is closed when it is too long.
+ * Returns all bytes of a body. Memory: `maxBytes` and the chunk that exceeds it. A body that is too long is closed.
  * @throws TooManyBytesError, and any error of the body
  */
 export async function bytesWithin(chunks: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer> {

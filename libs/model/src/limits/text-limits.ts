@@ -1,25 +1,27 @@
 /**
- * How long texts may be that nobody looks up: messages, descriptions, values. A user's text that is too long is refused.
- * A machine's is cut, because to refuse its report would lose the machine or its allocation.
+ * Limits of texts that are not keys: messages, descriptions, values. A user's text that is too long is refused. A
+ * machine's text is cut, because refusing its report would lose the machine or its allocation.
  */
 
-/** Bytes of what somebody says about a scaling action. It is kept with the job, as often as scaling events are. */
+/** Bytes of the message of a scaling action. A job keeps one with each of its scaling events. */
 export const MAX_SCALING_MESSAGE_BYTES = 4_096;
 /** Bytes of a scaling action's `Meta` as JSON. */
 export const MAX_SCALING_META_BYTES = 64 * 1_024;
-/** Bytes of what a search looks for: more than the longest name there is. */
+/** Bytes of a search text: more than the longest name. */
 export const MAX_SEARCH_BYTES = 4_096;
 
-/** Units of UTF-16 in one message of a machine: the reason of a failure with the output of what failed. */
+/** Units of UTF-16 in one message of a machine: the reason of a failure with the output of the failed program. */
 export const MAX_MACHINE_MESSAGE = 4_096;
 /** Units of UTF-16 in one value of an attribute, of a machine's meta, or of an event's details. */
 export const MAX_MACHINE_VALUE = 16_384;
-/** Units of UTF-16 in a name of an attribute, a driver, a network, a device. One that is longer is left out. */
+/**
+ * Units of UTF-16 in a name of an attribute, a driver, a network or a device. An entry with a longer name is left out.
+ */
 export const MAX_MACHINE_NAME = 255;
 
 const ELLIPSIS = '…';
 
-/** The text, cut to a length, with a sign that it was; never in the middle of a character. */
+/** Returns the text, cut to a length and marked as cut. Characters are never split. */
 export function cutText(text: string, maxUnits: number): string {
   if (text.length <= maxUnits) return text;
   const end = maxUnits - ELLIPSIS.length;
@@ -29,7 +31,7 @@ export function cutText(text: string, maxUnits: number): string {
 
 const HIGH_HALF = /[\ud800-\udbff]/;
 
-/** The values, each cut; one whose name is too long is left out. The very object when nothing is to be done. */
+/** Returns the values, each cut, without those whose name is too long. Returns the same object if nothing changes. */
 export function cutValues<Values extends Readonly<Record<string, string>> | null>(values: Values): Values {
   if (values === null) return values;
   const entries = Object.entries<string>(values);

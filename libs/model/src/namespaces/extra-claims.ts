@@ -3,10 +3,13 @@ import type { WorkloadIdentity } from '../jobs/shared-blocks.js';
 import { identitiesOf } from '../jobs/task-identities.js';
 import type { Namespace } from './namespace.js';
 
-/** What a namespace gives identities. */
+/** The members of a namespace that concern claims of identities. */
 export type ClaimsOfNamespace = Pick<Namespace, 'RequiredExtraClaims' | 'OptionalExtraClaims'>;
 
-/** The texts of the extra claims of an identity, before variables are replaced: the required ones, and of the optional ones those it asks for (AU-126). */
+/**
+ * Returns the extra claims of an identity before variables are replaced: the required ones, and the optional ones that
+ * the identity asks for (AU-126).
+ */
 export function extraClaimsOf(
   { ExtraClaims }: Pick<WorkloadIdentity, 'ExtraClaims'>,
   { RequiredExtraClaims, OptionalExtraClaims }: ClaimsOfNamespace,
@@ -16,7 +19,10 @@ export function extraClaimsOf(
   return { ...Object.fromEntries(optional), ...RequiredExtraClaims };
 }
 
-/** Names of extra claims that identities of the job ask for and the namespace does not offer: they are left out (AU-126). */
+/**
+ * Returns the names of extra claims that identities of the job ask for and the namespace does not offer. They are left
+ * out (AU-126).
+ */
 export function extraClaimWarnings({ TaskGroups }: Pick<Job, 'TaskGroups'>, namespace: ClaimsOfNamespace): string[] {
   const offered = { ...namespace.OptionalExtraClaims, ...namespace.RequiredExtraClaims };
   const identities = TaskGroups.flatMap(({ Tasks, Services }) => [

@@ -1,10 +1,10 @@
 import type { Job } from '../jobs/job.js';
 import type { Namespace } from './namespace.js';
 
-/** What a network has that does not say. */
+/** Mode of a network that does not set one. */
 const DEFAULT_NETWORK_MODE = 'host';
 
-/** What of a job its namespace does not allow (API-346, OP-182); empty: nothing. */
+/** Returns the problems of a job that its namespace does not allow (API-346, OP-182). Empty if there are none. */
 export function namespaceLimitProblems(job: Job, { Name, Capabilities }: Namespace): string[] {
   if (!Capabilities) return [];
   const drivers = job.TaskGroups.flatMap((group) => group.Tasks.map((task) => task.Driver));
@@ -18,7 +18,10 @@ export function namespaceLimitProblems(job: Job, { Name, Capabilities }: Namespa
   ];
 }
 
-/** Disabled wins over enabled; no enabled ones at all means every one. Each once, sorted. */
+/**
+ * Returns the names that are not allowed, sorted, without duplicates. Disabled wins over enabled, and an empty list of
+ * enabled names allows every name.
+ */
 function notAllowed(
   used: readonly string[],
   enabled: readonly string[] | null,

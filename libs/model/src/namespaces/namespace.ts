@@ -1,7 +1,7 @@
 import { contentHash } from '../encoding/content-hash.js';
 import { MAX_DESCRIPTION_CHARS, NAMESPACE_NAME } from '../limits/name-limits.js';
 
-/** `Hash` base64. */
+/** A namespace. `Hash` is base64. */
 export interface Namespace {
   Name: string;
   Description: string;
@@ -25,13 +25,13 @@ export interface NamespaceCapabilities {
   DisabledNetworkModes: string[] | null;
 }
 
-/** What a user says of a namespace; the rest the servers know. */
+/** The members of a namespace that a user may set. The servers set the others. */
 export type NamespaceSpecification = Omit<Namespace, 'Hash' | 'CreateIndex' | 'ModifyIndex'>;
 
-/** Always there; may be described, not deleted (OP-175). */
+/** This namespace always exists. Its description can be changed, but it cannot be deleted (OP-175). */
 export const DEFAULT_NAMESPACE = 'default';
 
-/** OP-178: what is wrong with a namespace as given. */
+/** Returns the problems of a namespace specification (OP-178). */
 export function namespaceProblems({ Name, Description }: Pick<Namespace, 'Name' | 'Description'>): string[] {
   const problems: string[] = [];
   if (!NAMESPACE_NAME.test(Name)) problems.push(`invalid name "${Name}". Must match regex ${NAMESPACE_NAME.source}`);
@@ -40,5 +40,5 @@ export function namespaceProblems({ Name, Description }: Pick<Namespace, 'Name' 
   return problems;
 }
 
-/** Equal for namespaces that say the same, whatever the order of their members. */
+/** Two namespaces with the same specification have the same hash, whatever the order of their members. */
 export const namespaceHash = (namespace: NamespaceSpecification): string => contentHash(namespace);

@@ -2,28 +2,28 @@ import type { Allocation } from '../evaluations/allocation.js';
 import type { NodeDevice } from './node.js';
 import type { AllocatedDevice } from './resources.js';
 
-/** A group of devices of one node: all its instances are alike. */
+/** A group of equal devices of one node. */
 type DeviceGroup = Pick<NodeDevice, 'Vendor' | 'Type' | 'Name'>;
 
-/** `vendor/type/name`, as people write it. */
+/** Returns the name `vendor/type/name`. */
 export const deviceGroupName = ({ Vendor, Type, Name }: DeviceGroup): string => `${Vendor}/${Type}/${Name}`;
 
 /**
- * Which device instances of one node are held by allocations. Filled with the node's allocations, then asked what is free.
- * Memory: one entry per instance in use. Cost: O(devices of the allocation) to add or remove.
+ * Counts which device instances of one node are held by allocations. It is filled with the node's allocations and then
+ * returns the free instances. Memory: one entry per held instance. Cost: O(devices of the allocation) to add or remove.
  */
 export class DeviceIndex {
-  /** Device group → how often each of its instances is held. */
+  /** Device group → number of holders of each of its instances. */
   private readonly held = new Map<string, Map<string, number>>();
 
-  /** @returns whether nobody else holds any of its instances */
+  /** @returns whether the allocation is the only holder of all its instances */
   addAllocation(alloc: Pick<Allocation, 'AllocatedResources'>): boolean {
     let exclusive = true;
     for (const device of devicesOf(alloc)) if (!this.claimInstances(device)) exclusive = false;
     return exclusive;
   }
 
-  /** Frees what an allocation holds that has to go. */
+  /** Frees the devices of an allocation that has to stop. */
   removeAllocation(alloc: Pick<Allocation, 'AllocatedResources'>): void {
     for (const device of devicesOf(alloc)) {
       const instances = this.held.get(deviceGroupName(device));
@@ -31,7 +31,7 @@ export class DeviceIndex {
     }
   }
 
-  /** @returns whether nobody held any of its instances before */
+  /** @returns whether the instances had no holder before */
   claimInstances(device: AllocatedDevice): boolean {
     const name = deviceGroupName(device);
     let instances = this.held.get(name);
@@ -45,21 +45,21 @@ export class DeviceIndex {
     return exclusive;
   }
 
-  /** SC-96: ids of the healthy instances that nobody holds, in the node's order. */
+  /** Returns the IDs of healthy instances without a holder, in the node's order (SC-96). */
   free(device: NodeDevice): string[] {
     const instances = this.held.get(deviceGroupName(device));
     return device.Instances.filter(({ ID, Healthy }) => Healthy && (instances?.get(ID) ?? 0) <= 0).map(({ ID }) => ID);
   }
 }
 
-/** What the tasks of an allocation hold. */
+/** Yields the devices that the tasks of an allocation hold. */
 export function* devicesOf({
   AllocatedResources: { Tasks },
 }: Pick<Allocation, 'AllocatedResources'>): Iterable<AllocatedDevice> {
   for (const name of Object.keys(Tasks)) yield* Tasks[name]?.Devices ?? [];
 }
 
-/** Whether there is any device that another allocation could not have as well. */
+/** Whether the allocation holds a device, which no other allocation can hold as well. */
 export function holdsDevices({ AllocatedResources: { Tasks } }: Pick<Allocation, 'AllocatedResources'>): boolean {
   for (const name of Object.keys(Tasks)) if (Tasks[name]?.Devices?.length) return true;
   return false;

@@ -4,35 +4,41 @@ import { holdsPorts, NetworkIndex } from './network-index.js';
 import type { Node } from './node.js';
 import type { AllocatedResources, AllocatedTaskResources } from './resources.js';
 
-/** CPU in MHz, memory and disk in MB. */
+/** CPU is in MHz, memory and disk are in MB. */
 export interface Amounts {
   cpuMhz: number;
   memoryMB: number;
   diskMB: number;
 }
 
-/** What one allocation takes from its node. */
+/** Resources that one allocation takes from its node. */
 export interface AllocUsage extends Amounts {
-  /** Ids of the cores it has for itself. */
+  /** IDs of the cores that are reserved for it. */
   readonly cores: readonly number[];
 }
 
-/** The sum of what allocations take from one node: kept by adding and removing, so that nobody has to walk them. */
+/**
+ * Sum of the resources that allocations take from one node. It is updated for each allocation, so that no code has to
+ * walk over all of them.
+ */
 export interface NodeLoad extends Amounts {
   allocs: number;
-  /** How many of them hold something that only one may have: ports, cores, devices. A sum cannot say whether these collide. */
+  /**
+   * Number of allocations that hold exclusive resources: ports, cores, devices. A sum cannot show whether these
+   * collide.
+   */
   claimants: number;
 }
 
-/** Whether allocations fit a node together, and if not the first dimension that does not (SC-103, EB-249). */
+/** Whether allocations fit a node together, and otherwise the first exhausted dimension (SC-103, EB-249). */
 export interface Fit {
   readonly fits: boolean;
-  /** Empty when it fits. */
+  /** Empty if the allocations fit. */
   readonly dimension: string;
   readonly used: Amounts;
 }
 
-/** What a node has for allocations: total minus reserved (SC-99). */
+/** Returns the resources of a node for allocations: total minus reserved (SC-99). */
 export function capacityOf(node: Pick<Node, 'NodeResources' | 'ReservedResources'>): Amounts {
   const { NodeResources: total, ReservedResources: reserved } = node;
   return {
@@ -43,11 +49,13 @@ export function capacityOf(node: Pick<Node, 'NodeResources' | 'ReservedResources
 }
 
 /**
- * SC-100, SC-101: tasks that never run at the same time share their CPU and memory, so an allocation is charged the
- * largest of what runs before, during and after its main tasks; tasks with cores of their own always add their MHz.
+ * Returns the resources that an allocation is charged for (SC-100, SC-101). Tasks that never run at the same time share
+ * CPU and memory, so the charge is the largest sum of the tasks before, during and after the main tasks. Tasks with
+ * reserved cores always add their MHz.
  */
 export function usageOf(resources: AllocatedResources): AllocUsage {
-  // Asked for every allocation of every node of every plan: plain sums, nothing allocated for the common case.
+  // Runs for every allocation of every node of every plan, so it adds plain sums and allocates no memory in the common
+  // case.
   const before = zero();
   const during = zero();
   const after = zero();
@@ -77,8 +85,9 @@ export function usageOf(resources: AllocatedResources): AllocUsage {
 }
 
 /**
- * Do these allocations fit the node together? Client-terminal ones take nothing. The scheduler asks it to choose, the
- * plan applier asks it again to commit (SC-106). Cost: O(tasks, ports and devices of the allocations).
+ * Whether these allocations fit the node together. Client-terminal ones take nothing. The scheduler calls it to choose
+ * a node, and the plan applier calls it again before it commits (SC-106). Cost: O(tasks, ports and devices of the
+ * allocations).
  */
 export function allocsFit(node: Node, allocs: Iterable<Allocation>): Fit {
   const used = zero();
@@ -107,9 +116,8 @@ export function allocsFit(node: Node, allocs: Iterable<Allocation>): Fit {
 export const emptyLoad = (): NodeLoad => ({ ...zero(), allocs: 0, claimants: 0 });
 
 /**
- * Adds an allocation to a load, or takes it away again. Client-terminal ones take nothing.
- *
- * @param sign 1: it comes, -1: it goes
+ * Adds an allocation to a load or removes it. Client-terminal allocations count nothing.
+ * @param sign 1 to add, -1 to remove
  */
 export function charge(load: NodeLoad, alloc: Allocation, sign: 1 | -1 = 1): void {
   if (isClientTerminal(alloc)) return;
@@ -121,13 +129,13 @@ export function charge(load: NodeLoad, alloc: Allocation, sign: 1 | -1 = 1): voi
   if (usage.cores.length > 0 || holdsPorts(alloc) || holdsDevices(alloc)) load.claimants += sign;
 }
 
-/** `allocsFit` for a load without claimants, at the cost of the node alone. */
+/** Like `allocsFit`, for a load without claimants. The cost depends on the node alone. */
 export function loadFits(node: Node, load: NodeLoad): Fit {
   const dimension = exhaustedDimension(node, load, load.allocs, NO_CORES_TAKEN) ?? portCollision(node, []) ?? '';
   return { fits: dimension === '', dimension, used: load };
 }
 
-/** @param cores that the allocations hold, or that two of them hold the same one */
+/** @param cores the cores that the allocations hold, or `held twice` if two allocations hold the same core */
 function exhaustedDimension(
   node: Node,
   used: Amounts,

@@ -2,14 +2,14 @@ import type { Allocation } from '../evaluations/allocation.js';
 import type { Node } from './node.js';
 import type { AllocatedPort, NetworkResource, Port } from './resources.js';
 
-/** Range of dynamic ports where the node names none (SC-85). */
+/** Range of dynamic ports for a node without a range of its own (SC-85). */
 export const DEFAULT_MIN_DYNAMIC_PORT = 20_000;
 export const DEFAULT_MAX_DYNAMIC_PORT = 32_000;
-/** Random tries before all ports of the range are looked through (SC-85). */
+/** Number of random tries before all ports of the range are searched (SC-85). */
 export const DYNAMIC_PORT_PROBES = 20;
 export const MAX_PORT = 65_535;
 
-/** Ports given to one network ask, or why not (`network: …` is added by the asker). */
+/** The ports offered for one network ask, or the reason why there are none. The caller adds the prefix `network: …`. */
 export type PortOffer =
   | { readonly ports: AllocatedPort[]; readonly network: NetworkResource }
   | { readonly error: string };
@@ -22,12 +22,12 @@ interface HostAddress {
 }
 
 /**
- * Which ports are taken on which address of one node (SC-81 to SC-90). Filled with the node's reserved ports and its
- * allocations, then asked for an offer. Memory: one entry per port in use. Cost of an offer: O(ports asked), at worst
- * O(dynamic range).
+ * Tracks which ports are taken on each address of one node (SC-81 to SC-90). It is filled with the node's reserved
+ * ports and its allocations, and then makes offers. Memory: one entry per port in use. Cost of an offer: O(ports
+ * asked), at worst O(dynamic range).
  */
 export class NetworkIndex {
-  /** Why the node's own reservations cannot be read or collide; empty: they can. */
+  /** The reason why the node's own reservations are invalid or collide. Empty if they are valid. */
   invalid = '';
   private readonly taken = new Map<string, Set<number>>();
   private readonly addresses: HostAddress[] = [];
@@ -49,7 +49,7 @@ export class NetworkIndex {
     return index;
   }
 
-  /** Takes the ports of an allocation. @returns what collided, `<label>=<port>`, or undefined */
+  /** Takes the ports of an allocation. @returns the first collision as `<label>=<port>`, or undefined */
   addAllocation(alloc: Pick<Allocation, 'AllocatedResources'>): string | undefined {
     let collided: string | undefined;
     for (const port of portsOf(alloc)) {
@@ -65,15 +65,14 @@ export class NetworkIndex {
     for (const port of portsOf(alloc)) this.taken.get(port.HostIP || this.firstAddress())?.delete(port.Value);
   }
 
-  /** Whether it is this allocation that has this port on this address. */
+  /** Whether this allocation holds this port on this address. */
   isHeldBy(alloc: Pick<Allocation, 'AllocatedResources'>, address: string, value: number): boolean {
     return portsOf(alloc).some((port) => port.Value === value && (port.HostIP || this.firstAddress()) === address);
   }
 
   /**
-   * Ports for one network ask, without taking them: the caller does, by adding the allocation it makes of the offer.
-   *
-   * @param random in [0, 1): predictable choices make concurrent schedulers collide
+   * Offers ports for one network ask. They are taken once the caller adds an allocation with them.
+   * @param random in [0, 1); with predictable choices, concurrent schedulers would collide
    */
   offer(ask: NetworkResource, random: () => number): PortOffer {
     const ports: AllocatedPort[] = [];
@@ -129,7 +128,7 @@ export class NetworkIndex {
     return undefined;
   }
 
-  /** SC-88: the ask with the values filled in, as the allocation keeps it. */
+  /** Returns the ask with the values of its ports filled in, in the form that the allocation stores (SC-88). */
   private filledIn(ask: NetworkResource, ports: readonly AllocatedPort[]): NetworkResource {
     const valueOf = (port: Port): Port => {
       const given = ports.find((p) => p.Label === port.Label);
@@ -169,7 +168,7 @@ export class NetworkIndex {
   }
 }
 
-/** `22,80,8500-8600` as single ports; undefined: unreadable. */
+/** Parses `22,80,8500-8600` into single ports. Returns undefined for an invalid text. */
 export function parsePortRanges(text: string): number[] | undefined {
   const ports: number[] = [];
   for (const part of text.split(',')) {
@@ -184,7 +183,7 @@ export function parsePortRanges(text: string): number[] | undefined {
   return ports;
 }
 
-/** Whether there is anything about an allocation that could collide. */
+/** Whether an allocation holds ports, which can collide with those of another one. */
 export function holdsPorts({ AllocatedResources: { Shared, Tasks } }: Pick<Allocation, 'AllocatedResources'>): boolean {
   if (Shared.Ports?.length || Shared.Networks?.length) return true;
   for (const name of Object.keys(Tasks)) if (Tasks[name]?.Networks?.length) return true;

@@ -3,12 +3,13 @@ import type { Node, NodeDevice } from './node.js';
 
 type ClassFacts = Pick<Node, 'Datacenter' | 'NodeClass' | 'NodePool' | 'Attributes' | 'Meta' | 'NodeResources'>;
 
-/** Digits of the digest that a class shows: 64 bits, enough that two of some thousand classes never meet. */
+/** Digits of the digest in a class. 64 bits are enough for thousands of classes without a collision. */
 const DIGEST_HEX_DIGITS = 16;
 
 /**
- * ND-43: nodes of one class are interchangeable to constraints that use no unique attribute. A pure function of
- * datacenter, class, pool, attributes, meta and devices without `unique.` keys (ND-44); `v1:` and 64 bits in decimal.
+ * Returns the computed class of a node (ND-43). Constraints without unique attributes treat all nodes of one class
+ * alike. The class is a pure function of datacenter, class, pool, attributes, meta and devices without `unique.` keys
+ * (ND-44). Its form is `v1:` and 64 bits in decimal.
  */
 export function computedClass(node: ClassFacts): string {
   const facts = [
@@ -23,7 +24,7 @@ export function computedClass(node: ClassFacts): string {
   return `v1:${BigInt(`0x${digest}`)}`;
 }
 
-/** SC-51: this target of a constraint is about one node, not about its class. */
+/** Whether this target of a constraint concerns one node instead of its class (SC-51). */
 export function escapesComputedClass(target: string): boolean {
   return /^\$\{(node\.|attr\.|meta\.)?unique\./.test(target);
 }

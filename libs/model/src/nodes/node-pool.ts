@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { MAX_DESCRIPTION_CHARS, NODE_POOL_NAME } from '../limits/name-limits.js';
 
-/** `NodeIdentityTTL` in nanoseconds; `Hash` base64. */
+/** A node pool. `NodeIdentityTTL` is in nanoseconds, `Hash` is base64. */
 export interface NodePool {
   Name: string;
   Description: string;
@@ -13,13 +13,13 @@ export interface NodePool {
   ModifyIndex: number;
 }
 
-/** What a user says of a pool; the rest the servers know. */
+/** The members of a pool that a user may set. The servers set the others. */
 export type NodePoolSpecification = Omit<NodePool, 'Hash' | 'CreateIndex' | 'ModifyIndex'>;
 
-/** The pool in which every node counts as being, without any being in it (ND-180). */
+/** The pool to which every node counts as belonging, although no node names it (ND-180). */
 export const ALL_NODES_POOL = 'all';
 
-/** ND-188: 24 h, in nanoseconds. */
+/** Default of `NodeIdentityTTL`: 24 h, in nanoseconds (ND-188). */
 export const DEFAULT_NODE_IDENTITY_TTL_NS = 24 * 3_600e9;
 
 /** `default` and `all` always exist and cannot be deleted or changed. */
@@ -27,12 +27,12 @@ export function isBuiltInNodePool(name: string): boolean {
   return name === 'default' || name === ALL_NODES_POOL;
 }
 
-/** Why no pool can be called so; undefined: one can (ND-26, ND-183). */
+/** Returns the problem of a pool's name, or undefined if the name is valid (ND-26, ND-183). */
 export function poolNameProblem(name: string): string | undefined {
   return NODE_POOL_NAME.test(name) ? undefined : `invalid name "${name}", must match regex ${NODE_POOL_NAME.source}`;
 }
 
-/** ND-183: what is wrong with a pool as given; undefined: nothing. */
+/** Returns the problem of a pool specification, or undefined if it is valid (ND-183). */
 export function nodePoolProblem(pool: Pick<NodePool, 'Name' | 'Description'>): string | undefined {
   const problem = poolNameProblem(pool.Name);
   if (problem !== undefined) return problem;
@@ -40,7 +40,7 @@ export function nodePoolProblem(pool: Pick<NodePool, 'Name' | 'Description'>): s
   return `description longer than ${MAX_DESCRIPTION_CHARS} characters`;
 }
 
-/** Equal for pools that say the same, whatever the order of their meta. */
+/** Two pools with the same specification have the same hash, whatever the order of their meta. */
 export function nodePoolHash(pool: NodePoolSpecification): string {
   const meta = Object.entries(pool.Meta ?? {}).toSorted(([a], [b]) => (a < b ? -1 : 1));
   const said = [pool.Name, pool.Description, meta, pool.SchedulerConfiguration, pool.NodeIdentityTTL];

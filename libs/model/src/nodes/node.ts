@@ -4,7 +4,7 @@ import type { NetworkResource } from './resources.js';
 export type NodeStatus = 'initializing' | 'ready' | 'down' | 'disconnected';
 export type SchedulingEligibility = 'eligible' | 'ineligible';
 
-/** A machine. As stored it includes the SecretID; only the encoder's form may leave the services (API-20). */
+/** A machine. The stored form includes the SecretID, so only the encoder's form may leave the services (API-20). */
 export interface Node {
   ID: string;
   SecretID: string;
@@ -12,7 +12,7 @@ export interface Node {
   Name: string;
   NodeClass: string;
   NodePool: string;
-  /** `ip:port` of the agent's HTTP listener. */
+  /** Address of the agent's HTTP listener, `ip:port`. */
   HTTPAddr: string;
   TLSEnabled: boolean;
   CgroupParent: string;
@@ -26,10 +26,10 @@ export interface Node {
   SchedulingEligibility: SchedulingEligibility;
   Status: NodeStatus;
   StatusDescription: string;
-  /** Unix seconds. */
+  /** In unix seconds. */
   StatusUpdatedAt: number;
   IdentitySigningKeyID: string;
-  /** The last 10, oldest first. */
+  /** The 10 newest events, oldest first. */
   Events: NodeEvent[];
   Drivers: Record<string, DriverInfo>;
   CSIControllerPlugins: Record<string, CSIInfo>;
@@ -45,7 +45,7 @@ export interface Node {
   ModifyIndex: number;
 }
 
-/** Memory and disk in MB, CPU in MHz. */
+/** Memory and disk are in MB, CPU is in MHz. */
 export interface NodeResources {
   Cpu: { CpuShares: number; TotalCpuCores: number; ReservableCpuCores: number[] | null };
   Processors: { Topology: Record<string, unknown> | null };
@@ -86,11 +86,11 @@ export interface NodeReservedResources {
   Cpu: { CpuShares: number; ReservedCpuCores: number[] | null };
   Memory: { MemoryMB: number };
   Disk: { DiskMB: number };
-  /** Port specification such as `22,80,8500-8600`. */
+  /** A list of ports such as `22,80,8500-8600`. */
   Networks: { ReservedHostPorts: string };
 }
 
-/** `Deadline` in nanoseconds; negative: force at once. */
+/** `Deadline` is in nanoseconds. A negative one forces the drain at once. */
 export interface DrainStrategy {
   Deadline: number;
   IgnoreSystemJobs: boolean;
@@ -136,7 +136,7 @@ export interface HostNetwork {
   ReservedPorts: string;
 }
 
-/** A row of the nodes list. */
+/** A node in a list. */
 export interface NodeListStub {
   Address: string;
   ID: string;
@@ -159,12 +159,12 @@ export interface NodeListStub {
   ModifyIndex: number;
 }
 
-/** May receive new allocations. */
+/** Whether the node may receive new allocations. */
 export function isReadyNode(node: Pick<Node, 'Status' | 'SchedulingEligibility' | 'DrainStrategy'>): boolean {
   return node.Status === 'ready' && node.DrainStrategy === null && node.SchedulingEligibility === 'eligible';
 }
 
-/** Work on it must not be counted on: it does not run any more. */
+/** Whether the node counts as not running, so that its allocations are lost. */
 export function isDownNode(node: Pick<Node, 'Status'>): boolean {
   return node.Status === 'down';
 }

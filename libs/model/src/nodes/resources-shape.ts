@@ -36,7 +36,7 @@ export const networkShape: Shape<NetworkResource> = {
   name: 'NetworkResource',
   fields: {
     Mode: string(),
-    // API-317: dropped on input.
+    // A client's value is dropped (API-317).
     Device: serverOwned(''),
     CIDR: string(),
     IP: string(),
@@ -64,7 +64,10 @@ const numaShape: Shape<NUMA> = {
   fields: { Affinity: filledString('none'), Devices: list(string()) },
 };
 
-/** API-305; that `CPU` is 0 as soon as `Cores` is given is in canonicalise-task.ts. */
+/**
+ * Resources of a task and their defaults (API-305). The rule that `CPU` is 0 if `Cores` is given is in
+ * canonicalise-task.ts.
+ */
 export const resourcesShape: Shape<Resources> = {
   name: 'Resources',
   fields: {
@@ -72,7 +75,7 @@ export const resourcesShape: Shape<Resources> = {
     Cores: int(),
     MemoryMB: int(300),
     MemoryMaxMB: int(),
-    // API-317: dropped on input.
+    // A client's value is dropped (API-317).
     DiskMB: serverOwned(0),
     IOPS: int(),
     Networks: list(present(networkShape)),

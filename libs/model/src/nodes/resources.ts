@@ -1,6 +1,6 @@
 import type { Affinity, Constraint } from '../jobs/placement-rules.js';
 
-/** What a task asks for: CPU in MHz, memory and disk in MB. */
+/** Resources that a task asks for. CPU is in MHz, memory and disk are in MB. */
 export interface Resources {
   CPU: number;
   Cores: number;
@@ -26,7 +26,7 @@ export interface NUMA {
   Devices: string[] | null;
 }
 
-/** Omit-empty on the wire (API-17). `Mode` "" means `host` and is not filled in. */
+/** An omit-empty object (API-17). `Mode` "" stands for `host` and is not filled in. */
 export interface NetworkResource {
   Mode: string;
   Device: string;
@@ -50,7 +50,10 @@ export interface CNIConfig {
   Args: Record<string, string> | null;
 }
 
-/** Omit-empty on the wire. `Value`: static port or the assigned dynamic one; `To` -1: same as assigned. */
+/**
+ * An omit-empty object (API-17). `Value` is the static port or the assigned dynamic one. `To` -1 stands for the
+ * assigned port.
+ */
 export interface Port {
   Label: string;
   Value: number;
@@ -59,7 +62,7 @@ export interface Port {
   IgnoreCollision: boolean;
 }
 
-/** What the scheduler gave an allocation. */
+/** Resources that the scheduler assigned to an allocation. */
 export interface AllocatedResources {
   Tasks: Record<string, AllocatedTaskResources>;
   TaskLifecycles: Record<string, TaskLifecycle | null>;
@@ -67,7 +70,7 @@ export interface AllocatedResources {
 }
 
 export interface TaskLifecycle {
-  /** `prestart`, `poststart`, `poststop`. */
+  /** One of `prestart`, `poststart`, `poststop`. */
   Hook: string;
   Sidecar: boolean;
 }
@@ -92,7 +95,7 @@ export interface AllocatedSharedResources {
   Ports: AllocatedPort[] | null;
 }
 
-/** Omit-empty on the wire. */
+/** An omit-empty object (API-17). */
 export interface AllocatedPort {
   Label: string;
   Value: number;

@@ -2,7 +2,7 @@ import { Cron } from 'croner';
 import type { PeriodicConfig } from '../jobs/job.js';
 import { DAY_MS, ZoneClock } from './zone-clock.js';
 
-/** A text that is no schedule. */
+/** The text is not a valid schedule. */
 export class CronSpecError extends Error {
   override readonly name = 'CronSpecError';
   constructor(
@@ -19,8 +19,8 @@ export function checkCron(spec: string): void {
 }
 
 /**
- * The first time after `afterMs` at which one of the block's schedules is due, in its time zone; undefined: never again.
- * Milliseconds of unix time, always a whole second.
+ * Returns the first time after `afterMs` at which one of the block's schedules is due in its time zone, or undefined if
+ * there is none. The time is in unix milliseconds and always a whole second.
  * @throws CronSpecError
  */
 export function nextLaunchMs(periodic: PeriodicConfig, afterMs: number): number | undefined {
@@ -34,8 +34,8 @@ export function nextLaunchMs(periodic: PeriodicConfig, afterMs: number): number 
 }
 
 /**
- * A launch as RFC 3339, in whole seconds, with the offset that the block's time zone has then; the clock there is what its
- * schedule is written for.
+ * Formats a launch as RFC 3339 in whole seconds, with the offset of the block's time zone at that time. A schedule
+ * refers to the clock of that zone.
  */
 export function launchTimeText(periodic: PeriodicConfig, launchMs: number): string {
   const offsetMs = new ZoneClock(zoneOf(periodic)).offsetMs(launchMs);
@@ -46,16 +46,18 @@ export function launchTimeText(periodic: PeriodicConfig, launchMs: number): stri
   return `${local}${offsetMs < 0 ? '-' : '+'}${part(minutes / 60)}:${part(minutes % 60)}`;
 }
 
-/** As IANA names it; undefined: the machine's. */
+/** Returns the IANA name of the time zone, or undefined for the machine's own zone. */
 const zoneOf = ({ TimeZone }: PeriodicConfig): string | undefined =>
   TimeZone === 'Local' ? undefined : TimeZone || 'UTC';
 
 export const specsOf = ({ Spec, Specs }: PeriodicConfig): readonly string[] => Specs ?? (Spec === '' ? [] : [Spec]);
 
 interface Schedule {
-  /** First reading of a clock after another one that fits, both as unix milliseconds of a wall in UTC. */
+  /**
+   * Returns the first matching clock reading after another one. Both are unix milliseconds as if the clock showed UTC.
+   */
   readonly nextReading: (afterMs: number) => number | undefined;
-  /** The hour is `*` or a step of it: such a schedule goes on while the clock repeats an hour. */
+  /** The hour is `*` or a step of it. Such a schedule continues while the clock repeats an hour. */
   readonly everyHour: boolean;
 }
 
@@ -75,15 +77,15 @@ const LONG_NAMES = new Set(
   ).split(' '),
 );
 /**
- * As far as schedules go. The library looks for a reading by recursion: without an end, a schedule that is never due, such
- * as the 31st of short months, would take it to the year 10000 and its stack beyond the end.
+ * Last year of schedules. The library searches by recursion: without this end, a schedule that is never due, such as
+ * the 31st of short months, would overflow the stack on its way to the year 10000.
  */
 const LAST_YEAR = 2099;
 const YEARS = `1970-${LAST_YEAR}`;
-/** One of the times that a field lists. The library would take others for something, `5*` for no time at all. */
+/** One item of a field's list. The library would accept other texts and, for example, never find a time for `5*`. */
 const ITEM =
   /^(?:\*(?:\/\d{1,4})?|(?:\d{1,4}|[a-z]{3})(?:-(?:\d{1,4}|[a-z]{3}))?(?:\/\d{1,4})?|\d{1,2}W|LW?|(?:\d|[a-z]{3})(?:L|#[\dL]))$/i;
-/** Least and greatest number of a field, from the seconds on. The library does not look at the start of a step. */
+/** Least and greatest number of each field, from seconds on. The library does not check the start of a step. */
 const BOUNDS = [
   [0, 59],
   [0, 59],
@@ -95,9 +97,9 @@ const BOUNDS = [
 ] as const;
 
 /**
- * Five fields begin with the minute; of six the last is the year, as in the schedules people have (the library's sixth
- * would be seconds); seven begin with the second. `?` is `*`: to the library it would be a restriction, which makes
- * "either of the two days" of what names only one.
+ * Parses a schedule. Five fields start with the minute. Of six fields the last is the year, as in existing schedules
+ * (the library would expect seconds first). Seven fields start with the second. `?` becomes `*`, because the library
+ * would treat it as a restriction, and a schedule that restricts only one of the two days would match either.
  */
 function scheduleOf(spec: string): Schedule {
   const given = spec.trim();
@@ -125,7 +127,7 @@ function scheduleOf(spec: string): Schedule {
   }
 }
 
-/** Years that have no end get the last one. */
+/** Adds the last year to ranges of years without an end. */
 const withEnd = (years: string): string =>
   years.replace(/^\*(?=$|\/)/, YEARS).replaceAll(/(^|,)(\d+)(?=\/)/g, `$1$2-${LAST_YEAR}`);
 
@@ -140,7 +142,10 @@ function nextOf(schedule: Schedule, zone: string | undefined, afterMs: number): 
   return schedule.everyHour ? nextRead(schedule, clock, afterMs) : nextNamed(schedule, clock, afterMs);
 }
 
-/** Whenever the clock shows it: twice where an hour is repeated, not at all where it is left out. */
+/**
+ * Finds the next moment at which the clock shows a matching reading. A repeated hour has such moments twice, and a
+ * skipped hour has none.
+ */
 function nextRead(schedule: Schedule, clock: ZoneClock, afterMs: number): number | undefined {
   for (let fromMs = afterMs; ;) {
     const offset = clock.offsetMs(fromMs);
@@ -155,13 +160,16 @@ function nextRead(schedule: Schedule, clock: ZoneClock, afterMs: number): number
     } else if (momentMs <= fromMs + DAY_MS) {
       return momentMs;
     } else {
-      // What the clock repeats on the way there would have been read before.
+      // A reading that the clock repeats on the way would have been found before.
       fromMs = momentMs - DAY_MS / 2;
     }
   }
 }
 
-/** An hour that is named comes once a day: the first time where it is repeated, later where it is left out. */
+/**
+ * Finds the next moment of a schedule that names its hours. Each comes once a day: the first time in a repeated hour,
+ * and later in a skipped one.
+ */
 function nextNamed(schedule: Schedule, clock: ZoneClock, afterMs: number): number | undefined {
   for (
     let reading = schedule.nextReading(afterMs + clock.leastOffsetMs(afterMs));

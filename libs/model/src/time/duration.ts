@@ -1,8 +1,8 @@
 import { NS_PER_HOUR, NS_PER_MINUTE, NS_PER_MS, NS_PER_SECOND } from './clock.js';
 
 /**
- * A duration in nanoseconds in the notation of the messages and task events: `500ms`, `16.2s`, `1m30s`, `24h0m0s`.
- * Zero parts are left out at the front, never at the end.
+ * Formats a duration in nanoseconds in the notation of messages and task events: `500ms`, `16.2s`, `1m30s`, `24h0m0s`.
+ * Leading zero parts are left out, trailing ones are not.
  */
 export function formatDuration(ns: number): string {
   if (ns === 0) return '0s';
@@ -36,7 +36,7 @@ const UNIT_NS: ReadonlyMap<string, number> = new Map([
   ['h', NS_PER_HOUR],
 ]);
 
-/** Nanoseconds of a duration as people write it (`90s`, `1h30m`, `-5m`, `0`); undefined if it is none. */
+/** Parses a duration such as `90s`, `1h30m`, `-5m` or `0` into nanoseconds. Returns undefined for an invalid text. */
 export function parseDuration(text: string): number | undefined {
   if (text === '0') return 0;
   const [, sign] = /^([+-]?)(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|ms|s|m|h))+$/.exec(text) ?? [];

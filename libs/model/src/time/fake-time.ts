@@ -1,10 +1,10 @@
 import type { Clock } from './clock.js';
 import type { CancelTimer, Timers } from './timers.js';
 
-/** Microtask turns that a chain of awaits inside one step of a test may take. */
+/** Number of microtask turns that a chain of awaits in one step of a test may take. */
 const SETTLE_TURNS = 100;
 
-/** Time that passes only when told to: clock and timers for tests. Timers run in order of their time, then of their making. */
+/** Clock and timers for tests. Time passes only on request. Timers run in order of due time, then of creation. */
 export class FakeTime implements Clock, Timers {
   private due: { readonly at: number; readonly run: () => void }[] = [];
 
@@ -15,7 +15,7 @@ export class FakeTime implements Clock, Timers {
     return this.now;
   }
 
-  /** How many timers wait. */
+  /** Number of pending timers. */
   get pending(): number {
     return this.due.length;
   }
@@ -28,12 +28,15 @@ export class FakeTime implements Clock, Timers {
     };
   }
 
-  /** Time passes without any timer running: the process stands still. */
+  /** Moves the clock without running timers, like a process that was suspended. */
   freeze(ms: number): void {
     this.now += ms;
   }
 
-  /** Time passes; what is due runs, with everything that follows from it, before later timers. */
+  /**
+   * Lets time pass. Timers that are due run one after the other, and all work that follows from one is done before the
+   * next.
+   */
   async pass(ms: number): Promise<void> {
     const until = this.now + ms;
     for (;;) {
@@ -49,7 +52,7 @@ export class FakeTime implements Clock, Timers {
   }
 }
 
-/** Lets promises that are already decided take their effect. */
+/** Lets settled promises run their callbacks. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < SETTLE_TURNS; turn++) await Promise.resolve();
 }

@@ -1,6 +1,6 @@
 import type { Timers } from './timers.js';
 
-/** Resolves after that many milliseconds, or as soon as one of the signals is aborted; nothing of the wait stays. */
+/** Resolves after that many milliseconds, or as soon as one of the signals is aborted. No timer or listener remains. */
 export function pause(timers: Timers, ms: number, ...signals: readonly AbortSignal[]): Promise<void> {
   if (signals.some(({ aborted }) => aborted)) return Promise.resolve();
   return new Promise((resolve) => {

@@ -1,9 +1,9 @@
 /**
- * Runs work whose result counts for everybody who asked before the run began. Whoever asks during a run may have come too
- * late for it, and shares the next run with all others who do.
+ * Runs work whose result serves all callers that requested it before the run began. A call during a run may be too late
+ * for that run, so all such calls share the next one.
  *
- * Modes: idle → running ⇄ running with one more run waiting. Limit: one run at a time, and one that waits. Cost: none beside
- * the work.
+ * Modes: idle → running ⇄ running with one more run waiting. Limit: one run at a time, and one that waits. Cost: none
+ * beside the work.
  */
 export class SharedRun<Result = void> {
   private running: Promise<Result> | undefined;
@@ -15,7 +15,7 @@ export class SharedRun<Result = void> {
     return !this.running && !this.waiting;
   }
 
-  /** The result of a run that begins after this call. @throws any error of that run */
+  /** Returns the result of a run that starts after this call. @throws any error of that run */
   requestRun(): Promise<Result> {
     if (this.waiting) return this.waiting;
     if (!this.running) return this.begin();
@@ -27,7 +27,7 @@ export class SharedRun<Result = void> {
       }));
   }
 
-  /** Resolves when nothing runs or waits, however that ended. */
+  /** Resolves once no run is active or waiting, whatever its result. */
   async settled(): Promise<void> {
     while (!this.isIdle) await (this.waiting ?? this.running)?.catch(() => undefined);
   }

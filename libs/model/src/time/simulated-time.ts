@@ -8,21 +8,21 @@ interface Armed {
 }
 
 /**
- * Time that passes only when told to: clock and timers for tests and the simulator. Timers run in order of due time,
- * then of arming, and see the clock at their due time.
+ * Clock and timers for tests and the simulator. Time passes only on request. Timers run in order of due time, then of
+ * arming, and see the clock at their due time.
  */
 export class SimulatedTime implements Clock, Timers {
   private armed: Armed[] = [];
   private orders = 0;
 
-  /** @param now unix milliseconds at the beginning */
+  /** @param now start time in unix milliseconds */
   constructor(private now = 1_767_225_600_000) {}
 
   nowMs(): number {
     return this.now;
   }
 
-  /** Timers that have not run yet. */
+  /** Number of timers that have not run yet. */
   get armedCount(): number {
     return this.armed.length;
   }
@@ -35,12 +35,12 @@ export class SimulatedTime implements Clock, Timers {
     };
   }
 
-  /** Time passes without any timer running: the process stands still. */
+  /** Moves the clock without running timers, like a process that was suspended. */
   freeze(ms: number): void {
     this.now += ms;
   }
 
-  /** Lets time pass and runs what comes due, also what is armed meanwhile. */
+  /** Lets time pass and runs the timers that come due, including those armed meanwhile. */
   advance(ms: number): void {
     const until = this.now + ms;
     for (let next = this.nextDue(until); next; next = this.nextDue(until)) {

@@ -1,9 +1,9 @@
 import { Refusal } from '../refusal.js';
 
-/** Bounds the work that waits for a slot. */
+/** Limit of the work that waits for a slot. */
 export interface WaitingLimit {
   readonly most: number;
-  /** The text of the refusal beyond it. */
+  /** Message of the refusal beyond the limit. */
   readonly refusal: string;
 }
 
@@ -13,9 +13,8 @@ interface Waiting {
 }
 
 /**
- * Runs at most so many pieces of work at once; more wait, in the order in which they came.
- * Limit: `WaitingLimit`; without it, only the callers bound the queue. Cost: O(1) for each piece of work; memory: the work
- * that waits.
+ * Runs at most a given number of pieces of work at once. Others wait in order of arrival. Limit: `WaitingLimit`;
+ * without it, only the callers bound the queue. Cost: O(1) for each piece of work. Memory: the waiting work.
  */
 export class Slots {
   private first: Waiting | undefined;
@@ -28,12 +27,12 @@ export class Slots {
     private readonly limit?: WaitingLimit,
   ) {}
 
-  /** Pieces of work that wait now. */
+  /** Number of waiting pieces of work. */
   get size(): number {
     return this.waiting;
   }
 
-  /** Runs `work` when a slot is free. @throws Refusal limit if too many wait, and any error of `work` */
+  /** Runs `work` once a slot is free. @throws Refusal limit if too many wait, and any error of `work` */
   async use<T>(work: () => Promise<T>): Promise<T> {
     if (this.inProgress < this.atOnce) this.inProgress++;
     else await this.slot();
@@ -55,7 +54,7 @@ export class Slots {
     });
   }
 
-  /** The slot passes directly to the next in the queue, so that no later work can take it. */
+  /** Passes the slot directly to the next in the queue, so that no later work can take it. */
   private leave(): void {
     const next = this.first;
     if (!next) {

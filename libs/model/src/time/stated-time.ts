@@ -1,18 +1,19 @@
 /**
- * A time of day that something waits for, as it was stored, and the latest by the time that passes. Whoever stored it may
- * have had a wrong clock: nothing waits longer than the wait that was meant, from when it was first seen. Unix ms.
+ * A stored time of day for which something waits, and an upper limit of that wait. The clock that stated the time may
+ * have been wrong, so the wait never exceeds the intended one, counted from the moment at which the time was first
+ * seen. In unix ms.
  */
 export interface StatedTime {
   readonly statedMs: number;
-  /** Moves with the clock when that is set. */
+  /** This limit moves along when the clock is set. */
   latestMs: number;
 }
 
-/** @param longestMs the wait that was meant; Infinity: nobody knows */
+/** @param longestMs the intended wait; Infinity if it is unknown */
 export const statedTime = (statedMs: number, nowMs: number, longestMs: number): StatedTime => ({
   statedMs,
   latestMs: nowMs + Math.max(0, longestMs),
 });
 
-/** When it is due by the clock as it is now. */
+/** Returns when the time is due by the present clock. */
 export const dueAtMs = ({ statedMs, latestMs }: StatedTime): number => Math.min(statedMs, latestMs);

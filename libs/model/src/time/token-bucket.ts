@@ -1,14 +1,14 @@
 import type { Clock } from './clock.js';
 
-/** How fast tokens come, and how many are kept for whoever comes at once. */
+/** Rate at which tokens arrive, and how many are kept for a burst. */
 export interface TokenRate {
   readonly perSecond: number;
   readonly burst: number;
 }
 
 /**
- * So much per second, and so much at once after a quiet time: tokens that come back as time passes, up to `burst`; full at
- * first. A clock that is set back earns nothing and takes nothing away. Cost: O(1), no timer.
+ * A rate limit: so many tokens per second, and up to `burst` at once after a quiet time. The bucket starts full. A
+ * clock that is set back neither adds nor removes tokens. Cost: O(1), no timer.
  */
 export class TokenBucket {
   private tokens: number;
@@ -22,7 +22,7 @@ export class TokenBucket {
     this.countedAtMs = clock.nowMs();
   }
 
-  /** Takes a token, if there is one. */
+  /** Takes a token if there is one. */
   tryTake(): boolean {
     this.fill();
     if (this.tokens < 1) return false;
@@ -30,14 +30,14 @@ export class TokenBucket {
     return true;
   }
 
-  /** Takes a token, at need one that is yet to come. @returns ms until it is there */
+  /** Takes a token, if necessary one that arrives later. @returns ms until it arrives */
   reserve(): number {
     this.fill();
     this.tokens -= 1;
     return this.msUntil(0);
   }
 
-  /** Ms until `tryTake` would take one. */
+  /** Returns the ms until `tryTake` would succeed. */
   waitMs(): number {
     this.fill();
     return this.msUntil(1);

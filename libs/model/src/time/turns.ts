@@ -1,16 +1,16 @@
 /**
- * One piece of work at a time for each key, in the order in which they came; keys do not wait for each other.
- * Memory: the keys that are worked on.
+ * Runs one piece of work at a time for each key, in order of arrival. Keys do not wait for each other. Memory: the keys
+ * with work in progress.
  */
 export class Turns {
   private readonly last = new Map<string, Promise<unknown>>();
 
-  /** Keys with work in progress. */
+  /** Number of keys with work in progress. */
   get size(): number {
     return this.last.size;
   }
 
-  /** Runs `work` when the earlier ones of this key have ended, however they did; at once if there are none. */
+  /** Runs `work` once the earlier work of this key has ended, successfully or not. */
   async runInTurn<T>(key: string, work: () => Promise<T>): Promise<T> {
     const before = this.last.get(key);
     const mine = before ? before.then(work, work) : work();

@@ -1,9 +1,12 @@
 import type { Clock } from './clock.js';
 import type { CancelTimer, Timers } from './timers.js';
 
-/** How often the clock is looked at, and so how late a timer may be when it was set forward, milliseconds (DP-1804). */
+/**
+ * Milliseconds between two checks of the clock, and so the largest delay of a timer after the clock was set forward
+ * (DP-1804).
+ */
 export const CLOCK_LOOK_MS = 1_000;
-/** A look may be this late because the process was busy, before it is taken for a jump of the clock, milliseconds. */
+/** Milliseconds by which a check may be late in a busy process before it counts as a jump of the clock. */
 export const CLOCK_SLACK_MS = 250;
 
 interface Waiting {
@@ -13,18 +16,22 @@ interface Waiting {
 }
 
 /**
- * Timers that keep to the time of day. Those of the platform count the time that passes: when the clock is set forward,
- * or the machine has slept, they are late by as much.
+ * Timers that follow the time of day. Platform timers count elapsed time, so they are late after the clock was set
+ * forward or the machine has slept.
  *
- * idle (nothing waits) ⇄ looking: every CLOCK_LOOK_MS at the clock, and when it is not where it should be, all that wait
- * are set anew. Whoever replaces what waits arms the new timer before it cancels the old one, or the look begins anew. Setting it back makes a timer early by the platform's count; whoever is woken looks at the clock himself.
- * Cost: one timer beside those that wait; a jump costs as many timers as wait.
+ * idle (no timer waits) ⇄ checking: every CLOCK_LOOK_MS the clock is read, and if it has jumped, all waiting timers are
+ * armed again. Code that replaces a timer arms the new one before it cancels the old one; otherwise the checks start
+ * over. If the clock is set back, a timer fires early by the platform's count, and its owner must compare the clock
+ * itself. Cost: one timer beside the waiting ones. A jump costs as many timers as wait.
  */
 export class WallClockTimers implements Timers {
   private readonly waiting = new Set<Waiting>();
   private cancelLook: CancelTimer | undefined;
 
-  /** @param onJump told when the clock was set, by how much, back below 0, and all that wait are set anew */
+  /**
+   * @param onJump called when the clock was set and all waiting timers were armed again; its argument is the jump,
+   * negative if the clock was set back
+   */
   constructor(
     private readonly time: { readonly clock: Clock; readonly timers: Timers },
     private readonly onJump: (byMs: number) => void = () => {},

@@ -1,38 +1,45 @@
 import type { Clock } from './clock.js';
 
-/** A wall clock this close to its witness is believed, milliseconds: more than a slow answer is wrong by. */
+/** Largest difference in milliseconds at which a wall clock is believed. It exceeds the error of a slow response. */
 export const CLOCK_TOLERANCE_MS = 2_000;
-/** An answer that took longer says too little about the time, milliseconds. */
+/** A response of the witness that took longer, in milliseconds, is too inexact. */
 export const MAX_WITNESS_TRIP_MS = 2_000;
-/** Without a witness, a wall clock that was set is believed after this time, milliseconds. */
+/** Milliseconds after which a wall clock that was set is believed if there is no witness. */
 export const CLOCK_DOUBT_MS = 30_000;
 
 export interface TimeSources {
-  /** What the machine says, unix ms. */
+  /** Clock of the machine, in unix ms. */
   readonly wall: Clock;
-  /** Milliseconds since any moment, by a clock that nobody sets. */
+  /** Milliseconds since an arbitrary moment, by a clock that cannot be set. */
   readonly monotonic: Clock;
-  /** Milliseconds since the machine started, with the time in which it slept; as `monotonic` if absent. Read rarely. */
+  /**
+   * Milliseconds since the machine started, including the time in which it slept. If absent, `monotonic` is used. Read
+   * rarely.
+   */
   readonly sinceBoot?: () => number;
-  /** The wall clock is not where it should be; a witness would help. Called at most once for each time this begins. */
+  /**
+   * Called when the wall clock deviates from the expected time, so that a witness should be asked. Called at most once
+   * for each deviation.
+   */
   readonly onDoubt?: () => void;
 }
 
-/** Three accounts of one moment, unix ms. */
+/** Three sources for the same moment, in unix ms. */
 export interface Accounts {
   readonly wallMs: number;
-  /** What was believed last, and the time that has passed since. Undefined: nothing was. */
+  /** The time believed last plus the elapsed time since. Undefined if there is none. */
   readonly expectedMs: number | undefined;
-  /** What the witness said last, and the time that has passed since. Undefined: nobody can be asked. */
+  /** The last time of the witness plus the elapsed time since. Undefined if there is no witness. */
   readonly witnessMs: number | undefined;
 }
 
 const isNear = (a: number, b: number): boolean => Math.abs(a - b) <= CLOCK_TOLERANCE_MS;
 
 /**
- * Which time it is: the wall clock's, if its witness agrees with it. If not, the one in the middle of the three accounts,
- * so that one that is wrong alone moves nothing; in the beginning, when there are two, the witness's. Undefined: the wall
- * clock was set and nobody says whether that is right. Pure.
+ * Returns the time to believe. If the witness agrees with the wall clock, that is the wall clock's time. Otherwise it
+ * is the median of the three sources, so that a single wrong source has no effect. At first there are only two sources,
+ * and the witness's time is believed. Returns undefined if the wall clock was set and there is no witness to confirm
+ * it. Pure.
  */
 export function believedMs({ wallMs, expectedMs, witnessMs }: Accounts): number | undefined {
   if (witnessMs === undefined) return expectedMs === undefined || isNear(wallMs, expectedMs) ? wallMs : undefined;
@@ -42,21 +49,21 @@ export function believedMs({ wallMs, expectedMs, witnessMs }: Accounts): number 
 }
 
 /**
- * The time of day for decisions and for what they store. A machine's clock may be set to a wrong hour, and back, and run
- * fast or slow; what was launched, ended, collected or put off meanwhile cannot be undone. So three accounts are compared:
- * the wall clock, what it should say by the time that has passed, and a witness on another machine.
+ * The time of day for decisions and for stored times. A machine's clock may be set to a wrong hour and back, and it may
+ * run fast or slow. Launches, ends, collections and postponements that happen meanwhile cannot be undone. Therefore
+ * three sources are compared: the wall clock, its expected value by elapsed time, and a witness on another machine.
  *
- * believing ⇄ doubting (the wall clock is not where it should be) → believing: when the witness agrees with the wall
- * clock, when that was set back, or, without any witness, after CLOCK_DOUBT_MS. Time in which the machine slept is time
- * that has passed. Limits: wall clock and witness wrong together, as on one machine, are believed.
- * Cost of a reading: two clocks.
+ * believing ⇄ doubting (the wall clock deviates from the expected time) → believing: when the witness agrees with the
+ * wall clock, when the wall clock was set back to the right time, or after CLOCK_DOUBT_MS without any witness. Time in
+ * which the machine slept counts as elapsed. Limits: if wall clock and witness are wrong together, as on one machine,
+ * the wrong time is believed. Cost of a reading: two clocks.
  */
 export class WitnessedClock implements Clock {
   private believed: { readonly ms: number; readonly atMs: number } | undefined;
   private witnessed: { readonly ms: number; readonly atMs: number } | undefined;
   /** By the monotonic clock. */
   private doubtedSinceMs: number | undefined;
-  /** Time in which the machine slept, which the monotonic clock did not count. */
+  /** Time in which the machine slept, which the monotonic clock does not count. */
   private sleptMs = 0;
   private readonly bootedBeforeMs: number;
 
@@ -64,7 +71,9 @@ export class WitnessedClock implements Clock {
     this.bootedBeforeMs = this.sinceBootMs() - sources.monotonic.nowMs();
   }
 
-  /** How far the wall clock is ahead of what is believed, milliseconds; 0: it is believed. */
+  /**
+   * Returns the milliseconds by which the wall clock is ahead of the believed time. 0 if the wall clock is believed.
+   */
   get offMs(): number {
     return this.doubtedSinceMs === undefined ? 0 : this.sources.wall.nowMs() - this.nowMs();
   }
@@ -86,12 +95,13 @@ export class WitnessedClock implements Clock {
   }
 
   /**
-   * What a witness says, unix ms, and how long it took to hear of it: the time is true of some moment in between.
-   * @returns whether that says enough
+   * Takes the time of a witness, in unix ms, and the duration of the request for it. The time is correct for some
+   * moment in between.
+   * @returns whether the response was fast enough to be used
    */
   hear(witnessMs: number, tripMs: number): boolean {
     if (tripMs > MAX_WITNESS_TRIP_MS || !Number.isFinite(witnessMs)) return false;
-    // What was believed before was the wall clock's word, which is no second account.
+    // Until now only the wall clock was believed, so the believed time is not an independent source.
     if (!this.witnessed) this.believed = undefined;
     this.witnessed = { ms: witnessMs + tripMs / 2, atMs: this.passedMs() };
     return true;
@@ -118,7 +128,7 @@ export class WitnessedClock implements Clock {
     return this.sources.monotonic.nowMs() + this.sleptMs;
   }
 
-  /** Whether the machine has slept since it was last looked at. */
+  /** Whether the machine has slept since the last check. */
   private notesSleep(): boolean {
     const sleptMs = this.sinceBootMs() - this.sources.monotonic.nowMs() - this.bootedBeforeMs;
     if (sleptMs - this.sleptMs <= CLOCK_TOLERANCE_MS) return false;

@@ -1,15 +1,15 @@
 export const DAY_MS = 86_400_000;
 
 /**
- * The clock on the wall of a time zone. A reading is unix milliseconds as if the wall were in UTC; a moment is unix
- * milliseconds. Between them lies the zone's offset, which changes where clocks are put forward or back.
+ * The clock of a time zone. A reading is the clock's time in unix milliseconds, as if it showed UTC. A moment is a unix
+ * time in milliseconds. They differ by the zone's offset, which changes when clocks are put forward or back.
  *
  * Cost: reading the clock formats one date. Assumes that a zone's offset changes at most once within two days.
  */
 export class ZoneClock {
   private readonly format: Intl.DateTimeFormat;
 
-  /** @param zone as IANA names it; undefined: the machine's. @throws RangeError of a zone that is unknown */
+  /** @param zone IANA name, or undefined for the machine's own zone. @throws RangeError if the zone is unknown */
   constructor(zone: string | undefined) {
     this.format = new Intl.DateTimeFormat('en-US', {
       ...(zone !== undefined && { timeZone: zone }),
@@ -25,7 +25,7 @@ export class ZoneClock {
     });
   }
 
-  /** What is added to a moment to read the clock, milliseconds. */
+  /** Returns the milliseconds to add to a moment to get the clock's reading. */
   offsetMs(momentMs: number): number {
     const field = new Map(this.format.formatToParts(momentMs).map(({ type, value }) => [type, Number(value)]));
     const of = (type: Intl.DateTimeFormatPartTypes): number => field.get(type) ?? 0;
@@ -33,14 +33,14 @@ export class ZoneClock {
     return reading - Math.floor(momentMs / 1000) * 1000;
   }
 
-  /** The least offset of the days around a moment. */
+  /** Returns the smallest offset within a day around a moment. */
   leastOffsetMs(momentMs: number): number {
     return Math.min(this.offsetMs(momentMs - DAY_MS), this.offsetMs(momentMs + DAY_MS));
   }
 
   /**
-   * When the clock shows a reading. What it shows twice is meant the first time; what it never shows is as much later
-   * by the wall as the clock is put forward.
+   * Returns the moment at which the clock shows a reading. A repeated reading means its first moment. A skipped reading
+   * is as late by the clock as the clock is put forward.
    */
   momentOf(readingMs: number): number {
     const before = this.offsetMs(readingMs - DAY_MS);
@@ -50,7 +50,10 @@ export class ZoneClock {
     return this.offsetMs(late) === after ? late : early;
   }
 
-  /** The first moment after `fromMs` and up to `toMs`, a day later at most, with another offset; undefined: none. */
+  /**
+   * Returns the first moment after `fromMs` and up to `toMs`, at most a day later, with another offset. Undefined if
+   * there is none.
+   */
   changeWithin(fromMs: number, toMs: number): number | undefined {
     const offset = this.offsetMs(fromMs);
     if (this.offsetMs(toMs) === offset) return undefined;

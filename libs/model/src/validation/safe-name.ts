@@ -1,30 +1,38 @@
-/** Longest name of one file, in bytes: a limit of the file systems of Linux. */
+/** Longest name of one file in bytes, a limit of Linux file systems. */
 export const MAX_FILE_NAME_BYTES = 255;
-/** Names in an allocation's directory that belong to the agent: what all tasks share, and a disk that is being moved here. */
+/**
+ * Names in an allocation's directory that belong to the agent: the directory that all tasks share, and a disk that is
+ * being moved here.
+ */
 const NAMES_OF_THE_AGENT: ReadonlySet<string> = new Set(['alloc', '.incoming']);
 
-/** Line breaks, terminal sequences, halves of characters, and marks that turn the direction of the text around them. */
+/**
+ * Line breaks, terminal sequences, halves of characters, and marks that change the direction of the surrounding text.
+ */
 const CONTROL = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u;
 
-/** Whether a text holds characters that are seen as something else than they are, in a terminal, a log or a page. */
+/** Whether a text contains characters that misrepresent it in a terminal, a log or a page. */
 export const hasControlCharacters = (text: string): boolean => CONTROL.test(text);
 
 /**
- * Names that every object has without being given them (`constructor`, `toString`, `__proto__` …). Maps by the names of
- * groups and tasks are plain objects on the wire and everywhere; under these names they would seem to hold what they do not.
+ * Whether every object has a member of this name (`constructor`, `toString`, `__proto__` …). Maps by names of groups
+ * and tasks are plain objects everywhere, so such a name would find a member that was never set.
  */
 export const isReservedName = (name: string): boolean => name in {};
 
 /** Whether a name, as one segment of a path, leads elsewhere than one level down. */
 export const isRelativeSegment = (name: string): boolean => name === '' || name === '.' || name === '..';
 
-/** Whether a name that may have slashes can be no part of a path (VL-307): a part between them leads elsewhere than down. */
+/**
+ * Whether a name, which may contain slashes, is unsafe in a path (VL-307): one of its segments leads elsewhere than
+ * down.
+ */
 export const isUnsafePath = (name: string): boolean =>
   hasControlCharacters(name) || name.split('/').some(isRelativeSegment);
 
 /**
- * Why a name cannot be that of one file, as the end of a sentence that begins with what it is the name of; undefined: it
- * can. The one rule for registration and for agents, which trust no server.
+ * Returns why a name cannot be a file name, or undefined if it can. The text continues a sentence that begins with the
+ * kind of name. Registration and agents, which trust no server, share this rule.
  */
 export function fileNameProblem(name: string): string | undefined {
   if (isRelativeSegment(name)) return `cannot be "${name}"`;
@@ -37,22 +45,22 @@ export function fileNameProblem(name: string): string | undefined {
     : undefined;
 }
 
-/** Why a job cannot have its ID, that of a dispatched one included (API-330); empty: it can. */
+/** Returns the errors of a job's ID, including the ID of a dispatched job (API-330). */
 export function jobIdErrors(id: string): string[] {
   const errors: string[] = [];
   if (id === '') errors.push('Missing job ID');
   if (id.includes(' ')) errors.push('Job ID contains a space');
   if (id.includes('\0')) errors.push('Job ID contains a null character');
   else if (hasControlCharacters(id)) errors.push('Job ID contains a control character');
-  // Whoever asks for such a job by its URL asks for another one: clients and proxies take these segments out of it.
+  // Clients and proxies remove these segments from a URL, so a request for such a job would reach another one.
   if (id.split('/').some((part) => part === '.' || part === '..'))
     errors.push('Job ID cannot have "." or ".." as a part between slashes');
   return errors;
 }
 
 /**
- * Why a task cannot have its name, which becomes that of a directory and a part of its logs' (API-340); empty: it can. The
- * texts up to the null characters are the contract's.
+ * Returns the errors of a task's name, which becomes the name of a directory and part of the names of its logs
+ * (API-340). The texts up to the null characters are the contract's.
  */
 export function taskNameErrors(name: string): string[] {
   const errors: string[] = [];
@@ -65,13 +73,10 @@ export function taskNameErrors(name: string): string[] {
   return errors;
 }
 
-/**
- * The form in which names are one name: to a file system that does not tell upper from lower case or composed from
- * decomposed characters, and to a reader.
- */
+/** Normalises names that look alike, to a reader or to a file system that ignores case or composition of characters. */
 const looks = (name: string): string => name.normalize('NFKC').toUpperCase().toLowerCase().normalize('NFKC');
 
-/** The first two different names that look alike; undefined: all can be told apart. Cost: O(names). */
+/** Returns the first two different names that look alike, or undefined if there are none. Cost: O(names). */
 export function lookalikes(names: readonly string[]): readonly [name: string, earlier: string] | undefined {
   const first = new Map<string, string>();
   for (const name of names) {
@@ -83,7 +88,7 @@ export function lookalikes(names: readonly string[]): readonly [name: string, ea
   return undefined;
 }
 
-/** Names of tasks that would share a directory where a file system takes them for one; empty: none. */
+/** Returns an error if two tasks would share a directory on a file system that does not distinguish their names. */
 export function lookalikeErrors(names: readonly string[]): string[] {
   const found = lookalikes(names);
   if (!found) return [];
@@ -92,11 +97,14 @@ export function lookalikeErrors(names: readonly string[]): string[] {
   ];
 }
 
-/** A path that a job names; where it leads is another question. */
+/** Returns the errors of a path in a job. Where the path leads is checked elsewhere. */
 export const pathErrors = (path: string, what: string): string[] =>
   path.includes('\0') ? [`${what} cannot include null characters`] : [];
 
-/** Names of environment variables. What is no name would be another variable, or end the start of the task. */
+/**
+ * Returns the errors of names of environment variables. An invalid name would set another variable or prevent the start
+ * of the task.
+ */
 export function variableErrors(env: Readonly<Record<string, string>> | null): string[] {
   return Object.entries(env ?? {}).flatMap(([name, value]) => {
     if (name === '' || name.includes('=') || hasControlCharacters(name))
@@ -105,7 +113,7 @@ export function variableErrors(env: Readonly<Record<string, string>> | null): st
   });
 }
 
-/** Keys of `meta`, which become parts of the names of environment variables. */
+/** Returns the errors of keys of `meta`, which become parts of names of environment variables. */
 export function metaErrors(meta: Readonly<Record<string, string>> | null): string[] {
   return Object.entries(meta ?? {}).flatMap(([key, value]) => {
     if (hasControlCharacters(key)) return [`meta key ${JSON.stringify(key)} cannot include control characters`];

@@ -9,12 +9,12 @@ import { pathErrors } from './safe-name.js';
 
 const CHANGE_MODES = new Set(['', 'noop', 'restart', 'signal']);
 
-/** A shorter TTL is over before agents renew it: they do so every 10 to 11 s at most (AU-327). */
+/** Shortest TTL that agents can renew in time. They renew every 10 to 11 s at most (AU-327). */
 export const SHORTEST_RENEWED_TTL_NS = 20 * NS_PER_SECOND;
-/** The age up to which an inactive key surely exists: rotation threshold and threshold of its collection (AU-184). */
+/** Age up to which an inactive key is sure to exist: rotation time plus collection time (AU-184). */
 export const KEY_LIFETIME_NS = ROOT_KEY_ROTATION_NS + ROOT_KEY_COLLECTION_NS;
 
-/** What is wrong with the identities of a task (AU-122, AU-123). Messages without the task's prefix. */
+/** Returns the errors of a task's identities (AU-122, AU-123), without the prefix of the task. */
 export function identitiesErrors(task: Task): string[] {
   const named = task.Identities ?? [];
   return [
@@ -24,7 +24,7 @@ export function identitiesErrors(task: Task): string[] {
   ];
 }
 
-/** What a user should know of the identities of a task (AU-124, AU-184, AU-327). Messages without the task's prefix. */
+/** Returns the warnings about a task's identities (AU-124, AU-184, AU-327), without the prefix of the task. */
 export const identitiesWarnings = (task: Task): string[] => (task.Identities ?? []).flatMap(identityWarnings);
 
 function repeatedNames(identities: readonly WorkloadIdentity[]): string[] {
@@ -82,7 +82,7 @@ function identityWarnings({ Name, Audience, TTL, Env, ChangeMode }: WorkloadIden
   return TTL > KEY_LIFETIME_NS ? [...said, `identity "${Name}" may outlive its signing key`] : said;
 }
 
-/** The path is absolute, has a part above the task's directory, or names no file at all (AU-123). */
+/** Whether the path is absolute, leads above the task's directory, or names no file (AU-123). */
 function leavesTaskDirectory(path: string): boolean {
   let depth = 0;
   for (const part of path.split('/')) {

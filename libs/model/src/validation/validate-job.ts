@@ -19,11 +19,11 @@ const MIN_PRIORITY = 1;
 const MAX_PRIORITY = 100;
 
 export interface ValidationOptions {
-  /** Most allocations one job may ask for; without it there is no limit. */
+  /** Most allocations of one job. Without it there is no limit. */
   jobMaxCount?: number;
-  /** Of the scheduler configuration; default true, so nothing is warned of. */
+  /** Setting of the scheduler configuration. The default is true, which gives no warning. */
   memoryOversubscription?: boolean;
-  /** Periodic launches and dispatches carry what a client may not send. */
+  /** Whether the job is a launch or a dispatch, which carries members that a client may not send. */
   isDispatched?: boolean;
 }
 
@@ -33,8 +33,9 @@ export interface JobValidation {
 }
 
 /**
- * Every violation of a job in its stored form, outer before inner (API-330 to API-347), and its warnings (API-350).
- * Join them with formatErrors and formatWarnings. Whether namespace, pool and drivers may be used is not looked at here.
+ * Returns every violation of a job in its stored form, outer before inner (API-330 to API-347), and its warnings
+ * (API-350). Join them with formatErrors and formatWarnings. Whether namespace, pool and drivers may be used is not
+ * checked here.
  */
 export function validateJob(job: Job, options: ValidationOptions = {}): JobValidation {
   return { errors: jobErrors(job, options), warnings: jobWarnings(job, options) };
@@ -178,7 +179,7 @@ function parameterizedErrors(config: ParameterizedJobConfig, jobType: string): s
   return errors;
 }
 
-/** API-347: these are reported last. */
+/** Returns the errors that are reported last (API-347). */
 function submissionErrors(job: Job, options: ValidationOptions): string[] {
   const errors: string[] = [];
   if (job.Type === CORE_TYPE) errors.push('job type cannot be core');
@@ -192,7 +193,7 @@ function submissionErrors(job: Job, options: ValidationOptions): string[] {
   return errors;
 }
 
-/** Empty, or that all groups together ask for more than `most` allocations (API-173, API-330). */
+/** Returns an error if all groups together ask for more than `most` allocations (API-173, API-330). */
 export function totalCountErrors({ TaskGroups }: Pick<Job, 'TaskGroups'>, most: number): string[] {
   const total = TaskGroups.reduce((sum, group) => sum + group.Count, 0);
   return total > most ? [`total count was greater than configured job_max_count: ${total} > ${most}`] : [];

@@ -9,7 +9,7 @@ const DNS_NAME =
 
 export const isDnsName = (text: string): boolean => DNS_NAME.test(text);
 
-/** API-339: the networks of a group, as one message under its prefix, or none. */
+/** Returns the errors of a group's networks (API-339), as one message with its prefix, or none. */
 export function validateNetworks(networks: readonly NetworkResource[] | null): string[] {
   const labels = new Map<string, string>();
   const staticPorts = new Map<string, string>();
@@ -58,7 +58,7 @@ function staticErrors(port: Port, taken: Map<string, string>): string[] {
 
 function addressErrors(network: NetworkResource): string[] {
   const errors: string[] = [];
-  // A hostname with a variable in it is only known on the node.
+  // A hostname with a variable is known only on the node.
   if (network.Hostname !== '' && !network.Hostname.includes('${') && !isDnsName(network.Hostname)) {
     errors.push('Hostname is not a valid DNS name');
   }

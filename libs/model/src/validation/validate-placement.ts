@@ -15,14 +15,14 @@ const ATTRIBUTE_PREFIXES = ['${attr.', '${device.', '${meta.'];
 const COMPARISONS = new Set(['=', '==', 'is', '!=', 'not', '<', '<=', '>', '>=']);
 const SET_OPERATORS = new Set(['set_contains', 'set_contains_all', 'set_contains_any']);
 
-// No two neighbouring parts can match the same character: text from clients is tested in linear time.
+// No two adjacent parts match the same character, so a client's text is tested in linear time.
 const VERSION = /^v?\d+(\.\d+)*([A-Za-z~-][0-9A-Za-z~-]*(\.[0-9A-Za-z~-]+)*)?(\+[0-9A-Za-z~-]+(\.[0-9A-Za-z~-]+)*)?$/;
 const VERSION_OPERATOR = /^\s*(?:(?:=|!=|>=|<=|~>|>|<)\s*)?/;
 const SEMVER_OPERATOR = /^\s*(?:(?:=|!=|>=|<=|>|<)\s*)?/;
 
 const MAX_SPREAD_PERCENT = 100;
 
-/** API-333. Each message has its prefix. */
+/** Returns the errors of all constraints (API-333), each with its prefix. */
 export function validateConstraints(constraints: readonly Constraint[] | null): string[] {
   return eachWithPrefix('Constraint', constraints, constraintErrors);
 }
@@ -44,7 +44,7 @@ function eachWithPrefix<T>(kind: string, items: readonly T[] | null, errorsOf: (
   });
 }
 
-/** What is wrong with one constraint. */
+/** Returns the errors of one constraint. */
 export function constraintErrors({ LTarget, RTarget, Operand }: Constraint): string[] {
   if (Operand === '') return ['Missing constraint operand'];
   const errors: string[] = [];

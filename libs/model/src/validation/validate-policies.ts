@@ -6,7 +6,10 @@ import type { DisconnectStrategy, MigrateStrategy, ReschedulePolicy, UpdateStrat
 const MIN_RESTART_INTERVAL_NS = 5 * NS_PER_SECOND;
 const MIN_RESCHEDULE_INTERVAL_NS = 15 * NS_PER_SECOND;
 const MIN_RESCHEDULE_DELAY_NS = 5 * NS_PER_SECOND;
-/** Above this many the loop over delays would be work a client can ask for at will; the delay is at its ceiling long before. */
+/**
+ * Most attempts whose delays are added one by one. More would let a client cause any amount of work, and the delay
+ * reaches its ceiling long before.
+ */
 const MAX_COUNTED_ATTEMPTS = 10_000;
 
 /** Errors of a restart policy (API-338). */
@@ -27,7 +30,10 @@ export function validateRestartPolicy(policy: RestartPolicy): string[] {
   return errors;
 }
 
-/** API-338. A policy with neither attempts nor unlimited is off and always valid. */
+/**
+ * Returns the errors of a reschedule policy (API-338). A policy with neither attempts nor unlimited is disabled and
+ * always valid.
+ */
 export function validateReschedulePolicy(policy: ReschedulePolicy): string[] {
   const { Attempts, Interval, Delay, DelayFunction, MaxDelay, Unlimited } = policy;
   if (Attempts <= 0 && !Unlimited) return [];
@@ -90,7 +96,10 @@ function constantFit({ Attempts, Interval, Delay }: ReschedulePolicy): Fit {
   return { possible: Interval < neededNs ? Math.floor(Interval / Delay) : Attempts, neededNs };
 }
 
-/** Up to the ceiling the newest delay counts alone (it includes the ones before it roughly), from there on their sum. */
+/**
+ * Computes the attempts that fit while the delay grows. Below the ceiling only the newest delay counts, because it
+ * roughly includes those before it. From the ceiling on, the delays are added.
+ */
 function growingFit({ Attempts, Interval, Delay, DelayFunction, MaxDelay }: ReschedulePolicy): Fit {
   const counted = Math.min(Attempts, MAX_COUNTED_ATTEMPTS);
   let possible = 0;

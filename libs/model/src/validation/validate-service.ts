@@ -15,10 +15,10 @@ const CHECK_STATES = new Set(['', 'passing', 'warning', 'critical']);
 const HTTP_METHODS = new Set(['', 'GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'CONNECT', 'TRACE']);
 const MIN_CHECK_TIME_NS = NS_PER_SECOND;
 
-/** API-343 and API-344: what is wrong with one service by itself. */
+/** Returns the errors of a single service (API-343, API-344). */
 export function serviceErrors(service: Service): string[] {
   const errors: string[] = [];
-  // Variables are only known on the node.
+  // A name with variables is known only on the node.
   if (!service.Name.includes('${') && !SERVICE_NAME.test(service.Name)) {
     errors.push(
       'Service name must be valid per RFC 1123 and can contain only alphanumeric characters or dashes ' +
@@ -110,7 +110,10 @@ function checkProblem(check: ServiceCheck): string | undefined {
   return undefined;
 }
 
-/** API-344: only checks in services of tasks need names of their own; a group's may share one, the default too. */
+/**
+ * Returns the errors of repeated check names (API-344). Only checks in services of tasks need distinct names. Those of
+ * a group may share one, including the default.
+ */
 export function repeatedCheckErrors({ Checks }: Service): string[] {
   const names = (Checks ?? []).map(({ Name }) => Name);
   return names
@@ -118,7 +121,7 @@ export function repeatedCheckErrors({ Checks }: Service): string[] {
     .map((name) => `check ${JSON.stringify(name)} is duplicate`);
 }
 
-/** What only the consul provider can do. */
+/** Returns the error of a check that needs the consul provider. */
 function nativeCheckProblem(check: ServiceCheck): string | undefined {
   const consulOnly: readonly [name: string, isSet: boolean][] = [
     ['expose', check.Expose],

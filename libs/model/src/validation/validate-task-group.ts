@@ -20,7 +20,10 @@ import { validateVolumes } from './validate-volume.js';
 
 const MIN_DISK_MB = 10;
 
-/** API-335 and what is inside a group. Messages without the group's prefix; its tasks' come last, with theirs. */
+/**
+ * Returns the errors of a group (API-335) and its content, without the group's prefix. Those of its tasks come last,
+ * with the tasks' prefixes.
+ */
 export function taskGroupErrors(group: TaskGroup, job: Job): string[] {
   return [
     ...nameErrors(group),
@@ -50,11 +53,11 @@ export function taskGroupErrors(group: TaskGroup, job: Job): string[] {
 }
 
 export interface WarningContext {
-  /** Of the scheduler configuration. */
+  /** Setting of the scheduler configuration. */
   memoryOversubscription: boolean;
 }
 
-/** API-350. Each is a sentence of its own, without the group's name. */
+/** Returns the warnings about a group (API-350). Each is a complete sentence, without the name of the group. */
 export function taskGroupWarnings(group: TaskGroup, context: WarningContext): string[] {
   const warnings: string[] = [];
   if (group.Update !== null && group.Count > 1 && group.Update.MaxParallel > group.Count) {
@@ -94,7 +97,7 @@ function nameErrors({ Name }: TaskGroup): string[] {
   return errors;
 }
 
-/** A gateway of Consul Connect has no task of its own. */
+/** Whether the group is a gateway of Consul Connect, which has no tasks of its own. */
 const isGateway = ({ Services }: TaskGroup): boolean =>
   (Services ?? []).some(({ Connect }) =>
     Object.entries(Connect ?? {}).some(([k, v]) => /^gateway$/i.test(k) && v !== null),
@@ -165,7 +168,10 @@ function tasksTogetherErrors({ Name, Tasks }: TaskGroup): string[] {
   return errors;
 }
 
-/** API-343: the services of the group, and what all of them with the tasks' have to agree on. */
+/**
+ * Returns the errors of the group's services, and of the rules that these share with the services of its tasks
+ * (API-343).
+ */
 function servicesErrors(group: TaskGroup): string[] {
   const own = (group.Services ?? []).flatMap((service, index) => {
     const errors = [...serviceErrors(service), ...groupServiceErrors(service, group)];

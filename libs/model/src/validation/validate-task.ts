@@ -16,7 +16,7 @@ const MIN_CPU_MHZ = 1;
 const MIN_MEMORY_MB = 10;
 const MAX_PERMS = 0o7777;
 
-/** API-340 to API-344 for one task of the group. Messages without the task's prefix. */
+/** Returns the errors of one task of the group (API-340 to API-344), without the prefix of the task. */
 export function taskErrors(task: Task, group: TaskGroup, jobType: string): string[] {
   return [
     ...taskNameErrors(task.Name),
@@ -47,8 +47,8 @@ export function taskErrors(task: Task, group: TaskGroup, jobType: string): strin
 }
 
 /**
- * Whole numbers that lose digits on their way: a driver's configuration is free in form, so nobody knows which of its
- * numbers are meant to be exact (API-15). @param place of the value, for the message
+ * Returns integers that were rounded on their way. A driver's configuration is free in form, so the server does not
+ * know which of its numbers must be exact (API-15). @param place path of the value, for the message
  */
 function inexactNumbers(value: unknown, place: string): string[] {
   if (Number.isInteger(value) && !Number.isSafeInteger(value))
@@ -57,7 +57,7 @@ function inexactNumbers(value: unknown, place: string): string[] {
   return Object.entries(value).flatMap(([name, member]) => inexactNumbers(member, `${place}.${name}`));
 }
 
-/** What a user should know of a task (API-350, AU-124). Messages without the task's prefix. */
+/** Returns the warnings about a task (API-350, AU-124), without the prefix of the task. */
 export function taskWarnings(task: Task): string[] {
   const warnings: string[] = [];
   if (task.Resources.IOPS !== 0) {
@@ -77,7 +77,7 @@ function timeErrors(task: Task, group: TaskGroup, jobType: string): string[] {
   if (task.KillTimeout < 0) errors.push('KillTimeout must be a positive value');
   const deadline = group.Update?.ProgressDeadline ?? 0;
   if (jobType === 'service' && deadline > 0 && task.KillTimeout > deadline) {
-    // Spelled as clients know it.
+    // Clients know this misspelled text.
     errors.push(
       `KillTimout (${formatDuration(task.KillTimeout)}) longer than the group's ` +
         `ProgressDeadline (${formatDuration(deadline)})`,
@@ -157,7 +157,7 @@ function systemErrors(task: Task, jobType: string): string[] {
   return jobType === 'system' && task.Affinities !== null ? ['System jobs may not have an affinity block'] : [];
 }
 
-/** API-343: the services of the task. */
+/** Returns the errors of the task's services (API-343). */
 function taskServicesErrors(task: Task, group: TaskGroup): string[] {
   const services = task.Services ?? [];
   const seen = new Set<string>();
@@ -293,7 +293,7 @@ function duplicateErrors(task: Task): string[] {
   return errors;
 }
 
-/** The path leaves the allocation's directory, of which the task's is one child. A variable is checked on the node. */
+/** Whether the path leaves the allocation's directory, which contains the task's. Variables are checked on the node. */
 function escapesTaskDirectory(path: string): boolean {
   let depth = 1;
   for (const part of path.split('/')) {

@@ -13,7 +13,7 @@ const HOST_ACCESS_MODES = new Set([
   'single-node-multi-writer',
 ]);
 
-/** API-342, VL-170: the volume requests of a group, one message each that has errors. */
+/** Returns the errors of a group's volume requests (API-342, VL-170), one message for each invalid request. */
 export function validateVolumes(group: TaskGroup, jobType: string): string[] {
   return Object.entries(group.Volumes ?? {}).flatMap(([name, volume]) => {
     const errors = [
@@ -98,7 +98,7 @@ function csiErrors(volume: VolumeRequest, group: TaskGroup): string[] {
 }
 
 const PROPAGATION_MODES: ReadonlySet<string> = new Set(['', 'private', 'host-to-task', 'bidirectional']);
-/** How what is mounted below a mount is passed on (VL-175); empty: it is not. */
+/** Whether a text is a mode for propagating mounts below a mount (VL-175). Empty stands for no propagation. */
 export const isPropagationMode = (mode: string): boolean => PROPAGATION_MODES.has(mode);
 const SELINUX_LABELS: ReadonlySet<string> = new Set(['', 'z', 'Z']);
 
@@ -139,7 +139,7 @@ export function pluginErrors({ CSIPluginConfig: plugin }: Pick<Task, 'CSIPluginC
   return errors;
 }
 
-/** Directory by directory: `/csi-data` is not inside `/csi`. */
+/** Compares directory by directory, so `/csi-data` is not inside `/csi`. */
 function isInside(path: string, directory: string): boolean {
   const parts = partsOf(path);
   return partsOf(directory).every((part, i) => parts[i] === part);

@@ -9,12 +9,12 @@ import { Refusal } from '../refusal.js';
 
 const PATH_CHARACTERS = /^[a-zA-Z0-9\-_~/]+$/;
 
-/** What the top-level part `nomad` is kept for. */
+/** Error for a path below the top-level part `nomad`, which is reserved. */
 const WRITABLE_BELOW_NOMAD =
   '"nomad" is reserved: variables may be written at "nomad/jobs", "nomad/jobs/<job>[/<group>[/<task>]]" and elsewhere ' +
   'below "nomad/jobs", at "nomad/sentinel" and below, and at "nomad/job-templates/<template>"';
 
-/** @throws Refusal invalid: no variable may be written at the path (OP-190) */
+/** @throws Refusal invalid if no variable may have this path (OP-190) */
 export function checkVariablePath(path: string): void {
   if (path === '') throw new Refusal('invalid', 'missing variable path');
   if (path.length > MAX_VARIABLE_PATH_CHARS || !PATH_CHARACTERS.test(path))
@@ -25,7 +25,7 @@ export function checkVariablePath(path: string): void {
   throw new Refusal('invalid', `invalid path ${JSON.stringify(path)}: ${WRITABLE_BELOW_NOMAD}`);
 }
 
-/** @throws Refusal invalid: there is no item, or there are too many bytes of them (OP-191) */
+/** @throws Refusal invalid if there are no items or they have too many bytes (OP-191) */
 export function checkVariableItems(items: Readonly<Record<string, string>>): void {
   let count = 0;
   let bytes = 0;
@@ -37,7 +37,7 @@ export function checkVariableItems(items: Readonly<Record<string, string>>): voi
   if (bytes > MAX_VARIABLE_ITEMS_BYTES) throw new Refusal('invalid', 'variables are limited to 64KiB in total size');
 }
 
-/** @throws Refusal invalid: no lock may last that long (OP-200) */
+/** @throws Refusal invalid if the TTL or the delay is outside its limits (OP-200) */
 export function checkVariableLock({ TTL, LockDelay }: { readonly TTL: number; readonly LockDelay: number }): void {
   if (TTL < 0 || LockDelay < 0) throw new Refusal('invalid', 'Lock delay and TTL must be positive');
   if (TTL < MIN_LOCK_TTL_NS || TTL > MAX_LOCK_TTL_NS)

@@ -1,22 +1,22 @@
 import type { WireObject } from '../encoding/wire-object.js';
 import { formatDuration } from '../time/duration.js';
 
-/** Who may write a variable at the moment, as it is stored. Durations in ns. */
+/** A stored lock: its holder alone may write the variable. Durations are in ns. */
 export interface VariableLock {
-  /** By which its holder is known. Whoever knows it can take the holder's place, so that few may see it (OP-203). */
+  /** Identifies the holder. Whoever knows it can act as the holder, so few callers may see it (OP-203). */
   ID: string;
   TTL: number;
-  /** How long the lock still counts as held after its holder has fallen silent (OP-202). */
+  /** Time for which the lock still counts as held after its holder has fallen silent (OP-202). */
   LockDelay: number;
-  /** Index of the last transaction that acquired it, first or again. */
+  /** Index of the last transaction that acquired the lock, for the first time or again. */
   AcquireIndex: number;
 }
 
-/** A variable as it is stored: what it holds is sealed (OP-204). Times in unix ns. */
+/** A stored variable. Its items are sealed (OP-204). Times are in unix ns. */
 export interface Variable {
   Namespace: string;
   Path: string;
-  /** Of the root key that its items are sealed with. */
+  /** ID of the root key that seals the items. */
   KeyID: string;
   /** The sealed items, base64. */
   Data: string;
@@ -27,18 +27,21 @@ export interface Variable {
   ModifyTime: number;
 }
 
-/** What a writer asks of a lock; the index is known where it is applied. */
+/** The members of a lock that its writer sets. The state machine sets the index when it applies the write. */
 export type VariableLockRequest = Omit<VariableLock, 'AcquireIndex'>;
 
-/** What somebody sees of the lock. */
+/** How much of a lock a caller may see. */
 export type ShownLock =
-  /** Nothing, not even that there is one. */
+  /** Not even whether there is a lock. */
   | 'hidden'
-  /** All but its ID (EV-53). */
+  /** Everything except its ID (EV-53). */
   | 'withoutId'
   | 'whole';
 
-/** What may be seen of a variable by who may list it: all but its items. The lock is left out if there is none. */
+/**
+ * Encodes the parts of a variable that its listing may show: everything except its items. The lock is left out if there
+ * is none.
+ */
 export function encodeVariableMetadata(variable: Variable, lock: ShownLock): WireObject {
   const { Namespace, Path, Lock, CreateIndex, CreateTime, ModifyIndex, ModifyTime } = variable;
   const shown = Lock !== null && lock !== 'hidden' && { Lock: encodeLock(Lock, lock === 'whole' ? Lock.ID : '') };

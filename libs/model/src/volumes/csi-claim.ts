@@ -1,8 +1,10 @@
-/** What a claim is for; the numbers are the wire's (2.3). `gc`: not a use, only a sign to look at the volume. */
+/**
+ * Mode of a claim, with the numbers of the wire (2.3). `gc` does not use the volume. It only requests a check of it.
+ */
 export const CLAIM_MODE = { read: 0, write: 1, gc: 2 } as const;
 export type ClaimMode = (typeof CLAIM_MODE)[keyof typeof CLAIM_MODE];
 
-/** How far a claim is on its way out; the order of the numbers is not that of the workflow (2.3). */
+/** Progress of a claim that is being released. The order of the numbers is not that of the workflow (2.3). */
 export const CLAIM_STATE = {
   taken: 0,
   nodeDetached: 1,
@@ -12,22 +14,25 @@ export const CLAIM_STATE = {
 } as const;
 export type ClaimState = (typeof CLAIM_STATE)[keyof typeof CLAIM_STATE];
 
-/** An allocation's right to use a volume, or a step of giving it back. */
+/** An allocation's right to use a volume, or a step of releasing it. */
 export interface CSIVolumeClaim {
-  /** "" when it only wakes whoever watches the volume (VL-90). */
+  /** Empty if the claim only wakes the watcher of the volume (VL-90). */
   AllocationID: string;
   NodeID: string;
-  /** The provider's name of the node; "" when not known. */
+  /** The provider's name of the node. Empty if it is unknown. */
   ExternalNodeID: string;
   Mode: ClaimMode;
   AccessMode: string;
   AttachmentMode: string;
   State: ClaimState;
-  /** Of a stored claim: when it was taken; absent: before claims of one allocation were told apart (VL-308). */
+  /**
+   * Index of the transaction that stored the claim. Absent in claims from before claims of one allocation were
+   * distinguished (VL-308).
+   */
   TakenIndex?: number;
 }
 
-/** VL-90: no use of a volume, only a sign to look at it. */
+/** A claim that does not use the volume and only requests a check of it (VL-90). */
 export const LOOK_AT_VOLUME: CSIVolumeClaim = {
   AllocationID: '',
   NodeID: '',
@@ -38,7 +43,7 @@ export const LOOK_AT_VOLUME: CSIVolumeClaim = {
   State: CLAIM_STATE.unpublishing,
 };
 
-/** What an agent asks of the volumes service before and after its tasks (2.3). */
+/** An agent's request to the volumes service, before and after its tasks (2.3). */
 export interface CSIVolumeClaimRequest {
   VolumeID: string;
   AllocationID: string;
@@ -48,13 +53,13 @@ export interface CSIVolumeClaimRequest {
   AccessMode: string;
   AttachmentMode: string;
   State: ClaimState;
-  /** unix ns */
+  /** In unix ns. */
   Timestamp: number;
   Namespace: string;
   Region: string;
 }
 
-/** The claim that a request makes. */
+/** Returns the claim that a request makes. */
 export function claimOf(request: CSIVolumeClaimRequest): CSIVolumeClaim {
   return {
     AllocationID: request.AllocationID,

@@ -1,9 +1,9 @@
-/** Where a disk can be reached, or a machine stands: every segment must be equal. */
+/** Where a disk can be reached, or where a machine is. Two topologies match if all their segments are equal. */
 export interface Topology {
   Segments: Record<string, string> | null;
 }
 
-/** What a controller plugin can do. */
+/** Capabilities of a controller plugin. */
 export interface CSIControllerInfo {
   SupportsCreateDelete: boolean;
   SupportsAttachDetach: boolean;
@@ -19,7 +19,7 @@ export interface CSIControllerInfo {
   SupportsGet: boolean;
 }
 
-/** What a node plugin says of its machine. */
+/** Information of a node plugin about its machine. */
 export interface CSINodeInfo {
   /** The provider's name of the machine: the external node ID. */
   ID: string;
@@ -32,10 +32,10 @@ export interface CSINodeInfo {
   SupportsCondition: boolean;
 }
 
-/** One plugin instance as its agent fingerprinted it, with `ControllerInfo` or `NodeInfo`. */
+/** One plugin instance as its agent fingerprinted it. Either `ControllerInfo` or `NodeInfo` is set. */
 export interface CSIInfo {
   PluginID: string;
-  /** The plugin's own allocation; "" when the agent does not know it. */
+  /** ID of the plugin's own allocation. Empty if the agent does not know it. */
   AllocID: string;
   Healthy: boolean;
   HealthDescription: string;
@@ -48,19 +48,19 @@ export interface CSIInfo {
   NodeInfo?: CSINodeInfo;
 }
 
-/** How many instances a job is to run of a plugin. */
+/** Number of instances of a plugin that a job should run. */
 export interface CSIPluginJob {
   Namespace: string;
   ID: string;
   Expected: number;
 }
 
-/** By namespace and job ID. */
+/** Jobs by namespace and job ID. */
 export type CSIPluginJobs = Record<string, Record<string, CSIPluginJob>>;
 
 /**
- * A storage plugin of the cluster: nobody registers it, it follows from the jobs that declare it and from what nodes
- * fingerprint (VL-182). The four counts follow from the maps.
+ * A storage plugin of the cluster. It is not registered: it follows from the jobs that declare it and from the
+ * fingerprints of nodes (VL-182). The four counts follow from the maps.
  */
 export interface CSIPlugin {
   ID: string;
@@ -82,7 +82,7 @@ export interface CSIPlugin {
   ModifyTime: number;
 }
 
-/** Nothing runs it and nothing is expected to (GC-70). */
+/** Whether no instance of the plugin runs and none is expected (GC-70). */
 export function isEmptyPlugin(
   plugin: Pick<CSIPlugin, 'Controllers' | 'Nodes' | 'ControllersExpected' | 'NodesExpected'>,
 ): boolean {

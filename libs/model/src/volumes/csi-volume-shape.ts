@@ -17,8 +17,8 @@ export const volumeCapabilityShape: Shape<VolumeCapability> = {
 };
 
 /**
- * What a client may say of a volume; everything else in its body is ignored, so that JSON copied from a read brings no
- * claims, modes, health or times (VL-17, VL-22).
+ * The members of a volume that a client may set. All others in its body are ignored, so that JSON copied from a read
+ * brings no claims, modes, health or times (VL-17, VL-22).
  */
 export const csiVolumeShape: Shape<CSIVolumeSpecification> = {
   name: 'CSIVolume',
@@ -43,7 +43,7 @@ export const csiVolumeShape: Shape<CSIVolumeSpecification> = {
   },
 };
 
-/** The body of a register or create request. A volume without a namespace takes that of the request (VL-10). */
+/** Decodes the body of a register or create request. A volume without a namespace gets that of the request (VL-10). */
 export function decodeVolumes(json: unknown, namespace: string): CSIVolumeSpecification[] {
   const { Volumes } = decodeShape(registerShape, json);
   return (Volumes ?? []).map((volume) => ({ ...volume, Namespace: volume.Namespace || namespace }));

@@ -7,19 +7,19 @@ export interface TopologyRequest {
   Preferred: Topology[] | null;
 }
 
-/** What an operator, or the plugin that made the disk, says of a volume. Sizes in bytes. */
+/** The members of a volume that an operator or the plugin that created the disk sets. Sizes are in bytes. */
 export interface CSIVolumeSpecification {
   ID: string;
-  /** On create the name suggested to the provider. */
+  /** When a volume is created, the name suggested to the provider. */
   Name: string;
   /** The provider's name of the disk. */
   ExternalID: string;
   Namespace: string;
   RequestedTopologies: TopologyRequest | null;
-  /** Where the disk can be reached; none: from anywhere. */
+  /** The topologies where the disk can be reached. Empty if it can be reached everywhere. */
   Topologies: Topology[] | null;
   MountOptions: MountOptions | null;
-  /** For the plugin only: no answer, event or log line shows them (VL-1). */
+  /** Secrets for the plugin. No response, event or log line shows them (VL-1). */
   Secrets: Record<string, string> | null;
   Parameters: Record<string, string> | null;
   Context: Record<string, string> | null;
@@ -32,7 +32,7 @@ export interface CSIVolumeSpecification {
   PluginID: string;
 }
 
-/** A volume as the volumes service registers it: with what the plugin's record said (VL-15). */
+/** A volume as the volumes service registers it, with information from the plugin's record (VL-15). */
 export interface CSIVolumeRegistration extends CSIVolumeSpecification {
   Provider: string;
   ProviderVersion: string;
@@ -40,17 +40,17 @@ export interface CSIVolumeRegistration extends CSIVolumeSpecification {
 }
 
 /**
- * A CSI volume as stored, secrets and claims included; only the encoder's form may leave the services. Whether it can
- * be scheduled, and its plugin's health, are worked out from the plugin's record whenever somebody asks.
+ * A stored CSI volume, with secrets and claims. Only the encoder's form may leave the services. Whether the volume can
+ * be scheduled, and the health of its plugin, are computed from the plugin's record for each request.
  */
 export interface CSIVolume extends CSIVolumeRegistration {
-  /** Modes of the claims there are; "" when there are none. */
+  /** Access mode of the present claims. Empty if there are none. */
   AccessMode: string;
   AttachmentMode: string;
   /** By allocation ID. */
   ReadClaims: Record<string, CSIVolumeClaim>;
   WriteClaims: Record<string, CSIVolumeClaim>;
-  /** Claims that are being given back. One of these may have its read or write claim still (VL-83). */
+  /** Claims that are being released. The read or write claim of such a claim may still exist (VL-83). */
   PastClaims: Record<string, CSIVolumeClaim>;
   ResourceExhausted: string | null;
   CreateIndex: number;
@@ -59,22 +59,22 @@ export interface CSIVolume extends CSIVolumeRegistration {
   ModifyTime: number;
 }
 
-/** The modes in which somebody may write. */
+/** The modes in which an allocation may write. */
 const WRITER_MODES: ReadonlySet<string> = new Set([
   'single-node-writer',
   'multi-node-single-writer',
   'multi-node-multi-writer',
 ]);
 
-/** The provider's name of the disk: the volume's own where it has no other. */
+/** Returns the provider's name of the disk, or the volume's own ID if there is no such name. */
 export const remoteIdOf = (volume: Pick<CSIVolume, 'ID' | 'ExternalID'>): string => volume.ExternalID || volume.ID;
 
-/** VL-72: an allocation reads or writes it, or has not given it back yet. */
+/** Whether an allocation reads or writes the volume, or has not released it yet (VL-72). */
 export function isInUse(volume: Pick<CSIVolume, 'ReadClaims' | 'WriteClaims'>): boolean {
   return Object.keys(volume.ReadClaims).length + Object.keys(volume.WriteClaims).length > 0;
 }
 
-/** VL-63. `plugin` undefined: there is no record of it. */
+/** Whether volumes of the plugin can be scheduled (VL-63). `plugin` is undefined if there is no record of it. */
 export function isSchedulable(plugin: CSIPlugin | undefined): boolean {
   if (!plugin || plugin.NodesHealthy === 0) return false;
   return !plugin.ControllerRequired || plugin.ControllersHealthy > 0;
@@ -92,7 +92,7 @@ export function isWriteSchedulable(volume: CSIVolume, plugin: CSIPlugin | undefi
   return (volume.RequestedCapabilities ?? []).some(({ AccessMode }) => WRITER_MODES.has(AccessMode));
 }
 
-/** Whether the access mode leaves room for one more read claim (VL-80). */
+/** Whether the access mode allows one more read claim (VL-80). */
 export function hasFreeReadClaim(volume: CSIVolume): boolean {
   const readers = Object.keys(volume.ReadClaims).length;
   switch (volume.AccessMode) {
@@ -105,7 +105,7 @@ export function hasFreeReadClaim(volume: CSIVolume): boolean {
   }
 }
 
-/** VL-81, VL-82: readers do not keep a writer out. */
+/** Whether the access mode allows one more write claim (VL-81). Read claims do not prevent it (VL-82). */
 export function hasFreeWriteClaim(volume: CSIVolume): boolean {
   switch (volume.AccessMode) {
     case 'single-node-writer':
@@ -119,5 +119,5 @@ export function hasFreeWriteClaim(volume: CSIVolume): boolean {
   }
 }
 
-/** Name under which a blocked evaluation waits for a volume (VL-161, VL-169). */
+/** Returns the name under which a blocked evaluation waits for a volume (VL-161, VL-169). */
 export const volumeResource = (namespace: string, id: string): string => `csi-volume:${namespace}:${id}`;

@@ -1,20 +1,23 @@
 import type { CSIVolume, CSIVolumeSpecification } from './csi-volume.js';
 
-/** Sizes asked for, in bytes; 0: none given. */
+/** Requested sizes in bytes. 0 if none is requested. */
 export interface RequestedCapacity {
   readonly RequestedCapacityMin: number;
   readonly RequestedCapacityMax: number;
 }
 
-/** What a request for other sizes comes to (3.6). A volume never shrinks. */
+/** Result of a request for another size (3.6). A volume never shrinks. */
 export type CapacityChange =
   | { readonly kind: 'none' }
   | { readonly kind: 'refused'; readonly error: string }
-  /** Nothing to do for the plugin: the new numbers are stored. */
+  /** The plugin has nothing to do. The new numbers are stored. */
   | { readonly kind: 'stored'; readonly requested: RequestedCapacity }
-  /** The disk is as large already; a machine that has it mounted may not have seen that, when it failed the last time (VL-51). */
+  /**
+   * The disk already has the requested size. A machine that mounts it may not know, if an earlier expansion failed
+   * there (VL-51).
+   */
   | { readonly kind: 'reached'; readonly requested: RequestedCapacity }
-  /** The plugin must make it larger, and says how large it has become. */
+  /** The plugin must expand the disk, and returns its new size. */
   | { readonly kind: 'expanded'; readonly requested: RequestedCapacity };
 
 /** Decides whether a requested capacity expands the volume (VL-43 to VL-47, VL-51). */
@@ -39,7 +42,7 @@ const refused = (max: number, than: string, size: number): CapacityChange => ({
 
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB', 'EB'] as const;
 
-/** In SI units, below 10 with one decimal: `2 B`, `1.5 kB`, `20 MB` (VL-45). */
+/** Formats a size in SI units, below 10 with one decimal: `2 B`, `1.5 kB`, `20 MB` (VL-45). */
 function sizeText(bytes: number): string {
   let [size, unit] = [bytes, 0];
   while (size >= 1000 && unit < UNITS.length - 1) [size, unit] = [size / 1000, unit + 1];

@@ -3,7 +3,7 @@ import type { HostVolumeSpecification } from './host-volume.js';
 import { constraintShape } from '../jobs/placement-shape.js';
 import { decodeShape, int, list, map, object, present, type Shape, string } from '../encoding/wire-shape.js';
 
-/** What a client may say of a host volume; state, indexes and times in its body are ignored. */
+/** The members of a host volume that a client may set. State, indexes and times in its body are ignored. */
 export const hostVolumeShape: Shape<HostVolumeSpecification> = {
   name: 'HostVolume',
   fields: {
@@ -23,7 +23,10 @@ export const hostVolumeShape: Shape<HostVolumeSpecification> = {
   },
 };
 
-/** The body of a create or register request; null: it has no volume. One without a namespace takes that of the request. */
+/**
+ * Decodes the body of a create or register request. Returns null if it has no volume. A volume without a namespace gets
+ * that of the request.
+ */
 export function decodeHostVolume(json: unknown, namespace: string): HostVolumeSpecification | null {
   const { Volume } = decodeShape(requestShape, json);
   return Volume && { ...Volume, Namespace: Volume.Namespace || namespace };

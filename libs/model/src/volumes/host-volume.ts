@@ -3,7 +3,9 @@ import type { VolumeCapability } from '../jobs/volume.js';
 
 export type HostVolumeState = 'pending' | 'ready' | 'unavailable';
 
-/** A directory of one node that a plugin of its agent made, or an operator registered (3.30). Sizes in bytes. */
+/**
+ * A directory of one node. A plugin of its agent created it, or an operator registered it (3.30). Sizes are in bytes.
+ */
 export interface HostVolume {
   Namespace: string;
   ID: string;
@@ -25,13 +27,13 @@ export interface HostVolume {
   ModifyTime: number;
 }
 
-/** What an operator may say of one; the rest is the servers' and the node's. */
+/** The members of a host volume that an operator may set. The servers and the node set the others. */
 export type HostVolumeSpecification = Omit<
   HostVolume,
   'State' | 'CreateIndex' | 'CreateTime' | 'ModifyIndex' | 'ModifyTime'
 >;
 
-/** A sticky request of a group has met a volume: replacements go back to it (VL-294). */
+/** Binds a group's sticky request to a volume, so that replacements use the same one (VL-294). */
 export interface TaskGroupHostVolumeClaim {
   ID: string;
   Namespace: string;

@@ -2,7 +2,7 @@ import { type CSIVolume, type CSIVolumeSpecification, isInUse } from './csi-volu
 import type { Topology } from './csi-plugin.js';
 import type { MountOptions } from '../jobs/volume.js';
 
-/** VL-27 to VL-32: why the submitted specification cannot become the stored volume's; none when it can. */
+/** Returns the errors that prevent an update of the stored volume to the submitted specification (VL-27 to VL-32). */
 export function volumeUpdateErrors(stored: CSIVolume, given: CSIVolumeSpecification): string[] {
   const errors: string[] = [];
   if (isChanged(stored.Name, given.Name)) errors.push('volume name cannot be updated');
@@ -22,8 +22,8 @@ export function volumeUpdateErrors(stored: CSIVolume, given: CSIVolumeSpecificat
 }
 
 /**
- * VL-26: the stored volume with what a submission without errors changes of it (VL-28, VL-30, VL-31, VL-33). Sizes are
- * not among it: they are changed by expanding.
+ * Returns the stored volume with the changes of a valid submission (VL-26, VL-28, VL-30, VL-31, VL-33). Sizes do not
+ * change here, because only an expansion changes them.
  */
 export function updatedVolume(stored: CSIVolume, given: CSIVolumeSpecification): CSIVolume {
   return {
@@ -37,7 +37,7 @@ export function updatedVolume(stored: CSIVolume, given: CSIVolumeSpecification):
 
 const isChanged = (stored: string, given: string): boolean => given !== '' && given !== stored;
 
-/** Whether the new capabilities contain the modes that the volume is used with (VL-28). */
+/** Whether the new capabilities include the modes in which the volume is used (VL-28). */
 function keepsModesInUse(stored: CSIVolume, given: CSIVolumeSpecification): boolean {
   const { AccessMode, AttachmentMode } = stored;
   if (AccessMode === '' && AttachmentMode === '') return true;
@@ -48,7 +48,9 @@ function keepsModesInUse(stored: CSIVolume, given: CSIVolumeSpecification): bool
 
 type HasTopologyRequest = Pick<CSIVolumeSpecification, 'RequestedTopologies'>;
 
-/** VL-29: in the same order, and absent is not the same as empty. */
+/**
+ * Whether two topology requests are equal, including their order (VL-29). An absent list does not equal an empty one.
+ */
 function areEqualRequests(
   { RequestedTopologies: a }: HasTopologyRequest,
   { RequestedTopologies: b }: HasTopologyRequest,
@@ -62,7 +64,10 @@ function areEqualTopologies(a: Topology[] | null, b: Topology[] | null): boolean
   return a.length === b.length && a.every(({ Segments }, i) => areEqualMaps(Segments, b[i]?.Segments ?? null));
 }
 
-/** VL-30: flags are a set, and absent options are those without file system and flags. */
+/**
+ * Whether two mount options are equal (VL-30). Flags are compared as sets, and absent options equal those without file
+ * system and flags.
+ */
 function areEqualMountOptions(a: MountOptions | null, b: MountOptions | null): boolean {
   if ((a?.FSType ?? '') !== (b?.FSType ?? '')) return false;
   const [flags, others] = [new Set(a?.MountFlags), new Set(b?.MountFlags)];

@@ -3,7 +3,7 @@ import { MAX_PLUGIN_ID_BYTES, MAX_VOLUME_NAME_BYTES, nameLengthErrors } from '..
 import type { Topology } from './csi-plugin.js';
 import type { CSIVolumeSpecification } from './csi-volume.js';
 
-/** VL-11: what is wrong with a volume whatever the state is, as one message; "" when nothing is. */
+/** Returns the errors of a volume that do not depend on the state (VL-11), as one message, or "" if there are none. */
 export function validateVolume(volume: CSIVolumeSpecification): string {
   const errors: string[] = [];
   if (volume.ID === '') errors.push('missing volume id');

@@ -15,7 +15,10 @@ const ACCESS_MODES = new Set([
 ]);
 const PLACES_OTHERS = new Set(['distinct_hosts', 'distinct_property']);
 
-/** VL-284: what is wrong with a host volume whatever the state is; "": nothing. One error stands alone. */
+/**
+ * Returns the errors of a host volume that do not depend on the state (VL-284), as one message, or "" if there are
+ * none. A single error is not formatted as a list.
+ */
 export function validateHostVolume(volume: HostVolumeSpecification): string {
   const { ID, Name, PluginID, RequestedCapacityMinBytes: min, RequestedCapacityMaxBytes: max } = volume;
   const errors: string[] = [];
@@ -40,8 +43,8 @@ export function validateHostVolume(volume: HostVolumeSpecification): string {
 }
 
 /**
- * VL-286: what keeps a volume from becoming what is given; "": nothing.
- * @param users IDs of allocations that use it and may still run
+ * Returns the errors that prevent an update of a host volume (VL-286), as one message, or "" if there are none.
+ * @param users IDs of allocations that use the volume and may still run
  */
 export function validateHostVolumeUpdate(
   stored: HostVolume,
