@@ -13,6 +13,8 @@ export const MAX_SUBJECT = 72;
 const RULE = '[A-Z]{2,3}-\\d+[a-z]?';
 const ONLY_RULES = new RegExp(`^(?:${RULE}|to|and|section|\\d+(?:\\.\\d+)*|[\\s,;.()–-])+$`);
 const NAMES_A_RULE = new RegExp(`\\b${RULE}\\b`);
+/** Followed by punctuation or another number, so that `UTF-16 units` is not taken for a rule. */
+const STARTS_WITH_RULE = new RegExp(`^\\(?${RULE}(?:[:.,;)]|\\s+(?:to|and)\\s)`);
 /** Verbs that say what is done only together with what it is done to. */
 const BARE_VERBS = new Set(['run', 'read', 'take', 'look', 'ask']);
 /** Here `run` is the one method of the command pattern. */
@@ -22,17 +24,18 @@ const COMMANDS = 'apps/cli/src/commands/';
 const lineAt = (source, offset) => source.slice(0, offset).split('\n').length;
 
 /**
- * Comments that are rule numbers and nothing else.
+ * Comments that start with a rule number, instead of a sentence that the number follows. Most are only the number.
  *
  * @param {string} source
  * @returns {Finding[]}
  */
-export function bareRuleComments(source) {
-  const comments = [...source.matchAll(/\/\*\*?((?:(?!\*\/)[^])*)\*\/|^\s*\/\/(.*)$/gm)];
-  return comments.flatMap((match) => {
-    const text = (match[1] ?? match[2] ?? '').replaceAll(/^\s*\*/gm, '').trim();
-    if (!NAMES_A_RULE.test(text) || !ONLY_RULES.test(text)) return [];
-    return [{ line: lineAt(source, match.index + match[0].search(/\S/)), text }];
+export function ruleComments(source) {
+  const comments = source.matchAll(/\/\*\*?((?:(?!\*\/)[^])*)\*\/|^[ \t]*(\/\/.*(?:\n[ \t]*\/\/.*)*)/gm);
+  return [...comments].flatMap((match) => {
+    const lines = (match[1] ?? match[2] ?? '').split('\n').map((line) => line.replace(/^\s*(?:\*|\/\/)/, '').trim());
+    const text = lines.join(' ').trim();
+    const isRule = NAMES_A_RULE.test(text) && (ONLY_RULES.test(text) || STARTS_WITH_RULE.test(text));
+    return isRule ? [{ line: lineAt(source, match.index + match[0].search(/\S/)), text }] : [];
   });
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { bareRuleComments, linesOfCode, proseOf, refusalsByStatus, signatures } from './findings.mjs';
+import { linesOfCode, proseOf, refusalsByStatus, ruleComments, signatures } from './findings.mjs';
 
 describe('what a reader stumbles over', () => {
   it('finds refusals that are described by a status', () => {
@@ -15,9 +15,25 @@ describe('what a reader stumbles over', () => {
       '/** Nacks it (EB-66). */',
       '/** Two. */',
     ];
-    expect(bareRuleComments(source.join('\n'))).toEqual([
+    expect(ruleComments(source.join('\n'))).toEqual([
       { line: 2, text: 'EB-66.' },
       { line: 3, text: 'ST-21, EV-3 and GC-4 to 6' },
+    ]);
+  });
+
+  it('finds comments that start with a rule number, but not lines of a sentence', () => {
+    const source = [
+      '/** EB-66: after the timeout. */',
+      '/**',
+      ' * API-309. The task is undefined.',
+      ' */',
+      '// Two updates count once',
+      '// (ST-82).',
+      '/** UTF-16 units. */',
+    ];
+    expect(ruleComments(source.join('\n'))).toEqual([
+      { line: 1, text: 'EB-66: after the timeout.' },
+      { line: 2, text: 'API-309. The task is undefined.' },
     ]);
   });
 

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import writeGood from 'write-good';
-import { bareRuleComments, linesOfCode, MAX_SUBJECT, proseOf, signatures, SMALL_FILE_LINES } from './findings.mjs';
+import { linesOfCode, MAX_SUBJECT, proseOf, ruleComments, signatures, SMALL_FILE_LINES } from './findings.mjs';
 import { filesBelow, pages, root, textOf } from './source-tree.mjs';
 
 /** @typedef {{ kind: string, file: string, line: number, text: string, time: number }} Place */
@@ -35,7 +35,7 @@ for (const file of sources.filter((name) => /\/src\//.test(name) && !/\.(spec|fi
   const source = textOf(file);
   const { verbs, parameters } = signatures(file, source);
   const lines = linesOfCode(source);
-  add('comments', file, bareRuleComments(source));
+  add('comments', file, ruleComments(source));
   add('verbs', file, verbs);
   add('parameters', file, parameters);
   if (lines < SMALL_FILE_LINES && !/\/(index|main|program)\.ts$|\/migrations\//.test(file))

@@ -3,9 +3,9 @@ import { ALIASES, SHORT_FORMS } from './command-words.js';
 import { REFUSALS, type Refusal } from './refusals.js';
 import { SYNOPSES } from './synopses.js';
 
-/** A command as the general help and the dispatcher know it; its module is loaded only when it is called. */
+/** A command in the general help and for the dispatcher. Its module is loaded only when it runs. */
 export interface CatalogueEntry {
-  /** `job run`. */
+  /** Words of the command, such as `job run`. */
   readonly words: string;
   readonly synopsis: string;
   readonly load: () => Promise<{ readonly command: CommandSpec }>;
@@ -19,7 +19,7 @@ const refusedEntry = ([words, refusal]: readonly [string, Refusal]): CatalogueEn
 
 const commandEntry = ([words, synopsis]: readonly [string, string]): CatalogueEntry => {
   const file = `./commands/${words.replaceAll(' ', '-')}.js`;
-  // That the module is there, and is one of a command, is what the catalogue's test is for.
+  // The test of the catalogue checks that the module exists and exports a command.
   return { words, synopsis, load: () => import(file) as Promise<{ readonly command: CommandSpec }> };
 };
 
@@ -28,26 +28,26 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
   ...Object.entries(REFUSALS).map(refusedEntry),
 ];
 
-/** Words of the longest command, `operator root keyring list`. */
+/** Number of words of the longest command, `operator root keyring list`. */
 export const MOST_WORDS = 4;
 
 const entryOf = (words: string): CatalogueEntry | undefined => CATALOGUE.find((entry) => entry.words === words);
 
-/** Whether there is such a command, by its canonical words. */
+/** Whether a command with these canonical words exists. */
 export const isCommand = (words: string): boolean => entryOf(words) !== undefined;
 
-/** The module of a command; undefined: there is no such command. */
+/** Loads the module of a command. Returns undefined if there is no such command. */
 export async function loadCommand(words: string): Promise<CommandSpec | undefined> {
   return (await entryOf(words)?.load())?.command;
 }
 
-/** The same for a command that talks to a server. */
+/** Loads the module of a command that talks to a server. */
 export async function loadServerCommand(words: string): Promise<ServerCommand | undefined> {
   const spec = await loadCommand(words);
   return spec?.offline === true ? undefined : spec;
 }
 
-/** Every word that a command line can begin with, short forms and all that is not hidden. */
+/** Returns every first word of a command line, including short forms, without hidden ones. */
 export const firstWords = (): string[] => [
   ...new Set([
     ...CATALOGUE.map(({ words }) => words.split(' ', 1)[0] ?? ''),
@@ -55,7 +55,7 @@ export const firstWords = (): string[] => [
   ]),
 ];
 
-/** Words that may follow others of a command: `status` after `job`, `apply` after `job tag`. */
+/** Returns the words that may follow: `status` after `job`, `apply` after `job tag`. */
 export const subcommandsOf = (words: string): string[] => [
   ...new Set(
     CATALOGUE.filter((entry) => entry.words.startsWith(`${words} `)).map(

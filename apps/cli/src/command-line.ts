@@ -6,16 +6,16 @@ import { knownFlags, normaliseFlags } from './flags/flag-syntax.js';
 import { GLOBAL_FLAGS } from './flags/global-flags.js';
 import { ParsedFlags, parseFlagValue } from './flags/parsed-flags.js';
 
-/** Columns of a help page. */
+/** Width of a help page in columns. */
 const HELP_WIDTH = 100;
 
-/** The words behind a command, understood. */
+/** The parsed words after a command. */
 export interface CommandLine {
   readonly flags: ParsedFlags;
   readonly args: readonly string[];
 }
 
-/** All flags a command accepts: its own and, if it talks to a server, the general ones. */
+/** Returns all flags that a command accepts: its own and, if it talks to a server, the general ones. */
 export const flagsOf = (spec: CommandSpec): readonly Flag[] => [...generalFlagsOf(spec), ...spec.flags];
 
 function generalFlagsOf(spec: CommandSpec): readonly Flag[] {
@@ -23,7 +23,7 @@ function generalFlagsOf(spec: CommandSpec): readonly Flag[] {
   return spec.withoutNamespace === true ? GLOBAL_FLAGS.filter(({ name }) => name !== 'namespace') : GLOBAL_FLAGS;
 }
 
-/** @throws FlagFailure (CL-110 to CL-112, CL-115) */
+/** Parses the words after a command. @throws FlagFailure (CL-110 to CL-112, CL-115) */
 export function parseCommandLine(spec: CommandSpec, words: string, given: readonly string[]): CommandLine {
   const flags = flagsOf(spec);
   const command = parserOf(spec, words, '');
@@ -32,7 +32,7 @@ export function parseCommandLine(spec: CommandSpec, words: string, given: readon
   return { flags: new ParsedFlags(flags, command), args: command.args };
 }
 
-/** The help page of a command (CL-109). */
+/** Returns the help page of a command (CL-109). */
 export function helpOf(spec: CommandSpec, words: string, program: string): string {
   return `${parserOf(spec, words, program).helpInformation()}${examplesOf(words, program)}`;
 }
@@ -64,7 +64,7 @@ function parserOf(spec: CommandSpec, words: string, program: string): Command {
 function optionOf(flag: Flag): Option {
   const value = flag.kind === 'switch' ? '' : `=<${flag.value ?? 'value'}>`;
   const option = new Option(`--${flag.name} <value>`, flag.help);
-  // A flag named `no-…` is a switch of that name here, not the opposite of another one.
+  // A flag named `no-…` is a switch with that name, not the negation of another one.
   option.negate = false;
   option.flags = `--${flag.name}${value}`;
   option.argParser((text, previous: unknown) => {

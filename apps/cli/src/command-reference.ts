@@ -6,10 +6,10 @@ import { GLOBAL_FLAGS } from './flags/global-flags.js';
 import { REFUSALS } from './refusals.js';
 import { table } from './terminal/table.js';
 
-/** Where the reference is kept, from the root of the repository. */
+/** Path of the reference, from the root of the repository. */
 export const REFERENCE_FILE = 'docs/commands.md';
 
-/** All commands with their flags as one page of Markdown, from the tables that the program itself goes by. */
+/** Returns all commands with their flags as one page of Markdown, from the tables that the program itself uses. */
 export async function commandReference(): Promise<string> {
   const words = CATALOGUE.map((entry) => entry.words)
     .filter((entry) => !(entry in REFUSALS))
@@ -30,7 +30,7 @@ export async function commandReference(): Promise<string> {
     .concat('\n');
 }
 
-/** One line for each reason, with all commands that it holds for. */
+/** Returns one line for each reason, with all commands that are refused for it. */
 function refusedCommands(): string {
   const byReason = new Map<string, string[]>();
   for (const [words, { text }] of Object.entries(REFUSALS))
@@ -69,5 +69,5 @@ const flagLines = (flags: readonly Flag[]): string[] =>
 
 const fenced = (lines: readonly string[]): string => ['```text', ...lines, '```'].join('\n');
 
-/** What Markdown would take for its own. */
+/** Escapes characters that Markdown would interpret. */
 const escaped = (text: string): string => text.replaceAll(/[<>*_|]/g, (sign) => `\\${sign}`);

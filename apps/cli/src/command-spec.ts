@@ -7,7 +7,7 @@ import type { Interrupts } from './terminal/interrupts.js';
 import type { ParsedFlags } from './flags/parsed-flags.js';
 import type { Terminal } from './terminal/terminal.js';
 
-/** How many arguments a command takes, and what it says otherwise (CL-113). */
+/** Number of arguments of a command, and its message for a wrong number (CL-113). */
 export interface ArgumentRule {
   readonly min: number;
   readonly max: number;
@@ -16,27 +16,30 @@ export interface ArgumentRule {
 
 export const NO_ARGUMENTS: ArgumentRule = { min: 0, max: 0, otherwise: 'This command takes no arguments' };
 
-/** What a command accepts and what its help says. */
+/** The arguments and flags of a command, and its help. */
 interface CommandFace {
-  /** Arguments as the help shows them. */
+  /** Arguments in the notation of the help. */
   readonly usage: string;
   /** The short form of the command's words, if any. */
   readonly alias?: string;
   readonly description: string;
   readonly flags: readonly Flag[];
   readonly takes: ArgumentRule;
-  /** Arguments of its own; the next one begins another program's command line, which is not looked into (CL-111). */
+  /**
+   * Number of the command's own arguments. The next one starts another program's command line, whose flags are not
+   * parsed (CL-111).
+   */
   readonly ownArguments?: number;
-  /** Flags that it does not have are passed over: whatever they are, it does the same. */
+  /** Ignore unknown flags, because the command does the same with any flag. */
   readonly ignoresFlags?: true;
-  /** What every failure of the command exits with, instead of its own code; bad flags too. */
+  /** Exit code of every failure of the command, including wrong flags, instead of the failure's own code. */
   readonly failureExitCode?: number;
 }
 
-/** A command that talks to a server, and so takes the general flags too. */
+/** A command that talks to a server, and therefore accepts the general flags too. */
 export interface ServerCommand extends CommandFace {
   readonly offline?: false;
-  /** What it is about belongs to no namespace, so there is no -namespace (OP-36). */
+  /** The command's object belongs to no namespace, so there is no -namespace (OP-36). */
   readonly withoutNamespace?: true;
   /** Resolves with the exit code. @throws CommandFailure */
   run(call: Call): Promise<number>;
@@ -52,34 +55,34 @@ export interface OfflineCommand extends CommandFace {
 /** A command; one module each under `commands/`. */
 export type CommandSpec = ServerCommand | OfflineCommand;
 
-/** What was typed, and where to print. */
+/** The command line and the terminal. */
 export type OfflineCall = Pick<Call, 'program' | 'typed' | 'flags' | 'args' | 'terminal'>;
 
-/** Everything a running command may use. */
+/** Everything that a running command may use. */
 export interface Call {
-  /** Name by which the program was called (CL-101). */
+  /** Name with which the program was called (CL-101). */
   readonly program: string;
-  /** The words behind the program's name, as typed. */
+  /** The words after the program's name, as typed. */
   readonly typed: readonly string[];
   readonly flags: ParsedFlags;
   readonly args: readonly string[];
   readonly api: ApiClient;
   readonly terminal: Terminal;
-  /** Prints data for programs; undefined: text for people is wanted. Only for commands that have DATA_FLAGS. */
+  /** Prints the result as data. Undefined if the user wants text. Only for commands with DATA_FLAGS. */
   readonly data: DataPrinter | undefined;
-  /** For settings that are no flags. */
+  /** Environment, for settings without a flag. */
   readonly env: Environment;
   readonly clock: Clock;
-  /** Resolves after this many milliseconds; rejects with an AbortError at Ctrl-C, and when `signal` gives it up. */
+  /** Resolves after this many milliseconds. Rejects with an AbortError at Ctrl-C or when `signal` is aborted. */
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
-  /** Asks the person at the terminal; rejects when there is no answer to be had, and when `signal` gives it up. */
+  /** Asks the user a question. Rejects if there is no answer or when `signal` is aborted. */
   readonly ask: (question: string, signal?: AbortSignal) => Promise<string>;
-  /** Whether somebody sits at stdin and stdout, and so can be asked. */
+  /** Whether stdin and stdout are a terminal, so that the user can be asked. */
   readonly canAsk: boolean;
-  /** 0 to 1. */
+  /** Returns a random number from 0 to 1. */
   readonly random: () => number;
   /** Aborted by Ctrl-C. */
   readonly interrupt: AbortSignal;
-  /** For a command that decides itself what Ctrl-C does. */
+  /** For a command that handles Ctrl-C itself. */
   readonly interrupts: Interrupts;
 }

@@ -1,13 +1,13 @@
-/** Other words for a command. */
+/** An alternative to the words of a command. */
 interface Alias {
   readonly words: string;
-  /** No help mentions it (CL-108). */
+  /** Whether the help omits it (CL-108). */
   readonly hidden?: boolean;
-  /** Whoever uses it is told so. */
+  /** Whether its use prints a warning. */
   readonly deprecated?: boolean;
 }
 
-/** Maps each alias and old name to its command; the general help leaves hidden ones out (CL-102). */
+/** Maps each alias and old name to its command. The general help omits hidden ones (CL-102). */
 export const ALIASES: ReadonlyMap<string, Alias> = new Map<string, Alias>([
   ['run', { words: 'job run' }],
   ['action', { words: 'job action' }],
@@ -31,13 +31,13 @@ export const ALIASES: ReadonlyMap<string, Alias> = new Map<string, Alias>([
   ['server-members', { words: 'server members', hidden: true, deprecated: true }],
 ]);
 
-/** Short forms that the general help leaves out although they are meant to be used (CL-108). */
+/** Short forms that the general help omits although their use is intended (CL-108). */
 export const SHORT_FORMS: ReadonlySet<string> = new Set(['exec', 'fs', 'init', 'inspect', 'logs', 'plan', 'validate']);
 
-/** What the general help calls common, in its order (CL-108). */
+/** The common commands of the general help, in its order (CL-108). */
 export const COMMON: readonly string[] = ['run', 'stop', 'status', 'alloc', 'job', 'node', 'agent'];
 
-/** Words that begin several commands. */
+/** Words with which several commands start. */
 export const GROUPS: ReadonlyMap<string, string> = new Map([
   ['acl', 'Work with tokens, policies, roles and auth methods'],
   ['alloc', 'Work with allocations'],

@@ -1,4 +1,4 @@
-/** What the help of a command shows: how it is typed, without the program's name, and what for. By the command's words. */
+/** Examples for the help of a command, by its words: a command line without the program's name, and its purpose. */
 export const EXAMPLES: Readonly<Record<string, readonly (readonly [line: string, meaning: string])[]>> = {
   'acl auth-method create': [
     [

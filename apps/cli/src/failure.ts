@@ -1,4 +1,4 @@
-/** A command ends without success: one text for stderr and an exit code (CL-161, CL-162). */
+/** A command ends unsuccessfully, with a text for stderr and an exit code (CL-161, CL-162). */
 export class CommandFailure extends Error {
   override readonly name: string = 'CommandFailure';
   constructor(
@@ -9,12 +9,12 @@ export class CommandFailure extends Error {
   }
 }
 
-/** A flag that is unknown, incomplete or wrong: the text, then the command's help on stdout (CL-112). */
+/** A flag is unknown, incomplete or invalid. The command's help follows on stdout (CL-112). */
 export class FlagFailure extends CommandFailure {
   override readonly name: string = 'FlagFailure';
 }
 
-/** A flag that the command does not have. */
+/** The command does not have this flag. */
 export class UnknownFlag extends FlagFailure {
   constructor(
     readonly flag: string,
@@ -24,21 +24,21 @@ export class UnknownFlag extends FlagFailure {
   }
 }
 
-/** A wrong number of arguments: the command's sentence, then where to find help (CL-113). */
+/** The number of arguments is wrong. A hint where to find help follows the command's message (CL-113). */
 export class ArgumentFailure extends CommandFailure {
   override readonly name = 'ArgumentFailure';
 }
 
-/** `Error <doing> <what>: <cause>` (CL-161). An interrupt stays an interrupt, a finished text stays as it is. */
+/** Formats `Error <doing> <what>: <cause>` (CL-161). An interrupt and a complete message are passed on unchanged. */
 export function failed(doing: string, cause: unknown): Error {
   if (cause instanceof CommandFailure || isInterrupt(cause)) return cause;
   return new CommandFailure(`Error ${doing}: ${causeOf(cause)}`);
 }
 
-/** What the system says, as Node puts it: `ENOENT: no such file or directory, open 'web.hcl'`. */
+/** An error of the system in Node's format: `ENOENT: no such file or directory, open 'web.hcl'`. */
 const SYSTEM_TEXT = /^E[A-Z0-9]+: (.+), (\w+)(?: '(.*)')?$/;
 
-/** Why something failed, in words for people: `open web.hcl: no such file or directory`. */
+/** Describes a cause for people: `open web.hcl: no such file or directory`. */
 export function causeOf(cause: unknown): string {
   const text = cause instanceof Error ? cause.message : String(cause);
   const [, why, doing, path] = SYSTEM_TEXT.exec(text) ?? [];
@@ -46,7 +46,7 @@ export function causeOf(cause: unknown): string {
   return path === undefined ? `${doing}: ${why}` : `${doing} ${path}: ${why}`;
 }
 
-/** Ctrl-C, as an aborted request or wait shows it. */
+/** Whether an error is the abort of a request or wait by Ctrl-C. */
 export function isInterrupt(error: unknown): error is Error {
   return error instanceof Error && error.name === 'AbortError';
 }

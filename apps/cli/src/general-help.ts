@@ -9,7 +9,7 @@ export function generalHelp(program: string): string {
   for (const [word, alias] of ALIASES) if (alias.hidden !== true) synopses.set(word, synopsisOf(alias.words));
   const common = COMMON.filter((word) => synopses.has(word));
   const other = [...synopses.keys()].filter((word) => !common.includes(word) && !SHORT_FORMS.has(word)).toSorted();
-  // One table, so that both lists are aligned alike.
+  // Both lists come from one table, so their columns are aligned.
   const lines = rows([...common, ...other].map((word) => [word, synopses.get(word) ?? '']));
   return [
     `Usage: ${program} [-version] [-help] [-autocomplete-(un)install] <command> [args]`,

@@ -4,12 +4,12 @@ import { runProgram } from './program.js';
 
 const interrupts = new Interrupts();
 process.on('SIGINT', () => {
-  // One more after the run was ended: at once.
+  // Another Ctrl-C after the run was ended exits at once.
   if (interrupts.signal.aborted) process.exit(130);
   interrupts.press();
 });
 
-// CL-136: a reader that closes the pipe has seen enough.
+// A closed pipe is not an error, because its reader has seen enough (CL-136).
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
 
 process.exitCode = await runProgram(process.argv[1] ?? 'waybill', process.argv.slice(2), {

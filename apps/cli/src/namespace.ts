@@ -4,11 +4,11 @@ import type { Call } from './command-spec.js';
 import { CommandFailure, failed } from './failure.js';
 import { table } from './terminal/table.js';
 
-/** Namespaces (CL-831). */
+/** Lists namespaces (CL-831). */
 export const namespaceTable = (namespaces: readonly Namespace[]): string =>
   table([['Name', 'Description'], ...namespaces.map(({ Name, Description }) => [Name, Description])]);
 
-/** The namespace with this name, or the only one whose name begins so (CL-157, CL-832). @throws CommandFailure */
+/** Finds the namespace with this name, or the only one with this prefix (CL-157, CL-832). @throws CommandFailure */
 export async function resolveNamespace({ api }: Pick<Call, 'api'>, given: string): Promise<Answer<Namespace>> {
   const retrieving = (error: unknown): never => {
     throw failed('retrieving namespaces', error);

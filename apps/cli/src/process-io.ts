@@ -7,7 +7,7 @@ export interface ProcessIO {
   readonly env: Environment;
   readonly stdout: TextSink & { readonly isTTY?: boolean };
   readonly stderr: TextSink;
-  /** Whether somebody sits at stdin; if not said, nobody does. */
+  /** Whether stdin is a terminal. Absent counts as no. */
   readonly stdinIsTTY?: boolean;
   readonly interrupts: Interrupts;
 }

@@ -12,8 +12,8 @@ const UNKNOWN_COMMAND = 127;
 const INTERRUPTED = 130;
 
 /**
- * One run of the program: find the command, load its module, understand the flags, run it (CL-101 to CL-113).
- * @param called the path the program was called by
+ * One run of the program: finds the command, loads its module, parses the flags, runs it (CL-101 to CL-113).
+ * @param called path with which the program was called
  * @returns the exit code
  */
 export async function runProgram(called: string, words: readonly string[], io: ProcessIO): Promise<number> {
@@ -50,7 +50,9 @@ export async function runProgram(called: string, words: readonly string[], io: P
   return runWords({ program, words: found.words, io }, [...before, ...found.rest], plain);
 }
 
-/** CL-175: a shell that asks what may come next, and the hooks that make it ask. Loaded only then. */
+/**
+ * Answers a shell that requests completions, and installs or removes its hook (CL-175). The code is loaded only then.
+ */
 async function completionAsked(
   called: string,
   words: readonly string[],
@@ -74,7 +76,7 @@ type Found =
   | { readonly words: string; readonly rest: readonly string[]; readonly group?: undefined }
   | { readonly group: string; readonly tried: string };
 
-/** Longest match first; a group without a known subcommand is found as a group (CL-102, CL-104). */
+/** Finds the longest matching command. A group without a known subcommand is found as a group (CL-102, CL-104). */
 function findCommand(words: readonly string[]): Found | undefined {
   for (let n = Math.min(MOST_WORDS, words.length); n > 0; n--) {
     const tried = words.slice(0, n).join(' ');
@@ -99,10 +101,10 @@ async function helpPage(words: string, program: string): Promise<string> {
   return helpOf(spec, words, program).trimEnd();
 }
 
-/** A command as it was called. */
+/** A command with the words of its call. */
 interface Invocation {
   readonly program: string;
-  /** The words of the command, aliases resolved. */
+  /** The words of the command with aliases resolved. */
   readonly words: string;
   readonly io: ProcessIO;
 }
@@ -125,14 +127,14 @@ async function runWords(invocation: Invocation, given: readonly string[], plain:
   }
 }
 
-/** CL-113: before any request. @throws ArgumentFailure */
+/** Checks the number of arguments before any request (CL-113). @throws ArgumentFailure */
 function checked(spec: CommandSpec, call: OfflineCall): OfflineCall {
   const { length } = call.args;
   if (length < spec.takes.min || length > spec.takes.max) throw new ArgumentFailure(spec.takes.otherwise);
   return call;
 }
 
-/** One text per failure, never a stack (CL-112, CL-113, CL-162). */
+/** Prints one text for each failure, never a stack trace (CL-112, CL-113, CL-162). */
 async function report(error: unknown, { program, words, io }: Invocation, terminal: Terminal): Promise<number> {
   if (isInterrupt(error)) {
     terminal.note('Interrupted: what was asked of the server goes on there');

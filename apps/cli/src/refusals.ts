@@ -1,4 +1,4 @@
-/** Why a command that `nomad` has does nothing here: said by the server that is asked, or known without asking. */
+/** Why a command of `nomad` has no function here. The server answers with the reason, or the program knows it. */
 export type Refusal =
   | { readonly path: string; readonly doing: string; readonly synopsis: string; readonly text: string }
   | { readonly path?: undefined; readonly synopsis: string; readonly text: string };
@@ -24,7 +24,7 @@ const IDENTITIES = notOffered(
   'nodes have no signed identities: an agent proves itself with its secret and its key for NATS',
 );
 
-/** By the words of the command. What it is exits with 1 and one line, whatever its flags. */
+/** Refused commands by their words. Each exits with 1 and one line, whatever its flags. */
 export const REFUSALS: Readonly<Record<string, Refusal>> = {
   fmt: notYet('job files are not formatted; `job validate` says what is wrong with one'),
   'license get': commercial('/v1/operator/license'),

@@ -4,7 +4,7 @@ import { keyValues, table } from './terminal/table.js';
 
 export const NO_SERVICES = 'No service registrations found';
 
-/** Registrations of one service (CL-861): a table, or with `-verbose` everything of each. */
+/** Shows the registrations of one service (CL-861): a table, or all details with `-verbose`. */
 export function serviceTable(services: readonly ServiceRegistration[], display: Display): string {
   const sorted = services.toSorted((a, b) => (a.JobID < b.JobID ? -1 : a.JobID > b.JobID ? 1 : 0));
   if (display.verbose) return sorted.map((service) => `${inFull(service)}\n`).join('\n');

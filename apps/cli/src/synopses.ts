@@ -1,4 +1,6 @@
-/** Every command and what it does. Sorted; the module of a command is called like its words (`commands/job-run.ts`). */
+/**
+ * Every command with its synopsis, sorted. The module of a command is named after its words (`commands/job-run.ts`).
+ */
 export const SYNOPSES: Readonly<Record<string, string>> = {
   'acl auth-method create': 'Make an auth method',
   'acl auth-method delete': 'Delete an auth method',

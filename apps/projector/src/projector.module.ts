@@ -81,7 +81,7 @@ function projectorOf(context: ServiceContext): ProjectorRole {
   return made;
 }
 
-/** OP-49, if a directory for them is named. */
+/** Returns the archiving of events (OP-49), or undefined if no directory is configured. */
 function archivingOf({
   settings,
   database,

@@ -86,7 +86,7 @@ it(
         const isRight =
           found.join() === SHOWN.filter((one) => expected.includes(one)).join() &&
           compiled.hasAccessToNamespace(name) === expected.length > 0 &&
-          // OP-140: what is allowed in some namespace is allowed somewhere.
+          // A name that is allowed in some namespace is allowed in any namespace (OP-140).
           found.every((one) => compiled.allowsAnyNamespace(one));
         if (!isRight) wrong.push(`${JSON.stringify(policies)} allows ${name} ${found.join()}, not ${expected.join()}`);
       }

@@ -6,7 +6,7 @@ export function required(what: string, value: string): string {
   return value;
 }
 
-/** Bytes; undefined or 0: no bound. */
+/** A range in bytes. Undefined or 0 stands for no bound. */
 export interface CapacityRange {
   readonly requiredBytes?: bigint;
   readonly limitBytes?: bigint;
@@ -17,7 +17,7 @@ export interface WireCapacityRange {
   readonly limit_bytes?: string;
 }
 
-/** CW-13: one without any bound is left out. @throws CsiArgumentError */
+/** Returns the range, or undefined without any bound (CW-13). @throws CsiArgumentError */
 export function capacityRange({ requiredBytes = 0n, limitBytes = 0n }: CapacityRange): WireCapacityRange | null {
   if (requiredBytes < 0n || limitBytes < 0n) throw new CsiArgumentError('a capacity must not be negative');
   if (requiredBytes === 0n && limitBytes === 0n) return null;
@@ -29,7 +29,7 @@ export function capacityRange({ requiredBytes = 0n, limitBytes = 0n }: CapacityR
   };
 }
 
-/** @throws CsiArgumentError when there is none: a size has to be asked for */
+/** @throws CsiArgumentError if there is no bound, because a size is required */
 export function wantedCapacity(range: CapacityRange): WireCapacityRange {
   const wanted = capacityRange(range);
   if (!wanted) throw new CsiArgumentError('missing capacity range');

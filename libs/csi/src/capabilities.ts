@@ -1,4 +1,4 @@
-/** What a plugin says it can do. Numbers that Waybill has no name for are ignored (CW-7, VL-216). */
+/** Capabilities of plugins. Numbers without a name here are ignored (CW-7, VL-216). */
 
 export const CONTROLLER_CAPABILITIES = [
   'CREATE_DELETE_VOLUME',
@@ -27,7 +27,10 @@ export type NodeCapability = (typeof NODE_CAPABILITIES)[number];
 export const PLUGIN_CAPABILITIES = ['CONTROLLER_SERVICE', 'VOLUME_ACCESSIBILITY_CONSTRAINTS'] as const;
 export type PluginCapability = (typeof PLUGIN_CAPABILITIES)[number];
 
-/** The type is a name, or a number where the plugin is newer than the schema. An entry without it says nothing. */
+/**
+ * A capability. The type is a name, or a number if the plugin is newer than the schema. An entry without a type means
+ * nothing.
+ */
 export interface WireServiceCapabilities {
   readonly capabilities: readonly { readonly rpc: { readonly type: string | number } | null }[];
 }

@@ -3,43 +3,43 @@ import { type VolumeUse, volumeUseOf, type WireVolumeCapability } from './volume
 
 const INVALID_ENTRY = 'plugin returned an invalid entry';
 
-/** A volume as its provider knows it. */
+/** A volume in the provider's description. */
 export interface ProvidedVolume {
   readonly volumeId: string;
-  /** Bytes; 0: not known. */
+  /** In bytes. 0 if unknown. */
   readonly capacityBytes: bigint;
   readonly context: Readonly<Record<string, string>>;
-  /** What it was filled from; empty: nothing. */
+  /** The volume or snapshot from which it was created. Empty for none. */
   readonly cloneId: string;
   readonly snapshotId: string;
-  /** Reachable from any of these; none: from everywhere. */
+  /** Topologies where the volume can be reached. Empty if it can be reached everywhere. */
   readonly topologies: readonly Readonly<Record<string, string>>[];
 }
 
 export interface ListedVolume extends ProvidedVolume {
   readonly publishedNodeIds: readonly string[];
   readonly isAbnormal: boolean;
-  /** Why, for people. */
+  /** The reason, for people. */
   readonly condition: string;
 }
 
 export interface ProvidedSnapshot {
   readonly snapshotId: string;
   readonly sourceVolumeId: string;
-  /** Bytes a volume made from it has at least; 0: not known. */
+  /** Minimum size in bytes of a volume created from it. 0 if unknown. */
   readonly sizeBytes: bigint;
-  /** Unix seconds. */
+  /** In unix seconds. */
   readonly createdAtSeconds: number;
   readonly isReady: boolean;
 }
 
 export interface Paged<T> {
   readonly entries: readonly T[];
-  /** Empty: this was the last page. */
+  /** Empty on the last page. */
   readonly nextToken: string;
 }
 
-/** What a plugin confirms of what it was asked; undefined: not all of it (but VL-20). */
+/** The confirmed part of the request. Undefined if the plugin did not confirm all of it (except as in VL-20). */
 export interface Validation {
   readonly confirmed:
     | { readonly uses: readonly VolumeUse[]; readonly context: Readonly<Record<string, string>> }

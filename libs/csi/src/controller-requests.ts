@@ -3,25 +3,25 @@ import { volumeCapability, type VolumeUse, type WireVolumeCapability } from './v
 
 type StringMap = Readonly<Record<string, string>>;
 
-/** Domain → segment, e.g. `zone` → `z1`. */
+/** Domain → segment, such as `zone` → `z1`. */
 export type Segments = StringMap;
 
 export interface CreateVolume {
-  /** Repeating a create with the same name finds what the first has made (CW-15). */
+  /** A repeated create with the same name returns the first one's volume (CW-15). */
   readonly name: string;
   readonly capacity: CapacityRange;
   readonly uses: readonly VolumeUse[];
   readonly parameters?: StringMap;
   readonly secrets?: StringMap;
-  /** The provider's id of a volume to copy, or of a snapshot to fill it from; at most one. */
+  /** The provider's ID of a volume or snapshot to copy. At most one is set. */
   readonly cloneId?: string;
   readonly snapshotId?: string;
   readonly topologies?: { readonly required: readonly Segments[]; readonly preferred: readonly Segments[] };
 }
-/** To attach a volume to a machine. */
+/** Attaches a volume to a machine. */
 export interface AttachVolume {
   readonly volumeId: string;
-  /** The provider's id of the machine. */
+  /** The provider's ID of the machine. */
   readonly nodeId: string;
   readonly readonly: boolean;
   readonly use: VolumeUse;
@@ -30,7 +30,7 @@ export interface AttachVolume {
 }
 export interface DetachVolume {
   readonly volumeId: string;
-  /** Never empty: that would detach it from all machines (VL-118). */
+  /** Never empty, because that would detach the volume from all machines (VL-118). */
   readonly nodeId: string;
   readonly secrets?: StringMap;
 }
@@ -49,16 +49,16 @@ export interface ExpandVolume {
 }
 export interface CreateSnapshot {
   readonly sourceVolumeId: string;
-  /** Repeating with the same name finds it again, and tells whether it is ready (CW-22). */
+  /** A repeated request with the same name returns the same snapshot and whether it is ready (CW-22). */
   readonly name: string;
   readonly parameters?: StringMap;
   readonly secrets?: StringMap;
 }
 /** One page of a list. */
 export interface Page {
-  /** 0: as many as the plugin likes. */
+  /** 0 for the plugin's default. */
   readonly maxEntries?: number;
-  /** Empty: from the start. */
+  /** Empty for the first page. */
   readonly startingToken?: string;
 }
 
@@ -90,7 +90,7 @@ export function createVolumeRequest(create: CreateVolume): {
     parameters: create.parameters ?? {},
     secrets: create.secrets ?? {},
     volume_content_source: contentSource(create),
-    // Present also when it is empty (VL-36).
+    // Sent even if it is empty (VL-36).
     accessibility_requirements: {
       requisite: topologies(create.topologies?.required),
       preferred: topologies(create.topologies?.preferred),
@@ -109,7 +109,7 @@ export function attachRequest(attach: AttachVolume): {
   return {
     volume_id: required('volume ID', attach.volumeId),
     node_id: required('node ID', attach.nodeId),
-    // As the claim says, whatever the plugin advertises (VL-255).
+    // Follows the claim, whatever the plugin advertises (VL-255).
     ...(attach.readonly && { readonly: true }),
     volume_capability: volumeCapability(attach.use),
     secrets: attach.secrets ?? {},

@@ -38,8 +38,8 @@ import type { CallOptions, PluginConnection } from './plugin-connection.js';
 import { status } from './status.js';
 
 /**
- * The calls to a storage provider, through its controller plugin. All @throws CsiError, explained where the code alone
- * tells what to do next (csi-wire.md section 7), and CsiArgumentError before a call.
+ * The calls to a storage provider through its controller plugin. All @throws CsiError, with an explanation if the code
+ * alone determines the next step (csi-wire.md section 7), and CsiArgumentError before a call.
  */
 export class ControllerClient {
   constructor(private readonly connection: PluginConnection) {}
@@ -85,7 +85,9 @@ export class ControllerClient {
     );
   }
 
-  /** @returns what stage and publish on that machine need (CW-20). FAILED_PRECONDITION may pass by itself (VL-252). */
+  /**
+   * @returns the context for stage and publish on that machine (CW-20). FAILED_PRECONDITION may be temporary (VL-252).
+   */
   async attach(attach: AttachVolume, options?: CallOptions): Promise<Readonly<Record<string, string>>> {
     const explanations: Partial<Record<number, Explanation>> = {
       [status.NOT_FOUND]: `volume "${attach.volumeId}" or node "${attach.nodeId}" could not be found: `,
@@ -102,7 +104,7 @@ export class ControllerClient {
     return answer.publish_context;
   }
 
-  /** One that is not attached is a success (VL-251). */
+  /** Detaching a volume that is not attached succeeds (VL-251). */
   async detach(detach: DetachVolume, options?: CallOptions): Promise<void> {
     await isThere(this.callController('ControllerUnpublishVolume', detachRequest(detach), {}, options));
   }
@@ -123,7 +125,7 @@ export class ControllerClient {
     return { entries: entries.map((entry) => listedVolumeOf(entry)), nextToken };
   }
 
-  /** @returns bytes it has now, and whether its nodes must be told (CW-21) */
+  /** @returns the present size in bytes, and whether its nodes must expand it too (CW-21) */
   async expand(
     expand: ExpandVolume,
     options?: CallOptions,

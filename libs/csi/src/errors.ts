@@ -1,21 +1,21 @@
 import { nameOf, status } from './status.js';
 
-/** Begins the text of an error that another attempt may not meet (VL-252). Programs go by `isRetryable`. */
+/** Prefix of an error that may not recur (VL-252). Programs check `isRetryable`. */
 export const RETRYABLE_PREFIX = 'CSI client error (retryable): ';
 
-/** Explains that another attempt may not meet the error. */
+/** Explains that the error may not recur. */
 export const RETRYABLE = Symbol('retryable');
 
-/** What to make of an error, as a text before the plugin's own words. */
+/** The explanation of an error, in front of the plugin's own text. */
 export type Explanation = string | typeof RETRYABLE;
 
 /**
- * A plugin refused, failed or did not answer. Decisions are made on `code` alone (CW-9); the message is for people and
- * names the code as plugins' authors know it, which VL-100 reads. It never has anything of the request in it (CW-11).
+ * A plugin refused, failed or did not answer. Decisions use only `code` (CW-9). The message is for people, and names
+ * the code with the name that VL-100 expects. It never contains parts of the request (CW-11).
  */
 export class CsiError extends Error {
   override readonly name = 'CsiError';
-  /** Another attempt may not meet this error (VL-252). */
+  /** Whether the error may not recur (VL-252). */
   readonly isRetryable: boolean;
 
   constructor(
@@ -35,12 +35,12 @@ export class CsiError extends Error {
   }
 }
 
-/** VL-254: the call would be refused for lack of this; it was not made. */
+/** An argument is missing, so the call was not made (VL-254). */
 export class CsiArgumentError extends Error {
   override readonly name = 'CsiArgumentError';
 }
 
-/** The plugin answered, and the answer lacks what it must have. */
+/** The plugin's response lacks a required part. */
 export class CsiAnswerError extends Error {
   override readonly name = 'CsiAnswerError';
 }
@@ -51,12 +51,12 @@ const TRANSIENT: ReadonlySet<number> = new Set([
   status.DEADLINE_EXCEEDED,
 ]);
 
-/** VL-250: worth another try at once. A deadline: the try's own. */
+/** Whether an immediate retry may succeed (VL-250). A deadline is that of a single try. */
 export function isTransient(error: unknown): boolean {
   return error instanceof CsiError && TRANSIENT.has(error.code);
 }
 
-/** VL-251: what was to be undone is not there. @returns false if so */
+/** Whether the object of an undoing call exists (VL-251). @returns false if the plugin does not know it */
 export async function isThere(call: Promise<unknown>): Promise<boolean> {
   try {
     await call;
@@ -67,7 +67,7 @@ export async function isThere(call: Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** Explanations by code, put before the plugin's words; VL-253's for every method of the side. */
+/** Adds explanations by code in front of the plugin's text. Those of VL-253 apply to every method of the side. */
 export async function explaining<T>(
   side: 'controller' | 'node',
   call: Promise<T>,

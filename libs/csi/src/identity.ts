@@ -2,7 +2,7 @@ import { type PluginCapability, pluginCapabilities, type WirePluginCapabilities 
 import { CsiAnswerError } from './errors.js';
 import type { CallOptions, PluginConnection } from './plugin-connection.js';
 
-/** A plugin has this time to answer a probe (VL-249). */
+/** Longest time for a plugin to answer a probe (VL-249). */
 export const PROBE_TIMEOUT_MS = 5_000;
 export const INFO_TIMEOUT_MS = 1_000;
 
@@ -11,11 +11,14 @@ export interface PluginInfo {
   readonly version: string;
 }
 
-/** Who a plugin is and how it is. Nothing here is tried twice: the next look is the retry (VL-250). */
+/** Identity and health of a plugin. Calls are not retried, because the next check is the retry (VL-250). */
 export class IdentityClient {
   constructor(private readonly connection: PluginConnection) {}
 
-  /** False: well, but not ready yet; a plugin that is not well is an error (VL-214). @throws CsiError */
+  /**
+   * Returns false if the plugin is healthy but not ready yet. An unhealthy plugin is an error (VL-214). @throws
+   * CsiError
+   */
   async probe(options?: CallOptions): Promise<boolean> {
     const { ready } = await this.callIdentity<{ readonly ready: { readonly value: boolean } | null }>('Probe', {
       timeoutMs: PROBE_TIMEOUT_MS,

@@ -3,28 +3,28 @@ import { volumeCapability, type VolumeUse, type WireVolumeCapability } from './v
 
 type StringMap = Readonly<Record<string, string>>;
 
-/** A volume as the provider knows it, with what goes to the node plugin at each step up (CW-18, CW-20). */
+/** A volume in the provider's description, with the contexts for the node plugin at each step (CW-18, CW-20). */
 export interface MountedVolume {
-  /** The provider's. */
+  /** The provider's ID. */
   readonly volumeId: string;
   readonly use: VolumeUse;
   readonly publishContext?: StringMap;
   readonly volumeContext?: StringMap;
   readonly secrets?: StringMap;
 }
-/** Paths are absolute, as the plugin sees them. */
+/** Stages a volume. Paths are absolute, as the plugin sees them. */
 export interface StageVolume extends MountedVolume {
   readonly stagingPath: string;
 }
 export interface PublishVolume extends MountedVolume {
-  /** Empty: the plugin does not stage. */
+  /** Empty if the plugin does not stage. */
   readonly stagingPath: string;
   readonly targetPath: string;
   readonly readonly: boolean;
 }
 export interface ExpandOnNode {
   readonly volumeId: string;
-  /** Where it is published. */
+  /** Path where the volume is published. */
   readonly volumePath: string;
   readonly stagingPath: string;
   readonly use: VolumeUse;

@@ -12,11 +12,11 @@ import {
 } from './node-requests.js';
 import type { CallOptions, PluginConnection } from './plugin-connection.js';
 
-/** A machine as its node plugin knows it. */
+/** A machine in its node plugin's description. */
 export interface NodeInfo {
-  /** The provider's id of the machine. */
+  /** The provider's ID of the machine. */
   readonly nodeId: string;
-  /** 0: as many as one likes. */
+  /** 0 for no limit. */
   readonly maxVolumes: bigint;
   readonly topology: Readonly<Record<string, string>> | null;
 }
@@ -56,17 +56,17 @@ export class NodeClient {
     await this.callNode('NodePublishVolume', publishRequest(publish), options);
   }
 
-  /** One that is not published is a success (VL-251). */
+  /** Unpublishing a volume that is not published succeeds (VL-251). */
   async unpublish(volumeId: string, targetPath: string, options?: CallOptions): Promise<void> {
     await isThere(this.callNode('NodeUnpublishVolume', unpublishRequest(volumeId, targetPath), options));
   }
 
-  /** One that is not staged is a success (VL-251). */
+  /** Unstaging a volume that is not staged succeeds (VL-251). */
   async unstage(volumeId: string, stagingPath: string, options?: CallOptions): Promise<void> {
     await isThere(this.callNode('NodeUnstageVolume', unstageRequest(volumeId, stagingPath), options));
   }
 
-  /** @returns bytes; 0: not told, or the volume is not there (VL-251) */
+  /** @returns the size in bytes, or 0 if it is unknown or the volume does not exist (VL-251) */
   async expand(expand: ExpandOnNode, options?: CallOptions): Promise<bigint> {
     let bytes = 0n;
     const answered = this.callNode<{ capacity_bytes: string }>(

@@ -2,20 +2,20 @@ import { Client, connectivityState, credentials, Metadata, type ServiceError } f
 import { CsiError } from './errors.js';
 import { type CsiService, csiMethod } from './schema.js';
 
-/** How long a channel waits before it dials again: doubled up to the limit. */
+/** Wait before a channel reconnects. It doubles up to the limit. */
 export interface Backoff {
   readonly firstMs: number;
   readonly maxMs: number;
 }
 
-/** A call to a service of the plugin. */
+/** A call to one of the plugin's services. */
 export interface ChannelCall {
   readonly service: CsiService;
   readonly method: string;
   readonly request: object;
 }
 
-/** The gRPC side of one connection. All that needs gRPC is behind this file, which costs 160 modules to load. */
+/** The gRPC side of one connection. Only this file needs gRPC, which loads 160 modules. */
 export class PluginChannel {
   private readonly client: Client;
 
@@ -32,7 +32,7 @@ export class PluginChannel {
     return this.client.getChannel().getConnectivityState(false) === connectivityState.READY;
   }
 
-  /** @returns false: nobody listens there */
+  /** @returns false if no process listens on the socket */
   ready(deadlineMs: number): Promise<boolean> {
     return new Promise((resolve) => this.client.waitForReady(deadlineMs, (error) => resolve(!error)));
   }

@@ -5,16 +5,16 @@ import { PluginConnection } from './plugin-connection.js';
 
 type Public<T> = Pick<T, keyof T>;
 
-/** A plugin that can be talked to. */
+/** A plugin that can be called. */
 export interface CsiPlugin {
   readonly identity: Public<IdentityClient>;
   readonly controller: Public<ControllerClient>;
   readonly node: Public<NodeClient>;
-  /** Calls in flight end as cancelled. */
+  /** Cancels calls in flight. */
   close(): void;
 }
 
-/** One plugin: its three services behind one socket. Nothing is dialled before the first call. */
+/** One plugin with its three services behind one socket. It connects with the first call. */
 export class PluginClient implements CsiPlugin {
   readonly identity: IdentityClient;
   readonly controller: ControllerClient;

@@ -6,35 +6,38 @@ import type { CsiService } from './schema.js';
 import { checkedSocketPath } from './socket-path.js';
 import { status } from './status.js';
 
-/** VL-249. A try may take all of it: whoever gives up earlier and repeats only meets ABORTED at a slow plugin (CW-14). */
+/**
+ * Time limit of a call (VL-249). A single try may take all of it, because giving up early and repeating only gets
+ * ABORTED from a slow plugin (CW-14).
+ */
 export const CALL_TIMEOUT_MS = 120_000;
-/** A call is tried at most this often when the plugin is unavailable or exhausted (VL-250). */
+/** Most tries of a call if the plugin is unavailable or exhausted (VL-250). */
 export const MAX_TRIES = 3;
 const FIRST_BACKOFF_MS = 100;
-/** A connection to the plugin's socket must be made within this time (VL-248). */
+/** Time limit for connecting to the plugin's socket (VL-248). */
 export const DIAL_TIMEOUT_MS = 1_000;
-/** A socket that is not there yet is looked for after this, doubled up to the limit (VL-248). */
+/** Wait before a missing socket is checked again. It doubles up to the limit (VL-248). */
 const FIRST_SOCKET_POLL_MS = 200;
 const MAX_SOCKET_POLL_MS = 5_000;
 
 export interface CallOptions {
-  /** For the call with all its tries; default CALL_TIMEOUT_MS. */
+  /** Time limit of the call with all its tries. The default is CALL_TIMEOUT_MS. */
   readonly timeoutMs?: number;
-  /** For one try; default: what is left. */
+  /** Time limit of one try. The default is the remaining time. */
   readonly tryTimeoutMs?: number;
-  /** Default MAX_TRIES. */
+  /** The default is MAX_TRIES. */
   readonly tries?: number;
-  /** Ends the wait; the plugin's work goes on (CW-14). */
+  /** Ends the wait. The plugin's work goes on (CW-14). */
   readonly signal?: AbortSignal;
 }
 
 /**
- * The connection to one plugin, over the Unix socket that it listens on (CW-2, CW-28).
+ * The connection to one plugin over the Unix socket on which it listens (CW-2, CW-28).
  *
- * unopened → open → closed. unopened: nothing is dialled before the first call, which waits for the socket to appear
- * within its deadline. open: one channel, which finds a restarted plugin at the same path by itself (CW-4). closed: calls
- * in flight end as cancelled.
- * Limits: CALL_TIMEOUT_MS, MAX_TRIES, DIAL_TIMEOUT_MS. Cost: one socket, and gRPC itself, which is loaded by whoever dials first.
+ * unopened → open → closed. unopened: the first call connects, and waits for the socket to appear within its deadline.
+ * open: one channel, which reconnects by itself to a restarted plugin at the same path (CW-4). closed: calls in flight
+ * are cancelled. Limits: CALL_TIMEOUT_MS, MAX_TRIES, DIAL_TIMEOUT_MS. Cost: one socket, and gRPC itself, which the
+ * first connection loads.
  */
 export class PluginConnection {
   private channel: PluginChannel | undefined;
@@ -73,7 +76,7 @@ export class PluginConnection {
     this.channel?.close();
   }
 
-  /** @throws CsiError nobody listens there */
+  /** @throws CsiError if no process listens on the socket */
   private async reached(method: string, deadlineMs: number, signal: AbortSignal): Promise<PluginChannel> {
     if (this.channel?.isReady) return this.channel;
     for (

@@ -5,19 +5,22 @@ import type { MethodDefinition, ServiceDefinition } from '@grpc/grpc-js';
 export const CSI_SERVICES = ['Identity', 'Controller', 'Node'] as const;
 export type CsiService = (typeof CSI_SERVICES)[number];
 
-/** CW-26: names as in the schema, 64-bit integers as text, enums by name, absent parts present as null, {} or []. */
+/**
+ * Options of the loader (CW-26): names as in the schema, 64-bit integers as text, enums by name, and absent parts as
+ * null, {} or [].
+ */
 const LOADER = { keepCase: true, longs: String, enums: String, defaults: true, oneofs: true } as const;
 const SCHEMA_FILE = fileURLToPath(new URL('../proto/csi.proto', import.meta.url));
 
 let loaded: Record<CsiService, ServiceDefinition> | undefined;
 
-/** The definition of a service for a client or a server. The schema, and what reads it, are loaded at the first use. */
+/** Returns the definition of a service for a client or a server. The schema and its parser are loaded on first use. */
 export function csiService(name: CsiService): ServiceDefinition {
   loaded ??= load();
   return loaded[name];
 }
 
-/** @throws RangeError for a method that is not in the schema */
+/** @throws RangeError if the method is not in the schema */
 export function csiMethod(service: CsiService, method: string): MethodDefinition<object, object> {
   const found = csiService(service)[method];
   if (!found) throw new RangeError(`the schema has no method ${service}/${method}`);

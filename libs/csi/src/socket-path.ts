@@ -1,4 +1,4 @@
-/** CW-3: what a Linux address of a Unix socket has room for, in bytes. */
+/** Most bytes in a Linux address of a Unix socket (CW-3). */
 export const MAX_SOCKET_PATH_BYTES = 107;
 
 export class SocketPathTooLongError extends Error {

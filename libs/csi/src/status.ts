@@ -1,4 +1,4 @@
-/** gRPC's status codes, which never change: written down here so that a code can be read without loading gRPC. */
+/** gRPC's status codes, which never change. They are listed here so that a code can be read without loading gRPC. */
 export const status = {
   OK: 0,
   CANCELLED: 1,
@@ -21,7 +21,7 @@ export const status = {
 
 const NAMES = new Map<number, string>(Object.entries(status).map(([name, code]) => [code, name]));
 
-/** CSI's numbers have upper-case names; in the text they stand as FailedPrecondition, Canceled. */
+/** Returns the name of a code. CSI's constants are in upper case, and texts contain FailedPrecondition, Canceled. */
 export function nameOf(code: number): string {
   if (code === status.CANCELLED) return 'Canceled';
   const words = (NAMES.get(code) ?? 'UNKNOWN').toLowerCase().split('_');

@@ -8,13 +8,13 @@ const ACCESS_MODES = {
   'multi-node-multi-writer': 'MULTI_NODE_MULTI_WRITER',
 } as const;
 
-/** How a volume is, or may be, used: the modes as Waybill names them (volumes.md 2.4). */
+/** How a volume is used or may be used. The modes have Waybill's names (volumes.md 2.4). */
 export interface VolumeUse {
   readonly attachmentMode: string;
   readonly accessMode: string;
-  /** Empty: the plugin's choice. */
+  /** Empty for the plugin's choice. */
   readonly fsType?: string;
-  /** Never shown (CW-11). */
+  /** Never shown, because they may contain secrets (CW-11). */
   readonly mountFlags?: readonly string[];
 }
 
@@ -24,7 +24,7 @@ export interface WireVolumeCapability {
   readonly mount?: { readonly fs_type?: string; readonly mount_flags?: readonly string[] } | null;
 }
 
-/** @throws CsiArgumentError for a mode that CSI has not (VL-240) */
+/** @throws CsiArgumentError for a mode that CSI does not have (VL-240) */
 export function volumeCapability(use: VolumeUse): WireVolumeCapability {
   const { attachmentMode, accessMode, fsType = '', mountFlags = [] } = use;
   if (!isAccessMode(accessMode)) throw new CsiArgumentError(`unknown volume access mode: ${accessMode}`);
@@ -39,7 +39,7 @@ export function volumeCapability(use: VolumeUse): WireVolumeCapability {
   }
 }
 
-/** What a plugin confirms; an access mode that Waybill has no name for keeps the plugin's. */
+/** Returns the confirmed use. An access mode without a name here keeps the plugin's name. */
 export function volumeUseOf(capability: WireVolumeCapability): VolumeUse {
   const mode = capability.access_mode?.mode ?? '';
   const named = Object.entries(ACCESS_MODES).find(([, name]) => name === mode);

@@ -1,7 +1,7 @@
-/** Made for the first text that wants it: its tables take as long to load as all the rest of this package. */
+/** Created on first use, because loading its tables takes as long as the rest of this package. */
 let graphemes: Intl.Segmenter | undefined;
 
-/** Characters as a person counts them. */
+/** Splits a text into characters as users count them. */
 export function charactersOf(text: string): string[] {
   graphemes ??= new Intl.Segmenter('en', { granularity: 'grapheme' });
   return Array.from(graphemes.segment(text), ({ segment }) => segment);

@@ -36,7 +36,7 @@ const inputs: Readonly<Record<string, Partial<JobSource>>> = {
 const parsed = ({ name, hcl }: Fixture, more: Partial<JobSource> = {}): JsonObject =>
   parseJob({ file: { name: 'input.hcl', text: hcl }, ...inputs[name.split(':')[0] ?? ''], ...more }).job;
 
-/** JS-250: what is shown is equal; what is not shown is there, with its unset value. */
+/** Expects every shown member to be equal, and every other member to have its unset value (JS-250). */
 function expectShown(actual: Json | undefined, shown: Json, place: string): void {
   if (Array.isArray(shown)) {
     expect(Array.isArray(actual) && actual.length, place).toBe(shown.length);

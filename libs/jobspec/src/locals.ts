@@ -7,8 +7,8 @@ import { referencesIn } from './syntax/references.js';
 import type { Attribute, Block } from './syntax/syntax-tree.js';
 
 /**
- * The names of all `locals` blocks, each evaluated after those that it refers to (JS-83). One that refers to itself, however
- * far round, finds its name missing.
+ * The names of all `locals` blocks, each evaluated after the ones that it refers to (JS-83). A name in a cycle is
+ * undefined in its own evaluation.
  */
 export class Locals {
   private readonly definitions = new Map<string, Attribute>();
@@ -20,7 +20,7 @@ export class Locals {
     private readonly report: (diagnostics: readonly Diagnostic[]) => void,
   ) {}
 
-  /** @throws JobspecError when there are too many */
+  /** @throws JobspecError if there are too many */
   add({ body }: Block): void {
     for (const attribute of body.attributes) {
       if (this.definitions.size >= MAX_LOCALS)
@@ -43,7 +43,7 @@ export class Locals {
     }
   }
 
-  /** The object that `local` is. */
+  /** Returns the object `local`. */
   settled(scope: Scope): Mapping {
     for (const attribute of this.definitions.values()) this.settle(attribute, scope);
     return new Mapping('object', this.values);
@@ -62,7 +62,7 @@ export class Locals {
     } catch (error) {
       if (!(error instanceof JobspecError)) throw error;
       this.report(error.diagnostics);
-      // No second complaint from those that refer to it.
+      // Avoids another diagnostic at every reference to this name.
       this.values.set(attribute.name, null);
     }
   }

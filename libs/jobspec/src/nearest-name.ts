@@ -1,7 +1,9 @@
-/** Names further from what was written than this are no suggestion (JS-110). */
+/** Largest distance of a suggestion (JS-110). */
 const MAX_DISTANCE = 2;
 
-/** The known name nearest to what was written, the first in the alphabet among equals; undefined if none is near. */
+/**
+ * Returns the known name nearest to the written one, the first by alphabet among equals, or undefined if none is near.
+ */
 export function nearest(written: string, known: Iterable<string>): string | undefined {
   let best: string | undefined;
   let bestDistance = MAX_DISTANCE + 1;
@@ -12,7 +14,9 @@ export function nearest(written: string, known: Iterable<string>): string | unde
   return best;
 }
 
-/** Insertions, deletions, replacements and swapped neighbours; MAX_DISTANCE + 1 stands for anything further. */
+/**
+ * Counts insertions, deletions, replacements and swaps of neighbours. MAX_DISTANCE + 1 stands for any larger distance.
+ */
 function editDistance(a: string, b: string): number {
   if (Math.abs(a.length - b.length) > MAX_DISTANCE) return MAX_DISTANCE + 1;
   let before: number[] = [];

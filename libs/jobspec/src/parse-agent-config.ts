@@ -4,17 +4,20 @@ import type { Json, JsonObject } from './decoding/json.js';
 import { decodeFlat } from './parse-place.js';
 import type { TextFile } from './parse-job.js';
 
-/** What a configuration file of the agent says. */
+/** The content of a configuration file of the agent. */
 export interface AgentConfig {
-  /** By the flag of the command `agent` that says the same; what the file does not say is not there. */
+  /** The given settings, by the corresponding flag of the command `agent`. */
   readonly flags: Readonly<Record<string, string | number | boolean>>;
   /** Metadata of the machine. */
   readonly meta: Readonly<Record<string, string>>;
-  /** What the file says to no effect, sorted. */
+  /** Settings without an effect, sorted. */
   readonly idle: readonly string[];
 }
 
-/** A configuration file of the agent, in HCL or in its JSON profile (CL-922). @throws JobspecError with everything that is wrong */
+/**
+ * Parses a configuration file of the agent, in HCL or in its JSON profile (CL-922). @throws JobspecError with all
+ * diagnostics
+ */
 export function parseAgentConfig(file: TextFile): AgentConfig {
   const flags: Record<string, string | number | boolean> = {};
   const idle = new Set<string>();
@@ -24,7 +27,7 @@ export function parseAgentConfig(file: TextFile): AgentConfig {
       if (isUnsaid(value)) continue;
       if (key.startsWith('$')) idle.add(key.slice(1));
       else if (key === 'meta') meta = value as Record<string, string>;
-      // One flag and one setting for the whole block: a false in it is said, so nothing but null is left out.
+      // The whole block is one flag and one setting. Only null counts as unset, because false is a given value.
       else if (key === 'default-scheduler-config') flags[key] = JSON.stringify(value, withoutUnset);
       else if (isObject(value)) take(value);
       else if (typeof value !== 'object') flags[key] = value;
@@ -35,7 +38,7 @@ export function parseAgentConfig(file: TextFile): AgentConfig {
   return { flags, meta, idle: [...idle].toSorted() };
 }
 
-/** An unset attribute, or a block that is not there. */
+/** Whether an attribute is unset or a block is absent. */
 const isUnsaid = (value: Json | undefined): boolean =>
   value === null ||
   value === undefined ||
@@ -44,7 +47,7 @@ const isUnsaid = (value: Json | undefined): boolean =>
   value === false ||
   (Array.isArray(value) && value.length === 0);
 
-/** For `JSON.stringify`: leaves out the members that are null. */
+/** Replacer for `JSON.stringify` that leaves out null members. */
 const withoutUnset = (_key: string, value: Json): Json | undefined => value ?? undefined;
 
 const isObject = (value: Json | undefined): value is JsonObject =>

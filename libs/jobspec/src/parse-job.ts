@@ -19,23 +19,23 @@ import { VariableValues } from './variable-values.js';
 import { type Variable, VariableDeclarations } from './variables.js';
 
 export interface TextFile {
-  /** As messages name it. */
+  /** Name of the file in messages. */
   readonly name: string;
   readonly text: string;
 }
 
 export interface JobSource {
   readonly file: TextFile;
-  /** In the order given; the last one wins (JS-75). */
+  /** In increasing precedence (JS-75). */
   readonly variableFiles?: readonly TextFile[];
-  /** Without the prefix of their names. */
+  /** Values by name, without the prefix of the environment variable. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** `name=value`. */
+  /** Values as `name=value`. */
   readonly flags?: readonly string[];
   /** Whether values for undeclared variables are errors (JS-78). */
   readonly strict?: boolean;
   readonly canonicalise?: boolean;
-  /** What the file functions may read; absent, they are errors (JS-90). */
+  /** File access of the file functions. Without it, they are errors (JS-90). */
   readonly files?: FileAccess;
 }
 
@@ -44,7 +44,7 @@ export interface ParsedJob {
   readonly variables: ReadonlyMap<string, Variable>;
 }
 
-/** Top-level blocks and how many labels they have (JS-70). */
+/** Top-level blocks and their numbers of labels (JS-70). */
 const TOP_LEVEL: ReadonlyMap<string, number> = new Map([
   ['variable', 1],
   ['variables', 0],
@@ -52,7 +52,7 @@ const TOP_LEVEL: ReadonlyMap<string, number> = new Map([
   ['job', 1],
 ]);
 
-/** A job file into the job that the API takes, by the stages of JS-1. @throws JobspecError */
+/** Parses a job file into the API's job, in the stages of JS-1. @throws JobspecError */
 export function parseJob(source: JobSource): ParsedJob {
   const parsed = syntaxOf(source);
   checkTopLevel(parsed.file);
@@ -62,7 +62,7 @@ export function parseJob(source: JobSource): ParsedJob {
   return { job: source.canonicalise === true ? canonicaliseParsedJob(job) : job, variables };
 }
 
-/** Stage 1. An error of a variable file is shown before one of the job file (JS-77). */
+/** Stage 1: parses the files. An error of a variable file is reported before one of the job file (JS-77). */
 function syntaxOf({ file, variableFiles = [] }: JobSource): { file: Body; variableFiles: Body[] } {
   for (const { name, text } of [file, ...variableFiles]) checkSize(name, text);
   refuseJson(file);
@@ -78,12 +78,12 @@ function syntaxOf({ file, variableFiles = [] }: JobSource): { file: Body; variab
 }
 
 function checkSize(name: string, text: string): void {
-  // A UTF-16 unit is at most three bytes of UTF-8: short texts need no counting.
+  // A UTF-16 unit has at most three bytes in UTF-8, so short texts need no counting.
   if (text.length * 3 <= MAX_SOURCE_BYTES || new TextEncoder().encode(text).length <= MAX_SOURCE_BYTES) return;
   throw new JobspecError([{ summary: 'File too large', detail: `${name} is longer than ${MAX_SOURCE_BYTES} bytes.` }]);
 }
 
-/** JS-6: neither HCL's own JSON form nor the API's is read here. */
+/** Refuses JSON: neither HCL's JSON profile nor the API's JSON is supported here (JS-6). */
 function refuseJson({ name, text }: TextFile): void {
   const source = new SourceText(name, text);
   const start = source.text.search(/\S/u);
@@ -97,7 +97,7 @@ function refuseJson({ name, text }: TextFile): void {
   ]);
 }
 
-/** Stage 2: JS-70. */
+/** Stage 2: checks the top-level blocks (JS-70). */
 function checkTopLevel({ source, attributes, blocks }: Body): void {
   const diagnostics: Diagnostic[] = attributes.map(({ name, nameSpan }) => ({
     summary: 'Unsupported argument',
@@ -150,7 +150,7 @@ function topLevelBlock({ type, typeSpan, labels, openSpan, body: { source } }: B
   ];
 }
 
-/** Stage 3: variables, their validations, locals. */
+/** Stage 3: evaluates variables, their validations, and locals. */
 function namesOf(
   { file, variableFiles }: { file: Body; variableFiles: readonly Body[] },
   source: JobSource,
@@ -185,7 +185,7 @@ function namesOf(
   return { scope: scope.with([['local', local]]), evaluator, variables };
 }
 
-/** Stages 4 to 6. */
+/** Stages 4 to 6: decodes the job. */
 function decodedJob(file: Body, evaluator: Evaluator, scope: Scope): JsonObject {
   const [block] = file.blocks.filter(({ type }) => type === 'job');
   if (!block) throw new RangeError('a file without a job passed the check for it');
@@ -205,7 +205,7 @@ function collect(report: (found: readonly Diagnostic[]) => void, check: () => vo
   }
 }
 
-/** JS-191: all of a stage, in the order of the file. */
+/** Throws all diagnostics of a stage, in the order of the file (JS-191). */
 function refuseAny(diagnostics: readonly Diagnostic[]): void {
   if (diagnostics.length === 0) return;
   throw new JobspecError(diagnostics.toSorted((a, b) => (a.at?.span.start ?? 0) - (b.at?.span.start ?? 0)));

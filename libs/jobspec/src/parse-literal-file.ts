@@ -9,9 +9,9 @@ import type { Body, Expression } from './syntax/syntax-tree.js';
 
 export type { JsonProfile };
 
-/** What stands in a file of literals, or between the braces of a block; both lists in the file's order. */
+/** Content of a file of literals, or of a block. Both lists are in the file's order. */
 export interface LiteralBody {
-  /** A name stands in it as often as it was set. */
+  /** A name occurs as often as it was set. */
   readonly attributes: readonly { readonly name: string; readonly value: Json }[];
   readonly blocks: readonly LiteralBlock[];
 }
@@ -23,10 +23,9 @@ export interface LiteralBlock {
 }
 
 /**
- * A file in HCL with the free layout of HCL 1, or in HCL's JSON profile if it begins with a brace. Values are literals:
- * expressions, functions, references and templates are refused.
- * @param profile which names are blocks: JSON does not say
- * @throws JobspecError
+ * Parses a file in HCL with the free layout of HCL 1, or in HCL's JSON profile if it starts with a brace. Values are
+ * literals: expressions, functions, references and templates are refused.
+ * @param profile names of blocks, because JSON does not distinguish them
  */
 export function parseLiteralFile({ name, text }: TextFile, profile: JsonProfile): LiteralBody {
   const source = new SourceText(name, text);

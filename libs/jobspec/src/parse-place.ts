@@ -11,22 +11,22 @@ import { parseBody } from './syntax/body-parser.js';
 import { SourceText } from './syntax/source-text.js';
 import type { Body } from './syntax/syntax-tree.js';
 
-/** The namespace that a file in HCL says, in the form that the API takes. @throws JobspecError */
+/** Parses a namespace from HCL into the API's form. @throws JobspecError */
 export const parseNamespace = (file: TextFile): JsonObject => decodeFlat('namespace', namespaceSchema, file);
 
-/** The variable that a file in HCL says, in the form that the API takes. @throws JobspecError */
+/** Parses a variable from HCL into the API's form. @throws JobspecError */
 export const parseVariable = (file: TextFile): JsonObject => decodeFlat('variable', variableSchema, file);
 
-/** The node pools that a file in HCL says, in the form that the API takes. @throws JobspecError */
+/** Parses node pools from HCL into the API's form. @throws JobspecError */
 export function parseNodePools(file: TextFile): readonly JsonObject[] {
   const pools: Json | undefined = decodeFlat('file', poolsSchema, file)['Pools'];
   return Array.isArray(pools) ? (pools as JsonObject[]) : [];
 }
 
 /**
- * A file that is one body, without variables.
- * @param what it is called in messages
- * @param bodyOf how its text is read
+ * Decodes a file that is one body without variables.
+ * @param what name of the file's kind in messages
+ * @param bodyOf parses its text
  * @throws JobspecError
  */
 export const decodeFlat = (

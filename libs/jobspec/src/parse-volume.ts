@@ -15,25 +15,25 @@ export type VolumeType = 'csi' | 'host';
 
 const SCHEMAS: Readonly<Record<VolumeType, Schema>> = { csi: csiVolumeSchema, host: hostVolumeSchema };
 
-/** A file with one volume in HCL: its attributes stand at the top, and there are no variables. */
+/** A file with one volume in HCL, whose attributes are at the top level, without variables. */
 export class VolumeFile {
   private readonly evaluator = new Evaluator(functionTable(undefined), new StepBudget());
 
   private constructor(private readonly body: Body) {}
 
-  /** @throws JobspecError no HCL */
+  /** @throws JobspecError if the text is not HCL */
   static of({ name, text }: TextFile): VolumeFile {
     return new VolumeFile(parseBody(new SourceText(name, text)));
   }
 
-  /** What `type` says, whatever it is; undefined: nothing, or no text. @throws JobspecError */
+  /** The value of `type`, or undefined if it is not a text. @throws JobspecError */
   get type(): string | undefined {
     const attribute = this.body.attributes.find(({ name }) => name === 'type');
     const value = attribute && this.evaluator.evaluate(attribute.value, Scope.EMPTY);
     return typeof value === 'string' ? value : undefined;
   }
 
-  /** In the form that the API takes. @throws JobspecError with everything that is wrong */
+  /** Decodes the volume into the API's form. @throws JobspecError with all diagnostics */
   decoded(type: VolumeType): JsonObject {
     return decodeFile('volume', SCHEMAS[type], this.body, this.evaluator);
   }

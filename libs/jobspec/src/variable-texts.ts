@@ -3,10 +3,9 @@ import { parseBody } from './syntax/body-parser.js';
 import { SourceText, type Span } from './syntax/source-text.js';
 
 /**
- * The assignments of several variable files as one text that can be read again: of those to one name only the last stays
- * (JS-232), everything else as it was written. The files have been parsed before.
- * @param files in the order in which they count
- * @throws JobspecError
+ * Merges the assignments of several variable files into one text that can be parsed again. Of the assignments to one
+ * name only the last stays (JS-232). All other text is unchanged. The files have been parsed before.
+ * @param files in increasing precedence
  */
 export function mergedVariableTexts(files: readonly TextFile[]): string[] {
   const assigned = new Set<string>();

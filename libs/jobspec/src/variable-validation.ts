@@ -8,12 +8,14 @@ import { referencesIn } from './syntax/references.js';
 import type { GivenValue } from './variable-values.js';
 import type { Validation, Variable } from './variables.js';
 
-/** Every validation that the value of a variable does not pass (JS-81, JS-82). @throws JobspecError with the first */
+/**
+ * Checks every validation of a variable against its value (JS-81, JS-82). @throws JobspecError with the first failure
+ */
 export function checkVariable(variable: Variable, given: GivenValue, scope: Scope, evaluator: Evaluator): void {
   for (const validation of variable.validations) checkOne({ name: variable.name, validation, given }, scope, evaluator);
 }
 
-/** One validation of the variable `name` and the value that it judges. */
+/** One validation of the variable `name`, and the value to check. */
 interface Check {
   readonly name: string;
   readonly validation: Validation;

@@ -9,7 +9,7 @@ import { SourceText } from './syntax/source-text.js';
 import type { Body } from './syntax/syntax-tree.js';
 import { takesText, type Variable } from './variables.js';
 
-/** Where the effective value of a variable came from, as the messages of validations name it (JS-81). */
+/** The source of a variable's value, as messages of validations name it (JS-81). */
 type Origin = 'default' | 'env' | 'varfile' | 'cmd';
 
 export interface GivenValue {
@@ -17,7 +17,7 @@ export interface GivenValue {
   readonly origin: Origin;
 }
 
-/** The values that the variables end up with (JS-75 to JS-80). */
+/** The effective values of variables (JS-75 to JS-80). */
 export class VariableValues {
   private readonly given = new Map<string, GivenValue>();
   private readonly constants: Evaluator;
@@ -31,7 +31,7 @@ export class VariableValues {
     this.constants = new Evaluator(new Map(), budget, 'constant');
   }
 
-  /** JS-76; names that are not declared are none of ours (JS-78). */
+  /** Takes values of the environment (JS-76). Undeclared names are ignored (JS-78). */
   environment(values: Readonly<Record<string, string>>): void {
     for (const [name, text] of Object.entries(values)) {
       const variable = this.declared.get(name);
@@ -40,7 +40,7 @@ export class VariableValues {
   }
 
   /**
-   * Takes the values of a variable file, which may hold no blocks and, when strict, no undeclared names (JS-77,
+   * Takes the values of a variable file. It may contain no blocks and, in strict mode, no undeclared names (JS-77,
    * JS-78).
    */
   file({ attributes, blocks, source }: Body): void {
@@ -78,7 +78,7 @@ export class VariableValues {
     }
   }
 
-  /** JS-78, JS-80. `name=value`, the last of a name. */
+  /** Takes values of flags, as `name=value` (JS-78, JS-80). Of several with one name, the last counts. */
   flags(flags: readonly string[]): void {
     const values = new Map(
       flags
@@ -98,7 +98,7 @@ export class VariableValues {
     }
   }
 
-  /** JS-79: the object that `var` is, and where its members came from. */
+  /** Returns the object `var` and the sources of its members. A variable without a value is reported (JS-79). */
   settled(): { object: Mapping; origins: ReadonlyMap<string, GivenValue> } {
     const settled = new Map<string, GivenValue>();
     for (const { name, fallback } of this.declared.values()) {
@@ -148,7 +148,7 @@ export class VariableValues {
     }
   }
 
-  /** A variable whose value is wrong has been given one, so it is not reported as unset as well. */
+  /** Runs `give`. A variable with an invalid value counts as set, so it is not also reported as unset. */
   private attempt({ name }: Variable, origin: Origin, give: () => void): void {
     try {
       give();

@@ -18,7 +18,7 @@ export interface Validation {
 export interface Variable {
   readonly name: string;
   readonly type: Type | undefined;
-  /** Undefined when there is none; null counts as one (JS-79). */
+  /** Undefined if there is no default. Null is a default (JS-79). */
   readonly fallback: Value | undefined;
   readonly validations: readonly Validation[];
 }
@@ -26,7 +26,7 @@ export interface Variable {
 const NAME = /^[\p{L}_][\p{L}\p{Nd}_-]*$/u;
 const ATTRIBUTES = ['type', 'default', 'description'];
 
-/** What a file declares (JS-71 to JS-74); everything that is wrong goes to `report`. */
+/** The declarations of a file (JS-71 to JS-74). `report` gets all errors. */
 export class VariableDeclarations {
   private readonly found = new Map<string, Variable>();
   private readonly constants: Evaluator;
@@ -42,7 +42,7 @@ export class VariableDeclarations {
     return this.found;
   }
 
-  /** `variable "x" { … }`. */
+  /** Adds `variable "x" { … }`. */
   add(block: Block): void {
     const [label] = block.labels;
     if (!label) return;
@@ -85,7 +85,7 @@ export class VariableDeclarations {
     );
   }
 
-  /** JS-74: `variables { a = 1 }`. */
+  /** Adds the variables of `variables { a = 1 }` (JS-74). */
   addAll({ body }: Block): void {
     for (const attribute of body.attributes) {
       const fallback = this.fallbackOf(attribute, undefined);
@@ -156,7 +156,7 @@ export class VariableDeclarations {
   }
 }
 
-/** JS-76: whether a value from the environment or a flag is the text itself, not an expression. */
+/** Whether a value from the environment or a flag is taken as text instead of an expression (JS-76). */
 export function takesText({ type }: Variable): boolean {
   return type === undefined || nameOf(type) === nameOf(STRING) || type.kind === 'number';
 }

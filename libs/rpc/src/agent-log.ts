@@ -1,26 +1,29 @@
 import { call } from './call.js';
 
 /**
- * The next lines of a machine's log, for one reader (OP-82): the first call begins the reading, and whoever stops asking
- * has ended it. Answered as soon as there are lines, and after a while without.
+ * Reads the next lines of a machine's log for one reader (OP-82). The first call starts the reading, and the machine
+ * ends it when the reader stops calling. The call returns as soon as there are lines, or without lines after a while.
  */
 export interface ReadAgentLogRequest {
-  /** Of this reader alone; it chooses it. */
+  /** ID of the reader, which it chooses itself. */
   readonly ReaderID: string;
-  /** Of the least important lines wanted, as loggers rank them. */
+  /** Lowest wanted severity, with the numbers of the logger. */
   readonly Rank: number;
 }
 export interface ReadAgentLogResponse {
-  /** JSON lines, oldest first. */
+  /** Lines of JSON, oldest first. */
   readonly Lines: readonly string[];
-  /** So many came between this answer and the one before it that they were let go. */
+  /** Number of lines dropped since the previous response, because too many were written. */
   readonly Dropped: number;
 }
 
-/** A machine that is there answers after a second at most; who watches its log should hear soon that it is gone, ms. */
+/**
+ * A reachable machine answers within a second. The limit is short so that a reader soon learns that the machine is
+ * gone, in ms.
+ */
 const TIMEOUT_MS = 3_000;
 
-/** To one machine: the target is the node's id. */
+/** Goes to one machine: the target is the node's ID. */
 export const readAgentLog = call<ReadAgentLogRequest, ReadAgentLogResponse>('agent.readAgentLog', {
   timeoutMs: TIMEOUT_MS,
 });

@@ -4,7 +4,7 @@ import type { AllocResourceUsage, HostStats } from './resource-usage.js';
 
 export * from './resource-usage.js';
 
-/** Bytes of a log read that fit one answer; a follower asks again from where it stands. */
+/** Most bytes of a log in one response. A follower continues with another read. */
 export const MAX_LOG_CHUNK_BYTES = 256 * 1024;
 
 export interface ReadLogRequest {
@@ -12,58 +12,61 @@ export interface ReadLogRequest {
   readonly Task: string;
   readonly Type: 'stdout' | 'stderr';
   readonly Origin: 'start' | 'end';
-  /** Bytes from the origin; with `end`, counted backwards. */
+  /** Bytes from the origin. With `end`, they are counted backwards. */
   readonly Offset: number;
   readonly Limit: number;
-  /** Wait this long for new bytes when there are none. 0: answer at once. */
+  /** Longest wait for new bytes, in ms. 0 returns at once. */
   readonly WaitMs: number;
 }
 export interface ReadLogResponse {
-  /** base64 */
+  /** In base64. */
   readonly Data: string;
-  /** Absolute offset behind the last byte given: the next request's Offset with Origin `start`. */
+  /** Absolute offset after the last returned byte. The next request uses it with the origin `start`. */
   readonly NextOffset: number;
-  /** Name of the file the last byte came from, as clients show it. */
+  /** Name of the file that contains the last byte, as clients see it. */
   readonly File: string;
-  /** Absolute offset behind the last byte that there was, given or not. */
+  /** Absolute offset after the last existing byte, whether it was returned or not. */
   readonly Available: number;
 }
 
-/** To one machine: the target is the node's id. */
+/** Goes to one machine: the target is the node's ID. */
 export const readLog = call<ReadLogRequest, ReadLogResponse>('agent.readLog', { timeoutMs: 30_000 });
 
 export interface AllocStatsRequest {
   readonly AllocID: string;
-  /** Empty: all tasks. */
+  /** Empty for all tasks. */
   readonly Task: string;
 }
-/** What the running tasks of an allocation use, sampled now. */
+/** Samples the resources that the running tasks of an allocation use. */
 export const allocStats = call<AllocStatsRequest, AllocResourceUsage>('agent.allocStats');
 
 export const hostStats = call<Record<string, never>, HostStats>('agent.hostStats');
 
 export interface RestartAllocRequest {
   readonly AllocID: string;
-  /** Empty: all tasks that run, or with AllTasks all. */
+  /** Empty for all running tasks, or for all tasks with AllTasks. */
   readonly TaskName: string;
   readonly AllTasks: boolean;
 }
-/** Answered when the old processes have ended and the new starts are triggered: the asker knows how long that may take. */
+/**
+ * Returns when the old processes have ended and the new ones were started. Only the caller knows how long that may
+ * take.
+ */
 export const restartAlloc = call<RestartAllocRequest, null>('agent.restartAlloc');
 
 export interface SignalAllocRequest {
   readonly AllocID: string;
-  /** Empty: all tasks. */
+  /** Empty for all tasks. */
   readonly Task: string;
   readonly Signal: string;
 }
 export const signalAlloc = call<SignalAllocRequest, null>('agent.signalAlloc', { timeoutMs: 30_000 });
 
 export interface CollectAllocsRequest {
-  /** Empty: all that have ended. */
+  /** Empty for all ended allocations. */
   readonly AllocID: string;
 }
-/** Removes what ended allocations left on the machine; the servers' records stay. */
+/** Removes the files of ended allocations from the machine. The servers keep their records. */
 export const collectAllocs = call<CollectAllocsRequest, null>('agent.collectAllocs', { timeoutMs: 60_000 });
 
 export interface AllocChecksRequest {

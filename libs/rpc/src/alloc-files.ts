@@ -1,64 +1,67 @@
 import { call } from './call.js';
 
-/** Bytes of a file that one answer carries; whoever wants more asks again. */
+/** Most bytes of a file in one response. A caller continues with another read. */
 export const MAX_FILE_CHUNK_BYTES = 256 * 1024;
-/** Entries of a directory that one answer carries. */
+/** Most entries of a directory in one response. */
 export const MAX_LISTED_FILES = 1_000;
 
-/** As clients see it. */
+/** A file in the form for clients. */
 export interface AllocFileInfo {
   readonly Name: string;
   readonly IsDir: boolean;
   readonly Size: number;
-  /** Ten characters, like `-rw-r--r--`. */
+  /** Ten characters, such as `-rw-r--r--`. */
   readonly FileMode: string;
-  /** RFC 3339. */
+  /** In RFC 3339. */
   readonly ModTime: string;
-  /** Of files only. */
+  /** Set for files only. */
   readonly ContentType?: string;
 }
 
-/** Paths are inside the allocation's directory, which is `/`. */
+/** Paths start at the allocation's directory, `/`. */
 export interface AllocFileRequest {
   readonly AllocID: string;
   readonly Path: string;
 }
 interface OfEndedAlloc extends AllocFileRequest {
-  /** Refused as `conflict` while the allocation's tasks run there, whatever the servers know: they may still write. */
+  /**
+   * Refuse with `conflict` while tasks of the allocation run on the machine, because they may still write. The servers
+   * may not know that.
+   */
   readonly IfEnded?: boolean;
 }
 export interface ListFilesRequest extends OfEndedAlloc {
-  /** Entries behind this name; empty: from the first. */
+  /** Return entries after this name. Empty for the first ones. */
   readonly After: string;
 }
 export interface ListFilesResponse {
-  /** By name. */
+  /** Sorted by name. */
   readonly Files: AllocFileInfo[];
   readonly More: boolean;
 }
 export interface ReadFileRequest extends OfEndedAlloc {
   readonly Origin: 'start' | 'end';
-  /** Bytes from the origin; with `end`, counted backwards. */
+  /** Bytes from the origin. With `end`, they are counted backwards. */
   readonly Offset: number;
   readonly Limit: number;
-  /** Wait this long for new bytes when there are none. 0: answer at once. */
+  /** Longest wait for new bytes, in ms. 0 returns at once. */
   readonly WaitMs: number;
 }
 export interface ReadFileResponse {
-  /** base64 */
+  /** In base64. */
   readonly Data: string;
-  /** Of the first byte given. */
+  /** Offset of the first returned byte. */
   readonly Offset: number;
-  /** `file deleted`: nothing more comes; `file truncated`: reading goes on at 0; else empty. */
+  /** `file deleted` if no more bytes will come, `file truncated` if reading continues at 0, otherwise empty. */
   readonly FileEvent: '' | 'file deleted' | 'file truncated';
 }
 
-/** To one machine: the target is the node's id. */
+/** Goes to one machine: the target is the node's ID. */
 export const listFiles = call<ListFilesRequest, ListFilesResponse>('agent.listFiles', { timeoutMs: 30_000 });
 export const statFile = call<AllocFileRequest, AllocFileInfo>('agent.statFile', { timeoutMs: 30_000 });
 export const readFile = call<ReadFileRequest, ReadFileResponse>('agent.readFile', { timeoutMs: 30_000 });
 
-/** Of a FileMode: `-rwxr-x---` → 0o750; what a file cannot do without stays the owner's. */
+/** Parses a FileMode: `-rwxr-x---` becomes 0o750. The permissions that the owner needs are always set. */
 export function modeOf(text: string): number {
   let mode = 0;
   for (const letter of text.slice(1, 10)) mode = mode * 2 + (letter === '-' ? 0 : 1);

@@ -10,36 +10,38 @@ import {
 } from '@waybill/model';
 import { call, type WireForm } from './call.js';
 
-/** How long a dequeue may wait at the broker before it answers "nothing". The asker's own limit is a second longer. */
+/** Longest wait of a dequeue at the broker before it returns nothing. The worker's own timeout is a second longer. */
 export const DEQUEUE_WAIT_MS = 5_000;
 
-/** Of the rules by which evaluations are worked on. Broker and worker must agree on it (EB-60). */
+/** Version of the rules for processing evaluations. Broker and worker must agree on it (EB-60). */
 export const SCHEDULER_VERSION = 1;
 
 export interface DequeueRequest {
-  /** Scheduler types the worker runs: service, batch, system, sysbatch, _core. */
+  /** Scheduler types that the worker runs: service, batch, system, sysbatch, _core. */
   readonly Schedulers: readonly string[];
   readonly TimeoutMs: number;
   readonly SchedulerVersion: number;
   /**
-   * Id of the worker. It has nothing in hand when it asks: what it was handed last, and has not ended, comes back at
-   * once. Without it an answer that is lost on its way holds its evaluation for the nack timeout.
+   * ID of the worker. A worker that dequeues has no evaluation in progress, so an evaluation that was delivered to it
+   * and not ended returns to the queue at once. Without the ID, a lost response keeps its evaluation until the nack
+   * timeout.
    */
   readonly Worker?: string;
 }
 export interface DequeueResponse {
-  /** null: nothing came up in time. */
+  /** Null if no evaluation became ready in time. */
   readonly Eval: Evaluation | null;
-  /** Proves who works on it; void after the nack timeout. */
+  /** Identifies the delivery. Invalid after the nack timeout. */
   readonly Token: string;
-  /** The worker must have applied this index before it schedules. */
+  /** Index that the worker's replica must have before it schedules. */
   readonly WaitIndex: number;
   /**
-   * Unix ns: the latest time that the evaluation waited for, or one that it supersedes (EB-56); 0: none did. It has come by
-   * the broker's clock, which decides; the worker's may be behind. Absent: from a broker of before.
+   * In unix ns: the latest time for which the evaluation, or one that it supersedes, has waited (EB-56). 0 if none has.
+   * By the broker's clock, which decides, the time has passed; the worker's clock may be behind. Absent from brokers of
+   * an older version.
    */
   readonly DueNs?: number;
-  /** Trace of the transaction that made the evaluation, if this holder saw it live. */
+  /** Trace of the transaction that created the evaluation, if this holder saw it live. */
   readonly Traceparent: string | null;
 }
 export interface EvalToken {
@@ -48,20 +50,20 @@ export interface EvalToken {
 }
 export interface EvalUpdateRequest {
   readonly Evals: readonly Evaluation[];
-  /** Token of the evaluation being worked on. */
+  /** Token of the delivery in progress. */
   readonly Token: string;
-  /** What the worker has to tell of the delivery: text of a StepLine. */
+  /** The worker's steps of the delivery, as text of a StepLine. */
   readonly Steps?: string | undefined;
 }
 export interface FinishRequest {
-  /** What became of it. */
+  /** The resulting evaluation. */
   readonly Eval: Evaluation;
   readonly Token: string;
-  /** As of an update. */
+  /** As in an update. */
   readonly Steps?: string | undefined;
-  /** Scheduler types of which the worker takes another one; none: it wants no more now. */
+  /** Scheduler types for which the worker takes another evaluation. Empty if it takes none now. */
   readonly NextOf: readonly string[];
-  /** As in a dequeue: who is handed the next one. */
+  /** ID of the worker that gets the next evaluation, as in a dequeue. */
   readonly Worker?: string;
 }
 export interface IndexResponse {
@@ -70,37 +72,37 @@ export interface IndexResponse {
 export interface ForcePeriodicRequest {
   readonly Namespace: string;
   readonly JobID: string;
-  /** Of the last transaction about the job: the holder looks at nothing older. */
+  /** Index of the last transaction about the job. The holder decides on no older state. */
   readonly AtIndex: number;
 }
 export interface ForcePeriodicResponse {
   readonly EvalID: string;
-  /** Of the transaction that registered the child with its evaluation. */
+  /** Index of the transaction that registered the child with its evaluation. */
   readonly Index: number;
 }
 export interface RenewLockRequest {
   readonly Namespace: string;
   readonly Path: string;
   readonly LockID: string;
-  /** Of the last transaction about the variable: the holder looks at nothing older. */
+  /** Index of the last transaction about the variable. The holder decides on no older state. */
   readonly AtIndex: number;
 }
 export interface RenewLockResponse {
-  /** Metadata, as clients see it. */
+  /** Metadata in the form for clients. */
   readonly Variable: WireObject;
-  /** Of the last transaction about the variable. */
+  /** Index of the last transaction about the variable. */
   readonly Index: number;
 }
 export interface ReachedRequest {
   readonly Index: number;
 }
 export interface ReachedResponse {
-  /** Whether evaluations are handed out; false: paused. */
+  /** Whether the broker delivers evaluations. False if it is paused. */
   readonly Enabled: boolean;
 }
 export interface SubmitPlanRequest {
   readonly Plan: Plan;
-  /** As of an update. */
+  /** As in an update. */
   readonly Steps?: string | undefined;
 }
 export interface SubmitPlanResponse {
@@ -115,22 +117,23 @@ export const dequeue = call<DequeueRequest, DequeueResponse>('broker.dequeue', {
 export const ack = call<EvalToken, null>('broker.ack', { role });
 export const nack = call<EvalToken, null>('broker.nack', { role });
 /**
- * The common end of a delivery in one call: the evaluation is updated, its delivery acked, and the next one handed out if
- * it is ready at this moment. Refused as `updateEval` and `ack` would be; what was done before the refusal stays done.
+ * Ends a delivery in one call: updates the evaluation, acknowledges its delivery, and delivers the next evaluation if
+ * one is ready at this moment. It is refused for the same reasons as `updateEval` and `ack`; steps before the refusal
+ * stay done.
  */
 export const finish = call<FinishRequest, DequeueResponse>('broker.finish', { role });
 export const updateEval = call<EvalUpdateRequest, IndexResponse>('broker.updateEval', { role });
 export const createEval = call<EvalUpdateRequest, IndexResponse>('broker.createEval', { role });
 export const reblockEval = call<EvalUpdateRequest, IndexResponse>('broker.reblockEval', { role });
-/** Has everything collected that may go, whatever its age; answered when it is on its way (EB-147). */
+/** Collects all garbage, whatever its age. Returns once the collection has started (EB-147). */
 export const forceGc = call<null, null>('broker.forceGc', { role });
-/** Launches a periodic job now. Not to be asked twice: each ask is a launch. */
+/** Launches a periodic job now. It must not be retried, because each call is a launch. */
 export const forcePeriodic = call<ForcePeriodicRequest, ForcePeriodicResponse>('broker.forcePeriodic', { role });
-/** Starts the time of a variable's lock anew; writes nothing (OP-202). */
+/** Restarts the TTL of a variable's lock. It writes nothing (OP-202). */
 export const renewLock = call<RenewLockRequest, RenewLockResponse>('broker.renewLock', { role });
-/** Answered once the holder has applied the index, and so obeys what it said (OP-21). */
+/** Returns once the holder has applied the index and therefore obeys its content (OP-21). */
 export const reached = call<ReachedRequest, ReachedResponse>('broker.reached', { role });
-/** The allocations of a plan are much alike, and each is on a node: they travel as one list. */
+/** A plan travels as one list of allocations, because they are similar and each one names its node. */
 const plansInShort: WireForm<SubmitPlanRequest> = {
   write: ({ Plan: plan, ...rest }) => ({
     ...rest,

@@ -2,47 +2,49 @@ import { isRefusal, Refusal } from '@waybill/model';
 import type { Role } from '@waybill/state';
 import { z } from 'zod';
 
-/** A request as it travels, where JSON of it as it is would be much longer. */
+/** The wire form of a request whose JSON would otherwise be much longer. */
 export interface WireForm<Req> {
   write(request: Req): unknown;
   read(written: unknown): Req;
 }
 
 /**
- * One question a service answers. RPC is for asking, never for changing state around the log.
- * The subject is `rpc.<name>`, or `rpc.<name>.<target>` for calls that go to one machine's agent, or
- * `region.<region>.<name>` for calls that another region answers.
+ * One call that a service answers. Calls query services and never change state around the log. The subject is
+ * `rpc.<name>`, or `rpc.<name>.<target>` for calls to one machine's agent, or `region.<region>.<name>` for calls to
+ * another region.
  */
 export interface Call<Req, Res> {
-  /** `<service>.<method>`. */
+  /** Name of the form `<service>.<method>`. */
   readonly name: string;
-  /** Only the holder of this role answers; undefined: any replica, one of them per request. */
+  /** Only the holder of this role answers. Undefined if any replica may answer. */
   readonly role: Role | undefined;
-  /** The asker gives up after this long, unless it says otherwise. */
+  /** Default timeout of the caller. */
   readonly timeoutMs: number;
-  /** Requests that one answering process works on at once; undefined: as many as of any other call. */
+  /** Most requests that one process serves at once. Undefined for the default. */
   readonly maxInProgress: number | undefined;
-  /** Answered to other regions, and to nobody else. */
+  /** Whether only other regions may call. */
   readonly betweenRegions: boolean;
   /**
-   * It may take minutes, and one process alone can have taken it, a holder or a machine: whoever asks looks again and again
-   * whether that is still at it, and gives up when it has died.
+   * Whether the call may take minutes at a single process, a holder or a machine. The caller then checks regularly
+   * whether the process still works on it, and gives up if the process has died.
    */
   readonly watched: boolean;
-  /** Of its requests; undefined: as they are. */
+  /** Wire form of its requests. Undefined for plain JSON. */
   readonly wireForm?: WireForm<Req> | undefined;
-  /** Of its requests, which are refused if they have another; undefined: only services ask it, and are believed. */
+  /**
+   * Schema of its requests, which are refused if they do not match. Undefined for calls of services, which are trusted.
+   */
   readonly request?: z.ZodType | undefined;
-  /** Carries the types only. */
+  /** Carries only the types. */
   readonly shape?: { readonly req: Req; readonly res: Res };
 }
 
-/** A call that machines ask, any of which may be in somebody else's hands. */
+/** A call that machines make. Any machine may be compromised, so its requests are checked. */
 export interface MachineCall<Req, Res> extends Call<Req, Res> {
   readonly request: z.ZodType;
 }
 
-/** The shape of every member of a request. Of one that the service looks at itself: `z.unknown()`. */
+/** Schema of every member of a request. A member that the service checks itself is `z.unknown()`. */
 export type RequestMembers<Req> = Readonly<Record<keyof Req, z.ZodType>>;
 
 export interface CallOptions<Req = never> {
@@ -54,7 +56,7 @@ export interface CallOptions<Req = never> {
   readonly wireForm?: WireForm<Req>;
 }
 
-/** Long enough for a write to be applied by a busy replica, short enough that a person does not wonder. */
+/** Default timeout: long enough for a busy replica to apply a write, short enough for a user to wait. */
 export const DEFAULT_CALL_TIMEOUT_MS = 5_000;
 
 export function call<Req, Res>(name: string, options: CallOptions<Req> = {}): Call<Req, Res> {
@@ -63,7 +65,9 @@ export function call<Req, Res>(name: string, options: CallOptions<Req> = {}): Ca
   return { name, role, timeoutMs, maxInProgress, betweenRegions, watched, wireForm };
 }
 
-/** A call that machines ask. Members that are not named are let through: agents of a newer release may send them. */
+/**
+ * Declares a call that machines make. Unknown members are accepted, because agents of a newer release may send them.
+ */
 export function machineCall<Req, Res>(
   name: string,
   members: RequestMembers<Req>,
@@ -72,16 +76,16 @@ export function machineCall<Req, Res>(
   return { ...call<Req, Res>(name, options), request: z.looseObject(members) };
 }
 
-/** @throws Refusal invalid, with the path to the first member of a request that is not of its call's shape */
+/** @throws Refusal invalid, with the path to the first member that does not match the call's schema */
 export function checkRequest(shape: z.ZodType | undefined, request: unknown): void {
   const issue = shape?.safeParse(request).error?.issues[0];
   if (issue) throw new Refusal('invalid', `invalid ${['request', ...issue.path].join('.')}: ${issue.message}`);
 }
 
-/** Where whoever answers a watched call says whether it is still at one: a name of the same form. */
+/** Returns the name on which the answering process tells whether it still works on a watched call. */
 export const nameOfLook = (name: string): string => `${name}-under-way`;
 
-/** Target tokens are node ids; anything else would change the subject's meaning. */
+/** Target tokens are node IDs. Any other character could change the meaning of the subject. */
 const TARGET = /^[A-Za-z0-9_-]{1,64}$/;
 
 export function subjectOfCall(name: string, target?: string): string {
@@ -90,29 +94,29 @@ export function subjectOfCall(name: string, target?: string): string {
   return `rpc.${name}.${target}`;
 }
 
-/** A region's name may have dots, which would make several tokens of it. */
+/** Returns a subject between regions. A region's name may contain dots, which would add tokens to the subject. */
 export function subjectBetweenRegions(region: string, name: string): string {
   return `region.${encodeURIComponent(region).replaceAll('.', '%2E')}.${name}`;
 }
 
 export interface AskOptions {
   readonly target?: string;
-  /** The region that answers, of a call between regions. */
+  /** The region that answers, for a call between regions. */
   readonly region?: string;
   readonly timeoutMs?: number;
   readonly traceparent?: string | undefined;
 }
 
-/** Asks questions. Implemented over NATS (client.ts), and by the simulator. */
+/** Makes calls. Implemented over NATS (client.ts) and by the simulator. */
 export interface Rpc {
   /**
-   * @throws RpcError what the answering side refused or failed with; `too-large`: of the question, or of the answer
-   * @throws RpcUnavailableError nobody answers: no holder, no replica, no connection, or too slow
+   * @throws RpcError if the answering process refused or failed; `too-large` if the request or the response was
+   * @throws RpcUnavailableError if there is no holder, no replica or no connection, or the call timed out
    */
   ask<Req, Res>(call: Call<Req, Res>, request: Req, options?: AskOptions): Promise<Res>;
 }
 
-/** What the answering side refused, or failed with: the code and the text of what was thrown there. */
+/** The answering process refused the call or failed. Contains the code and text of its error. */
 export class RpcError extends Refusal {
   override readonly name = 'RpcError';
 }
@@ -129,16 +133,19 @@ export class RpcUnavailableError extends Error {
 
 export const isTooLarge = (error: unknown): boolean => isRefusal(error, 'too-large');
 
-/** Why an ask failed that nobody was there to take. */
+/** Reason of a failed call that no process received. */
 export const NO_RESPONDER = 'no responder';
 
-/** Why an ask failed that was taken by somebody who has died since. */
+/** Reason of a failed call whose process has died since. */
 export const GONE = 'whoever was asked is gone';
 
-/** Nobody will answer any more, and nobody knows how far it got. */
+/** Whether the answering process died. Nobody knows how far it got. */
 export const isGone = (error: unknown): boolean => error instanceof RpcUnavailableError && error.reason === GONE;
 
-/** The request was certainly not carried out: nobody holds the role, or whoever was asked does not serve it now. */
+/**
+ * Whether the request was certainly not carried out: the role has no holder, or the process does not serve the call
+ * now.
+ */
 export function isNobodyThere(error: unknown): boolean {
   if (error instanceof RpcUnavailableError) return error.reason === NO_RESPONDER;
   return isRefusal(error, 'unavailable');

@@ -14,21 +14,21 @@ import {
 } from './call.js';
 import { encoded, maxMessageBytes, tooLarge } from './message-size.js';
 
-/** What travels back. */
+/** The response on the wire. */
 export type Reply =
   | { readonly ok: unknown }
   | { readonly error: { readonly code: RefusalCode; readonly message: string } };
 
-/** Status of a message that comes back because nobody subscribes its subject. */
+/** Status of a message that NATS returns because its subject has no subscriber. */
 export const NO_RESPONDERS_STATUS = 503;
 
-/** A watched ask is looked after this often. */
+/** Milliseconds between two checks of a watched call. */
 const LOOK_INTERVAL_MS = 5_000;
 const LOOK_TIMEOUT_MS = 5_000;
-/** That nobody hears a look may be a connection that is being made again; so often in a row it is not. */
+/** An unheard check may be due to a reconnecting process. After this many in a row it is not. */
 const MAX_UNHEARD_LOOKS = 2;
 
-/** The NATS server says that nobody subscribes to the subject of a call. */
+/** The NATS server reports that the subject of a call has no subscriber. */
 class NoResponderError extends Error {
   override readonly name = 'NoResponderError';
   constructor() {
@@ -36,10 +36,10 @@ class NoResponderError extends Error {
   }
 }
 
-/** An ask in flight. */
+/** A call in flight. */
 interface Asked {
   readonly timer: NodeJS.Timeout;
-  /** The next look after it. */
+  /** Timer of the next check. */
   look?: NodeJS.Timeout;
   readonly answer: (msg: Msg) => void;
   readonly fail: (error: Error) => void;
@@ -48,22 +48,22 @@ interface Asked {
 /**
  * `Rpc` over NATS request/reply.
  *
- * All answers come in by one subscription, which is made at the first ask and lives as long as the connection; each ask
- * has a subject of its own below it. An ask ends exactly once: by its answer, by word of the server that nobody is there
- * to take it, by its timeout, or with the connection; a watched one also when whoever took it has died. What comes later
- * finds nobody. A connection that is lost and comes back ends nothing: asks that were on their way run into their timeouts.
- * Not the client's own `request`, which builds two errors with their stack traces for each request that succeeds: a
- * tenth of what a process of workers did.
- * Cost: one entry and one timer per ask in flight; a message to and fro every LOOK_INTERVAL_MS per watched one.
+ * One subscription receives all responses. It is created with the first call and lives as long as the connection. Each
+ * call has its own subject below it. A call ends exactly once: by its response, by the server's report that there is no
+ * subscriber, by its timeout, or with the connection; a watched call also ends when its process has died. Later
+ * messages are ignored. A lost connection that comes back ends no call, and calls that were on their way time out. The
+ * NATS client's own `request` is not used, because it builds two errors with stack traces for each successful request,
+ * a tenth of the work of a worker process. Cost: one entry and one timer per call in flight, and one round trip every
+ * LOOK_INTERVAL_MS per watched call.
  */
 export class NatsRpc implements Rpc {
   private readonly inbox: string;
   private answers: Subscription | undefined;
-  /** By the subject of the answer. */
+  /** Calls by the subject of their response. */
   private readonly asks = new Map<string, Asked>();
   private asked = 0;
 
-  /** @param inboxPrefix where this connection may listen for answers; default: anywhere */
+  /** @param inboxPrefix subjects on which this connection may receive responses; by default any */
   constructor(
     private readonly nc: NatsConnection,
     inboxPrefix?: string,
@@ -96,7 +96,7 @@ export class NatsRpc implements Rpc {
     }
   }
 
-  /** @throws why there is no answer; whatever the connection refuses to send with: it is closed */
+  /** @throws the reason why there is no response, or any error of a closed connection */
   private exchange(
     subject: string,
     body: Uint8Array,
@@ -113,7 +113,7 @@ export class NatsRpc implements Rpc {
     });
   }
 
-  /** @param unheard looks in a row that nobody heard */
+  /** @param unheard number of unheard checks in a row */
   private lookAfter(reply: string, subject: string, unheard: number): void {
     const asked = this.asks.get(reply);
     if (asked) asked.look = setTimeout(() => void this.checkUnderWay(reply, subject, unheard), this.lookIntervalMs);
@@ -126,7 +126,10 @@ export class NatsRpc implements Rpc {
     else this.lookAfter(reply, subject, unheard);
   }
 
-  /** An answer that is on its way was sent before anybody could say that it is not under way. */
+  /**
+   * Whether the process still works on the call. A response that is on its way was sent before the process could deny
+   * that.
+   */
   private async isUnderWay(reply: string, subject: string): Promise<'yes' | 'gone' | 'nobody' | 'unknown'> {
     try {
       const msg = await this.exchange(subject, encoded(reply), LOOK_TIMEOUT_MS);
@@ -148,7 +151,7 @@ export class NatsRpc implements Rpc {
     else asked?.answer(msg);
   }
 
-  /** Whoever takes an ask ends it; undefined: it has ended before. */
+  /** Removes a call, so that its remover ends it. Returns undefined if it has already ended. */
   private takeAsked(reply: string): Asked | undefined {
     const asked = this.asks.get(reply);
     this.asks.delete(reply);

@@ -1,9 +1,12 @@
 import type { CSIVolumeClaim, MountOptions, Topology, TopologyRequest, VolumeCapability } from '@waybill/model';
 import { type Call, call } from './call.js';
 
-/** A plugin may take 2 minutes for a call (VL-249), and may have to end another one before. */
+/** A plugin may take 2 minutes for a call (VL-249), and may have to finish another one before. */
 const CSI_CALL_TIMEOUT_MS = 5 * 60_000;
-/** Servers send a plugin one changing call at a time (VL-129); this bounds what a machine with many plugins works on. */
+/**
+ * Servers send a plugin one changing call at a time (VL-129). This limit bounds the work of a machine with many
+ * plugins.
+ */
 const MAX_CSI_CALLS_IN_PROGRESS = 256;
 
 const toPlugin = <Req, Res>(method: string) =>
@@ -15,7 +18,7 @@ const toPlugin = <Req, Res>(method: string) =>
 
 type StringMap = Readonly<Record<string, string>>;
 
-/** Volumes and machines are named as the provider names them. Sizes in bytes, 0: no bound. */
+/** Volumes and machines have the provider's names. Sizes are in bytes, 0 for no bound. */
 interface PluginCall {
   readonly PluginID: string;
 }
@@ -39,7 +42,7 @@ export interface ControllerDetachVolumeRequest extends SecretPluginCall {
   readonly VolumeID: string;
   readonly ClientCSINodeID: string;
 }
-/** Refused when the plugin confirms something else (VL-20). */
+/** Refused if the plugin confirms something else (VL-20). */
 export interface ControllerValidateVolumeRequest extends SecretPluginCall {
   readonly VolumeID: string;
   readonly VolumeCapabilities: readonly VolumeCapability[];
@@ -72,7 +75,7 @@ export interface ControllerExpandVolumeRequest extends SecretPluginCall {
   readonly ExternalVolumeID: string;
   readonly CapacityMin: number;
   readonly CapacityMax: number;
-  /** null: nobody claims it (VL-48). */
+  /** Null if the volume has no claim (VL-48). */
   readonly VolumeCapability: VolumeCapability | null;
   readonly MountOptions: MountOptions | null;
 }
@@ -84,7 +87,7 @@ export interface ControllerListVolumesRequest extends PluginCall {
   readonly MaxEntries: number;
   readonly StartingToken: string;
 }
-/** 2.6. */
+/** A volume in the provider's description (2.6). */
 export interface ExternalVolume {
   readonly ExternalID: string;
   readonly CapacityBytes: number;
@@ -104,7 +107,7 @@ export interface ControllerCreateSnapshotRequest extends SecretPluginCall {
   readonly Name: string;
   readonly Parameters: StringMap | null;
 }
-/** `CreateTime` in unix seconds. */
+/** `CreateTime` is in unix seconds. */
 export interface ExternalSnapshot {
   readonly ID: string;
   readonly ExternalSourceVolumeID: string;
@@ -124,12 +127,12 @@ export interface ControllerListSnapshotsResponse {
   readonly NextToken: string;
 }
 
-/** A volume on the machine that is asked, as Waybill names it, with the provider's name beside. */
+/** A volume on the called machine. It has Waybill's name and the provider's. */
 interface NodeVolumeCall extends PluginCall {
   readonly VolumeID: string;
   readonly Namespace: string;
   readonly ExternalID: string;
-  /** Whose use of it: decides where it is mounted (VL-246). */
+  /** The claim, which determines where the volume is mounted (VL-246). */
   readonly Claim: CSIVolumeClaim;
 }
 export type NodeDetachVolumeRequest = NodeVolumeCall;
@@ -143,18 +146,18 @@ export interface NodeExpandVolumeResponse {
   readonly CapacityBytes: number;
 }
 
-/** One call to a storage plugin, by way of a machine that runs it: the target is its node's id. */
+/** One call to a storage plugin through a machine that runs it. The target is the machine's node ID. */
 export interface CsiCall<Req, Res> {
   readonly call: Call<Req, Res>;
-  /** Refusals carry `CSI.<method>: ` before what the plugin said, by its machine (VL-133). */
+  /** The machine prefixes the plugin's refusal with `CSI.<method>: ` (VL-133). */
   readonly method: string;
-  /** What the servers put before that. */
+  /** The servers put this prefix in front of it. */
   readonly prefix: string;
-  /** It changes what the provider has: one at a time for each plugin (VL-129, VL-130). */
+  /** Whether the call changes the provider's state, so that each plugin gets only one at a time (VL-129, VL-130). */
   readonly inTurn: boolean;
 }
 
-/** Answers to all calls of a table. */
+/** The handlers for all calls of a table. */
 export type CsiAnswers<Table> = {
   readonly [K in keyof Table]: Table[K] extends CsiCall<infer Req, infer Res> ? (request: Req) => Promise<Res> : never;
 };
@@ -176,7 +179,10 @@ const node = <Req, Res>(method: string): CsiCall<Req, Res> => ({
   inTurn: false,
 });
 
-/** What is asked of controllers: the one list of it. `CSI client error (retryable)` in a refusal: another instance, or another time (VL-252). */
+/**
+ * All calls to controllers. `CSI client error (retryable)` in a refusal: another instance, or a later attempt, may
+ * succeed (VL-252).
+ */
 export const CSI_CONTROLLER = {
   attach: changing<ControllerAttachVolumeRequest, ControllerAttachVolumeResponse>('AttachVolume', 'attach volume'),
   detach: changing<ControllerDetachVolumeRequest, null>('DetachVolume', 'detach volume'),
@@ -193,7 +199,7 @@ export const CSI_CONTROLLER = {
   ),
 } as const;
 
-/** What is asked of the machine that mounts a volume. */
+/** All calls to the machine that mounts a volume. */
 export const CSI_NODE = {
   detach: node<NodeDetachVolumeRequest, null>('DetachVolume'),
   expand: node<NodeExpandVolumeRequest, NodeExpandVolumeResponse>('ExpandVolume'),

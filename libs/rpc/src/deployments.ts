@@ -1,11 +1,11 @@
 import type { Actor } from '@waybill/state';
 import { call } from './call.js';
 
-/** Whom the transaction is for: goes into its header. */
+/** The user for whom the transaction is written. It becomes part of its header. */
 export interface OnBehalfOf {
   readonly Actor: Actor;
   readonly Reason: string;
-  /** The transaction's own, so that a request that is asked twice counts once (DP-1806). */
+  /** Request ID of the transaction, so that a repeated request counts once (DP-1806). */
   readonly RequestID: string;
 }
 
@@ -19,7 +19,7 @@ export interface DeploymentPauseRequest extends DeploymentRequest {
 export interface DeploymentPromoteRequest extends DeploymentRequest {
   readonly All: boolean;
   readonly Groups: readonly string[];
-  /** unix ns; 0: now. */
+  /** In unix ns. 0 for now. */
   readonly PromotedAt: number;
 }
 export interface DeploymentAllocHealthRequest extends DeploymentRequest {
@@ -29,9 +29,9 @@ export interface DeploymentAllocHealthRequest extends DeploymentRequest {
 export type DeploymentFailRequest = DeploymentRequest;
 export type DeploymentUnblockRequest = DeploymentRequest;
 
-/** Answer of all of them (DP section 1.6). */
+/** Response of all of these calls (DP section 1.6). */
 export interface DeploymentUpdateResponse {
-  /** "" and 0: no evaluation was needed. */
+  /** Empty, with index 0, if no evaluation was needed. */
   readonly EvalID: string;
   readonly EvalCreateIndex: number;
   readonly DeploymentModifyIndex: number;

@@ -1,11 +1,11 @@
 import { call } from './call.js';
 
-/** Of output, as base64, that one answer carries at most, but for its last piece. */
+/** Most bytes of output in base64 in one response, apart from its last piece. */
 export const MAX_EXEC_CHUNK_BYTES = 64 * 1024;
-/** Of input in one call. */
+/** Most bytes of input in one call. */
 export const MAX_EXEC_INPUT_BYTES = 64 * 1024;
 
-/** Runs a command in a task of one machine (AG-277). The session lives as long as somebody reads it. */
+/** Runs a command in a task of one machine (AG-277). The session ends when its output is no longer read. */
 export interface ExecStartRequest {
   readonly AllocID: string;
   readonly Task: string;
@@ -20,20 +20,20 @@ export interface ExecReadRequest {
 }
 export interface ExecOutputChunk {
   readonly Stream: 'stdout' | 'stderr';
-  /** base64 */
+  /** In base64. */
   readonly Data: string;
 }
 export interface ExecReadResponse {
-  /** Empty: nothing came for a while. */
+  /** Empty if there was no output for a while. */
   readonly Chunks: readonly ExecOutputChunk[];
-  /** null: it runs. Otherwise all output was given before, and the session has ended. */
+  /** Null while the command runs. Otherwise all output has been returned, and the session has ended. */
   readonly ExitCode: number | null;
 }
 export interface ExecWriteRequest {
   readonly SessionID: string;
-  /** base64; empty: none. */
+  /** In base64. Empty for no input. */
   readonly Data: string;
-  /** Nothing more will come. */
+  /** Whether this is the end of the input. */
   readonly Close: boolean;
   readonly Size: { readonly Height: number; readonly Width: number } | null;
 }
@@ -43,6 +43,6 @@ export interface ExecEndRequest {
 
 export const execStart = call<ExecStartRequest, ExecStartResponse>('agent.execStart', { timeoutMs: 15_000 });
 export const execRead = call<ExecReadRequest, ExecReadResponse>('agent.execRead', { timeoutMs: 15_000 });
-/** Patient: a command that does not read holds its writer up. */
+/** Its timeout is long, because a command that does not read holds up its writer. */
 export const execWrite = call<ExecWriteRequest, null>('agent.execWrite', { timeoutMs: 600_000 });
 export const execEnd = call<ExecEndRequest, null>('agent.execEnd');

@@ -3,12 +3,12 @@ import type { IndexResponse } from './broker.js';
 import { call } from './call.js';
 import type { OnBehalfOf } from './deployments.js';
 
-/** How long a plugin may take for one volume (VL-289). */
+/** Longest time for a plugin to process one volume (VL-289). */
 export const HOST_VOLUME_PLUGIN_TIMEOUT_MS = 60_000;
-/** The machine's own part, and other work on the same volume that comes first. */
+/** Time for the plugin and for earlier work on the same volume. */
 const MACHINE_TIMEOUT_MS = 2 * HOST_VOLUME_PLUGIN_TIMEOUT_MS;
 const MACHINE = { timeoutMs: MACHINE_TIMEOUT_MS, watched: true };
-/** Other work on the same volume may come first here, too. */
+/** Calls of operators. Earlier work on the same volume takes time here, too. */
 const OPERATED = { role: 'volumes', timeoutMs: 2 * MACHINE_TIMEOUT_MS, watched: true } as const;
 
 interface OperatorRequest {
@@ -23,7 +23,7 @@ export interface WriteHostVolumeResponse extends IndexResponse {
 export interface DeleteHostVolumeRequest extends OperatorRequest {
   readonly Namespace: string;
   readonly VolumeID: string;
-  /** Also when its machine is gone. */
+  /** Delete the volume even if its machine is gone. */
   readonly Force: boolean;
 }
 export interface DeleteHostVolumeClaimRequest extends OperatorRequest {
@@ -45,7 +45,7 @@ export const deleteHostVolumeClaim = call<DeleteHostVolumeClaimRequest, IndexRes
   OPERATED,
 );
 
-/** What a machine is told of a volume. */
+/** The members of a volume that its machine gets. */
 export type HostVolumeOnNode = Pick<
   HostVolume,
   | 'Namespace'
@@ -64,7 +64,10 @@ export interface CreatedOnNode {
   readonly CapacityBytes: number;
 }
 
-/** To the volume's machine: the target is its node's id. Refusals say what the plugin says; all may be repeated. */
+/**
+ * Goes to the volume's machine: the target is its node ID. A refusal contains the plugin's text. All of these calls may
+ * be repeated.
+ */
 export const createOnNode = call<HostVolumeOnNode, CreatedOnNode>('agent.hostVolumeCreate', MACHINE);
 export const registerOnNode = call<HostVolumeOnNode, null>('agent.hostVolumeRegister', MACHINE);
 export const deleteOnNode = call<HostVolumeOnNode, null>('agent.hostVolumeDelete', MACHINE);

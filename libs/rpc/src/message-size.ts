@@ -1,17 +1,17 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import { RpcError } from './call.js';
 
-/** Of what the server takes, kept for the headers that go with a message. */
+/** Bytes of the server's limit that are reserved for the headers of a message. */
 const HEADERS_BYTES = 1_024;
 
 const encoder = new TextEncoder();
 export const encoded = (text: string): Uint8Array => encoder.encode(text);
 
-/** Bytes that a message of a call may have; as the server says when it is connected to. */
+/** Returns the most bytes of a call's message, from the limit that the connected server announces. */
 export const maxMessageBytes = (nc: NatsConnection): number =>
   nc.info === undefined ? Number.POSITIVE_INFINITY : nc.info.max_payload - HEADERS_BYTES;
 
-/** @param bytes undefined: more than can be counted */
+/** @param bytes undefined if there are too many to count */
 export const tooLarge = (
   what: 'question' | 'answer',
   call: string,

@@ -5,7 +5,7 @@ import { taskRequest } from './task-api.js';
 import { claimVolume, unpublishVolume } from './volumes.js';
 
 /**
- * Everything that a machine asks. Each of these calls takes the machine's secret, and tells and changes only its own;
+ * All calls of machines. Each one checks the machine's secret, and reads and changes only the machine's own data.
  * `taskRequest` has the credential of a task instead.
  */
 const MACHINE_CALLS: readonly Pick<MachineCall<unknown, unknown>, 'name' | 'watched' | 'request'>[] = [
@@ -35,13 +35,13 @@ const ASKED_BY_MACHINES = MACHINE_CALLS.flatMap(({ name, watched }) =>
   [name, ...(watched ? [nameOfLook(name)] : [])].map((one) => subjectOfCall(one)),
 );
 
-/** Longer than the slowest call to a machine (agent.execWrite) may be open. */
+/** Longer than the slowest call to a machine (agent.execWrite). */
 const ANSWER_WITHIN = '15m';
 
-/** One who may connect, as nats-server's configuration has it: by public key, so that there is no secret in it. */
+/** A user in nats-server's configuration, identified by a public key, so that the configuration contains no secret. */
 export interface NatsUser {
   readonly nkey: string;
-  /** Absent: everything in its account. */
+  /** If absent, everything in the user's account is allowed. */
   readonly permissions?: {
     readonly publish: { readonly allow: readonly string[] };
     readonly subscribe: { readonly allow: readonly string[] };
@@ -49,10 +49,12 @@ export interface NatsUser {
   };
 }
 
-/** The servers' own: everything. */
+/** The servers' own user, without restrictions. */
 export const serviceUser = (publicKey: string): NatsUser => ({ nkey: publicKey });
 
-/** One machine: asks what machines ask, hears what is asked of it, and may answer that, once each. */
+/**
+ * The user of one machine. It makes the calls of machines, receives calls to itself, and may answer each of them once.
+ */
 export function machineUser(publicKey: string, nodeId: string): NatsUser {
   return {
     nkey: publicKey,
@@ -64,13 +66,13 @@ export function machineUser(publicKey: string, nodeId: string): NatsUser {
   };
 }
 
-/** The services of another region: ask what regions ask each other, and nothing else. */
+/** The user for services of another region. It makes only the calls between regions. */
 export const peerRegionUser = (publicKey: string): NatsUser => ({
   nkey: publicKey,
   permissions: { publish: { allow: ['region.>'] }, subscribe: { allow: [inboxOf(publicKey)] } },
 });
 
-/** Reads the stream of events, by consumers or by sequence, and nothing else. */
+/** A user that reads the stream of events, by consumers or by sequence, and nothing else. */
 export function eventReader(publicKey: string): NatsUser {
   return {
     nkey: publicKey,
@@ -83,9 +85,10 @@ export function eventReader(publicKey: string): NatsUser {
 
 const inboxOf = (publicKey: string): string => `_INBOX.${publicKey}.>`;
 
-/** Requests of JetStream that make, ask and confirm consumers of EVENTS, and read it by sequence. */
+/** Requests of JetStream that create, read and acknowledge consumers of EVENTS, and read it by sequence. */
 const READING_EVENTS: readonly { readonly service: string; readonly response_type: 'Singleton' | 'Stream' }[] = [
-  // An account without streams of its own that does not take this one from elsewhere gets the server's "not enabled" for all.
+  // If an account without streams of its own does not import this subject, the server answers "not enabled" to every
+  // request.
   { service: '$JS.API.INFO', response_type: 'Singleton' },
   { service: '$JS.API.STREAM.INFO.EVENTS', response_type: 'Singleton' },
   { service: '$JS.API.CONSUMER.CREATE.EVENTS', response_type: 'Singleton' },
@@ -101,8 +104,8 @@ const WAYBILL = 'WAYBILL';
 const READERS = 'READERS';
 
 /**
- * `accounts` of nats-server's configuration. Readers of events have an account of their own: JetStream answers to
- * whatever subject it is told to, and within one account that could be the log.
+ * `accounts` of nats-server's configuration. Readers of events have an account of their own, because JetStream sends
+ * responses to any requested subject, which within one account could be the log's.
  */
 export function natsAccounts(users: readonly NatsUser[], readers: readonly NatsUser[] = []) {
   return {

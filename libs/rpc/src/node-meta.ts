@@ -1,6 +1,9 @@
 import { call } from './call.js';
 
-/** Metadata of one machine: what counts, what was set while it ran (null: taken away), what it was configured with. */
+/**
+ * Metadata of one machine: the effective entries, the entries changed at run time (null for a removed one), and the
+ * configured ones.
+ */
 export interface NodeMetaResponse {
   readonly Meta: Readonly<Record<string, string>>;
   readonly Dynamic: Readonly<Record<string, string | null>>;
@@ -8,12 +11,12 @@ export interface NodeMetaResponse {
 }
 
 export interface ApplyNodeMetaRequest {
-  /** Over what there is; null takes a key away. */
+  /** Merged over the present metadata. Null removes a key. */
   readonly Meta: Readonly<Record<string, string | null>>;
 }
 
-/** To one machine: the target is the node's id. */
+/** Goes to one machine: the target is the node's ID. */
 export const readNodeMeta = call<Record<string, never>, NodeMetaResponse>('agent.readNodeMeta');
 
-/** Answered when the change is on the machine's disk; the servers hear of it right after. */
+/** Returns when the change is on the machine's disk. The machine reports it to the servers right after. */
 export const applyNodeMeta = call<ApplyNodeMetaRequest, NodeMetaResponse>('agent.applyNodeMeta');

@@ -5,21 +5,22 @@ import { z } from 'zod';
 import type { IndexResponse } from './broker.js';
 import type { OnBehalfOf } from './deployments.js';
 
-/** How long an allocation read may wait for news. */
+/** Longest wait of an allocation read for a change. */
 export const MAX_ALLOC_QUERY_WAIT_MS = 30_000;
-/** Every machine has one allocation read waiting at all times, so this bounds the machines per replica. */
+/** Every machine has one waiting allocation read at all times, so this limits the machines per replica. */
 export const MAX_WAITING_ALLOC_QUERIES = 50_000;
 
-/** Longer than the line of registrations that a replica lets grow takes to be written. */
+/** Longer than it takes to write the longest allowed queue of registrations. */
 const REGISTRATION_TIMEOUT_MS = 30_000;
-/** Those that are written and those that wait. */
+/** Registrations that are being written or wait. */
 const MAX_REGISTRATIONS_IN_PROGRESS = 25_000;
 
 export interface NodeRegisterRequest {
   readonly Node: Node;
   /**
-   * Index of the node's last change that the agent knows of, 0: of none. It is not taken if the node was changed since: what
-   * a machine has said before cannot come behind what it says now (ND-223). Left out: taken in any case.
+   * Index of the node's last change that the agent knows, 0 for none. The registration is not accepted if the node has
+   * changed since, so that an older statement of a machine cannot follow a newer one (ND-223). If absent, it is always
+   * accepted.
    */
   readonly After?: number;
 }
@@ -29,80 +30,88 @@ export interface NodeStatusRequest {
   readonly Status: NodeStatus;
 }
 export interface NodeUpdateResponse {
-  /** Of a registration that was not taken: register what is true now, after NodeModifyIndex. */
+  /** Set if a registration was not accepted. The agent must register its present state after NodeModifyIndex. */
   readonly IsOvertaken?: true;
-  /** ns until which the next heartbeat must have arrived; 0: not the holder's answer, ask the holder. */
+  /**
+   * Time in ns until which the next heartbeat must arrive. 0 if another process answered, so the agent must call the
+   * holder.
+   */
   readonly HeartbeatTTL: number;
   readonly EvalIDs: readonly string[];
   readonly NodeModifyIndex: number;
   readonly NumNodes: number;
   readonly SchedulingEligibility: string;
-  /** What the node is now; `initializing` asks the agent to send all its states (ND-68). */
+  /** Present status of the node. `initializing` requests all states of the agent (ND-68). */
   readonly Status: NodeStatus;
-  /** 0: nothing had to be written. */
+  /** 0 if nothing had to be written. */
   readonly Index: number;
-  /** Time of day by the servers when they answered, unix ms; absent from those of an older version. */
+  /** The servers' time of day at their response, in unix ms. Absent from servers of an older version. */
   readonly TimeMs?: number;
 }
 export interface NodeAllocsRequest {
   readonly NodeID: string;
   readonly SecretID: string;
-  /** Answer when the index is above this, or the wait is over. */
+  /** Return when the index is above this one, or the wait is over. */
   readonly MinQueryIndex: number;
   /**
-   * How many allocations the list of MinQueryIndex had: fewer by now is an answer too, for nothing else shows that one is
-   * gone. Left out by older agents: then only what goes while a read waits shows (ND-153).
+   * Number of allocations in the list of MinQueryIndex. A smaller number now is a change too, because nothing else
+   * shows that an allocation is gone. Older agents omit it; then only removals during a wait are noticed (ND-153).
    */
   readonly Listed?: number;
   readonly MaxQueryTimeMs: number;
-  /** The replica must have applied this index first: makes an agent's first read consistent (AG-41). */
+  /** Index that the replica must have first. It makes an agent's first read consistent (AG-41). */
   readonly MinStateIndex: number;
 }
 export interface NodeAllocsResponse {
-  /** Allocation id → AllocModifyIndex (ST-155). Always the full list. */
+  /** Allocation ID → AllocModifyIndex (ST-155). Always the full list. */
   readonly Allocs: Record<string, number>;
-  /** Not below RestoredIndex. */
+  /** Never below RestoredIndex. */
   readonly Index: number;
-  /** When the state was last taken back to an archive (OP-47); absent: it never was. */
+  /** Index of the last restore from an archive (OP-47). Absent if there was none. */
   readonly RestoredIndex?: number;
 }
 export interface AllocsByIdRequest {
   readonly NodeID: string;
   readonly SecretID: string;
   readonly AllocIDs: readonly string[];
-  /** The index of the map that named them: nothing older is answered (AG-43). */
+  /** Index of the map that listed the allocations. No older state is returned (AG-43). */
   readonly MinStateIndex: number;
 }
 export interface AllocsByIdResponse {
-  /** With their jobs. One that is gone meanwhile is left out. */
+  /** The allocations with their jobs. An allocation that is gone meanwhile is left out. */
   readonly Allocs: readonly Allocation[];
-  /** State they were read at. */
+  /** Index of the state that was read. */
   readonly Index: number;
-  /** As in NodeAllocsResponse: a list from before it is of a state that is no more. */
+  /** Index of the last restore, as in NodeAllocsResponse. A list from before it belongs to a replaced state. */
   readonly RestoredIndex?: number;
-  /** Allocation id → trace of the transaction that last placed or changed it, where this replica saw it live. */
+  /** Allocation ID → trace of the transaction that last placed or changed it, if this replica saw it live. */
   readonly Traceparents: Record<string, string>;
 }
 export interface AllocUpdateRequest {
   readonly NodeID: string;
   readonly SecretID: string;
   readonly Allocs: readonly ClientAllocUpdate[];
-  /** Never: the evaluations are computed here (EB-27). What is given is refused. */
+  /** Must be absent, because the service creates the evaluations (EB-27). */
   readonly Evals?: readonly unknown[];
   /**
-   * Index of the last update of this node that the agent knows of, or of the last restore if that is later; 0: of neither.
-   * It is not taken if there was another one since, or the node was registered for the first time: two updates of a node
-   * cannot overtake each other (ND-223), and what was true before a restore is not said behind it (OP-47). The answer names
-   * what it has to come after. Left out: taken in any case.
+   * Index of the last update of this node that the agent knows, or of the last restore if that is later. 0 if there was
+   * neither. The update is not accepted if there was another one since, or the node was registered for the first time.
+   * So updates of a node cannot overtake each other (ND-223), and a statement from before a restore cannot follow it
+   * (OP-47). The response contains the index that the update must follow. If absent, the update is always accepted.
    */
   readonly After?: number;
 }
 export interface AllocUpdateResponse {
-  /** What the next update comes after: this one if it was taken. */
+  /** The index that the next update must follow: that of this update if it was accepted. */
   readonly Index: number;
-  /** False: the node has said something that this update did not come after; send again what is true now. */
+  /**
+   * False if the update does not follow the last statement of the node. The agent must send its present state again.
+   */
   readonly Taken: boolean;
-  /** With one that was not taken: of the last restore, if there was one. The list of allocations says first what it left. */
+  /**
+   * For an update that was not accepted: index of the last restore, if there was one. The agent must first read which
+   * allocations it kept.
+   */
   readonly RestoredIndex?: number;
 }
 export interface NodeEventsRequest {
@@ -111,7 +120,7 @@ export interface NodeEventsRequest {
   readonly Events: readonly NodeEvent[];
 }
 
-/** What an agent says of a registration; the rest follows from its allocation. */
+/** The members of a registration that an agent sets. The others follow from its allocation. */
 export type RegisteredService = Pick<ServiceRegistration, 'ID' | 'ServiceName' | 'Tags' | 'Address' | 'Port'>;
 interface OfOwnAllocation {
   readonly NodeID: string;
@@ -122,15 +131,15 @@ export interface RegisterServicesRequest extends OfOwnAllocation {
   readonly Services: readonly RegisteredService[];
 }
 export interface DeregisterServicesRequest extends OfOwnAllocation {
-  /** One that is not registered is no error. */
+  /** An ID that is not registered is not an error. */
   readonly IDs: readonly string[];
 }
 
-/** Templates of allocations that wait for news of a service, per replica. */
+/** Most templates of allocations that wait for changes of a service, per replica. */
 export const MAX_WAITING_SERVICE_QUERIES = 50_000;
-/** Services in the namespace of the allocation. */
+/** Lists the services in the namespace of the allocation. */
 export interface ServiceNamesRequest extends OfOwnAllocation {
-  /** Answer when the index is above this, or the wait is over. */
+  /** Return when the index is above this one, or the wait is over. */
   readonly MinQueryIndex: number;
   readonly MaxQueryTimeMs: number;
 }
@@ -141,7 +150,7 @@ export interface NamedServicesResponse {
   readonly Services: readonly ServiceRegistration[];
   readonly Index: number;
 }
-/** A name, and the tags of all its registrations. */
+/** Name of a service, and the tags of all its registrations. */
 export interface ServiceName {
   readonly Name: string;
   readonly Tags: readonly string[];
@@ -152,38 +161,39 @@ export interface ServiceNamesResponse {
 }
 
 /**
- * The disk of the allocation that this one replaces, on another machine: what it shared among its tasks (`/alloc/data`) and
- * what each kept to itself (`/<task>/local`), and nothing else of it (AG-224). Refused as a conflict until it has ended.
+ * Reads the disk of the allocation that this one replaces, on another machine: the directory that its tasks share
+ * (`/alloc/data`) and each task's own (`/<task>/local`), and nothing else (AG-224). Refused as a conflict until that
+ * allocation has ended.
  */
 interface OnPreviousDisk extends OfOwnAllocation {
   readonly Path: string;
-  /** When the allocation was placed: a replica that has not applied that yet refuses as a conflict. Older agents leave it out. */
+  /** Index of the placement. A replica that has not applied it yet refuses as a conflict. Older agents omit it. */
   readonly MinStateIndex?: number;
 }
 export interface ListPreviousDiskRequest extends OnPreviousDisk {
-  /** Entries behind this name; empty: from the first. */
+  /** Return entries after this name. Empty for the first ones. */
   readonly After: string;
 }
 export interface ReadPreviousDiskRequest extends OnPreviousDisk {
-  /** Bytes from the beginning. */
+  /** Bytes from the start. */
   readonly Offset: number;
 }
 
-/** Templates of tasks that wait for news of a variable, per replica. */
+/** Most templates of tasks that wait for changes of a variable, per replica. */
 export const MAX_WAITING_VARIABLE_QUERIES = 50_000;
-/** In one answer, which is one message. */
+/** Most variables in one response, which is one message. */
 export const MAX_LISTED_VARIABLES = 2_000;
-/** Variables that the identity of a task may see. */
+/** Lists the variables that the identity of a task may see. */
 export interface TaskVariablesRequest extends ServiceNamesRequest {
   readonly Task: string;
-  /** Empty: that of the allocation. */
+  /** Empty for the namespace of the allocation. */
   readonly Namespace: string;
 }
 export interface ReadVariableRequest extends TaskVariablesRequest {
   readonly Path: string;
 }
 export interface ReadVariableResponse {
-  /** null: there is no such variable, or the task may not read it. */
+  /** Null if the variable does not exist or the task may not read it. */
   readonly Items: Readonly<Record<string, string>> | null;
   readonly IsDenied: boolean;
   readonly Index: number;
@@ -197,21 +207,21 @@ export interface ListVariablesResponse {
   readonly Index: number;
 }
 
-/** In one call: more than any group has. */
+/** Most identities in one call: more than any group has. */
 export const MAX_IDENTITIES_PER_CALL = 500;
-/** An identity of a task or a service of an allocation (AU-139). */
+/** Requests an identity of a task or a service of an allocation (AU-139). */
 export interface IdentityRequest {
   readonly AllocID: string;
   readonly WorkloadType: 'task' | 'service';
-  /** Name of the task, or of the service as the job writes it. */
+  /** Name of the task, or of the service as written in the job. */
   readonly Workload: string;
-  /** Of a service whose name has variables, the name that they give (AU-133). */
+  /** Name of a service after its variables were replaced (AU-133). */
   readonly InterpolatedName?: string;
   readonly Identity: string;
 }
 export interface SignedIdentity extends IdentityRequest {
   readonly JWT: string;
-  /** How long it is valid from now on, ms; null: it does not expire by itself. */
+  /** Time in ms for which it is valid from now on. Null if it does not expire by itself. */
   readonly ValidMs: number | null;
 }
 export interface RejectedIdentity extends IdentityRequest {
@@ -220,47 +230,47 @@ export interface RejectedIdentity extends IdentityRequest {
 export interface SignIdentitiesRequest {
   readonly NodeID: string;
   readonly SecretID: string;
-  /** The replica must have applied this index first: that of the newest allocation asked for (AU-141). */
+  /** Index that the replica must have first: that of the newest requested allocation (AU-141). */
   readonly MinStateIndex: number;
   readonly Identities: readonly IdentityRequest[];
 }
-/** Each identity of the request is in one of the lists. */
+/** Each requested identity is in one of the lists. */
 export interface SignIdentitiesResponse {
   readonly Signed: readonly SignedIdentity[];
   readonly Rejected: readonly RejectedIdentity[];
 }
 
-/** Something that a user asks about a node. */
+/** A user's request that concerns a node. */
 export interface NodeCommandRequest {
   readonly NodeID: string;
   readonly For: OnBehalfOf;
 }
 export interface NodeCommandResponse {
   readonly EvalIDs: readonly string[];
-  /** 0: no evaluation was needed. */
+  /** 0 if no evaluation was needed. */
   readonly EvalCreateIndex: number;
   readonly NodeModifyIndex: number;
   readonly NumNodes: number;
   readonly SchedulingEligibility: string;
-  /** 0: nothing had to be written. */
+  /** 0 if nothing had to be written. */
   readonly Index: number;
 }
 
 export interface NodeDrainRequest extends NodeCommandRequest {
-  /** `Deadline` in ns; negative: force at once, 0: none. null: cancel. */
+  /** `Deadline` is in ns. A negative one forces the drain at once, and 0 stands for none. Null cancels the drain. */
   readonly DrainSpec: { readonly Deadline: number; readonly IgnoreSystemJobs: boolean } | null;
   readonly MarkEligible: boolean;
   readonly Meta: Readonly<Record<string, string>> | null;
   /** Identity of the caller as text (DR-17). */
   readonly UpdatedBy: string;
-  /** Never: events are made here (DR-1). What is given is refused. */
+  /** Must be absent, because the service creates the events (DR-1). */
   readonly NodeEvent?: unknown;
 }
-/** A machine that leaves asks for its own drain; its secret is its right to it (DR-80). */
+/** A machine that leaves the cluster requests its own drain. Its secret authorises the request (DR-80). */
 export interface SelfDrainRequest {
   readonly NodeID: string;
   readonly SecretID: string;
-  /** The transaction's own, so that a request that is asked twice counts once. */
+  /** Request ID of the transaction, so that a repeated request counts once. */
   readonly RequestID: string;
   readonly DrainSpec: NonNullable<NodeDrainRequest['DrainSpec']>;
   readonly Meta: Readonly<Record<string, string>>;
@@ -268,7 +278,7 @@ export interface SelfDrainRequest {
 export interface SelfDrainStateRequest {
   readonly NodeID: string;
   readonly SecretID: string;
-  /** The replica must have applied this index first: that of the drain asked for. */
+  /** Index that the replica must have first: that of the requested drain. */
   readonly MinStateIndex: number;
 }
 export interface SelfDrainState {
@@ -276,25 +286,25 @@ export interface SelfDrainState {
 }
 export interface NodeEligibilityRequest extends NodeCommandRequest {
   readonly Eligibility: string;
-  /** Never: events are made here (ND-90). What is given is refused. */
+  /** Must be absent, because the service creates the events (ND-90). */
   readonly NodeEvent?: unknown;
 }
 
 const text = z.string();
 const amount = z.number();
-/** Looked at by the service, after the machine's right to say it (`machine-shapes.ts`). */
+/** Members that the service checks after it has authorised the machine (`machine-shapes.ts`). */
 const checkedLater = z.unknown();
 const OF_MACHINE = { NodeID: text, SecretID: text };
 const OF_OWN_ALLOCATION = { ...OF_MACHINE, AllocID: text };
 const UNTIL_NEWS = { MinQueryIndex: amount, MaxQueryTimeMs: amount };
 
-/** Patient: a whole cluster may register at once, one after the other. */
+/** Its timeout is long, because a whole cluster may register at once, one node after the other. */
 export const registerNode = machineCall<NodeRegisterRequest, NodeUpdateResponse>(
   'nodes.register',
   { Node: checkedLater, After: amount.optional() },
   { timeoutMs: REGISTRATION_TIMEOUT_MS, maxInProgress: MAX_REGISTRATIONS_IN_PROGRESS },
 );
-/** The holder alone keeps the timers, so the holder alone answers a heartbeat. */
+/** Only the holder keeps the timers, so only the holder answers a heartbeat. */
 export const heartbeat = machineCall<NodeStatusRequest, NodeUpdateResponse>(
   'nodes.heartbeat',
   { ...OF_MACHINE, Status: text },
@@ -342,7 +352,7 @@ export const deregisterServices = machineCall<DeregisterServicesRequest, IndexRe
   ...OF_OWN_ALLOCATION,
   IDs: checkedLater,
 });
-/** Tokens of identities of the machine's own allocations (AU-139, AU-140). */
+/** Returns tokens for identities of the machine's own allocations (AU-139, AU-140). */
 export const signIdentities = machineCall<SignIdentitiesRequest, SignIdentitiesResponse>('nodes.signIdentities', {
   ...OF_MACHINE,
   MinStateIndex: amount,
@@ -360,7 +370,7 @@ export const serviceNames = machineCall<ServiceNamesRequest, ServiceNamesRespons
 );
 const OF_TASK = { ...OF_OWN_ALLOCATION, ...UNTIL_NEWS, Task: text, Namespace: text };
 const OF_VARIABLES = { timeoutMs: MAX_ALLOC_QUERY_WAIT_MS + 5_000, maxInProgress: MAX_WAITING_VARIABLE_QUERIES };
-/** For templates; with the rights of the task's identity (OP-137, OP-138). */
+/** Reads a variable for a template, with the rights of the task's identity (OP-137, OP-138). */
 export const readVariable = machineCall<ReadVariableRequest, ReadVariableResponse>(
   'nodes.readVariable',
   { ...OF_TASK, Path: text },

@@ -1,20 +1,23 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 
-/** Core NATS: every process of `nodes` says here, again and again, that it is there. Heard by its peers. */
+/** Core NATS subject on which every process of `nodes` announces its presence to the others at intervals. */
 const SIGNS = 'waybill.nodes.signs';
-/** Core NATS: a process of `nodes` has begun, or is gone without a word. Heard by every machine. Lost ones do no harm. */
+/**
+ * Core NATS subject on which processes of `nodes` tell all machines that a process has started or died. A lost message
+ * does no harm.
+ */
 export const NODES_CHANGES = 'waybill.nodes.changes';
 
 export interface SignOfLife {
   readonly instance: string;
-  /** The last one: it ends in good order. */
+  /** Set in the last announcement of an orderly stop. */
   readonly ends: boolean;
 }
 
-/** What processes of `nodes` say of themselves and to machines. */
+/** Announcements between processes of `nodes`, and to machines. */
 export interface Presence {
   sign(sign: SignOfLife): void;
-  /** Signs of all, one's own too. @returns ends it */
+  /** Listens to the announcements of all processes, including this one. @returns a function that stops listening */
   onSign(heard: (sign: SignOfLife) => void): () => void;
   announceChange(): void;
 }
@@ -35,16 +38,16 @@ export function natsPresence(nc: NatsConnection): Presence {
   };
 }
 
-/** A connection to NATS that tells when it is lost and when it is back. */
+/** A connection to NATS that reports its loss and its return. */
 export interface WatchedConnection {
   readonly nc: NatsConnection;
-  /** @returns ends it */
+  /** @returns a function that stops listening */
   onChange(listener: (up: boolean) => void): () => void;
 }
 
 /**
- * For machines: what they asked of `nodes` may never be answered, because whoever they asked is gone, or because the answer
- * came while this connection was lost. @returns ends it
+ * Tells a machine that its calls to `nodes` may never be answered, because the called process is gone or the response
+ * came while this connection was lost. @returns a function that stops listening
  */
 export function onNodesChanged(connection: WatchedConnection, changed: () => void): () => void {
   const subscription = connection.nc.subscribe(NODES_CHANGES, { callback: (error) => void (error ?? changed()) });

@@ -7,21 +7,21 @@ export interface RegionJobRequest {
   readonly ID: string;
 }
 
-/**
- * The job that a region has stored, which the coordinator reads from every region before it writes; null: none
- * (DP-1103).
- */
+/** The stored job of a region, or null. The coordinator reads it from every region before it writes (DP-1103). */
 export interface RegionJob {
   readonly Job: Job | null;
 }
 
-/** One region's registration of a multiregion job, decided by the region that coordinates (DP-1107, DP-1112). */
+/** One region's registration of a multiregion job, which the coordinating region decided (DP-1107, DP-1112). */
 export interface RegionRegistration {
-  /** As this region is to have it, with the version that all regions have. */
+  /** The job in this region's form, with the version that all regions share. */
   readonly Job: Job;
   readonly Submission: JobSubmission | null;
   readonly EvalPriority: number;
-  /** `JobModifyIndex` of what it was decided on, 0: there was none; refused if it is another by now. */
+  /**
+   * `JobModifyIndex` of the job on which the decision was made, 0 for none. The registration is refused if the job has
+   * changed.
+   */
   readonly JobModifyIndex: number;
   readonly PreserveCounts: boolean;
   readonly PreserveResources: boolean;
@@ -39,9 +39,9 @@ export interface RegionWritten {
   readonly Index: number;
 }
 
-/** DP-1103: a region that does not answer within this is not registered in. */
+/** Timeout of the read before a registration. If a region does not answer in time, the registration fails (DP-1103). */
 export const PREFLIGHT_TIMEOUT_MS = 5_000;
-/** A write there is answered when it can be read there. */
+/** The write in a region returns when it can be read there. */
 const WRITE_TIMEOUT_MS = 15_000;
 
 const preflight = { betweenRegions: true, timeoutMs: PREFLIGHT_TIMEOUT_MS } as const;
@@ -50,11 +50,11 @@ export const jobInThatRegion = call<RegionJobRequest, RegionJob>('api.job', pref
 export const registerInRegion = call<RegionRegistration, RegionWritten>('api.register', write);
 export const deregisterInRegion = call<RegionDeregistration, RegionWritten>('api.deregister', write);
 
-/** Where the API of that region takes requests that were sent to this one. */
+/** Address of a region's API, which answers requests that were sent to this one. */
 export interface ApiPlace {
   /** `host:port`. */
   readonly Address: string;
-  /** Whether it speaks TLS there; versions that do not say so do not. */
+  /** Whether the API uses TLS. Absent from older versions, which do not. */
   readonly TLS?: boolean;
 }
 export const apiAddress = call<null, ApiPlace>('api.address', { ...preflight, timeoutMs: 2_000 });

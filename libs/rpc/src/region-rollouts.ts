@@ -1,27 +1,27 @@
 import type { DeploymentStatus } from '@waybill/model';
 import { call } from './call.js';
 
-/** What names one rollout in every region: each has a deployment of its own for it (DP-1105). */
+/** Identifies one rollout in all regions, each of which has its own deployment for it (DP-1105). */
 export interface RolloutName {
   readonly Namespace: string;
   readonly JobID: string;
   readonly JobVersion: number;
-  /** Of which registration; absent: of any that made this version. */
+  /** The registration. Absent for any that created this version. */
   readonly Registration?: string | undefined;
 }
 
 /** A region's part of a rollout. */
 export interface RegionRollout {
   readonly Status: DeploymentStatus | 'none';
-  /** "": there is none. */
+  /** Empty if there is no deployment. */
   readonly DeploymentID: string;
-  /** Whether it was ever started (DP-1118). */
+  /** Whether the deployment was ever started (DP-1118). */
   readonly HasRun: boolean;
 }
 
 export interface RegionDeploymentRequest {
   readonly DeploymentID: string;
-  /** Region that asks. */
+  /** The calling region. */
   readonly From: string;
 }
 
@@ -30,7 +30,7 @@ export interface RegionDeploymentAnswer {
 }
 
 const options = { role: 'deployments', betweenRegions: true } as const;
-/** DP-1119: how far the region is. */
+/** Returns the progress of a rollout in the called region (DP-1119). */
 export const regionRollout = call<RolloutName, RegionRollout>('deployments.rollout', options);
 /** Starts the waiting deployment of a region (DP-1114). */
 export const runInRegion = call<RegionDeploymentRequest, RegionDeploymentAnswer>('deployments.run', options);
@@ -39,5 +39,5 @@ export const unblockInRegion = call<RegionDeploymentRequest, RegionDeploymentAns
   'deployments.unblockRegion',
   options,
 );
-/** DP-1119: something has changed elsewhere; look again. */
+/** Tells a region that the rollout has changed elsewhere, so that it evaluates the rollout again (DP-1119). */
 export const rolloutChanged = call<RolloutName, null>('deployments.rolloutChanged', options);

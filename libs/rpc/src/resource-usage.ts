@@ -1,4 +1,4 @@
-/** Bytes. `Measured` names the fields that this driver knows; the others are 0. */
+/** In bytes. `Measured` names the fields that this driver knows. The others are 0. */
 export interface MemoryStats {
   readonly RSS: number;
   readonly Cache: number;
@@ -11,7 +11,7 @@ export interface MemoryStats {
   readonly Measured: readonly string[];
 }
 
-/** Modes and `Percent` in percent of one core; `TotalTicks` in MHz. */
+/** Modes and `Percent` are in percent of one core, `TotalTicks` is in MHz. */
 export interface CpuStats {
   readonly SystemMode: number;
   readonly UserMode: number;
@@ -30,21 +30,21 @@ export interface ResourceUsage {
 
 export interface TaskResourceUsage {
   readonly ResourceUsage: ResourceUsage;
-  /** Unix ns of the sample. */
+  /** Time of the sample in unix ns. */
   readonly Timestamp: number;
-  /** Per process; null where a driver knows none. */
+  /** Usage per process. Null if the driver does not know it. */
   readonly Pids: Readonly<Record<string, ResourceUsage>> | null;
 }
 
-/** What an allocation uses: the sum over its running tasks, and each of them (AG-330). */
+/** Resources that an allocation uses: the sum over its running tasks, and each task (AG-330). */
 export interface AllocResourceUsage {
   readonly ResourceUsage: ResourceUsage;
   readonly Tasks: Readonly<Record<string, TaskResourceUsage>>;
-  /** Unix ns of the newest sample. */
+  /** Time of the newest sample in unix ns. */
   readonly Timestamp: number;
 }
 
-/** Bytes, percent. */
+/** In bytes and percent. */
 export interface HostDiskStats {
   readonly Device: string;
   readonly Mountpoint: string;
@@ -61,11 +61,11 @@ export interface HostCpuStats {
   readonly System: number;
   readonly Idle: number;
   readonly TotalPercent: number;
-  /** MHz */
+  /** In MHz. */
   readonly TotalTicks: number;
 }
 
-/** What a machine uses. `Uptime` in seconds, `Timestamp` unix ns, `CPUTicksConsumed` in MHz. */
+/** Resources that a machine uses. `Uptime` is in seconds, `Timestamp` in unix ns, `CPUTicksConsumed` in MHz. */
 export interface HostStats {
   readonly Memory: { readonly Total: number; readonly Available: number; readonly Used: number; readonly Free: number };
   readonly CPU: readonly HostCpuStats[];

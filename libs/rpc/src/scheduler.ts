@@ -2,39 +2,39 @@ import type { AllocMetric, Evaluation, Job, JobDiff, PlanAnnotations } from '@wa
 import { call } from './call.js';
 
 export interface PlanJobRequest {
-  /** Complete and valid. */
+  /** A complete and valid job. */
   readonly Job: Job;
-  /** Whether the answer compares it with the stored job (API-144). */
+  /** Whether the response compares it with the stored job (API-144). */
   readonly Diff: boolean;
-  /** The state that is looked at has at least this index. */
+  /** Lowest index of the state that is used. */
   readonly MinIndex: number;
 }
 
-/** What would happen if the job were registered now (API-143). */
+/** Effects of registering the job now (API-143). */
 export interface PlanJobResponse {
   readonly Annotations: PlanAnnotations;
   readonly FailedTGAllocs: Record<string, AllocMetric>;
-  /** Of the stored job; 0: it is new (API-142). */
+  /** Index of the stored job. 0 if the job is new (API-142). */
   readonly JobModifyIndex: number;
   readonly CreatedEvals: readonly Evaluation[];
   readonly Diff: JobDiff | null;
-  /** Of the state that was looked at. */
+  /** Index of the state that was used. */
   readonly Index: number;
 }
 
-/** Longer than most: the answer is a whole scheduling pass, behind those of the workers. */
+/** Longer than most timeouts, because the call takes a whole scheduling pass and waits for those of the workers. */
 const PLAN_TIMEOUT_MS = 20_000;
 
 export const planJob = call<PlanJobRequest, PlanJobResponse>('scheduler.plan', { timeoutMs: PLAN_TIMEOUT_MS });
 
 export interface QueuedPlacementsRequest {
-  /** `<namespace>/<id>` of the job behind which to go on; "": from the beginning. */
+  /** `<namespace>/<id>` of the job after which to continue. Empty for the first jobs. */
   readonly After: string;
-  /** The state that is looked at has at least this index. */
+  /** Lowest index of the state that is used. */
   readonly MinIndex: number;
 }
 
-/** What of each group waits to be placed. */
+/** Number of allocations of each group that wait to be placed. */
 export interface QueuedOfJob {
   readonly Namespace: string;
   readonly JobID: string;
@@ -42,13 +42,13 @@ export interface QueuedOfJob {
 }
 
 export interface QueuedPlacementsResponse {
-  /** Jobs of which the stored summary says something else. */
+  /** Jobs whose stored summary differs. */
   readonly Queued: readonly QueuedOfJob[];
-  /** To be asked for next; "": that was all. */
+  /** Continue with this job. Empty at the end. */
   readonly Next: string;
 }
 
-/** What a dry run of every job says is queued, some jobs at a time (GC-118). */
+/** Computes the queued allocations of every job by a dry run, some jobs at a time (GC-118). */
 export const queuedPlacements = call<QueuedPlacementsRequest, QueuedPlacementsResponse>('scheduler.queued', {
   timeoutMs: PLAN_TIMEOUT_MS,
 });

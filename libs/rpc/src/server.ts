@@ -9,25 +9,31 @@ import { NO_RESPONDERS_STATUS, type Reply } from './client.js';
 import { encoded, maxMessageBytes, tooLarge } from './message-size.js';
 
 /**
- * Requests of one call in progress at once, unless the call says otherwise; more are refused with code `limit`, so that a
- * flood cannot eat the memory. Each call has its own count: reads that wait must not take the place of heartbeats.
+ * Default limit of requests of one call in progress. Further ones are refused with code `limit`, so that a flood cannot
+ * fill the memory. Each call has its own count, because waiting reads must not displace heartbeats.
  */
 export const MAX_REQUESTS_IN_PROGRESS = 4_096;
 
-/** A server that ends waits this long for the answers to what it has taken. Who waits longer asks somebody else. */
+/**
+ * Longest wait of a stopping server for the responses to accepted requests. A caller that waits longer calls another
+ * process.
+ */
 export const MAX_LAST_ANSWERS_MS = 5_000;
 
-/** Messages watched for having no hearer; the server says so within a round trip, so older ones were heard. */
+/**
+ * Number of responses that are watched for having no receiver. The NATS server reports that within a round trip, so
+ * older ones were received.
+ */
 export const MAX_WATCHED_ANSWERS = 4_096;
 
 const EMPTY = new Uint8Array();
 
-/** Calls back if the asker's connection to NATS is gone; says nothing while it is there. */
+/** Calls back if the caller's connection to NATS is gone, and does nothing while it exists. */
 export type LookForAsker = (ifGone: () => void) => void;
 
-/** What a handler may want beside the request: `@Ctx() ctx: RpcContext`. */
+/** Context of a handler beside the request: `@Ctx() ctx: RpcContext`. */
 export class RpcContext extends BaseRpcContext<[traceparent: string | undefined, look?: LookForAsker]> {
-  /** W3C trace context of the asker. */
+  /** W3C trace context of the caller. */
   get traceparent(): string | undefined {
     return this.args[0];
   }
@@ -35,8 +41,8 @@ export class RpcContext extends BaseRpcContext<[traceparent: string | undefined,
   private unheard: (() => void) | undefined;
 
   /**
-   * For an answer that hands something over: `run` is called if nobody listens for it any more, because the asker has
-   * died. Not called when the connection to NATS itself breaks.
+   * Calls `run` if the response is not received, because the caller has died. For a response that hands over work. Not
+   * called if the connection to NATS itself breaks.
    */
   ifUnheard(run: () => void): void {
     this.unheard = run;
@@ -47,21 +53,24 @@ export class RpcContext extends BaseRpcContext<[traceparent: string | undefined,
   }
 
   /**
-   * For an asker that works on what it was answered: may be called any number of times, after the answer only. It costs
-   * a message to the asker, who is not troubled by it. Where askers cannot be lost nothing is ever called back.
+   * Checks whether the caller still exists, for a caller that works on the response. It may be called any number of
+   * times, but only after the response. It costs one message to the caller's connection, which ignores it. Where
+   * callers cannot be lost, it never calls back.
    */
   lookForAsker(ifGone: () => void): void {
     this.args[1]?.(ifGone);
   }
 }
 
-/** What of a call is needed to answer it. */
+/** The members of a call that its answering process needs. */
 type AnswerExtras = Pick<
   Call<unknown, unknown>,
   'role' | 'maxInProgress' | 'betweenRegions' | 'watched' | 'wireForm' | 'request'
 >;
 
-/** Without it Nest replaces every error by "Internal server error" before we see it, our codes and texts with it. */
+/**
+ * Catches all errors. Without it, Nest would replace every error, with its code and text, by "Internal server error".
+ */
 @Catch()
 class AsItIs implements RpcExceptionFilter {
   catch(error: unknown): Observable<never> {
@@ -69,7 +78,7 @@ class AsItIs implements RpcExceptionFilter {
   }
 }
 
-/** Marks a controller method as the answer to a call: `@Answers(dequeue) dequeue(request: DequeueRequest) {…}`. */
+/** Marks a controller method as the handler of a call: `@Answers(dequeue) dequeue(request: DequeueRequest) {…}`. */
 export function Answers<Req, Res>(answered: Call<Req, Res>): MethodDecorator {
   const extras: AnswerExtras = {
     role: answered.role,
@@ -83,40 +92,40 @@ export function Answers<Req, Res>(answered: Call<Req, Res>): MethodDecorator {
 }
 
 export interface RpcServerOptions {
-  /** For calls that go to one machine: only requests for this target are answered. */
+  /** For calls to one machine: only requests for this target are answered. */
   readonly target?: string;
-  /** Whose calls between regions are answered here; undefined: none. */
+  /** The region whose calls between regions are answered here, or undefined. */
   readonly region?: string;
-  /** Where this connection may listen; default: anywhere. */
+  /** Subjects on which this connection may receive messages. By default any. */
   readonly inboxPrefix?: string;
-  /** Called for every request when its answer is there, with the milliseconds that took. */
+  /** Called for every response, with its duration in milliseconds. */
   readonly onAnswer?: (call: string, isRefused: boolean, tookMs: number) => void;
-  /** Called for every failure that is no `Refusal`; the asker sees code `internal` and its text. */
+  /** Called for every failure other than a `Refusal`. The caller gets the code `internal` and its text. */
   readonly onError?: (call: string, error: unknown) => void;
 }
 
 /**
- * The Nest transport of our RPC: subscribes the subject of every `@Answers` method.
+ * The Nest transport of RPC. It subscribes to the subject of every `@Answers` method.
  *
- * Modes: closed → listening → ending → closed. While listening, calls that any replica answers share a queue group named after
- * the call, so one replica answers each; calls of a role are subscribed between `enter(role)` and `leave(role)` only,
- * so that without a holder the asker hears "no responder" at once instead of waiting. Ending: nothing new is taken, and what
- * was taken is answered, for at most MAX_LAST_ANSWERS_MS.
- * Limits: MAX_REQUESTS_IN_PROGRESS per call. Cost: one subscription per call, two per watched one.
+ * Modes: closed → listening → ending → closed. While listening, calls that any replica answers share a queue group
+ * named after the call, so one replica answers each. Calls of a role are subscribed only between `enter(role)` and
+ * `leave(role)`, so that without a holder the caller gets "no responder" at once instead of waiting. While ending, no
+ * new request is accepted, and accepted ones are answered within MAX_LAST_ANSWERS_MS. Limits: MAX_REQUESTS_IN_PROGRESS
+ * per call. Cost: one subscription per call, two per watched call.
  */
 export class RpcServer extends Server implements CustomTransportStrategy {
   override readonly transportId = Symbol('waybill-rpc');
   private readonly subscriptions = new Map<string, Subscription>();
   private readonly roles = new Set<Role>();
-  /** Where NATS reports answers that nobody listens for. */
+  /** Subject on which NATS reports responses without a receiver. */
   private readonly returns: string;
   private readonly watched = new Map<string, () => void>();
   private answers = 0;
-  /** What is being answered, by where the answer is to go. */
+  /** Requests in progress, by the subject of their response. */
   private readonly underWay = new Set<string>();
-  /** By call. */
+  /** Requests in progress, by call. */
   private readonly inProgress = new Map<string, number>();
-  /** Questions taken and not answered yet, of all calls. */
+  /** Accepted requests of all calls without a response yet. */
   private unanswered = 0;
   private allAnswered: () => void = () => {};
   private listening = false;
@@ -139,7 +148,7 @@ export class RpcServer extends Server implements CustomTransportStrategy {
     done();
   }
 
-  /** Takes no new questions: others are asked from now on, or nobody. */
+  /** Accepts no new requests. Callers then reach other processes, or none. */
   async end(): Promise<void> {
     this.listening = false;
     const open = [...this.subscriptions].filter(([name]) => name !== this.returns);
@@ -165,13 +174,13 @@ export class RpcServer extends Server implements CustomTransportStrategy {
     });
   }
 
-  /** This process became the holder of the role: answer the role's calls. */
+  /** Subscribes to the calls of a role that this process now holds. */
   enter(role: Role): void {
     this.roles.add(role);
     if (this.listening) this.subscribeAllowed();
   }
 
-  /** No longer the holder: stop answering at once. */
+  /** Unsubscribes from the calls of a role at once when it is lost. */
   leave(role: Role): void {
     this.roles.delete(role);
     for (const [name, handler] of this.messageHandlers)
@@ -200,14 +209,15 @@ export class RpcServer extends Server implements CustomTransportStrategy {
       const callback = (error: Error | null, msg: Msg): void => {
         if (!error && mayBeAnswered(msg)) void this.takeRequest(name, msg);
       };
-      // A holder is alone and must not share a queue with a predecessor that does not know yet that it is deposed.
+      // A holder is alone. It must not share a queue group with a predecessor that does not yet know that it is
+      // deposed.
       const queue = role === undefined && this.options.target === undefined ? { queue: name } : {};
       this.subscriptions.set(name, this.nc.subscribe(subject, { ...queue, callback }));
       if (handler.extras?.['watched'] === true) this.subscribeLooks(name);
     }
   }
 
-  /** Of askers who want to know whether what they asked died with whoever took it. */
+  /** Answers callers who check whether their watched call is still in progress. */
   private subscribeLooks(name: string): void {
     const look = nameOfLook(name);
     const callback = (error: Error | null, msg: Msg): void => {
@@ -235,7 +245,7 @@ export class RpcServer extends Server implements CustomTransportStrategy {
   }
 
   private async answer(name: string, msg: Msg): Promise<void> {
-    // A message to where the answer went: the server returns it if nobody listens there any more.
+    // Sends a message to the subject of the response. NATS returns it if that subject has no subscriber any more.
     const { reply: to } = msg;
     const look: LookForAsker = (ifGone) => this.publishWatched(to, EMPTY, ifGone);
     const context = new RpcContext([msg.headers?.get('traceparent') || undefined, look]);
@@ -249,7 +259,7 @@ export class RpcServer extends Server implements CustomTransportStrategy {
     else msg.respond(reply);
   }
 
-  /** What NATS takes: an answer that is larger is none, and its asker is told. */
+  /** Encodes a response. One that is too large for NATS is replaced by a refusal. */
   private bodyOf(name: string, answer: Reply): Uint8Array {
     const limit = maxMessageBytes(this.nc);
     const body = written(answer);
@@ -307,7 +317,7 @@ export class RpcServer extends Server implements CustomTransportStrategy {
   }
 }
 
-/** undefined: longer than a text can be. @throws what else cannot be written, which is a bug */
+/** Returns undefined if the text would be too long. @throws other errors of JSON, which are bugs */
 function written(answer: Reply): Uint8Array | undefined {
   try {
     return encoded(JSON.stringify(answer));
@@ -318,8 +328,9 @@ function written(answer: Reply): Uint8Array | undefined {
 }
 
 /**
- * We may publish anywhere, an asker may not: an answer that he sends to the log, say, would be there with our rights.
- * Questions with such a return address are not even looked at.
+ * Whether a request has a valid return address. This process may publish to any subject and a caller may not, so a
+ * response to, for example, the log would be published with this process's rights. Requests with such an address are
+ * ignored.
  */
 function mayBeAnswered(msg: Msg): boolean {
   return msg.reply === undefined || msg.reply === '' || msg.reply.startsWith('_INBOX.');

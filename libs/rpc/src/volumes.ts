@@ -16,17 +16,17 @@ import type {
 } from './csi-calls.js';
 import type { OnBehalfOf } from './deployments.js';
 
-/** A claim is answered when the volume is attached, which the provider may take its time for; asking again is harmless. */
+/** A claim returns when the volume is attached, which may take long at the provider. Repeating the call is harmless. */
 const CLAIM_TIMEOUT_MS = 3 * 60_000;
 
-/** What an agent asks for an allocation of its own (VL-93). */
+/** An agent's claim for one of its own allocations (VL-93). */
 export interface AgentClaimRequest extends CSIVolumeClaimRequest {
   readonly SecretID: string;
 }
 export interface ClaimVolumeResponse {
-  /** For stage and publish on the claim's machine (CW-20). */
+  /** Context for stage and publish on the claim's machine (CW-20). */
   readonly PublishContext: Readonly<Record<string, string>>;
-  /** With its secrets: this answer is the only place where they leave the servers (VL-4). */
+  /** The volume with its secrets. Only in this response do they leave the servers (VL-4). */
   readonly Volume: CSIVolume;
 }
 
@@ -47,10 +47,10 @@ const CLAIM: RequestMembers<AgentClaimRequest> = {
   Region: text,
 };
 export const claimVolume = machineCall<AgentClaimRequest, ClaimVolumeResponse>('volumes.claim', CLAIM, CLAIMED);
-/** The state says what the agent has done itself (VL-110). */
+/** The state of the claim tells which steps the agent has done itself (VL-110). */
 export const unpublishVolume = machineCall<AgentClaimRequest, IndexResponse>('volumes.unpublish', CLAIM, CLAIMED);
 
-/** A provider may take minutes for each disk, and a plugin does one thing at a time (VL-129). */
+/** A provider may take minutes for each disk, and a plugin executes one call at a time (VL-129). */
 const OPERATOR_TIMEOUT_MS = 10 * 60_000;
 
 type StringMap = Readonly<Record<string, string>>;
@@ -58,7 +58,7 @@ type StringMap = Readonly<Record<string, string>>;
 interface OperatorRequest {
   readonly For: OnBehalfOf;
 }
-/** To register, or to create where they do not exist yet. */
+/** Registers volumes, or creates those that do not exist yet. */
 export interface WriteVolumesRequest extends OperatorRequest {
   readonly Volumes: readonly CSIVolumeSpecification[];
 }
@@ -70,7 +70,7 @@ export interface DeregisterVolumesRequest extends NamedVolumesRequest {
   readonly Force: boolean;
 }
 export interface DeleteVolumesRequest extends NamedVolumesRequest {
-  /** Override those of the volume by key (VL-57). */
+  /** Override the volume's secrets by key (VL-57). */
   readonly Secrets: StringMap | null;
 }
 export interface DetachVolumeRequest extends OperatorRequest {
@@ -79,11 +79,11 @@ export interface DetachVolumeRequest extends OperatorRequest {
   readonly NodeID: string;
 }
 
-/** A disk as it is to be kept. `null` among them is refused (VL-195). */
+/** A requested snapshot. `null` in the list is refused (VL-195). */
 export interface SnapshotSpecification {
   /** Waybill's name of the volume. */
   readonly SourceVolumeID: string;
-  /** "": that of the volume. */
+  /** Empty for the volume's plugin. */
   readonly PluginID: string;
   readonly Name: string;
   readonly Secrets: StringMap | null;
@@ -93,7 +93,7 @@ export interface CreateSnapshotsRequest extends OperatorRequest {
   readonly Namespace: string;
   readonly Snapshots: readonly (SnapshotSpecification | null)[];
 }
-/** As the provider has it, and what it was made of where that is known. */
+/** A snapshot in the provider's description, with its source volume if that is known. */
 export interface Snapshot extends ExternalSnapshot {
   readonly SourceVolumeID: string;
   readonly PluginID: string;
@@ -118,7 +118,7 @@ export const createVolumes = call<WriteVolumesRequest, IndexResponse>('volumes.c
 export const deregisterVolumes = call<DeregisterVolumesRequest, IndexResponse>('volumes.deregister', OPERATED);
 export const deleteVolumes = call<DeleteVolumesRequest, IndexResponse>('volumes.delete', OPERATED);
 export const detachVolume = call<DetachVolumeRequest, IndexResponse>('volumes.detach', OPERATED);
-/** Snapshots, and volumes that nobody registered, are the provider's: nothing is written (VL-197, VL-200). */
+/** Snapshots and unregistered volumes belong to the provider, so these calls write nothing (VL-197, VL-200). */
 export const createSnapshots = call<CreateSnapshotsRequest, SnapshotsResponse>('volumes.createSnapshots', OPERATED);
 export const deleteSnapshot = call<DeleteSnapshotRequest, null>('volumes.deleteSnapshot', OPERATED);
 export const listSnapshots = call<ControllerListSnapshotsRequest, SnapshotsResponse>('volumes.listSnapshots', OPERATED);

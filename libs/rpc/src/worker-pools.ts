@@ -1,22 +1,24 @@
 import { type Msg, type NatsConnection, NoRespondersError } from '@nats-io/transport-node';
 import { CORE_TYPE } from '@waybill/model';
 
-/** Core NATS: asks every scheduler process for its workers, or tells each how many it is to have. */
+/** Core NATS subject that asks every scheduler process for its workers, or sets their number. */
 const SUBJECT = 'waybill.scheduler.pools';
-/** Answers are waited for until none has come for this long, ms: a process in the middle of a pass answers after it. */
+/**
+ * Responses are awaited until none has arrived for this time, in ms. A process in a scheduling pass answers after it.
+ */
 const STALL_MS = 500;
-/** And no longer than this altogether, ms. */
+/** Longest total wait for responses, in ms. */
 const MAX_WAIT_MS = 5_000;
 
-/** Workers of one process. They share its thread: more of them only hide waiting (EB-228). */
+/** Most workers of one process. They share its thread, so more of them only overlap their waits (EB-228). */
 export const MAX_WORKERS = 64;
 
-/** What workers can run: evaluations of these types of job, and housekeeping (GC-12). */
+/** Types of evaluations that workers can run: those of jobs, and housekeeping (GC-12). */
 export const KNOWN_SCHEDULERS: readonly string[] = ['service', 'batch', 'system', 'sysbatch', CORE_TYPE];
 
-/** What a worker is told to be (EB-233). */
+/** Requested state of a worker (EB-233). */
 export type WorkerStatus = 'Starting' | 'Started' | 'Pausing' | 'Paused' | 'Resuming' | 'Stopping' | 'Stopped';
-/** What it is doing (EB-233). */
+/** Present activity of a worker (EB-233). */
 export type WorkloadStatus =
   | 'Running'
   | 'WaitingToDequeue'
@@ -42,27 +44,27 @@ export interface PoolReport {
   readonly workers: readonly WorkerReport[];
 }
 
-/** What the workers of all processes are to be. */
+/** Requested workers of all processes. */
 export interface PoolChange {
-  /** By instance. Who is not named stays as it is. */
+  /** Number of workers by instance. Other instances stay unchanged. */
   readonly workers: Readonly<Record<string, number>>;
   readonly enabledSchedulers: readonly string[];
 }
 
-/** What answers for a process. */
+/** Answers for the workers of one process. */
 export interface OfferedPool {
   readonly instance: string;
   report(): PoolReport;
   change(workers: number, enabledSchedulers: readonly string[]): void;
 }
 
-/** EB-228: whatever else is left out, somebody keeps house. */
+/** Whether a list of scheduler types is valid: every type is known, and housekeeping is included (EB-228). */
 export const areSchedulers = (types: readonly string[]): boolean =>
   types.includes(CORE_TYPE) && types.every((type) => KNOWN_SCHEDULERS.includes(type));
 
 /**
- * Each gets as many as the others, the first ones one more where it does not come out even.
- * @returns undefined: more than MAX_WORKERS for each, or nobody to share them
+ * Divides workers evenly. The first instances get one more if the number does not divide evenly.
+ * @returns undefined if an instance would get more than MAX_WORKERS, or there are none
  */
 export function sharedOut(workers: number, instances: readonly string[]): Record<string, number> | undefined {
   if (instances.length === 0 || workers > MAX_WORKERS * instances.length) return undefined;
@@ -71,7 +73,7 @@ export function sharedOut(workers: number, instances: readonly string[]): Record
   return Object.fromEntries(instances.toSorted().map((instance, at) => [instance, at < more ? each + 1 : each]));
 }
 
-/** Answers for the workers of this process. @returns ends it */
+/** Answers for the workers of this process. @returns a function that stops answering */
 export function offerPool(nc: NatsConnection, pool: OfferedPool): () => void {
   const answer = (msg: Msg): void => {
     const change = msg.json<PoolChange | null>();
@@ -84,12 +86,14 @@ export function offerPool(nc: NatsConnection, pool: OfferedPool): () => void {
   return () => subscription.unsubscribe();
 }
 
-/** Of every scheduler process that answers in time, by instance. Takes STALL_MS longer than the slowest of them. */
+/**
+ * Returns the report of every scheduler process that answers in time. Takes STALL_MS longer than the slowest response.
+ */
 export function gatherPools(nc: NatsConnection): Promise<PoolReport[]> {
   return askForPools(nc, null, { strategy: 'stall', stall: STALL_MS, maxWait: MAX_WAIT_MS });
 }
 
-/** @returns what those are now that have heard it within MAX_WAIT_MS; it is for the asker to see that none is missing */
+/** @returns the reports of the processes that answered within MAX_WAIT_MS; the caller checks that none is missing */
 export function changePools(nc: NatsConnection, change: PoolChange): Promise<PoolReport[]> {
   const maxMessages = Object.keys(change.workers).length;
   return askForPools(nc, change, { strategy: 'count', maxMessages, maxWait: MAX_WAIT_MS });

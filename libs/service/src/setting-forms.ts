@@ -18,7 +18,7 @@ export const duration = (fallback: string) =>
       ctx.addIssue({ code: 'custom', message: 'a duration such as "4h" or "1h30m", not below 0' });
       return z.NEVER;
     });
-/** GC-127. @param name as the message calls it */
+/** An interval, which must be greater than 0 (GC-127). @param name name of the setting in the message */
 export const interval = (fallback: string, name: string) =>
   z
     .string()

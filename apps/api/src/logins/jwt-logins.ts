@@ -44,7 +44,7 @@ export class JwtLogins {
     return tokens.grant({ method, claims, log }, author);
   }
 
-  /** AU-84: a token counts as used from here on, whether or not something is bound to it. */
+  /** Marks a token as used, whether or not the login then grants anything (AU-84). */
   private async claimOnce({ Name }: AuthMethod, { jti }: Claims, untilMs: number): Promise<void> {
     const { used } = this.options;
     if (!used || typeof jti !== 'string' || jti === '') return;

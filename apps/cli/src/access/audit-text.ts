@@ -3,7 +3,7 @@ import { shortId } from '../terminal/short-id.js';
 import { table } from '../terminal/table.js';
 import { absoluteTime } from '../terminal/times.js';
 
-/** A record of the audit log as `/v1/waybill/audit` answers it (AU-273). */
+/** A record of the audit log in the form of `/v1/waybill/audit` (AU-273). */
 export interface AuditRecord {
   readonly payload: {
     readonly stage: string;
@@ -20,7 +20,7 @@ export interface AuditRecord {
   };
 }
 
-/** A row for each record (AU-282). Records of streams and of requests that have not been answered yet show their stage. */
+/** Lists audit records, one row each (AU-282). Records of streams and of unanswered requests show their stage. */
 export function auditTable(records: readonly AuditRecord[], display: Display): string {
   return table([
     ['Time', 'Who', 'From', 'Request', 'Namespace', 'Status', 'Index', 'ID'],
@@ -39,7 +39,7 @@ export function auditTable(records: readonly AuditRecord[], display: Display): s
 
 const UUID_LENGTH = 36;
 
-/** `anonymous` and its like are words. */
+/** Accessors that are words, such as `anonymous`, are never shortened. */
 const nameOf = (accessor: string, { verbose }: Display): string =>
   accessor.length === UUID_LENGTH ? shortId(accessor, verbose) : accessor;
 

@@ -5,7 +5,7 @@ import type { ParsedFlags } from '../flags/parsed-flags.js';
 import { type ExactJson, parseExact } from '../terminal/exact-json.js';
 import { givenText } from './given-text.js';
 
-/** Flags that say what an auth method is; its name is one only where it is made. */
+/** Flags for the members of an auth method. Only `create` takes the name as a flag. */
 export const METHOD_FLAGS: readonly Flag[] = [
   { name: 'type', kind: 'text', value: 'OIDC|JWT', help: 'Whose logins it takes.' },
   {
@@ -35,7 +35,7 @@ const TYPES: readonly (string | undefined)[] = ['OIDC', 'JWT'];
 
 type Members = { [member: string]: ExactJson };
 
-/** A new method whole (AU-295). @throws CommandFailure what is missing first */
+/** Builds a new method from the flags (AU-295). @throws CommandFailure that names the first missing flag */
 export async function wholeMethod(flags: ParsedFlags): Promise<Members> {
   const name = flags.text('name');
   if (name === undefined) throw new CommandFailure('ACL auth method name must be specified using the -name flag');
@@ -50,7 +50,7 @@ export async function wholeMethod(flags: ParsedFlags): Promise<Members> {
   return { Name: name, ...(await methodMembers(flags)) };
 }
 
-/** The members of a method that the flags give. @throws CommandFailure */
+/** Returns the members of a method that flags set. @throws CommandFailure */
 export async function methodMembers(flags: ParsedFlags): Promise<Members> {
   const [type, ttlMs] = [flags.text('type'), flags.durationMs('max-token-ttl')];
   const [locality, format] = [flags.text('token-locality'), flags.text('token-name-format')];
@@ -65,7 +65,7 @@ export async function methodMembers(flags: ParsedFlags): Promise<Members> {
   };
 }
 
-/** Whether any flag gives something to change. */
+/** Whether any flag sets a member. */
 export const changesMethod = (flags: ParsedFlags): boolean =>
   METHOD_FLAGS.some(({ name, kind }) => (kind === 'text' ? flags.text(name) !== undefined : flags.given(name)));
 

@@ -3,7 +3,7 @@ import type { Call } from '../command-spec.js';
 import type { Answer } from '../server/api-client.js';
 import { keyValues, table } from '../terminal/table.js';
 
-/** An auth method of a list, as the API answers it. */
+/** An auth method in a list of the API. */
 export interface MethodStub {
   readonly Name: string;
   readonly Type: string;
@@ -14,7 +14,7 @@ export interface MethodStub {
 
 type Leeway = 'ExpirationLeeway' | 'NotBeforeLeeway' | 'ClockSkewLeeway';
 
-/** An auth method as the API answers it: secrets read `redacted`, leeways are texts. */
+/** An auth method in a response of the API: secrets read `redacted`, leeways are texts. */
 export interface Method extends MethodStub {
   readonly TokenLocality: string;
   readonly TokenNameFormat: string;
@@ -24,7 +24,7 @@ export interface Method extends MethodStub {
   } & Readonly<Record<Leeway, string>>;
 }
 
-/** Prints an auth method for people or for programs (AU-296). */
+/** Prints an auth method as text or as data (AU-296). */
 export function printMethod(
   { data, terminal }: Pick<Call, 'data' | 'terminal'>,
   { value, exact }: Answer<Method>,
@@ -38,7 +38,7 @@ export function printMethod(
   terminal.print(`\n${configList(value)}`);
 }
 
-/** The members of an auth method but for its configuration (AU-296). */
+/** Lists the members of an auth method except its configuration (AU-296). */
 export const methodList = (method: Method): string =>
   keyValues([
     ['Name', method.Name],
@@ -51,7 +51,7 @@ export const methodList = (method: Method): string =>
     ['Modify Index', String(method.ModifyIndex)],
   ]);
 
-/** The configuration of an auth method (AU-296). */
+/** Lists the configuration of an auth method (AU-296). */
 export const configList = ({ Config }: Pick<Method, 'Config'>): string =>
   keyValues([
     ['JWT Validation Public Keys', listText(Config.JWTValidationPubKeys)],
@@ -89,13 +89,13 @@ function assertionRows(assertion: ClientAssertion | null): (readonly [string, st
 
 const listText = (texts: readonly string[] | null): string => (texts ?? []).join(',');
 
-/** Sorted, so that a map is always shown the same. */
+/** Formats a map, sorted, so that equal maps look equal. */
 const mapText = (map: Readonly<Record<string, string>> | null): string =>
   Object.entries(map ?? {})
     .map(([source, target]) => `{${source}: ${target}}`)
     .toSorted()
     .join('; ');
 
-/** Auth methods of a list (AU-298). */
+/** Lists auth methods (AU-298). */
 export const methodTable = (methods: readonly MethodStub[]): string =>
   table([['Name', 'Type', 'Default'], ...methods.map((method) => [method.Name, method.Type, String(method.Default)])]);

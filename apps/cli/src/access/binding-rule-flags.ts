@@ -3,7 +3,7 @@ import { CommandFailure } from '../failure.js';
 import type { Flag } from '../flags/flag.js';
 import type { ParsedFlags } from '../flags/parsed-flags.js';
 
-/** Flags that say what a rule gives, and to whom; its method is one only where the rule is made. */
+/** Flags for the members of a rule. Only `create` takes the method as a flag. */
 export const RULE_FLAGS: readonly Flag[] = [
   { name: 'bind-type', kind: 'text', value: 'role|policy|management', help: 'What it gives.' },
   {
@@ -21,10 +21,10 @@ export const RULE_FLAGS: readonly Flag[] = [
   { name: 'description', kind: 'text', value: 'text', help: 'What it is for.' },
 ];
 
-/** What flags can say of a rule. A type alias, so that it is JSON too. */
+/** The members of a rule that flags can set. A type alias, so that it is assignable to JSON. */
 export type RuleMembers = { Description: string; Selector: string; BindType: string; BindName: string };
 
-/** A rule that the flags describe whole (AU-299, AU-300). @throws CommandFailure */
+/** Builds a complete rule from the flags (AU-299, AU-300). @throws CommandFailure */
 export function wholeRule(flags: ParsedFlags): RuleMembers {
   const type = flags.text('bind-type');
   if (type === undefined)
@@ -37,7 +37,7 @@ export function wholeRule(flags: ParsedFlags): RuleMembers {
   };
 }
 
-/** What the flags change of a stored rule (AU-300). One that gives management has no name (AU-34). */
+/** Applies the flags to a stored rule (AU-300). A rule that grants management has no name (AU-34). */
 export function mergedRule(flags: ParsedFlags, stored: BindingRule): RuleMembers {
   const BindType = flags.text('bind-type') ?? stored.BindType;
   return {
@@ -48,7 +48,7 @@ export function mergedRule(flags: ParsedFlags, stored: BindingRule): RuleMembers
   };
 }
 
-/** @throws CommandFailure when no flag gives anything to change (AU-300) */
+/** @throws CommandFailure if no flag changes a member (AU-300) */
 export function mustChangeRule(flags: ParsedFlags): void {
   if (RULE_FLAGS.every(({ name }) => flags.text(name) === undefined))
     throw new CommandFailure('Please provide at least one update for the ACL binding rule');

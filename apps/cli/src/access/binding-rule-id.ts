@@ -5,8 +5,8 @@ import { isUuid } from '../terminal/short-id.js';
 import { type RuleStub, ruleTable } from './binding-rule-text.js';
 
 /**
- * The ID of the one rule that begins so (AU-300). A text that begins none is left to the server, which says that there is
- * no such rule. @throws CommandFailure, AmbiguousPrefix
+ * Returns the ID of the only rule with this prefix (AU-300). If there is no such rule, the prefix itself is returned,
+ * so that the server answers that the rule does not exist. @throws CommandFailure, AmbiguousPrefix
  */
 export async function ruleIdOf(api: Pick<ApiClient, 'get'>, given: string, doing: string): Promise<string> {
   if (given === '' || isUuid(given)) return given;

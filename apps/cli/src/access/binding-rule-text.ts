@@ -4,10 +4,10 @@ import type { Answer } from '../server/api-client.js';
 import { keyValues, table } from '../terminal/table.js';
 import { absoluteTime } from '../terminal/times.js';
 
-/** A rule of a list. */
+/** A rule in a list. */
 export type RuleStub = Pick<BindingRule, 'ID' | 'Description' | 'AuthMethod'>;
 
-/** Prints a rule for people or for programs (AU-299). */
+/** Prints a rule as text or as data (AU-299). */
 export function printRule(
   { data, terminal }: Pick<Call, 'data' | 'terminal'>,
   { value, exact }: Answer<BindingRule>,
@@ -16,7 +16,7 @@ export function printRule(
   else terminal.print(ruleList(value));
 }
 
-/** The members of a rule (AU-299). */
+/** Lists the members of a rule (AU-299). */
 export const ruleList = (rule: BindingRule): string =>
   keyValues([
     ['ID', rule.ID],
@@ -31,7 +31,7 @@ export const ruleList = (rule: BindingRule): string =>
     ['Modify Index', String(rule.ModifyIndex)],
   ]);
 
-/** Rules of a list (AU-300). */
+/** Lists rules (AU-300). */
 export const ruleTable = (rules: readonly RuleStub[]): string =>
   table([
     ['ID', 'Description', 'Auth Method'],

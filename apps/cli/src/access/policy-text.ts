@@ -1,16 +1,16 @@
 import type { AclPolicy } from '@waybill/model';
 import { escapeControls, keyValues, table } from '../terminal/table.js';
 
-/** A policy of a list. */
+/** A policy in a list. */
 export type PolicyStub = Omit<AclPolicy, 'Rules'>;
 
-/** Policies of a list (CL-843). */
+/** Lists policies (CL-843). */
 export const policyTable = (policies: readonly PolicyStub[]): string =>
   table([['Name', 'Description'], ...policies.map(({ Name, Description }) => [Name, Description])]);
 
 const UNAVAILABLE = '<unavailable>';
 
-/** The policies of the caller, and the workload that each belongs to (AU-302). */
+/** Lists the caller's policies with their workloads (AU-302). */
 export const ownPolicyTable = (policies: readonly PolicyStub[]): string =>
   table(
     [
@@ -20,7 +20,7 @@ export const ownPolicyTable = (policies: readonly PolicyStub[]): string =>
     UNAVAILABLE,
   );
 
-/** What a policy is, without its rules (CL-843). */
+/** Lists the members of a policy except its rules (CL-843). */
 export const policyList = ({ Name, Description, CreateIndex, ModifyIndex }: PolicyStub): string =>
   keyValues([
     ['Name', Name],
@@ -29,7 +29,7 @@ export const policyList = ({ Name, Description, CreateIndex, ModifyIndex }: Poli
     ['ModifyIndex', String(ModifyIndex)],
   ]);
 
-/** The workload that a policy belongs to; undefined: none (CL-843). */
+/** Returns the workload of a policy, or undefined if it has none (CL-843). */
 export function associatedWorkload({ JobACL }: Pick<PolicyStub, 'JobACL'>): string | undefined {
   if (JobACL === null || JobACL.JobID === '') return undefined;
   return keyValues([
@@ -40,5 +40,5 @@ export function associatedWorkload({ JobACL }: Pick<PolicyStub, 'JobACL'>): stri
   ]);
 }
 
-/** Rules as they were written, tabs too; other control characters drive no terminal (CL-139). */
+/** Returns the rules as they were written, including tabs. Other control characters are escaped (CL-139). */
 export const rulesText = (rules: string): string => rules.trimEnd().split('\t').map(escapeControls).join('\t');

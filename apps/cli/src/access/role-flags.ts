@@ -3,17 +3,17 @@ import { CommandFailure } from '../failure.js';
 import type { ParsedFlags } from '../flags/parsed-flags.js';
 import { namesOf } from './token-flags.js';
 
-/** Flags that say what a role is. */
+/** Flags for the members of a role. */
 export const ROLE_FLAGS: readonly Flag[] = [
   { name: 'name', kind: 'text', value: 'name', help: 'Its name, which no other role has.' },
   { name: 'description', kind: 'text', value: 'text', help: 'What it is for.' },
   { name: 'policy', kind: 'list', value: 'name', help: 'A policy that it bundles, which must exist; may be repeated.' },
 ];
 
-/** A role as flags give it. A type alias, so that it is JSON too. */
+/** A role built from flags. A type alias, so that it is assignable to JSON. */
 export type WholeRole = { Name: string; Description: string; Policies: { Name: string }[] };
 
-/** A role that the flags describe whole (AU-301). @throws CommandFailure when they do not */
+/** Builds a complete role from the flags (AU-301). @throws CommandFailure if a member is missing */
 export function wholeRole(flags: ParsedFlags): WholeRole {
   const [name, policies] = [flags.text('name'), namesOf(flags, 'policy')];
   if (name === undefined) throw new CommandFailure('ACL role name must be specified using the -name flag');
@@ -22,7 +22,7 @@ export function wholeRole(flags: ParsedFlags): WholeRole {
   return { Name: name, Description: flags.text('description') ?? '', Policies: policies.map((Name) => ({ Name })) };
 }
 
-/** What the flags change of a stored role: policies are added, the rest is replaced (AU-301). */
+/** Applies the flags to a stored role: policies are added, other members are replaced (AU-301). */
 export function mergedRole(flags: ParsedFlags, stored: WholeRole): WholeRole {
   const policies = [...stored.Policies.map(({ Name }) => Name), ...namesOf(flags, 'policy')];
   return {
@@ -32,7 +32,7 @@ export function mergedRole(flags: ParsedFlags, stored: WholeRole): WholeRole {
   };
 }
 
-/** @throws CommandFailure when no flag gives anything to change (AU-301) */
+/** @throws CommandFailure if no flag changes a member (AU-301) */
 export function mustChangeRole(flags: ParsedFlags): void {
   if (
     flags.text('name') === undefined &&

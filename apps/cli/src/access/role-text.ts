@@ -5,7 +5,7 @@ import { keyValues, table } from '../terminal/table.js';
 
 const policyNames = ({ Policies }: AclRole): string => Policies.map(({ Name }) => Name).join(',');
 
-/** Prints a role for people or for programs (AU-301). */
+/** Prints a role as text or as data (AU-301). */
 export function printRole(
   { data, terminal }: Pick<Call, 'data' | 'terminal'>,
   { value, exact }: Answer<AclRole>,
@@ -14,7 +14,7 @@ export function printRole(
   else terminal.print(roleList(value));
 }
 
-/** The members of a role (AU-301). */
+/** Lists the members of a role (AU-301). */
 export const roleList = (role: AclRole): string =>
   keyValues([
     ['ID', role.ID],
@@ -25,7 +25,7 @@ export const roleList = (role: AclRole): string =>
     ['Modify Index', String(role.ModifyIndex)],
   ]);
 
-/** Roles of a list (CL-843). */
+/** Lists roles (CL-843). */
 export const roleTable = (roles: readonly AclRole[]): string =>
   table([
     ['ID', 'Name', 'Description', 'Policies'],

@@ -2,7 +2,7 @@ import type { Flag } from '../flags/flag.js';
 import type { ParsedFlags } from '../flags/parsed-flags.js';
 import type { ExactJson } from '../terminal/exact-json.js';
 
-/** Flags that say what a token is and what it grants. */
+/** Flags for the members of a token and its grants. */
 export const TOKEN_FLAGS: readonly Flag[] = [
   { name: 'name', kind: 'text', value: 'name', help: 'What people call it.' },
   { name: 'type', kind: 'text', value: 'client|management', help: 'What it is; a new token is a client token.' },
@@ -12,7 +12,7 @@ export const TOKEN_FLAGS: readonly Flag[] = [
   { name: 'role-name', kind: 'list', value: 'name', help: 'A role that it has, by its name; may be repeated.' },
 ];
 
-/** The members of a token that the flags give; an empty `-policy=` or role stands for none (AU-303). */
+/** Returns the members of a token that flags set. An empty `-policy=` or role stands for none (AU-303). */
 export function tokenMembers(flags: ParsedFlags): { [member: string]: ExactJson } {
   const [name, type] = [flags.text('name'), flags.text('type')];
   return {
@@ -29,5 +29,5 @@ export function tokenMembers(flags: ParsedFlags): { [member: string]: ExactJson 
   };
 }
 
-/** The values of a repeatable flag that are not empty. */
+/** Returns the values of a repeatable flag that are not empty. */
 export const namesOf = (flags: ParsedFlags, flag: string): string[] => flags.list(flag).filter((name) => name !== '');

@@ -3,7 +3,7 @@ import type { Call } from '../command-spec.js';
 import { msOf, absoluteTime } from '../terminal/times.js';
 import { keyValues, table } from '../terminal/table.js';
 
-/** A token of a list, as the API answers it. */
+/** A token in a list of the API. */
 export interface TokenStub {
   readonly AccessorID: string;
   readonly Name: string;
@@ -21,7 +21,7 @@ export interface Token extends TokenStub {
   readonly SecretID: string;
 }
 
-/** Prints a token with its secret, for people or for programs (CL-841). */
+/** Prints a token with its secret, as text or as data (CL-841). */
 export function printToken({ data, terminal }: Pick<Call, 'data' | 'terminal'>, answer: Answer<Token>): void {
   if (data) {
     data(answer.exact);
@@ -34,7 +34,7 @@ export function printToken({ data, terminal }: Pick<Call, 'data' | 'terminal'>, 
   terminal.print(roleLinks(token));
 }
 
-/** The members of a token; the roles of a client token have a table of their own (CL-841). */
+/** Lists the members of a token. The roles of a client token have a table of their own (CL-841). */
 export function tokenList(token: Token): string {
   const { Policies } = token;
   const granted: [string, string][] =
@@ -58,13 +58,13 @@ export function tokenList(token: Token): string {
   ]);
 }
 
-/** The roles of a token (CL-841). */
+/** Lists the roles of a token (CL-841). */
 export function roleLinks({ Roles }: Pick<TokenStub, 'Roles'>): string {
   if (Roles === null || Roles.length === 0) return '<none>';
   return table([['ID', 'Name'], ...Roles.map(({ ID, Name }) => [ID, Name])]);
 }
 
-/** Tokens of a list; a token is expired from its expiry on (CL-841). */
+/** Lists tokens. A token has expired from its expiry time on (CL-841). */
 export function tokenTable(tokens: readonly TokenStub[], nowMs: number): string {
   const isExpired = ({ ExpirationTime }: TokenStub) => (msOf(ExpirationTime) ?? Number.POSITIVE_INFINITY) <= nowMs;
   return table([

@@ -5,18 +5,21 @@ import { CommandFailure } from '../failure.js';
 import { explained } from '../jobs/hcl-text.js';
 import type { ParsedFlags } from '../flags/parsed-flags.js';
 
-/** What the parts of `agent` ask of their settings, wherever those come from. */
+/** The settings of `agent`, from flags or files. */
 export type AgentFlags = Pick<ParsedFlags, 'on' | 'given' | 'text' | 'integer' | 'list'>;
 
-/** Configuration files, put together: a later one wins, machines' metadata is joined (CL-922). */
+/** Merged configuration files: later files win, and the machine's metadata is combined (CL-922). */
 export interface LoadedConfig extends AgentConfig {
-  /** In the order they were read. */
+  /** The files in reading order. */
   readonly files: readonly string[];
 }
 
 export const NO_CONFIG: LoadedConfig = { files: [], flags: {}, meta: {}, idle: [] };
 
-/** @param paths files, or directories whose `.hcl` and `.json` files are read in the order of their names @throws CommandFailure */
+/**
+ * @param paths files, or directories whose `.hcl` and `.json` files are read in the order of their names @throws
+ * CommandFailure
+ */
 export async function loadAgentConfig(paths: readonly string[]): Promise<LoadedConfig> {
   let loaded = NO_CONFIG;
   for (const given of paths)
@@ -46,9 +49,9 @@ const joined = (one: LoadedConfig, file: string, next: AgentConfig): LoadedConfi
   idle: [...new Set([...one.idle, ...next.idle])].toSorted(),
 });
 
-/** Flags over files: what is not given as a flag is what the files say. */
+/** Combines flags and files: a flag precedes the value in the files. */
 export class ConfiguredFlags implements AgentFlags {
-  /** @param flags what was typed; undefined: nothing */
+  /** @param flags the flags on the command line, or undefined for none */
   constructor(
     private readonly flags: AgentFlags | undefined,
     private readonly config: LoadedConfig,
@@ -72,7 +75,7 @@ export class ConfiguredFlags implements AgentFlags {
     return this.flags?.integer(name) ?? (typeof value === 'number' ? value : undefined);
   }
 
-  /** Both: what is typed comes last, and so wins. */
+  /** Returns the values of the files, then those of the flags, so that the flags win. */
   list(name: string): readonly string[] {
     const meta = name === 'meta' ? Object.entries(this.config.meta).map(([key, value]) => `${key}=${value}`) : [];
     return [...meta, ...(this.flags?.list(name) ?? [])];

@@ -1,6 +1,6 @@
 import type { Flag } from '../flags/flag.js';
 
-/** What a machine is to the cluster. */
+/** Flags that describe the machine to the cluster. */
 export const MACHINE_FLAGS: readonly Flag[] = [
   { name: 'dc', kind: 'text', value: 'name', help: 'Datacenter of this machine.' },
   { name: 'node', kind: 'text', value: 'name', help: 'Name of this machine.' },

@@ -6,12 +6,12 @@ import { logOfAgent } from './agent-log.js';
 import { AgentProcess } from './agent-process.js';
 import type { AgentStart } from './agent-start.js';
 
-/** How often a part that starts is asked whether it is up. */
+/** Milliseconds between two checks whether a starting part is up. */
 const POLL_MS = 250;
-/** Of the names of what is shown. */
+/** Width of the column of names. */
 const NAME_COLUMNS = 18;
 
-/** Runs a part of the system until it ends or is asked to, and shows its log. Resolves with the exit code. */
+/** Runs a part of the system until it ends or a signal stops it, and shows its log. Resolves with the exit code. */
 export async function inForeground(call: Call, start: AgentStart, files: readonly string[]): Promise<number> {
   const { terminal, interrupts } = call;
   const loaded = files.length === 0 ? 'No configuration files loaded' : `Loaded configuration from ${files.join(', ')}`;

@@ -3,8 +3,8 @@ import { CommandFailure } from '../failure.js';
 import { fileBytes } from '../allocations/log-frames.js';
 
 /**
- * What the agent at the address writes to its log, as it comes, until the signal; at another `path` what it has stored.
- * @throws AnswerFailure, ConnectionFailure, CommandFailure it is no agent that answers
+ * Follows the log of the agent at the address until the signal, or reads its stored log at another `path`.
+ * @throws AnswerFailure, ConnectionFailure, CommandFailure if no agent answers
  */
 export async function* logOfAgent(
   api: ApiClient,

@@ -7,11 +7,11 @@ import type { AgentStart } from './agent-start.js';
 import { CommandFailure } from '../failure.js';
 
 /**
- * A part of the system as a process below this one. running → asked to stop (SIGINT or SIGTERM of ours, or `stop`) →
- * ended. Its own complaints go to our stderr; one more signal while it stops kills it.
+ * A part of the system as a child process. running → stopping (a SIGINT or SIGTERM to this process, or `stop`) → ended.
+ * Its stderr goes to this process's stderr. Another signal while it stops kills it.
  */
 export class AgentProcess {
-  /** Resolves with its exit code: 0 after an orderly stop, 1 when it failed or was killed. */
+  /** Resolves with its exit code: 0 after an orderly stop, 1 if it failed or was killed. */
   readonly ended: Promise<number>;
   private stopping = false;
 
@@ -19,10 +19,10 @@ export class AgentProcess {
     this.ended = once(child, 'exit').then(([code]: (number | null)[]) => code ?? 1);
   }
 
-  /** @throws CommandFailure when the program is not there */
+  /** @throws CommandFailure if the program does not exist */
   static start({ app, arguments: words, env: own }: AgentStart, env: Environment): AgentProcess {
     const program = programOf(app);
-    // A group of its own: Ctrl-C of the terminal reaches it through us, once.
+    // The child has a process group of its own, so a Ctrl-C of the terminal reaches it once, through this process.
     const child = spawn(process.execPath, ['--enable-source-maps', '--max-semi-space-size=32', program, ...words], {
       env: { ...env, ...own },
       stdio: ['ignore', app === 'agent' ? 'pipe' : 'ignore', 'inherit'],
@@ -31,7 +31,7 @@ export class AgentProcess {
     return new AgentProcess(child);
   }
 
-  /** What it writes to its log; null: it has an API for that. */
+  /** Its log output. Null if its log is available over its API. */
   get log(): AsyncIterable<Uint8Array> | null {
     return this.child.stdout;
   }
@@ -46,13 +46,16 @@ export class AgentProcess {
   }
 }
 
-/** Found as a package, so that it does not matter in which file this module ends up. @throws CommandFailure */
+/**
+ * Returns the path of an app's program. It is resolved as a package, so this module may be in any file. @throws
+ * CommandFailure
+ */
 export function programOf(app: AgentStart['app'], file = 'main.js'): string {
   try {
     const program = fileURLToPath(new URL(file, import.meta.resolve(`@waybill/${app}`)));
     if (existsSync(program)) return program;
   } catch {
-    // Said below: an installation may be without it.
+    // The error below names the app, which an installation may lack.
   }
   throw new CommandFailure(`The program is not here, or not built: apps/${app}`);
 }

@@ -1,6 +1,6 @@
 import type { Answer, ApiClient } from '../server/api-client.js';
 
-/** What the server at the address says of itself (API-236), as far as this program reads it. */
+/** The members of the server's own description that this program reads (API-236). */
 export interface AgentSelf {
   readonly config?: {
     readonly UI?: { readonly ShowCLIHints?: boolean | null } | null;

@@ -3,29 +3,29 @@ import path from 'node:path';
 import type { AgentFlags } from './agent-config.js';
 import { CommandFailure } from '../failure.js';
 
-/** What is started: everything on this machine, what runs tasks, or what decides. */
+/** The part that is started: everything on this machine, a machine that runs tasks, or a server. */
 export type AgentMode = 'dev' | 'client' | 'server';
 
-/** How a part of the system is started, as a program of its own (CL-921). */
+/** How a part of the system is started as its own program (CL-921). */
 export interface AgentStart {
   readonly mode: AgentMode;
-  /** The app whose program it is. */
+  /** The app that contains the program. */
   readonly app: 'dev' | 'agent';
   readonly arguments: readonly string[];
-  /** Beside what this program was given itself. */
+  /** Variables in addition to those of this process. */
   readonly env: Environment;
-  /** Where its API will be; null: it has none. */
+  /** Address of its API. Null if it has none. */
   readonly address: string | null;
   readonly logLevel: string;
   readonly logJson: boolean;
-  /** What a person is told of it (CL-923), by name. */
+  /** Names and values that are shown to the user (CL-923). */
   readonly shown: readonly (readonly [string, string])[];
 }
 
 const DEFAULT_PORT = 4646;
 const DEFAULT_HOST = '127.0.0.1';
 
-/** Flags whose value is one setting of the services, under the same form. */
+/** Flags that correspond to one setting of the services, with the same format. */
 const SETTINGS: Readonly<Record<string, string>> = {
   dc: 'WAYBILL_DATACENTER',
   node: 'WAYBILL_NODE_NAME',
@@ -37,7 +37,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
   'default-scheduler-config': 'WAYBILL_DEFAULT_SCHEDULER_CONFIG',
 };
 
-/** Of Nomad's agent: what there is no raft, gossip or catalogue for (CL-922). */
+/** Flags of Nomad's agent without effect, because there is no raft, gossip or catalogue (CL-922). */
 export const WITHOUT_EFFECT: readonly string[] = [
   'bootstrap-expect',
   'encrypt',
@@ -54,8 +54,8 @@ export const WITHOUT_EFFECT: readonly string[] = [
 ];
 
 /**
- * The flags of `agent`, or what files say in their place, understood. Pure.
- * @param temporaryDirectory what a `-dev` run keeps its data in when it is not told where
+ * Interprets the flags of `agent`, or the settings of files. Pure.
+ * @param temporaryDirectory data directory of a `-dev` run without a directory of its own
  * @throws CommandFailure
  */
 export function agentStart(flags: AgentFlags, temporaryDirectory: string): AgentStart {

@@ -2,16 +2,18 @@ import type { ParsedFlags } from '../flags/parsed-flags.js';
 import type { AgentFlags } from './agent-config.js';
 import { type AgentStart, agentStart } from './agent-start.js';
 
-/** Of a machine that has joined a cluster. */
+/** A machine that has joined a cluster. */
 export interface JoinedMachine {
   readonly natsUrl: string;
-  /** File with its key. */
+  /** File with its NATS key. */
   readonly seedFile: string;
-  /** File with the authority that NATS is believed by. */
+  /** File with the authority that signed the certificate of NATS. */
   readonly caFile?: string;
 }
 
-/** How the agent of a machine that has joined is started: as `agent -client`, with its own key. @throws CommandFailure */
+/**
+ * How to start the agent of a machine that has joined: like `agent -client`, with its own key. @throws CommandFailure
+ */
 export function joinedStart(flags: ParsedFlags, { natsUrl, seedFile, caFile }: JoinedMachine): AgentStart {
   const asClient: AgentFlags = {
     on: (name) => name === 'client' || (flags.has(name) && flags.on(name)),

@@ -4,8 +4,8 @@ import { CommandFailure, failed } from '../failure.js';
 import { jobPath, resolveJob } from '../jobs/resolve-job.js';
 
 /**
- * With `-job`, `-group`: a running allocation of a job at random, else any (CL-416).
- * @param only of the newest version that runs: an older one may not know what is asked of it
+ * Chooses an allocation for `-job` and `-group`: a random running one, or else any (CL-416).
+ * @param only whether only the newest running version qualifies, because an older one may not have the requested action
  * @throws CommandFailure
  */
 export async function allocationOfJob(

@@ -12,7 +12,10 @@ export interface TitledTable {
 
 type Rows = readonly (readonly [string, string])[];
 
-/** @param rescheduleTime when a failed one will be replaced, unix ns; undefined: that is not planned (CL-402) */
+/**
+ * @param rescheduleTime when a failed allocation will be replaced, in unix ns; undefined if that is not planned
+ * (CL-402)
+ */
 export function allocationList(alloc: AllocationAnswer, display: Display, rescheduleTime: number | undefined): string {
   return keyValues([
     ['ID', alloc.ID],
@@ -63,7 +66,7 @@ function rescheduleRows(alloc: AllocationAnswer, display: Display, rescheduleTim
   ];
 }
 
-/** `<n>/<limit>`; undefined where there were none, or no limit counts them (CL-402). */
+/** Returns `<n>/<limit>`, or undefined if there were no attempts or no limit applies (CL-402). */
 function rescheduleAttempts({ Job: job, TaskGroup, RescheduleTracker, ModifyTime = 0 }: AllocationAnswer) {
   const events = RescheduleTracker?.Events ?? [];
   const policy = job?.TaskGroups.find(({ Name }) => Name === TaskGroup)?.ReschedulePolicy;
@@ -83,7 +86,7 @@ function placementRows({ Metrics: metrics }: AllocationAnswer): Rows {
   ];
 }
 
-/** The ports of the group's network; undefined: it has none (CL-403). */
+/** Lists the ports of the group's network, or returns undefined if it has no network (CL-403). */
 export function addressSection({ AllocatedResources }: AllocationAnswer): TitledTable | undefined {
   const shared = AllocatedResources?.Shared;
   const ports = shared?.Ports ?? [];
@@ -99,7 +102,7 @@ export function addressSection({ AllocatedResources }: AllocationAnswer): Titled
   return { title: `Allocation Addresses${mode}:`, text: table([['Label', 'Dynamic', 'Address'], ...rows]) };
 }
 
-/** Whether there can be results of checks. */
+/** Whether the allocation can have results of checks. */
 export function hasChecks({ Job: job, TaskGroup }: AllocationAnswer): boolean {
   const group = job?.TaskGroups.find(({ Name }) => Name === TaskGroup);
   const services = [...(group?.Services ?? []), ...(group?.Tasks ?? []).flatMap((task) => task.Services ?? [])];

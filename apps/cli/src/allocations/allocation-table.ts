@@ -3,15 +3,15 @@ import type { Display } from '../terminal/display.js';
 import { runDeadline } from './run-deadline.js';
 import { table } from '../terminal/table.js';
 
-/** What a row needs; everything but the ID may be absent (CL-233, CL-410). */
+/** The members of an allocation for a row. All but the ID may be absent (CL-233, CL-410). */
 export type AllocationRow = Pick<AllocListStub, 'ID'> &
   Partial<Omit<AllocListStub, 'ID'>> & { readonly Job?: Allocation['Job'] };
 
-/** Allocations of a list, which has no jobs, with the job they are all of. */
+/** Adds their common job to the allocations of a list, which contain no jobs. */
 export const ofJob = (allocs: readonly AllocListStub[], job: Allocation['Job']): readonly AllocationRow[] =>
   allocs.map((alloc) => ({ ...alloc, Job: job }));
 
-/** The allocations of a job, an evaluation or a node (CL-231, CL-232). */
+/** Lists the allocations of a job, an evaluation or a node (CL-231, CL-232). */
 export function allocationTable(rows: readonly AllocationRow[], display: Display): string {
   if (rows.length === 0) return 'No allocations placed';
   const { verbose } = display;

@@ -2,21 +2,21 @@ const NEWLINES = new Set([10, 13]);
 const DOT = '.'.charCodeAt(0);
 
 /**
- * Watches what is typed for the escape character: at the beginning of a line and followed by a dot it ends the session;
- * doubled it is sent once; anywhere else it is a character like others (CL-433).
- * States: at the beginning of a line → behind an escape character there, or within the line.
+ * Detects the escape character in the typed input. At the start of a line, followed by a dot, it ends the session.
+ * Doubled, it is sent once. Everywhere else it is an ordinary character (CL-433). States: start of a line → after an
+ * escape character there, or within the line.
  */
 export class ExecEscape {
   private atLineStart = true;
   private pending = false;
   private readonly sign: number;
 
-  /** @param sign one character; undefined: none ends the session */
+  /** @param sign the escape character, or undefined if none is configured */
   constructor(sign: string | undefined) {
     this.sign = sign === undefined ? -1 : sign.charCodeAt(0);
   }
 
-  /** What is sent of the typed bytes, and whether the session is to end. */
+  /** Returns the bytes to send, and whether the session should end. */
   pass(typed: Uint8Array): { readonly bytes: Buffer; readonly ends: boolean } {
     const sent: number[] = [];
     for (const byte of typed) {

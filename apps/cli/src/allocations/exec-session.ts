@@ -4,17 +4,17 @@ import type { Call } from '../command-spec.js';
 import { ExecEscape } from './exec-escape.js';
 import { CommandFailure } from '../failure.js';
 
-/** So that nobody in between takes a quiet session for a dead one (CL-434). */
+/** Milliseconds between heartbeats, which keep proxies from closing a quiet session (CL-434). */
 const HEARTBEAT_MS = 10_000;
 
 export interface ExecOptions {
   readonly tty: boolean;
-  /** Whether what is typed goes to the command. */
+  /** Whether typed input goes to the command. */
   readonly interactive: boolean;
   readonly escape: string | undefined;
 }
 
-/** What the agent says (AG-322). */
+/** A message of the agent (AG-322). */
 interface ExecMessage {
   readonly stdout?: { readonly data?: string };
   readonly stderr?: { readonly data?: string };
@@ -22,15 +22,16 @@ interface ExecMessage {
   readonly result?: { readonly exit_code?: number };
 }
 
-/** The terminal, or the files in its place. */
+/** Streams of the terminal, or of files in its place. */
 export interface ExecStreams {
   readonly stdin: ReadStream;
   readonly stdout: WriteStream;
 }
 
 /**
- * One remote command: what is typed goes to it, what it writes comes back, until it ends, the connection does, the escape
- * sequence or Ctrl-C. With a terminal that is raw meanwhile, and itself again however it ends (CL-431 to CL-434).
+ * One remote command. Typed input goes to it and its output comes back, until the command ends, the connection breaks,
+ * or the escape sequence or Ctrl-C ends the session. A terminal is in raw mode meanwhile and is always restored (CL-431
+ * to CL-434).
  */
 export class ExecSession {
   private escaped = false;
@@ -64,7 +65,7 @@ export class ExecSession {
     }
   }
 
-  /** Says goodbye, and waits for no answer. */
+  /** Sends the close message and does not wait for an answer. */
   private leave(): void {
     this.socket.close(CLOSE.normal, '');
     this.socket.destroy();
@@ -88,7 +89,7 @@ export class ExecSession {
     );
   }
 
-  /** Raw, and its size told at the start and whenever it changes. */
+  /** Switches the terminal to raw mode, and sends its size at the start and after every change. */
   private takeTerminal(): void {
     if (!this.options.tty) return;
     const { socket } = this;
@@ -124,6 +125,6 @@ export class ExecSession {
   }
 }
 
-/** Undefined: there is no more of it. */
+/** Encodes input. Undefined stands for its end. */
 const stdinMessage = (bytes: Buffer | undefined): string =>
   JSON.stringify({ stdin: bytes ? { data: bytes.toString('base64') } : { close: true } });

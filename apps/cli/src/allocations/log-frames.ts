@@ -1,10 +1,10 @@
-/** One piece of a file as the API streams it; a heartbeat has no member (API-78). */
+/** One piece of a file in the API's stream. A heartbeat has no members (API-78). */
 export interface LogFrame {
   readonly Data?: string;
   readonly FileEvent?: string;
 }
 
-/** The longest frame that is waited for; the API's are below 100 KiB. */
+/** Longest accepted frame. Frames of the API are below 100 KiB. */
 const MAX_FRAME_CHARS = 16 * 1024 * 1024;
 const QUOTE = 34;
 const BACKSLASH = 92;
@@ -12,8 +12,7 @@ const OPEN = 123;
 const CLOSE = 125;
 
 /**
- * Cuts a stream of JSON objects, written back to back with nothing between them, into objects.
- * Holds the beginning of one frame, at most MAX_FRAME_CHARS.
+ * Splits a stream of concatenated JSON objects into objects. Holds the beginning of one frame, at most MAX_FRAME_CHARS.
  */
 export class LogFrameDecoder {
   private readonly decoder = new TextDecoder();
@@ -22,7 +21,7 @@ export class LogFrameDecoder {
   private inString = false;
   private escaped = false;
 
-  /** The frames that are complete now. @throws SyntaxError when it is no such stream */
+  /** Returns the frames that are now complete. @throws SyntaxError if the text is not such a stream */
   push(bytes: Uint8Array): LogFrame[] {
     const text = this.decoder.decode(bytes, { stream: true });
     const frames: LogFrame[] = [];
@@ -52,7 +51,7 @@ export class LogFrameDecoder {
   }
 }
 
-/** The bytes of a file out of its frames; heartbeats and empty frames vanish (CL-415). @throws SyntaxError */
+/** Yields the bytes of a file from its frames. Heartbeats and empty frames are skipped (CL-415). @throws SyntaxError */
 export async function* fileBytes(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const decoder = new LogFrameDecoder();
   for await (const chunk of body)

@@ -5,19 +5,19 @@ import { failed } from '../failure.js';
 import { ALLOCATION, resolveUuid } from '../server/resolve-uuid.js';
 import type { AllocationAnswer } from './task-sections.js';
 
-/** An allocation as the API has it, and the API within its namespace. */
+/** An allocation, and the API client for its namespace. */
 export interface ReadAllocation {
   readonly api: Call['api'];
   readonly alloc: AllocationAnswer;
 }
 
-/** The allocation whose ID begins so (JR-992), in full. @throws CommandFailure */
+/** Reads the allocation with this ID prefix in full (JR-992). @throws CommandFailure */
 export async function readAllocation(call: Call, given: string, display: Display): Promise<ReadAllocation> {
   const kind = { ...ALLOCATION, tooShort: 'Alloc ID must contain at least two characters.' };
   return wholeAllocation(call, await resolveUuid(call.api, kind, given, display));
 }
 
-/** The same where a list has told of it. @throws CommandFailure */
+/** Reads the allocation of a list entry in full. @throws CommandFailure */
 export async function wholeAllocation(
   call: Call,
   { ID, Namespace }: Pick<AllocListStub, 'ID' | 'Namespace'>,

@@ -7,22 +7,22 @@ import { absoluteTime, msOf } from '../terminal/times.js';
 
 const BYTES_PER_MB = 1024 * 1024;
 
-/** An allocation as an answer has it: members with zero values are absent (API-17). */
+/** An allocation in a response, without members that are zero (API-17). */
 export type AllocationAnswer = Pick<Allocation, 'ID'> & Partial<Omit<Allocation, 'ID'>>;
 
-/** What a running task uses; bytes and MHz. */
+/** Resources that a running task uses, in bytes and MHz. */
 export interface TaskUsage {
   readonly cpuMhz: number;
   readonly memoryBytes: number;
 }
 
-/** Values by name, and which of them were measured. */
+/** Values by name, and the names of the measured ones. */
 export interface Measurements {
   readonly Measured?: readonly string[] | null;
   readonly [value: string]: unknown;
 }
 
-/** Answer of the allocation's statistics, as far as it is read. */
+/** The members of an allocation's statistics that this program reads. */
 export interface AllocationStats {
   readonly Tasks?: Readonly<
     Record<
@@ -37,7 +37,10 @@ export interface AllocationStats {
   > | null;
 }
 
-/** CL-408: resident memory, or all of it where that was not measured. */
+/**
+ * Returns the resources that a task uses. Its memory is the resident memory, or all memory if that was not measured
+ * (CL-408).
+ */
 export function usageOf(stats: AllocationStats | undefined, task: string): TaskUsage | undefined {
   const usage = stats?.Tasks?.[task]?.ResourceUsage;
   if (!usage) return undefined;
@@ -49,7 +52,10 @@ export function usageOf(stats: AllocationStats | undefined, task: string): TaskU
 export const lifecycleOf = (alloc: AllocationAnswer, task: string): TaskLifecycle | undefined =>
   alloc.AllocatedResources?.TaskLifecycles?.[task] ?? undefined;
 
-/** Tasks in the order they are shown: before and after the main ones, sidecars, main; by name within each (CL-406). */
+/**
+ * Returns the tasks in display order: prestart and poststop tasks, sidecars, main tasks, and by name within each
+ * (CL-406).
+ */
 export function orderedTasks(alloc: AllocationAnswer): [string, TaskState][] {
   const rank = (task: string) => {
     const lifecycle = lifecycleOf(alloc, task);
@@ -58,16 +64,19 @@ export function orderedTasks(alloc: AllocationAnswer): [string, TaskState][] {
   return sortedEntries(alloc.TaskStates).toSorted(([a], [b]) => rank(a) - rank(b));
 }
 
-/** ` (prestart sidecar)` behind a task's name (CL-406). */
+/** Returns the suffix of a task's name, such as ` (prestart sidecar)` (CL-406). */
 export function lifecycleMark(lifecycle: TaskLifecycle | undefined): string {
   return lifecycle ? ` (${lifecycle.Hook}${lifecycle.Sidecar ? ' sidecar' : ''})` : '';
 }
 
-/** `prestart sidecar`, or `main` (CL-409). */
+/** Returns a cell such as `prestart sidecar` or `main` (CL-409). */
 export const lifecycleCell = (lifecycle: TaskLifecycle | undefined): string =>
   lifecycle ? `${lifecycle.Hook}${lifecycle.Sidecar ? ' sidecar' : ''}` : 'main';
 
-/** CL-406: used and asked; empty cells stay blank. Undefined when the allocation does not tell. */
+/**
+ * Shows used and requested resources of a task, with blanks for empty cells (CL-406). Returns undefined if the
+ * allocation does not contain the request.
+ */
 export function taskResources(alloc: AllocationAnswer, task: string, usage: TaskUsage | undefined): string | undefined {
   const asked = alloc.AllocatedResources?.Tasks?.[task];
   if (!asked) return undefined;
@@ -114,7 +123,7 @@ export function taskTimes(state: TaskState): string {
   ]);
 }
 
-/** Newest first (CL-407). */
+/** Lists the events of a task, newest first (CL-407). */
 export function taskEvents(state: TaskState): string {
   const events = (state.Events ?? []).toSorted((a, b) => (msOf(b.Time) ?? 0) - (msOf(a.Time) ?? 0));
   return table([

@@ -11,7 +11,7 @@ export async function readText(file: string): Promise<string> {
   }
 }
 
-/** Writes a new pair. Its directory must exist; nothing in it is overwritten. @throws CommandFailure */
+/** Writes a new pair of files. Its directory must exist, and no file is overwritten. @throws CommandFailure */
 export async function saved(files: PairFiles, pair: KeyPair): Promise<void> {
   try {
     await savePair(files, pair);
@@ -20,6 +20,6 @@ export async function saved(files: PairFiles, pair: KeyPair): Promise<void> {
   }
 }
 
-/** Of a file whose content is no certificate or key, or not the one that is needed. */
+/** Returns the failure for a file whose content is not the needed certificate or key. */
 export const unusable = (file: string, { message }: CertificateError): CommandFailure =>
   new CommandFailure(`Error parsing ${file}: ${message}`);

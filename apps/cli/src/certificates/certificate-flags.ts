@@ -2,11 +2,11 @@ import { isIP } from 'node:net';
 import { FlagFailure } from '../failure.js';
 import type { ParsedFlags } from '../flags/parsed-flags.js';
 
-/** More is longer than any clock in certificates can be trusted with. */
+/** Longest validity, because no clock of a certificate is reliable for longer. */
 const MAX_DAYS = 36_500;
-/** A part of a name that also is part of the name of a file. */
+/** A label of a name, which also becomes part of a file name. */
 const LABELS = /^[A-Za-z0-9]([A-Za-z0-9_.-]{0,126}[A-Za-z0-9])?$/;
-/** A name of a host, the first part of which may stand for any. */
+/** A host name. Its first label may be a wildcard. */
 const DNS_NAME = /^(\*\.)?[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?(\.[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?)*$/;
 
 /** @throws FlagFailure */
@@ -16,7 +16,7 @@ export function daysOf(flags: ParsedFlags, fallback: number): number {
   throw new FlagFailure(`invalid value "${days}" for flag -days: a number from 1 to ${MAX_DAYS}`);
 }
 
-/** The value of -region or -domain. @throws FlagFailure */
+/** Returns the value of -region or -domain. @throws FlagFailure */
 export function labelsOf(flags: ParsedFlags, flag: string, fallback: string): string {
   const text = flags.text(flag) ?? fallback;
   if (LABELS.test(text)) return text;
@@ -40,7 +40,7 @@ export function addressesOf(flags: ParsedFlags, flag: string): readonly string[]
   return addresses;
 }
 
-/** Where `tls ca create` writes a CA, and `tls cert create` looks for it. */
+/** Returns the files that `tls ca create` writes and `tls cert create` reads. */
 export const authorityFiles = (domain: string) => ({
   certificate: `${domain}-agent-ca.pem`,
   key: `${domain}-agent-ca-key.pem`,

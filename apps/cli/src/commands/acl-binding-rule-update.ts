@@ -33,7 +33,7 @@ export const command: ServerCommand = {
   },
 };
 
-/** What the rule is to be; a wrong command line is refused before anything is asked (CL-113). @throws CommandFailure */
+/** Returns the changed rule. A wrong command line is refused before any request (CL-113). @throws CommandFailure */
 async function changedRule({ api, args, flags }: Call): Promise<{ id: string; rule: RuleMembers }> {
   const whole = flags.on('no-merge') ? wholeRule(flags) : undefined;
   if (!whole) mustChangeRule(flags);

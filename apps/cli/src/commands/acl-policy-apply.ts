@@ -3,7 +3,7 @@ import { givenText } from '../access/given-text.js';
 import { causeOf, CommandFailure, failed } from '../failure.js';
 import type { ParsedFlags } from '../flags/parsed-flags.js';
 
-/** Writes a policy; each flag that narrows the workload requires the one above it (CL-843, AU-302). */
+/** Writes a policy. Each flag that narrows the workload requires the next wider one (CL-843, AU-302). */
 export const command: ServerCommand = {
   usage: '<name> <file>|-',
   description:
@@ -33,7 +33,10 @@ export const command: ServerCommand = {
 
 const PARTS = ['namespace', 'job', 'group', 'task'] as const;
 
-/** The workload that the flags name; undefined: none. The environment's namespace names none. @throws CommandFailure */
+/**
+ * Returns the workload that the flags select, or undefined. The namespace of the environment does not count. @throws
+ * CommandFailure
+ */
 function workloadOf(flags: ParsedFlags) {
   const [Namespace, JobID, Group, Task] = PARTS.map((name) => flags.text(name));
   for (const [i, part] of PARTS.slice(1).entries())

@@ -24,7 +24,10 @@ export const command: ServerCommand = {
   },
 };
 
-/** A workload identity is no token: it is not looked up among tokens, where there is none (AU-302). */
+/**
+ * Whether the credential is a management token. A workload identity is not looked up, because it is not a token
+ * (AU-302).
+ */
 async function isManagement(call: Call): Promise<boolean> {
   const credential = ownToken(call);
   if (credential === undefined || !isTokenSecret(credential)) return false;

@@ -28,7 +28,7 @@ export const command: ServerCommand = {
   },
 };
 
-/** What the role is to be; a wrong command line is refused before anything is asked (CL-113). @throws CommandFailure */
+/** Returns the changed role. A wrong command line is refused before any request (CL-113). @throws CommandFailure */
 async function changedRole({ api, flags }: Call, path: string): Promise<WholeRole> {
   const whole = flags.on('no-merge') ? wholeRole(flags) : undefined;
   if (!whole) mustChangeRole(flags);

@@ -45,7 +45,10 @@ function lifetime(flags: ParsedFlags): { ExpirationTTL: string } | undefined {
   return { ExpirationTTL: ttl };
 }
 
-/** The accessor and the secret of a token of another cluster; undefined: the server makes both. @throws CommandFailure */
+/**
+ * Reads the accessor and the secret of another cluster's token. Returns undefined if the server should create both.
+ * @throws CommandFailure
+ */
 async function importedIdentity({ args: [source], flags }: Pick<Call, 'args' | 'flags'>) {
   const AccessorID = flags.text('accessor');
   if (AccessorID === undefined && source === undefined) return undefined;
@@ -60,7 +63,7 @@ async function importedIdentity({ args: [source], flags }: Pick<Call, 'args' | '
   return { AccessorID, SecretID };
 }
 
-/** A policy may come later than the token (CL-842). What else goes wrong, the creation says itself. */
+/** Warns of policies that do not exist yet, which is allowed (CL-842). Other errors are left to the creation itself. */
 async function warnOfMissingPolicies({ api, flags, terminal }: Call): Promise<void> {
   for (const name of new Set(namesOf(flags, 'policy')))
     await api.get(`/v1/acl/policy/${encodeURIComponent(name)}`).catch((error: unknown) => {

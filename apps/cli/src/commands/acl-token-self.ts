@@ -5,7 +5,10 @@ import { printToken, type Token } from '../access/token-text.js';
 import { CommandFailure, failed } from '../failure.js';
 import { DATA_FLAGS } from '../terminal/data-printer.js';
 
-/** Shows the token of flag or environment; a workload identity is looked up among the policies (CL-842, AU-303). */
+/**
+ * Shows the token from the flag or the environment. A workload identity is looked up among the policies (CL-842,
+ * AU-303).
+ */
 export const command: ServerCommand = {
   usage: '',
   description: 'Shows the token that the requests carry, of -token or the environment.',
@@ -24,7 +27,7 @@ export const command: ServerCommand = {
   },
 };
 
-/** A workload identity is no token, but may have policies (CL-842). @throws CommandFailure */
+/** Shows a workload identity, which is not a token but may have policies (CL-842). @throws CommandFailure */
 async function identitySelf({ api, terminal }: Call): Promise<number> {
   const { value } = await api.get<PolicyStub[] | null>('/v1/acl/policy/self').catch((error: unknown) => {
     throw failed('fetching ACL policies', error);

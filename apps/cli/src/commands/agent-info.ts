@@ -4,7 +4,7 @@ import { DATA_FLAGS } from '../terminal/data-printer.js';
 import { failed } from '../failure.js';
 import { sortedEntries } from '../terminal/sorted-entries.js';
 
-/** Prints the sections of the agent's figures, sorted (CL-925). */
+/** Prints the sections of the agent's statistics, sorted (CL-925). */
 export const command: ServerCommand = {
   usage: '',
   description: 'Shows figures of the server at the address.\n\nNeeds the capability agent:read.',

@@ -8,7 +8,7 @@ import { type JoinedMachine, joinedStart } from '../agent/joined-start.js';
 import type { Call, ServerCommand } from '../command-spec.js';
 import { CommandFailure } from '../failure.js';
 
-/** How this process is shown to other users of the computer, who must not read the token among its arguments. */
+/** Title of this process in the process list, because other users must not read the token in its arguments. */
 const TITLE = 'waybill agent join';
 
 export const command: ServerCommand = {
@@ -35,9 +35,9 @@ async function run(call: Call): Promise<number> {
 }
 
 /**
- * Has the agent's program make the directory that of the machine that the token names. The token goes through a pipe: the
- * arguments of a process can be read by all users of the computer.
- * @param token `-`: it comes on stdin; undefined: the machine has joined earlier
+ * Runs the agent's program to prepare the data directory for the machine that the token names. The token goes through a
+ * pipe, because all users of the computer can read the arguments of a process.
+ * @param token `-` to read it from stdin; undefined if the machine has already joined
  * @throws CommandFailure
  */
 async function joinedMachine(dataDir: string, token: string | undefined): Promise<JoinedMachine> {

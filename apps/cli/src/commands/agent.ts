@@ -42,7 +42,7 @@ export const command: ServerCommand = {
   run,
 };
 
-/** Runs a part of the system in the foreground, set up by flags and files, until a signal (CL-921 to CL-924). */
+/** Runs a part of the system in the foreground until a signal, configured by flags and files (CL-921 to CL-924). */
 async function run(call: Call): Promise<number> {
   const { flags, terminal } = call;
   const config = await loadAgentConfig(flags.list('config'));

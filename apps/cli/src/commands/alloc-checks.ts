@@ -15,7 +15,7 @@ export const command: ServerCommand = {
   run,
 };
 
-/** As the API shows it: what is empty is left out. */
+/** A check result in the API's form, without empty members. */
 type Shown = Omit<AllocCheckStatus, 'Task' | 'StatusCode'> & Partial<Pick<AllocCheckStatus, 'Task' | 'StatusCode'>>;
 
 /** Prints the latest result of each service check of an allocation (CL-443). */

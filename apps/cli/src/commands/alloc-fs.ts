@@ -9,7 +9,7 @@ import { ALLOCATION, resolveUuid } from '../server/resolve-uuid.js';
 import { formatBytes } from '../terminal/sizes.js';
 import { table } from '../terminal/table.js';
 
-/** As `/v1/client/fs/…` tells of a file. */
+/** A file in a response of `/v1/client/fs/…`. */
 interface FileInfo {
   readonly Name: string;
   readonly IsDir: boolean;
@@ -19,7 +19,7 @@ interface FileInfo {
   readonly ContentType?: string;
 }
 
-/** Shows a directory, or a file's bytes or details (CL-421). */
+/** Shows a directory, or the content or details of a file (CL-421). */
 export const command: ServerCommand = {
   usage: '<allocation> [<path>]',
   alias: 'fs',
@@ -91,7 +91,7 @@ async function showDirectory({ terminal, flags }: Call, { api, id, path }: Place
   terminal.print(table([HEADER, ...value.map((file) => row(file, flags.on('H'), false))]));
 }
 
-/** Bytes go out unchanged. */
+/** Prints a file. Its bytes are not changed. */
 async function showFile(
   call: Call,
   { api, id, path }: Place,

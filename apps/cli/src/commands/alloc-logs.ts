@@ -74,7 +74,10 @@ async function findSource(call: Call, given: string): Promise<LogSource> {
   return { api, allocId: stub.ID, task: taskFor(value, call.flags.text('task'), call.args[1]) };
 }
 
-/** CL-412. @throws CommandFailure */
+/**
+ * Returns the task whose log is shown: that of `-task`, of the argument, or the only one (CL-412). @throws
+ * CommandFailure
+ */
 export function taskFor(alloc: AllocationAnswer, flag: string | undefined, argument: string | undefined): string {
   const tasks = tasksOf(alloc);
   if (flag !== undefined) {
@@ -111,17 +114,17 @@ async function showOne(call: Call, source: LogSource, type: LogType): Promise<vo
   });
 }
 
-/** The part of a log that is copied. */
+/** The part of a log to copy. */
 interface LogPart {
   readonly type: LogType;
   readonly at: { readonly follow: boolean; readonly origin: 'start' | 'end'; readonly offset: number };
-  /** The output of this program; stdout if not given. */
+  /** Output stream of this program, by default stdout. */
   readonly to?: LogType;
-  /** Only this many last lines. */
+  /** Limits the output to this many last lines. */
   readonly lineCount?: number;
 }
 
-/** Bytes go out unchanged (CL-415). @throws CommandFailure */
+/** Copies a log. Its bytes are not changed (CL-415). @throws CommandFailure */
 async function copy(
   call: Call,
   { api, allocId, task }: LogSource,

@@ -3,7 +3,7 @@ import { Display, VERBOSE_FLAG } from '../terminal/display.js';
 import { failed } from '../failure.js';
 import { readAllocation } from '../allocations/read-allocation.js';
 
-/** CL-444: task schedules are not offered, and the server says so. */
+/** Prints the server's refusal, because Waybill has no task schedules (CL-444). */
 export const command: ServerCommand = {
   usage: '<allocation> [<task>]',
   description:

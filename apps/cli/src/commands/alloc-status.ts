@@ -68,7 +68,7 @@ async function run(call: Call): Promise<number> {
   try {
     stub = await resolveUuid(api, ALLOCATION, given, display);
   } catch (error) {
-    // CL-156: this command alone takes several matches for an answer.
+    // Only this command accepts several matches as a result (CL-156).
     if (!(error instanceof AmbiguousPrefix)) throw error;
     terminal.print(error.message);
     return 0;
@@ -119,7 +119,7 @@ async function show(call: Call, alloc: AllocationAnswer, display: Display): Prom
   }
   if (!display.verbose || !alloc.Metrics) return;
   terminal.section('Placement Metrics');
-  // A placement that went well has looked at nodes; the bullets say what kept it from others.
+  // A successful placement also examined nodes. The bullets tell why others were excluded.
   const lines = [...placementBullets(alloc.Metrics, (text) => terminal.red(text)), ...scoreLines(alloc.Metrics)];
   for (const line of lines) terminal.print(`  ${line}`);
 }
@@ -129,7 +129,10 @@ function showSection({ terminal }: Call, { title, text }: TitledTable): void {
   terminal.print(text);
 }
 
-/** When the evaluation that will reschedule a failed allocation is due; undefined: none, or it cannot be told. */
+/**
+ * Returns when the evaluation that will reschedule a failed allocation is due, or undefined if there is none or it
+ * cannot be read.
+ */
 async function rescheduleTime({ api, clock }: Call, { FollowupEvalID }: AllocationAnswer): Promise<number | undefined> {
   if (!FollowupEvalID) return undefined;
   const evaluation = await unlessItFails(api.get<Partial<Evaluation>>(`/v1/evaluation/${FollowupEvalID}`));
@@ -137,7 +140,7 @@ async function rescheduleTime({ api, clock }: Call, { FollowupEvalID }: Allocati
   return dueMs !== undefined && dueMs > clock.nowMs() ? dueMs * 1e6 : undefined;
 }
 
-/** CL-404: a failing lookup drops the part. */
+/** Reads the results of service checks. If that fails, the section is left out (CL-404). */
 async function checksOf({ api }: Call, alloc: AllocationAnswer): Promise<readonly AllocCheckStatus[]> {
   if (!hasChecks(alloc)) return [];
   const path = `/v1/client/allocation/${alloc.ID}/checks`;
@@ -153,7 +156,7 @@ async function unlessItFails<T>(answer: Promise<Answer<T>>): Promise<T | undefin
   }
 }
 
-/** CL-405: whatever keeps them from being read, the rest is shown. */
+/** Reads the statistics. If that fails, a note is printed and everything else is shown (CL-405). */
 async function statsOf({ api, terminal }: Call, id: string): Promise<AllocationStats | undefined> {
   try {
     return (await api.get<AllocationStats>(`/v1/client/allocation/${id}/stats`)).value;

@@ -23,7 +23,7 @@ async function run(call: Call): Promise<number> {
   const { api, alloc } = await readAllocation(call, call.args[0] ?? '', Display.of(call));
   const query = {
     no_shutdown_delay: call.flags.on('no-shutdown-delay') || undefined,
-    // What a batch job has done it does not do again unless it is told to.
+    // A batch job does not repeat finished work unless this is set.
     reschedule: alloc.Job?.Type === 'batch' || undefined,
   };
   const stopped = await api

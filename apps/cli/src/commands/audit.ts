@@ -9,9 +9,9 @@ import { DATA_FLAGS } from '../terminal/data-printer.js';
 import { Display, VERBOSE_FLAG } from '../terminal/display.js';
 
 const DEFAULT_COUNT = 50;
-/** The most the server gives in one answer (AU-282). */
+/** Most records in one response of the server (AU-282). */
 const MAX_PER_PAGE = 1_000;
-/** Each request once, with its answer. */
+/** The default stage shows each request once, with its response. */
 const DEFAULT_STAGE = 'OperationComplete';
 
 type AuditPage = Answer<AuditRecord[] | null>;
@@ -60,7 +60,7 @@ async function run(call: Call): Promise<number> {
   return 0;
 }
 
-/** As many pages as it takes to get so many records. */
+/** Reads pages until there are enough records. */
 async function pagesOf(call: Call, wanted: number): Promise<readonly AuditPage[]> {
   const query = queryOf(call);
   const pages: AuditPage[] = [];

@@ -2,7 +2,7 @@ import { ConfiguredFlags, loadAgentConfig } from '../agent/agent-config.js';
 import { agentStart } from '../agent/agent-start.js';
 import type { OfflineCommand } from '../command-spec.js';
 
-/** Checks configuration files without starting an agent (CL-935). */
+/** Validates configuration files without starting an agent (CL-935). */
 export const command: OfflineCommand = {
   offline: true,
   usage: '<path>…',

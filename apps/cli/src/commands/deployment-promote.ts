@@ -3,7 +3,7 @@ import { changeDeployment } from '../deployments/deployment-change.js';
 import { DETACH_FLAG, VERBOSE_FLAG } from '../terminal/display.js';
 import { GROUP_FLAG, promotion } from '../jobs/promotion.js';
 
-/** Promotes the canaries of a deployment that its ID names (CL-604, CL-605). */
+/** Promotes the canaries of a deployment, given by its ID (CL-604, CL-605). */
 export const command: ServerCommand = {
   usage: '<deployment>',
   description:

@@ -11,7 +11,7 @@ import { namespaceWord, watchable } from '../server/watch-on.js';
 import { listDeployments } from './deployment-list.js';
 import { UI_FLAG, webHint } from '../server/web-hint.js';
 
-/** Of one blocking read, unless -wait says otherwise (CL-211). */
+/** Longest wait of one blocking read, unless -wait sets another (CL-211). */
 const READ_WAIT_MS = 2_000;
 
 /** Shows a deployment, monitors it under `-monitor`, or lists all deployments (CL-602, CL-603). */

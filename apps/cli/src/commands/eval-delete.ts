@@ -18,7 +18,7 @@ export const command: ServerCommand = {
     },
     { name: 'yes', kind: 'switch', help: 'Do not ask.' },
   ],
-  // What is said about a wrong number depends on the flags (CL-626).
+  // The message for a wrong number of arguments depends on the flags (CL-626).
   takes: { min: 0, max: Number.POSITIVE_INFINITY, otherwise: '' },
   run,
 };
@@ -45,7 +45,7 @@ async function run(call: Call): Promise<number> {
   return ended(call, value.Count, 0);
 }
 
-/** CL-626. @throws CommandFailure */
+/** Checks that there is either one ID or a filter (CL-626). @throws CommandFailure */
 function checkArguments(args: readonly string[], filter: string | undefined): void {
   const wrong = (why: string): never => {
     throw new CommandFailure(`Error validating command args and flags: ${why}`);
@@ -54,7 +54,7 @@ function checkArguments(args: readonly string[], filter: string | undefined): vo
   if (args.length > 1) wrong(`expected 1 argument, got ${args.length}`);
 }
 
-/** Reads whether the broker is paused; only then may evaluations be deleted (CL-627). */
+/** Reads whether the broker is paused. Evaluations can be deleted only then (CL-627). */
 async function isPaused({ api }: Call): Promise<boolean> {
   const { value } = await api.get<ConfigurationAnswer>(CONFIGURATION_PATH).catch((error: unknown) => {
     throw failed('querying scheduler configuration', error);
@@ -62,7 +62,7 @@ async function isPaused({ api }: Call): Promise<boolean> {
   return value.SchedulerConfig.PauseEvalBroker;
 }
 
-/** CL-628. Undefined to go on. */
+/** Asks before deleting by filter (CL-628). Returns undefined to go on, otherwise the exit code. */
 async function asked(call: Call, filter: string): Promise<number | undefined> {
   const { value } = await call.api
     .get<{ readonly Count: number }>('/v1/evaluations/count', { filter })

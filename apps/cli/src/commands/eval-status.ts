@@ -52,7 +52,7 @@ async function run(call: Call): Promise<number> {
   return 0;
 }
 
-/** Lists the properties of an evaluation; empty optional ones are left out (CL-623). */
+/** Lists the properties of an evaluation. Empty optional ones are left out (CL-623). */
 function evaluationKeyValues(evaluation: EvaluationAnswer, display: Display): string {
   const when = (key: string, value: string | undefined): (readonly [string, string])[] => (value ? [[key, value]] : []);
   const { TriggeredBy = '' } = evaluation;
@@ -96,7 +96,7 @@ function showSections(
   if (related.length > 0) section('Related Evaluations', relatedTable(related, display));
   const updates = evaluation.PlanAnnotations?.DesiredTGUpdates ?? {};
   if (Object.keys(updates).length > 0) section('Plan Annotations', planAnnotationTable(updates, display.verbose));
-  // Never the wide columns (CL-624).
+  // This table never has the wide columns (CL-624).
   const narrow = new Display(false, display.nowMs);
   const preempted = evaluation.PlanAnnotations?.PreemptedAllocs ?? [];
   if (preempted.length > 0) section('Preempted Allocations', allocationTable(preempted, narrow));

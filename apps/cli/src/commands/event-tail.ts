@@ -51,7 +51,10 @@ export const command: ServerCommand = {
   run,
 };
 
-/** A server may know more topics than this program, so one that nobody has heard of is asked for all the same. */
+/**
+ * Warns of unknown topics. They are requested all the same, because a server may have more topics than this program
+ * knows.
+ */
 async function warnOfUnknown(topics: readonly string[], terminal: Terminal): Promise<void> {
   const known = TOPICS.map(([name]) => name);
   for (const [name = ''] of topics.map((topic) => topic.split(':'))) {
@@ -91,11 +94,11 @@ async function run(call: Call): Promise<number> {
       cursor?.reached(line.Index);
       if (enough) break;
     }
-    // Topics that are quiet must not leave a cursor behind what is kept.
+    // Without events of the wanted topics, the cursor must still advance with the retained events.
     if (options.untilHead && !enough) cursor?.reached(Math.max(follower.head, printer.last));
   } catch (error) {
     if (!isInterrupt(error)) throw error;
-    // CL-1008: Ctrl-C; the end of the time looks the same and says nothing.
+    // Only Ctrl-C prints the note (CL-1008). The end of -timeout aborts the same way and prints nothing.
     if (!deadline.signal.aborted && printer.last > 0)
       terminal.note(`Last index: ${printer.last}. Resume with -index ${printer.last + 1}`);
   } finally {

@@ -29,7 +29,10 @@ export const command: ServerCommand = {
   },
 };
 
-/** For the column of deadlines, which is left out when the job cannot be read. @throws CommandFailure not allowed */
+/**
+ * Reads the job for the column of deadlines, which is left out if the job cannot be read. @throws CommandFailure if
+ * access is denied
+ */
 async function jobOf(api: ApiClient, id: string): Promise<Job | null> {
   try {
     return (await api.get<Job>(jobPath(id))).value;

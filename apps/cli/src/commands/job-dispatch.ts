@@ -11,7 +11,7 @@ import { jobPath, PARAMETERIZED, resolveJob } from '../jobs/resolve-job.js';
 import { keyValues } from '../terminal/table.js';
 import { jobPage, UI_FLAG, webHint } from '../server/web-hint.js';
 
-/** For a dispatched job to end, with `-wait` (CL-341). */
+/** Longest wait for a dispatched job to end, with `-wait` (CL-341). */
 const WAIT_LIMIT_MS = 5 * 60_000;
 const WAIT_STEP_MS = 1_000;
 
@@ -98,7 +98,10 @@ async function payloadOf(source: string | undefined): Promise<Buffer> {
   }
 }
 
-/** CL-341: prints the groups whenever they change. Resolves with the exit code. */
+/**
+ * Waits until the dispatched job has ended, and prints its groups after every change (CL-341). Resolves with the exit
+ * code.
+ */
 async function ended(call: Call, api: ApiClient, id: string): Promise<number> {
   const { terminal, clock, sleep } = call;
   const until = clock.nowMs() + WAIT_LIMIT_MS;

@@ -51,7 +51,7 @@ async function run(call: Call): Promise<number> {
   return 0;
 }
 
-/** CL-353. @throws CommandFailure */
+/** Refuses flags that exclude each other (CL-353). @throws CommandFailure */
 function checkFlags({ flags, data }: Call): void {
   const compares = flags.given('diff-version') || flags.text('diff-tag') !== undefined;
   if (data && (flags.on('full') || flags.on('p')))
@@ -61,7 +61,7 @@ function checkFlags({ flags, data }: Call): void {
     throw new CommandFailure('-diff-tag and -diff-version are mutually exclusive');
 }
 
-/** Asks for differences only under `-p`: with the given version or tag, or else with the predecessor (CL-352). */
+/** Requests differences only with `-p`: to the given version or tag, otherwise to the predecessor (CL-352). */
 function diffQuery({ flags }: Call): Query {
   if (!flags.on('p')) return {};
   return { diffs: true, diff_version: flags.integer('diff-version'), diff_tag: flags.text('diff-tag') };
@@ -72,7 +72,7 @@ function diffLines({ terminal }: Call, diff: JobDiff | undefined): string[] {
   return ['Diff', new JobDiffText(terminal, false).of(diff)];
 }
 
-/** The version as the API wrote it, digit for digit. */
+/** Returns the version exactly as the API wrote it. */
 function exactVersion(answer: ExactJson, position: number): ExactJson {
   const { Versions } = membersOf(answer);
   return Array.isArray(Versions) ? (Versions[position] ?? null) : null;

@@ -5,7 +5,7 @@ import { EXAMPLE_JOB, SHORT_EXAMPLE_JOB } from '../jobs/example-job.js';
 
 const DEFAULT_FILE = 'example.nomad.hcl';
 
-/** CL-360, but for templates of variables, which no server of ours keeps yet. */
+/** Writes an example job file (CL-360). The flags for job templates in variables are not implemented. */
 export const command: OfflineCommand = {
   usage: '[<file>]',
   alias: 'init',
@@ -26,7 +26,7 @@ export const command: OfflineCommand = {
   },
 };
 
-/** @throws CommandFailure when the file is there already, or cannot be written */
+/** @throws CommandFailure if the file exists or cannot be written */
 async function create(file: string, content: string): Promise<void> {
   try {
     await writeFile(file, content, { flag: 'wx', mode: 0o660 });

@@ -41,7 +41,7 @@ async function run(call: Call): Promise<number> {
   return 0;
 }
 
-/** The job as the API writes it, digit for digit. */
+/** Reads the job exactly as the API writes it. */
 async function inspected(api: ApiClient, { id }: ResolvedJob, version: number | undefined): Promise<ExactJson> {
   if (version === undefined) return (await reading(api.get(jobPath(id)))).exact;
   const { Versions } = membersOf((await jobVersions(api, id)).exact);

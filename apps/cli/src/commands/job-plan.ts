@@ -15,10 +15,10 @@ import { printJobWarnings } from '../jobs/job-warnings.js';
 import { jobPath } from '../jobs/resolve-job.js';
 import { shellFlag, shellWord } from '../terminal/shell-word.js';
 
-/** What every failure exits with (CL-322). */
+/** Exit code of every failure (CL-322). */
 const FAILED = 255;
 
-/** Prints the changes that a job file would make; the exit code tells whether there are any (CL-321 to CL-330). */
+/** Prints the changes that a job file would cause. The exit code tells whether there are any (CL-321 to CL-330). */
 export const command: ServerCommand = {
   usage: '<path>',
   alias: 'plan',
@@ -53,15 +53,15 @@ async function run(call: Call): Promise<number> {
   return planExitCode(value);
 }
 
-/** In a region, or where the job and the flags say. */
+/** Requests a dry run in a region, or where the job and the flags say. */
 function plan(call: Call, file: JobFile, region?: string): Promise<Answer<JobPlanAnswer>> {
   const Job = region === undefined ? file.job : { ...file.job, Region: region };
-  // The diff is always asked for: the exit code depends on it.
+  // The request always includes the diff, because the exit code depends on it.
   const body = { Job, Diff: true, PolicyOverride: call.flags.on('policy-override') };
   return apiOf(call.api, { ...file, job: Job }).put(jobPath(textMember(file.job, 'ID') ?? '', '/plan'), body);
 }
 
-/** CL-330: all of them are tried before one that fails decides. */
+/** Plans every region of a multiregion job. All are tried, even if one fails (CL-330). */
 async function planRegions(call: Call, file: JobFile, regions: readonly string[]): Promise<number> {
   const { terminal } = call;
   const plans: (readonly [region: string, Answer<JobPlanAnswer>])[] = [];
@@ -83,13 +83,13 @@ async function planRegions(call: Call, file: JobFile, regions: readonly string[]
   return Math.max(...plans.map(([, { value }]) => planExitCode(value)));
 }
 
-/** The names of a multi-region job's regions, in its order. */
+/** Returns the names of a multiregion job's regions, in their order. */
 function regionsOf({ job }: JobFile): string[] {
   const regions = memberOf(membersOf(memberOf(job, 'Multiregion')), 'Regions');
   return (Array.isArray(regions) ? regions : []).map((region) => textMember(membersOf(region), 'Name') ?? '');
 }
 
-/** CL-321; what follows it is another's. */
+/** Prints the result of a dry run (CL-321). The caller prints the footer. */
 async function print(call: Call, file: JobFile, answer: JobPlanAnswer, region?: string): Promise<void> {
   const { flags, terminal, clock } = call;
   if (flags.on('diff') || !flags.given('diff'))

@@ -17,10 +17,10 @@ import {
 import { RestartApi } from '../job-restart/server.js';
 import { jobPath, resolveJob } from '../jobs/resolve-job.js';
 
-/** The scheduler replaces what is stopped only of these (JR-206). */
+/** Job types whose stopped allocations the scheduler replaces (JR-206). */
 const REPLACED_TYPES: ReadonlySet<string> = new Set(['batch', 'service', 'system']);
 
-/** A job as far as it is used. */
+/** The members of a job that this command uses. */
 type RestartedJob = Pick<Job, 'ID'> & Partial<Pick<Job, 'Type' | 'Multiregion'>>;
 
 export const command: ServerCommand = {
@@ -40,7 +40,7 @@ async function run(call: Call): Promise<number> {
   const conversation = new Conversation(call);
   const interruption = new Interruption(conversation, call.interrupts);
   const work = restart(call, options, conversation, interruption).catch(async (error: unknown) => {
-    // An answer to Ctrl-C comes first.
+    // A pending Ctrl-C question is answered first.
     await interruption.passed();
     throw error;
   });
@@ -88,7 +88,7 @@ async function restart(
   return new JobRestart({ job, options, server, conversation, interruption, sleep, shown }).restart(eligible);
 }
 
-/** JR-204, JR-209. @throws CommandFailure */
+/** Reads from the API and names the failed step in an error (JR-204, JR-209). @throws CommandFailure */
 async function readApi<T>(api: Call['api'], path: string, doing: string, query = {}): Promise<T> {
   const answer = await api.get<T>(path, query).catch((error: unknown) => {
     throw failed(doing, error);

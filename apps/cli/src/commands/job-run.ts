@@ -60,7 +60,7 @@ async function run(call: Call): Promise<number> {
   return registered({ ...call, api }, file, await register(api, request(call, file, enforced)));
 }
 
-/** CL-302. @throws CommandFailure */
+/** Parses `-check-index` (CL-302). @throws CommandFailure */
 function checkIndex(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   if (/^\d{1,15}$/.test(text)) return Number(text);
@@ -81,7 +81,7 @@ function request({ flags }: Call, { job, submission }: JobFile, enforced: number
   };
 }
 
-/** CL-303. @throws CommandFailure */
+/** Registers the job. A refused index has a message of its own (CL-303). @throws CommandFailure */
 async function register(api: ApiClient, body: ExactJson): Promise<{ value: Registered; traceId: string }> {
   try {
     return await api.put<Registered>('/v1/jobs', body);
@@ -122,11 +122,11 @@ async function registered(
   );
 }
 
-/** Where the server has put the job. */
+/** Returns the namespace of the registered job. */
 const namespaceOf = ({ api }: Call, job: JobFile['job']): string =>
   textMember(job, 'Namespace') ?? api.connection.namespace ?? 'default';
 
-/** The schedule as a job file has it, where members may be missing. */
+/** Returns the schedule of a job file, where members may be missing. */
 function periodicOf(given: { [member: string]: ExactJson }): PeriodicConfig {
   const text = (name: string) => textMember(given, name) ?? '';
   const specs = memberOf(given, 'Specs');

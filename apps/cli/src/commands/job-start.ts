@@ -12,7 +12,7 @@ import { jobPath, resolveJob } from '../jobs/resolve-job.js';
 
 type Members = { [member: string]: ExactJson };
 
-/** Registers a stopped job again with its scaling policies switched back (CL-334). */
+/** Registers a stopped job again, with its scaling policies enabled again (CL-334). */
 export const command: ServerCommand = {
   usage: '<job>',
   alias: 'start',
@@ -53,8 +53,8 @@ async function run(call: Call): Promise<number> {
 }
 
 /**
- * What is registered again. One region's form of a job with several is not what the others are to have, so that is taken
- * from its text. @throws CommandFailure
+ * Returns the job to register. A multiregion job is taken from its source, because the stored job is the form of one
+ * region. @throws CommandFailure
  */
 async function formOf(job: Job, stored: Members, submission: JobSubmission | undefined): Promise<Members> {
   if (isMultiregion(job)) {
@@ -77,7 +77,7 @@ async function submissionOf(api: ApiClient, { ID, Version }: Job): Promise<JobSu
   }
 }
 
-/** The job as it was submitted. */
+/** Decodes the job from its submitted source. */
 async function jobOfText({ Source, Format, Variables, VariableFlags }: JobSubmission): Promise<ExactJson> {
   if (Format === 'json') return jobFromJson(Source);
   const { parseJob } = await import('@waybill/jobspec');
@@ -89,7 +89,7 @@ async function jobOfText({ Source, Format, Variables, VariableFlags }: JobSubmis
   return exactOf(job);
 }
 
-/** Whether the text of the job has the scaling of a group switched on, by group. */
+/** Returns for each group whether the job's source enables its scaling. */
 function scalingSwitches(job: ExactJson): Map<string, boolean> {
   const groups = Object(job) as {
     readonly TaskGroups?: readonly { Name: string; Scaling?: { Enabled?: boolean | null } | null }[];

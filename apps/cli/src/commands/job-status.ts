@@ -97,7 +97,7 @@ async function readJob({ api, flags }: Call, id: string, namespace: string | und
   return { summary, allocations, deployment, evaluations };
 }
 
-/** Returns the four API answers of a job unchanged, as `-json` and `-t` print them (CL-319). */
+/** Returns the four API responses for a job unchanged, for `-json` and `-t` (CL-319). */
 const exactParts = (parts: JobParts): ExactJson => ({
   Summary: parts.summary.exact,
   Allocations: parts.allocations.exact,
@@ -105,7 +105,7 @@ const exactParts = (parts: JobParts): ExactJson => ({
   Evaluations: parts.evaluations.exact,
 });
 
-/** What was dispatched has its template's block still, and is a job like others. */
+/** Whether the job is a template. A dispatched job still has the block of its template, but is an ordinary job. */
 const isTemplate = (job: Job): boolean => Boolean(job.ParameterizedJob) && !job.Dispatched;
 
 /** Lists the properties of a job, with its next launch if it is periodic (CL-312, part 1). */
@@ -128,7 +128,7 @@ function jobList(job: Job, launch: string | undefined): string {
   ]);
 }
 
-/** Of periodic jobs that are no templates for dispatches (CL-312). */
+/** Returns the next launch of a periodic job that is not a template (CL-312). */
 async function launchOf({ clock, terminal }: Call, job: Job): Promise<string | undefined> {
   if (!job.Periodic || isTemplate(job)) return undefined;
   if (job.Stop) return 'none (job stopped)';
@@ -175,7 +175,9 @@ async function showRunning(call: Call, api: ApiClient, job: Job, parts: JobParts
   section('Allocations', allocationTable(ofJob(allocations, job), display));
 }
 
-/** CL-317 (7): IDs short in any case; the reason why it cannot be read is not said here. */
+/**
+ * Prints the rollout in other regions with short IDs (CL-317, part 7). If it cannot be read, the reason is not shown.
+ */
 async function showRegions({ terminal }: Call, api: ApiClient, deployment: Deployment): Promise<void> {
   try {
     const regions = await multiregionTable(api, deployment, shortId);
@@ -232,7 +234,7 @@ async function showParameterised({ terminal }: Call, api: ApiClient, job: Job, p
 const childTable = (children: readonly JobListStub[]): string =>
   table([['ID', 'Status'], ...children.map((child) => [child.ID, child.Status])]);
 
-/** Only children of exactly this job, not of another whose ID begins so. */
+/** Returns the children of exactly this job, not those of a job with a longer ID. */
 async function childrenOf(api: ApiClient, job: Job): Promise<JobListStub[]> {
   const { value } = await reading('querying jobs', api.get<JobListStub[] | null>('/v1/jobs', { prefix: `${job.ID}/` }));
   return (value ?? []).filter((child) => child.ParentID === job.ID);

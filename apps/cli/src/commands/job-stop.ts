@@ -36,7 +36,7 @@ export const command: ServerCommand = {
   },
 };
 
-/** CL-331, CL-1114: of several jobs one that fails does not keep the others from being stopped. */
+/** Reports a failure. If several jobs are stopped, the failure of one does not stop the others (CL-331, CL-1114). */
 function reportedBy(call: Call, single: boolean): (error: unknown) => number {
   return (error) => {
     if (single || isInterrupt(error)) throw error;

@@ -13,10 +13,10 @@ import { paginationHint } from '../flags/pagination.js';
 import { retriedRead } from '../server/retried-read.js';
 
 const DEFAULT_COUNT = 50;
-/** The most the server gives in one answer (API-264). */
+/** Most records in one response of the server (API-264). */
 const MAX_PER_PAGE = 1_000;
 
-/** Those that have a history here (API-265). */
+/** Kinds of objects that have a history (API-265). */
 const KINDS = [
   'job',
   'alloc',
@@ -61,7 +61,7 @@ export const command: ServerCommand = {
   run: (call) => withKnownKind(call, () => (call.flags.given('at') ? printState(call) : printLog(call))),
 };
 
-/** A kind that the server does not know either may be a slip. */
+/** Runs the query. If it fails because the server does not know the kind either, a similar kind is suggested. */
 async function withKnownKind(call: Call, run: () => Promise<number>): Promise<number> {
   const [kind = 'job'] = call.args;
   try {
@@ -90,7 +90,7 @@ async function printLog(call: Call): Promise<number> {
   return 0;
 }
 
-/** As many pages as it takes to get so many records; at least one. */
+/** Reads pages until there are enough records, at least one page. */
 async function pagesOf(call: Call, wanted: number): Promise<readonly [LogPage, ...LogPage[]]> {
   const query = queryOf(call);
   let left = wanted;
@@ -105,7 +105,7 @@ async function pagesOf(call: Call, wanted: number): Promise<readonly [LogPage, .
   return [first, ...others];
 }
 
-/** What comes after an index, until interrupted; survives a server that is away for a while. */
+/** Follows new records after an index until Ctrl-C, and retries while the server cannot be reached. */
 async function follow(call: Call, from: number): Promise<void> {
   const { terminal } = call;
   let index = from;
@@ -148,7 +148,7 @@ function queryOf({ flags, args, clock }: Call): Query {
   };
 }
 
-/** CL-1026: the full ID comes from the log. */
+/** Prints an object at an index. The full ID comes from the log (CL-1026). */
 async function printState(call: Call): Promise<number> {
   const { api, flags, terminal, args } = call;
   const [kind, given] = args;
@@ -171,7 +171,7 @@ async function printState(call: Call): Promise<number> {
 const textOf = (call: Call, records: readonly TxnRecord[], header: boolean): string =>
   logTable(records, call.args, { display: Display.of(call), terminal: call.terminal, header });
 
-/** With -f one JSON object a line, so that another program can read along. */
+/** Prints records as data. With -f, each line is one JSON object, so that another program can follow. */
 function printRecords({ flags, terminal }: Call, data: DataPrinter, records: ExactJson[]): void {
   if (!flags.on('f') || flags.given('t')) data(records);
   else terminal.print(records.map((record) => formatExact(record, 0)).join('\n'));

@@ -8,9 +8,9 @@ import type { Answer } from '../server/api-client.js';
 import { openInBrowser } from '../server/browser.js';
 import { DATA_FLAGS } from '../terminal/data-printer.js';
 
-/** Where the provider sends the browser back to, unless another is asked for. */
+/** Default address to which the provider redirects the browser. */
 const CALLBACK_ADDRESS = 'localhost:4649';
-/** The server forgets a login that takes longer (AU-95). */
+/** The server forgets a login that takes longer than this, in ms (AU-95). */
 const PROVIDER_WAIT_MS = 60_000;
 const NONCE_LENGTH = 24;
 const BASE_62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -58,7 +58,7 @@ export const command: ServerCommand = {
   },
 };
 
-/** The method that is asked for, or the default one. @throws CommandFailure */
+/** Returns the requested method, or the default one. @throws CommandFailure */
 async function methodOf({ api, flags }: Call): Promise<MethodStub> {
   const { value: methods } = await api.get<readonly MethodStub[]>('/v1/acl/auth-methods').catch((error: unknown) => {
     throw failed('listing ACL auth methods', error);
@@ -86,7 +86,7 @@ function loggedIn(call: Call, method: MethodStub): Promise<Answer<Token>> {
   }
 }
 
-/** Logs in through the browser, at the provider (AU-292). */
+/** Logs in at the provider with the browser (AU-292). */
 async function byProvider(call: Call, AuthMethodName: string): Promise<Answer<Token>> {
   const { api, flags, interrupt } = call;
   const callbacks = await CallbackServer.listen(flags.text('oidc-callback-addr') ?? CALLBACK_ADDRESS);
@@ -110,7 +110,7 @@ async function byProvider(call: Call, AuthMethodName: string): Promise<Answer<To
   }
 }
 
-/** Opens the browser. Where there is none, the person does it (AU-292); with `-json` stdout stays the data's. */
+/** Opens the browser, or prints the address for the user (AU-292). With `-json`, stdout carries only data. */
 async function show({ terminal, data, env }: Call, url: string): Promise<void> {
   try {
     await openInBrowser(url, env);
@@ -125,7 +125,7 @@ async function show({ terminal, data, env }: Call, url: string): Promise<void> {
 
 const newNonce = (): string => Array.from({ length: NONCE_LENGTH }, () => BASE_62[randomInt(BASE_62.length)]).join('');
 
-/** A signal that Ctrl-C aborts, and the end of the time. */
+/** Returns a signal that Ctrl-C or the timeout aborts, and a function that ends the timeout. */
 function within(interrupt: AbortSignal, ms: number): readonly [AbortSignal, () => void] {
   const late = new AbortController();
   const timer = setTimeout(

@@ -41,7 +41,7 @@ export const command: ServerCommand = {
 
 const defined = (name: string, value: string | undefined): Members => (value === undefined ? {} : { [name]: value });
 
-/** What there is of it, which no flag changes. @throws CommandFailure */
+/** Reads the stored namespace, whose members stay unless a flag changes them. @throws CommandFailure */
 async function stored(api: ApiClient, name: string): Promise<Members> {
   try {
     return membersOf((await api.get(`/v1/namespace/${encodeURIComponent(name)}`)).exact);

@@ -4,7 +4,7 @@ import { DATA_FLAGS } from '../terminal/data-printer.js';
 import { failed } from '../failure.js';
 import { namespaceTable } from '../namespace.js';
 
-/** CL-831. The server answers them by name. */
+/** Lists namespaces in the server's order, by name (CL-831). */
 export const command: ServerCommand = {
   usage: '',
   description: 'Shows the namespaces.',

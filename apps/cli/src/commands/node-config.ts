@@ -1,7 +1,7 @@
 import type { Call, ServerCommand } from '../command-spec.js';
 import { ArgumentFailure, CommandFailure, failed } from '../failure.js';
 
-/** No list of servers is longer. */
+/** Longest list of servers. */
 const MAX_SERVERS = 1_000;
 const NO_ADDRESS = "If the '-update-servers' flag is set, at least one server argument must be provided";
 

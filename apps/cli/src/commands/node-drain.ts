@@ -13,7 +13,7 @@ import { rfc3339 } from '../terminal/times.js';
 import { watchable } from '../server/watch-on.js';
 
 const DEFAULT_DEADLINE_NS = 3_600e9;
-/** Any negative deadline means: now. */
+/** A negative deadline forces the drain at once. */
 const FORCED_NS = -1e9;
 const UUID_CHARS = 36;
 
@@ -64,7 +64,7 @@ async function run(call: Call): Promise<number> {
   return enable ? drain(call, id, deadlineNs) : cancel(call, node);
 }
 
-/** CL-511, in its order. */
+/** Refuses wrong combinations of flags, in the order of the contract (CL-511). */
 function checkFlags({ flags, args }: Call): void {
   const [enable, disable, monitor] = [flags.on('enable'), flags.on('disable'), flags.on('monitor')];
   const refuse = (text: string): never => {
@@ -81,7 +81,7 @@ function checkFlags({ flags, args }: Call): void {
   if (force && none) refuse('-force and -no-deadline are mutually exclusive');
 }
 
-/** Nanoseconds, as the API wants them (CL-513). */
+/** Returns the deadline in nanoseconds, the API's unit (CL-513). */
 function deadlineOf({ flags }: Call): number {
   if (flags.on('force')) return FORCED_NS;
   if (flags.on('no-deadline')) return 0;
@@ -133,7 +133,7 @@ async function watched(call: Call, id: string, watching: (monitor: DrainMonitor)
   return 0;
 }
 
-/** Sends the drain specification; `-m` becomes the message and `-meta` is merged last (CL-513). */
+/** Sends the drain specification. `-m` becomes the message, and `-meta` is merged last (CL-513). */
 function update(call: Call, NodeID: string, DrainSpec: ExactJson, meta: Readonly<Record<string, string>>) {
   const { flags } = call;
   const text = flags.text('m');

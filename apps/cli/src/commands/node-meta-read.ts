@@ -4,7 +4,10 @@ import { failed } from '../failure.js';
 import { sortedList } from '../nodes/node-sections.js';
 import { NODE_ID_FLAG, namedNodeId } from '../nodes/resolve-node.js';
 
-/** Metadata of a node: all that holds, what was changed while it ran (null: taken away), what it is configured with. */
+/**
+ * Metadata of a node: all effective entries, the entries changed at run time (null for a removed one), and the
+ * configured ones.
+ */
 interface NodeMeta {
   readonly Meta: Readonly<Record<string, string>> | null;
   readonly Dynamic: Readonly<Record<string, string | null>> | null;

@@ -36,7 +36,7 @@ async function run(call: Call): Promise<number> {
   return 0;
 }
 
-/** What the pool's nodes are placed by, where that is not the cluster's. */
+/** Describes the scheduler configuration of the pool, if it differs from the cluster's. */
 const schedulerText = (configuration: NodePool['SchedulerConfiguration'] | undefined): string =>
   configuration
     ? keyValues([

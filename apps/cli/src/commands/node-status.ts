@@ -75,7 +75,7 @@ async function listNodes(call: Call): Promise<number> {
   return 0;
 }
 
-/** One read of all allocations instead of one per node. */
+/** Counts running allocations per node with one request for all allocations. */
 async function runningPerNode({ api }: Call): Promise<Map<string, number>> {
   const query = { namespace: '*', task_states: false };
   const { value } = await api.get<AllocListStub[] | null>('/v1/allocations', query).catch(querying);
@@ -102,7 +102,10 @@ async function showNode(call: Call): Promise<number> {
   return 0;
 }
 
-/** CL-506, CL-507: measured now by the machine itself; one that does not answer has no such sections. */
+/**
+ * Returns sections with the present use, as the machine measures it (CL-506, CL-507). Empty if the machine does not
+ * answer.
+ */
 async function liveUse(
   { api, flags, terminal }: Call,
   node: NodeAnswer,
@@ -126,11 +129,11 @@ async function liveUse(
 
 type Section = readonly [title: string, text: string];
 
-/** A node with everything that is shown of it. */
+/** A node and its sections. */
 interface ShownNode {
   readonly node: NodeAnswer;
   readonly allocs: readonly NodeAllocation[];
-  /** Measured by the machine; empty if it does not answer. */
+  /** Measured sections. Empty if the machine does not answer. */
   readonly use: readonly Section[];
 }
 

@@ -59,7 +59,7 @@ async function run(call: Call): Promise<number> {
   }
 }
 
-/** Builds the URL; the scheme is inferred, and a region or namespace in the path wins (CL-802, CL-804). */
+/** Builds the URL. The scheme is inferred, and a region or namespace in the path wins (CL-802, CL-804). */
 function targetOf({ api, flags }: Call, path: string): URL {
   const { url: address, tls, region, namespace } = api.connection;
   const scheme = tls ? 'https:' : address.protocol;
@@ -76,7 +76,7 @@ function targetOf({ api, flags }: Call, path: string): URL {
   return url;
 }
 
-/** A device, such as a terminal or /dev/null, is not read (CL-803). */
+/** Reads the body from stdin, unless stdin is a device such as a terminal or /dev/null (CL-803). */
 async function inputOf(): Promise<Buffer | undefined> {
   return fstatSync(0).isCharacterDevice() ? undefined : buffer(process.stdin);
 }

@@ -29,7 +29,7 @@ interface AutopilotHealth {
   readonly Servers: readonly ServerHealth[];
 }
 
-/** Answered with the same body when the servers are not well (OP-65). */
+/** Status of the response if the servers are unhealthy. Its body has the same form (OP-65). */
 const UNWELL = 429;
 
 /** Prints the health of the servers and the number that may fail (CL-809, OP-65). */

@@ -2,7 +2,7 @@ import { NO_ARGUMENTS, type ServerCommand } from '../command-spec.js';
 import { failed } from '../failure.js';
 import type { Flag } from '../flags/flag.js';
 
-/** Flags, and the members of the configuration that they set. */
+/** Flags and the members of the configuration that they set. */
 const SETTINGS: readonly (readonly [flag: Flag, member: string])[] = [
   [{ name: 'cleanup-dead-servers', kind: 'switch', help: 'Forget servers that are gone.' }, 'CleanupDeadServers'],
   [

@@ -17,7 +17,7 @@ import { GLOBAL_FLAGS } from '../flags/global-flags.js';
 import type { ParsedFlags } from '../flags/parsed-flags.js';
 import { WAYBILL_VERSION } from '@waybill/model/version';
 
-/** What was asked could be had, but not written. */
+/** Exit code if the data was captured but could not be written. */
 const NOT_WRITTEN = 2;
 const SECRET_FLAGS: ReadonlySet<string> = new Set(['token', 'client-key']);
 
@@ -105,7 +105,7 @@ function describeCapture({ terminal }: Call, options: DebugOptions, targets: Deb
   terminal.note('');
 }
 
-/** How much there is, and what was left out. */
+/** Prints the number of files, and the files that are incomplete. */
 function tellFiles({ flags, terminal }: Call, { files }: DebugFolder): void {
   if (flags.on('verbose')) for (const { path: file } of files) terminal.note(`  ${file}`);
   const missing = files.filter((file) => file.missing !== undefined);
@@ -113,7 +113,7 @@ function tellFiles({ flags, terminal }: Call, { files }: DebugFolder): void {
   for (const { path: file, missing: why } of missing) terminal.note(`  not captured: ${file} (${why})`);
 }
 
-/** No secret stays (CL-128). */
+/** Returns the given flags without secrets (CL-128). */
 function flagsGiven(flags: ParsedFlags): Readonly<Record<string, unknown>> {
   const all = [...GLOBAL_FLAGS, ...DEBUG_FLAGS].filter(({ name }) => flags.given(name));
   return Object.fromEntries(
@@ -137,10 +137,10 @@ function valueOf(flags: ParsedFlags, { name, kind }: Flag): unknown {
   }
 }
 
-/** An address may hold a password. */
+/** Removes the user and password from an address. */
 const withoutUser = (value: unknown): unknown =>
   typeof value === 'string' ? value.replace(/^(\w+:\/\/)[^/]*@/, '$1<redacted>@') : value;
 
-/** In UTC, without what a file name may not hold. */
+/** Formats a time in UTC, without characters that file names cannot contain. */
 const stamp = (nowMs: number): string =>
   `${new Date(nowMs).toISOString().slice(0, 19).replace('T', '-').replaceAll(':', '')}Z`;

@@ -3,7 +3,7 @@ import { failed } from '../failure.js';
 import { type LogStatus, LOG_STATUS_PATH, lostTable, statusText } from '../operator/log-status.js';
 import { DATA_FLAGS } from '../terminal/data-printer.js';
 
-/** Something is to be decided. */
+/** Exit code if the operator has to decide something. */
 const DIVERGED = 1;
 
 export const command: ServerCommand = {

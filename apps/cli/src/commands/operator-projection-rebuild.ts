@@ -6,7 +6,7 @@ import { refusal } from '../terminal/confirmation.js';
 
 const REBUILD_PATH = `${PROJECTION_PATH}/rebuild`;
 
-/** What the rebuild answers. */
+/** Response of the rebuild. */
 interface Rebuilt {
   readonly Index: number;
   readonly HistoryFrom: number;

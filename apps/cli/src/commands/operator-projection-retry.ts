@@ -2,7 +2,7 @@ import { NO_ARGUMENTS, type ServerCommand } from '../command-spec.js';
 import { failed } from '../failure.js';
 import { PROJECTION_PATH, readStanding, setAsideTable } from '../operator/set-aside-rows.js';
 
-/** What the retry answers. */
+/** Response of the retry. */
 interface Retried {
   readonly Stored: number;
   readonly Left: number;

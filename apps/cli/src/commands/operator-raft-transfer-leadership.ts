@@ -6,7 +6,7 @@ interface Transfer {
   readonly Noop: boolean;
 }
 
-/** Asks for a transfer of the leadership to exactly one given peer (CL-809, OP-62). */
+/** Requests a transfer of leadership to exactly one given peer (CL-809, OP-62). */
 export const command: ServerCommand = {
   usage: '',
   description:

@@ -1,7 +1,7 @@
 import { NO_ARGUMENTS, type ServerCommand } from '../command-spec.js';
 import { KEYRING_PATH, keyringFailure, type RootKeyMeta, rootKeyTable, VERBOSE_KEYS } from '../operator/root-keys.js';
 
-/** The command that lists root keys without anything secret of them (CL-809, OP-211). */
+/** Lists root keys without secret parts (CL-809, OP-211). */
 export const command: ServerCommand = {
   usage: '',
   description: 'Shows the root keys, nothing secret of them.\n\nNeeds the capability operator:keyring-read.',

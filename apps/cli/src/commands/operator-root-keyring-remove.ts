@@ -1,7 +1,7 @@
 import type { ServerCommand } from '../command-spec.js';
 import { KEYRING_PATH, keyringFailure } from '../operator/root-keys.js';
 
-/** The command that deletes a root key (CL-809, OP-213). */
+/** Deletes a root key (CL-809, OP-213). */
 export const command: ServerCommand = {
   usage: '<key ID>',
   description:

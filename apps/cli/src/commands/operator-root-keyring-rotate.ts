@@ -4,7 +4,7 @@ import { KEYRING_PATH, keyringFailure, type RootKeyMeta, rootKeyTable, VERBOSE_K
 
 const NS_PER_MS = 1e6;
 
-/** The command that makes a new root key (CL-809, OP-212). */
+/** Creates a new root key (CL-809, OP-212). */
 export const command: ServerCommand = {
   usage: '',
   description:

@@ -5,7 +5,7 @@ import type { Flag } from '../flags/flag.js';
 import type { ParsedFlags } from '../flags/parsed-flags.js';
 import { CONFIGURATION_PATH, type ConfigurationAnswer } from '../operator/scheduler-configuration.js';
 
-/** Which member of the configuration a switch sets. */
+/** Members of the configuration that switches set. */
 const SWITCHES = {
   'memory-oversubscription': 'MemoryOversubscriptionEnabled',
   'reject-job-registration': 'RejectJobRegistration',
@@ -25,7 +25,8 @@ const preempts = (type: string): Flag => ({
 });
 
 /**
- * Merges the given flags into the stored configuration and writes it only if its index is unchanged (OP-32 to OP-35).
+ * Merges the given flags into the stored configuration and writes it only if the stored index is unchanged (OP-32 to
+ * OP-35).
  */
 export const command: ServerCommand = {
   usage: '',
@@ -88,14 +89,17 @@ export const command: ServerCommand = {
   },
 };
 
-/** 0: not asked for. @throws CommandFailure OP-34 */
+/** Parses the index to check. 0 if none is requested. @throws CommandFailure (OP-34) */
 function checkIndexOf(text: string | undefined): number {
   if (text === undefined) return 0;
   if (/^\d{1,15}$/.test(text)) return Number(text);
   throw new CommandFailure(`Error parsing check-index value "${text}": not a whole number`);
 }
 
-/** Members that no flag names stay, also those this program does not know (OP-33). */
+/**
+ * Merges the flags into the stored configuration. Other members stay, including those that this program does not know
+ * (OP-33).
+ */
 function merged(stored: { [member: string]: ExactJson }, flags: ParsedFlags): { [member: string]: ExactJson } {
   const config = { ...stored };
   const preemption = { ...membersOf(stored['PreemptionConfig']) };

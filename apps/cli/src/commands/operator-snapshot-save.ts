@@ -36,7 +36,7 @@ async function run({ api, args, flags, clock, terminal }: Call): Promise<number>
   return 0;
 }
 
-/** OP-40: what the server says of it must be true of it. */
+/** Downloads the snapshot and compares it with the digest that the server sent (OP-40). */
 async function fetched(api: Call['api'], stale: boolean): Promise<Buffer> {
   try {
     const { headers, body } = await api.stream(SNAPSHOT_PATH, stale ? { stale } : {});
@@ -50,6 +50,6 @@ async function fetched(api: Call['api'], stale: boolean): Promise<Buffer> {
   }
 }
 
-/** In UTC. */
+/** Returns a file name with the date in UTC. */
 const nameAt = (nowMs: number): string =>
   `nomad-state-${new Date(nowMs).toISOString().slice(0, 10).replaceAll('-', '')}-${Math.floor(nowMs / 1000)}.snap`;

@@ -8,7 +8,7 @@ import { controllerCapabilities, nodeCapabilities, topologyTable } from '../volu
 import { pluginMeant, plugins, pluginTable } from '../volumes/plugin-stub.js';
 import { keyValues } from '../terminal/table.js';
 
-/** As the API answers it; null: the asker may not read jobs (VL-203). */
+/** A plugin in a response of the API. The allocations are null if the caller may not read jobs (VL-203). */
 type PluginAnswer = CSIPlugin & { readonly Allocations?: readonly AllocListStub[] | null };
 
 /** Lists the CSI plugins, or shows one (CL-721, CL-722). */

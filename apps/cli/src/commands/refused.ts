@@ -2,7 +2,7 @@ import type { CommandSpec } from '../command-spec.js';
 import { CommandFailure, failed } from '../failure.js';
 import type { Refusal } from '../refusals.js';
 
-/** A command of Nomad's that is known and does nothing here: it says why (CL-809, CL-844, CL-936). */
+/** A command of Nomad without a function here. It prints the reason (CL-809, CL-844, CL-936). */
 export function refusedCommand(refusal: Refusal): CommandSpec {
   const { text, path } = refusal;
   const face = {

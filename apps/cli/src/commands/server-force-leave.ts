@@ -1,7 +1,7 @@
 import type { ServerCommand } from '../command-spec.js';
 import { failed } from '../failure.js';
 
-/** Asks the API to forget a failed server (CL-931, OP-77). */
+/** Requests that a failed server is removed (CL-931, OP-77). */
 export const command: ServerCommand = {
   usage: '<server>',
   description:

@@ -3,11 +3,11 @@ import { CommandFailure, failed } from '../failure.js';
 
 interface Joined {
   readonly num_joined: number;
-  /** Empty: all of them. */
+  /** Empty if all servers joined. */
   readonly error: string;
 }
 
-/** Asks the API to join servers and prints how many did (CL-931, OP-76). */
+/** Requests that servers join, and prints the number that did (CL-931, OP-76). */
 export const command: ServerCommand = {
   usage: '<address> [<address>…]',
   description:

@@ -47,7 +47,7 @@ async function run(call: Call): Promise<number> {
   return 1;
 }
 
-/** Of every region in which a member is left. */
+/** Reads the leaders of all regions of the members. */
 async function leadersOf(call: Call, members: readonly Member[]): Promise<{ leaders: Set<string>; trouble?: string }> {
   const present = members.filter(({ Status }) => Status !== 'left');
   const regions = [...new Set(present.map(({ Tags }) => Tags['region'] ?? ''))].filter((region) => region !== '');

@@ -8,7 +8,7 @@ import { loadServerCommand } from '../catalogue.js';
 import { sortedEntries } from '../terminal/sorted-entries.js';
 import { UI_FLAG } from '../server/web-hint.js';
 
-/** What shows an object of each context of the search (CL-901). */
+/** The command for each context of the search (CL-901). */
 const COMMAND_OF: Readonly<Record<string, string>> = {
   allocs: 'alloc status',
   deployment: 'deployment status',
@@ -35,7 +35,7 @@ export const command: ServerCommand = {
   },
 };
 
-/** CL-901, CL-902. @throws CommandFailure */
+/** Searches for the ID and returns the command that shows its object (CL-901, CL-902). @throws CommandFailure */
 async function commandFor(call: Call, id: string): Promise<string> {
   const { Matches } = await search(call.api, id, 'all');
   const found = sortedEntries(Matches).filter(
@@ -51,7 +51,7 @@ async function commandFor(call: Call, id: string): Promise<string> {
   throw new CommandFailure(`Multiple matches found for id "${id}"\n\n${lines.join('\n')}`);
 }
 
-/** The other command, with the words that were given to this one, but for flags that mean nothing to it. */
+/** Runs the other command with the words of this one, without flags that it does not have. */
 async function runAs(words: string, call: Call): Promise<number> {
   const spec = await loadServerCommand(words);
   if (!spec) throw new CommandFailure(`"${words}" is not there yet`);

@@ -4,7 +4,7 @@ import { saved } from '../certificates/certificate-files.js';
 import { authorityFiles, daysOf, dnsNamesOf, labelsOf } from '../certificates/certificate-flags.js';
 import { FlagFailure } from '../failure.js';
 
-/** Five years. */
+/** Default validity: five years. */
 const DAYS = 1_825;
 
 /** Creates a certificate authority in two new files (CL-937). */

@@ -10,11 +10,11 @@ import { retriedRead } from '../server/retried-read.js';
 import { namespaceWord, watchable } from '../server/watch-on.js';
 import { isUuid } from '../terminal/short-id.js';
 
-/** Between two looks at an evaluation that is under way. */
+/** Milliseconds between two reads of an unfinished evaluation. */
 const LOOK_MS = 500;
 const OVER = new Set(['complete', 'failed', 'canceled']);
 
-/** Prints the time line of an evaluation, derived from the log of transactions (CL-1041 to CL-1048). */
+/** Prints the timeline of an evaluation, derived from the log of transactions (CL-1041 to CL-1048). */
 export const command: ServerCommand = {
   usage: '<evaluation>',
   description:
@@ -55,7 +55,10 @@ async function run(call: Call): Promise<number> {
   return 0;
 }
 
-/** A full ID may be that of an evaluation that only the log still knows (CL-1048). @throws CommandFailure */
+/**
+ * Finds the evaluation. A full ID may belong to an evaluation that only the log still contains (CL-1048). @throws
+ * CommandFailure
+ */
 async function find(call: Call): Promise<{ id: string; namespace: string | undefined }> {
   const [given = ''] = call.args;
   try {
@@ -85,7 +88,7 @@ function show(call: Call, { trace, evaluation, floor }: TracedEvaluation, withLi
   if (!trace.Complete) terminal.warn(`History before index ${floor} is no longer kept: steps are missing`);
 }
 
-/** CL-1046. Resolves with what is known when it is over. */
+/** Prints steps as they come until the evaluation ends (CL-1046). Resolves with the final trace. */
 async function follow(
   call: Call,
   read: () => Promise<TracedEvaluation | undefined>,
@@ -110,13 +113,16 @@ async function follow(
   }
 }
 
-/** What a step is, also when more is known of it later: of an allocation its index, of a commit its length. */
+/**
+ * Returns the identity of a step, which stays the same when the step gets more details: for an allocation its ID, for a
+ * commit its index.
+ */
 function keyOf({ Name, Time, Index, Details: { allocation, task } }: TraceStep): string {
   if (allocation !== undefined) return [Name, allocation, task].join(' ');
   return Index === 0 ? `${Name} at ${Time}` : `${Name} in ${Index}`;
 }
 
-/** The evaluation is, and so is the deployment it names. */
+/** Whether the evaluation and its deployment have ended. */
 function isOver({ evaluation, trace: { Steps } }: TracedEvaluation): boolean {
   if (evaluation && !OVER.has(evaluation.Status)) return false;
   return !evaluation?.DeploymentID || Steps.some(({ Name }) => Name.startsWith('deployment '));

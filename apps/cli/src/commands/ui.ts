@@ -4,7 +4,7 @@ import { causeOf, CommandFailure } from '../failure.js';
 import { search } from '../server/search.js';
 import { sortedEntries } from '../terminal/sorted-entries.js';
 
-/** Pages of the kinds that have one. */
+/** Pages by kind of object. */
 const PAGE_OF: Readonly<Record<string, (id: string, namespace: string | undefined) => string>> = {
   allocs: (id) => `/ui/allocations/${id}`,
   jobs: (id, namespace) =>

@@ -7,7 +7,7 @@ import { outFlags, type OutForm, outForm, variableText } from '../variables/vari
 
 const FORMS: readonly OutForm[] = ['table', 'json', 'hcl', 'go-template', 'none'];
 
-/** The command that prints a variable or one of its items (CL-852). */
+/** Prints a variable or one of its items (CL-852). */
 export const command: ServerCommand = {
   usage: '<path>',
   description: 'Shows a variable with its items.\n\nNeeds the capability read of its path.',

@@ -6,7 +6,7 @@ import { EXAMPLE_VARIABLE_HCL, EXAMPLE_VARIABLE_JSON } from '../variables/exampl
 const MODE = 0o660;
 const EXAMPLES: Readonly<Record<string, string>> = { hcl: EXAMPLE_VARIABLE_HCL, json: EXAMPLE_VARIABLE_JSON };
 
-/** The command that writes an example of a variable's specification; it asks no server (CL-853). */
+/** Writes an example specification of a variable, without a request (CL-853). */
 export const command: OfflineCommand = {
   offline: true,
   usage: '[<file>]',

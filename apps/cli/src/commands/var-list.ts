@@ -9,7 +9,7 @@ import { outFlags, type OutForm, outForm, variableTable } from '../variables/var
 
 const FORMS: readonly OutForm[] = ['table', 'json', 'terse', 'go-template'];
 
-/** The command that lists variables without their items (CL-851). */
+/** Lists variables without their items (CL-851). */
 export const command: ServerCommand = {
   usage: '[<prefix>]',
   description:

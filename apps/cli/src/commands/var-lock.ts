@@ -8,10 +8,10 @@ import { HeldLock } from '../variables/held-lock.js';
 import { forbidWildcard } from '../variables/variable.js';
 import { wantedVariable } from '../variables/variable-spec.js';
 
-/** Exit code of a command that a signal ended, as shells say it. */
+/** Base of the exit code of a command that a signal ended, as in shells. */
 const SIGNALLED = 128;
 
-/** The command that runs another one while it holds the lock of a variable (OP-199 to OP-202). */
+/** Runs another command while it holds the lock of a variable (OP-199 to OP-202). */
 export const command: ServerCommand = {
   usage: '<path>|@<file> <command> [<argument>…]',
   description:
@@ -70,10 +70,13 @@ const specificationOf = ({ api, terminal }: Call, reference: string) =>
     onOddKey: (key) => terminal.warn(`"${key}" has other characters than letters, digits and _`),
   });
 
-/** The server says it in a form that can be read. */
+/** Returns a duration of the server's response in milliseconds. */
 const millisecondsOf = (duration: string): number => msFromNs(parseDuration(duration) ?? 0);
 
-/** Resolves with the exit code. A Ctrl-C is the command's, which shares the terminal. @throws CommandFailure */
+/**
+ * Runs the command and resolves with its exit code. Ctrl-C goes to the command, which shares the terminal. @throws
+ * CommandFailure
+ */
 async function run({ interrupts }: Call, lock: HeldLock, [program = '', ...words]: readonly string[]): Promise<number> {
   const child = spawn(program, words, { stdio: 'inherit' });
   const kill = (): void => void child.kill('SIGTERM');

@@ -1,7 +1,7 @@
 import type { ServerCommand } from '../command-spec.js';
 import { forbidWildcard, variableUrl, writeFailure } from '../variables/variable.js';
 
-/** The command that deletes a variable (CL-853). */
+/** Deletes a variable (CL-853). */
 export const command: ServerCommand = {
   usage: '<path>',
   description: 'Deletes a variable for good.\n\nNeeds the capability destroy of its path.',

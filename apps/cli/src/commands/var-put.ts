@@ -8,7 +8,7 @@ import { outFlags, type OutForm, outForm, variableText } from '../variables/vari
 
 const FORMS: readonly OutForm[] = ['none', 'json', 'hcl', 'table', 'go-template'];
 
-/** The command that writes a variable, unless somebody else has changed it (CL-853). */
+/** Writes a variable, unless another writer has changed it (CL-853). */
 export const command: ServerCommand = {
   usage: '<path>|@<file>|- [@<file>|-] [<key>=<value>...]',
   description:

@@ -4,7 +4,7 @@ import { Display } from '../terminal/display.js';
 import { causeOf, CommandFailure, failed } from '../failure.js';
 import { volumeClaims, volumeClaimTable } from '../volumes/volume-claim-stub.js';
 
-/** Deletes a claim on a host volume after a confirmation or under `-y` (CL-713). */
+/** Deletes a claim on a host volume, after a confirmation or with `-y` (CL-713). */
 export const command: ServerCommand = {
   usage: '<claim>',
   description:
@@ -34,7 +34,7 @@ async function claimMeant(call: Call, prefix: string): Promise<TaskGroupHostVolu
   return claim;
 }
 
-/** `[Y/n]`. @throws CommandFailure nobody is there to be asked */
+/** Asks with `[Y/n]`. @throws CommandFailure if there is no user to ask */
 async function isConfirmed(call: Call, id: string): Promise<boolean> {
   if (!call.canAsk) throw new CommandFailure('This command requires -y option when running in non-interactive mode');
   call.terminal.warn('What the group has written there may be lost to it.');

@@ -26,7 +26,10 @@ export const command: ServerCommand = {
   },
 };
 
-/** A node that is gone is known by the allocations that ran on it; by nothing at all, as typed. @throws CommandFailure */
+/**
+ * Returns the node's ID. A node that no longer exists is found by the allocations that ran on it, and otherwise the
+ * given ID is used. @throws CommandFailure
+ */
 async function nodeOf(call: Call, given: string, volumeId: string): Promise<string> {
   const { value } = await call.api
     .get<NodeListStub[] | null>('/v1/nodes', { prefix: given })

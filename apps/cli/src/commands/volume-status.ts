@@ -71,7 +71,7 @@ async function list(call: Call, type: VolumeType): Promise<number> {
   return 0;
 }
 
-/** CL-701: one document, also of both kinds. */
+/** Returns the volumes as one document, for one or both kinds (CL-701). */
 async function asData(call: Call, type: VolumeType): Promise<ExactJson> {
   const [host, csi] = await Promise.all([
     type === 'csi' ? undefined : hostVolumes(call, '', ofPlace(call)),
@@ -83,10 +83,10 @@ async function asData(call: Call, type: VolumeType): Promise<ExactJson> {
   return (host ?? csi)?.exact ?? [];
 }
 
-/** Of the node and the pool that are named. */
+/** Returns the query for the node and the pool of the flags. */
 const ofPlace = ({ flags }: Call) => ({ node_id: flags.text('node'), node_pool: flags.text('node-pool') });
 
-/** CL-703: a host volume comes before a CSI volume of that name. */
+/** Shows one volume. A host volume precedes a CSI volume with that name (CL-703). */
 async function one(call: Call, type: VolumeType, given: string): Promise<number> {
   const missing: string[] = [];
   if (type !== 'csi') {

@@ -6,14 +6,14 @@ import { completionScript, type Shell, startCommand } from './completion-scripts
 import { causeOf } from '../failure.js';
 import type { Terminal } from '../terminal/terminal.js';
 
-/** Start files of the shells. fish has a file per program, the others one for everything. */
+/** Start files of the shells. fish has one file per program, the others have one for everything. */
 const START_FILES: readonly (readonly [Shell, (home: string, program: string) => string])[] = [
   ['bash', (home) => path.join(home, '.bashrc')],
   ['zsh', (home) => path.join(home, '.zshrc')],
   ['fish', (home, program) => path.join(home, '.config', 'fish', 'completions', `${program}.fish`)],
 ];
 
-/** Adds the hook to the start files of the shells that the user has, or removes it (CL-175). Resolves with the exit code. */
+/** Adds the hook to the start files of the user's shells, or removes it (CL-175). Resolves with the exit code. */
 export function changeHooks(
   change: 'install' | 'uninstall',
   called: string,

@@ -1,13 +1,13 @@
 import { quoted, shellWord } from '../terminal/shell-word.js';
 
-/** Shells that can be made to ask this program what may come next. */
+/** Shells that can request completions from this program. */
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 
 /**
- * What a shell has to be told once (CL-175).
- * @param program the word that people type
- * @param command how to start the program, words quoted where needed
+ * Returns the script that a shell has to run once (CL-175).
+ * @param program the word that users type
+ * @param command how to start the program, with words quoted where needed
  */
 export function completionScript(shell: Shell, program: string, command: string): string {
   const bash = `complete -o bashdefault -o default -C ${quoted(command)} ${program}`;
@@ -28,7 +28,7 @@ export function completionScript(shell: Shell, program: string, command: string)
   }
 }
 
-/** How a shell starts the program that is running: a script is not always executable by itself. */
+/** Returns how a shell starts the running program, because a script alone may not be executable. */
 export function startCommand(called: string, node: string): string {
   return called.endsWith('.js') ? `${shellWord(node)} ${shellWord(called)}` : shellWord(called);
 }

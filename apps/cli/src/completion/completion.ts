@@ -11,23 +11,23 @@ import { ParsedFlags } from '../flags/parsed-flags.js';
 import { PARAMETERIZED, PERIODIC } from '../jobs/resolve-job.js';
 import { search } from '../server/search.js';
 
-/** Whoever pressed the key waits no longer than this (CL-175). */
+/** Longest time in milliseconds that a user waits for completions (CL-175). */
 const LIMIT_MS = 2_000;
 
-/** What the words before and around the cursor ask for. */
+/** The parsed words before and at the cursor. */
 interface Question {
-  /** Canonical words of the command; empty while they are being typed. */
+  /** Canonical words of the command. Empty while they are being typed. */
   readonly words: string;
   readonly spec: CommandSpec;
-  /** Between the command and the cursor. */
+  /** The words between the command and the cursor. */
   readonly given: readonly string[];
-  /** What is being typed. */
+  /** The word at the cursor. */
   readonly partial: string;
 }
 
 /**
- * Candidates for the word at the cursor (CL-175, CL-176): words of commands, flags, values of flags, files, and IDs from
- * the server. Whatever goes wrong, there are none.
+ * Returns the candidates for the word at the cursor (CL-175, CL-176): words of commands, flags, values of flags, files,
+ * and IDs from the server. Any failure gives none.
  */
 export async function complete(line: string, point: number, io: ProcessIO): Promise<string[]> {
   const [, ...typed] = line.slice(0, point).split(/\s+/);
@@ -48,7 +48,7 @@ export async function complete(line: string, point: number, io: ProcessIO): Prom
 const beginning = (partial: string, candidates: readonly string[]): string[] =>
   [...new Set(candidates)].filter((one) => one.startsWith(partial)).toSorted();
 
-/** The longest command that the words name, and the words behind it (CL-102). */
+/** Returns the longest command that the words name, and the words after it (CL-102). */
 function commandIn(typed: readonly string[]): { words: string; given: readonly string[] } | undefined {
   for (let n = Math.min(MOST_WORDS, typed.length); n > 0; n--) {
     const tried = typed.slice(0, n).join(' ');
@@ -70,14 +70,14 @@ async function candidatesFor(question: Question, io: ProcessIO): Promise<readonl
   return idsFor(words, partial, await client(question, io));
 }
 
-/** Of a flag whose value stands at the cursor. */
+/** Returns candidates for the value of a flag at the cursor. */
 async function valuesOf(flag: Flag, question: Question, io: ProcessIO): Promise<readonly string[]> {
   if (flag.name === 'var-file') return files(question.partial, /\.var$/);
   if (flag.name === 'namespace') return matches(await client(question, io), question.partial, 'namespaces');
   return /^[\w-]+(\|[\w-]+)+$/.test(flag.value ?? '') ? (flag.value ?? '').split('|') : [];
 }
 
-/** Files with such names in the directory that is being typed, and its directories. */
+/** Returns the directories, and the files with matching names, in the typed directory. */
 function files(partial: string, name: RegExp): string[] {
   const directory = partial.endsWith('/') ? partial : path.dirname(partial);
   const shown = partial.includes('/') ? directory.replace(/\/?$/, '/') : '';
@@ -86,7 +86,7 @@ function files(partial: string, name: RegExp): string[] {
     .map((entry) => `${shown}${entry.name}${entry.isDirectory() ? '/' : ''}`);
 }
 
-/** Contexts of the search by the first words of a command (CL-176). */
+/** Contexts of the search, by the first words of a command (CL-176). */
 const CONTEXTS: readonly (readonly [RegExp, string])[] = [
   [/^alloc /, 'allocs'],
   [/^deployment /, 'deployment'],
@@ -97,7 +97,7 @@ const CONTEXTS: readonly (readonly [RegExp, string])[] = [
   [/^node /, 'nodes'],
   [/^(status|ui)$/, 'all'],
 ];
-/** What cannot be deleted anyway. */
+/** Objects that cannot be deleted and are therefore no candidates. */
 const NEVER_DELETED: Readonly<Record<string, readonly string[]>> = {
   'namespace delete': ['default'],
   'node pool delete': ['all', 'default'],
@@ -121,7 +121,7 @@ async function matches(api: ApiClient, partial: string, context: string): Promis
   return Object.values(Matches).flatMap((ids) => ids ?? []);
 }
 
-/** The server that the flags before the cursor, or the environment, name. */
+/** Returns a client for the server that the flags before the cursor, or the environment, select. */
 async function client({ spec, words, given }: Question, io: ProcessIO): Promise<ApiClient> {
   const [{ ApiClient }, { connectionFrom }, { Command }] = await Promise.all([
     import('../server/api-client.js'),
@@ -132,7 +132,7 @@ async function client({ spec, words, given }: Question, io: ProcessIO): Promise<
   try {
     ({ flags } = parseCommandLine(spec, words, given));
   } catch {
-    // Half a command line is no reason not to answer: the environment may be enough.
+    // With an incomplete command line, the environment may be enough.
   }
   return new ApiClient(connectionFrom(flags, io.env), '', AbortSignal.timeout(LIMIT_MS));
 }

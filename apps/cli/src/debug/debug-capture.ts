@@ -7,28 +7,29 @@ import type { DebugOptions } from './debug-options.js';
 import { CLUSTER_PAGES, type DebugPage, INTERVAL_PAGES } from './debug-pages.js';
 import type { DebugTargets } from './debug-targets.js';
 
-/** Objects of a list that are held at once; a list that is longer is written line by line. */
+/** Most objects of a list in memory. A longer list is written line by line. */
 const PAGE_OBJECTS = 1_000;
-/** One log or the event stream: what comes later is left out. */
+/** Most bytes of one log or the event stream. The rest is left out. */
 const MAX_STREAM_BYTES = 256 << 20;
 
 export interface DebugTools {
   readonly api: ApiClient;
   readonly folder: DebugFolder;
   readonly nowMs: () => number;
-  /** Rejects with an AbortError when the signal ends it. */
+  /** Waits. Rejects with an AbortError if the signal is aborted. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   readonly note: (text: string) => void;
 }
 
 /**
- * What the cluster looks like for a while (CL-807): pages once, lists and figures again and again, logs and events all the
- * time. begun → over (the duration has passed, or `end`) → written. What cannot be had is said in its file and stops nothing.
- * Costs a page of a list in memory; one list at a time is asked of the server, and a log of each node and server beside it.
+ * Captures the state of a cluster for a while (CL-807): pages once, lists and metrics at intervals, logs and events all
+ * the time. started → over (after the duration, or by `end`) → written. A file that cannot be captured contains the
+ * reason, and the capture goes on. Cost: one page of a list in memory. It reads one list at a time from the server, and
+ * in parallel one log of each node and server.
  */
 export class DebugCapture {
   private readonly over = new AbortController();
-  /** Given up when the capture is over. */
+  /** This client's requests are aborted when the capture is over. */
   private readonly api: ApiClient;
 
   constructor(
@@ -43,7 +44,7 @@ export class DebugCapture {
     return this.over.signal.aborted;
   }
 
-  /** Before its time: what is captured so far stays. */
+  /** Ends the capture early. The files captured so far are kept. */
   end(): void {
     this.over.abort();
   }
@@ -71,7 +72,7 @@ export class DebugCapture {
     }
   }
 
-  /** All that is followed until the end; none of them rejects. */
+  /** Starts all streams that are followed until the end. None of them rejects. */
   private streams(): Promise<void>[] {
     const { nodes, servers } = this.targets;
     return [
@@ -124,7 +125,7 @@ export class DebugCapture {
     }
   }
 
-  /** One JSON file, or one object per line where there are more than are held at once. */
+  /** Writes one JSON file, or one object per line if there are more objects than fit into memory. */
   private async list(place: readonly string[], { name, path, query }: DebugPage): Promise<void> {
     const { folder } = this.tools;
     let token: string | undefined;
@@ -140,7 +141,7 @@ export class DebugCapture {
 const linesOf = (list: ExactJson): string =>
   Array.isArray(list) ? list.map((one) => `${formatExact(one, 0)}\n`).join('') : '';
 
-/** A wait that is given up is one that is over. */
+/** Ignores the abort of a wait. */
 function ifOver(error: unknown): void {
   if (!isInterrupt(error)) throw error;
 }

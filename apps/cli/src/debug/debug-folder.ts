@@ -4,19 +4,20 @@ import path from 'node:path';
 import { makeDirectory } from '@waybill/processes';
 import { type ExactJson, formatExact } from '../terminal/exact-json.js';
 
-/** One file of the capture, and what is missing in it. */
+/** One file of the capture, and whether its content is incomplete. */
 export interface CapturedFile {
-  /** From the folder, with forward slashes. */
+  /** Path below the folder, with forward slashes. */
   readonly path: string;
-  /** Why it is not, or not wholly, what its name says. */
+  /** Why the file is incomplete. */
   readonly missing?: string;
 }
 
-/** Of a name in the cluster: how much of it is kept in that of a file. */
+/** Most characters of an object's name in a file name. */
 const MAX_NAME = 100;
 
 /**
- * A name of the cluster as one of a file or folder: whatever it holds, it stays one, and two of them stay two (CL-808).
+ * Converts a name from the cluster to a file name. The result is always a single path segment, and different names stay
+ * different (CL-808).
  */
 export function fileName(name: string): string {
   const safe = name
@@ -26,13 +27,13 @@ export function fileName(name: string): string {
   return safe === name && safe !== '' ? safe : `${safe}-${createHash('sha256').update(name).digest('hex').slice(0, 8)}`;
 }
 
-/** The folder a capture is written to. Remembers what it was given, for the index. Holds no content. */
+/** The folder that a capture is written to. It keeps a list of its files for the index, and no content. */
 export class DebugFolder {
   private readonly captured = new Map<string, CapturedFile>();
 
   constructor(readonly root: string) {}
 
-  /** Sorted by their paths. */
+  /** The files, sorted by path. */
   get files(): readonly CapturedFile[] {
     return [...this.captured.values()].toSorted((a, b) => (a.path < b.path ? -1 : 1));
   }
@@ -45,14 +46,14 @@ export class DebugFolder {
     await appendFile(await this.fileAt(place), data);
   }
 
-  /** What could not be had is said where it would have been (CL-808). */
+  /** Writes the reason in place of a file that could not be captured (CL-808). */
   async missing(place: readonly string[], why: string): Promise<void> {
     await this.append(place, `${JSON.stringify({ Error: why })}\n`);
     const file = placed(place);
     this.captured.set(file, { path: file, missing: why });
   }
 
-  /** The contents, for programs and for people. */
+  /** Writes the indexes, for programs and for people. */
   async close(about: Readonly<Record<string, ExactJson>>): Promise<void> {
     const { files } = this;
     const listed = files.map(({ path: file, missing }) => ({ Path: file, ...(missing && { Missing: missing }) }));

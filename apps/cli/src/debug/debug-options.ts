@@ -33,13 +33,13 @@ export interface DebugOptions {
   readonly intervalMs: number;
   readonly logLevel: string;
   readonly logLocation: boolean;
-  /** Prefixes of IDs; none: all. */
+  /** Prefixes of node IDs. Empty for all nodes. */
   readonly nodes: readonly string[];
   readonly nodeClass: string | undefined;
   readonly maxNodes: number;
-  /** Prefixes of names, or `leader`; none: all. */
+  /** Prefixes of server names, or `leader`. Empty for all servers. */
   readonly servers: readonly string[];
-  /** As the event stream takes them; none: no events. */
+  /** Topics of the event stream. Empty for no events. */
   readonly topics: readonly string[];
   readonly eventIndex: number;
 }

@@ -1,13 +1,13 @@
-/** A page of the API that is captured; its file is called like it. */
+/** A page of the API that is captured, with the name of its file. */
 export interface DebugPage {
   readonly name: string;
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
-  /** A list, which is read in pages. */
+  /** Whether the page is a list, which is read in pages. */
   readonly list?: true;
 }
 
-/** What is the same all the time: captured once (CL-807). */
+/** Pages that do not change, captured once (CL-807). */
 export const CLUSTER_PAGES: readonly DebugPage[] = [
   { name: 'agent-self', path: '/v1/agent/self' },
   { name: 'leader', path: '/v1/status/leader' },
@@ -17,7 +17,7 @@ export const CLUSTER_PAGES: readonly DebugPage[] = [
   { name: 'regions', path: '/v1/regions' },
 ];
 
-/** What changes: captured at each interval. */
+/** Pages that change, captured at each interval. */
 export const INTERVAL_PAGES: readonly DebugPage[] = [
   { name: 'metrics', path: '/v1/metrics' },
   { name: 'jobs', path: '/v1/jobs', list: true },

@@ -9,16 +9,16 @@ interface Member {
   readonly Tags: Readonly<Record<string, string>>;
 }
 
-/** Whose logs are captured. */
+/** Nodes and servers whose logs are captured. */
 export interface DebugTargets {
   readonly nodes: readonly Pick<NodeListStub, 'ID' | 'Name'>[];
-  /** How many there would be without -max-nodes. */
+  /** Number of nodes without the limit -max-nodes. */
   readonly nodesFound: number;
   readonly servers: readonly string[];
   readonly serversFound: number;
 }
 
-/** @throws CommandFailure when a node or a server is named that is not there */
+/** @throws CommandFailure if a given node or server does not exist */
 export async function debugTargets(api: ApiClient, options: DebugOptions): Promise<DebugTargets> {
   const { nodes: prefixes, nodeClass, maxNodes, servers: names } = options;
   const { value: stubs } = await api.get<NodeListStub[] | null>('/v1/nodes').catch((error: unknown) => {

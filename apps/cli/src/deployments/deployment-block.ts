@@ -7,13 +7,13 @@ import { sortedEntries } from '../terminal/sorted-entries.js';
 import { keyValues, table } from '../terminal/table.js';
 import { absoluteTime } from '../terminal/times.js';
 
-/** The deadline begins with the first allocation: until then the group waits for room, or for its turn. */
+/** Shown instead of a deadline until the first allocation, because the deadline starts with it. */
 const NOT_BEGUN = 'from first placement';
 
 const groupsOf = (deployment: Pick<Deployment, 'TaskGroups'>): [string, DeploymentState][] =>
   sortedEntries(deployment.TaskGroups);
 
-/** The groups of a deployment (CL-613). */
+/** Lists the groups of a deployment (CL-613). */
 export function deployedTable(deployment: Pick<Deployment, 'TaskGroups'>): string {
   const groups = groupsOf(deployment);
   const states = groups.map(([, state]) => state);
@@ -47,7 +47,7 @@ export function deployedTable(deployment: Pick<Deployment, 'TaskGroups'>): strin
   ]);
 }
 
-/** A deployment as the monitor shows it, with the other regions of one that is part of several (CL-611, CL-612). */
+/** Returns the monitor's block for a deployment, including other regions of a multiregion rollout (CL-611, CL-612). */
 export async function deploymentBlock(
   api: ApiClient,
   deployment: Deployment,

@@ -7,19 +7,19 @@ import type { ExactJson } from '../terminal/exact-json.js';
 import { failed } from '../failure.js';
 import { resolveDeployment } from './resolve-deployment.js';
 
-/** What the API answers to a write on a deployment. */
+/** Response of the API to a write on a deployment. */
 export interface DeploymentUpdate {
   readonly EvalID: string;
   readonly RevertedJobVersion: number | null;
 }
 
-/** One write on a deployment: which, with what, and how it is spoken of. */
+/** One write on a deployment: its path, its body and its messages. */
 export interface DeploymentChange {
   readonly path: 'fail' | 'pause' | 'promote' | 'unblock';
-  /** `pausing deployment`: what failed when it fails. */
+  /** Name of the step for an error, such as `pausing deployment`. */
   readonly doing: string;
   readonly body: (id: string) => ExactJson;
-  /** Printed when it is done; undefined: nothing is. */
+  /** Returns the message for success. Undefined for no message. */
   readonly done?: (id: string, update: DeploymentUpdate) => string;
 }
 
@@ -31,7 +31,7 @@ export async function changeDeployment(call: Call, change: DeploymentChange): Pr
   return writeDeployment(call, found.value, change);
 }
 
-/** The write, its text, and what the scheduler makes of it. @throws CommandFailure */
+/** Writes the change, prints its message, and follows the evaluation. @throws CommandFailure */
 export async function writeDeployment(
   call: Call,
   { ID, Namespace }: Pick<Deployment, 'ID' | 'Namespace'>,

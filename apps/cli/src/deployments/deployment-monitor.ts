@@ -10,24 +10,24 @@ import { retriedRead } from '../server/retried-read.js';
 import { rfc3339 } from '../terminal/times.js';
 
 const OVER = new Set(['successful', 'failed', 'cancelled', 'blocked']);
-/** Looks for the deployment that brings the old version back (CL-215). */
+/** Number of attempts to find the deployment that reverts the job (CL-215). */
 const ROLLBACK_LOOKS = 5;
 const ROLLBACK_WAIT_MS = 1_000;
 
 /**
- * Follows a deployment until it is over (cli.md 3.2). On a terminal one block redrawn in place, else a block per change.
- * Cost: one blocking read at a time, plus the allocations when verbose.
+ * Follows a deployment until it ends (cli.md 3.2). On a terminal, one block is redrawn in place; otherwise there is one
+ * block per change. Cost: one blocking read at a time, plus the allocations with -verbose.
  */
 export class DeploymentMonitor {
   constructor(
     private readonly call: Call,
-    /** The line before each block when stdout is no terminal (CL-213). */
+    /** The line before each block if stdout is not a terminal (CL-213). */
     private readonly separator: string,
-    /** How long one blocking read waits; the server's own time if not given. */
+    /** Longest wait of one blocking read. The server's default if absent. */
     private readonly waitMs?: number,
   ) {}
 
-  /** Resolves with the status it ended in, or undefined when it cannot be read. */
+  /** Resolves with the final status, or undefined if the deployment cannot be read. */
   async follow(id: string): Promise<string | undefined> {
     const { terminal, clock } = this.call;
     try {
@@ -70,7 +70,7 @@ export class DeploymentMonitor {
     return retriedRead('deployment', this.call, () => this.call.api.get<Deployment>(`/v1/deployment/${id}`, query));
   }
 
-  /** CL-215, CL-216: another deployment of the job may undo this one; none is no reason to fail. */
+  /** Follows the deployment that reverts the failed one, if there is one (CL-215, CL-216). */
   private async followRollback(failed: Deployment): Promise<void> {
     const { api, sleep, terminal } = this.call;
     const path = jobPath(failed.JobID, '/deployment');

@@ -16,6 +16,6 @@ export function deploymentTable(deployments: readonly Deployment[], display: Dis
   ]);
 }
 
-/** The same, or that there are none. */
+/** Lists deployments, or returns a text if there are none. */
 export const deploymentList = (deployments: readonly Deployment[], display: Display): string =>
   deployments.length === 0 ? 'No deployments found' : deploymentTable(deployments, display);

@@ -6,7 +6,7 @@ import { CommandFailure } from '../failure.js';
 
 const UUID_LENGTH = 36;
 
-/** The deployment whose ID begins so (DP-1702). @throws CommandFailure, and what the API's client throws */
+/** Finds the deployment with this ID prefix (DP-1702). @throws CommandFailure, and errors of the API client */
 export async function resolveDeployment(api: ApiClient, given: string, display: Display): Promise<Answer<Deployment>> {
   if (given.length === UUID_LENGTH) return api.get<Deployment>(`/v1/deployment/${given}`);
   const digits = given.replaceAll('-', '');

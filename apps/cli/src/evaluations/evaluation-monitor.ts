@@ -14,14 +14,17 @@ import { escapeControls } from '../terminal/table.js';
 import { rfc3339 } from '../terminal/times.js';
 import { namespaceWord, watchable } from '../server/watch-on.js';
 
-/** Exit code after placement failures that no deployment made good (cli.md 1.2). */
+/** Exit code after placement failures that no deployment resolved (cli.md 1.2). */
 export const PLACEMENT_FAILED = 2;
-/** How long one blocking read waits: a change of the evaluation shows at once, one of its allocations within this. */
+/**
+ * Longest wait of one blocking read. A change of the evaluation is shown at once, and one of its allocations after this
+ * time at most.
+ */
 const READ_WAIT = '1s';
 const FIRST_STATUS = 'pending';
 const WAITS_FOR_ROOM = 'The job waits for room and is placed as soon as there is some';
 
-/** What has been printed about one evaluation. */
+/** The printed state of one evaluation. */
 interface Seen {
   node: string;
   job: string;
@@ -31,14 +34,17 @@ interface Seen {
 }
 
 /**
- * Prints what the scheduler makes of an evaluation, then how its deployment goes (cli.md 3.1).
- * States: reading (until the evaluation is terminal) → next evaluation of the chain, or its deployment → over.
- * Only changes are printed, so reading the same again prints nothing.
+ * Prints the progress of an evaluation, then of its deployment (cli.md 3.1). States: reading (until the evaluation is
+ * terminal) → next evaluation of the chain, or its deployment → over. Only changes are printed, so a repeated read
+ * prints nothing.
  */
 export class EvaluationMonitor {
   constructor(private readonly call: Call) {}
 
-  /** Resolves with the exit code (CL-207). An interrupt says how to watch on: nothing else was ended by it (CL-165). */
+  /**
+   * Resolves with the exit code (CL-207). An interrupt prints how to continue watching, because it ended nothing else
+   * (CL-165).
+   */
   async follow(id: string): Promise<number> {
     const { api } = this.call;
     let next = id;
@@ -64,7 +70,7 @@ export class EvaluationMonitor {
       this.printChanges(evaluation, await this.readAllocations(evaluation), seen);
       if (evaluation.Status === 'complete' || evaluation.Status === 'failed' || evaluation.Status === 'canceled')
         return evaluation;
-      // A server that answers without an index cannot block.
+      // A response without an index does not block.
       if (index === 0) await this.call.sleep(1_000);
     }
   }
@@ -98,7 +104,7 @@ export class EvaluationMonitor {
     }
   }
 
-  /** CL-205. Returns whether placements failed. */
+  /** Prints the end of an evaluation (CL-205). Returns whether placements failed. */
   private async printEnd(evaluation: EvaluationAnswer): Promise<boolean> {
     const { terminal } = this.call;
     const failures = failedGroups(evaluation.FailedTGAllocs);
@@ -132,7 +138,10 @@ export class EvaluationMonitor {
     await this.call.sleep(waitNs / 1e6);
   }
 
-  /** Follows the deployment, whose success decides the exit code; without one, placement failures do (CL-207). */
+  /**
+   * Follows the deployment, whose success determines the exit code. Without a deployment, placement failures do
+   * (CL-207).
+   */
   private async afterwards(ended: EvaluationAnswer, placementFailed: boolean): Promise<number> {
     if (ended.DeploymentID) {
       this.head(`Monitoring deployment "${this.shown(ended.DeploymentID)}"`);

@@ -2,16 +2,16 @@ import type { Evaluation } from '@waybill/model';
 import type { Display } from '../terminal/display.js';
 import { table } from '../terminal/table.js';
 
-/** An evaluation as an answer has it: members with zero values are absent (EB-1). */
+/** An evaluation in a response, without members that are zero (EB-1). */
 export type EvaluationAnswer = Pick<Evaluation, 'ID' | 'Status'> & Partial<Omit<Evaluation, 'ID' | 'Status'>>;
 
-/** `true`, `false`, or that it is not known yet (CL-314). */
+/** Returns `true`, `false`, or that the result is not known yet (CL-314). */
 export function placementFailures(evaluation: EvaluationAnswer): string {
   if (evaluation.Status === 'blocked') return 'N/A - In Progress';
   return String(Object.keys(evaluation.FailedTGAllocs ?? {}).length > 0);
 }
 
-/** Evaluations of one job (CL-314). */
+/** Lists the evaluations of one job (CL-314). */
 export function evaluationTable(evaluations: readonly EvaluationAnswer[], display: Display): string {
   return table([
     ['ID', 'Priority', 'Triggered By', 'Status', 'Placement Failures'],
@@ -25,7 +25,7 @@ export function evaluationTable(evaluations: readonly EvaluationAnswer[], displa
   ]);
 }
 
-/** Evaluations of any job (CL-621). */
+/** Lists evaluations of any job (CL-621). */
 export function evaluationList(evaluations: readonly EvaluationAnswer[], display: Display): string {
   return table([
     ['ID', 'Priority', 'Triggered By', 'Job ID', 'Namespace', 'Node ID', 'Status', 'Placement Failures'],

@@ -6,18 +6,21 @@ import type { EvaluationAnswer } from './evaluation-table.js';
 import { failed } from '../failure.js';
 import { withoutLog } from '../history/log-query.js';
 
-/** An evaluation and its time line. */
+/** An evaluation and its timeline. */
 export interface TracedEvaluation {
   readonly trace: EvaluationTrace;
-  /** The trace as the API sent it. */
+  /** The trace, as the API sent it. */
   readonly answer: Answer<EvaluationTrace>;
-  /** Lowest index of which the log still has records; 0: not told. */
+  /** Lowest index with records in the log. 0 if unknown. */
   readonly floor: number;
-  /** Undefined: collected since. */
+  /** Undefined if the evaluation has been collected. */
   readonly evaluation: EvaluationAnswer | undefined;
 }
 
-/** The trace of an evaluation, and what it is of (CL-1048). Undefined: nobody knows it. @throws CommandFailure */
+/**
+ * Reads the trace of an evaluation and the evaluation itself (CL-1048). Returns undefined if neither exists. @throws
+ * CommandFailure
+ */
 export async function readTrace(
   { api }: Pick<Call, 'api'>,
   id: string,

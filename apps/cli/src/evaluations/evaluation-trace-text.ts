@@ -5,18 +5,18 @@ import { fixedRow, keyValues, table } from '../terminal/table.js';
 import type { Terminal } from '../terminal/terminal.js';
 import { absoluteTime } from '../terminal/times.js';
 
-/** A time in which nothing is known to have happened is shown when it is longer than this (CL-1044). */
+/** A gap between steps is shown if it is longer than this (CL-1044). */
 const UNACCOUNTED_NS = 100e6;
-/** A step is slow from here on, or when it takes this part of the whole (CL-1044). */
+/** A step is slow from this duration on, or from this share of the total (CL-1044). */
 const SLOW_NS = 1e9;
 const SLOW_PART = 0.5;
-/** What took no time by a clock of milliseconds took less than one. */
+/** Shown for a step that took less than one millisecond. */
 const LESS_NS = 1;
-/** Of rows that come one by one (`-f`). */
+/** Widths of columns for rows that are printed one by one (`-f`). */
 const WIDTHS = [9, 7, 11, 16, 7];
 const HEADER = ['Offset', 'Took', 'Service', 'Step', 'Index', 'Details'];
 
-/** `12ms`, `1.2s`, `13s`, `2m5s`: as exact as a time line needs. */
+/** Formats a duration as exactly as a timeline needs: `12ms`, `1.2s`, `13s`, `2m5s`. */
 export function shortDuration(ns: number): string {
   const ms = Math.round(ns / 1e6);
   if (ms < 1_000) return ms === 0 && ns !== 0 ? '<1ms' : ms === 0 ? '0s' : `${ms}ms`;
@@ -61,7 +61,7 @@ export class EvaluationTraceText {
     return [head, ...this.withGaps().map((step, at) => this.coloured(step, lines[at] ?? ''))].join('\n');
   }
 
-  /** One step alone, in columns of its own (`-f`). */
+  /** Returns one step in columns of its own (`-f`). */
   row(step: TraceStep): string {
     return this.coloured(step, fixedRow(this.cells(step), WIDTHS));
   }
@@ -87,7 +87,7 @@ export class EvaluationTraceText {
     ]);
   }
 
-  /** With a row for every time of which nothing is known, so that the offsets add up (CL-1044). */
+  /** Adds a row for every gap, so that the offsets add up (CL-1044). */
   private withGaps(): TraceStep[] {
     const rows: TraceStep[] = [];
     let covered = this.startNs;

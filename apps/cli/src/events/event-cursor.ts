@@ -2,12 +2,15 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import type { Clock } from '@waybill/model';
 import { causeOf, CommandFailure } from '../failure.js';
 
-/** The file is written at most this often; a crash may repeat what was printed meanwhile, never skip anything. */
+/**
+ * Shortest time between two writes of the file. After a crash, lines printed meanwhile may be repeated, but none is
+ * skipped.
+ */
 const WRITE_EVERY_MS = 1_000;
 
 /**
- * The file in which a run leaves the index it has printed, for the next one to go on behind it (CL-1006).
- * Written whole and renamed, so that whoever reads it finds a number.
+ * The file that stores the last printed index, so that the next run continues after it (CL-1006). It is written whole
+ * and renamed, so its readers always find a number.
  */
 export class EventCursor {
   private printed: number | undefined;
@@ -19,7 +22,10 @@ export class EventCursor {
     private readonly clock: Clock,
   ) {}
 
-  /** What the run before has printed; undefined: there was none. @throws CommandFailure for a file that holds no number */
+  /**
+   * Returns the last index of the previous run, or undefined if there was none. @throws CommandFailure if the file
+   * contains no number
+   */
   readIndex(): number | undefined {
     let text: string;
     try {
@@ -32,7 +38,7 @@ export class EventCursor {
     return Number(text);
   }
 
-  /** All up to this index has been printed and flushed. @throws CommandFailure */
+  /** Records that all lines up to this index were printed and flushed. @throws CommandFailure */
   reached(index: number): void {
     this.printed = index;
     if (this.clock.nowMs() - this.writtenMs >= WRITE_EVERY_MS) this.write();

@@ -1,6 +1,6 @@
 import { systemTimers } from '@waybill/model/system-timers';
 
-/** The end of -timeout, as an abort. */
+/** The end of -timeout, as an abort signal. */
 export class Deadline {
   private readonly controller = new AbortController();
   readonly stop: () => void;
@@ -13,7 +13,7 @@ export class Deadline {
     return this.controller.signal;
   }
 
-  /** Rejects with an AbortError when the deadline comes first. */
+  /** Rejects with an AbortError if the deadline comes first. */
   async race(wait: Promise<void>): Promise<void> {
     let over: () => void = () => undefined;
     const aborted = new Promise<void>((_, reject) => {

@@ -3,24 +3,24 @@ import { AnswerFailure, isTransient } from '../server/api-failure.js';
 import { completeLines, type EventLine, parseLine } from './event-line.js';
 import { causeOf, CommandFailure, isInterrupt } from '../failure.js';
 
-/** Longer silence than this means that the connection is dead: the server sends a heartbeat every 30 s (CL-1004). */
+/** The connection counts as dead after this silence, because the server sends a heartbeat every 30 s (CL-1004). */
 const SILENCE_MS = 75_000;
 const FIRST_WAIT_MS = 1_000;
 const MAX_WAIT_MS = 30_000;
 /** Random part added to a wait. */
 const JITTER = 0.25;
-/** Asked for to begin behind the newest: the largest index there can be (CL-1011). */
+/** The largest index, which requests only new events (CL-1011). */
 const BEYOND_NEWEST = '9223372036854775807';
 const NO_LONGER_RETAINED = 3;
 
-/** Where to begin: an index, behind the newest, or at the oldest that is kept. */
+/** Where to start: an index, after the newest event, or at the oldest retained one. */
 export type Start = number | 'now' | 'oldest';
 
 export interface FollowOptions {
   readonly start: Start;
-  /** Fail rather than begin later than asked (CL-1007). */
+  /** Fail instead of starting later than requested (CL-1007). */
   readonly strict: boolean;
-  /** End when what was newest at the start has passed. */
+  /** End after the event that was newest at the start. */
   readonly untilHead: boolean;
 }
 
@@ -37,9 +37,10 @@ export interface FollowerTools {
 }
 
 /**
- * The lines of the event stream, each once and in order, over any number of connections (CL-1003, CL-1004).
- * States: connecting → reading → (ended, silent, refused for now) waiting → connecting; ends by `untilHead`, by a refusal
- * that stays one, when the very first connection fails, or by Ctrl-C. Between connections only the next wanted index is kept, so nothing is missed or repeated.
+ * The lines of the event stream, each once and in order, over any number of connections (CL-1003, CL-1004). States:
+ * connecting → reading → waiting (the connection ended, fell silent or was refused for now) → connecting. The run ends
+ * by `untilHead`, by a permanent refusal, if the very first connection fails, or by Ctrl-C. Between connections only
+ * the next wanted index is kept, so no line is missed or repeated.
  */
 export class EventFollower {
   private wanted: number | undefined;
@@ -56,12 +57,12 @@ export class EventFollower {
     else if (options.start === 'oldest') this.wanted = 1;
   }
 
-  /** What was newest when the first connection began; 0: not known. */
+  /** Index of the newest event when the first connection started. 0 if unknown. */
   get head(): number {
     return this.headIndex;
   }
 
-  /** @throws CommandFailure for a refusal that stays one (CL-1005, CL-1007); AbortError at Ctrl-C */
+  /** @throws CommandFailure for a permanent refusal (CL-1005, CL-1007); AbortError at Ctrl-C */
   async *lines(): AsyncGenerator<EventLine> {
     for (;;) {
       try {
@@ -76,7 +77,7 @@ export class EventFollower {
     }
   }
 
-  /** Yields what one connection brings; returns true when the run is over. */
+  /** Yields the lines of one connection. Returns true when the run is over. */
   private async *oneConnection(): AsyncGenerator<EventLine, boolean> {
     const silence = new SilenceTimer();
     try {
@@ -90,7 +91,8 @@ export class EventFollower {
       for await (const text of completeLines(silence.watched(answer.body))) {
         const parsed = parseLine(text);
         if (parsed.kind === 'heartbeat') {
-          // The first line is one at once; a later one says that nothing is left to replay, or that nothing happens.
+          // The first heartbeat comes at once. A later one shows that the replay is complete or that there are no
+          // events.
           if (this.options.untilHead && ++heartbeats > 1) return true;
           continue;
         }
@@ -124,7 +126,7 @@ export class EventFollower {
     this.connected = true;
   }
 
-  /** CL-1007. @throws CommandFailure when strict */
+  /** Warns that events were lost. @throws CommandFailure if the user requested strictness (CL-1007) */
   private belowFloor(wanted: number, floor: number): void {
     if (this.options.strict) throw notRetained(wanted, floor);
     this.tools.warn(`Events before index ${floor} are no longer retained; starting there`);
@@ -148,7 +150,7 @@ export class EventFollower {
 const notRetained = (wanted: number, floor: number): CommandFailure =>
   new CommandFailure(`Index ${wanted} is no longer retained (oldest: ${floor})`, NO_LONGER_RETAINED);
 
-/** Ends a connection that says nothing for SILENCE_MS. */
+/** Ends a connection that sends nothing for SILENCE_MS. */
 class SilenceTimer {
   private readonly controller = new AbortController();
   private timer: NodeJS.Timeout | undefined;
@@ -168,7 +170,7 @@ class SilenceTimer {
   async *watched(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     this.arm();
     for await (const chunk of body) {
-      // A slow reader of what we print is no silence of the server (CL-1009).
+      // The timer is off while lines are printed, because a slow reader is not a silent server (CL-1009).
       clearTimeout(this.timer);
       yield chunk;
       this.arm();

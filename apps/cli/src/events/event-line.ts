@@ -1,4 +1,4 @@
-/** One event of the stream (API-402), as far as this program reads it. */
+/** The members of an event that this program reads (API-402). */
 export interface StreamEvent {
   readonly Topic: string;
   readonly Type: string;
@@ -8,18 +8,18 @@ export interface StreamEvent {
   readonly Payload?: Readonly<Record<string, unknown>> | null;
 }
 
-/** One line: all matching events of one index. `Time` in unix nanoseconds, where the server sends it (API-263). */
+/** One line: all matching events of one index. `Time` is in unix nanoseconds if the server sends it (API-263). */
 export interface EventLine {
   readonly Index: number;
   readonly Time?: number;
   readonly Events: readonly StreamEvent[];
-  /** The line as it came. */
+  /** The unchanged text of the line. */
   readonly text: string;
 }
 
 export type StreamLine = { readonly kind: 'heartbeat' } | { readonly kind: 'events'; readonly line: EventLine };
 
-/** @throws SyntaxError when it is no line of an event stream */
+/** @throws SyntaxError if the text is not a line of an event stream */
 export function parseLine(text: string): StreamLine {
   const parsed = JSON.parse(text) as Partial<EventLine>;
   const { Index, Time, Events } = parsed;
@@ -27,7 +27,7 @@ export function parseLine(text: string): StreamLine {
   return { kind: 'events', line: { Index, ...(Time === undefined ? {} : { Time }), Events: Events ?? [], text } };
 }
 
-/** The complete lines of a stream; an incomplete last one is dropped (CL-1004). Holds one line. */
+/** Yields the complete lines of a stream. An incomplete last line is dropped (CL-1004). Holds one line. */
 export async function* completeLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let held = '';

@@ -6,12 +6,12 @@ import { EVENT_HEADER, eventRow } from './event-row.js';
 import { type ExactJson, formatExact, membersOf, parseExact } from '../terminal/exact-json.js';
 import { causeOf, CommandFailure } from '../failure.js';
 
-/** Whether an event is wanted. @throws CommandFailure for an expression that does not fit it */
+/** Whether an event is wanted. @throws CommandFailure if the expression does not fit the event */
 type EventFilter = (event: object) => boolean;
 
-/** Prints lines as text, JSON or by a template, reduced to the wanted events; knows when enough is printed. */
+/** Prints the wanted events of each line as text, as JSON or with a template, and counts them. */
 export class EventPrinter {
-  /** Index of the last line that was printed whole, or passed by. */
+  /** Index of the last line that was printed completely or skipped. */
   last = 0;
   private printed = 0;
   private headerDue = true;
@@ -21,13 +21,13 @@ export class EventPrinter {
     private readonly call: Call,
     private readonly passes: EventFilter | undefined,
     private readonly rendered: ((event: ExactJson) => string) | undefined,
-    /** Lines from before this time, in unix nanoseconds, are passed by. */
+    /** Lines from before this time, in unix nanoseconds, are skipped. */
     private readonly sinceNs: number,
   ) {
     this.limit = call.flags.integer('count') ?? Number.POSITIVE_INFINITY;
   }
 
-  /** The language of filters and the templates are loaded only where they are asked for. @throws CommandFailure */
+  /** Filters and templates are loaded only if they are used. @throws CommandFailure */
   static async of(call: Call, sinceNs = 0): Promise<EventPrinter> {
     const template = call.flags.text('t');
     return new EventPrinter(
@@ -38,7 +38,7 @@ export class EventPrinter {
     );
   }
 
-  /** Resolves with true when -count is reached. A line is flushed before the next is read (CL-1009, CL-1010). */
+  /** Resolves with true when -count is reached. Each line is flushed before the next is read (CL-1009, CL-1010). */
   async print(line: EventLine): Promise<boolean> {
     const passing =
       (line.Time ?? this.sinceNs) < this.sinceNs ? [] : line.Events.filter((event) => this.passes?.(event) ?? true);
@@ -62,7 +62,7 @@ export class EventPrinter {
     return header + events.map((event) => `${eventRow(line, event, display)}\n`).join('');
   }
 
-  /** The server's line, digit for digit, without the events that nobody asked for. */
+  /** Returns the server's line exactly, without the unwanted events. */
   private jsonOf(line: EventLine, events: readonly StreamEvent[]): string {
     if (events.length === line.Events.length) return `${line.text}\n`;
     const whole = membersOf(parseExact(line.text));
@@ -79,7 +79,10 @@ export class EventPrinter {
   }
 }
 
-/** -type and -filter, which is the expression of lists over the event as it comes (API-68). @throws CommandFailure */
+/**
+ * Returns the filter of -type and -filter. The expression is evaluated on the event as it is sent (API-68). @throws
+ * CommandFailure
+ */
 async function filterOf({ flags }: Call): Promise<EventFilter | undefined> {
   const types = new Set(flags.list('type'));
   const ofType: EventFilter = (event) => types.size === 0 || ('Type' in event && types.has(String(event.Type)));

@@ -3,11 +3,11 @@ import type { EventLine, StreamEvent } from './event-line.js';
 import { escapeControls, fixedRow } from '../terminal/table.js';
 import { absoluteTime, type ApiTime } from '../terminal/times.js';
 
-/** Rows come one by one, so columns have fixed widths; longer cells push the rest (CL-1001). */
+/** Fixed widths of columns, because rows are printed one by one. A longer cell shifts the rest of its row (CL-1001). */
 const WIDTHS = [10, 25, 12, 30, 12, 8];
 export const EVENT_HEADER = row(['INDEX', 'TIME', 'TOPIC', 'TYPE', 'NAMESPACE', 'KEY', 'SUMMARY']);
 
-/** One event as a row of text (CL-1001, CL-1002). */
+/** Formats one event as a row (CL-1001, CL-1002). */
 export function eventRow(line: EventLine, event: StreamEvent, display: Display): string {
   const payload = objectOf(event.Payload);
   const object = new Fields(objectOf(Object.values(payload).find((member) => typeof member === 'object')));
@@ -72,7 +72,7 @@ const isUuid = (key: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]
 type Members = Readonly<Record<string, unknown>>;
 const objectOf = (value: unknown): Members => (typeof value === 'object' && value !== null ? (value as Members) : {});
 
-/** Members of a payload: absent and null ones are empty, a zero counts. */
+/** Members of a payload. An absent or null member is empty, and a zero is not. */
 class Fields {
   constructor(private readonly members: Members) {}
 

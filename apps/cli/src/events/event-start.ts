@@ -7,13 +7,13 @@ import { pastTime } from '../flags/flag-time.js';
 import type { TxnRecord } from '../history/log-record.js';
 import { msOf } from '../terminal/times.js';
 
-/** Where to begin, and from which time on lines are wanted (0: from any), in unix nanoseconds. */
+/** Where to start, and the time in unix nanoseconds before which lines are skipped (0 for none). */
 export interface EventStart {
   readonly start: Start;
   readonly sinceNs: number;
 }
 
-/** What -cursor, -since and -index say, in this order (CL-1006). @throws CommandFailure, FlagFailure */
+/** Evaluates -cursor, -since and -index, in this order (CL-1006). @throws CommandFailure, FlagFailure */
 export async function eventStart(call: Call, cursor: EventCursor | undefined): Promise<EventStart> {
   const printed = cursor?.readIndex();
   if (printed !== undefined) return { start: printed + 1, sinceNs: 0 };
@@ -30,7 +30,10 @@ function given(text: string): Start {
   throw new FlagFailure(`invalid value "${text}" for flag -index: neither a whole number nor now nor oldest`);
 }
 
-/** The log knows the first index at or after a time; who may not read it gets the oldest lines and drops those before it. */
+/**
+ * Asks the log for the first index at or after a time. A caller without access to the log starts with the oldest lines
+ * and skips those before the time.
+ */
 async function startSince({ api, clock }: Call, text: string): Promise<EventStart> {
   const since = pastTime('since', text, clock.nowMs());
   const ms = msOf(since);

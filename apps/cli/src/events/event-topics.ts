@@ -1,4 +1,4 @@
-/** Topics of the event stream: what a key names, and what may be asked for besides; which capability each needs (EV-40). */
+/** Topics of the event stream: the meaning of their keys, further values, and the required capability (EV-40). */
 export const TOPICS: readonly (readonly [topic: string, keys: string, needs: string])[] = [
   ['ACLAuthMethod', 'name', 'management'],
   ['ACLBindingRule', 'ID, auth method', 'management'],

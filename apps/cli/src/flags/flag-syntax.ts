@@ -4,10 +4,11 @@ import type { Flag } from './flag.js';
 const FLAG = /^--?([^-=][^=]*)(?:=(.*))?$/s;
 
 /**
- * Rewrites flags as Go programs take them (`-x=v`, `-x v`, one dash or two, switches that take a value only with `=`)
- * into the one form the option parser is given: `--x=v`. `--` and all behind it stay as they are (CL-110).
- * @param ownArguments after so many arguments comes another program's command line, which stays as it is (CL-111)
- * @throws FlagFailure for a flag that is not in the table or lacks its value (CL-112)
+ * Rewrites flags in the syntax of Go programs (`-x=v`, `-x v`, one dash or two, switches that take a value only with
+ * `=`) to the single form of the option parser: `--x=v`. `--` and all words after it stay unchanged (CL-110).
+ * @param ownArguments number of arguments after which another program's command line starts, which stays unchanged
+ * (CL-111)
+ * @throws FlagFailure for a flag that is unknown or lacks its value (CL-112)
  */
 export function normaliseFlags(
   given: readonly string[],
@@ -38,7 +39,7 @@ export function normaliseFlags(
   return out;
 }
 
-/** Of a command line that is not looked into: the flags of the table, with their values. */
+/** Returns the known flags of an unparsed command line, with their values. */
 export function knownFlags(given: readonly string[], flags: readonly Flag[]): string[] {
   const known = new Map(flags.map((flag) => [flag.name, flag]));
   return given.flatMap((word, i) => {
@@ -51,13 +52,15 @@ export function knownFlags(given: readonly string[], flags: readonly Flag[]): st
 
 const HELP = /^(-h|--?help)$/;
 
-/** CL-105: help asked for anywhere before `--`. */
+/** Whether the words before `--` request help (CL-105). */
 export function asksForHelp(given: readonly string[]): boolean {
   const end = given.indexOf('--');
   return (end === -1 ? given : given.slice(0, end)).some((word) => HELP.test(word));
 }
 
-/** The same, but not within the command line of another program (CL-105). */
+/**
+ * Whether the words request the help of this command. Words of another program's command line do not count (CL-105).
+ */
 export function asksOwnHelp(
   given: readonly string[],
   flags: readonly Flag[],

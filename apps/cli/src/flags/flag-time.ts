@@ -4,7 +4,9 @@ import { CommandFailure } from '../failure.js';
 
 const UNIX_NS = /^\d+$/;
 
-/** The time that a flag names: itself (RFC 3339 or unix nanoseconds), or that long ago (`2h`). @throws CommandFailure */
+/**
+ * Returns the time of a flag, given as RFC 3339, as unix nanoseconds, or as an age such as `2h`. @throws CommandFailure
+ */
 export function pastTime(flag: string, text: string, nowMs: number): string {
   const agoNs = parseDuration(text);
   if (agoNs !== undefined) return new Date(nowMs - agoNs / NS_PER_MS).toISOString();

@@ -1,15 +1,15 @@
 /**
- * What a flag holds. `switch` takes a value only with `=`; `list` may be repeated; `integer` is a whole number;
- * `duration` is written as `1h30m` and read in milliseconds.
+ * Type of a flag's value. A `switch` takes a value only with `=`. A `list` may be repeated. An `integer` is a whole
+ * number. A `duration` is written as `1h30m` and returned in milliseconds.
  */
 export type FlagKind = 'switch' | 'text' | 'list' | 'integer' | 'duration';
 
-/** One flag of a command, as accepted and as documented: the help is made from this table (CL-109). */
+/** One flag of a command. The parser and the help use the same table (CL-109). */
 export interface Flag {
-  /** Without dashes. */
+  /** Name without dashes. */
   readonly name: string;
   readonly kind: FlagKind;
-  /** Placeholder of the value in the help, such as `n`. */
+  /** Placeholder for the value in the help, such as `n`. */
   readonly value?: string;
   readonly help: string;
 }

@@ -3,14 +3,14 @@ import type { Call } from '../command-spec.js';
 import { failed } from '../failure.js';
 import { shellWord } from '../terminal/shell-word.js';
 
-/** Flags of everything that lists. */
+/** Flags of commands that list objects. */
 export const LIST_FLAGS = [
   { name: 'filter', kind: 'text', value: 'expression', help: 'Only what matches.' },
   { name: 'page-token', kind: 'text', value: 'token', help: 'Where the page begins.' },
   { name: 'per-page', kind: 'integer', value: 'n', help: 'Rows per page.' },
 ] as const;
 
-/** How to get the next page: the command as typed, with another token (CL-174). */
+/** Returns a hint how to get the next page: the typed command with another token (CL-174). */
 export function paginationHint({ program, typed }: Pick<Call, 'program' | 'typed'>, nextToken: string): string {
   const words = typed.filter(
     (word, i) => !/^--?page-token(=|$)/.test(word) && !/^--?page-token$/.test(typed[i - 1] ?? ''),
@@ -21,14 +21,14 @@ export function paginationHint({ program, typed }: Pick<Call, 'program' | 'typed
 /** A list that is printed page by page. */
 export interface ListPage<Row> {
   readonly path: string;
-  /** As the error says it: `querying nodes`. */
+  /** Name of the step in an error, such as `querying nodes`. */
   readonly doing: string;
-  /** Printed instead of an empty table. */
+  /** Text in place of an empty table. */
   readonly none: string;
   readonly tableOf: (rows: readonly Row[]) => string;
 }
 
-/** One page of a list: as JSON, as a table with what leads to the next page, or the text for none. */
+/** Prints one page of a list: as JSON, as a table with a hint to the next page, or the text for an empty list. */
 export async function printPage<Row>(call: Call, { path, doing, none, tableOf }: ListPage<Row>): Promise<number> {
   const { api, flags, terminal } = call;
   const query = {

@@ -7,13 +7,13 @@ import type { Flag, FlagKind } from './flag.js';
 const TRUE = new Set(['1', 't', 'T', 'TRUE', 'true', 'True']);
 const FALSE = new Set(['0', 'f', 'F', 'FALSE', 'false', 'False']);
 
-/** A boolean as flags and variables of the environment write it; undefined for anything else. */
+/** Parses a boolean of a flag or an environment variable. Returns undefined for any other text. */
 export function booleanOf(text: string): boolean | undefined {
   if (TRUE.has(text)) return true;
   return FALSE.has(text) ? false : undefined;
 }
 
-/** The value of a flag from its text. @throws FlagFailure (CL-112) */
+/** Parses the value of a flag. @throws FlagFailure (CL-112) */
 export function parseFlagValue(flag: Flag, text: string): unknown {
   const bad = (why: string) => new FlagFailure(`invalid value "${text}" for flag -${flag.name}: ${why}`);
   switch (flag.kind) {
@@ -37,7 +37,7 @@ export function parseFlagValue(flag: Flag, text: string): unknown {
   }
 }
 
-/** The flags a command was given, by name and kind. Asking for a flag that the command does not have is a bug. */
+/** The given flags of a command, by name and type. Asking for a flag that the command does not have is a bug. */
 export class ParsedFlags {
   private readonly kinds: ReadonlyMap<string, FlagKind>;
   private readonly values = new Map<string, unknown>();
@@ -50,7 +50,7 @@ export class ParsedFlags {
     }
   }
 
-  /** Whether the command knows such a flag at all. */
+  /** Whether the command has such a flag. */
   has(name: string): boolean {
     return this.kinds.has(name);
   }
@@ -63,7 +63,7 @@ export class ParsedFlags {
     return this.kinds.has(name) && this.values.has(name);
   }
 
-  /** Empty counts as not given (CL-121). */
+  /** Returns the text of a flag. An empty value counts as absent (CL-121). */
   text(name: string): string | undefined {
     const value = this.flagValue(name, 'text');
     return typeof value === 'string' && value !== '' ? value : undefined;

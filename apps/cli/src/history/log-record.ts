@@ -6,7 +6,7 @@ import { table } from '../terminal/table.js';
 import type { Terminal } from '../terminal/terminal.js';
 import { absoluteTime } from '../terminal/times.js';
 
-/** A transaction as `/v1/waybill/log` answers it (API-266). */
+/** A transaction in a response of `/v1/waybill/log` (API-266). */
 export interface TxnRecord {
   readonly Index: number;
   readonly Time: number;
@@ -35,8 +35,8 @@ export interface ChangedObject {
 const HEADER = ['Index', 'Time', 'Transaction', 'Who', 'What', 'Trace'];
 
 /**
- * One table, with lines under a row where there is more to say of it (CL-1021, CL-1024).
- * @param asked the kind and the id that were asked for, if any
+ * Formats records as one table, with details below their rows (CL-1021, CL-1024).
+ * @param asked the requested kind and ID, if any
  */
 export function logTable(
   records: readonly TxnRecord[],
@@ -66,7 +66,10 @@ export function whoDid({ Actor: actor, Role: role, Epoch: epoch }: TxnRecord): s
   return actor.Name || shortId(actor.ID);
 }
 
-/** CL-1023: of everything it counts; of a kind without an id it says which object, where there is one. */
+/**
+ * Describes the effect of a transaction (CL-1023): the change of the requested object, with its ID if only a kind was
+ * requested, otherwise a count for each kind.
+ */
 export function whatBecame(
   { Verdict: verdict, Error: error, Objects }: TxnRecord,
   [kind, id]: readonly string[],

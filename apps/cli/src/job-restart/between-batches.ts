@@ -2,33 +2,32 @@ import { nsFromMs } from '@waybill/model/clock';
 import { formatDuration } from '@waybill/model/duration';
 import { type BatchWait, type RestartOptions, waitMs } from './options.js';
 
-/** What happens after a batch that is not the last one. */
+/** The decision after a batch that is not the last one. */
 export type Between =
   | { readonly kind: 'go-on' }
   | { readonly kind: 'stop'; readonly line: string }
   | { readonly kind: 'ask'; readonly question: Question };
 
-/** A question and what an empty answer means. */
+/** A question and the meaning of an empty answer. */
 export interface Question {
   readonly text: string;
   readonly emptyMeans: 'yes' | 'no';
-  /** A duration may be the answer (JR-505). */
+  /** Whether the answer may be a duration (JR-505). */
   readonly takesWait: boolean;
 }
 
 export type Answer = 'yes' | 'no' | { readonly waitMs: number };
 
-/** What a batch ended with. */
+/** The errors of a batch. */
 export interface BatchErrors {
   readonly any: boolean;
-  /** A placement failure or a denied permission is among the errors (JR-503). */
+  /** Whether an error is a placement failure or a denied permission (JR-503). */
   readonly unrecoverable: boolean;
 }
 
 /**
- * Decides between two batches: stop, go on, or ask (JR-501, JR-502, JR-504).
- *
- * @param wait the current one: after a duration as the answer, no further question follows
+ * Decides between two batches: stop, continue, or ask (JR-501, JR-502, JR-504).
+ * @param wait the present setting; once the user has answered with a duration, there are no further questions
  */
 export function betweenBatches(
   { any, unrecoverable }: BatchErrors,
@@ -53,7 +52,7 @@ function questionText(any: boolean, unrecoverable: boolean): string {
 const choices = (emptyMeans: Question['emptyMeans'], takesWait: boolean): string =>
   `[${emptyMeans === 'yes' ? 'Y/n' : 'y/N'}${takesWait ? '/<wait duration>' : ''}]`;
 
-/** JR-505, JR-506; undefined: no valid answer. */
+/** Parses an answer (JR-505, JR-506). Returns undefined for an invalid one. */
 export function understand(given: string, { emptyMeans, takesWait }: Omit<Question, 'text'>): Answer | undefined {
   const answer = given.trim().toLowerCase();
   if (answer === '') return emptyMeans;
@@ -63,5 +62,5 @@ export function understand(given: string, { emptyMeans, takesWait }: Omit<Questi
   return ms === undefined ? undefined : { waitMs: ms };
 }
 
-/** Prints a duration like `1m30s` (JR-907). */
+/** Formats a duration like `1m30s` (JR-907). */
 export const shownWait = (ms: number): string => formatDuration(nsFromMs(ms));

@@ -1,13 +1,13 @@
 import type { Call } from '../command-spec.js';
 import { rfc3339 } from '../terminal/times.js';
 
-/** As wide as `==> <ts>: ` with a numeric offset. */
+/** Indent with the width of `==> <ts>: ` with a numeric offset. */
 const INDENT = ' '.repeat(31);
 
 /**
- * What the operator is told and asked, every line with its time (job-restart.md 2.8).
- * Modes: telling (lines are printed as they come) → asking (one question is open; lines wait) → telling.
- * At most one question is open; whoever asks sees to that (`isAsking`).
+ * Messages and questions to the operator, each line with its time (job-restart.md 2.8). Modes: printing (lines are
+ * printed as they come) → asking (one question is open; lines wait) → printing. The caller ensures that at most one
+ * question is open (`isAsking`).
  */
 export class Conversation {
   private held: (() => void)[] | undefined;
@@ -29,31 +29,31 @@ export class Conversation {
     this.say(() => this.call.terminal.print(line));
   }
 
-  /** A detail that only `-verbose` shows. */
+  /** Prints a detail with `-verbose` only. */
   aside(text: string): void {
     const line = this.detailLine(text);
     this.say(() => this.call.terminal.print(this.call.terminal.coloured('gray', line)));
   }
 
-  /** A line without a time. */
+  /** Prints a line without a time. */
   plain(text: string): void {
     this.say(() => this.call.terminal.print(text));
   }
 
-  /** On stderr. */
+  /** Prints to stderr. */
   warn(text: string): void {
     const line = this.head(text);
     this.say(() => this.call.terminal.warn(line));
   }
 
-  /** On stderr, without a time. */
+  /** Prints to stderr, without a time. */
   error(text: string): void {
     this.say(() => this.call.terminal.error(text));
   }
 
   /**
-   * Asks until the answer is understood (JR-506).
-   * @returns undefined when the input ended or the question was closed
+   * Asks until the answer is valid (JR-506).
+   * @returns undefined if the input ended or the question was closed
    */
   async askUntilUnderstood<T>(text: string, understand: (given: string) => T | undefined): Promise<T | undefined> {
     const question = new AbortController();
@@ -74,7 +74,7 @@ export class Conversation {
     }
   }
 
-  /** The open question gets no answer any more (JR-508). */
+  /** Closes the open question without an answer (JR-508). */
   closeQuestion(): void {
     this.question?.abort();
   }
@@ -85,7 +85,7 @@ export class Conversation {
     const last = lines.pop() ?? '';
     for (const line of lines) terminal.print(terminal.bold(line));
     return ask(`${terminal.bold(last)} `, signal).catch(() => {
-      // The cursor stands behind the question.
+      // The cursor is still on the line of the question.
       terminal.print('');
       return undefined;
     });

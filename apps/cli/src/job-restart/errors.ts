@@ -1,18 +1,18 @@
 import { causeOf } from '../failure.js';
 
-/** The scheduler finds no place for a replacement: trying the next one is of no use. */
+/** The scheduler finds no node for a replacement, so restarting further allocations is pointless. */
 export class PlacementFailed extends Error {
   override readonly name = 'PlacementFailed';
 }
 
-/** What went wrong with one allocation. */
+/** An error of one allocation. */
 export interface AllocationError {
   readonly text: string;
-  /** It will happen again with the next allocation (JR-503). */
+  /** Whether the error will also occur for the next allocation (JR-503). */
   readonly unrecoverable: boolean;
 }
 
-/** `Failed to stop allocation: <cause>`. */
+/** Returns an error `Failed to <doing>: <cause>`, such as `Failed to stop allocation: …`. */
 export const failedTo = (doing: string, cause: unknown): Error => new Error(`Failed to ${doing}: ${causeOf(cause)}`);
 
 /** Prefixes an error with its allocation (JR-511). */

@@ -4,7 +4,7 @@ import type { RestartOptions } from './options.js';
 import { type Candidate, tasksToRestart } from './selection.js';
 import type { RestartServer } from './server.js';
 
-/** Restarts tasks of an allocation where it is (JR-551 to JR-555). @returns what failed; never rejects */
+/** Restarts tasks of an allocation in place (JR-551 to JR-555). @returns the errors; never rejects */
 export async function restartInPlace(
   candidate: Candidate,
   { tasks, allTasks }: Pick<RestartOptions, 'tasks' | 'allTasks'>,

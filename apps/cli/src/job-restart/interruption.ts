@@ -7,9 +7,8 @@ const QUESTION =
   'Are you sure you want to stop the restart process? [y/N]';
 
 /**
- * Ctrl-C while a job is restarted (JR-801 to JR-806).
- * Modes: going on → asking (`passed` waits, what is under way goes on) → going on again, or ended (`passed` waits for
- * ever, `ended` resolves with the exit code, all requests are given up).
+ * Ctrl-C during a job restart (JR-801 to JR-806). Modes: running → asking (`passed` waits, started work continues) →
+ * running again, or ended (`passed` never resolves, `ended` resolves with the exit code, all requests are aborted).
  */
 export class Interruption {
   private asking: Promise<void> | undefined;
@@ -23,7 +22,7 @@ export class Interruption {
     interrupts.takeOver(() => this.press());
   }
 
-  /** Resolves when no Ctrl-C is in the way of going on. */
+  /** Resolves once no Ctrl-C question is open. */
   async passed(): Promise<void> {
     while (this.asking) await this.asking;
   }
@@ -44,7 +43,7 @@ export class Interruption {
     this.conversation.plain('\nCanceling job restart process');
     this.end(0);
     this.interrupts.abort();
-    // Nothing goes on: whoever waits to pass waits for ever.
+    // The run has ended, so callers wait forever.
     await new Promise<never>(() => undefined);
   }
 }

@@ -20,17 +20,17 @@ export interface JobRestartParts {
   readonly conversation: Conversation;
   readonly interruption: Pick<Interruption, 'passed'>;
   readonly sleep: Call['sleep'];
-  /** An ID as it is shown. */
+  /** Formats an ID. */
   readonly shown: (id: string) => string;
 }
 
-/** How the loop over the batches came to its end. */
+/** How the loop over the batches ended. */
 type Ending = 'finished' | 'canceled';
 
 /**
- * Restarts or replaces allocations, batch by batch (job-restart.md 2.4, 2.5).
- * States: in a batch (all its allocations at the same time) → between two (errors, question, pause) → … → over.
- * What was begun is always awaited; Ctrl-C holds it wherever the next thing would begin (`Interruption`).
+ * Restarts or replaces allocations, batch by batch (job-restart.md 2.4, 2.5). States: in a batch (all its allocations
+ * at the same time) → between two batches (errors, question, pause) → … → over. Started work is always awaited. Ctrl-C
+ * holds up every next step (`Interruption`).
  */
 export class JobRestart {
   private readonly errors: AllocationError[] = [];
@@ -56,7 +56,7 @@ export class JobRestart {
     return this.conclude(ending ?? 'finished');
   }
 
-  /** @returns how it all ended, or undefined to go on with the next batch */
+  /** @returns how the run ended, or undefined to continue with the next batch */
   private async runBatch(batch: readonly Candidate[], isLast: boolean): Promise<Ending | undefined> {
     const { interruption } = this.parts;
     const begun: Promise<AllocationError[]>[] = [];
@@ -74,7 +74,7 @@ export class JobRestart {
     return obstacle || isLast ? 'finished' : this.between(errors);
   }
 
-  /** JR-404: a deployment is under way, or it cannot be known. */
+  /** Returns an error if a deployment is active or the deployments cannot be read (JR-404). */
   private async obstacle(): Promise<AllocationError | undefined> {
     const { server, job, shown } = this.parts;
     try {
@@ -99,7 +99,7 @@ export class JobRestart {
     return failures.map((error) => allocationError(shown(candidate.alloc.ID), error));
   }
 
-  /** JR-407: errors, question, pause. */
+  /** Handles the errors of a batch, asks the operator if necessary, and pauses (JR-407). */
   private async between(errors: readonly AllocationError[]): Promise<Ending | undefined> {
     const { conversation, options, interruption, sleep } = this.parts;
     const found = { any: errors.length > 0, unrecoverable: errors.some(({ unrecoverable }) => unrecoverable) };
@@ -127,7 +127,7 @@ export class JobRestart {
     return undefined;
   }
 
-  /** Prints the ending and the collected errors; any error makes the exit code 1 (JR-507, JR-509). */
+  /** Prints the ending and the collected errors. Any error makes the exit code 1 (JR-507, JR-509). */
   private conclude(ending: Ending): number {
     const { conversation } = this.parts;
     const failed = this.errors.length > 0;

@@ -5,19 +5,19 @@ import { ArgumentFailure } from '../failure.js';
 import type { ParsedFlags } from '../flags/parsed-flags.js';
 import { VERBOSE_FLAG } from '../terminal/display.js';
 
-/** How many allocations make a batch: so many, or a share of the eligible ones. */
+/** Size of a batch: a number of allocations, or a percentage of the eligible ones. */
 export type BatchSize = { readonly count: number } | { readonly percent: number };
 
-/** What happens between two batches: a question, or a pause in milliseconds. */
+/** The step between two batches: a question, or a pause in milliseconds. */
 export type BatchWait = 'ask' | number;
 
 export interface RestartOptions {
   readonly batchSize: BatchSize;
   readonly batchWait: BatchWait;
   readonly onError: 'ask' | 'fail';
-  /** Empty: all. */
+  /** Task groups to restart. Empty for all. */
   readonly groups: ReadonlySet<string>;
-  /** Empty: those that run. */
+  /** Tasks to restart. Empty for the running ones. */
   readonly tasks: ReadonlySet<string>;
   readonly allTasks: boolean;
   readonly reschedule: boolean;
@@ -62,7 +62,7 @@ export const RESTART_FLAGS: readonly Flag[] = [
   VERBOSE_FLAG,
 ];
 
-/** JR-103 to JR-111. @throws ArgumentFailure */
+/** Evaluates the flags (JR-103 to JR-111). @throws ArgumentFailure */
 export function restartOptions(flags: ParsedFlags, canAsk: boolean): RestartOptions {
   const yes = flags.on('yes');
   const unasked = !canAsk && !yes;
@@ -108,12 +108,12 @@ function onErrorOf(text: string, unasked: boolean): 'ask' | 'fail' {
   return text;
 }
 
-/** Undefined if it is neither `ask` nor a duration; a negative duration means no wait (JR-105). */
+/** Parses `ask` or a duration. A negative duration means no wait (JR-105). Returns undefined for any other text. */
 function parseWait(text: string): BatchWait | undefined {
   return text.toLowerCase() === 'ask' ? 'ask' : waitMs(text);
 }
 
-/** A pause as people type it, in milliseconds. */
+/** Parses a typed duration into milliseconds. */
 export function waitMs(text: string): number | undefined {
   const ns = parseDuration(text);
   return ns === undefined ? undefined : Math.max(0, ns) / NS_PER_MS;

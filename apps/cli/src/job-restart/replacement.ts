@@ -6,9 +6,9 @@ import { failedTo, PlacementFailed } from './errors.js';
 import type { Candidate } from './selection.js';
 import type { FollowedAllocation, RestartServer } from './server.js';
 
-/** How often it is said that there is still no replacement (JR-705). */
+/** Milliseconds between two messages that there is still no replacement (JR-705). */
 const STILL_WAITING_MS = 60_000;
-/** A blocking read from here answers at once with what is there. */
+/** A blocking read with this index returns at once. */
 const AT_ONCE = 1;
 const ENDED: ReadonlySet<string> = new Set(['complete', 'failed', 'lost']);
 
@@ -21,10 +21,9 @@ export interface ReplacementParts {
 }
 
 /**
- * Stops an allocation and waits until what replaces it runs (job-restart.md 2.7).
- * States: stopping → (system job: stopped → evaluated) → following the chain of replacements, while the job's
- * evaluations are watched for one that could not place the group → running, or failed.
- * Holds two blocking reads open; there is no limit of time.
+ * Stops an allocation and waits until its replacement runs (job-restart.md 2.7). States: stopping → (system job:
+ * stopped → evaluated) → following the chain of replacements, while the job's evaluations are watched for one that
+ * could not place the group → running, or failed. Keeps two blocking reads open, without a time limit.
  */
 export class Replacement {
   private readonly id: string;
@@ -58,7 +57,10 @@ export class Replacement {
     ]);
   }
 
-  /** JR-607: before that, an evaluation might see the allocation as wanted, and place nothing. */
+  /**
+   * Evaluates the job once the allocation is stopped (JR-607). An earlier evaluation might count the allocation as
+   * running and place nothing.
+   */
   private async evaluateOnceStopped(signal: AbortSignal): Promise<void> {
     for (let index = AT_ONCE; ;) {
       const seen = await this.readAllocation(this.id, index, signal);
@@ -66,7 +68,7 @@ export class Replacement {
       index = seen.index;
     }
     await this.parts.server.evaluate().catch((error: unknown) => {
-      // Without a "to" (JR-603).
+      // The contract has no "to" in this message (JR-603).
       throw new Error(`Failed evaluate job: ${causeOf(error)}`);
     });
   }
@@ -112,7 +114,7 @@ export class Replacement {
     const text = `Still waiting for allocation "${this.shown(this.id)}" to be replaced`;
     for (;;) {
       await sleep(STILL_WAITING_MS, signal);
-      // A read that fails is no reason to give up: the others say what is wrong.
+      // A failed read does not end the wait, because the other reads report the problem.
       const stopped = await server.isStopped().catch(() => false);
       if (signal.aborted) throw signal.reason;
       conversation.detail(stopped ? `${text}, but job "${jobId}" is stopped` : text);
@@ -134,7 +136,7 @@ export class Replacement {
 const isStopped = ({ DesiredStatus, ClientStatus, NextAllocation }: FollowedAllocation): boolean =>
   DesiredStatus !== 'run' || ENDED.has(ClientStatus) || Boolean(NextAllocation);
 
-/** What ends first, well or badly, decides; the others are given up. */
+/** Runs all at once. The first one that ends decides, and the others are aborted. */
 async function firstOf(
   watchers: readonly ((signal: AbortSignal) => Promise<void>)[],
   outer?: AbortSignal,

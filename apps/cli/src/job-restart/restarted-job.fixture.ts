@@ -13,14 +13,14 @@ import type { FollowedAllocation, RestartServer, Seen } from './server.js';
 
 const INTERRUPTED = new DOMException('given up', 'AbortError');
 
-/** A server that holds a few allocations in memory and wakes blocking reads; every call is written down. */
+/** A server that holds a few allocations in memory and wakes blocking reads. It records every call. */
 export class PlayedServer implements RestartServer {
   readonly calls: string[] = [];
   readonly allocs = new Map<string, FollowedAllocation>();
   evals: EvaluationAnswer[] = [];
   activeDeployments: { ID: string; Status: 'running' | 'paused' | 'successful' }[] = [];
   jobIsStopped = false;
-  /** What a call does beyond being written down; may throw or wait. */
+  /** Additional behaviour of a call. It may throw or wait. */
   on: (call: string) => Promise<void> | void = () => undefined;
   private index = 100;
   private readonly waiting = new Set<() => void>();
@@ -92,18 +92,18 @@ export class PlayedServer implements RestartServer {
   }
 }
 
-/** One run over allocations `a1` … `a<n>`, of which the last is the newest; time and answers are the test's. */
+/** One run over allocations `a1` … `a<n>`, of which the last is the newest. The test controls time and answers. */
 export class RestartedJob {
   readonly time = new FakeTime();
   readonly server = new PlayedServer();
   readonly interrupts = new Interrupts();
-  /** Everything on stdout and stderr, without times. */
+  /** All output to stdout and stderr, without times. */
   out = '';
   err = '';
-  /** What was written at a time. */
+  /** Write calls with their times. */
   readonly writes: string[] = [];
   exitCode: number | undefined;
-  /** Waits for the one question that is open. */
+  /** Answers the open question. */
   private answer: ((text: string | undefined) => void) | undefined;
   readonly questions: string[] = [];
 
@@ -137,7 +137,7 @@ export class RestartedJob {
     void Promise.race([interruption.ended, run]).then((code) => (this.exitCode = code));
   }
 
-  /** Gives an answer to the open question; undefined: the end of the input. */
+  /** Answers the open question. Undefined stands for the end of the input. */
   async type(text: string | undefined): Promise<void> {
     await this.time.pass(0);
     const { answer } = this;

@@ -1,7 +1,7 @@
 import type { AllocListStub } from '@waybill/model';
 import type { BatchSize, RestartOptions } from './options.js';
 
-/** A version of a job as far as it is used; any member may be missing (JR-E01). */
+/** The members of a job version that are used. Any member may be missing (JR-E01). */
 export interface JobVersion {
   readonly Version?: number | null;
   readonly Type?: string | null;
@@ -13,20 +13,20 @@ export interface JobVersion {
     | null;
 }
 
-/** What a list tells about an allocation, as far as it is used. */
+/** The members of an allocation in a list that are used. */
 export type ListedAllocation = Pick<
   AllocListStub,
   'ID' | 'JobVersion' | 'TaskGroup' | 'DesiredStatus' | 'ClientStatus' | 'CreateIndex'
 > &
   Partial<Pick<AllocListStub, 'JobType' | 'TaskStates' | 'NextAllocation'>>;
 
-/** An allocation with the version of the job it was made from, which the server may no longer keep. */
+/** An allocation with its version of the job. The version is undefined if the server no longer keeps it. */
 export interface Candidate {
   readonly alloc: ListedAllocation;
   readonly job: JobVersion | undefined;
 }
 
-/** What becomes of the job's allocations: those to handle, newest first, and why the others are not. */
+/** The allocations to restart, newest first, and the reasons why the others are skipped. */
 export interface Selection {
   readonly eligible: readonly Candidate[];
   readonly skipped: readonly { readonly alloc: ListedAllocation; readonly because: SkipReason }[];
@@ -34,7 +34,7 @@ export interface Selection {
 
 export type SkipReason = 'not-running' | 'replaced' | 'other-group' | 'no-such-task';
 
-/** JR-301 to JR-306, JR-309: the first filter that applies decides. */
+/** Selects the allocations to restart (JR-301 to JR-306, JR-309). The first filter that applies decides. */
 export function selectAllocations(
   allocs: readonly ListedAllocation[],
   versions: readonly JobVersion[],
@@ -64,7 +64,7 @@ function skipReason(
   return undefined;
 }
 
-/** The wanted tasks that an allocation has: those it reports on, or those of its own version of the job (JR-305). */
+/** Returns the wanted tasks of an allocation: those that it reports or that its version of the job has (JR-305). */
 export function tasksToRestart({ alloc, job }: Candidate, wanted: ReadonlySet<string>): string[] {
   const group = job?.TaskGroups?.find(({ Name }) => Name === alloc.TaskGroup);
   const has = (task: string) =>
@@ -72,7 +72,10 @@ export function tasksToRestart({ alloc, job }: Candidate, wanted: ReadonlySet<st
   return [...wanted].filter(has);
 }
 
-/** JR-604: by the version it was made from, then by what the list says, then by the job as it is now. */
+/**
+ * Whether the allocation belongs to a system job (JR-604), by its version of the job, otherwise by the list, otherwise
+ * by the present job.
+ */
 export function isSystemAllocation({ alloc, job }: Candidate, typeNow: string | null | undefined): boolean {
   const type = [job?.Type, alloc.JobType, typeNow].find(
     (known) => known !== null && known !== undefined && known !== '',

@@ -4,7 +4,7 @@ import { isNotFound } from '../server/api-failure.js';
 import type { EvaluationAnswer } from '../evaluations/evaluation-table.js';
 import { jobPath } from '../jobs/resolve-job.js';
 
-/** What a blocking read gave, and from which index on to ask for the next change. */
+/** The result of a blocking read, and the index for the next one. */
 export interface Seen<T> {
   readonly value: T;
   readonly index: number;
@@ -14,25 +14,25 @@ export type FollowedAllocation = Pick<AllocListStub, 'ID' | 'ClientStatus' | 'De
   readonly NextAllocation?: string | null;
 };
 
-/** The calls that are made while allocations are restarted. All reject with what the API client throws. */
+/** The calls for a job restart. All reject with errors of the API client. */
 export interface RestartServer {
-  /** Every deployment of the job and of earlier jobs of this ID. */
+  /** Returns every deployment of the job and of earlier jobs with its ID. */
   deployments(): Promise<readonly Pick<Deployment, 'ID' | 'Status'>[]>;
-  /** Returns when the processes have ended and start again. @param task empty: those that run, or all tasks */
+  /** Resolves when the processes have ended and start again. @param task empty for the running tasks, or all tasks */
   restart(alloc: string, task: string, allTasks: boolean): Promise<void>;
   /** @returns the index of the stop */
   stop(alloc: string, noShutdownDelay: boolean): Promise<number>;
-  /** Has the job looked at again. */
+  /** Creates an evaluation of the job. */
   evaluate(): Promise<void>;
-  /** Whether the job was stopped, or is gone. */
+  /** Whether the job is stopped or no longer exists. */
   isStopped(): Promise<boolean>;
-  /** Blocks until there is something newer than `index`. */
+  /** Blocks until there is a newer index than `index`. */
   evaluations(index: number, signal: AbortSignal): Promise<Seen<readonly EvaluationAnswer[]>>;
-  /** Blocks until there is something newer than `index`; 1 answers at once. */
+  /** Blocks until there is a newer index than `index`. 1 returns at once. */
   allocation(id: string, index: number, signal: AbortSignal): Promise<Seen<FollowedAllocation>>;
 }
 
-/** The same over HTTP (JR section 3). @param api within the job's namespace */
+/** The calls over HTTP (JR section 3). @param api client for the job's namespace */
 export class RestartApi implements RestartServer {
   constructor(
     private readonly api: ApiClient,

@@ -1,11 +1,11 @@
 import type { Node, NodeListStub } from '@waybill/model';
 import type { Metrics } from './placement-metrics.js';
 
-/** The members of a machine that decide whether it could take the work. Attributes and meta are missing in a list. */
+/** The members of a machine that decide whether it could take the group. Lists do not contain attributes and meta. */
 export type Machine = Pick<NodeListStub, 'NodePool' | 'Status' | 'Drivers' | 'NodeResources' | 'ReservedResources'> &
   Partial<Pick<Node, 'Attributes' | 'Meta'>>;
 
-/** The request of a group, stored or from a job file, which may leave anything out. */
+/** The request of a group, stored or from a job file, where any member may be missing. */
 export interface Asking {
   readonly Name: string;
   readonly EphemeralDisk?: { readonly SizeMB?: number | null } | null;
@@ -26,7 +26,7 @@ export interface AskingJob {
 
 interface Dimension {
   readonly unit: string;
-  /** NaN where the file leaves it to the default. */
+  /** NaN if the file leaves the value to the default. */
   readonly asked: (group: Asking) => number;
   readonly there: (machine: Machine) => number;
 }
@@ -53,12 +53,12 @@ const sumOf = <T>(items: readonly T[] | null | undefined, of: (item: T) => numbe
   (items ?? []).reduce((sum, item) => sum + (of(item) ?? NaN), 0);
 
 const MISSING_DRIVERS = 'missing drivers';
-/** Different values of one attribute that are named. */
+/** Number of different values of one attribute in a bullet. */
 const MAX_VALUES = 3;
 
 /**
- * What a group that could not be placed asks for, and what the machines of its pool have: a bullet each, beside the
- * contract's bullets (CL-221), which only count machines. Cost: looks at every machine.
+ * Compares the request of a group that could not be placed with the machines of its pool. The bullets supplement those
+ * of the contract (CL-221), which only count machines. Cost: examines every machine.
  */
 export function askedAndThere(
   metrics: Metrics,
@@ -71,13 +71,13 @@ export function askedAndThere(
   if (machines.length === 0) return [];
   const drivers = (metrics.ConstraintFiltered?.[MISSING_DRIVERS] ?? 0) > 0 ? missingDrivers(group, machines) : [];
   const bullets = [...drivers, ...unmetAttributes(metrics, machines)];
-  // Tasks with a lifecycle do not all run at once: their sum would claim too much.
+  // Tasks with a lifecycle do not all run at once, so their sum would be too large.
   if (group.Tasks?.some(({ Lifecycle }) => Lifecycle)) return bullets;
   const exhausted = Object.entries(DIMENSIONS).filter(([name]) => (metrics.DimensionExhausted?.[name] ?? 0) > 0);
   return [...bullets, ...exhausted.flatMap(([name, dimension]) => shortage(name, dimension, group, machines))];
 }
 
-/** Whether a constraint on an attribute excluded machines, so that reading the machines one by one would explain it. */
+/** Whether a constraint on an attribute excluded machines, so that reading single machines would explain it. */
 export const asksForAttributes = (metrics: Metrics): boolean => attributesOf(metrics).length > 0;
 
 function shortage(
@@ -105,7 +105,7 @@ interface ComparedAttribute {
   readonly name: string;
 }
 
-/** The attributes and meta keys that constraints compare which excluded machines: `${attr.kernel.name} = linux`. */
+/** Returns the attributes and meta keys that excluding constraints compare: `${attr.kernel.name} = linux`. */
 function attributesOf(metrics: Metrics): ComparedAttribute[] {
   return Object.keys(metrics.ConstraintFiltered ?? {})
     .toSorted()

@@ -1,4 +1,4 @@
-/** What `job init` writes: runs on any machine that has a shell. */
+/** The file of `job init`. It runs on any machine with a shell. */
 export const EXAMPLE_JOB = `# A job says what should run. Show what it would do with "plan", start it with "run":
 #
 #   waybill job plan example.nomad.hcl

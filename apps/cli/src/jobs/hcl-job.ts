@@ -15,10 +15,12 @@ import type { JobFile, Submission } from './job-file.js';
 import type { ParsedFlags } from '../flags/parsed-flags.js';
 import { NotUtf8, utf8Text } from '../terminal/utf8-text.js';
 
-/** Prefixes of variables in the environment, the second for those who have it set already (JS-75). */
+/** Prefixes of variables in the environment (JS-75). The second one wins. */
 const ENVIRONMENT_PREFIXES = ['NOMAD_VAR_', 'WAYBILL_VAR_'];
 
-/** A job file in HCL, with the variables that flags, files and environment give (CL-252, CL-253). @throws CommandFailure */
+/**
+ * Reads a job file in HCL, with the variables of flags, files and environment (CL-252, CL-253). @throws CommandFailure
+ */
 export function readHclJob(given: string, source: string, flags: ParsedFlags): JobFile {
   const assignments = flags.list('var');
   const environment = variablesOf(process.env);
@@ -66,7 +68,7 @@ function variablesOf(env: Readonly<Record<string, string | undefined>>): Record<
   return found;
 }
 
-/** JS-80: only the first `=` splits. */
+/** Splits `name=value` at the first `=` (JS-80). */
 function assigned(assignments: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     assignments
@@ -75,7 +77,10 @@ function assigned(assignments: readonly string[]): Record<string, string> {
   );
 }
 
-/** JS-223: texts go as flags, values that are expressions as text of a variable file. */
+/**
+ * Builds the submission (JS-223). Values that are plain texts are sent as flags, and expressions as text of a variable
+ * file.
+ */
 function submissionOf(
   source: string,
   { variables }: ParsedJob,

@@ -22,21 +22,21 @@ const COLOURS: Readonly<Record<string, Colour>> = {
   canary: 'yellowBright',
 };
 
-/** How far the children of something are indented. */
+/** Indent of nested entries. */
 const STEP = 2;
 
 interface Entry {
   readonly Type: DiffType;
 }
 
-/** What stands beside each other: where it begins, and how wide markers and names of fields are (CL-324). */
+/** Entries of one level: their indent, and the widths of markers and field names (CL-324). */
 interface Level {
   readonly indent: number;
   readonly marker: number;
   readonly name: number;
 }
 
-/** The diff of a job as text (CL-324 to CL-326). Lists may be null: other servers answer so. */
+/** The diff of a job as text (CL-324 to CL-326). Lists may be null, because other servers send null. */
 export class JobDiffText {
   constructor(
     private readonly terminal: Pick<Terminal, 'coloured' | 'bold'>,
@@ -90,7 +90,7 @@ export class JobDiffText {
     return [`${this.start(object, level)}${object.Name} {`, ...this.members(object, inside), end];
   }
 
-  /** Indent and marker, padded to the widest marker of the level. */
+  /** Returns indent and marker, padded to the widest marker of the level. */
   private start(entry: Entry, { indent, marker }: Level): string {
     const [text, colour] = MARKERS[entry.Type];
     const shown = colour === undefined ? text : this.terminal.coloured(colour, text);
@@ -126,7 +126,7 @@ function valueOf({ Type, Old, New }: FieldDiff): string {
   return quoted(Type === 'Deleted' ? Old : New);
 }
 
-/** Escapes a string like JSON (CL-147). */
+/** Quotes a string like JSON (CL-147). */
 const quoted = (text: string): string => JSON.stringify(text);
 
 const inParentheses = (words: readonly string[]): string => (words.length === 0 ? '' : ` (${words.join(', ')})`);

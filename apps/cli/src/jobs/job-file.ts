@@ -4,7 +4,7 @@ import { type ExactJson, membersOf, parseExact } from '../terminal/exact-json.js
 import { causeOf, CommandFailure } from '../failure.js';
 import { NotUtf8, utf8Text } from '../terminal/utf8-text.js';
 
-/** What is sent along with a job, for those who want to see its file (CL-255). */
+/** The source of a job, which is sent along so that users can read it later (CL-255). */
 export interface Submission {
   readonly Source: string;
   readonly Format: 'hcl2' | 'json';
@@ -12,13 +12,13 @@ export interface Submission {
   readonly Variables: string;
 }
 
-/** A job as its file has it, numbers of JSON digit for digit. */
+/** A job from a file. Numbers of JSON are kept digit for digit. */
 export interface JobFile {
   readonly job: { [member: string]: ExactJson };
   readonly submission: Submission;
 }
 
-/** The text of a job file (CL-251, JS-10). @throws CommandFailure */
+/** Reads the text of a job file (CL-251, JS-10). @throws CommandFailure */
 export async function readJobText(path: string): Promise<string> {
   if (path === '') throw new CommandFailure('Error jobfile path has to be specified.');
   try {
@@ -38,13 +38,16 @@ async function bytesOf(path: string): Promise<Buffer> {
   return Buffer.from(await answer.arrayBuffer());
 }
 
-/** Of a failed fetch: beneath "fetch failed", and beneath one failure for each address of a name. */
+/**
+ * Returns the reason of a failed fetch, which is nested below "fetch failed", and below one error for each address of a
+ * name.
+ */
 function reasonOf(error: unknown): unknown {
   if (error instanceof AggregateError && error.errors.length > 0) return error.errors[0];
   return error instanceof Error && error.cause instanceof Error ? reasonOf(error.cause) : error;
 }
 
-/** The job, or the member `Job` of what is around it, its name in any case (CL-252). @throws CommandFailure */
+/** Decodes a job, or the member `Job` of an enclosing object, its name in any case (CL-252). @throws CommandFailure */
 export function jobFromJson(source: string): { [member: string]: ExactJson } {
   try {
     const whole = membersOf(parseExact(source));
@@ -55,7 +58,7 @@ export function jobFromJson(source: string): { [member: string]: ExactJson } {
   }
 }
 
-/** A member by its name in any case, the exact name first. */
+/** Returns a member by its name in any case. The exact name precedes others. */
 export function memberOf(object: { [member: string]: ExactJson }, name: string): ExactJson | undefined {
   if (Object.hasOwn(object, name)) return object[name];
   const key = Object.keys(object).find((k) => k.toLowerCase() === name.toLowerCase());

@@ -4,7 +4,7 @@ import { CommandFailure } from '../failure.js';
 import type { Flag } from '../flags/flag.js';
 import { type JobFile, jobFromJson, readJobText, textMember } from './job-file.js';
 
-/** What every command that reads a job file accepts (cli.md 3.5). */
+/** Flags of every command that reads a job file (cli.md 3.5). */
 export const JOB_INPUT_FLAGS: readonly Flag[] = [
   { name: 'json', kind: 'switch', help: 'The file is JSON (recognised without this flag too).' },
   { name: 'policy-override', kind: 'switch', help: 'Passed on.' },
@@ -29,14 +29,16 @@ export const JOB_INPUT_FLAGS: readonly Flag[] = [
   },
 ];
 
-/** CL-251 to CL-254. The parser of HCL is loaded only for files that need it. @throws CommandFailure */
+/**
+ * Reads a job file (CL-251 to CL-254). The parser of HCL is loaded only for files that need it. @throws CommandFailure
+ */
 export async function readJobInput({ flags, args }: Pick<Call, 'flags' | 'args'>): Promise<JobFile> {
   const [path = ''] = args;
   const hasVariables = flags.list('var').length > 0 || flags.list('var-file').length > 0;
   const refused = new CommandFailure('Invalid job options: cannot use variables with JSON files.');
   if (flags.on('json') && hasVariables) throw refused;
   const source = await readJobText(path);
-  // No HCL begins with a brace: such a file is JSON, with or without the flag.
+  // HCL never starts with a brace, so such a file is JSON with or without the flag.
   if (!flags.on('json') && !source.trimStart().startsWith('{'))
     return (await import('./hcl-job.js')).readHclJob(path, source, flags);
   if (hasVariables) throw refused;
@@ -46,6 +48,6 @@ export async function readJobInput({ flags, args }: Pick<Call, 'flags' | 'args'>
   };
 }
 
-/** The server, in the region and the namespace that the job names (CL-256). */
+/** Returns the client for the region and namespace of the job (CL-256). */
 export const apiOf = (api: ApiClient, { job }: JobFile): ApiClient =>
   api.within({ region: textMember(job, 'Region'), namespace: textMember(job, 'Namespace') });

@@ -7,7 +7,7 @@ import { table } from '../terminal/table.js';
 import { msOf } from '../terminal/times.js';
 import { launchText } from './periodic-launch.js';
 
-/** What the API answers to a dry run. */
+/** Response of the API to a dry run. */
 export interface JobPlanAnswer {
   readonly Annotations: {
     readonly DesiredTGUpdates: Readonly<Record<string, Readonly<Record<string, number>>>> | null;
@@ -21,17 +21,17 @@ export interface JobPlanAnswer {
   readonly Warnings: string;
 }
 
-/** Counters of allocations that come or go. */
+/** Counters of allocations that would start or stop. */
 const CHANGING = ['Stop', 'Place', 'Migrate', 'DestructiveUpdate', 'Canary'];
 
-/** CL-322: 1 if allocations would come or go. */
+/** Returns 1 if allocations would start or stop (CL-322). */
 export function planExitCode({ Diff, Annotations }: JobPlanAnswer): 0 | 1 {
   if (Diff.Type === 'None') return 0;
   const groups = Object.values(Annotations?.DesiredTGUpdates ?? {});
   return groups.some((desired) => CHANGING.some((counter) => (desired[counter] ?? 0) > 0)) ? 1 : 0;
 }
 
-/** What the text of a dry run goes by besides its answer. */
+/** Additional inputs for the text of a dry run. */
 export interface DryRunContext {
   readonly isSystem: boolean;
   readonly nowMs: number;
@@ -39,7 +39,7 @@ export interface DryRunContext {
   readonly red: (text: string) => string;
 }
 
-/** Prints whether the dry run placed all allocations, why not, and the next launch (CL-327). */
+/** Describes whether the dry run placed all allocations, why not, and the next launch (CL-327). */
 export function dryRunText(plan: JobPlanAnswer, { isSystem, nowMs, reasons, red }: DryRunContext): string {
   const failures = failedGroups(plan.FailedTGAllocs);
   const lines =
@@ -58,7 +58,7 @@ export function dryRunText(plan: JobPlanAnswer, { isSystem, nowMs, reasons, red 
   return lines.join('\n');
 }
 
-/** From this many on, preempted allocations, then their jobs, are only counted (CL-329). */
+/** Limit from which preempted allocations, and then their jobs, are only counted (CL-329). */
 const MAX_LISTED = 10;
 
 /** Lists preempted allocations singly, or counts them by job or by type if there are many (CL-329). */
@@ -73,7 +73,7 @@ export function preemptionTable(allocs: readonly AllocListStub[]): string {
   return table([['Job Type', 'Preemptions'], ...counted(allocs, ({ JobType }) => [JobType])]);
 }
 
-/** One row per distinct cells, and how often they occur, sorted. */
+/** Returns one row for each distinct set of cells with its count, sorted. */
 function counted(allocs: readonly AllocListStub[], cellsOf: (alloc: AllocListStub) => string[]): string[][] {
   const counts = new Map<string, { readonly cells: string[]; n: number }>();
   for (const alloc of allocs) {

@@ -4,7 +4,7 @@ import { EvaluationMonitor } from '../evaluations/evaluation-monitor.js';
 import { causeOf } from '../failure.js';
 import { nextLaunch } from './periodic-launch.js';
 
-/** A job that the server has just taken, as far as it matters for what is said of it. */
+/** The members of a registered job that determine the output. */
 export interface RegisteredJob {
   readonly periodic: PeriodicConfig | undefined;
   readonly parameterised: boolean;
@@ -12,7 +12,10 @@ export interface RegisteredJob {
   readonly evalId: string;
 }
 
-/** Follows the evaluation, or says that the job is registered and what comes next (CL-304, CL-334). Resolves with the exit code. @param hint where to see more, before a monitor or at the end */
+/**
+ * Follows the evaluation, or prints that the job is registered and its next launch (CL-304, CL-334). Resolves with the
+ * exit code. @param hint prints where to see more, before a monitor or at the end
+ */
 export async function afterRegistration(
   call: Call,
   job: RegisteredJob,
@@ -32,7 +35,7 @@ export async function afterRegistration(
   return 0;
 }
 
-/** @param periodic as in a job file: what it leaves out has its default on the server only */
+/** @param periodic the block of the job file, whose missing members get their defaults only on the server */
 async function printNextLaunch({ terminal, clock }: Call, periodic: PeriodicConfig): Promise<void> {
   const enabled: boolean | null | undefined = periodic.Enabled;
   if (enabled === false) return terminal.print('The job is not launched: its periodic block is not enabled.');

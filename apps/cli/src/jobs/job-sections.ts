@@ -10,7 +10,7 @@ import { sortedEntries } from '../terminal/sorted-entries.js';
 import { table } from '../terminal/table.js';
 import { msOf } from '../terminal/times.js';
 
-/** Groups whose failed placement a job's status shows (CL-315). */
+/** Number of groups with failed placements in a job's status (CL-315). */
 const MAX_FAILED_GROUPS = 5;
 
 /** Counts the allocations of each task group, sorted by group (CL-313). */
@@ -33,7 +33,10 @@ export function childrenTable(summary: JobSummary): string {
   ]);
 }
 
-/** Why the newest failed evaluation could not place, if one is blocked; undefined otherwise (CL-315). */
+/**
+ * Returns why the newest failed evaluation could not place allocations, or undefined if no evaluation is blocked
+ * (CL-315).
+ */
 export async function blockedPlacements(
   { api, program, terminal }: Pick<Call, 'api' | 'program' | 'terminal'>,
   job: Job,
@@ -56,7 +59,7 @@ export async function blockedPlacements(
   return shown.join('\n\n');
 }
 
-/** Groups whose newest allocation waits to be rescheduled (CL-316). One read per such group. */
+/** Returns the groups whose newest allocation waits for rescheduling (CL-316). Cost: one read for each such group. */
 export async function upcomingReschedules(
   api: ApiClient,
   allocations: readonly AllocListStub[],

@@ -2,7 +2,7 @@ import type { JobListStub } from '@waybill/model';
 import { table } from '../terminal/table.js';
 import { absoluteTime } from '../terminal/times.js';
 
-/** Jobs, sorted by ID (CL-311). */
+/** Lists jobs, sorted by ID (CL-311). */
 export function jobTable(jobs: readonly JobListStub[], options: { readonly withNamespace: boolean }): string {
   const namespaced = <T>(cell: T): T[] => (options.withNamespace ? [cell] : []);
   const header = ['ID', ...namespaced('Namespace'), 'Type', 'Priority', 'Status', 'Submit Date'];

@@ -5,11 +5,11 @@ import { jobPath } from './resolve-job.js';
 
 export interface JobVersions {
   readonly Versions: readonly Job[] | null;
-  /** Only where they were asked for. */
+  /** Null unless they were requested. */
   readonly Diffs: readonly JobDiff[] | null;
 }
 
-/** The kept versions of a job, newest first. @throws CommandFailure */
+/** Reads the retained versions of a job, newest first. @throws CommandFailure */
 export function jobVersions(api: ApiClient, id: string, query: Query = {}): Promise<Answer<JobVersions>> {
   return api.get<JobVersions>(jobPath(id, '/versions'), query).catch((error: unknown) => {
     throw failed('retrieving job versions', error);

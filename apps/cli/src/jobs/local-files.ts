@@ -4,11 +4,11 @@ import path from 'node:path';
 import type { FileAccess } from '@waybill/jobspec';
 import { compilePattern } from '@waybill/model';
 
-/** What the file functions of a job file see: this machine, from the working directory (JS-91). */
+/** File access for the file functions of a job file: this machine, from the working directory (JS-91). */
 export const localFiles: FileAccess = {
   read: (file) => (isFile(expanded(file)) ? readFileSync(expanded(file)) : undefined),
   exists: (file) => isFile(expanded(file)),
-  // `*` and `?` stop at a slash, `**` does not: the rule of path.matchesGlob, which Node 20 has as experimental only.
+  // `*` and `?` do not match a slash, and `**` does. path.matchesGlob has this rule, but is experimental in Node 20.
   matching: (directory, pattern) => {
     const expression = asExpression(pattern);
     return readdirSync(expanded(directory), { recursive: true, encoding: 'utf8' })
@@ -31,7 +31,7 @@ function expanded(file: string): string {
 
 const GLOB_PARTS: Readonly<Record<string, string>> = { '**/': '(?:.*/)?', '**': '.*', '*': '[^/]*', '?': '[^/]' };
 
-/** In the engine that takes linear time: a job file may have come from somebody else. */
+/** Compiles a glob for the linear-time engine, because a job file may come from another person. */
 function asExpression(pattern: string): ReturnType<typeof compilePattern> {
   const source = pattern.replaceAll(/\*\*\/|\*\*|[*?]|[.+^${}()|[\]\\]/gu, (part) => GLOB_PARTS[part] ?? `\\${part}`);
   return compilePattern(`^${source}$`);

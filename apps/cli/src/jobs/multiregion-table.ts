@@ -6,10 +6,10 @@ import { jobPath } from './resolve-job.js';
 import { table } from '../terminal/table.js';
 
 /**
- * CL-612: how far the rollout that this deployment is a part of is in each region of its job, sorted by region. Cost: the
- * job, and one read in each region, all at once.
- * @param shownId how an ID is printed
- * @throws what reading the job fails with; a region that cannot be read is said so in its row
+ * Lists the progress of a multiregion rollout in each region of its job, sorted by region (CL-612). Cost: one read of
+ * the job and one in each region, all at once.
+ * @param shownId formats an ID
+ * @throws errors of reading the job; the row of a region that cannot be read shows its error
  */
 export async function multiregionTable(
   api: ApiClient,

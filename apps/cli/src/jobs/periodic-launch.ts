@@ -1,14 +1,14 @@
 import type { PeriodicConfig } from '@waybill/model';
 import { formatDuration } from '@waybill/model/duration';
 
-/** `<time> (<duration> from now)`, both cut to seconds (CL-143). `time` is RFC 3339 and shown as it is. */
+/** Formats `<time> (<duration> from now)`, both cut to seconds (CL-143). `time` is RFC 3339 and shown unchanged. */
 export function launchText(time: string, nowMs: number): string {
   const seconds = Math.floor(Date.parse(time) / 1000) - Math.floor(nowMs / 1000);
   return `${time.replace(/\.\d+/, '')} (${formatDuration(seconds * 1e9)} from now)`;
 }
 
 /**
- * When a periodic job is launched next, in its own time zone (CL-304, CL-312); undefined: never again.
+ * Returns the next launch of a periodic job in its own time zone, or undefined if there is none (CL-304, CL-312).
  * @throws CronSpecError
  */
 export async function nextLaunch(periodic: PeriodicConfig, nowMs: number): Promise<string | undefined> {

@@ -5,13 +5,13 @@ import { table } from '../terminal/table.js';
 const SCORE_DIGITS = 3;
 const SCORE_DECIMALS = 6;
 
-/** Metrics as an answer has them: any member may be absent. */
+/** Metrics in a response. Any member may be absent. */
 export type Metrics = Partial<Omit<AllocMetric, 'Scores'>> & {
-  /** Of servers that score a placement only as a whole. */
+  /** Sent by servers that only have a total score for a placement. */
   readonly Scores?: Readonly<Record<string, number>> | null;
 };
 
-/** Why a placement failed, a bullet per cause (CL-221). `red` marks what needs the operator. */
+/** Lists the reasons for a failed placement, one bullet each (CL-221). `red` marks bullets that need the operator. */
 export function placementBullets(metrics: Metrics, red: (text: string) => string = (text) => text): string[] {
   const lines: string[] = [];
   if ((metrics.NodesEvaluated ?? 0) === 0) lines.push('* No nodes were eligible for evaluation');
@@ -33,7 +33,7 @@ export function placementBullets(metrics: Metrics, red: (text: string) => string
   return lines;
 }
 
-/** How the nodes that were looked at did, in full (CL-222); no lines where nothing was scored. */
+/** Lists the scores of the examined nodes in full (CL-222). Empty without scores. */
 export function scoreLines({ ScoreMetaData, Scores }: Metrics): string[] {
   const nodes = ScoreMetaData ?? [];
   if (nodes.length === 0)
@@ -49,13 +49,13 @@ export function scoreLines({ ScoreMetaData, Scores }: Metrics): string[] {
 
 const significant = (score: number): string => String(Number(score.toPrecision(SCORE_DIGITS)));
 
-/** `Task Group "cache" (failed to place 2 allocations):` (CL-205). */
+/** Returns a title such as `Task Group "cache" (failed to place 2 allocations):` (CL-205). */
 export function failedGroupTitle(group: string, metrics: Metrics): string {
   const n = (metrics.CoalescedFailures ?? 0) + 1;
   return `Task Group "${group}" (failed to place ${n} allocation${n > 1 ? 's' : ''}):`;
 }
 
-/** Groups that could not be placed, sorted by name. */
+/** Returns the groups that could not be placed, sorted by name. */
 export function failedGroups(failures: Readonly<Record<string, Metrics>> | null | undefined): [string, Metrics][] {
   return sortedEntries(failures);
 }

@@ -6,18 +6,18 @@ import { escapeControls } from '../terminal/table.js';
 import { askedAndThere, asksForAttributes, type AskingJob, type Machine } from './asked-and-there.js';
 import { type Metrics, placementBullets } from './placement-metrics.js';
 
-/** Machines that are read one by one for their attributes. */
+/** Number of machines that are read one by one for their attributes. */
 const MAX_READ = 20;
 
 type Failures = readonly (readonly [group: string, metrics: Metrics])[];
 
-/** Bullets by the group's name. */
+/** Bullets by name of the group. */
 export type PlacementReasons = ReadonlyMap<string, readonly string[]>;
 
 /**
  * Compares the request of each failed group with the resources, drivers and attributes of the machines. A failed read
- * gives no bullets and no error: the contract's bullets (CL-221) stand without them.
- * Cost: one read of all machines; where a constraint compares an attribute, also one read each of MAX_READ machines.
+ * gives no bullets and no error, because the contract's bullets (CL-221) suffice. Cost: one read of all machines, and
+ * if a constraint compares an attribute, up to MAX_READ reads of single machines.
  */
 export async function placementReasons(
   api: Pick<ApiClient, 'get'>,
@@ -50,7 +50,10 @@ async function machinesFor(api: Pick<ApiClient, 'get'>, failures: Failures): Pro
   return [...whole, ...all.slice(MAX_READ)];
 }
 
-/** The reasons why a group could not be placed: the contract's bullets (CL-221), then the comparison with the machines. */
+/**
+ * Returns the reasons why a group could not be placed: the contract's bullets (CL-221), then the comparison with the
+ * machines.
+ */
 export function failureLines(
   [group, metrics]: readonly [string, Metrics],
   reasons: PlacementReasons,

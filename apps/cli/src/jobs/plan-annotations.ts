@@ -11,7 +11,7 @@ const ALWAYS: readonly (readonly [string, keyof DesiredUpdates])[] = [
   ['InPlace', 'InPlaceUpdate'],
   ['Destructive', 'DestructiveUpdate'],
 ];
-/** Columns that appear where they say something. */
+/** Columns that appear only if some group has a value. */
 const WHERE_ANY: readonly (readonly [string, keyof DesiredUpdates])[] = [
   ['Migrate', 'Migrate'],
   ['Canary', 'Canary'],
@@ -22,7 +22,7 @@ const WHERE_ANY: readonly (readonly [string, keyof DesiredUpdates])[] = [
   ['Reconnect', 'Reconnect'],
 ];
 
-/** What the scheduler decided per group (CL-625). */
+/** Lists the scheduler's decisions for each group (CL-625). */
 export function planAnnotationTable(updates: Readonly<Record<string, Counts>>, verbose: boolean): string {
   const groups = sortedEntries(updates);
   const shown = [

@@ -9,7 +9,7 @@ export const GROUP_FLAG: Flag = {
   help: 'Promote this group only; may be repeated.',
 };
 
-/** Groups as the flags name them, all of them if none (DP-1703). @param doing how a refusal is spoken of */
+/** Promotes the groups that flags name, or all groups (DP-1703). @param doing name of the step for an error */
 export function promotion(flags: ParsedFlags, doing: string): DeploymentChange {
   const Groups = flags.list('group');
   return {

@@ -4,23 +4,23 @@ import { AnswerFailure } from '../server/api-failure.js';
 import { causeOf, CommandFailure, isInterrupt } from '../failure.js';
 import { jobTable } from './job-table.js';
 
-/** Matches looked at. */
+/** Number of matches that are read. */
 const MAX_MATCHES = 20;
 
-/** A job found by its ID or the beginning of it; later calls use both members (CL-154). */
+/** A job that was found by its ID or a prefix of it. Later calls use both members (CL-154). */
 export interface ResolvedJob {
   readonly id: string;
-  /** Undefined when the lookup was not allowed: then the given namespace counts. */
+  /** Undefined if the caller may not list jobs. Then the given namespace counts. */
   readonly namespace: string | undefined;
   readonly exact: boolean;
 }
 
-/** A kind of jobs that a lookup is limited to. */
+/** A kind of jobs to which a lookup is limited. */
 export interface JobKind {
-  /** As messages call it: `parameterized `. */
+  /** Word for messages, such as `parameterized `. */
   readonly word: string;
   readonly filter: string;
-  /** The same for servers that cannot parse the filter (API-71). */
+  /** Equals the filter, for servers that cannot evaluate it (API-71). */
   readonly is: (job: JobListStub) => boolean;
 }
 
@@ -38,13 +38,13 @@ export const PERIODIC: JobKind = {
   is: (job) => job.Periodic,
 };
 
-/** CL-151 to CL-153, CL-158. @throws CommandFailure */
+/** Finds a job by its ID or a prefix of it (CL-151 to CL-153, CL-158). @throws CommandFailure */
 export async function resolveJob(api: ApiClient, given: string, kind?: JobKind): Promise<ResolvedJob> {
   const wanted = given.trim();
   const jobs = await list(api, wanted, kind);
   if (!jobs) return { id: wanted, namespace: undefined, exact: true };
   if (jobs.length === 0) throw new CommandFailure(`No ${kind?.word ?? ''}job(s) with prefix or ID "${wanted}" found`);
-  // Over all namespaces the list is ordered by namespace first, so the exact one may stand anywhere (JR-202).
+  // A list over all namespaces is ordered by namespace first, so the exact match may be at any place (JR-202).
   const [exact, another] = jobs.filter((job) => job.ID === wanted);
   const found = another ? undefined : (exact ?? (jobs.length === 1 ? jobs[0] : undefined));
   if (!found) {
@@ -56,7 +56,7 @@ export async function resolveJob(api: ApiClient, given: string, kind?: JobKind):
   return { id: found.ID, namespace: found.Namespace, exact: found.ID === wanted };
 }
 
-/** Undefined: the token may not list. */
+/** Returns undefined if the token may not list jobs. */
 async function list(api: ApiClient, prefix: string, kind: JobKind | undefined): Promise<JobListStub[] | undefined> {
   const read = async (filter: string | undefined): Promise<JobListStub[]> =>
     (await api.get<JobListStub[] | null>('/v1/jobs', { prefix, per_page: MAX_MATCHES, filter })).value ?? [];
@@ -71,5 +71,5 @@ async function list(api: ApiClient, prefix: string, kind: JobKind | undefined): 
   }
 }
 
-/** Path of a job: its ID may hold slashes and anything else. */
+/** Returns the path of a job. Its ID is escaped, because it may contain slashes and other characters. */
 export const jobPath = (id: string, sub = ''): string => `/v1/job/${encodeURIComponent(id)}${sub}`;

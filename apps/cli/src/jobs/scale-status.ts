@@ -7,7 +7,7 @@ export interface ScaleStatus {
   readonly TaskGroups: Readonly<Record<string, { readonly Events: readonly ScalingEvent[] | null }>> | null;
 }
 
-/** What a job's groups are scaled to, and who wanted it. @throws CommandFailure */
+/** Reads the scale of a job's groups and their scaling events. @throws CommandFailure */
 export async function readScaleStatus(api: ApiClient, id: string): Promise<ScaleStatus> {
   const answer = await api.get<ScaleStatus>(jobPath(id, '/scale')).catch((error: unknown) => {
     throw failed('querying job', error);

@@ -4,10 +4,10 @@ import { keyValues, table } from '../terminal/table.js';
 
 export type ScalingPolicyStub = Pick<ScalingPolicy, 'ID' | 'Enabled' | 'Type' | 'Target'>;
 
-/** The outermost first. */
+/** The outermost member first. */
 const TARGET_MEMBERS = ['Namespace', 'Job', 'Group', 'Task'] as const;
 
-/** `Namespace:default,Job:web,Group:cache`. */
+/** Formats a target such as `Namespace:default,Job:web,Group:cache`. */
 const targetOf = ({ Target }: Pick<ScalingPolicy, 'Target'>): string =>
   TARGET_MEMBERS.flatMap((member) => (Target?.[member] ? [`${member}:${Target[member]}`] : [])).join(',');
 

@@ -3,34 +3,34 @@ import { isIPv6, type AddressInfo } from 'node:net';
 import { causeOf, CommandFailure } from '../failure.js';
 
 const PATH = '/oidc/callback';
-/** A browser that keeps a connection open must not keep the command from ending. */
+/** Milliseconds after which a connection that the browser keeps open is closed, so that the command can end. */
 const HEADERS_TIMEOUT_MS = 10_000;
 
-/** What the provider sent back with the browser. */
+/** The parameters with which the provider redirected the browser. */
 export interface Callback {
   readonly state: string;
   readonly code: string;
-  /** Who the provider says it is; empty: it does not. */
+  /** Issuer of the response. Empty if the provider sent none. */
   readonly issuer: string;
 }
 
-/** The provider, or somebody there, has refused the login. */
+/** The provider or the user refused the login. */
 export class LoginRefused extends Error {
   override readonly name = 'LoginRefused';
 }
 
 /**
- * Waits on this machine for the browser that comes back from a provider (AU-292, AU-294). Only `/oidc/callback` is
- * answered, only with the state that the login was begun with, and only once; whatever else comes, the login goes on.
+ * Waits on this machine for the browser's redirect from a provider (AU-292, AU-294). It accepts `/oidc/callback` once,
+ * with the state with which the login started. It refuses any other request, and the login continues.
  */
 export class CallbackServer {
   private constructor(
     private readonly server: Server,
-    /** Where the provider sends the browser. */
+    /** Address to which the provider redirects the browser. */
     readonly redirectUri: string,
   ) {}
 
-  /** @param address `host:port`; port 0: any. @throws CommandFailure it cannot be listened on */
+  /** @param address `host:port`; port 0 for any. @throws CommandFailure if the address cannot be bound */
   static async listen(address: string): Promise<CallbackServer> {
     const [host, port] = hostAndPort(address);
     const server = createServer();
@@ -43,7 +43,7 @@ export class CallbackServer {
     return new CallbackServer(server, `http://${isIPv6(host) ? `[${host}]` : host}:${bound}${PATH}`);
   }
 
-  /** What came back. @throws LoginRefused; the reason of `signal` when it gives the wait up */
+  /** Resolves with the redirect's parameters. @throws LoginRefused; the reason of `signal` if it is aborted */
   next(state: string, signal: AbortSignal): Promise<Callback> {
     return new Promise((resolve, reject) => {
       const giveUp = (): void => reject(signal.reason as Error);
@@ -72,7 +72,7 @@ interface Answer {
   readonly refused?: LoginRefused;
 }
 
-/** Pure: what one request of a browser means. */
+/** Decides about one request of a browser. Pure. */
 export function answerTo({ method, url }: Pick<IncomingMessage, 'method' | 'url'>, state: string): Answer {
   const { pathname, searchParams } = new URL(url ?? '/', 'http://localhost');
   if (pathname !== PATH) return { status: 404, text: 'There is nothing here.' };

@@ -9,8 +9,8 @@ const isStillThere = (status: Allocation['ClientStatus'] | undefined): boolean =
   status === 'pending' || status === 'running';
 
 /**
- * Watches a drain until its strategy is gone and nothing of the node is pending or running (CL-515, CL-516).
- * Two blocking reads wait at the server at any time: one of the node, one of its allocations.
+ * Watches a drain until the node has no drain strategy and no pending or running allocations (CL-515, CL-516). Cost:
+ * two blocking reads at any time, one of the node and one of its allocations.
  */
 export class DrainMonitor {
   private readonly api: ApiClient;
@@ -23,7 +23,7 @@ export class DrainMonitor {
     this.api = call.api;
   }
 
-  /** @param index of the write that began the drain; 0: of what is there already. @throws CommandFailure */
+  /** @param index of the write that started the drain; 0 to start with the present state. @throws CommandFailure */
   async follow(strategy: DrainStrategy | null, index: number): Promise<void> {
     this.ignoresSystemJobs = strategy?.IgnoreSystemJobs ?? false;
     await Promise.all([this.followNode(strategy, index), this.followAllocations()]);
@@ -76,7 +76,9 @@ export class DrainMonitor {
   }
 }
 
-/** CL-515; undefined: nothing that is worth a line, or seen for the first time. */
+/**
+ * Describes the change of an allocation (CL-515). Returns undefined for an unimportant change and for a new allocation.
+ */
 export function changeOf(before: NodeAllocation | undefined, after: NodeAllocation): string | undefined {
   if (!before) return undefined;
   if (before.ClientStatus !== after.ClientStatus) return `status ${before.ClientStatus} -> ${after.ClientStatus}`;

@@ -6,13 +6,13 @@ import { causeOf, CommandFailure } from '../failure.js';
 import { explained, sourceName } from '../jobs/hcl-text.js';
 import { textMember } from '../jobs/job-file.js';
 
-/** A node pool as `PUT /v1/node/pools` takes it. */
+/** The body of `PUT /v1/node/pools`. */
 export interface GivenNodePool {
   readonly name: string;
   readonly body: { readonly [member: string]: ExactJson };
 }
 
-/** Attributes of the block, and what the API calls them. */
+/** Attributes of the block and their names in the API. */
 const MEMBERS: Readonly<Record<string, string>> = {
   description: 'Description',
   meta: 'Meta',
@@ -20,7 +20,7 @@ const MEMBERS: Readonly<Record<string, string>> = {
   scheduler_config: 'SchedulerConfiguration',
 };
 
-/** The specification at `path`, or on stdin (`-`). @throws CommandFailure */
+/** Reads the specification at `path`, or from stdin (`-`). @throws CommandFailure */
 export async function readNodePoolFile(path: string): Promise<GivenNodePool> {
   const source = await (path === '-' ? textOf(process.stdin) : readFile(path, 'utf8')).catch((error: unknown) => {
     throw new CommandFailure(`Failed to read input: ${causeOf(error)}`);
@@ -32,7 +32,7 @@ export async function readNodePoolFile(path: string): Promise<GivenNodePool> {
   }
 }
 
-/** @throws what is wrong with it */
+/** @throws an error that names the problem */
 function poolOfHcl(text: string, path: string): GivenNodePool {
   const pools = parseNodePools({ name: sourceName(path), text });
   const [pool] = pools;
@@ -41,7 +41,7 @@ function poolOfHcl(text: string, path: string): GivenNodePool {
   return { name: textMember(body, 'Name') ?? '', body };
 }
 
-/** The block `node_pool "<name>" {…}` in its JSON form. @throws what is wrong with it */
+/** Decodes the block `node_pool "<name>" {…}` in its JSON form. @throws an error that names the problem */
 function poolOfJson(source: string): GivenNodePool {
   const blocks = Object.entries(membersOf(membersOf(parseExact(source))['node_pool']));
   const [block] = blocks;
@@ -55,7 +55,7 @@ function poolOfJson(source: string): GivenNodePool {
   return { name, body: { Name: name, ...Object.fromEntries(given) } };
 }
 
-/** What `node pool init` writes: the same pool in both languages. */
+/** The files of `node pool init`: the same pool in both languages. */
 export const EXAMPLE_HCL = `# A set of nodes that jobs ask for by its name: node_pool = "example".
 node_pool "example" {
   description = "Example node pool"

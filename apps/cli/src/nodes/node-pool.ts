@@ -3,11 +3,11 @@ import type { Call } from '../command-spec.js';
 import { CommandFailure, failed } from '../failure.js';
 import { table } from '../terminal/table.js';
 
-/** Node pools (CL-531). */
+/** Lists node pools (CL-531). */
 export const nodePoolTable = (pools: readonly NodePool[]): string =>
   table([['Name', 'Description'], ...pools.map(({ Name, Description }) => [Name, Description])]);
 
-/** The pool with this name, or the only one whose name begins so (CL-157). @throws CommandFailure */
+/** Finds the pool with this name, or the only one with this prefix (CL-157). @throws CommandFailure */
 export async function resolveNodePool({ api }: Pick<Call, 'api'>, given: string): Promise<NodePool> {
   const { value } = await api.get<NodePool[] | null>('/v1/node/pools', { prefix: given }).catch((error: unknown) => {
     throw failed('retrieving node pool', error);

@@ -6,7 +6,7 @@ import { absoluteTime, msOf } from '../terminal/times.js';
 
 export const BYTES_PER_MB = 1024 * 1024;
 
-/** A node as an answer has it (CL-1107: any member may be absent). */
+/** A node in a response. Any member may be absent (CL-1107). */
 export type NodeAnswer = Pick<Node, 'ID'> & Partial<Omit<Node, 'ID'>>;
 export type NodeAllocation = Pick<Allocation, 'ID'> & Partial<Omit<Allocation, 'ID'>>;
 
@@ -84,7 +84,7 @@ export function driverTable(node: NodeAnswer): string {
   ]);
 }
 
-/** Newest first (CL-505). */
+/** Lists the events of a node, newest first (CL-505). */
 export function nodeEventTable(node: NodeAnswer, verbose: boolean): string {
   const events = (node.Events ?? []).toSorted((a, b) => (msOf(b.Timestamp) ?? 0) - (msOf(a.Timestamp) ?? 0));
   return table([
@@ -109,7 +109,7 @@ function subsystemOf(event: NodeEvent): string {
   return event.Subsystem === 'Driver' && driver ? `Driver: ${driver}` : event.Subsystem;
 }
 
-/** What running allocations were given, against what the node has besides what is reserved (CL-506). */
+/** Compares the resources assigned to running allocations with the node's unreserved resources (CL-506). */
 export function allocatedResources(node: NodeAnswer, allocs: readonly NodeAllocation[]): string | undefined {
   const { NodeResources: has, ReservedResources: reserved } = node;
   if (!has) return undefined;
@@ -137,6 +137,6 @@ export function allocatedResources(node: NodeAnswer, allocs: readonly NodeAlloca
   ]);
 }
 
-/** Attributes or meta, sorted. */
+/** Lists attributes or meta, sorted. */
 export const sortedList = (map: Readonly<Record<string, string>> | null | undefined): string =>
   keyValues(sortedEntries(map));

@@ -4,11 +4,11 @@ import { table } from '../terminal/table.js';
 
 export interface NodeColumns {
   readonly os?: boolean;
-  /** Running allocations by node ID. */
+  /** Number of running allocations by node ID. */
   readonly running?: ReadonlyMap<string, number>;
 }
 
-/** Nodes (CL-501). */
+/** Lists nodes (CL-501). */
 export function nodeTable(nodes: readonly NodeListStub[], display: Display, { os, running }: NodeColumns = {}): string {
   const when = <T>(shown: boolean, ...cells: T[]): T[] => (shown ? cells : []);
   return table([

@@ -3,7 +3,7 @@ import { formatBytes, formatPercent } from '../terminal/sizes.js';
 import { keyValues, table } from '../terminal/table.js';
 import type { AllocationStats } from '../allocations/task-sections.js';
 
-/** Answer of the machine's statistics, as far as it is read. Bytes and MHz. */
+/** The members of a machine's statistics that this program reads, in bytes and MHz. */
 export interface HostStats {
   readonly CPUTicksConsumed?: number;
   readonly CPU?: readonly HostCpu[] | null;
@@ -11,7 +11,7 @@ export interface HostStats {
   readonly DiskStats?: readonly HostDisk[] | null;
 }
 
-/** Percent. */
+/** In percent. */
 interface HostCpu {
   readonly CPU?: string;
   readonly User?: number;
@@ -37,7 +37,7 @@ interface HostDisk {
 const percent = (value: number | undefined): string => formatPercent(value ?? 0);
 const bytes = (value: number | undefined): string => formatBytes(value ?? 0);
 
-/** What the machine uses of each of its parts, as measured (CL-505, `-stats`). */
+/** Lists the measured use of each CPU, the memory and the disks (CL-505, `-stats`). */
 export function hostDetails({ CPU, Memory, DiskStats }: HostStats): [title: string, text: string][] {
   const cores = (CPU ?? []).map((core) =>
     keyValues([
@@ -71,7 +71,7 @@ export function hostDetails({ CPU, Memory, DiskStats }: HostStats): [title: stri
   ];
 }
 
-/** What the machine as a whole uses of what it has, nothing reserved taken off (CL-506). */
+/** Compares the use of the whole machine with its total resources, including reserved ones (CL-506). */
 export function hostUse(node: NodeAnswer, stats: HostStats): string {
   const volume = node.Attributes?.['unique.storage.volume'] ?? '';
   const disk = (stats.DiskStats ?? []).find(({ Device }) => Device === volume);
@@ -85,7 +85,7 @@ export function hostUse(node: NodeAnswer, stats: HostStats): string {
   ]);
 }
 
-/** What running allocations use, together, of what the node has besides what is reserved (CL-506). */
+/** Compares the use of all running allocations with the node's unreserved resources (CL-506). */
 export function allocationUse(node: NodeAnswer, measured: readonly AllocationStats[]): string {
   let cpuMhz = 0;
   let memoryBytes = 0;

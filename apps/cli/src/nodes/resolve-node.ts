@@ -5,12 +5,12 @@ import { CommandFailure, failed } from '../failure.js';
 import type { NodeAnswer } from './node-sections.js';
 import { NODE, resolveUuid } from '../server/resolve-uuid.js';
 
-/** `-self`. */
+/** The flag `-self`. */
 export const SELF_FLAG = { name: 'self', kind: 'switch', help: 'The node of the agent at the address.' } as const;
 
 /**
- * The node a command is about: of the agent at the address with `-self` (CL-502), else by its prefix.
- * @param kind how the failure to find one is said
+ * Returns the node of a command: that of the agent at the address with `-self` (CL-502), otherwise by its prefix.
+ * @param kind wording of a failed lookup
  * @throws CommandFailure
  */
 export async function nodeIdOf(call: Call, kind = NODE): Promise<string> {
@@ -30,7 +30,7 @@ export async function readNode({ api }: Pick<Call, 'api'>, id: string, doing: st
   return value;
 }
 
-/** `-node-id`. */
+/** The flag `-node-id`. */
 export const NODE_ID_FLAG = {
   name: 'node-id',
   kind: 'text',
@@ -38,7 +38,7 @@ export const NODE_ID_FLAG = {
   help: 'The node; may be shortened.',
 } as const;
 
-/** What `-node-id` names in full, for a request's `node_id`; undefined: none is named. @throws CommandFailure */
+/** Returns the full ID for `-node-id`, or undefined without the flag. @throws CommandFailure */
 export async function namedNodeId(call: Call): Promise<string | undefined> {
   const given = call.flags.text(NODE_ID_FLAG.name);
   if (given === undefined) return undefined;

@@ -7,7 +7,7 @@ export const LOG_STATUS_PATH = '/v1/operator/log/status';
 export const LOG_ADOPT_PATH = '/v1/operator/log/adopt';
 export const LOG_RESTORE_PATH = '/v1/operator/log/restore';
 
-/** How the log and the database compare. */
+/** Comparison of the log and the database. */
 export interface LogStatus {
   readonly LogFirst: number;
   readonly LogLast: number;
@@ -15,14 +15,14 @@ export interface LogStatus {
   /** The last index at which both have the same transaction. */
   readonly CommonIndex: number;
   readonly EventsIndex: number;
-  /** Index with which the log's present history began; 0: it is the first. */
+  /** Index with which the log's present history started. 0 for its first history. */
   readonly HistoryIndex: number;
-  /** Why nothing is written; "": nothing stands against it. */
+  /** Reason why nothing is written. Empty if writing is allowed. */
   readonly Divergence: string;
   readonly LostCount: number;
-  /** Newest first; perhaps not all. */
+  /** Lost transactions, newest first. The list may be incomplete. */
   readonly Lost: readonly LostTransaction[];
-  /** Of a decision: with which index the new history begins. */
+  /** In the response to a decision: the index with which the new history starts. */
   readonly Index?: number;
 }
 
@@ -60,8 +60,8 @@ export const lostTable = ({ Lost }: LogStatus): string =>
   ]);
 
 /**
- * Shows what would be lost and asks, unless told not to.
- * @returns undefined: go on; otherwise the exit code
+ * Shows the transactions that would be lost and asks for confirmation, unless a flag confirms.
+ * @returns undefined to go on, otherwise the exit code
  */
 export async function refusedDecision(call: Call, question: string): Promise<number | undefined> {
   const { api, flags, terminal } = call;

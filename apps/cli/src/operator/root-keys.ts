@@ -5,19 +5,19 @@ import { absoluteTime } from '../terminal/times.js';
 
 export const KEYRING_PATH = '/v1/operator/keyring';
 
-/** A root key as the API shows it. */
+/** A root key in a response of the API. */
 export interface RootKeyMeta {
   readonly KeyID: string;
   readonly State: string;
-  /** Unix ns. */
+  /** In unix ns. */
   readonly CreateTime: number;
-  /** Unix ns; 0: it never was prepublished. */
+  /** In unix ns. 0 if the key was never prepublished. */
   readonly PublishTime: number;
 }
 
 export const VERBOSE_KEYS = { name: 'verbose', kind: 'switch', help: 'Show whole key IDs.' } as const;
 
-/** Root keys, one a line (CL-809). */
+/** Lists root keys, one per line (CL-809). */
 export const rootKeyTable = (keys: readonly RootKeyMeta[], verbose: boolean): string =>
   table([
     ['Key', 'State', 'Create Time', 'Publish Time'],
@@ -29,6 +29,6 @@ export const rootKeyTable = (keys: readonly RootKeyMeta[], verbose: boolean): st
     ]),
   ]);
 
-/** The text of these commands begins in lower case, as their reference's does. */
+/** Errors of these commands start in lower case, as in the reference. */
 export const keyringFailure = (cause: unknown): Error =>
   isInterrupt(cause) ? cause : new CommandFailure(`error: ${cause instanceof Error ? cause.message : String(cause)}`);

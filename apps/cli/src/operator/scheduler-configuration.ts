@@ -2,7 +2,7 @@ import type { SchedulerConfiguration } from '@waybill/model';
 
 export const CONFIGURATION_PATH = '/v1/operator/scheduler/configuration';
 
-/** What the API answers. */
+/** Response of the API. */
 export interface ConfigurationAnswer {
   readonly SchedulerConfig: SchedulerConfiguration;
 }

@@ -2,12 +2,12 @@ import type { Call } from '../command-spec.js';
 import { failed } from '../failure.js';
 import { table } from '../terminal/table.js';
 
-/** What `/v1/operator/projection` answers. */
+/** Response of `/v1/operator/projection`. */
 export interface ProjectionStanding {
-  /** How far PostgreSQL has followed the log. */
+  /** Index up to which PostgreSQL has followed the log. */
   readonly Index: number;
   readonly Count: number;
-  /** Oldest first; the first of them, if there are many. */
+  /** The oldest refused rows. */
   readonly SetAside: readonly {
     readonly Part: string;
     readonly Object: string;
@@ -27,7 +27,7 @@ export async function readStanding(api: Call['api']): Promise<ProjectionStanding
   return value;
 }
 
-/** A line for each row that is set aside. */
+/** Lists the rows that are set aside, one per line. */
 export function setAsideTable({ Count, SetAside }: ProjectionStanding): string {
   const rows = SetAside.map((row) => [
     String(row.Index),

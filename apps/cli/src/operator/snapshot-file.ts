@@ -4,13 +4,13 @@ import { failed } from '../failure.js';
 
 export const SNAPSHOT_PATH = '/v1/operator/snapshot';
 
-/** A file that a snapshot was saved to, looked at whole. */
+/** A verified snapshot file. */
 export interface SnapshotFile {
   readonly bytes: Buffer;
   readonly meta: ArchiveMeta;
 }
 
-/** @throws CommandFailure it cannot be read, or is no whole archive */
+/** @throws CommandFailure if the file cannot be read or is not an intact archive */
 export async function readSnapshot(file: string): Promise<SnapshotFile> {
   try {
     const bytes = await readFile(file);

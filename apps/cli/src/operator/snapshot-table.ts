@@ -3,12 +3,12 @@ import { formatBytes } from '../terminal/sizes.js';
 import { table } from '../terminal/table.js';
 import { absoluteTime } from '../terminal/times.js';
 
-/** As the API answers it. */
+/** A volume snapshot in a response of the API. */
 export interface SnapshotAnswer {
   readonly ID: string;
   readonly ExternalSourceVolumeID: string;
   readonly SizeBytes: number;
-  /** unix seconds */
+  /** In unix seconds. */
   readonly CreateTime: number;
   readonly IsReady: boolean;
 }
@@ -17,7 +17,7 @@ const VOLUME_WIDTH = 12;
 const VERBOSE_VOLUME_WIDTH = 30;
 const NS_PER_SECOND = 1e9;
 
-/** Lists snapshots; volume IDs are cut (CL-712). */
+/** Lists snapshots. Volume IDs are cut (CL-712). */
 export function snapshotTable(snapshots: readonly SnapshotAnswer[], { flags }: Pick<Call, 'flags'>): string {
   const width = flags.on('verbose') ? VERBOSE_VOLUME_WIDTH : VOLUME_WIDTH;
   return table([

@@ -4,7 +4,7 @@ import { text as textOf } from 'node:stream/consumers';
 import { ConnectionFailure } from './api-failure.js';
 import { named } from './wire.js';
 
-/** The text of an answer, unpacked. @param broken what to say when it ends too early */
+/** Returns the text of a response, decompressed. @param broken error if the response is incomplete */
 export async function bodyText(message: IncomingMessage, broken: () => Error): Promise<string> {
   try {
     return await textOf(await unpacked(message));
@@ -13,7 +13,7 @@ export async function bodyText(message: IncomingMessage, broken: () => Error): P
   }
 }
 
-/** What comes of an answer, as it comes, unpacked. @param broken what to say when it ends too early */
+/** Yields the chunks of a response, decompressed. @param broken error if the response is incomplete */
 export async function* chunksOf(message: IncomingMessage, broken: () => Error): AsyncGenerator<Uint8Array> {
   try {
     for await (const chunk of await unpacked(message)) yield chunk as Uint8Array;
@@ -25,11 +25,13 @@ export async function* chunksOf(message: IncomingMessage, broken: () => Error): 
 async function unpacked(message: IncomingMessage): Promise<Readable> {
   if (message.headers['content-encoding'] !== 'gzip') return message;
   const [{ createGunzip }, { pipeline }] = await Promise.all([import('node:zlib'), import('node:stream')]);
-  // Whoever reads it hears of what goes wrong.
+  // The reader of the stream receives its errors.
   return pipeline(message, createGunzip(), () => {});
 }
 
-/** What an aborted request rejects with; a body that is cut off by it says only that the connection broke. */
+/**
+ * Returns the error for an aborted request. A body that is cut off by the abort would only report a broken connection.
+ */
 export const abortOf = (signal: AbortSignal): Error | undefined =>
   signal.aborted ? new DOMException('The request was given up', 'AbortError') : undefined;
 

@@ -12,20 +12,20 @@ export type Query = Readonly<Record<string, string | number | boolean | readonly
 
 const MAX_REDIRECTS = 5;
 
-/** An answer that says that it was done. */
+/** A successful response. */
 export interface Answer<T> {
-  /** Integers above 2^53 rounded; what is printed as JSON comes from `exact`. */
+  /** Integers above 2^53 are rounded. Data for programs is printed from `exact`. */
   readonly value: T;
   readonly exact: ExactJson;
-  /** `X-Nomad-Index`, 0 when the answer has none. */
+  /** `X-Nomad-Index`, or 0 without the header. */
   readonly index: number;
-  /** `X-Nomad-NextToken`; empty on the last page. */
+  /** `X-Nomad-NextToken`, or empty on the last page. */
   readonly nextToken: string;
   readonly traceId: string;
   readonly headers: IncomingHttpHeaders;
 }
 
-/** A request that its sender has made all by itself. */
+/** A request whose headers and URL its sender has built completely. */
 export interface RawRequest {
   readonly method: string;
   readonly url: URL;
@@ -33,14 +33,15 @@ export interface RawRequest {
   readonly body: Buffer | undefined;
 }
 
-/** A body that is read while it comes. */
+/** A body that is read while it arrives. */
 export interface StreamAnswer {
   readonly headers: IncomingHttpHeaders;
   readonly body: AsyncIterable<Uint8Array>;
 }
 
 /**
- * The API of one server: how its requests look, and what its answers mean. Every request can be aborted by the run's signal and then rejects with an AbortError.
+ * The API of one server: the form of its requests and the meaning of its responses. The run's signal aborts every
+ * request, which then rejects with an AbortError.
  */
 export class ApiClient {
   constructor(
@@ -50,26 +51,26 @@ export class ApiClient {
     private readonly extraHeaders: Readonly<Record<string, string>> = {},
   ) {}
 
-  /** The same server, region and namespace replaced where given (CL-256). */
+  /** Returns a client for the same server with another region or namespace (CL-256). */
   within(scope: { readonly region?: string | undefined; readonly namespace?: string | undefined }): ApiClient {
     const { region = this.connection.region, namespace = this.connection.namespace } = scope;
     const there = { ...(region === undefined ? {} : { region }), ...(namespace === undefined ? {} : { namespace }) };
     return new ApiClient({ ...this.connection, ...there }, this.traceparent, this.interrupt, this.extraHeaders);
   }
 
-  /** Another server, asked as this one is. */
+  /** Returns a client for another server with the same settings. */
   at(address: string): ApiClient {
     const { socketPath: _, ...connection } = this.connection;
     return new ApiClient({ ...connection, url: new URL(address) }, this.traceparent, this.interrupt);
   }
 
-  /** The same server; requests are given up at `signal` too. */
+  /** Returns a client whose requests `signal` aborts too. */
   until(signal: AbortSignal): ApiClient {
     const either = AbortSignal.any([signal, this.interrupt]);
     return new ApiClient(this.connection, this.traceparent, either, this.extraHeaders);
   }
 
-  /** The same server; every request has these headers too. */
+  /** Returns a client whose requests have these headers too. */
   sending(headers: Readonly<Record<string, string>>): ApiClient {
     return new ApiClient(this.connection, this.traceparent, this.interrupt, { ...this.extraHeaders, ...headers });
   }
@@ -89,7 +90,7 @@ export class ApiClient {
     return this.request<T>('DELETE', path, query, body === undefined ? undefined : formatExact(body, 0));
   }
 
-  /** Bytes as they are; resolves with the text of the answer. @throws AnswerFailure, ConnectionFailure */
+  /** Sends bytes unchanged. Resolves with the text of the response. @throws AnswerFailure, ConnectionFailure */
   async putBytes(path: string, body: Buffer): Promise<string> {
     const url = this.urlOf(path, {});
     const message = await this.follow('PUT', url, body, this.interrupt);
@@ -99,7 +100,7 @@ export class ApiClient {
   }
 
   /**
-   * An answer that goes on until the server ends it; `signal` ends it from here.
+   * Requests a response that continues until the server ends it. `signal` ends it from this side.
    * @throws AnswerFailure, ConnectionFailure
    */
   async stream(path: string, query: Query = {}, signal?: AbortSignal): Promise<StreamAnswer> {
@@ -112,14 +113,17 @@ export class ApiClient {
     return { headers, body: chunksOf(message, broken) };
   }
 
-  /** One request as it is given, whatever is answered; nothing is followed or unpacked. @throws ConnectionFailure */
+  /**
+   * Sends one request unchanged and returns any response. Redirects are not followed, and the body is not decompressed.
+   * @throws ConnectionFailure
+   */
   raw({ method, url, headers, body }: RawRequest): Promise<IncomingMessage> {
     return exchange(this.connection, { method, url, headers, signal: this.interrupt }, body);
   }
 
   /**
-   * @param maxMessageBytes the longest message that is taken
-   * @throws AnswerFailure when the server does not agree, ConnectionFailure
+   * @param maxMessageBytes longest accepted message
+   * @throws AnswerFailure if the server refuses, ConnectionFailure
    */
   async webSocket(path: string, query: Query, maxMessageBytes: number): Promise<WebSocket> {
     const url = this.urlOf(path, query);
@@ -145,7 +149,7 @@ export class ApiClient {
       headers,
     };
     try {
-      // The one place where the wire's text becomes a value of the type its endpoint answers; a write may have no text.
+      // The only place where text of the wire gets the type of its endpoint's response. A write may have no text.
       const json = text === '' && method !== 'GET' ? 'null' : text;
       return { ...answer, value: JSON.parse(json) as T, exact: parseExact(json) };
     } catch {
@@ -163,7 +167,7 @@ export class ApiClient {
     return url;
   }
 
-  /** Redirects of GET are followed, within the same host (CL-125). */
+  /** Sends a request and follows redirects of GET within the same host (CL-125). */
   private async follow(
     method: Method,
     url: URL,
@@ -207,7 +211,10 @@ export function headerText(headers: IncomingHttpHeaders, name: string): string {
   return (Array.isArray(value) ? value[0] : value) ?? '';
 }
 
-/** Header values are Latin-1; other letters go as UTF-8 bytes, control characters not at all. */
+/**
+ * Encodes a header value. Headers are Latin-1, so other letters are sent as UTF-8 bytes, and control characters are
+ * removed.
+ */
 function encodeHeader(text: string): string {
   // eslint-disable-next-line no-control-regex
   return Buffer.from(text.replaceAll(/[\u0000-\u001f\u007f]/g, ''), 'utf8').toString('latin1');

@@ -1,17 +1,17 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** The longest text of an error answer that is shown (CL-1119). */
+/** Longest text of an error response that is shown (CL-1119). */
 const MAX_BODY = 1_000;
 
-/** The server answered with something else than 200 (CL-161). */
+/** The server answered with a status other than 200 (CL-161). */
 export class AnswerFailure extends Error {
   override readonly name = 'AnswerFailure';
-  /** What the server said, trimmed and cut. */
+  /** The body, trimmed and cut. */
   readonly body: string;
 
   constructor(
     readonly status: number,
-    /** The same whole, for answers that say something with a status of their own. */
+    /** The full text of the body, for responses with a status of their own. */
     readonly text: string,
     readonly headers: IncomingHttpHeaders = {},
   ) {
@@ -21,12 +21,12 @@ export class AnswerFailure extends Error {
   }
 }
 
-/** No answer, or one that broke off: the address is shown, secrets are not (CL-128, CL-161). */
+/** There was no response, or it broke off. The message contains the address without secrets (CL-128, CL-161). */
 export class ConnectionFailure extends Error {
   override readonly name = 'ConnectionFailure';
 }
 
-/** What may be over a moment later: no connection, or the server's own trouble. */
+/** Whether a failure may be temporary: the connection failed, or the server reported an internal problem. */
 export function isTransient(error: unknown): boolean {
   if (error instanceof ConnectionFailure) return true;
   return error instanceof AnswerFailure && (error.status >= 500 || error.status === 429);

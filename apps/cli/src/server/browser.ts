@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Environment } from './environment.js';
 
-/** The program of this system that opens addresses. */
+/** The program of each system that opens addresses. */
 const OPENERS: Readonly<Record<string, readonly string[]>> = {
   darwin: ['open'],
   win32: ['cmd', '/c', 'start', '""'],
@@ -10,8 +10,8 @@ const OPENERS: Readonly<Record<string, readonly string[]>> = {
 const DEFAULT_OPENER = ['xdg-open'];
 
 /**
- * Opens an address in the user's browser, without waiting for it to close: by the program that BROWSER names, else by that
- * of the system. Rejects when there is no way to.
+ * Opens an address in the user's browser, without waiting for it to close. Uses the program of BROWSER, or the
+ * system's. Rejects if there is none.
  */
 export async function openInBrowser(address: string, env: Environment): Promise<void> {
   const named = env['BROWSER'];

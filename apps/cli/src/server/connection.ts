@@ -5,11 +5,11 @@ import { CommandFailure, causeOf } from '../failure.js';
 import { booleanOf, type ParsedFlags } from '../flags/parsed-flags.js';
 import { proxiesFrom, type ProxySettings } from './proxy.js';
 
-/** The longest reason that is sent. */
+/** Longest reason that is sent. */
 const MAX_REASON = 256;
 const DEFAULT_ADDRESS = 'http://127.0.0.1:4646';
 
-/** Files of trust and identity, read. */
+/** Content of the files for TLS. */
 export interface TlsMaterial {
   readonly ca?: readonly string[];
   readonly cert?: string;
@@ -18,23 +18,26 @@ export interface TlsMaterial {
   readonly rejectUnauthorized: boolean;
 }
 
-/** Where the server is and how to speak to it. */
+/** Address of the server and settings for the connection. */
 export interface Connection {
-  /** Without user, password, query and fragment. */
+  /** Address without user, password, query and fragment. */
   readonly url: URL;
-  /** Set when the address is a unix socket. */
+  /** Set if the address is a Unix socket. */
   readonly socketPath?: string;
   readonly region?: string;
   readonly namespace?: string;
   readonly token?: string;
-  /** `user:password` of HTTP basic authentication. */
+  /** `user:password` for HTTP basic authentication. */
   readonly basicAuth?: string;
   readonly reason?: string;
   readonly tls?: TlsMaterial;
   readonly proxies?: ProxySettings;
 }
 
-/** Flag, `WAYBILL_*`, `NOMAD_*`, default, in this order; empty counts as not given (CL-121). @throws CommandFailure */
+/**
+ * Reads the settings from the flag, `WAYBILL_*`, `NOMAD_*` or the default, in this order. An empty value counts as
+ * absent (CL-121). @throws CommandFailure
+ */
 export function connectionFrom(flags: ParsedFlags, env: Environment): Connection {
   const setting = (flag: string, name: string) => flags.text(flag) ?? environmentOf(env, name);
   const address = setting('address', 'ADDR') ?? DEFAULT_ADDRESS;
@@ -52,10 +55,10 @@ export function connectionFrom(flags: ParsedFlags, env: Environment): Connection
   };
 }
 
-/** The first non-empty of `WAYBILL_<name>` and `NOMAD_<name>`. */
+/** Returns the first non-empty value of `WAYBILL_<name>` and `NOMAD_<name>`. */
 export const environmentOf = (env: Environment, name: string): string | undefined => environmentNameOf(env, name)?.[1];
 
-/** The same with its full name. */
+/** Returns that value with the full name of its variable. */
 export function environmentNameOf(env: Environment, name: string): readonly [name: string, value: string] | undefined {
   for (const full of [`WAYBILL_${name}`, `NOMAD_${name}`]) {
     const value = nonEmpty(env[full]);
@@ -64,7 +67,7 @@ export function environmentNameOf(env: Environment, name: string): readonly [nam
   return undefined;
 }
 
-/** CL-122. @throws CommandFailure */
+/** Parses an address (CL-122). @throws CommandFailure */
 function parseAddress(address: string): { url: URL; socketPath?: string; basicAuth?: string } {
   const invalid = (why: string) =>
     new CommandFailure(`Error initializing client: invalid address '${withoutUser(address)}': ${why}`);
@@ -87,16 +90,16 @@ function parseAddress(address: string): { url: URL; socketPath?: string; basicAu
   return { url: bare, ...defined({ basicAuth: user }) };
 }
 
-/** What to write instead, where only the scheme is missing. */
+/** Suggests a correction if only the scheme is missing. */
 const withoutScheme = (address: string): string | undefined =>
   !address.includes('://') && URL.canParse(`http://${address}`)
     ? `it has no scheme, write http://${withoutUser(address)}`
     : undefined;
 
-/** CL-128: a password in an address is never shown. */
+/** Removes the user and password from an address before it is shown (CL-128). */
 const withoutUser = (address: string): string => address.replace(/^(\w+:\/\/)?[^/@]*@/, '$1');
 
-/** Settings that mean nothing without TLS: an address of `operator api` without a scheme is https then (CL-802). */
+/** Whether TLS settings are given. An address of `operator api` without a scheme is https then (CL-802). */
 function wantsTls(
   flags: ParsedFlags,
   env: Environment,
@@ -149,7 +152,7 @@ const pemsIn = (directory: string): string[] =>
 
 const nonEmpty = (text: string | undefined): string | undefined => (text === '' ? undefined : text);
 
-/** The members that are not undefined. */
+/** Returns the members that are not undefined. */
 function defined<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]?: Exclude<T[K], undefined>;

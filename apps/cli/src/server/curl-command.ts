@@ -1,11 +1,11 @@
-/** What a curl command is made of (CL-805). */
+/** Parts of a curl command (CL-805). */
 export interface CurlRequest {
   readonly verbose: boolean;
   readonly method: string;
   readonly hasBody: boolean;
   readonly url: URL;
   readonly socketPath?: string | undefined;
-  /** Files and switches of TLS, as flags and environment give them. */
+  /** Files and switches for TLS from flags and environment. */
   readonly cacert?: string | undefined;
   readonly capath?: string | undefined;
   readonly cert?: string | undefined;
@@ -13,12 +13,12 @@ export interface CurlRequest {
   readonly insecure: boolean;
   readonly serverName?: string | undefined;
   readonly headers: readonly (readonly [name: string, value: string])[];
-  /** Literally only when it was given by a flag; else the variable it came from. */
+  /** The literal token only if a flag gave it, otherwise the variable that contains it. */
   readonly token?: { readonly value: string } | { readonly variable: string } | undefined;
   readonly basicAuthVariable?: string | undefined;
 }
 
-/** The command that makes the same request: one option a line, secrets by the variables they are in. */
+/** Returns the curl command for a request: one option per line, and secrets as references to their variables. */
 export function curlCommand(request: CurlRequest): string {
   const { url, serverName } = request;
   const target = new URL(url);

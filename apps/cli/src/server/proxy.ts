@@ -1,16 +1,16 @@
 import type { Environment } from './environment.js';
 
-/** The proxies of the environment; their URLs may hold a user and a password. */
+/** Proxy settings of the environment. Their URLs may contain a user and a password. */
 export interface ProxySettings {
-  /** For addresses that begin with http. */
+  /** Proxy for http addresses. */
   readonly http?: URL;
-  /** For addresses that begin with https. */
+  /** Proxy for https addresses. */
   readonly https?: URL;
-  /** Hosts that are reached directly, as `NO_PROXY` lists them. */
+  /** Hosts that are reached directly, from `NO_PROXY`. */
   readonly except: readonly string[];
 }
 
-/** `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`, in capitals or not; one that is no URL counts as not given. */
+/** Reads `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`, in upper or lower case. An invalid URL counts as absent. */
 export function proxiesFrom(env: Environment): ProxySettings | undefined {
   const http = proxyUrl(env['HTTP_PROXY'] || env['http_proxy']);
   const https = proxyUrl(env['HTTPS_PROXY'] || env['https_proxy']);
@@ -19,21 +19,21 @@ export function proxiesFrom(env: Environment): ProxySettings | undefined {
   return { ...(http ? { http } : {}), ...(https ? { https } : {}), except: except.filter((entry) => entry !== '') };
 }
 
-/** The proxy that this address is reached through; loopback addresses never are. */
+/** Returns the proxy for this address. Loopback addresses never use one. */
 export function proxyFor(url: URL, proxies: ProxySettings | undefined): URL | undefined {
   const proxy = url.protocol === 'https:' ? proxies?.https : proxies?.http;
   if (!proxy || isLoopback(url.hostname)) return undefined;
   return proxies?.except.some((entry) => isExcepted(url, entry)) ? undefined : proxy;
 }
 
-/** What a proxy asks its users for. */
+/** Returns the header with which a user authenticates at a proxy. */
 export function proxyHeaders({ username, password }: URL): Record<string, string> {
   if (username === '') return {};
   const user = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
   return { 'Proxy-Authorization': `Basic ${Buffer.from(user).toString('base64')}` };
 }
 
-/** `proxy:3128` means http. */
+/** Parses the URL of a proxy. `proxy:3128` is http. */
 function proxyUrl(text: string | undefined): URL | undefined {
   if (!text) return undefined;
   const whole = text.includes('://') ? text : `http://${text}`;
@@ -43,7 +43,10 @@ function proxyUrl(text: string | undefined): URL | undefined {
 const isLoopback = (host: string): boolean =>
   host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127(\.\d+){3}$/.test(host);
 
-/** `*`, a host, a domain with all below it (with or without a dot before it), each with a port or for all of them. */
+/**
+ * Whether an entry of `NO_PROXY` covers the address: `*`, a host, or a domain with its subdomains (with or without a
+ * leading dot), each with or without a port.
+ */
 function isExcepted({ hostname, port, protocol }: URL, entry: string): boolean {
   if (entry === '*') return true;
   const [, name = '', only] = /^(.*?)(?::(\d+))?$/.exec(entry) ?? [];

@@ -10,10 +10,10 @@ import { shortId } from '../terminal/short-id.js';
 import { mustHaveTask, tasksOf } from '../allocations/task-of-allocation.js';
 import type { AllocationAnswer } from '../allocations/task-sections.js';
 
-/** Output comes in pieces of some tens of kilobytes. */
+/** Longest accepted message. Output arrives in pieces of tens of kilobytes. */
 const MAX_MESSAGE_BYTES = 4 << 20;
 
-/** How a command in a task and this terminal are connected (CL-431). */
+/** Flags for the connection between a command in a task and this terminal (CL-431). */
 export const CONNECTION_FLAGS: readonly Flag[] = [
   { name: 'i', kind: 'switch', help: 'What is typed goes to the command (the default).' },
   { name: 't', kind: 'switch', help: 'With a terminal of its own; the default where this is one.' },
@@ -38,7 +38,7 @@ function escapeOf(text: string): string | undefined {
   throw new CommandFailure("-e requires 'none' or a single character");
 }
 
-/** The task that is named, else the only one (CL-412). @throws CommandFailure */
+/** Returns the task of the flag, or the only one (CL-412). @throws CommandFailure */
 export function commandTask({ flags }: Call, alloc: AllocationAnswer): string {
   const named = flags.text('task');
   if (named !== undefined) {
@@ -55,7 +55,7 @@ export function commandTask({ flags }: Call, alloc: AllocationAnswer): string {
 }
 
 /**
- * Runs a command beside a task of the allocation (CL-432). `path` and `query` say which; resolves with its exit code.
+ * Runs a command in a task of the allocation (CL-432). `path` and `query` select it. Resolves with its exit code.
  * @throws CommandFailure, AbortError at Ctrl-C
  */
 export async function runRemote(

@@ -7,16 +7,16 @@ import { CommandFailure, failed } from '../failure.js';
 import { nodeTable } from '../nodes/node-table.js';
 import { scalingPolicyTable, type ScalingPolicyStub } from '../jobs/scaling-policy.js';
 
-/** A kind of object with UUIDs: where it is listed and how it is spoken of. */
+/** A kind of object with UUIDs: its list and its names in messages. */
 export interface UuidKind<T> {
   readonly path: string;
   readonly singular: string;
   readonly plural: string;
   readonly table: (rows: readonly T[], display: Display) => string;
   readonly tooShort: string;
-  /** What fails when they cannot be listed; `querying node` if not given. */
+  /** Name of the step in an error of the list. The default is `querying node`. */
   readonly doing?: string;
-  /** `prefix or id`; one command says only `prefix`. */
+  /** `prefix or id`, or only `prefix` for one command. */
   readonly lookedUpBy: string;
 }
 
@@ -55,7 +55,7 @@ export const SCALING_POLICY: UuidKind<ScalingPolicyStub> = {
   lookedUpBy: 'prefix or id',
 };
 
-/** A prefix that fits several objects; the message has their table. */
+/** A prefix matches several objects. The message contains their table. */
 export class AmbiguousPrefix extends CommandFailure {
   override readonly name = 'AmbiguousPrefix';
 }
@@ -65,13 +65,18 @@ export class UnknownPrefix extends CommandFailure {
   override readonly name = 'UnknownPrefix';
 }
 
-/** What is looked up for an argument: an odd digit at the end cannot be and is dropped (CL-155). @throws CommandFailure */
+/**
+ * Returns the prefix for the lookup. A prefix needs an even number of digits, so an odd digit at the end is dropped
+ * (CL-155). @throws CommandFailure
+ */
 export function lookupPrefix(given: string, tooShort: string): string {
   if (given.length < 2) throw new CommandFailure(tooShort);
   return given.replaceAll('-', '').length % 2 === 1 ? given.slice(0, -1) : given;
 }
 
-/** The one object whose ID begins so (CL-155, CL-156). @throws CommandFailure, UnknownPrefix, AmbiguousPrefix */
+/**
+ * Finds the only object with this ID prefix (CL-155, CL-156). @throws CommandFailure, UnknownPrefix, AmbiguousPrefix
+ */
 export async function resolveUuid<T extends { readonly ID: string }>(
   api: ApiClient,
   kind: UuidKind<T>,

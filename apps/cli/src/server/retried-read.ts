@@ -3,14 +3,15 @@ import { isTransient } from './api-failure.js';
 import type { Call } from '../command-spec.js';
 import { causeOf } from '../failure.js';
 
-/** A failed read is retried this often, after waits that double up to a maximum (CL-214). */
+/** Number of attempts for a read. The waits between them double up to a maximum (CL-214). */
 export const MAX_ATTEMPTS = 10;
 const FIRST_WAIT_MS = 1_000;
 const MAX_WAIT_MS = 12_000;
 
 /**
- * Reads again while the server cannot be reached or is in trouble, with growing waits, and says so (CL-214, CL-208).
- * @throws what the last attempt threw
+ * Retries a read with growing waits while the server cannot be reached or reports an internal problem, and prints that
+ * it does (CL-214, CL-208).
+ * @throws the error of the last attempt
  */
 export async function retriedRead<T>(
   what: string,

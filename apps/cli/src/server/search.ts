@@ -1,7 +1,7 @@
 import type { ApiClient } from './api-client.js';
 import { failed } from '../failure.js';
 
-/** What `PUT /v1/search` finds: up to 20 IDs per context, the exact one first (API-250). */
+/** Response of `PUT /v1/search`: up to 20 IDs per context, the exact one first (API-250). */
 export interface SearchAnswer {
   readonly Matches: Readonly<Record<string, readonly string[] | null>>;
 }

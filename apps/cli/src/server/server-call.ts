@@ -9,7 +9,7 @@ import { sleep } from './sleep.js';
 import { Terminal } from '../terminal/terminal.js';
 import { startTrace } from './trace-context.js';
 
-/** What a command needs that talks to a server: the client, the clock, waiting, asking. @throws CommandFailure */
+/** Builds the call for a command that talks to a server: client, clock, sleep and questions. @throws CommandFailure */
 export async function serverCall(
   spec: CommandSpec,
   call: OfflineCall,

@@ -1,6 +1,6 @@
 import { systemTimers } from '@waybill/model/system-timers';
 
-/** Waits, however long that is. @throws AbortError when `signal` is aborted, at once if it is */
+/** Waits for any number of milliseconds. @throws AbortError as soon as `signal` is aborted */
 export function sleep(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = (): void => {

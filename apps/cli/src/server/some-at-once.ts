@@ -1,7 +1,10 @@
-/** Of one run, on their way at the same time: a connection each. */
+/** Number of requests of one run at the same time. Each has its own connection. */
 export const AT_ONCE = 8;
 
-/** What comes of each, in their order, as `Promise.all` gives it. @throws what the first one fails with */
+/**
+ * Maps items with at most AT_ONCE calls at a time. The results are in order, as with `Promise.all`. @throws the first
+ * error
+ */
 export async function someAtOnce<T, R>(items: readonly T[], each: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   const queue = items.entries();

@@ -1,8 +1,8 @@
 const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 
 /**
- * The `traceparent` of this run: a child of the one in the environment, or the start of a new trace (CL-124).
- * @param randomHex that many random bytes in lower-case hex
+ * Returns the `traceparent` of this run: a child of the one in the environment, or the start of a new trace (CL-124).
+ * @param randomHex returns that many random bytes in lower-case hex
  */
 export function startTrace(parent: string | undefined, randomHex: (bytes: number) => string): string {
   const match = TRACEPARENT.exec(parent ?? '');

@@ -2,9 +2,9 @@ import type { Call } from '../command-spec.js';
 import { isInterrupt } from '../failure.js';
 
 /**
- * Watches something at the server. Ctrl-C ends only that, and says by which command it goes on (CL-165).
- * @param again what continues it, behind the program's name
- * @throws what `watching` does
+ * Watches an object on the server. Ctrl-C ends only the watching and prints the command that continues it (CL-165).
+ * @param again that command, without the program's name
+ * @throws errors of `watching`
  */
 export async function watchable<T>(
   { program, terminal }: Pick<Call, 'program' | 'terminal'>,
@@ -19,7 +19,7 @@ export async function watchable<T>(
   }
 }
 
-/** A flag for what belongs to a namespace, if one was asked for. */
+/** Returns the flag for the requested namespace, if any, for a printed command. */
 export function namespaceWord({ connection: { namespace } }: Call['api']): string {
   return namespace === undefined ? '' : ` -namespace=${namespace}`;
 }

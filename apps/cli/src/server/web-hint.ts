@@ -8,15 +8,16 @@ import { booleanOf } from '../flags/parsed-flags.js';
 
 export const UI_FLAG: Flag = { name: 'ui', kind: 'switch', help: 'Open it in the web UI.' };
 
-/** A job's page; its namespace is its own, whatever the flags say (CL-173). */
+/** Returns the path of a job's page. It contains the job's own namespace, whatever the flags say (CL-173). */
 export const jobPage = (id: string, namespace: string): string =>
   `/jobs/${encodeURIComponent(id)}@${encodeURIComponent(namespace)}`;
 
-/** The lookup never keeps anybody waiting for longer. */
+/** Longest duration of the lookup in milliseconds. */
 const LOOKUP_MS = 2_000;
 
 /**
- * Where in the web UI to see more, on stderr (CL-171), and opens it with -ui (CL-173); nothing where data is printed.
+ * Prints where to see more in the web UI, on stderr (CL-171), and opens the page with -ui (CL-173). Prints nothing if
+ * the command prints data.
  * @param path below `/ui`, escaped
  */
 export async function webHint(
@@ -36,7 +37,10 @@ export async function webHint(
   });
 }
 
-/** Decides about hints: the environment's setting, then the agent's; a failed lookup turns hints off (CL-172). */
+/**
+ * Whether hints are enabled: by the environment's setting, otherwise the agent's. A failed lookup disables them
+ * (CL-172).
+ */
 async function hintsWanted({ env, api, terminal }: Call): Promise<boolean> {
   const [name, text] = environmentNameOf(env, 'CLI_SHOW_HINTS') ?? [];
   const own = text === undefined ? undefined : booleanOf(text);

@@ -5,24 +5,24 @@ import { ConnectionFailure } from './api-failure.js';
 import type { Connection } from './connection.js';
 import { proxyFor, proxyHeaders } from './proxy.js';
 
-/** Until a connection stands, and then until TLS has agreed (CL-125). There is no limit for the answer: queries may block. */
+/** Time limits for the connection and for TLS (CL-125). The response has no limit, because queries may block. */
 export const CONNECT_LIMITS = { connectMs: 30_000, handshakeMs: 10_000 };
 
-/** How an address is reached. */
+/** The settings for reaching an address. */
 export type Way = Pick<Connection, 'socketPath' | 'tls' | 'proxies'>;
 
 export interface WireRequest {
   readonly method: string;
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
-  /** Gives the request up, also its answer. */
+  /** Aborts the request and its response. */
   readonly signal: AbortSignal;
 }
 
 /**
- * One request, and the head of whatever is answered. Node's own http and not its fetch, which offers neither unix sockets
- * nor TLS settings and gives a blocking query five minutes. A connection of its own, so that nothing keeps the process
- * alive (CL-123).
+ * Sends one request and resolves with the head of any response. It uses Node's http module instead of fetch, which
+ * supports neither Unix sockets nor TLS settings and limits a blocking query to five minutes. Each request has its own
+ * connection, so nothing keeps the process alive (CL-123).
  * @throws ConnectionFailure, AbortError
  */
 export async function exchange(way: Way, asked: WireRequest, body?: string | Buffer): Promise<IncomingMessage> {
@@ -36,8 +36,8 @@ export async function exchange(way: Way, asked: WireRequest, body?: string | Buf
 }
 
 /**
- * A WebSocket; an answer instead is given back. Proxies are made to pass bytes on, whatever they mean.
- * @param maxMessageBytes the longest message that is taken
+ * Opens a WebSocket, or returns the response if the server sends one instead. Proxies tunnel the connection.
+ * @param maxMessageBytes longest accepted message
  * @throws ConnectionFailure, AbortError
  */
 export async function openWebSocket(way: Way, asked: WireRequest, maxMessageBytes: number): Promise<Opened> {
@@ -54,15 +54,15 @@ export async function openWebSocket(way: Way, asked: WireRequest, maxMessageByte
   }
 }
 
-/** Node's options of a request are those of a WebSocket's too, but for the types of headers. */
+/** Node's request options are valid for a WebSocket too, except for the types of headers. */
 type OpenOptions = Parameters<typeof WebSocket.open>[1];
 
-/** As Go clients write it: `Get "http://…"`. The URL never holds a user or password (CL-128). */
+/** Describes a request like Go clients: `Get "http://…"`. The URL never contains a user or password (CL-128). */
 export function named({ method, url }: Pick<WireRequest, 'method' | 'url'>): string {
   return `${method.charAt(0)}${method.slice(1).toLowerCase()} "${url.href}"`;
 }
 
-/** Ends a request whose connection takes too long. */
+/** Aborts a request whose connection takes too long. */
 export function limitConnecting(sent: ClientRequest, isTls: boolean, limits = CONNECT_LIMITS): void {
   sent.once('socket', (socket: Socket) => {
     let timer: NodeJS.Timeout | undefined;
@@ -83,14 +83,14 @@ export function limitConnecting(sent: ClientRequest, isTls: boolean, limits = CO
   });
 }
 
-/** The module's function that starts the request, where that goes, and how. */
+/** The module's function that starts the request, and its target and options. */
 interface Route {
   readonly start: typeof httpRequest;
   readonly target: URL;
   readonly options: RequestOptions;
 }
 
-/** @param throughTunnel a proxy is to pass on bytes, also where it could read the request */
+/** @param throughTunnel tunnel through a proxy even if it could read the request */
 async function routeTo(way: Way, asked: WireRequest, throughTunnel = false): Promise<Route> {
   const { method, url, headers, signal } = asked;
   const { socketPath, tls } = way;
@@ -105,7 +105,7 @@ async function routeTo(way: Way, asked: WireRequest, throughTunnel = false): Pro
     return { start: await starterOf(proxy), target: proxy, options: { ...options, path: url.href, headers: passedOn } };
   }
   const socket = await tunnel(proxy, asked);
-  // An agent, even none, would connect by itself.
+  // An agent, even `false`, would open a connection of its own instead of the given one.
   const { agent: _, ...over } = options;
   if (url.protocol === 'http:')
     return { start: await starterOf(url), target: url, options: { ...over, createConnection: () => socket } };
@@ -114,7 +114,7 @@ async function routeTo(way: Way, asked: WireRequest, throughTunnel = false): Pro
   return { start: await starterOf(url), target: url, options: { ...over, defaultPort: 443, createConnection } };
 }
 
-/** By a connection of its own: a WebSocket takes no `socketPath`. */
+/** Creates the connection explicitly, because a WebSocket does not accept `socketPath`. */
 async function unixSocket(socketPath: string): Promise<Pick<RequestOptions, 'createConnection'>> {
   const { connect } = await import('node:net');
   return { createConnection: () => connect(socketPath) };
@@ -123,7 +123,7 @@ async function unixSocket(socketPath: string): Promise<Pick<RequestOptions, 'cre
 const starterOf = async ({ protocol }: URL): Promise<typeof httpRequest> =>
   (protocol === 'https:' ? await import('node:https') : await import('node:http')).request;
 
-/** A connection to the URL's host that a proxy has made. @throws ConnectionFailure, AbortError */
+/** Opens a connection to the URL's host through a proxy. @throws ConnectionFailure, AbortError */
 async function tunnel(proxy: URL, asked: WireRequest): Promise<Socket> {
   const { url, signal } = asked;
   const to = `${url.hostname}:${url.port || (url.protocol === 'https:' ? '443' : '80')}`;
@@ -148,7 +148,7 @@ const failureOf = (asked: WireRequest, error: Error, proxy?: URL): Error =>
     : new ConnectionFailure(`${named(asked)}: ${proxy ? `proxy ${proxy.host}: ` : ''}${reasonOf(error)}`);
 
 function reasonOf(error: Error): string {
-  // A name with several addresses fails with one error for each.
+  // A name with several addresses has one error for each.
   const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
   const code = first instanceof Error && 'code' in first ? first.code : undefined;
   if (code === 'ECONNREFUSED')

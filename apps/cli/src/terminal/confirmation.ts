@@ -1,7 +1,10 @@
 import type { Call } from '../command-spec.js';
 import { causeOf, CommandFailure } from '../failure.js';
 
-/** A `[y/N]` question (CL-163). Resolves with undefined to go on, else with the exit code. @throws CommandFailure */
+/**
+ * Asks a `[y/N]` question (CL-163). Resolves with undefined to go on, otherwise with the exit code. @throws
+ * CommandFailure
+ */
 export async function refusal(call: Call, question: string, cancelLine: string): Promise<number | undefined> {
   const answer = await call.ask(`${question} [y/N] `).catch((error: unknown) => {
     throw new CommandFailure(`Failed to parse answer: ${causeOf(error)}`);

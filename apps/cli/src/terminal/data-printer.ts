@@ -5,7 +5,7 @@ import type { ParsedFlags } from '../flags/parsed-flags.js';
 import type { Terminal } from './terminal.js';
 
 const JSON_FLAG: Flag = { name: 'json', kind: 'switch', help: 'Print the objects of the API as JSON.' };
-/** Of a command whose `-json` says what it reads. */
+/** The flag `-json` of a command that reads JSON. */
 export const JSON_OUTPUT_FLAG: Flag = {
   name: 'json-output',
   kind: 'switch',
@@ -18,15 +18,15 @@ export const TEMPLATE_FLAG: Flag = {
   help: 'Print the objects of the API by this Go template.',
 };
 
-/** What every command has that can print data for programs instead of text for people (CL-159). */
+/** Flags of every command that can print data for programs instead of text (CL-159). */
 export const DATA_FLAGS: readonly Flag[] = [JSON_FLAG, TEMPLATE_FLAG];
 
-/** Prints objects of the API for programs. @throws CommandFailure for a template that does not fit them */
+/** Prints objects of the API as data. @throws CommandFailure if the template does not fit them */
 export type DataPrinter = (data: ExactJson) => void;
 
 /**
- * What `-json` or `-t` ask for; undefined: text for people. Templates are loaded only by those who use one.
- * @throws CommandFailure when both are asked for, or the template is none (CL-159, CL-160, CL-323)
+ * Returns the printer for `-json` or `-t`, or undefined for text. Templates are loaded only if one is used.
+ * @throws CommandFailure if both flags are given or the template is invalid (CL-159, CL-160, CL-323)
  */
 export async function dataPrinter(
   accepted: readonly Flag[],
@@ -48,7 +48,7 @@ export async function dataPrinter(
   return (data) => terminal.print(rendered(data));
 }
 
-/** A template as a function of its data. @throws CommandFailure */
+/** Returns a template as a function of its data. @throws CommandFailure */
 export async function renderer(template: string): Promise<(data: ExactJson) => string> {
   const { Template } = await import('@waybill/gotemplate');
   const failing = <T>(work: () => T): T => {

@@ -2,7 +2,7 @@ import type { Call } from '../command-spec.js';
 import { isUuid, shortId } from './short-id.js';
 import { absoluteTime, type ApiTime, relativeTime } from './times.js';
 
-/** How a run shows IDs and times: short and relative, or in full (`-verbose`). */
+/** The format of IDs and times: short and relative, or in full (`-verbose`). */
 export class Display {
   constructor(
     readonly verbose: boolean,
@@ -17,7 +17,7 @@ export class Display {
     return shortId(id, this.verbose);
   }
 
-  /** What may be an ID or a name: names stay whole. */
+  /** Shortens an ID and leaves a name unchanged. */
   idOrName(text: string): string {
     return isUuid(text) ? this.id(text) : text;
   }

@@ -1,15 +1,15 @@
 import { setMaxListeners } from 'node:events';
 
 /**
- * Ctrl-C of one run. Modes: free (the first one aborts `signal`, and with it every request and wait) → taken over by a
- * command (each one is told to the command, which ends the run itself, with `abort`, when it is to end).
+ * Ctrl-C of one run. Modes: default (the first one aborts `signal`, and with it every request and wait) → taken over by
+ * a command (the command handles each one and calls `abort` to end the run).
  */
 export class Interrupts {
   private readonly controller = new AbortController();
   private taker: (() => void) | undefined;
 
   constructor() {
-    // Every request and wait listens, however many there are: each stops listening when it ends.
+    // Every request and wait adds a listener and removes it at its end, so there may be many.
     setMaxListeners(0, this.signal);
   }
 
@@ -17,7 +17,7 @@ export class Interrupts {
     return this.controller.signal;
   }
 
-  /** One Ctrl-C. */
+  /** Handles one Ctrl-C. */
   press(): void {
     if (this.taker) this.taker();
     else this.abort();

@@ -1,10 +1,10 @@
-/** Assumed length of a line when its beginning is looked for from the end (CL-414). */
+/** Assumed length of a line for the search from the end (CL-414). */
 export const BYTES_PER_LINE = 120;
-/** With nothing new for this long, what was read so far is shown. */
+/** After this time without new bytes, the bytes read so far are shown. */
 const IDLE_MS = 1_000;
 const NEWLINE = 10;
 
-/** The last `count` lines; one without a newline at the end counts. */
+/** Returns the last `count` lines. A last line without a newline counts. */
 export function lastLines(bytes: Buffer, count: number): Buffer {
   let left = count;
   for (let i = bytes.length - 2; i >= 0; i--) if (bytes[i] === NEWLINE && --left === 0) return bytes.subarray(i + 1);
@@ -12,10 +12,9 @@ export function lastLines(bytes: Buffer, count: number): Buffer {
 }
 
 /**
- * The last `count` lines of what is there, then all that follows.
- * Modes: gathering (until the end, the searched length, or one idle second) → passing on.
- * Holds at most `count` × BYTES_PER_LINE bytes and one chunk.
- * @param sleep used only while more may come (`follow`)
+ * Yields the last `count` lines of the present content, then all bytes that follow. Modes: collecting (until the end,
+ * the estimated length, or one idle second) → passing on. Holds at most `count` × BYTES_PER_LINE bytes and one chunk.
+ * @param sleep used only with `follow`, when more may come
  */
 export async function* fromLastLines(
   chunks: AsyncIterable<Uint8Array>,

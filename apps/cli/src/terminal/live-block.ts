@@ -1,12 +1,12 @@
 import type { Terminal } from './terminal.js';
 
-/** Between two pictures of the spinner (CL-212). */
+/** Milliseconds between two frames of the spinner (CL-212). */
 const REDRAW_MS = 100;
 const PICTURES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
 /**
- * A block of lines on a terminal under a line that turns, redrawn in place.
- * Modes: turning (from the first `show`) → stopped (`finish` writes the outcome, `stop` leaves what is there).
+ * A block of lines below a spinner, redrawn in place on a terminal. Modes: running (from the first `show`) → stopped
+ * (`finish` prints the outcome, `stop` leaves the block as it is).
  */
 export class LiveBlock {
   private drawnLines = 0;
@@ -24,7 +24,7 @@ export class LiveBlock {
     this.timer ??= setInterval(() => this.draw(`${this.picture()} ${this.title} in progress...`), REDRAW_MS);
   }
 
-  /** The last picture: what it ended as. */
+  /** Draws the last frame with the outcome. */
   finish(status: string, isGood = status === 'successful'): void {
     this.stop();
     this.draw(`${isGood ? '✓' : '!'} ${this.title} ${status}`);
@@ -42,7 +42,7 @@ export class LiveBlock {
 
   private draw(head: string): void {
     const lines = [`  ${head}`, '', ...this.block.split('\n')];
-    // Up to where the block began, clear to the end of the screen, draw again.
+    // Move up to the start of the block, clear to the end of the screen, and draw again.
     const back = this.drawnLines > 0 ? `\u001b[${this.drawnLines}A\u001b[0J` : '';
     this.terminal.print(back + lines.join('\n'));
     this.drawnLines = lines.length;

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 
-/** Asks on the terminal; rejects when the input ends without an answer, as at Ctrl-C, or `signal` gives it up. */
+/** Asks on the terminal. Rejects if the input ends without an answer, such as at Ctrl-C, or `signal` is aborted. */
 export async function askOnTerminal(question: string, signal: AbortSignal): Promise<string> {
   const lines = createInterface({ input: process.stdin, output: process.stdout });
   try {

@@ -1,12 +1,12 @@
-/** What a shell takes as it stands. */
+/** Words that a shell does not change. */
 const PLAIN = /^[\w./:=,@%+-]+$/;
-/** What a shell does something about between double quotes. */
+/** Characters that a shell interprets between double quotes. */
 const ACTIVE = /["$`\\!]/;
 
-/** One word of a command that people copy into a shell: quoted where a shell would make something else of it. */
+/** Quotes one word of a command for copying into a shell, if a shell would otherwise change it. */
 export const shellWord = (text: string): string => (PLAIN.test(text) ? text : quoted(text));
 
-/** `-flag="value"`, quoted so that a shell gives back the value. */
+/** Formats `-flag="value"`, quoted so that a shell passes on the value unchanged. */
 export const shellFlag = (flag: string, value: string): string =>
   `-${flag}=${ACTIVE.test(value) ? quoted(value) : `"${value}"`}`;
 

@@ -1,6 +1,6 @@
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
 
-/** A size of bytes in base 1024, one decimal below 10 (CL-145). */
+/** Formats bytes in base 1024, with one decimal below 10 (CL-145). */
 export function formatBytes(bytes: number): string {
   let unit = 0;
   let value = bytes;
@@ -20,6 +20,6 @@ function halfToEven(tenths: number): number {
   return rest > 5 || (rest === 5 && whole % 2 === 1) ? whole + 1 : whole;
 }
 
-/** Percent: two decimals, a comma per thousand (CL-146). */
+/** Formats a percentage: two decimals, a comma per thousand (CL-146). */
 export const formatPercent = (value: number): string =>
   `${value.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })}%`;

@@ -1,6 +1,6 @@
 import picocolors from 'picocolors';
 
-/** A place for text; stdout and stderr are such. */
+/** A destination for text, such as stdout and stderr. */
 export interface TextSink {
   write(text: string | Uint8Array): boolean;
   once(event: 'drain', listener: () => void): unknown;
@@ -8,7 +8,7 @@ export interface TextSink {
 
 export interface TerminalOptions {
   readonly colour: boolean;
-  /** stdout is a terminal whose cursor may be moved (CL-134). */
+  /** Whether stdout is a terminal whose cursor may be moved (CL-134). */
   readonly interactive: boolean;
 }
 
@@ -16,7 +16,7 @@ export type Colour = 'blue' | 'cyan' | 'gray' | 'green' | 'red' | 'yellow' | 'ye
 
 type Colours = ReturnType<typeof picocolors.createColors>;
 
-/** What a command prints on. Results to stdout, everything else to stderr (CL-131). */
+/** Output of a command. Results go to stdout, everything else to stderr (CL-131). */
 export class Terminal {
   private readonly colours: Colours;
 
@@ -28,12 +28,12 @@ export class Terminal {
     this.colours = picocolors.createColors(options.colour);
   }
 
-  /** Lines of a result. */
+  /** Prints lines of a result. */
   print(text: string): void {
     this.stdout.write(`${text}\n`);
   }
 
-  /** A title: one empty line before it, bold where there is colour (CL-133, CL-135). */
+  /** Prints a title after an empty line, in bold if colours are enabled (CL-133, CL-135). */
   section(title: string): void {
     this.print(`\n${this.bold(title)}`);
   }
@@ -50,7 +50,7 @@ export class Terminal {
     this.note(this.colours.red(text));
   }
 
-  /** Bytes as they are; resolves when there is room for more (CL-1009). */
+  /** Writes bytes unchanged. Resolves when there is room for more (CL-1009). */
   async bytes(data: string | Uint8Array, to: 'stdout' | 'stderr' = 'stdout'): Promise<void> {
     const sink = to === 'stdout' ? this.stdout : this.stderr;
     if (!sink.write(data)) await new Promise<void>((resolve) => sink.once('drain', resolve));

@@ -1,25 +1,29 @@
 const MS_PER_SECOND = 1_000;
 
-/** A point in time as the API gives it: unix nanoseconds, RFC 3339, or nothing. */
+/** A time in the API: unix nanoseconds, RFC 3339, or nothing. */
 export type ApiTime = number | string | null | undefined;
 
-/** A day before the last instant that a date holds, in any zone, unix ms: what is later is shown as this. */
+/**
+ * One day before the last instant of a date, so it is valid in any zone, in unix ms. A later time is shown as this one.
+ */
 const LAST_SHOWN_MS = 8_639_999_913_600_000;
 
-/** Unix milliseconds, at most LAST_SHOWN_MS; undefined for nothing, zero or before the epoch. */
+/**
+ * Converts to unix milliseconds, at most LAST_SHOWN_MS. Returns undefined for no time, zero or a time before the epoch.
+ */
 export function msOf(time: ApiTime): number | undefined {
   if (time === null || time === undefined || time === '') return undefined;
   const ms = typeof time === 'number' ? time / 1e6 : Date.parse(time);
   return Number.isFinite(ms) && ms > 0 ? Math.min(ms, LAST_SHOWN_MS) : undefined;
 }
 
-/** RFC 3339 in the local zone, whole seconds, cut; empty for no time (CL-141). */
+/** Formats as RFC 3339 in the local zone, cut to whole seconds. Empty for no time (CL-141). */
 export function absoluteTime(time: ApiTime): string {
   const ms = msOf(time);
   return ms === undefined ? '' : rfc3339(ms);
 }
 
-/** The same from unix milliseconds. */
+/** Formats unix milliseconds as RFC 3339 in the local zone. */
 export function rfc3339(ms: number): string {
   const seconds = Math.floor(ms / MS_PER_SECOND) * MS_PER_SECOND;
   const offset = -new Date(seconds).getTimezoneOffset();
@@ -38,7 +42,7 @@ const UNITS: readonly (readonly [string, number])[] = [
   ['s', 1],
 ];
 
-/** `12m20s ago`, `6h from now`: the two largest units that are not zero; empty for no time (CL-142). */
+/** Formats `12m20s ago` or `6h from now`: the two largest units that are not zero. Empty for no time (CL-142). */
 export function relativeTime(time: ApiTime, nowMs: number): string {
   const ms = msOf(time);
   if (ms === undefined) return '';

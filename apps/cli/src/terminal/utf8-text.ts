@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 
-/** A file that is no text (JS-10). */
+/** A file is not valid UTF-8 (JS-10). */
 export class NotUtf8 extends Error {
   override readonly name = 'NotUtf8';
   readonly summary = 'Invalid character encoding';

@@ -1,4 +1,4 @@
-/** What `var init` writes (CL-853). */
+/** The file of `var init` (CL-853). */
 export const EXAMPLE_VARIABLE_HCL = `# A variable: a path with items, which only those see that may read the path.
 #
 #   waybill var put @spec.nv.hcl

@@ -3,30 +3,31 @@ import { causeOf, CommandFailure, failed, isInterrupt } from '../failure.js';
 import { AnswerFailure, isNotFound } from '../server/api-failure.js';
 import { type Variable, variableUrl } from './variable.js';
 
-/** How long a command waits before it asks for a lock again that somebody else holds, ms. */
+/** Milliseconds before a lock with another holder is requested again. */
 export const ASK_AGAIN_MS = 1_000;
-/** Renewals in one TTL: one may fail before the grace period begins. */
+/** Renewals in one TTL, so that one may fail before the grace period starts. */
 const RENEWALS_PER_TTL = 2;
 
 export interface LockWish {
   readonly path: string;
-  /** Undefined: the variable keeps those it has. */
+  /** Undefined to keep the present items of the variable. */
   readonly items: Readonly<Record<string, string>> | undefined;
-  /** Durations as they were written; undefined: the server's own. */
+  /** Durations as the user wrote them. Undefined for the server's default. */
   readonly ttl: string | undefined;
   readonly delay: string | undefined;
-  /** How often it is asked for again, if somebody else holds it; undefined: until it is free. */
+  /** Number of retries while the lock has another holder. Undefined to retry until it is free. */
   readonly maxRetries: number | undefined;
 }
 
-/** What a variable holds that is there only to be locked. */
+/** Items of a variable that exists only for its lock. */
 const PLACEHOLDER = { lock: 'held' };
 
 const isHeld = (error: unknown): boolean => error instanceof AnswerFailure && error.status === 409;
 
 /**
- * The lock of a variable that this process holds (OP-199 to OP-202). Acquired → held, renewed every half TTL → released or
- * lost. `lost` is aborted when somebody else may have it: a renewal was refused, or none was answered for two TTLs.
+ * The lock of a variable, held by this process (OP-199 to OP-202). Acquired → held, renewed every half TTL → released
+ * or lost. `lost` is aborted when another process may hold the lock: a renewal was refused, or no renewal succeeded for
+ * two TTLs.
  */
 export class HeldLock {
   private readonly losing = new AbortController();
@@ -39,7 +40,7 @@ export class HeldLock {
     private readonly ttlMs: number,
   ) {}
 
-  /** Waits until the lock is free. @param onWait told once, when somebody else has it @throws CommandFailure */
+  /** Waits until the lock is free. @param onWait called once if the lock has another holder @throws CommandFailure */
   static async acquire(
     call: Pick<Call, 'api' | 'clock' | 'sleep' | 'terminal'>,
     wish: LockWish,
@@ -68,7 +69,7 @@ export class HeldLock {
     }
   }
 
-  /** Aborted when the lock is this process's no longer. */
+  /** Aborted when this process no longer holds the lock. */
   get lost(): AbortSignal {
     return this.losing.signal;
   }
@@ -103,7 +104,7 @@ export class HeldLock {
   }
 }
 
-/** What the variable holds, or a placeholder where there is none. */
+/** Returns the items of the variable, or a placeholder if it does not exist. */
 async function presentItems({ api }: Pick<Call, 'api'>, path: string): Promise<Readonly<Record<string, string>>> {
   try {
     return (await api.get<Variable>(variableUrl(path))).value.Items ?? PLACEHOLDER;

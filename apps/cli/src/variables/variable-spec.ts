@@ -4,7 +4,7 @@ import { JobspecError, parseVariable } from '@waybill/jobspec';
 import { causeOf, CommandFailure } from '../failure.js';
 import { type ExactJson, formatExact, membersOf, parseExact } from '../terminal/exact-json.js';
 
-/** Where items and specifications come from. */
+/** Sources of items and specifications. */
 export interface Sources {
   readonly file: (path: string) => Promise<string>;
   readonly stdin: () => Promise<string>;
@@ -12,28 +12,28 @@ export interface Sources {
 
 export const SOURCES: Sources = { file: (path) => readFile(path, 'utf8'), stdin: () => textOf(process.stdin) };
 
-/** A variable that is to be written. */
+/** A variable to write. */
 export interface WantedVariable {
   readonly path: string;
-  /** Undefined: that of the flags. */
+  /** Undefined for the namespace of the flags. */
   readonly namespace: string | undefined;
   readonly items: Readonly<Record<string, string>>;
-  /** Index of the last write, in digits; `0`: the specification knows none, or is of another variable. */
+  /** Index of the last write, in digits. `0` if the specification contains none or is of another variable. */
   readonly modifyIndex: string;
 }
 
 export interface SpecificationOptions {
-  /** Of the flag; undefined: a file's extension decides, json otherwise. */
+  /** Language of the flag. Undefined for that of the file's extension, or else json. */
   readonly language: string | undefined;
-  /** Of the flag; undefined: the specification's. */
+  /** Namespace of the flag. Undefined for that of the specification. */
   readonly namespace: string | undefined;
-  /** Keys that templates cannot name easily. */
+  /** Called for keys that templates cannot reference easily. */
   readonly onOddKey: (key: string) => void;
 }
 
 /**
- * What the arguments of `var put` say: `<path>|@<file>|- [@<file>|-] [<key>=<value>…]` (CL-853). Arguments win over the
- * specification, whose index counts for the variable that it is of only.
+ * Evaluates the arguments of `var put`: `<path>|@<file>|- [@<file>|-] [<key>=<value>…]` (CL-853). Arguments precede the
+ * specification. The index of the specification counts only for its own variable.
  * @throws CommandFailure
  */
 export async function wantedVariable(
@@ -67,7 +67,7 @@ export async function wantedVariable(
 
 const isReference = (arg: string | undefined): boolean => arg === '-' || arg?.startsWith('@') === true;
 
-/** Only one argument can have what is read from stdin. */
+/** Limits reading stdin to one argument. */
 function onceOnly(read: () => Promise<string>): () => Promise<string> {
   let isRead = false;
   return () => {
@@ -98,7 +98,10 @@ async function specification(
   }
 }
 
-/** `<key>=<value>`; the value may be a file's (`@`), stdin's (`-`) or begin with `\@`; an empty one removes the item. */
+/**
+ * Sets `<key>=<value>`. The value may be `@<file>`, `-` for stdin, or start with `\@` for a literal at sign. An empty
+ * value removes the item.
+ */
 async function applyPair(items: Map<string, string>, pair: string, { file, stdin }: Sources): Promise<void> {
   const at = pair.indexOf('=');
   if (at < 1) throw new CommandFailure(`Invalid key/value pair ${JSON.stringify(pair)}: format must be key=value`);
@@ -128,7 +131,7 @@ function textOfMember(spec: { readonly [member: string]: ExactJson }, name: stri
   return typeof value === 'string' ? value : '';
 }
 
-/** A number as it was written. */
+/** Returns a number as it was written. */
 function digitsOf(value: ExactJson | undefined): string {
   const text = value === undefined ? '' : formatExact(value, 0);
   return /^\d+$/.test(text) ? text : '0';

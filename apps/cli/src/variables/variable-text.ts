@@ -10,10 +10,10 @@ import type { Terminal } from '../terminal/terminal.js';
 import { absoluteTime } from '../terminal/times.js';
 import type { Variable, VariableStub } from './variable.js';
 
-/** The form in which a command prints variables. */
+/** The output format of variables. */
 export type OutForm = 'table' | 'terse' | 'json' | 'hcl' | 'go-template' | 'none';
 
-/** `-out` and what belongs to it. */
+/** The flag `-out` and the flags that depend on it. */
 export const outFlags = (forms: readonly OutForm[], usual: OutForm): readonly Flag[] => [
   {
     name: 'out',
@@ -24,7 +24,7 @@ export const outFlags = (forms: readonly OutForm[], usual: OutForm): readonly Fl
   { name: 'template', kind: 'text', value: 'template', help: 'Go template of -out=go-template.' },
 ];
 
-/** What `-out` asks for (CL-851). @throws CommandFailure */
+/** Evaluates `-out` (CL-851). @throws CommandFailure */
 export function outForm(
   flags: ParsedFlags,
   { options }: Pick<Terminal, 'options'>,
@@ -42,7 +42,7 @@ export function outForm(
   return form;
 }
 
-/** A variable in a form; undefined: in none. @throws CommandFailure for a template that does not fit it */
+/** Formats a variable, or returns undefined for no output. @throws CommandFailure if the template does not fit */
 export async function variableText(
   form: OutForm,
   template: string,
@@ -63,14 +63,14 @@ export async function variableText(
   }
 }
 
-/** The table of `var list` (CL-851). */
+/** Formats the table of `var list` (CL-851). */
 export const variableTable = (variables: readonly VariableStub[]): string =>
   table([
     ['Namespace', 'Path', 'Last Updated'],
     ...variables.map(({ Namespace, Path, ModifyTime }) => [Namespace, Path, absoluteTime(ModifyTime)]),
   ]);
 
-/** The list and the items of `var get` (CL-852). */
+/** Formats the properties and the items for `var get` (CL-852). */
 function tableOf({ Namespace, Path, CreateTime, ModifyTime, ModifyIndex, Items = {} }: Variable): string {
   const [created, modified] = [absoluteTime(CreateTime), absoluteTime(ModifyTime)];
   return [
@@ -87,7 +87,7 @@ function tableOf({ Namespace, Path, CreateTime, ModifyTime, ModifyIndex, Items =
   ].join('\n');
 }
 
-/** As `var put` reads it. */
+/** Formats a variable in the form that `var put` reads. */
 function hclOf({ Items = {} }: Variable, exact: ExactJson): string {
   const members = membersOf(exact);
   const said = (name: string): string => formatExact(members[name] ?? '', 0);
@@ -106,6 +106,6 @@ function hclOf({ Items = {} }: Variable, exact: ExactJson): string {
   ].join('\n');
 }
 
-/** A text of HCL: as in JSON, and what would begin a template is written by its number. */
+/** Formats a text of HCL like JSON, with the start of a template written as an escape. */
 const hclText = (text: string): string =>
   JSON.stringify(text).replaceAll('${', '\\u0024{').replaceAll('%{', '\\u0025{');

@@ -2,7 +2,7 @@ import type { Call } from '../command-spec.js';
 import { CommandFailure, failed } from '../failure.js';
 import { AnswerFailure } from '../server/api-failure.js';
 
-/** A variable of a list, as the API answers it. Indexes and times are exact in the text of the answer only. */
+/** A variable in a list of the API. Indexes and times are exact only in the text of the response. */
 export interface VariableStub {
   readonly Namespace: string;
   readonly Path: string;
@@ -18,16 +18,19 @@ export interface Variable extends VariableStub {
   readonly Items?: Readonly<Record<string, string>>;
 }
 
-/** Of a path: its slashes stay. */
+/** Returns the address of a variable. The slashes of its path stay. */
 export const variableUrl = (path: string): string => `/v1/var/${path.split('/').map(encodeURIComponent).join('/')}`;
 
-/** @throws CommandFailure: the command is about one namespace (CL-852) */
+/** @throws CommandFailure for all namespaces, because the command needs exactly one (CL-852) */
 export function forbidWildcard({ api }: Pick<Call, 'api'>): void {
   if (api.connection.namespace === '*')
     throw new CommandFailure('The wildcard namespace ("*") is not valid for this command.');
 }
 
-/** What a write met instead: the variable as it is, or of one whose lock somebody else holds its name only (OP-196, OP-201). */
+/**
+ * Returns the variable that a refused write found: the present variable, or only its name if another process holds its
+ * lock (OP-196, OP-201).
+ */
 export function conflictIn(error: unknown): Partial<VariableStub> | undefined {
   if (!(error instanceof AnswerFailure) || error.status !== 409) return undefined;
   try {
@@ -39,9 +42,9 @@ export function conflictIn(error: unknown): Partial<VariableStub> | undefined {
 }
 
 /**
- * Why a write of a variable failed.
- * @param checkIndex what it was checked against; undefined: it was not
- * @param hint what to do about it, given the present index
+ * Describes why a write of a variable failed.
+ * @param checkIndex the index of a conditional write, or undefined
+ * @param hint the next step for the user, given the present index
  */
 export function writeFailure(
   doing: string,

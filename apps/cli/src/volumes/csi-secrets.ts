@@ -9,7 +9,7 @@ export const SECRET_FLAG = {
   help: 'For the storage plugin; may be repeated.',
 } as const;
 
-/** `key=value` of a flag that may be repeated. @throws CommandFailure */
+/** Parses `key=value` of a repeatable flag. @throws CommandFailure */
 export function pairsOf(flags: ParsedFlags, name: 'secret' | 'parameter'): Record<string, string> {
   const pairs = flags.list(name).map((pair) => {
     const at = pair.indexOf('=');
@@ -20,7 +20,7 @@ export function pairsOf(flags: ParsedFlags, name: 'secret' | 'parameter'): Recor
   return Object.fromEntries(pairs);
 }
 
-/** The API with the secrets that `-secret` gives (CL-711). @throws CommandFailure */
+/** Returns a client that sends the secrets of `-secret` (CL-711). @throws CommandFailure */
 export function withSecrets(api: ApiClient, flags: ParsedFlags): ApiClient {
   const pairs = Object.entries(pairsOf(flags, 'secret'));
   if (pairs.length === 0) return api;

@@ -6,7 +6,7 @@ import { formatBytes } from '../terminal/sizes.js';
 import { sortedEntries } from '../terminal/sorted-entries.js';
 import { keyValues, table } from '../terminal/table.js';
 
-/** A CSI volume in full (CL-704). */
+/** Prints a CSI volume in full (CL-704). */
 export function printCSIVolume(call: Call, volume: WireCSIVolume, short: boolean): void {
   const { terminal } = call;
   terminal.print(keyValues(volumeList(volume)));

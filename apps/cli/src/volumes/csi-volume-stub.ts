@@ -3,7 +3,7 @@ import type { Call } from '../command-spec.js';
 import { CommandFailure, failed } from '../failure.js';
 import { table } from '../terminal/table.js';
 
-/** A row of the list; everything but the names may be absent. */
+/** A volume in a list. All but the names may be absent. */
 export type CSIVolumeStub = Pick<WireCSIVolume, 'ID' | 'Namespace'> &
   Partial<Pick<WireCSIVolume, 'Name' | 'PluginID' | 'Schedulable' | 'AccessMode'>>;
 
@@ -16,10 +16,10 @@ export const csiVolumeTable = (volumes: readonly CSIVolumeStub[]): string =>
       .map((one) => [one.ID, one.Name, one.Namespace, one.PluginID, String(one.Schedulable ?? false), one.AccessMode]),
   ]);
 
-/** Where a volume is read and changed. */
+/** Returns the API path of a volume. */
 export const csiVolumePath = (id: string): string => `/v1/volume/csi/${encodeURIComponent(id)}`;
 
-/** The volumes whose IDs begin so. @throws CommandFailure */
+/** Reads the volumes with this ID prefix. @throws CommandFailure */
 export async function csiVolumes({ api }: Pick<Call, 'api'>, prefix: string): Promise<readonly CSIVolumeStub[]> {
   const query = { type: 'csi', prefix: prefix || undefined };
   const { value } = await api.get<CSIVolumeStub[] | null>('/v1/volumes', query).catch((error: unknown) => {
@@ -28,7 +28,10 @@ export async function csiVolumes({ api }: Pick<Call, 'api'>, prefix: string): Pr
   return value ?? [];
 }
 
-/** The one that is meant (CL-157); undefined: none begins so. @throws CommandFailure with the table of several */
+/**
+ * Chooses the volume with the given ID or prefix (CL-157), or returns undefined if there is none. @throws
+ * CommandFailure with a table of several matches
+ */
 export function meantOf(volumes: readonly CSIVolumeStub[], given: string): CSIVolumeStub | undefined {
   const exact = volumes.filter(({ ID }) => ID === given);
   if (exact.length === 1) return exact[0];
@@ -36,7 +39,7 @@ export function meantOf(volumes: readonly CSIVolumeStub[], given: string): CSIVo
   return volumes[0];
 }
 
-/** The volume a command is about (CL-154, CL-157). @throws CommandFailure */
+/** Finds the volume of a command (CL-154, CL-157). @throws CommandFailure */
 export async function resolveCSIVolume(call: Pick<Call, 'api'>, given: string): Promise<CSIVolumeStub> {
   const found = meantOf(await csiVolumes(call, given), given);
   if (!found) throw new CommandFailure(`no volumes with prefix or ID "${given}" found`);

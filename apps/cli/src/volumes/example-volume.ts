@@ -1,4 +1,4 @@
-/** What `volume init` writes (CL-706). */
+/** The file of `volume init` (CL-706). */
 export const EXAMPLE_VOLUME_HCL = `# A disk that outlives the machines it is mounted on.
 id        = "database"
 name      = "database"

@@ -6,7 +6,7 @@ import type { Terminal } from '../terminal/terminal.js';
 
 const PAGE = 30;
 const CONDITION_WIDTH = 20;
-/** What some plugins answer behind their last page. */
+/** Error of some plugins for a page after the last one. */
 const END_OF_DATA = 'EOF';
 
 interface ExternalVolumeAnswer {
@@ -20,7 +20,7 @@ interface Page {
   readonly NextToken: string;
 }
 
-/** Prints what the providers have, plugin by plugin (CL-702). Resolves with why some could not be asked. */
+/** Prints the volumes of the plugins' providers, plugin by plugin (CL-702). Resolves with the failures of plugins. */
 export async function printExternalVolumes(
   api: ApiClient,
   terminal: Terminal,

@@ -6,10 +6,13 @@ import { hostVolumePath, type HostVolumeStub } from './host-volume-text.js';
 import { LiveBlock } from '../terminal/live-block.js';
 import { rfc3339 } from '../terminal/times.js';
 
-/** How long one blocking read waits. */
+/** Longest wait of one blocking read. */
 const READ_WAIT = '5s';
 
-/** Follows a volume until its machine reports it (CL-708). Resolves with the exit code. @throws CommandFailure when it is gone */
+/**
+ * Follows a volume until its machine reports it (CL-708). Resolves with the exit code. @throws CommandFailure if the
+ * volume no longer exists
+ */
 export async function untilReady(call: Call, { ID, Name, Namespace }: HostVolumeStub): Promise<number> {
   const { api, terminal, clock } = call;
   const shown = Display.of(call).id(ID);

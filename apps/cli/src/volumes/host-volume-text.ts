@@ -7,12 +7,12 @@ import { CommandFailure, failed } from '../failure.js';
 import { formatBytes } from '../terminal/sizes.js';
 import { keyValues, table } from '../terminal/table.js';
 
-/** A row of the list. */
+/** A host volume in a list. */
 export type HostVolumeStub = Pick<
   HostVolume,
   'ID' | 'Name' | 'Namespace' | 'PluginID' | 'NodeID' | 'NodePool' | 'State'
 >;
-/** As the API answers one. */
+/** A host volume in a response of the API. */
 export type HostVolumeAnswer = HostVolume & { readonly Allocations?: readonly AllocationRow[] };
 
 /** Lists host volumes, sorted by ID (CL-701). */
@@ -32,10 +32,10 @@ export const hostVolumeTable = (volumes: readonly HostVolumeStub[], display: Dis
       ]),
   ]);
 
-/** Where a host volume is read and changed. */
+/** Returns the API path of a host volume. */
 export const hostVolumePath = (id: string): string => `/v1/volume/host/${encodeURIComponent(id)}`;
 
-/** Host volumes whose IDs or names begin so. @throws CommandFailure */
+/** Reads the host volumes with this prefix in ID or name. @throws CommandFailure */
 export async function hostVolumes(
   { api }: Pick<Call, 'api'>,
   prefix: string,
@@ -48,7 +48,10 @@ export async function hostVolumes(
   return { value: value ?? [], exact };
 }
 
-/** The one that is meant, by its ID or its name; undefined: none begins so. @throws CommandFailure with the table of several */
+/**
+ * Chooses the volume with the given ID, name or prefix, or returns undefined if there is none. @throws CommandFailure
+ * with a table of several matches
+ */
 export async function meantHostVolume(call: Call, given: string): Promise<HostVolumeStub | undefined> {
   const { value: found } = await hostVolumes(call, given);
   const exact = found.filter(({ ID, Name }) => ID === given || Name === given);
@@ -58,14 +61,14 @@ export async function meantHostVolume(call: Call, given: string): Promise<HostVo
   return found[0];
 }
 
-/** The host volume a command is about. @throws CommandFailure */
+/** Finds the host volume of a command. @throws CommandFailure */
 export async function resolveHostVolume(call: Call, given: string): Promise<HostVolumeStub> {
   const found = await meantHostVolume(call, given);
   if (!found) throw new CommandFailure(`no host volumes with prefix or ID "${given}" found`);
   return found;
 }
 
-/** A host volume in full (CL-705). */
+/** Prints a host volume in full (CL-705). */
 export function printHostVolume(call: Call, volume: HostVolumeAnswer, short: boolean): void {
   const { terminal } = call;
   terminal.print(

@@ -2,7 +2,7 @@ import type { CSIControllerInfo, CSIInfo, CSINodeInfo, CSIPlugin } from '@waybil
 import { sortedEntries } from '../terminal/sorted-entries.js';
 import { table } from '../terminal/table.js';
 
-/** What operators of Nomad call what an instance says it can do. */
+/** Nomad's names for the capabilities of an instance. */
 const OF_CONTROLLERS: Readonly<Record<keyof CSIControllerInfo, string>> = {
   SupportsCreateDelete: 'CREATE_DELETE_VOLUME',
   SupportsAttachDetach: 'CONTROLLER_ATTACH_DETACH',
@@ -26,7 +26,7 @@ const OF_NODES: Readonly<Record<Exclude<keyof CSINodeInfo, 'ID' | 'MaxVolumes' |
 
 type Plugin = Partial<Pick<CSIPlugin, 'Controllers' | 'Nodes'>>;
 
-/** What at least one instance really reports, sorted (CL-722). */
+/** Returns the capabilities that at least one instance reports, sorted (CL-722). */
 export const controllerCapabilities = ({ Controllers }: Plugin): string[] =>
   named(
     OF_CONTROLLERS,
@@ -39,7 +39,7 @@ export const nodeCapabilities = ({ Nodes }: Plugin): string[] =>
     infosOf(Nodes, ({ NodeInfo }) => NodeInfo),
   );
 
-/** Where a node's volumes have to be; nodes that say nothing of it are left out. */
+/** Lists the accessible topology of each node. Nodes without one are left out. */
 export function topologyTable({ Nodes }: Plugin, shownId: (id: string) => string): string {
   const rows = sortedEntries(Nodes).flatMap(([id, { NodeInfo }]) => {
     const segments = sortedEntries(NodeInfo?.AccessibleTopology?.Segments).map(([key, value]) => `${key}=${value}`);

@@ -3,7 +3,7 @@ import type { ApiClient } from '../server/api-client.js';
 import { CommandFailure, failed } from '../failure.js';
 import { table } from '../terminal/table.js';
 
-/** A row of the list; everything but the ID may be absent. */
+/** A plugin in a list. All but the ID may be absent. */
 export type PluginStub = Pick<CSIPlugin, 'ID'> &
   Partial<
     Pick<
@@ -39,7 +39,10 @@ export async function plugins(api: ApiClient, prefix: string): Promise<readonly 
   return value ?? [];
 }
 
-/** The one that is meant (CL-157); undefined: none begins so. @throws CommandFailure with the table of several */
+/**
+ * Chooses the plugin with the given ID or prefix (CL-157), or returns undefined if there is none. @throws
+ * CommandFailure with a table of several matches
+ */
 export async function pluginMeant(api: ApiClient, given: string): Promise<PluginStub | undefined> {
   const found = await plugins(api, given);
   const exact = found.find(({ ID }) => ID === given);

@@ -12,7 +12,7 @@ export const volumeClaimTable = (claims: readonly TaskGroupHostVolumeClaim[], di
     ...claims.map((one) => [display.id(one.ID), one.Namespace, one.JobID, display.id(one.VolumeID), one.VolumeName]),
   ]);
 
-/** Claims of task groups on host volumes. @throws CommandFailure */
+/** Reads the claims of task groups on host volumes. @throws CommandFailure */
 export async function volumeClaims(
   { api }: Pick<Call, 'api'>,
   query: Readonly<Record<string, string | undefined>>,

@@ -6,10 +6,10 @@ import { type ExactJson, membersOf, parseExact } from '../terminal/exact-json.js
 import { causeOf, CommandFailure } from '../failure.js';
 import { memberOf } from '../jobs/job-file.js';
 
-/** A volume as the API takes it. */
+/** A volume in the API's form. */
 export type GivenVolume = { [member: string]: ExactJson };
 
-/** The volume in a file in HCL, or in JSON as the API takes it, or on stdin (`-`) (CL-707). @throws CommandFailure */
+/** Reads the volume of a file, in HCL or in the API's JSON, or from stdin (`-`) (CL-707). @throws CommandFailure */
 export async function readVolumeFile(given: string): Promise<{ type: VolumeType; volume: GivenVolume }> {
   const source = await (given === '-' ? textOf(process.stdin) : readFile(given, 'utf8')).catch((error: unknown) => {
     throw new CommandFailure(`Error reading input: ${causeOf(error)}`);
@@ -27,7 +27,7 @@ export async function readVolumeFile(given: string): Promise<{ type: VolumeType;
   return refusing('Error decoding the volume definition', () => ({ type, volume: membersOf(file.decoded(type)) }));
 }
 
-/** The field `type` decides. @throws CommandFailure */
+/** Returns the volume's type from the field `type`. @throws CommandFailure */
 function typeOf(type: ExactJson | undefined): VolumeType {
   if (typeof type !== 'string' || type === '')
     throw new CommandFailure('Error parsing the volume type: there is no "type"');

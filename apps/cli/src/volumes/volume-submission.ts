@@ -28,7 +28,10 @@ export const VOLUME_FILE_FLAGS = {
   create: [...REGISTER_FLAGS, DETACH_FLAG, VERBOSE_FLAG],
 } as const;
 
-/** Sends the volume of a file, and says what became of it (CL-707, CL-708). Resolves with the exit code. @throws CommandFailure */
+/**
+ * Submits the volume of a file and prints the result (CL-707, CL-708). Resolves with the exit code. @throws
+ * CommandFailure
+ */
 export async function submitVolume(call: Call, operation: VolumeOperation): Promise<number> {
   const { type, volume } = await readVolumeFile(call.args[0] ?? '');
   return type === 'host' ? submitHostVolume(call, operation, volume) : submitCSIVolume(call, operation, volume);

@@ -14,7 +14,9 @@ import {
 
 const NO_BLOCKS = {} as const;
 
-/** Of Nomad's agent: parts that have nothing to configure here. They are read over, and named to whoever wrote them. */
+/**
+ * Parts of Nomad's agent configuration without a counterpart here. They are skipped, and the caller gets their names.
+ */
 const WITHOUT_EFFECT = [
   'acl',
   'addresses',
@@ -38,7 +40,7 @@ const idle = Object.fromEntries(WITHOUT_EFFECT.map((name) => [name, freeform(`$$
   BlockRule
 >;
 
-/** The scheduler configuration of a new cluster (OP-10), by the names of the API. Unset members stay null. */
+/** The scheduler configuration of a new cluster (OP-10), with the API's names. Unset members stay null. */
 const schedulerConfiguration: Schema = {
   attributes: {
     scheduler_algorithm: optional.text('SchedulerAlgorithm'),
@@ -60,7 +62,10 @@ const schedulerConfiguration: Schema = {
   },
 };
 
-/** A file of the agent (CL-922). Its JSON keys are the flags of the command `agent`; those that begin with `$` have no effect. */
+/**
+ * A configuration file of the agent (CL-922). Its JSON keys are the flags of the command `agent`. Keys that start with
+ * `$` have no effect.
+ */
 export const agentSchema: Schema = {
   attributes: {
     data_dir: optional.text('data-dir'),

@@ -5,21 +5,23 @@ import { DurationError, parseDurationText } from './duration-text.js';
 import { integerOf, type Json } from './json.js';
 import type { AttributeType } from './schema.js';
 
-/** A value that the border refuses: what the diagnostic says. */
+/** A value does not fit its attribute. The diagnostic contains the detail. */
 export class UnsuitableValue extends Error {
   override readonly name = 'UnsuitableValue';
 
   constructor(
     readonly summary: string,
     readonly detail: string,
-    /** What is needed, without the words around it. */
+    /** The requirement alone, without the surrounding words. */
     readonly reason: string = detail,
   ) {
     super(detail);
   }
 }
 
-/** The JSON of an attribute's value (JS §4); undefined when it counts as unset. @throws UnsuitableValue */
+/**
+ * Returns the JSON of an attribute's value (JS §4), or undefined if the value counts as unset. @throws UnsuitableValue
+ */
 export function attributeValue(value: Value, type: AttributeType): Json | undefined {
   if (type === 'duration') return durationOf(value);
   if (value === null) return undefined;

@@ -12,9 +12,9 @@ import type { Json, JsonObject } from './json.js';
 import { type AttributeType, type BlockRule, isSingular, type Schema, type Written } from './schema.js';
 
 /**
- * Bodies into JSON, by their schemas (JS-110 to JS-117). It goes on after everything that is wrong: `diagnostics` holds
- * what the file's structure and values are refused for, `freeformDiagnostics` what the blocks without schema are, which
- * counts only when there is nothing else (JS-1).
+ * Decodes bodies into JSON by their schemas (JS-110 to JS-117). Decoding continues after every error. `diagnostics`
+ * holds the errors of structure and values. `freeformDiagnostics` holds the errors of blocks without a schema, which
+ * are reported only if there are no others (JS-1).
  */
 export class BlockDecoder {
   readonly diagnostics: Diagnostic[] = [];
@@ -69,7 +69,7 @@ export class BlockDecoder {
     return { given, names };
   }
 
-  /** Undefined when unset or refused. */
+  /** Returns undefined if the value is unset or refused. */
   private value({ name, value }: Attribute, type: AttributeType, scope: Scope, named: boolean): Json | undefined {
     return this.collecting(this.diagnostics, () => {
       const evaluated = this.evaluator.evaluate(value, scope);
@@ -149,7 +149,7 @@ export class BlockDecoder {
     return content;
   }
 
-  /** A value that was refused already has its diagnostic at the same place. */
+  /** Refuses null. A value that was already refused has its diagnostic at the same place. */
   private refuseNull({ value: { source, span } }: Attribute): void {
     const refused = this.diagnostics.some(
       ({ at }) => at !== undefined && at.span.start >= span.start && at.span.end <= span.end,
@@ -213,7 +213,7 @@ const labelCount = (rule: BlockRule): number => (rule.label === undefined ? 0 : 
 
 const labelsOf = (rule: BlockRule | undefined): number | undefined => rule && labelCount(rule);
 
-/** Not what every object has, such as `constructor`. */
+/** Returns an own member of the table, not an inherited one such as `constructor`. */
 function own<T>(table: Readonly<Record<string, T>>, name: string): T | undefined {
   return Object.hasOwn(table, name) ? table[name] : undefined;
 }

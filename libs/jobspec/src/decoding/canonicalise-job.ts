@@ -8,8 +8,8 @@ import type { AttributeRule, Schema } from './schema.js';
 import { groupSchema } from './group-schema.js';
 
 /**
- * The client's half of canonicalisation (jobspec.md §11), for those who ask the parse endpoint for it; what is registered
- * is canonicalised by the server. Explicit values stay, zeros too.
+ * The client's half of canonicalisation (jobspec.md §11), for callers that request it from the parse endpoint. The
+ * server canonicalises jobs that are registered. Explicit values stay, including zeros.
  */
 export function canonicaliseParsedJob(parsed: JsonObject): JsonObject {
   const job = withDefaults(jobSchema, { ...parsed, ...SERVER_ZEROS, TaskGroups: parsed['TaskGroups'] ?? null });
@@ -19,7 +19,7 @@ export function canonicaliseParsedJob(parsed: JsonObject): JsonObject {
   const groups = objectsIn(parsed['TaskGroups']).map((group) => canonicalGroup(group, parsed, job, type));
   return {
     ...job,
-    // Defaults of these two are the group's affair (JS-172, JS-173); of `update` also the job's (JS-171).
+    // The group sets the defaults of these two (JS-172, JS-173). Those of `update` also depend on the job (JS-171).
     Migrate: parsed['Migrate'] ?? null,
     Reschedule: parsed['Reschedule'] ?? null,
     Update: update ?? (isLongRunning ? withDefaults(updateSchema, emptyOf(updateSchema)) : null),
@@ -83,7 +83,7 @@ function canonicalGroup(group: JsonObject, given: JsonObject, job: JsonObject, t
   const Count = group['Count'] ?? scaling?.['Min'] ?? 1;
   const filled = withDefaults(groupSchema, group);
   const policies = {
-    // JS-171 to JS-173: the group's over the job's over the defaults.
+    // The group's values precede the job's, and these precede the defaults (JS-171 to JS-173).
     Update:
       isLongRunning || hasBoth(given, group, 'Update') ? merged(updateSchema, given['Update'], group['Update']) : null,
     Migrate:
@@ -152,7 +152,7 @@ function canonicalArtifact(artifact: JsonObject): JsonObject {
   };
 }
 
-/** How often a check has to succeed or fail before it counts: no less than never. */
+/** Counters of a check, which are at least 0. */
 const COUNTERS = ['SuccessBeforePassing', 'FailuresBeforeCritical', 'FailuresBeforeWarning'];
 
 /** Gives a service its name, and its checks the restart rule and `OnUpdate` of the service (JS-174). */
@@ -175,7 +175,7 @@ function canonicalService(service: JsonObject, scope: string): JsonObject {
   };
 }
 
-/** The task of a sidecar has what every task has. */
+/** Completes the task of a sidecar like any other task. */
 function canonicalConnect(connect: JsonObject): JsonObject {
   const task = connect['SidecarTask'];
   if (!isJsonObject(task)) return connect;
@@ -210,13 +210,13 @@ const hasBoth = (job: JsonObject, group: JsonObject, name: string): boolean =>
 const merged = (schema: Schema, job: Json | undefined, group: Json | undefined): JsonObject =>
   withDefaults(schema, overlaid(overlaid(emptyOf(schema), job), group));
 
-/** What the upper one says, else the lower one. */
+/** Overlays one object with another. Null members of the upper one do not count. */
 function overlaid(lower: JsonObject, upper: Json | undefined): JsonObject {
   if (!isJsonObject(upper)) return { ...lower };
   return { ...lower, ...Object.fromEntries(Object.entries(upper).filter(([, value]) => value !== null)) };
 }
 
-/** JS-170: the schema's defaults for what is unset, in the object and in all that are in it. */
+/** Fills in the schema's defaults for unset members, in the object and in all nested objects (JS-170). */
 function withDefaults(schema: Schema, object: JsonObject): JsonObject {
   const filled: JsonObject = { ...object };
   for (const rule of Object.values(schema.attributes)) {
@@ -231,7 +231,7 @@ function withDefaults(schema: Schema, object: JsonObject): JsonObject {
   return filled;
 }
 
-/** A type without null has no other way to say that nothing was written. */
+/** Whether a value is unset. A type without null uses its zero value for that. */
 function isUnset(value: Json | undefined, { nullable }: AttributeRule): boolean {
   if (value === null || value === undefined) return true;
   return !nullable && (value === '' || value === 0);

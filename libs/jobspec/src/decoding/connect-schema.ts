@@ -15,7 +15,7 @@ import {
 } from './schema.js';
 import { logsSchema, resourcesSchema } from './resources-schema.js';
 
-/** JS-158: parsed and passed on; nothing here acts on it. */
+/** Service mesh blocks are parsed and passed on, and have no effect (JS-158). */
 const meshGatewaySchema: Schema = { attributes: { mode: text('Mode') }, blocks: {} };
 
 const pathSchema: Schema = {

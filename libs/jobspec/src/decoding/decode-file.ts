@@ -7,9 +7,9 @@ import type { JsonObject } from './json.js';
 import type { Schema } from './schema.js';
 
 /**
- * A whole file, which is one body without variables, in the form that the API takes.
- * @param what the file is called in messages
- * @throws JobspecError with everything that is wrong
+ * Decodes a whole file, which is one body without variables, into the API's form.
+ * @param what name of the file's kind in messages
+ * @throws JobspecError with all diagnostics
  */
 export function decodeFile(what: string, schema: Schema, body: Body, evaluator: Evaluator): JsonObject {
   const decoder = new BlockDecoder(evaluator);

@@ -1,7 +1,7 @@
 import { NS_PER_HOUR, NS_PER_MINUTE, NS_PER_MS, NS_PER_SECOND } from '@waybill/model/clock';
 import { Decimal } from '../evaluation/decimal.js';
 
-/** A text that is no duration; the message begins with `time: `. */
+/** A text is not a duration. The message starts with `time: `. */
 export class DurationError extends Error {
   override readonly name = 'DurationError';
 }
@@ -19,7 +19,7 @@ const UNITS: ReadonlyMap<string, number> = new Map([
 const PART = /(\d+\.?\d*|\.\d+)([^\d.]*)/uy;
 const MAX_NS = Decimal.of(2n ** 63n - 1n);
 
-/** Nanoseconds of a text such as `1h30m` or `-1.5s` (JS-51). @throws DurationError */
+/** Parses a text such as `1h30m` or `-1.5s` into nanoseconds (JS-51). @throws DurationError */
 export function parseDurationText(text: string): number {
   const unsigned = text.replace(/^[+-]/u, '');
   if (unsigned === '0') return 0;
@@ -40,7 +40,7 @@ export function parseDurationText(text: string): number {
   return text.startsWith('-') && ns !== 0 ? -ns : ns;
 }
 
-/** `.5` and `5.` as the language's own numbers are written. */
+/** Writes `.5` and `5.` in the notation of the language's numbers. */
 function padded(number: string): string {
   return number.replace(/^\./u, '0.').replace(/\.$/u, '');
 }

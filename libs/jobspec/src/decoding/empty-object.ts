@@ -3,19 +3,19 @@ import { type Schema, unsetValue, type Written } from './schema.js';
 
 const NOTHING_WRITTEN: Written = { values: new Map(), refuse: () => undefined };
 
-/** What an empty block of the type is in JSON: every key, each with its unset value (JS-130). */
+/** Returns the JSON of an empty block: every key with its unset value (JS-130). */
 export function emptyOf(schema: Schema): JsonObject {
   return schema.shape ? schema.shape(unshapedOf(schema), NOTHING_WRITTEN) : unshapedOf(schema);
 }
 
-/** The same before the block's own rules have been applied. */
+/** Returns the JSON of an empty block before the block's own rules are applied. */
 export function unshapedOf(schema: Schema): JsonObject {
   const made = templates.get(schema) ?? templateOf(schema);
   templates.set(schema, made);
   return { ...made };
 }
 
-/** One for each schema, made when it is needed first. */
+/** One template per schema, created on first use. */
 const templates = new WeakMap<Schema, JsonObject>();
 
 function templateOf({ attributes, blocks, fixed }: Schema): JsonObject {

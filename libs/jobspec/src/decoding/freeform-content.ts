@@ -3,7 +3,7 @@ import type { Scope } from '../evaluation/scope.js';
 import type { Block, Body, Expression } from '../syntax/syntax-tree.js';
 import { type Json, type JsonObject, jsonOf } from './json.js';
 
-/** Blocks without a schema (JS-116, JS-117). @throws JobspecError */
+/** Decodes blocks without a schema (JS-116, JS-117). @throws JobspecError */
 export class FreeformContent {
   constructor(private readonly evaluator: Evaluator) {}
 
@@ -18,12 +18,12 @@ export class FreeformContent {
     return content;
   }
 
-  /** Each label is one level more. */
+  /** Decodes a block. Each label adds one level. */
   private block({ body, labels }: Block, scope: Scope): JsonObject {
     return labels.reduceRight<JsonObject>((inner, { text }) => ({ [text]: [inner] }), this.of(body, scope));
   }
 
-  /** An object literal directly behind `=` is what the block of that name would be. */
+  /** Decodes an attribute. An object literal directly after `=` equals a block of that name. */
   private attribute(expression: Expression, scope: Scope): Json {
     const value = this.evaluator.evaluate(expression, scope);
     const json = this.evaluator.located(expression, expression.span, () => jsonOf(value));

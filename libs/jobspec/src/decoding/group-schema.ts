@@ -75,7 +75,7 @@ export const groupSchema: Schema = {
   shape: ({ $volumes, ...json }) => ({ ...json, Volumes: byName(objectsIn($volumes)) }),
 };
 
-/** JS-112: of volumes with one name the last counts. */
+/** Returns volumes by name. Of several with one name, the last counts (JS-112). */
 function byName(volumes: readonly JsonObject[]): JsonObject | null {
   if (volumes.length === 0) return null;
   return Object.fromEntries(volumes.map((volume) => [textAt(volume, 'Name'), volume]));

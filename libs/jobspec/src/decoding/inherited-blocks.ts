@@ -2,7 +2,7 @@ import { groupSchema } from './group-schema.js';
 import { type Json, type JsonObject, objectsIn } from './json.js';
 import { emptyOf } from './empty-object.js';
 
-/** A job with what its groups and tasks have from further out: tasks without a group (JS-155), vault and secrets (JS-153). */
+/** Moves blocks of the job into groups and tasks: tasks without a group (JS-155), vault and secrets (JS-153). */
 export function inheritedBlocks({ $tasks, $vault, $secrets, ...job }: JsonObject): JsonObject {
   const alone = objectsIn($tasks).map((task) => ({
     ...emptyOf(groupSchema),

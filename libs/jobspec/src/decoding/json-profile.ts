@@ -3,21 +3,25 @@ import { JobspecError } from '../syntax/diagnostic.js';
 import type { SourceText, Span } from '../syntax/source-text.js';
 import type { Attribute, Block, Body, Expression, Label, ObjectItem } from '../syntax/syntax-tree.js';
 
-/** What must be known of a format to tell its blocks from its attributes in JSON. A `Schema` says it as well. */
+/**
+ * Names the blocks of a format, because JSON does not distinguish them from attributes. A `Schema` contains this
+ * information too.
+ */
 export interface JsonProfile {
   readonly blocks: Readonly<Record<string, JsonBlock>>;
 }
 
 export interface JsonBlock {
-  /** Present: the block has a label. */
+  /** Present if the block has a label. */
   readonly label?: string;
-  /** What is inside; absent: attributes only. */
+  /** Format of the block's body. Absent if it only has attributes. */
   readonly schema?: JsonProfile;
 }
 
 /**
- * A file in HCL's JSON profile as the body that it would be in HCL (JS-6): labels are keys of objects, a repeated block is
- * a list, strings are templates. JSON is read as the expression it also is, so every part keeps its place in the text.
+ * Converts a file in HCL's JSON profile to the body that it would be in HCL (JS-6): labels are keys of objects, a
+ * repeated block is a list, and strings are templates. JSON is parsed as an expression, so every part keeps its
+ * position.
  * @throws JobspecError
  */
 export function bodyOfJson(source: SourceText, profile: JsonProfile): Body {
@@ -28,7 +32,7 @@ export function bodyOfJson(source: SourceText, profile: JsonProfile): Body {
 
 type ObjectExpression = Extract<Expression, { readonly type: 'object' }>;
 
-/** @param profile undefined: whatever is inside is attributes */
+/** @param profile undefined if the body only has attributes */
 function bodyOf(source: SourceText, { items, span }: ObjectExpression, profile: JsonProfile | undefined): Body {
   const attributes: Attribute[] = [];
   const blocks: Block[] = [];
@@ -42,7 +46,7 @@ function bodyOf(source: SourceText, { items, span }: ObjectExpression, profile: 
   return { source, attributes, blocks, span };
 }
 
-/** One block, or one for each label. */
+/** Returns one block, or one for each label. */
 function blocksOf(source: SourceText, type: Label, rule: JsonBlock, object: ObjectExpression): Block[] {
   const block = (body: ObjectExpression, labels: readonly Label[]): Block => ({
     type: type.text,
@@ -60,7 +64,7 @@ function blocksOf(source: SourceText, type: Label, rule: JsonBlock, object: Obje
   });
 }
 
-/** An object, or all of a list of objects; undefined: something else. */
+/** Returns an object, or all objects of a list, or undefined for any other value. */
 function objectsIn(value: Expression): readonly ObjectExpression[] | undefined {
   const values = value.type === 'tuple' ? value.items : [value];
   const objects = values.filter((one): one is ObjectExpression => one.type === 'object');

@@ -2,7 +2,7 @@ import { Decimal } from '../evaluation/decimal.js';
 import { ConversionError } from '../evaluation/type.js';
 import { Mapping, Sequence, type Value } from '../evaluation/value.js';
 
-/** What the API takes. */
+/** JSON for the API. */
 export type Json = null | boolean | number | string | Json[] | JsonObject;
 export interface JsonObject {
   [key: string]: Json;
@@ -12,7 +12,7 @@ export function isJsonObject(json: Json | undefined): json is JsonObject {
   return typeof json === 'object' && json !== null && !Array.isArray(json);
 }
 
-/** The objects of a list that holds nothing else; none when it is null. */
+/** Returns the objects of a list that contains only objects, and none for null. */
 export function objectsIn(json: Json | undefined): JsonObject[] {
   return Array.isArray(json) ? json.filter(isJsonObject) : [];
 }
@@ -20,7 +20,10 @@ export function objectsIn(json: Json | undefined): JsonObject[] {
 const INT64_MAX = 2n ** 63n - 1n;
 const INT64_MIN = -(2n ** 63n);
 
-/** JS-35: whole numbers stay whole where 64 bits hold them. @throws ConversionError for a number that no double is near */
+/**
+ * Converts a value to JSON. Whole numbers stay whole if they fit into 64 bits (JS-35). @throws ConversionError for a
+ * number beyond the range of doubles
+ */
 export function jsonOf(value: Value): Json {
   if (value instanceof Decimal) return numberOf(value);
   if (value instanceof Sequence) return value.items.map(jsonOf);
@@ -36,7 +39,7 @@ function numberOf(value: Decimal): number {
   );
 }
 
-/** @throws ConversionError unless whole and within the bounds */
+/** @throws ConversionError unless the value is whole and within the bounds */
 export function integerOf(value: Decimal, min: bigint = INT64_MIN, max: bigint = INT64_MAX): number {
   const fits = value.isWhole && value.toBigInt() >= min && value.toBigInt() <= max;
   if (fits) return Number(value.toBigInt());
@@ -44,7 +47,7 @@ export function integerOf(value: Decimal, min: bigint = INT64_MIN, max: bigint =
   throw new ConversionError(`value must be a whole number, ${bounds}`);
 }
 
-/** The text under a key; empty when it is something else. */
+/** Returns the text of a member, or an empty text if it is no text. */
 export function textAt(object: JsonObject, key: string): string {
   const value = object[key];
   return typeof value === 'string' ? value : '';

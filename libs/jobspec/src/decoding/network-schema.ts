@@ -16,7 +16,7 @@ const dnsSchema: Schema = {
   blocks: {},
 };
 
-/** Of groups and resources. */
+/** Networks of groups and resources. */
 export const networkSchema: Schema = {
   attributes: {
     mode: text('Mode'),
@@ -35,7 +35,7 @@ export const networkSchema: Schema = {
   shape: ({ $ports, $reserved, ...json }) => ({ ...json, ...sortedPorts($ports, $reserved) }),
 };
 
-/** Splits ports into reserved and dynamic ones; without ports the old block `reserved_ports` counts (JS-152). */
+/** Splits ports into reserved and dynamic ones. Without ports, the old block `reserved_ports` counts (JS-152). */
 function sortedPorts(ports: Json | undefined, reserved: Json | undefined): JsonObject {
   const written = objectsIn(ports);
   if (written.length === 0) return { ReservedPorts: reserved ?? null, DynamicPorts: null };

@@ -16,7 +16,7 @@ const poolSchema: Schema = {
   },
 };
 
-/** A file of node pools, as `PUT /v1/node/pools` takes each. */
+/** A file of node pools, each in the form of `PUT /v1/node/pools`. */
 export const poolsSchema: Schema = {
   attributes: {},
   blocks: { node_pool: labelled('Pools', poolSchema, 'Name') },
@@ -27,7 +27,7 @@ const choiceSchema: Schema = {
   blocks: NO_BLOCKS,
 };
 
-/** A namespace as `PUT /v1/namespace` takes it. */
+/** A namespace in the form of `PUT /v1/namespace`. */
 export const namespaceSchema: Schema = {
   attributes: { name: text('Name', { required: true }), description: text('Description'), quota: text('Quota') },
   blocks: {

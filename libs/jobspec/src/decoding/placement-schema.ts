@@ -1,7 +1,7 @@
 import type { JsonObject } from './json.js';
 import { bool, int8, labelled, type Schema, text, uint8, type Written } from './schema.js';
 
-/** JS-150: of several shorthands the last in these lists wins. */
+/** Shorthands in increasing precedence: of several, the last in the list wins (JS-150). */
 const CONSTRAINT_SHORTHANDS = ['version', 'semver', 'regexp', 'set_contains', 'set_contains_all', 'set_contains_any'];
 const AFFINITY_SHORTHANDS = ['version', 'semver', 'regexp', 'set_contains_any', 'set_contains_all', 'set_contains'];
 /** These shorthands of a constraint become its operand without a value (JS-151). */

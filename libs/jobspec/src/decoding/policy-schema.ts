@@ -79,7 +79,7 @@ export const groupScalingSchema: Schema = {
   },
 };
 
-/** JS-154: of a task; the label says what is scaled. */
+/** A scaling policy of a task. Its label names the scaled resource (JS-154). */
 export const taskScalingSchema: Schema = {
   ...scaling,
   shape: (written, { refuse }) => {

@@ -12,27 +12,27 @@ export type AttributeType =
   | 'duration';
 
 export interface AttributeRule {
-  /** The JSON key. Keys that begin with `$` are taken away again by the block's own `shape`. */
+  /** The JSON key. The block's own `shape` removes keys that start with `$`. */
   readonly json: string;
   readonly type: AttributeType;
-  /** Null when unset; else the zero value of its type. */
+  /** Whether an unset attribute is null instead of the zero value of its type. */
   readonly nullable: boolean;
-  /** What canonicalisation fills in for an unset one (JS-170). */
+  /** Default of canonicalisation for an unset attribute (JS-170). */
   readonly canonical?: Json;
-  /** What the parser itself fills in (JS-157). */
+  /** Default of the parser itself for an unset attribute (JS-157). */
   readonly filled?: Json;
   readonly required?: true;
-  /** Wrong types are named together with the attribute (JS-151). */
+  /** Whether a message about a wrong type names the attribute (JS-151). */
   readonly named?: true;
 }
 
 interface Placed {
   readonly json: string;
-  /** The name of the label in messages, empty for some; absent: the block has no label. */
+  /** Name of the label in messages, which may be empty. Absent if the block has no label. */
   readonly label?: string;
 }
 
-/** A block inside another. */
+/** A nested block. */
 export type BlockRule =
   | (Placed & {
       readonly kind: 'object';
@@ -40,29 +40,29 @@ export type BlockRule =
       /** JSON key of the label. */
       readonly labelKey?: string;
       readonly many: boolean;
-      /** The key is left out, not null, when there is no such block (JS-130). */
+      /** Whether the key is left out, instead of null, if there is no such block (JS-130). */
       readonly omitted?: true;
     })
-  /** A body of attributes of one type (JS-114); `assignable`: may be written as an attribute too (JS-115). */
+  /** A body of attributes of one type (JS-114). `assignable` ones may be written as an attribute too (JS-115). */
   | (Placed & { readonly kind: 'map'; readonly type: 'stringMap' | 'stringsMap'; readonly assignable: boolean })
-  /** JSON of any shape (JS-116). */
+  /** Arbitrary JSON (JS-116). */
   | (Placed & { readonly kind: 'freeform' });
 
-/** What only a block's own rules know: what was written, and a way to refuse it. */
+/** Input for a block's own rules: the given values, and a function to refuse them. */
 export interface Written {
-  /** HCL names of the attributes that are set. */
+  /** The set attributes by their HCL names. */
   readonly values: ReadonlyMap<string, Json>;
-  /** @param attribute whose value is to be pointed at instead of the block */
+  /** @param attribute the attribute at whose value the diagnostic points, instead of the block */
   readonly refuse: (summary: string, detail: string, attribute?: string) => void;
 }
 
-/** Everything about one type of block: names, JSON keys, types, defaults, and the rules that a table cannot say. */
+/** Describes one type of block: names, JSON keys, types, defaults, and rules that a table cannot express. */
 export interface Schema {
   readonly attributes: Readonly<Record<string, AttributeRule>>;
   readonly blocks: Readonly<Record<string, BlockRule>>;
   /** Keys that no file can set (JS-130). */
   readonly fixed?: JsonObject;
-  /** The JSON of a block whose attributes do not go over one by one. */
+  /** Converts the JSON of a block whose attributes do not map one to one. */
   readonly shape?: (json: JsonObject, written: Written) => JsonObject;
 }
 
@@ -73,7 +73,7 @@ const made =
   (type: AttributeType, nullable: boolean): Maker =>
   (json, options = {}) => ({ json, type, nullable, ...options });
 
-/** `s`, `i`, `b`, `dur` of jobspec.md §10; with `optional` its `?`. */
+/** The types `s`, `i`, `b`, `dur` of jobspec.md §10. `optional` adds its `?`. */
 export const text = made('string', false);
 export const integer = made('integer', false);
 export const bool = made('bool', false);
@@ -91,7 +91,7 @@ export const optional = {
 
 export const one = (json: string, schema: Schema): BlockRule => ({ kind: 'object', json, schema, many: false });
 export const many = (json: string, schema: Schema): BlockRule => ({ kind: 'object', json, schema, many: true });
-/** Repeated, with a label. `name` is what messages call it. */
+/** A repeated block with a label. `name` is the label's name in messages. */
 export const labelled = (json: string, schema: Schema, labelKey: string, name = 'name'): BlockRule => ({
   kind: 'object',
   json,
@@ -109,10 +109,10 @@ export const mapBlock = (json: string, assignable = false): BlockRule => ({
 export const listsBlock = (json: string): BlockRule => ({ kind: 'map', type: 'stringsMap', json, assignable: false });
 export const freeform = (json: string): BlockRule => ({ kind: 'freeform', json });
 
-/** Whether a block may occur once only. */
+/** Whether a block may occur only once. */
 export const isSingular = (rule: BlockRule): boolean => rule.kind !== 'object' || !rule.many;
 
-/** What an attribute is when the file does not say it. */
+/** Returns the value of an attribute that the file does not set. */
 export function unsetValue({ nullable, type, filled }: AttributeRule): Json {
   if (filled !== undefined) return filled;
   if (nullable) return null;

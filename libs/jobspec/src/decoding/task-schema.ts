@@ -162,7 +162,7 @@ function identitiesOf(all: readonly JsonObject[]): JsonObject {
   return { Identity: own ?? null, Identities: rest.length === 0 ? null : rest };
 }
 
-/** JS-154: one policy for each resource. */
+/** Refuses more than one scaling policy for a resource (JS-154). */
 function distinctScaling({ ScalingPolicies = null }: JsonObject, { refuse }: Written): JsonObject[] | null {
   const policies = objectsIn(ScalingPolicies);
   for (const [at, policy] of policies.entries()) {

@@ -1,6 +1,6 @@
 import { integer, mapBlock, type Schema, text } from './schema.js';
 
-/** A variable as `PUT /v1/var/<path>` takes it. */
+/** A variable in the form of `PUT /v1/var/<path>`. */
 export const variableSchema: Schema = {
   attributes: {
     path: text('Path'),

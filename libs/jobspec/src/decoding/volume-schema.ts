@@ -6,7 +6,9 @@ const NO_BLOCKS = {} as const;
 const CAPACITY = /^(\d+(?:\.\d+)?)\s*(?:([kmgtpe])(i?))?b?$/i;
 const POWER = ['k', 'm', 'g', 't', 'p', 'e'];
 
-/** As people write sizes: `20G` and `20GB` are 20 times 10^9, `10GiB` 10 times 2^30; undefined: it is none. */
+/**
+ * Parses a size: `20G` and `20GB` are 20 times 10^9, `10GiB` is 10 times 2^30. Returns undefined for an invalid text.
+ */
 function bytesOf(size: string): number | undefined {
   const [, amount, prefix = '', binary] = CAPACITY.exec(size.trim()) ?? [];
   if (amount === undefined) return undefined;
@@ -14,7 +16,7 @@ function bytesOf(size: string): number | undefined {
   return Math.round(Number(amount) * base ** (POWER.indexOf(prefix.toLowerCase()) + 1));
 }
 
-/** JSON keys of `capacity_min` and `capacity_max`, and their sizes. */
+/** Returns the sizes of `capacity_min` and `capacity_max` under their JSON keys. */
 function capacities({ values, refuse }: Written, min: string, max: string): JsonObject {
   const size = (attribute: string): Json => {
     const written = values.get(attribute);
@@ -49,7 +51,7 @@ function listed(side: Json | undefined): Json {
   return isBlock ? (side['Topologies'] ?? null) : null;
 }
 
-/** `capacity_min` and `capacity_max` become numbers; `type` says which schema it is, and is not a part of it. */
+/** `capacity_min` and `capacity_max` become numbers. `type` selects the schema and is left out. */
 const COMMON: Schema['attributes'] = {
   type: text('$type'),
   namespace: text('Namespace'),
@@ -60,7 +62,7 @@ const COMMON: Schema['attributes'] = {
   capacity_max: text('$capacity_max'),
 };
 
-/** A CSI volume as `/v1/volume/csi/:id` takes it. */
+/** A CSI volume in the form of `/v1/volume/csi/:id`. */
 export const csiVolumeSchema: Schema = {
   attributes: {
     ...COMMON,
@@ -85,7 +87,7 @@ export const csiVolumeSchema: Schema = {
   }),
 };
 
-/** A dynamic host volume as `/v1/volume/host/create` takes it. */
+/** A dynamic host volume in the form of `/v1/volume/host/create`. */
 export const hostVolumeSchema: Schema = {
   attributes: { ...COMMON, node_id: text('NodeID'), node_pool: text('NodePool'), host_path: text('HostPath') },
   blocks: {

@@ -3,7 +3,7 @@ import { Decimal } from './decimal.js';
 import { ConversionError, toNumber, toText } from './type.js';
 import { Mapping, Sequence, typeName, type Value } from './value.js';
 
-/** A step into a value that does not have it (JS-40). */
+/** A value does not have the requested element (JS-40). */
 export class AccessError extends Error {
   override readonly name = 'AccessError';
 

@@ -1,18 +1,18 @@
 import { MAX_NUMBER_EXPONENT, NUMBER_DIGITS } from '../limits.js';
 
-/** A result that no number of the language can hold; the evaluator says where. */
+/** A result is outside the numbers of the language. The evaluator adds the position. */
 export class NumberOutOfRange extends Error {
   override readonly name = 'NumberOutOfRange';
 }
 
-/** Of the reference's numbers. */
+/** Binary digits of the reference's numbers. */
 const BINARY_DIGITS = 512;
 
 const NOTATION = /^([+-]?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
 /**
  * An exact decimal number (JS-35): `digits` divided by ten to the power of `scale`, without trailing zeros, cut to
- * NUMBER_DIGITS significant digits; or an infinity, which only a division by zero makes.
+ * NUMBER_DIGITS significant digits. It can also be an infinity, which only a division by zero creates.
  */
 export class Decimal {
   static readonly ZERO = new Decimal(0n, 0);
@@ -27,18 +27,18 @@ export class Decimal {
     return Decimal.made(BigInt(whole), 0);
   }
 
-  /** Of a double, as its shortest notation has it. */
+  /** Converts a double by its shortest notation. */
   static ofDouble(value: number): Decimal {
     if (!Number.isFinite(value)) throw new NumberOutOfRange('the result is not a number');
     return Decimal.parse(String(value)) ?? Decimal.ZERO;
   }
 
-  /** As `ofDouble`, or an infinity. @throws NumberOutOfRange for what is not a number */
+  /** Like `ofDouble`, and accepts an infinity. @throws NumberOutOfRange for NaN */
   static ofFloat(value: number): Decimal {
     return Math.abs(value) === Infinity ? Decimal.infinity(value) : Decimal.ofDouble(value);
   }
 
-  /** Undefined when the text is no number. @throws NumberOutOfRange */
+  /** Returns undefined if the text is not a number. @throws NumberOutOfRange */
   static parse(text: string): Decimal | undefined {
     const found = NOTATION.exec(text);
     if (!found) return undefined;
@@ -99,7 +99,7 @@ export class Decimal {
     return Decimal.made(this.digits * other.digits, this.scale + other.scale);
   }
 
-  /** By zero: an infinity. */
+  /** Divides. A division by zero gives an infinity. */
   dividedBy(other: Decimal): Decimal {
     if (other.sign === 0) {
       if (this.sign === 0) throw new NumberOutOfRange("can't divide zero by zero or infinity by infinity");
@@ -114,7 +114,7 @@ export class Decimal {
     return Decimal.made((this.digits * 10n ** BigInt(extra)) / other.digits, this.scale - other.scale + extra);
   }
 
-  /** With the sign of the dividend (JS-34); of a division by zero the dividend itself. */
+  /** Returns the remainder with the sign of the dividend (JS-34). For a division by zero it is the dividend. */
   remainder(other: Decimal): Decimal {
     if (this.infinite) throw new NumberOutOfRange("can't divide an infinite number");
     if (other.sign === 0 || other.infinite) return this;
@@ -122,16 +122,15 @@ export class Decimal {
     return Decimal.made(this.at(scale) % other.at(scale), scale);
   }
 
-  /** Towards zero. */
+  /** Rounds towards zero. */
   truncated(): Decimal {
     if (this.infinite || this.scale <= 0) return this;
     return Decimal.made(this.digits / 10n ** BigInt(this.scale), 0);
   }
 
   /**
-   * The nearest number with `places` decimal places, or that many tens where negative. Halfway between two, the
-   * reference decides by the binary number of 512 bits that it has instead of the decimal one, and takes the even
-   * neighbour where that is exact.
+   * Rounds to `places` decimal places, or to tens if negative. Halfway between two numbers, the reference decides by
+   * its binary number of 512 bits instead of the decimal one, and chooses the even neighbour if that number is exact.
    */
   rounded(places: number): Decimal {
     if (this.infinite || this.scale <= places) return this;
@@ -144,7 +143,10 @@ export class Decimal {
     return Decimal.made(this.digits < 0n ? -rounded : rounded, places);
   }
 
-  /** Its digits without leading and trailing zeros, and the power of ten of the first one; "0" and 0 of zero. */
+  /**
+   * Returns the digits without leading and trailing zeros, and the power of ten of the first digit. Zero gives "0" and
+   * 0.
+   */
   scientific(): { readonly digits: string; readonly exponent: number } {
     const digits = String(this.digits < 0n ? -this.digits : this.digits);
     return { digits, exponent: this.digits === 0n ? 0 : digits.length - 1 - this.scale };
@@ -165,7 +167,7 @@ export class Decimal {
     return mine < its ? -1 : 1;
   }
 
-  /** @throws NumberOutOfRange unless whole */
+  /** @throws NumberOutOfRange unless the number is whole */
   toBigInt(): bigint {
     if (!this.isWhole) throw new NumberOutOfRange('value must be a whole number');
     return this.at(0);
@@ -176,7 +178,7 @@ export class Decimal {
     return Number(this.toString());
   }
 
-  /** The shortest decimal notation, never with an exponent. */
+  /** Returns the shortest decimal notation without an exponent. */
   toString(): string {
     if (this.infinite) return this.sign < 0 ? '-Inf' : 'Inf';
     if (this.scale <= 0) return String(this.at(0));
@@ -190,7 +192,7 @@ export class Decimal {
     return new Decimal(sign < 0 ? -1n : 1n, 0, true);
   }
 
-  /** Whether the nearest binary number of 512 bits is larger in magnitude (1), equal (0) or smaller (-1). */
+  /** Compares the magnitude of the nearest binary number of 512 bits: larger (1), equal (0) or smaller (-1). */
   private binaryExcess(): -1 | 0 | 1 {
     if (this.scale <= 0) return 0;
     const numerator = this.digits < 0n ? -this.digits : this.digits;

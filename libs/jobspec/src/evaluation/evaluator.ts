@@ -18,10 +18,10 @@ import { BOOL, ConversionError, convert, toText } from './type.js';
 import { MismatchError, unified } from './unification.js';
 import { depthOf, Mapping, Sequence, tuple, typeName, type Value } from './value.js';
 
-/** Where constants are wanted (JS-73), references and functions are errors. */
+/** In `constant` mode, references and functions are errors (JS-73). */
 export type Mode = 'full' | 'constant';
 
-/** Key and value of every element, in the order of `for` (JS-37); undefined if the value has no elements. */
+/** Returns key and value of every element, in the order of `for` (JS-37), or undefined if the value has no elements. */
 export function elementsOf(value: Value): (readonly [key: Value, value: Value])[] | undefined {
   if (value instanceof Mapping) return [...value.entries];
   if (!(value instanceof Sequence)) return undefined;
@@ -30,8 +30,8 @@ export function elementsOf(value: Value): (readonly [key: Value, value: Value])[
 }
 
 /**
- * Expressions into values (JS-30ff). Every node costs a step of the budget, so that no text runs for long. What goes wrong
- * becomes a JobspecError with the one diagnostic that says where.
+ * Evaluates expressions (JS-30ff). Every node costs a step of the budget, so no text runs for long. An error becomes a
+ * JobspecError with a single diagnostic and its position.
  */
 export class Evaluator implements ExpressionEvaluation {
   private readonly templates = new TemplateText(this);
@@ -48,7 +48,7 @@ export class Evaluator implements ExpressionEvaluation {
 
   /** @throws JobspecError */
   evaluate(expression: Expression, scope: Scope): Value {
-    // As `nested` and `located` do it, without two closures for every node of the tree.
+    // Inlines `nested` and `located`, because two closures for every node of the tree would be slow.
     this.enter(expression);
     try {
       this.budget.spend(1);
@@ -68,7 +68,7 @@ export class Evaluator implements ExpressionEvaluation {
     );
   }
 
-  /** @throws JobspecError when evaluations are nested too deeply */
+  /** @throws JobspecError if evaluations are nested too deeply */
   nested<T>(expression: Expression, make: () => T): T {
     this.enter(expression);
     try {
@@ -83,7 +83,7 @@ export class Evaluator implements ExpressionEvaluation {
     this.depth++;
   }
 
-  /** Runs `make`; whatever is wrong with the values there gets the place. */
+  /** Runs `make` and adds the position to errors about values. */
   located<T>(expression: Expression, span: Span, make: () => T): T {
     try {
       return make();
@@ -146,7 +146,7 @@ export class Evaluator implements ExpressionEvaluation {
     }
   }
 
-  /** JS-60 to JS-62: an unknown root is the text of its reference. */
+  /** Evaluates a reference. One with an unknown root evaluates to its own text (JS-60 to JS-62). */
   private reference(reference: Reference, scope: Scope): Value {
     if (this.mode === 'constant' && !scope.has(reference.root))
       throw this.failure(reference, reference.span, 'Variables not allowed', 'Variables may not be used here.');
@@ -174,7 +174,7 @@ export class Evaluator implements ExpressionEvaluation {
     return normalised(toText(value));
   }
 
-  /** JS-36: errors of the branch not taken do not count. */
+  /** Evaluates a conditional. Errors of the branch not taken do not count (JS-36). */
   private conditional(expression: Extract<Expression, { type: 'conditional' }>, scope: Scope): Value {
     const { condition, whenTrue, whenFalse } = expression;
     const decided = this.boolean(
@@ -201,7 +201,7 @@ export class Evaluator implements ExpressionEvaluation {
     }
   }
 
-  /** The value, or undefined if it has none; too much work stays an error. */
+  /** Returns the value, or undefined if the evaluation fails. Exceeding the budget stays an error. */
   attempt(expression: Expression, scope: Scope): Value | undefined {
     try {
       return this.evaluate(expression, scope);
@@ -230,7 +230,7 @@ export class Evaluator implements ExpressionEvaluation {
     throw this.failure(expression, expression.span, summary, detail);
   }
 
-  /** Evaluates a splat; a single value acts as a list of one, null as an empty list (JS-38). */
+  /** Evaluates a splat. A single value counts as a list of one element, null as an empty list (JS-38). */
   private splat({ of, steps }: Extract<Expression, { type: 'splat' }>, scope: Scope): Value {
     const value = this.evaluate(of, scope);
     if (value === null) return tuple([]);
@@ -246,7 +246,7 @@ export class Evaluator implements ExpressionEvaluation {
     );
   }
 
-  /** One scope for every element of a `for`, with its names. */
+  /** Returns a scope for every element of a `for`, with the names of its clause. */
   iterations(
     clause: { keyName: string | undefined; valueName: string; collection: Expression },
     scope: Scope,
@@ -273,7 +273,7 @@ export class Evaluator implements ExpressionEvaluation {
     );
   }
 
-  /** Evaluates a `for` expression; only grouping may produce a key twice (JS-37). */
+  /** Evaluates a `for` expression. Only grouping may produce a key twice (JS-37). */
   private forResult(expression: ForExpression, scope: Scope): Value {
     const { key, value, condition, groups } = expression;
     const scopes = this.iterations(expression, scope).filter(
@@ -302,13 +302,13 @@ export class Evaluator implements ExpressionEvaluation {
   }
 }
 
-/** The error with the place, if it is about values. @throws what is not */
+/** Adds the position to an error about values. @throws any other error unchanged */
 function placed(error: unknown, { source }: Expression, span: Span): JobspecError {
   const [summary, detail] = described(error);
   return new JobspecError([{ summary, detail, at: { source, span } }]);
 }
 
-/** Summary and detail of what may go wrong with values; everything else is a bug and goes on. */
+/** Returns summary and detail of an error about values. Any other error is a bug and is thrown on. */
 function described(error: unknown): readonly [string, string] {
   if (error instanceof OperandError || error instanceof AccessError) return [error.summary, error.detail];
   if (error instanceof ConversionError) return ['Unsuitable value type', `Unsuitable value: ${error.message}`];

@@ -16,10 +16,10 @@ import { Sequence, type Value } from './value.js';
 
 type Call = Extract<Expression, { type: 'call' }>;
 
-/** Functions that decide themselves what of their arguments is evaluated, and how. */
+/** Functions that control the evaluation of their arguments. */
 const SPECIAL = ['can', 'convert', 'try'];
 
-/** Calls of functions (JS-39): their number of arguments, their types, and what they say went wrong. */
+/** Evaluates function calls (JS-39): checks the number and types of arguments, and reports errors of the function. */
 export class FunctionCalls {
   constructor(
     private readonly functions: FunctionTable,

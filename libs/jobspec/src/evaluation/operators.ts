@@ -3,7 +3,7 @@ import { Decimal } from './decimal.js';
 import { BOOL, ConversionError, convert, NUMBER } from './type.js';
 import { equalValues, type Value } from './value.js';
 
-/** An operand that the operator cannot work with (JS-33). */
+/** An operator cannot use an operand (JS-33). */
 export class OperandError extends Error {
   override readonly name = 'OperandError';
   readonly summary = 'Invalid operand';
@@ -25,7 +25,7 @@ const ARITHMETIC: Readonly<Partial<Record<BinaryOperator, (a: Decimal, b: Decima
   '>=': (a, b) => a.compare(b) >= 0,
 };
 
-/** JS-33, JS-34. @throws OperandError, NumberOutOfRange */
+/** Applies a binary operator (JS-33, JS-34). @throws OperandError, NumberOutOfRange */
 export function binaryResult(operator: BinaryOperator, left: Value, right: Value): Value {
   if (operator === '==') return equalValues(left, right);
   if (operator === '!=') return !equalValues(left, right);

@@ -1,6 +1,9 @@
 import type { Value } from './value.js';
 
-/** The names that a reference may begin with; inner ones hide outer ones. All other roots are runtime references (JS-60). */
+/**
+ * The known roots of references. Inner names hide outer ones. References with any other root are runtime references
+ * (JS-60).
+ */
 export class Scope {
   static readonly EMPTY = new Scope(new Map());
 

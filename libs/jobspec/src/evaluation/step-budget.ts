@@ -1,11 +1,11 @@
 import { MAX_EVALUATION_STEPS, MAX_GENERATED_BLOCKS, MAX_STRING_LENGTH } from '../limits.js';
 
-/** More work than one job file may make. */
+/** A job file needs more work than allowed. */
 export class BudgetExceeded extends Error {
   override readonly name = 'BudgetExceeded';
 }
 
-/** Counts what one parse does; every way to make work out of little text must go past here. */
+/** Counts the work of one parse. Every operation that can turn a little text into much work must be counted here. */
 export class StepBudget {
   private steps = 0;
   private blocks = 0;
@@ -22,7 +22,7 @@ export class StepBudget {
       throw new BudgetExceeded(`dynamic blocks make more than ${MAX_GENERATED_BLOCKS} blocks`);
   }
 
-  /** The text, if it is not too long. */
+  /** Returns the text unless it is too long. */
   text(text: string): string {
     if (text.length > MAX_STRING_LENGTH)
       throw new BudgetExceeded(`a string is longer than ${MAX_STRING_LENGTH} characters`);

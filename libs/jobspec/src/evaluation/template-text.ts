@@ -4,7 +4,7 @@ import type { Scope } from './scope.js';
 import { toText } from './type.js';
 import { Mapping, Sequence, typeName, type Value } from './value.js';
 
-/** Templates into text (JS-19 to JS-23), or into the value of their only interpolation (JS-20). */
+/** Evaluates templates to text (JS-19 to JS-23), or to the value of their only interpolation (JS-20). */
 export class TemplateText {
   constructor(private readonly evaluator: ExpressionEvaluation) {}
 
@@ -63,7 +63,7 @@ export class TemplateText {
     return toText(value);
   }
 
-  /** JS-61: a runtime reference comes out with its delimiters as they were written. */
+  /** Evaluates an interpolation. A runtime reference keeps its delimiters as they were written (JS-61). */
   private interpolated({ value, verbatim }: Extract<TemplatePart, { kind: 'interpolation' }>, scope: Scope): Value {
     const result = this.evaluator.evaluate(value, scope);
     return value.type === 'reference' && !scope.has(value.root) ? verbatim : result;

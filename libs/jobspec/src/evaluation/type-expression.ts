@@ -5,7 +5,7 @@ import type { Type } from './type.js';
 const PRIMITIVES = ['string', 'number', 'bool'] as const;
 const COLLECTIONS = ['list', 'set', 'map'] as const;
 
-/** A type as a declaration writes it (JS-72). @throws JobspecError */
+/** Parses the type in a declaration (JS-72). @throws JobspecError */
 export function typeFrom(expression: Expression): Type {
   if (expression.type === 'reference' && expression.steps.length === 0) {
     const primitive = PRIMITIVES.find((name) => name === expression.root);

@@ -1,7 +1,7 @@
 import { Decimal } from './decimal.js';
 import { compareText, equalValues, Mapping, Sequence, typeName, type Value } from './value.js';
 
-/** A type as a declaration names it (JS-72); `any` takes everything as it is. */
+/** A type in a declaration (JS-72). `any` accepts every value unchanged. */
 export type Type =
   | { readonly kind: 'string' | 'number' | 'bool' | 'any' }
   | { readonly kind: 'list' | 'set' | 'map'; readonly of: Type }
@@ -15,12 +15,12 @@ export const ANY: Type = { kind: 'any' };
 export const listOf = (of: Type): Type => ({ kind: 'list', of });
 export const mapOf = (of: Type): Type => ({ kind: 'map', of });
 
-/** A value that a type cannot hold; the message says what was needed. */
+/** A value does not fit a type. The message names the requirement. */
 export class ConversionError extends Error {
   override readonly name = 'ConversionError';
 }
 
-/** The value in the form of the type; null stays null. @throws ConversionError */
+/** Converts a value to a type. Null stays null. @throws ConversionError */
 export function convert(value: Value, type: Type): Value {
   if (value === null) return null;
   switch (type.kind) {
@@ -74,7 +74,7 @@ export function toBoolean(value: Value): boolean {
   throw new ConversionError('a bool is required');
 }
 
-/** As a declaration would name it: of the default of an untyped variable (JS-76). */
+/** Returns the type of a value in the notation of declarations, for the default of an untyped variable (JS-76). */
 export function typeOf(value: Value): Type {
   if (value === null) return ANY;
   if (value instanceof Decimal) return NUMBER;
@@ -101,7 +101,7 @@ function toCollection(value: Value, kind: 'list' | 'set', of: Type): Sequence {
   return kind === 'set' ? setOf(items) : new Sequence('list', items);
 }
 
-/** Sorted and unique. */
+/** Returns the sorted and distinct items. */
 export function setOf(items: readonly Value[]): Sequence {
   const unique = items.filter((item, at) => items.findIndex((other) => equalValues(other, item)) === at);
   return new Sequence('set', unique.toSorted(compareValues));

@@ -1,7 +1,7 @@
 import { toText } from './type.js';
 import { list, Mapping, Sequence, tuple, typeName, type Value } from './value.js';
 
-/** Two values that no type holds both of. `mine` and `its` are where they differ, `at` says where that is. */
+/** Two values have no common type. `mine` and `its` are the different parts, and `at` is their place. */
 export class MismatchError extends Error {
   override readonly name = 'MismatchError';
 
@@ -15,9 +15,9 @@ export class MismatchError extends Error {
 }
 
 /**
- * `mine` in the type that it shares with `its` (JS-36): a number or a bool beside a string becomes a string, also inside
- * of sequences and mappings. Tuples of unequal length become lists, objects of unequal members maps, where the elements
- * of both have one type. @throws MismatchError
+ * Converts `mine` to the type that it shares with `its` (JS-36): a number or a bool beside a string becomes a string,
+ * also inside sequences and mappings. Tuples of unequal length become lists, and objects with unequal members become
+ * maps, if the elements of both have one type. @throws MismatchError
  */
 export function unified(mine: Value, its: Value): Value {
   if (mine === null || its === null) return mine;
@@ -57,7 +57,7 @@ function mapping(mine: Mapping, its: Mapping): Mapping {
   );
 }
 
-/** Each of the items in the type of all; as they are where there is none. */
+/** Converts each item to the common type of all, or leaves all unchanged if there is none. */
 function withAll(items: readonly Value[], all: readonly Value[]): Value[] {
   try {
     return items.map((item) => all.reduce<Value>((one, other) => unified(one, other), item));

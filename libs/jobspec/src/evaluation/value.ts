@@ -1,11 +1,14 @@
 import { Decimal } from './decimal.js';
 
-/** What an expression yields. Strings, booleans and null are JavaScript's own. */
+/** The result of an expression. Strings, booleans and null are JavaScript's own. */
 export type Value = null | boolean | string | Decimal | Sequence | Mapping;
 
-/** `tuple`: what `[…]` makes, each element its own type; `list` and `set` come from conversions and functions. */
+/**
+ * A sequence. `[…]` creates a `tuple`, whose elements have types of their own. `list` and `set` come from conversions
+ * and functions.
+ */
 export class Sequence {
-  /** Sequences and mappings within each other, this one included. */
+  /** Depth of nested sequences and mappings, including this one. */
   readonly depth: number;
 
   constructor(
@@ -16,10 +19,13 @@ export class Sequence {
   }
 }
 
-/** `object`: what `{…}` makes; `map` comes from conversions and functions. Keys ascend (JS-37). */
+/**
+ * A mapping. `{…}` creates an `object`. `map` comes from conversions and functions. Keys are in ascending order
+ * (JS-37).
+ */
 export class Mapping {
   readonly entries: ReadonlyMap<string, Value>;
-  /** As of a sequence. */
+  /** Depth of nested sequences and mappings, including this one. */
   readonly depth: number;
 
   constructor(
@@ -48,7 +54,10 @@ export function compareText(a: string, b: string): number {
   return a < b ? -1 : 1;
 }
 
-/** JS-34: type and value. Tuples and lists of equal elements are equal, objects and maps likewise. */
+/**
+ * Whether two values are equal in type and value (JS-34). Tuples and lists with equal elements are equal, and so are
+ * objects and maps.
+ */
 export function equalValues(a: Value, b: Value): boolean {
   if (a instanceof Decimal) return b instanceof Decimal && a.compare(b) === 0;
   if (a instanceof Sequence)
@@ -66,7 +75,7 @@ export function equalValues(a: Value, b: Value): boolean {
   return a === b;
 }
 
-/** The type of a value as messages name it. */
+/** Returns the type of a value for messages. */
 export function typeName(value: Value): string {
   if (value === null) return 'null';
   if (value instanceof Decimal) return 'number';

@@ -2,7 +2,7 @@ import { list } from '../evaluation/value.js';
 import { FunctionError, type LanguageFunction } from './function-table.js';
 import { num, of, str, textOf, wholeOf } from './parameters.js';
 
-/** A network address: its bits as one number, how many they are, and how many of them name the network. */
+/** A network address: its bits as one number, their count, and the length of the network part. */
 interface Prefix {
   readonly bits: bigint;
   readonly width: 32 | 128;
@@ -40,7 +40,7 @@ function bitsOf4(address: string): Omit<Prefix, 'length'> | undefined {
   return { bits: parts.reduce((sum, part) => (sum << 8n) | BigInt(part), 0n), width: 32 };
 }
 
-/** The last 32 bits may be written as an IPv4 address. */
+/** Parses an IPv6 address. Its last 32 bits may be written as an IPv4 address. */
 function bitsOf6(address: string): Omit<Prefix, 'length'> | undefined {
   const embedded = bitsOf4(address.slice(address.lastIndexOf(':') + 1));
   if (embedded && address.includes(':'))
@@ -59,7 +59,7 @@ function networkMask(width: number, length: number): bigint {
   return ((1n << BigInt(length)) - 1n) << BigInt(width - length);
 }
 
-/** Negative numbers count from the end of the network. */
+/** Returns a host's address. Negative numbers count from the end of the network. */
 function hostOf({ bits, width, length }: Prefix, host: number): string {
   const size = 1n << BigInt(width - length);
   const number = host < 0 ? size + BigInt(host) : BigInt(host);
@@ -77,7 +77,7 @@ function subnet({ bits, width, length }: Prefix, newBits: number, number: bigint
   return { bits: bits | (number << BigInt(width - longer)), width, length: longer };
 }
 
-/** One after the other, each at the next place where it fits. */
+/** Allocates subnets one after the other, each at the next place where it fits. */
 function subnets(prefix: Prefix, sizes: readonly number[]): Prefix[] {
   const end = prefix.bits + (1n << BigInt(prefix.width - prefix.length));
   let next = prefix.bits;
@@ -97,12 +97,12 @@ function addressText(bits: bigint, width: 32 | 128): string {
   return width === 32 ? wordsOf(bits, 8n, 4).join('.') : shortened(wordsOf(bits, 16n, 8).map(hex));
 }
 
-/** The last `count` words of `size` bits. */
+/** Returns the last `count` words of `size` bits. */
 const wordsOf = (bits: bigint, size: bigint, count: number): bigint[] =>
   Array.from({ length: count }, (_, at) => (bits >> (size * BigInt(count - 1 - at))) & ((1n << size) - 1n));
 const hex = (word: bigint): string => word.toString(16);
 
-/** The longest run of two or more zeros becomes `::`. */
+/** Replaces the longest run of two or more zeros by `::`. */
 function shortened(words: readonly string[]): string {
   const runs = [
     ...words

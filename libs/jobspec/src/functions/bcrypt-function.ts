@@ -3,15 +3,15 @@ import { MAX_BCRYPT_COST } from '../limits.js';
 import { FunctionError, type LanguageFunction } from './function-table.js';
 import { from, num, str, textOf, wholeOf } from './parameters.js';
 
-/** Loaded by the first file that calls it. */
+/** Loaded on the first call. */
 const bcrypt = (): typeof import('bcryptjs') => createRequire(import.meta.url)('bcryptjs') as typeof import('bcryptjs');
 
 const DEFAULT_COST = 10;
 const MIN_COST = 4;
-/** What the algorithm looks at; more would be cut off unseen. */
+/** Longest password. The algorithm would silently ignore further bytes. */
 const MAX_PASSWORD_BYTES = 72;
 
-/** `bcrypt(text[, cost])`: another text at every call (JS-3). */
+/** The function `bcrypt(text[, cost])`. Every call returns another text (JS-3). */
 export const BCRYPT_FUNCTION: LanguageFunction = from(1, [str(), num('cost')], ([text, cost]) => {
   const password = textOf(text);
   const rounds = cost === undefined ? DEFAULT_COST : wholeOf(cost);

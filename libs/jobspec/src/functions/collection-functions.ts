@@ -79,7 +79,7 @@ function chunks(items: readonly Value[], size: number): Value {
   return list(starts.map((start) => list(items.slice(start, start + length))));
 }
 
-/** Every item is compared with all that were kept: the budget pays for it. */
+/** Removes duplicates. Every item is compared with all kept ones, which the budget limits. */
 function distinct(items: readonly Value[], budget: StepBudget): Value[] {
   const kept: Value[] = [];
   for (const item of items) {
@@ -107,7 +107,7 @@ function indexed(collection: Value, key: Value): Value {
   }
 }
 
-/** Not of strings and not of what `{…}` makes. */
+/** Returns the length of a collection other than a string or an object. */
 function lengthOf(value: Value): number {
   if (value instanceof Sequence) return value.items.length;
   if (value instanceof Mapping && value.kind === 'map') return value.entries.size;

@@ -5,7 +5,7 @@ import { FunctionError } from './function-table.js';
 
 const FIELD = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|$)/uy;
 
-/** Objects made of the lines, named by the first one. @throws FunctionError */
+/** Decodes CSV into objects, with the names of the first line. @throws FunctionError */
 export function csvDecoded(text: string, budget: StepBudget): Value {
   const [header, ...rows] = rowsOf(text, budget);
   if (!header) throw new FunctionError('missing header line');
@@ -33,7 +33,7 @@ function rowsOf(text: string, budget: StepBudget): string[][] {
     row.push(normalised(quoted === undefined ? plain : quoted.replaceAll('""', '"')));
     if (end === ',' && FIELD.lastIndex < text.length) continue;
     if (end === ',') row.push('');
-    // Empty lines are none.
+    // Empty lines are skipped.
     if (row.length > 1 || row[0] !== '') rows.push(row);
     row = [];
   }

@@ -48,7 +48,7 @@ function utf8(bytes: Uint8Array): string {
 /** A string or a number of JSON. */
 const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/gu;
 
-/** Every digit of a number counts: JavaScript's own parser rounds them, so it gets them as strings, marked as numbers. */
+/** Decodes JSON with all digits of numbers. JavaScript's parser would round them, so it gets them as marked strings. */
 function decodedJson(text: string): Value {
   try {
     JSON.parse(text);
@@ -77,7 +77,7 @@ function valueOf(json: Json, depth: number): Value {
   return json;
 }
 
-/** As a form does it: a space is a plus. */
+/** Encodes like a form: a space becomes a plus. */
 function urlEncoded(text: string): string {
   return encodeURIComponent(Buffer.from(text, 'utf8').toString('utf8'))
     .replaceAll(/[!'()*]/gu, (one) => `%${(one.codePointAt(0) ?? 0).toString(16).toUpperCase()}`)

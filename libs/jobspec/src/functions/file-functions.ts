@@ -3,17 +3,17 @@ import type { Value } from '../evaluation/value.js';
 import { textOf } from './parameters.js';
 import { FunctionError, type LanguageFunction } from './function-table.js';
 
-/** What a job file may see of the machine where it is parsed; relative paths are those of the working directory (JS-91). */
+/** Access to files of the machine that parses the job file. Relative paths start at the working directory (JS-91). */
 export interface FileAccess {
-  /** Undefined when there is no such file. */
+  /** Returns undefined if there is no such file. */
   readonly read: (path: string) => Uint8Array | undefined;
   readonly exists: (path: string) => boolean;
-  /** Paths of the files below `directory` that match, relative to it. */
+  /** Returns the paths of matching files below `directory`, relative to it. */
   readonly matching: (directory: string, pattern: string) => readonly string[];
   readonly absolute: (path: string) => string;
   readonly base: (path: string) => string;
   readonly directory: (path: string) => string;
-  /** With the home directory for a leading `~`. */
+  /** Expands a leading `~` to the home directory. */
   readonly expanded: (path: string) => string;
 }
 
@@ -42,7 +42,7 @@ function contentOf(files: FileAccess, path: string): Uint8Array {
   return content;
 }
 
-/** JS-90: without access every one of them is an error, also those that would read nothing. */
+/** Returns the file functions. Without access, each of them is an error, including those that read nothing (JS-90). */
 export function fileFunctions(access: FileAccess | undefined): [string, LanguageFunction][] {
   const allowed = (): FileAccess => {
     if (access === undefined) throw new FunctionError('filesystem function disabled');

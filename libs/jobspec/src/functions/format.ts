@@ -6,12 +6,12 @@ import { goJson } from './go-json.js';
 import { charactersOf } from '../characters.js';
 import { FunctionError } from './function-table.js';
 
-/** Flags, width, precision, which argument, and how to write it; or a percent sign. */
+/** Flags, width, precision, index of the argument and verb of a directive; or a percent sign. */
 const VERB = /%(?:%|([-0+ #]*)(\d*)(?:\.(\d+))?(?:\[(\d{1,4})\])?([a-zA-Z]))?/gu;
-/** Widths and precisions beyond this are no formatting any more. */
+/** Largest width and precision. */
 const MAX_WIDTH = 1000;
 
-/** `format` (jobspec.md §7). @throws FunctionError */
+/** Implements `format` (jobspec.md §7). @throws FunctionError */
 export function formatted(format: string, args: readonly Value[]): string {
   let next = 0;
   let used = 0;
@@ -36,7 +36,7 @@ export function formatted(format: string, args: readonly Value[]): string {
   return text;
 }
 
-/** `formatlist`: lists give one element each time, everything else is the same each time. */
+/** Implements `formatlist`: each round takes one element of every list, and all other values unchanged. */
 export function formattedList(format: string, args: readonly Value[], budget: StepBudget): Sequence {
   const lengths = args.filter((one) => one instanceof Sequence).map(({ items }) => items.length);
   const [length = 1] = lengths;
@@ -51,10 +51,10 @@ function bounded(width: number): number {
   throw new FunctionError(`widths and precisions may be at most ${MAX_WIDTH}`);
 }
 
-/** One verb of a format with what modifies it. */
+/** One verb of a format with its modifiers. */
 interface Directive {
   readonly verb: string;
-  /** Of its argument. */
+  /** Index of its argument. */
   readonly at: number;
   readonly letter: string;
   readonly flags: string;
@@ -131,7 +131,7 @@ function inBase(number: bigint, letter: keyof typeof BASES, isMarked: boolean): 
   return `${number < 0n ? '-' : ''}${isMarked ? mark : ''}${digits}`;
 }
 
-/** Decimal places where none are asked for. */
+/** Default number of decimal places. */
 const DEFAULT_PRECISION = 6;
 
 function fixed(number: Decimal, places: number): string {
@@ -142,7 +142,7 @@ function fixed(number: Decimal, places: number): string {
   return `${sign}${whole}${places === 0 ? '' : `.${fraction.padEnd(places, '0')}`}`;
 }
 
-/** One digit, `places` more, and an exponent of at least two digits. */
+/** Formats one digit, `places` more, and an exponent of at least two digits. */
 function exponential(number: Decimal, places: number): string {
   if (number.isInfinite) return infinity(number);
   const rounded = toSignificant(number, places + 1);
@@ -150,8 +150,8 @@ function exponential(number: Decimal, places: number): string {
 }
 
 /**
- * The shorter of both forms: with an exponent where it is below -4, or not below the precision. Without a precision all
- * digits are shown, and the limit is the usual one.
+ * Formats the shorter notation: with an exponent if it is below -4, or not below the precision. Without a precision all
+ * digits are shown, and the limit is the default precision.
  */
 function general(number: Decimal, precision: number | undefined): string {
   if (number.isInfinite) return infinity(number);

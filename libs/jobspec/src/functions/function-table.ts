@@ -2,7 +2,7 @@ import type { StepBudget } from '../evaluation/step-budget.js';
 import type { Type } from '../evaluation/type.js';
 import type { Value } from '../evaluation/value.js';
 
-/** What a function did not like about its arguments. */
+/** A function refuses its arguments. */
 export class FunctionError extends Error {
   override readonly name = 'FunctionError';
 }
@@ -13,12 +13,14 @@ export interface Parameter {
   readonly nullable?: boolean;
 }
 
-/** A function of the language: arguments arrive converted to the types of their parameters, and counted. */
+/**
+ * A function of the language. Its arguments are counted and converted to the types of the parameters before the call.
+ */
 export interface LanguageFunction {
   readonly parameters: readonly Parameter[];
-  /** Any number of further arguments. */
+  /** Type of any further arguments. */
   readonly rest?: Parameter;
-  /** How many of `parameters` must be given; all, when absent. */
+  /** Number of `parameters` that must be given. All of them if absent. */
   readonly required?: number;
   /** @throws FunctionError, ConversionError, NumberOutOfRange */
   readonly call: (args: readonly Value[], budget: StepBudget) => Value;

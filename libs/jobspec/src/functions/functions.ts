@@ -9,7 +9,7 @@ import { STRING_FUNCTIONS } from './string-functions.js';
 import { TIME_FUNCTIONS } from './time-functions.js';
 import { YAML_FUNCTIONS } from './yaml-functions.js';
 
-/** The functions of the language (jobspec.md §7) but `can`, `convert` and `try`, which the evaluator has itself. */
+/** The functions of the language (jobspec.md §7), except `can`, `convert` and `try`, which the evaluator implements. */
 export function functionTable(files: FileAccess | undefined): FunctionTable {
   return new Map([
     ...Object.entries(NUMBER_FUNCTIONS),

@@ -11,8 +11,8 @@ const ESCAPED: Readonly<Record<string, string>> = {
 };
 
 /**
- * JSON without spaces, with the characters escaped that a page of HTML would take for its own, and with all digits of
- * every number (JS-35). @throws ConversionError for an infinite number
+ * Formats JSON without spaces, with characters escaped that HTML would interpret, and with all digits of every number
+ * (JS-35). @throws ConversionError for an infinite number
  */
 export function goJson(value: Value): string {
   if (value instanceof Decimal) return numberText(value);

@@ -1,4 +1,4 @@
-/** Letters whose other case JavaScript writes as two: the single one that Unicode has for them. */
+/** Letters whose upper case consists of two letters in JavaScript, with the single one that Unicode has for them. */
 const SINGLE_UPPER = new Map(
   [
     [0x1f80, 0x1f87, 8],
@@ -14,17 +14,22 @@ const SINGLE_UPPER = new Map(
     ]),
   ) as [string, string][],
 );
-/** Letters that are two in one, with the form in which only the first of the two is large. */
+/** Digraphs, with the form in which only the first letter is upper case. */
 const TITLE = new Map(Array.from('ǄǅǆǇǈǉǊǋǌǱǲǳ', (letter, at) => [letter, 'ǅǈǋǲ'.charAt(Math.floor(at / 3))]));
 
-/** Letter by letter, whatever stands beside it, and never more letters than before: ß stays, and a last Σ becomes σ. */
+/**
+ * Converts letter by letter, without regard to neighbours and never to more letters: ß stays, and a final Σ becomes σ.
+ */
 export const lowerCase = (text: string): string =>
   byLetter(text, (letter) => letter.toLowerCase().slice(0, letter.length));
 
-/** As `lowerCase`. */
+/** Converts letter by letter, like `lowerCase`. */
 export const upperCase = (text: string): string => byLetter(text, upperLetter);
 
-/** The first letter of each word. A word begins behind white space, and behind any sign of ASCII that is no letter, digit or `_`. */
+/**
+ * Converts the first letter of each word. A word starts after white space, and after any ASCII character other than
+ * letters, digits and `_`.
+ */
 export const titleCase = (text: string): string =>
   text.replaceAll(/(?<=^|[\s\0-\x2f:-@[-^`{-\x7f])\p{L}/gu, (letter) => TITLE.get(letter) ?? upperLetter(letter));
 

@@ -33,7 +33,7 @@ function power(base: Decimal, exponent: Decimal): Decimal {
   return exponent.sign < 0 ? Decimal.of(1).dividedBy(result) : result; // By zero: an infinity.
 }
 
-/** Above base 36 capitals are digits of their own. */
+/** Above base 36, upper-case letters are further digits. */
 const DIGITS = '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ';
 const CASELESS_BASE = 36;
 

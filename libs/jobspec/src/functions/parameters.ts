@@ -18,18 +18,18 @@ export const of = (parameters: readonly Parameter[], call: Call, rest?: Paramete
   ...(rest === undefined ? {} : { rest }),
 });
 
-/** The last parameters may be missing. */
+/** A function whose last parameters are optional. */
 export const from = (required: number, parameters: readonly Parameter[], call: Call): LanguageFunction => ({
   parameters,
   required,
   call,
 });
 
-/** Text in, text out. */
+/** A function from text to text. */
 export const onText = (change: (text: string, budget: StepBudget) => Value): LanguageFunction =>
   of([str()], ([text], budget) => change(textOf(text), budget));
 
-/** The arguments as what their parameters have made them; something else is a bug of the table. */
+/** Returns an argument of the type that its parameter guarantees. Any other type is a bug of the table. */
 export function textOf(value: Value | undefined): string {
   if (typeof value === 'string') return value;
   throw new FunctionError(`string required, but have ${typeName(value ?? null)}`);
@@ -40,7 +40,7 @@ export function numberOf(value: Value | undefined): Decimal {
   throw new FunctionError(`number required, but have ${typeName(value ?? null)}`);
 }
 
-/** A whole number that an index, a length or a base can be. */
+/** Returns a whole number that can be an index, a length or a base. */
 export function wholeOf(value: Value | undefined): number {
   const number = numberOf(value);
   if (number.isWhole && Math.abs(number.toNumber()) <= Number.MAX_SAFE_INTEGER) return number.toNumber();

@@ -76,7 +76,7 @@ function literallyReplaced(text: string, old: string, replacement: string, budge
   return budget.text(text.replaceAll(old, () => replacement));
 }
 
-/** Steps of the search that cost as much as one of the evaluation. */
+/** Number of steps of the search that cost one step of the evaluation. */
 const SEARCH_STEPS_PER_STEP = 16;
 
 function regexReplaced(text: string, pattern: string, replacement: string, budget: StepBudget): string {

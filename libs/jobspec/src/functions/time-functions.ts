@@ -10,18 +10,18 @@ export const TIME_FUNCTIONS: Readonly<Record<string, LanguageFunction>> = {
   timeadd: of([str('timestamp'), str('duration')], ([time, duration]) => later(parsed(textOf(time)), textOf(duration))),
 };
 
-/** A moment as it was written: its fields in its own zone. */
+/** A parsed time, with its fields in its own zone. */
 interface Moment {
-  /** The fields read as if they were UTC. */
+  /** The fields as if they were UTC. */
   readonly local: Date;
-  /** `Z` or `+01:00`. */
+  /** `Z`, or an offset such as `+01:00`. */
   readonly zone: string;
 }
 
 function parsed(text: string): Moment {
   const zone = RFC_3339.exec(text)?.[8];
   const local = new Date(zone === undefined ? Number.NaN : `${text.slice(0, -zone.length)}Z`);
-  // The 30th of February would be taken for the 2nd of March, and hour 24 for the next day's first.
+  // Date would accept the 30th of February as the 2nd of March, and hour 24 as the next day.
   const isDate = !Number.isNaN(local.getTime()) && local.toISOString().startsWith(text.slice(0, 19));
   if (zone === undefined || !isDate) throw new FunctionError(`not a valid RFC3339 timestamp: ${JSON.stringify(text)}`);
   return { local, zone };

@@ -9,10 +9,10 @@ import { FunctionError, type LanguageFunction } from './function-table.js';
 import { nullable, of, onText } from './parameters.js';
 import { plainScalar, taggedScalar } from './yaml-scalars.js';
 
-/** Loaded by the first file that calls one of the two: it takes longer to load than most job files to parse. */
+/** Loaded on the first call of one of both functions, because loading it takes longer than parsing most job files. */
 const yaml = (): typeof Yaml => createRequire(import.meta.url)('yaml') as typeof Yaml;
 
-/** Of tokens: a list or a map is three, with its items and what an item consists of. */
+/** Deepest nesting of tokens. A list or a map has three levels of tokens: itself, its items, and their content. */
 const MAX_SYNTAX_NESTING = 3 * MAX_NESTING + 3;
 
 export const YAML_FUNCTIONS: Readonly<Record<string, LanguageFunction>> = {
@@ -23,11 +23,17 @@ export const YAML_FUNCTIONS: Readonly<Record<string, LanguageFunction>> = {
   }),
 };
 
-/** Texts that a literal block can show: several lines, no space at the end of one, nothing that needs an escape. */
+/**
+ * Whether a literal block can show the text: several lines, no trailing space in a line, and no character that needs an
+ * escape.
+ */
 const isLiteralBlock = (text: string): boolean =>
   text.includes('\n') && !/ $| \n/u.test(text) && !/[^\n\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd]/u.test(text);
 
-/** Blocks, two spaces in; keys and texts in double quotes, texts of several lines as literal blocks; all digits of numbers. */
+/**
+ * Encodes YAML in block style, indented by two spaces. Keys and texts are in double quotes, texts of several lines are
+ * literal blocks, and numbers have all digits.
+ */
 function encoded(value: Value): string {
   const { Document, isScalar, visit } = yaml();
   const number: Yaml.ScalarTag = {
@@ -56,27 +62,27 @@ function encoded(value: Value): string {
   return isLiteralBlock(value) ? text.replaceAll(/\n(?=[^\n])/gu, '\n  ') : text;
 }
 
-/** For the library, which knows arrays and objects, and numbers by the tag above. */
+/** Converts a value to arrays, objects and tagged numbers for the library. */
 function plain(value: Value): unknown {
   if (value instanceof Sequence) return value.items.map(plain);
   if (value instanceof Mapping) return new Map([...value.entries].map(([key, item]) => [key, plain(item)]));
   return value;
 }
 
-/** Steps that an alias costs beside those of what it names: nobody needs ten thousand of them. */
+/** Steps of an alias in addition to those of its target. No document needs ten thousand aliases. */
 const ALIAS_STEPS = 100;
 
 const TAG = 'tag:yaml.org,2002:';
 
 /**
- * A text as YAML 1.1, read as the reference does: its words for true and false, times, merge keys; numbers as in YAML
- * 1.2, with all digits. Of a key that is there twice the last one counts. Each node costs steps of the budget, also each
- * time that an alias names it, so that a short text cannot unfold into gigabytes.
+ * A YAML 1.1 document, decoded like the reference: its words for true and false, times and merge keys are supported.
+ * Numbers are those of YAML 1.2, with all digits. Of a repeated key, the last value counts. Each node costs steps of
+ * the budget, again for every alias of it, so a short text cannot expand to gigabytes.
  */
 class YamlDocument {
   private readonly yaml = yaml();
   private readonly document: Yaml.Document;
-  /** Anchored nodes that are being read: an alias to one of them would never end. */
+  /** Anchored nodes whose decoding is in progress. An alias to one of them would never end. */
   private readonly open = new Set<Yaml.Node>();
 
   /** @throws FunctionError */
@@ -138,7 +144,7 @@ class YamlDocument {
     }
   }
 
-  /** Own keys win over merged ones, wherever those stand. */
+  /** Returns the entries of a map. Its own keys precede merged ones, in any order. */
   private entries(map: Yaml.YAMLMap, depth: number): [string, Value][] {
     const merged: [string, Value][] = [];
     const own: [string, Value][] = [];
@@ -160,7 +166,7 @@ class YamlDocument {
   }
 }
 
-/** Brackets that are open at a time: known without reading on. */
+/** Refuses deeply nested brackets before the text is parsed. */
 function refuseDeepBrackets(lexemes: Iterable<string>): void {
   let depth = 0;
   for (const lexeme of lexemes) {
@@ -170,7 +176,7 @@ function refuseDeepBrackets(lexemes: Iterable<string>): void {
   }
 }
 
-/** Before the tree is composed, which is done by recursion: the parser below it keeps a stack of its own. */
+/** Refuses deep nesting before the library composes the tree recursively. The parser below uses a stack of its own. */
 function refuseDeep(document: object): void {
   let level: unknown[] = [document];
   for (let depth = 0; level.length > 0; depth++) {
@@ -179,7 +185,7 @@ function refuseDeep(document: object): void {
   }
 }
 
-/** Keys, values and items of a token of the YAML parser, and the tokens of an item. */
+/** Returns keys, values and items of a token of the YAML parser, and the tokens of an item. */
 function childrenOf(token: unknown): unknown[] {
   if (Array.isArray(token)) return token;
   if (typeof token !== 'object' || token === null) return [];

@@ -14,13 +14,13 @@ const TIME =
   /^(\d{4})-(\d{1,2})-(\d{1,2})(?:(?:[Tt]|[ \t]+)(\d{1,2}):(\d\d):(\d\d)(?:\.\d*)?[ \t]*(Z|[+-]\d{1,2}(?::\d\d)?)?)?$/u;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/u;
 
-/** A scalar without quotes and without a tag. @throws FunctionError for what is not a number */
+/** Decodes a scalar without quotes and tag. @throws FunctionError for NaN */
 export function plainScalar(text: string): Value {
   if (NULL.has(text)) return null;
   return booleanOf(text) ?? numberOf(text) ?? timeOf(text) ?? text;
 }
 
-/** A scalar whose tag is one of YAML's own; undefined if it is none. @throws FunctionError */
+/** Decodes a scalar with a standard tag of YAML, or returns undefined for any other tag. @throws FunctionError */
 export function taggedScalar(text: string, tag: string, isPlain: boolean): Value | undefined {
   const checked = (value: Value | undefined): Value => {
     if (value !== undefined) return value;
@@ -59,7 +59,7 @@ function numberOf(text: string): Decimal | undefined {
   return Decimal.parse(text.replace(/^([+-]?)\./u, '$10.').replace(/\.(?=$|[eE])/u, ''));
 }
 
-/** As RFC 3339 has it, without fractions of a second; in UTC where no offset is given. */
+/** Formats as RFC 3339 without fractions of a second. Without an offset, the time is in UTC. */
 function timeOf(text: string): string | undefined {
   const found = TIME.exec(text);
   if (!found) return undefined;

@@ -4,29 +4,29 @@ import { SourceText, type Span } from './source-text.js';
 import type { Attribute, Block, Body, Label } from './syntax-tree.js';
 import { type Token, TokenReader } from './token-reader.js';
 
-/** The syntax tree of a file (JS-12 to JS-16). @throws JobspecError with the first thing that is wrong */
+/** Parses a file into its syntax tree (JS-12 to JS-16). @throws JobspecError with the first diagnostic */
 export function parseBody(source: SourceText): Body {
   const tokens = new TokenReader(source);
   return new BodyParser(tokens, 'strict').file();
 }
 
 /**
- * The syntax tree of a file in the layout of HCL 1, which policies are written in: lines end where they like, commas
- * may follow what stands in a body, names may be quoted, and an argument may be set twice: both are in the tree.
- * @throws JobspecError with the first thing that is wrong
+ * Parses a file in the layout of HCL 1, in which policies are written: line breaks are free, commas may follow items of
+ * a body, names may be quoted, and an argument may be set twice. Both values are in the tree.
+ * @throws JobspecError with the first diagnostic
  */
 export function parseFreeBody(source: SourceText): Body {
   const tokens = new TokenReader(source);
   return new BodyParser(tokens, 'free').file();
 }
 
-/** A text that is one expression, such as the value of a variable (JS-76). @throws JobspecError */
+/** Parses a text that is a single expression, such as the value of a variable (JS-76). @throws JobspecError */
 export function parseExpression(source: SourceText): ReturnType<ExpressionParser['whole']> {
   const tokens = new TokenReader(source);
   return new ExpressionParser(tokens).whole();
 }
 
-/** The attributes of a body so far, in the file's order. */
+/** The attributes of a body so far, in file order. */
 interface AttributeList {
   readonly all: Attribute[];
   readonly byName: Map<string, Attribute>;
@@ -47,7 +47,7 @@ class BodyParser {
     return body;
   }
 
-  /** @param open the brace before it; undefined for the whole file */
+  /** @param open the brace before the body, or undefined for the whole file */
   private body(open: Token | undefined): Body {
     const { tokens } = this;
     const start = tokens.position;
@@ -67,7 +67,7 @@ class BodyParser {
     return this.made(attributes, blocks, start);
   }
 
-  /** An attribute or a block, and the end of its line. */
+  /** Parses an attribute or a block, and the end of its line. */
   private item(attributes: AttributeList, blocks: Block[]): void {
     const { tokens } = this;
     const name = this.name();
@@ -89,7 +89,7 @@ class BodyParser {
     this.endOfLine('Missing newline after block definition', 'A block definition must end with a newline.');
   }
 
-  /** Parses an attribute's name or a block's type; quotes are refused unless the layout is free (JS-15). */
+  /** Parses an attribute's name or a block's type. Quotes are refused unless the layout is free (JS-15). */
   private name(): Token {
     const { tokens } = this;
     if (this.layout === 'free' && tokens.peek().kind === 'quote') {
@@ -112,7 +112,7 @@ class BodyParser {
     return { name: name.text, nameSpan: spanOf(name), value: this.expressions.expression() };
   }
 
-  /** Adds an attribute; setting it twice is an error in the strict layout (JS-16). */
+  /** Adds an attribute. Setting it twice is an error in the strict layout (JS-16). */
   private set(attributes: AttributeList, attribute: Attribute): void {
     const before = attributes.byName.get(attribute.name);
     attributes.all.push(attribute);
@@ -143,7 +143,7 @@ class BodyParser {
     return { type: type.text, typeSpan: spanOf(type), labels, openSpan: spanOf(open), body, headerSpan };
   }
 
-  /** JS-14: nothing, or one argument. */
+  /** Parses the body of a one-line block: nothing, or a single argument (JS-14). */
   private oneLine(open: Token): Body {
     const { tokens } = this;
     const attributes = this.noAttributes();

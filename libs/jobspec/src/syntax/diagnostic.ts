@@ -1,23 +1,23 @@
 import type { SourceText, Span } from './source-text.js';
 
-/** One thing that is wrong, and where; without a place if it is about the whole (JS-190). */
+/** One error with its position. Without a position it concerns the whole file (JS-190). */
 export interface Diagnostic {
   readonly summary: string;
   readonly detail: string;
   readonly at?: { readonly source: SourceText; readonly span: Span } | undefined;
-  /** What stands for the place of a value that is in no file: `<value for var.x from env>:0,0-0`. */
+  /** Replaces the position for a value outside of files: `<value for var.x from env>:0,0-0`. */
   readonly origin?: string;
 }
 
-/** A job file that cannot be used. */
+/** A job file is invalid. */
 export class JobspecError extends Error {
   override readonly name = 'JobspecError';
 
   constructor(
     readonly diagnostics: readonly Diagnostic[],
-    /** JS-191: whether one diagnostic stands for all. */
+    /** Whether the message contains only the first diagnostic (JS-191). */
     private readonly brief = false,
-    /** Written before everything: `unable to parse var content: `. */
+    /** Start of the message: `unable to parse var content: `. */
     private readonly prefix = '',
   ) {
     super();

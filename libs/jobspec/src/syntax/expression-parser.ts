@@ -7,7 +7,7 @@ import type { BinaryOperator, Expression, Label, ObjectItem, Step } from './synt
 import { TemplateParser } from './template-parser.js';
 import type { Token, TokenReader } from './token-reader.js';
 
-/** JS-30: how tightly each operator binds. */
+/** Precedence of operators (JS-30). */
 const PRECEDENCE: ReadonlyMap<string, number> = new Map(
   [['||'], ['&&'], ['==', '!='], ['<', '<=', '>', '>='], ['+', '-'], ['*', '/', '%']].flatMap((operators, level) =>
     operators.map((operator) => [operator, level] as const),
@@ -18,7 +18,9 @@ const isBinary = (text: string): text is BinaryOperator => PRECEDENCE.has(text);
 
 const DIGITS = /\d+/uy;
 
-/** Expressions by recursive descent (JS-30ff). Every method leaves the cursor behind what it has read. */
+/**
+ * Parses expressions by recursive descent (JS-30ff). Every method leaves the cursor after the text that it has parsed.
+ */
 export class ExpressionParser implements ExpressionReader {
   private readonly templates: TemplateParser;
   private readonly fors: ForParser;
@@ -28,7 +30,7 @@ export class ExpressionParser implements ExpressionReader {
     this.templates = new TemplateParser(tokens, this, this.fors);
   }
 
-  /** A text that is nothing but one expression. */
+  /** Parses a text that is a single expression. */
   whole(): Expression {
     return this.tokens.ignoringNewlines(true, () => {
       const value = this.expression();
@@ -43,7 +45,7 @@ export class ExpressionParser implements ExpressionReader {
     });
   }
 
-  /** JS-13: a quoted label. */
+  /** Parses a quoted label (JS-13). */
   label(): Label {
     return this.templates.label();
   }
@@ -66,7 +68,7 @@ export class ExpressionParser implements ExpressionReader {
     return { type: 'conditional', condition, whenTrue, whenFalse, ...this.from(condition) };
   }
 
-  /** By precedence climbing: operators that bind at least as tightly as `level`. */
+  /** Parses by precedence climbing: operators that bind at least as tightly as `level`. */
   private binary(level: number): Expression {
     let left = this.unary();
     for (let operators = 1; ; operators++) {
@@ -112,7 +114,7 @@ export class ExpressionParser implements ExpressionReader {
     return this.stepOf(of, this.step(dot.start));
   }
 
-  /** What is behind the dot: a name or a number. */
+  /** Parses the name or number after a dot. */
   private step(start: number): Step {
     const { tokens } = this;
     const digits = tokens.match(DIGITS);
@@ -144,7 +146,7 @@ export class ExpressionParser implements ExpressionReader {
     });
   }
 
-  /** `xs[*]` and all that follows it, which is looked up in every element. */
+  /** Parses `xs[*]` and the steps after it, which apply to every element. */
   private fullSplat(of: Expression): Expression {
     const { tokens } = this;
     const steps: (Step | Expression)[] = [];
@@ -197,7 +199,7 @@ export class ExpressionParser implements ExpressionReader {
     );
   }
 
-  /** @throws JobspecError more digits than a number has room for */
+  /** @throws JobspecError if the number has too many digits */
   private number(token: Pick<Token, 'text' | 'start' | 'end'>): Decimal {
     try {
       return Decimal.parse(token.text) ?? Decimal.ZERO;
@@ -291,7 +293,7 @@ export class ExpressionParser implements ExpressionReader {
     return { key, value: this.expression() };
   }
 
-  /** Turns a bare identifier into a literal key and refuses a key with unquoted periods (JS-32). */
+  /** Converts a bare identifier to a literal key, and refuses a key with unquoted periods (JS-32). */
   private objectKey(key: Expression): Expression {
     if (key.type !== 'reference') return key;
     if (key.steps.length === 0) return { type: 'literal', value: key.root, source: key.source, span: key.span };
@@ -302,13 +304,13 @@ export class ExpressionParser implements ExpressionReader {
     );
   }
 
-  /** Takes the bracket that ends what began at `open`. @throws JobspecError */
+  /** Consumes the bracket that closes the one at `open`. @throws JobspecError */
   close(symbol: string, open: Span, what: string): void {
     if (this.tokens.takes(symbol)) return;
     throw this.endOr(open, `Missing closing bracket of the ${what}`, `Expected "${symbol}" here.`);
   }
 
-  /** What is wrong at the next token, or, at the end of the text, with the bracket that is still open. */
+  /** Returns the error at the next token, or that of the unclosed bracket if the text has ended. */
   private endOr(open: Span, summary: string, detail: string): JobspecError {
     const token = this.tokens.peek();
     if (token.kind !== 'end') return this.tokens.failure(token, summary, detail);
@@ -319,7 +321,7 @@ export class ExpressionParser implements ExpressionReader {
     );
   }
 
-  /** The place of an expression that began there and has just been read to its end. */
+  /** Returns the place of an expression that started there and ends at the cursor. */
   private from({ span }: { span: Span }): { source: TokenReader['source']; span: Span } {
     return { source: this.tokens.source, span: { start: span.start, end: this.tokens.position } };
   }

@@ -1,10 +1,10 @@
 import type { Span } from './source-text.js';
 import type { Expression } from './syntax-tree.js';
 
-/** What reading a part of an expression asks of reading them all. */
+/** The expression parser, for the code that parses one part of an expression. */
 export interface ExpressionReader {
   /** @throws JobspecError */
   expression(): Expression;
-  /** Takes the closing symbol. @throws JobspecError that names what was opened */
+  /** Consumes the closing symbol. @throws JobspecError that names the opened construct */
   close(symbol: string, open: Span, what: string): void;
 }

@@ -3,14 +3,14 @@ import type { JobspecError } from './diagnostic.js';
 import type { Expression, ForExpression } from './syntax-tree.js';
 import type { Token, TokenReader } from './token-reader.js';
 
-/** What `for` goes through, and what it calls the parts of each element. */
+/** The collection of a `for`, and its names for the parts of each element. */
 export interface ForClause {
   readonly keyName: string | undefined;
   readonly valueName: string;
   readonly collection: Expression;
 }
 
-/** `for`, as an expression in brackets and as a directive of templates (JS-23, JS-37). */
+/** Parses `for`, as an expression in brackets and as a directive of templates (JS-23, JS-37). */
 export class ForParser {
   constructor(
     private readonly tokens: TokenReader,
@@ -54,7 +54,7 @@ export class ForParser {
     };
   }
 
-  /** `k, v in xs`, of a `for` expression or directive. */
+  /** Parses `k, v in xs` of a `for` expression or directive. */
   clause(): ForClause {
     const { tokens } = this;
     const first = this.name();

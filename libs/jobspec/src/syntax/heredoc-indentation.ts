@@ -1,10 +1,10 @@
-/** The text of a heredoc in order, at most a line each; undefined stands for an interpolation or a directive. */
+/** A piece of a heredoc's text, at most one line. Undefined stands for an interpolation or a directive. */
 export type HeredocPiece = string | undefined;
 
 /**
- * JS-22: every line without the smallest indentation of all. Blank lines do not count. The strip marks have acted before
- * (JS-24), so a line whose line break they took goes on in the next one, which then neither counts nor changes, and a
- * line whose indentation they took counts as one without.
+ * Removes the smallest indentation from every line (JS-22). Blank lines do not count. Strip marks have already been
+ * applied (JS-24): a line whose line break they removed continues in the next line, which then neither counts nor
+ * changes, and a line whose indentation they removed has none.
  */
 export function withoutIndentation(pieces: readonly HeredocPiece[]): HeredocPiece[] {
   const starts = startsOfLines(pieces);
@@ -14,7 +14,7 @@ export function withoutIndentation(pieces: readonly HeredocPiece[]): HeredocPiec
   return pieces.map((piece, at) => (cut.has(at) ? piece?.slice(smallest) : piece));
 }
 
-/** The pieces that a line begins with: the first, and each one behind a line break. */
+/** Returns the pieces with which lines start: the first, and each one after a line break. */
 function startsOfLines(pieces: readonly HeredocPiece[]): number[] {
   let startsLine = true;
   return [...pieces.keys()].filter((at) => {
@@ -24,7 +24,7 @@ function startsOfLines(pieces: readonly HeredocPiece[]): number[] {
   });
 }
 
-/** Undefined of a blank line. */
+/** Returns undefined for a blank line. */
 function indentationOf(text: string): number | undefined {
   const rest = text.trimStart();
   return rest === '' && text.endsWith('\n') ? undefined : text.length - rest.length;

@@ -2,7 +2,7 @@ import { MAX_EVALUATION_DEPTH } from '../limits.js';
 import { JobspecError } from './diagnostic.js';
 import type { Expression, Reference, TemplatePart } from './syntax-tree.js';
 
-/** Every reference in an expression but those to the names that its own `for`s introduce. */
+/** Returns every reference in an expression, except those to names of its own `for`s. */
 export function referencesIn(expression: Expression): Reference[] {
   return inExpression(expression, new Set(), 0);
 }
@@ -16,7 +16,7 @@ export const nestedTooDeeply = ({ source, span }: Expression): JobspecError =>
     },
   ]);
 
-/** @throws JobspecError when expressions are nested too deeply */
+/** @throws JobspecError if expressions are nested too deeply */
 function inExpression(expression: Expression, hidden: ReadonlySet<string>, depth: number): Reference[] {
   if (depth > MAX_EVALUATION_DEPTH) throw nestedTooDeeply(expression);
   const within = (inner: readonly Expression[], also = hidden): Reference[] =>

@@ -1,18 +1,18 @@
 import { charactersOf } from '../characters.js';
 
-/** A piece of a source: UTF-16 offsets, the end exclusive. */
+/** A part of a source in UTF-16 offsets. The end is exclusive. */
 export interface Span {
   readonly start: number;
   readonly end: number;
 }
 
-/** Both from 1; columns in characters as a person counts them (JS-190). */
+/** Line and column, from 1. Columns count characters as users do (JS-190). */
 export interface Position {
   readonly line: number;
   readonly column: number;
 }
 
-/** One file of the language: its name in messages, its text without a byte-order mark (JS-10), its lines. */
+/** One source file: its name in messages, its text without a byte-order mark (JS-10), and its lines. */
 export class SourceText {
   readonly text: string;
   private starts: number[] | undefined;
@@ -36,7 +36,7 @@ export class SourceText {
     return { line: low + 1, column: charactersIn(this.text.slice(starts[low] ?? 0, offset)) + 1 };
   }
 
-  /** `job.hcl:2,2-9`, or `job.hcl:2,10-3,1` over several lines (JS-190). */
+  /** Formats a range: `job.hcl:2,2-9`, or `job.hcl:2,10-3,1` over several lines (JS-190). */
   rangeOf(span: Span): string {
     const from = this.positionOf(span.start);
     const to = this.positionOf(span.end);
@@ -44,14 +44,14 @@ export class SourceText {
     return `${this.name}:${from.line},${from.column}-${end}`;
   }
 
-  /** The line where the piece begins, with carets under the part of the piece that is on it. */
+  /** Returns the first line of the span, with carets below the part of the span in that line. */
   excerptOf(span: Span): string {
     const { line, column } = this.positionOf(span.start);
     const start = this.lineStarts()[line - 1] ?? 0;
     const shown = this.text.slice(start).split(/\r?\n/, 1)[0] ?? '';
     const width = Math.max(1, charactersIn(shown.slice(span.start - start, span.end - start)));
     const gutter = String(line);
-    // A tab under a tab: the caret stands right whatever a tab's width is.
+    // Tabs stay tabs, so the caret is at the right place for any width of a tab.
     const indent = shown.slice(0, span.start - start).replaceAll(/[^\t]/gu, ' ');
     const padding = indent.includes('\t') ? indent : ' '.repeat(column - 1);
     return `  ${gutter} | ${shown}\n  ${' '.repeat(gutter.length)} | ${padding}${'^'.repeat(width)}`;
@@ -69,7 +69,7 @@ function lineStartsOf(text: string): number[] {
 }
 
 function charactersIn(text: string): number {
-  // Printable ASCII and tabs: one character each.
+  // Printable ASCII and tabs are one character each.
   if (/^[\t\x20-\x7e]*$/.test(text)) return text.length;
   return charactersOf(text).length;
 }

@@ -1,7 +1,7 @@
 import type { Decimal } from '../evaluation/decimal.js';
 import type { SourceText, Span } from './source-text.js';
 
-/** What stands between the braces of a block, or in a whole file; both lists in the file's order. */
+/** Content of a block or a whole file. Both lists are in the file's order. */
 export interface Body {
   readonly source: SourceText;
   readonly attributes: readonly Attribute[];
@@ -36,12 +36,12 @@ interface Node {
   readonly span: Span;
 }
 
-/** One step of a reference that is known without evaluating anything. */
+/** One step of a reference, known without evaluation. */
 export type Step =
   | { readonly kind: 'attribute'; readonly name: string; readonly span: Span }
   | { readonly kind: 'index'; readonly key: string | Decimal; readonly span: Span };
 
-/** `root.step[0].step`: what JS-60 makes runtime references of, so it keeps its place in the text. */
+/** A reference `root.step[0].step`. It keeps its place in the text, from which JS-60 makes runtime references. */
 export interface Reference extends Node {
   readonly type: 'reference';
   readonly root: string;
@@ -80,7 +80,7 @@ export type Expression =
       readonly name: string;
       readonly nameSpan: Span;
       readonly args: readonly Expression[];
-      /** The last argument is followed by `...`. */
+      /** Whether `...` follows the last argument. */
       readonly spreads: boolean;
     })
   | (Node & { readonly type: 'step'; readonly of: Expression; readonly step: Step })
@@ -93,17 +93,17 @@ export interface ForExpression extends Node {
   readonly keyName: string | undefined;
   readonly valueName: string;
   readonly collection: Expression;
-  /** Present: the result is an object. */
+  /** Present if the result is an object. */
   readonly key: Expression | undefined;
   readonly value: Expression;
   readonly condition: Expression | undefined;
-  /** `v...`: values of one key become a tuple. */
+  /** Whether `v...` collects the values of one key in a tuple. */
   readonly groups: boolean;
 }
 
 export type TemplatePart =
   | { readonly kind: 'text'; readonly text: string }
-  /** `verbatim`: with the delimiters, as written (JS-61). */
+  /** `verbatim` is the text with its delimiters, as written (JS-61). */
   | { readonly kind: 'interpolation'; readonly value: Expression; readonly verbatim: string }
   | {
       readonly kind: 'if';

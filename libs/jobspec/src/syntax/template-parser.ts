@@ -16,7 +16,7 @@ type Directive =
     }
   | { readonly word: 'else' | 'endif' | 'endfor' };
 
-/** What a template consists of before its directives are paired. `trims*`: the `~` next to a delimiter (JS-24). */
+/** A part of a template before its directives are paired. `trims*` is set for a `~` next to a delimiter (JS-24). */
 type Piece = { readonly span: Span; readonly trimsBefore: boolean; readonly trimsAfter: boolean } & (
   | { readonly kind: 'text'; text: string }
   | { readonly kind: 'interpolation'; readonly value: Expression; readonly verbatim: string }
@@ -24,12 +24,12 @@ type Piece = { readonly span: Span; readonly trimsBefore: boolean; readonly trim
 );
 
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', '"': '"', '\\': '\\' };
-/** What means nothing in a template. */
+/** Characters without a special meaning in a template. */
 const PLAIN_TEXT = /[^"\\$%\n]+/uy;
 const UNICODE_ESCAPE = /u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}/uy;
 const DIRECTIVE_WORDS = ['if', 'else', 'endif', 'for', 'endfor'];
 
-/** Quoted strings, heredocs and labels: characters with expressions in them (JS-18 to JS-24). */
+/** Parses quoted strings, heredocs and labels: characters with embedded expressions (JS-18 to JS-24). */
 export class TemplateParser {
   constructor(
     private readonly tokens: TokenReader,
@@ -37,7 +37,7 @@ export class TemplateParser {
     private readonly fors: ForParser,
   ) {}
 
-  /** JS-18. The cursor is before the opening quote. */
+  /** Parses a quoted string (JS-18). The cursor is before the opening quote. */
   quoted(): Expression {
     const { tokens } = this;
     const open = tokens.next();
@@ -46,7 +46,7 @@ export class TemplateParser {
     return this.template(withTrimming(pieces), span, false);
   }
 
-  /** JS-13: a quoted string without expressions. */
+  /** Parses a label: a quoted string without expressions (JS-13). */
   label(): Label {
     const open = this.tokens.next();
     const pieces = this.pieces(true);
@@ -61,7 +61,7 @@ export class TemplateParser {
     return { text, span: { start: open.start, end: this.tokens.position } };
   }
 
-  /** JS-21, JS-22. The cursor is before `<<`. */
+  /** Parses a heredoc (JS-21, JS-22). The cursor is before `<<`. */
   heredoc(): Expression {
     const { tokens } = this;
     const { text } = tokens.source;
@@ -77,7 +77,7 @@ export class TemplateParser {
     return this.template(open.text === '<<-' ? this.dedented(pieces) : pieces, span, true);
   }
 
-  /** Where the text ends and where its end marker does. */
+  /** Returns the end of the text and the end of the end marker. */
   private heredocEnd(from: number, marker: string): { contentEnd: number; markerEnd: number } | undefined {
     const { limit, source } = this.tokens;
     for (let start = from; start < limit;) {
@@ -95,7 +95,7 @@ export class TemplateParser {
     return pieces.map((piece, at) => (piece.kind === 'text' ? { ...piece, text: dedented[at] ?? '' } : piece));
   }
 
-  /** Everything up to the closing quote, which is taken, or up to the limit of a heredoc. */
+  /** Parses up to and including the closing quote, or up to the end of a heredoc. */
   private pieces(isQuoted: boolean): Piece[] {
     const { tokens } = this;
     const { text } = tokens.source;
@@ -139,7 +139,7 @@ export class TemplateParser {
     }
   }
 
-  /** Up to the next character that may mean something, or the limit. */
+  /** Consumes text up to the next special character, or the limit. */
   private plainText(): string {
     const { tokens } = this;
     PLAIN_TEXT.lastIndex = tokens.position;
@@ -171,7 +171,7 @@ export class TemplateParser {
     );
   }
 
-  /** `${ … }` or `%{ … }`. */
+  /** Parses `${ … }` or `%{ … }`. */
   private sequence(isDirective: boolean): Piece {
     const { tokens } = this;
     const start = tokens.position;
@@ -226,14 +226,14 @@ export class TemplateParser {
     const parts = this.paired(pieces, span);
     if (parts.every((part) => part.kind === 'text')) {
       const value = parts.map((part) => part.text).join('');
-      // JS-193: messages point at the text, not at its quotes.
+      // Diagnostics point at the text instead of its quotes (JS-193).
       const place = isHeredoc || value === '' ? span : { start: span.start + 1, end: span.end - 1 };
       return { type: 'literal', value, source, span: place };
     }
     return { type: 'template', parts, source, span };
   }
 
-  /** Directives with what is between them. */
+  /** Pairs directives and collects the parts between them. */
   private paired(pieces: readonly Piece[], whole: Span): TemplatePart[] {
     let at = 0;
     const until = (ends: readonly string[], opened: Span, depth = 0): { parts: TemplatePart[]; end: string } => {
@@ -286,7 +286,7 @@ export class TemplateParser {
   }
 }
 
-/** Text of a heredoc in pieces that are one line each, with its line break. */
+/** Splits text of a heredoc into pieces of one line each, with their line breaks. */
 function lineByLine(piece: Piece): Piece[] {
   if (piece.kind !== 'text') return [piece];
   let { start } = piece.span;
@@ -298,8 +298,8 @@ function lineByLine(piece: Piece): Piece[] {
 }
 
 /**
- * JS-24: a tilde takes the white space of the piece of text next to it. In a heredoc that is a line or a part of one, so
- * at the beginning of a line it is the end of the line before.
+ * Applies tildes, which remove white space from the adjacent piece of text (JS-24). In a heredoc, a piece is a line or
+ * a part of one, so a tilde at the start of a line removes the end of the previous line.
  */
 function withTrimming(pieces: readonly Piece[]): Piece[] {
   return pieces.map((piece, at) => {

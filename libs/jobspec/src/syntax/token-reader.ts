@@ -2,7 +2,7 @@ import { MAX_CHAIN, MAX_NESTING } from '../limits.js';
 import { type Diagnostic, JobspecError } from './diagnostic.js';
 import type { SourceText, Span } from './source-text.js';
 
-/** `quote` and `heredoc` only open a template: what follows is read by the template parser. */
+/** `quote` and `heredoc` only open a template. The template parser parses the text after them. */
 export type TokenKind = 'identifier' | 'number' | 'quote' | 'heredoc' | 'symbol' | 'newline' | 'end';
 
 export interface Token extends Span {
@@ -25,10 +25,10 @@ const HINTS: Readonly<Record<string, string>> = {
 };
 
 /**
- * The cursor that the parsers of bodies, expressions and templates share: one token of lookahead, made when it is asked
- * for, because what a character means depends on who asks. Inside brackets newlines mean nothing (JS-12), which
- * `ignoringNewlines` switches; inside a template nothing but characters is read, between `position` and `limit`.
- * Costs a small constant per character.
+ * The cursor that the parsers of bodies, expressions and templates share. Its one token of lookahead is created on
+ * request, because the meaning of a character depends on the parser. Inside brackets, newlines mean nothing (JS-12),
+ * which `ignoringNewlines` switches. Inside a template only characters are read, between `position` and `limit`. Cost:
+ * a small constant per character.
  */
 export class TokenReader {
   position = 0;
@@ -41,7 +41,7 @@ export class TokenReader {
     this.end = source.text.length;
   }
 
-  /** Where the text ends: of the file, or of the heredoc that is being read. */
+  /** The end of the file, or of the heredoc that is being parsed. */
   get limit(): number {
     return this.end;
   }
@@ -56,7 +56,7 @@ export class TokenReader {
     return token;
   }
 
-  /** Goes on reading from another place. */
+  /** Moves the cursor. */
   seek(position: number): void {
     this.position = position;
     this.ahead = undefined;
@@ -72,14 +72,14 @@ export class TokenReader {
     return token.kind === 'identifier' && token.text === text;
   }
 
-  /** Takes the symbol if it is the next token. */
+  /** Consumes the symbol if it is the next token. */
   takes(text: string): boolean {
     if (!this.isSymbol(text)) return false;
     this.next();
     return true;
   }
 
-  /** What `look` answers, with the cursor back where it was. */
+  /** Returns the result of `look` and restores the cursor. */
   lookingAhead<T>(look: () => T): T {
     const { position, ahead } = this;
     try {
@@ -112,7 +112,7 @@ export class TokenReader {
     }
   }
 
-  /** @throws JobspecError when blocks or expressions are nested too deeply */
+  /** @throws JobspecError if blocks or expressions are nested too deeply */
   nested<T>(parse: () => T): T {
     if (this.nesting >= MAX_NESTING)
       throw this.failure(this.peek(), 'Nesting too deep', `Blocks and expressions may be nested ${MAX_NESTING} deep.`);
@@ -124,7 +124,7 @@ export class TokenReader {
     }
   }
 
-  /** @param length of the chain of operators or steps that goes on here @throws JobspecError when it is too long */
+  /** @param length of the chain of operators or steps at the cursor @throws JobspecError if it is too long */
   checkChain(length: number): void {
     if (length <= MAX_CHAIN) return;
     throw this.failure(
@@ -139,10 +139,10 @@ export class TokenReader {
     return new JobspecError([diagnostic], true);
   }
 
-  /** Moves behind what the pattern matches here. */
+  /** Consumes the pattern's match at the cursor. */
   match(pattern: RegExp): string | undefined {
     pattern.lastIndex = this.position;
-    // Not `exec`, which makes an array of every match.
+    // `exec` would create an array for every match.
     if (!pattern.test(this.source.text) || pattern.lastIndex > this.end) return undefined;
     const found = this.source.text.slice(this.position, pattern.lastIndex);
     this.seek(pattern.lastIndex);
@@ -154,7 +154,7 @@ export class TokenReader {
     this.ahead = undefined;
   }
 
-  /** The token at the cursor; leaves the cursor before it. */
+  /** Returns the token at the cursor, without moving the cursor. */
   private readToken(): Token {
     const before = this.position;
     try {

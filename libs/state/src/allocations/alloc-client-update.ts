@@ -34,8 +34,7 @@ export function updateAllocsFromClients(w: Write, payload: TxnPayloads['AllocCli
   const nodes = admitNodes(w, Allocs, After);
   if (nodes.size === 0 && Allocs.length > 0) return;
   const jobs: string[] = [];
-  // Compared with the rows before this transaction, so that two updates of one allocation count as the last one
-  // (ST-82).
+  // Counts changes against the rows before this transaction, so two updates of one allocation count once (ST-82).
   const counts = new AllocationCounts(w);
   for (const { first, last } of updateAllocs(w, Allocs, nodes)) {
     counts.count(first, last);

@@ -1,7 +1,7 @@
 import type { Allocation, Job } from '@waybill/model';
 
 /**
- * Whether an operator may delete an evaluation without losing work (API-189, EB-306): its job is over, or none of its
+ * Whether an operator may delete an evaluation without losing work (API-189, EB-306): its job has ended, or none of its
  * allocations runs, may run, or failed and needs the evaluation's history for its replacement.
  * @param job of the evaluation; undefined if it was deleted
  * @param allocs allocations that the evaluation placed; called only if they matter

@@ -6,9 +6,10 @@ import { namespacedKey } from '../machine/tables.js';
 import type { Write } from '../machine/write.js';
 
 /*
- * What garbage collection deletes besides evaluations with their allocations (eval-delete.ts) and nodes
- * (node-register.ts). Which rows are old was decided by whoever scanned (ST-165); here, at its place in the log, each is
- * looked at again: what is gone is passed over, what was written since the scan stays (ST-16). Neither is an error.
+ * Deletions by garbage collection, except those of evaluations with their allocations (eval-delete.ts) and of nodes
+ * (node-register.ts). The scanner decided which rows are old (ST-165). When the transaction is applied, each row is
+ * checked again: a missing row is skipped, and a row that was written since the scan stays (ST-16). Neither is an
+ * error.
  */
 
 /** Type 26: purges jobs that are over (ST-68). Cost: O(rows of the jobs). */

@@ -343,7 +343,7 @@ export interface TxnPayloads {
     Tables?: ArchivedTables;
   };
   Initialise: Record<string, never>;
-  /** ST-21: the default of internal write paths; upserts nothing by itself and never emits events. */
+  /** Default type of internal write paths (ST-21). It changes nothing and has no events. */
   Ignore: Record<string, never>;
 }
 

@@ -4,7 +4,7 @@ import { draftTxn, serviceActor } from './draft.js';
 import { REQUEST_WINDOW_NS, RequestWindow, type SeenRequest, STALE_EPOCH } from './request-window.js';
 import type { Txn } from './txn.js';
 
-/** ST-6 as it stands, with no thought of cost. */
+/** A naive implementation of the window (ST-6), without regard to cost. */
 class Model {
   private list: SeenRequest[] = [];
   remember(entry: SeenRequest): void {

@@ -113,7 +113,8 @@ const GLANCES: ReadonlyMap<TableName, Glance> = new Map(
 );
 
 /**
- * Whether the row's texts are so short and its numbers so small that nothing must be measured, as of nearly every row.
+ * Whether nothing of the row must be measured, because its texts are short and its numbers small. This holds for nearly
+ * every row.
  */
 function fitsAtAGlance(table: TableName, row: object): boolean {
   const glance = GLANCES.get(table);

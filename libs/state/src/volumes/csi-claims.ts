@@ -16,10 +16,10 @@ import {
 } from '@waybill/model';
 
 /*
- * The claim state machine of one volume (3.9), as functions from volume to volume. A claim is taken, becomes a past claim
- * when its allocation is over, moves on by checkpoints (unpublishing → node-detached → ready-to-free) and then is no more.
- * Until it is freed it also stays a read or write claim, so that its place is not given away (VL-83).
- * Each function answers the very volume it was given when nothing changes: then there is nothing to write (VL-124).
+ * The claim state machine of one volume (3.9), as functions from volume to volume. A claim is taken, becomes a past
+ * claim when its allocation has ended, moves on by checkpoints (unpublishing → node-detached → ready-to-free), and is
+ * then removed. Until it is freed it also stays a read or write claim, so that its place is not given to another
+ * allocation (VL-83). If nothing changes, each function returns the same object, so that nothing is written (VL-124).
  */
 
 type Claims = Record<string, CSIVolumeClaim>;
