@@ -17,7 +17,7 @@ const NAMES_A_RULE = new RegExp(`\\b${RULE}\\b`);
 const STARTS_WITH_RULE = new RegExp(`^\\(?${RULE}(?:[:.,;)]|\\s+(?:to|and)\\s)`);
 /** Verbs that say what is done only together with what it is done to. */
 const BARE_VERBS = new Set(['run', 'read', 'take', 'look', 'ask']);
-/** Here `run` is the one method of the command pattern. */
+/** Here `run` is the only method of the command pattern. */
 const COMMANDS = 'apps/cli/src/commands/';
 
 /** @param {string} source @param {number} offset */
@@ -63,21 +63,26 @@ export function signatures(file, source) {
   const verbs = [];
   /** @type {Finding[]} */
   const parameters = [];
-  /** @param {any} node @param {string} name */
-  const walk = (node, name) => {
-    if (Array.isArray(node)) return node.forEach((one) => walk(one, name));
+  /** @param {any} node @param {string} name @param {boolean} [isRpc] */
+  const walk = (node, name, isRpc = false) => {
+    if (Array.isArray(node)) return node.forEach((one) => walk(one, name, isRpc));
     if (typeof node?.type !== 'string') return;
+    // The first argument of `Rpc.ask` is the call, which says what is asked.
+    const implementsRpc =
+      isRpc || (node.implements ?? []).some((/** @type {any} */ one) => one.expression?.name === 'Rpc');
     const named = node.type === 'MethodDefinition' || node.type === 'FunctionDeclaration';
     const own = named ? String(node.key?.name ?? node.id?.name ?? '') : '';
     const isCommand = own === 'run' && file.includes(COMMANDS);
-    if (BARE_VERBS.has(own) && !isCommand) verbs.push({ line: lineAt(source, node.start), text: `${own}()` });
+    const isCall = own === 'ask' && isRpc;
+    if (BARE_VERBS.has(own) && !isCommand && !isCall)
+      verbs.push({ line: lineAt(source, node.start), text: `${own}()` });
     if (Array.isArray(node.params) && node.params.length > MAX_POSITIONAL && node.body)
       parameters.push({
         line: lineAt(source, node.start),
         text: `${own || name || 'function'}: ${node.params.length} parameters`,
       });
     for (const value of Object.values(node))
-      if (value !== null && typeof value === 'object') walk(value, own || String(node.id?.name ?? name));
+      if (value !== null && typeof value === 'object') walk(value, own || String(node.id?.name ?? name), implementsRpc);
   };
   walk(parseSync(file, source).program, '');
   return { verbs, parameters };

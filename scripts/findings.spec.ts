@@ -51,6 +51,11 @@ describe('what a reader stumbles over', () => {
     expect(signatures('apps/cli/src/server/ui.ts', source).verbs).toHaveLength(2);
   });
 
+  it('leaves out the ask of an Rpc', () => {
+    const source = 'class A implements Rpc {\n  ask() {}\n}\nclass B {\n  ask() {}\n}\n';
+    expect(signatures('a.ts', source).verbs).toEqual([{ line: 5, text: 'ask()' }]);
+  });
+
   it('counts lines of code without imports and comments', () => {
     expect(linesOfCode("import { a } from 'a';\n\n/** Why. */\nexport const b = a;\n")).toBe(1);
   });

@@ -12,8 +12,8 @@ import { GuardedRoutes } from './access/guarded-routes.js';
 import { RecentReads } from './access/recent-reads.js';
 import type { RouteGuard } from './access/routes.guard.js';
 import { BlockingQueries, type WatchSource } from './http/blocking-query.js';
-import { HeldCalls } from './http/held-calls.js';
-import { KeptAnswers } from './http/kept-answers.js';
+import { RetryingRpc } from './http/retrying-rpc.js';
+import { ResponseCache } from './http/response-cache.js';
 import { LogContact } from './http/log-contact.js';
 import { Reads } from './http/reads.js';
 import type { AdmissionLookup } from './jobs/job-admission.js';
@@ -44,12 +44,12 @@ export class ApiCore {
   /** Writes of users, each decided here and heard of from the read model. */
   readonly writes: TransactionWriter;
   readonly jobs: CurrentJobs;
-  readonly kept: KeptAnswers;
+  readonly cache: ResponseCache;
   readonly reads: Reads;
   readonly forwarding: RegionForwarding;
   readonly age: LogContact['age'];
-  /** Calls that wait for a holder of a role (API-39). */
-  readonly calls: HeldCalls;
+  /** Calls that are retried while a role has no holder (API-39). */
+  readonly calls: RetryingRpc;
   /** What each route needs. */
   readonly routes = new GuardedRoutes();
   private readonly namespaceNames: RecentReads<readonly string[]>;
@@ -68,13 +68,13 @@ export class ApiCore {
     });
     this.jobs = new CurrentJobs(log, this.lookup, readable);
     this.age = new LogContact(context.link, context.clock).age;
-    this.kept = new KeptAnswers({
+    this.cache = new ResponseCache({
       readPoint: () => this.model.readPoint(),
       announced: (index, timeoutMs) => feed.announced(index, timeoutMs),
       onChangeOf: (watched, run) => feed.onChangeOf(watched, run),
     });
-    feed.onChange(['cluster_meta'], () => this.kept.forgetAll()); // also when the state was restored
-    this.reads = new Reads(this.blocking(feed), this.age, this.kept);
+    feed.onChange(['cluster_meta'], () => this.cache.clear()); // also after a restore
+    this.reads = new Reads(this.blocking(feed), this.age, this.cache);
     const passed = context.metrics.counter('nomad_rpc_cross_region', 'requests passed on, by region', ['type']);
     this.forwarding = new RegionForwarding(context.regions, {
       passing: (type) => passed.inc({ type }),
@@ -83,7 +83,7 @@ export class ApiCore {
       tlsOnly: settings.WAYBILL_TLS_HTTP,
       proveRegion: settings.WAYBILL_TLS_VERIFY_SERVER_HOSTNAME,
     });
-    this.calls = new HeldCalls(context.rpc, context.clock, context.timers);
+    this.calls = new RetryingRpc(context.rpc, context.clock, context.timers);
     this.namespaceNames = new RecentReads({
       most: 1,
       forMs: REMEMBER_MS,

@@ -9,8 +9,8 @@ import { NatsRpc } from '@waybill/rpc';
 import { ApiCore } from './api-core.js';
 import { ApiErrorFilter } from './http/api-error.filter.js';
 import type { KnownPaths } from './http/known-paths.js';
-import { HeldCalls } from './http/held-calls.js';
-import { KeptAnswers } from './http/kept-answers.js';
+import { RetryingRpc } from './http/retrying-rpc.js';
+import { ResponseCache } from './http/response-cache.js';
 import { Reads } from './http/reads.js';
 import { Writer } from './writer.js';
 
@@ -24,12 +24,12 @@ export class CoreModule {
       { provide: ReadModel, useValue: core.model },
       { provide: Keyring, useValue: core.parts.keyring },
       { provide: Reads, useValue: core.reads },
-      { provide: KeptAnswers, useValue: core.kept },
+      { provide: ResponseCache, useValue: core.cache },
       { provide: Writer, useValue: core.writer },
       { provide: TransactionWriter, useValue: core.writes },
       { provide: CurrentJobs, useValue: core.jobs },
       { provide: HolderWrites, useValue: new HolderWrites({ calls: core.calls, readable: core.readable }) },
-      { provide: HeldCalls, useValue: core.calls },
+      { provide: RetryingRpc, useValue: core.calls },
       { provide: NatsRpc, useValue: core.context.rpc },
     ];
     const filter = { provide: APP_FILTER, useValue: new ApiErrorFilter(core.context.logger, paths) };

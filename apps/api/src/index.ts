@@ -2,7 +2,7 @@ export type { StopAllocationOptions } from './allocations/decisions/stop.js';
 export { StopAllocation } from './allocations/stop-allocation.js';
 export { api } from './api.service.js';
 export { ApiError } from './http/api-error.js';
-export { HeldCalls } from './http/held-calls.js';
+export { RetryingRpc } from './http/retrying-rpc.js';
 export { Requester } from './http/requester.js';
 export { CurrentJobs } from './jobs/current-jobs.js';
 export type { DeregisterOptions } from './jobs/decisions/deregistration.js';

@@ -44,7 +44,7 @@ export class StartSteps {
    * @throws whatever the step throws
    */
   during<T>(name: string, step: () => Promise<T>, { hasLimit = true } = {}): Promise<T> {
-    return this.run(name, step, hasLimit);
+    return this.runStep(name, step, hasLimit);
   }
 
   /**
@@ -55,7 +55,7 @@ export class StartSteps {
    */
   untilDone<T>(name: string, step: () => Promise<T>, isPassing: (error: unknown) => boolean): Promise<T> {
     const { timers, monotonic, logger } = this.deps;
-    return this.run(
+    return this.runStep(
       name,
       async (running) => {
         for (;;) {
@@ -75,7 +75,7 @@ export class StartSteps {
     );
   }
 
-  private async run<T>(name: string, step: (running: RunningStep) => Promise<T>, hasLimit: boolean): Promise<T> {
+  private async runStep<T>(name: string, step: (running: RunningStep) => Promise<T>, hasLimit: boolean): Promise<T> {
     const nowMs = this.deps.monotonic.nowMs();
     const running: RunningStep = { name, sinceMs: nowMs, hasLimit, attemptMs: nowMs, reason: '' };
     this.running.add(running);

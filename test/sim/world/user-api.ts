@@ -8,7 +8,7 @@ import {
   EvaluateJob,
   type EvaluateOptions,
   ForceLaunch,
-  HeldCalls,
+  RetryingRpc,
   JobAdmission,
   type JobLookup,
   PlanJob,
@@ -82,7 +82,7 @@ export class UserApi {
   private readonly variableWrites: TransactionWriter;
   private readonly restoring: RestoreSnapshot;
   private readonly inquiry: BrokerInquiry;
-  private readonly calls: HeldCalls;
+  private readonly calls: RetryingRpc;
 
   constructor(
     private readonly process: SimulatedProcess,
@@ -98,7 +98,7 @@ export class UserApi {
       schedulerConfiguration: () => database.schedulerConfiguration(),
     };
     const readable = (index: number): Promise<unknown> => this.writer.readable(index);
-    this.calls = new HeldCalls(rpc, clock, timers);
+    this.calls = new RetryingRpc(rpc, clock, timers);
     this.inquiry = new BrokerInquiry(this.calls);
     const admission = new JobAdmission(NO_LIMITS);
     const writer = new TransactionWriter({ log: this.writer, clock, newId, region: regions.own, caughtUp: readable });

@@ -12,7 +12,7 @@ import { HistoryController, HistoryReads } from './history.controller.js';
     made(HistoryReads, (core) => {
       const everyIndex = new Watches(core.context.timers);
       core.parts.feed.onAdvance(() => everyIndex.wakeAll());
-      return new HistoryReads(core.blocking(everyIndex), core.age, core.kept);
+      return new HistoryReads(core.blocking(everyIndex), core.age, core.cache);
     }),
   ],
 })

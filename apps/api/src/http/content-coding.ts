@@ -10,7 +10,7 @@ const LEVEL = constants.Z_BEST_SPEED;
 export const PACKED = 'application/x-gzip';
 
 /**
- * Answers in their compressed form. One that is sent again (`KeptAnswers`) is compressed once, however many ask for it:
+ * Answers in their compressed form. One that is sent again (`ResponseCache`) is compressed once, however many ask for it:
  * nine megabytes cost 90 ms. Memory: that form, for as long as the answer itself is held by somebody.
  */
 export class Packed {

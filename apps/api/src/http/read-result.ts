@@ -21,7 +21,7 @@ export async function found<Row>(
   return { index, value: row && encode(row) };
 }
 
-/** One object and its namespace, for `KeptObject.shownTo` to decide who sees it (OP-141, OP-142). */
+/** One object and its namespace, for `CachedObject.shownTo` to decide who sees it (OP-141, OP-142). */
 export async function foundInNamespace<Row extends { readonly Namespace: string }>(
   read: Promise<Found<Row>>,
   encode: (row: Row) => unknown,

@@ -6,7 +6,7 @@ import { anonymous } from '../access/caller.js';
 import { ofObject } from '../access/needs.js';
 import { RequestAccess } from '../access/request-access.js';
 import { BlockingQueries } from './blocking-query.js';
-import { KeptAnswers } from './kept-answers.js';
+import { ResponseCache } from './response-cache.js';
 import { Reads } from './reads.js';
 import type { ApiReply, ApiRequest } from './reply.js';
 import { aRequest } from './request.fixture.js';
@@ -15,13 +15,13 @@ import { aRequest } from './request.fixture.js';
 function unchanging() {
   const time = new FakeTime();
   const watches = new Watches(time);
-  const kept = new KeptAnswers({
+  const cache = new ResponseCache({
     readPoint: async () => ({ applied: 7, tableIndexes: { allocs: 7 } }),
     announced: async () => true,
     onChangeOf: (watched, run) => watches.listen(watched, run),
   });
   const blocking = new BlockingQueries(watches, time, () => 0);
-  return new Reads(blocking, () => ({ lastContactMs: 0, knownLeader: true }), kept);
+  return new Reads(blocking, () => ({ lastContactMs: 0, knownLeader: true }), cache);
 }
 
 /** The status and the body that a handler answers; a refusal is thrown. */
@@ -45,7 +45,7 @@ const accessWith = (rules: string): RequestAccess =>
     async () => ['default', 'prod'],
   );
 
-describe('a kept answer', () => {
+describe('a cached response', () => {
   it('OP-141, OP-142: of an object is shown to whoever may see its namespace, whoever asked before', async () => {
     const reads = unchanging();
     let queries = 0;

@@ -3,71 +3,75 @@ import type { TableName } from '@waybill/state';
 import type { RequestAccess } from '../access/request-access.js';
 import { notFound } from './api-error.js';
 import type { BlockingQueries, Watched } from './blocking-query.js';
-import type { KeptAnswers, KeptRead } from './kept-answers.js';
+import type { ResponseCache, CachedRead } from './response-cache.js';
 import type { ReadResult } from './read-result.js';
 import type { ReadModelAge } from './log-contact.js';
 import { indexParam, staleParam, waitParam } from './query-string.js';
 import { type ApiReply, type ApiRequest, sendJson, setReadHeaders, whenClosed } from './reply.js';
 
-/** A list whose answers are kept. */
-export interface KeptList {
-  /** The tables whose index the answer carries. */
+/** A list whose responses are cached. */
+export interface CachedList {
+  /** The tables whose index the response carries. */
   readonly tables: readonly TableName[];
-  /** The rows whose change may change the list; absent: every row of the tables. */
+  /** The rows whose change may change the list. By default every row of the tables. */
   readonly watched?: Watched;
-  /** The namespaces of the list: callers who may list others get another answer. */
+  /** The namespaces of the list. Callers who may list other namespaces get another response. */
   readonly scope: Namespaces;
 }
 
 /** A query of one object. */
 export interface ObjectQuery {
   readonly query: () => Promise<ReadResult>;
-  /** Text of the 404 when there is no value. */
+  /** Text of the 404 if there is no value. */
   readonly missing: string;
 }
 
-/** A query of one object whose answers are kept, so that `query` must not depend on who asks. */
-export interface KeptObject extends ObjectQuery {
+/** A query of one object whose responses are cached, so `query` must not depend on the caller. */
+export interface CachedObject extends ObjectQuery {
   readonly watched: Watched;
-  /** The caller's rights, where the route learns only from the object in which namespace it is (`ReadResult.namespace`). */
+  /** The caller's rights, if only the object itself tells its namespace (`ReadResult.namespace`). */
   readonly shownTo?: RequestAccess;
 }
 
-/** Answers reads of replicated state: blocking, with their headers, found or not (API-31, API-33, API-47 to API-58). */
+/** Responds to reads of replicated state: blocking queries, headers, and missing objects (API-31, API-33, API-47 to API-58). */
 export class Reads {
   constructor(
     private readonly blocking: BlockingQueries,
     private readonly age: () => ReadModelAge,
-    private readonly kept: KeptAnswers,
+    private readonly cache: ResponseCache,
   ) {}
 
-  /** A list with the index of its tables; the answer is kept while nothing of it changes. */
+  /** Responds with a list and the index of its tables. The response is cached until a row of the list changes. */
   async list(
     request: ApiRequest,
     reply: ApiReply,
-    { tables, watched = wholeTables(tables), scope }: KeptList,
+    { tables, watched = wholeTables(tables), scope }: CachedList,
     query: () => Promise<ReadResult>,
   ): Promise<void> {
-    const read = this.keptRead(request, watched, tables);
+    const read = this.cachedRead(request, watched, tables);
     const key = keyOf(request, scope);
-    await this.answer(request, reply, watched, () => this.kept.of(key, read, query));
+    await this.answer(request, reply, watched, () => this.cache.getOrQuery(key, read, query));
   }
 
-  /** One object with its index; the answer is kept while the object does not change. */
-  async object(request: ApiRequest, reply: ApiReply, { watched, query, missing, shownTo }: KeptObject): Promise<void> {
-    const read = this.keptRead(request, watched, []);
+  /** Responds with one object and its index. The response is cached until the object changes. */
+  async object(
+    request: ApiRequest,
+    reply: ApiReply,
+    { watched, query, missing, shownTo }: CachedObject,
+  ): Promise<void> {
+    const read = this.cachedRead(request, watched, []);
     const key = keyOf(request);
-    const answer = (): Promise<ReadResult> => this.kept.of(key, read, query);
+    const answer = (): Promise<ReadResult> => this.cache.getOrQuery(key, read, query);
     const shown = shownTo ? async () => visibleTo(shownTo, await answer()) : answer;
     await this.answerObject(request, reply, watched, { query: shown, missing });
   }
 
-  /** @param watched what a change of may change the answer */
+  /** @param watched the rows whose change may change the response */
   answer(request: ApiRequest, reply: ApiReply, watched: Watched, query: () => Promise<ReadResult>): Promise<void> {
     return this.answerObject(request, reply, watched, { query, missing: 'not found' });
   }
 
-  /** Like `answer`, with a 404 of its own. */
+  /** Like `answer`, with a text of its own for the 404. */
   async answerObject(
     request: ApiRequest,
     reply: ApiReply,
@@ -84,17 +88,17 @@ export class Reads {
     this.send(request, reply, await this.blocking.runQuery(options, watched, query), missing);
   }
 
-  /** An answer that waits for nothing: `index` and `wait` are ignored (API-59). */
+  /** Responds without waiting: `index` and `wait` are ignored (API-59). */
   async answerAtOnce(request: ApiRequest, reply: ApiReply, query: () => Promise<ReadResult>): Promise<void> {
     const options = { minIndex: 0, waitMs: 0, signal: NEVER };
     this.send(request, reply, await this.blocking.runQuery(options, [], query), 'not found');
   }
 
-  private keptRead({ query }: ApiRequest, watched: Watched, tables: readonly TableName[]): KeptRead {
+  private cachedRead({ query }: ApiRequest, watched: Watched, tables: readonly TableName[]): CachedRead {
     return { watched, tables, mayLag: staleParam(query) && this.age().lastContactMs === 0 };
   }
 
-  /** @throws Refusal not-found when there is no value, with the headers of a read set (API-33) */
+  /** @throws Refusal not-found if there is no value; the headers of a read are set all the same (API-33) */
   private send(request: ApiRequest, reply: ApiReply, answer: ReadResult, missing: string): void {
     setReadHeaders(reply, { ...this.age(), index: answer.index, nextToken: answer.nextToken });
     if (answer.value === undefined) throw notFound(missing);
@@ -102,27 +106,27 @@ export class Reads {
   }
 }
 
-/** Parameters that say how to wait for an answer and how to print it, and do not change it. */
+/** Parameters for waiting and printing, which do not change the content of a response. */
 const WITHOUT_EFFECT: ReadonlySet<string> = new Set(['index', 'wait', 'stale', 'consistent', 'pretty', 'region']);
 
-/** Of a request that does not wait: nothing has to end when its client goes away. */
+/** Signal of a request that does not wait, so nothing must end when its client disconnects. */
 const NEVER = new AbortController().signal;
 
-/** Another key for everything that an answer depends on. */
+/** Returns a key that contains everything on which a response depends. */
 function keyOf({ url, query }: ApiRequest, scope: Namespaces = []): string {
   const names = Object.keys(query).filter((name) => !WITHOUT_EFFECT.has(name));
   const path = url.split('?', 1)[0] ?? '';
   return JSON.stringify([path, scope, ...names.toSorted().map((name) => [name, query[name]])]);
 }
 
-/** The answer if the caller may see its object, otherwise that of an unknown object. @throws Refusal forbidden */
+/** Returns the response if the caller may see its object, otherwise that for a missing object. @throws Refusal forbidden */
 function visibleTo(access: RequestAccess, answer: ReadResult): ReadResult {
   const { namespace } = answer;
   const shown = access.visible(namespace === undefined ? undefined : { Namespace: namespace });
   return shown ? answer : { ...answer, value: undefined };
 }
 
-/** Aborted when the client goes away before it was answered (API-58), or has gone already. */
+/** Returns a signal that is aborted when the client disconnects before the response (API-58), or already has. */
 export function goneSignal({ raw }: Pick<ApiReply, 'raw'>): AbortSignal {
   const gone = new AbortController();
   whenClosed(raw, () => {

@@ -9,7 +9,7 @@ import { ListFilter } from '../http/list-filter.js';
 import { pageOf } from '../http/list-params.js';
 import { namespaceOf, param, type QueryString } from '../http/query-string.js';
 import { found, listed, type ReadResult } from '../http/read-result.js';
-import { type KeptList, Reads } from '../http/reads.js';
+import { type CachedList, Reads } from '../http/reads.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
 import { actionsOf } from './job-actions.js';
 import { JobList } from './job-list.js';
@@ -168,14 +168,14 @@ export class JobsController {
 }
 
 /** What a table holds of one job; whoever asks may see the namespace. */
-const partsOf = (table: TableName, namespace: string, id: string): KeptList => ({
+const partsOf = (table: TableName, namespace: string, id: string): CachedList => ({
   tables: [table],
   watched: [[table, rowsOfJob(namespace, id)]],
   scope: [namespace],
 });
 
 /** With the job itself: a job that was purged and registered anew hides the allocations of the earlier one. */
-const allocationsOf = (namespace: string, id: string): KeptList => ({
+const allocationsOf = (namespace: string, id: string): CachedList => ({
   tables: ['allocs'],
   watched: [
     ['allocs', rowsOfJob(namespace, id)],

@@ -5,7 +5,7 @@ import { ReadModel } from '@waybill/projection';
 import { BadArchiveError } from '@waybill/model/snapshot-archive';
 import { BadRowsError } from '@waybill/state';
 import { badRequest } from '../http/api-error.js';
-import { KeptAnswers } from '../http/kept-answers.js';
+import { ResponseCache } from '../http/response-cache.js';
 import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
 import { RebuildProjection } from './rebuild-projection.js';
 
@@ -18,7 +18,7 @@ export class ProjectionController {
   constructor(
     private readonly model: ReadModel,
     private readonly rebuilding: RebuildProjection,
-    private readonly answers: KeptAnswers,
+    private readonly cache: ResponseCache,
   ) {}
 
   @Get()
@@ -81,7 +81,7 @@ export class ProjectionController {
 
   private async retry(request: ApiRequest, reply: ApiReply): Promise<void> {
     const { stored, left } = await this.model.setAside.retry();
-    this.answers.forgetAll(); // of lists that lacked these rows, which are no change of the state
+    this.cache.clear(); // of lists that lacked these rows, which are no change of the state
     sendJson(request, reply, { Stored: stored, Left: left });
   }
 }

@@ -10,7 +10,7 @@ import {
   type SnapshotsResponse,
 } from '@waybill/rpc';
 import { readJsonBody } from '../http/body.js';
-import { HeldCalls } from '../http/held-calls.js';
+import { RetryingRpc } from '../http/retrying-rpc.js';
 import { param, perPageParam } from '../http/query-string.js';
 import { type ApiReply, type ApiRequest, sendEmpty, sendJson, setWriteIndex } from '../http/reply.js';
 import { Requester } from '../http/requester.js';
@@ -25,7 +25,7 @@ const PLUGIN_READ = { kind: 'plugin', level: 'read' } as const;
 @Controller('v1/volumes')
 export class ProviderController {
   constructor(
-    private readonly calls: HeldCalls,
+    private readonly calls: RetryingRpc,
     private readonly model: ReadModel,
   ) {}
 

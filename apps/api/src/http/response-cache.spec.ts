@@ -1,12 +1,12 @@
 import { Watches, type WatchKey } from '@waybill/projection';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { KeptAnswers, type KeptRead } from './kept-answers.js';
+import { ResponseCache, type CachedRead } from './response-cache.js';
 import { PrintedJson } from './printed-json.js';
 import type { ReadResult } from './read-result.js';
 
 const ROW: WatchKey = ['allocs', 'a1'];
-const LIST: KeptRead = { watched: [['allocs', '*']], tables: ['allocs'], mayLag: false };
-const OBJECT: KeptRead = { watched: [ROW], tables: [], mayLag: false };
+const LIST: CachedRead = { watched: [['allocs', '*']], tables: ['allocs'], mayLag: false };
+const OBJECT: CachedRead = { watched: [ROW], tables: [], mayLag: false };
 
 /**
  * PostgreSQL with one table, whose changes are announced to one API later, in order. What a read sees is settled when it
@@ -85,23 +85,23 @@ async function shown(answer: Promise<ReadResult>): Promise<{ index: number; valu
   return { index, value: JSON.parse(value.text.toString()) };
 }
 
-function kept(maxBytes?: number, maxAnswers?: number) {
-  const answers = new KeptAnswers(projection.changes, maxBytes, maxAnswers);
-  const ask = (key: string, read: KeptRead = LIST): Promise<{ index: number; value: unknown }> =>
-    shown(answers.of(key, read, projection.query));
-  return { answers, ask };
+function aCache(maxBytes?: number, maxResponses?: number) {
+  const cache = new ResponseCache(projection.changes, maxBytes, maxResponses);
+  const ask = (key: string, read: CachedRead = LIST): Promise<{ index: number; value: unknown }> =>
+    shown(cache.getOrQuery(key, read, projection.query));
+  return { cache, ask };
 }
 
-describe('kept answers', () => {
+describe('cached responses', () => {
   it('are given again while nothing of them changes', async () => {
-    const { ask } = kept();
+    const { ask } = aCache();
     const first = await ask('all');
     expect(await ask('all')).toEqual(first);
     expect(projection.reads).toBe(1);
   });
 
   it('are made anew after a change, at the new index', async () => {
-    const { ask } = kept();
+    const { ask } = aCache();
     await ask('all');
     projection.write(['a', 'b']);
     projection.announceAll();
@@ -110,7 +110,7 @@ describe('kept answers', () => {
   });
 
   it('API-56: wait for the announcement of what PostgreSQL has already, as another API may have acknowledged it', async () => {
-    const { ask } = kept();
+    const { ask } = aCache();
     await ask('a1', OBJECT);
     projection.write(['b']);
     const late = ask('a1', OBJECT);
@@ -121,7 +121,7 @@ describe('kept answers', () => {
   });
 
   it('API-56: do not count while announcements do not come', async () => {
-    const { ask } = kept();
+    const { ask } = aCache();
     await ask('a1', OBJECT);
     projection.isSilent = true;
     projection.write(['b']);
@@ -131,7 +131,7 @@ describe('kept answers', () => {
   });
 
   it('of one object stay while others change', async () => {
-    const { ask } = kept();
+    const { ask } = aCache();
     await ask('a1', OBJECT);
     projection.write(['a'], [['allocs', 'a2']]);
     projection.announceAll();
@@ -140,8 +140,8 @@ describe('kept answers', () => {
   });
 
   it('API-54: of some rows of a table carry its index, also when other rows have changed', async () => {
-    const { ask } = kept();
-    const part: KeptRead = { watched: [['allocs', 'job:j']], tables: ['allocs'], mayLag: false };
+    const { ask } = aCache();
+    const part: CachedRead = { watched: [['allocs', 'job:j']], tables: ['allocs'], mayLag: false };
     await ask('of a job', part);
     projection.write(['a'], [ROW]);
     projection.announceAll();
@@ -150,7 +150,7 @@ describe('kept answers', () => {
   });
 
   it('API-57: that may lag ask nothing, and end with the announcement', async () => {
-    const { ask } = kept();
+    const { ask } = aCache();
     const lagging = { ...OBJECT, mayLag: true };
     await ask('a1', lagging);
     projection.write(['b']);
@@ -161,34 +161,34 @@ describe('kept answers', () => {
   });
 
   it('end when PostgreSQL goes back, and when they are told to', async () => {
-    const { answers, ask } = kept();
+    const { cache, ask } = aCache();
     await ask('a1', OBJECT);
     await ask('a1', OBJECT);
     projection.applied = 4;
     await ask('a1', OBJECT);
     expect(projection.reads).toBe(2);
-    answers.forgetAll();
+    cache.clear();
     await ask('a1', OBJECT);
     expect(projection.reads).toBe(3);
   });
 
   it('are not kept of what is not there', async () => {
-    const { answers } = kept();
+    const { cache } = aCache();
     const missing = async (): Promise<ReadResult> => ({ index: ++projection.reads, value: undefined });
-    await answers.of('a1', OBJECT, missing);
-    await answers.of('a1', OBJECT, missing);
+    await cache.getOrQuery('a1', OBJECT, missing);
+    await cache.getOrQuery('a1', OBJECT, missing);
     expect(projection.reads).toBe(2);
   });
 
   it('of one request are not those of another', async () => {
-    const { ask } = kept();
+    const { ask } = aCache();
     await ask('all');
     await ask('some');
     expect(projection.reads).toBe(2);
   });
 
   it('take no more than their bytes: what was not asked for longest goes first', async () => {
-    const { ask } = kept('["a"]'.length * 2);
+    const { ask } = aCache('["a"]'.length * 2);
     for (const key of ['x', 'y', 'x', 'z']) await ask(key);
     expect(projection.reads).toBe(3);
     await ask('x');
@@ -198,7 +198,7 @@ describe('kept answers', () => {
   });
 
   it('are so many and no more, however small', async () => {
-    const { ask } = kept(undefined, 2);
+    const { ask } = aCache(undefined, 2);
     for (const key of ['x', 'y', 'x', 'z', 'x', 'z']) await ask(key);
     expect(projection.reads).toBe(3);
     await ask('y');
@@ -208,10 +208,10 @@ describe('kept answers', () => {
   describe('while one is being made', () => {
     /** The first read is held up until `end`. */
     function heldUp() {
-      const { answers, ask } = kept();
+      const { cache, ask } = aCache();
       let end = (): void => {};
       projection.mayEnd = new Promise((resolve) => (end = resolve));
-      return { answers, ask, end: () => end() };
+      return { cache, ask, end: () => end() };
     }
 
     it('is waited for by all who ask for the same', async () => {
@@ -247,8 +247,8 @@ describe('kept answers', () => {
     });
 
     it('and that fails, the next who asks tries again', async () => {
-      const { answers, ask } = kept();
-      const failing = answers.of('all', LIST, () => Promise.reject(new Error('no database')));
+      const { cache, ask } = aCache();
+      const failing = cache.getOrQuery('all', LIST, () => Promise.reject(new Error('no database')));
       await expect(failing).rejects.toThrow('no database');
       expect((await ask('all')).index).toBe(5);
     });
@@ -268,7 +268,7 @@ it.each([1, 2, 3, 4, 5, 6, 7, 8])(
   'API-56: no read misses what PostgreSQL had when it came, in any order of writes, announcements and reads (seed %i)',
   async (seed) => {
     const random = seeded(seed);
-    const { ask } = kept();
+    const { ask } = aCache();
     const reads: Promise<void>[] = [];
     for (let step = 0; step < 2_000; step++) {
       const chosen = random();

@@ -1,7 +1,7 @@
 import { FakeTime } from '@waybill/model';
 import { call, NO_RESPONDER, RpcError, RpcUnavailableError, type Call, type Rpc } from '@waybill/rpc';
 import { describe, expect, it } from 'vitest';
-import { HeldCalls } from './held-calls.js';
+import { RetryingRpc } from './retrying-rpc.js';
 
 /** A service that answers in turn; the last answer is repeated. */
 class ScriptedRpc implements Rpc {
@@ -24,7 +24,7 @@ describe('calls of users to the holder of a role', () => {
   it('API-39, DP-602, DP-1216: between two holders a request is held until the next one stands', async () => {
     const time = new FakeTime();
     const rpc = new ScriptedRpc([deposed, nobody, nobody, 'paused']);
-    const answer = new HeldCalls(rpc, time, time).ask(ofHolder, null);
+    const answer = new RetryingRpc(rpc, time, time).ask(ofHolder, null);
     await time.pass(1_000);
     expect(await answer).toBe('paused');
     expect(rpc.asked).toHaveLength(4);
@@ -32,7 +32,7 @@ describe('calls of users to the holder of a role', () => {
 
   it.each([nobody, deposed])('API-39: five seconds and not longer (%s)', async (error) => {
     const time = new FakeTime();
-    const answer = new HeldCalls(new ScriptedRpc([error]), time, time).ask(ofHolder, null);
+    const answer = new RetryingRpc(new ScriptedRpc([error]), time, time).ask(ofHolder, null);
     const ended = expect(answer).rejects.toBeInstanceOf(RpcUnavailableError);
     await time.pass(5_000);
     await ended;
@@ -43,7 +43,7 @@ describe('calls of users to the holder of a role', () => {
     const time = new FakeTime();
     let setMs = 0;
     const clock = { nowMs: () => time.nowMs() + setMs };
-    const answer = new HeldCalls(new ScriptedRpc([nobody]), clock, time).ask(ofHolder, null);
+    const answer = new RetryingRpc(new ScriptedRpc([nobody]), clock, time).ask(ofHolder, null);
     const ended = expect(answer).rejects.toBeInstanceOf(RpcUnavailableError);
     setMs = -3_600_000;
     await time.pass(5_000);
@@ -57,7 +57,7 @@ describe('calls of users to the holder of a role', () => {
   ])('%s is not asked again', async (_, asked, error) => {
     const time = new FakeTime();
     const rpc = new ScriptedRpc([error]);
-    await expect(new HeldCalls(rpc, time, time).ask(asked, null)).rejects.toBe(error);
+    await expect(new RetryingRpc(rpc, time, time).ask(asked, null)).rejects.toBe(error);
     expect(rpc.asked).toEqual([asked.name]);
   });
 });
