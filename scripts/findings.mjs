@@ -17,6 +17,8 @@ const NAMES_A_RULE = new RegExp(`\\b${RULE}\\b`);
 const STARTS_WITH_RULE = new RegExp(`^\\(?${RULE}(?:[:.,;)]|\\s+(?:to|and)\\s)`);
 /** Verbs that say what is done only together with what it is done to. */
 const BARE_VERBS = new Set(['run', 'read', 'take', 'look', 'ask']);
+/** Name under which the walk visits the arguments of `replace` and `replaceAll`. */
+const REPLACER = 'replacer';
 /** Here `run` is the only method of the command pattern. */
 const COMMANDS = 'apps/cli/src/commands/';
 
@@ -74,15 +76,23 @@ export function signatures(file, source) {
     const own = named ? String(node.key?.name ?? node.id?.name ?? '') : '';
     const isCommand = own === 'run' && file.includes(COMMANDS);
     const isCall = own === 'ask' && isRpc;
+    // The platform sets the parameters of a function that replaces matches.
+    const isReplacer = name === REPLACER;
     if (BARE_VERBS.has(own) && !isCommand && !isCall)
       verbs.push({ line: lineAt(source, node.start), text: `${own}()` });
-    if (Array.isArray(node.params) && node.params.length > MAX_POSITIONAL && node.body)
+    if (Array.isArray(node.params) && node.params.length > MAX_POSITIONAL && node.body && !isReplacer)
       parameters.push({
         line: lineAt(source, node.start),
         text: `${own || name || 'function'}: ${node.params.length} parameters`,
       });
+    const outer = name === REPLACER ? '' : name;
+    if (node.type === 'CallExpression' && /^replace(All)?$/.test(node.callee.property?.name ?? '')) {
+      walk(node.callee, outer, implementsRpc);
+      return walk(node.arguments, REPLACER, implementsRpc);
+    }
     for (const value of Object.values(node))
-      if (value !== null && typeof value === 'object') walk(value, own || String(node.id?.name ?? name), implementsRpc);
+      if (value !== null && typeof value === 'object')
+        walk(value, own || String(node.id?.name ?? outer), implementsRpc);
   };
   walk(parseSync(file, source).program, '');
   return { verbs, parameters };

@@ -45,6 +45,11 @@ describe('what a reader stumbles over', () => {
     });
   });
 
+  it('leaves out functions that replace matches, but not the functions in them', () => {
+    const source = 's.replaceAll(/a/g, (a, b, c, d, e) => a);\ns.replace(/a/, () => f((a, b, c, d, e) => {}));\n';
+    expect(signatures('a.ts', source).parameters).toEqual([{ line: 2, text: 'function: 5 parameters' }]);
+  });
+
   it('leaves out the run of a command', () => {
     const source = 'async function run() {}\nasync function read() {}\n';
     expect(signatures('apps/cli/src/commands/ui.ts', source).verbs).toEqual([{ line: 2, text: 'read()' }]);

@@ -173,6 +173,7 @@ function describe(change: Change): About | undefined {
   }
 }
 
+/** Describes an event. Positional parameters, because one line per table shows all of them side by side. */
 function about(
   Topic: EventTopic,
   Key: string,

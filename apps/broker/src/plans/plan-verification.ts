@@ -108,6 +108,7 @@ function rejectionOn(plan: Plan, job: Job | null, nodeId: string, view: PlanView
   }
 }
 
+/** Why the plan's part for a ready node is rejected. Positional parameters: runs for every node of every plan. */
 function rejectionOnReadyNode(
   plan: Plan,
   job: Job | null,

@@ -55,9 +55,9 @@ export interface Evictions {
 /**
  * Fits an allocation: ports first, then devices, then cores, then amounts, in the order of the reasons (SC-83 to
  * SC-103). Pure except for `random`, which chooses dynamic ports. Cost: O(1) if no port, device or core is requested,
- * else O(allocations on the node).
+ * else O(allocations on the node). Positional parameters: runs for every examined node of every placement.
  *
- * @param evictions undefined: nothing is evicted
+ * @param evictions undefined if nothing may be evicted
  */
 export function fit(node: Node, ask: GroupAsk, view: NodeView, random: () => number, evictions?: Evictions): Fitted {
   let { resources } = ask;

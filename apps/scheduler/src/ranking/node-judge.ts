@@ -48,6 +48,7 @@ export function judge(node: Node, ask: GroupAsk, ranking: Ranking, deps: NodeJud
   return fitting(node, ask, ranking, fitted, deps);
 }
 
+/** Scores a node that fits. Positional parameters: runs for every examined node of every placement. */
 function fitting(node: Node, ask: GroupAsk, ranking: Ranking, fitted: Resourced, deps: NodeJudgeDeps): Fitting {
   const { used, capacity, resources, matchedDeviceWeight } = fitted;
   const collisions = deps.own.count(node.ID, ask.group.Name);

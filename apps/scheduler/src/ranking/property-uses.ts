@@ -44,6 +44,7 @@ export class PropertyUses {
     return counted.counts;
   }
 
+  /** Counts an allocation. Positional parameters: runs for every live allocation of the job, and every change of a plan. */
   private add(
     counts: Map<string, number>,
     alloc: Allocation,

@@ -108,15 +108,16 @@ class NodeReconciler {
       for (const node of candidates)
         for (const [name, group] of this.wanted)
           if (!live.has(slotOf(node.ID, name)) && !this.input.tainted.has(node.ID))
-            this.fill(job, node, name, group, finished.get(slotOf(node.ID, name)));
+            this.fill(job, { node, name, group, previous: finished.get(slotOf(node.ID, name)) });
     const isNews = this.out.updates.length > 0 || candidates.some(({ ID }) => !nodesWithVersion.has(ID));
     return { ...this.out, isNews };
   }
 
   /** Places an allocation of the group on the node, if none is there (SC-276, SC-277). */
-  private fill(job: Job, node: Node, name: string, group: TaskGroup, previous: Allocation | undefined): void {
+  private fill(job: Job, placement: NodePlacement): void {
+    const { node, group, previous } = placement;
     if (job.Type !== 'sysbatch' || !previous) {
-      this.out.placements.push({ node, name, group, previous });
+      this.out.placements.push(placement);
       this.counts(group.Name).Place++;
     } else if (isOfSameSpec(previous, job)) this.counts(group.Name).Ignore++;
     else if (previous.Job && !needsReplacement(group.Name, previous.Job, job)) this.counts(group.Name).InPlaceUpdate++;
