@@ -44,7 +44,14 @@ const json = (file) => JSON.parse(textOf(file));
 /** @param {string} file a tsconfig @returns {string[]} */
 const referencePaths = (file) => (json(file).references ?? []).map((/** @type {{ path: string }} */ one) => one.path);
 
-const manifests = () => ['package.json', ...['libs', 'apps'].flatMap((group) => filesBelow(group, /^package\.json$/))];
+/** The tool of `npm run docs:api`, with a lock file of its own. */
+const API_DOCS = 'scripts/api-docs';
+
+const manifests = () => [
+  'package.json',
+  `${API_DOCS}/package.json`,
+  ...['libs', 'apps'].flatMap((group) => filesBelow(group, /^package\.json$/)),
+];
 
 /** Folder of a package → folders that its tsconfig.json references. */
 function references() {
@@ -107,7 +114,11 @@ function pinned() {
 function supplyChain() {
   const lists = filesBelow('libs/embedded/pinned', /./).map((file) => path.posix.basename(file));
   const { packages } = json('package-lock.json');
-  return lockFindings(packages, json('package.json'), { lists, document: textOf('docs/supply-chain.md') });
+  const docs = json(`${API_DOCS}/package-lock.json`);
+  return [
+    ...lockFindings(packages, json('package.json'), { lists, document: textOf('docs/supply-chain.md') }),
+    ...lockFindings(docs.packages, json(`${API_DOCS}/package.json`), { lists: [], document: '' }),
+  ];
 }
 
 /** The bill of materials can be made, and names everything that the lock file does. */
@@ -192,7 +203,10 @@ const checks = [
   // Rendered with kubectl or kustomize; without them the chart is not looked at.
   ...(kustomize === undefined ? [] : [/** @type {Check} */ (['Helm chart', chartFindings])]),
   ['pinned versions', pinned],
-  ['licences', () => licenceFindings(json('package-lock.json').packages)],
+  [
+    'licences',
+    () => ['', `${API_DOCS}/`].flatMap((place) => licenceFindings(json(`${place}package-lock.json`).packages)),
+  ],
   ['supply chain', supplyChain],
   ['bill of materials', billOfMaterials],
   ['lockfile', () => tool('npm', ['ci', '--dry-run', '--ignore-scripts'])],
