@@ -18,8 +18,8 @@ const complain = (text) => void process.stderr.write(`${text}\n`);
 /** @typedef {import('./mutants.mjs').Mutant} Mutant */
 /** @typedef {{ readonly file: string, readonly mutant: Mutant }} Candidate */
 /**
- * `noticed`: a test failed, or the faulty file threw while it was loaded. `timeout`: the tests did not end. `uncovered`:
- * no test reaches the place. What a run says beside these is an error of this tool.
+ * `noticed`: a test failed, or the faulty file threw while it was loaded. `timeout`: the tests did not end, or used up all
+ * memory. `uncovered`: no test reaches the place. What a run says beside these is an error of this tool.
  *
  * @typedef {'noticed' | 'timeout' | 'survived' | 'uncovered' | 'accepted'} Outcome
  */
@@ -29,6 +29,8 @@ const TIMEOUT_MS = 20_000;
 const TIMEOUT_FACTOR = 4;
 /** Start of a test runner, and its first run of all tests. */
 const FIRST_TIMEOUT_MS = 600_000;
+/** How a test runner ends whose memory is used up: a loop without an end that collects something. */
+const OUT_OF_MEMORY = new Set(['SIGABRT', 'SIGTRAP']);
 /** After so many faults the tests must pass without one: a runner that a fault has spoilt would notice everything. */
 const CONTROL_EVERY = 20;
 /** Wiring, and what talks to a server: only tests across services can see it. */
@@ -90,7 +92,7 @@ async function testAll() {
     if (worker !== first) await mustPass(worker);
     for (const [number, candidate] of queue) {
       const outcome = isAccepted(candidate) ? 'accepted' : await tested(worker, candidate, reached.get(number));
-      if ((outcome === 'survived' || outcome === 'uncovered') && !json)
+      if (outcome !== 'noticed' && outcome !== 'accepted' && !json)
         print(`${outcome.padEnd(9)} ${placeOf(candidate)}  ${shown(candidate)}`);
       done.push({ candidate, outcome });
       if (++tried % CONTROL_EVERY === 0) await mustPass(worker);
@@ -230,7 +232,8 @@ async function started() {
 /**
  * @param {import('node:child_process').ChildProcess} child
  * @param {number} withinMs
- * @returns {Promise<import('./mutation-worker.mjs').Answer | undefined>} its next message, or nothing in that time
+ * @returns {Promise<import('./mutation-worker.mjs').Answer | undefined>} its next message; nothing if none came in that
+ *   time, or the memory was used up
  */
 function messageOf(child, withinMs) {
   return new Promise((resolve, reject) => {
@@ -241,7 +244,13 @@ function messageOf(child, withinMs) {
     };
     const timer = setTimeout(() => settled(() => resolve(undefined)), withinMs);
     child.once('message', (message) => settled(() => resolve(/** @type {any} */ (message))));
-    child.once('exit', (code) => settled(() => reject(new Error(`the test runner ended with ${code}`))));
+    child.once('exit', (code, signal) =>
+      settled(() =>
+        signal !== null && OUT_OF_MEMORY.has(signal)
+          ? resolve(undefined)
+          : reject(new Error(`the test runner ended with ${code ?? signal}`)),
+      ),
+    );
   });
 }
 
