@@ -135,6 +135,14 @@ describe('the pause flag', () => {
     expect([evals.isEnabled, evals.stats().totalReady, blocked.stats().totalBlocked]).toEqual([false, 0, 0]);
   });
 
+  it('EB-136: a term begins with any number of blocked evaluations', () => {
+    const one = blockedEval();
+    const many = Array<Evaluation>(200_000).fill(one);
+    machine.tables.evals.by = (_index, status) => (status === 'blocked' ? many : []).values();
+    router.applyPauseFlag();
+    expect(blocked.isTracked(one.ID)).toBe(true);
+  });
+
   it('EB-124: a paused one stays paused under a new holder', () => {
     configured(true);
     pendingEval('one');

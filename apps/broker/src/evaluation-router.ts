@@ -61,7 +61,7 @@ export class EvaluationRouter {
     const waiting = [...tables.evals.by('status', 'blocked')];
     if (waiting.length === 0) return;
     // The unblock log has no entries for capacity that was freed before the tracker was enabled (EB-159).
-    const since = Math.min(...waiting.map(({ SnapshotIndex }) => SnapshotIndex));
+    const since = waiting.reduce((oldest, { SnapshotIndex }) => Math.min(oldest, SnapshotIndex), Infinity);
     for (const { key, index } of freedSince(tables, since)) blocked.logFreedBefore(key, index);
     for (const evaluation of waiting) blocked.block(evaluation);
   }
@@ -90,7 +90,6 @@ export class EvaluationRouter {
         return;
       case 'unblockResources':
         blocked.unblockResources(signal.names, index);
-        return;
     }
   }
 }
