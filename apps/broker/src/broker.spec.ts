@@ -228,6 +228,16 @@ it('EB-77: an ack forgets the trace, and has superseded evaluations canceled at 
   expect(statuses.toSorted()).toEqual(['canceled', 'pending']);
 });
 
+it('EB-214, EB-215: what a worker writes of its evaluation goes through the term', async () => {
+  await hold(1);
+  pending();
+  const { evaluation, token } = (await broker.dequeue(['service'], 1))!;
+  const next = fixtures.anEval({ ID: 'next', JobID: 'other', PreviousEval: evaluation.ID, Status: 'blocked' });
+  await broker.writes.create([next], token);
+  await broker.writes.update([{ ...evaluation, Status: 'complete' }], token);
+  expect([evaluation.ID, 'next'].map((id) => state.tables.evals.get(id)?.Status)).toEqual(['complete', 'blocked']);
+});
+
 it('EB-80: a worker that is lost gives back what it has, once; a delivery that has ended is left alone', async () => {
   await hold(1);
   pending();

@@ -28,7 +28,7 @@ import { EvaluationTraces } from './evaluation-traces.js';
 import { WorkerWrites } from './worker-writes.js';
 
 /** Longest time that a call waits until this copy of the state has applied an index, ms. */
-const REACH_TIMEOUT_MS = 4_000;
+export const REACH_TIMEOUT_MS = 4_000;
 
 /** Timeout of a dequeue whose request names none (EB-64). */
 export const DEFAULT_DEQUEUE_MS = 1_000;

@@ -15,7 +15,7 @@ export const OTHER_JOBS = '(other)';
 /** Buckets in seconds; few, because each is a line for every job, type and trigger. */
 const WAIT_BUCKETS_S = [0.005, 0.05, 0.5, 5, 60];
 /** Jobs with blocked evaluations that have gauges of their own. */
-const MAX_BLOCKED_JOBS_SHOWN = 1_000;
+export const MAX_BLOCKED_JOBS_SHOWN = 1_000;
 
 const WAIT_LABELS = ['job', 'namespace', 'eval_type', 'triggered_by'] as const;
 

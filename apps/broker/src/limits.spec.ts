@@ -2,7 +2,8 @@ import { expect, it } from 'vitest';
 import { MAX_BATCHED_UPDATES } from './batched-eval-updates.js';
 import { UNBLOCK_LOG_AGE_MS, DEFER_ABOVE } from './blocked/blocked-evals.js';
 import { ZERO_SUM_AGE_MS } from './blocked/blocked-resources.js';
-import { DEFAULT_DEQUEUE_MS } from './broker.js';
+import { DEFAULT_DEQUEUE_MS, REACH_TIMEOUT_MS } from './broker.js';
+import { MAX_BLOCKED_JOBS_SHOWN, MAX_JOBS_SHOWN, MAX_WAITING_SHOWN } from './contract-metrics.js';
 import { MAX_REMEMBERED_TRACES } from './evaluation-traces.js';
 import { FIRST_KEY_RETRY_MS } from './housekeeping/first-root-key.js';
 import { LAUNCH_RETRY_MS } from './housekeeping/periodic-dispatcher.js';
@@ -16,6 +17,7 @@ import {
   PRUNE_MS,
   REAPER_RETRY_MS,
 } from './housekeeping/reapers.js';
+import { REWRAP_CHECK_MS, REWRAP_RETRY_MS } from './housekeeping/root-key-rewrapping.js';
 import { ROTATION_CHECK_MS } from './housekeeping/root-key-rotation.js';
 import { GRACE_FACTOR, RELEASE_RETRY_MS, LONGEST_RELEASE_RETRY_MS } from './housekeeping/variable-locks.js';
 import {
@@ -72,6 +74,12 @@ it.each<[string, number, number]>([
   // Waybill's own limits:
   ['evaluations of one transaction', MAX_BATCHED_UPDATES, 128],
   ['tracked evaluations up to which an unblock takes effect at once', DEFER_ABOVE, 64],
+  ['time in which a call waits for an index', REACH_TIMEOUT_MS, 4_000],
+  ['delayed evaluations with a gauge of their own', MAX_WAITING_SHOWN, 1_000],
+  ['jobs whose timers have their own name', MAX_JOBS_SHOWN, 100],
+  ['jobs with gauges of what they wait for', MAX_BLOCKED_JOBS_SHOWN, 1_000],
+  ['time between two checks for root keys of another wrapper', REWRAP_CHECK_MS, 5_000],
+  ['pause after a root key could not be wrapped anew', REWRAP_RETRY_MS, 300_000],
   ['remembered traces', MAX_REMEMBERED_TRACES, 10_000],
   ['remembered failed deliveries', MAX_FAILED_DELIVERIES, 8],
   ['time between two checks of a worker', CHECK_INTERVAL_MS, 1_000],

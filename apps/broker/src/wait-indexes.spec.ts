@@ -22,6 +22,7 @@ function reap(id: string): void {
   const { changes } = fixtures.apply(machine, 'EvalDelete', deletion);
   expect(machine.tables.evals.has(id)).toBe(false);
   for (const change of changes) waitIndexes.changed(change);
+  waitIndexes.changed({ table: 'evals', key: 'x', before: undefined, after: undefined });
 }
 
 const anEnded = (JobID: string) => fixtures.anEval({ JobID, Status: 'complete' });

@@ -107,10 +107,14 @@ describe('the missed-unblock check', () => {
 
   it('EB-191: after 15 minutes an unblock is forgotten', () => {
     logged(1_000);
-    time.advance(UNBLOCK_LOG_AGE_MS + 1);
+    time.advance(UNBLOCK_LOG_AGE_MS);
     blocked.prune();
     track({ SnapshotIndex: 900 });
-    expect(woken).toEqual([]);
+    expect(woken).toHaveLength(1);
+    time.advance(1);
+    blocked.prune();
+    track({ SnapshotIndex: 900 });
+    expect(woken).toHaveLength(1);
   });
 });
 

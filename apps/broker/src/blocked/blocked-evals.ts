@@ -41,6 +41,8 @@ type Operation =
   | { readonly kind: 'other'; readonly carryOut: () => void }
   | { readonly kind: 'freed'; freed: Map<string, Freed> };
 
+const NO_TOTALS = { escaped: 0, quota: 0 };
+
 interface Tracked extends BlockedEval {
   /** The job, and for system jobs also the node: at most one evaluation of each is tracked (EB-167, EB-172). */
   readonly dedupKey: string;
@@ -50,10 +52,10 @@ interface Tracked extends BlockedEval {
 /**
  * The evaluations that could not place all their allocations, until a change of the cluster could help them.
  *
- * Modes: disabled (ignores operations, holds nothing) → enabled → disabled, empty at each change; the owner restores it from
- * state. An evaluation is captured (node classes decide its constraints, and it knows which classes it saw) or escaped (any
- * change may help it). It leaves when a change could help it (back to the queue), when its job needs no more allocations
- * (`untrack`), or as the duplicate of a newer evaluation of its job (the owner cancels it).
+ * Modes: disabled (tracks nothing) → enabled → disabled, empty at each change; the owner restores it from state. An
+ * evaluation is captured (node classes decide its constraints, and it knows which classes it saw) or escaped (any change may
+ * help it). It leaves when a change could help it (back to the queue), when its job needs no more allocations (`untrack`),
+ * or as the duplicate of a newer evaluation of its job (the owner cancels it).
  * The unblock log resolves the race with a scheduler that worked on an older state: an evaluation that missed an unblock
  * since its snapshot returns to the queue at once instead of being tracked (EB-159).
  * Operations take effect in the order in which they were issued (EB-156). An operation that iterates over all tracked
@@ -70,7 +72,7 @@ export class BlockedEvals {
   private readonly systemByNode = new Map<string, Set<Tracked>>();
   private readonly unblockLog = new Map<string, { index: number; atMs: number }>();
   private duplicates: Evaluation[] = [];
-  private totals = { escaped: 0, quota: 0 };
+  private totals = { ...NO_TOTALS };
   /** Deferred operations, oldest first. */
   private deferred: Operation[] = [];
   private cancelTimer: CancelTimer | undefined;
@@ -95,7 +97,7 @@ export class BlockedEvals {
     this.cancelTimer = undefined;
     this.resources.clear();
     this.duplicates = [];
-    this.totals = { escaped: 0, quota: 0 };
+    this.totals = { ...NO_TOTALS };
   }
 
   /**
@@ -128,7 +130,6 @@ export class BlockedEvals {
    * @param quota of the allocation that freed it, "" if none
    */
   unblockClass(computedClass: string, index: number, quota = ''): void {
-    if (!this.enabled) return;
     this.logUnblock(computedClass, index);
     if (quota !== '') this.logUnblock(quota, index);
     const last = this.deferred.at(-1);
@@ -150,7 +151,6 @@ export class BlockedEvals {
 
   /** Unblocks the evaluations that lacked one of these resources, which belong to no node (EB-183). */
   unblockResources(names: readonly string[], index: number): void {
-    if (!this.enabled) return;
     for (const name of names) this.logUnblock(name, index);
     this.inOrder(() =>
       this.unblock((e) => e.EscapedComputedClass && e.MissingNonNodeResources.some((name) => names.includes(name))),

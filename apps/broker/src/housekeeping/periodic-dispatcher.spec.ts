@@ -329,7 +329,8 @@ describe('taking over', () => {
     register();
     dispatcher.stop();
     dispatcher.stop();
-    expect(time.armedCount).toBe(0);
+    register({}, { ID: 'late' });
+    expect([dispatcher.size, time.armedCount]).toEqual([0, 0]);
     await pass(2 * MINUTE_MS);
     expect(children()).toEqual([]);
   });
@@ -341,6 +342,12 @@ describe('taking over', () => {
     expect(launches()).toEqual([60, 665]);
     await pass(MINUTE_MS);
     expect(launches()).toEqual([60, 665, 720]);
+  });
+
+  it('a time that is due at the very moment of the takeover is launched', async () => {
+    register();
+    await takeOver(MINUTE_MS);
+    expect(launches()).toEqual([60]);
   });
 
   it('what was launched is not launched again, by however many takeovers', async () => {

@@ -18,7 +18,7 @@ import {
 import { eachApart, type HolderWriter } from '@waybill/roles';
 import { childRegistration, namespacedKey, versionKey, type Change, type Tables } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
-import { Heap, type HeapElement } from '../queue/heap.js';
+import { Heap, type HeapElement, NOT_IN_HEAP } from '../queue/heap.js';
 
 /** Pause before a launch that could not be written is tried again. */
 export const LAUNCH_RETRY_MS = 5_000;
@@ -65,7 +65,7 @@ interface ScheduledJob extends HeapElement {
  */
 export class PeriodicDispatcher {
   private readonly tracked = new Map<string, ScheduledJob>();
-  private readonly due = new Heap<ScheduledJob>((a, b) => (a.dueMs === b.dueMs ? a.key < b.key : a.dueMs < b.dueMs));
+  private readonly due = new Heap<ScheduledJob>((a, b) => a.dueMs < b.dueMs || (a.dueMs === b.dueMs && a.key < b.key));
   private stopTimer: CancelTimer = () => {};
   private running = false;
 
@@ -103,10 +103,10 @@ export class PeriodicDispatcher {
   /** Follows the log: a job was registered, changed, or ended. */
   changed(change: Change): void {
     if (change.table !== 'jobs' || !this.running) return;
-    const { key, before, after } = change;
+    const { key, after } = change;
     const isActive = after !== undefined && isLaunched(after);
-    if (!isActive && !(before !== undefined && isLaunched(before))) return;
-    if (isActive && this.tracked.get(key)?.jobModifyIndex === after.JobModifyIndex) return;
+    const known = this.tracked.get(key);
+    if (isActive ? known?.jobModifyIndex === after.JobModifyIndex : !known) return;
     this.untrack(key);
     if (isActive) this.track(after, undefined);
     this.arm();
@@ -132,7 +132,7 @@ export class PeriodicDispatcher {
     const launchMs = catchUpMs ?? this.nextTimeOf(job, this.deps.clock.nowMs());
     if (launchMs === undefined) return;
     const key = namespacedKey(job.Namespace, job.ID);
-    const scheduled = { key, jobModifyIndex: job.JobModifyIndex, dueMs: launchMs, launchMs, heapAt: -1 };
+    const scheduled = { key, jobModifyIndex: job.JobModifyIndex, dueMs: launchMs, launchMs, heapAt: NOT_IN_HEAP };
     this.tracked.set(key, scheduled);
     this.due.push(scheduled);
   }
@@ -191,7 +191,7 @@ export class PeriodicDispatcher {
     const now = clock.nowMs();
     for (const [key, scheduled] of this.tracked) {
       const job = tables.jobs.get(key);
-      if (!job || scheduled.heapAt < 0) continue; // a job whose launch is being written is rescheduled after that
+      if (!job || scheduled.heapAt === NOT_IN_HEAP) continue; // a job whose launch is being written is rescheduled after that
       const isRetry = scheduled.dueMs !== scheduled.launchMs;
       const next = isRetry ? now + LAUNCH_RETRY_MS : this.nextTimeOf(job, now);
       if (next === undefined || next >= scheduled.dueMs) continue;
@@ -218,7 +218,8 @@ export class PeriodicDispatcher {
     const job = this.deps.tables.jobs.get(scheduled.key);
     let mustRetry = false;
     if (job && this.mayLaunchNow(job)) mustRetry = !(await this.tryLaunch(job, scheduled.launchMs));
-    if (!this.running || !job || this.tracked.get(scheduled.key) !== scheduled) return;
+    // Not if the job has ended or changed meanwhile, or the dispatcher has stopped.
+    if (!job || this.tracked.get(scheduled.key) !== scheduled) return;
     const now = this.deps.clock.nowMs();
     const next = this.nextTimeOf(job, Math.max(scheduled.launchMs, now - 1));
     if (next === undefined && !mustRetry) return this.untrack(scheduled.key);

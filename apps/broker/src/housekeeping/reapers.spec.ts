@@ -4,7 +4,7 @@ import { fixtures, type StateMachine, type TxnDraft } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { BlockedEvals } from '../blocked/blocked-evals.js';
-import { DELIVERY_LIMIT } from '../queue/unacked-deliveries.js';
+import { DELIVERY_LIMIT, NACK_TIMEOUT_MS } from '../queue/unacked-deliveries.js';
 import { EvalBroker } from '../queue/eval-broker.js';
 import {
   CANCEL_BATCH,
@@ -28,18 +28,24 @@ let isAway: boolean;
 /** Evaluations of each transaction that was written. */
 let written: Evaluation[][];
 let woken: string[];
+let warnings: string[];
+/** Happens while a write fails. */
+let meanwhile: () => void;
 
 beforeEach(() => {
   time = new FakeTime();
   machine = fixtures.aMachine();
   fixtures.aRegisteredJob(machine);
   fixtures.apply(machine, 'LeaseAcquired', { Role: 'broker', Epoch: 1, Holder: 'test' });
-  [random, isAway, written, woken] = [0, false, [], []];
+  [random, isAway, written, woken, warnings, meanwhile] = [0, false, [], [], [], () => {}];
   let ids = 0;
   const deps = { clock: time, timers: time, newId: () => `id-${++ids}`, random: () => random };
   const state = {
     propose: async (draft: TxnDraft) => {
-      if (isAway) throw new Error('no answer');
+      if (isAway) {
+        meanwhile();
+        throw new Error('no answer');
+      }
       const txn = { ...draft, index: machine.appliedIndex + 1 } as Parameters<typeof machine.apply>[0];
       if (txn.type === 'EvalUpdate') written.push(txn.payload.Evals);
       const { index, verdict } = machine.apply(txn);
@@ -60,7 +66,7 @@ beforeEach(() => {
     tables: machine.tables,
     writer: new HolderWriter({ ...deps, state, region: 'global' }, { role: 'broker', epoch: 1 }),
     deliveryLimit: DELIVERY_LIMIT,
-    logger: silentLogger,
+    logger: { ...silentLogger, warn: (message: string) => void warnings.push(message) },
   });
   broker.setEnabled(true);
   blocked.setEnabled(true);
@@ -125,6 +131,14 @@ describe('superseded and duplicate evaluations', () => {
     });
     broker.enqueue(superseded[0]!);
     expect(broker.stats().totalPending).toBe(1);
+  });
+
+  it('EB-95, EB-171: duplicates are canceled batch after batch as well, to the last one', async () => {
+    const duplicates = Array.from({ length: CANCEL_BATCH + 1 }, () => stored({ Status: 'blocked' }));
+    blocked.returnDuplicates(duplicates);
+    reapers.wakeCanceler();
+    await time.pass(0);
+    expect(written.map((batch) => batch.length)).toEqual([CANCEL_BATCH, 1]);
   });
 
   it('EB-96: that appear while a batch is written are canceled after it', async () => {
@@ -287,6 +301,16 @@ describe('the clock of the reapers', () => {
     blocked.block(stored({ Status: 'blocked', TriggeredBy: 'queued-allocs' }));
     expect([PRUNE_MS, woken]).toEqual([300_000, []]);
     reapers.stop();
+  });
+
+  it('a failure that could not be written before the term was over is neither reported nor tried again', async () => {
+    reapers.start();
+    isAway = true;
+    meanwhile = () => reapers.stop();
+    await exhaust(stored());
+    await time.pass(NACK_TIMEOUT_MS);
+    expect(time.pending).toBe(0);
+    expect(warnings).toEqual(['evaluation reached delivery limit']);
   });
 
   it('stands still when the term is over', async () => {

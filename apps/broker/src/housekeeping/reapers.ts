@@ -135,7 +135,7 @@ export class Reapers {
         const delivery = await this.deps.broker.dequeue([FAILED_QUEUE], 0);
         if (delivery && !this.stopped) await this.fail(delivery);
       } catch (error) {
-        if (error instanceof NotHolderError) continue;
+        if (error instanceof NotHolderError || this.stopped) continue;
         this.deps.logger.warn('evaluation at its delivery limit could not be failed', { error });
         await new Promise<void>((resolve) => this.after(REAPER_RETRY_MS, resolve));
       }
@@ -192,7 +192,7 @@ export class Reapers {
   private after(ms: number, action: () => void): void {
     const cancel = this.deps.timers.after(ms, () => {
       this.cancelTimers.delete(cancel);
-      if (!this.stopped) action();
+      action();
     });
     this.cancelTimers.add(cancel);
   }

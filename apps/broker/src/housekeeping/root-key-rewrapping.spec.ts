@@ -16,6 +16,9 @@ let ids: number;
 let unusable: Set<string>;
 let asked: string[];
 let rewrapping: RootKeyRewrapping;
+let warnings: string[];
+/** Happens while a key is being wrapped. */
+let meanwhile: () => void;
 
 function write<T extends TxnType>(type: T, payload: TxnPayloads[T]): void {
   const context = { timeNs: fixtures.timeNs, requestId: `test-${++ids}`, actor: serviceActor('test') };
@@ -25,18 +28,20 @@ function write<T extends TxnType>(type: T, payload: TxnPayloads[T]): void {
 beforeEach(() => {
   time = new SimulatedTime();
   state = new LocalState();
-  [ids, unusable, asked] = [0, new Set(), []];
+  [ids, unusable, asked, warnings, meanwhile] = [0, new Set(), [], [], () => {}];
   write('Initialise', {});
   write('LeaseAcquired', { Role: 'broker', Epoch: 1, Holder: 'test' });
   for (const KeyID of [B, A]) write('RootKeyUpsert', { Key: aRootKey({ KeyID }), Rekey: false, MustExist: false });
   const Wrapped = { Provider: 'transit', Data: 'of before' };
   write('RootKeyUpsert', { Key: aRootKey({ KeyID: C, Wrapped }), Rekey: false, MustExist: false });
-  const deps = { clock: time, timers: time, newId: () => `id-${++ids}`, region: 'global', logger: silentLogger };
+  const logger = { ...silentLogger, warn: (message: string) => void warnings.push(message) };
+  const deps = { clock: time, timers: time, newId: () => `id-${++ids}`, region: 'global', logger };
   const writer = new HolderWriter({ ...deps, state }, { role: 'broker', epoch: 1 });
   const rewrapper = {
     needsRewrapping: ({ Wrapped: { Provider } }: RootKey) => Provider !== 'transit',
     rewrapped: ({ KeyID }: RootKey) => {
       asked.push(KeyID);
+      meanwhile();
       return unusable.has(KeyID)
         ? Promise.reject(new Error('away'))
         : Promise.resolve({ Provider: 'transit', Data: 'new' });
@@ -58,12 +63,16 @@ it('OP-210: root keys of another wrapper are wrapped anew, once, and the others 
   expect(wrapped()).toEqual({ [A]: 'new', [B]: 'new', [C]: 'of before' });
   await elapse(REWRAP_CHECK_MS);
   expect(asked).toEqual([A, B]);
+  write('RootKeyUpsert', { Key: aRootKey({ KeyID: uuid(0xd) }), Rekey: false, MustExist: false });
+  await elapse(REWRAP_CHECK_MS);
+  expect(asked).toEqual([A, B, uuid(0xd)]);
 });
 
 it('a key that fails stays as it is, holds no other up, and is tried again later', async () => {
   unusable.add(A);
   await elapse(REWRAP_CHECK_MS);
   expect(wrapped()).toEqual({ [A]: 'wrapped', [B]: 'new', [C]: 'of before' });
+  expect(warnings).toEqual(['a root key could not be wrapped anew']);
   unusable.clear();
   await elapse(REWRAP_CHECK_MS);
   expect(asked).toEqual([A, B]);
@@ -76,3 +85,17 @@ it('nothing is wrapped after the term has ended', async () => {
   await elapse(REWRAP_RETRY_MS);
   expect(asked).toEqual([]);
 });
+
+it.each([
+  ['is wrapped', []],
+  ['cannot be wrapped', [A]],
+])(
+  'nothing is written or reported when the term ends while a key %s, and no other key is asked for',
+  async (_, fail) => {
+    for (const key of fail) unusable.add(key);
+    meanwhile = () => rewrapping.stop();
+    await elapse(REWRAP_CHECK_MS);
+    expect([asked, warnings, wrapped()]).toEqual([[A], [], { [A]: 'wrapped', [B]: 'wrapped', [C]: 'of before' }]);
+    expect(time.armedCount).toBe(0);
+  },
+);

@@ -39,19 +39,21 @@ export class RootKeyRewrapping extends HousekeepingLoop {
     if (!rewrapper) return REWRAP_CHECK_MS;
     const due = [...tables.root_keys.all()].filter((key) => rewrapper.needsRewrapping(key));
     let failed = false;
-    for (const key of due.toSorted((a, b) => compareText(a.KeyID, b.KeyID)))
+    for (const key of due.toSorted((a, b) => compareText(a.KeyID, b.KeyID))) {
+      if (this.stopped) break;
       if (!(await this.rewrap(key, rewrapper))) failed = true;
+    }
     return failed ? REWRAP_RETRY_MS : REWRAP_CHECK_MS;
   }
 
   private async rewrap(key: RootKey, rewrapper: KeyRewrapper): Promise<boolean> {
     const { KeyID } = key;
-    if (this.stopped) return true;
     try {
       const Wrapped = await rewrapper.rewrapped(key);
-      if (this.stopped) return true;
-      await this.deps.writer.write('RootKeyRewrap', { KeyID, Wrapped });
-      this.deps.logger.info('a root key was wrapped anew', { keyId: KeyID, by: Wrapped.Provider });
+      if (!this.stopped) {
+        await this.deps.writer.write('RootKeyRewrap', { KeyID, Wrapped });
+        this.deps.logger.info('a root key was wrapped anew', { keyId: KeyID, by: Wrapped.Provider });
+      }
       return true;
     } catch (error) {
       if (!this.stopped) this.deps.logger.warn('a root key could not be wrapped anew', { error, keyId: KeyID });

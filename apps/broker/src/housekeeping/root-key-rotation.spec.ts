@@ -104,10 +104,12 @@ it('GC-84: old keys are collected in one order, whichever was made first', () =>
 describe('a step of the rotation', () => {
   let fails: Error | undefined;
   let meanwhile: () => void;
+  let warnings: string[];
 
   const rotation = (withKey = true): RootKeyRotation => {
-    [fails, meanwhile] = [undefined, () => {}];
-    const deps = { clock: time, timers: time, newId: () => C, region: 'global', logger: silentLogger };
+    [fails, meanwhile, warnings] = [undefined, () => {}, []];
+    const logger = { ...silentLogger, warn: (message: string) => void warnings.push(message) };
+    const deps = { clock: time, timers: time, newId: () => C, region: 'global', logger };
     const writer = new HolderWriter({ ...deps, state }, { role: 'broker', epoch: 1 });
     const makeRootKey = async (said: Partial<RootKey>) => {
       meanwhile();
@@ -133,6 +135,7 @@ describe('a step of the rotation', () => {
     upkeep.start();
     await check();
     expect(states()).toEqual({ [A]: 'active' });
+    expect(warnings).toEqual(['a step of the root key rotation failed']);
     fails = undefined;
     await check();
     expect(states()).toEqual({ [A]: 'active', [C]: 'prepublished' });
@@ -147,6 +150,16 @@ describe('a step of the rotation', () => {
     await check();
     expect(states()).toEqual({ [A]: 'active' });
     expect(time.armedCount).toBe(0);
+  });
+
+  it('that fails because the term has ended is not reported', async () => {
+    put({ KeyID: A, CreateTime: nowNs() - ROOT_KEY_ROTATION_NS });
+    const upkeep = rotation();
+    upkeep.start();
+    fails = new Error('no longer the holder');
+    meanwhile = () => upkeep.stop();
+    await check();
+    expect(warnings).toEqual([]);
   });
 
   it('OP-210: is never made without a wrapping key', () => {

@@ -88,7 +88,6 @@ export class RootKeyRotation extends HousekeepingLoop {
         logger.warn('keyring has no active key: rotate keyring to repair');
         return;
       case 'nothing':
-        return;
     }
   }
 }

@@ -28,8 +28,8 @@ export interface VariableLocksDeps {
 interface Held {
   readonly id: string;
   readonly acquireIndex: number;
-  /** `delayed`: its holder has fallen silent. `ending`: the release is being written. */
-  phase: 'held' | 'delayed' | 'ending';
+  /** Its holder has fallen silent: the lock counts as held until its delay is over and the release is written. */
+  isSilent: boolean;
   cancel: CancelTimer;
 }
 
@@ -84,7 +84,7 @@ export class VariableLocks {
     if (!row) throw new Refusal('not-found', NO_VARIABLE);
     if (!row.Lock) throw new Refusal('conflict', NO_LOCK);
     const held = this.held.get(namespacedKey(namespace, path));
-    if (row.Lock.ID !== lockId || held?.phase !== 'held')
+    if (row.Lock.ID !== lockId || !held || held.isSilent)
       throw new Refusal('conflict', 'attempting to modify locked variable');
     held.cancel();
     this.startTimer(row, row.Lock, held);
@@ -93,7 +93,7 @@ export class VariableLocks {
 
   private track(row: Variable): void {
     if (!row.Lock) return;
-    const held: Held = { id: row.Lock.ID, acquireIndex: row.Lock.AcquireIndex, phase: 'held', cancel: () => {} };
+    const held: Held = { id: row.Lock.ID, acquireIndex: row.Lock.AcquireIndex, isSilent: false, cancel: () => {} };
     this.held.set(namespacedKey(row.Namespace, row.Path), held);
     this.startTimer(row, row.Lock, held);
   }
@@ -102,14 +102,13 @@ export class VariableLocks {
   private startTimer({ Namespace, Path }: Variable, { TTL, LockDelay }: VariableLock, held: Held): void {
     const delayMs = Math.min(LockDelay, MAX_LOCK_DELAY_NS) / NS_PER_MS;
     held.cancel = this.deps.timers.after((GRACE_FACTOR * TTL) / NS_PER_MS, () => {
-      held.phase = 'delayed';
+      held.isSilent = true;
       held.cancel = this.deps.timers.after(delayMs, () => void this.release(Namespace, Path, held, RELEASE_RETRY_MS));
     });
   }
 
   private async release(namespace: string, Path: string, held: Held, pauseMs: number): Promise<void> {
     const { writer, timers, logger } = this.deps;
-    held.phase = 'ending';
     try {
       const release = { Op: 'lock-release', Path, LockID: held.id, AcquireIndex: held.acquireIndex } as const;
       await writer.write('VarApplyState', release, namespace);

@@ -27,6 +27,7 @@ let opened: number;
 /** Happens while a variable is between its decryption and its write. */
 let meanwhile: (path: string) => void;
 let rekeying: VariableRekeying;
+let warnings: string[];
 
 /** Says which key sealed what, instead of encrypting it. */
 const sealer: ItemSealer = {
@@ -57,11 +58,12 @@ async function pass(ms: number): Promise<void> {
 
 beforeEach(() => {
   [time, state, ids, written, broken, opened] = [new SimulatedTime(), new LocalState(), 0, [], new Set(), 0];
-  meanwhile = () => {};
+  [meanwhile, warnings] = [() => {}, []];
   write('Initialise', {});
   write('LeaseAcquired', { Role: 'broker', Epoch: 1, Holder: 'test' });
   write('RootKeyUpsert', { Key: aRootKey({ KeyID: OLD }), Rekey: false, MustExist: false });
-  const deps = { clock: time, timers: time, newId: () => uuid(0x100 + ++ids), region: 'global', logger: silentLogger };
+  const logger = { ...silentLogger, warn: (message: string) => void warnings.push(message) };
+  const deps = { clock: time, timers: time, newId: () => uuid(0x100 + ++ids), region: 'global', logger };
   const holder = new HolderWriter({ ...deps, state }, { role: 'broker', epoch: 1 });
   const writer: Pick<HolderWriter, 'write'> = {
     write: (type, ...rest) => {
@@ -164,9 +166,22 @@ it('GC-86: after a write that fails the next batch waits', async () => {
   rekeying.start();
   await pass(REKEY_CHECK_MS);
   fails = false;
+  expect(warnings).toEqual(['variables could not be encrypted anew; trying again']);
   await pass(REKEY_RETRY_MS - 1);
   expect([variable('app/one')?.KeyID, opened]).toEqual([OLD, 1]);
   await pass(1);
   expect(variable('app/one')?.KeyID).toBe(NEW);
   rekeying.stop();
+});
+
+it('a write that fails because the term has ended is not reported', async () => {
+  put('app/one');
+  rotateFully();
+  meanwhile = () => {
+    rekeying.stop();
+    throw new Error('no longer the holder');
+  };
+  rekeying.start();
+  await pass(REKEY_CHECK_MS);
+  expect([opened, warnings, time.armedCount]).toEqual([1, [], 0]);
 });

@@ -21,7 +21,7 @@ export interface PlanInFlight {
   /** Nodes where the plan frees resources: a plan that needs these depends on its commit. */
   readonly freedNodes: ReadonlySet<string>;
   readonly ineligibleNodes: ReadonlySet<string>;
-  readonly deployment: string;
+  readonly deployment: string | undefined;
   readonly job: string;
 }
 
@@ -77,7 +77,6 @@ export class OptimisticState implements PlanView {
 
   loadOf(nodeId: string): Readonly<NodeLoad> {
     const stored = this.loads.of(nodeId);
-    if (this.inFlight.size === 0) return stored;
     const load = { ...stored };
     for (const alloc of this.planned(nodeId).values()) {
       const before = this.tables.allocs.get(alloc.ID);
@@ -129,7 +128,7 @@ export class OptimisticState implements PlanView {
       byNode,
       freedNodes,
       ineligibleNodes: new Set(payload.IneligibleNodes),
-      deployment: payload.Deployment?.ID ?? '',
+      deployment: payload.Deployment?.ID,
       job: payload.Job ? namespacedKey(payload.Job.Namespace, payload.Job.ID) : '',
     };
     this.inFlight.add(plan);

@@ -11,6 +11,9 @@ let time: SimulatedTime;
 let state: StateMachine;
 let loads: NodeLoads;
 let queue: PlanQueue;
+/** Time that passes while a plan waits for its snapshot. */
+let waitsMs: number;
+let observed: string[];
 let written: string[];
 let propose: (draft: TxnDraft) => Promise<Proposed>;
 let reachable: boolean;
@@ -32,6 +35,7 @@ function begin(): void {
   loads = new NodeLoads(state.tables);
   queue = new PlanQueue();
   written = [];
+  observed = [];
   reachable = true;
   propose = async (draft) => apply(draft);
   fixtures.apply(state, 'Initialise', {});
@@ -50,7 +54,7 @@ function begin(): void {
     queue,
     tables: state.tables,
     loads,
-    waitFor: () => (reachable ? Promise.resolve() : Promise.reject(new Error('behind'))),
+    waitFor: () => (time.advance(waitsMs), reachable ? Promise.resolve() : Promise.reject(new Error('behind'))),
     writer: new HolderWriter({ clock: time, newId, state: proposer, region: 'global' }, { role: 'broker', epoch: 1 }),
     rejections: new RejectionTracker(time, tracker),
     pipelineDepth: depth,
@@ -59,6 +63,11 @@ function begin(): void {
     newId,
     logger: silentLogger,
     tracer: () => tracerFor('test'),
+    meter: {
+      observe: (timer, value) => void observed.push(`${timer} ${value}`),
+      observeEval: () => {},
+      nodeRejected: (id) => void observed.push(`rejected ${id}`),
+    },
   });
   queue.setEnabled(true);
   void applier.applyPlans();
@@ -66,6 +75,7 @@ function begin(): void {
 
 beforeEach(() => {
   depth = 1;
+  waitsMs = 0;
   tracker = {};
   begin();
 });
@@ -90,6 +100,22 @@ describe('the plan applier', () => {
     expect(alloc).toMatchObject({ CreateTime: time.nowMs() * 1e6, ModifyTime: time.nowMs() * 1e6 });
   });
 
+  it('EB-321: the times of a plan: its wait for the snapshot, its verification and its commit', async () => {
+    waitsMs = 3;
+    propose = async (draft) => {
+      time.advance(20);
+      return apply(draft);
+    };
+    await submit();
+    expect(observed).toEqual([
+      'plan.outstanding_apply 0',
+      'plan.wait_for_index 3',
+      'plan.evaluate 0',
+      'plan.optimistic_apply 0',
+      'plan.apply 20',
+    ]);
+  });
+
   it('EB-243: a state that is too old fails that plan, and the next one is judged', async () => {
     reachable = false;
     await expect(submit({ SnapshotIndex: 900 })).rejects.toThrow(
@@ -97,6 +123,14 @@ describe('the plan applier', () => {
     );
     reachable = true;
     expect((await submit()).AllocIndex).toBeGreaterThan(0);
+  });
+
+  it('EB-243: a plan is judged on a state that has the result of the plan before it', async () => {
+    const { AllocIndex } = await submit({ SnapshotIndex: 1 });
+    reachable = false;
+    await expect(submit({ SnapshotIndex: 1 })).rejects.toThrow(
+      `waiting for index=${AllocIndex} (previous plan result index=${AllocIndex}; plan snapshot index=1)`,
+    );
   });
 
   it('EB-265: a transaction that the state refuses is an error for its submitter', async () => {

@@ -277,7 +277,10 @@ function referencesOf(plan: Plan): PlanReferences {
   return {
     nodes: new Set([...Object.keys(plan.NodeUpdate), ...Object.keys(plan.NodeAllocation)]),
     allocs: [...diffs, ...placed].map(({ ID }) => ID),
-    deployments: [...plan.DeploymentUpdates.map((u) => u.DeploymentID), plan.Deployment?.ID ?? '-'],
+    deployments: [
+      ...plan.DeploymentUpdates.map((u) => u.DeploymentID),
+      ...(plan.Deployment ? [plan.Deployment.ID] : []),
+    ],
     job: plan.Job ? namespacedKey(plan.Job.Namespace, plan.Job.ID) : '',
   };
 }

@@ -1,6 +1,6 @@
 import { type Plan, type PlanResult, NotHolderError } from '@waybill/model';
 import type { StepLine } from '@waybill/state';
-import { Heap, type HeapElement } from '../queue/heap.js';
+import { Heap, type HeapElement, NOT_IN_HEAP } from '../queue/heap.js';
 
 /** The circumstances in which a plan was submitted. */
 export interface Submission {
@@ -54,7 +54,7 @@ export class PlanQueue {
   submit(plan: Plan, submission?: Submission): Promise<PlanResult> {
     if (!this.enabled) return Promise.reject(new NotHolderError('plan queue is disabled'));
     return new Promise((answer, fail) => {
-      this.heap.push({ plan, submission, arrival: this.arrivals++, answer, fail, heapAt: -1 });
+      this.heap.push({ plan, submission, arrival: this.arrivals++, answer, fail, heapAt: NOT_IN_HEAP });
       this.wake?.();
     });
   }
@@ -65,12 +65,12 @@ export class PlanQueue {
       const next = this.heap.pop();
       if (next) return next;
       await new Promise<void>((resolve) => (this.wake = resolve));
-      this.wake = undefined;
     }
     return undefined;
   }
 }
 
 function before(a: PendingPlan, b: PendingPlan): boolean {
-  return a.plan.Priority !== b.plan.Priority ? a.plan.Priority > b.plan.Priority : a.arrival < b.arrival;
+  const [ofA, ofB] = [a.plan.Priority, b.plan.Priority];
+  return ofA > ofB || (ofA === ofB && a.arrival < b.arrival);
 }

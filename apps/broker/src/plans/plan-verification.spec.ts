@@ -164,6 +164,15 @@ describe('one node of a plan', () => {
     expect(reasons(plan({ ...placing(node, gpu('a')), ...stopping(there) }))).toEqual([]);
   });
 
+  it('EB-249, SC-102: a single allocation cannot have a core that the node does not offer', () => {
+    const onCore = (core: number): Allocation => {
+      const a = alloc(node, 10);
+      for (const task of Object.values(a.AllocatedResources.Tasks)) task.Cpu.ReservedCores = [core];
+      return a;
+    };
+    expect(reasons(plan(placing(node, onCore(99))))).toEqual(['cores']);
+  });
+
   it('EB-250: more allocations than the node may have rejects that node', () => {
     const small = addNode({ NodeMaxAllocs: 1 });
     expect(reasons(plan(placing(small, alloc(small, 1), alloc(small, 1))))).toEqual(['max allocation exceeded']);

@@ -9,7 +9,7 @@ import {
   type Timers,
   WallClockTimers,
 } from '@waybill/model';
-import { Heap } from './heap.js';
+import { Heap, NOT_IN_HEAP } from './heap.js';
 import type { Delay, TrackedEvaluation } from './tracked-evaluations.js';
 
 export interface DelayedEvaluationsDeps {
@@ -44,7 +44,7 @@ export class DelayedEvaluations {
   push(tracked: TrackedEvaluation, dueMs: number): void {
     const nowMs = this.deps.clock.nowMs();
     const stated = statedTime(dueMs, nowMs, longestDelayMs(tracked, dueMs - nowMs));
-    const delay: Delay = { ...stated, tracked, dueMs: dueAtMs(stated), heapAt: -1 };
+    const delay: Delay = { ...stated, tracked, dueMs: dueAtMs(stated), heapAt: NOT_IN_HEAP };
     tracked.startDelay(delay);
     this.heap.push(delay);
     this.arm();
@@ -52,7 +52,6 @@ export class DelayedEvaluations {
 
   remove(tracked: TrackedEvaluation): void {
     if (tracked.delay) this.heap.remove(tracked.delay);
-    tracked.endDelay();
   }
 
   /** The evaluations that wait for their `WaitUntil` (EB-38), at most `max`, in no particular order. O(waiting). */
@@ -69,7 +68,6 @@ export class DelayedEvaluations {
 
   clear(): void {
     this.stopTimer();
-    this.stopTimer = () => {};
     this.timerAt = Infinity;
     this.heap = new Heap<Delay>(dueBefore);
   }
@@ -102,7 +100,6 @@ export class DelayedEvaluations {
     const due: TrackedEvaluation[] = [];
     for (let next = this.heap.peek(); next && next.dueMs <= now; next = this.heap.peek()) {
       this.heap.pop();
-      next.tracked.endDelay();
       due.push(next.tracked);
     }
     this.arm();
@@ -118,5 +115,5 @@ function longestDelayMs({ evaluation, place }: TrackedEvaluation, requestedMs: n
 }
 
 function dueBefore(a: Delay, b: Delay): boolean {
-  return a.dueMs !== b.dueMs ? a.dueMs < b.dueMs : a.tracked.evaluation.ID < b.tracked.evaluation.ID;
+  return a.dueMs < b.dueMs || (a.dueMs === b.dueMs && a.tracked.evaluation.ID < b.tracked.evaluation.ID);
 }

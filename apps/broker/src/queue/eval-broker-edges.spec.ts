@@ -280,6 +280,33 @@ describe('modes', () => {
     expect(broker.stats().totalReady).toBe(2);
   });
 
+  it('EB-118: superseded evaluations are flushed with the others', async () => {
+    for (let i = 0; i < 3; i++) enqueued({ JobID: 'a' });
+    await ackNext();
+    expect(broker.stats().totalCancelable).toBe(1);
+    broker.setEnabled(false);
+    expect([broker.stats().totalCancelable, broker.superseded.takeBatch(10)]).toEqual([0, []]);
+  });
+
+  it('EB-36, EB-337: a worker that waits gets what the deletion of a delivered evaluation lets through', async () => {
+    const deleted = enqueued({ JobID: 'a' });
+    const next = enqueued({ JobID: 'a', Type: 'batch' });
+    rows.delete(deleted.ID);
+    const waiting = broker.dequeue(['batch'], 1_000);
+    expect(broker.dequeueReady(['service'])).toBeUndefined();
+    time.advance(1_000);
+    expect((await waiting)?.evaluation.ID).toBe(next.ID);
+  });
+
+  it('EB-36, EB-123: a worker that waits gets what is restored', async () => {
+    const waiting = broker.dequeue(['service'], 1_000);
+    const evaluation = fixtures.anEval();
+    rows.set(evaluation.ID, evaluation);
+    broker.restore([evaluation]);
+    time.advance(1_000);
+    expect((await waiting)?.evaluation.ID).toBe(evaluation.ID);
+  });
+
   it('EB-120: enabling what is enabled and disabling what is disabled changes nothing', () => {
     enqueued();
     broker.setEnabled(true);
@@ -337,6 +364,9 @@ describe('times', () => {
     broker.restore([e]);
     await ackNext();
     expect(observed).toEqual([]);
+    enqueued();
+    await ackNext();
+    expect(valuesOf('broker.wait_time')).toHaveLength(1);
   });
 
   it('what reached its limit is served from the failed queue, housekeeping too', async () => {

@@ -119,14 +119,16 @@ describe('taking in', () => {
 
   it('EB-45, EB-46: a dropped delayed evaluation never comes; anything else is left alone', () => {
     const delayed = enqueued({ Wait: 1e9 });
-    const ready = enqueued();
+    const ready = enqueued({ JobID: 'a' });
+    const pending = enqueued({ JobID: 'a' });
     broker.dropDelayed(delayed.ID);
     broker.dropDelayed(ready.ID);
+    broker.dropDelayed(pending.ID);
     broker.dropDelayed('unknown');
     time.advance(2_000);
-    expect(broker.stats()).toMatchObject({ totalReady: 1, totalWaiting: 0 });
-    broker.enqueue(delayed);
-    expect(broker.stats().totalWaiting).toBe(1);
+    expect(broker.stats()).toMatchObject({ totalReady: 1, totalPending: 1, totalWaiting: 0 });
+    for (const evaluation of [delayed, ready, pending]) broker.enqueue(evaluation);
+    expect(broker.stats()).toMatchObject({ totalReady: 1, totalPending: 1, totalWaiting: 1 });
   });
 });
 

@@ -1,4 +1,7 @@
-/** An element of a `Heap`, which keeps the element's position in `heapAt`: -1 outside of a heap. */
+/** The `heapAt` of an element that is in no heap. */
+export const NOT_IN_HEAP = -1;
+
+/** An element of a `Heap`, which keeps the element's position in `heapAt`, or NOT_IN_HEAP. */
 export interface HeapElement {
   heapAt: number;
 }
@@ -38,7 +41,7 @@ export class Heap<T extends HeapElement> {
     const at = item.heapAt;
     if (this.items[at] !== item) return false;
     const last = this.items.pop();
-    item.heapAt = -1;
+    item.heapAt = NOT_IN_HEAP;
     if (last === undefined || last === item) return true;
     this.items[at] = last;
     last.heapAt = at;
@@ -53,8 +56,8 @@ export class Heap<T extends HeapElement> {
   }
 
   private rise(item: T): void {
-    while (item.heapAt > 0) {
-      const parent = this.items[(item.heapAt - 1) >> 1];
+    for (;;) {
+      const parent = this.items[(item.heapAt - 1) >> 1]; // the first element has none
       if (!parent || !this.before(item, parent)) return;
       this.swap(item, parent);
     }
@@ -113,11 +116,11 @@ export class RankedHeap<T> {
   }
 
   pop(): T | undefined {
-    const first = this.items[0];
-    const item = this.items.pop();
-    const rank = this.ranks.pop();
-    if (item === undefined || rank === undefined || this.items.length === 0) return item;
-    this.sink(item, rank);
+    const { ranks, items } = this;
+    const [first] = items;
+    const item = items.pop();
+    const rank = ranks.pop();
+    if (items.length > 0) this.sink(item as T, rank as number);
     return first;
   }
 
@@ -146,12 +149,12 @@ export class RankedHeap<T> {
   private isBefore(at: number, other: number): boolean {
     const rank = this.rankAt(at);
     const otherRank = this.rankAt(other);
-    return rank !== otherRank ? rank < otherRank : this.before(this.itemAt(at), this.itemAt(other));
+    return rank < otherRank || (rank === otherRank && this.before(this.itemAt(at), this.itemAt(other)));
   }
 
   private comesBefore(rank: number, item: T, other: number): boolean {
     const otherRank = this.rankAt(other);
-    return rank !== otherRank ? rank < otherRank : this.before(item, this.itemAt(other));
+    return rank < otherRank || (rank === otherRank && this.before(item, this.itemAt(other)));
   }
 
   /** The rank at a position that the caller knows to be within bounds. */

@@ -4,7 +4,8 @@ import type { JobQueue, TrackedEvaluation, TrackedEvaluations } from './tracked-
 /**
  * Serializes the evaluations of each job: one is current, the others are pending (EB-52 to EB-55). A job has a queue here
  * while it has a current evaluation. Of the pending ones only the newest will ever be current and the others end as
- * superseded (EB-56), so they are kept in no order. The maps are nested to save joining keys. Cost: O(1).
+ * superseded (EB-56), so they are kept in no order. The maps are nested to save joining keys; that of a namespace stays until
+ * the term ends. Cost: O(1).
  */
 export class JobQueues {
   private queues = new Map<string, Map<string, JobQueue>>();
@@ -85,9 +86,7 @@ export class JobQueues {
   }
 
   private removeQueue({ namespace, id }: JobQueue): void {
-    const ofNamespace = this.queues.get(namespace);
-    ofNamespace?.delete(id);
-    if (ofNamespace?.size === 0) this.queues.delete(namespace);
+    this.queues.get(namespace)?.delete(id);
   }
 }
 
@@ -157,7 +156,7 @@ const dueNsOf = ({ Wait, WaitUntil }: Evaluation): number =>
 
 /** Whether the evaluation comes before the newest pending one so far (EB-50). */
 function isNewer({ evaluation }: TrackedEvaluation, job: JobQueue, newest: TrackedEvaluation): boolean {
-  if (evaluation.Priority !== job.newestPriority) return evaluation.Priority > job.newestPriority;
-  if (evaluation.ModifyIndex !== job.newestModifyIndex) return evaluation.ModifyIndex > job.newestModifyIndex;
-  return evaluation.ID < newest.evaluation.ID;
+  const { Priority, ModifyIndex, ID } = evaluation;
+  if (Priority !== job.newestPriority) return Priority > job.newestPriority;
+  return ModifyIndex > job.newestModifyIndex || (ModifyIndex === job.newestModifyIndex && ID < newest.evaluation.ID);
 }

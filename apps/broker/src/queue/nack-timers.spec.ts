@@ -9,7 +9,7 @@ let expired: string[];
 let onExpired: (delivery: UnackedDelivery) => void;
 let timers: NackTimers;
 const delivery = (token: string): UnackedDelivery => ({ token }) as UnackedDelivery;
-const [a, b] = [delivery('a'), delivery('b')];
+const [a, b, c] = [delivery('a'), delivery('b'), delivery('c')];
 
 beforeEach(() => {
   time = new SimulatedTime();
@@ -73,11 +73,28 @@ describe('the time that deliveries have', () => {
     expect(expired).toEqual(['a', 'b']);
   });
 
+  it('EB-90: stopping one that is stopped already leaves the others alone', () => {
+    for (const one of [a, b, c]) timers.start(one, time.nowMs());
+    timers.stop(b);
+    timers.stop(b);
+    timers.stop(a);
+    timers.stop(a);
+    time.advance(TIMEOUT_MS);
+    expect(expired).toEqual(['c']);
+    timers.stop(c);
+    timers.start(b, time.nowMs());
+    time.advance(TIMEOUT_MS);
+    expect([expired, time.armedCount]).toEqual([['c', 'b'], 0]);
+  });
+
   it('EB-114: cleared, none of them is left', () => {
-    timers.start(a, time.nowMs());
+    for (const one of [a, b]) timers.start(one, time.nowMs());
     timers.clear();
     expect(time.armedCount).toBe(0);
     time.advance(TIMEOUT_MS);
     expect(expired).toEqual([]);
+    timers.start(c, time.nowMs());
+    time.advance(TIMEOUT_MS);
+    expect(expired).toEqual(['c']);
   });
 });

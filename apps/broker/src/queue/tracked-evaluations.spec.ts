@@ -1,7 +1,7 @@
 import { rfc3339FromMs, SimulatedTime, type Evaluation } from '@waybill/model';
 import { fixtures, readStepTimes } from '@waybill/state';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { FAILED_QUEUE, MAX_FAILED_DELIVERIES, TrackedEvaluations } from './tracked-evaluations.js';
+import { FAILED_QUEUE, MAX_FAILED_DELIVERIES, MAX_TIMED, TrackedEvaluations } from './tracked-evaluations.js';
 import { INITIAL_NACK_DELAY_MS, SUBSEQUENT_NACK_DELAY_MS } from './unacked-deliveries.js';
 import { type Delivery } from './waiting-dequeues.js';
 import { EvalBroker } from './eval-broker.js';
@@ -107,6 +107,21 @@ describe('what the broker tells of a delivery', () => {
       ['rejected', again + SUBSEQUENT_NACK_DELAY_MS + 10, undefined],
     ]);
   });
+});
+
+it('EB-321: so many evaluations are measured at once: the end of one that was not makes no room for another', () => {
+  const all = new TrackedEvaluations();
+  const queue = { type: 'service', levels: [], ready: 0, unacked: 0 };
+  const added = (measured = true) => all.add(fixtures.anEval(), queue, 0, measured);
+  const first = added();
+  while (added().timed);
+  const restored = added(false);
+  all.forget(restored);
+  expect([added().timed, added().timed]).toEqual([false, false]);
+  all.forget(first);
+  expect([added().timed, added().timed]).toEqual([true, false]);
+  all.clear();
+  expect([all.get(first.evaluation.ID), added().timed, MAX_TIMED]).toEqual([undefined, true, 10_000]);
 });
 
 it('the steps of a delivery tell of the last failed deliveries, not of all that ever failed', () => {

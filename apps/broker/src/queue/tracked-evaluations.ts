@@ -92,7 +92,7 @@ export class TrackedEvaluation {
   delivery: UnackedDelivery | undefined = undefined;
   /** Oldest first. */
   failedDeliveries: readonly FailedDelivery[] | undefined = undefined;
-  /** Set while the evaluation is delayed or awaits redelivery. */
+  /** Its latest wait for a time, which may be over. */
   delay: Delay | undefined = undefined;
 
   constructor(
@@ -107,10 +107,6 @@ export class TrackedEvaluation {
   /** Starts its wait for a time, as delayed or awaiting redelivery. */
   startDelay(delay: Delay): void {
     this.delay = delay;
-  }
-
-  endDelay(): void {
-    this.delay = undefined;
   }
 
   /** Makes it one of the job's evaluations: the current one, or pending behind that. */

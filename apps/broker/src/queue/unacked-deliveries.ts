@@ -101,7 +101,7 @@ export class UnackedDeliveries {
       steps: undefined,
       plansInApplier: 0,
       isNacked: false,
-      deadlineMs: 0,
+      deadlineMs: Infinity,
       sooner: undefined,
       later: undefined,
     };

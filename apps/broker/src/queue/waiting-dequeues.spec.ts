@@ -36,6 +36,40 @@ describe('a dequeue that waits', () => {
     expect(time.pending).toBe(0);
   });
 
+  it('leaves nothing behind when its timeout has passed, also one that was parked', async () => {
+    const { time, dequeues } = waiting();
+    const answers = [true, false].map((parked) => dequeues.wait(['service', 'batch'], TIMEOUT_MS, parked));
+    expect(dequeues.size).toBe(2);
+    await time.pass(TIMEOUT_MS);
+    expect([await Promise.all(answers), dequeues.size]).toEqual([[null, null], 0]);
+  });
+
+  it('gets what became ready while another type was served', async () => {
+    const ready = new Map<string, string[]>([
+      ['a', []],
+      ['b', ['one of b']],
+    ]);
+    const asked: string[] = [];
+    const dequeues: WaitingDequeues = new WaitingDequeues(new FakeTime(), ([type = '']) => {
+      asked.push(type);
+      const token = ready.get(type)?.shift();
+      if (token === undefined) return undefined;
+      if (type === 'b') {
+        ready.set('a', ['one of a']);
+        dequeues.signal('a');
+      }
+      return { evaluation: fixtures.anEval(), token, waitIndex: 0, dueNs: 0, enqueuedAtMs: 0 };
+    });
+    const answers = ['a', 'b'].map((type) => dequeues.wait([type], 0, false));
+    for (const type of ['a', 'b']) dequeues.signal(type);
+    dequeues.serve();
+    expect((await Promise.all(answers)).map((answer) => answer?.token)).toEqual(['one of a', 'one of b']);
+    void dequeues.wait(['a'], 0, false);
+    asked.length = 0;
+    dequeues.serve();
+    expect(asked).toEqual([]); // nothing became ready since
+  });
+
   it('leaves no timer behind when the broker is disabled', async () => {
     const { time, dequeues } = waiting();
     const failed = expect(dequeues.wait(['service'], TIMEOUT_MS, false)).rejects.toThrow(NotHolderError);

@@ -36,6 +36,11 @@ export class WaitingDequeues {
     private readonly deliverNext: (types: readonly string[]) => Delivery | undefined,
   ) {}
 
+  /** Dequeues that wait, parked ones included. O(them). */
+  get size(): number {
+    return this.parked.size + this.waiters().size;
+  }
+
   /**
    * Waits for a ready evaluation of these types.
    *
@@ -78,7 +83,6 @@ export class WaitingDequeues {
 
   /** Delivers the evaluations that became ready to the waiters, in the order in which these came (EB-36). */
   serve(): void {
-    if (this.signaled.size === 0) return;
     for (const type of this.signaled) {
       // A waiter leaves the set when it is answered.
       for (const waiter of this.byType.get(type) ?? []) {
@@ -96,10 +100,12 @@ export class WaitingDequeues {
 
   /** Ends all waits after a change of mode: parked ones with null, the others with an error (EB-116, EB-117). */
   endAll(): void {
-    this.signaled.clear();
     for (const waiter of this.parked) waiter.deliver(null);
-    const waiting = new Set([...this.byType.values()].flatMap((set) => [...set]));
-    for (const waiter of waiting) waiter.fail(new NotHolderError('eval broker disabled'));
+    for (const waiter of this.waiters()) waiter.fail(new NotHolderError('eval broker disabled'));
+  }
+
+  private waiters(): Set<Waiter> {
+    return new Set([...this.byType.values()].flatMap((set) => [...set]));
   }
 
   private waitersOf(type: string): Set<Waiter> {
