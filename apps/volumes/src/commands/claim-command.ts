@@ -113,9 +113,8 @@ export class ClaimCommand {
     try {
       const node = externalNodeOf(this.tables, volume, claim);
       return 'id' in node ? { ...claim, ExternalNodeID: node.id } : claim;
-    } catch (error) {
-      if (error instanceof VolumeStepError) return claim; // only attaching needs the external ID
-      throw error;
+    } catch {
+      return claim; // only attaching needs the external ID
     }
   }
 

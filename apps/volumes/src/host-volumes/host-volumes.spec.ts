@@ -95,14 +95,14 @@ describe('the end of the term', () => {
 describe('creating a host volume', () => {
   it('VL-283, VL-285, VL-289: without an ID it is a new one, recorded as pending, made, and stored as it was made', async () => {
     const { at, create, stored } = cluster();
-    const seen: unknown[] = [];
+    const seen: (HostVolume | undefined)[] = [];
     const answer = at.machines.answers.get(CREATE);
     at.machines.answers.set(CREATE, (asked) => {
-      seen.push(stored(String(asked.request['ID']))?.State);
+      seen.push(stored(String(asked.request['ID'])));
       return answer?.(asked);
     });
     const { ID, Index } = await create({ HostPath: '/elsewhere', CapacityBytes: 99 });
-    expect(seen).toEqual(['pending']);
+    expect(seen).toMatchObject([{ State: 'pending', HostPath: '', CapacityBytes: 0 }]);
     expect(stored(ID)).toMatchObject({
       NodeID: A,
       NodePool: 'default',

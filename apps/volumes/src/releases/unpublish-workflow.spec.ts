@@ -162,9 +162,11 @@ describe('a claim is given back', () => {
     const cluster = published();
     cluster.claimed('second', 'm', { read: true, accessMode: MULTI });
     cluster.status('second', 'complete');
-    cluster.machines.unreachable('agent.csiNodeDetachVolume');
+    cluster.machines.answers.set('agent.csiNodeDetachVolume', ({ request }) => {
+      throw new Error(`${(request['Claim'] as CSIVolumeClaim).AllocationID} is busy`);
+    });
     await expect(run(cluster, { AllocationID: '', Mode: CLAIM_MODE.gc })).rejects.toThrow(
-      'could not detach from node: CSI.NodeDetachVolume error: No path to node, CSI.NodeDetachVolume error: No path to node',
+      'could not detach from node: CSI.NodeDetachVolume error: own is busy, CSI.NodeDetachVolume error: second is busy',
     );
     expect(cluster.machines.calls).toHaveLength(2);
   });

@@ -250,6 +250,30 @@ describe('the watcher of volumes', () => {
     expect(cluster.stored().WriteClaims).toEqual({});
   });
 
+  it('VL-151: a volume of several allocations that end is looked at once, and not at all without the role', async () => {
+    const cluster = new VolumesCluster();
+    cluster.machine('m');
+    const AccessMode = 'multi-node-multi-writer';
+    cluster.volume({ RequestedCapabilities: [{ AttachmentMode: 'file-system', AccessMode }] });
+    for (const id of ['a', 'b']) cluster.claimed(id, 'm', { accessMode: AccessMode });
+    cluster.lead();
+    for (const id of ['a', 'b']) cluster.status(id, 'complete');
+    const { pending } = cluster.time;
+    cluster.follow();
+    expect([pending, cluster.time.pending]).toEqual([1, 0]);
+  });
+
+  it('the end of an allocation without volumes is none of the watcher', async () => {
+    const cluster = watched();
+    await cluster.time.pass(QUIESCENT_MS + 1_000);
+    const Job = fixtures.aJob({ ID: 'plain', TaskGroups: [fixtures.aGroup({ Name: 'other' })] });
+    cluster.write('JobRegister', fixtures.aRegistration(Job, { Eval: fixtures.anEval({ ID: 'plain' }) }));
+    const placed = fixtures.anAlloc({ ID: 'p', NodeID: 'm', JobID: 'plain', Job });
+    cluster.write('ApplyPlanResults', fixtures.aPlanResult({ Job, EvalID: 'plain', AllocsUpdated: [placed] }));
+    cluster.status('p', 'complete');
+    expect([cluster.time.pending, cluster.holder.stats()['workers']]).toEqual([0, 0]);
+  });
+
   it('VL-151: one that its agent gave back in time starts nothing, nor does one of a deposed holder', async () => {
     const cluster = watched();
     cluster.status('a', 'complete');

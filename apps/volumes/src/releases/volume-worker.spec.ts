@@ -46,6 +46,17 @@ function working(...past: string[]) {
 }
 
 describe('a worker of a volume', () => {
+  it('VL-141: also releases the claim of an allocation that lives and has begun the release itself', async () => {
+    const { time, claims, alive, asked, counters, finish, worker } = working();
+    await time.pass(0);
+    alive.add('a');
+    claims.set('a', aCSIClaim({ AllocationID: 'a', State: CLAIM_STATE.unpublishing }));
+    worker.requestPass();
+    await time.pass(0);
+    await finish();
+    expect([asked, counters]).toEqual([['a'], { passes: 2, unpublishes: 1, failures: 0 }]);
+  });
+
   it('VL-141: releases the past claims one after the other, and rests', async () => {
     const { time, asked, counters, state, finish } = working('a', 'b');
     await time.pass(0);
