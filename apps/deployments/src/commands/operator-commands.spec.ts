@@ -125,6 +125,17 @@ describe('operator commands', () => {
     );
   });
 
+  it('DP-803: of a group that does not revert the job stays as it is, also with a stable version', async () => {
+    const cluster = new WatchedCluster();
+    cluster.lead();
+    cluster.register(aJob({ Priority: 40 }));
+    cluster.write('JobStability', { JobID: 'web', JobVersion: 0, Stable: true });
+    const rollout = cluster.rollout({ web: { placed: 1, AutoRevert: false } });
+    const ids = { healthy: [], unhealthy: [rollout.allocs[0]!.ID] };
+    expect(await cluster.commands.setHealth(rollout.id, ids, {})).toMatchObject({ revertedVersion: null });
+    expect([rollout.deployment.Status, rollout.jobNow.Version]).toEqual(['failed', 1]);
+  });
+
   it('DP-125 DP-126: a plan from before does not undo a pause, nor follow a failure, whichever comes first', async () => {
     for (const command of ['paused', 'failed'] as const) {
       const { cluster, rollout, commands } = rollingOut();

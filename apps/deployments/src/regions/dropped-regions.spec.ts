@@ -83,6 +83,15 @@ describe('a region that a job has left', () => {
     expect(east.asked).toBe(1);
   });
 
+  it('DP-1134: is not asked any more when the term ends during the call', async () => {
+    for (const isCut of [false, true]) {
+      const { time, dropped, tries } = setup(isCut);
+      dropped.stop();
+      await time.pass(2 * LATE_REGISTRATION_MS);
+      expect([tries(), time.pending]).toEqual([1, 0]);
+    }
+  });
+
   it.each<[string, Partial<Job>]>([
     ['was stopped there', { ...ofRegions(1, 'west', 'east'), Stop: true }],
     ['was registered there separately', ofRegions(1, 'east')],

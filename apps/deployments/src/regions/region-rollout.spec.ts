@@ -1,4 +1,4 @@
-import type { Deployment, DeploymentStatus } from '@waybill/model';
+import { type Deployment, type DeploymentStatus, Refusal } from '@waybill/model';
 import { regionRollout, rolloutChanged, RpcUnavailableError, runInRegion, unblockInRegion } from '@waybill/rpc';
 import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
@@ -10,6 +10,8 @@ interface Peer {
   Status: DeploymentStatus | 'none';
   HasRun?: boolean;
   isCut?: boolean;
+  /** It answers, and refuses commands. */
+  refuses?: boolean;
 }
 
 interface Asked {
@@ -44,6 +46,7 @@ function inWest(
     asked.push({ region, call: call.name, request });
     const peer = peers[region];
     if (!peer || peer.isCut) throw new RpcUnavailableError(call.name, 'timeout');
+    if (call.name !== regionRollout.name && peer.refuses) throw new Refusal('conflict', 'not now');
     if (call.name !== regionRollout.name) return { Index: 1 };
     return { Status: peer.Status, HasRun: peer.HasRun ?? false, DeploymentID: `in-${region}` };
   };
@@ -172,6 +175,16 @@ describe('polls of the other regions', () => {
     expect(polls()).toBe(expected + 2);
   });
 
+  it('DP-1119: the pause doubles as well after a step that a region refuses', async () => {
+    const east: Peer = { Status: 'pending', refuses: true };
+    const { cluster, begin, polls } = inWest(['west', 'east'], 'blocked', { east });
+    await begin();
+    await cluster.time.pass(2 * POLL_MS - 2);
+    expect(polls()).toBe(1);
+    await cluster.time.pass(2);
+    expect(polls()).toBe(2);
+  });
+
   it('DP-1130: a region that does not answer is unknown, so that nothing begins without it', async () => {
     const { begin, stored, commanded } = inWest(['west', 'east', 'north'], 'pending', { north: { Status: 'pending' } });
     await begin();
@@ -182,8 +195,7 @@ describe('polls of the other regions', () => {
   it('DP-1138: a job of this region alone is not polled for, nor a deployment of one region', async () => {
     const alone = inWest(['west'], 'running', {});
     await alone.begin();
-    await alone.cluster.time.pass(10 * POLL_MS);
-    expect(alone.asked).toEqual([]);
+    expect([alone.asked, alone.cluster.time.pending]).toEqual([[], 0]);
     const plain = inWest(
       ['west', 'east'],
       'running',
@@ -219,14 +231,31 @@ describe('polls of the other regions', () => {
   it('DP-1134: ends with the term, and with the deployment', async () => {
     const over = inWest(['west', 'east'], 'running', { east: { Status: 'running' } });
     await over.begin();
-    over.rollouts.stop();
+    over.rollouts.beginRollout(over.stored());
+    over.rollouts.stop(); // during the second poll
     await over.cluster.time.pass(10 * POLL_MS);
-    expect(over.polls()).toBe(1);
+    expect([over.polls(), over.cluster.time.pending]).toEqual([2, 0]);
     const done = inWest(['west', 'east'], 'running', { east: { Status: 'running' } });
     await done.begin();
     await done.cluster.commands.fail(done.stored().ID, {});
     await done.cluster.time.pass(10 * POLL_MS);
     expect(done.polls()).toBe(1);
+  });
+
+  it('DP-1134: of a deployment that is gone end by themselves, and command nobody', async () => {
+    const gone = ({ cluster, stored }: ReturnType<typeof inWest>) =>
+      cluster.state.tables.deployment.replace(stored().ID, undefined);
+    const before = inWest(['west', 'east'], 'blocked', { east: { Status: 'pending' } });
+    const deployment = before.stored();
+    gone(before);
+    before.rollouts.beginRollout(deployment);
+    await before.cluster.time.pass(10 * POLL_MS);
+    expect([before.asked, before.cluster.time.pending]).toEqual([[], 0]);
+    const during = inWest(['west', 'east'], 'blocked', { east: { Status: 'pending' } });
+    during.rollouts.beginRollout(during.stored());
+    gone(during);
+    await during.cluster.time.pass(10 * POLL_MS);
+    expect([during.polls(), during.commanded(), during.cluster.time.pending]).toEqual([1, [], 0]);
   });
 
   it('DP-1308: counts calls and errors of each region', async () => {

@@ -74,7 +74,6 @@ type Decide = (deployment: Deployment) => (() => Promise<unknown>) | undefined;
 export class DeploymentWatcher implements Reader {
   private mode: 'watching' | 'writing' | 'pausing' | 'stopped' = 'watching';
   private timer: { readonly atMs: number | undefined; readonly cancel: CancelTimer } | undefined;
-  private hasNews = false;
   private retryMs = FIRST_RETRY_MS;
 
   constructor(
@@ -90,10 +89,7 @@ export class DeploymentWatcher implements Reader {
 
   /** Must be called when the deployment or one of its allocations changed. */
   requestRead(): void {
-    if (this.mode !== 'watching') {
-      this.hasNews = true;
-      return;
-    }
+    if (this.mode !== 'watching') return; // it reads again when it watches again
     this.setDeadline();
     this.shared.limiter.requestRead(this);
   }
@@ -197,7 +193,7 @@ export class DeploymentWatcher implements Reader {
       await (deployment && decide(deployment)?.());
     };
     this.shared.turns.runInTurn(this.id, work).then(
-      () => this.resumeWatching(this.hasNews),
+      () => this.resumeWatching(),
       (error: unknown) => this.writeFailed(error),
     );
   }
@@ -212,17 +208,15 @@ export class DeploymentWatcher implements Reader {
     logger.warn('a write of a deployment watcher failed', { error, deployment: this.id });
     counters.statusWriteRetries++;
     this.mode = 'pausing';
-    this.setTimer(timers, this.retryMs, () => this.resumeWatching(true));
+    this.setTimer(timers, this.retryMs, () => this.resumeWatching());
     this.retryMs = Math.min(this.retryMs * 2, MAX_RETRY_MS);
   }
 
-  private resumeWatching(looksAgain: boolean): void {
+  private resumeWatching(): void {
     if (this.mode === 'stopped') return;
     if (this.mode === 'writing') this.retryMs = FIRST_RETRY_MS;
     this.mode = 'watching';
-    this.hasNews = false;
-    if (looksAgain) this.requestRead();
-    else this.setDeadline();
+    this.requestRead();
   }
 
   // ---- reads

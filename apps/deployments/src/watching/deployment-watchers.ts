@@ -77,15 +77,13 @@ export class DeploymentWatchers implements Singleton {
   }
 
   applied({ changes }: Applied): void {
-    if (!this.session) return;
     for (const change of changes) {
       if (change.table === 'deployment') {
         if (change.after && isActiveDeployment(change.after)) this.watcherOf(change.key)?.requestRead();
         else this.dropWatcher(change.key);
         this.rollouts?.deploymentChanged(change.key, change.before, change.after);
       } else if (change.table === 'allocs') {
-        const id = change.after?.DeploymentID;
-        if (id) this.watchers.get(id)?.requestRead();
+        this.watchers.get(change.after?.DeploymentID ?? '')?.requestRead();
       } else if (change.table === 'jobs' && change.after && change.after.Version !== change.before?.Version)
         this.rollouts?.newVersion(change.after);
     }

@@ -162,6 +162,18 @@ describe('what health leads to', () => {
     expect(cluster.written('AllocUpdateDesiredTransition')).toHaveLength(1);
   });
 
+  it('DP-614: a change of an allocation is read also if it leaves the deployment as it is', async () => {
+    const cluster = leading();
+    const rollout = cluster.rollout({ web: { placed: 1 } });
+    await cluster.time.pass(WINDOWS_MS);
+    const reads = (): number => cluster.watchers.stats()['allocationReads']!;
+    const before = [reads(), rollout.deployment.ModifyIndex];
+    const Allocs = [fixtures.aClientUpdate(rollout.allocs[0]!, { ClientStatus: 'failed' })];
+    cluster.write('AllocClientUpdate', { Allocs, Evals: [] });
+    await cluster.time.pass(WINDOWS_MS);
+    expect([reads() - 1, rollout.deployment.ModifyIndex]).toEqual(before);
+  });
+
   it('DP-709: a large batch is split, each deployment whole', async () => {
     const cluster = leading();
     const rollouts = ['a', 'b', 'c'].map((jobId) =>
@@ -173,6 +185,18 @@ describe('what health leads to', () => {
     expect(batches.length).toBeGreaterThan(1);
     expect(batches.flatMap((batch) => batch.Evals.map((e) => e.JobID)).toSorted()).toEqual(['a', 'b', 'c']);
     for (const batch of batches) expect(Object.keys(batch.Transitions)).toHaveLength(batch.Evals.length * 1_000);
+  });
+
+  it('DP-606: a deployment whose job is unknown holds up no other one', async () => {
+    const cluster = leading();
+    const [gone, there] = ['gone', 'there'].map((jobId) => cluster.rollout({ web: { placed: 1 } }, { jobId }));
+    for (const rollout of [gone!, there!]) rollout.report(true, rollout.allocs[0]);
+    const { tables } = cluster.state;
+    tables.job_version.replace(`default/gone@${gone!.job.Version}`, undefined);
+    tables.jobs.replace('default/gone', undefined);
+    await cluster.time.pass(WINDOWS_MS);
+    const batches = cluster.written('AllocUpdateDesiredTransition');
+    expect(batches.map((batch) => batch.Evals.map((e) => e.JobID))).toEqual([['there']]);
   });
 
   it('DP-613: a batch that cannot be written is written later', async () => {

@@ -152,6 +152,7 @@ describe('progress deadlines', () => {
     await cluster.commands.pause(rollout.id, true, {});
     await cluster.time.pass(60 * MINUTE);
     expect(rollout.deployment.Status).toBe('paused');
+    expect(cluster.watchers.stats()).toMatchObject({ watched: 1, timers: 0 });
     await cluster.commands.pause(rollout.id, false, {});
     await cluster.time.pass(10 * MINUTE - 1);
     expect(rollout.deployment.Status).toBe('running');
@@ -227,6 +228,30 @@ describe('progress deadlines', () => {
     await cluster.time.pass(30_000);
     expect(rollout.deployment.Status).toBe('failed');
     expect(cluster.written('DeploymentStatusUpdate')).toHaveLength(1);
+  });
+
+  it('DP-613: the pause before it is tried again doubles, up to half a minute', async () => {
+    const cluster = leading();
+    cluster.rollout({ web: { placed: 1 } });
+    cluster.state.failure = new Error('the log is gone');
+    await cluster.time.pass(600_000);
+    const retries = () => cluster.watchers.stats()['statusWriteRetries'];
+    let tries = 1;
+    for (const pauseMs of [500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]) {
+      await cluster.time.pass(pauseMs - 1);
+      expect(retries()).toBe(tries);
+      await cluster.time.pass(1);
+      expect(retries()).toBe((tries += 1));
+    }
+  });
+
+  it('DP-603: a failure that cannot be written because the term has ended is not tried again', async () => {
+    const cluster = leading();
+    const rollout = cluster.rollout({ web: { placed: 1 } });
+    const passing = cluster.time.pass(600_000);
+    cluster.follow();
+    await passing;
+    expect([rollout.deployment.Status, cluster.time.pending]).toEqual(['running', 0]);
   });
 
   it('DP-613: and a clock that is set back does not make that later', async () => {

@@ -76,9 +76,7 @@ export class ReadLimiter {
 
   private serveReaders(): void {
     const nowMs = this.time.clock.nowMs();
-    while (this.size > 0 && this.turns.tryTake()) {
-      const next = this.nextReader();
-      if (!next) return;
+    for (let next = this.nextReader(); next; next = this.nextReader()) {
       const [reader, sinceMs] = next;
       this.forget(reader);
       this.waitedMs += Math.max(0, nowMs - sinceMs);
@@ -86,7 +84,9 @@ export class ReadLimiter {
     }
   }
 
+  /** The watcher that reads now, and since when it waits; undefined if none waits, or the rate is used up. */
   private nextReader(): readonly [Reader, number] | undefined {
+    if (this.size === 0 || !this.turns.tryTake()) return undefined;
     const [news] = this.withNews;
     const [first] = this.beginning;
     if (!news || !first) return news ?? first;

@@ -21,6 +21,8 @@ let written: string[][];
 let failing: boolean;
 let batcher: UpdateBatcher;
 let errors: number;
+/** Happens while a batch is being written. */
+let meanwhile: () => void;
 /** Deployments that need no update any more. */
 let needless: Set<string>;
 /** Characters that the update of each deployment is longer. */
@@ -30,7 +32,7 @@ const WINDOWS_MS = DEPLOYMENT_WINDOW_MS + WRITE_WINDOW_MS;
 beforeEach(() => {
   time = new FakeTime();
   [setMs, written, failing] = [0, [], false];
-  [errors, needless, longer] = [0, new Set(), 0];
+  [errors, needless, longer, meanwhile] = [0, new Set(), 0, () => {}];
   const clock: Clock = { nowMs: () => time.nowMs() + setMs };
   batcher = new UpdateBatcher({
     clock,
@@ -43,6 +45,7 @@ beforeEach(() => {
             evaluation: anEval({ ID: id, StatusDescription: 'x'.repeat(longer) }),
           },
     write: async ({ Evals }) => {
+      meanwhile();
       if (failing) throw new Error('the log does not answer');
       written.push(Evals.map(({ ID }) => ID));
     },
@@ -128,6 +131,32 @@ it('DP-711: what is needless by then, forgotten or of an ended term is not writt
   batcher.requestUpdate('b');
   await time.pass(WINDOWS_MS);
   expect([written, batcher.size, errors]).toEqual([[['a']], 0, 0]);
+});
+
+it('DP-711: after the end of the term no other batch is written, and a failure is not reported', async () => {
+  longer = 2 * MAX_BATCH_BYTES;
+  meanwhile = () => batcher.stop();
+  for (const id of ['a', 'b']) batcher.requestUpdate(id);
+  await time.pass(WINDOWS_MS);
+  expect([written, time.pending]).toEqual([[['a']], 0]);
+});
+
+it('DP-711: a write that fails because the term has ended is neither reported nor tried again', async () => {
+  failing = true;
+  meanwhile = () => batcher.stop();
+  batcher.requestUpdate('a');
+  await time.pass(WINDOWS_MS + MAX_RETRY_MS);
+  expect([errors, batcher.size, time.pending]).toEqual([0, 0, 0]);
+});
+
+it('DP-711: a deployment that is forgotten while others are written leaves no timer', async () => {
+  meanwhile = () => {
+    batcher.requestUpdate('b');
+    batcher.forget('b');
+  };
+  batcher.requestUpdate('a');
+  await time.pass(WINDOWS_MS);
+  expect([written, time.pending]).toEqual([[['a']], 0]);
 });
 
 it('DP-709: a transaction that would be too large is split between deployments', async () => {

@@ -68,7 +68,6 @@ export class UpdateBatcher {
   stop(): void {
     this.stopped = true;
     this.armed?.cancel();
-    this.armed = undefined;
     this.gathering.clear();
     this.due.clear();
   }

@@ -9,6 +9,7 @@ import {
   type TaskGroup,
 } from '@waybill/model';
 import { LocalState } from '@waybill/replica';
+import type { Regions } from '@waybill/rpc';
 import { draftTxn, fixtures, serviceActor, type Applied, type TxnPayloads, type TxnType } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';
 import { DeploymentWatchers } from './deployment-watchers.js';
@@ -32,7 +33,8 @@ export class WatchedCluster {
   private ids = 0;
   private held = false;
 
-  constructor(readsPerSecond?: number) {
+  /** @param peers connections to other regions; none unless given */
+  constructor(readsPerSecond?: number, peers?: Regions) {
     this.watchers = new DeploymentWatchers({
       state: this.state,
       clock: { nowMs: () => this.time.nowMs() + this.clockAheadMs },
@@ -41,6 +43,7 @@ export class WatchedCluster {
       logger: silentLogger,
       region: 'global',
       ...(readsPerSecond !== undefined && { readsPerSecond }),
+      ...(peers && { peers: { regions: peers, random: () => 0.5 } }),
     });
     this.commands = new OperatorCommands(() => this.watchers.watching);
     this.state.onApplied((applied) => this.held && this.watchers.applied(applied));

@@ -1,3 +1,5 @@
+import { type Call, jobInThatRegion, type Regions } from '@waybill/rpc';
+import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
 import { WatchedCluster } from './watched-rollout.fixture.js';
 
@@ -13,10 +15,13 @@ describe('watchers and the lease', () => {
     cluster.plan(a!.job, end(a!.id, 'successful'));
     cluster.plan(b!.job, end(b!.id, 'cancelled'));
     expect(cluster.watchers.stats()['watched']).toBe(1);
+    cluster.follow();
+    cluster.lead();
+    expect(cluster.watchers.stats()['watched']).toBe(1);
     const purge = { JobID: 'c', Purge: true, NoShutdownDelay: false, SubmitTime: 0, Eval: null, TrackedVersions: 6 };
     cluster.write('JobDeregister', purge);
     expect(cluster.state.tables.deployment.get(c!.id)).toBeUndefined();
-    expect(cluster.watchers.stats()).toMatchObject({ watched: 0, timers: 0 });
+    expect(cluster.watchers.stats()).toMatchObject({ watched: 0, timers: 0, readersWaiting: 0, updatesWaiting: 0 });
     expect(cluster.time.pending).toBeLessThanOrEqual(1); // the limiter's, with nobody waiting
   });
 
@@ -24,6 +29,11 @@ describe('watchers and the lease', () => {
     const cluster = new WatchedCluster();
     const rollout = cluster.rollout({ web: { placed: 1 } });
     await expect(cluster.commands.fail(rollout.id, {})).rejects.toThrow('deployment watcher not enabled');
+  });
+
+  it('DP-1308: without the lease all figures are zero', () => {
+    const stats = Object.values(new WatchedCluster().watchers.stats());
+    expect(stats).toEqual(Array(10).fill(0));
   });
 
   it('DP-603 DP-604 DP-711: what the former holder had begun is dropped, and the next finds it in state', async () => {
@@ -90,5 +100,57 @@ describe('watchers and the lease', () => {
     cluster.watchers.applied(applied);
     await cluster.time.pass(5_000);
     expect(cluster.written('DeploymentStatusUpdate')).toHaveLength(1);
+  });
+});
+
+describe('a holder with other regions', () => {
+  /** West, with the names of the calls that it made to east, which has none of the jobs. */
+  function west() {
+    const calls: string[] = [];
+    const askRegion = async (_region: string, { name }: Call<unknown, unknown>): Promise<unknown> => {
+      calls.push(name);
+      return { Job: null };
+    };
+    const cluster = new WatchedCluster(undefined, { own: 'west', names: ['east', 'west'], askRegion } as Regions);
+    const register = (...names: string[]) => {
+      const Regions = names.map((Name) => ({ Name, Count: 1, Datacenters: null, NodePool: '', Meta: null }));
+      cluster.register(fixtures.aJob({ Multiregion: { Strategy: null, Regions } }));
+    };
+    return { cluster, calls, register };
+  }
+
+  it('DP-1113: asks a region that a new version of a job has left, and asks again when a term begins', async () => {
+    const { cluster, calls, register } = west();
+    cluster.lead();
+    register('west', 'east');
+    await cluster.time.pass(1_000);
+    expect(calls).toEqual([]);
+    register('west');
+    await cluster.time.pass(1_000);
+    expect(calls).toEqual([jobInThatRegion.name]);
+    cluster.follow();
+    expect(cluster.time.pending).toBe(0);
+    cluster.lead();
+    await cluster.time.pass(1_000);
+    expect(calls).toEqual([jobInThatRegion.name, jobInThatRegion.name]);
+  });
+
+  it('DP-1308: counts the calls to each other region, which are none without the role', async () => {
+    const { cluster, register } = west();
+    expect(cluster.watchers.stats()).toMatchObject({ 'peerCalls east': 0, 'peerErrors east': 0 });
+    cluster.lead();
+    for (const names of [['west', 'east'], ['west']]) register(...names);
+    await cluster.time.pass(1_000);
+    expect(cluster.watchers.stats()).toMatchObject({ 'peerCalls east': 1, 'peerErrors east': 0 });
+    expect(Object.keys(cluster.watchers.stats())).not.toContain('peerCalls west');
+  });
+
+  it('DP-603: a transaction that comes without the role starts nothing', async () => {
+    const { cluster, calls, register } = west();
+    register('west', 'east');
+    register('west');
+    for (const applied of cluster.state.history) cluster.watchers.applied(applied);
+    await cluster.time.pass(1_000);
+    expect([calls, cluster.watchers.stats()['watched'], cluster.time.pending]).toEqual([[], 0, 0]);
   });
 });
