@@ -234,5 +234,9 @@ describe('allocation reads of agents', () => {
     expect(answer.Traceparents).toEqual({ [mine.ID]: TRACE });
     await expect(ask(mine.ID, state.appliedIndex + 1)).rejects.toMatchObject({ code: 'unavailable' });
     await expect(ask((await place(b)).ID)).rejects.toThrow('Permission denied');
+    state.tables.allocs.replace(mine.ID, { ...mine, Job: null });
+    expect((await ask(mine.ID)).Allocs[0]?.Job?.ID).toBe('web');
+    state.tables.jobs.replace('default/web', undefined);
+    expect((await ask(mine.ID)).Allocs[0]?.Job).toBeNull();
   });
 });

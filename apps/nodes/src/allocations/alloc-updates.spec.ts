@@ -1,7 +1,9 @@
 import { nodesWriter } from '../node/nodes-writer.js';
 import { TooLargeError } from '@waybill/journal';
-import { tracerFor } from '@waybill/telemetry';
+import { InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import { startTracing, tracerFor } from '@waybill/telemetry';
 import {
+  type AllocClientStatus,
   type Allocation,
   type ClientAllocUpdate,
   type Evaluation,
@@ -59,6 +61,25 @@ function setup() {
 }
 
 const says = (alloc: Allocation, over: Partial<ClientAllocUpdate> = {}) => fixtures.aClientUpdate(alloc, over);
+
+it('the first report that a pending allocation runs is a span of its trace, and no other report is', async () => {
+  const { addNode, addAlloc, commit } = setup();
+  const exporter = new InMemorySpanExporter();
+  const tracing = await startTracing({ service: 'nodes', processor: new SimpleSpanProcessor(exporter) });
+  try {
+    const node = addNode();
+    const spansAfter = async (stored: AllocClientStatus, said: AllocClientStatus): Promise<number> => {
+      exporter.reset();
+      await commit(node, says(addAlloc(node, { ClientStatus: stored }), { ClientStatus: said }));
+      return exporter.getFinishedSpans().filter(({ name }) => name === 'first running').length;
+    };
+    expect(await spansAfter('pending', 'running')).toBe(1);
+    expect(await spansAfter('running', 'running')).toBe(0);
+    expect(await spansAfter('pending', 'failed')).toBe(0);
+  } finally {
+    await tracing.stop();
+  }
+});
 
 describe('allocation writes of agents', () => {
   it.each([3_600_000, 86_400_000])(

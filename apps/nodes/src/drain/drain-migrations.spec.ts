@@ -59,7 +59,8 @@ describe('what has migrated', () => {
 describe('a node that runs a storage plugin', () => {
   const csiPlugin = { ID: 'ebs', Type: 'node', MountDir: '/csi', HealthTimeout: 30e9, StagePublishBaseDir: '' };
   const pluginJob = (d: Draining, Type: string) => {
-    const TaskGroups = [fixtures.aGroup({ Tasks: [fixtures.aTask({ CSIPluginConfig: csiPlugin })] }, Type)];
+    const Tasks = [fixtures.aTask({ Name: 'helper' }), fixtures.aTask({ CSIPluginConfig: csiPlugin })];
+    const TaskGroups = [fixtures.aGroup({ Tasks }, Type), fixtures.aGroup({ Name: 'other' }, Type)];
     return d.job(1, 1, { Type, TaskGroups });
   };
 

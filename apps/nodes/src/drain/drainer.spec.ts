@@ -301,6 +301,18 @@ describe('the drainer', () => {
     expect(d.writtenSince(before).slice(1)).toEqual(['AllocUpdateDesiredTransition', 'BatchNodeUpdateDrain']);
   });
 
+  it('DR-64: a drain that loses its deadline is not forced at it', async () => {
+    const d = new Draining();
+    const draining = await d.node();
+    await d.lead();
+    const job = await d.job(1);
+    await d.place(job, draining);
+    await d.drain(draining, 10 * MINUTE * 1e6);
+    expect(d.drainer.stats()['drainDeadlines']).toBe(1);
+    await d.drain(draining, 0);
+    expect(d.drainer.stats()['drainDeadlines']).toBe(0);
+  });
+
   it('DR-34: ignored system work keeps running', async () => {
     const { d, draining } = await setup();
     const system = await d.job(1, 1, { Type: 'system' });

@@ -250,6 +250,8 @@ describe('heartbeats', () => {
     const node = fixtures.aNode();
     await state.propose(draft('NodeRegister', { Node: node, CreateNodePool: false }));
     expect(time.pending).toBe(1);
+    await state.propose(draft('NodeRegister', { Node: { ...node, NodePool: 'new' }, CreateNodePool: true }));
+    expect(time.pending).toBe(1);
     await state.propose(draft('NodeDeregister', { NodeID: node.ID }));
     expect(time.pending).toBe(0);
     expect(add().ID).not.toBe(node.ID);
@@ -319,8 +321,12 @@ describe('deadlines', () => {
   });
 
   it('ND-79: without the role no node is watched', async () => {
-    const { time, heartbeats, add } = heartbeating();
-    add();
+    const { time, state, heartbeats } = heartbeating();
+    await state.propose(draft('NodeRegister', { Node: fixtures.aNode(), CreateNodePool: false }));
     expect([time.pending, heartbeats.stats()]).toEqual([0, { trackedNodes: 0, missedHeartbeats: 0 }]);
+    heartbeats.start({ fence: { role: 'nodes', epoch: 1 }, followsRestore: false });
+    expect([time.pending, heartbeats.stats()]).toMatchObject([1, { trackedNodes: 1 }]);
+    heartbeats.stop();
+    expect([time.pending, heartbeats.stats()]).toMatchObject([0, { trackedNodes: 0 }]);
   });
 });

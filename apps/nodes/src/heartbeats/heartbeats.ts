@@ -173,10 +173,11 @@ export class Heartbeats {
   }
 
   private armDeadline(nodeId: string, delayMs: number): void {
-    if (!this.fence) return;
+    const { fence } = this;
+    if (!fence) return;
     this.deadlines.get(nodeId)?.cancel();
     const dueMs = this.deps.clock.nowMs() + delayMs;
-    const cancel = this.deps.timers.after(delayMs, () => this.expireDeadline(nodeId, dueMs));
+    const cancel = this.deps.timers.after(delayMs, () => this.expireDeadline(nodeId, dueMs, fence));
     this.deadlines.set(nodeId, { dueMs, cancel });
   }
 
@@ -185,14 +186,13 @@ export class Heartbeats {
     this.deadlines.delete(nodeId);
   }
 
-  private expireDeadline(nodeId: string, dueMs: number): void {
-    if (!this.fence) return;
+  private expireDeadline(nodeId: string, dueMs: number, fence: Fence): void {
     if (this.deps.clock.nowMs() - dueMs > this.deps.pace.graceMs) {
       this.armDeadline(nodeId, this.deps.pace.failoverTtlMs);
       return;
     }
     this.deadlines.delete(nodeId);
-    void this.recordLoss(nodeId, this.fence);
+    void this.recordLoss(nodeId, fence);
   }
 
   private async recordLoss(nodeId: string, fence: Fence): Promise<void> {

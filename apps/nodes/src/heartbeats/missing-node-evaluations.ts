@@ -83,7 +83,6 @@ export class MissingNodeEvaluations {
   }
 
   private async make(node: EvaluatedNode, index: number): Promise<void> {
-    if (!this.on) return;
     try {
       const made = await this.deps.evaluations.create(this.deps.state.tables.nodes.get(node.ID) ?? node, index);
       this.made += made.EvalIDs.length;

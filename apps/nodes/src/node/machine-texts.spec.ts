@@ -4,6 +4,7 @@ import {
   MAX_PLUGIN_ID_BYTES,
   MAX_TASK_EVENTS,
   newTaskEvent,
+  type TaskEvent,
 } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
@@ -70,12 +71,22 @@ describe('what a machine sends that is too long', () => {
     expect(JSON.stringify(TaskStates).length).toBeLessThan(10 * 50_000);
   });
 
-  it('is cut in the details of a task event whose other texts are short', () => {
-    const event = { ...newTaskEvent('Started', 1, {}), Message: 'short', Details: { long, short: 'short' } };
-    const state = fixtures.aClientUpdate(fixtures.anAlloc()).TaskStates;
+  /** The event as it is in a report whose texts were cut. */
+  const reported = (over: Partial<TaskEvent>): TaskEvent | undefined => {
     const dead = { State: 'dead' as const, Failed: true, Restarts: 0, LastRestart: null, StartedAt: null };
-    const TaskStates = { ...state, web: { ...dead, FinishedAt: null, Paused: '', Events: [event] } };
-    const [found] = withCutReport(fixtures.aClientUpdate(fixtures.anAlloc(), { TaskStates })).TaskStates['web']!.Events;
+    const Events = [{ ...newTaskEvent('Started', 1, {}), ...over }];
+    const TaskStates = { web: { ...dead, FinishedAt: null, Paused: '', Events } };
+    return withCutReport(fixtures.aClientUpdate(fixtures.anAlloc(), { TaskStates })).TaskStates['web']?.Events[0];
+  };
+
+  it('is cut in a task event whose details are short, and left as it is where all texts are', () => {
+    const Details = { short: 'short' };
+    expect(reported({ Message: long, Details })).toMatchObject({ Message: cut, Time: 1, Details });
+    expect(reported({ Message: 'short', Details })).toMatchObject({ Message: 'short', Time: 1, Details });
+  });
+
+  it('is cut in the details of a task event whose other texts are short', () => {
+    const found = reported({ Message: 'short', Details: { long, short: 'short' } });
     expect(found).toMatchObject({ Message: 'short', Time: 1, Details: { short: 'short' } });
     expect(found?.Details?.['long']?.length).toBeLessThan(long.length);
   });
