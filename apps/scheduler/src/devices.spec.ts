@@ -259,6 +259,12 @@ describe('making room (SC-139)', () => {
     expect(attempt.failedGroups['web']).toMatchObject({ NodesExhausted: 1 });
   });
 
+  it('SC-139: nobody goes if one instance is missing all the same', () => {
+    withDevices([gpus(['a', 'b'])]);
+    low('low', 10, 2);
+    expect(victimsOf(high(1, 3))).toEqual([]);
+  });
+
   it('SC-140: whoever goes for its device is gone for CPU and memory too', () => {
     withDevices([gpus(['a'])]);
     const task = fixtures.aTask();

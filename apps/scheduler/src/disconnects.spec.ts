@@ -340,6 +340,16 @@ describe('disconnecting', () => {
     expect(wants.destructive).toMatchObject([{ alloc: { ID: replacement.ID } }]);
     expect(wants.stops).toMatchObject([{ alloc: { ID: alloc.ID } }]);
   });
+
+  it('SC-149, SC-196: its replacement keeps the name that both had', () => {
+    const world = group(2);
+    const replacement = world.addOld(0);
+    world.addOld(5);
+    const alloc = world.addOld(0, { ClientStatus: 'unknown', AllocStates: unknown, NextAllocation: replacement.ID });
+    world.taint(alloc, { Status: 'disconnected' });
+    const updated = world.run().destructive.find((one) => one.alloc.ID === replacement.ID);
+    expect(updated?.name).toBe(replacement.Name);
+  });
 });
 
 describe('reconnecting', () => {

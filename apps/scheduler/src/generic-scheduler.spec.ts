@@ -462,9 +462,17 @@ describe('what cannot be placed', () => {
 
   it('SC-62, SC-63: distinct_property counts what the plan itself places', () => {
     for (const rack of ['a', 'a', 'b']) world.addNode({ Meta: { rack }, ComputedClass: `v1:${rack}` });
-    const Constraints = [{ LTarget: '${meta.rack}', RTarget: '1', Operand: 'distinct_property' }];
+    const Constraints = [
+      { LTarget: '${meta.rack}', RTarget: 'none', Operand: '!=' },
+      { LTarget: '${meta.rack}', RTarget: '1', Operand: 'distinct_property' },
+    ];
     world.register(jobOf({ Count: 3 }, { Constraints }));
-    expect(placedBy(world.run())).toHaveLength(2);
+    const attempt = world.run();
+    expect(placedBy(attempt)).toHaveLength(2);
+    expect(attempt.failedGroups['web']?.ConstraintFiltered).toEqual({
+      'distinct_property: ${meta.rack}=a used by 1 allocs': 2,
+      'distinct_property: ${meta.rack}=b used by 1 allocs': 1,
+    });
   });
 
   it('SC-84, SC-85: a static port is given once per address, then the node is exhausted', () => {

@@ -363,6 +363,19 @@ describe('whatever state its rollout is in, a job gets back what it loses', () =
     expect(world.live()).toEqual(['web.web[0]', 'web.web[0]', 'web.web[1]', 'web.web[2]']);
   });
 
+  it('SC-220: beside more canaries than the older version has allocations, no more of these come back than it has', () => {
+    const world = new World(COUNT + 1, null);
+    world.registerVersion(COUNT + 1, null, { Count: COUNT + 2 });
+    world.run();
+    world.nodeDown(world.node);
+    world.run();
+    world.addNode();
+    world.run({ TriggeredBy: 'queued-allocs' });
+    const isCanary = ({ DeploymentStatus }: Allocation): boolean => DeploymentStatus?.Canary === true;
+    const counts = [true, false].map((canary) => world.wanted().filter((alloc) => isCanary(alloc) === canary).length);
+    expect(counts).toEqual([COUNT + 1, COUNT]);
+  });
+
   it('no more comes back than the newer version wants', () => {
     const world = new World(1, null);
     world.registerVersion(1, null, { Count: 2 });

@@ -92,6 +92,20 @@ describe('dynamic host volumes', () => {
     expect(isPlaced(jobOf({ AccessMode }, {}, 'late'))).toBe(false);
   });
 
+  it('SC-72: a writer in another namespace writes to another volume', () => {
+    const AccessMode = 'single-node-single-writer';
+    const { node } = machine(offers(AccessMode));
+    const running = (Namespace: string) => {
+      const Job = { ...jobOf({ AccessMode }, {}, 'running'), Namespace };
+      const alloc = fixtures.anAlloc({ ID: 'running', Namespace, JobID: 'running', Job, NodeID: node.ID });
+      world.state.tables.allocs.replace(alloc.ID, alloc);
+    };
+    running('default');
+    expect(isPlaced(jobOf({ AccessMode }))).toBe(false);
+    running('team');
+    expect(isPlaced(jobOf({ AccessMode }))).toBe(true);
+  });
+
   it('VL-179, SC-67: with per_alloc each by its own name', () => {
     const { node } = machine({ Name: 'data[1]' });
     world.register(jobOf({ PerAlloc: true }, { Count: 2 }));

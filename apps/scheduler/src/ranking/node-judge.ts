@@ -83,7 +83,7 @@ export function judgePreempting(
         memoryMB: capacity.memoryMB - used.memoryMB + wanted.memoryMB,
         diskMB: capacity.diskMB - used.diskMB + wanted.diskMB,
       },
-      proposed: evicted.length === 0 ? view.allocs : view.allocs.filter((alloc) => !evicted.includes(alloc)),
+      proposed: view.allocs.filter((alloc) => !evicted.includes(alloc)),
       preemptedOf: (group) => plan.preemptedOf(group),
     });
     if (!more) return undefined;

@@ -421,6 +421,9 @@ describe('what it cannot do', () => {
     expect(written[0]).toMatchObject({
       Status: 'failed',
       StatusDescription: "scheduler cannot handle 'alloc-failure' evaluation reason",
+      FailedTGAllocs: {},
+      QueuedAllocations: {},
+      PlanAnnotations: null,
     });
   });
 

@@ -157,10 +157,11 @@ export class EvaluationRun {
   private async reblockEvaluation(attempt: Attempt, blocked: BlockedBy): Promise<undefined> {
     const queued = queuedAfter(attempt.wanted, this.result);
     const { Namespace, JobID } = this.evaluation;
-    const summary = this.deps.snapshots.tables.job_summary.get(namespacedKey(Namespace, JobID))?.Summary ?? {};
-    const changed = Object.entries(queued).some(
-      ([group, n]) => summary[group] !== undefined && summary[group].Queued !== n,
-    );
+    const summary = this.deps.snapshots.tables.job_summary.get(namespacedKey(Namespace, JobID))?.Summary;
+    const changed = Object.entries(queued).some(([group, n]) => {
+      const stored = summary?.[group];
+      return stored !== undefined && stored.Queued !== n;
+    });
     const evaluation: Evaluation = {
       ...this.evaluation,
       ...eligibilityOf(blocked),
