@@ -7,26 +7,26 @@ import { givenText } from './given-text.js';
 
 /** Flags for the members of an auth method. Only `create` takes the name as a flag. */
 export const METHOD_FLAGS: readonly Flag[] = [
-  { name: 'type', kind: 'text', value: 'OIDC|JWT', help: 'Whose logins it takes.' },
+  { name: 'type', kind: 'text', value: 'OIDC|JWT', help: 'Name of the auth method to which the rule belongs.' },
   {
     name: 'max-token-ttl',
     kind: 'duration',
     value: 'duration',
-    help: 'How long the tokens live that it makes, such as 8h.',
+    help: 'Life of the tokens that the method creates, such as 8h.',
   },
   { name: 'token-locality', kind: 'text', value: 'local|global', help: 'Where those tokens are valid.' },
   {
     name: 'token-name-format',
     kind: 'text',
     value: 'format',
-    help: 'How they are named; ${auth_method_type}-${auth_method_name} if not given.',
+    help: 'Template for names of tokens (default ${auth_method_type}-${auth_method_name}).',
   },
-  { name: 'default', kind: 'switch', help: 'Logins that name no method take this one.' },
+  { name: 'default', kind: 'switch', help: 'Use this method for logins that name none.' },
   {
     name: 'config',
     kind: 'text',
     value: 'json|@file|-',
-    help: 'Its configuration in JSON, in a file, or on stdin.',
+    help: 'Configuration in JSON: the text itself, a file, or stdin.',
   },
 ];
 

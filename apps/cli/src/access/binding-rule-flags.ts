@@ -5,7 +5,7 @@ import type { ParsedFlags } from '../flags/parsed-flags.js';
 
 /** Flags for the members of a rule. Only `create` takes the method as a flag. */
 export const RULE_FLAGS: readonly Flag[] = [
-  { name: 'bind-type', kind: 'text', value: 'role|policy|management', help: 'What it gives.' },
+  { name: 'bind-type', kind: 'text', value: 'role|policy|management', help: 'Type of the grant.' },
   {
     name: 'bind-name',
     kind: 'text',
@@ -16,9 +16,9 @@ export const RULE_FLAGS: readonly Flag[] = [
     name: 'selector',
     kind: 'text',
     value: 'expression',
-    help: 'Who gets it, by mapped claims, such as \'value.team == "ops"\'; everybody if not given.',
+    help: 'Filter over mapped claims that selects logins, such as \'value.team == "ops"\' (default: every login).',
   },
-  { name: 'description', kind: 'text', value: 'text', help: 'What it is for.' },
+  { name: 'description', kind: 'text', value: 'text', help: 'Description.' },
 ];
 
 /** The members of a rule that flags can set. A type alias, so that it is assignable to JSON. */

@@ -5,9 +5,9 @@ import { namesOf } from './token-flags.js';
 
 /** Flags for the members of a role. */
 export const ROLE_FLAGS: readonly Flag[] = [
-  { name: 'name', kind: 'text', value: 'name', help: 'Its name, which no other role has.' },
-  { name: 'description', kind: 'text', value: 'text', help: 'What it is for.' },
-  { name: 'policy', kind: 'list', value: 'name', help: 'A policy that it bundles, which must exist; may be repeated.' },
+  { name: 'name', kind: 'text', value: 'name', help: 'Unique name of the role.' },
+  { name: 'description', kind: 'text', value: 'text', help: 'Description.' },
+  { name: 'policy', kind: 'list', value: 'name', help: 'Existing policy in the role. May be repeated.' },
 ];
 
 /** A role built from flags. A type alias, so that it is assignable to JSON. */

@@ -4,12 +4,17 @@ import type { ExactJson } from '../terminal/exact-json.js';
 
 /** Flags for the members of a token and its grants. */
 export const TOKEN_FLAGS: readonly Flag[] = [
-  { name: 'name', kind: 'text', value: 'name', help: 'What people call it.' },
-  { name: 'type', kind: 'text', value: 'client|management', help: 'What it is; a new token is a client token.' },
-  { name: 'global', kind: 'switch', help: 'Valid in all regions. Fixed when the token is created.' },
-  { name: 'policy', kind: 'list', value: 'name', help: 'A policy that it has; may be repeated.' },
-  { name: 'role-id', kind: 'list', value: 'id', help: 'A role that it has, by its ID; may be repeated.' },
-  { name: 'role-name', kind: 'list', value: 'name', help: 'A role that it has, by its name; may be repeated.' },
+  { name: 'name', kind: 'text', value: 'name', help: 'Name for people.' },
+  {
+    name: 'type',
+    kind: 'text',
+    value: 'client|management',
+    help: 'Type of the token. A new token is a client token by default.',
+  },
+  { name: 'global', kind: 'switch', help: 'Make the token valid in all regions. Cannot be changed later.' },
+  { name: 'policy', kind: 'list', value: 'name', help: 'Policy of the token. May be repeated.' },
+  { name: 'role-id', kind: 'list', value: 'id', help: 'ID of a role of the token. May be repeated.' },
+  { name: 'role-name', kind: 'list', value: 'name', help: 'Name of a role of the token. May be repeated.' },
 ];
 
 /** Returns the members of a token that flags set. An empty `-policy=` or role stands for none (AU-303). */

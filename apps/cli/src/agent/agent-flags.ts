@@ -5,8 +5,8 @@ export const MACHINE_FLAGS: readonly Flag[] = [
   { name: 'dc', kind: 'text', value: 'name', help: 'Datacenter of this machine.' },
   { name: 'node', kind: 'text', value: 'name', help: 'Name of this machine.' },
   { name: 'node-class', kind: 'text', value: 'class', help: 'Class of this machine.' },
-  { name: 'node-pool', kind: 'text', value: 'pool', help: 'Pool this machine is in.' },
-  { name: 'meta', kind: 'list', value: 'key=value', help: 'What jobs may constrain on.' },
+  { name: 'node-pool', kind: 'text', value: 'pool', help: 'Node pool of this machine.' },
+  { name: 'meta', kind: 'list', value: 'key=value', help: 'Metadata of the machine, for constraints of jobs.' },
 ];
 
 export const AGENT_LOG_FLAGS: readonly Flag[] = [

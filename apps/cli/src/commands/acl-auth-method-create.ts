@@ -8,10 +8,10 @@ import { DATA_FLAGS } from '../terminal/data-printer.js';
 export const command: ServerCommand = {
   usage: '',
   description:
-    'Makes an auth method, by which people or programs log in that have an account elsewhere. What they get, binding ' +
-    'rules say.\n\nNeeds a management token.',
+    'Creates an auth method, with which people or programs that have an account elsewhere can log in. Binding ' +
+    'rules determine what they get.\n\nNeeds a management token.',
   flags: [
-    { name: 'name', kind: 'text', value: 'name', help: 'Its name, which never changes.' },
+    { name: 'name', kind: 'text', value: 'name', help: 'Name of the auth method. It never changes.' },
     ...METHOD_FLAGS,
     ...DATA_FLAGS,
   ],

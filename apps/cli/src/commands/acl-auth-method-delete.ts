@@ -5,8 +5,8 @@ import { failed } from '../failure.js';
 export const command: ServerCommand = {
   usage: '<name>',
   description:
-    'Deletes an auth method. Its binding rules stay, and are those of a new method of the same name; tokens that it made ' +
-    'stay too.\n\nNeeds a management token.',
+    'Deletes an auth method. Its binding rules stay, and apply to a new method of the same name. Tokens that it ' +
+    'created stay too.\n\nNeeds a management token.',
   flags: [],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <acl_auth_method_name>' },
   async run({ api, args: [name = ''], terminal }) {

@@ -6,7 +6,7 @@ import { DATA_FLAGS } from '../terminal/data-printer.js';
 /** The command `acl auth-method list` (AU-298). */
 export const command: ServerCommand = {
   usage: '',
-  description: 'Shows the auth methods, to anybody: it says by which names one can log in.',
+  description: 'Lists the auth methods with which you can log in. Everybody may read them.',
   flags: [...LIST_FLAGS, ...DATA_FLAGS],
   takes: NO_ARGUMENTS,
   run: (call) =>

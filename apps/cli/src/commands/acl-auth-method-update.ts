@@ -9,8 +9,8 @@ import { membersOf } from '../terminal/exact-json.js';
 export const command: ServerCommand = {
   usage: '<name>',
   description:
-    'Changes what the flags give of an auth method, and nothing else. A configuration that is given replaces the former ' +
-    'one; where it says "redacted", the secret stays.\n\nNeeds a management token.',
+    'Changes only the given members of an auth method. A given configuration replaces the stored one; the value ' +
+    '"redacted" keeps the stored secret.\n\nNeeds a management token.',
   flags: [...METHOD_FLAGS, ...DATA_FLAGS],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <acl_auth_method_name>' },
   async run(call) {

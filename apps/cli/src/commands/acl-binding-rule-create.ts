@@ -10,10 +10,10 @@ import { DATA_FLAGS } from '../terminal/data-printer.js';
 export const command: ServerCommand = {
   usage: '',
   description:
-    'Makes a binding rule: what those get who log in by an auth method and match its selector. The role or policy may ' +
-    'come later.\n\nNeeds a management token.',
+    'Creates a binding rule: it grants a role, a policy or management to logins of an auth method that match its ' +
+    'selector. The role or policy may be created later.\n\nNeeds a management token.',
   flags: [
-    { name: 'auth-method', kind: 'text', value: 'name', help: 'The method whose logins it is about; never changes.' },
+    { name: 'auth-method', kind: 'text', value: 'name', help: 'Auth method of the rule. It never changes.' },
     ...RULE_FLAGS,
     ...DATA_FLAGS,
   ],

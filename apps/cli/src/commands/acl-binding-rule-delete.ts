@@ -7,7 +7,7 @@ const DELETING = 'deleting ACL binding rule';
 /** The command `acl binding-rule delete` (AU-300). */
 export const command: ServerCommand = {
   usage: '<id>',
-  description: 'Deletes a binding rule. Tokens that it gave something stay.\n\nNeeds a management token.',
+  description: 'Deletes a binding rule. Tokens that it already granted something stay.\n\nNeeds a management token.',
   flags: [],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <acl_binding_rule_id>' },
   async run({ api, args: [given = ''], terminal }) {

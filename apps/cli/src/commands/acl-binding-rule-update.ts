@@ -12,13 +12,13 @@ const RETRIEVING = 'when retrieving ACL binding rule';
 export const command: ServerCommand = {
   usage: '<id>',
   description:
-    'Changes what the flags give of a binding rule. Its auth method never changes.\n\nNeeds a management token.',
+    'Changes only the given members of a binding rule. Its auth method never changes.\n\nNeeds a management token.',
   flags: [
     ...RULE_FLAGS,
     {
       name: 'no-merge',
       kind: 'switch',
-      help: 'The flags describe the whole rule: a description or selector that is not given is emptied. Needs -bind-type.',
+      help: 'Replace the whole rule: an omitted description or selector becomes empty. Needs -bind-type.',
     },
     ...DATA_FLAGS,
   ],

@@ -8,8 +8,9 @@ import { DATA_FLAGS } from '../terminal/data-printer.js';
 export const command: ServerCommand = {
   usage: '[<file>|-]',
   description:
-    'Makes the first management token and prints it with its secret. The secret is made by the server, or is read (a UUID) ' +
-    'from a file or from stdin ("-").\n\nNeeds no token. Works once, and once more after a reset.',
+    'Creates the first management token and prints it with its secret. The server chooses the secret, or the ' +
+    'command reads a UUID from a file or from stdin ("-").\n\nNeeds no token. Works once, and once more after a ' +
+    'reset.',
   flags: [...DATA_FLAGS],
   takes: { min: 0, max: 1, otherwise: 'This command takes up to one argument' },
   async run(call) {

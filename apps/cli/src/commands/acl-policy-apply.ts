@@ -7,11 +7,11 @@ import type { ParsedFlags } from '../flags/parsed-flags.js';
 export const command: ServerCommand = {
   usage: '<name> <file>|-',
   description:
-    'Creates or replaces a policy: its rules, in HCL or JSON, are read from a file or from stdin ("-"). With -namespace and ' +
-    '-job the policy belongs to the workload that they name.\n\nNeeds a management token.',
+    'Creates or replaces a policy. Its rules, in HCL or JSON, are read from a file or from stdin ("-"). With ' +
+    '-namespace and -job, the policy applies to that workload.\n\nNeeds a management token.',
   flags: [
-    { name: 'description', kind: 'text', value: 'text', help: 'What it is for.' },
-    { name: 'job', kind: 'text', value: 'id', help: 'The job whose tasks have the policy; needs -namespace.' },
+    { name: 'description', kind: 'text', value: 'text', help: 'Description.' },
+    { name: 'job', kind: 'text', value: 'id', help: 'Job whose tasks get the policy. Needs -namespace.' },
     { name: 'group', kind: 'text', value: 'name', help: 'Only tasks of this group; needs -job.' },
     { name: 'task', kind: 'text', value: 'name', help: 'Only this task; needs -group.' },
   ],

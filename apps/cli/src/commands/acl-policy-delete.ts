@@ -4,7 +4,8 @@ import { failed } from '../failure.js';
 /** Deletes a policy by its name (CL-843, AU-302). */
 export const command: ServerCommand = {
   usage: '<name>',
-  description: 'Deletes a policy. Tokens and roles that name it lose what it granted.\n\nNeeds a management token.',
+  description:
+    'Deletes a policy. Tokens and roles that name it lose the rights that it granted.\n\nNeeds a management token.',
   flags: [],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <name>' },
   async run({ api, args: [name = ''], terminal }) {

@@ -6,7 +6,7 @@ import { DATA_FLAGS } from '../terminal/data-printer.js';
 /** Lists names and descriptions of policies (CL-843, AU-302). */
 export const command: ServerCommand = {
   usage: '',
-  description: 'Shows policies: all of them to a management token, its own to another.',
+  description: 'Lists policies: all of them for a management token, otherwise those of the token.',
   flags: [...LIST_FLAGS, ...DATA_FLAGS],
   takes: NO_ARGUMENTS,
   run: (call) =>

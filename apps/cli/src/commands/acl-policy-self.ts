@@ -8,7 +8,7 @@ import { DATA_FLAGS } from '../terminal/data-printer.js';
 /** Lists the policies of the caller's token or workload identity (CL-843, AU-302). */
 export const command: ServerCommand = {
   usage: '',
-  description: 'Shows the policies of the token, or of the workload identity, that the requests carry.',
+  description: 'Shows the policies of your token or workload identity.',
   flags: [...DATA_FLAGS],
   takes: NO_ARGUMENTS,
   async run(call) {

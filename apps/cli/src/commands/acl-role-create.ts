@@ -8,7 +8,7 @@ import { DATA_FLAGS } from '../terminal/data-printer.js';
 /** Creates a role, which requires a name and at least one policy (AU-301). */
 export const command: ServerCommand = {
   usage: '',
-  description: 'Makes a role: policies under one name, which tokens may have.\n\nNeeds a management token.',
+  description: 'Creates a role, a named set of policies for tokens.\n\nNeeds a management token.',
   flags: [...ROLE_FLAGS, ...DATA_FLAGS],
   takes: NO_ARGUMENTS,
   async run(call) {

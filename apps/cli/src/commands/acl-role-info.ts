@@ -8,7 +8,7 @@ import { DATA_FLAGS } from '../terminal/data-printer.js';
 export const command: ServerCommand = {
   usage: '<id>|<name>',
   description: 'Shows a role.',
-  flags: [{ name: 'by-name', kind: 'switch', help: 'The argument is its name.' }, ...DATA_FLAGS],
+  flags: [{ name: 'by-name', kind: 'switch', help: 'The argument is the name of the role.' }, ...DATA_FLAGS],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <acl_role_id>' },
   async run(call) {
     const place = call.flags.on('by-name') ? 'role/name' : 'role';

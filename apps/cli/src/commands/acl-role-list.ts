@@ -7,7 +7,7 @@ import { DATA_FLAGS } from '../terminal/data-printer.js';
 /** Lists the roles (CL-843, AU-301). */
 export const command: ServerCommand = {
   usage: '',
-  description: 'Shows roles: all of them to a management token, its own to another.',
+  description: 'Lists roles: all of them for a management token, otherwise those of the token.',
   flags: [...LIST_FLAGS, ...DATA_FLAGS],
   takes: NO_ARGUMENTS,
   run: (call) =>

@@ -9,10 +9,11 @@ import { DATA_FLAGS } from '../terminal/data-printer.js';
 export const command: ServerCommand = {
   usage: '<id>',
   description:
-    'Changes a role: a name or description replaces the former one, policies are added.\n\nNeeds a management token.',
+    'Changes a role: a given name or description replaces the stored one, and given policies are added.\n\nNeeds a ' +
+    'management token.',
   flags: [
     ...ROLE_FLAGS,
-    { name: 'no-merge', kind: 'switch', help: 'The flags describe the whole role: nothing else of it is kept.' },
+    { name: 'no-merge', kind: 'switch', help: 'Replace the whole role by the flags.' },
     ...DATA_FLAGS,
   ],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <acl_role_id>' },

@@ -13,12 +13,17 @@ import { parseDuration } from '@waybill/model/duration';
 export const command: ServerCommand = {
   usage: '[<file>|-]',
   description:
-    'Makes a token and prints it with its secret. With -accessor, a client token of another cluster is imported: its secret ' +
-    'is read from a file or from stdin ("-").\n\nNeeds a management token.',
+    'Creates a token and prints it with its secret. With -accessor, it imports a client token of another ' +
+    'cluster, and reads its secret from a file or from stdin ("-").\n\nNeeds a management token.',
   flags: [
     ...TOKEN_FLAGS,
-    { name: 'ttl', kind: 'text', value: 'duration', help: 'How long it is valid, like 8h; without, it never expires.' },
-    { name: 'accessor', kind: 'text', value: 'uuid', help: 'Accessor of the token that is imported.' },
+    {
+      name: 'ttl',
+      kind: 'text',
+      value: 'duration',
+      help: 'Life of the token, such as 8h (default: it never expires).',
+    },
+    { name: 'accessor', kind: 'text', value: 'uuid', help: 'Accessor of the imported token.' },
     ...DATA_FLAGS,
   ],
   takes: { min: 0, max: 1, otherwise: 'This command takes up to one argument' },

@@ -4,7 +4,7 @@ import { failed } from '../failure.js';
 /** Deletes a token by its accessor (CL-841). */
 export const command: ServerCommand = {
   usage: '<accessor>',
-  description: 'Deletes a token, which is refused from then on.\n\nNeeds a management token.',
+  description: 'Deletes a token. Servers then refuse it.\n\nNeeds a management token.',
   flags: [],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <token_accessor_id>' },
   async run({ api, args: [accessor = ''], terminal }) {

@@ -6,7 +6,7 @@ import { DATA_FLAGS } from '../terminal/data-printer.js';
 /** Shows a token by its accessor (CL-841). */
 export const command: ServerCommand = {
   usage: '<accessor>',
-  description: 'Shows a token with its secret: any to a management token, itself to another.',
+  description: 'Shows a token with its secret: any token for a management token, otherwise only the token itself.',
   flags: [...DATA_FLAGS],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <token_accessor_id>' },
   async run(call) {

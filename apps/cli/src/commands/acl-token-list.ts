@@ -6,7 +6,7 @@ import { DATA_FLAGS } from '../terminal/data-printer.js';
 /** Lists the tokens and whether they have expired (CL-841, AU-303). */
 export const command: ServerCommand = {
   usage: '',
-  description: 'Shows the tokens, without their secrets.\n\nNeeds a management token.',
+  description: 'Lists the tokens, without their secrets.\n\nNeeds a management token.',
   flags: [...LIST_FLAGS, ...DATA_FLAGS],
   takes: NO_ARGUMENTS,
   run: (call) =>

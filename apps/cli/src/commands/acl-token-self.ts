@@ -11,7 +11,7 @@ import { DATA_FLAGS } from '../terminal/data-printer.js';
  */
 export const command: ServerCommand = {
   usage: '',
-  description: 'Shows the token that the requests carry, of -token or the environment.',
+  description: 'Shows your token, from -token or the environment.',
   flags: [...DATA_FLAGS],
   takes: NO_ARGUMENTS,
   async run(call) {

@@ -9,8 +9,8 @@ import { membersOf } from '../terminal/exact-json.js';
 export const command: ServerCommand = {
   usage: '<accessor>',
   description:
-    'Changes what the flags give of a token, and nothing else. Policies and roles that are given replace those that it ' +
-    'had; an empty one (-policy="") takes all away.\n\nNeeds a management token.',
+    'Changes only the given members of a token. Given policies and roles replace the stored ones; an empty one ' +
+    '(-policy="") removes them all.\n\nNeeds a management token.',
   flags: [...TOKEN_FLAGS, ...DATA_FLAGS],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <token_accessor_id>' },
   async run(call) {

@@ -7,7 +7,7 @@ import { sortedEntries } from '../terminal/sorted-entries.js';
 /** Prints the sections of the agent's statistics, sorted (CL-925). */
 export const command: ServerCommand = {
   usage: '',
-  description: 'Shows figures of the server at the address.\n\nNeeds the capability agent:read.',
+  description: 'Shows statistics of the server at the address.\n\nNeeds the capability agent:read.',
   flags: [...DATA_FLAGS],
   takes: NO_ARGUMENTS,
   async run({ api, data, terminal }) {

@@ -7,16 +7,16 @@ export const command: OfflineCommand = {
   usage: '',
   offline: true,
   description:
-    'Makes id and key of one more machine, has the nats-server that "npm start" runs let it in, and prints the command that ' +
-    'the machine runs to join. Run it on the computer of the cluster, as the user who started that.\n\nThe token in the ' +
-    'printed command is a secret: it holds the key of the machine.',
+    'Creates an ID and a key for one more machine, admits it to the nats-server that "npm start" runs, and ' +
+    'prints the command with which the machine joins. Run it on the computer of the cluster, as the user who ' +
+    'started the cluster.\n\nThe token in the printed command is a secret: it holds the key of the machine.',
   flags: [
     { name: 'data-dir', kind: 'text', value: 'dir', help: 'Data directory of the cluster; default .waybill.' },
     {
       name: 'advertise',
       kind: 'text',
       value: 'address',
-      help: 'Address at which the machine reaches this computer; default: the one that nats-server listens on.',
+      help: 'Address at which the machine reaches this computer (default: that of nats-server).',
     },
   ],
   takes: NO_ARGUMENTS,

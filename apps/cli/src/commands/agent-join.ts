@@ -14,11 +14,12 @@ const TITLE = 'waybill agent join';
 export const command: ServerCommand = {
   usage: '[<token>]',
   description:
-    'Makes this computer a machine of the cluster whose "agent invite" has printed the token, and runs its node agent in the ' +
-    'foreground. "-" reads the token from stdin. The directory keeps who the machine is: later starts need no token.\n\n' +
-    'Ctrl-C stops the agent in order; its tasks go on, and the next start takes them up again.',
+    'Makes this computer a machine of the cluster whose "agent invite" printed the token, and runs its node ' +
+    'agent in the foreground. "-" reads the token from stdin. The directory stores the identity of the machine, ' +
+    'so later starts need no token.\n\nCtrl-C stops the agent in order; its tasks go on, and the next start takes ' +
+    'them up again.',
   flags: [
-    { name: 'data-dir', kind: 'text', value: 'dir', help: 'Where the machine keeps everything.' },
+    { name: 'data-dir', kind: 'text', value: 'dir', help: 'Data directory of the machine.' },
     ...MACHINE_FLAGS,
     ...AGENT_LOG_FLAGS,
   ],

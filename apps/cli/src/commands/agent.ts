@@ -10,12 +10,12 @@ import { type Call, NO_ARGUMENTS, type ServerCommand } from '../command-spec.js'
 export const command: ServerCommand = {
   usage: '',
   description:
-    'Starts a part of Waybill in the foreground. -dev: everything, with a log and a database of its own, in a temporary ' +
-    'directory unless -data-dir says where. -server: the services, with the log and the database that -nats and -database ' +
-    'name (their own ones otherwise). -client: what runs tasks on this machine.\n\nCtrl-C stops it in order; once more, at once.',
+    'Starts a part of Waybill in the foreground. -dev starts everything with a log and a database of its own, in -data-dir ' +
+    'or a temporary directory. -server starts the services with the log and database of -nats and -database, or their ' +
+    'own. -client starts the agent that runs tasks on this machine.\n\nCtrl-C stops it in order, a second Ctrl-C at once.',
   flags: [
-    { name: 'dev', kind: 'switch', help: 'Everything in one process.' },
-    { name: 'server', kind: 'switch', help: 'The services.' },
+    { name: 'dev', kind: 'switch', help: 'Run everything in one process.' },
+    { name: 'server', kind: 'switch', help: 'Run the services.' },
     { name: 'client', kind: 'switch', help: 'A node agent.' },
     {
       name: 'config',
@@ -25,7 +25,7 @@ export const command: ServerCommand = {
     },
     { name: 'bind', kind: 'text', value: 'address', help: 'Address of the API.' },
     { name: 'http-port', kind: 'integer', value: 'port', help: 'Port of the API; default 4646.' },
-    { name: 'data-dir', kind: 'text', value: 'dir', help: 'Where everything is kept.' },
+    { name: 'data-dir', kind: 'text', value: 'dir', help: 'Data directory.' },
     ...MACHINE_FLAGS,
     { name: 'nats', kind: 'text', value: 'url', help: 'NATS. WAYBILL_NATS_URL.' },
     { name: 'database', kind: 'text', value: 'url', help: 'PostgreSQL. WAYBILL_DATABASE_URL.' },
@@ -36,7 +36,9 @@ export const command: ServerCommand = {
       help: 'Scheduler configuration of a new cluster; server.default_scheduler_config of a file. Ignored once the cluster has one.',
     },
     ...AGENT_LOG_FLAGS,
-    ...WITHOUT_EFFECT.map((name) => ({ name, kind: 'text', value: 'value', help: 'Without effect.' }) as const),
+    ...WITHOUT_EFFECT.map(
+      (name) => ({ name, kind: 'text', value: 'value', help: 'Accepted; has no effect.' }) as const,
+    ),
   ],
   takes: NO_ARGUMENTS,
   run,

@@ -9,7 +9,7 @@ import { rfc3339 } from '../terminal/times.js';
 
 export const command: ServerCommand = {
   usage: '<allocation>',
-  description: 'Shows the last results of the checks of an allocation.\n\nNeeds the capability read-job.',
+  description: 'Shows the latest results of the checks of an allocation.\n\nNeeds the capability read-job.',
   flags: [VERBOSE_FLAG, ...DATA_FLAGS],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <alloc-id>' },
   run,

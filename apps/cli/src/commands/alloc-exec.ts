@@ -12,8 +12,9 @@ export const command: ServerCommand = {
   usage: '<allocation> <command> [<argument>…]',
   alias: 'exec',
   description:
-    'Runs a command beside a task, with its environment, and is connected to it: what you type, what it prints, its exit ' +
-    'code. On a terminal, "~." at the beginning of a line ends the session.\n\nNeeds the capability alloc-exec.',
+    'Runs a command beside a task, in its environment, and connects the terminal to it: your input, its output ' +
+    'and its exit code. On a terminal, "~." at the start of a line ends the session.\n\nNeeds the capability ' +
+    'alloc-exec.',
   flags: [
     { name: 'task', kind: 'text', value: 'task', help: 'The task, if the group has several.' },
     ...OF_JOB_FLAGS,

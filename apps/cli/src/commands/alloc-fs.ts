@@ -24,11 +24,12 @@ export const command: ServerCommand = {
   usage: '<allocation> [<path>]',
   alias: 'fs',
   description:
-    "Shows a directory or a file of an allocation. Without a path: the allocation's directory.\n\nNeeds the capability read-fs.",
+    "Shows a directory or a file of an allocation, by default the allocation's directory.\n\nNeeds the capability " +
+    'read-fs.',
   flags: [
-    { name: 'H', kind: 'switch', help: 'Sizes in bytes.' },
-    { name: 'stat', kind: 'switch', help: 'What is known of the file instead of its contents.' },
-    { name: 'f', kind: 'switch', help: 'Go on with what is written, until interrupted.' },
+    { name: 'H', kind: 'switch', help: 'Show sizes in bytes.' },
+    { name: 'stat', kind: 'switch', help: "Show the file's details instead of its contents." },
+    { name: 'f', kind: 'switch', help: 'Follow the file until interrupted.' },
     ...END_FLAGS,
     ...OF_JOB_FLAGS,
     VERBOSE_FLAG,

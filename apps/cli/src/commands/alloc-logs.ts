@@ -15,12 +15,11 @@ type LogType = 'stdout' | 'stderr';
 export const command: ServerCommand = {
   usage: '<allocation> [<task>]',
   alias: 'logs',
-  description:
-    'Shows what a task wrote to stdout or stderr. Without flags: stdout from the beginning.\n\nNeeds the capability read-logs.',
+  description: 'Shows the output of a task, by default stdout from the beginning.\n\nNeeds the capability read-logs.',
   flags: [
     { name: 'stdout', kind: 'switch', help: 'The standard output (the default).' },
     { name: 'stderr', kind: 'switch', help: 'The standard error.' },
-    { name: 'f', kind: 'switch', help: 'Go on with what is written; alone: both outputs, only what is new.' },
+    { name: 'f', kind: 'switch', help: 'Follow the output. Alone: new lines of both outputs.' },
     ...END_FLAGS,
     ...OF_JOB_FLAGS,
     { name: 'task', kind: 'text', value: 'task', help: 'The task, if the group has several.' },

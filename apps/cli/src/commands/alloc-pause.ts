@@ -7,7 +7,8 @@ import { readAllocation } from '../allocations/read-allocation.js';
 export const command: ServerCommand = {
   usage: '<allocation> [<task>]',
   description:
-    'Is not offered: only the commercial edition of Nomad pauses tasks by a schedule. Prints what the server says.',
+    'Not available: only the commercial edition of Nomad pauses tasks by a schedule. Prints the refusal of the ' +
+    'server.',
   flags: [
     { name: 'state', kind: 'text', value: 'state', help: 'pause (the default), run or scheduled.' },
     { name: 'status', kind: 'switch', help: 'Show the state instead of changing it.' },

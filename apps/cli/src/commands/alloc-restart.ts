@@ -7,11 +7,11 @@ import { mustHaveTask } from '../allocations/task-of-allocation.js';
 export const command: ServerCommand = {
   usage: '<allocation> [<task>]',
   description:
-    'Restarts tasks of an allocation in place: one, all that run, or with -all-tasks also those that have ended, in ' +
-    'their order. Returns when the old processes have ended.\n\nNeeds the capabilities alloc-lifecycle, read-job and ' +
-    'list-jobs.',
+    'Restarts tasks of an allocation in place: one task, all running tasks, or with -all-tasks also ended tasks, ' +
+    'in their order. Returns when the old processes have ended.\n\nNeeds the capabilities alloc-lifecycle, ' +
+    'read-job and list-jobs.',
   flags: [
-    { name: 'all-tasks', kind: 'switch', help: 'Restart the tasks that have ended too.' },
+    { name: 'all-tasks', kind: 'switch', help: 'Restart ended tasks too.' },
     { name: 'task', kind: 'text', value: 'task', help: 'Restart this task only.' },
     VERBOSE_FLAG,
   ],

@@ -9,11 +9,11 @@ const DEFAULT_SIGNAL = 'SIGKILL';
 export const command: ServerCommand = {
   usage: '<allocation> [<task>]',
   description:
-    'Sends a signal to one task of an allocation, or to all of them.\n\nNeeds the capabilities alloc-lifecycle, ' +
+    'Sends a signal to one task of an allocation, or to all its tasks.\n\nNeeds the capabilities alloc-lifecycle, ' +
     'read-job and list-jobs.',
   flags: [
-    { name: 's', kind: 'text', value: 'signal', help: `The signal, as SIGHUP (default ${DEFAULT_SIGNAL}).` },
-    { name: 'task', kind: 'text', value: 'task', help: 'The task; without it all tasks.' },
+    { name: 's', kind: 'text', value: 'signal', help: `The signal, such as SIGHUP (default ${DEFAULT_SIGNAL}).` },
+    { name: 'task', kind: 'text', value: 'task', help: 'The task (default: all tasks).' },
     VERBOSE_FLAG,
   ],
   takes: { min: 1, max: 2, otherwise: 'This command takes up to two arguments: <alloc-id> <task>' },

@@ -33,11 +33,10 @@ import { UI_FLAG, webHint } from '../server/web-hint.js';
 
 export const command: ServerCommand = {
   usage: '<allocation>',
-  description:
-    'Shows an allocation: where it runs, and what became of each of its tasks.\n\nNeeds the capability read-job.',
+  description: 'Shows an allocation: its machine and the state of each task.\n\nNeeds the capability read-job.',
   flags: [
-    { name: 'short', kind: 'switch', help: 'Only the state of the tasks.' },
-    { name: 'stats', kind: 'switch', help: 'Show all that is measured of the use of memory and processors.' },
+    { name: 'short', kind: 'switch', help: 'Show only the states of the tasks.' },
+    { name: 'stats', kind: 'switch', help: 'Show all measurements of memory and CPU.' },
     ...DATA_FLAGS,
     UI_FLAG,
     VERBOSE_FLAG,

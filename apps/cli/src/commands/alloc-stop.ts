@@ -7,8 +7,8 @@ import { readAllocation } from '../allocations/read-allocation.js';
 export const command: ServerCommand = {
   usage: '<allocation>',
   description:
-    'Stops an allocation. The scheduler migrates it: it places a new one as the job wants. The command monitors that evaluation.\n\nNeeds the capability ' +
-    'alloc-lifecycle; to watch, read-job.',
+    'Stops an allocation. The scheduler migrates it: it places a new one if the job needs one. The command ' +
+    'monitors that evaluation.\n\nNeeds the capability alloc-lifecycle; to watch, read-job.',
   flags: [
     DETACH_FLAG,
     { name: 'no-shutdown-delay', kind: 'switch', help: 'Ignore the shutdown delays of group and tasks.' },

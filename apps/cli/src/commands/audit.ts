@@ -20,16 +20,17 @@ type AuditPage = Answer<AuditRecord[] | null>;
 export const command: ServerCommand = {
   usage: '',
   description:
-    'Shows who asked what of the servers, and how it was answered; the newest first, of all namespaces unless -namespace ' +
-    'names one. The audit log of the server must be on (WAYBILL_AUDIT_ENABLED).\n\nNeeds a management token.',
+    'Lists requests to the servers with their authors and results, newest first, in all namespaces unless ' +
+    '-namespace names one. The audit log of the server must be enabled (WAYBILL_AUDIT_ENABLED).\n\nNeeds a ' +
+    'management token.',
   flags: [
     { name: 'since', kind: 'text', value: 'time', help: 'From this time on, or this long ago (2h).' },
-    { name: 'until', kind: 'text', value: 'time', help: 'Up to this time, or this long ago.' },
+    { name: 'until', kind: 'text', value: 'time', help: 'Up to this time, or up to this long ago (2h).' },
     { name: 'accessor', kind: 'text', value: 'id', help: 'Only of this token, or anonymous, or invalid.' },
-    { name: 'object', kind: 'text', value: 'id', help: 'Only about objects whose ID begins so.' },
+    { name: 'object', kind: 'text', value: 'id', help: 'Only about objects with this ID prefix.' },
     { name: 'operation', kind: 'text', value: 'method', help: 'Only of this HTTP method.' },
-    { name: 'status', kind: 'integer', value: 'code', help: 'Only answered with this status.' },
-    { name: 'request', kind: 'text', value: 'id', help: 'Only of this request, or that of its transaction.' },
+    { name: 'status', kind: 'integer', value: 'code', help: 'Only with this status of the response.' },
+    { name: 'request', kind: 'text', value: 'id', help: 'Only of this request, or of its transaction.' },
     {
       name: 'stage',
       kind: 'text',
@@ -37,7 +38,7 @@ export const command: ServerCommand = {
       help: `OperationReceived, OperationComplete, OperationClosed, or * (default ${DEFAULT_STAGE}).`,
     },
     { name: 'n', kind: 'integer', value: 'count', help: `Records wanted (default ${DEFAULT_COUNT}).` },
-    { name: 'page-token', kind: 'text', value: 'token', help: 'Where the page begins.' },
+    { name: 'page-token', kind: 'text', value: 'token', help: 'Token of the page, as printed after the previous one.' },
     ...DATA_FLAGS,
     VERBOSE_FLAG,
   ],

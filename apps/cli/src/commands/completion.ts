@@ -7,8 +7,8 @@ export const command: OfflineCommand = {
   offline: true,
   usage: 'bash|zsh|fish',
   description:
-    'Prints what makes a shell complete commands, flags and IDs. For this shell only: source <(waybill completion bash); ' +
-    'for good: waybill -autocomplete-install.',
+    'Prints a script that completes commands, flags and IDs in a shell. For this shell only: source <(waybill ' +
+    'completion bash). Permanently: waybill -autocomplete-install.',
   flags: [],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: bash, zsh or fish' },
   async run({ args, program, terminal }) {

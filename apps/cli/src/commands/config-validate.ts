@@ -7,7 +7,8 @@ export const command: OfflineCommand = {
   offline: true,
   usage: '<path>…',
   description:
-    'Says whether agent would start with these files and directories as its -config, and otherwise what is wrong.',
+    'Checks whether an agent would start with these files and directories as its -config, and otherwise shows ' +
+    'the errors.',
   flags: [],
   takes: {
     min: 1,

@@ -6,7 +6,8 @@ import { DETACH_FLAG, VERBOSE_FLAG } from '../terminal/display.js';
 export const command: ServerCommand = {
   usage: '<deployment>',
   description:
-    'Ends a deployment as failed; groups with auto_revert go back to the last stable version.\n\nNeeds the capability submit-job.',
+    'Fails a deployment. Groups with auto_revert go back to the last stable version.\n\nNeeds the capability ' +
+    'submit-job.',
   flags: [DETACH_FLAG, VERBOSE_FLAG],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <deployment>' },
   run: (call) =>

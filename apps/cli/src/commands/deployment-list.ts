@@ -8,9 +8,9 @@ import { failed } from '../failure.js';
 /** Lists the deployments (CL-601). */
 export const command: ServerCommand = {
   usage: '',
-  description: 'Shows deployments, the oldest first.\n\nNeeds the capability read-job.',
+  description: 'Lists deployments, oldest first.\n\nNeeds the capability read-job.',
   flags: [
-    { name: 'filter', kind: 'text', value: 'expression', help: 'Only deployments that match.' },
+    { name: 'filter', kind: 'text', value: 'expression', help: 'Only matching deployments.' },
     ...DATA_FLAGS,
     VERBOSE_FLAG,
   ],

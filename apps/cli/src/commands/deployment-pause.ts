@@ -6,7 +6,8 @@ import { VERBOSE_FLAG } from '../terminal/display.js';
 export const command: ServerCommand = {
   usage: '<deployment>',
   description:
-    'Pauses a deployment: nothing more is placed and no deadline passes until it is resumed.\n\nNeeds the capability submit-job.',
+    'Pauses a deployment: until it is resumed, nothing is placed and no deadline passes.\n\nNeeds the capability ' +
+    'submit-job.',
   flags: [VERBOSE_FLAG],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <deployment>' },
   run: (call) =>

@@ -7,7 +7,8 @@ import { GROUP_FLAG, promotion } from '../jobs/promotion.js';
 export const command: ServerCommand = {
   usage: '<deployment>',
   description:
-    'Accepts the canaries of a deployment, so that the rest is rolled out.\n\nNeeds the capability submit-job.',
+    'Promotes the canaries of a deployment, so that the remaining allocations are rolled out.\n\nNeeds the ' +
+    'capability submit-job.',
   flags: [GROUP_FLAG, DETACH_FLAG, VERBOSE_FLAG],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <deployment>' },
   run: (call) => changeDeployment(call, promotion(call.flags, 'promoting deployment')),

@@ -5,7 +5,7 @@ import { DETACH_FLAG, VERBOSE_FLAG } from '../terminal/display.js';
 /** Resumes a paused deployment (CL-604). */
 export const command: ServerCommand = {
   usage: '<deployment>',
-  description: 'Lets a paused deployment go on, with fresh deadlines.\n\nNeeds the capability submit-job.',
+  description: 'Resumes a paused deployment with new deadlines.\n\nNeeds the capability submit-job.',
   flags: [DETACH_FLAG, VERBOSE_FLAG],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <deployment>' },
   run: (call) =>

@@ -17,11 +17,11 @@ const READ_WAIT_MS = 2_000;
 /** Shows a deployment, monitors it under `-monitor`, or lists all deployments (CL-602, CL-603). */
 export const command: ServerCommand = {
   usage: '[<deployment>]',
-  description: 'Shows all deployments, or one and how far its groups are.\n\nNeeds the capability read-job.',
+  description: 'Lists all deployments, or shows one with the progress of its groups.\n\nNeeds the capability read-job.',
   flags: [
-    { name: 'exit-code', kind: 'switch', help: 'With -monitor: exit with 1 unless it is successful.' },
-    { name: 'monitor', kind: 'switch', help: 'Watch it until it is over.' },
-    { name: 'wait', kind: 'duration', value: 'duration', help: 'With -monitor: how often to look; 2s if not given.' },
+    { name: 'exit-code', kind: 'switch', help: 'With -monitor: exit with 1 unless the deployment succeeds.' },
+    { name: 'monitor', kind: 'switch', help: 'Watch until it ends.' },
+    { name: 'wait', kind: 'duration', value: 'duration', help: 'With -monitor: interval between reads (default 2s).' },
     ...DATA_FLAGS,
     UI_FLAG,
     VERBOSE_FLAG,

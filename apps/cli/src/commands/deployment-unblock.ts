@@ -6,7 +6,8 @@ import { DETACH_FLAG, VERBOSE_FLAG } from '../terminal/display.js';
 export const command: ServerCommand = {
   usage: '<deployment>',
   description:
-    'Lets a deployment that waits for other regions be successful without them.\n\nNeeds the capability submit-job.',
+    'Ends a deployment that waits for other regions as successful, without them.\n\nNeeds the capability ' +
+    'submit-job.',
   flags: [DETACH_FLAG, VERBOSE_FLAG],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <deployment>' },
   run: (call) =>

@@ -7,14 +7,15 @@ import { CONFIGURATION_PATH, type ConfigurationAnswer } from '../operator/schedu
 export const command: ServerCommand = {
   usage: '[<evaluation>]',
   description:
-    'Deletes an evaluation by its full ID, or all that match a filter and that nothing depends on any more. The broker ' +
-    'must be paused meanwhile. Meant for emergencies: evaluations that are over go by themselves.\n\nNeeds a management token.',
+    'Deletes an evaluation by its full ID, or all evaluations that match a filter and that nothing depends on. ' +
+    'The broker must be paused meanwhile. Meant for emergencies: garbage collection removes ended ' +
+    'evaluations.\n\nNeeds a management token.',
   flags: [
     {
       name: 'filter',
       kind: 'text',
       value: 'expression',
-      help: 'All evaluations that match, instead of one by its ID.',
+      help: 'Delete all matching evaluations instead of one by its ID.',
     },
     { name: 'yes', kind: 'switch', help: 'Do not ask.' },
   ],

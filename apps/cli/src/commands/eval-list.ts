@@ -9,18 +9,18 @@ import { UI_FLAG, webHint } from '../server/web-hint.js';
 /** Lists evaluations, optionally of one job or status (CL-621). */
 export const command: ServerCommand = {
   usage: '',
-  description: 'Shows evaluations, the oldest first.\n\nNeeds the capability read-job.',
+  description: 'Lists evaluations, oldest first.\n\nNeeds the capability read-job.',
   flags: [
     {
       name: 'filter',
       kind: 'text',
       value: 'expression',
-      help: 'Only evaluations that match; not with -job or -status.',
+      help: 'Only matching evaluations. Not with -job or -status.',
     },
-    { name: 'job', kind: 'text', value: 'id', help: 'Only those of this job.' },
-    { name: 'page-token', kind: 'text', value: 'token', help: 'Where the page begins.' },
+    { name: 'job', kind: 'text', value: 'id', help: 'Only of this job.' },
+    { name: 'page-token', kind: 'text', value: 'token', help: 'Token of the page, as printed after the previous one.' },
     { name: 'per-page', kind: 'integer', value: 'n', help: 'Evaluations per page.' },
-    { name: 'status', kind: 'text', value: 'status', help: 'Only those in this status.' },
+    { name: 'status', kind: 'text', value: 'status', help: 'Only with this status.' },
     ...DATA_FLAGS,
     UI_FLAG,
     VERBOSE_FLAG,

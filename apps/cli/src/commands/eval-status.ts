@@ -17,9 +17,10 @@ import { UI_FLAG, webHint } from '../server/web-hint.js';
 export const command: ServerCommand = {
   usage: '<evaluation>',
   description:
-    'Shows an evaluation: why it was made, what it placed, what it could not place.\n\nNeeds the capability read-job.',
+    'Shows an evaluation: why it was created, what it placed, and what it could not place.\n\nNeeds the capability ' +
+    'read-job.',
   flags: [
-    { name: 'monitor', kind: 'switch', help: 'Watch it until it is over, as "job run" does.' },
+    { name: 'monitor', kind: 'switch', help: 'Watch the evaluation until it ends, like "job run".' },
     ...DATA_FLAGS,
     UI_FLAG,
     VERBOSE_FLAG,

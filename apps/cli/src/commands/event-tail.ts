@@ -14,36 +14,37 @@ import type { Terminal } from '../terminal/terminal.js';
 export const command: ServerCommand = {
   usage: '[<topic>[:<key>]…]',
   description:
-    'Follows the event stream and goes on by itself, without gap or repetition, when the connection breaks. Topics such as ' +
-    'Job, Evaluation, Allocation, Deployment, Node; none: all.\n\nExit codes: 0 ended as asked; 1 refused; ' +
-    '3 (-strict) the wanted index is no longer retained.\n\nNeeds read access to what the topics show; all topics: a management token.',
+    'Follows the event stream, and resumes without gaps or duplicates after a broken connection. Topics are, for ' +
+    'example, Job, Evaluation, Allocation, Deployment, Node; the default is all topics.\n\nExit codes: 0 ended as ' +
+    'asked; 1 refused; 3 (-strict) the wanted index is no longer retained.\n\nNeeds read access to what the topics ' +
+    'show; all topics: a management token.',
   flags: [
     { name: 'topic', kind: 'list', value: 'topic[:key]', help: 'A topic to follow, like the arguments.' },
     {
       name: 'index',
       kind: 'text',
       value: 'n|now|oldest',
-      help: 'First index wanted; now (the default): what comes next.',
+      help: 'First index, or now for new events (the default).',
     },
-    { name: 'since', kind: 'text', value: 'time', help: 'Begin at this time, or this long ago (2h).' },
+    { name: 'since', kind: 'text', value: 'time', help: 'Start at this time, or this long ago (2h).' },
     {
       name: 'cursor',
       kind: 'text',
       value: 'file',
-      help: 'Begin behind the index in this file, if there is one, and keep in it what has been printed.',
+      help: 'Start after the index in this file, if it exists, and store the last printed index in it.',
     },
     {
       name: 'filter',
       kind: 'text',
       value: 'expression',
-      help: 'Only events that match, such as Payload.Job.Type == batch.',
+      help: 'Only matching events, such as Payload.Job.Type == batch.',
     },
     { name: 'type', kind: 'list', value: 'type', help: 'Only events of this type.' },
-    { name: 'no-follow', kind: 'switch', help: 'End when what was newest at the start has been shown.' },
+    { name: 'no-follow', kind: 'switch', help: 'End after the event that was newest at the start.' },
     { name: 'count', kind: 'integer', value: 'n', help: 'End after n events.' },
     { name: 'timeout', kind: 'duration', value: 'duration', help: 'End after that time.' },
-    { name: 'strict', kind: 'switch', help: 'Fail instead of starting later than asked.' },
-    { name: 'json', kind: 'switch', help: "The server's lines, one JSON object each." },
+    { name: 'strict', kind: 'switch', help: 'Fail instead of starting after the requested index.' },
+    { name: 'json', kind: 'switch', help: "Print the server's lines, one JSON object each." },
     TEMPLATE_FLAG,
     VERBOSE_FLAG,
   ],

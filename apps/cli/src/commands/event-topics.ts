@@ -6,8 +6,7 @@ import { table } from '../terminal/table.js';
 export const command: OfflineCommand = {
   offline: true,
   usage: '',
-  description:
-    'Shows what can be followed with event tail: the topics, what their keys are, and which capability each needs.',
+  description: 'Lists the topics of event tail, the meaning of their keys, and the capability that each needs.',
   flags: [],
   takes: NO_ARGUMENTS,
   async run({ terminal }) {

@@ -11,8 +11,8 @@ export const command: ServerCommand = {
   usage: '-job=<job> (-alloc=<allocation> | -group=<group> -task=<task>) <action>',
   alias: 'action',
   description:
-    "Runs one of the commands that the job's author prepared for a task (its action blocks), as alloc exec does: what you " +
-    'type goes to it, what it prints comes back, its exit code is the one of this command.\n\nNeeds the capability alloc-exec.',
+    'Runs a command that the author of the job prepared for a task (its action blocks), and connects the ' +
+    "terminal to it, like alloc exec. The exit code is the command's.\n\nNeeds the capability alloc-exec.",
   flags: [
     { name: 'job', kind: 'text', value: 'job', help: 'The job that has the action.' },
     {
@@ -22,7 +22,7 @@ export const command: ServerCommand = {
       help: 'Where it runs; else in a running allocation of the group.',
     },
     { name: 'group', kind: 'text', value: 'group', help: 'The task group.' },
-    { name: 'task', kind: 'text', value: 'task', help: 'The task; may be left out where the allocation has only one.' },
+    { name: 'task', kind: 'text', value: 'task', help: 'The task. May be omitted if the allocation has only one.' },
     ...CONNECTION_FLAGS,
   ],
   takes: { min: 0, max: 1, otherwise: 'This command takes one argument: <action>' },

@@ -11,8 +11,12 @@ import { jobPath, resolveJob } from '../jobs/resolve-job.js';
 /** Lists the allocations of a job (CL-357). */
 export const command: ServerCommand = {
   usage: '<job>',
-  description: 'Shows the allocations of a job.\n\nNeeds the capability read-job; list-jobs for a prefix.',
-  flags: [{ name: 'all', kind: 'switch', help: 'Those of earlier jobs of this ID too.' }, ...DATA_FLAGS, VERBOSE_FLAG],
+  description: 'Lists the allocations of a job.\n\nNeeds the capability read-job; list-jobs for a prefix.',
+  flags: [
+    { name: 'all', kind: 'switch', help: 'Include those of earlier jobs with this ID.' },
+    ...DATA_FLAGS,
+    VERBOSE_FLAG,
+  ],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <job>' },
   run: async (call) => {
     const { flags, terminal } = call;

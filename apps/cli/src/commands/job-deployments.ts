@@ -11,9 +11,9 @@ import { jobPath, resolveJob } from '../jobs/resolve-job.js';
 /** Lists the deployments of a job, or shows the latest one (CL-358). */
 export const command: ServerCommand = {
   usage: '<job>',
-  description: 'Shows the deployments of a job.\n\nNeeds the capability read-job; list-jobs for a prefix.',
+  description: 'Lists the deployments of a job.\n\nNeeds the capability read-job; list-jobs for a prefix.',
   flags: [
-    { name: 'all', kind: 'switch', help: 'Those of earlier jobs of this ID too.' },
+    { name: 'all', kind: 'switch', help: 'Include those of earlier jobs with this ID.' },
     ...DATA_FLAGS,
     { name: 'latest', kind: 'switch', help: 'Only the latest one, with its groups.' },
     VERBOSE_FLAG,

@@ -24,27 +24,28 @@ interface Dispatched {
 export const command: ServerCommand = {
   usage: '<parameterized job> [<file>|-]',
   description:
-    'Makes one job of a parameterized one, with the file, or stdin ("-"), as its payload, and watches the evaluation.\n\n' +
-    'Exit codes with -wait: 0 it ended well; 2 a group failed.\n\nNeeds the capability dispatch-job; to watch, read-job.',
+    'Dispatches a job from a parameterized job, with the file, or stdin ("-"), as its payload, and watches the ' +
+    'evaluation.\n\nExit codes with -wait: 0 it ended well; 2 a group failed.\n\nNeeds the capability dispatch-job; ' +
+    'to watch, read-job.',
   flags: [
     DETACH_FLAG,
     {
       name: 'id-prefix-template',
       kind: 'text',
       value: 'prefix',
-      help: "Put this before the job's own part of its ID.",
+      help: "Prefix of the job's own part of its ID.",
     },
     {
       name: 'idempotency-token',
       kind: 'text',
       value: 'token',
-      help: 'Dispatch only if no job has been with this token.',
+      help: 'Dispatch only if no job was dispatched with this token.',
     },
-    { name: 'meta', kind: 'list', value: 'key=value', help: 'A value of its own; may be repeated.' },
+    { name: 'meta', kind: 'list', value: 'key=value', help: 'Metadata of the dispatched job. May be repeated.' },
     { name: 'priority', kind: 'integer', value: 'n', help: "Its priority instead of the parameterized job's." },
     UI_FLAG,
     VERBOSE_FLAG,
-    { name: 'wait', kind: 'switch', help: 'Then wait until the job has ended.' },
+    { name: 'wait', kind: 'switch', help: 'Wait until the dispatched job has ended.' },
   ],
   takes: { min: 1, max: 2, otherwise: 'This command takes one or two argument: <parameterized job> [<input source>]' },
   run,

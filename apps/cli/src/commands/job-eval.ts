@@ -8,14 +8,14 @@ import { jobPath, resolveJob } from '../jobs/resolve-job.js';
 export const command: ServerCommand = {
   usage: '<job>',
   description:
-    'Has a job looked at again, as if it had just been registered, and watches the evaluation.\n\n' +
-    'Needs the capability read-job; with -force-reschedule, submit-job.',
+    'Evaluates a job again, as if it had just been registered, and watches the evaluation.\n\nNeeds the capability ' +
+    'read-job; with -force-reschedule, submit-job.',
   flags: [
     DETACH_FLAG,
     {
       name: 'force-reschedule',
       kind: 'switch',
-      help: 'Reschedule failed allocations now, even if their delay is not over yet.',
+      help: 'Reschedule failed allocations now, even before their delay has passed.',
     },
     VERBOSE_FLAG,
   ],

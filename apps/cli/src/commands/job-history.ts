@@ -13,9 +13,14 @@ import { absoluteTime } from '../terminal/times.js';
 /** Shows the versions of a job, newest first, optionally with their differences or the whole job (CL-351 to CL-353). */
 export const command: ServerCommand = {
   usage: '<job>',
-  description: 'Shows the kept versions of a job, the newest first.\n\nNeeds the capability read-job.',
+  description: 'Lists the retained versions of a job, newest first.\n\nNeeds the capability read-job.',
   flags: [
-    { name: 'diff-tag', kind: 'text', value: 'tag', help: 'With -p: compare every version with the one of this name.' },
+    {
+      name: 'diff-tag',
+      kind: 'text',
+      value: 'tag',
+      help: 'With -p: compare every version with the one with this name.',
+    },
     { name: 'diff-version', kind: 'integer', value: 'n', help: 'With -p: compare every version with this one.' },
     { name: 'p', kind: 'switch', help: 'Show what each version changed.' },
     { name: 'full', kind: 'switch', help: 'Print the whole job of each version.' },

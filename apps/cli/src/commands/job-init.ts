@@ -11,7 +11,7 @@ export const command: OfflineCommand = {
   alias: 'init',
   description: `Writes an example job file that runs on any machine. The file is ${DEFAULT_FILE} unless named; an existing one stays untouched.`,
   flags: [
-    { name: 'short', kind: 'switch', help: 'Without the comments and what can be left out.' },
+    { name: 'short', kind: 'switch', help: 'Omit comments and optional settings.' },
     { name: 'connect', kind: 'switch', help: 'Refused: there is no service mesh.' },
   ],
   takes: { min: 0, max: 1, otherwise: 'This command takes either no arguments or one: <file>' },

@@ -12,11 +12,11 @@ import { sortedEntries } from '../terminal/sorted-entries.js';
 export const command: ServerCommand = {
   usage: '[<job>]',
   alias: 'inspect',
-  description: 'Prints a job as the server has it, or the text it was submitted as.\n\nNeeds the capability read-job.',
+  description: 'Prints a job as it is stored, or its source text.\n\nNeeds the capability read-job.',
   flags: [
-    { name: 'hcl', kind: 'switch', help: 'Print the text the job was submitted as.' },
+    { name: 'hcl', kind: 'switch', help: 'Print the source text of the job.' },
     ...DATA_FLAGS,
-    { name: 'version', kind: 'integer', value: 'n', help: 'This kept version.' },
+    { name: 'version', kind: 'integer', value: 'n', help: 'A retained version.' },
     { name: 'with-vars', kind: 'switch', help: 'With -hcl: print on stderr how to run the text with its variables.' },
   ],
   takes: { min: 0, max: 1, otherwise: 'This command takes either no arguments or one: <job>' },

@@ -8,7 +8,8 @@ import { jobPath, PERIODIC, resolveJob } from '../jobs/resolve-job.js';
 export const command: ServerCommand = {
   usage: '<periodic job>',
   description:
-    'Launches a periodic job now, out of turn, and watches the evaluation.\n\nNeeds the capability submit-job; to watch, read-job.',
+    'Launches a periodic job now, in addition to its schedule, and watches the evaluation.\n\nNeeds the capability ' +
+    'submit-job; to watch, read-job.',
   flags: [DETACH_FLAG, VERBOSE_FLAG],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <job>' },
   async run(call) {

@@ -10,8 +10,8 @@ import { jobPath, resolveJob } from '../jobs/resolve-job.js';
 export const command: ServerCommand = {
   usage: '<job>',
   description:
-    "Accepts the canaries of a job's latest deployment, so that the rest is rolled out.\n\n" +
-    'Needs the capability submit-job.',
+    "Promotes the canaries of a job's latest deployment, so that the remaining allocations are rolled " +
+    'out.\n\nNeeds the capability submit-job.',
   flags: [GROUP_FLAG, DETACH_FLAG, VERBOSE_FLAG],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <job>' },
   run: async (call) => {

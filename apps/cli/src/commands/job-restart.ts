@@ -27,8 +27,8 @@ export const command: ServerCommand = {
   usage: '<job>',
   description:
     'Restarts the allocations of a job without changing the job, batch by batch: in place, or with -reschedule by ' +
-    'stopping each and waiting until its replacement runs. Nothing is undone when it ends early: what was restarted ' +
-    'stays so, the rest is as it was.\n\nNeeds the capabilities read-job and alloc-lifecycle; list-jobs for a prefix; ' +
+    'stopping each and waiting until its replacement runs. If it ends early, restarted allocations stay ' +
+    'restarted and the others are unchanged.\n\nNeeds the capabilities read-job and alloc-lifecycle; list-jobs for a prefix; ' +
     'with -reschedule on a system job also submit-job.',
   flags: RESTART_FLAGS,
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <job>' },

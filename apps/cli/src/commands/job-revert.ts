@@ -10,8 +10,8 @@ import { jobPath, resolveJob } from '../jobs/resolve-job.js';
 export const command: ServerCommand = {
   usage: '<job> <version|tag>',
   description:
-    'Registers what a former version of a job said as a new version, and watches the evaluation.\n\n' +
-    'Needs the capability submit-job.',
+    'Registers a former version of a job as a new version, and watches the evaluation.\n\nNeeds the capability ' +
+    'submit-job.',
   flags: [DETACH_FLAG, VERBOSE_FLAG],
   takes: { min: 2, max: 2, otherwise: 'This command takes two arguments: <job> <version|tag>' },
   run: async (call) => {

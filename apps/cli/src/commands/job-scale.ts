@@ -10,14 +10,14 @@ import { readScaleStatus } from '../jobs/scale-status.js';
 export const command: ServerCommand = {
   usage: '<job> [<group>] <count>',
   description:
-    'Gives a group of a job another count, and watches the evaluation. The group may be left out where there is one.\n\n' +
-    'Needs the capability scale-job; to watch, read-job.',
+    'Changes the count of a group of a job, and watches the evaluation. The group may be omitted if the job has ' +
+    'only one.\n\nNeeds the capability scale-job; to watch, read-job.',
   flags: [
     {
       name: 'check-index',
       kind: 'integer',
       value: 'n',
-      help: 'Scale only if the job still has this modify index; 0: whatever it has.',
+      help: 'Scale only if the job has this modify index. 0 accepts any.',
     },
     DETACH_FLAG,
     VERBOSE_FLAG,

@@ -8,7 +8,7 @@ import { absoluteTime } from '../terminal/times.js';
 /** Lists scaling events of a job, newest first (CL-359). */
 export const command: ServerCommand = {
   usage: '<job>',
-  description: 'Shows the latest scaling events of a job, the newest first.\n\nNeeds the capability read-job.',
+  description: 'Lists the latest scaling events of a job, newest first.\n\nNeeds the capability read-job.',
   flags: [VERBOSE_FLAG],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <job>' },
   run: async (call) => {

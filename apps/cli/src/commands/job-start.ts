@@ -17,7 +17,8 @@ export const command: ServerCommand = {
   usage: '<job>',
   alias: 'start',
   description:
-    'Starts a stopped job again, as it was, and watches the evaluation.\n\nNeeds the capability submit-job; to watch, read-job.',
+    'Starts a stopped job again, unchanged, and watches the evaluation.\n\nNeeds the capability submit-job; to ' +
+    'watch, read-job.',
   flags: [DETACH_FLAG, VERBOSE_FLAG],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <job>' },
   run,

@@ -28,11 +28,12 @@ import { jobPage, UI_FLAG, webHint } from '../server/web-hint.js';
 export const command: ServerCommand = {
   usage: '[<job>]',
   description:
-    'Shows all jobs, or one: its groups, its latest deployment, its allocations.\n\nNeeds the capability read-job.',
+    'Lists all jobs, or shows one with its groups, its latest deployment and its allocations.\n\nNeeds the ' +
+    'capability read-job.',
   flags: [
-    { name: 'short', kind: 'switch', help: 'Only what the job is.' },
+    { name: 'short', kind: 'switch', help: 'Show only the properties of the job.' },
     { name: 'evals', kind: 'switch', help: "Show the job's evaluations too." },
-    { name: 'all-allocs', kind: 'switch', help: 'Show allocations of former jobs of this ID too.' },
+    { name: 'all-allocs', kind: 'switch', help: 'Include allocations of earlier jobs with this ID.' },
     ...DATA_FLAGS,
     UI_FLAG,
     VERBOSE_FLAG,

@@ -10,8 +10,8 @@ export const command: ServerCommand = {
   usage: '<job>…',
   alias: 'stop',
   description:
-    'Stops jobs, each named by its ID or the beginning of it, and watches the evaluations that follow. Several jobs are ' +
-    'stopped at the same time.\n\nNeeds the capability submit-job; to watch, read-job.',
+    'Stops jobs, given by their IDs or prefixes of them, and watches the evaluations that follow. Several jobs ' +
+    'are stopped at the same time.\n\nNeeds the capability submit-job; to watch, read-job.',
   flags: [
     DETACH_FLAG,
     {
@@ -22,7 +22,7 @@ export const command: ServerCommand = {
     },
     { name: 'global', kind: 'switch', help: 'Stop a multi-region job in all its regions.' },
     { name: 'no-shutdown-delay', kind: 'switch', help: 'Ignore the shutdown delays of groups and tasks.' },
-    { name: 'purge', kind: 'switch', help: 'Remove the job altogether instead of keeping it as stopped.' },
+    { name: 'purge', kind: 'switch', help: 'Purge the job instead of keeping it as stopped.' },
     { name: 'yes', kind: 'switch', help: 'Do not ask.' },
     VERBOSE_FLAG,
   ],

@@ -7,12 +7,12 @@ import { jobPath, resolveJob } from '../jobs/resolve-job.js';
 export const command: ServerCommand = {
   usage: '<job>',
   description:
-    'Gives a version of a job a name, by which it can be gone back to; it is kept until the name is taken away.\n\n' +
-    'Needs the capability submit-job.',
+    'Gives a version of a job a name, with which you can revert to it. The version is kept until the name is ' +
+    'removed.\n\nNeeds the capability submit-job.',
   flags: [
     { name: 'name', kind: 'text', value: 'tag', help: 'The name. Required.' },
-    { name: 'description', kind: 'text', value: 'text', help: 'What is special about the version.' },
-    { name: 'version', kind: 'text', value: 'n', help: 'The version; without it the current one.' },
+    { name: 'description', kind: 'text', value: 'text', help: 'Description of the version.' },
+    { name: 'version', kind: 'text', value: 'n', help: 'The version (default: the current one).' },
   ],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <job>' },
   run: async ({ args, flags, terminal, api: root }) => {

@@ -6,7 +6,7 @@ import { resolveJob } from '../jobs/resolve-job.js';
 /** Removes a tag from a job (CL-343). */
 export const command: ServerCommand = {
   usage: '<job>',
-  description: 'Takes the name of a version of a job away.\n\nNeeds the capability submit-job.',
+  description: 'Removes the name of a version of a job.\n\nNeeds the capability submit-job.',
   flags: [{ name: 'name', kind: 'text', value: 'tag', help: 'The name. Required.' }],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <job>' },
   run: async ({ args, flags, terminal, api }) => {

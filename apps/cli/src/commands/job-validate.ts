@@ -18,8 +18,8 @@ export const command: ServerCommand = {
   usage: '<path>',
   alias: 'validate',
   description:
-    'Says what is wrong with a job file, without registering it. <path> is a job file, an http:// or https:// URL, ' +
-    'or "-" for stdin. Without a server it is checked here.',
+    'Validates a job file without registering it. <path> is a job file, an http:// or https:// URL, or "-" for ' +
+    'stdin. Without a server, the command validates the file itself.',
   flags: JOB_INPUT_FLAGS,
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <path>' },
   run: async (call) => {

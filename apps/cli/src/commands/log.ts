@@ -35,25 +35,25 @@ const KINDS = [
 export const command: ServerCommand = {
   usage: '[<kind> [<id>]]',
   description:
-    'Shows what was done to an object, or to everything: when, by whom, in which trace; refused attempts too. Kinds: ' +
-    `${KINDS.join(' ')}. A prefix of an ID is enough; gone objects are found too.` +
+    'Lists the transactions about an object, or all transactions, with time, author and trace, including refused ones. Kinds: ' +
+    `${KINDS.join(' ')}. A prefix of an ID is enough, also for a deleted object.` +
     '\n\nNeeds read access to the object; without a kind: a management token.',
   flags: [
     { name: 'since', kind: 'text', value: 'time', help: 'From this time on, or this long ago (2h).' },
-    { name: 'until', kind: 'text', value: 'time', help: 'Up to this time, or this long ago.' },
+    { name: 'until', kind: 'text', value: 'time', help: 'Up to this time, or up to this long ago (2h).' },
     { name: 'from', kind: 'integer', value: 'index', help: 'From this index on.' },
     { name: 'to', kind: 'integer', value: 'index', help: 'Up to this index.' },
-    { name: 'type', kind: 'list', value: 'transaction', help: 'Only such transactions.' },
-    { name: 'actor', kind: 'text', value: 'text', help: 'Only of this accessor or name, or what begins so.' },
+    { name: 'type', kind: 'list', value: 'transaction', help: 'Only transactions of this type.' },
+    { name: 'actor', kind: 'text', value: 'text', help: 'Only of this accessor or name, or a prefix of it.' },
     { name: 'request', kind: 'text', value: 'id', help: 'Only of this request.' },
     { name: 'trace', kind: 'text', value: 'id', help: 'Only of this trace.' },
     { name: 'n', kind: 'integer', value: 'count', help: `Rows wanted (default ${DEFAULT_COUNT}).` },
-    { name: 'page-token', kind: 'text', value: 'token', help: 'Where the page begins.' },
-    { name: 'reverse', kind: 'switch', help: 'The oldest first.' },
-    { name: 'diff', kind: 'switch', help: 'Under each row, what changed.' },
+    { name: 'page-token', kind: 'text', value: 'token', help: 'Token of the page, as printed after the previous one.' },
+    { name: 'reverse', kind: 'switch', help: 'Oldest first.' },
+    { name: 'diff', kind: 'switch', help: 'Show the changes below each row.' },
     { name: 'at', kind: 'integer', value: 'index', help: 'Print the object as it was after that index.' },
-    { name: 'related', kind: 'switch', help: 'Also its evaluations, allocations and deployments.' },
-    { name: 'f', kind: 'switch', help: 'Go on with what comes.' },
+    { name: 'related', kind: 'switch', help: 'Show its evaluations, allocations and deployments too.' },
+    { name: 'f', kind: 'switch', help: 'Follow new transactions.' },
     ...DATA_FLAGS,
     VERBOSE_FLAG,
   ],

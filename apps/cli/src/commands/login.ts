@@ -25,11 +25,12 @@ interface MethodStub {
 export const command: ServerCommand = {
   usage: '',
   description:
-    'Logs in with an auth method and prints the token that you get. With a method of type OIDC your browser opens, you log ' +
-    'in at the provider, and the provider sends the browser back to this machine. With one of type JWT the credential is ' +
-    'given by -login-token.\n\nNeeds no token. The token is printed and kept nowhere: put it into NOMAD_TOKEN.',
+    'Logs in with an auth method and prints the token. For a method of type OIDC, your browser opens, you log in ' +
+    'at the provider, and the provider redirects the browser to this machine. For a method of type JWT, pass the ' +
+    'credential with -login-token.\n\nNeeds no token. The token is printed and kept nowhere: put it into ' +
+    'NOMAD_TOKEN.',
   flags: [
-    { name: 'method', kind: 'text', value: 'name', help: 'Auth method; without, the default one.' },
+    { name: 'method', kind: 'text', value: 'name', help: 'Auth method (default: the default one).' },
     { name: 'login-token', kind: 'text', value: 'jwt', help: 'JWT of a third party, for a method of type JWT.' },
     {
       name: 'oidc-callback-addr',

@@ -7,15 +7,16 @@ import { NODE_ID_FLAG, namedNodeId } from '../nodes/resolve-node.js';
 export const command: ServerCommand = {
   usage: '',
   description:
-    'Prints the log that a server or node has stored. Parts of Waybill write to standard output and store nothing, so a ' +
-    'server refuses and says who keeps it; `monitor` shows what is written from now on.\n\nNeeds the capability agent:read.',
+    'Prints the stored log of a server or node. Parts of Waybill write to standard output and store nothing. ' +
+    'Such a server refuses and says where its log is; `monitor` shows new lines.\n\nNeeds the capability ' +
+    'agent:read.',
   flags: [
-    { name: 'follow', kind: 'switch', help: 'Go on with what is written from now on.' },
-    { name: 'logs-since', kind: 'text', value: 'duration', help: 'With -service-name: only what is newer.' },
+    { name: 'follow', kind: 'switch', help: 'Follow new lines.' },
+    { name: 'logs-since', kind: 'text', value: 'duration', help: 'With -service-name: only newer lines.' },
     NODE_ID_FLAG,
     { name: 'on-disk', kind: 'switch', help: 'The log file of the agent.' },
-    { name: 'server-id', kind: 'text', value: 'name', help: 'The log of this server, or of the leader.' },
-    { name: 'service-name', kind: 'text', value: 'unit', help: 'What journald has of this unit.' },
+    { name: 'server-id', kind: 'text', value: 'name', help: 'Name of the server whose log is read, or leader.' },
+    { name: 'service-name', kind: 'text', value: 'unit', help: 'Lines of this unit in journald.' },
   ],
   takes: NO_ARGUMENTS,
   run,

@@ -6,12 +6,12 @@ import { NODE_ID_FLAG, namedNodeId } from '../nodes/resolve-node.js';
 /** Follows the log of an agent until Ctrl-C (CL-906). */
 export const command: ServerCommand = {
   usage: '',
-  description: 'Shows what a server or node writes to its log, as it is written.\n\nNeeds the capability agent:read.',
+  description: 'Follows the log of a server or node.\n\nNeeds the capability agent:read.',
   flags: [
     { name: 'log-level', kind: 'text', value: 'level', help: 'trace, debug, info (the default), warn or error.' },
     { name: 'log-include-location', kind: 'switch', help: 'Show where in the code a line comes from.' },
     NODE_ID_FLAG,
-    { name: 'server-id', kind: 'text', value: 'name', help: 'The log of this server, or of the leader.' },
+    { name: 'server-id', kind: 'text', value: 'name', help: 'Name of the server whose log is read, or leader.' },
     { name: 'json', kind: 'switch', help: 'The lines as JSON.' },
   ],
   takes: NO_ARGUMENTS,

@@ -16,11 +16,11 @@ type Members = { [member: string]: ExactJson };
 export const command: ServerCommand = {
   usage: '<name>|<file>|-',
   description:
-    'Creates or changes a namespace: named by flags, or as a specification in HCL or JSON says that is read from a file or from ' +
-    'stdin ("-").\n\nNeeds a management token.',
+    'Creates or changes a namespace, from flags, or from a specification in HCL or JSON in a file or on stdin ' +
+    '("-").\n\nNeeds a management token.',
   flags: [
-    { name: 'description', kind: 'text', value: 'text', help: 'What it is for.' },
-    { name: 'quota', kind: 'text', value: 'name', help: 'The quota that counts in it.' },
+    { name: 'description', kind: 'text', value: 'text', help: 'Description.' },
+    { name: 'quota', kind: 'text', value: 'name', help: 'Quota of the namespace.' },
     { name: 'json', kind: 'switch', help: 'The file is JSON (recognised without this flag too).' },
   ],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <input>' },

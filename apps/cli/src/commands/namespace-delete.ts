@@ -4,7 +4,7 @@ import { failed } from '../failure.js';
 /** Deletes a namespace (CL-831). */
 export const command: ServerCommand = {
   usage: '<namespace>',
-  description: 'Deletes a namespace in which nothing lives any more.',
+  description: 'Deletes a namespace that is no longer in use.',
   flags: [],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <namespace>' },
   async run({ api, args, terminal }) {

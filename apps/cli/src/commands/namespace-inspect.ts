@@ -6,7 +6,7 @@ import { resolveNamespace } from '../namespace.js';
 /** Prints a namespace as JSON (CL-832). */
 export const command: ServerCommand = {
   usage: '<namespace>',
-  description: 'Prints a namespace as the server has it.',
+  description: 'Prints a namespace as it is stored.',
   flags: [...DATA_FLAGS],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <namespace>' },
   async run(call) {

@@ -7,7 +7,7 @@ import { namespaceTable } from '../namespace.js';
 /** Lists namespaces in the server's order, by name (CL-831). */
 export const command: ServerCommand = {
   usage: '',
-  description: 'Shows the namespaces.',
+  description: 'Lists the namespaces.',
   flags: [...DATA_FLAGS],
   takes: NO_ARGUMENTS,
   async run(call) {

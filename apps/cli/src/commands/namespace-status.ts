@@ -8,7 +8,7 @@ import { keyValues } from '../terminal/table.js';
 /** Shows a namespace and its limits (CL-832). */
 export const command: ServerCommand = {
   usage: '<namespace>',
-  description: 'Shows a namespace and what may run in it.',
+  description: 'Shows a namespace and its limits.',
   flags: [...DATA_FLAGS],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <namespace>' },
   async run(call) {

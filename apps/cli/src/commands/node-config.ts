@@ -8,11 +8,12 @@ const NO_ADDRESS = "If the '-update-servers' flag is set, at least one server ar
 export const command: ServerCommand = {
   usage: '[<address>...]',
   description:
-    'Shows or sets the servers that the agent at the address knows. Agents of Waybill find their servers over NATS and ' +
-    'keep no such list: this is for agents that do.\n\nNeeds the capabilities agent:read and agent:write.',
+    'Shows or sets the list of servers of the agent at the address. Agents of Waybill find their servers over ' +
+    'NATS and have no such list. The command is for other agents.\n\nNeeds the capabilities agent:read and ' +
+    'agent:write.',
   flags: [
     { name: 'servers', kind: 'switch', help: 'Show the servers, one address per line.' },
-    { name: 'update-servers', kind: 'switch', help: 'Replace them by those given as arguments.' },
+    { name: 'update-servers', kind: 'switch', help: 'Replace the list by the arguments.' },
   ],
   takes: { min: 0, max: MAX_SERVERS, otherwise: `This command takes at most ${MAX_SERVERS} addresses` },
   run,

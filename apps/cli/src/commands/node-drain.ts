@@ -20,25 +20,25 @@ const UUID_CHARS = 36;
 export const command: ServerCommand = {
   usage: '<node>',
   description:
-    'Moves the work off a node, a few allocations at a time as their jobs allow, and watches that.\n\n' +
-    'Needs the capability node:write; to watch, node:read.',
+    'Moves the allocations off a node, a few at a time as their jobs allow, and watches the drain.\n\nNeeds the ' +
+    'capability node:write; to watch, node:read.',
   flags: [
     {
       name: 'deadline',
       kind: 'text',
       value: 'duration',
-      help: 'What is left after this is moved at once; 1h if not given.',
+      help: 'Remaining allocations are moved at once after this time (default 1h).',
     },
     DETACH_FLAG,
     { name: 'disable', kind: 'switch', help: 'Cancel the drain.' },
     { name: 'enable', kind: 'switch', help: 'Drain the node.' },
     { name: 'force', kind: 'switch', help: 'Move everything at once.' },
     { name: 'ignore-system', kind: 'switch', help: 'Leave system jobs where they are.' },
-    { name: 'keep-ineligible', kind: 'switch', help: 'With -disable: nothing new is placed on the node yet.' },
-    { name: 'm', kind: 'text', value: 'text', help: 'Why; kept with the node.' },
-    { name: 'meta', kind: 'list', value: 'key=value', help: 'Kept with the drain; may be repeated.' },
-    { name: 'monitor', kind: 'switch', help: 'Only watch a drain that is going on.' },
-    { name: 'no-deadline', kind: 'switch', help: 'Wait for as long as it takes.' },
+    { name: 'keep-ineligible', kind: 'switch', help: 'With -disable: keep the node ineligible for new allocations.' },
+    { name: 'm', kind: 'text', value: 'text', help: 'Reason for the drain, stored with the node.' },
+    { name: 'meta', kind: 'list', value: 'key=value', help: 'Metadata of the drain. May be repeated.' },
+    { name: 'monitor', kind: 'switch', help: 'Watch a drain in progress.' },
+    { name: 'no-deadline', kind: 'switch', help: 'Set no deadline.' },
     SELF_FLAG,
     { name: 'yes', kind: 'switch', help: 'Do not ask.' },
   ],

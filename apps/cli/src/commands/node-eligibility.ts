@@ -6,10 +6,11 @@ import { NODE } from '../server/resolve-uuid.js';
 export const command: ServerCommand = {
   usage: '<node>',
   description:
-    'Says whether new work may be placed on a node; what runs there goes on.\n\nNeeds the capability node:write.',
+    'Sets whether the scheduler may place new allocations on a node. Running ones are not affected.\n\nNeeds the ' +
+    'capability node:write.',
   flags: [
-    { name: 'disable', kind: 'switch', help: 'Nothing new is placed on the node.' },
-    { name: 'enable', kind: 'switch', help: 'The node takes new work again.' },
+    { name: 'disable', kind: 'switch', help: 'Forbid new allocations on the node.' },
+    { name: 'enable', kind: 'switch', help: 'Allow new allocations on the node.' },
     SELF_FLAG,
   ],
   takes: { min: 0, max: 1, otherwise: 'This command takes one argument: <node>' },

@@ -6,9 +6,10 @@ import { NODE_ID_FLAG, namedNodeId } from '../nodes/resolve-node.js';
 export const command: ServerCommand = {
   usage: '[<key>=<value>…]',
   description:
-    'Changes metadata of a node while it runs. A key alone is set to nothing; a key that the agent is configured with ' +
-    'comes back when it is neither set nor unset.\n\nNeeds the capability node:write.',
-  flags: [NODE_ID_FLAG, { name: 'unset', kind: 'text', value: 'key,…', help: 'Keys that are taken away.' }],
+    "Changes metadata of a node while it runs. A key without a value is set to empty. A key of the agent's " +
+    'configuration gets its configured value back if it is neither set nor unset.\n\nNeeds the capability ' +
+    'node:write.',
+  flags: [NODE_ID_FLAG, { name: 'unset', kind: 'text', value: 'key,…', help: 'Keys to remove.' }],
   takes: { min: 0, max: Number.POSITIVE_INFINITY, otherwise: '' },
   async run(call) {
     const { api, args, flags } = call;

@@ -17,7 +17,7 @@ interface NodeMeta {
 /** Shows all metadata of a node, then its dynamic and static part (CL-523). */
 export const command: ServerCommand = {
   usage: '',
-  description: 'Shows the metadata of a node, and where it comes from.\n\nNeeds the capability node:read.',
+  description: 'Shows the metadata of a node and its sources.\n\nNeeds the capability node:read.',
   flags: [NODE_ID_FLAG, ...DATA_FLAGS],
   takes: NO_ARGUMENTS,
   async run(call) {

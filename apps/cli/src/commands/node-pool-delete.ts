@@ -4,7 +4,7 @@ import { failed } from '../failure.js';
 /** Deletes a node pool (CL-532). */
 export const command: ServerCommand = {
   usage: '<pool>',
-  description: 'Deletes a node pool that has neither nodes nor jobs.',
+  description: 'Deletes a node pool without nodes and jobs.',
   flags: [],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <node-pool>' },
   async run({ api, args, terminal }) {

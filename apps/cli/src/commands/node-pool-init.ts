@@ -13,10 +13,10 @@ const LANGUAGES: Readonly<Record<string, { readonly file: string; readonly text:
 export const command: OfflineCommand = {
   offline: true,
   usage: '[<file>]',
-  description: 'Writes an example of a node pool to a file that is not there yet.',
+  description: 'Writes an example node pool to a new file.',
   flags: [
     { name: 'out', kind: 'text', value: 'hcl|json', help: 'Language of the file (hcl).' },
-    { name: 'quiet', kind: 'switch', help: 'Say nothing when it is written.' },
+    { name: 'quiet', kind: 'switch', help: 'Print nothing after the write.' },
   ],
   takes: { min: 0, max: 1, otherwise: 'This command takes no arguments or one: <filename>' },
   async run({ flags, args, terminal }) {

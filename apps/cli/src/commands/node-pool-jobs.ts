@@ -8,7 +8,7 @@ import { LIST_FLAGS, printPage } from '../flags/pagination.js';
 /** Lists the jobs of a node pool (CL-531). */
 export const command: ServerCommand = {
   usage: '<pool>',
-  description: 'Shows the jobs of a pool.\n\nNeeds the capability list-jobs.',
+  description: 'Lists the jobs of a pool.\n\nNeeds the capability list-jobs.',
   flags: [...LIST_FLAGS, ...DATA_FLAGS],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <node-pool>' },
   async run(call) {

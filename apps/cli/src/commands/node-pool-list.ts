@@ -7,7 +7,7 @@ import { LIST_FLAGS, printPage } from '../flags/pagination.js';
 /** Lists the node pools (CL-531). */
 export const command: ServerCommand = {
   usage: '',
-  description: 'Shows the node pools.',
+  description: 'Lists the node pools.',
   flags: [...LIST_FLAGS, ...DATA_FLAGS],
   takes: NO_ARGUMENTS,
   run: (call) =>

@@ -9,7 +9,7 @@ import { table } from '../terminal/table.js';
 /** Lists the nodes of a node pool (CL-531). */
 export const command: ServerCommand = {
   usage: '<pool>',
-  description: 'Shows the nodes of a pool.\n\nNeeds the capability node:read.',
+  description: 'Lists the nodes of a pool.\n\nNeeds the capability node:read.',
   flags: [...LIST_FLAGS, ...DATA_FLAGS, VERBOSE_FLAG],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <node-pool>' },
   async run(call) {

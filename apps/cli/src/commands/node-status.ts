@@ -26,17 +26,18 @@ import { someAtOnce } from '../server/some-at-once.js';
 export const command: ServerCommand = {
   usage: '[<node>]',
   description:
-    'Shows all nodes, or one: what it offers, what happened to it, what runs on it.\n\nNeeds the capability node:read.',
+    'Lists all nodes, or shows one with its resources, its events and its allocations.\n\nNeeds the capability ' +
+    'node:read.',
   flags: [
-    { name: 'allocs', kind: 'switch', help: 'In the list: the number of running allocations.' },
-    { name: 'filter', kind: 'text', value: 'expression', help: 'Only nodes that match.' },
-    { name: 'os', kind: 'switch', help: 'In the list: the operating system.' },
-    { name: 'page-token', kind: 'text', value: 'token', help: 'Where the page begins.' },
+    { name: 'allocs', kind: 'switch', help: 'List the numbers of running allocations.' },
+    { name: 'filter', kind: 'text', value: 'expression', help: 'Only matching nodes.' },
+    { name: 'os', kind: 'switch', help: 'List the operating systems.' },
+    { name: 'page-token', kind: 'text', value: 'token', help: 'Token of the page, as printed after the previous one.' },
     { name: 'per-page', kind: 'integer', value: 'n', help: 'Nodes per page.' },
-    { name: 'quiet', kind: 'switch', help: 'Full IDs and nothing else.' },
+    { name: 'quiet', kind: 'switch', help: 'Print full IDs only.' },
     SELF_FLAG,
-    { name: 'short', kind: 'switch', help: 'One node: only what it is and its allocations.' },
-    { name: 'stats', kind: 'switch', help: 'One node: what it uses, in detail.' },
+    { name: 'short', kind: 'switch', help: 'For one node: show only its properties and allocations.' },
+    { name: 'stats', kind: 'switch', help: 'For one node: show its resource use in detail.' },
     ...DATA_FLAGS,
     UI_FLAG,
     VERBOSE_FLAG,

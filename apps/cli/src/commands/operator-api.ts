@@ -11,19 +11,19 @@ import { WAYBILL_VERSION } from '@waybill/model/version';
 export const command: ServerCommand = {
   usage: '<path>',
   description:
-    'Makes a request as it is given and prints the answer, whatever its status. <path> is /v1/…, a host and a path, or a ' +
-    'whole URL. What is piped in becomes the body.',
+    'Sends a request and prints the response, whatever its status. <path> is /v1/…, a host and a path, or a ' +
+    'whole URL. Data from a pipe becomes the body.',
   flags: [
-    { name: 'X', kind: 'text', value: 'method', help: 'The method; GET, or POST where there is a body.' },
+    { name: 'X', kind: 'text', value: 'method', help: 'The method (default: GET, or POST with a body).' },
     {
       name: 'H',
       kind: 'list',
       value: 'name: value',
-      help: 'A header; may be repeated and wins over those of its own.',
+      help: 'A header, which replaces a default one. May be repeated.',
     },
     { name: 'filter', kind: 'text', value: 'expression', help: 'The query parameter filter.' },
     { name: 'dryrun', kind: 'switch', help: 'Print the curl command that does the same, and send nothing.' },
-    { name: 'verbose', kind: 'switch', help: 'Show request and answer on stderr, without secrets.' },
+    { name: 'verbose', kind: 'switch', help: 'Show request and response on stderr, without secrets.' },
   ],
   takes: { min: 0, max: Number.POSITIVE_INFINITY, otherwise: '' },
   run,

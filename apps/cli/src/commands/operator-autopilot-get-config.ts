@@ -18,8 +18,8 @@ interface AutopilotConfiguration {
 export const command: ServerCommand = {
   usage: '',
   description:
-    'Shows what Nomad calls the configuration of autopilot. Waybill has none: who holds a role is decided by leases.\n\n' +
-    'Needs the capability operator:read.',
+    "Shows the settings under Nomad's name autopilot. Waybill has no autopilot: leases elect the holders of " +
+    'roles.\n\nNeeds the capability operator:read.',
   flags: [{ name: 'stale', kind: 'switch', help: 'Any server may answer.' }, ...DATA_FLAGS],
   takes: NO_ARGUMENTS,
   async run({ api, data, flags, terminal }) {

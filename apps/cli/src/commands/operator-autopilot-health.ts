@@ -35,7 +35,7 @@ const UNWELL = 429;
 /** Prints the health of the servers and the number that may fail (CL-809, OP-65). */
 export const command: ServerCommand = {
   usage: '',
-  description: 'Shows whether the servers are well, and how many may be lost.\n\nNeeds the capability operator:read.',
+  description: 'Shows whether the servers are healthy, and how many may fail.\n\nNeeds the capability operator:read.',
   flags: [...DATA_FLAGS],
   takes: NO_ARGUMENTS,
   async run({ api, data, terminal }) {

@@ -4,22 +4,22 @@ import type { Flag } from '../flags/flag.js';
 
 /** Flags and the members of the configuration that they set. */
 const SETTINGS: readonly (readonly [flag: Flag, member: string])[] = [
-  [{ name: 'cleanup-dead-servers', kind: 'switch', help: 'Forget servers that are gone.' }, 'CleanupDeadServers'],
+  [{ name: 'cleanup-dead-servers', kind: 'switch', help: 'Remove servers that are gone.' }, 'CleanupDeadServers'],
   [
-    { name: 'last-contact-threshold', kind: 'text', value: 'duration', help: 'Silence of a server that is well.' },
+    { name: 'last-contact-threshold', kind: 'text', value: 'duration', help: 'Longest silence of a healthy server.' },
     'LastContactThreshold',
   ],
   [
-    { name: 'max-trailing-logs', kind: 'integer', value: 'n', help: 'How far behind a server that is well may be.' },
+    { name: 'max-trailing-logs', kind: 'integer', value: 'n', help: 'Largest lag of a healthy server.' },
     'MaxTrailingLogs',
   ],
-  [{ name: 'min-quorum', kind: 'integer', value: 'n', help: 'Servers that are never forgotten.' }, 'MinQuorum'],
+  [{ name: 'min-quorum', kind: 'integer', value: 'n', help: 'Number of servers that are always kept.' }, 'MinQuorum'],
   [
     {
       name: 'server-stabilization-time',
       kind: 'text',
       value: 'duration',
-      help: 'How long a new server has to be well.',
+      help: 'Time for which a new server has to be healthy.',
     },
     'ServerStabilizationTime',
   ],
@@ -29,8 +29,8 @@ const SETTINGS: readonly (readonly [flag: Flag, member: string])[] = [
 export const command: ServerCommand = {
   usage: '',
   description:
-    'Asks for another configuration of autopilot. Waybill has none, and says so: who holds a role is decided by ' +
-    'leases.\n\nNeeds the capability operator:write.',
+    "Requests other settings under Nomad's name autopilot. Waybill has no autopilot and refuses: leases elect " +
+    'the holders of roles.\n\nNeeds the capability operator:write.',
   flags: SETTINGS.map(([flag]) => flag),
   takes: NO_ARGUMENTS,
   async run({ api, flags, terminal }) {

@@ -25,10 +25,10 @@ const SECRET_FLAGS: ReadonlySet<string> = new Set(['token', 'client-key']);
 export const command: ServerCommand = {
   usage: '',
   description:
-    'Captures what somebody else needs to see what is wrong with a cluster: what is in it, its figures, the logs of servers ' +
-    'and nodes, its events, for a while. Makes an archive in the current directory, or a directory with -output; its ' +
-    'index.json says what could not be had. Ctrl-C ends the capture early.\n\nThe archive holds job definitions, with the ' +
-    'environment they set: look at it before you hand it on.\n\nNeeds the capabilities agent:read, node:read, ' +
+    'Captures data for the diagnosis of a cluster over some time: its objects, its metrics, the logs of servers and nodes, ' +
+    'and its events. Writes an archive to the current directory, or a directory with -output. Its index.json lists ' +
+    'missing data. Ctrl-C ends the capture early.\n\nThe archive contains job definitions with their environment: ' +
+    'check it before you pass it on.\n\nNeeds the capabilities agent:read, node:read, ' +
     'operator:read and read-job in all namespaces.',
   flags: DEBUG_FLAGS,
   takes: NO_ARGUMENTS,

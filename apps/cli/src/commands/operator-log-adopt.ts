@@ -5,9 +5,9 @@ import { LOG_ADOPT_PATH, type LogStatus, lostTable, refusedDecision } from '../o
 export const command: ServerCommand = {
   usage: '',
   description:
-    'Takes the log as it is as the truth, after it lost its end: the database and the events are taken back to it, the ' +
-    'indexes that were lost are not used again, and a new history begins, of which services, machines and clients hear ' +
-    'as of a restore. Names the transactions that are lost.\n\nNeeds a management token.',
+    'Accepts a log that lost its end as the truth. The database and the events go back to the end of the log, ' +
+    'the indexes of lost transactions are not used again, and a new history starts. Services, machines and ' +
+    'clients are notified as after a restore. Lists the lost transactions.\n\nNeeds a management token.',
   flags: [{ name: 'yes', kind: 'switch', help: 'Do not ask.' }],
   takes: NO_ARGUMENTS,
   withoutNamespace: true,

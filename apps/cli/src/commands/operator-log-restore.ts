@@ -6,8 +6,8 @@ import { readSnapshot } from '../operator/snapshot-file.js';
 export const command: ServerCommand = {
   usage: '<file>',
   description:
-    'Takes a saved state as the truth, after the log lost its end: for a log whose beginning was trimmed, which cannot be ' +
-    'adopted. Otherwise as `operator log adopt`.\n\nNeeds a management token.',
+    'Restores a saved state after the log lost its end. For a log whose beginning was trimmed, which cannot be ' +
+    'adopted. Otherwise like `operator log adopt`.\n\nNeeds a management token.',
   flags: [{ name: 'yes', kind: 'switch', help: 'Do not ask.' }],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <file>' },
   withoutNamespace: true,

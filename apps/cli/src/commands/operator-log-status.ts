@@ -9,9 +9,9 @@ const DIVERGED = 1;
 export const command: ServerCommand = {
   usage: '',
   description:
-    'Shows whether the log is still the one that the database and the services have read, and which transactions are ' +
-    'lost if it is not. Exits with 1 if an operator has to decide: `operator log adopt` or `operator log restore`.' +
-    '\n\nNeeds the capability operator:read.',
+    'Compares the log with the transactions that the database and the services have read, and lists the lost ' +
+    'ones. Exits with 1 if an operator has to decide: `operator log adopt` or `operator log restore`.\n\nNeeds the ' +
+    'capability operator:read.',
   flags: [...DATA_FLAGS],
   takes: NO_ARGUMENTS,
   withoutNamespace: true,

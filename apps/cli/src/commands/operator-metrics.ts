@@ -5,9 +5,9 @@ import { failed } from '../failure.js';
 /** Prints the metrics as the API returns them (CL-806). */
 export const command: ServerCommand = {
   usage: '',
-  description: 'Prints the figures that the servers keep of themselves.\n\nNeeds the capability agent:read.',
+  description: 'Prints the metrics of the servers.\n\nNeeds the capability agent:read.',
   flags: [
-    { name: 'format', kind: 'text', value: 'prometheus', help: 'In the text format of Prometheus.' },
+    { name: 'format', kind: 'text', value: 'prometheus', help: 'Print the text format of Prometheus.' },
     { name: 'pretty', kind: 'switch', help: 'JSON over several lines.' },
     ...DATA_FLAGS,
   ],

@@ -15,10 +15,10 @@ interface Rebuilt {
 export const command: ServerCommand = {
   usage: '[file]',
   description:
-    'Fills the database anew from the log, when files of PostgreSQL are damaged. Nothing else is touched: tasks run on, and ' +
-    'scheduling goes on. Whoever reads waits until it is over, which takes as long as reading the log.\n\n' +
-    'A log whose beginning was trimmed needs a saved state that is newer: name its file. History before it is lost then.' +
-    '\n\nNeeds a management token.',
+    'Rebuilds the database from the log after its files were damaged. Nothing else is affected: tasks continue, ' +
+    'and scheduling continues. Reads wait until the rebuild is complete, which takes as long as reading the ' +
+    'log.\n\nA log whose beginning was trimmed needs a saved state that is newer: name its file. History before it ' +
+    'is lost then.\n\nNeeds a management token.',
   flags: [{ name: 'yes', kind: 'switch', help: 'Do not ask.' }],
   takes: { min: 0, max: 1, otherwise: 'This command takes one argument at most: <file>' },
   withoutNamespace: true,

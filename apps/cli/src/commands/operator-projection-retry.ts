@@ -11,9 +11,9 @@ interface Retried {
 export const command: ServerCommand = {
   usage: '',
   description:
-    'Tries again to store the rows that PostgreSQL refused and that are set aside, as after an upgrade or when a ' +
-    'constraint is gone. Those that it refuses again are shown with the reason, and the exit code is 1.' +
-    '\n\nNeeds a management token.',
+    'Retries to store the rows that PostgreSQL refused and that are set aside, for example after an upgrade or ' +
+    'after a constraint was dropped. Lists the rows that PostgreSQL refuses again, with the reason, and then ' +
+    'exits with 1.\n\nNeeds a management token.',
   flags: [],
   takes: NO_ARGUMENTS,
   withoutNamespace: true,

@@ -4,8 +4,8 @@ import { readStanding, setAsideTable } from '../operator/set-aside-rows.js';
 export const command: ServerCommand = {
   usage: '',
   description:
-    'Shows how far PostgreSQL has followed the log, and which rows it refused to store: they are set aside, reads of ' +
-    'these objects alone answer with an error, and everything else goes on.\n\nNeeds a management token.',
+    'Shows how far PostgreSQL has followed the log, and which rows it refused to store. Such rows are set aside: ' +
+    'only reads of these objects fail.\n\nNeeds a management token.',
   flags: [],
   takes: NO_ARGUMENTS,
   withoutNamespace: true,

@@ -16,7 +16,8 @@ interface RaftConfiguration {
 /** Lists the servers as peers (CL-809). */
 export const command: ServerCommand = {
   usage: '',
-  description: 'Shows the servers as the peers that clients of a consensus expect.\n\nNeeds a management token.',
+  description:
+    'Lists the servers in the form of consensus peers, for clients that expect them.\n\nNeeds a management token.',
   flags: [{ name: 'stale', kind: 'switch', help: 'Any server may answer.' }],
   takes: NO_ARGUMENTS,
   async run({ api, flags, terminal }) {

@@ -5,8 +5,9 @@ import { ArgumentFailure, failed } from '../failure.js';
 export const command: ServerCommand = {
   usage: '',
   description:
-    'Forgets a server that is gone. Only those that answer are known, so there is seldom one.\n\nNeeds a management token.',
-  flags: [{ name: 'peer-id', kind: 'text', value: 'id', help: 'Its ID, as operator raft list-peers shows it.' }],
+    'Removes a server that is gone from the list. Only servers that answer are listed, so there is seldom one to ' +
+    'remove.\n\nNeeds a management token.',
+  flags: [{ name: 'peer-id', kind: 'text', value: 'id', help: 'ID of the peer, from operator raft list-peers.' }],
   takes: NO_ARGUMENTS,
   async run({ api, flags, terminal }) {
     const id = flags.text('peer-id');

@@ -10,10 +10,11 @@ interface Transfer {
 export const command: ServerCommand = {
   usage: '',
   description:
-    'Asks a server to lead. Waybill has no leader to move: each role has a lease of its own.\n\nNeeds a management token.',
+    'Requests that a server becomes the leader. Waybill refuses, because it has no leader: each role has its own ' +
+    'lease.\n\nNeeds a management token.',
   flags: [
-    { name: 'peer-id', kind: 'text', value: 'id', help: 'Its ID, as operator raft list-peers shows it.' },
-    { name: 'peer-address', kind: 'text', value: 'ip:port', help: 'Its address, instead of its ID.' },
+    { name: 'peer-id', kind: 'text', value: 'id', help: 'ID of the peer, from operator raft list-peers.' },
+    { name: 'peer-address', kind: 'text', value: 'ip:port', help: 'Address of the peer, instead of its ID.' },
   ],
   takes: NO_ARGUMENTS,
   async run({ api, flags, terminal }) {

@@ -4,7 +4,7 @@ import { KEYRING_PATH, keyringFailure, type RootKeyMeta, rootKeyTable, VERBOSE_K
 /** Lists root keys without secret parts (CL-809, OP-211). */
 export const command: ServerCommand = {
   usage: '',
-  description: 'Shows the root keys, nothing secret of them.\n\nNeeds the capability operator:keyring-read.',
+  description: 'Lists the root keys without their secret parts.\n\nNeeds the capability operator:keyring-read.',
   flags: [VERBOSE_KEYS],
   takes: NO_ARGUMENTS,
   withoutNamespace: true,

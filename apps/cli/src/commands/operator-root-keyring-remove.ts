@@ -5,13 +5,13 @@ import { KEYRING_PATH, keyringFailure } from '../operator/root-keys.js';
 export const command: ServerCommand = {
   usage: '<key ID>',
   description:
-    'Deletes a root key. Identities that it signed are refused from then on, and variables that it encrypts can never be ' +
-    'read again. The active key cannot be deleted.\n\nNeeds the capability operator:keyring-delete.',
+    'Deletes a root key. Identities that it signed are then refused, and variables that it encrypted can never ' +
+    'be read again. The active key cannot be deleted.\n\nNeeds the capability operator:keyring-delete.',
   flags: [
     {
       name: 'force',
       kind: 'switch',
-      help: 'Also if a variable is encrypted with it, or a running task has an identity that it signed.',
+      help: 'Delete the key even if a variable is encrypted with it, or a running task has an identity that it signed.',
     },
   ],
   takes: { min: 1, max: 1, otherwise: 'This command requires one argument: <key ID>' },

@@ -8,8 +8,8 @@ const NS_PER_MS = 1e6;
 export const command: ServerCommand = {
   usage: '',
   description:
-    'Makes a new root key, which encrypts variables and signs identities from then on. What the old key encrypted and ' +
-    'signed stays good.\n\nNeeds the capability operator:keyring-rotate.',
+    'Creates a new root key, which then encrypts variables and signs identities. Data encrypted or signed with ' +
+    'the old key stays valid.\n\nNeeds the capability operator:keyring-rotate.',
   flags: [
     { name: 'full', kind: 'switch', help: 'Encrypt all variables anew with the new key, in the background.' },
     { name: 'now', kind: 'switch', help: 'Use the new key at once. Either -now or -prepublish must be given.' },
@@ -17,7 +17,7 @@ export const command: ServerCommand = {
       name: 'prepublish',
       kind: 'duration',
       value: 'duration',
-      help: 'Show the public key to others for this long before it is used, such as 1h.',
+      help: 'Publish the public key for this long before it is used, such as 1h.',
     },
     VERBOSE_KEYS,
   ],

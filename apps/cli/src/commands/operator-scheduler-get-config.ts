@@ -9,7 +9,7 @@ import { keyValues } from '../terminal/table.js';
 export const command: ServerCommand = {
   usage: '',
   description:
-    'Shows how evaluations are scheduled: the algorithm, which jobs may preempt others, and whether the broker is ' +
+    'Shows the scheduler configuration: the algorithm, which jobs may preempt others, and whether the broker is ' +
     'paused.\n\nNeeds the capability operator:read.',
   flags: [...DATA_FLAGS],
   takes: NO_ARGUMENTS,

@@ -31,10 +31,10 @@ const preempts = (type: string): Flag => ({
 export const command: ServerCommand = {
   usage: '',
   description:
-    'Changes the scheduler configuration. What no flag names stays as it is; when somebody else changes it at the same ' +
-    'time, nothing is written.\n\nNeeds the capability operator:write.',
+    'Changes the scheduler configuration. Settings without a flag stay. Nothing is written if another user ' +
+    'changes it at the same time.\n\nNeeds the capability operator:write.',
   flags: [
-    { name: 'check-index', kind: 'text', value: 'n', help: 'Only if this is the Modify Index that get-config shows.' },
+    { name: 'check-index', kind: 'text', value: 'n', help: 'Write only if get-config shows this Modify Index.' },
     {
       name: 'memory-oversubscription',
       kind: 'switch',
@@ -60,7 +60,7 @@ export const command: ServerCommand = {
       kind: 'switch',
       help: 'Whether jobs can neither be registered, dispatched nor scaled: =true or =false.',
     },
-    { name: 'scheduler-algorithm', kind: 'text', value: 'binpack|spread', help: 'How machines are chosen.' },
+    { name: 'scheduler-algorithm', kind: 'text', value: 'binpack|spread', help: 'Algorithm that chooses machines.' },
   ],
   takes: NO_ARGUMENTS,
   withoutNamespace: true,

@@ -6,7 +6,7 @@ import { keyValues, table } from '../terminal/table.js';
 /** Verifies a snapshot file and describes its contents (OP-50). */
 export const command: OfflineCommand = {
   usage: '<file>',
-  description: 'Shows of what a saved state is, once all of the file has been verified.',
+  description: 'Verifies a saved state and describes it.',
   flags: DATA_FLAGS,
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <file>' },
   offline: true,

@@ -6,8 +6,8 @@ import { readSnapshot, SNAPSHOT_PATH } from '../operator/snapshot-file.js';
 export const command: ServerCommand = {
   usage: '<file>',
   description:
-    'Takes the whole cluster back to a saved state, at once. What was changed since is gone from the state; it stays in ' +
-    'the log. Machines then run what the restored state says.\n\nNeeds a management token.',
+    'Restores the whole cluster to a saved state at once. Later changes are removed from the state, and stay in ' +
+    'the log. Machines then run what the restored state contains.\n\nNeeds a management token.',
   flags: [],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <file>' },
   withoutNamespace: true,

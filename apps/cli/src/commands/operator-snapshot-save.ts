@@ -11,10 +11,10 @@ import { SNAPSHOT_PATH } from '../operator/snapshot-file.js';
 export const command: ServerCommand = {
   usage: '[<file>]',
   description:
-    'Saves the state of the whole cluster as of one index to a file, which `operator snapshot restore` takes it back to. ' +
-    'The file is complete and verified when it has its name. Without a name it is nomad-state-<yyyymmdd>-<unix>.snap.' +
-    '\n\nNeeds the capability operator:snapshot-save.',
-  flags: [{ name: 'stale', kind: 'switch', help: 'Any server may answer; here any server can.' }],
+    'Saves the state of the whole cluster at one index to a file for `operator snapshot restore`. The file gets ' +
+    'its name once it is complete and verified. The default name is nomad-state-<yyyymmdd>-<unix>.snap.\n\nNeeds ' +
+    'the capability operator:snapshot-save.',
+  flags: [{ name: 'stale', kind: 'switch', help: 'Any server may answer, which is always the case here.' }],
   takes: { min: 0, max: 1, otherwise: 'This command takes either no arguments or one: [<file>]' },
   withoutNamespace: true,
   run,

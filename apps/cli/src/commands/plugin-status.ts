@@ -14,7 +14,7 @@ type PluginAnswer = CSIPlugin & { readonly Allocations?: readonly AllocListStub[
 /** Lists the CSI plugins, or shows one (CL-721, CL-722). */
 export const command: ServerCommand = {
   usage: '[<plugin>]',
-  description: 'Shows the storage plugins, or one of them.\n\nNeeds the plugin policy list, or read for one.',
+  description: 'Lists the storage plugins, or shows one.\n\nNeeds the plugin policy list, or read for one.',
   flags: [
     { name: 'type', kind: 'text', value: 'csi', help: 'Kind of the plugins (csi).' },
     { name: 'short', kind: 'switch', help: 'Leave out the allocations.' },

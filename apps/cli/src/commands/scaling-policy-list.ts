@@ -7,10 +7,10 @@ import { scalingPolicyTable, type ScalingPolicyStub } from '../jobs/scaling-poli
 /** Lists the scaling policies, sorted by target (CL-861). */
 export const command: ServerCommand = {
   usage: '',
-  description: 'Shows within which bounds groups and tasks may be scaled.',
+  description: 'Lists the scaling policies, with the limits of groups and tasks.',
   flags: [
-    { name: 'job', kind: 'text', value: 'id', help: 'Only those of this job.' },
-    { name: 'type', kind: 'text', value: 'type', help: 'Only those whose type begins so.' },
+    { name: 'job', kind: 'text', value: 'id', help: 'Only of this job.' },
+    { name: 'type', kind: 'text', value: 'type', help: 'Only types with this prefix.' },
     VERBOSE_FLAG,
     ...DATA_FLAGS,
   ],

@@ -5,9 +5,9 @@ import { failed } from '../failure.js';
 export const command: ServerCommand = {
   usage: '<server>',
   description:
-    'Has the others forget a server that failed. Waybill keeps no list of servers: whoever is gone is forgotten by itself, ' +
-    'so this changes nothing.\n\nNeeds the capability agent:write.',
-  flags: [{ name: 'prune', kind: 'switch', help: 'Remove it from the list of members at once.' }],
+    'Requests that a failed server is removed from the list. Waybill keeps no such list, so this changes ' +
+    'nothing.\n\nNeeds the capability agent:write.',
+  flags: [{ name: 'prune', kind: 'switch', help: 'Remove the server from the list of members at once.' }],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <server>' },
   async run({ api, args, flags }) {
     const [node = ''] = args;

@@ -11,8 +11,9 @@ interface Joined {
 export const command: ServerCommand = {
   usage: '<address> [<address>…]',
   description:
-    'Has the server join others. Servers of Waybill that use the same NATS and PostgreSQL belong together without that: ' +
-    'an address that is a member already counts as joined, and any other is refused.\n\nNeeds the capability agent:write.',
+    'Requests that the server joins others. Servers of Waybill with the same NATS and PostgreSQL already belong ' +
+    'together: the address of a member counts as joined, and any other is refused.\n\nNeeds the capability ' +
+    'agent:write.',
   flags: [],
   takes: {
     min: 1,

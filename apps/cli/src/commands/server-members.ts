@@ -19,7 +19,7 @@ interface Member {
 /** Lists the servers, sorted by name, and marks the leader (CL-931). */
 export const command: ServerCommand = {
   usage: '',
-  description: 'Shows the servers and which of them leads.\n\nNeeds the capability node:read.',
+  description: 'Lists the servers and marks the leader.\n\nNeeds the capability node:read.',
   flags: [...DATA_FLAGS, VERBOSE_FLAG, { name: 'detailed', kind: 'switch', help: 'The same as -verbose.' }, UI_FLAG],
   takes: NO_ARGUMENTS,
   run,

@@ -8,7 +8,7 @@ import { NO_SERVICES, serviceTable } from '../service-table.js';
 /** Lists the registrations of a service (CL-861). */
 export const command: ServerCommand = {
   usage: '<service>',
-  description: 'Shows where a service is offered.',
+  description: 'Shows the addresses of a service.',
   flags: [...LIST_FLAGS, VERBOSE_FLAG, ...DATA_FLAGS],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <service_name>' },
   run: (call) =>

@@ -6,7 +6,7 @@ import { table } from '../terminal/table.js';
 
 export const command: ServerCommand = {
   usage: '',
-  description: 'Shows the services that are registered.',
+  description: 'Lists the registered services.',
   flags: [{ name: 'name', kind: 'switch', help: 'Print the names only.' }, ...DATA_FLAGS],
   takes: NO_ARGUMENTS,
   run,

@@ -24,8 +24,7 @@ const COMMAND_OF: Readonly<Record<string, string>> = {
 
 export const command: ServerCommand = {
   usage: '[<id>]',
-  description:
-    'Shows all jobs; with the ID of anything, or the beginning of it, what that is.\n\nNeeds the capability to read it.',
+  description: 'Lists all jobs, or shows the object with the given ID or prefix.\n\nNeeds the capability to read it.',
   flags: [VERBOSE_FLAG, UI_FLAG],
   takes: { min: 0, max: 1, otherwise: 'This command takes either no arguments or one: <id>' },
   async run(call) {

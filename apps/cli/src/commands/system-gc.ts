@@ -5,8 +5,8 @@ import { failed } from '../failure.js';
 export const command: ServerCommand = {
   usage: '',
   description:
-    'Has everything removed that is over and that nobody needs any more, whatever its age: jobs, evaluations, ' +
-    'allocations, deployments and nodes. It is done in the background.\n\nNeeds a management token.',
+    'Removes all ended objects that nothing depends on, whatever their age: jobs, evaluations, allocations, ' +
+    'deployments and nodes. The work is done in the background.\n\nNeeds a management token.',
   flags: [],
   takes: NO_ARGUMENTS,
   withoutNamespace: true,

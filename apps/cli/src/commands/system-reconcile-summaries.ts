@@ -4,7 +4,7 @@ import { failed } from '../failure.js';
 /** Starts the recount of all summaries and prints nothing (CL-821). */
 export const command: ServerCommand = {
   usage: '',
-  description: 'Has the summaries of all jobs counted anew.\n\nNeeds a management token.',
+  description: 'Recounts the summaries of all jobs.\n\nNeeds a management token.',
   flags: [],
   takes: NO_ARGUMENTS,
   withoutNamespace: true,

@@ -12,8 +12,8 @@ export const command: OfflineCommand = {
   offline: true,
   usage: '',
   description:
-    'Creates a certificate authority in two files here: its certificate, which everybody may have, and its key, ' +
-    'which signs certificates and belongs on no server. Existing files are never overwritten.',
+    'Creates a certificate authority in two files in this directory: its certificate, which is public, and its ' +
+    'key, which signs certificates and must not be copied to a server. Existing files are never overwritten.',
   flags: [
     {
       name: 'common-name',
@@ -32,13 +32,13 @@ export const command: OfflineCommand = {
     {
       name: 'name-constraint',
       kind: 'switch',
-      help: 'The CA may sign for names below -domain, for localhost and for -additional-domain only.',
+      help: 'Restrict the CA to names below -domain, localhost and -additional-domain.',
     },
     {
       name: 'additional-domain',
       kind: 'list',
       value: 'name',
-      help: 'One more domain it may sign for, with -name-constraint; may be repeated.',
+      help: 'Additional domain for -name-constraint. May be repeated.',
     },
   ],
   takes: NO_ARGUMENTS,

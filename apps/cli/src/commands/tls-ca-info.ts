@@ -8,7 +8,7 @@ import { CommandFailure } from '../failure.js';
 export const command: OfflineCommand = {
   offline: true,
   usage: '[<CA file>]',
-  description: `Shows what the certificate of a CA says; ${authorityFiles('nomad').certificate} unless named.`,
+  description: `Shows the certificate of a CA, by default ${authorityFiles('nomad').certificate}.`,
   flags: [],
   takes: { min: 0, max: 1, otherwise: 'This command takes up to one argument: <CA file>' },
   async run({ args: [file = authorityFiles('nomad').certificate], terminal }) {

@@ -19,8 +19,8 @@ export const command: OfflineCommand = {
   offline: true,
   usage: '',
   description:
-    'Creates a certificate and its key in two files here, signed by a CA of "tls ca create": for a server, for the ' +
-    'agent of a machine, or for the command line. Existing files are never overwritten.',
+    'Creates a certificate and its key in two files in this directory, signed by a CA of "tls ca create": for a ' +
+    'server, for the agent of a machine, or for the command line. Existing files are never overwritten.',
   flags: [
     { name: 'server', kind: 'switch', help: 'For a server: of the API, of NATS or of PostgreSQL.' },
     { name: 'client', kind: 'switch', help: 'For the agent of a machine.' },
@@ -32,13 +32,13 @@ export const command: OfflineCommand = {
       name: 'additional-dnsname',
       kind: 'list',
       value: 'name',
-      help: 'One more name it is reached under, beside localhost; may be repeated.',
+      help: 'Additional host name beside localhost. May be repeated.',
     },
     {
       name: 'additional-ipaddress',
       kind: 'list',
       value: 'address',
-      help: 'One more address it is reached at, beside 127.0.0.1; may be repeated.',
+      help: 'Additional IP address beside 127.0.0.1. May be repeated.',
     },
     { name: 'ca', kind: 'text', value: 'file', help: 'Certificate of the CA (<domain>-agent-ca.pem).' },
     { name: 'key', kind: 'text', value: 'file', help: 'Key of the CA (<domain>-agent-ca-key.pem).' },

@@ -6,7 +6,7 @@ import { goList, goTime, infoLines } from '../certificates/certificate-lines.js'
 export const command: OfflineCommand = {
   offline: true,
   usage: '<certificate file>',
-  description: 'Shows what a certificate says: who issued it, to whom, until when, and for which names and addresses.',
+  description: 'Shows a certificate: its issuer, its subject, its expiry, and its names and addresses.',
   flags: [],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <certificate file>' },
   async run({ args: [file = ''], terminal }) {

@@ -18,12 +18,13 @@ const OVER = new Set(['complete', 'failed', 'canceled']);
 export const command: ServerCommand = {
   usage: '<evaluation>',
   description:
-    'Shows where an evaluation spent its time: from its submission over the plan to running and healthy allocations. It is ' +
-    "read from the log of transactions; times that an agent's clock gave are marked ~.\n\nNeeds the capability read-job.",
+    'Shows where an evaluation spent its time, from its submission through the plan to running and healthy ' +
+    "allocations. The data comes from the log of transactions. ~ marks times by an agent's clock.\n\nNeeds the " +
+    'capability read-job.',
   flags: [
     { name: 'f', kind: 'switch', help: 'Print steps as they come, until the evaluation and its deployment are over.' },
-    { name: 'allocs', kind: 'switch', help: 'The steps of all allocations, not of the five slowest only.' },
-    { name: 'related', kind: 'switch', help: 'Also the time lines of the evaluations it is connected with.' },
+    { name: 'allocs', kind: 'switch', help: 'Show the steps of all allocations instead of the five slowest ones.' },
+    { name: 'related', kind: 'switch', help: 'Show the timelines of related evaluations too.' },
     ...DATA_FLAGS,
     VERBOSE_FLAG,
   ],

@@ -10,10 +10,10 @@ const EXAMPLES: Readonly<Record<string, string>> = { hcl: EXAMPLE_VARIABLE_HCL, 
 export const command: OfflineCommand = {
   offline: true,
   usage: '[<file>]',
-  description: 'Writes an example of a variable to a file that is not there yet: spec.nv.hcl, or spec.nv.json.',
+  description: 'Writes an example specification of a variable to a new file: spec.nv.hcl or spec.nv.json.',
   flags: [
     { name: 'out', kind: 'text', value: 'hcl|json', help: 'Language of the file (hcl).' },
-    { name: 'quiet', kind: 'switch', help: 'Say nothing.' },
+    { name: 'quiet', kind: 'switch', help: 'Print nothing.' },
   ],
   takes: { min: 0, max: 1, otherwise: 'This command takes no arguments or one: <filename>' },
   async run({ flags, args, terminal }) {

@@ -13,7 +13,7 @@ const FORMS: readonly OutForm[] = ['table', 'json', 'terse', 'go-template'];
 export const command: ServerCommand = {
   usage: '[<prefix>]',
   description:
-    'Shows the variables that you may list, without their items.\n\nNeeds the capability list of their paths.',
+    'Lists the variables that you may list, without their items.\n\nNeeds the capability list of their paths.',
   flags: [...LIST_FLAGS, ...outFlags(FORMS, 'table'), UI_FLAG],
   takes: { min: 0, max: 1, otherwise: 'This command takes flags and either no arguments or one: <prefix>' },
   async run(call) {

@@ -15,21 +15,21 @@ const SIGNALLED = 128;
 export const command: ServerCommand = {
   usage: '<path>|@<file> <command> [<argument>…]',
   description:
-    'Waits for the lock of a variable, runs a command while it holds the lock, and releases it. The command is sent ' +
-    'SIGTERM when the lock is lost. The variable keeps its items, unless a file gives others. A lost lock, and a lock ' +
-    'that is not to be had, exit with 1; otherwise the exit code is the command’s own.\n\nNeeds the capabilities read and write ' +
-    'of the path.',
+    'Waits for the lock of a variable, runs a command while it holds the lock, and releases it. If the lock is ' +
+    'lost, the command gets SIGTERM. The variable keeps its items unless a file contains others. Exits with 1 if ' +
+    'the lock is lost or not available, otherwise with the exit code of the command.\n\nNeeds the capabilities ' +
+    'read and write of the path.',
   flags: [
-    { name: 'ttl', kind: 'text', value: 'duration', help: 'For how long the lock lasts without being renewed (15s).' },
-    { name: 'delay', kind: 'text', value: 'duration', help: 'For how long nobody gets it after that (15s).' },
+    { name: 'ttl', kind: 'text', value: 'duration', help: 'Time to live of the lock without renewals (15s).' },
+    { name: 'delay', kind: 'text', value: 'duration', help: 'Time after that in which nobody gets the lock (15s).' },
     {
       name: 'max-retry',
       kind: 'integer',
       value: 'n',
-      help: 'How often to ask again for a lock that is held (until it is free).',
+      help: 'Retries for a held lock (default: until it is free).',
     },
     { name: 'shell', kind: 'switch', help: 'Run the command with sh -c.' },
-    { name: 'verbose', kind: 'switch', help: 'Say when the lock is taken and released.' },
+    { name: 'verbose', kind: 'switch', help: 'Print when the lock is acquired and released.' },
   ],
   takes: { min: 0, max: Number.POSITIVE_INFINITY, otherwise: '' },
   ownArguments: 1,

@@ -4,8 +4,8 @@ import { forbidWildcard, variableUrl, writeFailure } from '../variables/variable
 /** Deletes a variable (CL-853). */
 export const command: ServerCommand = {
   usage: '<path>',
-  description: 'Deletes a variable for good.\n\nNeeds the capability destroy of its path.',
-  flags: [{ name: 'check-index', kind: 'integer', value: 'n', help: 'Only if it was last written at this index.' }],
+  description: 'Deletes a variable permanently.\n\nNeeds the capability destroy of its path.',
+  flags: [{ name: 'check-index', kind: 'integer', value: 'n', help: 'Only if the last write was at this index.' }],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <path>' },
   async run(call) {
     const { api, args, flags, terminal } = call;

@@ -12,18 +12,19 @@ const FORMS: readonly OutForm[] = ['none', 'json', 'hcl', 'table', 'go-template'
 export const command: ServerCommand = {
   usage: '<path>|@<file>|- [@<file>|-] [<key>=<value>...]',
   description:
-    'Writes a variable: its items are those of the specification in a file ("@") or on stdin ("-"), and of the arguments, ' +
-    'which win. A value may be that of a file (key=@file) or of stdin (key=-); \\@ at its beginning stands for @ itself. An ' +
-    'empty value removes the item.\n\nWithout -force the variable must be as it was last seen: at -check-index, or at the ' +
-    'modify index of the specification, or not there at all.\n\nNeeds the capability write of its path.',
+    'Writes a variable. Its items come from the specification in a file ("@") or on stdin ("-"), and from the ' +
+    'arguments, which win. A value can come from a file (key=@file) or from stdin (key=-); \\@ at its start ' +
+    'stands for a literal @. An empty value removes the item.\n\nWithout -force the variable must be as it was ' +
+    'last seen: at -check-index, or at the modify index of the specification, or not there at all.\n\nNeeds the ' +
+    'capability write of its path.',
   flags: [
     {
       name: 'check-index',
       kind: 'integer',
       value: 'n',
-      help: 'Only if it was last written at this index; 0: if it is new.',
+      help: 'Only if the last write was at this index. 0 requires a new variable.',
     },
-    { name: 'force', kind: 'switch', help: 'Write it whatever is there.' },
+    { name: 'force', kind: 'switch', help: 'Write the variable without comparing it with the stored one.' },
     {
       name: 'in',
       kind: 'text',

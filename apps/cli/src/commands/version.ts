@@ -4,7 +4,7 @@ import { COMPATIBLE_VERSION, WAYBILL_VERSION } from '@waybill/model/version';
 /** Prints the version of this program and of the API level, without a request (CL-911). */
 export const command: OfflineCommand = {
   usage: '',
-  description: 'Shows the version of this program and the level of the API it follows. Makes no request.',
+  description: 'Shows the version of this program and of the API that it follows, without a request.',
   flags: [],
   takes: NO_ARGUMENTS,
   offline: true,

@@ -8,7 +8,8 @@ import { volumeClaims, volumeClaimTable } from '../volumes/volume-claim-stub.js'
 export const command: ServerCommand = {
   usage: '<claim>',
   description:
-    'Deletes the claim of a group on a host volume: what replaces its allocations need not go back there.\n\nNeeds the capability host-volume-delete.',
+    'Deletes the claim of a group on a host volume, so that replacements of its allocations may run ' +
+    'elsewhere.\n\nNeeds the capability host-volume-delete.',
   flags: [{ name: 'y', kind: 'switch', help: 'Do not ask.' }],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <claim id>' },
   async run(call) {

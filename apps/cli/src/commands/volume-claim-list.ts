@@ -6,12 +6,11 @@ import { volumeClaims, volumeClaimTable } from '../volumes/volume-claim-stub.js'
 /** Lists the claims of task groups on host volumes (CL-713). */
 export const command: ServerCommand = {
   usage: '[<claim>]',
-  description:
-    'Shows which groups of jobs stick to which host volumes (sticky).\n\nNeeds the capability host-volume-read.',
+  description: 'Lists the claims of task groups on sticky host volumes.\n\nNeeds the capability host-volume-read.',
   flags: [
-    { name: 'job', kind: 'text', value: 'id', help: 'Only those of this job.' },
-    { name: 'group', kind: 'text', value: 'name', help: 'Only those of this group.' },
-    { name: 'volume-name', kind: 'text', value: 'name', help: 'Only those on volumes of this name.' },
+    { name: 'job', kind: 'text', value: 'id', help: 'Only of this job.' },
+    { name: 'group', kind: 'text', value: 'name', help: 'Only of this group.' },
+    { name: 'volume-name', kind: 'text', value: 'name', help: 'Only on volumes with this name.' },
     VERBOSE_FLAG,
     ...DATA_FLAGS,
   ],

@@ -5,7 +5,8 @@ import { submitVolume, VOLUME_FILE_ARGUMENT, VOLUME_FILE_FLAGS } from '../volume
 export const command: ServerCommand = {
   usage: '<file>|-',
   description:
-    'Has a volume made and registers it: a disk by its storage plugin, or a directory of a machine (type "host").\n\nNeeds the capability csi-write-volume, or host-volume-create.',
+    'Creates a volume and registers it: a storage plugin creates a disk, or a machine creates a directory (type ' +
+    '"host").\n\nNeeds the capability csi-write-volume, or host-volume-create.',
   flags: VOLUME_FILE_FLAGS.create,
   takes: VOLUME_FILE_ARGUMENT,
   run: (call) => submitVolume(call, 'create'),

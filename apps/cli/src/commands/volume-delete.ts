@@ -8,10 +8,12 @@ import { hostVolumePath, resolveHostVolume } from '../volumes/host-volume-text.j
 export const command: ServerCommand = {
   usage: '<volume>',
   description:
-    'Has a volume deleted, with what is on it, and forgets it: a disk by its storage plugin, a directory by its machine. A registered host volume without a plugin is only forgotten.\n\nNeeds the capability csi-write-volume, or host-volume-delete.',
+    'Deletes a volume with its data: the storage plugin deletes its disk, or its machine deletes the directory. ' +
+    'A registered host volume without a plugin is only deregistered.\n\nNeeds the capability csi-write-volume, or ' +
+    'host-volume-delete.',
   flags: [
     { name: 'type', kind: 'text', value: 'csi|host', help: 'Kind of the volume (csi).' },
-    { name: 'force', kind: 'switch', help: 'Also a host volume whose machine cannot be asked.' },
+    { name: 'force', kind: 'switch', help: 'Delete a host volume even if its machine cannot be reached.' },
     SECRET_FLAG,
   ],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <vol id>' },

@@ -7,9 +7,10 @@ import { failed } from '../failure.js';
 export const command: ServerCommand = {
   usage: '<volume>',
   description:
-    'Forgets a volume; its disk stays at the provider. One in use is refused.\n\nNeeds the capability csi-write-volume.',
+    'Deregisters a volume. Its disk stays at the provider. A volume in use is refused.\n\nNeeds the capability ' +
+    'csi-write-volume.',
   flags: [
-    { name: 'force', kind: 'switch', help: 'Also when ended allocations have not given it back.' },
+    { name: 'force', kind: 'switch', help: 'Deregister the volume even if ended allocations have not released it.' },
     { name: 'yes', kind: 'switch', help: 'Do not ask.' },
   ],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <id>' },

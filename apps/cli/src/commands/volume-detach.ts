@@ -11,7 +11,8 @@ const DOING = 'detaching volume';
 export const command: ServerCommand = {
   usage: '<volume> <node>',
   description:
-    'Frees what ended allocations of a node still hold of a volume; also of a node that is gone.\n\nNeeds the capability csi-mount-volume.',
+    'Releases the claims of ended allocations of a node on a volume. The node may no longer exist.\n\nNeeds the ' +
+    'capability csi-mount-volume.',
   flags: [],
   takes: { min: 2, max: 2, otherwise: 'This command takes two arguments: <volume> <node>' },
   async run(call) {

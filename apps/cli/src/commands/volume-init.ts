@@ -18,10 +18,10 @@ const EXAMPLES: Readonly<Record<string, { readonly hcl: string; readonly json: s
 export const command: OfflineCommand = {
   offline: true,
   usage: '[<file>]',
-  description: 'Writes an example of a volume to a file that is not there yet: volume.hcl, or volume.json.',
+  description: 'Writes an example volume to a new file: volume.hcl or volume.json.',
   flags: [
     { name: 'type', kind: 'text', value: 'csi|host', help: 'Kind of the volume (csi).' },
-    { name: 'json', kind: 'switch', help: 'Write JSON, as the API takes it.' },
+    { name: 'json', kind: 'switch', help: 'Write JSON in the form of the API.' },
   ],
   takes: { min: 0, max: 1, otherwise: 'This command takes no arguments or one: <filename>' },
   async run({ flags, args, terminal }) {

@@ -5,7 +5,8 @@ import { submitVolume, VOLUME_FILE_ARGUMENT, VOLUME_FILE_FLAGS } from '../volume
 export const command: ServerCommand = {
   usage: '<file>|-',
   description:
-    'Registers what exists as a volume, or changes what is known of it: a disk at its provider, or a directory of a machine (type "host").\n\nNeeds the capability csi-write-volume, or host-volume-register.',
+    'Registers an existing disk of a provider, or a directory of a machine (type "host"), as a volume, or ' +
+    'updates it.\n\nNeeds the capability csi-write-volume, or host-volume-register.',
   flags: VOLUME_FILE_FLAGS.register,
   takes: VOLUME_FILE_ARGUMENT,
   run: (call) => submitVolume(call, 'register'),

@@ -8,9 +8,9 @@ import { type SnapshotAnswer, snapshotTable } from '../operator/snapshot-table.j
 /** Creates a snapshot of a CSI volume (CL-712). */
 export const command: ServerCommand = {
   usage: '<volume> <name>',
-  description: 'Takes a snapshot of a volume, at its provider.\n\nNeeds the capability csi-write-volume.',
+  description: 'Creates a snapshot of a volume at its provider.\n\nNeeds the capability csi-write-volume.',
   flags: [
-    { name: 'parameter', kind: 'list', value: 'key=value', help: 'For the storage plugin; may be repeated.' },
+    { name: 'parameter', kind: 'list', value: 'key=value', help: 'Parameter for the storage plugin. May be repeated.' },
     SECRET_FLAG,
     VERBOSE_FLAG,
   ],

@@ -5,7 +5,7 @@ import { failed } from '../failure.js';
 /** Deletes a snapshot and prints nothing (CL-712). */
 export const command: ServerCommand = {
   usage: '<plugin> <snapshot>',
-  description: 'Has a snapshot deleted at its provider.\n\nNeeds the capability csi-write-volume.',
+  description: 'Deletes a snapshot at its provider.\n\nNeeds the capability csi-write-volume.',
   flags: [SECRET_FLAG],
   takes: { min: 2, max: 2, otherwise: 'This command takes two arguments: <plugin id> <snapshot id>' },
   async run({ api, args, flags }) {

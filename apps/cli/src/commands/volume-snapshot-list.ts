@@ -12,11 +12,11 @@ const PAGE = 30;
 /** Lists the snapshots of a plugin's provider, page by page (CL-712). */
 export const command: ServerCommand = {
   usage: '',
-  description: 'Shows the snapshots that a provider has.\n\nNeeds the capability csi-list-volume.',
+  description: 'Lists the snapshots of a provider.\n\nNeeds the capability csi-list-volume.',
   flags: [
-    { name: 'plugin', kind: 'text', value: 'id', help: 'Whose provider is asked.' },
+    { name: 'plugin', kind: 'text', value: 'id', help: 'Plugin whose provider is queried.' },
     { name: 'per-page', kind: 'integer', value: 'n', help: `Rows per page (${PAGE}).` },
-    { name: 'page-token', kind: 'text', value: 'token', help: 'Where the page begins.' },
+    { name: 'page-token', kind: 'text', value: 'token', help: 'Token of the page, as printed after the previous one.' },
     SECRET_FLAG,
     VERBOSE_FLAG,
   ],

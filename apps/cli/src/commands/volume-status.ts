@@ -19,8 +19,7 @@ import {
 /** Lists the volumes of one or both kinds, or shows one volume (CL-701 to CL-705). */
 export const command: ServerCommand = {
   usage: '[<volume>]',
-  description:
-    'Shows the volumes, or one of them.\n\nNeeds the capability csi-list-volume, or csi-read-volume for one.',
+  description: 'Lists the volumes, or shows one.\n\nNeeds the capability csi-list-volume, or csi-read-volume for one.',
   flags: [
     { name: 'type', kind: 'text', value: 'csi|host', help: 'Only volumes of this kind.' },
     { name: 'short', kind: 'switch', help: 'Leave out capabilities and allocations.' },

@@ -11,21 +11,45 @@ const ALL = 'all';
 
 /** `operator debug` takes Nomad's flags with Nomad's defaults; the flags of profiles have no effect (CL-807). */
 export const DEBUG_FLAGS: readonly Flag[] = [
-  { name: 'duration', kind: 'duration', value: 'time', help: 'How long logs and events are followed; default 5m.' },
-  { name: 'interval', kind: 'duration', value: 'time', help: 'How often lists and metrics are captured; default 30s.' },
-  { name: 'log-level', kind: 'text', value: 'level', help: 'Of the logs; default TRACE.' },
-  { name: 'log-include-location', kind: 'switch', help: 'Where in the code a line comes from; on unless =false.' },
-  { name: 'max-nodes', kind: 'integer', value: 'n', help: 'At most so many nodes; default 10, 0: all.' },
-  { name: 'node-id', kind: 'text', value: 'id,…', help: 'Nodes whose ID begins so; default all.' },
+  {
+    name: 'duration',
+    kind: 'duration',
+    value: 'time',
+    help: 'Time for which logs and events are followed (default 5m).',
+  },
+  {
+    name: 'interval',
+    kind: 'duration',
+    value: 'time',
+    help: 'Interval between captures of lists and metrics (default 30s).',
+  },
+  { name: 'log-level', kind: 'text', value: 'level', help: 'Log level of the captured logs (default TRACE).' },
+  {
+    name: 'log-include-location',
+    kind: 'switch',
+    help: 'Include the place in the code of each line. On unless =false.',
+  },
+  { name: 'max-nodes', kind: 'integer', value: 'n', help: 'Number of nodes (default 10, 0 for all).' },
+  { name: 'node-id', kind: 'text', value: 'id,…', help: 'Prefixes of node IDs (default: all).' },
   { name: 'node-class', kind: 'text', value: 'class', help: 'Only nodes of this class.' },
-  { name: 'server-id', kind: 'text', value: 'name,…', help: 'Servers whose name begins so, or leader; default all.' },
+  { name: 'server-id', kind: 'text', value: 'name,…', help: 'Prefixes of server names, or leader (default: all).' },
   { name: 'event-topic', kind: 'text', value: 'topic,…', help: 'Events of these topics, or all; default none.' },
   { name: 'event-index', kind: 'integer', value: 'index', help: 'Events from this index on.' },
-  { name: 'pprof-duration', kind: 'duration', value: 'time', help: 'Profiles: there are none here.' },
-  { name: 'pprof-interval', kind: 'duration', value: 'time', help: 'Profiles: there are none here.' },
-  { name: 'stale', kind: 'switch', help: 'Any server may answer; here any server can.' },
-  { name: 'output', kind: 'text', value: 'dir', help: 'Leave a directory in this one, and make no archive.' },
-  { name: 'verbose', kind: 'switch', help: 'Name every file.' },
+  {
+    name: 'pprof-duration',
+    kind: 'duration',
+    value: 'time',
+    help: 'Profiles are not available. Accepted for scripts.',
+  },
+  {
+    name: 'pprof-interval',
+    kind: 'duration',
+    value: 'time',
+    help: 'Profiles are not available. Accepted for scripts.',
+  },
+  { name: 'stale', kind: 'switch', help: 'Any server may answer, which is always the case here.' },
+  { name: 'output', kind: 'text', value: 'dir', help: 'Write a directory below this one instead of an archive.' },
+  { name: 'verbose', kind: 'switch', help: 'List every file.' },
 ];
 
 export interface DebugOptions {

@@ -8,12 +8,12 @@ export const GLOBAL_FLAGS: readonly Flag[] = [
     value: 'url',
     help: 'Address of the server: http://, https:// or unix://<path>. WAYBILL_ADDR or NOMAD_ADDR; default http://127.0.0.1:4646.',
   },
-  { name: 'region', kind: 'text', value: 'region', help: 'Region the request is for. WAYBILL_REGION or NOMAD_REGION.' },
+  { name: 'region', kind: 'text', value: 'region', help: 'Region of the request. WAYBILL_REGION or NOMAD_REGION.' },
   {
     name: 'namespace',
     kind: 'text',
     value: 'name',
-    help: 'Namespace; "*" means all that may be read, in lists and lookups. WAYBILL_NAMESPACE or NOMAD_NAMESPACE.',
+    help: 'Namespace. In lists and lookups, "*" stands for all readable ones. WAYBILL_NAMESPACE or NOMAD_NAMESPACE.',
   },
   { name: 'token', kind: 'text', value: 'secret', help: 'Access token. WAYBILL_TOKEN or NOMAD_TOKEN.' },
   {
@@ -24,7 +24,7 @@ export const GLOBAL_FLAGS: readonly Flag[] = [
   {
     name: 'force-color',
     kind: 'switch',
-    help: 'Colour although stdout is no terminal. WAYBILL_CLI_FORCE_COLOR or NOMAD_CLI_FORCE_COLOR.',
+    help: 'Colour the output even if stdout is no terminal. WAYBILL_CLI_FORCE_COLOR or NOMAD_CLI_FORCE_COLOR.',
   },
   {
     name: 'ca-cert',
@@ -37,14 +37,19 @@ export const GLOBAL_FLAGS: readonly Flag[] = [
     name: 'client-cert',
     kind: 'text',
     value: 'file',
-    help: 'Own certificate. WAYBILL_CLIENT_CERT or NOMAD_CLIENT_CERT.',
+    help: 'Client certificate. WAYBILL_CLIENT_CERT or NOMAD_CLIENT_CERT.',
   },
-  { name: 'client-key', kind: 'text', value: 'file', help: 'Its private key. WAYBILL_CLIENT_KEY or NOMAD_CLIENT_KEY.' },
+  {
+    name: 'client-key',
+    kind: 'text',
+    value: 'file',
+    help: 'Private key of the client certificate. WAYBILL_CLIENT_KEY or NOMAD_CLIENT_KEY.',
+  },
   {
     name: 'tls-server-name',
     kind: 'text',
     value: 'name',
-    help: 'Name the server has to prove. WAYBILL_TLS_SERVER_NAME or NOMAD_TLS_SERVER_NAME.',
+    help: "Name in the server's certificate. WAYBILL_TLS_SERVER_NAME or NOMAD_TLS_SERVER_NAME.",
   },
   {
     name: 'tls-skip-verify',
@@ -56,6 +61,6 @@ export const GLOBAL_FLAGS: readonly Flag[] = [
     name: 'reason',
     kind: 'text',
     value: 'text',
-    help: 'Why you do it: kept with the transaction (at most 256 characters). WAYBILL_REASON.',
+    help: 'Reason for the change, stored with the transaction (at most 256 characters). WAYBILL_REASON.',
   },
 ];

@@ -5,8 +5,8 @@ import { shellWord } from '../terminal/shell-word.js';
 
 /** Flags of commands that list objects. */
 export const LIST_FLAGS = [
-  { name: 'filter', kind: 'text', value: 'expression', help: 'Only what matches.' },
-  { name: 'page-token', kind: 'text', value: 'token', help: 'Where the page begins.' },
+  { name: 'filter', kind: 'text', value: 'expression', help: 'Only matching rows.' },
+  { name: 'page-token', kind: 'text', value: 'token', help: 'Token of the page, as printed after the previous one.' },
   { name: 'per-page', kind: 'integer', value: 'n', help: 'Rows per page.' },
 ] as const;
 

@@ -27,18 +27,18 @@ export interface RestartOptions {
 }
 
 export const RESTART_FLAGS: readonly Flag[] = [
-  { name: 'all-tasks', kind: 'switch', help: 'Restart the tasks that have ended too, in their order.' },
+  { name: 'all-tasks', kind: 'switch', help: 'Restart ended tasks too, in their order.' },
   {
     name: 'batch-size',
     kind: 'text',
     value: 'n|n%',
-    help: 'Allocations that are handled at the same time, or percent of the eligible ones, rounded up; 1 if not given.',
+    help: 'Allocations in a batch, or a percentage of the eligible ones, rounded up (default 1).',
   },
   {
     name: 'batch-wait',
     kind: 'text',
     value: 'duration|ask',
-    help: 'Pause between two batches, or "ask" to be asked; none if not given.',
+    help: 'Pause between two batches, or "ask" for a question (default: none).',
   },
   { name: 'group', kind: 'list', value: 'group', help: 'Only allocations of this group; may be repeated.' },
   {
@@ -50,7 +50,7 @@ export const RESTART_FLAGS: readonly Flag[] = [
     name: 'on-error',
     kind: 'text',
     value: 'ask|fail',
-    help: 'After a batch with errors: ask whether to go on, or end; "ask" if not given.',
+    help: 'After a batch with errors: "ask" whether to continue (the default), or "fail".',
   },
   {
     name: 'reschedule',

@@ -7,7 +7,7 @@ import { type JobFile, jobFromJson, readJobText, textMember } from './job-file.j
 /** Flags of every command that reads a job file (cli.md 3.5). */
 export const JOB_INPUT_FLAGS: readonly Flag[] = [
   { name: 'json', kind: 'switch', help: 'The file is JSON (recognised without this flag too).' },
-  { name: 'policy-override', kind: 'switch', help: 'Passed on.' },
+  { name: 'policy-override', kind: 'switch', help: 'Passed to the server.' },
   { name: 'consul-namespace', kind: 'text', value: 'name', help: 'Accepted; has no effect.' },
   { name: 'vault-namespace', kind: 'text', value: 'name', help: 'Accepted; has no effect.' },
   {

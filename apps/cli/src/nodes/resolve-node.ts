@@ -35,7 +35,7 @@ export const NODE_ID_FLAG = {
   name: 'node-id',
   kind: 'text',
   value: 'id',
-  help: 'The node; may be shortened.',
+  help: 'ID of the node, or a prefix of it.',
 } as const;
 
 /** Returns the full ID for `-node-id`, or undefined without the flag. @throws CommandFailure */

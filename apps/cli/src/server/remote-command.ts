@@ -15,11 +15,11 @@ const MAX_MESSAGE_BYTES = 4 << 20;
 
 /** Flags for the connection between a command in a task and this terminal (CL-431). */
 export const CONNECTION_FLAGS: readonly Flag[] = [
-  { name: 'i', kind: 'switch', help: 'What is typed goes to the command (the default).' },
-  { name: 't', kind: 'switch', help: 'With a terminal of its own; the default where this is one.' },
+  { name: 'i', kind: 'switch', help: 'Send typed input to the command (the default).' },
+  { name: 't', kind: 'switch', help: 'Allocate a terminal for the command. The default if stdin is a terminal.' },
   { name: 'it', kind: 'switch', help: '-i and -t.' },
   { name: 'ti', kind: 'switch', help: '-i and -t.' },
-  { name: 'e', kind: 'text', value: 'character', help: 'Instead of "~" in "~."; none: nothing ends the session.' },
+  { name: 'e', kind: 'text', value: 'character', help: 'Escape character instead of "~", or none to disable it.' },
 ];
 
 /** @throws CommandFailure */

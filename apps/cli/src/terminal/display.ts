@@ -27,9 +27,9 @@ export class Display {
   }
 }
 
-export const VERBOSE_FLAG = { name: 'verbose', kind: 'switch', help: 'Show full IDs and more.' } as const;
+export const VERBOSE_FLAG = { name: 'verbose', kind: 'switch', help: 'Show full IDs and more details.' } as const;
 export const DETACH_FLAG = {
   name: 'detach',
   kind: 'switch',
-  help: 'Return at once instead of watching what the scheduler does.',
+  help: 'Return at once instead of watching the evaluation.',
 } as const;

@@ -6,7 +6,7 @@ export const SECRET_FLAG = {
   name: 'secret',
   kind: 'list',
   value: 'key=value',
-  help: 'For the storage plugin; may be repeated.',
+  help: 'Secret for the storage plugin. May be repeated.',
 } as const;
 
 /** Parses `key=value` of a repeatable flag. @throws CommandFailure */

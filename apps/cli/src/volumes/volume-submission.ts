@@ -20,8 +20,8 @@ const DOING = { create: 'creating volume', register: 'registering volume' } as c
 export const VOLUME_FILE_ARGUMENT = { min: 1, max: 1, otherwise: 'This command takes one argument: <input>' } as const;
 
 const REGISTER_FLAGS = [
-  { name: 'id', kind: 'text', value: 'prefix', help: 'The host volume to change, if not a new one.' },
-  { name: 'policy-override', kind: 'switch', help: 'Nothing to override here; accepted for scripts.' },
+  { name: 'id', kind: 'text', value: 'prefix', help: 'ID of the host volume to change instead of creating one.' },
+  { name: 'policy-override', kind: 'switch', help: 'Accepted for scripts; has no effect.' },
 ] as const;
 export const VOLUME_FILE_FLAGS = {
   register: REGISTER_FLAGS,
