@@ -5,7 +5,7 @@ export * from './acl/auth-method.js';
 export * from './acl/binding-rule.js';
 export * from './acl/mapped-claims.js';
 export * from './acl/one-time-token.js';
-export * from './alike.js';
+export * from './similar-objects.js';
 export * from './evaluations/allocation.js';
 export * from './evaluations/client-alloc-update.js';
 export * from './time/clock.js';

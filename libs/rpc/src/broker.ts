@@ -3,9 +3,9 @@ import {
   type Evaluation,
   type Plan,
   type PlanResult,
-  putTogether,
-  type ToldApart,
-  toldApart,
+  unpackObjects,
+  type PackedObjects,
+  packObjects,
   type WireObject,
 } from '@waybill/model';
 import { call, type WireForm } from './call.js';
@@ -137,14 +137,15 @@ export const reached = call<ReachedRequest, ReachedResponse>('broker.reached', {
 const plansInShort: WireForm<SubmitPlanRequest> = {
   write: ({ Plan: plan, ...rest }) => ({
     ...rest,
-    Plan: { ...plan, NodeAllocation: toldApart(Object.values(plan.NodeAllocation).flat()) },
+    Plan: { ...plan, NodeAllocation: packObjects(Object.values(plan.NodeAllocation).flat()) },
   }),
   read: (written) => {
     const { Plan: plan, ...rest } = written as Omit<SubmitPlanRequest, 'Plan'> & {
-      Plan: Omit<Plan, 'NodeAllocation'> & { NodeAllocation: ToldApart };
+      Plan: Omit<Plan, 'NodeAllocation'> & { NodeAllocation: PackedObjects };
     };
     const NodeAllocation: Plan['NodeAllocation'] = {};
-    for (const alloc of putTogether<Allocation>(plan.NodeAllocation)) (NodeAllocation[alloc.NodeID] ??= []).push(alloc);
+    for (const alloc of unpackObjects<Allocation>(plan.NodeAllocation))
+      (NodeAllocation[alloc.NodeID] ??= []).push(alloc);
     return { ...rest, Plan: { ...plan, NodeAllocation } };
   },
 };

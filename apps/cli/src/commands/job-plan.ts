@@ -4,7 +4,7 @@ import { JSON_OUTPUT_FLAG, TEMPLATE_FLAG } from '../terminal/data-printer.js';
 import { VERBOSE_FLAG } from '../terminal/display.js';
 import { membersOf, plainOf } from '../terminal/exact-json.js';
 import { causeOf, failed, isInterrupt } from '../failure.js';
-import type { AskingJob } from '../jobs/asked-and-there.js';
+import type { AskingJob } from '../jobs/unmet-requests.js';
 import { JobDiffText } from '../jobs/job-diff-text.js';
 import { type JobFile, memberOf, textMember } from '../jobs/job-file.js';
 import { apiOf, JOB_INPUT_FLAGS, readJobInput } from '../jobs/job-input.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Display } from '../terminal/display.js';
-import { type ChangedObject, type TxnRecord, whatBecame, whoDid } from './log-record.js';
+import { type ChangedObject, type TxnRecord, effectOf, authorOf } from './log-record.js';
 
 const record = (over: Partial<TxnRecord>): TxnRecord => ({
   Index: 7,
@@ -20,16 +20,16 @@ const record = (over: Partial<TxnRecord>): TxnRecord => ({
 });
 const object = (Kind: string, Change = ''): ChangedObject => ({ Kind, Namespace: '', ID: 'x', Op: 'update', Change });
 
-const became = (of: TxnRecord, asked: readonly string[]) => whatBecame(of, asked, new Display(false, 0));
+const became = (of: TxnRecord, asked: readonly string[]) => effectOf(of, asked, new Display(false, 0));
 
 describe('a row of the log', () => {
   it('CL-1022: who did it', () => {
     const ID = '0f9e8d7c-0000-4000-8000-000000000002';
-    expect(whoDid(record({}))).toBe('anonymous');
-    expect(whoDid(record({ Actor: { Kind: 'node', ID, Name: 'worker-1' } }))).toBe('node:0f9e8d7c');
-    expect(whoDid(record({ Actor: { Kind: 'token', ID, Name: 'ci' } }))).toBe('ci');
-    expect(whoDid(record({ Actor: { Kind: 'token', ID, Name: '' } }))).toBe('0f9e8d7c');
-    expect(whoDid(record({ Role: 'broker', Epoch: 7 }))).toBe('broker@7');
+    expect(authorOf(record({}))).toBe('anonymous');
+    expect(authorOf(record({ Actor: { Kind: 'node', ID, Name: 'worker-1' } }))).toBe('node:0f9e8d7c');
+    expect(authorOf(record({ Actor: { Kind: 'token', ID, Name: 'ci' } }))).toBe('ci');
+    expect(authorOf(record({ Actor: { Kind: 'token', ID, Name: '' } }))).toBe('0f9e8d7c');
+    expect(authorOf(record({ Role: 'broker', Epoch: 7 }))).toBe('broker@7');
   });
 
   it('CL-1023: what became of the object, or how many objects of which kind', () => {

@@ -47,8 +47,8 @@ export function logTable(
     String(record.Index),
     absoluteTime(record.Time),
     record.Name,
-    whoDid(record),
-    whatBecame(record, asked, display),
+    authorOf(record),
+    effectOf(record, asked, display),
     shortId(record.TraceID, display.verbose),
   ]);
   const [head = '', ...lines] = table([HEADER, ...rows]).split('\n');
@@ -59,7 +59,7 @@ export function logTable(
 }
 
 /** Names the author of a transaction: a holder, a node, `anonymous` or a token, never a secret (CL-1022). */
-export function whoDid({ Actor: actor, Role: role, Epoch: epoch }: TxnRecord): string {
+export function authorOf({ Actor: actor, Role: role, Epoch: epoch }: TxnRecord): string {
   if (role !== '') return `${role}@${epoch}`;
   if (actor.Kind === 'node') return `node:${shortId(actor.ID)}`;
   if (actor.Kind === 'anonymous') return 'anonymous';
@@ -70,7 +70,7 @@ export function whoDid({ Actor: actor, Role: role, Epoch: epoch }: TxnRecord): s
  * Describes the effect of a transaction (CL-1023): the change of the requested object, with its ID if only a kind was
  * requested, otherwise a count for each kind.
  */
-export function whatBecame(
+export function effectOf(
   { Verdict: verdict, Error: error, Objects }: TxnRecord,
   [kind, id]: readonly string[],
   display: Display,

@@ -3,7 +3,7 @@ import { isInterrupt } from '../failure.js';
 import type { ApiClient } from '../server/api-client.js';
 import { someAtOnce } from '../server/some-at-once.js';
 import { escapeControls } from '../terminal/table.js';
-import { askedAndThere, asksForAttributes, type AskingJob, type Machine } from './asked-and-there.js';
+import { unmetRequests, asksForAttributes, type AskingJob, type Machine } from './unmet-requests.js';
 import { type Metrics, placementBullets } from './placement-metrics.js';
 
 /** Number of machines that are read one by one for their attributes. */
@@ -31,7 +31,7 @@ export async function placementReasons(
     return new Map(
       failures.flatMap(([name, metrics]) => {
         const group = groups.get(name);
-        return group ? [[name, askedAndThere(metrics, job, group, machines)]] : [];
+        return group ? [[name, unmetRequests(metrics, job, group, machines)]] : [];
       }),
     );
   } catch (error) {

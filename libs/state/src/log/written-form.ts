@@ -1,4 +1,4 @@
-import { type Allocation, putTogether, type ToldApart, toldApart } from '@waybill/model';
+import { type Allocation, unpackObjects, type PackedObjects, packObjects } from '@waybill/model';
 import type { TxnPayloads, TxnType } from './catalogue.js';
 import type { TxnDraft } from './txn.js';
 
@@ -8,14 +8,14 @@ import type { TxnDraft } from './txn.js';
  */
 export function writtenForm(draft: Pick<TxnDraft, 'type' | 'payload'>): object {
   if (!isPlan(draft)) return draft.payload;
-  return { ...draft.payload, AllocsUpdated: toldApart(draft.payload.AllocsUpdated) };
+  return { ...draft.payload, AllocsUpdated: packObjects(draft.payload.AllocsUpdated) };
 }
 
 /** The payload in memory, from its written form. */
 export function readForm(type: TxnType, written: object): object {
   if (type !== 'ApplyPlanResults') return written;
-  const { AllocsUpdated } = written as { AllocsUpdated: ToldApart };
-  return { ...written, AllocsUpdated: putTogether<Allocation>(AllocsUpdated) };
+  const { AllocsUpdated } = written as { AllocsUpdated: PackedObjects };
+  return { ...written, AllocsUpdated: unpackObjects<Allocation>(AllocsUpdated) };
 }
 
 function isPlan(draft: {

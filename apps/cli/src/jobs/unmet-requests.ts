@@ -60,7 +60,7 @@ const MAX_VALUES = 3;
  * Compares the request of a group that could not be placed with the machines of its pool. The bullets supplement those
  * of the contract (CL-221), which only count machines. Cost: examines every machine.
  */
-export function askedAndThere(
+export function unmetRequests(
   metrics: Metrics,
   { NodePool }: AskingJob,
   group: Asking,

@@ -1,9 +1,9 @@
 import type { DriverInfo } from '@waybill/model';
 import { describe, expect, it } from 'vitest';
-import { askedAndThere } from './asked-and-there.js';
+import { unmetRequests } from './unmet-requests.js';
 
-type Machine = Parameters<typeof askedAndThere>[3][number];
-type Group = Parameters<typeof askedAndThere>[2];
+type Machine = Parameters<typeof unmetRequests>[3][number];
+type Group = Parameters<typeof unmetRequests>[2];
 
 const driver = (Healthy: boolean): DriverInfo => ({
   Attributes: null,
@@ -40,16 +40,16 @@ const pool = (NodePool: string) => ({ NodePool });
 
 describe('what was asked and what there is', () => {
   it('CL-221: a dimension names the largest machine of the pool, without what is reserved', () => {
-    expect(askedAndThere(memory, pool('default'), group('raw_exec', 100_000), NODES)).toEqual([
+    expect(unmetRequests(memory, pool('default'), group('raw_exec', 100_000), NODES)).toEqual([
       '* memory: asked 100000 MiB, the largest node has 8000 MiB',
     ]);
-    expect(askedAndThere(memory, pool('default'), group('raw_exec', 8_000), NODES)).toEqual([
+    expect(unmetRequests(memory, pool('default'), group('raw_exec', 8_000), NODES)).toEqual([
       '* memory: asked 8000 MiB, the largest node has 8000 MiB, and other work holds part of it',
     ]);
-    expect(askedAndThere(memory, pool('all'), group('raw_exec', 100_000), NODES)).toEqual([
+    expect(unmetRequests(memory, pool('all'), group('raw_exec', 100_000), NODES)).toEqual([
       '* memory: asked 100000 MiB, the largest node has 63976 MiB',
     ]);
-    expect(askedAndThere({ DimensionExhausted: { cpu: 1, disk: 1 } }, pool('default'), group('x', 1), NODES)).toEqual([
+    expect(unmetRequests({ DimensionExhausted: { cpu: 1, disk: 1 } }, pool('default'), group('x', 1), NODES)).toEqual([
       '* cpu: asked 500 MHz, the largest node has 3900 MHz, and other work holds part of it',
       '* disk: asked 300 MiB, the largest node has 9000 MiB, and other work holds part of it',
     ]);
@@ -57,11 +57,11 @@ describe('what was asked and what there is', () => {
 
   it('CL-221: a driver says on how many machines it is healthy', () => {
     const missing = { ConstraintFiltered: { 'missing drivers': 2 } };
-    expect(askedAndThere(missing, pool('default'), group('podmann', 1), NODES)).toEqual([
+    expect(unmetRequests(missing, pool('default'), group('podmann', 1), NODES)).toEqual([
       '* driver "podmann" is on none of 2 nodes',
     ]);
     const some = [...NODES, machine(10, { Drivers: { docker: driver(true) } })];
-    expect(askedAndThere(missing, pool('default'), group('docker', 1), some)).toEqual([
+    expect(unmetRequests(missing, pool('default'), group('docker', 1), some)).toEqual([
       '* driver "docker" is on 1 of 3 nodes',
     ]);
   });
@@ -70,7 +70,7 @@ describe('what was asked and what there is', () => {
     const on = (kernel: string, Meta: Record<string, string> = {}) =>
       machine(1, { Attributes: { 'kernel.name': kernel }, Meta });
     const told = (constraint: string, all: Machine[]) =>
-      askedAndThere({ ConstraintFiltered: { [constraint]: 1 } }, pool('default'), group('raw_exec', 1), all);
+      unmetRequests({ ConstraintFiltered: { [constraint]: 1 } }, pool('default'), group('raw_exec', 1), all);
     const both = [on('linux'), on('darwin', { rack: 'r1' })];
     expect(told('${attr.kernel.name} = windows', both)).toEqual([
       '* attribute "kernel.name": nodes have "darwin", "linux"',
@@ -90,12 +90,12 @@ describe('what was asked and what there is', () => {
 
   it('says nothing that it does not know: tasks that do not all run at once, other causes, no machine', () => {
     const before = { Hook: 'prestart', Sidecar: false };
-    expect(askedAndThere(memory, pool('default'), group('raw_exec', 9_000, before), NODES)).toEqual([]);
-    expect(askedAndThere({ ClassFiltered: { a: 1 } }, pool('default'), group('x', 1), NODES)).toEqual([]);
-    expect(askedAndThere(memory, pool('none'), group('raw_exec', 1), NODES)).toEqual([]);
+    expect(unmetRequests(memory, pool('default'), group('raw_exec', 9_000, before), NODES)).toEqual([]);
+    expect(unmetRequests({ ClassFiltered: { a: 1 } }, pool('default'), group('x', 1), NODES)).toEqual([]);
+    expect(unmetRequests(memory, pool('none'), group('raw_exec', 1), NODES)).toEqual([]);
     const unset = { Name: 'g', Tasks: [{ Driver: 'podmann', Resources: { CPU: null, MemoryMB: null } }] };
     const both = { ...memory, ConstraintFiltered: { 'missing drivers': 2 } };
-    expect(askedAndThere(both, { NodePool: null }, unset, NODES)).toEqual(['* driver "podmann" is on none of 2 nodes']);
-    expect(askedAndThere(memory, {}, { Name: 'g', Tasks: [{ Driver: 'raw_exec' }] }, NODES)).toEqual([]);
+    expect(unmetRequests(both, { NodePool: null }, unset, NODES)).toEqual(['* driver "podmann" is on none of 2 nodes']);
+    expect(unmetRequests(memory, {}, { Name: 'g', Tasks: [{ Driver: 'raw_exec' }] }, NODES)).toEqual([]);
   });
 });

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { newAllocation } from './evaluations/allocation.js';
-import { putTogether, toldApart, type ToldApart } from './alike.js';
-import { randomOf } from './alike.fixture.js';
+import { unpackObjects, packObjects, type PackedObjects } from './similar-objects.js';
+import { randomOf } from './similar-objects.fixture.js';
 
-const overJson = (list: readonly object[]): object[] => putTogether(JSON.parse(JSON.stringify(toldApart(list))));
+const overJson = (list: readonly object[]): object[] => unpackObjects(JSON.parse(JSON.stringify(packObjects(list))));
 
 describe('objects that are much alike', () => {
   it.each<[string, object[]]>([
@@ -39,13 +39,13 @@ describe('objects that are much alike', () => {
     ['a column too short', { First: { a: 1 }, Others: 2, Differing: { a: 0 }, Columns: [[2]] }],
     ['another form', [{ a: 1 }, { a: 2 }]],
   ])('are not made up out of %s', (_, told) => {
-    expect(() => putTogether(told as ToldApart)).toThrow(RangeError);
+    expect(() => unpackObjects(told as PackedObjects)).toThrow(RangeError);
   });
 
   it('say a long value that several have once, and equal columns once', () => {
     const words = ['first', 'second'];
     const list = Array.from({ length: 10 }, (_, n) => ({ n, same: n, word: words[n % 2] }));
-    expect(toldApart(list).Columns).toEqual([
+    expect(packObjects(list).Columns).toEqual([
       [1, 2, 3, 4, 5, 6, 7, 8, 9],
       { Of: ['second', 'first'], At: [0, 1, 0, 1, 0, 1, 0, 1, 0] },
     ]);
@@ -75,7 +75,7 @@ describe('objects that are much alike', () => {
         CreateTime: 1,
       }),
     );
-    expect(JSON.stringify(toldApart(placed)).length).toBeLessThan(JSON.stringify(placed).length / 10);
+    expect(JSON.stringify(packObjects(placed)).length).toBeLessThan(JSON.stringify(placed).length / 10);
     const read = overJson(placed);
     expect(read).toStrictEqual(placed);
     expect(new Set(read.map((alloc) => (alloc as (typeof placed)[0]).AllocatedResources)).size).toBe(1);

@@ -9,8 +9,8 @@ type Column = readonly unknown[] | { readonly Of: readonly unknown[]; readonly A
 /** Number of the column of a value that differs between the objects, or the members of it that differ. */
 type Differing = number | { readonly [name: string]: Differing };
 
-/** The written form of similar objects (`toldApart`). */
-export interface ToldApart {
+/** The written form of similar objects (`packObjects`). */
+export interface PackedObjects {
   readonly First?: object;
   /** Number of objects after the first. */
   readonly Others: number;
@@ -27,7 +27,7 @@ export interface ToldApart {
  * names in the same order (lists: the same length). Otherwise its members are compared. Equal columns are written once.
  * Cost: each member of each object is compared once. If all objects share one member object, its content is skipped.
  */
-export function toldApart(alike: readonly object[]): ToldApart {
+export function packObjects(alike: readonly object[]): PackedObjects {
   const [first, ...others] = alike;
   if (first === undefined) return { Others: 0, Columns: [] };
   const columns = new Columns();
@@ -41,10 +41,15 @@ export function toldApart(alike: readonly object[]): ToldApart {
 }
 
 /**
- * Unpacks the objects that `toldApart` packed. Members that are equal in all objects become one shared object.
+ * Unpacks the objects that `packObjects` packed. Members that are equal in all objects become one shared object.
  * @throws RangeError if the value does not have that form: a column is missing or has another length
  */
-export function putTogether<T extends object>({ First: first, Others, Differing, Columns: columns }: ToldApart): T[] {
+export function unpackObjects<T extends object>({
+  First: first,
+  Others,
+  Differing,
+  Columns: columns,
+}: PackedObjects): T[] {
   if (first === undefined) {
     if (Others !== 0) throw new RangeError('there is no first one');
     return [];
