@@ -4,15 +4,15 @@ import { z } from 'zod';
 import { flag, hostVolumes, keyValues, port, ports, positive, ranges, word } from './setting-forms.js';
 
 const amount = z.coerce.number().int().min(0);
-/** 20 days: an agent that ends, and what watches it, wait for its tasks so long. */
+/** 20 days, the longest time that a stopping agent and its supervisor wait for tasks. */
 const MAX_KILL_TIMEOUT_MS = 20 * 24 * 3_600_000;
 const percent = z.coerce.number().min(0).max(100);
-/** Written as it was given: that is how machines tell it. */
+/** Kept as given, because machines report it in that form. */
 const reservedPorts = z
   .string()
   .refine((text) => ports.safeParse(text).success, 'ports and ranges with commas between, such as 22,8000-8100');
 
-/** As in capabilities(7), in small letters and without CAP_. */
+/** Names of capabilities(7) in lower case without CAP_. */
 const capabilities = z
   .string()
   .regex(/^$|^[a-z_]+(,[a-z_]+)*$/, 'capabilities with commas between, such as chown,net_bind_service')
@@ -20,13 +20,13 @@ const capabilities = z
 
 const idRanges = ranges('ids and ranges with commas between, such as 0,1000-1999', 2 ** 32 - 2);
 
-/** Absolute, with `:` between. */
+/** Absolute paths, separated by `:`. */
 const directories = z
   .string()
   .regex(/^\/[^:]*(:\/[^:]*)*$/, 'absolute paths with ":" between, such as /opt/cni/bin:/usr/lib/cni')
   .transform((text) => text.split(':'));
 
-/** As Linux takes it: at most 15 characters. */
+/** A name for Linux, of at most 15 characters. */
 const interfaceName = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,14}$/, 'at most 15 letters, digits, "-", "_" and "."');
@@ -41,13 +41,13 @@ function isSubnet(text: string, family: 4 | 6): boolean {
   return isIP(address) === family && Number(bits) <= (family === 4 ? 30 : 126) && Number(bits) > 0;
 }
 
-/** Names with commas between, where `*` stands for any part of one. */
+/** Names separated by commas, in which `*` stands for any text. */
 const namePatterns = z
   .string()
   .regex(/^[^\s=]*$/, 'names of variables with commas between, such as AWS_*,VAULT_TOKEN')
   .transform((text) => text.split(',').filter((name) => name !== ''));
 
-/** What a machine's agent is told by its environment. */
+/** Environment variables of a machine's agent. */
 export const AGENT_SETTINGS = {
   WAYBILL_DATACENTER: word.default('dc1').describe('agent: datacenter of this machine'),
   WAYBILL_NODE_NAME: z.string().min(1).default(hostname()).describe('agent: name of this machine'),

@@ -14,7 +14,7 @@ const filterForm = z.array(
   }),
 );
 
-/** What is left out of the audit log: endpoints and operations are patterns with `*` (AU-280). */
+/** Requests that the audit log omits. Endpoints and operations are patterns with `*` (AU-280). */
 export type AuditFilterSetting = z.output<typeof filterForm>[number];
 
 const filters = z.string().transform((text, ctx): readonly AuditFilterSetting[] => {
@@ -25,7 +25,7 @@ const filters = z.string().transform((text, ctx): readonly AuditFilterSetting[] 
   return z.NEVER;
 });
 
-/** Undefined: it is no JSON. */
+/** Returns undefined for invalid JSON. */
 function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -47,7 +47,7 @@ const fileMode = z
   .regex(/^0?[0-7]{3}$/, 'rights as chmod takes them, such as 0600')
   .transform((text) => Number.parseInt(text, 8));
 
-/** The audit log of an API (AU-271). */
+/** Settings of an API's audit log (AU-271). */
 export const AUDIT_SETTINGS = {
   WAYBILL_AUDIT_ENABLED: flag.default(false).describe('api: record every request and how it was answered'),
   WAYBILL_AUDIT_SINKS: sinks

@@ -8,7 +8,7 @@ import {
 } from '@waybill/rpc';
 import type { Metrics } from '@waybill/telemetry';
 
-/** Calls whose times dashboards show, by the names they know (OP-104). What users ask is timed where it is asked, at the API. */
+/** Calls whose durations dashboards show, with their names there (OP-104). Calls for users are timed at the API. */
 const TIMED: ReadonlyMap<string, string> = new Map([
   [registerNode.name, 'client.register'],
   [heartbeat.name, 'client.update_status'],
@@ -19,7 +19,7 @@ const TIMED: ReadonlyMap<string, string> = new Map([
 
 const MS_PER_S = 1_000;
 
-/** Counts the calls that a service answers, of machines and of other services (OP-104). */
+/** Counts the calls of machines and services that a service answers (OP-104). */
 export function callMeter(metrics: Metrics): NonNullable<RpcServerOptions['onAnswer']> {
   const requests = metrics.counter('nomad_rpc_request', 'calls answered');
   const refused = metrics.counter('nomad_rpc_request_error', 'calls answered with an error');

@@ -1,25 +1,25 @@
 import type { Logger } from '@waybill/telemetry';
 
-/** At most one line in this time, milliseconds: everybody who reads the damaged page meets it. */
+/** Milliseconds in which at most one line is logged, because every reader of the damaged page meets it. */
 export const DAMAGE_LINE_MS = 600_000;
 
-/** Counts what the statements of this process meet of damaged files of Postgres, and says it. */
+/** Counts and logs statements of this process that met damaged files of PostgreSQL. */
 export class DatabaseDamage {
   private saidAtMs = Number.NEGATIVE_INFINITY;
   private counted = 0;
 
-  /** @param nowMs a clock that nobody sets */
+  /** @param nowMs a clock that cannot be set */
   constructor(
     private readonly logger: Logger,
     private readonly nowMs: () => number = () => performance.now(),
   ) {}
 
-  /** Statements that met it since the start. */
+  /** Number of statements that met damage since the start. */
   get statements(): number {
     return this.counted;
   }
 
-  /** @param reason what Postgres says */
+  /** @param reason PostgreSQL's error */
   met(reason: string): void {
     this.counted += 1;
     if (this.nowMs() - this.saidAtMs < DAMAGE_LINE_MS) return;

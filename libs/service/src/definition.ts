@@ -8,78 +8,86 @@ import type { Logger, Metrics, MetricsView, Tracer } from '@waybill/telemetry';
 import type { Pool } from 'pg';
 import type { Settings } from './settings.js';
 
-/** What the shell hands to a service: everything that is I/O, time or chance. */
+/** Everything that is I/O, time or chance, which the shell passes to a service. */
 export interface ServiceContext {
   readonly name: string;
   readonly settings: Settings;
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly tracer: Tracer;
-  /** The time of day as far as it is believed; see `MachineClock`. */
+  /** The believed time of day. See `MachineClock`. */
   readonly clock: Clock;
-  /** For a machine that has no part in the log: to be called before servers are asked, and the result with their time, unix ms. */
+  /**
+   * For a machine without access to the log: called before a request to the servers, and its result with their time in
+   * unix ms.
+   */
   readonly asksTime: () => (unixMs: number) => void;
   readonly timers: Timers;
   readonly newId: () => string;
-  /** In [0, 1). */
+  /** Returns a random number in [0, 1). */
   readonly random: () => number;
   readonly link: NatsLink;
-  /** @throws if the definition asked for neither state nor database */
+  /** @throws if the definition requested neither state nor database */
   readonly log: Log;
-  /** Whether the log is the one that this process knows. @throws as `log` */
+  /** Whether the log is the one that this process knows. @throws like `log` */
   readonly history: LogHistory;
   readonly rpc: Rpc;
   /** This region and its peers. */
   readonly regions: Regions;
-  /** The copy of the state, caught up. @throws if the definition did not ask for it */
+  /** The copy of the state, caught up. @throws if the definition did not request it */
   readonly state: Replica;
-  /** @throws if the definition did not ask for it */
+  /** @throws if the definition did not request it */
   readonly database: Pool;
 }
 
-/** What asks a process to end: a person at the terminal, or whoever supervises it. */
+/** A signal to end, from a user at the terminal or from a supervisor. */
 export type EndSignal = 'SIGINT' | 'SIGTERM';
 
-/** What a service is made of, once it has its context. */
+/** The parts of a service, built from its context. */
 export interface ServiceParts {
-  /** Controllers with the answers to RPC calls, and what they need. */
+  /** The controllers that answer RPC calls, and their providers. */
   readonly module: DynamicModule;
-  /** What runs under this service's lease, if it has one. */
+  /** The work that runs under the service's lease, if it has one. */
   readonly singleton?: Singleton;
-  /** For a service that answers calls to one machine. */
+  /** Set for a service that answers calls to one machine. */
   readonly rpcTarget?: string;
-  /** Begins the service's own work, after RPC is answered. */
+  /** Starts the service's own work once RPC is answered. */
   readonly start?: () => Promise<void> | void;
   /**
-   * Once, at the first signal to end, while everything still works: hands its work over to others. It ends by itself; at
-   * a second signal nobody waits for it any more.
+   * Hands over the service's work. Called once, at the first signal to end, while everything still works. A second
+   * signal ends the wait for it.
    */
   readonly leave?: (signal: EndSignal) => Promise<void>;
-  /** Ends it: takes no new work, finishes or hands back what it has. Called before connections close. */
+  /**
+   * Stops the service: it takes no new work, and finishes or returns its present work. Called before connections close.
+   */
   readonly stop?: () => Promise<void> | void;
-  /** At SIGHUP and at `/v1/agent/reload`: reads its files anew, while everything goes on. What is wrong with them is logged. */
+  /** Reloads files, at SIGHUP and at `/v1/agent/reload`, while the service works on. Errors are logged. */
   readonly reload?: () => Promise<void>;
-  /** How long `stop` may take, in milliseconds, beside what the end of any service may; default 0. */
+  /** Milliseconds that `stop` may take in addition to the usual limit. The default is 0. */
   readonly stopTakesMs?: number;
   /**
-   * Metrics under the contract's names that are not kept but made when somebody looks: shown at `/metrics` of the ops port
-   * beside the others, and alone at `/v1/metrics`, as clients of the contract ask for them.
+   * Metrics under the contract's names, computed on request: shown beside the others at `/metrics` of the ops port, and
+   * alone at `/v1/metrics` for clients of the contract.
    */
   readonly metrics?: MetricsView;
-  /** Why the service cannot serve just now; null: it can. Beside connection and state, which the shell checks. */
+  /** Returns why the service cannot serve at present, or null. The shell checks connection and state itself. */
   readonly notReady?: () => string | null;
 }
 
-/** A service, as its app declares it. The shell (running-service.ts) does the rest, the same for all. */
+/** The declaration of a service in its app. The shell (running-service.ts) does the rest, equally for all services. */
 export interface ServiceDefinition {
   readonly name: string;
   readonly needs: {
-    /** Its own copy of the state. A service that only has a lease does without: leases have a copy of their own. */
+    /**
+     * Whether the service has a copy of the state. A service with only a lease does not need it, because leases have a
+     * copy of their own.
+     */
     readonly state: boolean;
-    /** Postgres beyond the snapshot a copy of the state starts from. */
+    /** Whether the service uses PostgreSQL for more than the snapshot with which a copy of the state starts. */
     readonly database: boolean;
   };
-  /** What it does not start with, though each setting is right by itself: one line for each problem. */
+  /** Returns one line for each combination of valid settings with which the service does not start. */
   readonly refuses?: (settings: Settings) => readonly string[];
   build(context: ServiceContext): Promise<ServiceParts> | ServiceParts;
 }

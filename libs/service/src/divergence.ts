@@ -3,13 +3,13 @@ import { type CancelTimer, type Timers } from '@waybill/model';
 import { isSameMark, type LogMark } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
 
-/** While the log is not the one that is known, Postgres is asked this often whether that was decided, milliseconds. */
+/** Milliseconds between two queries whether an operator has decided, while the log has diverged. */
 export const SETTLED_POLL_MS = 500;
 
-/** A log begins with its initialisation (ST-2), which is no restore. */
+/** Index of a log's initialisation (ST-2), which is not a restore. */
 const FIRST_INDEX = 1;
 
-/** An operator has decided which history counts: what this process has in memory is of the other one. */
+/** An operator has decided for another history than the one in this process's memory. */
 export class HistoryChangedError extends Error {
   override readonly name = 'HistoryChangedError';
   constructor() {
@@ -17,34 +17,34 @@ export class HistoryChangedError extends Error {
   }
 }
 
-/** What Postgres says of the history it follows. */
+/** The history that PostgreSQL has followed. */
 export interface RecordedHistory {
-  /** The transaction that was projected last. */
+  /** Returns the last projected transaction. */
   mark(): Promise<LogMark | undefined>;
 }
 
 export interface DivergenceDeps {
   readonly journal: Pick<Journal, 'history' | 'lastSequence' | 'markAt'>;
-  /** Absent: there is no Postgres; then only a new process goes on. */
+  /** Absent without PostgreSQL. Then only a new process can continue. */
   readonly recorded: RecordedHistory | undefined;
   readonly timers: Timers;
   readonly logger: Logger;
   /**
-   * Of the copies of the state in this process, the last restore that they know; undefined: none has been read. They have
-   * read transactions that are lost, so they go on only with a history that begins anew.
+   * Returns the index of the last restore in the copies of the state in this process, or undefined if there is no copy.
+   * The copies have read lost transactions, so they continue only with a new history.
    */
   readonly restoredIndexHere: () => number | undefined;
   readonly say?: ((line: string) => void) | undefined;
 }
 
 /**
- * Watches for the moment at which the log turns out to be another one than this process knows (ST-1), says so once, and
- * waits until an operator has decided (`waybill operator log adopt` or `restore`).
+ * Detects that the log is not the one that this process knows (ST-1), logs it once, and waits until an operator has
+ * decided (`waybill operator log adopt` or `restore`).
  *
- * following → diverged → following. Diverged: the log's history refuses every write. It is over when Postgres and the log
- * have the same transaction at Postgres' index again, and, if copies of the state here have read what is lost, when the
- * log has a restore that they do not know: a history begins with it, and agents and clients are told.
- * Cost while diverged: a statement and two requests per SETTLED_POLL_MS.
+ * following → diverged → following. While diverged, the log's history refuses every write. That ends when PostgreSQL
+ * and the log again have the same transaction at PostgreSQL's index. If copies of the state in this process have read
+ * lost transactions, the log must also have a restore that they do not know, because a new history starts with it and
+ * agents and clients are notified. Cost while diverged: a statement and two requests per SETTLED_POLL_MS.
  */
 export class Divergence {
   private settling: Promise<void> | undefined;
@@ -52,7 +52,7 @@ export class Divergence {
   private stopped = false;
   private wake: (() => void) | undefined;
 
-  /** @param onSettled with whether copies of the state here are of the lost history */
+  /** @param onSettled called with whether copies of the state here belong to the lost history */
   constructor(
     private readonly deps: DivergenceDeps,
     private readonly onSettled: (mustStartAnew: boolean) => void,
@@ -60,12 +60,12 @@ export class Divergence {
     this.off = deps.journal.history.onDivergence((error) => this.begin(error));
   }
 
-  /** Resolves when the log is the one that is known, or is known to be another and that was decided. */
+  /** Resolves when the log is known to be the right one, or an operator has decided. */
   async settled(): Promise<void> {
     await this.settling;
   }
 
-  /** The process ends: nobody waits for a decision any more. */
+  /** Whether the process is ending, so that no code waits for a decision any more. */
   get isStopped(): boolean {
     return this.stopped;
   }
@@ -96,7 +96,7 @@ export class Divergence {
     }
   }
 
-  /** What log and Postgres agree on; undefined: they do not yet. */
+  /** Returns the transaction on which log and PostgreSQL agree, or undefined if they do not agree yet. */
   private async agreed(restoredIndex: number | undefined): Promise<LogMark | undefined> {
     const { journal, recorded } = this.deps;
     if (restoredIndex !== undefined) {

@@ -1,22 +1,27 @@
 import type { Msg, NatsConnection } from '@nats-io/transport-node';
 import type { Figures, Metrics } from '@waybill/telemetry';
 
-/** Where every service of the control plane answers with its figures. */
+/** Subject on which every service of the control plane answers with its metrics. */
 const SUBJECT = 'waybill.figures';
-/** What is sent: the metrics that have a name in the contract. The rest is on each service's ops port. */
+/**
+ * Prefix of the metrics that are sent, which have a name in the contract. All others are on each service's ops port.
+ */
 export const CONTRACT_PREFIX = 'waybill_nomad_';
-/** Answers are waited for until none has come for this long, ms. */
+/** Responses are awaited until none has arrived for this time, in ms. */
 const STALL_MS = 100;
-/** And no longer than this altogether, ms: whoever has not answered by then is left out. */
+/** Longest total wait in ms. Later responses are ignored. */
 const MAX_WAIT_MS = 1_000;
 
-/** The figures of one service of one process. */
+/** The metrics of one service in one process. */
 export interface ServiceFigures extends Figures {
   readonly service: string;
   readonly host: string;
 }
 
-/** Answers with the metrics of a service on a host. Costs nothing until somebody asks. @returns ends it */
+/**
+ * Answers with the metrics of a service on a host. Costs nothing without requests. @returns a function that stops
+ * answering
+ */
 export function offerFigures(nc: NatsConnection, metrics: Metrics, host: string): () => void {
   const answer = async (msg: Msg): Promise<void> => {
     const figures = await metrics.figures(CONTRACT_PREFIX);
@@ -26,7 +31,10 @@ export function offerFigures(nc: NatsConnection, metrics: Metrics, host: string)
   return () => subscription.unsubscribe();
 }
 
-/** Of every service of the control plane that answers in time. Takes STALL_MS longer than the slowest of them. */
+/**
+ * Returns the metrics of every service of the control plane that answers in time. Takes STALL_MS longer than the
+ * slowest response.
+ */
 export async function gatherFigures(nc: NatsConnection): Promise<ServiceFigures[]> {
   const answers = await nc.requestMany(SUBJECT, '', { strategy: 'stall', stall: STALL_MS, maxWait: MAX_WAIT_MS });
   const gathered: ServiceFigures[] = [];

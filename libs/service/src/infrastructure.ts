@@ -24,11 +24,11 @@ import { natsTlsFiles } from './tls/tls-settings.js';
 import { PeerRegions } from './peer-regions.transport.js';
 import { newUuid, systemTimers } from './system.js';
 
-/** How long one attempt may take if others follow, milliseconds: its failure says what is missing. */
+/** Milliseconds of one connection attempt if others follow. Its failure names what is missing. */
 const CONNECT_ATTEMPT_MS = 1_000;
 const STREAMS_ATTEMPT_MS = 3_000;
 
-/** Connections of one process to Postgres; the read path of the API and the projector's writer share them. */
+/** Connections of one process to PostgreSQL. The read path of the API and the projector's writer share them. */
 const MAX_DATABASE_CONNECTIONS = 10;
 
 /** The connection to NATS, and the log over it. */
@@ -39,31 +39,30 @@ export interface LogConnection {
 }
 
 export interface InfrastructureOptions {
-  /** Names the connections to NATS and PostgreSQL. */
+  /** Name of the connections to NATS and PostgreSQL. */
   readonly processName: string;
   readonly settings: Settings;
   readonly logger: Logger;
-  /** The process cannot go on with its copy of the state. */
+  /** Called when the process cannot continue with its copy of the state. */
   readonly onFatal: (error: Error) => void;
-  /** Whether any service of the process needs the whole state; default: yes. */
+  /** Whether any service of the process needs the whole state. The default is yes. */
   readonly hasState?: boolean;
   /**
-   * Whether NATS and PostgreSQL are waited for while they are not there, or not ready. Default: what needs them fails
-   * after some seconds.
+   * Whether the process waits for NATS and PostgreSQL until they are ready. By default, steps that need them fail after
+   * some seconds.
    */
   readonly waits?: boolean;
-  /** Told that the log is not the one that was read, beside the log line. */
+  /** Called, in addition to the log line, when the log has diverged. */
   readonly say?: ((line: string) => void) | undefined;
 }
 
 /**
- * What the services of one process share: one connection to NATS and another one for leases, one pool to Postgres, one
- * copy of the state.
- * Opened on first use, closed once, last. In production a process has one service; `npm start` has all of them, and
- * sharing is what keeps that small.
+ * Infrastructure that the services of one process share: one connection to NATS and another for leases, one pool to
+ * PostgreSQL, and one copy of the state. Each part is opened on first use and closed once, at the end. In production a
+ * process has one service. `npm start` has all services in one process, and sharing keeps it small.
  */
 export class Infrastructure {
-  /** The time of day, for everything in the process. */
+  /** The time of day for the whole process. */
   readonly clock: MachineClock;
   private readonly hasState: boolean;
   private linkOpened: Promise<NatsLink> | undefined;
@@ -73,9 +72,9 @@ export class Infrastructure {
   private replicaOpened: Promise<Replica> | undefined;
   private leasesOpened: Promise<Replica> | undefined;
   private regionsOpened: PeerRegions | undefined;
-  /** What statements of this process have met of damaged files. */
+  /** Damage of files that statements of this process met. */
   readonly databaseDamage: DatabaseDamage;
-  /** What is being opened, so that a service that waits for it says so. */
+  /** The steps in progress, so that a waiting service names them. */
   readonly steps: StartSteps;
   private replicaBeingOpened: Replica | undefined;
   private history: LogHistory | undefined;
@@ -90,24 +89,24 @@ export class Infrastructure {
     this.steps = new StartSteps({ monotonic: monotonicClock, timers: systemTimers, logger });
   }
 
-  /** The copy of the state, as soon as it is being loaded; undefined before. */
+  /** The copy of the state once its loading has started, undefined before. */
   get openedReplica(): Pick<Replica, 'appliedIndex' | 'defects'> | undefined {
     return this.replicaBeingOpened;
   }
 
-  /** Why the log is not the one that this process knows; undefined: it is, or was not opened yet. */
+  /** Why the log is not the one that this process knows. Undefined if it is, or is not open yet. */
   get divergence(): LogDivergedError | undefined {
     return this.history?.divergence;
   }
 
-  /** The connection alone: for those who have no part in the log. */
+  /** Opens only the connection, for services without access to the log. */
   link(): Promise<NatsLink> {
     return (this.linkOpened ??= this.openLink());
   }
 
   /**
-   * The connection over which leases are renewed. The log is read over the other one, up to 32 MB ahead of the reader, and
-   * the answer to a renewal behind them would come after the lease has expired.
+   * Opens the connection over which leases are renewed. The log uses the other connection and may be up to 32 MB ahead
+   * of its reader, so a response to a renewal behind it could arrive after the lease has expired.
    */
   leaseLink(): Promise<NatsLink> {
     return (this.leaseLinkOpened ??= this.step('connecting to NATS for the lease', () =>
@@ -115,7 +114,7 @@ export class Infrastructure {
     ));
   }
 
-  /** The connection and the log, with its streams in place and its first transaction written. */
+  /** Opens the connection and the log, with its streams and its first transaction. */
   nats(): Promise<LogConnection> {
     return (this.natsOpened ??= this.openNats());
   }
@@ -124,18 +123,18 @@ export class Infrastructure {
     return (this.poolOpened ??= this.openPool());
   }
 
-  /** The copy of the state, caught up with the log. */
+  /** Opens the copy of the state and catches up with the log. */
   replica(): Promise<Replica> {
     return (this.replicaOpened ??= this.openReplica());
   }
 
-  /** A copy of the state in which leases are as they are, caught up with the log: the copy, if there is one here. */
+  /** Opens a copy of the state with the leases, caught up with the log. It is the full copy if this process has one. */
   leases(): Promise<Replica> {
     if (this.hasState) return this.replica();
     return (this.leasesOpened ??= this.openReplica(LEASE_TABLES, LEASE_TXNS));
   }
 
-  /** The other regions; connections to them come up by themselves. */
+  /** Opens the connections to other regions, which come up by themselves. */
   regions(): PeerRegions {
     return (this.regionsOpened ??= new PeerRegions({
       own: this.options.settings.WAYBILL_REGION,
@@ -148,10 +147,10 @@ export class Infrastructure {
     }));
   }
 
-  /** Closes what was opened, in reverse. Services must have stopped before. */
+  /** Closes all open parts in reverse order. The services must have stopped before. */
   async close(): Promise<void> {
     this.clock.stop();
-    // A copy may be waiting for an operator's decision.
+    // A copy may still wait for an operator's decision.
     void this.natsOpened?.then(({ divergence }) => divergence.stop()).catch(() => undefined);
     await (await this.replicaOpened?.catch(() => undefined))?.stop();
     await (await this.leasesOpened?.catch(() => undefined))?.stop();
@@ -223,14 +222,15 @@ export class Infrastructure {
       try {
         await initialise(journal, { region: settings.WAYBILL_REGION, clock: this.clock, newId: newUuid });
       } catch (error) {
-        // An empty log, and a Postgres that knows more: whoever needs the log waits for an operator's decision.
+        // If PostgreSQL knows transactions that an empty log does not have, the users of the log wait for an operator's
+        // decision.
         if (!journal.history.divergence) throw error;
       }
     });
     return { link, journal, divergence };
   }
 
-  /** A step that needs NATS or PostgreSQL, begun again while they are not there if this process waits for them. */
+  /** Runs a step that needs NATS or PostgreSQL. If the process waits for them, a failed step is retried. */
   private step<T>(name: string, step: () => Promise<T>, isPassing = isPassingLogError): Promise<T> {
     return this.options.waits ? this.steps.untilDone(name, step, isPassing) : this.steps.during(name, step);
   }
@@ -240,7 +240,7 @@ export class Infrastructure {
     return openPool(this.options.settings.WAYBILL_DATABASE_URL, {
       size: MAX_DATABASE_CONNECTIONS,
       applicationName: `waybill-${this.options.processName}`,
-      // It is replaced at its next use.
+      // The pool replaces the connection on its next use.
       onError: (error) => this.options.logger.warn('a connection to Postgres broke', { error }),
       onDamage: (reason) => this.databaseDamage.met(reason),
     });
@@ -275,7 +275,7 @@ export class Infrastructure {
     tables: readonly TableName[] | undefined,
     types: ReadonlySet<TxnType> | undefined,
   ): Promise<Replica> {
-    // While it starts, its failure is that of the start.
+    // During the start, its failure is the failure of the start.
     let isStarted = false;
     let failure: Error | undefined;
     const replica = new Replica({
@@ -286,7 +286,7 @@ export class Infrastructure {
       logger: this.options.logger,
       onFatal: (error) => {
         failure = error;
-        // The process stays, says why it is not ready, and starts anew when an operator has decided.
+        // The process continues, reports why it is not ready, and starts over when an operator has decided.
         if (isStarted && !(error instanceof LogDivergedError)) this.options.onFatal(error);
       },
     });
@@ -298,7 +298,7 @@ export class Infrastructure {
     return replica;
   }
 
-  /** Of the copies here that have read the log; undefined: none has. */
+  /** Returns the last restore in the copies of the state here, or undefined if none has read the log. */
   private restoredIndexHere(): number | undefined {
     const known = [...this.copies].map(({ tables }) => restoredIndexOf(tables));
     return known.length === 0 ? undefined : Math.max(...known);
@@ -311,7 +311,7 @@ export class Infrastructure {
     return { mark: () => appliedMark(pool) };
   }
 
-  /** Brings the schema of Postgres up to date. Safe when many processes do it at once. */
+  /** Migrates the schema of PostgreSQL. Several processes may do it at once. */
   async migrate(): Promise<void> {
     if (!this.options.settings.WAYBILL_DATABASE_URL) return;
     const { isDamage, isTransientDatabaseError, migrate } = await import('@waybill/projection');
@@ -324,5 +324,5 @@ export class Infrastructure {
   }
 }
 
-/** NATS is not there, or not all of it: what was asked for may succeed later. */
+/** Whether NATS is not completely available yet, so that another attempt may succeed. */
 const isPassingLogError = (error: unknown): boolean => error instanceof LogUnavailableError && !error.isRefused;

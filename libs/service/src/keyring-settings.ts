@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * Where the key is under which root keys are stored. Any text is taken here: what cannot be used is refused where the keyring
- * is opened, because the complaint about a setting quotes it.
+ * Settings of the key that wraps root keys. Any text is accepted here. An invalid one is refused when the keyring is
+ * opened, because an error about a setting would quote it.
  */
 export const KEYRING_SETTINGS = {
   WAYBILL_KEYRING_KEY_FILE: z

@@ -2,17 +2,17 @@ import { errorText } from '@waybill/model';
 import type { Settings } from './settings.js';
 
 /**
- * Connections that wait to be accepted; the system may allow fewer (net.core.somaxconn). With Node's 511, of thousands of
- * clients that come back together most would try again after seconds.
+ * Number of connections that wait to be accepted. The system may allow fewer (net.core.somaxconn). With Node's 511,
+ * most of thousands of clients that reconnect together would retry only after seconds.
  */
 export const LISTEN_BACKLOG = 4_096;
 
-/** What serves HTTP. */
+/** A server for HTTP. */
 interface Server {
   listen(options: { port: number; host: string; backlog: number }): Promise<unknown>;
 }
 
-/** @throws Error that names the settings, when nothing can listen there */
+/** @throws Error that names the settings if the port cannot be bound */
 export async function listen(server: Server, name: 'WAYBILL_OPS' | 'WAYBILL_HTTP', settings: Settings): Promise<void> {
   const [host, port] = [settings[`${name}_HOST`], settings[`${name}_PORT`]];
   try {

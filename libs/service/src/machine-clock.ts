@@ -11,16 +11,16 @@ import { monotonicClock } from '@waybill/roles';
 import type { Logger } from '@waybill/telemetry';
 import { systemClock } from './system.js';
 
-/** How often the witness is asked, milliseconds. */
+/** Milliseconds between two queries of the witness. */
 export const WITNESS_PERIOD_MS = 5_000;
 
-/** The time of day by another clock, unix ms, and how long it took to hear of it. Undefined: it says nothing. */
+/** Returns the time of another clock in unix ms and the duration of the request, or undefined without a response. */
 export type Witness = () => Promise<{ readonly unixMs: number; readonly tripMs: number } | undefined>;
 
 export interface MachineClockDeps {
   readonly timers: Timers;
   readonly logger: Logger;
-  /** The clocks of a simulated machine; absent: those of this one. */
+  /** The clocks of a simulated machine. By default those of this machine. */
   readonly clocks?: Pick<TimeSources, 'wall' | 'monotonic'>;
 }
 
@@ -31,10 +31,10 @@ const OF_THIS_MACHINE: Omit<TimeSources, 'onDoubt'> = {
 };
 
 /**
- * The clock of a process (`WitnessedClock`), and who keeps it: it is compared with the clock of NATS, or, on a machine
- * that has no part in the log, with what the servers say in answer to its heartbeats.
+ * The clock of a process (`WitnessedClock`) and the queries that keep it right. It is compared with the clock of NATS,
+ * or, on a machine without access to the log, with the servers' responses to its heartbeats.
  *
- * alone → attended (a witness is asked every WITNESS_PERIOD_MS, and at once when the wall clock was set) → stopped.
+ * alone → attended (a witness is queried every WITNESS_PERIOD_MS, and at once after the wall clock was set) → stopped.
  */
 export class MachineClock implements Clock {
   private readonly clock: WitnessedClock;
@@ -55,7 +55,10 @@ export class MachineClock implements Clock {
     return this.clock.nowMs();
   }
 
-  /** Somebody is asked for something, and may say the time, unix ms; it counts only while there is no better witness. */
+  /**
+   * Marks the start of a request whose response may contain the time in unix ms. That time counts only while there is
+   * no better witness.
+   */
   asks(): (unixMs: number) => void {
     const sentMs = this.monotonic.nowMs();
     return (unixMs) => {
@@ -63,7 +66,7 @@ export class MachineClock implements Clock {
     };
   }
 
-  /** Resolves when the witness was asked once, whether it said anything or not. */
+  /** Resolves after the first query of the witness, whatever its result. */
   async attend(witness: Witness): Promise<void> {
     this.witness = witness;
     await this.askTime();
@@ -94,7 +97,7 @@ export class MachineClock implements Clock {
       const said = await this.witness();
       if (said && this.clock.hear(said.unixMs, said.tripMs)) this.tell();
     } catch {
-      // It cannot be reached; what it said last still counts.
+      // The witness cannot be reached, so its last time still counts.
     }
   }
 

@@ -1,6 +1,6 @@
 import { filterRules, flag, hostAndPort, interval } from './setting-forms.js';
 
-/** What an operator chooses of the metrics under the contract's names (OP-105). Times in nanoseconds, as all that are written so. */
+/** Settings of the metrics under the contract's names (OP-105). Times are in nanoseconds. */
 export const METRICS_SETTINGS = {
   WAYBILL_PROMETHEUS_METRICS: flag.default(true).describe('api, agent: serve /v1/metrics?format=prometheus'),
   WAYBILL_PUBLISH_NODE_METRICS: flag

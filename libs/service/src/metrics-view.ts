@@ -5,15 +5,15 @@ import type { ServiceContext } from './definition.js';
 import type { Settings } from './settings.js';
 import { StatsdSender } from './statsd.transport.js';
 
-/** What metrics call the machine of this process. */
+/** Returns the name of this machine in metrics. */
 export const metricsHost = (settings: Settings): string =>
   settings.WAYBILL_METRICS_USE_NODE_NAME ? settings.WAYBILL_NODE_NAME : hostname();
 
-/** The label that tells hosts apart, unless nobody wants it (OP-103). */
+/** Returns the label that distinguishes hosts, unless it is disabled (OP-103). */
 export const hostLabels = (settings: Settings, host = metricsHost(settings)): Labels =>
   settings.WAYBILL_METRICS_DISABLE_HOSTNAME ? {} : { host };
 
-/** What clients see of metrics that are read when they look, as the settings want it (OP-105). */
+/** Returns a view of metrics that are read on request, as the settings define it (OP-105). */
 export function metricsView({ settings, clock }: ServiceContext, read: () => Promise<Shown>): MetricsView {
   return new MetricsView(read, {
     clock,
@@ -23,7 +23,7 @@ export function metricsView({ settings, clock }: ServiceContext, read: () => Pro
   });
 }
 
-/** Sends the same to statsd, if a server for it is named (OP-105). */
+/** Sends these metrics to statsd if a server is configured (OP-105). */
 export function statsdSender(context: ServiceContext, read: () => Promise<Shown>): StatsdSender {
   const { settings, timers, logger } = context;
   const view = metricsView(context, read);

@@ -1,7 +1,7 @@
 import type { LoggerService } from '@nestjs/common';
 import type { Logger } from '@waybill/telemetry';
 
-/** Nest's own lines, in our format. Its start-up chatter is debug to us. */
+/** Writes Nest's own lines in our format. Its start-up messages are debug lines. */
 export class NestLogger implements LoggerService {
   constructor(private readonly logger: Logger) {}
   log(message: unknown, ...rest: unknown[]): void {

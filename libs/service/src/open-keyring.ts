@@ -19,23 +19,23 @@ import type { Settings } from './settings.js';
 type KeyringSettings = Pick<Settings, Exclude<keyof typeof KEYRING_SETTINGS, 'WAYBILL_OIDC_ISSUER'>>;
 type Process = Pick<ServiceContext, 'clock' | 'timers' | 'logger'>;
 
-/** A service logs a root key that it cannot use once in this time, ms, however often the key is needed. */
+/** Milliseconds in which a service logs an unusable root key at most once. */
 const UNUSABLE_LOG_MS = 60_000;
 
-/** The settings of the keyring contradict each other, or name what cannot be used. */
+/** The settings of the keyring contradict each other or are unusable. */
 export class KeyringSettingsError extends Error {
   override readonly name = 'KeyringSettingsError';
 }
 
-/** What wraps root keys here. */
+/** The wrappers of root keys. */
 export interface KeyWrappers {
-  /** Wraps new root keys; undefined: nothing is configured, and the keyring is off. */
+  /** Wraps new root keys. Undefined if none is configured, and then the keyring is disabled. */
   readonly wrapper: KeyWrapper | undefined;
-  /** Unwraps root keys that were wrapped before. */
+  /** Unwraps root keys that a former wrapper wrapped. */
   readonly formerWrapper: KeyWrapper | undefined;
 }
 
-/** @throws KeyFileError, KeyringSettingsError saying what to do */
+/** @throws KeyFileError, KeyringSettingsError with the next step */
 export async function keyWrappersOf(settings: KeyringSettings, process: Process): Promise<KeyWrappers> {
   const aead = await aeadWrapperOf(settings);
   const transit = await transitWrapperOf(settings, process);
@@ -96,7 +96,7 @@ async function transitWrapperOf(settings: KeyringSettings, process: Process): Pr
   return wrapper;
 }
 
-/** Wrapped and unwrapped when a service starts, so that a wrong setting shows then. */
+/** Text that is wrapped and unwrapped at the start of a service, to find a wrong setting. */
 const PROBE = 'waybill probe';
 const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 
@@ -123,7 +123,7 @@ function transitToken(settings: KeyringSettings): () => Promise<string> {
   return () => Promise.resolve(token);
 }
 
-/** @throws KeyServiceError the file may be there the next time */
+/** @throws KeyServiceError because the file may exist later */
 async function tokenIn(file: string): Promise<string> {
   const token = await readFile(file, 'latin1').catch((cause: unknown) => {
     throw new KeyServiceError('the file of WAYBILL_KEYRING_TRANSIT_TOKEN_FILE cannot be read', { cause });
@@ -143,7 +143,10 @@ async function authoritiesIn(file: string): Promise<readonly string[]> {
   return [text];
 }
 
-/** The keyring of a service. A stored key that cannot be used here is logged by its ID. @throws KeyFileError, KeyringSettingsError */
+/**
+ * Opens the keyring of a service. The ID of a stored key that cannot be used here is logged. @throws KeyFileError,
+ * KeyringSettingsError
+ */
 export async function openKeyring(
   { settings, clock, timers, logger }: Process & Pick<ServiceContext, 'settings'>,
   keys: RootKeys,

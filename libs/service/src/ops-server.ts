@@ -23,8 +23,8 @@ export interface OpsServerDeps {
 /**
  * The ops port of a service, from the first moment of its start to the last of its stop.
  *
- * starting → serving → closed. Starting: `/healthz` says that the process is worth keeping unless a step is stuck, and
- * `/readyz` which steps it is at. Serving: both say what the service itself says.
+ * starting → serving → closed. While starting, `/healthz` succeeds unless a step is stuck, and `/readyz` names the
+ * steps in progress. While serving, the service itself determines both.
  */
 export class OpsServer implements Operations {
   private serving: Operations | undefined;
@@ -32,7 +32,7 @@ export class OpsServer implements Operations {
 
   private constructor(private readonly deps: OpsServerDeps) {}
 
-  /** @throws Error that names the settings, when nothing can listen there */
+  /** @throws Error that names the settings if the port cannot be bound */
   static async open(deps: OpsServerDeps): Promise<OpsServer> {
     const ops = new OpsServer(deps);
     const adapter = new FastifyAdapter();
@@ -48,12 +48,12 @@ export class OpsServer implements Operations {
     return ops;
   }
 
-  /** Has the service itself answer from now on. */
+  /** Lets the service itself answer from now on. */
   serve(operations: Operations): void {
     this.serving = operations;
   }
 
-  /** Where /healthz, /readyz and /metrics are. */
+  /** The URL of /healthz, /readyz and /metrics. */
   async url(): Promise<string> {
     return (await this.app?.getUrl()) ?? '';
   }

@@ -1,16 +1,16 @@
 import { Controller, Get, Header, HttpCode, Inject, Query, Res } from '@nestjs/common';
 import { type MetricsView, PROMETHEUS_TYPE } from '@waybill/telemetry';
 
-/** What the operational endpoints tell. */
+/** The state of a service for its operational endpoints. */
 export interface Operations {
-  /** Whether the process is worth keeping. */
+  /** Whether the process should keep running. */
   healthy(): boolean;
-  /** Reasons why it cannot serve, none when ready. */
+  /** Reasons why the service cannot serve. Empty if it is ready. */
   notReady(): string[];
-  /** What it does now: `holder, epoch 3`, `standby`, `serving`. */
+  /** The present role: `holder, epoch 3`, `standby`, `serving`. */
   role(): string;
   metrics(): Promise<string>;
-  /** What clients of the contract read of metrics here; undefined: nothing. */
+  /** Metrics for clients of the contract, or undefined. */
   readonly contractMetrics: MetricsView | undefined;
 }
 
@@ -23,8 +23,8 @@ interface Reply {
 }
 
 /**
- * `/healthz` (restart me), `/readyz` (send me work), `/metrics` (Prometheus), on the ops port of every service; on that of a
- * machine also `/v1/metrics`, as dashboards ask it of the reference's (OP-100).
+ * `/healthz` (whether to restart), `/readyz` (whether to send work) and `/metrics` (Prometheus) on the ops port of
+ * every service. A machine also has `/v1/metrics`, which dashboards read from the reference's agents (OP-100).
  */
 @Controller()
 export class OpsController {

@@ -10,28 +10,28 @@ import {
 } from '@waybill/rpc';
 import type { Logger } from '@waybill/telemetry';
 
-/** Pause between attempts to connect to a region that was never reached. Once connected, the client does it by itself. */
+/** Pause between attempts to connect to a region for the first time. Later the client reconnects by itself. */
 export const CONNECT_AGAIN_MS = 2_000;
 
 export interface PeerRegionsDeps {
   readonly own: string;
-  /** URL of NATS, by region; behind a `#` the file with the credentials that it gives to other regions. */
+  /** URL of NATS by region. The part after `#` is the file with its credentials for other regions. */
   readonly peers: Readonly<Record<string, string>>;
-  /** Shown by the NATS of each peer in its list of connections. */
+  /** Name of the connection in the NATS of each peer. */
   readonly name: string;
-  /** Who this process is, at every peer. */
+  /** Credentials of this process at every peer. */
   readonly credentialsFile: string;
-  /** How the NATS of each peer proves itself. */
+  /** Files for the verification of each peer's NATS. */
   readonly tls: NatsTlsFiles;
   readonly timers: Timers;
   readonly logger: Logger;
 }
 
 /**
- * One connection to the NATS of every peer region, for questions only: nothing of their logs is followed here.
+ * One connection to the NATS of every peer region, for calls only. Their logs are not followed here.
  *
- * Each is connecting (tried again every CONNECT_AGAIN_MS) → up ⇄ down → closed. A region that is not up is answered for at
- * once: it cannot be reached. Cost: a connection for each peer and process.
+ * Each is connecting (retried every CONNECT_AGAIN_MS) → up ⇄ down → closed. A call to a region that is not up fails at
+ * once. Cost: a connection for each peer and process.
  */
 export class PeerRegions implements Regions {
   readonly own: string;

@@ -4,14 +4,16 @@ import { Infrastructure } from './infrastructure.js';
 import { assertStartable, RunningService } from './running-service.js';
 import { describeSettings, readSettings, type SettingName, SettingsError } from './settings.js';
 
-/** Exit codes: the configuration is wrong; something failed while running (start me again). */
+/** Exit codes: invalid configuration, and a failure while running, after which a restart may help. */
 export const EXIT_CONFIGURATION = 78;
 export const EXIT_FAILED = 1;
 
-/** A stop that takes longer than this, and than what the service has asked for, is cut off; whoever takes over finds everything in the log. */
+/**
+ * A stop that takes longer than this and the service's own time is aborted. The successor finds everything in the log.
+ */
 const STOP_TIMEOUT_MS = 20_000;
 
-/** Variables without default that a service cannot do without. */
+/** Returns the variables without a default that a service requires. */
 export function requiredSettings(definition: ServiceDefinition): SettingName[] {
   const required: SettingName[] = ['WAYBILL_NATS_URL'];
   if (definition.needs.state || definition.needs.database) required.push('WAYBILL_DATABASE_URL');
@@ -19,10 +21,10 @@ export function requiredSettings(definition: ServiceDefinition): SettingName[] {
 }
 
 /**
- * The `main` of a service: reads the environment, runs until SIGTERM or SIGINT, leaves if it does that, stops in order;
- * a second signal ends the leaving. SIGHUP has it read its files anew (CL-924). A signal while it starts ends it at once; those
- * while it stops change nothing.
- * Ends the process: 0 after a clean stop, EXIT_CONFIGURATION with one line per problem, EXIT_FAILED otherwise.
+ * The `main` of a service: reads the environment, runs until SIGTERM or SIGINT, leaves if the service does that, and
+ * stops in order. A second signal ends the leaving. SIGHUP reloads files (CL-924). A signal during the start ends the
+ * process at once, and signals during the stop have no effect. The process exits with 0 after a clean stop, with
+ * EXIT_CONFIGURATION and one line per problem, or otherwise with EXIT_FAILED.
  */
 export async function runService(definition: ServiceDefinition): Promise<void> {
   if (process.argv.includes('--help')) {
@@ -36,7 +38,7 @@ export async function runService(definition: ServiceDefinition): Promise<void> {
     process.exit(EXIT_FAILED);
   };
   process.on('unhandledRejection', fail);
-  // Whoever asks again and again, as libs/embedded does, must not cut the stop short.
+  // A supervisor that repeats its signal, such as libs/embedded, must not abort the stop.
   for (const signal of END_SIGNALS) process.on(signal, () => undefined);
   const asked = nextSignal();
   const infrastructure = new Infrastructure({
@@ -54,7 +56,7 @@ export async function runService(definition: ServiceDefinition): Promise<void> {
     process.exit(0);
   }
   logger.info('running', { ops: service.opsUrl });
-  // At a terminal it means that the terminal is gone.
+  // At a terminal, SIGHUP means that the terminal was closed.
   if (!process.stdout.isTTY) process.on('SIGHUP', () => void service.reload());
   const signal = await asked;
   await Promise.race([service.leave(signal), nextSignal()]);

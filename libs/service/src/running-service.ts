@@ -26,7 +26,7 @@ import { type Settings, SettingsError } from './settings.js';
 import { stateGauges } from './state-gauges.js';
 import { newUuid, systemTimers } from './system.js';
 
-/** A clear state line for people: `broker  holder, epoch 3`. */
+/** A readable state, such as `broker  holder, epoch 3`. */
 export interface ServiceState {
   readonly name: string;
   readonly ready: boolean;
@@ -34,26 +34,26 @@ export interface ServiceState {
 }
 
 export interface StartOptions {
-  /** Adds memory, CPU and event loop of the process to the metrics; once per process. */
+  /** Whether memory, CPU and event loop of the process are added to the metrics, once per process. */
   readonly processMetrics?: boolean;
-  /** Where log lines go instead of standard output. */
+  /** Destination of log lines instead of standard output. */
   readonly logTo?: { write(line: string): void };
 }
 
 @Module({})
 class ServiceModule {}
 
-/** The parts of a service that runs. */
+/** The parts of a running service. */
 interface StartedParts {
   readonly definition: ServiceDefinition;
   readonly parts: ServiceParts;
   readonly app: INestMicroservice;
   readonly rpcServer: RpcServer;
-  /** Absent: the service has no role. */
+  /** Absent if the service has no role. */
   readonly runner: LeaseRunner | undefined;
   readonly ops: OpsServer;
   readonly tracing: Tracing;
-  /** Ends what others could ask of this service beside its calls. */
+  /** Stops answering requests other than the service's calls. */
   readonly endOffer: () => void;
   readonly opsUrl: string;
 }
@@ -61,10 +61,10 @@ interface StartedParts {
 /**
  * One service in this process.
  *
- * Modes: starting → running (→ leaving) → stopping → stopped. Starting: the ops port, infrastructure, then the service's
- * parts, then RPC, then the lease and the service's own work. Leaving: everything works on while the service hands
- * its work over. Stopping is the reverse of starting: no new work and no new questions, the lease is given back, what is in
- * progress is finished and answered, and only then connections close (by whoever owns the infrastructure).
+ * Modes: starting → running (→ leaving) → stopping → stopped. Starting opens the ops port, then infrastructure, the
+ * service's parts, RPC, and finally the lease and the service's own work. While leaving, everything works on until the
+ * service has handed over its work. Stopping reverses the start: no new work and no new calls, the lease is released,
+ * work in progress is finished and answered, and only then the owner of the infrastructure closes the connections.
  */
 export class RunningService {
   private constructor(private readonly started: StartedParts) {}
@@ -73,12 +73,12 @@ export class RunningService {
     return this.started.definition;
   }
 
-  /** Where /healthz, /readyz and /metrics are. */
+  /** The URL of /healthz, /readyz and /metrics. */
   get opsUrl(): string {
     return this.started.opsUrl;
   }
 
-  /** @throws SettingsError when the service does not start with these settings */
+  /** @throws SettingsError if the service does not start with these settings */
   static async start(
     definition: ServiceDefinition,
     settings: Settings,
@@ -132,9 +132,9 @@ export class RunningService {
     ops.serve(operationsOf({ context, copy, parts, runner, history }));
     await parts.start?.();
     runner?.start();
-    // Nothing is decided on a log that is not the one that was read: the role goes, and comes back to a process that knows it.
+    // The process gives up its role while the log has diverged, because it must not decide on it.
     const offDivergence = history?.onDivergence(() => void runner?.stop());
-    // Machines are many, and not what is asked for.
+    // Machines offer no figures: there are many of them, and their metrics are not gathered.
     const endOffer =
       parts.rpcTarget === undefined ? offerFigures(context.link.nc, metrics, metricsHost(settings)) : () => {};
     return new RunningService({
@@ -162,7 +162,7 @@ export class RunningService {
     };
   }
 
-  /** What the service's own stop may take beside the rest. */
+  /** Milliseconds that the service's own stop may take in addition to the usual limit. */
   get stopTakesMs(): number {
     return this.started.parts.stopTakesMs ?? 0;
   }
@@ -186,7 +186,7 @@ export class RunningService {
   }
 }
 
-/** What a service is started from. */
+/** The inputs for starting a service. */
 interface ServiceSources {
   readonly definition: ServiceDefinition;
   readonly settings: Settings;
@@ -239,10 +239,10 @@ async function contextOf(sources: ServiceSources): Promise<ServiceContext> {
   };
 }
 
-/** A machine's agent has no part in the log, and no right to look at it. */
+/** Whether the service has access to the log. A machine's agent does not. */
 const hasLog = ({ needs }: ServiceDefinition): boolean => needs.state || needs.database;
 
-/** The copy of the state that the service works with, or that its lease is decided by. */
+/** Returns the copy of the state for the service or its lease. */
 async function copyOf(
   { needs }: ServiceDefinition,
   { singleton }: ServiceParts,
@@ -254,7 +254,7 @@ async function copyOf(
 
 interface OperationsSources {
   readonly context: ServiceContext;
-  /** The copy of the state that the service works with, if it has one. */
+  /** The copy of the state for the service, if it has one. */
   readonly copy: Replica | undefined;
   readonly parts: ServiceParts;
   readonly runner: LeaseRunner | undefined;
@@ -283,13 +283,13 @@ function operationsOf({ context, copy, parts, runner, history }: OperationsSourc
   };
 }
 
-/** Answers the calls of the service's controllers. */
+/** Creates the app that answers the calls of the service's controllers. */
 function rpcApp(module: DynamicModule, strategy: RpcServer, logger: Logger): Promise<INestMicroservice> {
   const root: DynamicModule = { module: ServiceModule, imports: [module] };
   return NestFactory.createMicroservice(root, { strategy, logger: new NestLogger(logger), abortOnError: false });
 }
 
-/** What the runner of a singleton is made of. */
+/** The inputs for the runner of a singleton. */
 interface LeaseParts {
   readonly infrastructure: Infrastructure;
   readonly copy: Replica;
@@ -297,7 +297,7 @@ interface LeaseParts {
   readonly rpcServer: RpcServer;
 }
 
-/** Contends for the role; its calls are answered here only while this process holds it. */
+/** Starts the contest for the role. The role's calls are answered here only while this process holds it. */
 async function leaseRunner(
   singleton: Singleton,
   { infrastructure, copy, context, rpcServer }: LeaseParts,
@@ -334,7 +334,7 @@ async function leaseRunner(
   return runner;
 }
 
-/** @throws SettingsError with what the service does not start with, though each setting is right by itself */
+/** @throws SettingsError for a combination of valid settings with which the service does not start */
 export function assertStartable({ refuses }: ServiceDefinition, settings: Settings): void {
   const problems = refuses?.(settings) ?? [];
   if (problems.length > 0) throw new SettingsError(problems);

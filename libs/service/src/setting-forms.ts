@@ -7,7 +7,7 @@ const MAX_PORT = 65_535;
 export const port = z.coerce.number().int().min(0).max(MAX_PORT);
 export const positive = z.coerce.number().int().min(1);
 export const hours = z.coerce.number().positive();
-/** How old something must be, or how often something is due, in nanoseconds; written `4h`, `90m`, `1h30m`. */
+/** An age or a period in nanoseconds, written as `4h`, `90m`, `1h30m`. */
 export const duration = (fallback: string) =>
   z
     .string()
@@ -31,7 +31,7 @@ export const interval = (fallback: string, name: string) =>
       ctx.addIssue({ code: 'custom', message });
       return z.NEVER;
     });
-/** Empty unless it is set. */
+/** Empty if it is not set. */
 export const hostAndPort = z
   .string()
   .regex(/^$|^[^/\s]+:\d{1,5}$/, 'host:port')
@@ -43,7 +43,7 @@ const commaSeparated = (text: string): string[] =>
     .map((part) => part.trim())
     .filter((part) => part !== '');
 
-/** Of a server, without ports. `.example.com` is every name below it, `*` every name. */
+/** Names of a server, without ports. `.example.com` is every name below it, `*` every name. */
 export const hostNames = z.string().transform((text, ctx) => {
   const names = commaSeparated(text);
   for (const name of names)
@@ -52,7 +52,7 @@ export const hostNames = z.string().transform((text, ctx) => {
   return names;
 });
 
-/** Globs of host names and addresses, in lower case; `*` is any run of characters. */
+/** Globs of host names and addresses in lower case. `*` is any run of characters. */
 export const hostGlobs = z.string().transform((text, ctx) => {
   const globs = commaSeparated(text.toLowerCase());
   for (const glob of globs)
@@ -61,7 +61,7 @@ export const hostGlobs = z.string().transform((text, ctx) => {
   return globs;
 });
 
-/** Of web pages, as browsers write them. */
+/** Origins of web pages in the form that browsers send. */
 export const origins = z.string().transform((text, ctx) => {
   const found = commaSeparated(text);
   for (const origin of found)
@@ -76,7 +76,7 @@ export const origins = z.string().transform((text, ctx) => {
 export const flag = z.enum(['true', 'false']).transform((v) => v === 'true');
 export const word = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/, 'letters, digits, "-", "_" and "." only');
 
-/** Of PostgreSQL; what is given beside the host is its own (`?host=/run/postgresql`). */
+/** URL of PostgreSQL. Its parameters are PostgreSQL's own (`?host=/run/postgresql`). */
 export const databaseUrl = z
   .string()
   .refine((text) => /^postgres(ql)?:\/\//.test(text), 'a URL that starts with postgres:// or postgresql://')
@@ -95,7 +95,7 @@ function isReadableUrl(text: string): boolean {
   }
 }
 
-/** One or more with commas between, of which the first says how. */
+/** One or more URLs, separated by commas. The first one determines the protocol. */
 export const natsUrls = z
   .string()
   .refine((text) => /^(nats|tls):\/\//.test(text), 'a URL that starts with nats:// or tls://')
@@ -116,7 +116,7 @@ export const keyValues = z.string().transform((text, ctx) => {
   return pairs;
 });
 
-/** Of answers over HTTP. */
+/** Headers of HTTP responses. */
 export const headers = keyValues.transform((values, ctx) => {
   for (const [name, value] of Object.entries(values))
     try {
@@ -131,7 +131,7 @@ export const headers = keyValues.transform((values, ctx) => {
   return values;
 });
 
-/** Numbers and ranges of them, `0,1000-1999`: first and last of each. */
+/** Numbers and ranges, such as `0,1000-1999`. Returns first and last of each. */
 export const ranges = (what: string, max: number) =>
   z
     .string()
@@ -147,7 +147,7 @@ export const ranges = (what: string, max: number) =>
     );
 export const ports = ranges('ports and ranges with commas between, such as 22,8000-8100', MAX_PORT);
 
-/** `+prefix` and `-prefix` with commas between (OP-105). */
+/** `+prefix` and `-prefix`, separated by commas (OP-105). */
 export const filterRules = z.string().transform((text, ctx) =>
   text
     .split(',')
@@ -159,7 +159,7 @@ export const filterRules = z.string().transform((text, ctx) =>
     }),
 );
 
-/** Types of evaluations with commas between. None at all: nothing is scheduled here (EB-228). */
+/** Types of evaluations, separated by commas. If empty, nothing is scheduled here (EB-228). */
 export const schedulers = z.string().transform((text, ctx) => {
   const types = text.split(',').filter((type) => type !== '');
   const unknown = types.find((type) => !KNOWN_SCHEDULERS.includes(type));
@@ -220,7 +220,7 @@ const schedulerConfigurationForm = z
   })
   .partial();
 
-/** A scheduler configuration as JSON, by the names of the API (OP-2); members that are left out keep their defaults. */
+/** A scheduler configuration as JSON, with the names of the API (OP-2). Missing members have their defaults. */
 export const schedulerConfiguration = z
   .string()
   .transform((text, ctx): unknown => {

@@ -26,7 +26,7 @@ import {
   word,
 } from './setting-forms.js';
 
-/** Every environment variable of every service, with its form and default. The text is what `--help` of a service shows. */
+/** Every environment variable of every service, with its form and default. `--help` of a service shows the text. */
 export const SETTINGS = {
   WAYBILL_NATS_URL: natsUrls.describe('NATS with JetStream, e.g. nats://127.0.0.1:4222; several with commas'),
   WAYBILL_NATS_CREDENTIALS: z
@@ -231,7 +231,7 @@ const schema = z.object(SETTINGS);
 export type Settings = z.output<typeof schema>;
 export type SettingName = keyof typeof SETTINGS;
 
-/** The environment does not say what a service needs, or says it wrong. One line per problem. */
+/** The environment lacks a variable or contains an invalid one. One line per problem. */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError';
   constructor(readonly problems: readonly string[]) {
@@ -239,16 +239,16 @@ export class SettingsError extends Error {
   }
 }
 
-/** Kubernetes puts addresses of services into the environment under names like these; they are not ours. */
+/** Names of variables in which Kubernetes puts addresses of services. They are not settings. */
 const SERVICE_LINK = /^WAYBILL_[A-Z0-9_]*_(SERVICE_HOST|SERVICE_PORT.*|PORT|PORT_\d+_TCP.*)$/;
 
-/** Names that are read by something else than a service: the launcher, the image. */
+/** Variables for other readers than services: the launcher, the image. */
 const NOT_OURS = new Set(['WAYBILL_SERVICE', 'WAYBILL_ADDR', 'WAYBILL_BENCH', 'WAYBILL_TEST']);
 
 /**
  * Reads the settings from an environment.
- * @param required variables without default that this service cannot do without
- * @throws SettingsError naming every missing, unknown or unusable variable
+ * @param required variables without a default that this service requires
+ * @throws SettingsError with every missing, unknown or invalid variable
  */
 export function readSettings(env: NodeJS.ProcessEnv, required: readonly SettingName[]): Settings {
   const problems: string[] = [];
@@ -272,7 +272,7 @@ export function readSettings(env: NodeJS.ProcessEnv, required: readonly SettingN
   return parsed.data;
 }
 
-/** What is right by itself and wrong together. */
+/** Returns the contradictions between settings that are valid on their own. */
 function contradictions(settings: Settings): string[] {
   const { WAYBILL_MIN_DYNAMIC_PORT: first, WAYBILL_MAX_DYNAMIC_PORT: last } = settings;
   const tls = tlsContradictions(settings);
@@ -296,12 +296,15 @@ function differsByOne(a: string, b: string): boolean {
   return rest(a, i + 1) === rest(b, i + 1) || rest(a, i) === rest(b, i + 1) || rest(a, i + 1) === rest(b, i);
 }
 
-/** As it may be shown: addresses of NATS, of regions and of Postgres may have passwords, before the host or behind a `?`. */
+/**
+ * Removes passwords, because addresses of NATS, regions and PostgreSQL may contain them before the host or in the
+ * query.
+ */
 export function withoutPasswords(text: string): string {
   return text.replaceAll(/(:\/\/)[^\s,"]*@/g, '$1…@').replaceAll(/(password=)[^\s,"&]*/gi, '$1…');
 }
 
-/** The table of settings, for help texts. */
+/** Returns the table of settings for help texts. */
 export function describeSettings(): string {
   return Object.entries(SETTINGS)
     .map(([name, form]) => `  ${name.padEnd(40)}${form.description ?? ''}`)

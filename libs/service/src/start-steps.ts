@@ -1,36 +1,39 @@
 import { type CancelTimer, type Clock, errorText, type Timers } from '@waybill/model';
 import type { Logger } from '@waybill/telemetry';
 
-/** A step of a start that takes longer is logged, and again each time as long has passed, milliseconds. */
+/** Milliseconds after which an unfinished step of a start is logged, and logged again. */
 export const STEP_LOG_MS = 10_000;
-/** A step that takes longer is stuck: `/healthz` asks for a restart, milliseconds. Longer than a large state takes to load. */
+/**
+ * Milliseconds after which a step is stuck, so that `/healthz` requests a restart. Longer than loading a large state
+ * takes.
+ */
 export const STEP_LIMIT_MS = 600_000;
 
-/** Pause before a step that failed is tried again, milliseconds. */
+/** Milliseconds before a failed step is retried. */
 export const STEP_RETRY_MS = 1_000;
 
-/** A step that has begun and not ended. */
+/** A step in progress. */
 interface RunningStep {
   readonly name: string;
   readonly sinceMs: number;
   readonly hasLimit: boolean;
-  /** When its present attempt began. */
+  /** Start of its present attempt. */
   attemptMs: number;
-  /** Why its last attempt failed; empty: it is the first. */
+  /** Reason for the failure of its last attempt. Empty during the first. */
   reason: string;
 }
 
 export interface StartStepsDeps {
-  /** Time that passes. */
+  /** Elapsed time. */
   readonly monotonic: Clock;
   readonly timers: Timers;
   readonly logger: Pick<Logger, 'info' | 'warn'>;
 }
 
 /**
- * The steps of a start that are in progress, so that a service that waits says for what: on its ops port at once, and in
- * its log every STEP_LOG_MS. Several steps may run at once. A step contains no other one, because its limit would count the
- * attempts of that one together. Cost: a timer for each step.
+ * The steps of a start that are in progress. A waiting service names them on its ops port at once, and in its log every
+ * STEP_LOG_MS. Several steps may run at once. A step contains no other step, because its limit would cover all attempts
+ * of that one. Cost: a timer for each step.
  */
 export class StartSteps {
   private readonly running = new Set<RunningStep>();
@@ -40,18 +43,18 @@ export class StartSteps {
   /**
    * Runs a step.
    * @param name completes "starting: …", such as "connecting to NATS"
-   * @param options.hasLimit false: the step waits for a person, and is never stuck
-   * @throws whatever the step throws
+   * @param options.hasLimit false if the step waits for a person and is never stuck
+   * @throws any error of the step
    */
   during<T>(name: string, step: () => Promise<T>, { hasLimit = true } = {}): Promise<T> {
     return this.runStep(name, step, hasLimit);
   }
 
   /**
-   * Runs a step until it succeeds, because what it needs may come up later than this process. Why an attempt failed is
-   * logged when it is new, and told with the name.
-   * @param isPassing whether an attempt that failed with this error is followed by another one
-   * @throws whatever the step throws and `isPassing` does not name
+   * Runs a step until it succeeds, because its prerequisites may start later than this process. A new reason for a
+   * failure is logged, and shown with the name of the step.
+   * @param isPassing whether to retry after this error
+   * @throws any error of the step that is not retried
    */
   untilDone<T>(name: string, step: () => Promise<T>, isPassing: (error: unknown) => boolean): Promise<T> {
     const { timers, monotonic, logger } = this.deps;
@@ -88,7 +91,7 @@ export class StartSteps {
     }
   }
 
-  /** The steps in progress, in the order in which they began, each with why it did not succeed yet. */
+  /** The steps in progress in their order, each with the reason why it has not succeeded yet. */
   get names(): readonly string[] {
     return [...this.running].map(({ name, reason }) => (reason === '' ? name : `${name}: ${reason}`));
   }
@@ -115,10 +118,10 @@ export class StartSteps {
   }
 }
 
-/** In one line, with the cause that says more than the error does. */
+/** Returns the reason in one line, from the cause that is more specific than the error. */
 function reasonOf(error: unknown): string {
   const own = error instanceof AggregateError ? '' : errorText(error);
-  // Of a name with several addresses, each was tried.
+  // With several addresses for a name, there is an error for each.
   const below =
     error instanceof AggregateError ? (error.errors as unknown[])[0] : error instanceof Error && error.cause;
   const cause = below ? reasonOf(below) : '';

@@ -2,17 +2,17 @@ import { WAYBILL_VERSION } from '@waybill/model';
 import type { Metrics } from '@waybill/telemetry';
 
 export interface Gauged {
-  /** Its copy of the state, once it is being loaded; undefined: it has none. */
+  /** The copy of the state once its loading has started. Undefined if there is none. */
   readonly copy: (() => { readonly appliedIndex: number; readonly defects: number } | undefined) | undefined;
-  /** Why it takes no work, as `/readyz` says; empty: it does. */
+  /** Returns why the service is not ready, as in `/readyz`. Empty if it is. */
   readonly notReady: () => readonly string[];
-  /** Whether the log is another one than was read; undefined: it does not read the log. */
+  /** Whether the log has diverged. Undefined if the service does not read the log. */
   readonly isDiverged?: (() => boolean) | undefined;
-  /** Statements that met damaged files of Postgres; undefined: it has no database. */
+  /** Number of statements that met damaged files of PostgreSQL. Undefined without a database. */
   readonly damagedStatements?: (() => number) | undefined;
 }
 
-/** What every service tells of itself, whatever it does: which version, ready or not, how far its copy of the state is. */
+/** Registers the gauges of every service: its version, whether it is ready, and the index of its copy of the state. */
 export function stateGauges(metrics: Metrics, gauged: Gauged): void {
   const { copy, notReady, isDiverged, damagedStatements } = gauged;
   metrics.gauge('build_info', 'always 1, with the version that runs', {

@@ -3,10 +3,10 @@ import type { CancelTimer, Timers } from '@waybill/model';
 import { type Logger, type Shown, statsdPackets } from '@waybill/telemetry';
 
 export interface StatsdOptions {
-  /** `host:port`; empty: nothing is sent. */
+  /** Address as `host:port`. If empty, nothing is sent. */
   readonly address: string;
   readonly intervalMs: number;
-  /** What there is now, and what was counted since it was asked before. */
+  /** Returns present values, and counts since the previous call. */
   readonly lately: () => Promise<Shown>;
   readonly timers: Timers;
   readonly logger: Pick<Logger, 'warn'>;
@@ -15,8 +15,8 @@ export interface StatsdOptions {
 /**
  * Sends metrics to a statsd server over UDP, once per interval (`statsd_address` of OP-105).
  *
- * off → waiting ⇄ sending → off. Without an address it stays off and costs nothing. What does not arrive is lost, as UDP
- * is; what cannot even be sent is told once, until sending works again.
+ * off → waiting ⇄ sending → off. Without an address it stays off and costs nothing. Lost packets are not repeated. A
+ * failure to send is logged once, until sending works again.
  */
 export class StatsdSender {
   private socket: Socket | undefined;

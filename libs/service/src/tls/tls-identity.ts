@@ -7,22 +7,23 @@ import type { Settings } from '../settings.js';
 import { TLS_VERSIONS } from './tls-settings.js';
 
 /**
- * How often the files are looked at. Not by the system's notices: a Secret of Kubernetes is changed by exchanging a link
- * above the files, and network file systems give none. Three small files every five seconds cost nothing.
+ * Milliseconds between two checks of the files. Notifications of the file system are not used: Kubernetes changes a
+ * Secret by exchanging a link above its files, and network file systems do not notify. Reading three small files costs
+ * nothing.
  */
 export const TLS_FILES_CHECK_MS = 5_000;
-/** A certificate that ends sooner than this is warned of. */
+/** A certificate that expires within this time causes a warning. */
 const ENDS_SOON_MS = 14 * 24 * 3_600_000;
 
 export interface TlsFiles {
-  /** Empty: the authorities of the system. */
+  /** Empty for the authorities of the system. */
   readonly ca: string;
-  /** Empty: no certificate is shown. */
+  /** Empty if this process presents no certificate. */
   readonly cert: string;
   readonly key: string;
 }
 
-/** What node takes to prove who a process is and to check others. */
+/** Node's options with which a process proves its identity and verifies others. */
 export interface TlsOptions {
   readonly ca?: string;
   readonly cert?: string;
@@ -30,7 +31,7 @@ export interface TlsOptions {
   readonly minVersion: 'TLSv1.2' | 'TLSv1.3';
 }
 
-/** Files of certificates that cannot be used. The message names the settings and says why. */
+/** Files of certificates are unusable. The message names the settings and the reason. */
 export class TlsFilesError extends Error {
   override readonly name = 'TlsFilesError';
 }
@@ -42,11 +43,11 @@ export interface TlsIdentityDeps {
 }
 
 /**
- * Certificate, key and authorities of this process, as its files have them now.
+ * The present certificate, key and authorities of this process.
  *
- * Reads the files when it is opened, at `reload` (SIGHUP, OP-79) and every TLS_FILES_CHECK_MS. What is new and can be used
- * replaces what was; a broken or half-written set is reported once and the old one stays, until the files change again
- * (OP-223).
+ * The files are read when it is opened, at `reload` (SIGHUP, OP-79) and every TLS_FILES_CHECK_MS. A new and valid set
+ * replaces the previous one. An invalid or incomplete set is reported once, and the previous one stays until the files
+ * change again (OP-223).
  */
 export class TlsIdentity {
   private readonly listeners = new Set<(options: TlsOptions) => void>();
@@ -79,18 +80,18 @@ export class TlsIdentity {
     return this.taken;
   }
 
-  /** When the certificate ends; undefined: there is none. */
+  /** Expiry of the certificate. Undefined if there is none. */
   get endsAtMs(): number | undefined {
     return this.taken.cert === undefined ? undefined : Date.parse(new X509Certificate(this.taken.cert).validTo);
   }
 
-  /** Called with what replaces the old. */
+  /** Calls the listener with each new set. */
   onChange(listener: (options: TlsOptions) => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
   }
 
-  /** Takes what the files have now, if it is new and can be used. Never throws: what is wrong is logged. */
+  /** Loads a new and valid set from the files. Never throws: problems are logged. */
   async reload(): Promise<void> {
     try {
       const { ca, cert, key } = this.taken;

@@ -4,7 +4,7 @@ import { duration, flag } from '../setting-forms.js';
 
 const file = z.string().default('');
 
-/** How a process proves who it is, and whom it believes, on every connection that is encrypted. Files are PEM. */
+/** How a process proves its identity and verifies others on every encrypted connection. Files are PEM. */
 export const TLS_SETTINGS = {
   WAYBILL_TLS_CA_FILE: file.describe(
     'file with the certificates of the authorities that others are checked with: NATS, other regions, callers of the API; empty: those of the system',
@@ -38,7 +38,7 @@ export const TLS_SETTINGS = {
 
 type TlsSettings = { readonly [name in keyof typeof TLS_SETTINGS]: z.output<(typeof TLS_SETTINGS)[name]> };
 
-/** Settings of TLS that are right by themselves and wrong together. */
+/** Returns the contradictions between TLS settings that are valid on their own. */
 export function tlsContradictions(settings: TlsSettings): string[] {
   const problems: string[] = [];
   for (const kind of ['TLS', 'NATS'] as const) {
@@ -57,10 +57,10 @@ export function tlsContradictions(settings: TlsSettings): string[] {
   return problems;
 }
 
-/** As node calls them. */
+/** Node's names of the versions. */
 export const TLS_VERSIONS = { tls12: 'TLSv1.2', tls13: 'TLSv1.3' } as const;
 
-/** The files with which NATS is spoken to. */
+/** Returns the files for connections to NATS. */
 export function natsTlsFiles(settings: TlsSettings): NatsTlsFiles {
   const own = settings.WAYBILL_NATS_CERT_FILE !== '';
   return {

@@ -13,7 +13,10 @@ type Configured = Pick<
   | 'WAYBILL_HTTP_ALLOWED_ORIGINS'
 >;
 
-/** The machine's own name, those it listens at and is told to others by, and those of the settings. */
+/**
+ * Returns the names of the server: the machine's own name, the names at which it listens, its published names, and
+ * those of the settings.
+ */
 export function webAccessOf(settings: Configured): WebAccess {
   const { WAYBILL_HTTP_ADVERTISE: advertised } = settings;
   const names = [
@@ -29,7 +32,7 @@ export function webAccessOf(settings: Configured): WebAccess {
   };
 }
 
-/** What a page of an allowed origin may send and read; the token of Nomad's clients is among the headers. */
+/** Headers that a page of an allowed origin may send and read, including the token header of Nomad's clients. */
 const CORS_HEADERS = {
   'Access-Control-Allow-Methods': 'GET, HEAD, POST, PUT, DELETE, OPTIONS',
   'Access-Control-Allow-Headers': 'Authorization, Content-Type, X-Nomad-Token',
@@ -40,8 +43,8 @@ const CORS_HEADERS = {
 } as const;
 
 /**
- * Refuses what web pages of other origins ask, and what is asked under a name that is not the server's, before anything
- * else looks at the request. Answers the preflights of pages that are allowed.
+ * Refuses requests of web pages with other origins, and requests under a name that is not the server's, before any
+ * other handler. Answers the preflights of allowed pages.
  */
 export function guardWebAccess(fastify: FastifyInstance, access: WebAccess): void {
   fastify.addHook('onRequest', (request, reply, done) => {
@@ -56,7 +59,7 @@ export function guardWebAccess(fastify: FastifyInstance, access: WebAccess): voi
         .send(verdict.text);
       return;
     }
-    // On the socket's own answer: streams do not go through Fastify's reply.
+    // Set on the socket's response, because streams bypass Fastify's reply.
     reply.raw.setHeader('Access-Control-Allow-Origin', verdict.origin);
     for (const [name, value] of Object.entries(CORS_HEADERS)) reply.raw.setHeader(name, value);
     const isPreflight = request.method === 'OPTIONS' && request.headers['access-control-request-method'] !== undefined;

@@ -1,16 +1,16 @@
 import type { IncomingMessage } from 'node:http';
 import { hostIn, type ServerNames } from './server-names.js';
 
-/** Which names a server answers under, and the pages of which other origins may use it. */
+/** The names of a server, and the origins of pages that may use it. */
 export interface WebAccess {
   readonly names: ServerNames;
-  /** As browsers write them: `https://ui.example`. */
+  /** Origins in the form of browsers: `https://ui.example`. */
   readonly origins: ReadonlySet<string>;
-  /** Paths that a link on any page may open, because everybody gets the same there. Absent: none. */
+  /** Paths that a link on any page may open, because their content is equal for everybody. Absent for none. */
   readonly opensByLink?: (path: string) => boolean;
 }
 
-/** `foreign`: a page of another origin asks, and may. */
+/** `foreign` is an allowed request of a page with another origin. */
 export type WebVerdict =
   | { readonly kind: 'refused'; readonly status: 400 | 403 | 415; readonly text: string }
   | { readonly kind: 'own' }
@@ -19,17 +19,17 @@ export type WebVerdict =
 type Request = Pick<IncomingMessage, 'headers' | 'rawHeaders' | 'httpVersion' | 'method' | 'url'>;
 
 const KNOWN_VERSIONS = new Set(['1.0', '1.1']);
-/** `none` is the address bar; a page of another port on the same machine is `same-site`. */
+/** `none` is the address bar. A page on another port of the same machine is `same-site`. */
 const OWN_SITES = new Set(['same-origin', 'none']);
-/** Sent by the forms of pages, which need no permission to send them, and by no client of the API. */
+/** Types that forms of web pages send without a preflight, and that no client of the API sends. */
 const FORM_TYPES = new Set(['application/x-www-form-urlencoded', 'multipart/form-data']);
 const TEXT_TYPE = 'text/plain';
 const MAX_SHOWN_CHARACTERS = 100;
 
 /**
- * Whether a request may be answered, as far as web pages are concerned. Browsers send requests in the name of whoever looks
- * at a page, some without asking the server first, and say so: by `Origin` on writes and WebSockets, by `Sec-Fetch-Site`
- * on everything that goes to a trustworthy address such as the loopback's. Programs send neither.
+ * Whether a request may be answered, as far as web pages are concerned. Browsers send requests on behalf of the reader
+ * of a page, some of them without a preflight. They identify such requests by `Origin` on writes and WebSockets, and by
+ * `Sec-Fetch-Site` on requests to trustworthy addresses such as the loopback. Programs send neither.
  */
 export function judgeWebRequest(request: Request, access: WebAccess): WebVerdict {
   const { names, origins } = access;
@@ -55,7 +55,10 @@ export function judgeWebRequest(request: Request, access: WebAccess): WebVerdict
   return { kind: 'own' };
 }
 
-/** What a server cannot tell for whom it is meant. HTTP/1.0 needs no Host header, and load balancers' checks send none. */
+/**
+ * Returns why the server cannot tell under which name it was called. HTTP/1.0 needs no Host header, and checks of load
+ * balancers send none.
+ */
 function malformation({ httpVersion, rawHeaders }: Request): string | undefined {
   if (!KNOWN_VERSIONS.has(httpVersion)) return `HTTP/${httpVersion} is not spoken here`;
   let hosts = 0;
@@ -68,14 +71,20 @@ function isForeign({ origin, host, 'sec-fetch-site': site }: Request['headers'])
   return site !== undefined && !OWN_SITES.has(String(site));
 }
 
-/** Whether somebody follows a link to what they may see in any case: no script of the other page reads the answer. */
+/**
+ * Whether the request follows a link to a path that everybody may see. No script of the other page can read the
+ * response.
+ */
 function isFollowedLink({ method, url = '', headers }: Request, { opensByLink }: WebAccess): boolean {
   const { origin, 'sec-fetch-mode': mode, 'sec-fetch-dest': destination } = headers;
   const isLink = method === 'GET' && origin === undefined && mode === 'navigate' && destination === 'document';
   return isLink && opensByLink?.(url.split('?', 1)[0] ?? '') === true;
 }
 
-/** Whether `origin` is the server under the name it was called by. What ends TLS before it is not known here: both schemes. */
+/**
+ * Whether `origin` is the server under the called name. A proxy may terminate TLS in front of it, so both schemes are
+ * accepted.
+ */
 function isOrigin(origin: string, host: string | undefined): boolean {
   if (host === undefined || !URL.canParse(origin)) return false;
   const { protocol, host: authority } = new URL(origin);
@@ -88,7 +97,10 @@ const mediaType = ({ 'content-type': type = '' }: Request['headers']): string =>
 
 const isForm = (headers: Request['headers']): boolean => FORM_TYPES.has(mediaType(headers));
 
-/** Whether any page may send such a body without a question. Without a type it is one too: browsers send blobs so. */
+/**
+ * Whether any page may send such a body without a preflight. This includes a body without a type, because browsers send
+ * blobs in that way.
+ */
 const isSimple = (headers: Request['headers']): boolean =>
   hasBody(headers) && ['', TEXT_TYPE].includes(mediaType(headers));
 
@@ -102,5 +114,5 @@ type Refusal = Extract<WebVerdict, { readonly kind: 'refused' }>;
 
 const refused = (status: Refusal['status'], text: string): Refusal => ({ kind: 'refused', status, text });
 
-/** In quotes and short, without control characters. */
+/** Quotes and shortens a text, without control characters. */
 const shown = (text: string): string => JSON.stringify(text.slice(0, MAX_SHOWN_CHARACTERS));

@@ -8,7 +8,10 @@ const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
 LOOPBACK.addAddress('::1', 'ipv6');
 
-/** Whether only programs of this machine reach what listens there. A name that is not one of the loopback's may be any address. */
+/**
+ * Whether only programs of this machine can reach the address. A name other than those of the loopback may be any
+ * address.
+ */
 export function isLoopback(host: string): boolean {
   const version = isIP(host);
   if (version === 0) return LOOPBACK_NAMES.includes(host.toLowerCase());
@@ -16,8 +19,8 @@ export function isLoopback(host: string): boolean {
 }
 
 /**
- * Why the API does not start with these settings: whoever reaches it from another machine could do everything. A line that
- * names both ways out, or none.
+ * Returns why the API does not start with these settings: other machines could reach it and do everything. The line
+ * names both solutions.
  */
 export function unprotectedListening(settings: Listening): string[] {
   const { WAYBILL_HTTP_HOST: host } = settings;
