@@ -1,7 +1,10 @@
-/** The projection is not where this writer left it: another writer has moved it. Nothing was written. */
+/**
+ * The projection is not at the index where this writer left it, because another writer has moved it. Nothing was
+ * written.
+ */
 export class ProjectionMovedError extends Error {
   override readonly name = 'ProjectionMovedError';
-  /** `actual`: the index the projection is at. */
+  /** `actual` is the present index of the projection. */
   constructor(
     readonly expected: number,
     readonly actual: number,
@@ -10,7 +13,9 @@ export class ProjectionMovedError extends Error {
   }
 }
 
-/** An index is in the read model, and is another transaction than the caller wrote: the log lost its end meanwhile. */
+/**
+ * The read model has another transaction at this index than the caller wrote, because the log lost its end meanwhile.
+ */
 export class OtherTransactionError extends Error {
   override readonly name = 'OtherTransactionError';
   constructor(readonly index: number) {
@@ -22,21 +27,21 @@ export class OtherTransactionError extends Error {
 export interface RefusedObject {
   readonly part: string;
   readonly object: string;
-  /** Of the transaction that wrote the object. */
+  /** Index of the transaction that wrote the object. */
   readonly index: number;
   readonly txnName: string;
-  /** What PostgreSQL said. */
+  /** PostgreSQL's error. */
   readonly reason: string;
 }
 
-/** What was asked for is there, but PostgreSQL refused to store it where it can be read: this object alone. */
+/** The object exists, but PostgreSQL refused to store it where it can be read. Only this object is affected. */
 export class SetAsideError extends Error {
   override readonly name = 'SetAsideError';
   readonly part: string;
   readonly object: string;
   readonly index: number;
   readonly txnName: string;
-  /** What PostgreSQL said. */
+  /** PostgreSQL's error. */
   readonly reason: string;
   constructor({ part, object, index, txnName, reason }: RefusedObject) {
     super(
@@ -52,7 +57,7 @@ export class SetAsideError extends Error {
   }
 }
 
-/** The database was migrated by a newer version of Waybill; writing to it could destroy what that version stored. */
+/** A newer version of Waybill migrated the database. Writing to it could destroy that version's data. */
 export class DatabaseNewerError extends Error {
   override readonly name = 'DatabaseNewerError';
   constructor(readonly unknownMigrations: readonly string[]) {
@@ -63,7 +68,7 @@ export class DatabaseNewerError extends Error {
   }
 }
 
-/** The database has no (or not all) tables yet. */
+/** The database lacks some or all tables. */
 export class NotMigratedError extends Error {
   override readonly name = 'NotMigratedError';
   constructor(options?: ErrorOptions) {
@@ -85,35 +90,35 @@ export class ProjectionBehindError extends Error {
   }
 }
 
-/** `code` of a PostgreSQL error (SQLSTATE) or of the connection (`ECONNREFUSED`), "" when there is none. */
+/** Returns the code of a PostgreSQL error (SQLSTATE) or of the connection (`ECONNREFUSED`), or "". */
 export function databaseErrorCode(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' ? code : '';
 }
 
-/** SQLSTATE classes of errors that are the data's: it is out of range, violates a constraint, is refused or too large. */
+/** SQLSTATE classes of errors in the data: out of range, a violated constraint, refused or too large. */
 const DATA_CLASSES = /^(22|23|44|54|P0)/;
 
-/** PostgreSQL refuses what it was given, and will again: its SQLSTATE says that the data is at fault. */
+/** Whether PostgreSQL refuses the data itself, so that a retry would fail too. */
 export const isDataError = (error: unknown): boolean => DATA_CLASSES.test(databaseErrorCode(error));
 
 /**
- * PostgreSQL's files are damaged: a page that fails its checksum, an index that contradicts itself, a file that is gone.
- * Trying again does not help; a database made anew from the log does.
+ * Whether PostgreSQL's files are damaged: a page with a wrong checksum, an inconsistent index, a missing file. A retry
+ * does not help; rebuilding the database from the log does.
  */
 export const isDamage = (error: unknown): boolean => /^(XX001|XX002|58P01)$/.test(databaseErrorCode(error));
 
-/** What to do about it, for people. */
+/** The next step for the operator. */
 export const DAMAGE_ADVICE =
   'the files of PostgreSQL are damaged: make the database anew from the log with ' +
   '"waybill operator projection rebuild" (WaybillDatabaseDamaged in docs/monitoring.md)';
 
-/** A value cannot be written in the form that PostgreSQL takes: what our own encoding throws. */
+/** Whether a value cannot be encoded for PostgreSQL, an error of our own encoding. */
 export const isEncodingError = (error: unknown): boolean => error instanceof RangeError || error instanceof TypeError;
 
 /**
- * Whether trying again can help: the connection broke, the server is starting, stopping, out of room or busy. Errors of
- * the data, of the statement (SQLSTATE classes 0A, 21, 42) and of the encoding stay what they are.
+ * Whether a retry can help: the connection broke, or the server is starting, stopping, out of room or busy. Errors of
+ * the data, of the statement (SQLSTATE classes 0A, 21, 42) and of the encoding are permanent.
  */
 export function isTransientDatabaseError(error: unknown): boolean {
   if (error instanceof ProjectionMovedError || error instanceof DatabaseNewerError) return false;

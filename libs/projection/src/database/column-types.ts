@@ -6,8 +6,9 @@ const OID_JSON = 114;
 const OID_VARCHAR = 1043;
 
 /**
- * How columns arrive: bigint as numbers (indexes and times, which the state keeps as numbers), json as the value that
- * was stored, and so is varchar: JSON that PostgreSQL does not look at (every other text is `text`). Given with every query, so that it does not matter how the caller's pool is configured.
+ * Parsers of column types. bigint becomes a number, because the state has numbers for indexes and times. json becomes
+ * the stored value, and so does varchar, which is JSON that PostgreSQL does not parse (every other text is `text`).
+ * Passed with every query, so that the caller's pool configuration does not matter.
  */
 export const columnTypes: CustomTypesConfig = {
   getTypeParser(oid, format) {

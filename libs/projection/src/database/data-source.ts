@@ -5,7 +5,7 @@ import { migrations, MIGRATIONS_TABLE } from '../migrations/index.js';
 import { CONNECT_TIMEOUT_MS } from './pool.js';
 import { StatementLogger } from './statement-logger.js';
 
-/** The schema as TypeORM sees it; used for migrations and for rare reads. Not initialised yet. */
+/** The schema for TypeORM, for migrations and rare reads. Not initialised yet. */
 export function dataSource(url: string, logger: Logger = silentLogger): DataSource {
   return new DataSource({
     type: 'postgres',

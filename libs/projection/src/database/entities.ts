@@ -2,14 +2,17 @@ import { TABLE_NAMES } from '@waybill/state';
 import { EntitySchema, type EntitySchemaColumnOptions, type EntitySchemaIndexOptions } from 'typeorm';
 import { type ColumnType, TABLE_LAYOUTS } from '../writing/table-layout.js';
 
-/** Names and keys are compared byte by byte, as the state machine does, whatever the database's locale. */
+/**
+ * Collation of names and keys. They are compared byte by byte, like in the state machine, whatever the database's
+ * locale.
+ */
 const COLLATION = 'C';
 
 const text: EntitySchemaColumnOptions = { type: 'text', collation: COLLATION };
 const bigint: EntitySchemaColumnOptions = { type: 'bigint' };
 const integer: EntitySchemaColumnOptions = { type: 'integer' };
 const json: EntitySchemaColumnOptions = { type: 'json' };
-/** JSON that PostgreSQL does not look at. */
+/** JSON that PostgreSQL does not parse. */
 const unread: EntitySchemaColumnOptions = { type: 'varchar' };
 const key = (column: EntitySchemaColumnOptions): EntitySchemaColumnOptions => ({ ...column, primary: true });
 const nullable = (column: EntitySchemaColumnOptions): EntitySchemaColumnOptions => ({ ...column, nullable: true });
@@ -24,7 +27,7 @@ const COLUMN: { readonly [T in ColumnType]: EntitySchemaColumnOptions } = {
 const index = (name: string, ...columns: string[]): EntitySchemaIndexOptions => ({ name, columns });
 const unique = (name: string, ...columns: string[]): EntitySchemaIndexOptions => ({ name, columns, unique: true });
 
-/** What lists look rows up by, beside the primary keys. Prefixes of ids need none: keys have collation "C". */
+/** Indexes for lists, beside the primary keys. Prefixes of IDs need none, because keys have the collation "C". */
 const INDEXES: Readonly<Record<string, EntitySchemaIndexOptions[]>> = {
   jobs: [index('jobs_parent', 'namespace', 'parent_id')],
   evals: [index('evals_created', 'create_index', 'id'), index('evals_job', 'namespace', 'job_id')],
@@ -66,14 +69,14 @@ const stateEntities = TABLE_NAMES.map((table) => {
   });
 });
 
-/** Jobs as allocations hold them, see alloc-jobs.ts. */
+/** Jobs of allocations. See alloc-jobs.ts. */
 const allocJobEntity = new EntitySchema<Entity>({
   name: 'alloc_job',
   tableName: 'alloc_job',
   columns: { namespace: key(text), job_id: key(text), key: key(text), version: bigint, body: unread },
 });
 
-/** Every transaction with its verdict: the audit record, and the window of request ids (ST-6). */
+/** Every transaction with its verdict: the audit record, and the window of request IDs (ST-6). */
 const txnEntity = new EntitySchema<Entity>({
   name: 'txn',
   tableName: 'txn',
@@ -100,7 +103,7 @@ const txnEntity = new EntitySchema<Entity>({
   indices: [index('txn_time', 'time_ns'), { ...index('txn_trace', 'traceparent'), where: `traceparent <> ''` }],
 });
 
-/** What each transaction did to which objects: the history. */
+/** The history: the changes of each transaction to objects. */
 const txnObjectEntity = new EntitySchema<Entity>({
   name: 'txn_object',
   tableName: 'txn_object',
@@ -117,7 +120,7 @@ const txnObjectEntity = new EntitySchema<Entity>({
   indices: [index('txn_object_index', 'index'), { ...index('txn_object_job_key', 'job_key'), where: `job_key <> ''` }],
 });
 
-/** What PostgreSQL refused to store where it belongs, see set-aside/. */
+/** Rows that PostgreSQL refused to store. See set-aside/. */
 const setAsideEntity = new EntitySchema<Entity>({
   name: 'set_aside',
   tableName: 'set_aside',
@@ -143,7 +146,9 @@ const tableIndexEntity = new EntitySchema<Entity>({
   columns: { name: key(text), index: bigint },
 });
 
-/** One row: how far the log has been projected (ST-7), its newest frame in EVENTS, and from which index on the history is kept. */
+/**
+ * A single row: the projected index of the log (ST-7), its newest frame in EVENTS, and the first index with a history.
+ */
 const projectionEntity = new EntitySchema<Entity>({
   name: 'projection',
   tableName: 'projection',
@@ -156,21 +161,21 @@ const projectionEntity = new EntitySchema<Entity>({
   },
 });
 
-/** What the log held when it was first read, see log-hashes.ts. */
+/** Content of the log when it was first read. See log-hashes.ts. */
 const logHashesEntity = new EntitySchema<Entity>({
   name: 'log_hashes',
   tableName: 'log_hashes',
   columns: { first: key(bigint), last: bigint, digest: text, unreadable: integer, is_changed: { type: 'boolean' } },
 });
 
-/** One row: how far the log is being read again. */
+/** A single row: progress of the scrubber that reads the log again. */
 const logScrubEntity = new EntitySchema<Entity>({
   name: 'log_scrub',
   tableName: 'log_scrub',
   columns: { id: key(integer), next: bigint, pass: bigint, ended_at_ms: bigint },
 });
 
-/** All that Postgres holds, for TypeORM: schema, migrations and rare reads. The hot path goes through pg itself. */
+/** All tables of PostgreSQL for TypeORM: schema, migrations and rare reads. The hot path uses pg directly. */
 export const entities: readonly EntitySchema<Entity>[] = [
   ...stateEntities,
   allocJobEntity,

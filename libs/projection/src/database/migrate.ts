@@ -4,15 +4,15 @@ import { DatabaseNewerError } from '../errors.js';
 import { migrations, MIGRATIONS_TABLE } from '../migrations/index.js';
 import { CONNECT_TIMEOUT_MS } from './pool.js';
 
-/** Advisory lock held while migrating: "waybill" in ASCII, as far as 32 bits go. */
+/** Advisory lock during a migration: "waybill" in ASCII, cut to 32 bits. */
 const MIGRATION_LOCK = 0x77617962;
-/** How long another service may take to migrate, milliseconds. */
+/** Milliseconds that another service may take to migrate. */
 export const MIGRATION_LOCK_TIMEOUT_MS = 60_000;
 
 /**
- * Brings the database to this version's schema. Safe when many services start at once: they take turns, all but the
+ * Migrates the database to this version's schema. Several services may start at once: they take turns, and all but the
  * first find nothing to do.
- * @throws DatabaseNewerError when a newer version has been here; nothing is changed then
+ * @throws DatabaseNewerError if a newer version has migrated the database; nothing is changed then
  */
 export async function migrate(url: string, logger: Logger = silentLogger): Promise<void> {
   const client = new Client({
@@ -44,7 +44,7 @@ async function doneMigrations(client: Client): Promise<string[]> {
   return done.rows.map((row) => row.name);
 }
 
-/** TypeORM is loaded only when there is something to do: it costs a start as much as everything else together. */
+/** Loads TypeORM only if there are migrations, because loading it takes as long as the rest of a start. */
 async function runMigrations(url: string, logger: Logger): Promise<void> {
   const { dataSource } = await import('./data-source.js');
   const source = await dataSource(url, logger).initialize();

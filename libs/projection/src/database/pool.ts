@@ -1,33 +1,33 @@
 import { type DatabaseError, Pool } from 'pg';
 import { isDamage } from '../errors.js';
 
-/** Connections of one process to the read model. */
+/** Number of connections of one process to the read model. */
 export const DEFAULT_POOL_SIZE = 8;
 /**
- * How long to wait for a connection, milliseconds: for one that is free too, when more is asked at once than the pool has.
- * A server that is down refuses at once; one that cannot be reached must turn into an answer while somebody still waits.
+ * Milliseconds to wait for a connection, also for a free one if all are in use. A stopped server refuses at once. An
+ * unreachable one must lead to a response while the client still waits.
  */
 export const CONNECT_TIMEOUT_MS = 5_000;
 
 /**
- * How long to wait for an answer, milliseconds: a server that is frozen, or behind a network that swallows everything, never
- * says so. Longer than it works on a statement itself (STATEMENT_TIMEOUT_MS). The connection is given up with it.
+ * Milliseconds to wait for a response. A frozen server, or one behind a network that drops everything, never responds.
+ * Longer than the server's own limit of a statement (STATEMENT_TIMEOUT_MS). The connection is closed with it.
  */
 export const ANSWER_TIMEOUT_MS = 35_000;
 
 export interface PoolOptions {
-  /** Default ANSWER_TIMEOUT_MS; 0: for ever, as a tool may that looks at everything. */
+  /** The default is ANSWER_TIMEOUT_MS. 0 sets no limit, for a tool that reads everything. */
   readonly answerTimeoutMs?: number;
   readonly size?: number;
-  /** Shown in pg_stat_activity. */
+  /** Name in pg_stat_activity. */
   readonly applicationName?: string;
-  /** A connection broke while nobody used it. The pool goes on; the next query connects anew. */
+  /** Called when an idle connection broke. The pool continues, and the next query connects again. */
   readonly onError?: (error: Error) => void;
-  /** A statement met damaged files. It fails too, wherever it was asked for. */
+  /** Called when a statement met damaged files. The statement fails too. */
   readonly onDamage?: (reason: string) => void;
 }
 
-/** @param url undefined: where the environment says, as every client of PostgreSQL */
+/** @param url undefined for PostgreSQL's own environment variables */
 export function openPool(url: string | undefined, options: PoolOptions = {}): Pool {
   const pool = new Pool({
     connectionString: url,
@@ -40,7 +40,7 @@ export function openPool(url: string | undefined, options: PoolOptions = {}): Po
   });
   pool.on('error', (error) => options.onError?.(error));
   const { onDamage } = options;
-  // Below the client, where every answer of the server passes, whoever asked and however.
+  // Installed below the client, where every response of the server passes.
   if (onDamage)
     pool.on('connect', ({ connection }) => {
       connection.on('errorMessage', (error: DatabaseError) => {

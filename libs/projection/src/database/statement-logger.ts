@@ -1,16 +1,16 @@
 import type { Logger } from '@waybill/telemetry';
 import type { Logger as TypeOrmLogger } from 'typeorm';
 
-/** Characters of a statement that are logged. A failed batch would otherwise be one line of megabytes. */
+/** Most characters of a statement in the log. A failed batch would otherwise be a line of megabytes. */
 export const MAX_LOGGED_STATEMENT_CHARS = 300;
 
-/** The beginning of a statement, and how much there is more of it. */
+/** Returns the start of a statement and the number of omitted characters. */
 export function shortened(statement: string): string {
   const more = statement.length - MAX_LOGGED_STATEMENT_CHARS;
   return more <= 0 ? statement : `${statement.slice(0, MAX_LOGGED_STATEMENT_CHARS)}… (${more} characters more)`;
 }
 
-/** TypeORM's log lines on ours: shortened, and never the parameters, which may hold secrets. */
+/** Writes TypeORM's log lines to ours: shortened, and without parameters, which may contain secrets. */
 export class StatementLogger implements TypeOrmLogger {
   constructor(private readonly logger: Logger) {}
 

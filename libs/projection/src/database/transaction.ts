@@ -1,10 +1,13 @@
 import type { Pool, PoolClient } from 'pg';
 
-/** A frozen writer must not keep row locks that its successor waits for, milliseconds. */
+/**
+ * Milliseconds after which an idle transaction of a writer ends, because a frozen writer must not keep row locks from
+ * its successor.
+ */
 export const IDLE_IN_WRITE_MS = 2_000;
-/** A reader holds up nobody but the clean-up of old row versions, milliseconds. */
+/** Milliseconds after which an idle transaction of a reader ends. It only delays the clean-up of old row versions. */
 export const IDLE_IN_SNAPSHOT_MS = 60_000;
-/** No statement of a transaction may run longer, milliseconds. */
+/** Longest statement in milliseconds. */
 export const STATEMENT_TIMEOUT_MS = 30_000;
 
 const limits = (idleMs: number): string => `set local idle_in_transaction_session_timeout = ${idleMs};
@@ -12,13 +15,13 @@ const limits = (idleMs: number): string => `set local idle_in_transaction_sessio
 
 const BEGIN = {
   write: `begin; ${limits(IDLE_IN_WRITE_MS)}`,
-  /** Writes what it has to read elsewhere first, while nobody else reads or writes. */
+  /** For a writer that first reads its data elsewhere, while nobody else reads or writes. */
   rebuild: `begin; ${limits(IDLE_IN_SNAPSHOT_MS)}`,
-  /** Everything read is as of one index (ST-141). */
+  /** All reads are of one index (ST-141). */
   snapshot: `begin isolation level repeatable read read only; ${limits(IDLE_IN_SNAPSHOT_MS)}`,
 } as const;
 
-/** Runs `work` in one database transaction: committed when it returns, rolled back when it throws. */
+/** Runs `work` in one database transaction. It is committed when `work` returns and rolled back when it throws. */
 export function inTransaction<T>(
   pool: Pool,
   kind: keyof typeof BEGIN,
@@ -32,19 +35,19 @@ export function inTransaction<T>(
   });
 }
 
-/** The way to the server within `inTwoTrips`. */
+/** The connection to the server within `inTwoTrips`. */
 export interface Outgoing {
   readonly client: PoolClient;
-  /** What was given to the client up to now is sent; otherwise it goes with the commit. */
+  /** Sends the queued statements. Otherwise they are sent with the commit. */
   flush(): void;
 }
 
 /**
- * One database transaction that writes, in two round trips: its beginning, then all that `work` gives to the client with
- * the commit behind it. Nobody has to wait in between, for the server answers what follows a failed statement with an
- * error, and the commit with a rollback. So a condition has to be a statement that fails.
- * @param work returns what has not been answered yet
- * @throws what the first statement that failed throws
+ * Runs a writing database transaction in two round trips: its begin, then all statements of `work` with the commit. No
+ * waits are needed in between, because after a failed statement the server answers all others with an error and the
+ * commit with a rollback. So a condition must be a statement that fails.
+ * @param work returns the pending responses
+ * @throws the error of the first failed statement
  */
 export function inTwoTrips(
   pool: Pool,
@@ -65,7 +68,7 @@ export function inTwoTrips(
     } finally {
       stream.uncork();
     }
-    // In their order: of answers that arrive together, one to a statement behind the failure can reject first.
+    // In order, because of responses that arrive together, one after the failure may reject first.
     for (const answer of await Promise.allSettled(answers)) if (answer.status === 'rejected') throw answer.reason;
   });
 }

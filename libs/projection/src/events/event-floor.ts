@@ -1,9 +1,10 @@
 import { type EventStorage, READ_BYTES, READ_MESSAGES } from './event-window.js';
 
 /**
- * Lowest index whose events can still be read without loss, at least 1 (API-263); never inside a frame (EV-74).
+ * Returns the lowest index from which events can be read without loss, at least 1 (API-263) and never inside a frame
+ * (EV-74).
  * @param applied index that the read model has reached
- * @throws when the stream cannot be reached
+ * @throws if the stream cannot be reached
  */
 export async function eventFloor(storage: EventStorage, applied: number): Promise<number> {
   const { first, last } = await storage.bounds();

@@ -2,31 +2,33 @@ import { canonicalJson, type EventFrame } from '@waybill/state';
 import { SharedTexts } from '../writing/shared-texts.js';
 
 /**
- * Bytes of a frame in one message. A constant, never configuration: after a crash the parts must come out as before
- * (EV-74). Fits the smallest usual message limit of NATS, 1 MiB, with its headers.
+ * Bytes of a frame in one message. This is a constant instead of a setting, because after a crash the parts must be the
+ * same as before (EV-74). It fits NATS' smallest usual message limit of 1 MiB, with headers.
  */
 export const MAX_PART_BYTES = 900 * 1024;
-/** Bytes of the header that says what a frame is about; a longer one is left out, and readers look into the frame. */
+/**
+ * Most bytes of the header that describes the events of a frame. A longer one is omitted, and readers parse the frame.
+ */
 export const MAX_ABOUT_BYTES = 8 * 1024;
 
 export const INDEX_HEADER = 'Waybill-Index';
 export const TIME_HEADER = 'Waybill-Time';
-/** `k/n`: this is part k of n. */
+/** `k/n` for part k of n. */
 export const PART_HEADER = 'Waybill-Part';
 export const ABOUT_HEADER = 'Waybill-About';
 
-/** What one event is about, without its payload (EV-72). */
+/** Description of one event without its payload (EV-72). */
 export interface EventAbout {
   readonly topic: string;
   readonly namespace: string;
-  /** Key and filter keys. */
+  /** The key and the filter keys. */
   readonly keys: readonly string[];
 }
 
-/** One message of the stream EVENTS: a frame, or a part of a large one. */
+/** One message of the stream EVENTS: a frame or a part of a large one. */
 export interface FramePart {
   readonly index: number;
-  /** From 1. */
+  /** Counted from 1. */
   readonly part: number;
   readonly parts: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -34,12 +36,12 @@ export interface FramePart {
 }
 
 const FRAME_END = ']}';
-/** Levels of an event at which objects are alike: the event, its payload, the object of that. */
+/** Levels of an event at which objects are similar: the event, its payload, and the payload's object. */
 const EVENT_LEVELS = 3;
 
 /**
- * The messages of a frame, in order. Equal frames have equal parts, in whatever order their objects have their members.
- * @param texts of what is written together with it
+ * Returns the messages of a frame, in order. Equal frames have equal parts, whatever the order of members.
+ * @param texts JSON of the same objects, shared with other writers
  */
 export function partsOf(frame: EventFrame, texts = new SharedTexts()): FramePart[] {
   const about = aboutHeader(frame);
@@ -59,8 +61,8 @@ export function partsOf(frame: EventFrame, texts = new SharedTexts()): FramePart
 }
 
 /**
- * The frame's JSON, cut between events. A state loaded from Postgres may have other orders of members than the one that
- * wrote the first parts: an event's text has the same length in each, so the same events are in the same part.
+ * Yields the frame's JSON, cut between events. A state loaded from PostgreSQL may have another order of members, but
+ * each event's text has the same length, so the same events are in the same part.
  */
 function* bodiesOf({ Index, Time, Events }: EventFrame, texts: SharedTexts): Generator<Buffer> {
   const head = JSON.stringify({ Index, Time, Events: [] }).slice(0, -FRAME_END.length);
@@ -83,7 +85,7 @@ function* bodiesOf({ Index, Time, Events }: EventFrame, texts: SharedTexts): Gen
   yield joined(pieces, bytes + FRAME_END.length);
 }
 
-/** Without a text of a whole part in between. */
+/** Joins pieces without building the text of a whole part. */
 function joined(pieces: readonly string[], bytes: number): Buffer {
   const buffer = Buffer.allocUnsafe(bytes);
   let at = 0;
@@ -95,17 +97,17 @@ function* cutAnywhere(bytes: Buffer): Generator<Buffer> {
   for (let at = 0; at < bytes.length; at += MAX_PART_BYTES) yield bytes.subarray(at, at + MAX_PART_BYTES);
 }
 
-/** `[[topic, namespace, key, filter key…]…]` in ASCII; undefined when too long. */
+/** Formats `[[topic, namespace, key, filter key…]…]` in ASCII. Returns undefined if it would be too long. */
 function aboutHeader(frame: EventFrame): string | undefined {
   const events = frame.Events;
-  // The shortest entry has more than ten bytes: no need to write out what cannot fit.
+  // The shortest entry has more than ten bytes, so a hopeless header is not built.
   if (events.length * 10 > MAX_ABOUT_BYTES) return undefined;
   const about = JSON.stringify(events.map((e) => [e.Topic, e.Namespace, e.Key, ...(e.FilterKeys ?? [])]));
   const ascii = about.replaceAll(/[^ -~]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
   return ascii.length <= MAX_ABOUT_BYTES ? ascii : undefined;
 }
 
-/** The header's content; undefined when there is none or it is not readable. */
+/** Parses the header. Returns undefined if it is absent or malformed. */
 export function parseAbout(header: string | undefined): EventAbout[] | undefined {
   if (!header) return undefined;
   const decoded: unknown = JSON.parse(header);
@@ -118,9 +120,9 @@ export function parseAbout(header: string | undefined): EventAbout[] | undefined
 
 const NEWLINE = Buffer.from('\n');
 
-/** A frame as it was stored: its line is ready to be sent; everything else is worked out on demand, once for all. */
+/** A stored frame. Its line is ready to be sent; other data is computed once, on demand. */
 export class StoredFrame {
-  /** Goes when memory is needed: a thousand parsed frames take several times what their lines do. */
+  /** A weak reference, because a thousand parsed frames take several times the memory of their lines. */
   private parsed: WeakRef<EventFrame> | undefined;
   private aboutEvents: readonly EventAbout[] | undefined;
 
@@ -128,12 +130,12 @@ export class StoredFrame {
     readonly index: number,
     /** Sequence of its last part. */
     readonly sequence: number,
-    /** JSON of the frame and a newline. */
+    /** JSON of the frame with a newline. */
     readonly line: Uint8Array,
     private readonly about: string | undefined,
   ) {}
 
-  /** What its events are about, in their order; without looking into the payloads where the header has it. */
+  /** Descriptions of its events in order. The payloads are parsed only if there is no header. */
   get events(): readonly EventAbout[] {
     return (this.aboutEvents ??=
       parseAbout(this.about) ??
@@ -153,25 +155,25 @@ export class StoredFrame {
     return frame;
   }
 
-  /** Bytes of the header that says what it is about; about as many where it was left out. */
+  /** Bytes of the header, or an estimate if it was omitted. */
   get aboutLength(): number {
     return this.about?.length ?? this.line.length >> 3;
   }
 
-  /** The same frame, its line in another place. */
+  /** Returns the same frame with its line in another buffer. */
   withLine(line: Uint8Array): StoredFrame {
     return new StoredFrame(this.index, this.sequence, line, this.about);
   }
 }
 
-/** Which transaction a frame is of: index and time identify it, as they do in the log. */
+/** Identifies the transaction of a frame by index and time, like in the log. */
 export interface FrameMark {
   readonly index: number;
-  /** Unix nanoseconds; NaN in a message of another form. */
+  /** In unix nanoseconds. NaN for a message of another form. */
   readonly timeNs: number;
 }
 
-/** A message as it lies in EVENTS. */
+/** A message of EVENTS as it is stored. */
 export interface StoredPart extends FrameMark {
   readonly sequence: number;
   readonly part: number;
@@ -180,7 +182,7 @@ export interface StoredPart extends FrameMark {
   readonly data: Uint8Array;
 }
 
-/** What the headers of a stored message say. */
+/** Parses the headers of a stored message. */
 export function storedPart(sequence: number, header: (name: string) => string, data: Uint8Array): StoredPart {
   const [part = '1', parts = '1'] = header(PART_HEADER) === '' ? [] : header(PART_HEADER).split('/');
   return {
@@ -195,18 +197,18 @@ export function storedPart(sequence: number, header: (name: string) => string, d
 }
 
 /**
- * Puts parts together again. Parts of a frame whose beginning was trimmed are left out: the floor is never inside a
- * frame (EV-74). Memory: one frame.
+ * Assembles frames from parts. Parts of a frame whose start was trimmed are skipped, because the floor is never inside
+ * a frame (EV-74). Memory: one frame.
  */
 export class FrameAssembler {
   private pending: StoredPart[] = [];
 
-  /** The last part was not the last of its frame. */
+  /** Whether the last part did not complete its frame. */
   get isInsideFrame(): boolean {
     return this.pending.length > 0;
   }
 
-  /** The frame that is complete with this part, if it is. */
+  /** Returns the frame that this part completes, if any. */
   add(part: StoredPart): StoredFrame | undefined {
     if (part.part === 1) this.pending = [];
     if (part.part !== this.pending.length + 1) return undefined;

@@ -5,15 +5,15 @@ import { type StoredPart, storedPart } from './event-frame.js';
 import type { EventStorage } from './event-window.js';
 
 const EVENTS_STREAM = 'EVENTS';
-/** Longest silence in the answer to a request, and the time that a copy which lags has to get what is asked for, milliseconds. */
+/** Milliseconds of the longest silence in a response, and of the wait for a lagging replica of the stream. */
 export const READ_TIMEOUT_MS = 2_000;
-/** Pause before another copy is asked, milliseconds. */
+/** Milliseconds before another replica of the stream is queried. */
 const LAG_PAUSE_MS = 50;
 
 const END_OF_BATCH = 204;
 const NOT_FOUND = 404;
 
-/** EVENTS did not answer, or refused. */
+/** EVENTS did not answer or refused. */
 export class EventStreamUnavailableError extends Error {
   override readonly name = 'EventStreamUnavailableError';
   constructor(reason: string, options?: ErrorOptions) {
@@ -22,16 +22,16 @@ export class EventStreamUnavailableError extends Error {
 }
 
 /**
- * Reads EVENTS by sequence, without a consumer: nothing to keep, to lose or to recover when NATS restarts. Batches by the
- * server's direct get, which any copy of the stream answers, also one that lags behind what the leader has acknowledged:
- * that it has nothing to give counts only if the leader has nothing either.
+ * Reads EVENTS by sequence without a consumer, so there is no state to keep or recover when NATS restarts. Batches use
+ * the server's direct get, which any replica of the stream answers, including one that lags behind the leader. An empty
+ * response of a replica counts only if the leader has no messages either.
  */
 export class NatsEventStorage implements EventStorage {
   private manager: Promise<JetStreamManager> | undefined;
 
   constructor(private readonly nc: NatsConnection) {}
 
-  /** `end`: what the next message has to follow, the last one even if that was removed. */
+  /** `end` is the sequence that precedes the next message, even if that message was removed. */
   async bounds(): Promise<{ first: number; last: number; end: number }> {
     try {
       const manager = await this.getManager();
@@ -57,13 +57,13 @@ export class NatsEventStorage implements EventStorage {
     }
   }
 
-  /** The message at the end of the stream; undefined: there is none. */
+  /** Returns the last message of the stream, or undefined. */
   async newest(): Promise<StoredPart | undefined> {
     const { first, last } = await this.bounds();
     return last >= first ? (await this.readParts(last, 1, 1))[0] : undefined;
   }
 
-  /** Removes the frames of transactions above an index, which a decision about the log's history has made nobody's. */
+  /** Removes the frames of transactions above an index, after a decision about the log's history made them invalid. */
   async removeAbove(index: number): Promise<void> {
     const manager = await this.getManager();
     for (let part = await this.newest(); part && part.index > index; part = await this.newest())
@@ -83,7 +83,7 @@ export class NatsEventStorage implements EventStorage {
         if (error) reject(error);
         else resolve(parts);
       };
-      // An answer that has arrived while this process was busy is taken before the time counts as over.
+      // A response that arrived while this process was busy counts before the timeout does.
       let known = 0;
       const timer = setTimeout(() => {
         setImmediate(() => {
@@ -115,7 +115,7 @@ export class NatsEventStorage implements EventStorage {
   }
 }
 
-/** Stored messages carry their sequence; what the server says itself has a status instead. */
+/** Whether a message is from the server itself. Stored messages have a sequence, and the server's own have a status. */
 const isStatus = (message: Msg): boolean => (message.headers?.code ?? 0) !== 0;
 
 function refusal(message: Msg): Error | undefined {

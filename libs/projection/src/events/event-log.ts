@@ -7,9 +7,9 @@ import { FairTurns } from './fair-turns.js';
 import { type Waited, WaitingReaders } from './waiting-readers.js';
 import type { ProjectionFeed } from '../feed/projection-feed.js';
 
-/** How many frames a start at index 0 replays unless told otherwise (EV-63). */
+/** Default number of frames that a start at index 0 replays (EV-63). */
 export const DEFAULT_REPLAY_FRAMES = 100;
-/** A subscriber's position was trimmed while it was reading: it has lost something and must be told (EV-69). */
+/** A subscriber's position was trimmed while it was reading. It has lost events and must be notified (EV-69). */
 export class EventsTrimmedError extends Error {
   override readonly name = 'EventsTrimmedError';
   constructor(readonly floor: number) {
@@ -18,42 +18,44 @@ export class EventsTrimmedError extends Error {
 }
 
 export interface Subscription {
-  /** First index wanted: 0 the last `replayFrames`, above what is applied: from now on (EV-60 to EV-66). */
+  /**
+   * First index: 0 for the last `replayFrames`, and one above the applied index for new events only (EV-60 to EV-66).
+   */
   readonly fromIndex: number;
   readonly replayFrames?: number;
-  /** Only frames with such events need be given; default: all. */
+  /** Only frames with such events are delivered. By default all frames. */
   readonly interests?: readonly Interest[];
-  /** Called with all frames that may be wanted, in order, some at a time: the next ones wait for the promise. */
+  /** Called with the frames in order, in groups. The next group waits for the promise. */
   readonly onFrames: (frames: readonly StoredFrame[]) => void | Promise<void>;
-  /** Called once, with the first index that may be given, before any is. */
+  /** Called once before any frame, with the first possible index. */
   readonly onBegin?: (index: number) => void;
-  /** Called once, when all that was applied when it began has been given. */
+  /** Called once, when all frames that were applied at the start have been delivered. */
   readonly onCaughtUp?: () => void;
-  /** Ends the subscription. */
+  /** Ends the subscription when aborted. */
   readonly signal: AbortSignal;
 }
 
 type Give = (frames: readonly StoredFrame[]) => Promise<void>;
 
-/** Where a subscriber is: the index it gets next, and the sequence of what it got last. */
+/** The position of a subscriber: its next index, and the sequence of the last delivered message. */
 interface Reader {
   next: number;
   after: number | undefined;
-  /** It has been given all that there is. */
+  /** Whether all existing frames were delivered. */
   isUpToDate: boolean;
 }
 
 /**
  * The event stream for all subscribers of one process.
  *
- * A subscriber is an index, nothing more (EV-69). One that is up to date gets the frames of a window in memory that all
- * share, filled as the feed says that there is more; one that is behind the window reads pages of the stream, which
- * all that are behind share as well (`EventPages`), until it has caught up with the window. Only frames that the read
- * model has reached are given out (EV-73). Who has all there is waits until something concerns it (`WaitingReaders`).
- * Readers that are behind take turns, a page each, so that thousands of them keep nobody else waiting; one whose
- * connection takes nothing waits by itself, without a turn.
- * Limits: those of the window and of the pages, for all together. Cost: a frame is read and decoded once for all that are
- * up to date, about once for all that come by while its page is kept, and not at all while there is no subscriber.
+ * A subscriber is only an index (EV-69). Subscribers that are up to date share a window of frames in memory, which is
+ * filled when the feed reports more frames. A subscriber behind the window reads pages of the stream, which all
+ * subscribers that are behind share too (`EventPages`), until it has reached the window. Only frames that the read
+ * model has reached are delivered (EV-73). A subscriber that is up to date waits until a frame concerns it
+ * (`WaitingReaders`). Subscribers that are behind take turns, one page each, so thousands of them delay no other work.
+ * A subscriber with a blocked connection waits by itself, without a turn. Limits: those of the window and the pages,
+ * for all subscribers together. Cost: a frame is read and decoded once for all subscribers that are up to date, about
+ * once for those that pass while its page is cached, and not at all without subscribers.
  */
 export class EventLog {
   private readonly window: EventWindow;
@@ -74,7 +76,7 @@ export class EventLog {
     this.window = new EventWindow(storage, feed, pause, {
       opened: () => this.waiting.beginAt({ index: this.window.after, sequence: this.window.nextSequence - 1 }),
       grew: () => this.wake(),
-      // They have not been asked about it, so they look into the stream.
+      // Waiting readers were not compared with these frames, so they read the stream.
       lost: (index) => {
         if (index > this.waiting.routedTo) this.waiting.releaseAll();
       },
@@ -95,17 +97,17 @@ export class EventLog {
     this.waiting.releaseAll();
   }
 
-  /** Lowest index that can still be asked for without loss, at least 1 (API-263). */
+  /** Returns the lowest index that can still be requested without loss, at least 1 (API-263). */
   floor(): Promise<number> {
     return this.pages.floor(this.feed.applied);
   }
 
-  /** Highest index a subscriber can have seen, at least 1 (API-263). */
+  /** The highest index that a subscriber can have seen, at least 1 (API-263). */
   get head(): number {
     return Math.max(1, this.feed.applied);
   }
 
-  /** How many indexes the subscriber that is furthest behind has yet to be given; 0 when all have everything. O(subscribers). */
+  /** The number of undelivered indexes of the slowest subscriber, 0 if all are up to date. O(subscribers). */
   get lag(): number {
     let lag = 0;
     for (const { next, isUpToDate } of this.readers) if (!isUpToDate) lag = Math.max(lag, this.feed.applied - next + 1);
@@ -114,8 +116,8 @@ export class EventLog {
 
   /**
    * Delivers frames until `signal` is aborted.
-   * @throws EventsTrimmedError when the reader was so slow that its position is gone; what `onFrames` throws; when the
-   * stream cannot be reached
+   * @throws EventsTrimmedError if the reader's position was trimmed; errors of `onFrames`; an error if the stream
+   * cannot be reached
    */
   async subscribe(subscription: Subscription): Promise<void> {
     await this.window.enter();
@@ -145,7 +147,7 @@ export class EventLog {
       const before = reader.next;
       if (reader.next <= this.window.after) {
         await this.giveStored(reader, interests, give, signal);
-        // Nothing given, and nothing has happened since it was looked for.
+        // Nothing was delivered, and nothing happened since the last check.
         if (reader.next === before && wakes === this.wakes) await this.sleep(signal);
       } else {
         await this.giveRecent(reader, give, signal);
@@ -156,7 +158,7 @@ export class EventLog {
           caughtUp = undefined;
         }
         let waited: Waited | undefined;
-        // What is known to be there is still being read, and may be nothing that concerns it.
+        // The remaining frames are still being read, and perhaps none of them concerns this subscriber.
         if (caughtUp) await this.sleep(signal);
         else if (this.goesOn(signal)) waited = await this.waiting.wait(reader.next, interests, signal);
         reader.isUpToDate = false;
@@ -174,7 +176,7 @@ export class EventLog {
     return index ?? this.feed.applied + 1;
   }
 
-  /** From the window, as far as it goes. */
+  /** Delivers frames from the window, as far as it reaches. */
   private async giveRecent(reader: Reader, give: Give, signal: AbortSignal): Promise<void> {
     while (!signal.aborted && reader.next > this.window.after) {
       const [batch] = batchesOf(firstOf(this.visibleFrom(reader.next), READ_MESSAGES));
@@ -184,7 +186,10 @@ export class EventLog {
     }
   }
 
-  /** What it has waited for. One that takes so long that the window has lost it goes on in the stream. */
+  /**
+   * Delivers the frames for which the reader waited. If the window has dropped them meanwhile, the reader continues in
+   * the stream.
+   */
   private async giveConcerning(
     reader: Reader,
     { concerning, to }: Waited,
@@ -200,14 +205,14 @@ export class EventLog {
     if (to.index >= reader.next) [reader.next, reader.after] = [to.index + 1, to.sequence];
   }
 
-  /** From the stream, until the window has what comes next. */
+  /** Delivers frames from the stream until the window has the next one. */
   private async giveStored(
     reader: Reader,
     interests: readonly Interest[],
     give: Give,
     signal: AbortSignal,
   ): Promise<void> {
-    // Who has been given nothing yet begins at the floor; for all others a missing message is a loss.
+    // A reader without any frame yet starts at the floor. For all others, a missing message is a loss.
     let promised = reader.after !== undefined;
     let sequence = reader.after === undefined ? await this.pages.nearIndex(reader.next) : reader.after + 1;
     while (!signal.aborted && reader.next <= this.window.after) {
@@ -227,7 +232,7 @@ export class EventLog {
         await give(batch);
       }
       const last = page.frames.at(-1);
-      // What has not become visible yet is the next to be given, once it has.
+      // The next frame is not visible yet, and is delivered once it is.
       if (last && last.index > applied) return;
       if (last) reader.next = Math.max(reader.next, last.index + 1);
       reader.after = page.to;
@@ -235,7 +240,7 @@ export class EventLog {
     }
   }
 
-  /** There is nothing for it that can be given out. */
+  /** Whether there is no deliverable frame for the reader. */
   private isUpToDate({ next }: Reader): boolean {
     if (next <= this.window.after) return false;
     const frame = this.window.from(next);
@@ -265,7 +270,7 @@ export class EventLog {
     for (const awake of this.sleepers) awake();
   }
 
-  /** Frames of the window that may be given out. */
+  /** Yields the deliverable frames of the window. */
   private *visibleFrom(index: number): Iterable<StoredFrame> {
     for (const frame of this.window.allFrom(index)) {
       if (frame.index > this.feed.applied) return;

@@ -2,25 +2,25 @@ import { type EventStorage, READ_BYTES } from './event-window.js';
 import { FrameAssembler, type StoredFrame } from './event-frame.js';
 import { EVERYTHING_NAME, type Interest, interestName, namesOf } from './event-routes.js';
 
-/** Lines of neighbouring frames lie in one piece of memory of so many bytes, to be sent together. */
+/** Size of a block of memory with the lines of consecutive frames, which are sent together. */
 export const BLOCK_BYTES = 64 * 1024;
-/** What a byte of the header costs once its events are looked up, bytes. */
+/** Estimated bytes of memory for each byte of the header, once its events are indexed. */
 const ABOUT_WEIGHT = 8;
 
 /**
- * Consecutive messages of EVENTS as whole frames, read and decoded once for all who pass by. Never ends inside a frame.
- * Memory: its lines in blocks of BLOCK_BYTES, so that a slow connection holds on to a block and not to the page; whom its
- * events are about, from the first reader on who does not want everything.
+ * Consecutive messages of EVENTS as whole frames, read and decoded once for all readers. A page never ends inside a
+ * frame. Memory: its lines in blocks of BLOCK_BYTES, so a slow connection keeps a block instead of the page, and an
+ * index of its events after the first reader that does not want all of them.
  */
 export class EventPage {
-  /** Estimate of the memory it takes. */
+  /** Estimate of its memory. */
   readonly bytes: number;
   private byName: ReadonlyMap<string, readonly number[]> | undefined;
 
   constructor(
-    /** Sequence asked for. */
+    /** Requested sequence. */
     readonly from: number,
-    /** Sequence of the first message there was: a higher one if those before have been trimmed. */
+    /** Sequence of the first message, which is higher if earlier ones were trimmed. */
     readonly begin: number,
     /** Sequence of the last message. */
     readonly to: number,
@@ -30,8 +30,8 @@ export class EventPage {
   }
 
   /**
-   * Frames with this index or a higher one that have such events, in order. O(interests + found), never O(frames), for
-   * who does not want everything (EV-72).
+   * Returns the frames from this index on that have such events, in order. Cost for a reader that does not want all
+   * events: O(interests + found), never O(frames) (EV-72).
    */
   concerning(interests: readonly Interest[], index: number): readonly StoredFrame[] {
     const names = interests.map((interest) => interestName(...interest));
@@ -57,10 +57,10 @@ export class EventPage {
 }
 
 /**
- * Reads the page that begins with this message; undefined when there is no message from there on. Empty, and ending before
- * it begins, when only the beginning of a frame is there.
- * @param messages at most, unless a frame has more parts
- * @throws when the stream cannot be reached
+ * Reads the page that starts with this message. Returns undefined if there is no message from there on. The page is
+ * empty and ends before its start if only the beginning of a frame exists.
+ * @param messages most messages, unless a frame has more parts
+ * @throws if the stream cannot be reached
  */
 export async function readPage(storage: EventStorage, from: number, messages: number): Promise<EventPage | undefined> {
   const assembler = new FrameAssembler();
@@ -82,7 +82,7 @@ export async function readPage(storage: EventStorage, from: number, messages: nu
   return new EventPage(from, begin ?? from, to, inBlocks(frames));
 }
 
-/** The same frames, their lines next to each other. */
+/** Copies the lines of the frames next to each other. */
 function inBlocks(frames: readonly StoredFrame[]): StoredFrame[] {
   return batchesOf(frames).flatMap((batch) => {
     const block = Buffer.concat(batch.map(({ line }) => line));
@@ -91,7 +91,7 @@ function inBlocks(frames: readonly StoredFrame[]): StoredFrame[] {
   });
 }
 
-/** Neighbours in groups of at most BLOCK_BYTES, a larger frame alone. */
+/** Groups consecutive frames up to BLOCK_BYTES. A larger frame is a group of its own. */
 export function batchesOf(frames: readonly StoredFrame[]): StoredFrame[][] {
   const batches: StoredFrame[][] = [];
   let bytes = 0;

@@ -3,18 +3,18 @@ import { eventFloor } from './event-floor.js';
 import { type EventStorage, READ_BYTES, READ_MESSAGES, READ_RETRY_MS } from './event-window.js';
 import { ReadSlots } from './read-slots.js';
 
-/** Memory for pages, bytes, by their own estimate; those that were used last are kept. */
+/** Most bytes of cached pages, by their own estimates. The least recently used pages are evicted. */
 export const MAX_PAGES_BYTES = 32 * 1024 * 1024;
-/** Pages kept, however small. */
+/** Most cached pages of any size. */
 export const MAX_PAGES = 1_024;
-/** Messages whose index is remembered, for the search by index. */
+/** Number of messages whose index is cached for the search by index. */
 export const MAX_KNOWN_INDEXES = 1_024;
-/** Reads of the stream at once, for all readers of a process. */
+/** Most concurrent reads of the stream for all readers of a process. */
 export const MAX_READS = 4;
-/** Attempts before a read counts as failed. With the time-out of each and the pauses in between some eleven seconds. */
+/** Attempts before a read fails. With timeouts and pauses, they take some eleven seconds. */
 export const MAX_READ_ATTEMPTS = 5;
 
-/** A page that is being read, and the sequences it may have. */
+/** A page that is being read, and its possible sequences. */
 interface Reading {
   readonly from: number;
   readonly until: number;
@@ -22,15 +22,15 @@ interface Reading {
 }
 
 /**
- * The stream EVENTS for all readers of a process that are behind: who comes to a part that another has just read, or is
- * reading, gets the same page. A thousand readers that begin together read the stream once.
+ * Pages of the stream EVENTS for all readers of a process that are behind. Readers of a part that another reader has
+ * just read, or is reading, share its page. So a thousand readers that start together read the stream once.
  *
- * Reads wait their turn (MAX_READS) in the order in which they were asked for, and are made again before they fail, so
- * nobody's read fails because others read too. Limits: MAX_PAGES_BYTES and MAX_PAGES beside what MAX_READS bring.
+ * Reads wait for a slot (MAX_READS) in order of request and are retried before they fail, so no read fails because of
+ * other reads. Limits: MAX_PAGES_BYTES and MAX_PAGES, plus the results of MAX_READS.
  */
 export class EventPages {
   private readonly pages = new Map<number, EventPage>();
-  /** Of the pages, ascending. */
+  /** First sequences of the pages, ascending. */
   private starts: number[] = [];
   private bytes = 0;
   private readonly readings = new Set<Reading>();
@@ -44,7 +44,7 @@ export class EventPages {
     private readonly pause: (ms: number) => Promise<void>,
   ) {}
 
-  /** Who asks while others do gets their answer. @throws when the stream cannot be reached */
+  /** Concurrent callers share one response. @throws if the stream cannot be reached */
   bounds(): Promise<{ readonly first: number; readonly last: number }> {
     this.asking ??= this.patiently(() => this.storage.bounds()).finally(() => {
       this.asking = undefined;
@@ -52,7 +52,7 @@ export class EventPages {
     return this.asking;
   }
 
-  /** As `eventFloor`, looked up anew only when something was trimmed. @throws when the stream cannot be reached */
+  /** Like `eventFloor`, but computed again only after messages were trimmed. @throws if the stream cannot be reached */
   async floor(applied: number): Promise<number> {
     const { first, last } = await this.bounds();
     if (first > last) return eventFloor(this.storage, applied);
@@ -65,9 +65,9 @@ export class EventPages {
   }
 
   /**
-   * The page that has this message, or would if it had not been trimmed; undefined when nothing is left from there on. One
-   * that ends before the message says that only the beginning of a frame is there.
-   * @throws when the stream cannot be reached
+   * Returns the page with this message, or with the position of a trimmed one. Returns undefined if there is no message
+   * from there on. A page that ends before the message shows that only the beginning of a frame exists.
+   * @throws if the stream cannot be reached
    */
   async at(sequence: number): Promise<EventPage | undefined> {
     for (let began = 0; ; began++) {
@@ -77,15 +77,15 @@ export class EventPages {
       if (!reading) return this.readPage(sequence);
       const page = await reading.page;
       if (page && page.to >= sequence) return page;
-      // That nothing is there counts only if it was read after it was asked for, and from this message on.
+      // An empty result counts only if it was read after this request, from this message on.
       if (began > 0 && (!page || reading.from === sequence)) return page;
     }
   }
 
   /**
-   * Sequence of a message at or a little before the first one with this index or a higher one: at most READ_MESSAGES are
-   * to be passed over. O(log messages) reads, at places that searches for other indexes ask about too.
-   * @throws when the stream cannot be reached
+   * Returns the sequence of a message at or slightly before the first one with this index or a higher one, so that at
+   * most READ_MESSAGES must be skipped. O(log messages) reads, at positions that searches for other indexes share.
+   * @throws if the stream cannot be reached
    */
   async nearIndex(index: number): Promise<number> {
     const bounds = await this.bounds();
@@ -101,8 +101,8 @@ export class EventPages {
   }
 
   /**
-   * Index of the frame that this message belongs to, or of the first one after it; undefined when there is none.
-   * @throws when the stream cannot be reached
+   * Returns the index of this message's frame or of the next one, or undefined if there is none.
+   * @throws if the stream cannot be reached
    */
   indexAt(sequence: number): Promise<number | undefined> {
     const known = this.indexes.get(sequence);
@@ -112,13 +112,13 @@ export class EventPages {
     );
     this.indexes.set(sequence, found);
     const forget = (): unknown => this.indexes.delete(sequence);
-    // What is not there yet may be there the next time.
+    // A missing message may exist at the next request.
     found.then((index) => index === undefined && forget(), forget);
     if (this.indexes.size > MAX_KNOWN_INDEXES) this.indexes.delete(this.indexes.keys().next().value ?? sequence);
     return found;
   }
 
-  /** Nobody is behind any more. */
+  /** Drops all pages, once no reader is behind. */
   clear(): void {
     this.pages.clear();
     this.indexes.clear();
@@ -139,7 +139,7 @@ export class EventPages {
     return undefined;
   }
 
-  /** Not more than up to the next page. */
+  /** Reads at most up to the next cached page. */
   private async readPage(from: number): Promise<EventPage | undefined> {
     const next = this.starts[this.startsUpTo(from)] ?? Number.POSITIVE_INFINITY;
     const until = Math.min(from + READ_MESSAGES, next);
@@ -174,7 +174,7 @@ export class EventPages {
     this.bytes -= page.bytes;
   }
 
-  /** How many pages begin at this message or before. */
+  /** Returns the number of pages that start at this message or before. */
   private startsUpTo(sequence: number): number {
     let low = 0;
     let high = this.starts.length;
@@ -197,7 +197,7 @@ export class EventPages {
   }
 }
 
-/** The number from `low` to below `high` that the highest power of two divides. */
+/** Returns the number from `low` to below `high` with the highest power of two as a divisor. */
 export function roundestBetween(low: number, high: number): number {
   for (let size = 2 ** Math.ceil(Math.log2(high - low + 1)); size > 1; size /= 2) {
     const at = Math.floor((high - 1) / size) * size;

@@ -1,16 +1,16 @@
 import type { EventAbout } from './event-frame.js';
 
-/** A topic and a key, each perhaps `*`: events that have both. */
+/** A topic and a key, either of which may be `*`. It matches events that have both. */
 export type Interest = readonly [topic: string, key: string];
 
-/** Interested in everything. */
+/** Matches every event. */
 export const EVERYTHING: readonly Interest[] = [['*', '*']];
 
-/** A topic has no colon in it (EV-22). */
+/** Returns the name of an interest. A topic never contains a colon (EV-22). */
 export const interestName = (topic: string, key: string): string => `${topic}:${key}`;
 export const EVERYTHING_NAME = interestName('*', '*');
 
-/** The names of all interests that an event is found under. */
+/** Yields the names of all interests that match an event. */
 export function* namesOf({ topic, keys }: EventAbout): Iterable<string> {
   for (const wanted of [topic, '*']) {
     yield interestName(wanted, '*');
@@ -19,8 +19,8 @@ export function* namesOf({ topic, keys }: EventAbout): Iterable<string> {
 }
 
 /**
- * Who is interested in which events, looked up by what an event is about: an event costs its keys and those it finds,
- * never those who are interested in something else. Namespaces are not looked at.
+ * Finds who is interested in an event. The cost of an event depends on its keys and its matches, never on other
+ * interests. Namespaces are not compared.
  */
 export class EventRoutes<T> {
   private readonly byInterest = new Map<string, Set<T>>();
@@ -43,7 +43,7 @@ export class EventRoutes<T> {
     }
   }
 
-  /** Calls `found` with everyone interested, with some more than once. `found` may remove them. */
+  /** Calls `found` for every match, for some more than once. `found` may remove them. */
   find(event: EventAbout, found: (one: T) => void): void {
     for (const name of namesOf(event)) {
       const known = this.byInterest.get(name);

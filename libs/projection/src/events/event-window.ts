@@ -1,46 +1,46 @@
 import { FrameAssembler, type StoredFrame, type StoredPart } from './event-frame.js';
 import type { ProjectionFeed } from '../feed/projection-feed.js';
 
-/** Frames kept in memory for subscribers that are up to date. */
+/** Most frames in memory for subscribers that are up to date. */
 export const MAX_RECENT_FRAMES = 2_000;
-/** Bytes of them. */
+/** Most bytes of these frames. */
 export const MAX_RECENT_BYTES = 16 * 1024 * 1024;
-/** Messages read from the stream at a time, and their bytes. */
+/** Messages per read of the stream, and their bytes. */
 export const READ_MESSAGES = 256;
 export const READ_BYTES = 4 * 1024 * 1024;
-/** Pause before reading again after the stream did not answer, milliseconds. */
+/** Milliseconds before a failed read of the stream is retried. */
 export const READ_RETRY_MS = 250;
 
-/** The stream EVENTS, as it is read. */
+/** The stream EVENTS, for readers. */
 export interface EventStorage {
-  /** Sequences of the first and last message; `first` is `last + 1` when there is none. */
+  /** Returns the sequences of the first and last message. `first` is `last + 1` if there is none. */
   bounds(): Promise<{ readonly first: number; readonly last: number }>;
-  /** Messages from `sequence` on, oldest first: at least one if there is one, at most `messages`, about `bytes`. */
+  /** Reads messages from `sequence` on, oldest first: at least one if one exists, at most `messages`, about `bytes`. */
   readParts(sequence: number, messages: number, bytes: number): Promise<readonly StoredPart[]>;
 }
 
-/** Who is told what becomes of the window. */
+/** Gets notifications of the window. */
 export interface WindowWatcher {
-  /** It begins, empty, behind what the stream holds. */
+  /** The window has opened, empty, at the end of the stream. */
   opened(): void;
-  /** There is more in it. */
+  /** The window has more frames. */
   grew(): void;
-  /** Frames up to this index are not in it any more, or never were. */
+  /** Frames up to this index are no longer in the window, or never were. */
   lost(index: number): void;
 }
 
 /**
  * The newest frames of EVENTS in memory, for all subscribers of a process that are up to date.
  *
- * closed ⇄ open, from the first `enter` to the last `leave`. Open, it begins at the end of the stream and reads what the
- * feed says is there, one read at a time, and never to see whether there is more; while the stream does not answer it asks
- * again. Closed, it reads and holds nothing: an API process that nobody follows does not pay for the events.
- * Limits: MAX_RECENT_FRAMES and MAX_RECENT_BYTES.
+ * closed ⇄ open, from the first `enter` to the last `leave`. When it opens, it starts at the end of the stream, and
+ * reads the messages that the feed reports, one read at a time and without polling. While the stream does not answer,
+ * it retries. Closed, it reads and stores nothing, so an API process without subscribers has no cost. Limits:
+ * MAX_RECENT_FRAMES and MAX_RECENT_BYTES.
  */
 export class EventWindow {
-  /** Frames above this index, up to what is read, are here. */
+  /** The window has the frames above this index that were read. */
   after = 0;
-  /** Sequence of the message that is read next. */
+  /** Sequence of the next message to read. */
   nextSequence = 0;
   private frames: StoredFrame[] = [];
   private bytes = 0;
@@ -58,7 +58,7 @@ export class EventWindow {
     private readonly watcher: WindowWatcher,
   ) {}
 
-  /** Resolves when it is open. @throws when the stream cannot be reached; then it was not entered */
+  /** Resolves once the window is open. @throws if the stream cannot be reached; the caller has not entered then */
   async enter(): Promise<void> {
     if (this.users++ === 0) this.opening = this.opening.catch(() => {}).then(() => this.open());
     try {
@@ -77,7 +77,7 @@ export class EventWindow {
     this.bytes = 0;
   }
 
-  /** The feed has moved. */
+  /** Reads the messages that the feed has reported. */
   refill(): void {
     if (!this.isOpen || this.feed.events < this.nextSequence) return;
     this.readAgain = true;
@@ -86,12 +86,12 @@ export class EventWindow {
     });
   }
 
-  /** The first frame with this index or a higher one. */
+  /** Returns the first frame with this index or a higher one. */
   from(index: number): StoredFrame | undefined {
     return this.frames[this.positionOf(index)];
   }
 
-  /** Those with this index or a higher one, in order. */
+  /** Yields the frames with this index or a higher one, in order. */
   *allFrom(index: number): Iterable<StoredFrame> {
     for (let at = this.positionOf(index); at < this.frames.length; at++) yield this.frames[at] as StoredFrame;
   }
@@ -116,7 +116,7 @@ export class EventWindow {
       this.readAgain = false;
       try {
         while (this.feed.events >= this.nextSequence && (await this.readOnce()));
-        // A copy of the stream that is a little behind the one that was written to: ask again.
+        // A replica of the stream may lag slightly behind the leader, so the read is retried.
         if (this.feed.events >= this.nextSequence) await this.again();
       } catch {
         await this.again();
@@ -124,7 +124,7 @@ export class EventWindow {
     }
   }
 
-  /** @returns whether something was there */
+  /** @returns whether the read returned messages */
   private async readOnce(): Promise<boolean> {
     const parts = await this.storage.readParts(this.nextSequence, READ_MESSAGES, READ_BYTES);
     if (!this.isOpen || !parts[0]) return false;
@@ -154,7 +154,9 @@ export class EventWindow {
     }
   }
 
-  /** What would have come next has been trimmed, the beginning of this part's own frame perhaps. */
+  /**
+   * Restarts the window at a later message, because the next one, perhaps the start of this part's frame, was trimmed.
+   */
   private beginAt({ index }: StoredPart): void {
     this.frames = [];
     this.bytes = 0;

@@ -1,16 +1,16 @@
-/** Turns that begin before the event loop goes on. */
+/** Number of turns before the event loop continues. */
 export const TURNS_AT_ONCE = 16;
 
 /**
- * Turns at the thread for readers of which each could keep it busy for long: a reader takes a turn before each piece of
- * its work, in the order in which they asked, and between TURNS_AT_ONCE of them everything else of the process runs
- * (sockets, timers, health checks).
+ * Turns on the thread for readers that could each keep it busy for long. A reader takes a turn before each piece of
+ * work, in order of request. After TURNS_AT_ONCE turns, the other work of the process runs (sockets, timers, health
+ * checks).
  */
 export class FairTurns {
   private waiting: (() => void)[] = [];
   private isScheduled = false;
 
-  /** @param later runs something once the event loop has gone round */
+  /** @param later runs a function after the next turn of the event loop */
   constructor(private readonly later: (run: () => void) => unknown = setImmediate) {}
 
   takeTurn(): Promise<void> {

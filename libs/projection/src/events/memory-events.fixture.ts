@@ -1,7 +1,7 @@
 import type { StoredPart } from './event-frame.js';
 import type { EventStorage } from './event-window.js';
 
-/** A stream in memory: message n is the whole frame of index n, of one event about the job `jobOf(n)`. */
+/** A stream in memory. Message n is the whole frame of index n, with one event about the job `jobOf(n)`. */
 export class MemoryEvents implements EventStorage {
   first = 1;
   last = 0;

@@ -1,4 +1,4 @@
-/** So much work at once and no more; what comes later waits its turn, first come, first served. */
+/** Limits concurrent work. Further work waits in order of arrival. */
 export class ReadSlots {
   private readonly waiting: (() => void)[] = [];
 

@@ -1,47 +1,47 @@
 import type { StoredFrame } from './event-frame.js';
 import { EventRoutes, type Interest } from './event-routes.js';
 
-/** A frame, or the place behind it: index, and sequence of a message. */
+/** A frame, or the position after it: its index, and the sequence of a message. */
 export interface Position {
   readonly index: number;
   readonly sequence: number;
 }
 
-/** What came of waiting. */
+/** The result of a wait. */
 export interface Waited {
-  /** The frames that concern the reader, in order, each with the sequence before it. */
+  /** The frames that concern the reader, in order, each with the preceding sequence. */
   readonly concerning: readonly Position[];
-  /** Where it is when it has been given them: what else became visible does not concern it. */
+  /** The reader's position afterwards. Other frames that became visible do not concern it. */
   readonly to: Position;
 }
 
 interface Waiting {
-  /** Frames before this one do not concern it. */
+  /** Frames before this one do not concern the reader. */
   readonly from: number;
   readonly concern: (frame: Position) => void;
   readonly release: () => void;
 }
 
 /**
- * Readers that have been given all there is, each under what it is interested in (EV-72). Frames that become visible
- * find those they concern, who then get these and nothing else: when many become visible at once, a reader of one job
- * does not go through those of all others.
- * Cost: of a frame, its events and whom they concern. Memory: a position for each frame a reader is about to be given.
+ * Readers that are up to date, indexed by their interests (EV-72). A frame that becomes visible finds the readers that
+ * it concerns, and these get only their frames. So when many frames become visible at once, a reader of one job does
+ * not process those of all others. Cost of a frame: its events and its matches. Memory: a position for each frame that
+ * a reader is about to get.
  */
 export class WaitingReaders {
   private readonly all = new Set<Waiting>();
   private readonly routes = new EventRoutes<Waiting>();
-  /** Frames up to this one have found those they concern; whoever waits needs none of them. */
+  /** Frames up to this one have been matched, so no waiting reader needs them. */
   private at: Position = { index: 0, sequence: 0 };
 
-  /** Frames up to this index are known to concern nobody who waits. */
+  /** Frames up to this index concern no waiting reader. */
   get routedTo(): number {
     return this.at.index;
   }
 
   /**
-   * Until there is something that concerns it, or it is not to wait any longer.
-   * @param from the index it gets next
+   * Waits until a frame concerns the reader, or `signal` is aborted.
+   * @param from next index of the reader
    */
   wait(from: number, interests: readonly Interest[], signal: AbortSignal): Promise<Waited> {
     return new Promise((resolve) => {
@@ -49,7 +49,7 @@ export class WaitingReaders {
       const waiting: Waiting = {
         from,
         concern: ({ index }) => {
-          // The events of a frame find it one by one.
+          // A frame matches a reader once per event.
           if (concerning.at(-1)?.index !== index) concerning.push({ index, sequence: this.at.sequence });
         },
         release: () => {
@@ -65,7 +65,7 @@ export class WaitingReaders {
     });
   }
 
-  /** Frames that have become visible, in order, the first of them right behind those before. */
+  /** Matches frames that have become visible, in order. The first one directly follows those before. */
   route(visible: Iterable<StoredFrame>): void {
     const found = new Set<Waiting>();
     for (const frame of visible) {
@@ -81,7 +81,7 @@ export class WaitingReaders {
     for (const one of found) one.release();
   }
 
-  /** Nothing before this concerns anybody: it was there before anybody waited. */
+  /** Sets the start. Frames before it existed before any reader waited, so they concern none. */
   beginAt(position: Position): void {
     this.at = position;
   }

@@ -1,14 +1,16 @@
 import type { Applied, Verdict } from '@waybill/state';
 import { type WatchKey, watchKeysOf, wholeTables } from '../reading/watch-keys.js';
 
-/** Core NATS subject of the projector's announcements. Lost ones do no harm: see ProjectionFeed. */
+/** Core NATS subject of the projector's announcements. A lost one does no harm: see ProjectionFeed. */
 export const ANNOUNCEMENT_SUBJECT = 'waybill.projected';
-/** Size of one announcement, bytes; longer news are split. Well below NATS' smallest usual message limit of 1 MB. */
+/**
+ * Most bytes of one announcement. Longer ones are split. This is well below NATS' smallest usual message limit of 1 MB.
+ */
 export const MAX_ANNOUNCEMENT_BYTES = 256 * 1024;
-/** Keys of one transaction; above it only the tables are named. */
+/** Most keys of one transaction. Beyond it, only the tables are named. */
 export const MAX_ANNOUNCED_KEYS = 1_000;
 
-/** One projected transaction. Without `verdict` it was too large to announce: it is in Postgres. */
+/** One projected transaction. `verdict` is absent if it was too large. Then it must be read from PostgreSQL. */
 export interface AnnouncedTxn {
   readonly index: number;
   readonly requestId: string;
@@ -17,26 +19,26 @@ export interface AnnouncedTxn {
 }
 
 /**
- * "Postgres has every index up to `to`": the transactions above `from`, in order. `from` = `to` says only where it is;
- * the projector repeats that while nothing happens.
+ * Announces that PostgreSQL has every index up to `to`, with the transactions above `from`, in order. If `from` equals
+ * `to`, it only tells the position, which the projector repeats while idle.
  */
 export interface Announcement {
   readonly from: number;
   readonly to: number;
-  /** Unix milliseconds when Postgres had them. */
+  /** Time in unix milliseconds when PostgreSQL had them. */
   readonly appliedAtMs: number;
-  /** Last sequence of EVENTS then: every frame up to `to` is at or before it. */
+  /** Last sequence of EVENTS at that time. Every frame up to `to` is at or before it. */
   readonly eventSequence: number;
   readonly entries: readonly AnnouncedTxn[];
 }
 
 export type AnnouncementMeta = Pick<Announcement, 'appliedAtMs' | 'eventSequence'>;
 
-/** "Nothing new": where the projection is. */
+/** Formats an announcement without transactions. */
 export const standingAt = (index: number, meta: AnnouncementMeta): string =>
   encode({ from: index, to: index, ...meta, entries: [] });
 
-/** The announcements of consecutive projected transactions, in order. O(changes). */
+/** Formats the announcements of consecutive projected transactions, in order. O(changes). */
 export function announcementsOf(applied: readonly Applied[], meta: AnnouncementMeta): string[] {
   const messages: string[] = [];
   let entries: AnnouncedTxn[] = [];
@@ -58,7 +60,7 @@ export function announcementsOf(applied: readonly Applied[], meta: AnnouncementM
   return messages;
 }
 
-/** @throws SyntaxError when it is no announcement: a newer projector's, or somebody else's message */
+/** @throws SyntaxError for a newer projector's announcement or a foreign message */
 export function decodeAnnouncement(text: string): Announcement {
   const decoded: unknown = JSON.parse(text);
   if (!isAnnouncement(decoded)) throw new SyntaxError('not an announcement of the projector');

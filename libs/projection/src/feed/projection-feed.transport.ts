@@ -2,7 +2,7 @@ import type { Subscription } from '@nats-io/transport-node';
 import type { Logger } from '@waybill/telemetry';
 import { type Announcement, ANNOUNCEMENT_SUBJECT, decodeAnnouncement } from './announcement.js';
 
-/** The part of a NATS connection that is used here. */
+/** The members of a NATS connection that are used here. */
 export interface AnnouncementConnection {
   subscribe(
     subject: string,
@@ -11,9 +11,9 @@ export interface AnnouncementConnection {
 }
 
 /**
- * Feeds the projector's announcements into a feed, a `ProjectionFeed` or somebody who needs less. The client keeps the
- * subscription over reconnects; call `resync()` of a `ProjectionFeed` after each, as announcements may have been missed
- * meanwhile. Returns the way to stop.
+ * Passes the projector's announcements to a `ProjectionFeed` or a similar receiver. The client keeps the subscription
+ * over reconnects. Call `resync()` of a `ProjectionFeed` after each reconnect, because announcements may have been
+ * missed. Returns a function that stops.
  */
 export function subscribeToAnnouncements(
   connection: AnnouncementConnection,

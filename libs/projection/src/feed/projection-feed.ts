@@ -6,14 +6,14 @@ import type { RecordedVerdict } from '../reading/recorded-verdict.js';
 import { type WatchKey, wholeTables } from '../reading/watch-keys.js';
 import { type Watch, Watches } from '../reading/watches.js';
 
-/** Verdicts kept for writers whose acknowledgement comes after the announcement. */
+/** Number of cached verdicts, for writers whose acknowledgement arrives after the announcement. */
 export const RECENT_VERDICTS = 8_192;
-/** Writers waiting at once; more are refused. */
+/** Most waiting writers. Further ones are refused. */
 export const MAX_VERDICT_WAITERS = 20_000;
-/** While somebody waits and no announcement comes for this long, Postgres is asked instead, milliseconds. */
+/** Milliseconds without an announcement after which PostgreSQL is queried, while a caller waits. */
 export const SILENCE_MS = 500;
 
-/** What the feed asks Postgres when it has missed something. `ReadModel` is one. */
+/** The queries for missed announcements. `ReadModel` implements them. */
 export interface ProjectionRecord {
   appliedIndex(): Promise<number>;
   txnVerdict(index: number): Promise<RecordedVerdict | undefined>;
@@ -25,24 +25,24 @@ export interface FeedOptions {
   readonly timers: Timers;
 }
 
-/** Called when the read model has advanced: the index, and the last sequence of EVENTS that belongs to it. */
+/** Called when the read model has advanced, with its index and the last sequence of EVENTS up to it. */
 export type AdvanceListener = (applied: number, eventSequence: number) => void;
 
 /**
- * What one process knows of how far the read model is, and who waits for it: writers for their verdict, blocking queries
- * for a change, event subscribers for an index.
+ * Tells one process how far the read model is, and wakes its waiting callers: writers for their verdict, blocking
+ * queries for a change, and event subscribers for an index.
  *
- * Modes: new → following → stopped. While following, announcements arrive through `receive`. They may be lost (they are
- * plain messages): an announcement that does not begin where the last one ended, a reconnect (`resync`), or SILENCE_MS
- * without any while somebody waits make the feed ask Postgres, wake every watch and look verdicts up there. So a lost
- * announcement costs time, never an answer.
- * Limits: RECENT_VERDICTS, MAX_VERDICT_WAITERS, MAX_WATCHES. Cost of an announcement: its entries and those it wakes.
+ * Modes: new → following → stopped. While following, announcements arrive through `receive`. They are plain messages
+ * and may be lost. The feed queries PostgreSQL, wakes every watch and looks verdicts up there in three cases: an
+ * announcement does not start where the last one ended, after a reconnect (`resync`), or after SILENCE_MS without an
+ * announcement while a caller waits. So a lost announcement costs time, but no response. Limits: RECENT_VERDICTS,
+ * MAX_VERDICT_WAITERS, MAX_WATCHES. Cost of an announcement: its entries and the callers that it wakes.
  */
 export class ProjectionFeed {
   private appliedTo = 0;
   private appliedAtMs: number;
   private heardAtMs: number;
-  /** Announcements that have arrived. */
+  /** Number of announcements that have arrived. */
   private heard = 0;
   private eventSequence = 0;
   private stopped = false;
@@ -58,32 +58,32 @@ export class ProjectionFeed {
     this.appliedAtMs = this.heardAtMs = options.clock.nowMs();
   }
 
-  /** Index the read model has reached, as far as known here. */
+  /** Index of the read model, as far as this process knows. */
   get applied(): number {
     return this.appliedTo;
   }
 
-  /** Last sequence of EVENTS announced. */
+  /** Last announced sequence of EVENTS. */
   get events(): number {
     return this.eventSequence;
   }
 
-  /** Milliseconds since the projector was last heard; for `X-Nomad-LastContact`, which is 0 while it is current. */
+  /** Milliseconds since the last announcement, for `X-Nomad-LastContact`, which is 0 while the projector is current. */
   get silentForMs(): number {
     return Math.max(0, this.options.clock.nowMs() - this.heardAtMs);
   }
 
-  /** When Postgres had `applied`, unix milliseconds. */
+  /** Time in unix milliseconds when PostgreSQL had `applied`. */
   get lastAppliedAtMs(): number {
     return this.appliedAtMs;
   }
 
-  /** Watches open, for metrics. */
+  /** Number of open watches, for metrics. */
   get watchCount(): number {
     return this.watches.size;
   }
 
-  /** An announcement has arrived. */
+  /** Processes an announcement. */
   receive(announcement: Announcement): void {
     if (this.stopped) return;
     const { from, to, entries } = announcement;
@@ -107,8 +107,8 @@ export class ProjectionFeed {
   }
 
   /**
-   * Asks Postgres where the projection is: at the start, and after a reconnect, when announcements may have been missed.
-   * @throws what the database throws
+   * Queries PostgreSQL for its position, at the start and after a reconnect, when announcements may have been missed.
+   * @throws errors of the database
    */
   async resync(): Promise<void> {
     const applied = await this.options.record.appliedIndex();
@@ -121,9 +121,11 @@ export class ProjectionFeed {
   }
 
   /**
-   * The verdict of the transaction with this index, once the read model has it (ST-10).
-   * @param requestId of the transaction, for a caller who knows it: a log that lost its end may give an index again
-   * @throws ProjectionBehindError after `timeoutMs`, or when too many wait; OtherTransactionError; what the database throws
+   * Returns the verdict of the transaction with this index once the read model has it (ST-10).
+   * @param requestId of the transaction if the caller knows it, because a log that lost its end may assign an index
+   * again
+   * @throws ProjectionBehindError after `timeoutMs` or if too many callers wait; OtherTransactionError; errors of the
+   * database
    */
   async waitFor(index: number, timeoutMs: number, requestId?: string): Promise<Verdict> {
     const isThere = index <= this.appliedTo || (await this.reach(index, timeoutMs));
@@ -134,36 +136,39 @@ export class ProjectionFeed {
     return projected.verdict;
   }
 
-  /** Opens a watch on these keys; see watch-keys.ts for what there is. @throws TooManyWatchesError */
+  /** Opens a watch on these keys (see watch-keys.ts). @throws TooManyWatchesError */
   watch(keys: readonly WatchKey[]): Watch {
     return this.watches.watch(keys);
   }
 
   /**
-   * Calls `run` synchronously whenever one of the tables has changed, or may have while announcements were missed; before
-   * anybody is told of the advance. Returns the way to stop.
+   * Calls `run` synchronously whenever one of the tables has changed, or may have while announcements were missed,
+   * before any caller is told of the advance. Returns a function that stops it.
    */
   onChange(tables: readonly TableName[], run: () => void): () => void {
     return this.watches.listen(wholeTables(tables), run);
   }
 
-  /** As `onChange`, for changes of these rows and groups of rows. */
+  /** Like `onChange`, for these rows and groups of rows. */
   onChangeOf(keys: readonly WatchKey[], run: () => void): () => void {
     return this.watches.listen(keys, run);
   }
 
-  /** True once everything up to this index has been announced here; false after `timeoutMs`, or when too many wait. */
+  /**
+   * Resolves with true once everything up to this index was announced here, or with false after `timeoutMs` or if too
+   * many callers wait.
+   */
   async announced(index: number, timeoutMs: number): Promise<boolean> {
     return index <= this.appliedTo || (await this.reach(index, timeoutMs));
   }
 
-  /** Called after every advance, synchronously. Returns the way to stop. */
+  /** Calls the listener synchronously after every advance. Returns a function that stops it. */
   onAdvance(listener: AdvanceListener): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
   }
 
-  /** Everybody who waits is told at once that nothing came. */
+  /** Tells all waiting callers at once that nothing came. */
   stop(): void {
     this.stopped = true;
     this.silenceTimer?.();
@@ -192,7 +197,7 @@ export class ProjectionFeed {
     });
   }
 
-  /** Postgres may have it although nobody told us. */
+  /** Queries PostgreSQL, which may have the transaction although no announcement arrived. */
   private async lastChance(index: number): Promise<ProjectedTxn> {
     if (this.stopped) throw new ProjectionBehindError(index, this.appliedTo);
     return this.recorded(index);
@@ -213,7 +218,7 @@ export class ProjectionFeed {
     }
   }
 
-  /** O(indexes waited for): they are few beside the transactions, and nearly all of them are reached. */
+  /** O(awaited indexes), which are few compared with the transactions and nearly all reached. */
   private settle(): void {
     for (const [index, set] of this.waiters) if (index <= this.appliedTo) for (const waiter of set) waiter(true);
   }
@@ -237,7 +242,7 @@ export class ProjectionFeed {
   }
 }
 
-/** A transaction as the read model has it. */
+/** A transaction in the read model. */
 type ProjectedTxn = Pick<RecordedVerdict, 'requestId' | 'verdict'>;
 
 type VerdictWaiter = (reached: boolean) => void;

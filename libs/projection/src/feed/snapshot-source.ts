@@ -12,17 +12,17 @@ import { TABLE_LAYOUTS } from '../writing/table-layout.js';
 import { inTransaction } from '../database/transaction.js';
 import { loadSetAside, setAsideJobs, setAsideRequests } from '../set-aside/load-set-aside.js';
 
-/** Rows fetched at a time: bounds the memory of a start beside the state itself. */
+/** Rows per page, which bounds the memory of a start in addition to the state itself. */
 export const SNAPSHOT_PAGE_ROWS = 2_000;
 
 const UNDEFINED_TABLE = '42P01';
 
 /**
- * Loads the state as of Postgres' applied index into an empty state machine: every table, the tables' indexes and the
- * window of request ids, in one repeatable-read snapshot (ST-141). Answers the index; follow the log from the next.
- * Cost: all rows of the cluster, in pages.
- * @param tables those that the machine is needed for; the others stay empty
- * @throws NotMigratedError when the tables are not there yet
+ * Loads the state at PostgreSQL's applied index into an empty state machine: every table, the tables' indexes and the
+ * window of request IDs, in one repeatable-read snapshot (ST-141). Returns the index; the log is followed from the next
+ * one. Cost: all rows of the cluster, in pages.
+ * @param tables the tables that the machine needs; the others stay empty
+ * @throws NotMigratedError if the tables do not exist yet
  */
 export async function loadSnapshot(
   pool: Pool,
@@ -46,9 +46,9 @@ export async function loadSnapshot(
   }
 }
 
-/** `loadSnapshot` as what a replica starts from: before there are tables, from the log's beginning. */
+/** Provides snapshots for a replica. Without tables, the replica starts from the log's beginning. */
 export class PostgresSnapshots {
-  /** @param tables as of `loadSnapshot` */
+  /** @param tables as for `loadSnapshot` */
   constructor(
     private readonly pool: Pool,
     private readonly tables?: readonly TableName[],
@@ -79,7 +79,7 @@ async function loadTable<N extends TableName>(client: PoolClient, machine: State
   );
 }
 
-/** Allocations share their job and what they have in common, as they do when they come from the log. */
+/** Loads allocations, which share their job and their common members, like those from the log. */
 async function loadAllocs(client: PoolClient, machine: StateMachine): Promise<void> {
   const { allocs } = machine.tables;
   const jobs = await setAsideJobs(client);
@@ -115,9 +115,10 @@ interface WindowRow extends VerdictColumns {
 }
 
 /**
- * The window is what `remember` leaves of all transactions in order: it drops from the front what is older than the
- * newest time seen less the window, and stops at the first that is not. So it begins at the lowest index whose time is
- * inside the window of the highest time, and what follows is in it even if its clock was behind.
+ * Selects the window of request IDs as `remember` would leave it after all transactions in order. It drops entries from
+ * the front that are older than the newest time minus the window, and stops at the first newer one. So the window
+ * starts at the lowest index whose time is inside the window, and includes all later ones even if their clock was
+ * behind.
  */
 const REQUEST_WINDOW_SQL = `
   select request_id, index, time_ns, verdict, refusal_code, error, result
@@ -141,7 +142,7 @@ async function loadRequestWindow(client: PoolClient, machine: StateMachine): Pro
   for (const request of aside) machine.requests.remember(request);
 }
 
-/** The server works out a page while the one before is taken. */
+/** Yields pages. The server computes the next page while the caller processes the present one. */
 async function pages<Row extends object>(client: PoolClient, query: string, take: (row: Row) => void): Promise<void> {
   await client.query(`declare page no scroll cursor for ${query}`);
   const fetch = async (): Promise<Row[]> =>
