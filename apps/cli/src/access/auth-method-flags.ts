@@ -7,7 +7,7 @@ import { givenText } from './given-text.js';
 
 /** Flags for the members of an auth method. Only `create` takes the name as a flag. */
 export const METHOD_FLAGS: readonly Flag[] = [
-  { name: 'type', kind: 'text', value: 'OIDC|JWT', help: 'Name of the auth method to which the rule belongs.' },
+  { name: 'type', kind: 'text', value: 'OIDC|JWT', help: 'Type of the auth method.' },
   {
     name: 'max-token-ttl',
     kind: 'duration',

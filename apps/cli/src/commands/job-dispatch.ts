@@ -33,7 +33,7 @@ export const command: ServerCommand = {
       name: 'id-prefix-template',
       kind: 'text',
       value: 'prefix',
-      help: "Prefix of the job's own part of its ID.",
+      help: "Prefix for the job's own part of its ID.",
     },
     {
       name: 'idempotency-token',
