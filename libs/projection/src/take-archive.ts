@@ -5,21 +5,21 @@ import type { Pool } from 'pg';
 import { EventStreamUnavailableError } from './events/event-log.transport.js';
 import { loadSnapshot } from './feed/snapshot-source.js';
 
-/** Rows written at a time: between them the process answers others. */
+/** Rows that are written at a time. Between two portions, the process serves other requests. */
 const ROWS_AT_ONCE = 2_000;
 
 type FloorAt = (index: number) => Promise<number>;
 
-/** An archive and what it says of itself. */
+/** An archive and its description. */
 export interface TakenArchive {
   readonly meta: ArchiveMeta;
   readonly bytes: Buffer;
 }
 
 /**
- * The archive of the whole state (OP-43, OP-44): every table as of one index. Roles are not in it; their epoch is its term.
- * Cost: a copy of the state, and once more as text.
- * @param floorAt lowest index whose events can be read when the read model is at this one
+ * Archives the whole state (OP-43, OP-44): every table at one index. Roles are left out; their epoch is the archive's
+ * term. Cost: a copy of the state, and its text.
+ * @param floorAt returns the lowest index whose events can be read when the read model is at this one
  */
 export async function takeArchive(pool: Pool, floorAt: FloorAt, id: string): Promise<TakenArchive> {
   const machine = new StateMachine();
@@ -27,7 +27,7 @@ export async function takeArchive(pool: Pool, floorAt: FloorAt, id: string): Pro
   return archiveOf(machine, floorAt, id);
 }
 
-/** The archive of a state. Cost: once more the state, as text. */
+/** Archives a state. Cost: the text of the state. */
 export async function archiveOf(machine: StateMachine, floorAt: FloorAt, id: string): Promise<TakenArchive> {
   const { tables, appliedIndex } = machine;
   const ofTables = (figure: (name: TableName) => number): Record<string, number> =>
@@ -45,7 +45,7 @@ export async function archiveOf(machine: StateMachine, floorAt: FloorAt, id: str
   return { meta, bytes: await packArchive(meta, await textOf(tables)) };
 }
 
-/** A backup can be taken while NATS is down. */
+/** Returns the floor, or null while NATS is down, because a backup must work then too. */
 async function floorIfKnown(floorAt: FloorAt, index: number): Promise<number | null> {
   try {
     return await floorAt(index);

@@ -3,17 +3,18 @@ import type { Pool, PoolClient } from 'pg';
 import { columnTypes } from '../database/column-types.js';
 import { inTransaction } from '../database/transaction.js';
 
-/** Records removed per database transaction: the writer of the projection waits that long at most. */
+/** Records removed per database transaction. The writer of the projection waits for that at most. */
 export const MAX_TRIMMED_TXNS = 2_000;
 
 /**
- * Removes the oldest part of the history: records of transactions, what they did, and jobs that only they knew. Never
- * the window of request ids, which starting copies load (ST-6). Stateless; two at once do no harm.
+ * Removes the oldest part of the history: records of transactions, their changes, and jobs that only they referenced.
+ * The window of request IDs stays, because starting copies of the state load it (ST-6). Stateless; concurrent runs do
+ * no harm.
  */
 export class HistoryRetention {
   constructor(private readonly pool: Pool) {}
 
-  /** Removes what is older than `beforeNs`, in order, up to the first that is not. Answers the new floor. */
+  /** Removes records older than `beforeNs`, in order, up to the first newer one. Returns the new floor. */
   async trim(beforeNs: number, signal: AbortSignal): Promise<number> {
     let floor = await this.floor();
     while (!signal.aborted) {
@@ -26,8 +27,8 @@ export class HistoryRetention {
   }
 
   /**
-   * The last index older than `beforeNs` that a start from Postgres does not need from the log, with `keep` more left to
-   * copies of the state that are behind; 0: none.
+   * Returns the last index older than `beforeNs` that a start from PostgreSQL does not need from the log, with `keep`
+   * more indexes left for copies of the state that are behind. 0 for none.
    */
   async expendable(beforeNs: number, keep: number): Promise<number> {
     const { rows } = await this.pool.query<{ index: number }>({
@@ -39,7 +40,7 @@ export class HistoryRetention {
     return Math.max(0, rows[0]?.index ?? 0);
   }
 
-  /** Lowest index of which the history is kept. */
+  /** Returns the lowest index with a history. */
   async floor(): Promise<number> {
     const { rows } = await this.pool.query<{ floor: number }>({
       text: 'select history_floor as floor from projection where id = 1',
@@ -67,8 +68,8 @@ async function trimSome(client: PoolClient, floor: number, beforeNs: number): Pr
 }
 
 /**
- * Jobs that no allocation holds and no history names. The writer of the projection is kept out meanwhile, as it may
- * count on such a job being there. Cost: looks at every stored version of a job.
+ * Removes jobs that no allocation and no history references. The writer of the projection is locked out meanwhile,
+ * because it may rely on such a job. Cost: examines every stored version of a job.
  */
 async function releaseJobs(client: PoolClient): Promise<void> {
   await client.query('select from projection where id = 1 for update');
@@ -77,7 +78,7 @@ async function releaseJobs(client: PoolClient): Promise<void> {
       select from allocs a where a.namespace = j.namespace and a.job_id = j.job_id and a.job_key = j.key)
     and not exists (select from txn_object o where o.job_key = j.key and o.job_key <> '')
     and not exists (select from set_aside s where s.job_key = j.key)`);
-  // A job that was set aside itself.
+  // A job may have been set aside itself.
   await client.query(`delete from set_aside j where part = 'alloc_job' and not exists (
       select from set_aside s where s.job_key = j.body::json ->> 'key')
     and not exists (select from allocs a where a.job_key = j.body::json ->> 'key')

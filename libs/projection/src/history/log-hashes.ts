@@ -3,30 +3,30 @@ import { columnTypes } from '../database/column-types.js';
 import { inTransaction } from '../database/transaction.js';
 import { READ_APPLIED } from '../writing/statements.js';
 
-/** Consecutive transactions of the log, and what was found when they were read last. */
+/** A block of consecutive transactions of the log, and the result of their last read. */
 export interface HashedBlock {
   readonly first: number;
-  /** The last index that the digest covers. */
+  /** Last index of the digest. */
   readonly last: number;
-  /** SHA-256 of `first` to `last`, in hexadecimal, as they were first read; empty: they could not all be read yet. */
+  /** SHA-256 of `first` to `last` in hexadecimal, as first read. Empty if not all of them could be read yet. */
   readonly digest: string;
-  /** Transactions that could not be read. */
+  /** Number of transactions that could not be read. */
   readonly unreadable: number;
-  /** Whether the transactions had another digest than when they were first read. */
+  /** Whether the transactions had another digest than at the first read. */
   readonly isChanged: boolean;
 }
 
-/** How far the log is being read again. */
+/** Progress of reading the log again. */
 export interface ScrubStanding {
-  /** The first index of the block that is read next. */
+  /** First index of the next block. */
   readonly next: number;
-  /** Passes that are over. */
+  /** Number of completed passes. */
   readonly pass: number;
-  /** When the last pass ended, unix milliseconds; 0: one is under way. */
+  /** End of the last pass in unix milliseconds. 0 during a pass. */
   readonly endedAtMs: number;
 }
 
-/** What is known to be damaged. */
+/** Known damage of the log. */
 export interface LogDamage {
   readonly unreadable: number;
   readonly changedBlocks: number;
@@ -37,13 +37,13 @@ const SAVE_BLOCK = `insert into log_hashes (first, last, digest, unreadable, is_
   set last = excluded.last, digest = excluded.digest, unreadable = excluded.unreadable, is_changed = excluded.is_changed`;
 
 /**
- * The hashes of the log in Postgres. Stateless. They belong to the history that Postgres has projected: when an operator
- * decides for another one, those of what is lost go with its records (`BatchWriter.rewrite`).
+ * The hashes of the log in PostgreSQL. Stateless. They belong to the history that PostgreSQL has projected. If an
+ * operator decides for another history, those of the lost part are removed with its records (`BatchWriter.rewrite`).
  */
 export class LogHashes {
   constructor(private readonly pool: Pool) {}
 
-  /** How far Postgres is: what is above may still be lost without anybody having to know. */
+  /** Returns the applied index of PostgreSQL. Later transactions may still be lost without being missed. */
   async appliedIndex(): Promise<number> {
     const { rows } = await this.pool.query<{ applied: number }>({ ...READ_APPLIED, types: columnTypes });
     return rows[0]?.applied ?? 0;
@@ -57,7 +57,7 @@ export class LogHashes {
     return rows[0] ?? { next: 1, pass: 0, endedAtMs: 0 };
   }
 
-  /** Forgets blocks that the log has not any more, as it begins at `first`, and notes the standing. */
+  /** Removes blocks before `first`, where the log now starts, and stores the progress. */
   begin(first: number, standing: ScrubStanding): Promise<void> {
     return inTransaction(this.pool, 'write', async (client) => {
       await client.query('delete from log_hashes where last < $1', [first]);

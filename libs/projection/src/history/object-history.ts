@@ -7,10 +7,10 @@ import { findSetAside } from '../set-aside/find-set-aside.js';
 import { bodiesOf, setAsideJobs } from '../set-aside/load-set-aside.js';
 import { TABLE_LAYOUTS } from '../writing/table-layout.js';
 
-/** Objects whose history is walked in one request. */
+/** Most objects whose history is walked in one request. */
 export const MAX_WALKED_OBJECTS = 1_000;
 
-/** One change of one object, with the object on both sides of it. */
+/** One change of one object, with the object before and after it. */
 export interface WalkedChange {
   readonly index: number;
   readonly before: object | undefined;
@@ -30,9 +30,9 @@ interface UndoRow {
 export const objectKey = ({ kind, namespace, id }: ObjectName): string => JSON.stringify([kind, namespace, id]);
 
 /**
- * What became of objects: their changes above an index, newest first. What is stored of a change is how to undo it, so
- * the walk begins at the row as it is and goes back. Answers for every object, also for those without a change.
- * To be called in a snapshot. Cost: the rows of the objects, and their changes above `after`.
+ * Walks the changes of objects above an index, newest first. The history stores how to undo each change, so the walk
+ * starts at the present row and goes back. Returns every object, including those without a change. Must be called in a
+ * snapshot. Cost: the rows of the objects, and their changes above `after`.
  */
 export async function walkBack(
   client: PoolClient,
@@ -84,7 +84,7 @@ async function undoRowsOf(client: PoolClient, objects: readonly ObjectName[], af
   return aside.length === 0 ? named : [...named, ...aside].toSorted((a, b) => b.index - a.index);
 }
 
-/** Of changes whose record PostgreSQL refused to store. */
+/** Returns the undo data of changes whose record PostgreSQL refused to store. */
 async function undoRowsAside(client: PoolClient, keys: ReadonlySet<string>, after: number): Promise<UndoRow[]> {
   const kept = await bodiesOf(client, 'txn_object');
   return kept.flatMap(({ index, object, jobKey }) => {
@@ -99,7 +99,7 @@ const plainName = ({ namespace, id }: UndoRow): { namespace: string; id: string 
   id: plainText(id),
 });
 
-/** The column of a kind's table that has the object's own ID; its namespace is in another. */
+/** Returns the column with the object's own ID. Its namespace is in another column. */
 export const idColumnOf = (kind: ObjectName['kind']): string =>
   TABLE_LAYOUTS[HISTORY_TABLES[kind]].primaryKey.at(-1) ?? 'id';
 
@@ -132,7 +132,7 @@ async function currentRow(client: PoolClient, { kind, namespace, id }: ObjectNam
   return kind === 'alloc' ? { ...found.body, Job: found.job } : found.body;
 }
 
-/** The row, if PostgreSQL refused to store it in its table. */
+/** Returns the row if PostgreSQL refused to store it in its table. */
 async function rowAside(
   client: PoolClient,
   table: TableName,

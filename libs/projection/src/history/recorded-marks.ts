@@ -3,13 +3,13 @@ import type { Pool } from 'pg';
 import { columnTypes } from '../database/column-types.js';
 import { plainText } from '../writing/stored-text.js';
 
-/** The history that Postgres has projected, as far as its records are kept. */
+/** The history that PostgreSQL has projected, as far as its records are retained. */
 export interface RecordedMarks {
   readonly first: number;
   readonly last: number;
   /**
-   * The newest recorded transaction at or below an index: a restore of an archive in place of a lost log leaves out the
-   * records in between. Undefined: there is none.
+   * Returns the newest recorded transaction at or below an index, or undefined. After a restore of an archive in place
+   * of a lost log, there are no records in between.
    */
   newestUpTo(index: number): Promise<LogMark | undefined>;
 }

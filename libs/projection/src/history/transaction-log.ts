@@ -13,43 +13,43 @@ import { idColumnOf, MAX_WALKED_OBJECTS, objectKey, walkBack } from './object-hi
 import { plainText } from '../writing/stored-text.js';
 import { inTransaction } from '../database/transaction.js';
 
-/** IDs named when a prefix fits several objects (API-265). */
+/** Number of IDs that are listed when a prefix matches several objects (API-265). */
 export const MAX_MATCHES = 20;
 
-/** What is asked of the log (API-265). */
+/** A query of the log (API-265). */
 export interface LogQuery {
   readonly namespaces: Namespaces;
   readonly kind?: ObjectKind | undefined;
-  /** A full id; only with `kind`. */
+  /** A full ID. Only with `kind`. */
   readonly id?: string | undefined;
-  /** Also what happened to the evaluations, allocations and deployments of the object (CL-1025). */
+  /** Include transactions about the evaluations, allocations and deployments of the object (CL-1025). */
   readonly related?: boolean | undefined;
-  /** Indexes, inclusive. */
+  /** First and last index, inclusive. */
   readonly from?: number | undefined;
   readonly to?: number | undefined;
-  /** Unix nanoseconds, inclusive. */
+  /** Times in unix nanoseconds, inclusive. */
   readonly sinceNs?: number | undefined;
   readonly untilNs?: number | undefined;
-  /** Names of transactions; none: all. */
+  /** Names of transactions. Empty for all. */
   readonly types?: readonly string[] | undefined;
-  /** Beginning of an accessor id or of a name. */
+  /** Prefix of an accessor ID or of a name. */
   readonly actor?: string | undefined;
   readonly request?: string | undefined;
   /** 32 hex digits. */
   readonly trace?: string | undefined;
-  /** Oldest first. */
+  /** Return the oldest first. */
   readonly reverse?: boolean | undefined;
   readonly perPage: number;
-  /** Index of the first record wanted; 0: the beginning. */
+  /** Index of the first record. 0 for the beginning. */
   readonly nextIndex?: number | undefined;
-  /** The objects on both sides of each change, which costs their later history. */
+  /** Include the object before and after each change, which costs a walk over its later history. */
   readonly withStates?: boolean | undefined;
 }
 
 export interface LoggedObject extends ObjectName {
   readonly op: Exclude<ObjectChange['op'], 'none'>;
   readonly change: string;
-  /** With `withStates`: the rows of the state, secrets included. */
+  /** With `withStates`: the rows of the state, including secrets. */
   readonly states?: { readonly before: object | undefined; readonly after: object | undefined } | undefined;
 }
 
@@ -64,7 +64,7 @@ export interface LoggedTxn {
   readonly requestId: string;
   readonly reason: string;
   readonly traceparent: string;
-  /** As the transaction says it; empty: not at all. */
+  /** Step times in the transaction's own text. Empty if there are none. */
   readonly stepTimes: string;
   readonly role: string;
   readonly epoch: number;
@@ -75,15 +75,18 @@ export interface LoggedTxn {
 
 export interface LogPage {
   readonly txns: readonly LoggedTxn[];
-  /** Index of the newest record that matches, whatever the page; at least 1. */
+  /** Index of the newest matching record on any page, at least 1. */
   readonly index: number;
-  /** Index of the next page's first record; 0: this is the last page. */
+  /** Index of the next page's first record. 0 on the last page. */
   readonly nextIndex: number;
-  /** Lowest index of which the history is kept. */
+  /** Lowest index with a history. */
   readonly floor: number;
 }
 
-/** An object as of an index; `reached` is false when the projection is not there yet, `kept` when it is too long ago. */
+/**
+ * An object at an index. `reached` is false if the projection is not there yet, and `kept` is false if the history is
+ * no longer retained.
+ */
 export interface StateAt {
   readonly reached: boolean;
   readonly floor: number;
@@ -91,7 +94,7 @@ export interface StateAt {
   readonly row: object | undefined;
 }
 
-/** `withStates` would have to look at more than MAX_WALKED_OBJECTS objects. */
+/** `withStates` would have to walk more than MAX_WALKED_OBJECTS objects. */
 export class TooManyObjectsError extends Error {
   override readonly name = 'TooManyObjectsError';
   constructor(readonly objects: number) {
@@ -124,11 +127,11 @@ interface ObjectRow extends ObjectName {
 }
 
 /**
- * The history of the cluster: every retained transaction with what it did, and every object as it was (API-264 to
- * API-268). Stateless; every answer is of one snapshot.
+ * The history of the cluster: every retained transaction with its changes, and every object at any index (API-264 to
+ * API-268). Stateless; every response is from one snapshot.
  *
- * Cost of a page: with an object, a trace or a range its records; with other filters alone (actor, request, type) what
- * lies between the matches, newest first. `related` also looks through the deleted objects.
+ * Cost of a page: with an object, a trace or a range, its records. With other filters alone (actor, request, type), all
+ * records between the matches, newest first. `related` also searches the deleted objects.
  */
 export class TransactionLog {
   constructor(private readonly pool: Pool) {}
@@ -146,7 +149,7 @@ export class TransactionLog {
     });
   }
 
-  /** Full ids of the objects of a kind that begin so, deleted ones too; at most MAX_MATCHES + 1. */
+  /** Returns the full IDs of objects with this prefix, including deleted ones, at most MAX_MATCHES + 1. */
   async matching(kind: ObjectKind, namespaces: Namespaces, prefix: string): Promise<readonly string[]> {
     const exact = new Conditions().equal('kind', kind).equal('id', prefix);
     const found = await this.ids(inNamespaces(exact, namespaces));
@@ -154,7 +157,7 @@ export class TransactionLog {
     return this.ids(inNamespaces(new Conditions().equal('kind', kind).startsWith('id', prefix), namespaces));
   }
 
-  /** An object as it was after a transaction, in the first of these namespaces that has one of that id. */
+  /** Returns an object after a transaction, from the first of these namespaces that has one with the ID. */
   stateAt(kind: ObjectKind, namespaces: Namespaces, id: string, index: number): Promise<StateAt> {
     return inTransaction(this.pool, 'snapshot', async (client) => {
       const { applied, floor } = await bounds(client);
@@ -176,12 +179,12 @@ export class TransactionLog {
   }
 }
 
-/** Objects without a namespace are everybody's. */
+/** Restricts objects to namespaces. Objects without a namespace belong to all of them. */
 function inNamespaces(conditions: Conditions, namespaces: Namespaces): Conditions {
   return namespaces === '*' ? conditions : conditions.in([...namespaces, '']);
 }
 
-/** Of an object that is, or was: one that has not changed lately is not in the history. */
+/** Returns the namespace of an existing or former object. One without a recent change is not in the history. */
 async function namespaceOf(
   client: PoolClient,
   kind: ObjectKind,
@@ -229,7 +232,7 @@ function conditionsOf(query: LogQuery): Conditions {
   return chosen;
 }
 
-/** SQL for the indexes of the transactions about an object, or about any object of a kind. */
+/** Returns SQL for the indexes of the transactions about an object, or about all objects of a kind. */
 function objectIndexes(chosen: Conditions, query: LogQuery, kind: ObjectKind): string {
   const { id, namespaces } = query;
   const objects: string[] = [`o.kind = ${chosen.value(kind)}`];
@@ -241,7 +244,7 @@ function objectIndexes(chosen: Conditions, query: LogQuery, kind: ObjectKind): s
     on o.kind = x.kind and o.id = x.id where ${inside}`;
 }
 
-/** By which member each kind of object belongs to another (CL-1025). */
+/** The member by which an object of each kind belongs to another object (CL-1025). */
 const BELONGING: Partial<
   Record<ObjectKind, readonly (readonly [ObjectKind, string, column: string, member: string])[]>
 > = {

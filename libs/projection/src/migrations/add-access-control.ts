@@ -1,6 +1,9 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Tokens, policies and roles of access control. No table holds a secret: tokens are found by its hash. */
+/**
+ * Adds tokens, policies and roles of access control. No table contains a secret, because tokens are found by their
+ * hashes.
+ */
 export class AddAccessControl1763755200000 implements MigrationInterface {
   readonly name = 'AddAccessControl1763755200000';
 

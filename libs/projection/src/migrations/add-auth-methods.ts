@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** What others log in by, and what they get. Secrets of a method are in its body, sealed. */
+/** Adds auth methods and binding rules. The body of a method contains its secrets, sealed. */
 export class AddAuthMethods1763762400000 implements MigrationInterface {
   readonly name = 'AddAuthMethods1763762400000';
 

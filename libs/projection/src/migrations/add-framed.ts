@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Where EVENTS ended when Postgres was written last: an EVENTS that ends before it has lost its end (EV-60). */
+/** Adds the end of EVENTS at the last write of PostgreSQL. A stream that ends before it has lost its end (EV-60). */
 export class AddFramed1763773200000 implements MigrationInterface {
   readonly name = 'AddFramed1763773200000';
 

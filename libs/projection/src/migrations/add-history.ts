@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** What every transaction did to which objects, and from which index on that is known (API-264 to API-268). */
+/** Adds the changes of every transaction to objects, and the first index with a history (API-264 to API-268). */
 export class AddHistory1763704800000 implements MigrationInterface {
   readonly name = 'AddHistory1763704800000';
 
@@ -23,9 +23,9 @@ const UP = [
      undo json, primary key (index, kind, namespace, id))`,
   `create index txn_object_history on txn_object (kind, id, index)`,
   `create index txn_object_job_key on txn_object (job_key) where job_key <> ''`,
-  // Sampled or not, the trace comes first in it: a search by its beginning.
+  // The trace ID comes first whether the trace is sampled or not, so a prefix finds it.
   `create index txn_trace on txn (traceparent) where traceparent <> ''`,
-  // Of what was projected before nobody has written down what it changed.
+  // Changes of transactions that were projected before were not recorded.
   `alter table projection add column history_floor bigint not null default 1`,
   `update projection set history_floor = applied + 1`,
 ];

@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** What the log held when it was first read, and how far it is being read again. */
+/** Adds the hashes of the log's content, and the progress of reading it again. */
 export class AddLogHashes1763758800000 implements MigrationInterface {
   readonly name = 'AddLogHashes1763758800000';
 

@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** When periodic jobs were launched last (ST-60). */
+/** Adds the last launches of periodic jobs (ST-60). */
 export class AddPeriodicLaunches1763697600000 implements MigrationInterface {
   readonly name = 'AddPeriodicLaunches1763697600000';
 

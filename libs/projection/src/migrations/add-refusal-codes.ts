@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Why a transaction was refused, as the code that its writer's answer follows; null: it was not, or before this version. */
+/** Adds the codes of refused transactions. Null for other transactions, and for records of older versions. */
 export class AddRefusalCodes1763751600000 implements MigrationInterface {
   readonly name = 'AddRefusalCodes1763751600000';
 

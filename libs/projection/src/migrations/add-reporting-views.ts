@@ -1,9 +1,9 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Views for people's own SQL, documented in docs/sql.md, and a role that may read them and nothing else. No view shows a
- * secret; the tables behind them are the projector's and may change. The schema is not called `waybill`: a database
- * user of that name would find its views before the tables.
+ * Adds views for users' own SQL, which docs/sql.md documents, and a role that can only read them. No view shows a
+ * secret. The tables below the views belong to the projector and may change. The schema is not named `waybill`, because
+ * a database user with that name would find its views before the tables.
  */
 export class AddReportingViews1763708400000 implements MigrationInterface {
   readonly name = 'AddReportingViews1763708400000';
@@ -12,26 +12,28 @@ export class AddReportingViews1763708400000 implements MigrationInterface {
     await createReportingViews(runner, '');
   }
 
-  /** The role stays: other databases of the server may use it. */
+  /** The role is kept, because other databases of the server may use it. */
   async down(runner: QueryRunner): Promise<void> {
     await runner.query('drop schema reporting cascade');
   }
 }
 
 /**
- * A number of JSON as a whole number within bounds; null for null. One row whose number fits no type would make a view
- * fail for everybody, and what is in the log may have been written by another version.
+ * Converts a number of JSON to an integer within bounds, and null to null. A row whose number fits no type would make a
+ * view fail for everybody, and another version may have written the log.
  */
 const WHOLE = `create function reporting.whole(number text, most numeric) returns numeric immutable strict language sql
   as $$ select least(greatest(trunc(number::numeric), -most), most) $$`;
 const whole = (number: string, most: string): string => `reporting.whole((${number})::text, ${most})`;
 const integer = (number: string): string => `${whole(number, '2147483647')}::int`;
 const bigint = (number: string): string => `${whole(number, '9223372036854775807')}::bigint`;
-/** The year 2262 is the last that nanoseconds of 64 bits reach; seconds are not let beyond it either. */
+/**
+ * Converts to a time up to the year 2262, the last one that 64-bit nanoseconds can represent. Seconds are limited too.
+ */
 const time = (ns: string): string => `to_timestamp(nullif(${whole(ns, '9223372036854775807')}, 0) / 1000000000)`;
 const timeOfSeconds = (seconds: string): string => `to_timestamp(nullif(${whole(seconds, '9223372036')}, 0))`;
 
-/** @param cast what makes JSON of a body, which is `json` itself or, since bodies are stored unread, text */
+/** @param cast converts a body to JSON: empty for the type `json`, and a cast since bodies are stored as text */
 export async function createReportingViews(runner: QueryRunner, cast: '' | '::json'): Promise<void> {
   await runner.query('create schema reporting');
   await runner.query(WHOLE);
@@ -77,7 +79,7 @@ const views = (cast: '' | '::json') => ({
     from txn_object o join txn t on t.index = o.index where o.op <> 'none'`,
 });
 
-/** Where the user may not make roles, an administrator grants the schema to one of theirs. */
+/** If the user may not create roles, an administrator grants the schema to another role. */
 const READER = `do $$ begin
   if not exists (select from pg_roles where rolname = 'waybill_reader') then
     begin

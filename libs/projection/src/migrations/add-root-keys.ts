@@ -1,6 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Root keys of the keyring: public parts and metadata in the clear, the private parts wrapped, in the body. */
+/**
+ * Adds root keys of the keyring: public parts and metadata in clear text, and the wrapped private parts in the body.
+ */
 export class AddRootKeys1763766000000 implements MigrationInterface {
   readonly name = 'AddRootKeys1763766000000';
 

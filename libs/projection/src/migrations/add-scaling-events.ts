@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Who wanted which count of a job's groups. */
+/** Adds the scaling events of jobs. */
 export class AddScalingEvents1763701200000 implements MigrationInterface {
   readonly name = 'AddScalingEvents1763701200000';
 

@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Within which bounds a group or task may be scaled. Those of jobs that are there come with their next version. */
+/** Adds scaling policies. Those of existing jobs are stored with their next version. */
 export class AddScalingPolicies1763719200000 implements MigrationInterface {
   readonly name = 'AddScalingPolicies1763719200000';
 

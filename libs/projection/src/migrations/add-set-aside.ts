@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** What PostgreSQL refused to store in its table, kept under keys and in columns that it can always store. */
+/** Adds rows that PostgreSQL refused to store in their tables, with keys and columns that it can always store. */
 export class AddSetAside1763740800000 implements MigrationInterface {
   readonly name = 'AddSetAside1763740800000';
 

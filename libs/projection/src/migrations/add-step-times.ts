@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** What the steps that led to a transaction took, as its header says it (CL-1047). */
+/** Adds the durations of the steps before a transaction, from its header (CL-1047). */
 export class AddStepTimes1763726400000 implements MigrationInterface {
   readonly name = 'AddStepTimes1763726400000';
 

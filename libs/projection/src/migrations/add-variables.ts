@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Variables. What they hold is in their bodies, sealed. */
+/** Adds variables. Their bodies contain the sealed items. */
 export class AddVariables1763769600000 implements MigrationInterface {
   readonly name = 'AddVariables1763769600000';
 

@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** CSI volumes with their claims, the plugins that serve them, host volumes, and the claims of task groups on those. */
+/** Adds CSI volumes with their claims, their plugins, host volumes, and the claims of task groups on host volumes. */
 export class AddVolumes1763715600000 implements MigrationInterface {
   readonly name = 'AddVolumes1763715600000';
 

@@ -1,7 +1,9 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { createReportingViews } from './add-reporting-views.js';
 
-/** Numbers that fit no type of PostgreSQL's, fractions and times out of range no longer make the reporting views fail. */
+/**
+ * Keeps numbers that fit no type of PostgreSQL, fractions and times out of range from making the reporting views fail.
+ */
 export class BoundReportedNumbers1763744400000 implements MigrationInterface {
   readonly name = 'BoundReportedNumbers1763744400000';
 
@@ -10,6 +12,6 @@ export class BoundReportedNumbers1763744400000 implements MigrationInterface {
     await createReportingViews(runner, '::json');
   }
 
-  /** The views are the same for an older version. */
+  /** An older version has the same views. */
   async down(): Promise<void> {}
 }

@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** The tables of the spine. A migration is never edited once released: the next change is the next class. */
+/** Creates the first tables. A migration is never edited after its release; the next change is a new class. */
 export class CreateTables1763690000000 implements MigrationInterface {
   readonly name = 'CreateTables1763690000000';
 
@@ -34,16 +34,19 @@ const TABLES = [
   'projection',
 ];
 
-/** Byte order everywhere, so that a primary key also serves prefix searches and listings in the state's own order. */
+/** Byte order, so that a primary key also serves prefix searches and lists in the state's own order. */
 const TEXT = 'text collate "C" not null';
 const INDEXES = 'create_index bigint not null, modify_index bigint not null';
-/** json, not jsonb: as it was written, the order of members included, and cheaper to write. */
+/** json instead of jsonb, because it keeps the text and the order of members, and is cheaper to write. */
 const BODY = 'body json not null';
-/** Room in every page for the next version of a row: an update that changes no indexed column then touches no index. */
+/**
+ * Leaves room in every page for the next version of a row. An update without a change of an indexed column then touches
+ * no index.
+ */
 const UPDATED_OFTEN = 'with (fillfactor = 75)';
 /**
- * Allocations have a few KB, so two fit a page: one and its next version. They stay uncompressed as long as they fit, as
- * compressing takes Postgres as long as all the rest of a write, and every report of the agent writes them again.
+ * Allocations have a few KB, so a page has room for one and its next version. They stay uncompressed if they fit,
+ * because compression takes PostgreSQL as long as the rest of a write, and every report of an agent writes them again.
  */
 const LARGE_UPDATED_OFTEN = 'with (fillfactor = 50, toast_tuple_target = 8160)';
 

@@ -18,10 +18,10 @@ import { CreateTables1763690000000 } from './create-tables.js';
 import { NarrowHistoryKeys1763722800000 } from './narrow-history-keys.js';
 import { StoreBodiesUnread1763712000000 } from './store-bodies-unread.js';
 
-/** Where the database remembers which migrations it has had. */
+/** Table in which the database records its migrations. */
 export const MIGRATIONS_TABLE = 'schema_migrations';
 
-/** Oldest first. Classes, not file patterns: nothing is looked up on disk at run time. */
+/** Oldest first. Classes instead of file patterns, so nothing is searched on disk at run time. */
 export const migrations = [
   CreateTables1763690000000,
   AddPeriodicLaunches1763697600000,

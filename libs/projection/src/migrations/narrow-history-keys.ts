@@ -1,8 +1,9 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * The key of the history is the index by which an object's history is read; the transaction of an object is found by its
- * index alone. Of two wide indexes on every row of the history one is left: 5 % less for PostgreSQL to do for a placement.
+ * Makes the index by which an object's history is read the key of the history. The transaction of an object is found by
+ * its index alone. One of two wide indexes on every row is dropped, which saves PostgreSQL 5 % of the work for a
+ * placement.
  */
 export class NarrowHistoryKeys1763722800000 implements MigrationInterface {
   readonly name = 'NarrowHistoryKeys1763722800000';

@@ -23,7 +23,7 @@ export interface TokenListOptions extends ListOptions<AclToken> {
 }
 
 export interface PolicyListOptions extends ListOptions<AclPolicy> {
-  /** Only policies of these names. */
+  /** Only policies with these names. */
   readonly named?: readonly string[] | undefined;
 }
 
@@ -37,24 +37,24 @@ export interface BindingRuleListOptions extends ListOptions<BindingRule> {
   readonly method?: string | undefined;
 }
 
-/** A token with what it grants: its roles, and the policies of both, all of one moment. What is gone is left out. */
+/** A token with its roles and the policies of both, read at one moment. Deleted ones are left out. */
 export interface TokenGrants {
   readonly token: AclToken;
   readonly roles: readonly AclRole[];
   readonly policies: readonly AclPolicy[];
 }
 
-/** Names of roles and policies that the binding rules of a login give. */
+/** Names of the roles and policies that the binding rules of a login grant. */
 export interface WantedGrants {
   readonly roles: readonly string[];
   readonly policies: readonly string[];
 }
 
-/** What a login may be given: what its rules want, and of that what exists. */
+/** The grants of a login: those that its rules request, and which of them exist. */
 export interface LoginGrounds<Wanted> {
   readonly wanted: Wanted;
   readonly roles: readonly AclRole[];
-  /** Names. */
+  /** Names of the existing policies. */
   readonly policies: readonly string[];
 }
 
@@ -70,7 +70,7 @@ const FIND = {
   bootstrap: findStatement('acl_token_bootstrap', ['id']),
 } as const;
 
-/** Tokens in the order of their creation: `<CreateIndex>.<AccessorID>` (OP-147). */
+/** Order of tokens by creation: `<CreateIndex>.<AccessorID>` (OP-147). */
 const byTokenCreation: ListOrder<AclToken> = {
   columns: ['create_index', 'accessor_id'],
   tokenOf: ({ CreateIndex, AccessorID }) => `${CreateIndex}.${AccessorID}`,
@@ -87,8 +87,8 @@ const byAccessor: ListOrder<AclToken> = {
 };
 
 /**
- * Reads of tokens, policies, roles, auth methods and binding rules, as stored: with hashes and sealed secrets, so encode before handing them out.
- * Part of the read model.
+ * Reads of tokens, policies, roles, auth methods and binding rules as stored, with hashes and sealed secrets. Encode
+ * them before they leave the process. Part of the read model.
  */
 export class AccessReads {
   constructor(
@@ -100,22 +100,25 @@ export class AccessReads {
     return this.rows.find(FIND.token, [accessorId]);
   }
 
-  /** The token of a secret, by the secret's hash; expired ones too. */
+  /** Finds the token with this hash of its secret, even if it has expired. */
   tokenBySecretHash(hash: string): Promise<Found<AclToken>> {
     return this.rows.find(FIND.tokenBySecret, [hash]);
   }
 
-  /** The token of a secret, with what it grants, all read at one moment (OP-117); undefined: there is no such token. */
+  /**
+   * Finds the token with this hash of its secret, and its grants, at one moment (OP-117). Undefined if there is no such
+   * token.
+   */
   grantsBySecretHash(hash: string): Promise<TokenGrants | undefined> {
     return this.grants('secret_hash', hash);
   }
 
-  /** The same by the accessor. */
+  /** Finds the token and its grants by the accessor. */
   grantsOf(accessorId: string): Promise<TokenGrants | undefined> {
     return this.grants('accessor_id', accessorId);
   }
 
-  /** In the order of their creation; with a prefix, of the accessor. */
+  /** Lists tokens in the order of their creation. A prefix is one of the accessor. */
   tokens(options: TokenListOptions = {}): Promise<Listed<AclToken>> {
     const prefix = (options.prefix ?? '').toLowerCase();
     const conditions = (): Conditions => {
@@ -130,7 +133,7 @@ export class AccessReads {
     return this.rows.find(FIND.policy, [name]);
   }
 
-  /** By name. */
+  /** Lists policies by name. */
   policies(options: PolicyListOptions = {}): Promise<Listed<AclPolicy>> {
     const { prefix = '', named } = options;
     const conditions = (): Conditions => {
@@ -140,12 +143,12 @@ export class AccessReads {
     return this.rows.list(listOf('acl_policy', conditions, byName<AclPolicy>(), options), options.keep);
   }
 
-  /** Those of these policies that exist, by name. */
+  /** Returns those of these policies that exist, by name. */
   async policiesNamed(names: readonly string[]): Promise<readonly AclPolicy[]> {
     return names.length === 0 ? [] : (await this.policies({ named: names })).rows;
   }
 
-  /** The policies that a workload has by their JobACL (OP-138), by name. Cost: the policies of its namespace. */
+  /** Returns the policies whose JobACL matches a workload (OP-138), by name. Cost: the policies of its namespace. */
   async policiesOfWorkload(workload: PolicyWorkload): Promise<readonly AclPolicy[]> {
     const conditions = (): Conditions => new Conditions().equal('job_namespace', workload.namespace);
     const { rows } = await this.rows.list(listOf('acl_policy', conditions, byName<AclPolicy>(), {}));
@@ -160,7 +163,7 @@ export class AccessReads {
     return this.rows.find(FIND.roleByName, [name]);
   }
 
-  /** By ID. */
+  /** Lists roles by ID. */
   roles(options: RoleListOptions = {}): Promise<Listed<AclRole>> {
     const { ids } = options;
     const conditions = (): Conditions => {
@@ -170,19 +173,19 @@ export class AccessReads {
     return this.rows.list(listOf('acl_roles', conditions, byId<AclRole>(), options), options.keep);
   }
 
-  /** Present names of these roles, by ID; roles that are gone are left out. */
+  /** Returns the present names of these roles by ID. Deleted roles are left out. */
   async roleNames(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const roles = ids.length === 0 ? [] : (await this.roles({ ids })).rows;
     return new Map(roles.map(({ ID, Name }) => [ID, Name]));
   }
 
-  /** Index of the last bootstrap, the number by which a reset is asked for (OP-145); 0: there was none. */
+  /** Returns the index of the last bootstrap, which a reset must name (OP-145). 0 if there was none. */
   async bootstrapIndex(): Promise<number> {
     const found = await this.rows.find<TableRows['acl_token_bootstrap']>(FIND.bootstrap, [SINGLETON_KEY]);
     return found.row?.ModifyIndex ?? 0;
   }
 
-  /** The one-time token of a secret, by the secret's hash; an expired one too. */
+  /** Finds the one-time token with this hash of its secret, even if it has expired. */
   async oneTimeToken(hash: string): Promise<OneTimeToken | undefined> {
     return (await this.rows.find<OneTimeToken>(FIND.oneTimeToken, [hash])).row;
   }
@@ -191,13 +194,13 @@ export class AccessReads {
     return this.rows.find(FIND.authMethod, [name]);
   }
 
-  /** By name. */
+  /** Lists auth methods by name. */
   authMethods(options: ListOptions<AuthMethod> = {}): Promise<Listed<AuthMethod>> {
     const conditions = (): Conditions => new Conditions().startsWith('name', options.prefix ?? '');
     return this.rows.list(listOf('acl_auth_methods', conditions, byName<AuthMethod>(), options), options.keep);
   }
 
-  /** The method that a login takes which names none (AU-20); undefined: there is none. */
+  /** Returns the default auth method (AU-20), or undefined. */
   async defaultAuthMethod(): Promise<AuthMethod | undefined> {
     const conditions = (): Conditions => new Conditions().where('r.is_default');
     return (await this.rows.list(listOf('acl_auth_methods', conditions, byName<AuthMethod>(), {}))).rows[0];
@@ -207,7 +210,7 @@ export class AccessReads {
     return this.rows.find(FIND.bindingRule, [id]);
   }
 
-  /** By ID. */
+  /** Lists binding rules by ID. */
   bindingRules(options: BindingRuleListOptions = {}): Promise<Listed<BindingRule>> {
     const { method } = options;
     const conditions = (): Conditions => {
@@ -218,9 +221,9 @@ export class AccessReads {
   }
 
   /**
-   * What a login by a method is decided on: its binding rules, and the roles and policies that exist of those that `bind`
-   * picks from them, all of one moment (AU-61).
-   * @throws what `bind` throws
+   * Returns the data for the decision about a login: the binding rules of its method, and which of the roles and
+   * policies that `bind` selects exist, all at one moment (AU-61).
+   * @throws errors of `bind`
    */
   loginGrounds<Wanted extends WantedGrants>(
     method: string,
@@ -234,7 +237,10 @@ export class AccessReads {
     });
   }
 
-  /** A management token grants everything, so that one statement answers; a client token takes a snapshot of three. */
+  /**
+   * Reads the grants of a token. A management token grants everything, so one statement suffices. A client token needs
+   * a snapshot of three.
+   */
   private async grants(column: 'secret_hash' | 'accessor_id', key: string): Promise<TokenGrants | undefined> {
     const [first] = await tokenRows(this.pool, column, key);
     if (!first) return undefined;

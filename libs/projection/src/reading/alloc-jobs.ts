@@ -3,7 +3,7 @@ import type { Allocation, Job } from '@waybill/model';
 import type { Change } from '@waybill/state';
 import { storedJson } from '../writing/stored-text.js';
 
-/** A job as allocations hold it, under the job they belong to. */
+/** A job of allocations, with the key of the job to which it belongs. */
 export interface AllocJob {
   readonly namespace: string;
   readonly jobId: string;
@@ -12,15 +12,16 @@ export interface AllocJob {
 }
 
 /**
- * The job that an allocation was placed with is most of its size, and the same in all allocations of a version. So it is
- * stored once, in `alloc_job`, under a key made of its content; an allocation's row names the key. It stays as long as an
- * allocation holds it or its history says that it did, whatever becomes of the job's versions (API-631).
+ * Keys of jobs of allocations. The job with which an allocation was placed is most of its size, and equal in all
+ * allocations of a version. So it is stored once, in `alloc_job`, under a key that is computed from its content, and an
+ * allocation's row contains the key. It is kept as long as an allocation or its history references it, whatever happens
+ * to the job's versions (API-631).
  *
- * Jobs are never changed in place, so a key is made once per object: allocations of one plan share theirs.
+ * Jobs are never changed in place, so a key is computed once per object. Allocations of one plan share theirs.
  */
 const keys = new WeakMap<Job, string>();
 
-/** "" for an allocation without a job. */
+/** Returns "" for an allocation without a job. */
 export function allocJobKey({ Job: job }: Allocation): string {
   if (job === null) return '';
   let key = keys.get(job);
@@ -28,18 +29,18 @@ export function allocJobKey({ Job: job }: Allocation): string {
   return key;
 }
 
-/** Of an allocation that holds another job after a change, or is gone: the key of the one it held; else "". */
+/** Returns the key of the previous job if an allocation has another job after a change or was deleted, otherwise "". */
 export function jobKeyBefore({ table, before, after }: Change): string {
   if (table !== 'allocs' || !before || before.Job === after?.Job) return '';
   const key = allocJobKey(before);
   return after && allocJobKey(after) === key ? '' : key;
 }
 
-/** Which jobs come into use in a batch. */
+/** Collects the jobs that a batch references for the first time. */
 export class AllocJobChanges {
   private readonly begun = new Map<string, AllocJob>();
 
-  /** Every change, in order; those that keep the allocation's job cost nothing. */
+  /** Adds every change in order. A change that keeps the allocation's job costs nothing. */
   add({ table, before, after }: Change): void {
     if (table !== 'allocs' || !after?.Job) return;
     if (before?.Job === after.Job && before.JobID === after.JobID && before.Namespace === after.Namespace) return;
@@ -48,17 +49,17 @@ export class AllocJobChanges {
     this.begun.set(JSON.stringify([after.Namespace, after.JobID, key]), job);
   }
 
-  /** Must be there before the allocations are written. Some may be there already. */
+  /** The jobs that must be stored before the allocations. Some may be stored already. */
   get stored(): readonly AllocJob[] {
     return [...this.begun.values()];
   }
 }
 
-/** Gives allocations their jobs back; one object for every job, whatever the number of allocations. */
+/** Adds jobs to allocations that were read. All allocations of a job share one object. */
 export class AllocJobsRead {
   private readonly jobs = new Map<string, Job>();
 
-  /** `parse` is called the first time this key is seen. Changes `body`, which nobody else has yet. */
+  /** Calls `parse` for the first occurrence of the key. Changes `body`, which no other code references yet. */
   complete(body: Allocation, key: string, parse: () => Job | null): Allocation {
     if (key === '') return body;
     let job = this.jobs.get(key);

@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import { columnTypes } from '../database/column-types.js';
 import { plainText } from '../writing/stored-text.js';
 
-/** The transaction that was projected last, as the log knows it again (ST-1); undefined: there is none. */
+/** Returns the identity of the last projected transaction in the log (ST-1), or undefined if there is none. */
 export async function appliedMark(pool: Pool): Promise<LogMark | undefined> {
   const { rows } = await pool.query<{ index: number; request_id: string; time_ns: number }>({
     name: 'applied_mark',

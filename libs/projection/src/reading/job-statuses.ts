@@ -9,23 +9,23 @@ export interface StatusAllocation {
   readonly jobVersion: number;
 }
 
-/** A job with what shows how it is (API-185). */
+/** A job with the data about its status (API-185). */
 export interface JobWithStatus {
   readonly job: Job;
-  /** Of this incarnation. */
+  /** Allocations of this incarnation. */
   readonly allocs: readonly StatusAllocation[];
   readonly latestDeployment: Deployment | undefined;
-  /** Of its children; undefined: it is no parent. */
+  /** Statuses of its children. Undefined if it is not a parent. */
   readonly childStatuses: readonly JobStatus[] | undefined;
-  /** The highest index of a child; 0: there is none. */
+  /** Highest index of a child. 0 if there is none. */
   readonly childrenIndex: number;
 }
 
 export interface JobStatusOptions extends Page {
   readonly namespaces: Namespaces;
-  /** Only these. */
+  /** Only these jobs. */
   readonly named?: readonly { readonly Namespace: string; readonly ID: string }[] | undefined;
-  /** Also those that a periodic or parameterized job has begun. */
+  /** Include children of periodic and parameterized jobs. */
   readonly includeChildren: boolean;
   readonly keep?: ((row: JobWithStatus) => boolean) | undefined;
 }
@@ -42,9 +42,9 @@ export interface JobStatusRaw {
 }
 
 /**
- * Newest change first, so the list is read from its end. The token is the index, which a web UI counts with: it asks for
- * the page before with the index after this one. Where a page ends between jobs that one transaction changed, the index
- * alone would repeat or skip some, and the token names the job too.
+ * Newest change first, so the list is read from its end. The token is an index, with which a web UI computes: it
+ * requests the previous page with the index after this one. If a page ends between jobs of one transaction, the index
+ * alone would repeat or skip some, so the token also contains the job.
  */
 export const BY_CHANGE: ListOrder<JobWithStatus> = {
   columns: ['modify_index', 'namespace', 'id'],
@@ -61,7 +61,7 @@ export const BY_CHANGE: ListOrder<JobWithStatus> = {
 
 const IS_PARENT = `(r.body::json->>'Periodic' is not null or r.body::json->>'ParameterizedJob' is not null)`;
 
-/** Everything about the jobs of a page in one statement. Cost: the allocations of its jobs. */
+/** Reads all data about the jobs of a page in one statement. Cost: the allocations of its jobs. */
 export function jobStatusQuery(options: JobStatusOptions): ListQuery<JobWithStatus> {
   const conditions = (): Conditions => {
     const chosen = new Conditions().in(options.namespaces);

@@ -11,7 +11,9 @@ const byKeyId: ListOrder<RootKey> = {
   parse: (token) => [token],
 };
 
-/** Reads of root keys, as stored: with what is wrapped, so encode before handing them out. Part of the read model. */
+/**
+ * Reads of root keys as stored, with wrapped keys. Encode them before they leave the process. Part of the read model.
+ */
 export class KeyringReads {
   constructor(private readonly rows: RowReads) {}
 
@@ -19,7 +21,7 @@ export class KeyringReads {
     return this.rows.find(FIND_KEY, [keyId]);
   }
 
-  /** By ID. */
+  /** Lists root keys by ID. */
   keys(options: ListOptions<RootKey> = {}): Promise<Listed<RootKey>> {
     const conditions = (): Conditions => new Conditions().startsWith('key_id', (options.prefix ?? '').toLowerCase());
     return this.rows.list(listOf('root_keys', conditions, byKeyId, options), options.keep);

@@ -4,15 +4,15 @@ import { afterPrefix } from './page.js';
 import type { NamedStatement } from '../writing/statements.js';
 import { storedText } from '../writing/stored-text.js';
 
-/** The namespaces a list is for; `*`: all of them. */
+/** The namespaces of a list. `*` stands for all. */
 export type Namespaces = '*' | readonly string[];
 
-/** SQL conditions on the row `r`, and the values they compare with. */
+/** SQL conditions on the row `r`, and their values. */
 export class Conditions {
   private readonly parts: string[] = [];
   readonly values: unknown[] = [];
 
-  /** The placeholder of one more value; texts, and those of a list, are compared as they are stored. */
+  /** Returns the placeholder for another value. Texts are compared in their stored form, also in lists. */
   value(value: string | number | readonly (string | number)[]): string {
     return this.placeholder(typeof value === 'object' ? value.map(asStored) : asStored(value));
   }
@@ -41,7 +41,7 @@ export class Conditions {
     return prefix === '' ? this : this.startsOneWith([column], prefix);
   }
 
-  /** Any of the columns. */
+  /** At least one of the columns starts with the prefix. */
   startsOneWith(columns: readonly string[], prefix: string): this {
     const stored = storedText(prefix);
     const from = this.placeholder(stored);
@@ -55,9 +55,9 @@ export class Conditions {
     return this;
   }
 
-  /** This row and those behind it in the order. */
+  /** This row and all rows after it in the order. */
   from(columns: readonly string[], values: readonly (string | number)[], reverse: boolean): this {
-    // A token may name the first columns only: all rows that have those values.
+    // A token may contain only the first columns, and then stands for all rows with these values.
     const left = columns
       .slice(0, values.length)
       .map((column) => `r."${column}"`)
@@ -74,16 +74,16 @@ export class Conditions {
 
 const asStored = (value: string | number): string | number => (typeof value === 'string' ? storedText(value) : value);
 
-/** What is read: columns of `r`, the table it stands for, and what is joined to that. */
+/** The source of a list: columns of `r`, its table, and joined tables. */
 export interface RowSource {
   readonly select: string;
   readonly from: string;
-  /** More columns, made of the rows `l` that were chosen, in their order, and of those before them. */
+  /** Further columns, computed from the chosen rows `l` and the rows before them, in order. */
   readonly beside?: string | undefined;
 }
 
 export interface ListQuery<Row> extends RowSource {
-  /** Tables whose index the answer carries (ST-29). */
+  /** Tables whose index the response carries (ST-29). */
   readonly indexOf: readonly TableName[];
   readonly conditions: () => Conditions;
   readonly order: ListOrder<Row>;
@@ -91,8 +91,8 @@ export interface ListQuery<Row> extends RowSource {
 }
 
 /**
- * One statement for rows and index: both are of one moment. An empty list still gives one row, with the index.
- * `limit` 0: no limit.
+ * Builds one statement for rows and index, so that both are of one moment. An empty list still has one row with the
+ * index. `limit` 0 stands for no limit.
  */
 export function listStatement<Row>(
   query: ListQuery<Row>,
@@ -121,8 +121,8 @@ export const bodiesOf = (table: TableName): RowSource => ({ select: 'r.body', fr
 const alongside = ({ beside }: RowSource): string => (beside === undefined ? '' : `, ${beside}`);
 
 /**
- * The job as text, with the first of the rows in a row that hold it: ten thousand allocations of a job mostly do, and it
- * is longer than they are.
+ * Allocations with their job as text in the first of consecutive rows with that job, because thousands of allocations
+ * may share one, and it is longer than they are.
  */
 export const ALLOCATIONS: RowSource = {
   select: 'r.body, r.job_key, r.namespace, r.job_id',
@@ -138,8 +138,8 @@ export interface FindStatement extends NamedStatement {
 }
 
 /**
- * A single row of one table by its key, with the index of the table, in one statement.
- * @param key columns of the primary key, in their order
+ * Builds the statement for a single row by its key, with the index of the table.
+ * @param key columns of the primary key, in order
  */
 export function findStatement(
   table: TableName,

@@ -1,23 +1,26 @@
-/** Which part of a list: the numbers and texts of the request, checked by nobody yet but for their type. */
+/** Part of a list: numbers and texts of the request, of which only the types were checked. */
 export interface Page {
-  /** Rows wanted; 0 or absent: all (API-62). */
+  /** Number of rows. 0 or absent for all (API-62). */
   readonly perPage?: number | undefined;
-  /** From an earlier answer; "" or absent: the beginning. */
+  /** Token of an earlier response. Empty or absent for the beginning. */
   readonly nextToken?: string | undefined;
-  /** From the end (API-66). */
+  /** Read from the end (API-66). */
   readonly reverse?: boolean | undefined;
 }
 
-/** The order of a list, and how its tokens say where to go on (API-64, API-65). */
+/** The order of a list, and the format of its tokens (API-64, API-65). */
 export interface ListOrder<Row> {
   readonly columns: readonly string[];
-  /** Names the first row not returned; `before`: the last one that was, when the token ends a page. */
+  /**
+   * Returns the token for the first row that was not returned. `before` is the last returned row, if the token ends a
+   * page.
+   */
   readonly tokenOf: (row: Row, before?: Row) => string;
-  /** Values of `columns` that the token names, or of the first of them; undefined: it is no token of this list. */
+  /** Parses a token into values of `columns`, or of the first of them. Undefined for an invalid token. */
   readonly parse: (token: string) => readonly (string | number)[] | undefined;
 }
 
-/** Evaluations, allocations, deployments: `<CreateIndex>.<ID>`. */
+/** Order of evaluations, allocations and deployments: `<CreateIndex>.<ID>`. */
 export function byCreation<Row extends { CreateIndex: number; ID: string }>(): ListOrder<Row> {
   return {
     columns: ['create_index', 'id'],
@@ -29,17 +32,17 @@ export function byCreation<Row extends { CreateIndex: number; ID: string }>(): L
   };
 }
 
-/** Prefix searches by id, and nodes: `<ID>`. */
+/** Order of prefix searches by ID, and of nodes: `<ID>`. */
 export function byId<Row extends { ID: string }>(): ListOrder<Row> {
   return { columns: ['id'], tokenOf: (row) => row.ID, parse: (token) => [token] };
 }
 
-/** Pools and namespaces: `<Name>`. */
+/** Order of pools and namespaces: `<Name>`. */
 export function byName<Row extends { Name: string }>(): ListOrder<Row> {
   return { columns: ['name'], tokenOf: (row) => row.Name, parse: (token) => [token] };
 }
 
-/** Jobs: `<namespace>.<ID>`. A namespace never contains a dot, an id may. */
+/** Order of jobs: `<namespace>.<ID>`. A namespace never contains a dot, and an ID may. */
 export function byNamespaceAndId<Row>(of: (row: Row) => { Namespace: string; ID: string }): ListOrder<Row> {
   return {
     columns: ['namespace', 'id'],
@@ -53,7 +56,7 @@ export function byNamespaceAndId<Row>(of: (row: Row) => { Namespace: string; ID:
 
 const LAST_CODE_POINT = 0x10ffff;
 
-/** The smallest text above all that begin with `prefix`, in code point order; undefined: there is none. */
+/** Returns the smallest text above all texts with this prefix, in code point order, or undefined if there is none. */
 export function afterPrefix(prefix: string): string | undefined {
   const points = Array.from(prefix);
   for (let last = points.pop(); last !== undefined; last = points.pop()) {

@@ -43,11 +43,11 @@ import { ScalingReads } from './scaling-reads.js';
 import { VariableReads } from './variable-reads.js';
 import { VolumeReads } from './volume-reads.js';
 
-/** How far PostgreSQL is at one moment. */
+/** Position of PostgreSQL at one moment. */
 export interface ReadPoint {
   /** Index of the last projected transaction. */
   readonly applied: number;
-  /** Index of the last change of each table; those that were never written to are missing. */
+  /** Index of the last change of each table. Tables without a change are missing. */
   readonly tableIndexes: Readonly<Partial<Record<TableName, number>>>;
 }
 
@@ -55,13 +55,13 @@ export interface NamespacedListOptions<Row> extends ListOptions<Row> {
   readonly namespaces: Namespaces;
 }
 
-/** A job of a list, with its summary. */
+/** A job in a list, with its summary. */
 export interface JobWithSummary {
   readonly job: Job;
   readonly summary: JobSummary | undefined;
 }
 
-/** How many jobs have each status. */
+/** Number of jobs with each status. */
 export type JobStatusCounts = Readonly<Record<JobStatus, number>>;
 
 export interface JobListOptions extends NamespacedListOptions<JobWithSummary> {
@@ -75,7 +75,7 @@ export interface NodeListOptions extends ListOptions<Node> {
 }
 
 export interface JobAllocationsOptions {
-  /** Also those of an earlier job of the same id, which was purged. */
+  /** Include those of a purged job with the same ID. */
   readonly all?: boolean;
 }
 
@@ -106,13 +106,14 @@ const FIND = {
 } as const;
 
 /**
- * Reads of the projected state. Stateless. Rows and index of an answer come from one statement, or from one
- * repeatable-read transaction, so they are of the same index (ST-140); the objects are the state's rows as they are,
- * secrets included: encode before handing them out.
+ * Reads of the projected state. Stateless. Rows and index of a response come from one statement or one repeatable-read
+ * transaction, so they are of the same index (ST-140). The objects are the state's rows with secrets. Encode them
+ * before they leave the process.
  *
- * A row that PostgreSQL refused to store is missing in lists, and asking for it alone throws SetAsideError.
+ * A row that PostgreSQL refused to store is missing in lists, and a read of it alone throws SetAsideError.
  *
- * Cost: what the answer holds; a list with a filter also what the filter rejects. Errors of the database go through.
+ * Cost: the content of the response; for a list with a filter also the rejected rows. Errors of the database are thrown
+ * on.
  */
 export class ReadModel {
   /** Tokens, policies and roles. */
@@ -121,7 +122,7 @@ export class ReadModel {
   readonly volumes: VolumeReads;
   readonly scaling: ScalingReads;
   readonly variables: VariableReads;
-  /** What PostgreSQL refused to store where it belongs. */
+  /** Rows that PostgreSQL refused to store. */
   readonly setAside: SetAsideRows;
   private readonly rows: RowReads;
 
@@ -141,7 +142,7 @@ export class ReadModel {
     return this.rows.find(FIND.job, [namespace, id]);
   }
 
-  /** The job that a write is decided on, also if PostgreSQL refused to store it. */
+  /** Returns the job for a decision about a write, even if PostgreSQL refused to store it. */
   decidedOnJob(namespace: string, id: string): Promise<Job | undefined> {
     return this.rows.findEvenAside(FIND.job, [namespace, id]);
   }
@@ -150,7 +151,7 @@ export class ReadModel {
     return this.rows.find(FIND.jobSummary, [namespace, id]);
   }
 
-  /** The text a version was submitted as. */
+  /** Returns the source text of a version. */
   async jobSubmission(namespace: string, id: string, version: number): Promise<Found<JobSubmission>> {
     return this.rows.findAs(
       FIND.jobSubmission,
@@ -160,7 +161,7 @@ export class ReadModel {
     );
   }
 
-  /** Every kept version, newest first. Index: the highest of the versions. */
+  /** Lists all retained versions, newest first. Index: the highest of the versions. */
   async jobVersions(namespace: string, id: string): Promise<Listed<Job>> {
     const order: ListOrder<Job> = { columns: ['version'], tokenOf: () => '', parse: () => undefined };
     const query = listOf('job_version', ofJob(namespace, id), order, { reverse: true });
@@ -168,7 +169,7 @@ export class ReadModel {
     return { ...listed, index: highest(listed.rows) || listed.index };
   }
 
-  /** By namespace and id. `prefix` is one of the job's id. */
+  /** Lists jobs by namespace and ID. `prefix` is one of the job's ID. */
   jobs(options: JobListOptions): Promise<Listed<JobWithSummary>> {
     const conditions = (): Conditions => {
       const chosen = new Conditions().in(options.namespaces).startsWith('id', options.prefix ?? '');
@@ -188,12 +189,12 @@ export class ReadModel {
     );
   }
 
-  /** Newest change first. Index: the table's. */
+  /** Lists the newest change first. Index: the table's. */
   jobStatuses(options: JobStatusOptions): Promise<Listed<JobWithStatus>> {
     return this.rows.listAs<JobWithStatus, JobStatusRaw>(jobStatusQuery(options), jobWithStatus, options.keep);
   }
 
-  /** Of all namespaces; one pass over the table. */
+  /** Counts jobs of all namespaces in one pass over the table. */
   async jobStatusCounts(): Promise<JobStatusCounts> {
     const { rows } = await this.pool.query<{ status: JobStatus; jobs: number }>({
       name: 'job_status_counts',
@@ -223,7 +224,7 @@ export class ReadModel {
     return this.rows.list(listOf('deployment', ofJob(namespace, id), byCreation<Deployment>()));
   }
 
-  /** The newest deployment of the job. Index: the table's. */
+  /** Returns the newest deployment of the job. Index: the table's. */
   async jobDeployment(namespace: string, id: string): Promise<Found<Deployment>> {
     const page = { reverse: true, perPage: 1 };
     const order = byCreation<Deployment>();
@@ -262,7 +263,7 @@ export class ReadModel {
     return this.rows.allocations(conditions, order, options, options.keep);
   }
 
-  /** The same list, of what somebody makes of each allocation and keeps. */
+  /** Lists allocations. Rows that the caller has already processed are taken from its cache. */
   allocationsKept<Made>(
     options: Omit<NamespacedListOptions<Allocation>, 'keep'>,
     kept: KeptRows<Allocation, Made>,
@@ -272,7 +273,7 @@ export class ReadModel {
     return this.rows.allocationsKept(conditions, prefix === '' ? byCreation() : byId(), options, kept);
   }
 
-  /** Those of these allocations that still exist, in no order that matters. */
+  /** Returns those of these allocations that exist, in any order. */
   async allocationsNamed(ids: readonly string[]): Promise<readonly Allocation[]> {
     if (ids.length === 0) return [];
     const conditions = (): Conditions => {
@@ -310,7 +311,7 @@ export class ReadModel {
     return this.rows.list(listOf('nodes', conditions, byId<Node>(), options), options.keep);
   }
 
-  /** Index: the highest of the allocations, the table's when there are none. */
+  /** Lists the allocations of a node. Index: the highest of the allocations, or the table's if there are none. */
   async nodeAllocations(nodeId: string): Promise<Listed<Allocation>> {
     const listed = await this.allocationsBy('node_id', nodeId);
     return { ...listed, index: highest(listed.rows) || listed.index };
@@ -332,12 +333,12 @@ export class ReadModel {
     return this.rows.find(FIND.namespace, [name]);
   }
 
-  /** The namespace that a write is decided on, also if PostgreSQL refused to store it. */
+  /** Returns the namespace for a decision about a write, even if PostgreSQL refused to store it. */
   decidedOnNamespace(name: string): Promise<Namespace | undefined> {
     return this.rows.findEvenAside(FIND.namespace, [name]);
   }
 
-  /** The node pool that a write is decided on, also if PostgreSQL refused to store it. */
+  /** Returns the node pool for a decision about a write, even if PostgreSQL refused to store it. */
   decidedOnNodePool(name: string): Promise<NodePool | undefined> {
     return this.rows.findEvenAside(FIND.nodePool, [name]);
   }
@@ -348,7 +349,7 @@ export class ReadModel {
     return this.rows.list(query, options.keep);
   }
 
-  /** Registrations of services, by namespace and id. */
+  /** Lists registrations of services by namespace and ID. */
   services(options: ServiceListOptions): Promise<Listed<ServiceRegistration>> {
     const { namespaces, serviceName, jobId, allocId } = options;
     const conditions = (): Conditions => {
@@ -372,13 +373,13 @@ export class ReadModel {
     return found.row?.ClusterID;
   }
 
-  /** Index of the last restore (EV-75); 0: there was none. */
+  /** Returns the index of the last restore (EV-75), or 0 if there was none. */
   async restoredIndex(): Promise<number> {
     const found = await this.rows.find<TableRows['cluster_meta']>(FIND.clusterMeta, [SINGLETON_KEY]);
     return found.row?.RestoredIndex ?? 0;
   }
 
-  /** Who has taken which role, and when; of every role that anybody has ever held. */
+  /** Returns the holder of every role that was ever held, and since when. */
   async leases(): Promise<readonly TableRows['leases'][]> {
     const { rows } = await this.pool.query<{ body: TableRows['leases'] }>({
       name: 'leases',
@@ -390,7 +391,7 @@ export class ReadModel {
 
   // indexes and verdicts
 
-  /** Highest index of these tables; 0: nothing was ever written to them (API-32). */
+  /** Returns the highest index of these tables. 0 if none of them ever changed (API-32). */
   async tableIndex(...tables: TableName[]): Promise<number> {
     const { rows } = await this.pool.query<{ index: number }>({
       name: 'table_index',
@@ -401,7 +402,7 @@ export class ReadModel {
     return rows[0]?.index ?? 0;
   }
 
-  /** How far the log has been projected, with the index of every table, in one statement of one row. */
+  /** Returns the projected index with the index of every table, in one statement with one row. */
   async readPoint(): Promise<ReadPoint> {
     const { rows } = await this.pool.query<ReadPoint>({
       name: 'read_point',
@@ -413,18 +414,18 @@ export class ReadModel {
     return rows[0] ?? { applied: 0, tableIndexes: {} };
   }
 
-  /** How far the log has been projected. */
+  /** Returns the projected index. */
   async appliedIndex(): Promise<number> {
     const { rows } = await this.pool.query<{ applied: number }>({ ...READ_APPLIED, types: columnTypes });
     return rows[0]?.applied ?? 0;
   }
 
-  /** The transaction that was projected last, as the log knows it again (ST-1); undefined: there is none. */
+  /** Returns the identity of the last projected transaction in the log (ST-1), or undefined if there is none. */
   appliedMark(): Promise<LogMark | undefined> {
     return appliedMark(this.pool);
   }
 
-  /** What became of a transaction; undefined: not projected yet, or no longer recorded. */
+  /** Returns the verdict of a transaction. Undefined if it is not projected yet, or no longer recorded. */
   txnVerdict(index: number): Promise<RecordedVerdict | undefined> {
     return recordedVerdict(this.pool, index);
   }
@@ -436,7 +437,7 @@ export class ReadModel {
     return this.rows.allocations(conditions);
   }
 
-  /** Objects with uuids: by creation, or by id when searched by its beginning. */
+  /** Order of objects with UUIDs: by creation, or by ID for a prefix search. */
   private ofUuids<Row extends { ID: string; CreateIndex: number }>(
     table: TableName,
     options: NamespacedListOptions<Row>,

@@ -4,23 +4,23 @@ import type { Pool } from 'pg';
 import { columnTypes } from '../database/column-types.js';
 import { plainText } from '../writing/stored-text.js';
 
-/** What became of a transaction, as it was recorded. */
+/** The recorded verdict of a transaction. */
 export interface RecordedVerdict {
   readonly index: number;
   readonly requestId: string;
   readonly verdict: Verdict;
 }
 
-/** How the verdict of a transaction is recorded, in `txn`. */
+/** The columns of a verdict in `txn`. */
 export interface VerdictColumns {
   readonly verdict: Verdict['kind'];
-  /** Null: of a refusal, that it was recorded before codes were. */
+  /** Null for a refusal that was recorded before codes existed. */
   readonly refusal_code: RefusalCode | null;
   readonly error: string | null;
   readonly result: unknown;
 }
 
-/** Undefined: it is not projected yet, or no longer recorded. */
+/** Returns undefined if the transaction is not projected yet, or no longer recorded. */
 export async function recordedVerdict(pool: Pool, index: number): Promise<RecordedVerdict | undefined> {
   const { rows } = await pool.query<VerdictColumns & { readonly request_id: string }>({
     name: 'txn_verdict',
@@ -43,7 +43,7 @@ function verdictOf(columns: VerdictColumns): Verdict {
   };
 }
 
-/** Null: the transaction was not rejected. */
+/** Returns null if the transaction was not rejected. */
 export function rejectionOf({ verdict, refusal_code: code, error }: VerdictColumns): Rejection | null {
   const reason = error === null ? '' : plainText(error);
   if (verdict === 'refused') return { kind: verdict, code: code ?? 'conflict', error: reason };

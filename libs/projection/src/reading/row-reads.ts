@@ -18,42 +18,42 @@ import { findSetAside } from '../set-aside/find-set-aside.js';
 import { parseStored, plainText, storedText } from '../writing/stored-text.js';
 import { inTransaction } from '../database/transaction.js';
 
-/** Rows looked at per statement when a filter decides which ones count. */
+/** Rows per statement for a list with a filter. */
 export const FILTER_SCAN_ROWS = 500;
 
-/** One object, or none, with the index of the answer (ST-29). */
+/** One object or none, with the index of the response (ST-29). */
 export interface Found<Row> {
   /** At least 1. */
   readonly index: number;
   readonly row: Row | undefined;
 }
 
-/** A list with the index of the answer (ST-29). */
+/** A list with the index of the response (ST-29). */
 export interface Listed<Row> {
   /** At least 1. */
   readonly index: number;
   readonly rows: readonly Row[];
-  /** Where the next page begins, "" when this is the last (API-63). */
+  /** Token of the next page. Empty on the last page (API-63). */
   readonly nextToken: string;
 }
 
-/** What every list takes. */
+/** Options of every list. */
 export interface ListOptions<Row> extends Page {
-  /** Beginning of the id, as typed; ids are compared in lower case where they are uuids. */
+  /** Prefix of the ID as typed. UUIDs are compared in lower case. */
   readonly prefix?: string | undefined;
-  /** Rows for which it is false are left out, and pages are full nevertheless (API-62, API-67). */
+  /** Rows for which it returns false are left out, and pages are full nevertheless (API-62, API-67). */
   readonly keep?: ((row: Row) => boolean) | undefined;
 }
 
-/** What a list's statement answers for each row; without `found` it is the one that carries the index alone. */
+/** A row of a list's statement. The row with the index alone has no `found`. */
 export interface ListedRaw {
   readonly table_index: number;
   readonly found: true | null;
 }
 
-/** What somebody made of rows and keeps, so that a list need not read and make it again. */
+/** A cache of processed rows, so that a list need not read and process them again. */
 export interface KeptRows<Row, Made> {
-  /** What was made of this row as of this index; undefined: it has to be read. */
+  /** Returns the result for this row at this index, or undefined if the row must be read. */
   get(id: string, modifyIndex: number): Made | undefined;
   make(row: Row): Made;
 }
@@ -69,13 +69,13 @@ interface AllocColumns {
 const FIND_ALLOCATION = findStatement('allocs', ['id'], ALLOCATIONS);
 
 /**
- * Finds and lists rows of the projected tables, each answer with its index, both from one statement or one
- * repeatable-read transaction (ST-140). Stateless. Cost: what the answer holds; a list with a filter also what that rejects.
+ * Finds and lists rows of the projected tables. Each response has its index, from the same statement or repeatable-read
+ * transaction (ST-140). Stateless. Cost: the content of the response; for a list with a filter also the rejected rows.
  */
 export class RowReads {
   constructor(private readonly pool: Pool) {}
 
-  /** Index: the row's, or the table's when there is none. @throws SetAsideError */
+  /** Finds a row. Index: the row's, or the table's if there is none. @throws SetAsideError */
   find<Row extends { ModifyIndex: number }>(
     statement: FindStatement,
     key: readonly (string | number)[],
@@ -84,8 +84,8 @@ export class RowReads {
   }
 
   /**
-   * The row as it is in the state, also if PostgreSQL refused to store it: for deciding on it. A table's own rows only,
-   * no allocation.
+   * Finds a row for a decision, even if PostgreSQL refused to store it. For rows of a single table, not for
+   * allocations.
    */
   async findEvenAside<Row extends { ModifyIndex: number }>(
     statement: FindStatement,
@@ -95,12 +95,12 @@ export class RowReads {
       return (await this.find<Row>(statement, key)).row;
     } catch (error) {
       if (!(error instanceof SetAsideError)) throw error;
-      // What a part holds is what was put there: a row of its table.
+      // A part contains only rows of its own table.
       return (await findSetAside(this.pool, statement.table, key.map(asColumn)))?.body as Row | undefined;
     }
   }
 
-  /** @param indexOf index of an answer with this row @throws SetAsideError */
+  /** @param indexOf returns the index of a response with this row @throws SetAsideError */
   async findAs<Row, Raw extends { readonly body: object }>(
     { table, ...statement }: FindStatement,
     key: readonly (string | number)[],
@@ -151,7 +151,7 @@ export class RowReads {
     return this.listAs<Allocation, ListedRaw & AllocColumns>(query, withJobs(), keep);
   }
 
-  /** The same, of which only those are read whole that are not kept. Cost beside them: their keys. */
+  /** Lists allocations and reads only those that the cache lacks. Cost of the others: their keys. */
   async allocationsKept<Made>(
     conditions: () => Conditions,
     order: ListOrder<AllocKey>,
@@ -198,7 +198,7 @@ export class RowReads {
   }
 }
 
-/** A list of the rows of one table as they are. */
+/** Builds a list of the rows of one table. */
 export function listOf<Row>(
   table: TableName,
   conditions: () => Conditions,
@@ -210,7 +210,7 @@ export function listOf<Row>(
 
 const asColumn = (part: string | number): string | number => (typeof part === 'string' ? storedText(part) : part);
 
-/** What orders need of an allocation, and when it changed. */
+/** The members of an allocation for orders, and its last change. */
 type AllocKey = Pick<Allocation, 'ID' | 'CreateIndex' | 'ModifyIndex'>;
 
 const KEYS = 'r.id, r.create_index, r.modify_index';
@@ -249,15 +249,15 @@ async function madeOf<Made>(
 
 const bodyOf = <Row>({ body }: { readonly body: Row }): Row => body;
 
-/** A piece of a list. */
+/** A part of a list. */
 interface Chunk {
-  /** Token of its first row; empty: from the beginning. */
+  /** Token of its first row. Empty for the beginning. */
   readonly start: string;
-  /** How many rows at most; 0: all. */
+  /** Most rows. 0 for all. */
   readonly limit: number;
 }
 
-/** The rows of a page, and the one after them if there is one. */
+/** Returns the rows of a page and one more, if there is one. */
 const firstOf = ({ nextToken = '', perPage = 0 }: Page): Chunk => ({
   start: nextToken,
   limit: perPage > 0 ? perPage + 1 : 0,
@@ -282,7 +282,7 @@ function pageOf<Row>(query: ListQuery<Row>, index: number, rows: readonly Row[])
   return { index, rows: rows.slice(0, perPage), nextToken: query.order.tokenOf(next, rows[perPage - 1]) };
 }
 
-/** The allocation of a row; one copy of every job for all rows of an answer. */
+/** Adds jobs to the allocations of a response. Equal jobs share one object. */
 function withJobs(): (raw: AllocColumns) => Allocation {
   const jobs = new AllocJobsRead();
   return ({ body, job_key: key, job }) =>

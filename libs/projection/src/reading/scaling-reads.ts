@@ -6,7 +6,7 @@ import { type Found, type Listed, listOf, type ListOptions, type RowReads } from
 export interface ScalingPolicyListOptions extends ListOptions<ScalingPolicy> {
   readonly namespaces: Namespaces;
   readonly jobId?: string | undefined;
-  /** Beginning of the type: `vertical` finds `vertical_cpu` too. */
+  /** Prefix of the type: `vertical` also finds `vertical_cpu`. */
   readonly type?: string | undefined;
 }
 
@@ -19,7 +19,7 @@ const FIND = {
 export class ScalingReads {
   constructor(private readonly rows: RowReads) {}
 
-  /** Of one job. */
+  /** Returns the scaling events of one job. */
   events(namespace: string, jobId: string): Promise<Found<JobScalingEvents>> {
     return this.rows.find(FIND.events, [namespace, jobId]);
   }

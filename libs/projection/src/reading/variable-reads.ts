@@ -9,7 +9,7 @@ export interface VariableListOptions extends ListOptions<Variable> {
 
 const FIND = { variable: findStatement('variables', ['namespace', 'path']) } as const;
 
-/** By namespace and path: `<namespace>.<path>` (API-64). Neither has a dot. */
+/** Order by namespace and path: `<namespace>.<path>` (API-64). Neither contains a dot. */
 const byPath: ListOrder<Variable> = {
   columns: ['namespace', 'path'],
   tokenOf: ({ Namespace, Path }) => `${Namespace}.${Path}`,
@@ -19,7 +19,7 @@ const byPath: ListOrder<Variable> = {
   },
 };
 
-/** Reads of variables, as stored: sealed, and with the IDs of their locks, so encode before handing them out. */
+/** Reads of variables as stored: sealed, and with the IDs of their locks. Encode them before they leave the process. */
 export class VariableReads {
   constructor(private readonly rows: RowReads) {}
 
@@ -27,7 +27,7 @@ export class VariableReads {
     return this.rows.find(FIND.variable, [namespace, path]);
   }
 
-  /** `prefix` is one of the path. */
+  /** Lists variables. `prefix` is one of the path. */
   variables(options: VariableListOptions): Promise<Listed<Variable>> {
     const conditions = (): Conditions =>
       new Conditions().in(options.namespaces).startsWith('path', options.prefix ?? '');

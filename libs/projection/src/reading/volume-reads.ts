@@ -3,26 +3,26 @@ import { Conditions, findStatement, type ListQuery, type Namespaces, type RowSou
 import { byId, byNamespaceAndId, type Page } from './page.js';
 import { type Found, type Listed, type ListedRaw, listOf, type ListOptions, type RowReads } from './row-reads.js';
 
-/** A volume with the record of its plugin, both as they are now (VL-65). */
+/** A volume with its plugin's record, both in their present state (VL-65). */
 export interface VolumeWithPlugin {
   readonly volume: CSIVolume;
-  /** Undefined: there is none (VL-64). */
+  /** Undefined if there is no record (VL-64). */
   readonly plugin: CSIPlugin | undefined;
 }
 
 export interface VolumeListOptions extends Page {
   readonly namespaces: Namespaces;
-  /** Beginning of the ID. */
+  /** Prefix of the ID. */
   readonly prefix?: string | undefined;
   readonly pluginId?: string | undefined;
-  /** Only these. */
+  /** Only these volumes. */
   readonly named?: readonly { readonly Namespace: string; readonly ID: string }[] | undefined;
   readonly keep?: ((row: VolumeWithPlugin) => boolean) | undefined;
 }
 
 export interface HostVolumeListOptions extends Page {
   readonly namespaces: Namespaces;
-  /** Beginning of the name or of the ID (VL-306). */
+  /** Prefix of the name or the ID (VL-306). */
   readonly prefix?: string | undefined;
   readonly nodeId?: string | undefined;
   readonly nodePool?: string | undefined;
@@ -52,10 +52,13 @@ const FIND = {
   hostVolume: findStatement('host_volumes', ['namespace', 'id']),
 } as const;
 
-/** Index of answers about one volume or plugin: the table's, so that health is never older than it says (ST-29). */
+/** Index of a response about one volume or plugin: the table's, so health is never older than the index (ST-29). */
 const ofTable = (_: unknown, tableIndex: number): number => tableIndex;
 
-/** Reads of CSI volumes, plugins and host volumes, as stored: encode before handing them out. Part of the read model. */
+/**
+ * Reads of CSI volumes, plugins and host volumes as stored. Encode them before they leave the process. Part of the read
+ * model.
+ */
 export class VolumeReads {
   constructor(private readonly rows: RowReads) {}
 
@@ -92,7 +95,7 @@ export class VolumeReads {
     return this.rows.find(FIND.hostVolume, [namespace, id]);
   }
 
-  /** Of task groups on host volumes. */
+  /** Lists the claims of task groups on host volumes. */
   claims(options: VolumeClaimListOptions): Promise<Listed<TaskGroupHostVolumeClaim>> {
     const conditions = (): Conditions => volumeClaimConditions(options);
     return this.rows.list(listOf<TaskGroupHostVolumeClaim>('task_volume', conditions, byId(), options), options.keep);
@@ -104,7 +107,7 @@ const volumeWithPlugin = ({ body, plugin }: VolumeColumns): VolumeWithPlugin => 
   plugin: plugin ?? undefined,
 });
 
-/** By namespace and ID (VL-259). */
+/** Lists CSI volumes by namespace and ID (VL-259). */
 function volumeQuery(options: VolumeListOptions): ListQuery<VolumeWithPlugin> {
   const { namespaces, prefix = '', pluginId, named } = options;
   const conditions = (): Conditions => {

@@ -1,22 +1,22 @@
 import { type Change, namespacedKey, type TableName } from '@waybill/state';
 
 /**
- * What a blocking query can watch, as table and key: a row by the table's own key, the rows of a job, node, evaluation
- * or deployment by one of the keys below, or a whole table. The projector names all of them for every change.
+ * A table and a key that a blocking query can watch: a row by the table's own key, the rows of a job, node, evaluation
+ * or deployment by one of the keys below, or a whole table. The projector announces all of these keys for every change.
  */
 export type WatchKey = readonly [table: TableName, key: string];
 
-/** Stands for every key of a table. No key of a row or group is equal to it. */
+/** Stands for every key of a table. No key of a row or group equals it. */
 export const WHOLE_TABLE = '*';
 
-/** Rows that belong to a job: its versions, evaluations, allocations, deployments, services. */
+/** Key of the rows of a job: its versions, evaluations, allocations, deployments, services. */
 export const rowsOfJob = (namespace: string, jobId: string): string => `job:${namespacedKey(namespace, jobId)}`;
 export const rowsOfNode = (nodeId: string): string => `node:${nodeId}`;
 export const rowsOfEval = (evalId: string): string => `eval:${evalId}`;
 export const rowsOfDeployment = (deploymentId: string): string => `deployment:${deploymentId}`;
 export const rowsOfService = (namespace: string, name: string): string => `service:${namespacedKey(namespace, name)}`;
 
-/** The groups a changed row belongs to, and those it belonged to before. */
+/** Returns the groups of a changed row before and after the change. */
 function groupsOf(change: Change): string[] {
   switch (change.table) {
     case 'allocs':
@@ -47,11 +47,11 @@ function groupsOf(change: Change): string[] {
 }
 
 /**
- * All that watchers of these changes could be waiting for, each once. O(changes).
- * @param most above it only the tables are named
+ * Returns all keys that watchers of these changes may wait for, without duplicates. O(changes).
+ * @param most limit above which only tables are returned
  */
 export function watchKeysOf(changes: readonly Change[], most = Infinity): WatchKey[] {
-  // Every change has a key of its own: with so many there is nothing to count.
+  // Every change has at least one key, so more changes than `most` need no counting.
   if (changes.length > most) return wholeTables(changes.map(({ table }) => table));
   const byTable = new Map<TableName, Set<string>>();
   for (const change of changes) {
@@ -64,6 +64,6 @@ export function watchKeysOf(changes: readonly Change[], most = Infinity): WatchK
   return named.length > most ? wholeTables(byTable.keys()) : named;
 }
 
-/** Each of these tables once, as a whole. */
+/** Returns the keys of whole tables, without duplicates. */
 export const wholeTables = (tables: Iterable<TableName>): WatchKey[] =>
   [...new Set(tables)].map((table): WatchKey => [table, WHOLE_TABLE]);

@@ -2,7 +2,9 @@ import type { Timers } from '@waybill/model';
 import type { TableName } from '@waybill/state';
 import { type WatchKey, WHOLE_TABLE } from './watch-keys.js';
 
-/** Watches of one process; more are refused, so that a flood of blocked queries cannot eat the memory. */
+/**
+ * Most watches of one process. Further ones are refused, so that a flood of blocking queries cannot fill the memory.
+ */
 export const MAX_WATCHES = 50_000;
 
 export class TooManyWatchesError extends Error {
@@ -13,22 +15,22 @@ export class TooManyWatchesError extends Error {
 }
 
 /**
- * Something a blocking query looks at. Open it before running the query: a change in between is remembered, so no
- * wake-up is lost (ST-152).
+ * A watch of a blocking query. Open it before the query runs: it remembers a change in between, so no change is missed
+ * (ST-152).
  */
 export interface Watch {
   /**
-   * Resolves true when something watched has changed since the watch was opened or since the last true (at once if it
-   * already has), false after `timeoutMs` or when `signal` is aborted. One call at a time.
+   * Resolves with true when a watched row has changed since the watch was opened or since the last true, at once if it
+   * already has. Resolves with false after `timeoutMs` or when `signal` is aborted. Only one call at a time.
    */
   changed(timeoutMs: number, signal?: AbortSignal): Promise<boolean>;
-  /** Frees it; a pending `changed` resolves false. Must be called. */
+  /** Frees the watch. A pending `changed` resolves with false. Must be called. */
   close(): void;
 }
 
 /**
- * Who waits for a change of which rows, fanned out by table and key (ST-158).
- * Cost: a change costs its keys and those it wakes, never the watches of other rows. Limit: MAX_WATCHES.
+ * Wakes callers that wait for changes of rows, indexed by table and key (ST-158). A change costs its keys and the
+ * watches that it wakes, never watches of other rows. Limit: MAX_WATCHES.
  */
 export class Watches {
   private readonly byTable = new Map<TableName, Map<string, Set<Woken>>>();
@@ -52,7 +54,10 @@ export class Watches {
     return watch;
   }
 
-  /** Calls `run` at once, synchronously, for every change of one of these. Not limited. Returns the way to stop. */
+  /**
+   * Calls `run` synchronously for every change of one of these keys. There is no limit. Returns a function that stops
+   * it.
+   */
   listen(keys: readonly WatchKey[], run: () => void): () => void {
     const listener: Woken = { wake: run, close: () => {} };
     for (const [table, key] of keys) this.remember(table, key, listener);
@@ -61,7 +66,7 @@ export class Watches {
     };
   }
 
-  /** These rows have changed. */
+  /** Wakes the watches of changed rows. */
   wake(keys: readonly WatchKey[]): void {
     for (const [table, key] of keys) {
       const watched = this.byTable.get(table);
@@ -74,12 +79,12 @@ export class Watches {
     }
   }
 
-  /** Anything may have changed. O(watches): after announcements were missed. */
+  /** Wakes all watches after announcements were missed. O(watches). */
   wakeAll(): void {
     for (const watched of this.byTable.values()) wakeTable(watched);
   }
 
-  /** Nobody waits any longer. */
+  /** Closes all watches. */
   closeAll(): void {
     for (const watched of this.byTable.values())
       for (const set of watched.values()) for (const watch of set) watch.close();
@@ -109,13 +114,13 @@ function wakeTable(watched: ReadonlyMap<string, ReadonlySet<Woken>>): void {
   for (const set of watched.values()) wakeEach(set);
 }
 
-/** Somebody who is told of changes. */
+/** A receiver of changes. */
 interface Woken {
   wake(): void;
   close(): void;
 }
 
-/** quiet ⇄ changed, and at any time closed. */
+/** quiet ⇄ changed → closed (from either). */
 class OpenWatch implements Watch, Woken {
   private state: 'quiet' | 'changed' | 'closed' = 'quiet';
   private waiter: ((changed: boolean) => void) | undefined;

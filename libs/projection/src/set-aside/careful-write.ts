@@ -12,17 +12,17 @@ import { FORGET_SET_ASIDE, rewrittenBy } from './forget-set-aside.js';
 import { type Portion, portionsOf } from './portions.js';
 import { MAX_SHOWN_CHARS, type SetAsideRow } from './set-aside-row.js';
 
-/** Rows tried together before they are tried by halves. */
+/** Rows that are written together before the batch is halved. */
 const MAX_TRIED_ROWS = 125;
 
 /**
- * Writes a batch of which PostgreSQL refuses a part: rows that it takes go where they belong, the others into `set_aside`,
- * all in one database transaction with the applied index. What was stored of a refused row's object is removed, so that
- * nobody reads it as if it were new.
+ * Writes a batch that PostgreSQL partly refuses: accepted rows go to their tables and refused ones to `set_aside`, in
+ * one database transaction with the applied index. The previous row of a refused object is removed, so that nobody
+ * takes it for the new one.
  *
- * Halving finds the refused rows: a chunk that fails by an error of its data is tried by halves, each behind a savepoint.
- * Cost: three round trips per chunk, and some 3 × log2(125) more per refused row.
- * @throws what is no fault of the data: then nothing is written
+ * Halving finds the refused rows: a chunk that fails by an error of its data is split, and each half is tried behind a
+ * savepoint. Cost: three round trips per chunk, and about 3 × log2(125) more per refused row.
+ * @throws errors that are not due to the data; then nothing is written
  */
 export function writeSettingAside(
   pool: Pool,
@@ -32,7 +32,7 @@ export function writeSettingAside(
   return inTransaction(pool, 'write', (client) => carefulWrite(client, batch, applied));
 }
 
-/** The same within a database transaction that has begun. @param applied the transactions of the batch */
+/** Does the same within a started database transaction. @param applied the transactions of the batch */
 export async function carefulWrite(
   client: PoolClient,
   batch: Batch,
@@ -51,7 +51,7 @@ export async function carefulWrite(
   return refused;
 }
 
-/** Stores the rows of a portion from `from` to before `to`; sets aside, and answers, those that are refused. */
+/** Stores the rows of a portion from `from` to before `to`. Sets refused rows aside and returns them. */
 async function stored(client: PoolClient, portion: Portion, from: number, to: number): Promise<SetAsideRow[]> {
   const refusal = await refusalOf(client, () => portion.stepOf(from, to));
   if (!refusal) return [];
@@ -88,12 +88,12 @@ const valuesOf = (row: SetAsideRow): unknown[] => [
   storedJson(row.body),
 ];
 
-/** Why a row was refused. */
+/** The reason why a row was refused. */
 export type Refusal = Pick<SetAsideRow, 'sqlstate' | 'error'>;
 
 /**
- * Runs a statement behind a savepoint; undefined: it was executed.
- * @throws what is no fault of the data
+ * Runs a statement behind a savepoint. Returns undefined if it succeeded.
+ * @throws errors that are not due to the data
  */
 export async function refusalOf(client: PoolClient, stepOf: () => Step): Promise<Refusal | undefined> {
   let step: Step;

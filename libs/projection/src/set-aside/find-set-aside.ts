@@ -15,17 +15,17 @@ interface FoundColumns {
   readonly body: object;
 }
 
-/** A row that is set aside: its content, and what is told to those who may not have it. */
+/** A row that was set aside, and the text for callers who cannot get it. */
 export interface FoundAside {
   readonly body: object;
-  /** Of an allocation: under which key its job is stored. */
+  /** Key of an allocation's job. */
   readonly jobKey: string;
   readonly error: SetAsideError;
 }
 
 /**
- * Whether a row that is not where it belongs was set aside. Asked only when nothing was found.
- * @param key values of the primary key as columns have them
+ * Finds a missing row among those that were set aside. Called only if its table does not have it.
+ * @param key values of the primary key as columns
  */
 export async function findSetAside(
   on: Pool | PoolClient,

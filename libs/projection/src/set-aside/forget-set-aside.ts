@@ -2,10 +2,10 @@ import type { Batch } from '../writing/batch.js';
 import { type RowsStatement, unnesting } from '../writing/statements.js';
 import { keyHash, keyOfAllocJob, keyOfRow, type SetAsideRow } from './set-aside-row.js';
 
-/** Which row that was perhaps set aside. */
+/** Identifies a row that may have been set aside. */
 export type SetAsideKey = Pick<SetAsideRow, 'part' | 'keyHash'>;
 
-/** What is written where it belongs is no longer set aside; most keys were not. */
+/** Removes rows from those that are set aside once they are written to their tables. Most keys are not among them. */
 export const FORGET_SET_ASIDE: RowsStatement<SetAsideKey> = unnesting<SetAsideKey>(
   'forget_set_aside',
   [
@@ -16,7 +16,7 @@ export const FORGET_SET_ASIDE: RowsStatement<SetAsideKey> = unnesting<SetAsideKe
     where s.part = x.part and s.key_hash = x.key_hash`,
 );
 
-/** Every row of the state that a batch writes or removes, and the jobs that its allocations hold. */
+/** Yields every row of the state that a batch writes or removes, and the jobs of its allocations. */
 export function* rewrittenBy({ tables, allocJobs }: Batch): Generator<SetAsideKey> {
   for (const { table, inserts, updates, removes } of tables)
     for (const rows of [inserts, updates, removes])

@@ -6,8 +6,8 @@ import { AllocJobsRead } from '../reading/alloc-jobs.js';
 import { isTableName, type SetAsideBodies, type SetAsidePart } from './set-aside-row.js';
 
 /*
- * What is set aside belongs to the state: a copy that is loaded from Postgres has it, or it would differ from those that
- * are not (ST-3). Cost of each: what is set aside.
+ * Rows that were set aside belong to the state. A copy of the state that is loaded from PostgreSQL must have them, or
+ * it would differ from other copies (ST-3). Cost: the number of rows that are set aside.
  */
 
 interface LoadedRow {
@@ -17,7 +17,7 @@ interface LoadedRow {
   readonly body: object;
 }
 
-/** Puts what is set aside in place of what the tables have, which can be older. */
+/** Replaces rows of the tables, which may be older, by those that were set aside. */
 export async function loadSetAside(
   client: PoolClient,
   machine: StateMachine,
@@ -49,13 +49,13 @@ async function jobsByKey(client: PoolClient, rows: readonly LoadedRow[]): Promis
   return jobs;
 }
 
-/** Jobs that allocations hold and that are set aside, by their key. */
+/** Returns the jobs of allocations that were set aside, by key. */
 export async function setAsideJobs(client: PoolClient): Promise<Map<string, Job>> {
   const jobs = await bodiesOf(client, 'alloc_job');
   return new Map(jobs.map(({ key, job }) => [key, job]));
 }
 
-/** Of transactions whose record is set aside, oldest first. */
+/** Returns the request IDs of transactions whose record was set aside, oldest first. */
 export async function setAsideRequests(client: PoolClient): Promise<SeenRequest[]> {
   const records = await bodiesOf(client, 'txn');
   return records.map(({ txn: { requestId, index, timeNs }, verdict }) => ({
@@ -66,7 +66,7 @@ export async function setAsideRequests(client: PoolClient): Promise<SeenRequest[
   }));
 }
 
-/** Of one part, by index. What a part holds is what the same part put there. */
+/** Returns the bodies of one part by index. A part contains only bodies of its own kind. */
 export async function bodiesOf<P extends keyof SetAsideBodies>(
   client: Pick<PoolClient, 'query'>,
   part: P,

@@ -19,14 +19,14 @@ import {
   type SetAsideRow,
 } from './set-aside-row.js';
 
-/** Rows of a batch that one kind of statement stores. */
+/** The rows of a batch that one kind of statement stores. */
 export interface Portion {
   readonly size: number;
-  /** A statement for the rows from `from` to before `to`. */
+  /** Builds a statement for the rows from `from` to before `to`. */
   stepOf(from: number, to: number): Step;
-  /** A row as it is set aside, without why. */
+  /** Returns a row in the form for `set_aside`, without the reason. */
   rowAt(at: number): Omit<SetAsideRow, 'sqlstate' | 'error'>;
-  /** The statement that removes what the table has of the row; undefined: it can have nothing. */
+  /** Builds the statement that removes the present row from the table. Undefined if the table cannot have one. */
   removalOf(at: number): (() => Step) | undefined;
 }
 
@@ -58,8 +58,8 @@ function portion<Row>({ statement, rows, identityOf, originOf, removal, texts }:
 }
 
 /**
- * The rows of a batch in the order in which they are written. Rows of the state are put in place of what may be there:
- * the table may still have one that could not be removed when its successor was set aside.
+ * Yields the rows of a batch in the order of writing. Rows of the state replace existing ones, because a table may
+ * still have a row that could not be removed when its successor was set aside.
  */
 export function* portionsOf(batch: Batch, applied: readonly Applied[], texts: SharedTexts): Generator<Portion> {
   const { ofRow, at } = originsOf(applied);
@@ -103,7 +103,7 @@ function* ofTable(
 }
 
 interface Origins {
-  /** The transaction that a row, or an allocation's job, comes from. */
+  /** Returns the transaction of a row, or of an allocation's job. */
   readonly ofRow: (row: object) => Applied | undefined;
   readonly at: (index: number) => Applied | undefined;
 }

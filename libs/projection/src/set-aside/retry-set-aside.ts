@@ -17,13 +17,13 @@ import { refusalOf } from './careful-write.js';
 import { setAsideJobs } from './load-set-aside.js';
 import { isTableName, type SetAsideBodies, type SetAsidePart, type SetAsideRow } from './set-aside-row.js';
 
-/** Rows tried in one database transaction: the projector waits that long at most. */
+/** Rows per database transaction. The projector waits for that at most. */
 export const MAX_RETRIED_AT_ONCE = 100;
 
-/** A row that is set aside, as people are told of it. */
+/** A row that was set aside, in the form for people. */
 export type SetAside = Omit<SetAsideRow, 'keyHash' | 'jobKey' | 'body'>;
 
-/** What became of all that was set aside. */
+/** The result of a retry. */
 export interface Retried {
   readonly stored: number;
   readonly left: number;
@@ -51,11 +51,11 @@ interface KeptRow {
 
 type Key = Pick<KeptRow, 'part' | 'key_hash'>;
 
-/** What PostgreSQL refused to store, for those who look at it and for those who try again. Stateless. */
+/** The rows that PostgreSQL refused to store, for listing and retrying. Stateless. */
 export class SetAsideRows {
   constructor(private readonly pool: Pool) {}
 
-  /** How many there are. Cost: looks at each. */
+  /** Counts the rows. Cost: examines each. */
   async count(): Promise<number> {
     const { rows } = await this.pool.query<{ count: number }>({
       text: 'select count(*) as count from set_aside',
@@ -64,7 +64,7 @@ export class SetAsideRows {
     return rows[0]?.count ?? 0;
   }
 
-  /** Oldest first. */
+  /** Lists the oldest rows first. */
   async list(limit: number): Promise<readonly SetAside[]> {
     const { rows } = await this.pool.query<SetAsideColumns>({
       text: `select part, key_hash, index, txn_name, time_ns, object, sqlstate, error, gone
@@ -85,8 +85,9 @@ export class SetAsideRows {
   }
 
   /**
-   * Tries to store everything where it belongs. What is refused again stays, with the new reason. The writer of the
-   * projection waits meanwhile, MAX_RETRIED_AT_ONCE rows at a time: nothing that it writes is put back to what it was.
+   * Retries to store all rows in their tables. A row that is refused again stays, with the new reason. The writer of
+   * the projection waits meanwhile, MAX_RETRIED_AT_ONCE rows at a time, so none of its writes is overwritten by an
+   * older row.
    */
   async retry(): Promise<Retried> {
     const { rows: keys } = await this.pool.query<Key>(
@@ -130,7 +131,7 @@ async function retrySome(client: PoolClient, keys: readonly Key[]): Promise<numb
   return stored;
 }
 
-/** An allocation's job is stored beside it, or set aside itself. */
+/** Adds the job of an allocation, which is stored separately or set aside itself. */
 async function withJob(client: PoolClient, { body, job_key: key }: KeptRow): Promise<Allocation> {
   const { rows } = await client.query<{ job: Job }>({
     text: 'select body as job from alloc_job where key = $1 limit 1',
@@ -141,7 +142,7 @@ async function withJob(client: PoolClient, { body, job_key: key }: KeptRow): Pro
   return new AllocJobsRead().complete(body as Allocation, key, () => job);
 }
 
-/** The statement that stores what is kept. Bodies are what the same part put there (`SetAsideBodies`). */
+/** Builds the statement that stores a row. The body has the form of its part (`SetAsideBodies`). */
 function stepOf({ part, gone, body }: KeptRow): Step {
   const texts = new SharedTexts();
   if (isTableName(part)) return TABLE_STATEMENTS[part][gone ? 'remove' : 'upsert'].of([body], texts);

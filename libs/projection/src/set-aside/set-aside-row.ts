@@ -5,44 +5,44 @@ import { type AllocJob, allocJobKey } from '../reading/alloc-jobs.js';
 import type { TxnObject, TxnRecord } from '../writing/batch.js';
 import { type ColumnValue, TABLE_LAYOUTS, type TableLayout } from '../writing/table-layout.js';
 
-/** Where a row belongs that was set aside: a table of the state, or one of those beside it. */
+/** The table to which a row belongs: one of the state, or one of the additional ones. */
 export type SetAsidePart = TableName | 'alloc_job' | 'txn' | 'txn_object';
 
-/** Of an object's name and of an error's text, in what people are shown. */
+/** Most characters of an object's name and an error's text, as shown to people. */
 export const MAX_SHOWN_CHARS = 200;
 
-/** A row on its way into the table `set_aside`. */
+/** A row for the table `set_aside`. */
 export interface SetAsideRow {
   readonly part: SetAsidePart;
   readonly keyHash: string;
-  /** Transaction that the row comes from. */
+  /** Index of the transaction that wrote the row. */
   readonly index: number;
   readonly txnName: string;
   readonly timeNs: number;
-  /** Its key, shortened, for people. */
+  /** Its key, shortened for people. */
   readonly object: string;
-  /** Empty: our own encoding refused it. */
+  /** Empty if our own encoding refused the row. */
   readonly sqlstate: string;
   readonly error: string;
-  /** Of an allocation, or of a change of one: under which key its job is stored, so that it stays there. */
+  /** For an allocation or its change: key of the stored job, so that the job is kept. */
   readonly jobKey: string;
-  /** The row is no more, and PostgreSQL refused to remove it: `body` is the row that was. */
+  /** Whether the row was deleted and PostgreSQL refused the deletion. Then `body` is the former row. */
   readonly gone: boolean;
   readonly body: object;
 }
 
-/** What is kept of each part: enough to store it later as a newer version stores it, and to load the state from it. */
+/** The stored content of each part: enough for a newer version to store it, and to load the state from it. */
 export interface SetAsideBodies {
   readonly alloc_job: AllocJob;
   readonly txn: TxnRecord;
   readonly txn_object: Omit<TxnObject, 'object'> & { readonly object: Omit<ObjectChange, 'change'> };
 }
 
-/** Under what a row is found, whatever its key: names can be longer than an index of PostgreSQL takes. */
+/** Returns the hash by which a row is found, because names can be too long for an index of PostgreSQL. */
 export const keyHash = (key: readonly (ColumnValue | null)[]): string =>
   createHash('sha256').update(JSON.stringify(key)).digest('base64url');
 
-/** Values of the primary key, as they stand in the columns. */
+/** Returns the values of the primary key as in the columns. */
 export function keyOfRow(table: TableName, row: object): ColumnValue[] {
   const { columns, primaryKey } = TABLE_LAYOUTS[table] as TableLayout<object>;
   return primaryKey.map((name) => columns.find((column) => column.name === name)?.valueOf(row) ?? '');
@@ -50,7 +50,7 @@ export function keyOfRow(table: TableName, row: object): ColumnValue[] {
 
 export const keyOfAllocJob = ({ namespace, jobId, key }: AllocJob): string[] => [namespace, jobId, key];
 
-/** Which row: what of `SetAsideRow` does not depend on how it was refused. */
+/** The members of `SetAsideRow` that do not depend on the refusal. */
 export type RowIdentity = Pick<SetAsideRow, 'part' | 'keyHash' | 'object' | 'jobKey' | 'gone' | 'body'>;
 
 function identity(

@@ -28,40 +28,44 @@ import {
 } from './statements.js';
 import { inTwoTrips, type Outgoing } from '../database/transaction.js';
 
-/** Rows of one statement: small enough that making one and executing the one before take turns, large enough to be worth it. */
+/**
+ * Rows of one statement: few enough that building a statement and executing the previous one alternate, and enough to
+ * be worthwhile.
+ */
 export const MAX_ROWS_PER_STATEMENT = 125;
 
 /**
- * Rows that Postgres has been sent and has not answered, beside the statement that is being made: it always finds the
- * next one. More of them keep more memory for nothing.
+ * Most rows that were sent to PostgreSQL without a response yet, besides the statement that is being built, so the
+ * server never waits. A larger number would only use more memory.
  */
 export const MAX_ROWS_AHEAD = 2 * MAX_ROWS_PER_STATEMENT;
 
 /**
- * Writes consecutive transactions to Postgres: every changed row once, the record of the transactions, the tables'
+ * Writes consecutive transactions to PostgreSQL: every changed row once, the records of the transactions, the tables'
  * indexes and the applied index, all in one database transaction (ST-7).
  *
- * What PostgreSQL refuses to store is set aside, row by row, and everything else is written (set-aside/): a batch that
- * fails by an error of its data is written a second time, carefully.
+ * Rows that PostgreSQL refuses are set aside one by one, and all others are written (set-aside/): a batch that fails by
+ * an error of its data is written a second time in that way.
  *
- * Stateless between batches, but for a guess whether rows are set aside: what is in Postgres decides. The applied index moves by compare-and-set, so of two
- * projectors the slower one writes nothing. The commit is synchronous: what was announced survives a crash.
- * Rows that are new go by COPY, which is a quarter less work; those that were there replace what was.
- * Cost: two round trips; one or two statements per table and MAX_ROWS_PER_STATEMENT rows, plus three. Those of a small
- * batch go to the server in one write.
+ * Stateless between batches, except for a guess whether rows are set aside, which PostgreSQL verifies. The applied
+ * index moves by compare-and-set, so the slower of two projectors writes nothing. The commit is synchronous, so
+ * announced transactions survive a crash. New rows are written with COPY, which is a quarter less work, and existing
+ * rows are replaced. Cost: two round trips, one or two statements per table and MAX_ROWS_PER_STATEMENT rows, plus
+ * three. Statements of a small batch are sent in one write.
  */
 export class BatchWriter {
-  /** Whether rows are set aside, as far as this writer has seen: then those that a batch writes anew are no longer. */
+  /** Whether rows are set aside, as far as this writer knows. If so, rows that a batch writes are removed from them. */
   private anyAside = false;
 
   constructor(private readonly pool: Pool) {}
 
   /**
-   * Answers the rows that were set aside.
-   * @param texts of what is written elsewhere of the same changes
-   * @param framed index of the newest frame in EVENTS by now; 0: nothing is known of it
-   * @throws ProjectionMovedError the projection is not at the index before the first transaction; nothing was written
-   * @throws RangeError the transactions are not consecutive
+   * Returns the rows that were set aside.
+   * @param texts JSON of the same changes, shared with other writers
+   * @param framed index of the newest frame in EVENTS, 0 if unknown
+   * @throws ProjectionMovedError if the projection is not at the index before the first transaction; nothing was
+   * written
+   * @throws RangeError if the transactions are not consecutive
    */
   async write(applied: readonly Applied[], texts = new SharedTexts(), framed = 0): Promise<readonly SetAsideRow[]> {
     const from = assertConsecutive(applied) - 1;
@@ -93,7 +97,7 @@ export class BatchWriter {
     }
   }
 
-  /** The guess was wrong, or the projection is elsewhere. @throws ProjectionMovedError */
+  /** Updates the guess, or finds that the projection was moved. @throws ProjectionMovedError */
   private async lookAgain(from: number): Promise<void> {
     const { applied, aside } = await this.standing();
     if (applied !== from || aside === this.anyAside) throw new ProjectionMovedError(from, applied);
@@ -101,7 +105,7 @@ export class BatchWriter {
   }
 
   /**
-   * Writes what another history of the log makes of the rows: see `rewindProjection`.
+   * Writes the rows of another history of the log. See `rewindProjection`.
    * @param keepsHistoryTo records of transactions above this index are removed first
    * @param framed index of the newest frame in EVENTS up to there, if it is known
    * @throws ProjectionMovedError
@@ -130,20 +134,20 @@ export class BatchWriter {
     return rows[0] ?? { applied: 0, aside: false };
   }
 
-  /** Index of the newest frame that was in EVENTS at the last write; 0: nothing is known of it. */
+  /** Returns the index of the newest frame in EVENTS at the last write, 0 if unknown. */
   async framedIndex(): Promise<number> {
     const { rows } = await this.pool.query<{ framed: number }>({ ...READ_FRAMED, types: columnTypes });
     return rows[0]?.framed ?? 0;
   }
 
-  /** How far Postgres is. */
+  /** Returns the applied index of PostgreSQL. */
   async appliedIndex(): Promise<number> {
     const { rows } = await this.pool.query<{ applied: number }>({ ...READ_APPLIED, types: columnTypes });
     return rows[0]?.applied ?? 0;
   }
 }
 
-/** The client makes the values of a statement while Postgres works on those before. */
+/** Sends a batch. The client builds the values of a statement while PostgreSQL executes the previous ones. */
 async function sendBatch(
   outgoing: Outgoing,
   batch: Batch,
@@ -172,7 +176,7 @@ function begun(client: PoolClient, step: Step): Promise<unknown> {
   return running;
 }
 
-/** A statement and how many rows are in it. */
+/** A statement and its number of rows. */
 interface Sendable {
   readonly step: Step;
   readonly rows: number;
@@ -192,7 +196,7 @@ function* stepsOf(batch: Batch, texts: SharedTexts, anyAside: boolean): Generato
   yield* chunks(MOVE_TABLE_INDEXES, batch.tableIndexes, texts);
 }
 
-/** Rows and values of a statement are made when it is asked for. */
+/** Yields statements. Their rows and values are built on request. */
 function* chunks<Row>(statement: RowsStatement<Row>, rows: Iterable<Row>, texts: SharedTexts): Generator<Sendable> {
   let chunk: Row[] = [];
   for (const row of rows) {

@@ -9,55 +9,55 @@ import {
 } from '@waybill/state';
 import { type AllocJob, AllocJobChanges, jobKeyBefore } from '../reading/alloc-jobs.js';
 
-/** What a batch comes to for one table: every key once, with its last content. */
+/** The changes of a batch in one table: every key once, with its last content. */
 export interface TableBatch {
   readonly table: TableName;
-  /** Rows of the state as they are: those that were not there before the batch, and those that were. */
+  /** New rows, and rows that replace existing ones, as in the state. */
   readonly inserts: readonly object[];
   readonly updates: readonly object[];
-  /** Rows of the state as they were before the batch. */
+  /** Removed rows, as they were before the batch. */
   readonly removes: readonly object[];
 }
 
-/** What a batch makes of a row. */
+/** The net change of a row in a batch. */
 interface NetChange {
   readonly before: object | undefined;
   after: object | undefined;
 }
 
-/** A transaction as it is recorded. */
+/** The record of a transaction. */
 export interface TxnRecord {
   readonly txn: Omit<Txn, 'payload'>;
   readonly verdict: Verdict;
 }
 
-/** An object that a transaction is about, as it is recorded. */
+/** The record of a transaction's change to an object. */
 export interface TxnObject {
   readonly index: number;
   readonly object: ObjectChange;
-  /** Of an allocation whose job is another one now, or that is gone: under which key its job is stored. */
+  /** Key of the previous job of an allocation that has another job now or was deleted. */
   readonly jobKey: string;
 }
 
-/** Any number of consecutive transactions, folded for one database transaction. */
+/** Any number of consecutive transactions, merged for one database transaction. */
 export interface Batch {
-  /** The index the projection must be at. */
+  /** The index at which the projection must be. */
   readonly from: number;
   readonly to: number;
-  /** Jobs that allocations of the batch may be the first to hold. */
+  /** Jobs that allocations of the batch may be the first to reference. */
   readonly allocJobs: readonly AllocJob[];
   readonly tables: readonly TableBatch[];
   readonly tableIndexes: readonly { readonly name: TableName; readonly index: number }[];
   readonly txns: readonly TxnRecord[];
-  /** Index of the newest frame in EVENTS, of this batch or an earlier one; 0: nothing is known of it. */
+  /** Index of the newest frame in EVENTS, of this batch or an earlier one. 0 if unknown. */
   readonly framed: number;
-  /** Made one by one when they are asked for: most of the work of a batch, done while Postgres has something to do. */
+  /** Built one by one on request: most of the work of a batch, done while PostgreSQL is busy. */
   readonly objects: Iterable<TxnObject>;
 }
 
 /**
- * Answers the index of the first.
- * @throws RangeError when they are not consecutive or none: writing them would leave a hole (ST-7)
+ * Returns the index of the first transaction.
+ * @throws RangeError if they are not consecutive or there are none, because writing them would leave a gap (ST-7)
  */
 export function assertConsecutive(applied: readonly Applied[]): number {
   const first = applied[0]?.index;
@@ -69,7 +69,7 @@ export function assertConsecutive(applied: readonly Applied[]): number {
   return first;
 }
 
-/** Folds consecutive transactions into a batch. O(changes). @throws RangeError as `assertConsecutive` */
+/** Merges consecutive transactions into a batch. O(changes). @throws RangeError like `assertConsecutive` */
 export function foldBatch(applied: readonly Applied[], framed = 0): Batch {
   const first = assertConsecutive(applied);
   const changed = new Map<TableName, Map<string, NetChange>>();

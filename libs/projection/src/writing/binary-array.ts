@@ -1,6 +1,6 @@
 import { BINARY_FORMS, type BinaryType, type BinaryValue, roomWithLength, writeWithLength } from './binary-values.js';
 
-/** Numbers of the types in PostgreSQL's catalogue. */
+/** OIDs of the types in PostgreSQL's catalogue. */
 const OIDS: { readonly [T in BinaryType]: number } = {
   boolean: 16,
   bigint: 20,
@@ -13,9 +13,9 @@ const OIDS: { readonly [T in BinaryType]: number } = {
 const HEADER_BYTES = 20;
 
 /**
- * One column of many rows as PostgreSQL's binary form of a one-dimensional array, which `pg` sends as it is. As text every
- * element would have to be quoted here and parsed there, which costs a long body as much as writing it.
- * @throws TypeError a value is not of the type, RangeError an `integer` has more than 32 bits
+ * Encodes one column of many rows as PostgreSQL's binary one-dimensional array, which `pg` sends unchanged. As text,
+ * every element would be quoted here and parsed there, which takes as long as writing a long body.
+ * @throws TypeError if a value has another type, RangeError if an `integer` has more than 32 bits
  */
 export function binaryArray(type: BinaryType, values: readonly (BinaryValue | null)[]): Buffer {
   const form = BINARY_FORMS[type];

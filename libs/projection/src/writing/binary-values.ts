@@ -1,13 +1,13 @@
-/** Types of columns that are sent in PostgreSQL's binary form. */
+/** Types of columns that are sent in binary form. */
 export type BinaryType = 'boolean' | 'bigint' | 'integer' | 'text' | 'json' | 'varchar';
 
 export type BinaryValue = string | number | boolean;
 
-/** How the values of a type are written. Both throw TypeError for a value that is not of the type. */
+/** The encoding of a type. Both functions throw TypeError for a value of another type. */
 export interface BinaryForm {
-  /** Bytes that the value needs at most. */
+  /** Returns the most bytes that the value can need. */
   readonly roomFor: (value: BinaryValue) => number;
-  /** Writes the value and answers its bytes. @throws RangeError an `integer` has more than 32 bits */
+  /** Writes the value and returns its bytes. @throws RangeError if an `integer` has more than 32 bits */
   readonly write: (buffer: Buffer, value: BinaryValue, at: number) => number;
 }
 
@@ -32,26 +32,26 @@ export const BINARY_FORMS: { readonly [T in BinaryType]: BinaryForm } = {
 };
 
 const LENGTH_BYTES = 4;
-/** Length of a value that is null. */
+/** Length of a null value. */
 const NULL_LENGTH = -1;
 
-/** Bytes that a value needs at most, its length before it. */
+/** Returns the most bytes of a value with its length. */
 export const roomWithLength = (form: BinaryForm, value: BinaryValue | null): number =>
   value === null ? LENGTH_BYTES : LENGTH_BYTES + form.roomFor(value);
 
-/** Writes the value behind its length, as arrays and rows have it, and answers where it ends. */
+/** Writes the value after its length, as in arrays and rows, and returns the position after it. */
 export function writeWithLength(form: BinaryForm, buffer: Buffer, value: BinaryValue | null, at: number): number {
   const length = value === null ? NULL_LENGTH : form.write(buffer, value, at + LENGTH_BYTES);
   buffer.writeInt32BE(length, at);
   return at + LENGTH_BYTES + Math.max(0, length);
 }
 
-/** Keys and statuses: written here they take a third of what a call for each takes. */
+/** Keys and statuses are short, and writing them here takes a third of the time of a call for each. */
 const MAX_SHORT_LENGTH = 40;
-/** Of UTF-8, for one unit of UTF-16. */
+/** Most bytes in UTF-8 of one UTF-16 unit. */
 const MAX_BYTES_PER_UNIT = 3;
 
-/** @returns false: it is not ASCII, and what was written is of no use */
+/** @returns false if the text is not ASCII; then the written bytes are invalid */
 function writeAscii(buffer: Buffer, text: string, at: number): boolean {
   for (let i = 0; i < text.length; i++) {
     const unit = text.charCodeAt(i);
@@ -63,7 +63,7 @@ function writeAscii(buffer: Buffer, text: string, at: number): boolean {
 
 const HIGH = 2 ** 32;
 
-/** Without a BigInt for each: the high and the low half. */
+/** Writes a high and a low half instead of creating a BigInt for each number. */
 function writeInt64(buffer: Buffer, value: number, at: number): number {
   const high = Math.floor(value / HIGH);
   buffer.writeInt32BE(high, at);

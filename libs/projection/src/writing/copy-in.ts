@@ -1,24 +1,24 @@
 import { type Connection, Query } from 'pg';
 import { BINARY_FORMS, type BinaryType, type BinaryValue, roomWithLength, writeWithLength } from './binary-values.js';
 
-/** A column as rows are copied into it. */
+/** A column into which rows are copied. */
 export interface CopiedColumn {
   readonly type: BinaryType;
 }
 
-/** Type and length of the message with the rows. */
+/** Bytes for the type and the length of the message with the rows. */
 const MESSAGE_BYTES = 5;
-/** What the binary form begins with: its name, no flags, no extension. */
+/** Start of the binary format: its signature, no flags, no extension. */
 const SIGNATURE = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
 const COUNT_BYTES = 2;
-/** Number of columns of the row that is none. */
+/** Number of columns that marks the end of the rows. */
 const END_OF_ROWS = -1;
 const COPY_DONE = Buffer.from('c\0\0\0\x04', 'latin1');
 
 /**
- * Rows as `copy … from stdin (format binary)` takes them, with the messages around them: ready to be sent behind the
- * statement. Each row as an array of values, one for each column.
- * @throws TypeError a value is not of its column's type, RangeError an `integer` has more than 32 bits
+ * Encodes rows for `copy … from stdin (format binary)` with the surrounding messages, ready to be sent after the
+ * statement. Each row is an array with one value per column.
+ * @throws TypeError if a value does not have its column's type, RangeError if an `integer` has more than 32 bits
  */
 export function copiedRows(
   columns: readonly CopiedColumn[],
@@ -43,15 +43,15 @@ export function copiedRows(
 }
 
 /**
- * Rows on their way into a table by COPY, as `client.query` takes them: a quarter less work than an INSERT for both
- * sides, which has to be told of columns and unfolds them into rows again. It knows no conflicts: what is there already
- * is an error.
+ * Rows that COPY writes to a table, in the form for `client.query`. COPY is a quarter less work than INSERT for both
+ * sides, because INSERT receives columns and expands them into rows. COPY does not handle conflicts: an existing key is
+ * an error.
  *
- * waiting its turn → sent → done. The rows are sent behind the statement, not when the server asks for them: it would
- * idle while the client makes the next ones. If it refuses the statement it ignores them.
+ * queued → sent → done. The rows are sent directly after the statement instead of on the server's request, because the
+ * server would idle while the client builds the next ones. If it refuses the statement, it ignores them.
  */
 export class CopyIn extends Query {
-  /** @throws DatabaseError as a query */
+  /** @throws DatabaseError like a query */
   readonly done: Promise<void>;
   override readonly submit: (connection: Connection) => void;
 
@@ -67,6 +67,6 @@ export class CopyIn extends Query {
     };
   }
 
-  /** The rows are on their way. */
+  /** The rows have already been sent. */
   handleCopyInResponse(): void {}
 }

@@ -5,12 +5,12 @@ import { carefulWrite } from '../set-aside/careful-write.js';
 import { type Batch, foldBatch } from './batch.js';
 import { differenceOf } from './rewind.js';
 
-/** Of `carefulWrite` at once: bounds what is sent and not answered, and the memory of a batch. */
+/** Transactions per `carefulWrite`, which bounds unanswered statements and the memory of a batch. */
 const MAX_REBUILT_TXNS = 500;
 
 /**
- * Every table but that of the migrations. `projection` first: the projector takes it first too, and waits there. None is
- * read: a damaged page stands in nobody's way, and its file is gone with the commit.
+ * Every table except that of the migrations. `projection` comes first, because the projector locks it first too and
+ * then waits. No table is read, so a damaged page does no harm, and its file is removed with the commit.
  */
 export const ALL_TABLES: readonly string[] = [
   'projection',
@@ -27,19 +27,21 @@ export const ALL_TABLES: readonly string[] = [
 const EMPTY = `truncate ${ALL_TABLES.map((table) => `"${table}"`).join(', ')};
   insert into projection (id, applied, applied_at, history_floor) values (1, 0, now(), 1)`;
 
-/** What a database is filled from. */
+/** The source of a rebuilt database. */
 export interface RebuildSource {
-  /** The state to begin with, if not with the first transaction: history and request ids begin behind it. */
+  /** The state with which it starts, if not with the first transaction. History and request IDs start after it. */
   readonly base: StateMachine | undefined;
-  /** Hands over every transaction behind the base, as it was applied, in order. Resolves with the last one's index. */
+  /**
+   * Passes on every transaction after the base in order, as it was applied. Resolves with the index of the last one.
+   */
   readonly follow: (take: (applied: readonly Applied[]) => Promise<void>) => Promise<number>;
 }
 
 /**
- * Fills Postgres anew, in one database transaction: until it ends everybody who reads waits, and then reads what was there
- * before, whole. The projector waits too, and goes on where it was.
- * Cost: as projecting all of it, with indexes in place; twice the disk until the commit.
- * @returns the index that Postgres is at
+ * Rebuilds PostgreSQL in one database transaction. Until it ends, all readers wait, and after a failure they see the
+ * former content. The projector waits too and then continues. Cost: as for projecting everything, with indexes in
+ * place, and twice the disk space until the commit.
+ * @returns the applied index of PostgreSQL
  */
 export function rebuildProjection(pool: Pool, { base, follow }: RebuildSource): Promise<number> {
   return inTransaction(pool, 'rebuild', async (client) => {

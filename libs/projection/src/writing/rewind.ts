@@ -5,24 +5,24 @@ import { loadSnapshot } from '../feed/snapshot-source.js';
 import type { Batch, TableBatch, TxnRecord } from './batch.js';
 import { BatchWriter } from './batch-writer.js';
 
-/** To what the projection is taken, and what of its history stays. */
+/** The target of a rewind, and the part of the history that is kept. */
 export interface Rewound {
-  /** The state as of the index that Postgres is to be at. */
+  /** The state at the target index. */
   readonly machine: StateMachine;
-  /** Records of transactions above this index are of a history that does not count, and are removed. */
+  /** Records of transactions above this index belong to a lost history and are removed. */
   readonly keepsHistoryTo: number;
-  /** Index of the newest frame in EVENTS up to `keepsHistoryTo`; absent: nobody knows, unless Postgres does. */
+  /** Index of the newest frame in EVENTS up to `keepsHistoryTo`. Absent if only PostgreSQL may know it. */
   readonly framed?: number;
-  /** Records to be written anew, of transactions above `keepsHistoryTo`. */
+  /** New records of transactions above `keepsHistoryTo`. */
   readonly txns?: readonly TxnRecord[];
 }
 
 /**
- * Makes Postgres the state of another history of the log, in one database transaction: only rows that differ are written.
- * Readers see the one or the other.
- * Cost: reads all rows, and compares them as texts. Memory: one more copy of the state.
- * @param empty a machine to load Postgres into
- * @throws ProjectionMovedError somebody wrote meanwhile; nothing was changed
+ * Changes PostgreSQL to the state of another history of the log, in one database transaction. Only rows that differ are
+ * written. Readers see either state. Cost: reads all rows and compares them as texts. Memory: one more copy of the
+ * state.
+ * @param empty a machine into which PostgreSQL is loaded
+ * @throws ProjectionMovedError if another writer wrote meanwhile; nothing was changed
  */
 export async function rewindProjection(pool: Pool, rewound: Rewound, empty: StateMachine): Promise<void> {
   const { machine, keepsHistoryTo, framed, txns = [] } = rewound;
@@ -41,7 +41,7 @@ export async function rewindProjection(pool: Pool, rewound: Rewound, empty: Stat
   await new BatchWriter(pool).rewrite(batch, keepsHistoryTo, framed);
 }
 
-/** What takes the rows of one state to those of another. O(rows of both). */
+/** Returns the changes from one state to another. O(rows of both). */
 export function differenceOf(before: Tables, after: Tables): Pick<Batch, 'allocJobs' | 'tables'> {
   const allocJobs = new AllocJobChanges();
   for (const alloc of after.allocs.all())

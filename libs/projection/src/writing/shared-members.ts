@@ -1,18 +1,18 @@
 type Members = Record<string, unknown>;
 
-/** Rows kept for the strings they brought; beyond it a new string is looked for in the row before only. */
+/** Rows with pooled strings. Beyond this number, a new string is only compared with the previous row. */
 export const MAX_POOLED_ROWS = 100_000;
 
-/** Texts up to this length are not looked at: JSON.parse gives out one string for all that are equal. */
+/** Texts up to this length are not compared, because JSON.parse returns one string for all equal ones. */
 const MAX_SHORT_TEXT = 10;
 
 /**
- * Rows that come from JSON share nothing, though those that stand together are much alike: allocations of one plan have
- * the same resources, the same evaluation, the same reasons. Given one row after the other, each is left with its own
- * only where it differs from the one before, at any depth, as rows that come from the log are; rows are never changed in
- * place, so nobody can tell. Half the memory of an allocation.
+ * Makes similar rows share their members. Rows parsed from JSON share nothing, although neighbours are similar:
+ * allocations of one plan have the same resources, the same evaluation, the same reasons. Each row, in order, gets the
+ * equal members of the previous row at any depth, like rows from the log. Rows are never changed in place, so sharing
+ * has no effect on readers. It halves the memory of an allocation.
  *
- * Keeps the row before, and one for each string of the members named. Cost: one comparison of all members.
+ * Keeps the previous row, and one row for each string of the pooled members. Cost: one comparison of all members.
  */
 export class SharedMembers<Row extends object> {
   private before: Row | undefined;
@@ -20,14 +20,14 @@ export class SharedMembers<Row extends object> {
   private pooled = 0;
 
   /**
-   * @param pooled members whose strings come back in rows further on; those of a group come back together (a node's id
-   *   and name), and are found by the first
+   * @param pooled members whose strings recur in later rows; those of a group recur together (a node's ID and name),
+   * and the first one finds them
    */
   constructor(pooled: readonly (readonly [keyof Row & string, ...(keyof Row & string)[]])[] = []) {
     this.pools = pooled.map(([first, ...others]) => ({ first, others, known: new Map() }));
   }
 
-  /** Changes `row`, which nobody else has yet. */
+  /** Changes `row`, which no other code references yet. */
   share(row: Row): Row {
     const members = row as Members;
     const before = this.before as Members | undefined;
@@ -51,15 +51,15 @@ export class SharedMembers<Row extends object> {
   }
 }
 
-/** A group of members, by its first. */
+/** A group of members, indexed by its first. */
 interface Pool {
   readonly first: string;
   readonly others: readonly string[];
-  /** Per string of the first: the row that brought it. */
+  /** For each string of the first member, the row that introduced it. */
   readonly known: Map<string, Members>;
 }
 
-/** Gives `row` the texts and objects of `before` that are the same, at any depth. */
+/** Gives `row` the equal texts and objects of `before`, at any depth. */
 function shareMembers(before: Members, row: Members): void {
   const names = Object.keys(before);
   let at = 0;
@@ -73,7 +73,7 @@ function shareMembers(before: Members, row: Members): void {
   }
 }
 
-/** Whether both are the same, to the order of their members: no text of theirs differs. */
+/** Whether both are equal including the order of members, so that their texts are equal. */
 function areSame(before: unknown, value: unknown): boolean {
   if (before === value) return true;
   if (!isObject(value) || !isObject(before) || !isAlike(before, value)) return false;

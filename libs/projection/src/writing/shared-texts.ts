@@ -1,32 +1,32 @@
-/** Shorter texts are made again as fast as they are found. */
+/** Shorter texts are built as fast as they are looked up. */
 export const MIN_KEPT_LENGTH = 200;
 
-/** What is known of the members of one name. */
+/** The cached text of the members with one name. */
 interface Slot {
   /** A comma, the quoted name and a colon. */
   readonly opening: string;
-  /** The value seen last, and the opening with its JSON. */
+  /** The last value, and its JSON after the opening. */
   value: unknown;
   text: string;
 }
 
-/** Neither quote nor backslash, no control character, nothing beyond ASCII: quoted as it is. */
+/** Texts that are quoted unchanged: without quote, backslash, control characters and non-ASCII characters. */
 const PLAIN = /^[ !#-[\]-~]*$/;
 
 /**
- * JSON of one object after the other, exactly as JSON.stringify makes it, where they have much in common: allocations of
- * one plan have the same resources, and an allocation has the same metrics in its event and in its row. A member that is
- * the same as in the object before is not written out again, nor an object that was a member before.
+ * Builds the JSON of similar objects one after the other, identical to JSON.stringify: allocations of one plan have the
+ * same resources, and an allocation has the same metrics in its event and in its row. A member that equals that of the
+ * previous object is not built again.
  *
- * For one batch: it keeps what it has seen. Objects must not change meanwhile, and hold nothing but what JSON does.
- * Memory: the texts of members of MIN_KEPT_LENGTH and more. Cost: one look at every member, and JSON.stringify of those
- * that are new.
+ * For a single batch, because it keeps what it has seen. Objects must not change meanwhile, and must contain only JSON.
+ * Memory: the texts of members from MIN_KEPT_LENGTH on. Cost: one comparison of every member, and JSON.stringify of new
+ * ones.
  */
 export class SharedTexts {
   private readonly slots = new Map<string, Slot>();
   private readonly kept = new Map<object, string>();
 
-  /** @param levels how deep members are looked at one by one: 1, those of `object`; names there must be few */
+  /** @param levels depth to which members are compared one by one: 1 for those of `object`, whose names must be few */
   textOf(object: object, levels = 1): string {
     const members = object as Readonly<Record<string, unknown>>;
     let text = '';

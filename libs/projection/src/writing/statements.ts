@@ -9,16 +9,16 @@ import type { SharedTexts } from './shared-texts.js';
 import { storable, storedJson, storedText } from './stored-text.js';
 import { type ColumnValue, TABLE_LAYOUTS, type TableLayout } from './table-layout.js';
 
-/** A statement with a name is prepared once per connection. */
+/** A statement with a name, which is prepared once per connection. */
 export interface NamedStatement {
   readonly name: string;
   readonly text: string;
 }
 
-/** A statement and all that goes with it. */
+/** A statement with its values. */
 export type Step = (NamedStatement & { readonly values?: unknown[] }) | CopyIn;
 
-/** What is done with any number of rows. */
+/** An operation on any number of rows. */
 export interface RowsStatement<Row> {
   of(rows: readonly Row[], texts: SharedTexts): Step;
 }
@@ -30,8 +30,9 @@ interface StatementColumn<Row> {
 }
 
 /**
- * A statement with `unnest(…)` of one array per column in it. The client works the columns out: Postgres looks at no body.
- * @param text of the statement, around that
+ * Builds a statement with `unnest(…)` of one array per column. The client extracts the columns, so PostgreSQL parses no
+ * body.
+ * @param text the statement around it
  */
 export function unnesting<Row>(
   name: string,
@@ -55,7 +56,7 @@ export function unnesting<Row>(
   };
 }
 
-/** Rows that are not there yet. */
+/** Builds a COPY of rows that do not exist yet. */
 function copying<Row>(table: string, columns: readonly StatementColumn<Row>[]): RowsStatement<Row> {
   const text = `copy "${table}" (${quoted(columns.map(({ name }) => name))}) from stdin (format binary)`;
   return {
@@ -77,9 +78,9 @@ const bodyColumn = <Row>(bodyOf: (row: Row) => object): StatementColumn<Row> => 
 });
 
 export interface TableStatements<Row> {
-  /** Of keys that are not there, each at most once. */
+  /** Inserts keys that do not exist, each at most once. */
   readonly insert: RowsStatement<Row>;
-  /** Every key at most once: the same key twice is an error of ON CONFLICT. */
+  /** Inserts or replaces. Every key at most once, because the same key twice is an error of ON CONFLICT. */
   readonly upsert: RowsStatement<Row>;
   readonly remove: RowsStatement<Row>;
 }
@@ -114,7 +115,7 @@ function tableStatements<Row extends object>(
   };
 }
 
-/** The rows given must be the table's. */
+/** Statements by table. The rows must be the table's. */
 export const TABLE_STATEMENTS = Object.fromEntries(
   TABLE_NAMES.map((table) => [table, tableStatements<never>(table, TABLE_LAYOUTS[table])]),
 ) as Readonly<Record<TableName, TableStatements<object>>>;
@@ -146,7 +147,7 @@ const TXN_COLUMNS: readonly StatementColumn<TxnRecord>[] = [
   { name: 'result', type: 'json', valueOf: ({ verdict }) => jsonOf('result' in verdict ? verdict.result : null) },
 ];
 
-/** The compare-and-set of the applied index makes sure that an index is written once. */
+/** Inserts records. The compare-and-set of the applied index ensures that each index is written once. */
 export const INSERT_TXNS = copying('txn', TXN_COLUMNS);
 
 export const INSERT_TXN_OBJECTS = copying<TxnObject>('txn_object', [
@@ -170,7 +171,7 @@ export const MOVE_TABLE_INDEXES = unnesting<Batch['tableIndexes'][number]>(
     on conflict (name) do update set index = excluded.index`,
 );
 
-/** The key is the content's: what is there already is the same. */
+/** The key is computed from the content, so an existing row is equal. */
 export const STORE_ALLOC_JOBS = unnesting<AllocJob>(
   'store_alloc_jobs',
   [
@@ -185,10 +186,10 @@ export const STORE_ALLOC_JOBS = unnesting<AllocJob>(
 );
 
 /**
- * First statement of a batch: whoever does not find the index where it left it writes nothing, and of two writers the
- * second waits here for the first. It fails then, because the column takes no null, and with it what was sent behind it.
- * $1: from, $2: to, $3: whether the writer believes that rows are set aside; null: it does not matter. $4: index of the
- * newest frame in EVENTS.
+ * First statement of a batch. A writer that does not find the expected index writes nothing, and of two writers the
+ * second waits here for the first. The statement then fails, because the column is not nullable, and with it all
+ * statements sent after it. $1: from, $2: to, $3: whether the writer believes that rows are set aside (null if it does
+ * not matter), $4: index of the newest frame in EVENTS.
  */
 export const MOVE_APPLIED: NamedStatement = {
   name: 'move_applied',
@@ -197,18 +198,18 @@ export const MOVE_APPLIED: NamedStatement = {
     framed = greatest(framed, $4::bigint) where id = 1`,
 };
 
-/** Records of a history that does not count. $1: the last index that does. */
+/** Removes the records of a lost history. $1: the last valid index. */
 export const FORGET_TXNS: NamedStatement = { name: 'forget_txns', text: 'delete from txn where index > $1' };
 export const FORGET_TXN_OBJECTS: NamedStatement = {
   name: 'forget_txn_objects',
   text: 'delete from txn_object where index > $1',
 };
-/** What was read of the lost part of the log is no measure for what it has there now. */
+/** Removes the hashes of the lost part of the log, whose content is different now. */
 export const FORGET_LOG_HASHES: NamedStatement = {
   name: 'forget_log_hashes',
   text: 'delete from log_hashes where last > $1',
 };
-/** $2: index of the newest frame in EVENTS up to there; null: nobody knows, unless it is below already. */
+/** $2: index of the newest frame in EVENTS up to there; null if it is unknown, unless it is lower already. */
 export const LOWER_FLOOR: NamedStatement = {
   name: 'lower_floor',
   text: `update projection set history_floor = least(history_floor, $1::bigint + 1),
@@ -217,17 +218,17 @@ export const LOWER_FLOOR: NamedStatement = {
 
 const NOT_NULL_VIOLATION = '23502';
 
-/** MOVE_APPLIED did not find the index where it should be. */
+/** Whether MOVE_APPLIED did not find the expected index. */
 export const isNotMoved = (error: unknown): boolean =>
   error instanceof DatabaseError && error.code === NOT_NULL_VIOLATION && error.table === 'projection';
 
-/** How far it is, and whether rows are set aside. */
+/** Reads the applied index, and whether rows are set aside. */
 export const READ_STANDING: NamedStatement = {
   name: 'read_standing',
   text: 'select applied, exists (select from set_aside) as aside from projection where id = 1',
 };
 
-/** Index of the newest frame that was in EVENTS when Postgres was written last. */
+/** Reads the index of the newest frame in EVENTS at the last write. */
 export const READ_FRAMED: NamedStatement = {
   name: 'read_framed',
   text: 'select framed from projection where id = 1',
