@@ -3,16 +3,18 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { isErrno, makeDirectory } from '@waybill/processes';
 
-/** Bytes of the keys under which secrets of tokens and root keys are stored. */
+/** The size in bytes of the keys that encrypt the secrets of tokens and the root keys. */
 const KEY_BYTES = 32;
 
-/** The file of the cluster's key, under which secrets of tokens are stored. */
+/** Returns the file of the cluster's key, which encrypts the secrets of tokens. */
 export const clusterKeyIn = (directory: string): Promise<string> => keyFileIn(directory, 'acl.key');
 
-/** The file of the key that wraps root keys. */
+/** Returns the file of the key that wraps root keys. */
 export const keyringKeyIn = (directory: string): Promise<string> => keyFileIn(directory, 'keyring.key');
 
-/** The file of a key in a directory: that of before, or a new one, which only its owner may read. */
+/**
+ * Returns the file of a key in a directory. It makes the key if there is none yet. Only the owner may read the file.
+ */
 async function keyFileIn(directory: string, name: string): Promise<string> {
   await makeDirectory(directory, { mode: 0o700 });
   const file = path.join(directory, name);

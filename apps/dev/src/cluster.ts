@@ -2,30 +2,32 @@ import { errorText } from '@waybill/model';
 import type { ServiceState } from '@waybill/service';
 import type { ServiceName } from './service-names.js';
 
-/** The running services, in one process or in many. */
+/** Cluster is the running services, in one process or in many. */
 export interface Cluster {
   states(): ServiceState[] | Promise<ServiceState[]>;
-  /** Ends all services in the reverse of the order they started. */
+  /** Stops all services in the reverse of their starting order. */
   stop(): Promise<void>;
 }
 
-/** What the services need to know of the servers beside them, and of this machine. */
+/** ClusterEnvironment is what the services need to know about the servers beside them and about this machine. */
 export interface ClusterEnvironment {
   readonly env: NodeJS.ProcessEnv;
-  /** What is different for the agent, which has no more rights than one on a machine of its own. */
+  /**
+   * The environment variables that differ for the agent. It has the same rights as an agent on a machine of its own.
+   */
   readonly agentEnv: NodeJS.ProcessEnv;
   readonly logDir: string;
-  /** Which services are started. */
+  /** The services to start. */
   readonly services: readonly ServiceName[];
-  /** Aborted when the run is to end: a start that takes long gives up. */
+  /** The signal is aborted when the run has to end. A start that takes long then stops. */
   readonly signal: AbortSignal;
-  /** Something a person should know, while everything goes on. */
+  /** Shows a line that a person should know of while the run continues. */
   readonly say: (line: string) => void;
-  /** Something that cannot go on; only where all services share one process. */
+  /** Receives an error with which the run cannot continue. It is called only if all services share one process. */
   readonly onFatal: (error: Error) => void;
 }
 
-/** A service did not start. `logFile` has what it wrote. */
+/** ServiceStartError says that a service did not start. `logFile` has its output. */
 export class ServiceStartError extends Error {
   override readonly name = 'ServiceStartError';
   constructor(

@@ -1,12 +1,13 @@
-/** Signals closer together than this are one Ctrl-C: the terminal sends it to the whole group, and npm passes it on too. */
+/** Signals within this time count as one Ctrl-C: the terminal sends it to the whole group, and npm passes it on too. */
 const SAME_KEYSTROKE_MS = 500;
-/** What a shell says of a program that SIGINT ended. */
+/** The exit code that shells use for a program that SIGINT ended. */
 const EXIT_INTERRUPTED = 130;
 
 /**
- * How a run ends: running ── signal, or nobody reads our output ──► asked; running ── failure ──► failed. The first
- * one counts. `asked` begins an orderly stop; a second signal ends the process as soon as `impatient` has killed the
- * tasks, and a third signal ends it at once. Servers and services then end by themselves (libs/embedded).
+ * EndOfRun decides how a run ends: running ── signal, or the output is closed ──► requested; running ── failure ──►
+ * failed. The first of the two counts. A request begins an orderly stop. A second signal ends the process as soon as
+ * `impatient` has killed the tasks, and a third signal ends it at once. Servers and services then end by themselves
+ * (libs/embedded).
  */
 export class EndOfRun {
   private readonly controller = new AbortController();
@@ -16,17 +17,17 @@ export class EndOfRun {
 
   constructor(private readonly impatient: () => Promise<void>) {}
 
-  /** Aborted as soon as the run is to end, for either reason. */
+  /** The signal is aborted as soon as the run has to end, for either reason. */
   get signal(): AbortSignal {
     return this.controller.signal;
   }
 
-  /** Why it failed; undefined when somebody asked for the end. */
+  /** The error of a failed run. It is undefined if the end was requested. */
   get failure(): Error | undefined {
     return this.failed;
   }
 
-  /** Resolves when the run is to end. */
+  /** Resolves when the run has to end. */
   readonly happened = new Promise<void>((resolve) =>
     this.controller.signal.addEventListener('abort', () => resolve(), { once: true }),
   );
@@ -41,7 +42,7 @@ export class EndOfRun {
     this.controller.abort();
   }
 
-  /** Listens to signals, to the closing of our output, and to errors nobody caught. */
+  /** Listens to signals, to the closing of the output, and to uncaught errors. */
   listen(): this {
     const onSignal = (): void => {
       const nowMs = performance.now();
@@ -52,7 +53,7 @@ export class EndOfRun {
       void this.impatient().finally(() => process.exit(EXIT_INTERRUPTED));
     };
     for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, onSignal);
-    // `npm start | head`: whoever watched is gone, and nobody could see the rest.
+    // `npm start | head`: the reader has gone, so nobody could see further output.
     for (const stream of [process.stdout, process.stderr]) stream.on('error', () => this.requestEnd());
     process.on('uncaughtException', (error) => this.fail(error));
     return this;

@@ -10,7 +10,7 @@ interface AllocationStub {
   readonly ClientStatus: string;
 }
 
-/** Registers the example unless a job of that name is there already: it is the user's then, also when it was stopped. */
+/** Registers the example unless a job of that name exists. Such a job is the user's, even if it was stopped. */
 export async function registerExample(api: LocalApi): Promise<'registered' | 'kept' | 'stopped'> {
   const found = await api.request('/v1/job/hello');
   if (found.status === 200) return (JSON.parse(found.body) as { Stop: boolean }).Stop ? 'stopped' : 'kept';
@@ -19,7 +19,10 @@ export async function registerExample(api: LocalApi): Promise<'registered' | 'ke
   return 'registered';
 }
 
-/** Waits until the example runs, by blocking queries; undefined if it does not within RUNNING_TIMEOUT_MS. */
+/**
+ * Waits with blocking queries until the example runs. The result is undefined if it does not run within
+ * RUNNING_TIMEOUT_MS.
+ */
 export async function runningExample(api: LocalApi): Promise<AllocationStub | undefined> {
   const until = Date.now() + RUNNING_TIMEOUT_MS;
   for (let index = 1; Date.now() < until;) {

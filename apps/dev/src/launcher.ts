@@ -16,17 +16,17 @@ import { ownCertificates, type OwnCertificates } from './tls/own-certificates.js
 import { SERVICE_NAMES, type ServiceName } from './service-names.js';
 import { isFirstStart, type Servers, startServers } from './servers.js';
 
-/** How long the services may take to be ready after they have started. */
+/** The time that the services may take to be ready after they have started. */
 const SETTLE_MS = 15_000;
 const SETTLE_POLL_MS = 25;
 
-/** Something that was started and has to be stopped, last one first. */
+/** A Stop stops a part that was started. The last part is stopped first. */
 type Stop = () => Promise<void> | void;
 
 /**
- * `npm start`: brings everything up, shows it, and takes it down again on Ctrl-C, in order.
- * Servers and services cannot outlive this process, not even its SIGKILL (libs/embedded). Tasks can, as they outlive every
- * agent that is killed (AG-192): the next start takes them up, and one with `--fresh` kills them.
+ * launch is `npm start`: it starts everything, shows it, and stops it in order on Ctrl-C.
+ * Servers and services cannot outlive this process, not even its SIGKILL (libs/embedded). Tasks can, as they outlive
+ * every agent that is killed (AG-192). The next start takes them over, and a start with `--fresh` kills them.
  * @returns the exit code
  */
 export async function launch(options: LaunchOptions): Promise<number> {
@@ -37,7 +37,7 @@ export async function launch(options: LaunchOptions): Promise<number> {
   try {
     await upUntilTheEnd(options, stops, end, report);
   } catch (error) {
-    // Whoever asks for the end while something starts makes it fail: that is no failure.
+    // A request to end makes a start fail that is under way. That is not a failure of the run.
     if (!end.signal.aborted) end.fail(error instanceof Error ? error : new Error(String(error)));
   }
   const { failure } = end;
@@ -49,14 +49,14 @@ export async function launch(options: LaunchOptions): Promise<number> {
   return 0;
 }
 
-/** Kills the tasks that an agent has left running. Loads the agent's code only where there are runs. */
+/** Kills the tasks that an agent has left running. It loads the agent's code only if there are runs. */
 async function killTasks(agentDir: string): Promise<void> {
   if (!existsSync(path.join(agentDir, 'runs'))) return;
   const { killLeftRunning } = await import('@waybill/agent');
   await killLeftRunning(agentDir).catch(complain);
 }
 
-/** A part that fails to stop must not keep the others running. */
+/** Stops a part and reports an error. A part that fails to stop must not keep the others running. */
 async function stopQuietly(stop: Stop): Promise<void> {
   try {
     await stop();
@@ -65,11 +65,11 @@ async function stopQuietly(stop: Stop): Promise<void> {
   }
 }
 
-/** What is up. */
+/** Run holds the parts that are up. */
 interface Run {
   readonly cluster: Cluster;
   readonly api: LocalApi;
-  /** Lines for a shell whose programs are to reach the API; none: they need none. */
+  /** Lines for a shell whose programs have to reach the API. The list is empty if they need none. */
   readonly exports: readonly string[];
 }
 
@@ -125,8 +125,8 @@ async function bringUp(options: LaunchOptions, stops: Stop[], end: EndOfRun, rep
 }
 
 /**
- * A mistake in the environment is told before anything starts. Reading settings loads the code of all services, so it is
- * done early only for those who have set something.
+ * Reports a mistake in the environment before anything starts. Reading settings loads the code of all services, so the
+ * check runs only if some setting is given.
  * @throws SettingsError
  */
 async function checkEnvironment(env: NodeJS.ProcessEnv, { acl }: LaunchOptions): Promise<void> {
@@ -140,14 +140,20 @@ async function checkEnvironment(env: NodeJS.ProcessEnv, { acl }: LaunchOptions):
 const servicesOf = ({ agent }: LaunchOptions): readonly ServiceName[] =>
   SERVICE_NAMES.filter((name) => agent || name !== 'agent');
 
-/** Loads only what this way of running needs: the code of all services is most of the time of a start. */
+/**
+ * Loads only the code that this way of running needs, because loading the code of all services takes most of the time
+ * of a start.
+ */
 async function loadCluster(processes: boolean): Promise<typeof import('./one-process.js').startInOneProcess> {
   return processes
     ? (await import('./many-processes.js')).startInManyProcesses
     : (await import('./one-process.js')).startInOneProcess;
 }
 
-/** A developer's disk is often fuller than a machine's should be; the output of what has ended is wanted all the same. */
+/**
+ * The thresholds keep the output of ended tasks. A developer's disk is often fuller than a machine's should be, and the
+ * output is needed all the same.
+ */
 const KEEPS_ENDED = { WAYBILL_GC_DISK_USAGE_THRESHOLD: '99', WAYBILL_GC_INODE_USAGE_THRESHOLD: '99' };
 
 async function certificatesOf(directory: string, options: LaunchOptions, report: Report): Promise<OwnCertificates> {
@@ -168,7 +174,7 @@ const tlsEnvironment = (files: OwnCertificates | undefined): NodeJS.ProcessEnv =
         WAYBILL_TLS_KEY_FILE: files.keyFile,
       };
 
-/** How the API is spoken to, if over TLS: by --tls, or because the environment says so. */
+/** Returns how to call the API if it uses TLS, because of --tls or because of the environment. */
 function apiTlsOf(env: NodeJS.ProcessEnv): LocalApiTls | undefined {
   if (env['WAYBILL_TLS_HTTP'] !== 'true') return undefined;
   return {
@@ -178,7 +184,7 @@ function apiTlsOf(env: NodeJS.ProcessEnv): LocalApiTls | undefined {
   };
 }
 
-/** For Waybill's command line, for `nomad` and for whatever uses the official client. */
+/** Returns the lines for Waybill's command line, for `nomad` and for every program that uses the official client. */
 function exportsOf(env: NodeJS.ProcessEnv, files: OwnCertificates | undefined, { port }: LaunchOptions): string[] {
   if (files === undefined) return [];
   const shown: Record<string, string> = {
@@ -221,13 +227,18 @@ function serviceEnvironment(
   };
 }
 
-/** The cluster's key is made at the first start with access control, and kept. */
+/**
+ * Returns the settings of access control. The cluster's key is made at the first start with access control and kept.
+ */
 async function aclEnvironment({ acl }: LaunchOptions, credentials: string): Promise<NodeJS.ProcessEnv> {
   if (!acl) return {};
   return { WAYBILL_ACL_ENABLED: 'true', WAYBILL_ACL_KEY_FILE: await clusterKeyIn(credentials) };
 }
 
-/** The key that wraps root keys is made at the first start, and kept; the environment may name another one. */
+/**
+ * Returns the settings of the keyring. The key that wraps root keys is made at the first start and kept. The
+ * environment may name another key.
+ */
 async function keyringEnvironment(env: NodeJS.ProcessEnv, credentials: string): Promise<NodeJS.ProcessEnv> {
   if (Object.keys(env).some((name) => name.startsWith('WAYBILL_KEYRING_') && env[name])) return {};
   return { WAYBILL_KEYRING_KEY_FILE: await keyringKeyIn(credentials) };
@@ -236,7 +247,7 @@ async function keyringEnvironment(env: NodeJS.ProcessEnv, credentials: string): 
 const agentEnvironment = ({ credentials }: Servers): NodeJS.ProcessEnv =>
   credentials ? { WAYBILL_NATS_CREDENTIALS: credentials.agent } : {};
 
-/** What the command line says of regions goes before what the environment says. */
+/** Returns the settings of regions from the command line. They override the environment. */
 function regionEnvironment({ region, peer }: LaunchOptions): NodeJS.ProcessEnv {
   const peers = Object.entries(peer).map(([name, url]) => `${name}=${url}`);
   return {
@@ -262,7 +273,7 @@ async function show({ cluster, api, exports }: Run, options: LaunchOptions, repo
   say(`\nLogs: ${path.join(options.dataDir, 'logs')}    Ctrl-C stops everything.`);
 }
 
-/** What comes before these three: without a token nothing is allowed. */
+/** Returns the lines about tokens, which the three commands need: without a token nothing is allowed. */
 const withTokens = (command: string): readonly string[] => [
   `\n${pc.bold('Access control is on')}: each of these needs a token (docs/access-control.md). The first one is made once, by`,
   `  ${command} acl bootstrap`,
@@ -272,7 +283,7 @@ const withTokens = (command: string): readonly string[] => [
 const commandFor = ({ port, tls }: LaunchOptions): string =>
   tls || port === 4646 ? `npx waybill` : `WAYBILL_ADDR=http://127.0.0.1:${port} npx waybill`;
 
-/** @returns the short id of an allocation of the example that runs, if one does */
+/** @returns the short ID of a running allocation of the example, if there is one */
 async function showExample(api: LocalApi, options: LaunchOptions, report: Report): Promise<string | undefined> {
   const name = 'job hello';
   if ((await registerExample(api)) === 'stopped') {
@@ -287,7 +298,7 @@ async function showExample(api: LocalApi, options: LaunchOptions, report: Report
   return id;
 }
 
-/** The states once all are ready, or as they are after SETTLE_MS: then they say what is missing. */
+/** Returns the states once all services are ready, or after SETTLE_MS. Then the states say what is missing. */
 async function settled(cluster: Cluster): Promise<readonly ServiceState[]> {
   const until = performance.now() + SETTLE_MS;
   for (;;) {

@@ -3,11 +3,11 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { text } from 'node:stream/consumers';
 
-/** How the API of this run is spoken to. */
+/** LocalApiTls says how to call the API of this run over TLS. */
 export interface LocalApiTls {
-  /** Empty: the authorities of the system. */
+  /** The file is empty for the authorities of the system. */
   readonly caFile: string;
-  /** Shown where the API asks its callers for a certificate. */
+  /** The client certificate, for an API that requires one from its callers. */
   readonly certFile: string;
   readonly keyFile: string;
 }
@@ -18,9 +18,9 @@ export interface LocalAnswer {
   readonly body: string;
 }
 
-/** The API that this run has started, on the loopback. */
+/** LocalApi calls the API that this run has started, on the loopback. */
 export class LocalApi {
-  /** @param tls undefined: it does not speak TLS */
+  /** @param tls undefined if the API does not use TLS */
   constructor(
     private readonly port: number,
     private readonly tls: LocalApiTls | undefined,
@@ -45,7 +45,10 @@ export class LocalApi {
     });
   }
 
-  /** Its certificate may be for the name that others know it by, and not for the loopback: its authority is checked. */
+  /**
+   * Returns the options of the connection. They check the authority of the certificate and not its name: the
+   * certificate may be for the public name and not for the loopback.
+   */
   private proof({ caFile, certFile, keyFile }: LocalApiTls): object {
     return {
       ...(caFile !== '' && { ca: readFileSync(caFile) }),

@@ -4,13 +4,14 @@ import { freePort, SupervisedServer } from '@waybill/embedded';
 import { readSettings, type ServiceState } from '@waybill/service';
 import type { Cluster, ClusterEnvironment } from './cluster.js';
 
-/** A service that is not ready after this long has failed. */
+/** The time after which a service that is not ready has failed. */
 const READY_TIMEOUT_MS = 30_000;
 const READY_PROBE_TIMEOUT_MS = 1_000;
 
 /**
- * MiB that young objects may take, of which a service under load uses all: at half of it, collecting garbage took a tenth
- * more of all CPU. Each task is a fork of the agent, which costs the more the larger the agent is.
+ * The room for young objects in MiB. A service under load uses all of it: with half of it, garbage collection took a
+ * tenth more of all CPU. The agent gets less, because each task is a fork of the agent, and a fork costs more the
+ * larger the agent is.
  */
 const YOUNG_HEAP_MB = 64;
 const YOUNG_HEAP_OF_AGENT_MB = 4;
@@ -21,13 +22,16 @@ interface Child {
   readonly server: SupervisedServer;
 }
 
-/** Every service in a process of its own, started again whenever it ends by itself, ended when we are gone. */
+/**
+ * Starts every service in a process of its own. A service that ends by itself is started again. All services end when
+ * this process has gone.
+ */
 export async function startInManyProcesses(environment: ClusterEnvironment): Promise<Cluster> {
   const children = await Promise.all(environment.services.map((name) => childOf(name, environment)));
   const stop = async (): Promise<void> => {
     for (const child of children.toReversed()) await child.server.stop();
   };
-  // All at once: what one needs of another it waits for, as in production, where nobody orders them.
+  // All services start at once. Each waits for the others that it needs, as in production, where nobody orders them.
   const starts = children.map((child) => child.server.start());
   try {
     await Promise.race([Promise.all(starts), interrupted(environment.signal)]);
@@ -60,12 +64,13 @@ async function childOf(name: string, { env, agentEnv, logDir, say }: ClusterEnvi
       command: process.execPath,
       args: ['--enable-source-maps', `--max-semi-space-size=${youngHeapMb}`, main],
       stopSignal: 'TERM',
-      // An agent that ends in order stops its tasks, and the next one begins them anew. A killed agent leaves them running.
+      // An agent that ends in order stops its tasks, and the next agent starts them anew. A killed agent leaves them
+      // running.
       ...(name === 'agent' && { orphanSignal: 'KILL' as const }),
-      // It stops its tasks first, and they have their time for that.
+      // The agent stops its tasks first, so its stop may take as long as theirs.
       stopTakesMs: name === 'agent' ? readSettings(env, []).WAYBILL_MAX_KILL_TIMEOUT_MS : 0,
       cwd: process.cwd(),
-      // NATS and PostgreSQL are started before, and a person is told at once that those of another place do not answer.
+      // NATS and PostgreSQL are started before. If servers elsewhere do not answer, a person sees that at once.
       env: {
         ...env,
         ...(name === 'agent' && agentEnv),

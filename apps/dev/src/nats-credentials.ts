@@ -6,15 +6,16 @@ import { eventReader, machineUser, natsAccounts, peerRegionUser, serviceUser } f
 import { newUuid } from '@waybill/service';
 import { readInvited } from './invite/invited-machines.js';
 
-/** Seeds with which the embedded nats-server lets processes in. */
+/** CredentialFiles are the files of the seeds with which processes authenticate to the embedded nats-server. */
 export interface CredentialFiles {
   readonly services: string;
   readonly agent: string;
 }
 
 /**
- * Who may connect to the nats-server of this data directory: the services, its machine, machines that were invited, and
- * readers of events, each with a random key that is made once and kept. Only their owner can read the files, so other users of this computer stay out.
+ * Returns the users that may connect to the nats-server of this data directory: the services, its machine, invited
+ * machines, and readers of events. Each has a random key that is made once and kept. Only their owner can read the
+ * files, so other users of this computer cannot connect.
  */
 export async function natsCredentials(paths: EmbeddedDataPaths) {
   const file = (name: string): string => path.join(paths.credentials, `${name}.seed`);

@@ -9,8 +9,8 @@ import type { ServiceName } from './service-names.js';
 import { SERVICES } from './services.js';
 
 /**
- * Every service in this process, sharing one connection, one pool and one copy of the state; the agent has a connection of
- * its own.
+ * Starts every service in this process. The services share one connection, one pool and one copy of the state; the
+ * agent has a connection of its own.
  */
 export async function startInOneProcess(environment: ClusterEnvironment): Promise<Cluster> {
   const settings = readSettings(environment.env, ['WAYBILL_NATS_URL', 'WAYBILL_DATABASE_URL']);
@@ -40,7 +40,10 @@ export async function startInOneProcess(environment: ClusterEnvironment): Promis
       throw new ServiceStartError(name, file, error);
     }
   };
-  /** Those that have read the log, which start anew when an operator has decided which history of it counts. */
+  /**
+   * Starts the services that have read the log. They start anew when an operator has decided which history of the log
+   * counts.
+   */
   const startServers = async (): Promise<Servers> => {
     const shared = new Infrastructure({
       processName: 'dev',
@@ -106,12 +109,12 @@ async function stopServers({ shared, running }: Servers): Promise<void> {
   await shared.close();
 }
 
-/** Whose metrics are those of the process. */
+/** The service whose metrics include those of the process. */
 const FIRST: ServiceName = 'projector';
 
 /**
- * The API goes first where the log is not the one that Postgres knows: all others wait then for an operator's decision,
- * which is made through it.
+ * Returns the services in the order of their start. The API starts first if the log is not the one that Postgres knows:
+ * all others then wait for an operator's decision, which the operator makes through the API.
  */
 async function inOrder(services: readonly ServiceName[], shared: Infrastructure): Promise<readonly ServiceName[]> {
   const servers = services.filter((name) => name !== 'agent');

@@ -1,34 +1,37 @@
 import { isIP } from 'node:net';
 import { Command, InvalidArgumentError } from 'commander';
 
-/** What `npm start -- …` was asked for. */
+/** LaunchOptions are the options of `npm start -- …`. */
 export interface LaunchOptions {
   readonly port: number;
   readonly dataDir: string;
   readonly fresh: boolean;
-  /** Whether the database is made anew from the log. */
+  /** Says whether the database is built anew from the log. */
   readonly rebuildDatabase: boolean;
   readonly processes: boolean;
   readonly empty: boolean;
-  /** Whether callers need tokens. */
+  /** Says whether callers need tokens. */
   readonly acl: boolean;
-  /** Whether this machine runs tasks, too. */
+  /** Says whether this machine also runs tasks. */
   readonly agent: boolean;
-  /** Name of this region; undefined: what the environment says. */
+  /** The name of this region. If it is undefined, the environment decides. */
   readonly region?: string;
-  /** URL of the NATS of each other region. */
+  /** The URL of the NATS of each other region. */
   readonly peer: Readonly<Record<string, string>>;
-  /** When nats-server syncs to disk: `always`, before it acknowledges, or at an interval. */
+  /** Says when nats-server syncs to disk: `always` (before it acknowledges), or an interval. */
   readonly sync: string;
-  /** Where machines and other regions reach the nats-server; 0: the port of before, or any free one. */
+  /**
+   * The port where machines and other regions reach the nats-server. 0 stands for the port of the last start, or any
+   * free port.
+   */
   readonly natsPort: number;
-  /** Whether everything speaks TLS, with certificates that are made in the data directory. */
+  /** Says whether all connections use TLS, with certificates that are made in the data directory. */
   readonly tls: boolean;
-  /** Address that nats-server listens on. */
+  /** The address on which nats-server listens. */
   readonly natsBind: string;
 }
 
-/** Reads the command line; prints help or a clear error and ends the process where that is what was asked for. */
+/** Reads the command line. For help or a mistake it prints the help or a clear error and ends the process. */
 export function readOptions(argv: readonly string[]): LaunchOptions {
   const command = new Command('npm start --')
     .description('Starts all of Waybill on this machine: nats-server, PostgreSQL, every service and one agent.')

@@ -10,31 +10,34 @@ import {
 } from '@waybill/embedded';
 import type { Report } from './report.js';
 
-/** Where the services find their servers, and how to end those that are ours. */
+/** Servers says where the services find their servers. */
 export interface Servers {
   readonly natsUrl: string;
   readonly databaseUrl: string;
-  /** Absent: the nats-server is somebody else's, and the environment says what he wants. */
+  /**
+   * The credentials are absent if the nats-server belongs to somebody else. The environment then has its credentials.
+   */
   readonly credentials: CredentialFiles | undefined;
 }
 
-/** Which servers are to start, and how. */
+/** ServersWish says which servers to start and how. */
 export interface ServersWish {
   readonly paths: EmbeddedDataPaths;
   readonly env: NodeJS.ProcessEnv;
-  /** Port, 0: any free one; address; and when it syncs to disk. */
+  /** The port (0 for any free one), the address, and the time of syncing to disk. */
   readonly nats: { readonly natsPort: number; readonly natsBind: string; readonly sync: string };
   readonly tls: ServerTls | undefined;
 }
 
-/** Whether a start has to create everything, which takes longer. */
+/** Says whether a start has to create everything, which takes longer. */
 export function isFirstStart(dataDir: string): boolean {
   return !existsSync(path.join(dataDir, 'nats'));
 }
 
 /**
- * Starts the nats-server and the PostgreSQL that the environment does not name (WAYBILL_NATS_URL, WAYBILL_DATABASE_URL),
- * both at once. `onStarted` gets each that runs, also when the other fails: it has to be stopped.
+ * Starts nats-server and PostgreSQL at the same time, unless the environment names them (WAYBILL_NATS_URL,
+ * WAYBILL_DATABASE_URL). `onStarted` receives each server that runs, even if the other one fails, so that the caller
+ * can stop it.
  */
 export async function startServers(
   { paths, env, nats: { natsPort, natsBind, sync }, tls }: ServersWish,
@@ -54,7 +57,7 @@ export async function startServers(
   };
   let credentials: CredentialFiles | undefined;
   const guardedNats = async (): Promise<RunningServer> => {
-    // Loads the code of services, which has to be done anyway: only now, while PostgreSQL starts.
+    // This import loads the code of services, which is needed anyway. Here it runs while PostgreSQL starts.
     const { natsCredentials } = await import('./nats-credentials.js');
     const { files, accounts, invitedAtPort } = await natsCredentials(paths);
     credentials = files;

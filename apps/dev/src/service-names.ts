@@ -1,6 +1,7 @@
 /**
- * All services, in the order they are listed; they stop the other way round, so the agent ends its tasks while there is
- * still somebody to tell, and the projector goes last. Names only: whoever starts processes need not load their code.
+ * SERVICE_NAMES lists all services in the order of their start. They stop in the reverse order, so the agent ends its
+ * tasks while others can still receive its reports, and the projector stops last. The file has only names, so code that
+ * starts processes need not load the services.
  */
 export const SERVICE_NAMES = [
   'projector',

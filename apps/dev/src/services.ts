@@ -9,7 +9,7 @@ import type { ServiceDefinition } from '@waybill/service';
 import { volumes } from '@waybill/volumes';
 import type { ServiceName } from './service-names.js';
 
-/** What each service is made of. Loads the code of all. */
+/** SERVICES has the definition of each service. Importing it loads the code of all services. */
 export const SERVICES: Readonly<Record<ServiceName, ServiceDefinition>> = {
   projector,
   broker,

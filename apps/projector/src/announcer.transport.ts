@@ -2,7 +2,10 @@ import type { NatsLink } from '@waybill/journal';
 import { ANNOUNCEMENT_SUBJECT } from '@waybill/projection';
 import type { Announcer } from './projection-store.js';
 
-/** Announcements as plain NATS messages. Without a connection they are dropped: who missed them asks Postgres. */
+/**
+ * NatsAnnouncer sends announcements as plain NATS messages. It drops them while there is no connection: whoever missed
+ * one asks Postgres.
+ */
 export class NatsAnnouncer implements Announcer {
   constructor(private readonly link: NatsLink) {}
 

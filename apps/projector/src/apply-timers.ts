@@ -2,7 +2,7 @@ import type { Clock } from '@waybill/model';
 import type { Txn, TxnType } from '@waybill/state';
 import type { Metrics } from '@waybill/telemetry';
 
-/** The types whose application dashboards show (OP-104, DP-1307), by the names they know. */
+/** The types whose application time dashboards show, with the names that dashboards use (OP-104, DP-1307). */
 const TIMED: Partial<Readonly<Record<TxnType, string>>> = {
   NodeRegister: 'register_node',
   NodeDeregister: 'deregister_node',
@@ -31,18 +31,21 @@ const TIMED: Partial<Readonly<Record<TxnType, string>>> = {
   CSIVolumeClaim: 'apply_csi_volume_claim',
 };
 
-/** Seconds: most take microseconds, a plan of a thousand allocations milliseconds, a restore minutes. */
+/**
+ * The buckets in seconds. Most transactions take microseconds, a plan of a thousand allocations milliseconds, a restore
+ * minutes.
+ */
 const BUCKETS_S = [0.00001, 0.00005, 0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 1, 10];
 
-/** Runs the application of one transaction. */
+/** An ApplyMeter runs the application of one transaction and measures it. */
 export type ApplyMeter = <T>(txn: Txn, apply: () => T) => T;
 
 export const noApplyMeter: ApplyMeter = (_, apply) => apply();
 
 /**
- * How long transactions take to apply, as `fsm.<type>`. Every copy of the state applies the same ones; the projector's is
- * the one that is shown, because there is one of it. Cost: two looks at the clock for each.
- * @param clock monotonic
+ * Measures how long transactions take to apply, as `fsm.<type>`. Every copy of the state applies the same transactions.
+ * The projector shows its times because there is only one projector. Cost: two readings of the clock per transaction.
+ * @param clock a monotonic clock
  */
 export function applyTimers(metrics: Metrics, clock: Clock): ApplyMeter {
   const timer = metrics.histogram('nomad_fsm', 'fsm.<type>: applying a transaction', ['type'], BUCKETS_S);

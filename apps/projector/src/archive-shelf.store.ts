@@ -11,8 +11,8 @@ const NAME = /^waybill-(\d{1,12})-(\d{1,16})\.snap$/;
 const UNFINISHED_NAME = /^waybill-\d+-\d+\.snap\.tmp$/;
 
 /**
- * Archives as files of one directory, `waybill-<unix seconds>-<index>.snap`, readable by their owner only: they hold the
- * secrets of machines. Files of other names are not touched.
+ * DirectoryShelf keeps archives as files of one directory, `waybill-<unix seconds>-<index>.snap`. Only their owner may
+ * read them: they hold the secrets of machines. It does not touch files of other names.
  */
 export class DirectoryShelf implements ArchiveShelf {
   constructor(private readonly dir: string) {}
@@ -34,7 +34,10 @@ export class DirectoryShelf implements ArchiveShelf {
     }
   }
 
-  /** A crash at any moment leaves no file, a whole one, or an unfinished one, which the next `put` removes. */
+  /**
+   * Writes an archive. A crash at any moment leaves no file, a whole file, or an unfinished file, which the next `put`
+   * removes.
+   */
   async put({ meta, bytes }: TakenArchive, takenAtMs: number): Promise<ShelvedArchive> {
     await makeDirectory(this.dir, SHELF);
     await this.removeUnfinished();
@@ -62,7 +65,7 @@ export class DirectoryShelf implements ArchiveShelf {
       if (UNFINISHED_NAME.test(name)) await rm(path.join(this.dir, name), { force: true });
   }
 
-  /** A rename is durable only when its directory is. */
+  /** Flushes the directory, because a rename is durable only when its directory is. */
   private async flushDirectory(): Promise<void> {
     const handle = await open(this.dir, 'r');
     try {

@@ -1,21 +1,21 @@
 import type { TakenArchive } from '@waybill/projection';
 
-/** An archive that was put away. */
+/** ShelvedArchive is a stored archive. */
 export interface ShelvedArchive {
   readonly name: string;
-  /** Every effect up to this index is in it. */
+  /** The archive contains every effect up to this index. */
   readonly index: number;
-  /** Unix milliseconds, whole seconds. */
+  /** The time of the archive in Unix milliseconds, rounded down to seconds. */
   readonly takenAtMs: number;
 }
 
-/** Where archives are kept. */
+/** ArchiveShelf is the place where archives are kept. */
 export interface ArchiveShelf {
-  /** Those that are finished, in the order of their indexes. */
+  /** Returns the finished archives in the order of their indexes. */
   list(): Promise<ShelvedArchive[]>;
-  /** Whether it can be restored: all of it is read and looked at (OP-45). */
+  /** Says whether the archive can be restored. It reads and checks all of it. [OP-45] */
   isWhole(archive: ShelvedArchive): Promise<boolean>;
-  /** Resolves when it lies there for good under its name, which it has only then. */
+  /** Stores an archive. The archive has its name only when it is durable, and then the promise resolves. */
   put(archive: TakenArchive, takenAtMs: number): Promise<ShelvedArchive>;
   remove(archive: ShelvedArchive): Promise<void>;
 }

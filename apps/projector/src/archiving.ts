@@ -4,14 +4,17 @@ import type { TakenArchive } from '@waybill/projection';
 import type { Logger } from '@waybill/telemetry';
 import type { ArchiveShelf, ShelvedArchive } from './archive-shelf.js';
 
-/** Between two looks at whether an archive is due, milliseconds at most: what a timer can hold, and a clock that is set. */
+/**
+ * The longest time between two checks whether an archive is due, in milliseconds. It fits a timer, and a clock that
+ * somebody sets is noticed within this time.
+ */
 export const MAX_LOOK_MS = 3_600_000;
-/** After an archive that could not be taken or put away, milliseconds. */
+/** The pause in milliseconds after an archive could not be taken or stored. */
 export const ARCHIVE_RETRY_MS = 60_000;
 
 export interface ArchivingOptions {
   readonly intervalMs: number;
-  /** Archives that are kept, at least 1. */
+  /** The number of archives to keep, at least 1. */
   readonly keep: number;
   readonly shelf: ArchiveShelf;
   readonly take: () => Promise<TakenArchive>;
@@ -21,13 +24,14 @@ export interface ArchivingOptions {
 }
 
 /**
- * Puts an archive of the whole state away at intervals, and keeps the newest few (OP-49). Runs beside the projector, in
- * the same term, so that one process does it.
+ * Archiving stores an archive of the whole state at intervals and keeps the newest few (OP-49). It runs beside the
+ * projector in the same term, so only one process does it.
  *
- * idle → looking at what lies on the shelf → (waiting → taking → tidying) … → idle. When the next one is due follows from
- * the newest that is there, whoever took it. Each is read back before it counts; an older one goes only after that. A
- * deposed holder that is late leaves one archive more.
- * Limits: one at a time. Cost: that of `takeArchive` per interval; one archive is read at the begin of a term.
+ * idle → reading the shelf → (waiting → taking → tidying) … → idle. The time of the next archive follows from the
+ * newest one on the shelf, whoever took it. Each archive is read back before it counts, and only then are older ones
+ * removed. A late deposed holder leaves one extra archive.
+ * Limits: one archive at a time. Cost: the cost of `takeArchive` per interval; at the beginning of a term it reads one
+ * archive.
  */
 export class Archiving {
   private stopper: AbortController | undefined;
@@ -49,7 +53,10 @@ export class Archiving {
     await this.running;
   }
 
-  /** What the log may lose: indexes up to this one are in an archive that was read back whole. 0: there is none. */
+  /**
+   * The highest index that an archive contains which was read back whole. The log may lose the indexes up to it. It is
+   * 0 if there is no such archive.
+   */
   get verifiedIndex(): number {
     return this.newest?.index ?? 0;
   }
@@ -94,7 +101,7 @@ export class Archiving {
   private async newestWhole(): Promise<ShelvedArchive | undefined> {
     const { shelf, clock, logger } = this.options;
     for (const archive of (await shelf.list()).toReversed()) {
-      // Taken under a clock that ran ahead, it must not hold up the next one for longer than any other.
+      // An archive that was taken under a clock that ran ahead must not delay the next one for longer than any other.
       if (await shelf.isWhole(archive)) return { ...archive, takenAtMs: Math.min(archive.takenAtMs, clock.nowMs()) };
       logger.warn('an archive is damaged', { name: archive.name });
     }

@@ -1,18 +1,20 @@
 import type { Applied } from '@waybill/state';
 
-/** Transactions applied and not yet written; above it the log is not read any further. */
+/**
+ * The largest number of transactions that were applied and not yet written. At this limit reading of the log pauses.
+ */
 export const MAX_BACKLOG_TXNS = 4_000;
-/** Rows changed by them, for plans with thousands of allocations. */
+/** The largest number of rows that those transactions change. It matters for plans with thousands of allocations. */
 export const MAX_BACKLOG_ROWS = 20_000;
-/** Of one batch. A larger one is no faster, and its readers wait longer. */
+/** The largest number of transactions in one batch. A larger batch is not faster, and its readers wait longer. */
 export const MAX_BATCH_TXNS = 1_000;
 export const MAX_BATCH_ROWS = 5_000;
 
 /**
- * What has been applied and waits to be written, between the reader of the log and the writer.
+ * Backlog holds applied transactions between the reader of the log and the writer.
  *
- * open → closed. The reader waits for room, the writer for something to write; both are released by `close`.
- * Limits: MAX_BACKLOG_TXNS and MAX_BACKLOG_ROWS, exceeded by at most what the log delivers at once.
+ * open → closed. The reader waits for room, the writer for transactions. `close` releases both.
+ * Limits: MAX_BACKLOG_TXNS and MAX_BACKLOG_ROWS, exceeded at most by what the log delivers at once.
  */
 export class Backlog {
   private waiting: Applied[] = [];
@@ -29,13 +31,16 @@ export class Backlog {
     this.rows += one.changes.length;
   }
 
-  /** What was added is complete for now; resolves when there is room for more. */
+  /** Tells the writer that everything delivered so far is added, and waits until there is room for more. */
   async room(): Promise<void> {
     this.changed();
     while (this.open && (this.waiting.length >= MAX_BACKLOG_TXNS || this.rows >= MAX_BACKLOG_ROWS)) await this.change();
   }
 
-  /** The next batch, oldest first, at least one; undefined when closed. */
+  /**
+   * Returns the next batch of at least one transaction, oldest first. The result is undefined when the backlog is
+   * closed.
+   */
   async next(): Promise<readonly Applied[] | undefined> {
     while (this.open && this.waiting.length === 0) await this.change();
     if (!this.open) return undefined;

@@ -10,17 +10,21 @@ import {
 import { EventStreamUnavailableError, MAX_ABOUT_BYTES, NatsEventStorage } from '@waybill/projection';
 import { type AddressedPart, type EventStream, type EventTail, NO_FRAME } from './event-stream.js';
 
-/** Messages on their way at once, and their bytes. */
+/**
+ * The largest number of messages that are sent and not yet acknowledged; MAX_BYTES_IN_FLIGHT is the limit of their
+ * bytes.
+ */
 export const MAX_APPENDS_IN_FLIGHT = 256;
 export const MAX_BYTES_IN_FLIGHT = 8 * 1024 * 1024;
-/** More than the headers of any part. */
+/** The room in bytes is larger than the headers of any part. */
 const ROOM_FOR_HEADERS = 2 * MAX_ABOUT_BYTES;
-/** Until messages whose last one is not acknowledged count as failed, milliseconds. */
+/** The time in milliseconds after which messages count as failed if the last of them is not acknowledged. */
 export const APPEND_TIMEOUT_MS = 3_000;
 
 /**
- * EVENTS in JetStream. Every message names the sequence it must follow, so many can be on the way at once: if one is not
- * stored, none behind it is. So the acknowledgement of the last stands for all, and the others ask for none.
+ * NatsEventStream is EVENTS in JetStream. Every message names the sequence that it must follow, so many messages can be
+ * on their way at once: if one is not stored, none behind it is stored. The acknowledgement of the last message
+ * therefore counts for all, and the others request none.
  */
 export class NatsEventStream implements EventStream {
   private readonly publisher: Publisher;
@@ -44,7 +48,7 @@ export class NatsEventStream implements EventStream {
     return this.link.onChange((up) => up && listener());
   }
 
-  /** A message must fit NATS' limit with its headers, whatever the sequence that it follows. */
+  /** Checks that a message with its headers fits NATS' limit, whatever sequence it follows. */
   refusalOf(part: AddressedPart): string | undefined {
     const limit = Math.min(MAX_MESSAGE_BYTES, this.link.nc.info?.max_payload ?? MAX_MESSAGE_BYTES);
     if (part.data.length + ROOM_FOR_HEADERS <= limit) return undefined;
@@ -73,13 +77,16 @@ export class NatsEventStream implements EventStream {
     throw new EventStreamUnavailableError(reason);
   }
 
-  /** An earlier attempt was stored, and only its acknowledgement came too late: the next one finds this very part there. */
+  /**
+   * Says whether this part is already at the sequence. This happens if an earlier attempt was stored and its
+   * acknowledgement came too late.
+   */
   private async isAt(part: AddressedPart, sequence: number): Promise<boolean> {
     const [stored] = await this.storage.readParts(sequence, 1, 1);
     return stored?.sequence === sequence && stored.index === part.index && stored.part === part.part;
   }
 
-  /** What is published without a connection is buffered and sent much later. */
+  /** Throws if there is no connection. The client would buffer a message and send it much later. */
   private assertConnected(): void {
     if (!this.link.up) throw new LogUnavailableError('not connected to NATS');
   }
@@ -88,14 +95,14 @@ export class NatsEventStream implements EventStream {
 const subjectOf = ({ txnType, namespace }: AddressedPart): string =>
   `${EVENTS_STREAM}.${subjectToken(txnType)}.${subjectToken(namespace)}`;
 
-/** @param after the sequence that it must follow */
+/** @param after the sequence that the part must follow */
 function headersOf(part: AddressedPart, after: number): string {
   let block = `NATS/1.0\r\nNats-Expected-Last-Sequence: ${after}\r\n`;
   for (const [name, value] of Object.entries(part.headers)) block += `${name}: ${value}\r\n`;
   return `${block}\r\n`;
 }
 
-/** Groups that may be on the way together. */
+/** Returns groups of parts that may be on their way together. */
 function flightsOf(parts: readonly AddressedPart[]): AddressedPart[][] {
   const flights: AddressedPart[][] = [];
   let bytes = 0;

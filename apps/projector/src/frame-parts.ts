@@ -3,22 +3,23 @@ import { partsOf, type SharedTexts } from '@waybill/projection';
 import { type Applied, type EventFrame, eventsOf, type StreamEvent, TXN_TYPES } from '@waybill/state';
 import type { AddressedPart, EventStream } from './event-stream.js';
 
-/** Events of a frame that stands for another, at most; the frame then fits the smallest message limit. */
+/** The largest number of events in a substitute frame. The frame then fits the smallest message limit. */
 export const MAX_STANDING_EVENTS = 100;
-/** Characters of a name in them. */
+/** The largest number of characters of a name in a substitute frame. */
 export const MAX_STANDING_NAME = 200;
 
-/** The messages of a transaction's events. */
+/** FrameParts is the messages of a transaction's events. */
 export interface FrameParts {
   readonly parts: readonly AddressedPart[];
-  /** Why another frame stands for the real one, if it does. */
+  /** The reason why a substitute replaces the frame, if it does. */
   readonly replaced?: string;
 }
 
 /**
- * The messages of a transaction's events, in order: the same whenever they are made, for they follow from it alone (EV-13).
- * A frame that cannot be made, or that EVENTS could never take, is replaced by one that says so: the same events without
- * their objects. Whoever follows sees no gap, and reads the objects from the API.
+ * Returns the messages of a transaction's events, in order. They follow from the transaction alone, so they are the
+ * same whenever they are made (EV-13). If a frame cannot be made, or EVENTS could never take it, a substitute replaces
+ * it: the same events without their objects and with the reason. Followers see no gap, and read the objects from the
+ * API.
  */
 export function framePartsOf(applied: Applied, texts: SharedTexts, refusalOf: EventStream['refusalOf']): FrameParts {
   const { type, namespace } = applied.txn;
@@ -55,7 +56,7 @@ function standIn(applied: Applied, frame: EventFrame | null, reason: string): Ev
   return { Index: index, Time: txn.timeNs, Events };
 }
 
-/** The events of those changes that can be described; empty: none can. */
+/** Returns the events of the changes that can be described. The list is empty if none can. */
 function describable(applied: Applied): StreamEvent[] {
   return applied.changes.flatMap((change) => {
     try {

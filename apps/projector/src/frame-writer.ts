@@ -3,7 +3,10 @@ import { TIME_HEADER } from '@waybill/projection';
 import type { Applied } from '@waybill/state';
 import { type AddressedPart, type EventStream, type EventTail, missingParts } from './event-stream.js';
 
-/** EVENTS has lost its end, with frames that were stored. The next session of the projector makes them again. */
+/**
+ * EventsRewoundError says that EVENTS has lost its end, with frames that were stored. The next session of the projector
+ * makes the frames again.
+ */
 export class EventsRewoundError extends Error {
   override readonly name = 'EventsRewoundError';
   constructor(framed: number, found: number) {
@@ -12,19 +15,19 @@ export class EventsRewoundError extends Error {
 }
 
 /**
- * Publishes frames behind the end of EVENTS.
+ * FrameWriter publishes frames behind the end of EVENTS.
  *
  * The end is known → unknown (a publish has begun or failed) → known. While it is unknown, the next publish reads it.
  * Memory: the end. Cost: one request for each publish, and one more after a failure.
  */
 export class FrameWriter {
-  /** Last known sequence of EVENTS. */
+  /** The last known sequence of EVENTS. */
   sequence: number;
   private tail: EventTail | undefined;
   /** The newest part that is known to be in EVENTS. */
   private newest: Pick<EventTail, 'index' | 'part' | 'parts'>;
 
-  /** @param begunAt where EVENTS ended: its newest frame has to be of a transaction of this log */
+  /** @param begunAt the end of EVENTS at the beginning; its newest frame must belong to a transaction of this log */
   constructor(
     private readonly events: EventStream,
     private readonly begunAt: EventTail,
@@ -34,23 +37,25 @@ export class FrameWriter {
     this.newest = begunAt;
   }
 
-  /** Index of the newest frame that is known to be in EVENTS. */
+  /** The index of the newest frame that is known to be in EVENTS. */
   get framed(): number {
     return this.newest.index;
   }
 
-  /** Whether EVENTS ends before a frame, or inside it. @param framed the index of a frame that was in EVENTS, whole */
+  /**
+   * Says whether EVENTS ends before a frame or inside it. @param framed the index of a frame that was whole in EVENTS
+   */
   hasLost(framed: number): boolean {
     const { index, part, parts } = this.newest;
     return index < framed || (index === framed && part < parts);
   }
 
-  /** @throws FrameOfLostTxnError EVENTS has the frame of another transaction at this index (ST-1) */
+  /** @throws FrameOfLostTxnError if EVENTS has the frame of another transaction at this index (ST-1) */
   compare({ index, txn }: Applied): void {
     if (index === this.begunAt.index && txn.timeNs !== this.begunAt.timeNs) throw new FrameOfLostTxnError(index);
   }
 
-  /** @throws EventsRewoundError, and what EVENTS fails with */
+  /** @throws EventsRewoundError, and the errors of EVENTS */
   async publish(parts: readonly AddressedPart[]): Promise<void> {
     if (parts.length === 0) return;
     const tail = this.tail ?? (await this.checkTail());
@@ -63,7 +68,7 @@ export class FrameWriter {
     this.newest = this.tail;
   }
 
-  /** @throws EventsRewoundError EVENTS lost frames that were in it; and what EVENTS fails with */
+  /** @throws EventsRewoundError if EVENTS lost frames that it had; and the errors of EVENTS */
   async checkTail(): Promise<EventTail> {
     const { index, part } = this.newest;
     const tail = await this.events.tail();
@@ -73,7 +78,7 @@ export class FrameWriter {
   }
 }
 
-/** Without the part's content, which may be large. */
+/** Returns the end without the part's content, which may be large. */
 const endOf = ({ index, part, parts, headers }: AddressedPart): Omit<EventTail, 'sequence' | 'end'> => ({
   index,
   timeNs: Number(headers[TIME_HEADER]),

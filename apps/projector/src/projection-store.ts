@@ -1,24 +1,24 @@
 import type { SetAsideRow, SharedTexts } from '@waybill/projection';
 import type { Applied, StateMachine } from '@waybill/state';
 
-/** Postgres, as the projector uses it. */
+/** ProjectionStore is Postgres as the projector uses it. */
 export interface ProjectionStore {
-  /** Loads the state as of the applied index into an empty machine; answers the index. */
+  /** Loads the state at the applied index into an empty machine and returns the index. */
   load(machine: StateMachine): Promise<number>;
   /**
-   * Answers the rows that Postgres refused to store, which are set aside.
-   * @param texts of the events of the same transactions
-   * @param framed index of the newest frame in EVENTS by now
-   * @throws ProjectionMovedError when the projection is not at the index before the first
+   * Writes transactions. It returns the rows that Postgres refused to store; the store sets them aside.
+   * @param texts the shared texts of the events of the same transactions
+   * @param framed the index of the newest frame in EVENTS by now
+   * @throws ProjectionMovedError if the projection is not at the index before the first transaction
    */
   write(applied: readonly Applied[], texts: SharedTexts, framed: number): Promise<readonly SetAsideRow[]>;
-  /** Index of the newest frame that was in EVENTS at the last write; 0: nothing is known of it. */
+  /** Returns the index of the newest frame that was in EVENTS at the last write; 0 if it is not known. */
   framedIndex(): Promise<number>;
-  /** How many rows are set aside. */
+  /** Returns the number of rows that are set aside. */
   setAside(): Promise<number>;
 }
 
-/** Tells everybody how far the projection is; may lose messages. */
+/** Announcer tells all listeners how far the projection is. It may lose messages. */
 export interface Announcer {
   send(announcement: string): void;
 }

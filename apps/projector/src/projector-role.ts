@@ -5,8 +5,8 @@ import type { Retention } from './retention.js';
 import type { Scrubber } from './scrubbing/scrubber.js';
 
 /**
- * What the holder of the role `projector` does: it projects the log, puts archives away, removes what is too old, and reads
- * the log again to see whether it is still what it was.
+ * ProjectorRole does the work of the holder of the role `projector`: it projects the log, stores archives, removes old
+ * data, and reads the log again to detect changed bytes.
  */
 export class ProjectorRole implements Singleton {
   readonly role = 'projector';
@@ -14,9 +14,9 @@ export class ProjectorRole implements Singleton {
   constructor(
     private readonly projector: Projector,
     private readonly retention: Retention,
-    /** Absent: nobody wants archives. */
+    /** Archiving is absent if no archives are configured. */
     private readonly archiving?: Archiving,
-    /** Absent: nobody wants the log scrubbed. */
+    /** The scrubber is absent if scrubbing is off. */
     private readonly scrubber?: Scrubber,
   ) {}
 
@@ -27,7 +27,7 @@ export class ProjectorRole implements Singleton {
     this.scrubber?.start(term);
   }
 
-  /** They read what they need themselves. */
+  /** Ignores the call, because the parts read the log themselves. */
   applied(): void {}
 
   async stop(): Promise<void> {

@@ -81,7 +81,7 @@ function projectorOf(context: ServiceContext): ProjectorRole {
   return made;
 }
 
-/** Returns the archiving of events (OP-49), or undefined if no directory is configured. */
+/** Returns the archiving of the state (OP-49), or undefined if no directory is configured. */
 function archivingOf({
   settings,
   database,
@@ -104,7 +104,7 @@ function archivingOf({
   });
 }
 
-/** Unless the rate is 0. */
+/** Returns the scrubber, or undefined if the rate is 0. */
 function scrubberOf(context: ServiceContext): Scrubber | undefined {
   const { settings, link, history, database, clock, timers, logger } = context;
   const bytesPerSecond = settings.WAYBILL_LOG_SCRUB_RATE * BYTES_PER_MB;
@@ -135,7 +135,7 @@ function policyOf(settings: Settings): RetentionPolicy {
 const MS_PER_HOUR = 3_600_000;
 const BYTES_PER_MB = 1_000_000;
 
-/** Writes Postgres and EVENTS, under the lease `projector`. */
+/** projector is the service that writes Postgres and EVENTS under the lease `projector`. */
 export const projector: ServiceDefinition = {
   name: 'projector',
   needs: { state: false, database: true },

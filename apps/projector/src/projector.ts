@@ -22,15 +22,16 @@ import { EventsRewoundError, FrameWriter } from './frame-writer.js';
 import type { Announcer, ProjectionStore } from './projection-store.js';
 
 /**
- * A batch begins no sooner than this after the one before did, milliseconds. At 500 transactions a second each was a batch
- * of its own, and cost all servers together a quarter more CPU; whoever writes now and then waits for nothing.
+ * The shortest time in milliseconds between the beginnings of two batches. Without it, at 500 transactions a second,
+ * each transaction was a batch of its own, and all servers together used a quarter more CPU. A write after a pause does
+ * not wait.
  */
 export const BATCH_INTERVAL_MS = 4;
 
-/** Rows of one transaction that were refused and are named in the log. */
+/** The largest number of refused rows of one transaction that the log names. */
 const MAX_NAMED_ROWS = 5;
 
-/** How often everybody is told where the projection is while nothing happens, milliseconds. */
+/** The interval in milliseconds of the announcements of the projection's index while nothing happens. */
 export const STANDING_MS = 1_000;
 
 export interface ProjectorOptions {
@@ -41,15 +42,15 @@ export interface ProjectorOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly logger: Logger;
-  /** Told that the log is not the one that EVENTS has frames of. */
+  /** Receives the error that the log is not the one to which the frames in EVENTS belong. */
   readonly onDiverged: (error: LogDivergedError) => void;
-  /** As BATCH_INTERVAL_MS. Default 0: a batch begins when the one before is written. */
+  /** The interval as in BATCH_INTERVAL_MS. The default is 0: a batch begins when the one before is written. */
   readonly batchIntervalMs?: number;
-  /** Default: nobody wants to know how long transactions take to apply. */
+  /** Measures how long transactions take to apply. By default nothing measures them. */
   readonly metered?: ApplyMeter;
 }
 
-/** What it has done, for metrics. */
+/** ProjectorCounters counts the projector's work for metrics. */
 export interface ProjectorCounters {
   applied: number;
   batches: number;
@@ -57,42 +58,50 @@ export interface ProjectorCounters {
   rows: number;
   frames: number;
   sessions: number;
-  /** Attempts to write to EVENTS or Postgres, or to read the log, that failed; all are made again. */
+  /**
+   * The number of failed attempts to write to EVENTS or Postgres, or to read the log. The projector repeats all of
+   * them.
+   */
   applyErrors: number;
-  /** Transactions read that this process had read before: what a session did not get written, the next one reads again. */
+  /**
+   * The number of transactions that this process read more than once. A session reads again what the session before
+   * could not write.
+   */
   redelivered: number;
-  /** Age of the newest transaction when it was announced, milliseconds. */
+  /** The age of the newest transaction when it was announced, in milliseconds. */
   lagMs: number;
-  /** Rows that Postgres refused to store and that are kept aside, as it said last. */
+  /** The number of rows that Postgres refused and that are set aside, as the store last returned it. */
   setAside: number;
-  /** Frames that EVENTS could not take: others, which say so, are in their places. */
+  /** The number of frames that EVENTS could not take and that a substitute replaced. */
   replacedFrames: number;
-  /** Indexes whose frames EVENTS lost, and that could not be made again. */
+  /** The number of indexes whose frames EVENTS lost and that could not be made again. */
   lostFrames: number;
 }
 
 /**
- * Projects the log: for every batch of transactions (1) their events to EVENTS, (2) what they changed to Postgres,
- * (3) the announcement. In that order, so that a crash anywhere leaves nothing out and doubles nothing: what is above
- * Postgres' index is computed again, and of its frames only those behind the end of EVENTS are published (EV-60).
+ * Projector projects the log. For every batch of transactions it writes (1) their events to EVENTS, (2) their changes
+ * to Postgres, (3) the announcement. Because of this order a crash at any point omits nothing and repeats nothing: the
+ * projector computes again what is above Postgres' index, and publishes only the frames behind the end of EVENTS
+ * (EV-60).
  *
  * Modes: idle → projecting → idle. Projecting is a sequence of sessions. A session loads the state from Postgres into a
- * machine of its own, follows the log from there, and writes what arrived while it was writing the batch before. It ends
- * with the term, or when Postgres turns out not to be where the session left it (another projector wrote, or the
- * database was restored); then the next one begins from Postgres again. While Postgres or NATS is down it waits.
+ * machine of its own, follows the log from there, and writes what arrived during the write of the batch before. It ends
+ * with the term, or when Postgres is not where the session left it (another projector wrote, or the database was
+ * restored). The next session then begins from Postgres again. While Postgres or NATS is down the projector waits.
  *
- * A power cut may take the end of EVENTS and leave the log and Postgres whole. So a session compares the newest frame with
- * the index of the newest frame that Postgres has recorded, and makes the missing frames again from the log. If the newest
- * frame is of a transaction that the log does not have, the log has lost its end, and an operator must decide.
+ * A power cut may take the end of EVENTS and leave the log and Postgres whole. So a session compares the newest frame
+ * with the index of the newest frame that Postgres has recorded, and makes missing frames again from the log. If the
+ * newest frame belongs to a transaction that the log does not have, the log has lost its end, and an operator must
+ * decide.
  *
- * One transaction holds nothing up. A row that Postgres refuses is set aside by the store, a frame that EVENTS could
- * never take is replaced by one that says so, a transaction whose application fails is refused: each is logged, counted
- * and gone past.
+ * No single transaction stops the projector. The store sets aside a row that Postgres refuses. A substitute replaces a
+ * frame that EVENTS could never take. A transaction whose application fails is refused. Each case is logged and
+ * counted, and the projector continues.
  *
- * A deposed projector does no harm: EVENTS takes a frame only behind the last one, Postgres moves only from the index
- * expected, and what both would write is the same.
+ * A deposed projector does no harm: EVENTS takes a frame only behind the last one, Postgres moves only from the
+ * expected index, and both projectors would write the same.
  * Limits: see backlog.ts. Memory: one more copy of the state, because the log must wait for Postgres and the process's
- * own copy must not; and a further one from the first attempt to make lost frames again until EVENTS is whole.
+ * own copy must not; and one further copy from the first attempt to make lost frames again until EVENTS is whole.
  */
 export class Projector implements Singleton {
   readonly role = 'projector';
@@ -114,11 +123,11 @@ export class Projector implements Singleton {
     lostFrames: 0,
   };
   /**
-   * The state at which making frames again stands. It outlives the term: a log that takes longer to read than a term lasts
-   * is read in several terms.
+   * The state that making frames again has reached. It outlives the term: if reading the log takes longer than a term,
+   * several terms read it.
    */
   private remaking: StateMachine | undefined;
-  /** Highest index that any session has read. */
+  /** The highest index that any session has read. */
   private readTo = 0;
 
   constructor(private readonly options: ProjectorOptions) {}
@@ -129,7 +138,7 @@ export class Projector implements Singleton {
     this.running = this.project(term, stopper.signal);
   }
 
-  /** It reads the log itself, as fast as Postgres takes it. */
+  /** Ignores the call, because the projector reads the log itself, as fast as Postgres takes it. */
   applied(): void {}
 
   async stop(): Promise<void> {
@@ -217,7 +226,7 @@ export class Projector implements Singleton {
     const { clock, announcer, logger } = this.options;
     const last = applied.at(-1);
     if (!last) return;
-    // Made only now: in the backlog they would be many times as large as the changes.
+    // The events are made only here: in the backlog they would be many times as large as the changes.
     const texts = new SharedTexts();
     for (const one of applied) writer.compare(one);
     const parts = applied.flatMap((one) => this.partsOfEvents(one, texts));
@@ -241,7 +250,10 @@ export class Projector implements Singleton {
     logger.trace('projected', { to: last.index, txns: applied.length });
   }
 
-  /** An index at or above the batch's end means that this batch is there: written by a commit whose answer was lost, or by another projector, which writes the same. */
+  /**
+   * Writes a batch. If Postgres is already at or above the batch's end, the batch is there: a commit whose answer was
+   * lost wrote it, or another projector, which writes the same.
+   */
   private async store(applied: readonly Applied[], texts: SharedTexts, framed: number): Promise<void> {
     const to = applied.at(-1)?.index ?? 0;
     try {
@@ -254,9 +266,10 @@ export class Projector implements Singleton {
   }
 
   /**
-   * Makes the frames again that EVENTS lost with its end, up to the index that Postgres is at.
-   * Cost: applies the log from its beginning, or from where an earlier term came to; one batch of frames in memory.
-   * @throws the reason of the signal, if the term ends meanwhile
+   * Makes the frames again that EVENTS lost with its end, up to Postgres' index.
+   * Cost: it applies the log from its beginning, or from where an earlier term stopped; it holds one batch of frames in
+   * memory.
+   * @throws the reason of the signal if the term ends meanwhile
    */
   private async remakeFrames(writer: FrameWriter, framed: number, to: number, signal: AbortSignal): Promise<void> {
     const { log, logger } = this.options;
@@ -303,7 +316,7 @@ export class Projector implements Singleton {
     return parts;
   }
 
-  /** One line for each transaction. */
+  /** Logs one line for each transaction. */
   private reportSetAside(rows: readonly SetAsideRow[]): void {
     for (const index of new Set(rows.map((row) => row.index))) {
       const refused = rows.filter((row) => row.index === index);

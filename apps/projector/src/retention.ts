@@ -2,42 +2,54 @@ import type { Term } from '@waybill/roles';
 import { type Clock, type Timers, pause } from '@waybill/model';
 import type { Logger } from '@waybill/telemetry';
 
-/** Between two looks at what may go, milliseconds: a tenth of the shortest time anything is kept, within these. */
+/**
+ * The shortest time in milliseconds between two checks for data to remove; MAX_INTERVAL_MS is the longest. Between them
+ * the interval is a tenth of the shortest retention time.
+ */
 export const MIN_INTERVAL_MS = 1_000;
 export const MAX_INTERVAL_MS = 60_000;
 
-/** What is kept. */
+/** RetentionPolicy says what is kept and for how long. */
 export interface RetentionPolicy {
-  /** Transactions; 0: for ever. */
+  /** The time for which transactions are kept; 0 keeps them for ever. */
   readonly logMs: number;
-  /** Transactions behind what Postgres holds that are kept in any case, for copies of the state that are behind. */
+  /**
+   * The number of transactions before Postgres' index that are kept in any case, for copies of the state that lag
+   * behind.
+   */
   readonly logIndexes: number;
-  /** What transactions did, in Postgres. */
+  /** The time for which Postgres keeps the effects of transactions. */
   readonly historyMs: number;
   readonly eventsMs: number;
   readonly eventFrames: number;
 }
 
-/** The streams, as far as they are trimmed. */
+/** TrimmedStreams is the streams as far as retention trims them. */
 export interface TrimmedStreams {
-  /** Removes transactions below this index; answers the first that is left. */
+  /** Removes transactions below this index and returns the first that is left. */
   trimLog(below: number): Promise<number>;
-  /** Removes the archives of restores that are not in the log any more. */
+  /** Removes the archives of restores that the log no longer contains. */
   trimArchives(): Promise<void>;
   limitEvents(limits: { readonly maxAgeMs: number; readonly maxFrames: number }): Promise<void>;
 }
 
-/** Postgres, as far as it is trimmed, and as it says what the log may lose. */
+/** TrimmedHistory is Postgres as far as retention trims it, and as far as it says what the log may lose. */
 export interface TrimmedHistory {
-  /** Removes records older than this; answers the lowest index left. */
+  /** Removes records older than this and returns the lowest index that is left. */
   trim(beforeNs: number, signal: AbortSignal): Promise<number>;
-  /** The last index older than `beforeNs` of those that the snapshot is `keep` indexes past; 0: none. */
+  /**
+   * Returns the last index that is older than `beforeNs` and at least `keep` indexes before the snapshot; 0 if there is
+   * none.
+   */
   expendable(beforeNs: number, keep: number): Promise<number>;
 }
 
 export interface RetentionOptions {
   readonly policy: RetentionPolicy;
-  /** Highest index of an archive that was verified: the log keeps what is in none (OP-49). Absent: there are none. */
+  /**
+   * Returns the highest index of a verified archive. The log keeps everything above it. The function is absent if there
+   * are no archives. [OP-49]
+   */
   readonly archivedIndex?: () => number;
   readonly streams: TrimmedStreams;
   readonly history: TrimmedHistory;
@@ -47,12 +59,14 @@ export interface RetentionOptions {
 }
 
 /**
- * Keeps log, events and history from growing for ever. Runs beside the projector, in the same term.
+ * Retention keeps the log, the events and the history from growing for ever. It runs beside the projector in the same
+ * term.
  *
- * idle → trimming, at intervals → idle. The log loses only what Postgres holds, less `logIndexes`: whoever starts loads
- * Postgres and finds the log from there on. Where archives are put away it loses only what is in one of them. Each step can be cut off anywhere and is taken up again by the next look, in
- * this term or another's; a deposed holder that is late removes only what may go anyway.
- * Cost: three statements and five requests to NATS per look, beside what is removed.
+ * idle → trimming, at intervals → idle. The log loses only what Postgres holds, less `logIndexes`: a process that
+ * starts loads Postgres and finds the log from there on. If archives are configured, the log loses only what an archive
+ * contains. Each step may be interrupted anywhere; the next check continues it, in this term or in another one. A late
+ * deposed holder removes only what may be removed anyway.
+ * Cost: three statements and five requests to NATS per check, besides the removals.
  */
 export class Retention {
   private stopper: AbortController | undefined;
@@ -98,7 +112,8 @@ export class Retention {
       if (expendable > 0 && !signal.aborted) this.counters.logFirst = await streams.trimLog(expendable + 1);
       await streams.trimArchives();
     }
-    // Last: what may go from the log is read from the history. And as long as events at least (CL-1063).
+    // The history comes last, because it says what the log may lose. It is kept at least as long as the events
+    // (CL-1063).
     const historyMs = Math.max(policy.historyMs, policy.eventsMs, policy.logMs);
     this.counters.historyFloor = await history.trim(before(historyMs), signal);
   }

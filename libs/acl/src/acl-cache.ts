@@ -3,21 +3,21 @@ import { MAX_CACHED_ACLS } from './limits.js';
 
 interface CachedAcl {
   readonly acl: Acl;
-  /** The rules it was compiled from, in the order of the key. */
+  /** The rules from which the ACL was compiled, in the order of the key. */
   readonly rules: readonly string[];
 }
 
 /**
- * Compiled rules under the combination of policy names and ModifyIndexes (OP-118, AU-221). Callers read token, roles and
- * policies anew for each request (OP-117); only the compiling is spared. Rules are compared as well: where a power cut
- * has taken the end of a log, an index may mean another version than before.
+ * AclCache keeps compiled rules under the combination of policy names and ModifyIndexes. Callers read the token, its
+ * roles and its policies anew for each request (OP-117); the cache saves only the compiling. It compares the rules as
+ * well: after a power cut has taken the end of a log, an index may belong to another version than before.
  *
- * It keeps 512 combinations. The one that was asked for least recently goes first, and costs its next request the
- * compiling: about 0.2 ms for a policy as people write them, 0.1 s for one of the largest size (measured on a busy machine
- * with two cores).
+ * It keeps 512 combinations. It evicts the least recently used combination, whose next request then compiles again:
+ * about 0.2 ms for a policy of a usual size, 0.1 s for one of the largest size (measured on a busy machine with two
+ * cores). [OP-118, AU-221]
  */
 export class AclCache {
-  /** The least recently asked for first. */
+  /** The compiled ACLs, the least recently used first. */
   private readonly cached = new Map<string, CachedAcl>();
 
   constructor(private readonly limit = MAX_CACHED_ACLS) {}
@@ -26,7 +26,10 @@ export class AclCache {
     return this.cached.size;
   }
 
-  /** The order of the policies does not matter. @throws Refusal as `Acl.compile`; nothing is kept then */
+  /**
+   * Returns the compiled ACL. The order of the policies does not matter. @throws Refusal as `Acl.compile` does; the
+   * cache keeps nothing then
+   */
   get(policies: readonly PolicySource[]): Acl {
     const sorted = policies.toSorted((a, b) => compare(a.name, b.name) || a.modifyIndex - b.modifyIndex);
     const key = JSON.stringify(sorted.map(({ name, modifyIndex }) => [name, modifyIndex]));

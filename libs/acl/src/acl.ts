@@ -12,28 +12,30 @@ import { type Granted, LabelTable, withoutDenied } from './matching/label-table.
 import { parsePolicyRules } from './rules/parse-policy-rules.js';
 import type { LabelledRules, PolicyRules } from './rules/policy-rules.js';
 
-/** Neither namespaces nor paths have it, so a star of one never reaches into the other (OP-135). */
+/**
+ * Neither namespaces nor paths contain this separator, so a star in one of them never matches into the other (OP-135).
+ */
 const VARIABLE_SEPARATOR = '\0';
 
-/** A policy as it is stored, as far as it says what is allowed. */
+/** PolicySource has the members of a stored policy that say what is allowed. */
 export interface PolicySource {
   readonly name: string;
   readonly modifyIndex: number;
-  /** HCL or JSON. */
+  /** The rules in HCL or JSON. */
   readonly rules: string;
 }
 
-/** Which workload asks, as its identity says. */
+/** Workload identifies the workload that makes a request, as its identity says. */
 export interface Workload {
   readonly namespace: string;
-  /** Of a dispatched or periodic child its parent's (OP-137). */
+  /** The ID of the job. For a dispatched or periodic child it is the parent's ID (OP-137). */
   readonly jobId: string;
   readonly group: string;
-  /** Undefined or empty: the identity is a service's, not a task's. */
+  /** The task is undefined or empty if the identity is a service's and not a task's. */
   readonly task?: string | undefined;
 }
 
-/** The levels of the blocks without label, each the strongest of all policies (OP-125). */
+/** Levels holds the levels of the blocks without label. Each is the strongest level of all policies (OP-125). */
 interface Levels {
   readonly agent: PolicyLevel | undefined;
   readonly node: PolicyLevel | undefined;
@@ -42,32 +44,35 @@ interface Levels {
   readonly plugin: PluginLevel | undefined;
 }
 
-/** What policies allow together. */
+/** Grants is what several policies allow together. */
 interface Grants {
   readonly namespaces: LabelTable<NamespaceCapability>;
   readonly nodePools: LabelTable<NodePoolCapability>;
   readonly hostVolumes: LabelTable<HostVolumeCapability>;
-  /** By `variableKey`. */
+  /** The labels are keys from `variableKey`. */
   readonly variables: LabelTable<VariableCapability>;
-  /** Whether a rule for variables grants something in a namespace. */
+  /** Says whether a rule for variables grants something in a namespace. */
   readonly hasVariables: (namespace: string) => boolean;
   readonly operator: Granted<OperatorCapability>;
   readonly levels: Levels;
 }
 
 /**
- * What who calls may do: the rules of all policies, compiled (operator.md sections 7.3 and 7.4). It never changes, so it
- * may be shared and cached. Compiling costs time linear in the policies' texts. A question about a label costs a look-up,
- * and for a pattern a linear match with each pattern of the policies at most; those that look at more say so.
+ * Acl says what a caller may do. It holds the compiled rules of all the caller's policies (operator.md sections 7.3 and
+ * 7.4). It never changes, so callers may share and cache it. Compiling costs time linear in the size of the policies'
+ * texts. A question about a label costs one look-up and at most one linear match with each pattern of the policies;
+ * methods that look at more say so.
  *
- * Where a name is asked for, a `*` in it is no pattern and matches nothing (OP-136).
+ * A `*` in a requested name is not a pattern and matches nothing (OP-136).
  */
 export class Acl {
-  /** A management token: everything is allowed. */
+  /** The ACL of a management token. It allows everything. */
   static readonly management = new Acl('everything');
-  /** No policy: nothing is allowed. */
+  /** The ACL without any policy. It allows nothing. */
   static readonly none = Acl.compile([]);
-  /** A node identity (OP-119). What it may do beyond that, for its own node and pool, its services decide. */
+  /**
+   * The ACL of a node identity (OP-119). The services decide what a node may do beyond it, for its own node and pool.
+   */
   static readonly node = Acl.compile([
     { name: 'node', modifyIndex: 0, rules: 'node { policy = "read" }\nagent { policy = "read" }' },
   ]);
@@ -75,8 +80,9 @@ export class Acl {
   private constructor(private readonly grants: Grants | 'everything') {}
 
   /**
-   * The order of the policies does not matter.
-   * @throws Refusal `internal` if a stored policy cannot be read: without it, what it denies would be allowed
+   * Compiles policies. Their order does not matter.
+   * @throws Refusal `internal` if a stored policy cannot be read: without that policy, the ACL would allow what the
+   * policy denies
    */
   static compile(policies: readonly PolicySource[]): Acl {
     return new Acl(grantsOf(policies.map(storedRules)));
@@ -86,25 +92,28 @@ export class Acl {
     return this.grants === 'everything';
   }
 
-  /** Whether the namespace has at least one of the capabilities. */
+  /** Says whether the namespace grants at least one of the capabilities. */
   allowsNamespace(namespace: string, ...anyOf: readonly NamespaceCapability[]): boolean {
     if (this.grants === 'everything') return true;
     return hasOneOf(this.grants.namespaces.grantedTo(namespace), anyOf);
   }
 
-  /** Whether some label grants one of the capabilities: who asks for all namespaces is refused if none does (OP-140). */
+  /**
+   * Says whether some label grants one of the capabilities. If none does, a request for all namespaces is refused.
+   * [OP-140]
+   */
   allowsAnyNamespace(...anyOf: readonly NamespaceCapability[]): boolean {
     if (this.grants === 'everything') return true;
     return this.grants.namespaces.grantsAnywhere((granted) => hasOneOf(granted, anyOf));
   }
 
-  /** Whether anything is allowed in the namespace (OP-139). Rules for variables alone are not enough. */
+  /** Says whether anything is allowed in the namespace. Rules for variables alone are not enough. [OP-139] */
   hasAccessToNamespace(namespace: string): boolean {
     if (this.grants === 'everything') return true;
     return isSome(this.grants.namespaces.grantedTo(namespace));
   }
 
-  /** Those of the given namespaces that have one of the capabilities, to filter a list with (OP-140). */
+  /** Returns those of the given namespaces that grant one of the capabilities, to filter a list with (OP-140). */
   namespacesAllowing(anyOf: readonly NamespaceCapability[], all: readonly string[]): readonly string[] | 'all' {
     return this.grants === 'everything' ? 'all' : all.filter((one) => this.allowsNamespace(one, ...anyOf));
   }
@@ -114,7 +123,7 @@ export class Acl {
     return hasOneOf(this.grants.nodePools.grantedTo(pool), [capability]);
   }
 
-  /** Whether anything is allowed with the node pool. */
+  /** Says whether anything is allowed with the node pool. */
   hasAccessToNodePool(pool: string): boolean {
     if (this.grants === 'everything') return true;
     return isSome(this.grants.nodePools.grantedTo(pool));
@@ -158,22 +167,28 @@ export class Acl {
     return this.hasLevel('quota', 'write');
   }
 
-  /** Not with the level `write` (OP-128). */
+  /** Says whether plugins may be read. The level `write` does not include it (OP-128). */
   allowsPluginRead(): boolean {
     return this.hasLevel('plugin', 'read');
   }
 
-  /** Not with the level `write` (OP-128). */
+  /** Says whether plugins may be listed. The level `write` does not include it (OP-128). */
   allowsPluginList(): boolean {
     return this.hasLevel('plugin', 'read', 'list');
   }
 
-  /** By the block's capabilities and what its level stands for; neither operator read nor write follows (OP-127). */
+  /**
+   * Says whether the block's capabilities, with those of its level, include the capability. Operator read and write do
+   * not follow from it (OP-127).
+   */
   allowsOperator(capability: OperatorCapability): boolean {
     return this.grants === 'everything' || this.grants.operator.has(capability);
   }
 
-  /** Exact rule, else what a workload may do with its own paths, else the closest pattern (OP-135 to OP-137). */
+  /**
+   * Checks an exact rule first, then what a workload may do with its own paths, then the closest pattern (OP-135 to
+   * OP-137).
+   */
   allowsVariable(namespace: string, path: string, capability: VariableCapability, workload?: Workload): boolean {
     if (this.grants === 'everything') return true;
     const { variables } = this.grants;
@@ -185,12 +200,15 @@ export class Acl {
     return hasOneOf(variables.closestGrantedTo(key), [capability]);
   }
 
-  /** Whether some rule for variables grants something in the namespace, whatever its path (EV-40). */
+  /** Says whether some rule for variables grants something in the namespace, whatever its path (EV-40). */
   hasAnyVariableRule(namespace: string): boolean {
     return this.grants === 'everything' || this.grants.hasVariables(namespace);
   }
 
-  /** The same in some namespace or other: who asks for all namespaces is refused if none does (OP-140). */
+  /**
+   * Says whether some rule for variables grants something in any namespace. If none does, a request for all namespaces
+   * is refused. [OP-140]
+   */
   hasVariableRulesAnywhere(): boolean {
     return this.grants === 'everything' || this.grants.variables.grantingLabels().length > 0;
   }
@@ -228,7 +246,7 @@ function grantsOf(policies: readonly PolicyRules[]): Grants {
     levels: {
       agent: strongestLevel(policies.flatMap(({ agent }) => agent?.level ?? [])),
       node: strongestLevel(policies.flatMap(({ node }) => node?.level ?? [])),
-      // A `deny` among the capabilities takes the block's level as well (OP-123).
+      // A `deny` among the capabilities denies the block's level as well (OP-123).
       operator: strongestLevel(
         operators.flatMap(({ level, capabilities }) => (capabilities.includes('deny') ? 'deny' : (level ?? []))),
       ),
@@ -246,14 +264,14 @@ function variableKey(namespace: string, path: string): string {
   return `${namespace}${VARIABLE_SEPARATOR}${path}`;
 }
 
-/** Whether a namespace is that of one of the keys of variables. */
+/** Returns a function that says whether a namespace belongs to one of the keys of variables. */
 function namespacesIn(keys: readonly string[]): (namespace: string) => boolean {
   const labels = new Set(keys.map((key) => key.slice(0, key.indexOf(VARIABLE_SEPARATOR))));
   const matches = globMatcher([...labels]);
   return (namespace) => !namespace.includes('*') && matches(namespace);
 }
 
-/** The paths that a workload may read without any policy (OP-137). */
+/** Says whether the path is one that a workload may read without any policy (OP-137). */
 function isOwnPath({ namespace, jobId, group, task }: Workload, ofNamespace: string, path: string): boolean {
   if (namespace !== ofNamespace) return false;
   const job = `nomad/jobs/${jobId}`;
@@ -268,10 +286,13 @@ const hasOneOf = <Capability extends string>(
   anyOf: readonly Capability[],
 ): boolean => granted !== undefined && anyOf.some((capability) => granted.has(capability));
 
-/** From weak to strong (OP-125). `scale` grants nothing outside of namespaces, and does not hide another policy's level. */
+/**
+ * The strength orders levels from weak to strong (OP-125). `scale` grants nothing outside of namespaces, so it does not
+ * hide another policy's level.
+ */
 const STRENGTH: Readonly<Record<PolicyLevel | PluginLevel, number>> = { scale: 0, list: 1, read: 2, write: 3, deny: 4 };
 
-/** The level that counts of those of several policies (OP-125); undefined: none has one. */
+/** Returns the strongest level of several policies (OP-125). The result is undefined if no policy has a level. */
 function strongestLevel<Level extends PolicyLevel | PluginLevel>(levels: readonly Level[]): Level | undefined {
   return levels.toSorted((a, b) => STRENGTH[b] - STRENGTH[a])[0];
 }

@@ -83,25 +83,25 @@ export const OPERATOR_CAPABILITIES = [
 ] as const;
 export type OperatorCapability = (typeof OPERATOR_CAPABILITIES)[number];
 
-/** They are checked when a policy is written, and guard nothing. */
+/** These capabilities are checked when a policy is written. They guard nothing. */
 export const SENTINEL_CAPABILITIES = ['sentinel-read', 'sentinel-submit', 'sentinel-delete'] as const;
 export type SentinelCapability = (typeof SENTINEL_CAPABILITIES)[number];
 
 export const VARIABLE_CAPABILITIES = ['list', 'read', 'write', 'destroy'] as const;
 export type VariableCapability = (typeof VARIABLE_CAPABILITIES)[number];
 
-/** What may stand in a list of capabilities. */
+/** OrDeny is an element of a list of capabilities. */
 export type OrDeny<Capability extends string> = Capability | 'deny';
 
-/** `policy` of every block but `plugin`. `scale` grants something in a namespace only. */
+/** The values of `policy` in every block except `plugin`. `scale` grants something only in a namespace. */
 export const POLICY_LEVELS = ['deny', 'read', 'write', 'scale'] as const;
 export type PolicyLevel = (typeof POLICY_LEVELS)[number];
 
-/** `policy` of the block `plugin` (OP-128). */
+/** The values of `policy` in the block `plugin` (OP-128). */
 export const PLUGIN_LEVELS = ['deny', 'read', 'list', 'write'] as const;
 export type PluginLevel = (typeof PLUGIN_LEVELS)[number];
 
-/** The capabilities that a level of a block stands for. */
+/** Shorthands lists the capabilities that each level of a block stands for. */
 export type Shorthands<Capability extends string> = Readonly<Record<PolicyLevel, readonly OrDeny<Capability>[]>>;
 
 export const NAMESPACE_SHORTHANDS: Shorthands<NamespaceCapability> = {
@@ -139,7 +139,10 @@ export const SENTINEL_SHORTHANDS: Shorthands<SentinelCapability> = {
   scale: [],
 };
 
-/** Capabilities that come with another one, whole: nothing follows from what follows (OP-121). */
+/**
+ * The capabilities that each capability implies. The lists are complete: implied capabilities imply nothing further
+ * (OP-121).
+ */
 export const IMPLIED_NAMESPACE_CAPABILITIES: Readonly<
   Partial<Record<OrDeny<NamespaceCapability>, readonly NamespaceCapability[]>>
 > = {

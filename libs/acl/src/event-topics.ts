@@ -17,8 +17,8 @@ const TOPICS: Readonly<Record<string, Requirement>> = {
 };
 
 /**
- * What a topic of the event stream requires in every subscribed namespace (EV-40, EV-42). Whatever else is asked for,
- * `*` and unknown topics included, requires a management token.
+ * Returns what a topic of the event stream requires in every subscribed namespace (EV-40, EV-42). All other
+ * subscriptions, `*` and unknown topics included, require a management token.
  */
 export const eventTopicRequirement = (topic: string): Requirement =>
   (Object.hasOwn(TOPICS, topic) ? TOPICS[topic] : undefined) ?? { kind: 'management' };

@@ -10,60 +10,66 @@ import type {
 type AtLeastOne<T> = readonly [T, ...T[]];
 
 /**
- * What a route, a topic or a subject requires of who uses it (operator.md section 8). It stands where that is declared;
- * the check, the help and the refusals come from it.
+ * Requirement is what a route, a topic or a subject requires of its caller (operator.md section 8). It stands where the
+ * route, topic or subject is declared. The check, the help and the refusals come from it.
  */
 export type Requirement =
-  /** Nobody is checked; a wrong token is no error. */
+  /** There is no check. A wrong token is not an error. */
   | { readonly kind: 'none' }
-  /** A credential that was accepted, whatever it allows. */
+  /** The caller needs an accepted credential, whatever it allows. */
   | { readonly kind: 'authenticated' }
   | { readonly kind: 'management' }
-  /** `wildcard`: a list, which may be asked for with `namespace=*`; then one namespace is enough (OP-140). */
+  /**
+   * The caller needs one of the capabilities in the namespace. `wildcard` marks a list that accepts `namespace=*`; then
+   * one namespace is enough (OP-140).
+   */
   | { readonly kind: 'namespace'; readonly anyOf: readonly NamespaceCapability[]; readonly wildcard?: true }
-  /** At least one capability in the namespace (OP-139). */
+  /** The caller needs at least one capability in the namespace (OP-139). */
   | { readonly kind: 'namespaceAccess' }
   | { readonly kind: 'node' | 'agent' | 'quota'; readonly level: 'read' | 'write' }
   | { readonly kind: 'operator'; readonly level: 'read' | 'write' }
   | { readonly kind: 'operator'; readonly capability: OperatorCapability }
   | { readonly kind: 'plugin'; readonly level: 'list' | 'read' }
   | { readonly kind: 'nodePool'; readonly capability: NodePoolCapability }
-  /** At least one capability of the node pool. */
+  /** The caller needs at least one capability of the node pool. */
   | { readonly kind: 'nodePoolAccess' }
   | { readonly kind: 'hostVolume'; readonly anyOf: readonly HostVolumeCapability[] }
   | { readonly kind: 'variable'; readonly capability: VariableCapability }
   /**
-   * At least one rule for variables in the namespace, whatever its path. `wildcard`: a list, which may be asked for with
-   * `namespace=*`; then one namespace is enough (OP-140).
+   * The caller needs at least one rule for variables in the namespace, whatever its path. `wildcard` marks a list that
+   * accepts `namespace=*`; then one namespace is enough (OP-140).
    */
   | { readonly kind: 'anyVariable'; readonly wildcard?: true }
-  /** Any workload identity. */
+  /** The caller needs a workload identity; any is enough. */
   | { readonly kind: 'workload' }
-  /** The node that the request is about, by its secret or identity. */
+  /** The caller needs the secret or the identity of the node that the request is about. */
   | { readonly kind: 'ownNode' }
-  /** `|` of the table. */
+  /** The caller needs to satisfy one of the requirements. It is `|` in the table. */
   | { readonly kind: 'anyOf'; readonly of: AtLeastOne<Requirement> }
   | { readonly kind: 'allOf'; readonly of: AtLeastOne<Requirement> };
 
-/** What a request is about, and who asks. What a requirement asks for and is not given, it is not satisfied by. */
+/**
+ * RequirementContext says what a request is about and who makes it. A requirement is not satisfied if the member that
+ * it needs is missing.
+ */
 export interface RequirementContext {
-  /** Of the object, not of the query (OP-141). `*`: all, for lists. */
+  /** The namespace of the object, not of the query (OP-141). `*` stands for all, in lists. */
   readonly namespace?: string | undefined;
-  /** Of the node pool. */
+  /** The name of the node pool. */
   readonly pool?: string | undefined;
-  /** By which a job names a host volume. */
+  /** The name by which a job refers to a host volume. */
   readonly hostVolume?: string | undefined;
-  /** Of the variable. */
+  /** The path of the variable. */
   readonly path?: string | undefined;
-  /** Who asks, if it is a workload. */
+  /** The workload that makes the request, if it is one. */
   readonly workload?: Workload | undefined;
-  /** Whether a credential was given, and accepted. */
+  /** Says whether the request has a credential and it was accepted. */
   readonly authenticated?: boolean | undefined;
-  /** Whether the node that the request is about asks itself. */
+  /** Says whether the caller is the node that the request is about. */
   readonly ownNode?: boolean | undefined;
 }
 
-/** In the query of a list: all namespaces. */
+/** The value in the query of a list that asks for all namespaces. */
 const ALL_NAMESPACES = '*';
 
 export function satisfies(acl: Acl, requirement: Requirement, context: RequirementContext = {}): boolean {
@@ -115,7 +121,7 @@ export function satisfies(acl: Acl, requirement: Requirement, context: Requireme
   }
 }
 
-/** The requirement in words that follow "requires": `namespace capability submit-job or register-job`. */
+/** Describes the requirement in words that follow "requires": `namespace capability submit-job or register-job`. */
 export function describeRequirement(requirement: Requirement): string {
   switch (requirement.kind) {
     case 'none':
@@ -158,7 +164,7 @@ export function describeRequirement(requirement: Requirement): string {
   }
 }
 
-/** In parentheses where "or" and "and" would run into each other. */
+/** Puts the description in parentheses if "or" and "and" could be misread. */
 function describedPart(part: Requirement): string {
   const described = describeRequirement(part);
   return part.kind === 'anyOf' || part.kind === 'allOf' ? `(${described})` : described;

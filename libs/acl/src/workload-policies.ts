@@ -1,6 +1,6 @@
 import type { Workload } from './acl.js';
 
-/** To which workloads a policy is attached (OP-138, OP-162). Empty members are not given. */
+/** JobAcl says to which workloads a policy is attached (OP-138, OP-162). An empty member is not set. */
 export interface JobAcl {
   readonly Namespace: string;
   readonly JobID: string;
@@ -9,8 +9,8 @@ export interface JobAcl {
 }
 
 /**
- * The policies that a workload gets by its identity: those that name its namespace alone, or its namespace and job, and
- * its group and task where they are given (OP-138). All names are compared as they are, never by prefix (AU-176).
+ * Returns the policies that a workload gets by its identity: those that name only its namespace, or its namespace and
+ * job, and its group and task if they are set (OP-138). Names must be equal; a prefix does not match (AU-176).
  */
 export const policiesOfWorkload = <Policy extends { readonly JobACL: JobAcl | null }>(
   policies: readonly Policy[],
@@ -19,7 +19,8 @@ export const policiesOfWorkload = <Policy extends { readonly JobACL: JobAcl | nu
 
 function isFor({ Namespace, JobID, Group, Task }: JobAcl, workload: Workload): boolean {
   if (Namespace !== workload.namespace) return false;
-  // A group without job, or a task without group, is refused when a policy is written, and attaches it to nobody.
+  // Writing a policy with a group and no job, or a task and no group, is refused. A stored policy of that form is
+  // attached to no workload.
   if (JobID === '') return Group === '' && Task === '';
   if (JobID !== workload.jobId) return false;
   if (Group === '') return Task === '';

@@ -2,27 +2,30 @@ import type { KeyObject } from 'node:crypto';
 import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
 import type { RootKeyMaterial } from './root-key-material.js';
 
-/** Claims of a token of Waybill's own (section 1.6 of auth.md): who reads them checks each. */
+/** Claims are the claims of one of Waybill's own tokens (section 1.6 of auth.md). Readers check each of them. */
 export type Claims = JWTPayload;
 
-/** The only algorithm: also for a token whose header names another one (AU-174). */
+/** The only algorithm that is accepted. The header of a token cannot choose another one (AU-174). */
 const ALGORITHM = 'RS256';
-/** How far two clocks may be apart (AU-171), s. */
+/** The largest accepted difference between two clocks in seconds (AU-171). */
 const LEEWAY_S = 60;
-/** Longer than every token that is made here. */
+/** The limit is larger than every token that this module makes. */
 const MAX_TOKEN_BYTES = 16 * 1_024;
 
-/** Why a token does not count, for logs: callers are told nothing but that it does not (AU-174). */
+/** TokenRefusedError says for logs why a token is not valid. Callers learn only that it is not valid (AU-174). */
 export class TokenRefusedError extends Error {
   override readonly name = 'TokenRefusedError';
 }
 
-/** The token of these claims. The same key and claims give the same bytes (AU-137). */
+/** Signs the claims. The same key and claims give the same bytes (AU-137). */
 export function signClaims({ keyId, privateKey }: RootKeyMaterial, claims: Claims): Promise<string> {
   return new SignJWT(claims).setProtectedHeader({ alg: ALGORITHM, kid: keyId, typ: 'JWT' }).sign(privateKey);
 }
 
-/** The key that a token says it was signed with; nothing of the token is checked yet. @throws TokenRefusedError */
+/**
+ * Returns the ID of the key that a token names in its header. Nothing of the token is verified at this point. @throws
+ * TokenRefusedError
+ */
 export function keyIdOf(token: string): string {
   if (token.length > MAX_TOKEN_BYTES) throw new TokenRefusedError('the token is too long');
   const { alg, kid } = readable(() => decodeProtectedHeader(token));
@@ -31,7 +34,9 @@ export function keyIdOf(token: string): string {
   return kid;
 }
 
-/** Its claims, if the key signed it and it counts at this time (AU-171). @throws TokenRefusedError */
+/**
+ * Returns the claims of a token if the key signed it and it is valid at this time (AU-171). @throws TokenRefusedError
+ */
 export async function verifiedClaims(publicKey: KeyObject, token: string, nowMs: number): Promise<Claims> {
   const options = { algorithms: [ALGORITHM], clockTolerance: LEEWAY_S, currentDate: new Date(nowMs) };
   try {
@@ -52,7 +57,7 @@ function readable<T>(read: () => T): T {
   }
 }
 
-/** What jose says of a token, and what it throws at one that is none. */
+/** Converts errors of jose about a token, and errors for a text that is no token, to a TokenRefusedError. */
 function asRefused(error: unknown): unknown {
   const isOfToken = error instanceof errors.JOSEError || error instanceof TypeError;
   return isOfToken ? new TokenRefusedError(error.message, { cause: error }) : error;

@@ -2,23 +2,23 @@ import { open } from 'node:fs/promises';
 import { errorText } from '@waybill/model';
 import { KEY_BYTES } from './sealing.js';
 
-/** More than any way to write a key down takes. */
+/** The limit is larger than every form in which a key can be written. */
 const MAX_FILE_BYTES = 1_024;
-/** Rights of anybody but the owner. */
+/** The permission bits of everybody but the owner. */
 const OTHERS = 0o077;
-/** The same, but for the group's right to read. */
+/** The permission bits of everybody but the owner, without the group's right to read. */
 const OTHERS_BUT_READING_GROUP = 0o037;
 const ROOT = 0;
 
-/** A file that should hold a key cannot be used. */
+/** KeyFileError says that a file which should hold a key cannot be used. */
 export class KeyFileError extends Error {
   override readonly name = 'KeyFileError';
 }
 
 /**
- * The key in a file that its owner alone may read: 32 bytes in hexadecimal or base64.
+ * Reads the key from a file that only its owner may read: 32 bytes in hexadecimal or base64.
  * @param setting the name of the setting that names the file, for errors
- * @throws KeyFileError saying what to do
+ * @throws KeyFileError that says what to do
  */
 export async function readKeyFile(path: string, setting: string): Promise<Buffer> {
   const { text, mode, owner } = await contentOf(path, setting);
@@ -35,8 +35,9 @@ export async function readKeyFile(path: string, setting: string): Promise<Buffer
 }
 
 /**
- * Whether others than root and the reader may read or change a file. A file of root's may be read by a group: so Kubernetes
- * gives a Secret to a pod that is not root, and PostgreSQL takes a key by the same rule.
+ * Says whether users other than root and the reader may read or change a file. A group may read a file that root owns:
+ * this is how Kubernetes gives a Secret to a pod that does not run as root, and PostgreSQL accepts a key by the same
+ * rule.
  */
 export function isOpenToOthers({ mode, owner }: { mode: number; owner: number }, reader: number): boolean {
   const forbidden = owner === ROOT && reader !== ROOT ? OTHERS_BUT_READING_GROUP : OTHERS;
@@ -61,7 +62,7 @@ async function contentOf(path: string, setting: string): Promise<{ text: string;
 const HEX = /^[0-9a-fA-F]{64}$/;
 const BASE64 = /^[A-Za-z0-9+/]{43}=?$/;
 
-/** 32 bytes in hexadecimal or base64; undefined: the text is neither. */
+/** Decodes 32 bytes in hexadecimal or base64. The result is undefined if the text is neither. */
 export function keyFromText(given: string): Buffer | undefined {
   const text = given.trim();
   if (HEX.test(text)) return Buffer.from(text, 'hex');

@@ -2,23 +2,33 @@ import type { WrappedRootKey } from '@waybill/model';
 import { randomBytes } from 'node:crypto';
 import { derivedKey, NONCE_BYTES, openText, sealText } from './sealing.js';
 
-/** Encrypts the private parts of root keys under a key that is stored neither in the log nor in the database (OP-210). */
+/**
+ * KeyWrapper encrypts the private parts of root keys under a key that neither the log nor the database contains
+ * (OP-210).
+ */
 export interface KeyWrapper {
-  /** Stands in what it wrapped, so that another wrapper does not try. */
+  /** The provider's name is stored with what it wrapped, so that no other wrapper tries to unwrap it. */
   readonly provider: string;
-  /** @param keyId whose private parts these are; what was wrapped for one key does not unwrap for another @throws KeyServiceError */
+  /**
+   * @param keyId the root key whose private parts these are; unwrapping for another key fails @throws KeyServiceError
+   */
   wrap(keyId: string, secret: string): Promise<WrappedRootKey>;
   /**
-   * @throws KeyServiceError it cannot be said now; another Error: what was wrapped is another key's, is damaged, or was
-   * wrapped under another key
+   * @throws KeyServiceError if there is no verdict now; another Error if the data belongs to another key, is damaged,
+   * or was wrapped under another wrapping key
    */
   unwrap(keyId: string, wrapped: WrappedRootKey): Promise<string>;
 }
 
-/** Purpose of the key that is derived from the configured one, so that the same file would not serve two purposes with one key. */
+/**
+ * The purpose from which the wrapping key is derived. A file that also serves another purpose then gives a different
+ * key there.
+ */
 const PURPOSE = 'waybill keyring wrapping';
 
-/** Wraps under a key of 32 bytes that this process has, from a file or from the environment (AES-256-GCM). */
+/**
+ * AeadWrapper wraps under a key of 32 bytes that this process got from a file or from the environment (AES-256-GCM).
+ */
 export class AeadWrapper implements KeyWrapper {
   readonly provider = 'aead';
   private readonly key: Buffer;

@@ -13,12 +13,12 @@ import {
 } from './root-key-material.js';
 import { type Items, openItemsWith, type Owner, type SealedItems, sealItemsWith } from './sealed-items.js';
 
-/** Root keys held unwrapped at a time; there are a handful, and old ones are collected. */
+/** The largest number of unwrapped root keys in memory. A cluster has a handful, and old ones are collected. */
 const MAX_HELD_KEYS = 64;
 
 type Soon<T> = T | Promise<T>;
 
-/** Where the rows of root keys come from: the tables of a replica, or the read model. */
+/** RootKeys returns the rows of root keys, from the tables of a replica or from the read model. */
 export interface RootKeys {
   find(keyId: string): Soon<RootKey | undefined>;
   active(): Soon<RootKey | undefined>;
@@ -26,17 +26,20 @@ export interface RootKeys {
 }
 
 export interface KeyringDeps {
-  /** Wraps new root keys. Undefined: none is configured, and the keyring is off. */
+  /** The wrapper wraps new root keys. If it is undefined, none is configured and the keyring is off. */
   readonly wrapper: KeyWrapper | undefined;
-  /** Unwraps root keys that were wrapped before `wrapper` was configured. */
+  /** The former wrapper unwraps root keys that were wrapped before `wrapper` was configured. */
   readonly formerWrapper?: KeyWrapper | undefined;
   readonly keys: RootKeys;
   readonly nowMs: () => number;
-  /** A stored key that cannot be used here, each time that somebody needs it. */
+  /** Receives a stored key that cannot be used here, each time that a caller needs it. */
   readonly onUnusable?: (keyId: string, error: Error) => void;
 }
 
-/** A key is needed that is not there or cannot be used here; the message names it, for the client too (OP-206, OP-216). */
+/**
+ * KeyringError says that a needed key is missing or cannot be used here. The message names the key, for the client too
+ * (OP-206, OP-216).
+ */
 export class KeyringError extends Refusal {
   override readonly name = 'KeyringError';
   constructor(message: string) {
@@ -44,7 +47,7 @@ export class KeyringError extends Refusal {
   }
 }
 
-/** A public key as `/.well-known/jwks.json` shows it (AU-178). */
+/** PublicJwk is a public key as `/.well-known/jwks.json` shows it (AU-178). */
 export interface PublicJwk {
   readonly kty: 'RSA';
   readonly kid: string;
@@ -55,54 +58,60 @@ export interface PublicJwk {
 }
 
 /**
- * Uses root keys: seals and opens items of variables, signs and verifies identities.
+ * Keyring uses root keys: it encrypts and decrypts the items of variables, and signs and verifies identities.
  *
- * It holds no rows: each call asks for them, so that a deleted key is of no use at once (AU-185). What it holds is the
- * unwrapped material of keys that were asked for, each unwrapped once; a failure is not held, so that a key management
- * service that was away is asked again. While it is away, keys that are held stay usable, and signatures of the others are
- * verified with the public key of their row.
+ * It holds no rows. Each call reads them, so a deleted key is unusable at once (AU-185). It holds the unwrapped
+ * material of keys that were needed, and unwraps each once. It does not hold a failure, so it asks a key management
+ * service again after an outage. During an outage the keys that it holds stay usable, and it verifies signatures of the
+ * other keys with the public key in their row.
  */
 export class Keyring {
   private readonly held = new Map<string, Promise<RootKeyMaterial>>();
 
   constructor(private readonly deps: KeyringDeps) {}
 
-  /** Whether a wrapping key is configured. */
+  /** Says whether a wrapping key is configured. */
   get isOn(): boolean {
     return this.deps.wrapper !== undefined;
   }
 
-  /** The active key can be used. @throws KeyringError */
+  /** Makes sure that the active key can be used. @throws KeyringError */
   async ready(): Promise<void> {
     await this.active();
   }
 
-  /** Makes and wraps a root key, for its caller to write (OP-212). @throws KeyringError the keyring is off, or wrapping failed */
+  /**
+   * Makes and wraps a root key, which the caller writes (OP-212). @throws KeyringError if the keyring is off or
+   * wrapping failed
+   */
   async newRootKey(said: NewRootKey): Promise<RootKeySpecification> {
     const { wrapper } = this.deps;
     if (!wrapper) throw new KeyringError(NOT_CONFIGURED);
     return this.wrapping(said.KeyID, newRootKey(wrapper, said));
   }
 
-  /** Whether the root key was wrapped by another wrapper than the one that wraps new keys. */
+  /** Says whether the root key was wrapped by a wrapper other than the one for new keys. */
   needsRewrapping({ Wrapped }: RootKey): boolean {
     const { wrapper } = this.deps;
     return wrapper !== undefined && Wrapped.Provider !== wrapper.provider;
   }
 
-  /** The private parts of a root key, wrapped by the wrapper of new keys. @throws KeyringError */
+  /** Returns the private parts of a root key, wrapped by the wrapper for new keys. @throws KeyringError */
   async rewrapped(row: RootKey): Promise<WrappedRootKey> {
     const { wrapper } = this.deps;
     if (!wrapper) throw new KeyringError(NOT_CONFIGURED);
     return this.wrapping(row.KeyID, wrapMaterial(wrapper, await this.material(row)));
   }
 
-  /** Under the active key (OP-204). @throws KeyringError */
+  /** Encrypts items under the active key (OP-204). @throws KeyringError */
   async sealItems(owner: Owner, items: Items): Promise<SealedItems> {
     return sealItemsWith(await this.active(), owner, items);
   }
 
-  /** @throws KeyringError the key is gone or cannot be used, or they were sealed for another variable (OP-206) */
+  /**
+   * Decrypts items. @throws KeyringError if the key is missing or cannot be used, or the items were encrypted for
+   * another variable (OP-206)
+   */
   async openItems(owner: Owner, { KeyID, Data }: SealedItems): Promise<Items> {
     const items = openItemsWith(await this.named(KeyID), owner, Data);
     if (items === undefined)
@@ -110,14 +119,17 @@ export class Keyring {
     return items;
   }
 
-  /** @param keyId of the allocation (`signingKeyOf` of the state); undefined: the active key @throws KeyringError */
+  /**
+   * Signs claims. @param keyId the key of the allocation (`signingKeyOf` of the state); the active key if undefined
+   * @throws KeyringError
+   */
   async signJwt(keyId: string | undefined, claims: Claims): Promise<string> {
     return signClaims(keyId === undefined ? await this.active() : await this.named(keyId), claims);
   }
 
   /**
-   * The claims of a token that a key of this cluster signed and that counts now; whose they are, and for which audience, the
-   * caller checks.
+   * Returns the claims of a token that a key of this cluster signed and that is valid now. The caller checks the
+   * subject and the audience.
    * @throws TokenRefusedError
    */
   async verifyJwt(token: string): Promise<Claims> {
@@ -128,8 +140,9 @@ export class Keyring {
   }
 
   /**
-   * Of every key that can be used here, the newest first; the others are reported and left out (AU-178, AU-180). A key is not
-   * left out because the key management service is away: verifiers would keep the answer without it for days.
+   * Returns the public keys of all keys that can be used here, the newest first. It reports the others and leaves them
+   * out (AU-178, AU-180). It does not leave out a key because the key management service is away: verifiers would keep
+   * the incomplete answer for days.
    */
   async publicKeys(): Promise<PublicJwk[]> {
     const rows = [...(await this.deps.keys.all())].toSorted(

@@ -10,39 +10,41 @@ import { promisify } from 'node:util';
 import type { KeyWrapper } from './key-wrapper.js';
 import { KEY_BYTES } from './sealing.js';
 
-/** Size of the pair that signs identities (OP-215). */
+/** The size of the key pair that signs identities, in bits (OP-215). */
 const RSA_BITS = 2_048;
 
 const generate = promisify(generateKeyPair);
 
-/** What is said of a root key when it is made. */
+/** NewRootKey has the properties of a root key that are set when it is made. */
 export interface NewRootKey {
   readonly KeyID: string;
   readonly State: RootKeyState;
-  /** Unix ns. */
+  /** The time of creation in Unix nanoseconds. */
   readonly CreateTime: number;
-  /** Unix ns; 0: it is not prepublished. */
+  /** The time of prepublishing in Unix nanoseconds; 0 if the key is not prepublished. */
   readonly PublishTime: number;
 }
 
-/** The private parts of a root key, unwrapped. They stay in memory and are never shown. */
+/**
+ * RootKeyMaterial holds the private parts of a root key, unwrapped. They stay in memory and no answer contains them.
+ */
 export interface RootKeyMaterial {
   readonly keyId: string;
-  /** Encrypts items of variables. */
+  /** The key that encrypts the items of variables. */
   readonly encryptionKey: Buffer;
-  /** Signs identities. */
+  /** The key that signs identities. */
   readonly privateKey: KeyObject;
   readonly publicKey: KeyObject;
 }
 
-/** The private parts as they are wrapped. */
+/** Secret is the form in which the private parts are wrapped. */
 interface Secret {
   readonly AES256: string;
-  /** PKCS #8. */
+  /** The private key in PKCS #8. */
   readonly RSA: string;
 }
 
-/** Makes a root key; takes some tens of milliseconds, in the thread pool. */
+/** Makes a root key. It takes some tens of milliseconds in the thread pool. */
 export async function newRootKey(wrapper: KeyWrapper, said: NewRootKey): Promise<RootKeySpecification> {
   const { privateKey, publicKey } = await generate('rsa', { modulusLength: RSA_BITS });
   const { KeyID, State, CreateTime, PublishTime } = said;
@@ -65,8 +67,8 @@ export function wrapMaterial(
 }
 
 /**
- * @param wrappers those that are configured here, one of each provider
- * @throws KeyServiceError it cannot be said now; Error saying why the key cannot be used here
+ * @param wrappers the wrappers that are configured here, one of each provider
+ * @throws KeyServiceError if there is no verdict now; another Error that says why the key cannot be used here
  */
 export async function unwrapRootKey(wrappers: readonly KeyWrapper[], row: RootKey): Promise<RootKeyMaterial> {
   const { KeyID, PublicKey, Wrapped } = row;
@@ -82,7 +84,7 @@ export async function unwrapRootKey(wrappers: readonly KeyWrapper[], row: RootKe
   return { keyId: KeyID, encryptionKey: Buffer.from(AES256, 'base64'), privateKey, publicKey };
 }
 
-/** The key that verifies signatures, as the row says it. */
+/** Returns the key that verifies signatures, from the row. */
 export const publicKeyOf = ({ PublicKey }: RootKey): KeyObject =>
   createPublicKey({ key: { kty: 'RSA', ...PublicKey }, format: 'jwk' });
 

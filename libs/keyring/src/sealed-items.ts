@@ -2,32 +2,38 @@ import { randomBytes } from 'node:crypto';
 import type { RootKeyMaterial } from './root-key-material.js';
 import { NONCE_BYTES, openText, sealText } from './sealing.js';
 
-/** Items of a variable. */
+/** Items are the items of a variable. */
 export type Items = Readonly<Record<string, string>>;
 
-/** Whose items they are: what was sealed for one variable does not open for another. */
+/**
+ * Owner is the variable that the items belong to. Items that were encrypted for one variable cannot be decrypted for
+ * another.
+ */
 export interface Owner {
   readonly Namespace: string;
   readonly Path: string;
 }
 
-/** Items as they are stored: AES-256-GCM under a root key. */
+/** SealedItems is the stored form of items: AES-256-GCM under a root key. */
 export interface SealedItems {
   KeyID: string;
-  /** Base64 of nonce, ciphertext and tag. */
+  /** The nonce, the ciphertext and the tag in base64. */
   Data: string;
 }
 
-/** Key and owner are the additional data, so that neither can be exchanged (OP-204). */
+/** The additional data contains key and owner, so neither can be exchanged (OP-204). */
 const boundTo = (keyId: string, { Namespace, Path }: Owner): string => JSON.stringify([keyId, Namespace, Path]);
 
-/** Equal items are sealed differently each time: the nonce is fresh. */
+/** Encrypts items with a fresh nonce, so equal items give different results each time. */
 export function sealItemsWith({ keyId, encryptionKey }: RootKeyMaterial, owner: Owner, items: Items): SealedItems {
   const Data = sealText(encryptionKey, randomBytes(NONCE_BYTES), boundTo(keyId, owner), JSON.stringify(items));
   return { KeyID: keyId, Data };
 }
 
-/** Undefined: sealed for another variable or under another key, or damaged. */
+/**
+ * Decrypts items. The result is undefined if they are damaged or were encrypted for another variable or under another
+ * key.
+ */
 export function openItemsWith(
   { keyId, encryptionKey }: RootKeyMaterial,
   owner: Owner,

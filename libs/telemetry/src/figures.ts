@@ -1,31 +1,37 @@
 export type Labels = Readonly<Record<string, string>>;
 
-/** One value of a gauge or a counter. */
+/** Figure is one value of a gauge or a counter. */
 export interface Figure {
-  /** As the registry has it. */
+  /** The name is the metric's name in the registry. */
   readonly name: string;
   readonly labels: Labels;
   readonly value: number;
 }
 
-/** What a histogram has seen. */
+/** Distribution is the content of a histogram. */
 export interface Distribution {
   readonly name: string;
   readonly labels: Labels;
   readonly count: number;
   readonly sum: number;
-  /** Upper bounds, ascending, with how many were at or below; what is above all of them is only in `count`. */
+  /**
+   * Each bucket is an upper bound with the number of values at or below it. The bounds ascend. Values above the highest
+   * bound are only in `count`.
+   */
   readonly buckets: readonly (readonly [bound: number, count: number])[];
 }
 
-/** The metrics of a service as plain values, to be sent, added up and shown in other forms than Prometheus'. */
+/**
+ * Figures are the metrics of a service as plain values. Other code sends them, adds them up and shows them in other
+ * forms than that of Prometheus.
+ */
 export interface Figures {
   readonly gauges: readonly Figure[];
   readonly counters: readonly Figure[];
   readonly distributions: readonly Distribution[];
 }
 
-/** As a registry tells it. */
+/** RegistryValue is one value as the registry returns it. */
 interface RegistryValue {
   readonly value: number;
   readonly labels: Readonly<Partial<Record<string, string | number>>>;
@@ -37,7 +43,7 @@ interface Family {
   readonly values: readonly RegistryValue[];
 }
 
-/** Of what a registry holds. The label `service`, which every line has, is left out. */
+/** Converts what a registry holds to figures. It leaves out the label `service`, which every line has. */
 export function figuresOf(families: readonly Family[]): Figures {
   const ofType = (type: string): Family[] => families.filter((family) => family.type === type);
   const simple = (type: string): Figure[] =>
@@ -70,7 +76,10 @@ function shown({ service: _service, ...labels }: RegistryValue['labels']): Label
   return Object.fromEntries(Object.entries(labels).map(([name, value]) => [name, String(value)]));
 }
 
-/** The value below which a share of what was seen lies, estimated within its bucket; 0 when nothing was seen. */
+/**
+ * Estimates the value below which a given share of the values lies, by interpolation within its bucket. The result is 0
+ * when the distribution is empty.
+ */
 export function quantile({ count, sum, buckets }: Omit<Distribution, 'name' | 'labels'>, share: number): number {
   if (count === 0) return 0;
   const rank = share * count;

@@ -1,13 +1,13 @@
 import type { Labels } from './figures.js';
 
-/** `<parent>/dispatch-<unix>-<hex>` and `<parent>/periodic-<unix>`. */
+/** The names of children are `<parent>/dispatch-<unix>-<hex>` and `<parent>/periodic-<unix>`. */
 const CHILD = /^.*\/(dispatch|periodic)-(.+)$/;
 
-/** What of a job tells its series from those of others (OP-104). */
+/** LabelledJob has the members of a job that distinguish its series from those of other jobs (OP-104). */
 export interface LabelledJob {
   readonly ID: string;
   readonly Namespace: string;
-  /** Empty: it is nobody's child. */
+  /** The ID is empty if the job has no parent. */
   readonly ParentID: string;
 }
 

@@ -4,21 +4,24 @@ interface Listener {
 }
 
 /**
- * The log of a process for those who watch it live. A line that nobody wants is not made; while somebody listens at a
- * lower level than is written, the loggers make those lines too, for the listener alone. Cost: one call per line and
- * listener.
+ * LogFeed gives the log of a process to live listeners. Loggers do not format a line that nobody wants. While a
+ * listener wants a lower level than the log's own, the loggers format those lines too, for the listener alone. Cost:
+ * one call per line and listener.
  */
 export class LogFeed {
   private readonly listeners = new Set<Listener>();
 
-  /** Of the least important lines that somebody wants; Infinity: nobody listens. */
+  /** The rank of the least important lines that a listener wants. It is Infinity when there is no listener. */
   get lowest(): number {
     let lowest = Infinity;
     for (const { rank } of this.listeners) lowest = Math.min(lowest, rank);
     return lowest;
   }
 
-  /** @param rank of the least important lines wanted @param take gets JSON lines; must not log @returns ends it */
+  /**
+   * @param rank the rank of the least important lines that the listener wants @param take receives JSON lines; it must
+   * not log @returns a function that ends the subscription
+   */
   subscribe(rank: number, take: (line: string) => void): () => void {
     const listener = { rank, take };
     this.listeners.add(listener);
@@ -30,5 +33,5 @@ export class LogFeed {
   }
 }
 
-/** Everything that is logged in this process, whatever the service. */
+/** processLog carries everything that any service logs in this process. */
 export const processLog = new LogFeed();

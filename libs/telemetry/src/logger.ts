@@ -5,7 +5,7 @@ import { type LogFeed, processLog } from './log-feed.js';
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** How much a level matters; what is below a logger's own is not written. */
+/** The rank says how important a level is. A logger does not write lines below its own level. */
 export const RANK: Readonly<Record<LogLevel, number>> = {
   trace: 10,
   debug: 20,
@@ -23,11 +23,11 @@ export interface Logger {
   info(message: string, fields?: Record<string, unknown>): void;
   warn(message: string, fields?: Record<string, unknown>): void;
   error(message: string, fields?: Record<string, unknown>): void;
-  /** A logger that puts these fields on every line. */
+  /** Returns a logger that adds these fields to every line. */
   with(fields: Record<string, unknown>): Logger;
 }
 
-/** Never on a log line, at any depth down to three. */
+/** The values of these keys never appear on a log line, down to a depth of three. */
 export const REDACTED_KEYS = [
   'SecretID',
   'secretId',
@@ -50,7 +50,7 @@ const REDACT_PATHS = REDACTED_KEYS.flatMap((key) =>
 type PinoLike = Pick<ReturnType<typeof pino>, 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'child'>;
 type LineLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error';
 
-/** Whether a line is wanted, by its output or by whoever listens just now. */
+/** Says whether the output or a live listener wants lines of this level. */
 type Wanted = (level: LineLevel) => boolean;
 
 class PinoLogger implements Logger {
@@ -82,21 +82,21 @@ class PinoLogger implements Logger {
 }
 
 export interface LoggerOptions {
-  /** `json` for machines (default), `line` for people at a terminal. */
+  /** The format is `json` for machines (the default) or `line` for people at a terminal. */
   readonly format?: 'json' | 'line';
-  /** Where lines go; stdout by default. */
+  /** The destination of the lines. The default is stdout. */
   readonly destination?: DestinationStream;
-  /** Who may listen besides; whoever monitors this process by default. */
+  /** The feed that also receives the lines. The default is the feed of this process, to which monitors listen. */
   readonly feed?: LogFeed;
 }
 
-/** The logger of one service. Lines carry level, ISO time, service and message; secrets are redacted. */
+/** Creates the logger of one service. Lines carry level, ISO time, service and message. The logger redacts secrets. */
 export function createLogger(service: string, level: LogLevel = 'info', options: LoggerOptions = {}): Logger {
   const out = options.destination ?? { write: (line: string): unknown => process.stdout.write(line) };
   const { feed = processLog } = options;
   const own = RANK[level];
   const destination = {
-    // pino then says the level of each line here, before it writes the line.
+    // With this member pino sets the level of each line here before it writes the line.
     [Symbol.for('pino.metadata')]: true,
     lastLevel: 0,
     write(line: string): void {
@@ -122,7 +122,10 @@ export function createLogger(service: string, level: LogLevel = 'info', options:
 
 const silent = createLogger('silent', 'silent');
 
-/** For tests, and for code run without a service. Its methods are its own: a test spreads it and puts one of its own in. */
+/**
+ * silentLogger is for tests and for code that runs without a service. Its methods are own properties, so a test can
+ * spread the object and replace one of them.
+ */
 export const silentLogger: Logger = {
   trace: (message, fields) => silent.trace(message, fields),
   debug: (message, fields) => silent.debug(message, fields),
@@ -132,7 +135,10 @@ export const silentLogger: Logger = {
   with: (fields) => silent.with(fields),
 };
 
-/** `10:42:07.318 warn  broker  message  key=value …` from a JSON line; a line that is no JSON stays as it is. */
+/**
+ * Formats a JSON line as `10:42:07.318 warn  broker  message  key=value …`. It returns a line that is not JSON
+ * unchanged.
+ */
 export function humanLine(line: string): string {
   const said = readLine(line);
   if (!said) return line;
@@ -141,8 +147,9 @@ export function humanLine(line: string): string {
 }
 
 /**
- * `2026-08-04T10:42:07.318Z [WARN]  broker: message: key=value …`, the form that clients of the reference look for in an
- * agent's log. Of a line with a `part` that goes for the service. A line that is no JSON stays as it is.
+ * Formats a line as `2026-08-04T10:42:07.318Z [WARN]  broker: message: key=value …`. Clients of the reference look for
+ * this form in an agent's log. If a line has the field `part`, it replaces the service. A line that is not JSON comes
+ * back unchanged.
  */
 export function agentLine(line: string): string {
   const said = readLine(line);
@@ -158,14 +165,14 @@ interface SaidLine {
   readonly level: string;
   readonly time: string;
   readonly service: string;
-  /** Of the service; "": none. */
+  /** The part of the service; "" if there is none. */
   readonly part: string;
   readonly msg: string;
-  /** `key=value`; the error comes last. */
+  /** The fields as `key=value`. The error comes last. */
   readonly fields: readonly string[];
 }
 
-/** Undefined: it is no JSON. */
+/** Reads a JSON line. The result is undefined if the line is not JSON. */
 function readLine(line: string): SaidLine | undefined {
   let members: Record<string, unknown>;
   try {

@@ -1,19 +1,20 @@
 import type { Shown } from './series.js';
 
-/** Of all names that begin so: shown, or not. */
+/** A rule shows or hides all metrics whose names begin with its prefix. */
 export interface FilterRule {
   readonly prefix: string;
   readonly admits: boolean;
 }
 
 /**
- * Which metrics are shown (`prefix_filter` and `filter_default` of OP-105), by their names in dots. The longest prefix
- * decides; of two rules for the same one, the refusal. Cost: a comparison per rule and series.
+ * MetricFilter decides which metrics are shown (`prefix_filter` and `filter_default`), by their dotted names. The rule
+ * with the longest prefix decides. If two rules have the same prefix, the one that hides wins. Cost: one comparison per
+ * rule and series. [OP-105]
  */
 export class MetricFilter {
   private readonly rules: readonly FilterRule[];
 
-  /** @param admitsOthers whether what no rule is about is shown */
+  /** @param admitsOthers whether metrics that match no rule are shown */
   constructor(
     rules: readonly FilterRule[],
     private readonly admitsOthers: boolean,

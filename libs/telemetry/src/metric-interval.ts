@@ -1,6 +1,8 @@
 import { keyOf, type Sample, type Series, type Shown } from './series.js';
 
-/** Looks that are remembered: one that is old enough, and the one that will be next. */
+/**
+ * The number of readings that MetricInterval remembers: one that is old enough, and one that becomes old enough next.
+ */
 const LOOKS = 2;
 
 interface Look {
@@ -9,23 +11,23 @@ interface Look {
   readonly samples: ReadonlyMap<string, Sample['seen']>;
 }
 
-/** What was counted in the time that it names. */
+/** Lately holds what was counted during a stated time. */
 export interface Lately {
   readonly shown: Shown;
-  /** How long that is, s. */
+  /** The length of that time in seconds. */
   readonly overS: number;
 }
 
 /**
- * What happened lately, of figures that count since their processes began: the difference from an earlier look, an interval
- * ago or longer. Nothing looks by itself: an answer covers the time since somebody asked before, and the first one all
- * the time there was. Memory: two looks.
+ * MetricInterval computes what happened recently from figures that count since their processes began. The result is the
+ * difference from a reading that is at least one interval old. Nothing reads by itself: an answer covers the time since
+ * the previous request, and the first answer covers all the time since the start. Memory: two readings.
  */
 export class MetricInterval {
   private looks: Look[] = [];
   private readonly startedMs: number;
 
-  /** @param intervalMs shortest time that an answer covers, where somebody has looked before (OP-101) */
+  /** @param intervalMs the shortest time that an answer covers if there was an earlier request (OP-101) */
   constructor(
     private readonly clock: { nowMs(): number },
     private readonly intervalMs: number,
@@ -33,7 +35,7 @@ export class MetricInterval {
     this.startedMs = clock.nowMs();
   }
 
-  /** Counters and samples of which nothing was counted in the time are left out; gauges stay as they are. */
+  /** Leaves out counters and samples that did not change in the time. Gauges stay as they are. */
   lately(now: Shown): Lately {
     const atMs = this.clock.nowMs();
     const since = this.looks.findLast((look) => atMs - look.atMs >= this.intervalMs);
@@ -62,7 +64,7 @@ export class MetricInterval {
   }
 }
 
-/** One that counts less than before belongs to a process that began anew. */
+/** A counter that is lower than before belongs to a process that restarted. */
 function counterSince(now: Series, before = 0): Series {
   return now.value < before ? now : { ...now, value: now.value - before };
 }

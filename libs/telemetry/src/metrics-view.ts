@@ -4,16 +4,16 @@ import { asJson, asPrometheusText, type Shown } from './series.js';
 
 export interface MetricsViewOptions {
   readonly clock: { nowMs(): number };
-  /** Shortest time that counters and samples of the JSON form cover, ms (OP-101). */
+  /** The shortest time that counters and samples of the JSON form cover, in milliseconds (OP-101). */
   readonly intervalMs: number;
   readonly filter: MetricFilter;
-  /** Whether clients may have the text form (OP-100). */
+  /** Says whether clients may get the text form (OP-100). */
   readonly offersText: boolean;
 }
 
 /**
- * What `/v1/metrics` of a process answers (OP-100 to OP-105). Nothing is made before somebody looks; kept are two looks of
- * the JSON form, for what was counted between them.
+ * MetricsView answers `/v1/metrics` of a process. It computes nothing before a request comes. It keeps two readings of
+ * the JSON form, to compute what was counted between them. [OP-100 to OP-105]
  */
 export class MetricsView {
   private readonly interval: MetricInterval;
@@ -29,7 +29,7 @@ export class MetricsView {
     return this.options.offersText;
   }
 
-  /** What there is now, and what was counted since somebody asked this way before. */
+  /** Returns the gauges of now and what was counted since the previous request of this form. */
   async lately(): Promise<Lately> {
     return this.interval.lately(await this.admitted());
   }
@@ -39,7 +39,7 @@ export class MetricsView {
     return asJson(shown, this.options.clock.nowMs(), overS);
   }
 
-  /** For Prometheus: counts since the process that keeps a figure began. */
+  /** Returns the text for Prometheus. Its counts begin at the start of the process that keeps the figure. */
   async text(): Promise<string> {
     return asPrometheusText(await this.admitted());
   }

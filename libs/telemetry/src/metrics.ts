@@ -1,20 +1,23 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { type Figures, figuresOf, type Labels } from './figures.js';
 
-/** Seconds; from a fast in-memory step to a write that waited for its deadline. */
+/** The default buckets in seconds. They reach from a fast step in memory to a write that waited for its deadline. */
 const DEFAULT_BUCKETS_S = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 export interface GaugeOptions {
   readonly labels?: readonly string[];
-  /** Called when metrics are read; returns the value now. */
+  /** The registry calls this function at each reading; it returns the current value. */
   readonly collect?: () => number;
-  /** Called when metrics are read, with the gauge emptied; sets what is there now, by label. */
+  /**
+   * The registry calls this function at each reading, with the gauge emptied. The function sets the current values by
+   * label.
+   */
   readonly collectInto?: (gauge: Gauge) => void;
 }
 
 /**
- * The metrics of one service in its own registry, so that several services fit in one process. Names get the prefix
- * `waybill_` and every line the label `service`. Asking for a name again gives the same metric.
+ * Metrics holds the metrics of one service in a registry of their own, so several services fit in one process. Names
+ * get the prefix `waybill_` and every line the label `service`. A second request for a name returns the same metric.
  */
 export class Metrics {
   private readonly registry = new Registry();
@@ -23,7 +26,7 @@ export class Metrics {
     this.registry.setDefaultLabels({ service });
   }
 
-  /** Adds memory, CPU, event loop and GC figures of the process. Once per process is enough. */
+  /** Adds figures of the process: memory, CPU, event loop and garbage collection. One call per process is enough. */
   withProcessMetrics(): this {
     collectDefaultMetrics({ register: this.registry });
     return this;
@@ -35,7 +38,10 @@ export class Metrics {
     return new Counter({ name: prefixed(name), help, labelNames: [...labels], registers: [this.registry] });
   }
 
-  /** A counter that is kept elsewhere: `read` is called when metrics are read, and tells what it has counted. */
+  /**
+   * Adds a counter whose value another object keeps. The registry calls `read` at each reading to get the current
+   * count.
+   */
   counted(name: string, help: string, read: () => number, labels: Labels = {}): Counter {
     return new Counter({
       name: prefixed(name),
@@ -72,25 +78,25 @@ export class Metrics {
     });
   }
 
-  /** Buckets in seconds unless given. */
+  /** The default buckets are in seconds. */
   histogram(name: string, help: string, labels: readonly string[] = [], buckets = DEFAULT_BUCKETS_S): Histogram {
     const known = this.registry.getSingleMetric(prefixed(name));
     if (known instanceof Histogram) return known;
     return new Histogram({ name: prefixed(name), help, labelNames: [...labels], buckets, registers: [this.registry] });
   }
 
-  /** The Prometheus text format. */
+  /** Returns all metrics in Prometheus' text format. */
   render(): Promise<string> {
     return this.registry.metrics();
   }
 
-  /** The metrics whose names begin so, as plain values. */
+  /** Returns the metrics whose names begin with the prefix, as plain values. */
   async figures(prefix: string): Promise<Figures> {
     const families = await this.registry.getMetricsAsJSON();
     return figuresOf(families.filter(({ name }) => name.startsWith(prefix)));
   }
 
-  /** Value of the `Content-Type` header of `render`'s text. */
+  /** The value of the `Content-Type` header for the text of `render`. */
   get contentType(): string {
     return this.registry.contentType;
   }
@@ -98,7 +104,7 @@ export class Metrics {
 
 const prefixed = (name: string): string => (name.startsWith('waybill_') ? name : `waybill_${name}`);
 
-/** A name of the code as part of a metric's: `statusWriteRetries` is `status_write_retries`. */
+/** Converts a name of the code to a part of a metric's name: `statusWriteRetries` becomes `status_write_retries`. */
 export const snakeCase = (name: string): string =>
   name
     .replaceAll(/[^A-Za-z0-9]/g, '_')

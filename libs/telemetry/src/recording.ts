@@ -4,24 +4,27 @@ import { AlwaysOffSampler, BatchSpanProcessor } from '@opentelemetry/sdk-trace-b
 import type { SpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
 
-/** Spans waiting for export; more are dropped, tracing never slows work down. */
+/** The number of spans that may wait for export. Further spans are dropped, so tracing never slows work down. */
 const MAX_SPAN_QUEUE = 8192;
 const MAX_SPAN_BATCH = 1024;
-/** How long a finished span may wait for its batch, milliseconds. */
+/** The longest time that a finished span waits for its batch, in milliseconds. */
 const SPAN_DELAY_MS = 500;
-/** How long stop() waits for the last batch, milliseconds. */
+/** The longest time that stop() waits for the last batch, in milliseconds. */
 const SPAN_FLUSH_MS = 2000;
 
 let contextShared = false;
 
-/** What is registered globally is only the way a context follows async calls, which all services of a process share. */
+/**
+ * Registers globally how a context follows async calls. Nothing else is registered globally, and all services of a
+ * process share it.
+ */
 function shareContext(): void {
   if (contextShared) return;
   contextShared = true;
   new NodeTracerProvider({ sampler: new AlwaysOffSampler() }).register();
 }
 
-/** Sends batches to an OTLP/HTTP receiver. @throws if that is no URL */
+/** Sends batches to an OTLP/HTTP receiver. @throws if the endpoint is not a URL */
 export function exportTo(endpoint: string): SpanProcessor {
   if (!/^https?:\/\//.test(endpoint) || !URL.canParse(endpoint))
     throw new Error(
@@ -35,7 +38,7 @@ export function exportTo(endpoint: string): SpanProcessor {
   });
 }
 
-/** The spans of one service, from now until it stops. */
+/** Recording records the spans of one service from its construction until it stops. */
 export class Recording {
   readonly provider: NodeTracerProvider;
 
@@ -51,7 +54,7 @@ export class Recording {
     return this.provider.forceFlush();
   }
 
-  /** A receiver that is gone must not keep a service from stopping: at most SPAN_FLUSH_MS. */
+  /** Waits at most SPAN_FLUSH_MS, because an absent receiver must not keep a service from stopping. */
   async stop(): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, SPAN_FLUSH_MS)));

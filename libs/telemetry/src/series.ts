@@ -1,26 +1,26 @@
 import { type Distribution, type Labels, quantile } from './figures.js';
 
-/** What stands before every name: the product's, for the dashboards that people have (OP-102). */
+/** The prefix of every name. It is the prefix of the reference, so that existing dashboards work. [OP-102] */
 export const METRICS_PREFIX = 'nomad.';
 
-/** The `Content-Type` of `asPrometheusText`. */
+/** The `Content-Type` of the text that `asPrometheusText` returns. */
 export const PROMETHEUS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** One line of a dashboard: a name in dots, labels, a value. */
+/** A series is one line of a dashboard: a dotted name, labels and a value. */
 export interface Series {
   readonly name: string;
   readonly labels: Labels;
   readonly value: number;
 }
 
-/** Times of something, in milliseconds. */
+/** A sample holds durations in milliseconds. */
 export interface Sample {
   readonly name: string;
   readonly labels: Labels;
   readonly seen: Omit<Distribution, 'name' | 'labels'>;
 }
 
-/** Everything that `/v1/metrics` shows. */
+/** Shown is everything that `/v1/metrics` shows. */
 export interface Shown {
   readonly gauges: readonly Series[];
   readonly counters: readonly Series[];
@@ -28,14 +28,16 @@ export interface Shown {
 }
 
 const QUANTILES = [0.5, 0.9, 0.99] as const;
-/** Of a distribution only its buckets are known: its ends lie somewhere in the first and the last of them. */
+/**
+ * A distribution gives only its buckets. Its minimum and maximum are estimated within the first and the last of them.
+ */
 const [LOWEST, HIGHEST] = [0, 1];
 
 interface ByName {
   readonly name: string;
   readonly labels: Labels;
 }
-/** The same for the same series. */
+/** The key is equal for equal series. */
 export const keyOf = ({ name, labels }: ByName): string =>
   `${name} ${JSON.stringify(Object.entries(labels).toSorted(([a], [b]) => (a < b ? -1 : 1)))}`;
 const sorted = <T extends ByName>(series: readonly T[]): T[] =>
@@ -45,8 +47,8 @@ const sorted = <T extends ByName>(series: readonly T[]): T[] =>
     .map(([, one]) => one);
 
 /**
- * As clients of the reference read it (OP-101), by name and labels.
- * @param overS seconds in which it was counted, for rates
+ * Returns the JSON form that clients of the reference read (OP-101), ordered by name and labels.
+ * @param overS the seconds during which the figures were counted, for rates
  */
 export function asJson({ gauges, counters, samples }: Shown, nowMs: number, overS: number): object {
   const at = `${new Date(nowMs).toISOString().slice(0, 19).replace('T', ' ')} +0000 UTC`;
@@ -81,7 +83,7 @@ export function asJson({ gauges, counters, samples }: Shown, nowMs: number, over
 
 const rateOf = (sum: number, seconds: number): number => (seconds > 0 ? sum / seconds : 0);
 
-/** The text that Prometheus scrapes (OP-102, OP-103). */
+/** Returns the text that Prometheus scrapes (OP-102, OP-103). */
 export function asPrometheusText({ gauges, counters, samples }: Shown): string {
   const lines: string[] = [];
   const family = <T extends ByName>(

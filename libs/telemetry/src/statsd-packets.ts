@@ -1,12 +1,13 @@
 import type { Sample, Series, Shown } from './series.js';
 
-/** Bytes of one packet: what every network carries whole. */
+/** The largest size of one packet in bytes. Every network carries a packet of this size whole. */
 export const MAX_PACKET_BYTES = 1_400;
 
 /**
- * What was measured as statsd takes it, in packets of at most MAX_PACKET_BYTES: the values of labels are parts of the name,
- * as the reference has it. Of times only the mean is known, so it is sent for as many as there were (`@`).
- * @param shown counters and samples as of one interval
+ * Formats the figures for statsd, in packets of at most MAX_PACKET_BYTES. The values of labels become parts of the
+ * name, as in the reference. Only the mean of durations is known, so a packet carries the mean with the number of
+ * durations (`@`).
+ * @param shown counters and samples of one interval
  */
 export function statsdPackets({ gauges, counters, samples }: Shown): string[] {
   const lines = [
@@ -32,6 +33,6 @@ const timing = (one: Sample): string => {
   return count === 1 ? line : `${line}|@${1 / count}`;
 };
 
-/** What means something in the protocol is no part of a name. */
+/** Replaces characters of a name that have a meaning in the protocol. */
 const keyOf = ({ name, labels }: Pick<Series, 'name' | 'labels'>): string =>
   [name, ...Object.values(labels)].map((part) => part.replaceAll(/[\s:|@#]/g, '_')).join('.');

@@ -17,28 +17,28 @@ export type { Attributes, Span, Tracer } from '@opentelemetry/api';
 
 export interface Tracing {
   readonly enabled: boolean;
-  /** Sends what is finished but not sent. */
+  /** Sends the spans that are finished and not yet sent. */
   flush(): Promise<void>;
-  /** Flushes within `SPAN_FLUSH_MS` and ends export of this service. */
+  /** Flushes within `SPAN_FLUSH_MS` and ends the export of this service. */
   stop(): Promise<void>;
 }
 
 export interface TracingOptions {
   readonly service: string;
-  /** Base URL of an OTLP/HTTP receiver (`OTEL_EXPORTER_OTLP_ENDPOINT`); without it nothing is recorded. */
+  /** The base URL of an OTLP/HTTP receiver (`OTEL_EXPORTER_OTLP_ENDPOINT`). Without it nothing is recorded. */
   readonly endpoint?: string | undefined;
-  /** Instead of the exporter, for tests. */
+  /** A processor that replaces the exporter in tests. */
   readonly processor?: SpanProcessor;
 }
 
 const providers = new Map<string, TracerProvider>();
-/** Records nothing, for services that do not trace. */
+/** The silent provider records nothing. Services that do not trace use it. */
 const silent = new ProxyTracerProvider();
 
 /**
- * Begins tracing for one service under the resource name `waybill-<service>`. Several services of one process each
- * have their own provider. What records and exports is loaded only where something is recorded: it is some two hundred
- * modules, and a start without tracing need not wait for them.
+ * Begins tracing for one service under the resource name `waybill-<service>`. Several services of one process each have
+ * their own provider. The modules that record and export are loaded only if something is recorded: there are about two
+ * hundred, and a start without tracing need not wait for them.
  */
 export async function startTracing({ service, endpoint, processor }: TracingOptions): Promise<Tracing> {
   if (!processor && !endpoint) return { enabled: false, flush: async () => {}, stop: async () => {} };
@@ -56,10 +56,16 @@ export async function startTracing({ service, endpoint, processor }: TracingOpti
   };
 }
 
-/** The tracer of a service; records nothing until `startTracing` was called for it. Ask each time, it is a map look-up. */
+/**
+ * Returns the tracer of a service. It records nothing until `startTracing` was called for the service. Callers ask for
+ * it each time; the cost is one map look-up.
+ */
 export const tracerFor = (service: string): Tracer => (providers.get(service) ?? silent).getTracer('waybill');
 
-/** The W3C `traceparent` of a span, of a context, or of what is active now; undefined outside any trace. */
+/**
+ * Returns the W3C `traceparent` of a span, of a context, or of the active span. The result is undefined outside of any
+ * trace.
+ */
 export function traceparentOf(of?: Span | Context): string | undefined {
   const c = spanContextOf(of);
   if (!c || !isSpanContextValid(c)) return undefined;
@@ -71,22 +77,25 @@ function spanContextOf(of?: Span | Context): SpanContext | undefined {
   return 'spanContext' in of ? of.spanContext() : trace.getSpanContext(of);
 }
 
-/** A context whose active span is the remote one that `traceparent` names; the root context if it names none. */
+/**
+ * Returns a context whose active span is the remote span that `traceparent` names. It returns the root context if
+ * `traceparent` names none.
+ */
 export function spanFrom(traceparent: string | undefined): Context {
   const parsed = traceparent ? parseTraceParent(traceparent) : null;
   return trace.setSpanContext(ROOT_CONTEXT, parsed ? { ...parsed, isRemote: true } : INVALID_SPAN_CONTEXT);
 }
 
 export interface SpanOptions {
-  /** The parent; without it, the active span. */
+  /** The parent. Without it the active span is the parent. */
   readonly traceparent?: string | undefined;
   readonly attributes?: Attributes;
   readonly kind?: SpanKind;
-  /** Unix milliseconds, for something that began before it could be recorded (a wait in a queue). */
+  /** The start in Unix milliseconds, for something that began before it could be recorded (a wait in a queue). */
   readonly startTimeMs?: number;
 }
 
-/** Runs `fn` inside a span that ends with it; what it throws is recorded and thrown on. */
+/** Runs `fn` inside a span and ends the span with it. An error of `fn` is recorded and thrown on. */
 export async function withSpan<R>(
   tracer: Tracer,
   name: string,

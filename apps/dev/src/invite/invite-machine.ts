@@ -9,28 +9,29 @@ import { newUuid } from '@waybill/service';
 import { natsCredentials } from '../nats-credentials.js';
 import { changeInvited } from './invited-machines.js';
 
-/** nats-server reads its list again within milliseconds. */
+/** The longest wait for nats-server to accept the machine. It reads its list again within milliseconds. */
 const LET_IN_MS = 5_000;
 
 export interface Invitation {
   readonly nodeId: string;
   readonly token: string;
-  /** Where the machine will look for the cluster. */
+  /** The URL at which the machine will look for the cluster. */
   readonly natsUrl: string;
   readonly thisComputerOnly: boolean;
   readonly isEncrypted: boolean;
 }
 
 /**
- * Makes id and key of one more machine and has the nats-server of the data directory let it in, proven by a connection.
- * The key is nowhere but in the token.
- * @param advertised address at which the machine reaches this computer; undefined: what nats-server listens on says
+ * Makes an ID and a key for one more machine and registers them with the nats-server of the data directory. A
+ * connection then proves that nats-server accepts the key. Only the token contains the key.
+ * @param advertised the address at which the machine reaches this computer; if undefined, the listening address of
+ * nats-server decides
  * @throws NotRunningError
  */
 export async function inviteMachine(dataDir: string, advertised: string | undefined): Promise<Invitation> {
   const paths = embeddedDataPaths(dataDir);
   if (!existsSync(paths.nats)) throw new NotRunningError(paths.root); // so that nothing is made there
-  // First without a change: what does not run is not invited to.
+  // The first call changes nothing: it fails if nats-server does not run, before a machine is added.
   await changeNatsAccounts(paths.nats, (await natsCredentials(paths)).accounts);
   const [nodeId, key] = [newUuid(), newUserKey()];
   await changeInvited(paths.credentials, (before) => ({
@@ -60,7 +61,10 @@ export async function inviteMachine(dataDir: string, advertised: string | undefi
 
 const isLoopback = (host: string): boolean => host.startsWith('127.') || host === '::1';
 
-/** What listens on all addresses is reached at the first that is not the loopback. */
+/**
+ * Returns an address for a server. If the server listens on all addresses, it is the first one that is not the
+ * loopback.
+ */
 function addressOf(host: string): string {
   if (reachedAt(host) === host) return host;
   const family = host === '::' ? 'IPv6' : 'IPv4';
@@ -68,7 +72,7 @@ function addressOf(host: string): string {
   return own.find((one) => !one.internal && one.family === family)?.address ?? reachedAt(host);
 }
 
-/** What the machine proves itself with, and what it believes the server by. */
+/** Proof has the machine's key and the authority by which the machine checks the server. */
 interface Proof {
   readonly seed: string;
   readonly caFile?: string;

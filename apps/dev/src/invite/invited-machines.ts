@@ -3,22 +3,28 @@ import path from 'node:path';
 import { isErrno, makeDirectory, takeLock } from '@waybill/processes';
 import { z } from 'zod';
 
-/** More would make the server's list of users unwieldy: such a cluster has a nats-server of its own. */
+/**
+ * The largest number of machines. More would make the server's list of users unwieldy; such a cluster has a nats-server
+ * of its own.
+ */
 const MAX_MACHINES = 1_000;
 
 const INVITED = z.object({
-  /** Where the machines look for nats-server: it stays there. */
+  /** The port where the machines look for nats-server. nats-server keeps it. */
   natsPort: z.number().int().min(0).max(65_535),
   machines: z.array(z.object({ nodeId: z.uuid(), publicKey: z.string().regex(/^U[A-Z2-7]{55}$/) })),
 });
 
-/** Machines that may connect to the nats-server of a data directory beside its own. No secret is in it. */
+/**
+ * Invited lists the machines that may connect to the nats-server of a data directory, besides its own machine. It
+ * contains no secret.
+ */
 export type Invited = z.infer<typeof INVITED>;
 
 const NONE: Invited = { natsPort: 0, machines: [] };
 const fileIn = (credentials: string): string => path.join(credentials, 'machines.json');
 
-/** @param credentials directory @throws when the file is damaged */
+/** @param credentials the directory @throws if the file is damaged */
 export async function readInvited(credentials: string): Promise<Invited> {
   const file = fileIn(credentials);
   try {
@@ -29,7 +35,10 @@ export async function readInvited(credentials: string): Promise<Invited> {
   }
 }
 
-/** Writes what `change` makes of the list. Of several at once, one is done and the others are refused. @throws LockHeldError */
+/**
+ * Replaces the list by the result of `change`. Of several calls at the same time, one succeeds and the others are
+ * refused. @throws LockHeldError
+ */
 export async function changeInvited(credentials: string, change: (before: Invited) => Invited): Promise<void> {
   await makeDirectory(credentials, { mode: 0o700 });
   const file = fileIn(credentials);

@@ -2,7 +2,9 @@ import { errorText } from '@waybill/model';
 import { parseArgs } from 'node:util';
 import { inviteMachine } from './invite-machine.js';
 
-/** `waybill agent invite`: one line for the shell of the new machine on stdout, what a person should know on stderr. */
+/**
+ * `waybill agent invite` writes one line for the shell of the new machine to stdout, and notes for a person to stderr.
+ */
 const { values } = parseArgs({
   options: { 'data-dir': { type: 'string', default: '.waybill' }, advertise: { type: 'string' } },
 });

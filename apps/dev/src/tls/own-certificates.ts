@@ -6,26 +6,26 @@ import path from 'node:path';
 import type { KeyPair } from '@waybill/certificates';
 import { isErrno, makeDirectory } from '@waybill/processes';
 
-/** What ends sooner than this is made anew at the next start: nobody starts it every day. */
+/** A certificate that ends sooner than this is made anew at the next start, because nobody starts Waybill every day. */
 const RENEW_MS = 30 * 24 * 3_600_000;
 
-/** Files in PEM, in the data directory. */
+/** OwnCertificates are files in PEM in the data directory. */
 export interface OwnCertificates {
   readonly caFile: string;
   readonly certFile: string;
   readonly keyFile: string;
-  /** For people and programs that call the API, should it ask for one. */
+  /** The certificate for people and programs that call the API, if the API requires one. */
   readonly cliCertFile: string;
   readonly cliKeyFile: string;
 }
 
-/** What was made by a start, for the person who reads. */
+/** Made says what a start made, for the person who reads the output. */
 export type Made = 'everything' | 'certificates' | 'nothing';
 
 /**
- * The authority and the certificates of this installation: those of before, or new ones where there are none, where they
- * end soon, or where this computer has got another address. Keys are for their owner only.
- * @param region whose names they have
+ * Returns the authority and the certificates of this installation. It makes new ones if there are none, if they end
+ * soon, or if this computer has got another address. Only the owner may read the keys.
+ * @param region the region whose names the certificates have
  */
 export async function ownCertificates(
   directory: string,
@@ -67,7 +67,10 @@ export async function ownCertificates(
   return { ...files, made: authority ? 'certificates' : 'everything' };
 }
 
-/** Of a server and of a machine of the region, as clients of Nomad ask for them, and all that this computer is reached at. */
+/**
+ * Returns the names of a server and of a machine of the region, as clients of Nomad check them, and all names and
+ * addresses of this computer.
+ */
 function namesOf(region: string): { readonly names: readonly string[]; readonly addresses: readonly string[] } {
   const own = Object.values(networkInterfaces()).flatMap((found) => found ?? []);
   const addresses = own.map(({ address }) => address).filter((address) => !address.startsWith('fe80:'));
@@ -78,7 +81,7 @@ function namesOf(region: string): { readonly names: readonly string[]; readonly 
   };
 }
 
-/** Undefined where it is missing or damaged: it is made anew then. */
+/** Reads a certificate and its key. The result is undefined if they are missing or damaged; they are then made anew. */
 async function pairIn(certFile: string, keyFile: string): Promise<KeyPair | undefined> {
   try {
     const pair = { certificate: await readFile(certFile, 'utf8'), key: await readFile(keyFile, 'utf8') };
@@ -107,7 +110,10 @@ function isGood(pair: KeyPair | undefined, authority: KeyPair, names: readonly s
   );
 }
 
-/** Whoever reads them meanwhile finds one of the two sets, or sees that they do not belong together. */
+/**
+ * Replaces a certificate and its key. A reader in the meantime finds one of the two pairs, or sees that the files do
+ * not belong together.
+ */
 async function replacePair(certFile: string, keyFile: string, { certificate, key }: KeyPair): Promise<void> {
   for (const [file, text, mode] of [
     [keyFile, key, 0o600],

@@ -2,49 +2,54 @@ import { createHash } from 'node:crypto';
 import type { RawMessage } from '@waybill/journal';
 import type { HashedBlock } from '@waybill/projection';
 
-/** Transactions that have one hash. Blocks begin behind multiples of it, wherever the log begins. */
+/**
+ * The number of transactions in a block, which has one hash. Blocks begin behind multiples of it, wherever the log
+ * begins.
+ */
 export const BLOCK_TXNS = 1_024;
 
-/** The first index of the block that an index is in. */
+/** Returns the first index of the block that contains an index. */
 export const blockStart = (index: number): number => index - ((index - 1) % BLOCK_TXNS);
 
-/** What a transaction is read from. Others are NATS' own, or conditions under which it was stored. */
+/**
+ * The headers from which a transaction is read. Other headers are NATS' own, or conditions under which it was stored.
+ */
 const READ_HEADERS = /^(Nats-Msg-Id|Waybill-[A-Za-z]+|traceparent):/;
 
-/** Indexes from one to another, both included. */
+/** IndexRange is a range of indexes. Both ends are included. */
 export interface IndexRange {
   readonly first: number;
   readonly last: number;
 }
 
-/** What the reading of a block came to. */
+/** BlockFinding is the result of reading a block. */
 export interface BlockFinding {
-  /** Indexes that are not there, in order. */
+  /** The missing indexes, in order. */
   readonly missing: readonly IndexRange[];
-  /** What to keep of it. */
+  /** The values of the block to store. */
   readonly block: HashedBlock;
 }
 
 /**
- * Reads one block of the log, message by message, and compares it with what it was at first (pure).
+ * BlockReading reads one block of the log, message by message, and compares it with its first reading (pure).
  *
- * A block that grows is hashed as far as it goes, and compared as far as it went before. A block whose beginning was
- * trimmed has no hash any more, and is only looked through for what is missing. What is missing has no hash either: the one
- * that is known is kept, and counts again when the transactions can be read again.
+ * A block that grows is hashed up to its new end and compared up to its earlier end. A block whose beginning was
+ * trimmed has no hash any more; it is only checked for missing messages. A block with missing messages has no hash
+ * either: the known hash is kept, and counts again when the transactions can be read again.
  */
 export class BlockReading {
   private readonly hash = createHash('sha256');
   private readonly missing: IndexRange[] = [];
-  /** Digest up to the last index that the known one covers. */
+  /** The digest up to the last index that the known digest covers. */
   private digestAtKnown: string | undefined;
   private next: number;
-  /** Of the messages taken. */
+  /** The bytes of the messages taken so far. */
   bytes = 0;
 
   /**
-   * @param first the first index that the log has of the block
-   * @param last the last index that is read
-   * @param known what is known of the block
+   * @param first the first index of the block that the log has
+   * @param last the last index to read
+   * @param known the stored values of the block
    */
   constructor(
     private readonly first: number,
@@ -54,25 +59,25 @@ export class BlockReading {
     this.next = first;
   }
 
-  /** Indexes that are still to come. */
+  /** The number of indexes that are still to come. */
   get left(): number {
     return this.last - this.next + 1;
   }
 
-  /** Takes the next message; those of a later block say that all of this one has passed. */
+  /** Takes the next message. A message of a later block shows that all messages of this block have passed. */
   takeMessage({ index, headers, body }: RawMessage): void {
     this.passOver(Math.min(index, this.last + 1));
     if (index > this.last || index < this.next) return;
     this.next = index + 1;
     this.bytes += headers.length + body.length;
     const read = headers.split('\r\n').filter((line) => READ_HEADERS.test(line));
-    // The lengths tell where one part ends: what moves from one to the next is a change too.
+    // The lengths mark where each part ends, so that moving bytes from one part to the next changes the hash too.
     this.hash.update(`${index} ${read.length} ${body.length}\n${read.join('\n')}\n`);
     this.hash.update(body);
     if (index === this.known?.last) this.digestAtKnown = this.hash.copy().digest('hex');
   }
 
-  /** There is nothing more in the log. */
+  /** Ends the reading when the log has no further message. */
   finish(): BlockFinding {
     this.passOver(this.last + 1);
     const { missing, known } = this;

@@ -1,20 +1,20 @@
 import type { Clock } from '@waybill/model';
 
 /**
- * How long to pause so that reading keeps a rate. What was not read while nobody read is not caught up with: a reader that
- * was away goes on at the same rate.
+ * Pace computes the pauses that keep reading at a rate. It does not catch up after a pause of the reader: the reader
+ * continues at the same rate.
  */
 export class Pace {
-  /** When the next byte may be read, milliseconds of the clock. */
+  /** The time when the next byte may be read, in milliseconds of the clock. */
   private freeAtMs = 0;
 
-  /** @param clock a monotonic one */
+  /** @param clock a monotonic clock */
   constructor(
     private readonly bytesPerSecond: number,
     private readonly clock: Clock,
   ) {}
 
-  /** Milliseconds to pause after so many bytes. */
+  /** Returns the milliseconds to pause after reading so many bytes. */
   pauseAfter(bytes: number): number {
     const nowMs = this.clock.nowMs();
     this.freeAtMs = Math.max(this.freeAtMs, nowMs) + (bytes / this.bytesPerSecond) * 1_000;

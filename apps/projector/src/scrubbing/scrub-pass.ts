@@ -6,36 +6,39 @@ import type { Pace } from './pace.js';
 import type { ScrubbedLog } from './scrubbed-log.js';
 
 /**
- * What looks damaged is read once more after this long before it counts, milliseconds: longer than it takes to notice that
- * the log is another one.
+ * The time in milliseconds after which a block that looks damaged is read again before it counts as damaged. It is
+ * longer than it takes to notice that the log is another one.
  */
 export const CONFIRM_MS = 10_000;
 
 export interface ScrubPassOptions {
   readonly log: ScrubbedLog;
-  /** Server whose copy is read; empty: there is one only. */
+  /** The server whose copy is read. It is empty if there is only one server. */
   readonly copy: string;
   readonly pace: Pace;
-  /** Whether the log is the one that this process knows: another one is no damage. */
+  /** Says whether the log is the one that this process knows. Another log is not damage. */
   readonly isSameLog: () => Promise<boolean>;
   readonly timers: Timers;
-  /** Aborted when the term is over. */
+  /** The signal is aborted when the term is over. */
   readonly signal: AbortSignal;
 }
 
-/** Consecutive indexes of one block. */
+/** BlockPart is consecutive indexes of one block. */
 export interface BlockPart {
   readonly first: number;
   readonly last: number;
 }
 
-/** The block that an index is in, from there on and no further than `end`. */
+/** Returns the indexes of a block from `first` on, up to the end of the block or `end`. */
 export const blockFrom = (first: number, end: number): BlockPart => ({
   first,
   last: Math.min(blockStart(first) + BLOCK_TXNS - 1, end),
 });
 
-/** Reads blocks of the log one after the other, at a pace; what looks damaged, a second time. To be closed. */
+/**
+ * ScrubPass reads blocks of the log one after the other, at a pace. It reads a block that looks damaged a second time.
+ * The caller must close it.
+ */
 export class ScrubPass {
   private cursor: RawCursor | undefined;
   /** The next index of the cursor. */
@@ -43,11 +46,11 @@ export class ScrubPass {
 
   constructor(private readonly options: ScrubPassOptions) {}
 
-  /** The server whose copy was read last; empty: there is one only. */
+  /** The server whose copy was read last. It is empty if there is only one server. */
   server = '';
 
   /**
-   * Undefined: the term is over, or the block was trimmed.
+   * Checks a part of a block. The result is undefined if the term is over or the block was trimmed.
    * @throws LogUnavailableError, LogRewoundError
    */
   async check(part: BlockPart, known: HashedBlock | undefined): Promise<BlockFinding | undefined> {
@@ -61,7 +64,10 @@ export class ScrubPass {
     await cursor?.close();
   }
 
-  /** Messages may have been lost on their way, the log trimmed or exchanged: a second reading shows damage alone. */
+  /**
+   * Reads a part again, to tell damage from other causes: messages may have been lost on their way, or the log was
+   * trimmed or exchanged.
+   */
   private async confirm(part: BlockPart, known: HashedBlock | undefined): Promise<BlockFinding | undefined> {
     const { log, timers, signal, isSameLog } = this.options;
     await this.close();
@@ -89,7 +95,10 @@ export class ScrubPass {
     return signal.aborted ? undefined : reading.finish();
   }
 
-  /** A new one where the last one does not stand: past a gap it has gone into a later block. */
+  /**
+   * Returns the cursor at an index. It opens a new one if the last one stands elsewhere: after a gap the last one has
+   * gone into a later block.
+   */
   private async cursorFrom(index: number): Promise<RawCursor> {
     if (this.cursor && this.cursorAt === index) return this.cursor;
     await this.close();

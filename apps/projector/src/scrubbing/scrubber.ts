@@ -7,12 +7,15 @@ import { Pace } from './pace.js';
 import { blockFrom, isDamaged, ScrubPass } from './scrub-pass.js';
 import type { ScrubbedLog, ScrubMemory } from './scrubbed-log.js';
 
-/** After a failure, milliseconds. */
+/** The pause after a failure in milliseconds. */
 export const SCRUB_RETRY_MS = 10_000;
-/** Between two looks at whether a pass is due, milliseconds at most: what a timer can hold, and a clock that is set. */
+/**
+ * The longest time between two checks whether a pass is due, in milliseconds. It fits a timer, and a clock that
+ * somebody sets is noticed within this time.
+ */
 const MAX_LOOK_MS = 3_600_000;
 
-/** What to do, in the one line that a finding has. */
+/** The advice says what to do, in the one line of a finding. */
 const ADVICE = 'do not restart the nats-server; see WaybillLogDamaged in docs/monitoring.md';
 
 const NO_DAMAGE: LogDamage = { unreadable: 0, changedBlocks: 0 };
@@ -21,9 +24,9 @@ export interface ScrubberOptions {
   readonly log: ScrubbedLog;
   readonly memory: ScrubMemory;
   readonly bytesPerSecond: number;
-  /** From the end of one pass to the begin of the next. */
+  /** The time from the end of one pass to the beginning of the next. */
   readonly intervalMs: number;
-  /** Whether the log is the one that this process knows: another one is no damage. */
+  /** Says whether the log is the one that this process knows. Another log is not damage. */
   readonly isSameLog: () => Promise<boolean>;
   readonly clock: Clock;
   /** A clock that nobody sets. */
@@ -33,13 +36,14 @@ export interface ScrubberOptions {
 }
 
 /**
- * Reads the whole log again and again, so that a byte that the disk has changed is noticed while what it said is still
- * known elsewhere, and not when a service needs it. Runs beside the projector, in the same term.
+ * Scrubber reads the whole log again and again. It notices a byte that the disk has changed while other places still
+ * have the original, and before a service needs it. It runs beside the projector in the same term.
  *
- * waiting → passing → waiting … → idle. A pass reads the log from its first index to the last one that was projected when
- * it began, from one copy of the log; the next pass takes the next copy. It looks for messages that NATS leaves out, as
- * their own checksum fails, and for blocks with another hash than when they were first read. After each block Postgres has
- * how far it is, and another term goes on there; a deposed holder that is late writes what its successor writes.
+ * waiting → passing → waiting … → idle. A pass reads the log from its first index to the last index that was projected
+ * when the pass began, from one copy of the log. The next pass reads the next copy. It looks for messages that NATS
+ * leaves out because their own checksum fails, and for blocks whose hash differs from that of their first reading.
+ * After each block Postgres stores the position, and another term continues there. A late deposed holder writes the
+ * same as its successor.
  * Limits: the messages of one request in memory. Cost: `bytesPerSecond` of NATS and its disk, and a small database
  * transaction for each block.
  */
@@ -88,12 +92,12 @@ export class Scrubber {
     }
   }
 
-  /** Waits for the next pass, unless one is under way. False: not yet, or the term is over. */
+  /** Waits for the next pass unless one is under way. The result is false if no pass is due yet or the term is over. */
   private async isDue(signal: AbortSignal): Promise<boolean> {
     const { clock, timers, intervalMs } = this.options;
     const { endedAtMs, pass } = this.standing;
     if (endedAtMs > 0) {
-      // A pass that ended under a clock that ran ahead does not hold up the next one for longer than any other.
+      // A pass that ended under a clock that ran ahead must not delay the next one for longer than any other.
       const leftMs = Math.min(endedAtMs + intervalMs - clock.nowMs(), intervalMs);
       if (leftMs > 0) await pause(timers, Math.min(leftMs, MAX_LOOK_MS), signal);
       if (signal.aborted || leftMs > MAX_LOOK_MS) return false;
@@ -142,7 +146,7 @@ export class Scrubber {
     this.report(found, known, server);
   }
 
-  /** One line for each block when it is found, and one when it is sound again. */
+  /** Logs one line for each damaged block when it is found, and one line when it is sound again. */
   private report({ missing, block }: BlockFinding, known: HashedBlock | undefined, server: string): void {
     const { logger } = this.options;
     const more = { ...(server !== '' && { server }), next: ADVICE };

@@ -1,7 +1,7 @@
 import { globMatcher } from '@waybill/model';
 import type { OrDeny } from '../capabilities.js';
 
-/** What a label grants. No capability at all: the label denies, or has none. */
+/** Granted is the set of capabilities that a label grants. It is empty if the label denies or has no capability. */
 export type Granted<Capability extends string> = ReadonlySet<Capability>;
 
 interface GlobRule<Capability extends string> {
@@ -11,11 +11,12 @@ interface GlobRule<Capability extends string> {
 }
 
 /**
- * Capabilities by label, those of several policies united (OP-123, OP-124). An exact label costs one look-up, a pattern
- * one linear match for each pattern that is closer than the one that matches.
+ * LabelTable holds capabilities by label and unites those of several policies (OP-123, OP-124). An exact label costs
+ * one look-up. A pattern costs one linear match with each pattern up to the first that matches.
  *
- * A pattern is the closer to a name the smaller (length of name − length of pattern + its stars) is (OP-132). The name's
- * length is the same for all, so the order does not depend on the name, and patterns stand in it: the first match counts.
+ * A pattern is closer to a name if (length of the name − length of the pattern + number of its stars) is smaller
+ * (OP-132). The length of the name is the same for all patterns, so their order does not depend on the name. The table
+ * keeps patterns in that order, and the first match counts.
  */
 export class LabelTable<Capability extends string> {
   private constructor(
@@ -35,30 +36,36 @@ export class LabelTable<Capability extends string> {
     return new LabelTable(exact, closestFirst(globs));
   }
 
-  /** What counts for a name: its exact label, also when that grants less, else the closest pattern (OP-131, OP-132). */
+  /**
+   * Returns what a name is granted. Its exact label counts, even if it grants less; without one the closest pattern
+   * counts. [OP-131, OP-132]
+   */
   grantedTo(name: string): Granted<Capability> | undefined {
     return this.exactlyGrantedTo(name) ?? this.closestGrantedTo(name);
   }
 
-  /** Undefined: no label is this name. */
+  /** Returns what the label that equals the name grants. The result is undefined if there is no such label. */
   exactlyGrantedTo(name: string): Granted<Capability> | undefined {
     return this.exact.get(name);
   }
 
   /**
-   * What the closest pattern grants; undefined: none matches. A star in a name is never a pattern, and no object has a
-   * name with one, so nothing matches it (OP-136).
+   * Returns what the closest pattern grants. The result is undefined if no pattern matches. A star in a name is never a
+   * pattern, and no object has a star in its name, so nothing matches such a name (OP-136).
    */
   closestGrantedTo(name: string): Granted<Capability> | undefined {
     return isGlob(name) ? undefined : this.globs.find(({ matches }) => matches(name))?.granted;
   }
 
-  /** Whether some label grants what is asked for, whatever there is of that name (OP-140). Looks at all labels. */
+  /**
+   * Says whether some label grants enough, whether or not an object of that name exists (OP-140). It looks at all
+   * labels.
+   */
   grantsAnywhere(isEnough: (granted: Granted<Capability>) => boolean): boolean {
     return [...this.exact.values()].some(isEnough) || this.globs.some(({ granted }) => isEnough(granted));
   }
 
-  /** All labels that grant something. */
+  /** Returns all labels that grant something. */
   grantingLabels(): string[] {
     const globs = this.globs.map(({ glob, granted }) => [glob, granted] as const);
     return [...this.exact, ...globs].filter(([, { size }]) => size > 0).map(([label]) => label);
@@ -67,7 +74,10 @@ export class LabelTable<Capability extends string> {
 
 export const isGlob = (label: string): boolean => label.includes('*');
 
-/** One denial of a label takes all its capabilities, in whatever order the policies come (OP-123, OP-124). */
+/**
+ * Unites the capabilities of each label. One denial of a label removes all its capabilities, whatever the order of the
+ * policies (OP-123, OP-124).
+ */
 function united<Capability extends string>(
   rules: Iterable<readonly [label: string, capabilities: readonly OrDeny<Capability>[]]>,
 ): Map<string, Granted<Capability>> {
@@ -87,7 +97,10 @@ export function withoutDenied<Capability extends string>(
   return new Set([...capabilities].filter((one): one is Capability => one !== 'deny'));
 }
 
-/** Of two that are as close the one that sorts last by its bytes comes first (OP-133). */
+/**
+ * Orders patterns by closeness. Of two equally close patterns, the one that sorts last by its bytes comes first
+ * (OP-133).
+ */
 function closestFirst<Capability extends string>(globs: readonly GlobRule<Capability>[]): GlobRule<Capability>[] {
   return globs
     .map((rule) => {

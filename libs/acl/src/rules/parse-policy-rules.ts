@@ -38,13 +38,15 @@ import type {
 } from './policy-rules.js';
 
 export interface ParseOptions {
-  /** For policies stored earlier: unknown and repeated keys are ignored, not refused (OP-129). */
+  /**
+   * Ignores unknown and repeated keys instead of refusing them. It is for policies that were stored earlier. [OP-129]
+   */
   readonly lenient?: boolean;
 }
 
 const NO_RULES: PolicyRules = { namespaces: [], nodePools: [], hostVolumes: [] };
 
-/** Which names are blocks, for policies in JSON. */
+/** The profile tells the JSON reader which names are blocks. */
 const PROFILE: JsonProfile = {
   blocks: {
     namespace: {
@@ -67,8 +69,8 @@ const NODE_POOL_LABEL = /^[a-zA-Z0-9-_*]{1,128}$/;
 const HOST_VOLUME_LABEL = /^[a-zA-Z0-9-*]{1,128}$/;
 
 /**
- * Reads the rules of a policy, in HCL or JSON. Empty text has no rules (OP-129).
- * @throws Refusal `invalid` with the contract's text (OP-128 to OP-130), or one that names a limit
+ * Reads the rules of a policy in HCL or JSON. An empty text has no rules (OP-129).
+ * @throws Refusal `invalid` with the contract's text (OP-128 to OP-130), or a Refusal that names a limit
  */
 export function parsePolicyRules(text: string, { lenient = false }: ParseOptions = {}): PolicyRules {
   if (text === '') return NO_RULES;
@@ -103,7 +105,7 @@ function syntaxOf(text: string): LiteralBody {
   }
 }
 
-/** @throws Refusal for too many blocks, or too many within each other */
+/** @throws Refusal if there are too many blocks or they are nested too deeply */
 function checkBlocks(all: readonly LiteralBlock[]): void {
   let level = all;
   let count = 0;
@@ -115,10 +117,10 @@ function checkBlocks(all: readonly LiteralBlock[]): void {
   }
 }
 
-/** In the order in which the contract's refusals come. */
+/** Reads the blocks in the order in which the contract checks them. */
 function rulesOf(blocks: ReadonlyMap<string, readonly Members[]>): PolicyRules {
   const all = (type: string): readonly Members[] => blocks.get(type) ?? [];
-  /** A repeated block without label is refused before, or the last one counts. */
+  /** Strict parsing has already refused a repeated block without label; lenient parsing takes the last one. */
   const last = (type: string): Members | undefined => all(type).at(-1);
   const namespaces = all('namespace').map(namespaceRules);
   const nodePools = all('node_pool').map(nodePoolRules);
@@ -232,7 +234,7 @@ function levelRules<Level extends string>(
   return { level };
 }
 
-/** What a kind of block may say, and how it is refused. */
+/** Vocabulary has the words that a kind of block may use, and the refusals for other words. */
 interface Vocabulary<Capability extends string> {
   readonly known: readonly Capability[];
   readonly shorthands: Shorthands<Capability>;
@@ -258,7 +260,7 @@ function blockRules<Capability extends string>(
   return { level, capabilities: withImplied([...named, ...(level ? shorthands[level] : [])], implied) };
 }
 
-/** An empty level counts as none. */
+/** An empty level counts as no level. */
 function knownLevel(level: string | undefined, badLevel: (level: string) => string): PolicyLevel | undefined {
   if (level === undefined || level === '') return undefined;
   const known = POLICY_LEVELS.find((one) => one === level);
@@ -277,7 +279,7 @@ const knownCapabilities = <Capability extends string>(
     return capability;
   });
 
-/** Each once, in the order named (OP-121). */
+/** Returns the capabilities with those that they imply, each once and in the order of the text (OP-121). */
 const withImplied = <Capability extends string>(
   named: readonly OrDeny<Capability>[],
   implied: Implications<Capability>,

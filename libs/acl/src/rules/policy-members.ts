@@ -1,17 +1,17 @@
 import type { Json, LiteralBlock, LiteralBody } from '@waybill/jobspec';
 import { Refusal } from '@waybill/model';
 
-/** What a block says, its types checked and nothing else. */
+/** Members are the contents of a block. Their types are checked and nothing else. */
 export interface Members {
-  /** Empty for a block without one (OP-129). */
+  /** The label is empty for a block without one (OP-129). */
   readonly label: string;
   readonly level: string | undefined;
   readonly capabilities: readonly string[];
-  /** Undefined: no block `variables`. */
+  /** The list is undefined if there is no block `variables`. */
   readonly variables: readonly Members[] | undefined;
 }
 
-/** What a type of block may hold. */
+/** BlockShape says what a type of block may hold. */
 interface BlockShape {
   readonly isLabelled: boolean;
   readonly attributes: readonly string[];
@@ -36,12 +36,12 @@ const PATH: BlockShape = { isLabelled: true, attributes: ['capabilities'], block
 
 const NOTHING: LiteralBody = { attributes: [], blocks: [] };
 
-/** Collects the keys of a policy that mean nothing, or that stand twice where they may once (OP-129). */
+/** PolicyKeys collects the keys of a policy that have no meaning or that are repeated where one is allowed (OP-129). */
 export class PolicyKeys {
   readonly found: string[] = [];
   private readonly unlabelled = new Set<string>();
 
-  /** @param where the block they stand in; undefined: outside of all */
+  /** @param where the block that holds the attributes; undefined at the top level */
   reportAttributes({ attributes }: LiteralBody, known: readonly string[], where: string | undefined): void {
     const seen = new Set<string>();
     for (const { name } of attributes) {
@@ -54,7 +54,7 @@ export class PolicyKeys {
     for (const { type } of blocks) if (!known.includes(type)) this.report(type, where);
   }
 
-  /** Reports the second and every later block of a type that has no label and is in no other block. */
+  /** Reports the second and every later top-level block of a type without label. */
   countUnlabelled(type: string): void {
     if (this.unlabelled.has(type)) this.report(type, undefined);
     this.unlabelled.add(type);
@@ -65,7 +65,10 @@ export class PolicyKeys {
   }
 }
 
-/** Undefined for a block that means nothing. @throws Refusal for a member of a wrong type */
+/**
+ * Reads the members of a block. The result is undefined if the block has no meaning. @throws Refusal for a member of a
+ * wrong type
+ */
 export function membersOf(block: LiteralBlock, keys: PolicyKeys): Members | undefined {
   const shape = Object.hasOwn(SHAPES, block.type) ? SHAPES[block.type] : undefined;
   if (!shape) {
@@ -87,7 +90,7 @@ function shapedMembers(
   outer: string | undefined,
 ): Members {
   const [label = '', ...surplus] = shape.isLabelled ? labels : ['', ...labels];
-  // More labels make a block within the block, which means nothing.
+  // Further labels stand for a nested block, which has no meaning here.
   const body = surplus.length === 0 ? written : NOTHING;
   const own = shape.isLabelled ? `${type} ${JSON.stringify(label)}` : type;
   const where = outer === undefined ? own : `${own} in ${outer}`;
@@ -104,7 +107,7 @@ function shapedMembers(
   };
 }
 
-/** The paths of all blocks `variables`: a second one is reported, and counts where that is ignored. */
+/** Returns the paths of all blocks `variables`. It reports a second block; lenient parsing uses it all the same. */
 function pathsOf({ blocks }: LiteralBody, keys: PolicyKeys, where: string): Members[] | undefined {
   const all = blocks.filter(({ type }) => type === 'variables');
   for (const { type } of all.slice(1)) keys.report(type, where);

@@ -1,6 +1,9 @@
 import type { BlockRules, LabelledRules, LevelRules, NamespaceRules, PolicyRules } from './policy-rules.js';
 
-/** The wire form of a policy's `RulesJSON` (operator.md section 7.1). Capabilities stand as they count, levels resolved. */
+/**
+ * PolicyRulesJson is the wire form of a policy's `RulesJSON` (operator.md section 7.1). The capabilities are the
+ * effective ones: levels are resolved.
+ */
 export interface PolicyRulesJson {
   readonly Namespaces: readonly NamespaceRulesJson[] | null;
   readonly NodePools: readonly LabelledRulesJson[] | null;
@@ -14,7 +17,7 @@ export interface PolicyRulesJson {
 }
 
 export interface BlockRulesJson {
-  /** Empty: the block has capabilities only. */
+  /** The policy is empty if the block has only capabilities. */
   readonly Policy: string;
   readonly Capabilities: readonly string[] | null;
 }
@@ -64,5 +67,5 @@ const namespaceJson = (rules: NamespaceRules): NamespaceRulesJson => ({
         },
 });
 
-/** A list without elements is null on the wire, as upstream has it. */
+/** Returns null for an empty list, as the reference does on the wire. */
 const listOrNull = <T>(list: readonly T[]): readonly T[] | null => (list.length === 0 ? null : list);

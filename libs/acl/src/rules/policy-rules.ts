@@ -10,7 +10,10 @@ import type {
   VariableCapability,
 } from '../capabilities.js';
 
-/** A policy's text, read and checked. Blocks stand in the text's order; a label may have several. */
+/**
+ * PolicyRules is a policy's text after it was read and checked. Blocks are in the order of the text. A label may have
+ * several blocks.
+ */
 export interface PolicyRules {
   readonly namespaces: readonly NamespaceRules[];
   readonly nodePools: readonly LabelledRules<NodePoolCapability>[];
@@ -28,14 +31,14 @@ export interface LevelRules<Level extends string> {
 }
 
 export interface BlockRules<Capability extends string> {
-  /** Undefined: the block has capabilities only. */
+  /** The level is undefined if the block has only capabilities. */
   readonly level: PolicyLevel | undefined;
-  /** Those named, those of the level, and those that are implied, each once (OP-120, OP-121). */
+  /** The named capabilities, those of the level and the implied ones, each once (OP-120, OP-121). */
   readonly capabilities: readonly OrDeny<Capability>[];
 }
 
 export interface LabelledRules<Capability extends string> extends BlockRules<Capability> {
-  /** A name, or a pattern in which `*` is any run of characters. */
+  /** The label is a name, or a pattern in which `*` stands for any characters. */
   readonly label: string;
 }
 
@@ -44,7 +47,7 @@ export interface NamespaceRules extends LabelledRules<NamespaceCapability> {
 }
 
 export interface VariableRules {
-  /** A path, or a pattern. */
+  /** The path is a path or a pattern. */
   readonly path: string;
   readonly capabilities: readonly OrDeny<VariableCapability>[];
 }

@@ -2,13 +2,16 @@ import type { WrappedRootKey } from '@waybill/model';
 import { KeyServiceError } from '../key-service-error.js';
 import type { KeyWrapper } from '../key-wrapper.js';
 
-/** Attempts of one operation, the first included. */
+/** The number of attempts of one operation, the first included. */
 export const MAX_ATTEMPTS = 3;
-/** Pause after the first attempt, ms; four times as long after the second. */
+/** The pause after the first attempt in milliseconds. The pause after the second is four times as long. */
 export const FIRST_PAUSE_MS = 200;
-/** How long a service that failed is not asked again, ms: everybody may ask for the public keys. */
+/**
+ * The time in milliseconds during which a failed service gets no further request. Anybody may ask for the public keys
+ * and so cause requests.
+ */
 export const REST_MS = 5_000;
-/** Characters of the service's own words that an error repeats. */
+/** The largest number of characters that an error repeats from the service's own message. */
 const MAX_WORDS = 200;
 
 export type TransitOperation = 'encrypt' | 'decrypt';
@@ -18,7 +21,7 @@ export interface TransitAnswer {
   readonly text: string;
 }
 
-/** Sends one operation. @throws KeyServiceError there is no answer, and why */
+/** A TransitCall sends one operation. @throws KeyServiceError if there is no answer; the error says why */
 export type TransitCall = (
   operation: TransitOperation,
   body: Readonly<Record<string, string>>,
@@ -32,19 +35,23 @@ export interface TransitWrapperDeps {
 
 const OK = 200;
 const BAD_REQUEST = 400;
-/** Statuses after which the same request may succeed: not caught up (412), too many requests, failures, sealed (503). */
+/**
+ * The HTTP statuses after which the same request may succeed: not caught up (412), too many requests (429), failures,
+ * sealed (503).
+ */
 const PASSING: ReadonlySet<number> = new Set([412, 429, 500, 502, 503, 504]);
-/** Ciphertext with the version of the service's key. */
+/** The form of a ciphertext, with the version of the service's key. */
 const CIPHERTEXT = /^vault:v[1-9]\d{0,8}:[A-Za-z0-9+/]+={0,2}$/;
 
 /**
- * Wraps root keys with the transit engine of Vault or OpenBao: the wrapping key never leaves that service. The ID of the root
- * key is the associated data, so what was wrapped for one key does not unwrap for another. A key is read back before it
- * counts as wrapped, because nobody could read its variables if the service had answered wrongly.
+ * TransitWrapper wraps root keys with the transit engine of Vault or OpenBao. The wrapping key never leaves that
+ * service. The ID of the root key is the associated data, so data that was wrapped for one key does not unwrap for
+ * another. A key counts as wrapped only after the wrapper has unwrapped it once: if the service answered wrongly,
+ * nobody could read the variables of the key.
  *
- * Modes: asking → resting for REST_MS after an operation failed, in which each operation fails at once. A refusal of one
- * ciphertext (400) is no such failure.
- * Limits: MAX_ATTEMPTS, with pauses. Cost: two requests to wrap, one to unwrap.
+ * Modes: asking → resting for REST_MS after an operation failed. While it rests, each operation fails at once. The
+ * refusal of one ciphertext (400) is not such a failure. Limits: MAX_ATTEMPTS, with pauses. Cost: two requests to wrap,
+ * one to unwrap.
  */
 export class TransitWrapper implements KeyWrapper {
   readonly provider = 'transit';
@@ -62,13 +69,13 @@ export class TransitWrapper implements KeyWrapper {
     return Wrapped;
   }
 
-  /** @throws KeyServiceError; Error the service says that it did not encrypt this for this key */
+  /** @throws KeyServiceError; another Error if the service says that it did not encrypt this for this key */
   async unwrap(keyId: string, { Data }: WrappedRootKey): Promise<string> {
     const plaintext = await this.requestMember('decrypt', 'plaintext', { ciphertext: Data, ...boundTo(keyId) });
     return Buffer.from(plaintext, 'base64').toString('utf8');
   }
 
-  /** One member of the answer. */
+  /** Returns one member of the answer. */
   private async requestMember(
     operation: TransitOperation,
     member: string,
@@ -132,7 +139,7 @@ function parsed(text: string): unknown {
 const objectOf = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null ? { ...value } : {};
 
-/** The reasons that an answer gives, in one line. */
+/** Returns the reasons that an answer gives, in one line. */
 function wordsOf(said: unknown): string {
   const { errors } = objectOf(said);
   const words = Array.isArray(errors) ? errors.filter((error) => typeof error === 'string').join('; ') : '';

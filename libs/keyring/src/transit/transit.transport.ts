@@ -4,30 +4,31 @@ import { bytesWithin } from '@waybill/model';
 import { KeyServiceError } from '../key-service-error.js';
 import type { TransitAnswer, TransitCall, TransitOperation } from './transit-wrapper.js';
 
-/** One request, ms: the service decrypts two kilobytes. */
+/** The timeout of one request in milliseconds. The service decrypts about two kilobytes. */
 export const REQUEST_TIMEOUT_MS = 3_000;
-/** Bytes of an answer: a wrapped root key has about three thousand. */
+/** The largest size of an answer in bytes. A wrapped root key has about three thousand. */
 const MAX_ANSWER_BYTES = 64 * 1_024;
 
 export interface TransitAddress {
-  /** `https:`, or `http:` of this machine. */
+  /** The URL has the scheme `https:`, or `http:` for this machine. */
   readonly url: URL;
-  /** Path of the engine. */
+  /** The path of the engine. */
   readonly mount: string;
-  /** Name of the engine's key. */
+  /** The name of the engine's key. */
   readonly key: string;
-  /** Empty: the root namespace. */
+  /** The namespace is empty for the root namespace. */
   readonly namespace: string;
-  /** Read for each request, because another program renews it. @throws KeyServiceError */
+  /** Returns the token. It is read for each request, because another program renews it. @throws KeyServiceError */
   readonly token: () => Promise<string>;
-  /** Certificates in PEM that sign the service's; none: those of the system. */
+  /**
+   * The certificates in PEM that sign the service's certificate. If the list is empty, the system's certificates count.
+   */
   readonly authorities: readonly string[];
 }
 
 /**
- * Calls the transit engine at this address. A redirect is an answer like any other, because it would take the token to
- * another server.
- * Limits: REQUEST_TIMEOUT_MS, MAX_ANSWER_BYTES.
+ * Calls the transit engine at this address. A redirect counts as an answer and is not followed, because it would send
+ * the token to another server. Limits: REQUEST_TIMEOUT_MS, MAX_ANSWER_BYTES.
  */
 export function transitOverHttp(at: TransitAddress, timeoutMs = REQUEST_TIMEOUT_MS): TransitCall {
   return async (operation, body) => {
@@ -74,7 +75,7 @@ async function wholeAnswer(answer: IncomingMessage): Promise<TransitAnswer> {
   return { status: answer.statusCode ?? 0, text: bytes.toString('utf8') };
 }
 
-/** The code of Node's error where there is one: its text names addresses. */
+/** Returns the code of Node's error if there is one, because its text names addresses. */
 function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
   return 'code' in error && typeof error.code === 'string' ? error.code : error.message;
