@@ -1,7 +1,7 @@
 import type { GuardedRoute } from './guarded-routes.js';
 import type { LabelPlace } from './needs.js';
 
-/** Where a request says what its right must be for. */
+/** The words say where a request names the object of the right. */
 const CHECKED_FOR: Record<LabelPlace, string> = {
   nowhere: '',
   query: 'the namespace of the query',
@@ -11,10 +11,10 @@ const CHECKED_FOR: Record<LabelPlace, string> = {
   list: 'each row of the answer',
 };
 
-/** Parts that the handler does not know: the table needs no row for them. */
+/** These are parts that the handler does not know. The table needs no row for them. */
 const isNoRoute = ({ Part, Requirement }: GuardedRoute): boolean => Part === '*' && Requirement.kind === 'management';
 
-/** The page `docs/access-matrix.md`: what each route needs, as it is declared beside its path. */
+/** Returns the page `docs/access-matrix.md`: what each route needs, as it is declared beside its path. */
 export function accessMatrix(routes: readonly GuardedRoute[]): string {
   const rows = new Map<string, { readonly route: GuardedRoute; readonly methods: string[] }>();
   for (const route of routes) {
@@ -49,7 +49,7 @@ const cellsOf = ({ Path, Part, Needs, At, IgnoresToken, Requirement }: GuardedRo
   CHECKED_FOR[At],
 ];
 
-/** Columns of even width, as the formatter of the repository leaves them. */
+/** Formats a table with columns of even width, as the formatter of the repository does. */
 function table(rows: readonly (readonly string[])[]): string[] {
   const widths = COLUMNS.map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
   const line = (cells: readonly string[]): string =>

@@ -1,30 +1,33 @@
 import type { Clock } from '@waybill/model';
 import type { ProjectionFeed, WatchKey } from '@waybill/projection';
 
-/** Longest wait for a row, ms (AU-144). */
+/** The longest wait for a row, in milliseconds (AU-144). */
 export const AWAIT_MS = 1_000;
-/** Requests that wait at a time in one process for rows that may not exist; more are answered at once (AU-174). */
+/**
+ * The largest number of requests of one process that wait for rows which may not exist. Further requests are answered
+ * at once (AU-174).
+ */
 export const MAX_AWAITING = 20;
 
 export interface AwaitedReadsDeps {
   readonly feed: Pick<ProjectionFeed, 'watch'>;
   readonly clock: Clock;
-  /** Requests that wait at a time. */
+  /** The largest number of requests that wait at a time. */
   readonly most: number;
 }
 
 /**
- * Reads of rows that this API may not have read yet: a machine is ahead of the projection for a moment, and shows a key or an
- * allocation that the log has and PostgreSQL does not. A read that finds nothing is repeated when the rows change, and once
- * more after AWAIT_MS.
- * Limit: `most`; when so many wait, a read that finds nothing is the answer.
+ * AwaitedReads reads rows that this API may not have read yet. A machine may be ahead of the projection for a moment:
+ * it shows a key or an allocation that the log has and PostgreSQL does not. A read that finds nothing is repeated when
+ * the rows change, and once more after AWAIT_MS.
+ * Limit: `most`. If so many requests wait, a read that finds nothing is not repeated.
  */
 export class AwaitedReads {
   private waiting = 0;
 
   constructor(private readonly deps: AwaitedReadsDeps) {}
 
-  /** @returns undefined: there is no such row @throws what `read` throws; TooManyWatchesError */
+  /** @returns undefined if there is no such row @throws the errors of `read`; TooManyWatchesError */
   async of<Row>(keys: readonly WatchKey[], read: () => Promise<Row | undefined>): Promise<Row | undefined> {
     const found = await read();
     if (found !== undefined || this.waiting >= this.deps.most) return found;

@@ -8,7 +8,7 @@ import { AwaitedReads } from './awaited-reads.js';
 import { Callers, type CallerSource, everybody } from './callers.js';
 import type { WorkloadSource } from './workload-callers.js';
 
-/** What the callers of one process are found out from. */
+/** CallerParts are the parts from which `callersOf` makes the callers of a process. */
 export interface CallerParts {
   readonly context: Pick<ServiceContext, 'clock' | 'link'>;
   readonly model: Pick<ReadModel, 'access' | 'tableIndex'>;
@@ -16,7 +16,7 @@ export interface CallerParts {
   readonly feed: Pick<ProjectionFeed, 'onChange'>;
 }
 
-/** What identities of workloads are checked with. */
+/** WorkloadParts are the parts with which identities of workloads are checked. */
 export interface WorkloadParts {
   readonly clock: Clock;
   readonly model: {
@@ -27,14 +27,20 @@ export interface WorkloadParts {
   readonly feed: Pick<ProjectionFeed, 'watch'>;
 }
 
-/** How old an identity may be whose allocation is waited for, ms: an older one that is not found was collected. */
+/**
+ * The largest age in milliseconds of an identity for whose allocation a request waits. If the allocation of an older
+ * identity is not found, it was collected.
+ */
 const NEW_IDENTITY_MS = 60_000;
-/** Requests of new allocations that wait at a time in one process: a signature was checked, so the allocation existed. */
+/**
+ * The largest number of requests of new allocations that wait in one process. Their signatures are valid, so the
+ * allocations existed.
+ */
 const MAX_AWAITING_ALLOCATIONS = 500;
 
 const RIGHTS = ['acl_token', 'acl_policy', 'acl_roles'] as const;
 
-/** What the caller of an identity is found out from. */
+/** Returns the source from which the callers of identities are read. */
 export function workloadsOf({ clock, model, keyring, feed }: WorkloadParts): WorkloadSource {
   const awaited = new AwaitedReads({ feed, clock, most: MAX_AWAITING_ALLOCATIONS });
   const stored = async (id: string): Promise<Allocation | undefined> => (await model.allocation(id)).row;
@@ -46,7 +52,10 @@ export function workloadsOf({ clock, model, keyring, feed }: WorkloadParts): Wor
   };
 }
 
-/** Before the event log of the process follows the feed, so that a lost right is known before an event is sent (EV-47). */
+/**
+ * Returns the source of callers. Call it before the event log of the process follows the feed, so that a lost right is
+ * known before an event is sent (EV-47).
+ */
 export function callersOf(access: AccessControl, { context, model, feed, workloads }: CallerParts): CallerSource {
   if (!access.isOn) return everybody;
   const callers = new Callers({

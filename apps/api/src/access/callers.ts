@@ -6,42 +6,48 @@ import { anonymous, type Caller, EVERYBODY, withToken } from './caller.js';
 import { RecentReads } from './recent-reads.js';
 import { isIdentityToken, workloadCaller, type WorkloadSource } from './workload-callers.js';
 
-/** Where tokens, policies and roles are read. `ReadModel.access` is one. */
+/** AccessSource reads tokens, policies and roles. `ReadModel.access` implements it. */
 export interface AccessSource {
-  /** The token of a secret with what it grants, all of one moment (OP-117); undefined: there is no such token. */
+  /**
+   * Returns the token of a secret with its grants, all as of one moment (OP-117). The result is undefined if there is
+   * no such token.
+   */
   grantsBySecretHash(hash: string): Promise<TokenGrants | undefined>;
-  /** The index of the last change of tokens, policies or roles. */
+  /** Returns the index of the last change of tokens, policies or roles. */
   changeIndex(): Promise<number>;
-  /** Those of these policies that exist. */
+  /** Returns those of the named policies that exist. */
   policiesNamed(names: readonly string[]): Promise<readonly AclPolicy[]>;
 }
 
 export interface CallersOptions {
   readonly source: AccessSource;
-  /** Turns a secret into what its token is found by. `TokenSecrets` is one. */
+  /** Hashes a secret to the key under which its token is found. `TokenSecrets` implements it. */
   readonly secrets: { hash(secret: string): string };
   readonly compiled: AclCache;
-  /** For callers that send the identity of a workload. */
+  /** The source for callers that send the identity of a workload. */
   readonly workloads: WorkloadSource;
   readonly clock: Clock;
-  /** Whether changes of tokens, policies and roles are heard of now. */
+  /** Says whether announcements of changed tokens, policies and roles arrive now. */
   readonly hearsChanges: () => boolean;
 }
 
 export type RefusedBecause = 'unknown' | 'expired';
 
-/** Finds out who sends a request. `Callers` is one; `everybody` another. */
+/** CallerSource finds out who sends a request. `Callers` and `everybody` implement it. */
 export interface CallerSource {
-  /** @throws RefusedCredential; what the read model throws */
+  /** @throws RefusedCredential; the errors of the read model */
   of(credential: string | undefined): Promise<Caller>;
-  /** Calls the listener when rights may have changed. Returns the way to stop. */
+  /** Calls the listener when rights may have changed. Returns a function that stops the calls. */
   onChange(listener: () => void): () => void;
 }
 
-/** Answers while access control is off: everything is allowed to everybody, whatever they send (OP-110). */
+/** everybody is the source while access control is off. Every caller may do everything, whatever they send (OP-110). */
 export const everybody: CallerSource = { of: async () => EVERYBODY, onChange: () => () => {} };
 
-/** The credential of a request is refused: it is never taken for the anonymous caller instead (OP-115). */
+/**
+ * RefusedCredential says that the credential of a request is refused. Such a request never gets the rights of the
+ * anonymous caller instead (OP-115).
+ */
 export class RefusedCredential extends Refusal {
   constructor(readonly because: RefusedBecause) {
     super('forbidden', 'Permission denied');
@@ -50,16 +56,20 @@ export class RefusedCredential extends Refusal {
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Callers remembered by one process, unknown secrets included. */
+/** The largest number of callers that one process remembers, unknown secrets included. */
 export const MAX_REMEMBERED = 20_000;
-/** How long callers are believed to be what they were: a lost announcement keeps no right alive for longer. */
+/**
+ * The time for which a caller counts as unchanged, in milliseconds. A lost announcement keeps a right alive no longer
+ * than that.
+ */
 export const REMEMBER_MS = 10_000;
 
 /**
- * Finds out who sends a request (OP-112 to OP-118). Callers are read from the read model, token, roles and policies in one
- * statement's moment, and remembered until one of them changes: `changed` says so, the index of the last change is compared
- * every REMEMBER_MS, and while changes are not heard of nothing is remembered. A read that fails fails the request; nobody ever gets other rights than their own.
- * Limits: MAX_REMEMBERED. Cost: a keyed hash and a look-up for a caller that is remembered, else up to three statements.
+ * Callers finds out who sends a request (OP-112 to OP-118). It reads token, roles and policies from the read model as
+ * of one moment, and remembers the caller until one of them changes. `changed` reports a change; in addition the index
+ * of the last change is compared every REMEMBER_MS. While no announcements arrive, nothing is remembered. If a read
+ * fails, the request fails; nobody ever gets rights other than their own.
+ * Limits: MAX_REMEMBERED. Cost: a keyed hash and a look-up for a remembered caller, otherwise up to three statements.
  */
 export class Callers implements CallerSource {
   private readonly listeners = new Set<() => void>();
@@ -74,22 +84,27 @@ export class Callers implements CallerSource {
     });
   }
 
-  /** Called, synchronously, whenever tokens, policies or roles may have changed. Returns the way to stop. */
+  /**
+   * Calls the listener synchronously whenever tokens, policies or roles may have changed. Returns a function that stops
+   * the calls.
+   */
   onChange(listener: () => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
   }
 
-  /** Tokens, policies or roles have changed: requests from now on see them (OP-118). */
+  /**
+   * Forgets all callers, because tokens, policies or roles have changed. Requests from now on see the change (OP-118).
+   */
   changed(): void {
     this.recent.forget();
     for (const listener of this.listeners) listener();
   }
 
   /**
-   * The caller with this credential.
-   * @param credential secret of a token, or identity of a workload; undefined or empty: none was sent
-   * @throws RefusedCredential it is unknown or expired; what the read model throws
+   * Returns the caller with this credential.
+   * @param credential the secret of a token or the identity of a workload; undefined or empty if the request has none
+   * @throws RefusedCredential if it is unknown or expired; the errors of the read model
    */
   async of(credential = ''): Promise<Caller> {
     if (isIdentityToken(credential)) return this.workload(credential);
@@ -99,13 +114,13 @@ export class Callers implements CallerSource {
     const key = secret === '' ? '' : this.options.secrets.hash(secret);
     const caller = await this.recent.of(key, () => (key === '' ? this.nobody() : this.ownerOf(key)));
     if (!caller) throw new RefusedCredential('unknown');
-    // A token stops counting at the instant of its expiry, although its row is still stored (OP-154).
+    // A token is invalid from the instant of its expiry, although its row is still stored (OP-154).
     if (caller.token && isExpiredAt(caller.token.ExpirationTime, this.options.clock.nowMs()))
       throw new RefusedCredential('expired');
     return caller;
   }
 
-  /** Why an identity is refused is for no caller to know (AU-174). */
+  /** Returns the caller of an identity. No caller learns why an identity is refused (AU-174). */
   private async workload(token: string): Promise<Caller> {
     try {
       return await workloadCaller(token, this.options.workloads, (policies) => this.compiled(policies));

@@ -4,7 +4,10 @@ import { METHOD_METADATA, MODULE_METADATA, PATH_METADATA } from '@nestjs/common/
 import { type GuardedRoute, GuardedRoutes } from './guarded-routes.js';
 import { needsOf } from './needs.decorator.js';
 
-/** Every route that modules declare, with what it needs, without a server: for the documentation and its test. */
+/**
+ * Returns every route that modules declare, with its needs. It needs no server and serves the documentation and its
+ * test.
+ */
 export function declaredRoutes(modules: readonly Type[]): readonly GuardedRoute[] {
   const routes = new GuardedRoutes();
   for (const module of modules) for (const controller of controllersOf(module)) addRoutes(routes, controller);

@@ -1,34 +1,39 @@
 import { describeRequirement, type Requirement } from '@waybill/acl';
 import type { LabelPlace, Need, RouteNeeds } from './needs.js';
 
-/** What one route, or one part of it, needs: for documentation, help and the test over all routes. */
+/**
+ * GuardedRoute says what one route, or one part of it, needs. Documentation, help and the test over all routes use it.
+ */
 export interface GuardedRoute {
   readonly Method: string;
-  /** As the router has it: `:name` is one part of a path, `*` the rest. */
+  /** The path as the router has it: `:name` is one part of a path, `*` is the rest. */
   readonly Path: string;
-  /** What the last part of the path, or a parameter, adds; `""` where the path says all. */
+  /**
+   * The value of the last part of the path, or of a parameter, to which the need belongs. It is `""` if the path alone
+   * decides.
+   */
   readonly Part: string;
-  /** In words. */
+  /** The need in words. */
   readonly Needs: string;
-  /** Where the request says what the requirement is about. */
+  /** The place in the request that names the object of the requirement. */
   readonly At: LabelPlace;
-  /** Nobody is checked, and a token is not looked at. */
+  /** Is true if the route does not check its caller and ignores a token. */
   readonly IgnoresToken: boolean;
   readonly Requirement: Requirement;
 }
 
-/** Every route of the server with what it needs, noted as the routes are registered. */
+/** GuardedRoutes collects every route of the server with its needs as the routes are registered. */
 export class GuardedRoutes {
   private readonly routes: GuardedRoute[] = [];
 
-  /** @throws Error: the route does not say what it needs */
+  /** @throws Error if the route does not declare its needs */
   add(method: string | string[], path: string, needs: RouteNeeds | undefined): void {
     if (needs === undefined) throw new Error(`the route ${String(method)} ${path} does not say what it needs`);
     for (const one of [method].flat())
       for (const [part, need] of partsOf(needs)) this.routes.push(described(one, path, part, need));
   }
 
-  /** By path, then part, then method. */
+  /** Returns all routes, ordered by path, then part, then method. */
   all(): readonly GuardedRoute[] {
     return this.routes.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
   }
@@ -36,7 +41,7 @@ export class GuardedRoutes {
 
 const keyOf = ({ Method, Path, Part }: GuardedRoute): string => JSON.stringify([Path, Part, Method]);
 
-/** Parts that all other paths of the route have are written as `*`. */
+/** The part `*` stands for the parts that the route does not list. */
 const partsOf = (needs: RouteNeeds): readonly (readonly [part: string, need: Need])[] =>
   'parts' in needs ? [...Object.entries(needs.parts), ['*', needs.others]] : [['', needs]];
 

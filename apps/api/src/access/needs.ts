@@ -8,42 +8,45 @@ import type {
 } from '@waybill/acl';
 
 /**
- * Where a request says what its requirement is about. The hook checks `nowhere`, `query` and `path` before the body is
- * read; for the others the handler asks `RequestAccess` once it knows the namespace or name (OP-171).
+ * LabelPlace is the place in a request that names the object of its requirement. The hook checks `nowhere`, `query` and
+ * `path` before the body is read. For the others the handler asks `RequestAccess` when it knows the namespace or name
+ * (OP-171).
  */
 export type LabelPlace =
   /** The requirement is about no namespace and no name. */
   | 'nowhere'
-  /** The parameter `namespace`. */
+  /** The parameter `namespace` names the namespace. */
   | 'query'
-  /** The part of the path that the route calls `:name`. */
+  /** The part of the path that the route calls `:name` names the object. */
   | 'path'
-  /** The query, or else the body. */
+  /** The query names the namespace, or else the body. */
   | 'body'
-  /** The stored object that the path names (OP-141). */
+  /** The stored object that the path names has the namespace (OP-141). */
   | 'object'
-  /** Every namespace of the answer: the list leaves out the others (OP-140). */
+  /** Every namespace of the answer counts: the list leaves out the others (OP-140). */
   | 'list';
 
-/** What a route needs of its caller. */
+/** Need is what a route needs of its caller. */
 export interface Need {
   readonly requirement: Requirement;
   readonly at: LabelPlace;
-  /** Set where nobody is checked: a token that is sent is not looked at. */
+  /** Is set if the route does not check its caller. A token that is sent is ignored. */
   readonly ignoresToken?: boolean;
-  /** Set where a caller whose token has expired is told so: the web UI asks them to sign in again. */
+  /** Is set if the route tells a caller that their token has expired. The web UI then asks them to sign in again. */
   readonly tellsExpiry?: boolean;
-  /** Set for calls that the reference answers on a node, with another text for a refused token (OP-115). */
+  /** Is set for calls that the reference answers on a node, with another text for a refused token (OP-115). */
   readonly onNode?: boolean;
 }
 
-/** A route that does several things, such as `job/*`: a need for each. */
+/** NeedsByPart has a need for each part of a route that does several things, such as `job/*`. */
 export interface NeedsByPart {
-  /** What a request wants of the route; undefined when it does not say. The handler decides by the same function. */
+  /**
+   * Returns the part that a request is for, or undefined if it names none. The handler decides by the same function.
+   */
   readonly partOf: (request: RoutedRequest) => string | undefined;
-  /** By part; `''` stands for none. */
+  /** The needs by part; `''` stands for no part. */
   readonly parts: Readonly<Record<string, Need>>;
-  /** Of every other part: the handler knows none of them. */
+  /** The need of every other part. The handler knows none of them. */
   readonly others: Need;
 }
 
@@ -51,11 +54,14 @@ export type RouteNeeds = Need | NeedsByPart;
 
 const need = (requirement: Requirement, at: LabelPlace): Need => ({ requirement, at });
 
-/** Nobody is checked, and no token is looked at. */
+/** The route does not check its caller and ignores a token. */
 export const open: Need = { ...need({ kind: 'none' }, 'nowhere'), ignoresToken: true };
-/** Any caller whose token is valid, the anonymous one included; the handler decides what of the answer they may see. */
+/**
+ * The route accepts every caller whose token is valid, and the anonymous caller. The handler decides which part of the
+ * answer they may see.
+ */
 export const anybody: Need = need({ kind: 'none' }, 'nowhere');
-/** As `anybody`, and a caller whose token has expired is told so (OP-115). */
+/** The route accepts the same callers as `anybody`, and tells a caller that their token has expired (OP-115). */
 export const itself: Need = { ...anybody, tellsExpiry: true };
 export const management: Need = need({ kind: 'management' }, 'nowhere');
 export const nodeRead: Need = need({ kind: 'node', level: 'read' }, 'nowhere');
@@ -69,22 +75,27 @@ export const operatorCapability = (capability: OperatorCapability): Need =>
 export const pluginRead: Need = need({ kind: 'plugin', level: 'read' }, 'nowhere');
 export const pluginList: Need = need({ kind: 'plugin', level: 'list' }, 'nowhere');
 
-/** Any of these in the namespace that the query names. */
+/** The caller needs any of these capabilities in the namespace that the query names. */
 export const inQuery = (...anyOf: NamespaceCapability[]): Need => need({ kind: 'namespace', anyOf }, 'query');
-/** Any of these in the namespace that the query or the body names. */
+/** The caller needs any of these capabilities in the namespace that the query or the body names. */
 export const inBody = (...anyOf: NamespaceCapability[]): Need => need({ kind: 'namespace', anyOf }, 'body');
-/** Any of these in the namespace of the object that the path names. */
+/** The caller needs any of these capabilities in the namespace of the object that the path names. */
 export const ofObject = (...anyOf: NamespaceCapability[]): Need => need({ kind: 'namespace', anyOf }, 'object');
-/** Any of these in a namespace; objects of others are left out. */
+/**
+ * The caller needs any of these capabilities in some namespace. The list leaves out the objects of other namespaces.
+ */
 export const inList = (...anyOf: NamespaceCapability[]): Need => need({ kind: 'namespace', anyOf }, 'list');
-/** This in the pool that the path names. */
+/** The caller needs this capability in the pool that the path names. */
 export const ofPool = (capability: NodePoolCapability): Need => need({ kind: 'nodePool', capability }, 'path');
-/** This in the pool that the body names. */
+/** The caller needs this capability in the pool that the body names. */
 export const poolInBody = (capability: NodePoolCapability): Need => need({ kind: 'nodePool', capability }, 'body');
 
-/** This on the variable that the path names, in the namespace of the query or the body. */
+/** The caller needs this capability for the variable that the path names, in the namespace of the query or the body. */
 export const ofVariable = (capability: VariableCapability): Need => need({ kind: 'variable', capability }, 'body');
-/** A rule for variables in the namespace, or a workload's own variables there; the others are left out. */
+/**
+ * The caller needs a rule for variables in the namespace, or is a workload that lists its own variables there. The list
+ * leaves out other variables.
+ */
 export const variableList: Need = need(
   { kind: 'anyOf', of: [{ kind: 'anyVariable', wildcard: true }, { kind: 'workload' }] },
   'list',
@@ -92,14 +103,17 @@ export const variableList: Need = need(
 
 export const onNode = (needed: Need): Need => ({ ...needed, onNode: true });
 
-/** A need for each part of a route. A part that is not listed is nobody's, so only those who may do everything are told so. */
+/**
+ * Declares a need for each part of a route. A part that is not listed does not exist; by default only callers with all
+ * rights learn that.
+ */
 export const byPart = (
   partOf: NeedsByPart['partOf'],
   parts: Readonly<Record<string, Need>>,
   others: Need = management,
 ): NeedsByPart => ({ partOf, parts, others });
 
-/** Which need of the route a request has. O(1). */
+/** Returns the need of the route that applies to a request. O(1). */
 export function needOf(needs: RouteNeeds, request: RoutedRequest): Need {
   if (!('parts' in needs)) return needs;
   const part = needs.partOf(request) ?? '';

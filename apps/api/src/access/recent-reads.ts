@@ -1,20 +1,20 @@
 import type { Clock } from '@waybill/model';
 
 export interface RecentReadsOptions {
-  /** Answers kept. */
+  /** The largest number of results that are kept. */
   readonly most: number;
-  /** How long answers count without a look whether they still do, milliseconds. */
+  /** The time in milliseconds for which results are valid without comparing the version. */
   readonly forMs: number;
-  /** A number that is another one when anything that is read here has changed. */
+  /** Returns a number that changes whenever the data of the reads changes. */
   readonly version: () => Promise<number>;
   readonly clock: Clock;
 }
 
 /**
- * Answers of reads, by key, until what was read changes: `forget` says so, and nothing that was asked for before counts
- * after it. Should nobody say it, the version is compared after `forMs`, once for all answers. Whoever asks while a read is
- * under way waits for that one. A read that fails is not kept.
- * Limit: `most`; the oldest answer goes first. Cost: a look-up, and the version every `forMs`.
+ * RecentReads keeps the results of reads by key until their data changes. `forget` reports a change; no result of a
+ * read from before it is used afterwards. In case a report is lost, the version is compared after `forMs`, once for all
+ * results. A caller that asks during a read waits for that read. The result of a failed read is not kept.
+ * Limit: `most`; the oldest result is dropped first. Cost: a look-up, and the version every `forMs`.
  */
 export class RecentReads<Value> {
   private readonly recent = new Map<string, Promise<Value>>();
@@ -24,7 +24,7 @@ export class RecentReads<Value> {
 
   constructor(private readonly options: RecentReadsOptions) {}
 
-  /** @throws what `read` and `version` throw */
+  /** @throws the errors of `read` and `version` */
   async of(key: string, read: () => Promise<Value>): Promise<Value> {
     if (!this.isRecent()) await (this.comparing ??= this.compare());
     const known = this.recent.get(key);

@@ -6,14 +6,15 @@ import type { Need } from './needs.js';
 
 type NamespaceRequirement = Extract<Requirement, { kind: 'namespace' }>;
 
-/** Names of all namespaces that exist. */
+/** Returns the names of all namespaces that exist. */
 export type ExistingNamespaces = () => Promise<readonly string[]>;
 
 const PERMISSION_DENIED = 'Permission denied';
 
 /**
- * What one request may see and do: its caller, held against the need that its route declares. Handlers ask it about the
- * namespaces and names that only they know; each question throws `Refusal` forbidden when the answer is no.
+ * RequestAccess says what one request may see and do. It checks the caller against the need that the route declares.
+ * Handlers ask it about the namespaces and names that only they know. Most questions throw `Refusal` forbidden if the
+ * answer is no.
  */
 export class RequestAccess {
   private isAsked = false;
@@ -21,38 +22,38 @@ export class RequestAccess {
   constructor(
     readonly caller: Caller,
     private readonly need: Need,
-    /** Namespace that the query names. */
+    /** The namespace that the query names. */
     private readonly queried: string,
     private readonly existing: ExistingNamespaces,
   ) {}
 
-  /** Whether the handler has asked what its route left to it. */
+  /** Says whether the handler has checked what its route leaves to it. */
   get asked(): boolean {
     return this.isAsked || this.need.at === 'nowhere' || this.need.at === 'query' || this.need.at === 'path';
   }
 
-  /** The namespace, if the caller has there what the route needs. @throws Refusal forbidden */
+  /** Returns the namespace if the caller has the route's need there. @throws Refusal forbidden */
   inNamespace(namespace: string): string {
     this.must(this.declared, { namespace });
     return namespace;
   }
 
-  /** The name of a node pool, if the caller has there what the route needs. @throws Refusal forbidden */
+  /** Returns the name of a node pool if the caller has the route's need there. @throws Refusal forbidden */
   inPool(name: string): string {
     this.must(this.declared, { pool: name });
     return name;
   }
 
-  /** The path of a variable, if the caller has there what the route needs. @throws Refusal forbidden */
+  /** Returns the path of a variable if the caller has the route's need there. @throws Refusal forbidden */
   onVariable(namespace: string, path: string): string {
     this.must(this.declared, { namespace, path });
     return path;
   }
 
   /**
-   * An object that was read by its ID: itself where the caller has what the route needs in its namespace. Where not, it is
-   * hidden: as unknown, if the caller has the same right in the namespace of the request; else the request is refused,
-   * for unknown objects too (OP-141, OP-142).
+   * Returns an object that was read by its ID if the caller has the route's need in the object's namespace. Otherwise
+   * the object is hidden: the result is undefined if the caller has the need in the namespace of the request. If the
+   * caller has it in neither, the request is refused, for unknown objects too. [OP-141, OP-142]
    * @throws Refusal forbidden
    */
   visible<Row extends { readonly Namespace: string }>(row: Row | undefined): Row | undefined {
@@ -63,8 +64,8 @@ export class RequestAccess {
   }
 
   /**
-   * As `visible`, for an object that somebody else will read: callers who may do everything cost no read here.
-   * @throws Refusal forbidden; not-found with the text `missing`, when the object is hidden or unknown
+   * Checks like `visible`, for an object that another process will read. It reads nothing for callers with all rights.
+   * @throws Refusal forbidden; not-found with the text `missing` if the object is hidden or unknown
    */
   async check<Row extends { readonly Namespace: string }>(
     read: () => Promise<Row | undefined>,
@@ -75,7 +76,9 @@ export class RequestAccess {
     if (this.visible(await read()) === undefined) throw notFound(missing);
   }
 
-  /** Those of some rows that `visible` would show. @throws Refusal forbidden as `visible` does, when there are none */
+  /**
+   * Returns those of the rows that `visible` would show. @throws Refusal forbidden as `visible` does, if there are none
+   */
   allVisible<Row extends { readonly Namespace: string }>(rows: readonly Row[]): readonly Row[] {
     const shown = rows.filter(({ Namespace }) => this.has(this.declared, { namespace: Namespace }));
     if (shown.length === 0) this.visible(undefined);
@@ -83,8 +86,8 @@ export class RequestAccess {
   }
 
   /**
-   * The namespaces of a list, less those in which the caller has not what the route needs (OP-140).
-   * @throws Refusal forbidden when none is left, or the one that was asked for is not allowed
+   * Returns the namespaces of a list without those in which the caller lacks the route's need (OP-140).
+   * @throws Refusal forbidden if none is left, or a requested one is not allowed
    */
   async namespaces(wanted: Namespaces): Promise<Namespaces> {
     const needed = this.declared;
@@ -92,7 +95,7 @@ export class RequestAccess {
     return this.namespacesFor(needed, wanted);
   }
 
-  /** As `namespaces`, for a requirement that the route does not declare. @throws Refusal forbidden */
+  /** Does the same as `namespaces` for a requirement that the route does not declare. @throws Refusal forbidden */
   async namespacesFor(needed: NamespaceRequirement, wanted: Namespaces): Promise<Namespaces> {
     this.isAsked = true;
     const { acl } = this.caller;
@@ -106,20 +109,23 @@ export class RequestAccess {
     return allowed === 'all' ? '*' : allowed;
   }
 
-  /** What the route needs. A handler that asks about it on a route that needs nothing would let everybody through. */
+  /**
+   * Returns the route's need. It throws on a route that needs nothing, because a handler that asks there would accept
+   * every caller.
+   */
   private get declared(): Requirement {
     const { requirement } = this.need;
     if (requirement.kind === 'none') throw new Error('the handler asks for a right that its route does not declare');
     return requirement;
   }
 
-  /** Whether the caller has this, beside what the route needs. */
+  /** Says whether the caller satisfies a requirement, besides the route's need. */
   has(requirement: Requirement, about: RequirementContext = {}): boolean {
     this.isAsked = true;
     return satisfies(this.caller.acl, requirement, { ...about, workload: this.caller.workload });
   }
 
-  /** @throws Refusal forbidden when the caller has not this */
+  /** @throws Refusal forbidden if the caller does not satisfy the requirement */
   must(requirement: Requirement, about: RequirementContext = {}): void {
     if (!this.has(requirement, about)) throw forbidden(PERMISSION_DENIED);
   }

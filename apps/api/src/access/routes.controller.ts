@@ -4,7 +4,7 @@ import { GuardedRoutes } from './guarded-routes.js';
 import { Needs } from './needs.decorator.js';
 import { open } from './needs.js';
 
-/** `/v1/waybill/routes`: every route and the right that it needs, as the server checks them. */
+/** `/v1/waybill/routes` lists every route with the right that it needs, as the server checks it. */
 @Controller('v1/waybill/routes')
 export class RoutesController {
   constructor(private readonly routes: GuardedRoutes) {}

@@ -15,24 +15,24 @@ declare module 'fastify' {
     needs?: RouteNeeds;
   }
   interface FastifyRequest {
-    /** What the request may see and do. Set before its body is read. */
+    /** What the request may see and do. It is set before the body is read. */
     access: RequestAccess;
   }
 }
 
-/** The caller of a route that checks nobody: they may do nothing beside what the route does for everybody. */
+/** The caller of a route that does not check its caller. They may only do what the route does for everybody. */
 const NOT_CHECKED = anonymous(Acl.none);
 
 export interface RouteGuard {
-  /** Finds out who sends a request. */
+  /** The source that finds out who sends a request. */
   readonly callers: CallerSource;
   readonly namespaces: ExistingNamespaces;
 }
 
 /**
- * Checks every request against the need of its route, before its body is read, and hands its handler the `RequestAccess`
- * for what only the handler knows. A route that declares no need keeps the API from starting; an answer of a handler that has
- * not asked what its route left to it is replaced by a failure.
+ * Checks every request against the need of its route before the body is read, and gives the handler the `RequestAccess`
+ * for what only the handler knows. A route that declares no need keeps the API from starting. If a handler has not
+ * checked what its route leaves to it, a failure replaces its answer.
  */
 export function guardRoutes(
   fastify: FastifyInstance,
@@ -56,10 +56,10 @@ export function guardRoutes(
   });
 }
 
-/** The headers that a credential may be in. */
+/** CredentialHeaders are the headers that may contain a credential. */
 type CredentialHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-/** The secret of a request: `X-Nomad-Token`, or `Authorization: Bearer`. */
+/** Returns the secret of a request, from `X-Nomad-Token` or `Authorization: Bearer`. */
 export function credentialOf({ headers }: { readonly headers: CredentialHeaders }): string | undefined {
   const token = headers['x-nomad-token'];
   if (typeof token === 'string' && token !== '') return token.trim();
@@ -79,7 +79,10 @@ async function callerOf(request: FastifyRequest, need: Need, callers: CallerSour
   }
 }
 
-/** A namespace in the query goes before one in the body, so it can be checked at once (API-44, OP-171). */
+/**
+ * Says whether the query names the namespace. It takes precedence over a namespace in the body, so it can be checked at
+ * once (API-44, OP-171).
+ */
 const namesNamespace = ({ query }: FastifyRequest, { kind }: Requirement): boolean =>
   kind === 'namespace' && Boolean(param(query as QueryString, 'namespace'));
 

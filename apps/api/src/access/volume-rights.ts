@@ -5,8 +5,8 @@ import type { RequestAccess } from './request-access.js';
 const PERMISSION_DENIED = 'Permission denied';
 
 /**
- * What the volumes and plugins of a job need of whoever registers it, beside the right to register (OP section 8). A group
- * volume of an unknown type is refused, as nobody could say what it needs.
+ * Checks the rights that the volumes and plugins of a job need besides the right to register it (OP section 8). A group
+ * volume of an unknown type is refused, because its right is unknown.
  * @throws Refusal forbidden
  */
 export function checkVolumes(access: RequestAccess, job: Job): void {
@@ -32,7 +32,7 @@ export function checkVolumes(access: RequestAccess, job: Job): void {
 const READ_ONLY = ['mount-readonly', 'mount-readwrite'] as const;
 const READ_WRITE = ['mount-readwrite'] as const;
 
-/** Whether a task mounts the volume so that its own mounts appear on the machine. */
+/** Says whether a task mounts the volume so that the task's own mounts appear on the machine. */
 const isSharedBothWays = (tasks: Job['TaskGroups'][number]['Tasks'], volume: string): boolean =>
   tasks.some((task) =>
     (task.VolumeMounts ?? []).some((mount) => mount.Volume === volume && mount.PropagationMode === 'bidirectional'),

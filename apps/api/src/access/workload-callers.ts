@@ -9,38 +9,41 @@ import {
 } from '@waybill/model';
 import type { Caller } from './caller.js';
 
-/** What the caller of an identity is found out from. */
+/** WorkloadSource reads what is needed to find the caller of an identity. */
 export interface WorkloadSource {
-  /** @throws TokenRefusedError no key of this cluster signed it, or it does not count now; `Keyring` is one */
+  /**
+   * `Keyring` implements it. @throws TokenRefusedError if no key of this cluster signed the token, or it is not valid
+   * now
+   */
   verifyJwt(token: string): Promise<Claims>;
   /**
-   * The allocation, which a read model that is behind may have a moment later.
-   * @param issuedAtMs when its identity was issued, unix ms
+   * Returns the allocation. A read model that lags behind may have it only a moment later.
+   * @param issuedAtMs the time at which the identity was issued, in Unix milliseconds
    */
   allocation(id: string, issuedAtMs: number): Promise<Allocation | undefined>;
-  /** Those that the identity gets by their JobACL (OP-138). */
+  /** Returns the policies that the identity gets by their JobACL (OP-138). */
   policiesOfWorkload(workload: PolicyWorkload): Promise<readonly AclPolicy[]>;
 }
 
-/** Whose identity it is, as its claims say. */
+/** Claimed is the workload that the claims name. */
 interface Claimed {
   readonly allocId: string;
   readonly namespace: string;
   readonly jobId: string;
-  /** Empty: the identity is a service's. */
+  /** The task is empty if the identity is a service's. */
   readonly task: string;
   readonly service: string;
   readonly identity: string;
 }
 
-/** A credential in the form of a JWT; a token's secret never has a point in it. */
+/** Says whether a credential has the form of a JWT. The secret of a token never contains a dot. */
 export const isIdentityToken = (credential: string): boolean => credential.includes('.');
 
 /**
- * The caller of a workload identity (AU-171 to AU-177). Nothing of it is remembered: its allocation is looked at for every
- * request, because its rights end with it. Cost: one signature, and a statement each for allocation and policies.
- * @param compiled what its policies allow together
- * @throws TokenRefusedError it is no credential, and why; what the read model throws
+ * Returns the caller of a workload identity (AU-171 to AU-177). It remembers nothing: it reads the allocation for every
+ * request, because the rights end with it. Cost: one signature, and one statement each for allocation and policies.
+ * @param compiled compiles policies to the rights that they give together
+ * @throws TokenRefusedError if it is no credential, with the reason; the errors of the read model
  */
 export async function workloadCaller(
   token: string,
@@ -65,10 +68,10 @@ export async function workloadCaller(
   };
 }
 
-/** @throws TokenRefusedError it is for somebody else (AU-172), or no workload's (AU-175) */
+/** @throws TokenRefusedError if it is for another audience (AU-172), or not a workload's (AU-175) */
 function claimedBy(claims: Claims): Claimed {
   const audience = [claims.aud ?? []].flat();
-  // An identity for somebody else, leaked there, opens nothing here (AU-172).
+  // An identity for another audience that leaked there gives no access here (AU-172).
   if (!audience.includes(DEFAULT_AUDIENCE)) throw new TokenRefusedError(`the token is not for ${DEFAULT_AUDIENCE}`);
   const allocId = textOf(claims, 'nomad_allocation_id');
   const [task, service] = [textOf(claims, 'nomad_task'), textOf(claims, 'nomad_service')];
@@ -84,7 +87,9 @@ function textOf(claims: Claims, name: string): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** @throws TokenRefusedError the allocation is unknown or over (AU-177), or the claims are not those of its job (AU-173) */
+/**
+ * @throws TokenRefusedError if the allocation is unknown or ended (AU-177), or the claims do not match its job (AU-173)
+ */
 function checkAgainst(alloc: Allocation | undefined, claimed: Claimed): asserts alloc is Allocation {
   const job = alloc?.Job;
   if (!alloc || !job) throw new TokenRefusedError('allocation not found');

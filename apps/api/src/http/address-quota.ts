@@ -1,26 +1,30 @@
 import type { Clock } from '@waybill/model';
 
 export interface QuotaRules {
-  /** Events of one address within the window; 0: any number. */
+  /** The largest number of events of one address within the window; 0 stands for any number. */
   readonly most: number;
   readonly windowMs: number;
   readonly clock: Clock;
 }
 
-/** Addresses that are known at a time. Of more, the one that was quiet the longest is forgotten: it may begin afresh. */
+/**
+ * The largest number of addresses that are known. If there are more, the address that was quiet the longest is
+ * forgotten and may begin afresh.
+ */
 export const MAX_ADDRESSES = 10_000;
 
 /**
- * How often something may happen for one address within a window. Asking and counting are two steps, so that only what
- * turned out to count is counted. Memory: `most` times of each of MAX_ADDRESSES. Cost: O(most) a question.
+ * AddressQuota limits how often something may happen for one address within a window. Asking and counting are two
+ * steps, so that only events which turn out to count are counted. Memory: `most` times for each of MAX_ADDRESSES. Cost:
+ * O(most) per question.
  */
 export class AddressQuota {
-  /** When it happened, oldest first; the address that was heard of last is last. */
+  /** The times of the events by address, oldest first. The address with the latest event is last. */
   private readonly times = new Map<string, readonly number[]>();
 
   constructor(private readonly rules: QuotaRules) {}
 
-  /** Ms until it may happen again; 0: now. */
+  /** Returns the milliseconds until the next event is allowed; 0 means now. */
   waitMs(address: string): number {
     const { most, windowMs, clock } = this.rules;
     if (most === 0) return 0;
@@ -29,7 +33,7 @@ export class AddressQuota {
     return oldest === undefined || times.length < most ? 0 : Math.max(1, oldest + windowMs - clock.nowMs());
   }
 
-  /** It has happened. */
+  /** Counts an event. */
   count(address: string): void {
     const { most, clock } = this.rules;
     if (most === 0) return;

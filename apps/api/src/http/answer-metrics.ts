@@ -3,12 +3,13 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { pathOf } from './path.js';
 
 const MS_PER_S = 1_000;
-/** What goes on for as long as somebody listens. */
+/** These requests last as long as somebody listens. */
 const GOES_ON = /^\/v1\/(event\/stream|agent\/monitor|client\/fs\/|client\/allocation\/[^/]+\/exec)/;
 
 /**
- * What a load balancer would tell of the API: answers by method and status, and how long those took that nobody waits on
- * purpose for, which leaves out blocking queries and streams. Methods and statuses are few, paths are not: no label.
+ * Measures what a load balancer would report about the API: answers by method and status, and how long requests took.
+ * The times leave out blocking queries and streams, which wait on purpose. There are few methods and statuses but many
+ * paths, so the path is not a label.
  */
 export function measureAnswers(fastify: FastifyInstance, metrics: Metrics): void {
   const labels = ['method', 'status'];
@@ -26,6 +27,6 @@ export function measureAnswers(fastify: FastifyInstance, metrics: Metrics): void
   });
 }
 
-/** Whether it takes long because somebody wants it to. */
+/** Says whether a request takes long because its client wants it to. */
 export const isWaiting = ({ url, query }: Pick<FastifyRequest, 'url' | 'query'>): boolean =>
   GOES_ON.test(pathOf(url)) || (typeof query === 'object' && query !== null && 'index' in query);

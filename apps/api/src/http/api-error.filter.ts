@@ -14,7 +14,7 @@ interface Answer {
   readonly text: string;
 }
 
-/** The one place where a failure becomes a status and a text (API-35, API-36). */
+/** ApiErrorFilter is the only place where a failure becomes a status and a text (API-35, API-36). */
 @Catch()
 export class ApiErrorFilter implements ExceptionFilter {
   constructor(
@@ -58,7 +58,7 @@ export class ApiErrorFilter implements ExceptionFilter {
   }
 }
 
-/** Postgres says so itself (class 57, 08, 53), or the connection to it fails. */
+/** The codes of Postgres that say it is down (classes 57, 08, 53), and of a connection to it that fails. */
 const DOWN_CODES = /^(57P0[123]|08...|53300|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND)$/;
 const DOWN_TEXTS = ['timeout exceeded when trying to connect', 'Connection terminated', 'Query read timeout'];
 

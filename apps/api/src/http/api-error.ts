@@ -1,6 +1,6 @@
 import { Refusal } from '@waybill/model';
 
-/** An answer that only HTTP has a status for; everything else that is refused is a `Refusal` with a code (API-35). */
+/** ApiError is an answer whose status exists only in HTTP. Every other refusal is a `Refusal` with a code (API-35). */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   constructor(
@@ -15,7 +15,7 @@ export class ApiError extends Error {
 export const badRequest = (text: string): Refusal => new Refusal('invalid', text);
 /** 403: the caller may not do this. */
 export const forbidden = (text: string): Refusal => new Refusal('forbidden', text);
-/** 404: the request names what does not exist. */
+/** 404: the request names an object that does not exist. */
 export const notFound = (text: string): Refusal => new Refusal('not-found', text);
 /** 409: the present state of the object does not allow it. */
 export const conflict = (text: string): Refusal => new Refusal('conflict', text);

@@ -34,18 +34,23 @@ import { followIdentity, tellPlainHttp, tlsServerOptions } from './tls-port.js';
 import { traceRequests } from './trace-requests.js';
 import { isPagePath } from '../ui/page-answer.js';
 
-/** Idle connections are kept this long, longer than a blocking query's longest wait. */
+/**
+ * The time in milliseconds for which idle connections are kept. It is longer than the longest wait of a blocking query.
+ */
 const KEEP_ALIVE_MS = 330_000;
-/** Take a whole archive as their body; no other path takes more than MAX_BODY_BYTES. */
+/** These paths accept a whole archive as their body. No other path accepts more than MAX_BODY_BYTES. */
 const ARCHIVE_PATHS: readonly string[] = [
   '/v1/operator/snapshot',
   '/v1/operator/log/restore',
   '/v1/operator/projection/rebuild',
 ];
-/** Longest part of a path: a percent-encoded job id. */
+/** The largest length of a part of a path: a percent-encoded job ID. */
 const MAX_PARAM_LENGTH = 4_096;
 
-/** The HTTP server of `/v1`. Bodies are read as they are: clients send JSON under any content type (API-26). */
+/**
+ * Starts the HTTP server of `/v1`. It reads bodies whatever their content type is, because clients send JSON under any
+ * type (API-26).
+ */
 export async function startApiServer(core: ApiCore): Promise<NestFastifyApplication> {
   const { parts } = core;
   const { settings, logger, regions, metrics, clock } = parts.context;

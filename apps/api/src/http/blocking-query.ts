@@ -1,37 +1,38 @@
 import type { Clock } from '@waybill/model';
 import type { Watch, WatchKey } from '@waybill/projection';
 
-/** The answer of one run of a query. */
+/** QueryAnswer is the answer of one run of a query. */
 export interface QueryAnswer {
-  /** What the client may send back as `index` (API-54). */
+  /** The index that the client may send back as `index` (API-54). */
   readonly index: number;
 }
 
-/** What a query looked at: a change of any of it may change the answer. */
+/** Watched is the rows on which a query depends. A change of any of them may change the answer. */
 export type Watched = readonly WatchKey[];
 
-/** Opens watches on rows of the read model. `ProjectionFeed` is one. */
+/** WatchSource opens watches on rows of the read model. `ProjectionFeed` implements it. */
 export interface WatchSource {
   watch(keys: Watched): Watch;
 }
 
 export interface BlockingOptions {
-  /** 0: answer at once. */
+  /** The index of the request; 0 asks for an answer at once. */
   readonly minIndex: number;
   readonly waitMs: number;
-  /** The client is gone. */
+  /** The signal is aborted when the client has gone. */
   readonly signal: AbortSignal;
 }
 
-/** A random part of the wait is added, so that many clients do not come back at once (API-49). */
+/** The largest share of the wait that is added at random, so that many clients do not come back at once (API-49). */
 const JITTER_FRACTION = 1 / 16;
 
 /**
- * Runs a query until its index is above the one asked for, or the wait is over (API-50, API-51).
- * No lost wake-up: the watch is opened before the query runs (ST-152). Cost while waiting: one watch, no polling.
+ * BlockingQueries runs a query until its index is above the requested one, or the wait is over (API-50, API-51). It
+ * misses no change, because it opens the watch before the query runs (ST-152). Cost while waiting: one watch, no
+ * polling.
  */
 export class BlockingQueries {
-  /** @param begun called with every query, however often it runs */
+  /** @param begun receives every query once, however often it runs */
   constructor(
     private readonly source: WatchSource,
     private readonly clock: Clock,
@@ -39,7 +40,7 @@ export class BlockingQueries {
     private readonly begun: () => void = () => {},
   ) {}
 
-  /** @throws TooManyWatchesError, and what the query throws */
+  /** @throws TooManyWatchesError, and the errors of the query */
   async runQuery<A extends QueryAnswer>(
     options: BlockingOptions,
     watched: Watched,

@@ -2,21 +2,27 @@ import { Refusal } from '@waybill/model';
 import { badRequest } from './api-error.js';
 
 const BYTES_PER_MIB = 1024 * 1024;
-/** Bytes of a request's body. A job that fits no transaction is refused later, with a text of its own. */
+/**
+ * The largest size of a request's body in bytes. A job that does not fit into a transaction is refused later, with a
+ * text of its own.
+ */
 export const MAX_BODY_BYTES = 32 * BYTES_PER_MIB;
 
-/** The contract knows no limit (API-29), so who meets ours is told it. @param limit bytes that the path takes */
+/**
+ * Returns the refusal of a body that is too large. The contract has no limit (API-29), so the text names ours. @param
+ * limit the bytes that the path accepts
+ */
 export const bodyTooLarge = (limit = MAX_BODY_BYTES): Refusal =>
   new Refusal('too-large', `Request body is too large: at most ${Math.floor(limit / BYTES_PER_MIB)} MiB`);
 
-/** Deeper nesting than any job has; keeps recursive decoding off the stack's end. */
+/** The largest depth of nesting. It is deeper than any job, and recursive decoding stays within the stack. */
 export const MAX_JSON_DEPTH = 256;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * The JSON value a request carries (API-26, API-27): the first value counts, what follows is ignored.
- * @throws Refusal invalid: empty, no UTF-8, no JSON, or nested deeper than MAX_JSON_DEPTH
+ * Reads the JSON value of a request (API-26, API-27). The first value counts; text behind it is ignored.
+ * @throws Refusal invalid if the body is empty, not UTF-8, not JSON, or nested deeper than MAX_JSON_DEPTH
  */
 export function readJsonBody(body: unknown): unknown {
   const text = textOf(body);
@@ -29,7 +35,7 @@ export function readJsonBody(body: unknown): unknown {
   }
 }
 
-/** As `readJsonBody`, but no body at all is undefined. */
+/** Does the same as `readJsonBody`, and returns undefined for an empty body. */
 export function readOptionalJsonBody(body: unknown): unknown {
   return textOf(body).trim() === '' ? undefined : readJsonBody(body);
 }
@@ -44,7 +50,10 @@ function textOf(body: unknown): string {
   }
 }
 
-/** Position behind the first object or array of the text; the text's length for anything else, which JSON.parse judges. */
+/**
+ * Returns the position behind the first object or array of the text. For any other text it returns the length, and
+ * JSON.parse decides.
+ */
 function endOfFirstValue(text: string): number {
   let depth = 0;
   let inString = false;

@@ -9,17 +9,21 @@ const ANSWER =
   'Content-Type: text/plain; charset=utf-8\r\n' +
   `Content-Length: ${TEXT.length}\r\n` +
   `Connection: close\r\n\r\n${TEXT}`;
-/** Refusals in words that one process gives per second, and at once after a quiet time (OP-225). */
+/**
+ * The number of refusals with a text that one process sends per second, and the number at once after a quiet time
+ * (OP-225).
+ */
 export const REFUSAL_RATE: TokenRate = { perSecond: 10, burst: 100 };
-/** One that has been refused and does not go away is cut off after this long, ms. */
+/** The time in milliseconds after which a refused connection that stays open is cut. */
 const LINGER_MS = 1_000;
 
 /**
- * Refuses connections beyond `limit` from one address (API-10, OP-225); 0: no limit. A client that opens hundreds, mostly by
- * mistake, must not take the descriptors that all share; nor may it make the server write as many answers: beyond
- * REFUSAL_RATE it is hung up on without a word.
- * A connection over TLS counts from when it has agreed on that, so that it can be answered; as many more may be about to.
- * Counts what it lets in and what it does not, for the metrics. Memory: one number per connected address.
+ * Refuses connections beyond `limit` from one address (API-10, OP-225); 0 stands for no limit. A client that opens
+ * hundreds, mostly by mistake, must not take the descriptors that all clients share. Nor may it make the server write
+ * as many answers: beyond REFUSAL_RATE the server closes a connection without an answer.
+ * A connection over TLS counts from the end of its handshake, so that it can be answered. As many more may be in their
+ * handshake.
+ * Metrics count open and refused connections. Memory: one number per connected address.
  */
 export function limitConnections(server: Server, limit: number, metrics: Metrics, clock: Clock): void {
   const inWords = new TokenBucket(clock, REFUSAL_RATE);
@@ -45,7 +49,7 @@ export function limitConnections(server: Server, limit: number, metrics: Metrics
   });
 }
 
-/** Open connections, by the address they come from. */
+/** AddressCounts counts the open connections by the address from which they come. */
 class AddressCounts {
   private readonly counts = new Map<string, number>();
 
@@ -53,7 +57,7 @@ class AddressCounts {
     return [...this.counts.values()].reduce((sum, count) => sum + count, 0);
   }
 
-  /** Counts one until it closes. @returns how many its address has with it */
+  /** Counts a connection until it closes. @returns the number of its address, this connection included */
   add(socket: Socket): number {
     const from = socket.remoteAddress ?? '';
     const count = (this.counts.get(from) ?? 0) + 1;
@@ -67,7 +71,9 @@ class AddressCounts {
   }
 }
 
-/** Answers without waiting for a request; what still comes is read and dropped, as a reset could overtake the answer. */
+/**
+ * Answers without waiting for a request. Further input is read and dropped, because a reset could overtake the answer.
+ */
 function refuse(socket: Socket): void {
   socket.on('error', () => {});
   socket.end(ANSWER);

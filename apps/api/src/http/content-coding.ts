@@ -4,14 +4,15 @@ import type { FastifyInstance } from 'fastify';
 
 const compress = promisify(gzip);
 
-/** A connection inside a data centre is faster than the better levels. */
+/** The compression level. A connection inside a data centre is faster than the better levels. */
 const LEVEL = constants.Z_BEST_SPEED;
-/** Content type of what is compressed in itself. */
+/** The content type of answers that are compressed files. */
 export const PACKED = 'application/x-gzip';
 
 /**
- * Answers in their compressed form. One that is sent again (`ResponseCache`) is compressed once, however many ask for it:
- * nine megabytes cost 90 ms. Memory: that form, for as long as the answer itself is held by somebody.
+ * Packed keeps answers in their compressed form. An answer that is sent again (`ResponseCache`) is compressed once,
+ * however many clients ask for it: nine megabytes cost 90 ms. Memory: the compressed form, as long as the answer itself
+ * is referenced.
  */
 export class Packed {
   private readonly forms = new WeakMap<Buffer, Promise<Buffer>>();
@@ -26,8 +27,8 @@ export class Packed {
 }
 
 /**
- * Compresses whole answers for clients that ask for it (API-23). Streams are written to the socket and never come by
- * here. Cost: about 10 ms per megabyte, in zlib's threads.
+ * Compresses whole answers for clients that accept it (API-23). Streams are written to the socket and do not pass here.
+ * Cost: about 10 ms per megabyte, in zlib's threads.
  */
 export function compressAnswers(fastify: FastifyInstance): void {
   const packed = new Packed();
@@ -47,7 +48,7 @@ export function compressAnswers(fastify: FastifyInstance): void {
 export const acceptsGzip = (acceptEncoding: string | string[] | undefined): boolean =>
   acceptsCoding(acceptEncoding, 'gzip');
 
-/** `gzip;q=0` refuses it; any other weight asks for it. */
+/** `gzip;q=0` refuses the coding; any other weight accepts it. */
 export function acceptsCoding(acceptEncoding: string | string[] | undefined, coding: string): boolean {
   const codings = [acceptEncoding ?? []].flat().join(',').toLowerCase().split(',');
   return codings.some((one) => {

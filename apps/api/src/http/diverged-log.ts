@@ -2,14 +2,17 @@ import type { LogHistory } from '@waybill/journal';
 import type { FastifyInstance } from 'fastify';
 import { pathOf } from './path.js';
 
-/** Says that what is read may be of a history that does not count. */
+/** This header says that an answer may belong to a history that does not count. */
 export const DIVERGED_HEADER = 'X-Waybill-Log-Diverged';
 
-/** Reads by other names than GET; and what an operator decides with. */
+/** Reads with another method than GET, and the requests with which an operator decides. */
 const STILL_ANSWERED = /^\/v1\/(operator\/log\/|search(\/|$)|jobs\/parse$|validate\/)/;
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** While the log is not the one that was read: writes are refused with the way out, reads go on and say so (ST-1). */
+/**
+ * Refuses writes while the log is not the one that was read, with a text that says what to do. Reads are answered with
+ * DIVERGED_HEADER. [ST-1]
+ */
 export function refuseWritesWhileDiverged(fastify: FastifyInstance, history: Pick<LogHistory, 'divergence'>): void {
   fastify.addHook('onRequest', (request, reply, done) => {
     const { divergence } = history;

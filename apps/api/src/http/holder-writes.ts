@@ -2,26 +2,28 @@ import type { AskOptions, Call, OnBehalfOf } from '@waybill/rpc';
 import { type ApiReply, type ApiRequest, setWriteIndex } from './reply.js';
 import { Requester } from './requester.js';
 
-/** The answer of another service to a write that it made for a user. */
+/** WrittenByService is the answer of another service to a write that it made for a user. */
 interface WrittenByService {
   readonly Index: number;
-  /** Index of the evaluations that it wrote afterwards; absent or 0: there are none. */
+  /** The index of the evaluations that the service wrote afterwards. It is absent or 0 if there are none. */
   readonly EvalCreateIndex?: number;
 }
 
 export interface HolderWritesDeps {
-  /** Holds a request until the role has a holder (API-39). */
+  /** The calls hold a request until the role has a holder (API-39). */
   readonly calls: { ask<Req, Res>(call: Call<Req, Res>, request: Req, options?: AskOptions): Promise<Res> };
   readonly readable: (index: number) => Promise<unknown>;
 }
 
-/** Writes of users to volumes, deployments and nodes, which the holder of the role makes for them. Keeps no state. */
+/**
+ * HolderWrites sends users' writes to volumes, deployments and nodes to the holder of the role, which makes them. It
+ * keeps no state.
+ */
 export class HolderWrites {
   constructor(private readonly deps: HolderWritesDeps) {}
 
   /**
-   * Resolves once what was written can be read, with `X-Nomad-Index` set to the index of the write (API-31, VL-266,
-   * DP-1206, ND-18).
+   * Resolves when reads show the write, with `X-Nomad-Index` set to its index (API-31, VL-266, DP-1206, ND-18).
    * @throws Refusal, RpcUnavailableError
    */
   async callHolder<Req extends { readonly For: OnBehalfOf }, Res extends WrittenByService>(

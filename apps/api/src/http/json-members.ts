@@ -1,6 +1,9 @@
 import { DecodeError } from '@waybill/model';
 
-/** Members of a request body, their names in any case, an exact match first; null counts as absent (API-25). */
+/**
+ * JsonObject holds the members of a request body. Their names may have any case, and an exact match takes precedence.
+ * null counts as absent. [API-25]
+ */
 export type JsonObject = Record<string, unknown>;
 
 /** @throws DecodeError 400 */
@@ -27,7 +30,7 @@ export function boolOf(object: JsonObject, name: string): boolean {
   throw DecodeError.wrongType(value, name, 'bool');
 }
 
-/** What 64 bits hold; the greatest of them is read as this very number. */
+/** The limit of 64 bits. The greatest integer of 64 bits is read as this number. */
 const INT_LIMIT = 2 ** 63;
 
 export function intOf(object: JsonObject, name: string): number {
@@ -37,14 +40,14 @@ export function intOf(object: JsonObject, name: string): number {
   throw DecodeError.wrongType(value, name, 'int');
 }
 
-/** Versions and indexes: none is below 0. */
+/** Reads versions and indexes, which are never below 0. */
 export function uintOf(object: JsonObject, name: string): number {
   const value = intOf(object, name);
   if (value < 0) throw DecodeError.wrongType(value, name, 'uint64');
   return value;
 }
 
-/** A list of texts; none given is an empty one. */
+/** Reads a list of texts. A missing list is empty. */
 export function stringsOf(object: JsonObject, name: string): string[] {
   const value = memberOf(object, name);
   if (value === undefined) return [];

@@ -2,27 +2,30 @@ import type { FastifyInstance } from 'fastify';
 import { pathOf } from './path.js';
 
 /**
- * Paths that exist, whatever the method: a wrong method on one of these is 405, on any other path 404 (API-2, API-3).
- * They are the paths of the routes, noted as these are registered. A look costs the number of routes; only requests
- * that found none look.
+ * KnownPaths holds the paths that exist, whatever the method. A wrong method on one of these gives 405, any other path
+ * 404 (API-2, API-3). The paths are those of the routes, noted as the routes are registered. A look-up costs the number
+ * of routes; only requests without a route need one.
  */
 export class KnownPaths {
-  /** Parts between slashes. */
+  /** The parts between slashes. */
   private readonly routes = new Map<string, readonly string[]>();
 
-  /** Before the first route is registered. */
+  /** Begins to collect paths. Call it before the first route is registered. */
   static of(fastify: FastifyInstance): KnownPaths {
     const paths = new KnownPaths();
     fastify.addHook('onRoute', ({ url }) => paths.add(url));
     return paths;
   }
 
-  /** @param route as the router has it: `:name` is one part of a path, `*` at its end any rest that is not empty */
+  /**
+   * @param route the path as the router has it: `:name` is one part of a path, `*` at its end is any rest that is not
+   * empty
+   */
   add(route: string): void {
     this.routes.set(route, route.split('/'));
   }
 
-  /** @param url with or without a query */
+  /** @param url the URL with or without a query */
   has(url: string): boolean {
     const parts = pathOf(url).split('/');
     for (const route of this.routes.values()) if (leadsThere(route, parts)) return true;

@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import type { LineSink } from '../events/subscriber.js';
 
-/** Behind the body of an event stream that ends: the index to go on with (EV-61). */
+/** The trailer behind the body of an ended event stream. It has the index to continue with (EV-61). */
 export const NEXT_TRAILER = 'X-Waybill-Event-Next';
 
-/** The open response of an event stream, as its subscriber writes to it. */
+/** Returns the open response of an event stream in the form to which its subscriber writes. */
 export function sinkOf(raw: ServerResponse): LineSink {
   return {
     write: (line) => void raw.write(line),

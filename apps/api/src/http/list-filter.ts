@@ -2,10 +2,13 @@ import { Filter, FilterEvaluationError, FilterSyntaxError, FilterTooExpensiveErr
 import { badRequest } from './api-error.js';
 import { param, type QueryString } from './query-string.js';
 
-/** Steps that a filter may take over one whole list: some seconds of one core, spread over the pages it reads. */
+/**
+ * The largest number of steps that a filter may take over one whole list: some seconds of one core, spread over the
+ * pages that it reads.
+ */
 export const MAX_STEPS_PER_LIST = 500_000_000;
 
-/** Rows of which both are true; an absent one is true of every row. */
+/** Returns a condition that is true if both conditions are true. An absent condition is true for every row. */
 export function both<Row>(
   one: ((row: Row) => boolean) | undefined,
   other: (row: Row) => boolean,
@@ -13,11 +16,14 @@ export function both<Row>(
   return one === undefined ? other : (row) => other(row) && one(row);
 }
 
-/** The `filter` of a list request (API-67), applied to objects as they are stored. */
+/** ListFilter is the `filter` of a list request (API-67). It is applied to objects as they are stored. */
 export class ListFilter {
   private constructor(private readonly filter: Filter) {}
 
-  /** Undefined when the request has none. @throws Refusal invalid: it cannot be read (API-71) */
+  /**
+   * Returns the filter of the request, or undefined if there is none. @throws Refusal invalid if it cannot be read
+   * (API-71)
+   */
   static of(query: QueryString): ListFilter | undefined {
     const text = param(query, 'filter');
     return text === undefined || text === '' ? undefined : ListFilter.parse(text);
@@ -34,8 +40,8 @@ export class ListFilter {
   }
 
   /**
-   * Decides about the rows of one run of the list. It throws ApiError 400 where it cannot (API-71).
-   * @param objectOf what of a row the expression is about
+   * Returns the condition for the rows of one run of the list. It throws a Refusal if it cannot decide (API-71).
+   * @param objectOf returns the object that the expression is about
    */
   keep<Row extends object>(objectOf: (row: Row) => object = (row) => row): (row: Row) => boolean {
     const budget = new StepBudget(MAX_STEPS_PER_LIST);
@@ -50,7 +56,7 @@ export class ListFilter {
     };
   }
 
-  /** As `keep`, but what it cannot decide about does not match (EB-298). */
+  /** Does the same as `keep`, but a row for which it cannot decide does not match (EB-298). */
   certain<Row extends object>(): (row: Row) => boolean {
     const budget = new StepBudget(MAX_STEPS_PER_LIST);
     return (row) => {

@@ -2,7 +2,7 @@ import type { Namespaces, Page } from '@waybill/projection';
 import { namespaceOf, param, perPageParam, type QueryString } from './query-string.js';
 import type { ApiRequest } from './reply.js';
 
-/** The page a list request asks for (API-62 to API-66). @throws Refusal invalid */
+/** Returns the page that a list request asks for (API-62 to API-66). @throws Refusal invalid */
 export function pageOf(query: QueryString): Page {
   return {
     perPage: perPageParam(query),
@@ -11,15 +11,15 @@ export function pageOf(query: QueryString): Page {
   };
 }
 
-/** The namespaces that a list request names; `*` stands for all (API-44). */
+/** Returns the namespaces that a list request names; `*` stands for all (API-44). */
 export function namespacesOf(query: QueryString): Namespaces {
   const namespace = namespaceOf(query);
   return namespace === '*' ? '*' : [namespace];
 }
 
 /**
- * The namespaces that a list request names, less those that its caller may not list (API-44, OP-140).
- * @throws Refusal forbidden when none is left
+ * Returns the namespaces that a list request names, without those that its caller may not list (API-44, OP-140).
+ * @throws Refusal forbidden if none is left
  */
 export const allowedNamespacesOf = ({ access, query }: Pick<ApiRequest, 'access' | 'query'>): Promise<Namespaces> =>
   access.namespaces(namespacesOf(query));

@@ -1,21 +1,21 @@
 import type { Clock } from '@waybill/model';
 
-/** Whether the log is connected, and when that changes. `NatsLink` is one. */
+/** Connection says whether the log is connected, and reports changes. `NatsLink` implements it. */
 export interface Connection {
   readonly up: boolean;
   onChange(listener: (up: boolean) => void): () => void;
 }
 
-/** What the read model knows of itself. */
+/** ReadModelAge says how current the read model is. */
 export interface ReadModelAge {
-  /** ms since it was surely current; 0 while it is. */
+  /** The milliseconds since the read model was certainly current; 0 while it is. */
   readonly lastContactMs: number;
   readonly knownLeader: boolean;
 }
 
 /**
- * How old an answer may be (API-31): as long as the log is connected the read model follows it; from the moment the
- * connection is lost nobody here knows what was written since. Costs a look at two numbers.
+ * LogContact says how old an answer may be (API-31). While the log is connected, the read model follows it. After the
+ * connection is lost, this process does not know what was written since. Cost: it compares two numbers.
  */
 export class LogContact {
   private lostMs: number | undefined;

@@ -3,8 +3,9 @@ import type { FastifyInstance } from 'fastify';
 import { pathOf } from './path.js';
 
 /**
- * Says every request for those who watch the log at `debug` or lower (`/v1/agent/monitor`), in the words of the
- * reference's agent. Only the path: a query may hold what is nobody's business. Cost where nobody watches: two calls.
+ * Logs every request for those who watch the log at `debug` or lower (`/v1/agent/monitor`), in the words of the
+ * reference's agent. It logs only the path, because a query may contain private data. Cost while nobody watches: two
+ * calls.
  */
 export function logRequests(fastify: FastifyInstance, logger: Logger): void {
   const log = logger.with({ part: 'http' });

@@ -1,4 +1,4 @@
-/** A value that is JSON already, in UTF-8. */
+/** PrintedJson is a value that is already JSON text in UTF-8. */
 export class PrintedJson {
   constructor(readonly text: Buffer) {}
 }

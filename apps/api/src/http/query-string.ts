@@ -3,10 +3,10 @@ import { badRequest } from './api-error.js';
 
 export type QueryString = Readonly<Record<string, string | string[] | undefined>>;
 
-/** Longest a blocking query may wait; the default too (API-48). */
+/** The longest wait of a blocking query, in milliseconds. It is the default too (API-48). */
 export const MAX_WAIT_MS = 300_000;
 
-/** The first value of a parameter; undefined when absent. */
+/** Returns the first value of a parameter, or undefined if it is absent. */
 export function param(query: QueryString, name: string): string | undefined {
   const value = query[name];
   return Array.isArray(value) ? value[0] : value;
@@ -17,15 +17,17 @@ export const params = (query: QueryString, name: string): string[] => {
   return value === undefined ? [] : Array.isArray(value) ? value : [value];
 };
 
-/** The namespace of a request, by default `default`; `*` means all where the endpoint allows it (API-44). */
+/**
+ * Returns the namespace of a request, by default `default`. `*` stands for all where the endpoint allows it (API-44).
+ */
 export const namespaceOf = (query: QueryString, fallback = 'default'): string => param(query, 'namespace') || fallback;
 
 const TRUE = new Set(['1', 't', 'T', 'TRUE', 'true', 'True']);
 const FALSE = new Set(['0', 'f', 'F', 'FALSE', 'false', 'False']);
 
 /**
- * A boolean parameter; undefined if it is absent, bare or empty (API-73).
- * @throws the error that `fail` makes, for any other value; default: Refusal invalid
+ * Reads a boolean parameter. The result is undefined if it is absent, bare or empty (API-73).
+ * @throws the error that `fail` makes for any other value; by default Refusal invalid
  */
 export function boolParam(
   query: QueryString,
@@ -41,13 +43,15 @@ export function boolParam(
   );
 }
 
-/** Whether a boolean parameter is given as anything but false; one that cannot be read counts as given. */
+/**
+ * Says whether a boolean parameter is given with a value other than false. A value that cannot be read counts as given.
+ */
 export function isGiven(query: QueryString, name: string): boolean {
   const value = param(query, name);
   return value !== undefined && value !== '' && !FALSE.has(value);
 }
 
-/** Whether `stale` is set; it may be bare (API-57). */
+/** Says whether `stale` is set; it may be bare (API-57). */
 export function staleParam(query: QueryString): boolean {
   const value = param(query, 'stale');
   if (value === undefined) return false;
@@ -58,7 +62,7 @@ export function staleParam(query: QueryString): boolean {
 
 const LARGEST_INDEX = 2n ** 64n - 1n;
 
-/** The index of a blocking query (API-47); 0: the query does not block. */
+/** Returns the index of a blocking query (API-47). It is 0 if the query does not block. */
 export function indexParam(query: QueryString): number {
   const value = param(query, 'index');
   if (value === undefined || value === '') return 0;
@@ -66,7 +70,7 @@ export function indexParam(query: QueryString): number {
   return Number(value);
 }
 
-/** The longest wait of a blocking query, ms (API-48). */
+/** Returns the longest wait of a blocking query in milliseconds (API-48). */
 export function waitParam(query: QueryString): number {
   const value = param(query, 'wait');
   if (value === undefined || value === '') return MAX_WAIT_MS;
@@ -75,7 +79,7 @@ export function waitParam(query: QueryString): number {
   return ns <= 0 ? MAX_WAIT_MS : Math.min(ns / NS_PER_MS, MAX_WAIT_MS);
 }
 
-/** The size of a page (API-62); 0: everything on one page. */
+/** Returns the size of a page (API-62); 0 stands for everything on one page. */
 export function perPageParam(query: QueryString): number {
   const value = param(query, 'per_page');
   if (value === undefined || value === '') return 0;
@@ -83,12 +87,12 @@ export function perPageParam(query: QueryString): number {
   return Math.max(0, Number(value));
 }
 
-/** Digits between the hyphens of a UUID. */
+/** The digits between the hyphens of a UUID. */
 const UUID_PARTS = /^(.{8})(.{1,4})?(.{1,4})?(.{1,4})?(.{1,12})?$/;
 
 /**
- * The prefix of a UUID in lower case, with its hyphens, which clients leave out (API-60, API-61, DP-1702).
- * Undefined when absent. @throws Refusal invalid
+ * Returns the prefix of a UUID in lower case, with the hyphens that clients may leave out (API-60, API-61, DP-1702).
+ * The result is undefined if it is absent. @throws Refusal invalid
  */
 export function uuidPrefixParam(query: QueryString): string | undefined {
   const prefix = param(query, 'prefix')?.toLowerCase();
@@ -100,7 +104,10 @@ export function uuidPrefixParam(query: QueryString): string | undefined {
   return hyphenated(digits);
 }
 
-/** The part of a search text that is a UUID prefix of even length (API-250); undefined: the text is not a prefix. */
+/**
+ * Returns the part of a search text that is a UUID prefix of even length (API-250). The result is undefined if the text
+ * is no prefix.
+ */
 export function uuidPrefixOf(text: string): string | undefined {
   const digits = text.toLowerCase().replaceAll('-', '');
   if (!/^[0-9a-f]{0,32}$/.test(digits)) return undefined;
@@ -114,7 +121,7 @@ function hyphenated(digits: string): string {
   return parts.join('-');
 }
 
-/** The full ID of an object in lower case, for reads by ID (API-41). @throws Refusal invalid */
+/** Returns the full ID of an object in lower case, for reads by ID (API-41). @throws Refusal invalid */
 export function fullUuid(id: string, lookup: string): string {
   if (id.length !== 36) throw badRequest(`${lookup}: index error: UUID must be 36 characters`);
   return id.toLowerCase();

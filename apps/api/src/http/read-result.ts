@@ -1,18 +1,18 @@
 import type { Found, Listed } from '@waybill/projection';
 import type { RequestAccess } from '../access/request-access.js';
 
-/** What one run of a read gives. */
+/** ReadResult is the result of one run of a read. */
 export interface ReadResult {
-  /** What the client may send back as `index` (API-54). */
+  /** The index that the client may send back as `index` (API-54). */
   readonly index: number;
-  /** Encoded for the client; undefined: not found. */
+  /** The value as it is encoded for the client. It is undefined if there is no such object. */
   readonly value: unknown;
   readonly nextToken?: string | undefined;
-  /** Of the object, where whoever may see that namespace may see it. */
+  /** The namespace of the object, if callers with access to the namespace may see it. */
   readonly namespace?: string | undefined;
 }
 
-/** One object, as clients see it; `encode`: how, where that is not as it is stored. */
+/** Reads one object in its form for clients. `encode` converts the stored form if it differs. */
 export async function found<Row>(
   read: Promise<Found<Row>>,
   encode: (row: Row) => unknown = (row) => row,
@@ -21,7 +21,7 @@ export async function found<Row>(
   return { index, value: row && encode(row) };
 }
 
-/** One object and its namespace, for `CachedObject.shownTo` to decide who sees it (OP-141, OP-142). */
+/** Reads one object with its namespace, from which `CachedObject.shownTo` decides who may see it (OP-141, OP-142). */
 export async function foundInNamespace<Row extends { readonly Namespace: string }>(
   read: Promise<Found<Row>>,
   encode: (row: Row) => unknown,
@@ -30,7 +30,7 @@ export async function foundInNamespace<Row extends { readonly Namespace: string 
   return { index, value: row && encode(row), namespace: row?.Namespace };
 }
 
-/** A list, or a page of it, each row as clients see it; `encode`: how, where that is not as it is stored. */
+/** Reads a list or a page of it, each row in its form for clients. `encode` converts the stored form if it differs. */
 export async function listed<Row>(
   read: Promise<Listed<Row>>,
   encode: (row: Row) => unknown = (row) => row,
@@ -40,8 +40,8 @@ export async function listed<Row>(
 }
 
 /**
- * A list of what belongs to one object, less what lies in namespaces that the caller may not see.
- * @throws Refusal forbidden when nothing is left and the caller may not look in the namespace of the request either
+ * Reads a list of what belongs to one object, without rows in namespaces that the caller may not see.
+ * @throws Refusal forbidden if nothing is left and the caller has no access to the namespace of the request either
  */
 export async function listedVisible<Row extends { readonly Namespace: string }>(
   access: RequestAccess,
@@ -53,6 +53,7 @@ export async function listedVisible<Row extends { readonly Namespace: string }>(
 }
 
 /**
- * Some lists have at least index 1, so that a client that sends it back as `index` waits for the first row (API-54).
+ * Raises the index to at least 1. Some lists need it, so that a client that sends it back as `index` waits for the
+ * first row. [API-54]
  */
 export const neverZero = (result: ReadResult): ReadResult => ({ ...result, index: Math.max(1, result.index) });

@@ -5,20 +5,20 @@ import type { RequestNotes } from './request-notes.js';
 import { param } from './query-string.js';
 import type { RoutedRequest } from './routed-request.js';
 
-/** What we use of Fastify's request. */
+/** ApiRequest has the members of Fastify's request that we use. */
 export interface ApiRequest extends RoutedRequest {
   readonly method: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: unknown;
   readonly raw: IncomingMessage;
   readonly id: string;
-  /** What the request may see and do. */
+  /** The access says what the request may see and do. */
   readonly access: RequestAccess;
-  /** What is told of it to the audit log; undefined: there is none. */
+  /** The notes receive what the audit log should record of the request. They are undefined if there is no audit log. */
   readonly notes?: RequestNotes | undefined;
 }
 
-/** What we use of Fastify's reply. */
+/** ApiReply has the members of Fastify's reply that we use. */
 export interface ApiReply {
   code(status: number): ApiReply;
   header(name: string, value: string | number): ApiReply;
@@ -29,8 +29,8 @@ export interface ApiReply {
 }
 
 /**
- * Takes an answer out of the framework's hands, for what is written to its connection piece by piece.
- * @throws Refusal internal: the answer may not begin, because it cannot be recorded (AU-278)
+ * Takes an answer from the framework, for answers that are written to the connection piece by piece.
+ * @throws Refusal internal if the answer may not begin because it cannot be recorded (AU-278)
  */
 export async function beginStream(reply: ApiReply, status: number): Promise<ServerResponse> {
   await reply.request.notes?.beginsStream(status);
@@ -38,17 +38,20 @@ export async function beginStream(reply: ApiReply, status: number): Promise<Serv
   return reply.raw;
 }
 
-/** Calls `run` when the connection of an answer is closed; at once if it is, as its `close` comes only once. */
+/**
+ * Calls `run` when the connection of an answer closes. If it is closed already, it calls `run` at once, because `close`
+ * is emitted only once.
+ */
 export function whenClosed(raw: ApiReply['raw'], run: () => void): void {
   if (raw.closed) run();
   else raw.once('close', run);
 }
 
-/** What a read knows beside its answer (API-31). */
+/** ReadMeta is what a read returns besides its answer (API-31). */
 export interface ReadMeta {
-  /** X-Nomad-Index; 0: nothing of the kind was ever written (API-32). */
+  /** The value of X-Nomad-Index; 0 if nothing of the kind was ever written (API-32). */
   readonly index: number;
-  /** Age of the read model, ms. */
+  /** The age of the read model in milliseconds. */
   readonly lastContactMs: number;
   readonly knownLeader: boolean;
   readonly nextToken?: string | undefined;
@@ -65,17 +68,17 @@ export const setWriteIndex = (reply: ApiReply, index: number): void => {
   reply.header('X-Nomad-Index', index);
 };
 
-/** JSON as the client wants it (API-11, API-19). */
+/** Sends JSON in the form that the client asks for (API-11, API-19). */
 export function sendJson(request: ApiRequest, reply: ApiReply, value: unknown, status = 200): void {
   const pretty = param(request.query, 'pretty');
-  // Nest would answer 201 to POST, and Fastify name a character set for text.
+  // Without these headers Nest would answer 201 to POST, and Fastify would add a character set for text.
   reply
     .code(status)
     .header('Content-Type', 'application/json')
     .send(pretty === undefined || pretty === '0' ? compactJson(value) : indentedJson(value));
 }
 
-/** A handler with nothing to say (API-11). */
+/** Sends the answer of a handler that has no content (API-11). */
 export const sendEmpty = (reply: ApiReply): void => {
   reply.code(200).send();
 };

@@ -3,26 +3,32 @@ import type { Metrics } from '@waybill/telemetry';
 import type { FastifyInstance } from 'fastify';
 import { pathOf } from './path.js';
 
-/** Seconds of quiet that a client may make up for at once. */
+/** The seconds of quiet time whose requests a client may send at once. */
 const BURST_S = 10;
-/** Addresses that are known at a time. Of more, the one that was quiet the longest is forgotten: it may begin afresh. */
+/**
+ * The largest number of addresses that are known. If there are more, the address that was quiet the longest is
+ * forgotten and may begin afresh.
+ */
 export const MAX_ADDRESSES = 10_000;
-/** What tells a load balancer that this process is well: refusing it would take the process out of service. */
+/**
+ * The path where a load balancer learns that this process is well. Refusing it would take the process out of service.
+ */
 const HEALTH_PATH = '/v1/agent/health';
 const MS_PER_S = 1_000;
 
 export const TOO_MANY_REQUESTS = 'Your IP is issuing too many requests, please rate limit your calls';
 
 /**
- * How many requests one address may make per second, if there is a limit at all (OP-228). Counted when a request begins,
- * however long it waits. Memory: two numbers per address, of MAX_ADDRESSES. Cost: O(1) a request.
+ * RequestLimit limits how many requests one address may make per second, if a limit is set (OP-228). A request counts
+ * when it begins, however long it waits. Memory: two numbers per address, for at most MAX_ADDRESSES. Cost: O(1) per
+ * request.
  */
 export class RequestLimit {
   private readonly rate: TokenRate;
-  /** The one that was heard of last is last. */
+  /** The buckets by address. The address with the latest request is last. */
   private readonly buckets = new Map<string, TokenBucket>();
 
-  /** @param perSecond 0: no limit */
+  /** @param perSecond 0 for no limit */
   constructor(
     perSecond: number,
     private readonly clock: Clock,
@@ -30,7 +36,10 @@ export class RequestLimit {
     this.rate = { perSecond, burst: Math.max(1, perSecond * BURST_S) };
   }
 
-  /** Counts a request from an address. @returns whole seconds after which another may pass; 0: this one may */
+  /**
+   * Counts a request from an address. @returns whole seconds after which another request may pass; 0 if this one may
+   * pass
+   */
   countRequest(address: string): number {
     if (this.rate.perSecond === 0) return 0;
     const bucket = this.bucketOf(address);
@@ -47,7 +56,7 @@ export class RequestLimit {
   }
 }
 
-/** Answers 429 to what is beyond the limit, before anything of it is read. */
+/** Answers 429 to requests beyond the limit, before it reads anything of them. */
 export function limitRequests(fastify: FastifyInstance, limit: RequestLimit, metrics: Metrics): void {
   const refused = metrics.counter('http_requests_refused', 'requests refused by the limit per address and second');
   fastify.addHook('onRequest', (request, reply, done) => {

@@ -1,21 +1,21 @@
-/** Who logged in, in the words of who vouches for it (AU-274). */
+/** VerifiedSubject says who logged in, in the words of the party that verified it (AU-274). */
 export interface VerifiedSubject {
   readonly method: string;
   readonly issuer: string;
   readonly subject: string;
 }
 
-/** What the parts that answer a request tell of it to the audit log (AU-274, AU-276). */
+/** RequestNotes receive what the audit log should record, from the parts that answer a request (AU-274, AU-276). */
 export interface RequestNotes {
-  /** The credential of the request was looked at and refused. */
+  /** Notes that the credential of the request was checked and refused. */
   refused(credential: string): void;
-  /** Somebody has logged in by a third party's credential, which was verified. */
+  /** Notes that somebody has logged in with a verified credential of a third party. */
   loggedIn(login: VerifiedSubject): void;
-  /** A transaction with this request id is asked for. */
+  /** Notes that the request asks for a transaction with this request ID. */
   writes(requestId: string): void;
   /**
-   * Before the head of an answer that is written to the connection piece by piece.
-   * @throws Refusal internal: the answer may not begin, because it cannot be recorded
+   * Is called before the head of an answer that is written to the connection piece by piece.
+   * @throws Refusal internal if the answer may not begin because it cannot be recorded
    */
   beginsStream(status: number): Promise<void>;
 }

@@ -5,7 +5,7 @@ import { pathOf } from './path.js';
 
 const MS_PER_S = 1_000;
 
-/** Requests whose times dashboards show, by method and route; PUT stands for POST too (OP-104). */
+/** The requests whose times dashboards show, by method and route. PUT stands for POST too (OP-104). */
 const TIMED: Readonly<Record<string, string>> = {
   'PUT /v1/acl/login': 'acl.login',
   'PUT /v1/acl/oidc/auth-url': 'acl.oidc_auth_url',
@@ -36,7 +36,7 @@ const TIMED: Readonly<Record<string, string>> = {
   'DELETE /v1/acl/binding-rule/*': 'acl.delete_binding_rules',
 };
 
-/** Of the route that all requests about one job share, by method and sub-route. */
+/** The requests of the route that all requests about one job share, by method and sub-route. */
 const TIMED_OF_JOB: Readonly<Record<string, string>> = {
   'GET ': 'job.get_job',
   'GET summary': 'job.summary',
@@ -57,7 +57,10 @@ const TIMED_OF_JOB: Readonly<Record<string, string>> = {
   'DELETE ': 'job.deregister',
 };
 
-/** Keeps how long requests take, `nomad.job.register` and the like; of a blocking query, its wait too. */
+/**
+ * Measures how long requests take, as `nomad.job.register` and similar names. The time of a blocking query includes its
+ * wait.
+ */
 export function timeRequests(fastify: FastifyInstance, metrics: Metrics): void {
   fastify.addHook('onResponse', (request, reply, done) => {
     const name = timerOf(request.method, request.routeOptions.url ?? '', request.url);
@@ -69,7 +72,7 @@ export function timeRequests(fastify: FastifyInstance, metrics: Metrics): void {
   });
 }
 
-/** The name of a request's timer; undefined: it has none. */
+/** Returns the name of a request's timer, or undefined if it has none. */
 export function timerOf(method: string, route: string, url: string): string | undefined {
   const verb = method === 'POST' ? 'PUT' : method;
   if (route !== '/v1/job/*') return TIMED[`${verb} ${route}`];

@@ -3,10 +3,10 @@ import { inList } from '../access/needs.js';
 import { RequestAccess } from '../access/request-access.js';
 import type { ApiRequest } from './reply.js';
 
-/** May do everything, as every request while access control is off. */
+/** Access with all rights, as every request has while access control is off. */
 export const fullAccess = new RequestAccess(EVERYBODY, inList('read-job'), 'default', async () => ['default']);
 
-/** What a handler sees of a request, with access control off. */
+/** Returns a request as a handler sees it with access control off. */
 export const aRequest = (members: Partial<ApiRequest> = {}): ApiRequest =>
-  // The rest is Fastify's, and nothing that is tested with this looks at it.
+  // The other members are Fastify's, and the tested code does not use them.
   ({ headers: {}, query: {}, access: fullAccess, ...members }) as ApiRequest;

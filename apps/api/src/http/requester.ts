@@ -5,15 +5,18 @@ import type { Actor } from '@waybill/state';
 import type { ApiRequest } from './reply.js';
 import { traceOf } from './trace-requests.js';
 
-/** Longest reason kept (API-260). */
+/** The largest length of a reason that is kept (API-260). */
 const MAX_REASON = 256;
 
-/** Who asks, why, and in which trace: what goes into the header of the transaction that a request causes. */
+/**
+ * Requester says who makes a request, why, and in which trace. The header of the transaction that the request causes
+ * contains it.
+ */
 export class Requester {
   private constructor(
     readonly requestId: string,
     readonly reason: string,
-    /** W3C, of the request. */
+    /** The W3C trace context of the request. */
     readonly traceparent: string | undefined,
     private readonly actor: Actor,
   ) {}
@@ -25,22 +28,25 @@ export class Requester {
     return new Requester(requestId, reason, traceOf(request), request.access.caller.actor);
   }
 
-  /** Of a request that another region has taken (DP-1112). */
+  /** Returns the requester of a request that another region has received (DP-1112). */
   static inOtherRegion({ Actor, Reason, RequestID }: OnBehalfOf, traceparent: string | undefined): Requester {
     return new Requester(RequestID, Reason, traceparent, Actor);
   }
 
-  /** For the service that writes it for us. */
+  /** Returns the requester in the form for the service that writes for us. */
   get onBehalf(): OnBehalfOf {
     return { Actor: this.actor, Reason: this.reason, RequestID: this.requestId };
   }
 
-  /** Of the transaction that the request causes. */
+  /** Returns the author of the transaction that the request causes. */
   get author(): Author {
     return onBehalfOf(this.onBehalf, this.traceparent);
   }
 
-  /** Of one more transaction of the same request: a second with its id would count as a copy of the first (ST-6). */
+  /**
+   * Returns the author of a further transaction of the same request. It has no request ID, because a second transaction
+   * with the ID would count as a copy of the first (ST-6).
+   */
   get laterAuthor(): Author {
     const { requestId: _, ...author } = this.author;
     return author;

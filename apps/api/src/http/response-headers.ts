@@ -1,25 +1,25 @@
 import type { FastifyInstance } from 'fastify';
 import { pathOf } from './path.js';
 
-/** Reads that web pages of other origins may make, with their methods (API-34). */
+/** The reads that web pages of other origins may make, with their methods (API-34). */
 const OPEN_TO_PAGES: readonly { readonly path: RegExp; readonly methods: string }[] = [
   { path: /^\/v1\/client\/(fs\/|stats$|allocation\/|metadata$|identity)/, methods: 'HEAD,GET' },
   { path: /^\/v1\/vars$/, methods: 'HEAD,GET' },
   { path: /^\/v1\/var\//, methods: 'HEAD,GET,PUT,DELETE' },
 ];
 
-/** The configured headers, which an answer has whatever it says, streams and refusals included (API-24). */
+/** Adds the configured headers to every answer, streams and refusals included (API-24). */
 export function addConfiguredHeaders(fastify: FastifyInstance, configured: Readonly<Record<string, string>>): void {
   fastify.addHook('onRequest', (_request, { raw }, done) => {
-    // On the socket's own answer: streams do not go through Fastify's reply.
+    // The headers go on the socket's own answer, because streams do not pass through Fastify's reply.
     for (const [name, value] of Object.entries(configured)) raw.setHeader(name, value);
     done();
   });
 }
 
 /**
- * Headers for browsers: those that let web pages read (API-34), whose requests get here only from allowed origins, and those
- * that keep a browser from running what a task wrote (API-79).
+ * Adds headers for browsers: those that let web pages read (API-34), whose requests arrive only from allowed origins,
+ * and those that keep a browser from running what a task wrote (API-79).
  */
 export function addPageHeaders(fastify: FastifyInstance): void {
   fastify.addHook('onRequest', (request, reply, done) => {

@@ -1,10 +1,13 @@
 import type { QueryString } from './query-string.js';
 
-/** What the router found in a request. Who wants a part of the URL takes it from here: the URL is never read twice. */
+/**
+ * RoutedRequest is what the router found in a request. Code that needs a part of the URL takes it from here, so the URL
+ * is parsed only once.
+ */
 export interface RoutedRequest {
   readonly url: string;
   readonly query: QueryString;
   readonly params: Readonly<Record<string, string>>;
-  /** The route that was found: its path as it was declared, its `bodyLimit` in bytes. */
+  /** The route that was found: its declared path and its `bodyLimit` in bytes. */
   readonly routeOptions: { readonly url?: string; readonly bodyLimit?: number };
 }

@@ -10,20 +10,20 @@ const ANSWER =
   'Content-Type: text/plain; charset=utf-8\r\n' +
   `Content-Length: ${TEXT.length}\r\n` +
   `Connection: close\r\n\r\n${TEXT}`;
-/** One that was answered and does not go away is cut off after this long, ms. */
+/** The time in milliseconds after which an answered connection that stays open is cut. */
 const LINGER_MS = 1_000;
 
 export interface TlsPortOptions {
-  /** Callers without a certificate of the authorities are cut off in the handshake (OP-222). */
+  /** Says whether the handshake cuts callers without a certificate of the authorities (OP-222). */
   readonly verifyClient: boolean;
-  /** 0: for ever (OP-226). */
+  /** The longest time of a handshake in milliseconds; 0 stands for no limit (OP-226). */
   readonly handshakeTimeoutMs: number;
 }
 
-/** Longest that node's timer can wait; as good as for ever. */
+/** The longest time of one of node's timers. In practice it is for ever. */
 const FOR_EVER_MS = 2 ** 31 - 1;
 
-/** What an HTTPS server is made with. */
+/** Returns the options of an HTTPS server. */
 export const tlsServerOptions = (current: TlsOptions, options: TlsPortOptions): ServerOptions => ({
   ...current,
   requestCert: options.verifyClient,
@@ -32,17 +32,17 @@ export const tlsServerOptions = (current: TlsOptions, options: TlsPortOptions): 
 });
 
 /**
- * Has the server use what replaces its certificate, for new connections; those that stand go on with what they have agreed
- * on (OP-223). Sessions of before cannot be resumed, so every new connection sees the new certificate.
- * @returns how to end it
+ * Makes the server use a replacement of its certificate for new connections; open connections keep theirs (OP-223).
+ * Earlier sessions cannot be resumed, so every new connection sees the new certificate.
+ * @returns a function that stops it
  */
 export const followIdentity = (server: Server, identity: TlsIdentity): (() => void) =>
   identity.onChange((options) => server.setSecureContext(options));
 
 /**
- * Looks at the first byte of each connection: one that speaks plain HTTP is told so in words that every client shows, where
- * a broken handshake would say nothing. To be called before anything else listens to connections of the server.
- * @returns how to cut off those that have said nothing yet
+ * Reads the first byte of each connection. It answers a connection that uses plain HTTP with a text that every client
+ * shows; a failed handshake would say nothing. Call it before anything else listens to connections of the server.
+ * @returns a function that cuts the connections which have sent nothing yet
  */
 export function tellPlainHttp(server: Server, { handshakeTimeoutMs }: TlsPortOptions): () => void {
   const silent = new Set<Socket>();
@@ -74,7 +74,7 @@ export function tellPlainHttp(server: Server, { handshakeTimeoutMs }: TlsPortOpt
   };
 }
 
-/** What still comes is read and dropped, as a reset could overtake the answer. */
+/** Answers and closes. Further input is read and dropped, because a reset could overtake the answer. */
 function refuse(socket: Socket): void {
   socket.resume();
   socket.end(ANSWER);

@@ -7,9 +7,9 @@ import type { ApiRequest } from './reply.js';
 const spans = new WeakMap<object, Span>();
 
 /**
- * The W3C trace context in which a request is answered, for what it causes: of its span, and where nothing is recorded
- * the caller's own or, of a write, a new one: what a request did is found in the log by its trace also where none is kept
- * (API-260, API-261).
+ * Returns the W3C trace context of a request, for the transactions that it causes. It is that of the request's span. If
+ * nothing is recorded, it is the caller's own, or a new one for a write: so the log shows by its trace what a request
+ * did, even if no trace is kept (API-260, API-261).
  */
 export function traceOf(request: ApiRequest): string | undefined {
   const span = spans.get(request);
@@ -17,8 +17,9 @@ export function traceOf(request: ApiRequest): string | undefined {
 }
 
 /**
- * One server span per request, continuing the caller's trace (API-260), named by route, not by URL. A hook of our own,
- * because patching the http module costs several times as much per request at any sampling (docs/reference/stack.md 8).
+ * Makes one server span per request, which continues the caller's trace (API-260). Its name is the route and not the
+ * URL. This is a hook of our own, because patching the http module costs several times as much per request at any
+ * sampling (docs/reference/stack.md 8).
  */
 export function traceRequests(fastify: FastifyInstance, tracer: () => Tracer): void {
   fastify.addHook('onRequest', (request, reply, done) => {
@@ -52,7 +53,7 @@ export function traceRequests(fastify: FastifyInstance, tracer: () => Tracer): v
   });
 }
 
-/** Names a trace that nobody records here; those behind this server may. */
+/** Returns the span of a new trace that this process does not record. Services behind it may record it. */
 function spanOfNewTrace(): Span {
   const [traceId, spanId] = [randomBytes(16).toString('hex'), randomBytes(8).toString('hex')];
   return trace.wrapSpanContext({ traceId, spanId, traceFlags: TraceFlags.SAMPLED });

@@ -7,17 +7,17 @@ const isObject = (json: unknown): json is JsonObject =>
   typeof json === 'object' && json !== null && !Array.isArray(json);
 
 /**
- * A member that every request's body may have beside its subject; the query parameter goes first (API-28). The body's
- * region was followed before a controller sees the request (`forwardToRegions`).
+ * Reads a member that every request's body may have besides its subject. The query parameter takes precedence (API-28).
+ * A request for the body's region is forwarded before a controller sees it (`forwardToRegions`).
  */
 const inBody = (json: unknown, name: string): string => (isObject(json) ? stringOf(json, name) : '');
 
-/** @param json the body, undefined when there was none @throws DecodeError */
+/** @param json the body, or undefined if there was none @throws DecodeError */
 export const namespaceOfWrite = (query: QueryString, json: unknown): string =>
   namespaceOf(query, inBody(json, 'Namespace') || undefined);
 
 /**
- * As `namespaceOfWrite`, once the caller has there what the route needs.
+ * Returns what `namespaceOfWrite` returns if the caller has the route's need there.
  * @throws Refusal forbidden, DecodeError
  */
 export const allowedNamespaceOfWrite = (
@@ -25,12 +25,12 @@ export const allowedNamespaceOfWrite = (
   json: unknown,
 ): string => access.inNamespace(namespaceOfWrite(query, json));
 
-/** As `namespaceOfWrite`, where `*` stands for all namespaces (API-44). @throws DecodeError */
+/** Returns what `namespaceOfWrite` returns; `*` stands for all namespaces (API-44). @throws DecodeError */
 export function namespacesOfWrite(query: QueryString, json: unknown): Namespaces {
   const namespace = namespaceOfWrite(query, json);
   return namespace === '*' ? '*' : [namespace];
 }
 
-/** "": every dispatch is another one (API-177). @throws DecodeError */
+/** Returns the token of the request. If it is "", every dispatch is a new one (API-177). @throws DecodeError */
 export const idempotencyTokenOf = (query: QueryString, json: unknown): string =>
   param(query, 'idempotency_token') || inBody(json, 'IdempotencyToken');
