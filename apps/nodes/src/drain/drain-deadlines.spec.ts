@@ -7,7 +7,10 @@ function setup() {
   const time = new FakeTime();
   const clock = { setMs: 0, nowMs: () => time.nowMs() + clock.setMs };
   const fired: string[] = [];
-  const deadlines = new DrainDeadlines({ clock, timers: time }, (nodeIds) => void fired.push(...nodeIds));
+  const deadlines = new DrainDeadlines({ clock, timers: time }, (nodeIds) => {
+    expect(nodeIds).not.toEqual([]);
+    fired.push(...nodeIds);
+  });
   return { time, clock, fired, deadlines };
 }
 

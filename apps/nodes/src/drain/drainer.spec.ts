@@ -301,6 +301,20 @@ describe('the drainer', () => {
     expect(d.writtenSince(before).slice(1)).toEqual(['AllocUpdateDesiredTransition', 'BatchNodeUpdateDrain']);
   });
 
+  it('DR-71: what changes while marks are gathered does not make them late', async () => {
+    const d = new Draining();
+    const draining = await d.node();
+    await d.lead();
+    const [alloc] = await d.place(await d.job(1), draining);
+    await d.drain(draining);
+    await d.time.pass(600);
+    await d.report(alloc!, 'running', true);
+    await d.time.pass(399);
+    expect(d.marked()).toHaveLength(0);
+    await d.time.pass(1);
+    expect(d.marked()).toHaveLength(1);
+  });
+
   it('DR-64: a drain that loses its deadline is not forced at it', async () => {
     const d = new Draining();
     const draining = await d.node();

@@ -123,6 +123,28 @@ describe('claims of identities', () => {
     expect((await claimsOf({ Identity: 'default' })).key).toBe('now');
   });
 
+  it('AU-127: one for Vault or Consul names the namespace and role that the job wants there, and no other one does', async () => {
+    const Identities = [AWS, { ...AWS, Name: 'vault_default' }, { ...AWS, Name: 'consul_default' }];
+    const Vault = { Namespace: 'secrets', Role: 'reader' };
+    const task = { Name: 'main', Driver: 'exec', Identities, Vault };
+    const claimsWith = async (Tasks: object[], Identity: string) => {
+      const { claims } = await setup({ group: { Tasks, Consul: { Namespace: 'mesh' } } }).claimsOf({ Identity });
+      return [claims['consul_namespace'], claims['vault_namespace'], claims['vault_role']];
+    };
+    expect(await claimsWith([task], 'aws')).toEqual([undefined, undefined, undefined]);
+    expect(await claimsWith([task], 'vault_default')).toEqual([undefined, 'secrets', 'reader']);
+    expect(await claimsWith([task], 'consul_default')).toEqual(['mesh', undefined, undefined]);
+    const own = { ...task, Consul: { Namespace: 'own' } };
+    expect((await claimsWith([own], 'consul_default'))[0]).toBe('own');
+  });
+
+  it('AU-142: one of a service that a task has, in a group without services', async () => {
+    const Services = [{ Name: 'db', Provider: 'consul', Identity: { Name: 'mesh', Audience: ['a'] } }];
+    const { claimsOf } = setup({ group: { Tasks: [{ Name: 'main', Driver: 'exec', Services }], Services: null } });
+    const { claims } = await claimsOf({ WorkloadType: 'service', Workload: 'db', Identity: 'mesh' });
+    expect(claims['nomad_service']).toBe('db');
+  });
+
   it('AU-131: a child of a dispatched or periodic job is its parent', async () => {
     const { claimsOf } = setup({ job: { ID: 'web/dispatch-1', ParentID: 'web' } });
     const { claims } = await claimsOf();
