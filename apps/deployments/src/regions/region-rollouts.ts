@@ -67,10 +67,14 @@ export class RegionRollouts {
     return this.shared.contacts.of(region);
   }
 
+  /** Multiregion deployments that are active here. */
+  get size(): number {
+    return this.rollouts.size;
+  }
+
   stop(): void {
     this.dropped.stop();
     for (const rollout of this.rollouts.values()) rollout.stop();
-    this.rollouts.clear();
   }
 
   private announceChange(deployment: Deployment): void {
