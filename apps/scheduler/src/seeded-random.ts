@@ -43,11 +43,9 @@ export class SeededRandom {
   shuffle<T>(items: T[]): T[] {
     for (let i = items.length - 1; i > 0; i--) {
       const j = Math.floor(this.next() * (i + 1));
-      const a = items[i];
-      const b = items[j];
-      if (a === undefined || b === undefined) continue;
-      items[i] = b;
-      items[j] = a;
+      const moved = items[i] as T;
+      items[i] = items[j] as T;
+      items[j] = moved;
     }
     return items;
   }

@@ -38,6 +38,14 @@ describe('system jobs', () => {
     expect(world.attempt({ Type: 'system' }).isNoop).toBe(true);
   });
 
+  it.each(['system', 'sysbatch'])('distinct_hosts does not keep the groups of a %s job apart', (Type) => {
+    world.addNode();
+    const Constraints = [{ LTarget: '', RTarget: '', Operand: 'distinct_hosts' }];
+    const TaskGroups = ['a', 'b'].map((Name) => fixtures.aGroup({ Name }, Type));
+    world.register(fixtures.aJob({ Type, TaskGroups, Constraints }));
+    expect(placedBy(world.run({ Type })).map(({ TaskGroup }) => TaskGroup)).toEqual(['a', 'b']);
+  });
+
   it('SC-274 S1, S8: stopped with its job; lost with its node, and replaced nowhere else', () => {
     const [first] = [world.addNode(), world.addNode()];
     world.register(system());

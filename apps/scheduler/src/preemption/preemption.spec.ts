@@ -186,7 +186,7 @@ describe('making room for ports', () => {
     ReservedPorts,
     Gateway: '',
   });
-  const device = (Device: string, Addresses: ReturnType<typeof address>[]) => ({
+  const device = (Device: string, Addresses: ReturnType<typeof address>[] | null) => ({
     Mode: 'host',
     Device,
     MacAddress: '',
@@ -246,6 +246,12 @@ describe('making room for ports', () => {
     both.ReservedPorts?.push(...(network([81], 'private').ReservedPorts ?? []));
     // On eth0 there is nobody to evict for the private port: it is eth1 or nothing.
     expect(whoGoesFor(world, both).toSorted()).toEqual([second.ID, inside.ID].toSorted());
+  });
+
+  it('SC-138: a network device without addresses has no victims', () => {
+    const world = aWorld([device('bridge', null), device('eth0', [address('default', '10.0.0.1')])]);
+    const web = place(world, serving('web', 20, network([80])));
+    expect(whoGoesFor(world, network([80]))).toEqual([web.ID]);
   });
 
   it('SC-138: of those who share a port all must be allowed to go', () => {

@@ -1,6 +1,6 @@
 import { isClientTerminal, type Job } from '@waybill/model';
 import { namespacedKey, type Tables } from '@waybill/state';
-import type { PlanDraft } from '../plan-draft.js';
+import type { CountChange, PlanDraft } from '../plan-draft.js';
 
 /**
  * Number of a job's allocations on each node, as the plan stands (SC-109). One for each attempt. Cost: O(allocations of
@@ -21,8 +21,8 @@ export class JobOnNodes {
     this.counted ??= this.stored();
     const { countChanges } = this.plan;
     for (; this.seen < countChanges.length; this.seen++) {
-      const change = countChanges[this.seen];
-      if (change) add(this.counted, change.alloc.NodeID, change.alloc.TaskGroup, change.by);
+      const { alloc, by } = countChanges[this.seen] as CountChange;
+      add(this.counted, alloc.NodeID, alloc.TaskGroup, by);
     }
     return this.counted.get(nodeId)?.get(group) ?? 0;
   }

@@ -69,7 +69,7 @@ export class JudgedCandidates {
     this.placement++;
     const { touchedNodes } = this.deps.plan;
     for (; this.seen < touchedNodes.length; this.seen++) {
-      const index = this.indexOf.get(touchedNodes[this.seen] ?? '');
+      const index = this.indexOf.get(touchedNodes[this.seen] as string);
       if (index === undefined) continue;
       this.forget(index);
       this.hopeless[index] = 0;
@@ -101,10 +101,10 @@ export class JudgedCandidates {
 
   /** The score of a candidate that is known to fit and has no penalty; undefined: call `at`. */
   knownScore(index: number): number | undefined {
-    const contributing = this.contributing[index] ?? 0;
+    const contributing = numberAt(this.contributing, index);
     if (contributing === 0) return undefined;
     const spread = this.spreadOf(index);
-    const sum = this.sums[index] ?? 0;
+    const sum = numberAt(this.sums, index);
     return spread === 0 ? sum / contributing : (sum + spread) / (contributing + 1);
   }
 
@@ -162,9 +162,9 @@ export class JudgedCandidates {
   }
 
   private spreadOf(index: number): number {
-    const spreadClass = this.spreadClass[index] ?? UNCLASSED;
+    const spreadClass = numberAt(this.spreadClass, index);
     if (spreadClass !== UNCLASSED && this.spreadOfPlacement[spreadClass] === this.placement)
-      return this.spreadScores[spreadClass] ?? 0;
+      return numberAt(this.spreadScores, spreadClass);
     const node = this.nodes[index];
     const score = node ? this.ranking.spreadOf(node) : 0;
     if (spreadClass !== UNCLASSED) {
@@ -174,5 +174,8 @@ export class JudgedCandidates {
     return score;
   }
 }
+
+/** The number at a position that is within bounds. */
+const numberAt = (numbers: ArrayLike<number>, at: number): number => numbers[at] as number;
 
 const feasibilityOf = ({ feasibility }: NodeJudgeDeps): Feasibility => feasibility;

@@ -117,19 +117,18 @@ export class BestFew {
 
   offer(option: number, score: number): void {
     const { options, scores } = this;
-    if (scores.length >= KEPT_SCORES && score <= (scores[KEPT_SCORES - 1] ?? 0)) return;
-    let at = scores.length;
-    while (at > 0 && (scores[at - 1] ?? 0) < score) at--;
+    const worst = scores[KEPT_SCORES - 1];
+    if (worst !== undefined && score <= worst) return;
+    const lower = scores.findIndex((kept) => kept < score);
+    const at = lower === -1 ? scores.length : lower;
     options.splice(at, 0, option);
     scores.splice(at, 0, score);
-    if (options.length > KEPT_SCORES) {
-      options.length = KEPT_SCORES;
-      scores.length = KEPT_SCORES;
-    }
+    options.splice(KEPT_SCORES);
+    scores.splice(KEPT_SCORES);
   }
 
   map<T>(made: (option: number, score: number) => T): T[] {
-    return this.options.map((option, i) => made(option, this.scores[i] ?? 0));
+    return this.options.map((option, i) => made(option, this.scores[i] as number));
   }
 }
 
@@ -144,8 +143,8 @@ export function withExhaustedResources(metric: AllocMetric, group: TaskGroup): A
     const sum = exhausted[task.Name] ?? NOTHING;
     exhausted[task.Name] = {
       ...sum,
-      CPU: sum.CPU + ((dimensions['cpu'] ?? 0) > 0 ? task.Resources.CPU : 0),
-      MemoryMB: sum.MemoryMB + ((dimensions['memory'] ?? 0) > 0 ? task.Resources.MemoryMB : 0),
+      CPU: sum.CPU + (Object.hasOwn(dimensions, 'cpu') ? task.Resources.CPU : 0),
+      MemoryMB: sum.MemoryMB + (Object.hasOwn(dimensions, 'memory') ? task.Resources.MemoryMB : 0),
     };
   }
   return { ...metric, ResourcesExhausted: exhausted };

@@ -1,7 +1,7 @@
 import { type Allocation, type Job, resolveTarget } from '@waybill/model';
 import { namespacedKey, type Tables } from '@waybill/state';
 import { isLive } from '../reconciliation/classification.js';
-import type { PlanDraft } from '../plan-draft.js';
+import type { CountChange, PlanDraft } from '../plan-draft.js';
 
 interface Counted {
   readonly counts: Map<string, number>;
@@ -38,8 +38,8 @@ export class PropertyUses {
     }
     const { countChanges } = this.plan;
     for (; counted.seen < countChanges.length; counted.seen++) {
-      const change = countChanges[counted.seen];
-      if (change) this.add(counted.counts, change.alloc, change.by, attribute, group);
+      const { alloc, by } = countChanges[counted.seen] as CountChange;
+      this.add(counted.counts, alloc, by, attribute, group);
     }
     return counted.counts;
   }

@@ -132,7 +132,6 @@ export class EvaluationRun {
 
   /** Creates the blocked evaluation for what was not placed (SC-31, SC-35, EB-221). */
   private async createBlocked(type: SchedulerType, attempt: Attempt, isSystem: boolean): Promise<void> {
-    if (this.blockedEvalId !== '') return;
     // A delayed evaluation that comes early waits for its own follow-ups (SC-31).
     const now = nsFromMs(this.deps.clock.nowMs());
     if (!isSystem && attempt.followups.length > 0 && now <= nsFromRfc3339(this.evaluation.WaitUntil)) return;
