@@ -289,6 +289,16 @@ describe('reconnecting', () => {
     expect(both.machine.tables.evals.get(followup.ID)!.Status).toBe('canceled');
   });
 
+  it('ST-106: an allocation of another job that names the evaluation does not wait for it', () => {
+    for (const other of [{ JobID: 'other' }, { Namespace: 'other' }]) {
+      const { machine, alloc } = disconnected([waiting]);
+      const theirs = anAlloc({ ...waiting, ID: 'theirs', JobID: alloc.JobID, ClientStatus: 'unknown', ...other });
+      machine.tables.allocs.replace(theirs.ID, theirs);
+      report(machine, [aClientUpdate(alloc)]);
+      expect(machine.tables.evals.get(followup.ID)!.Status).toBe('canceled');
+    }
+  });
+
   it('ST-106 ND-122: not for an allocation that is not unknown, nor for a report of something else', () => {
     const known = disconnected([{ FollowupEvalID: followup.ID, AllocStates: [] }]);
     report(known.machine, [aClientUpdate(known.alloc)]);

@@ -246,11 +246,18 @@ describe('restoring', () => {
   it.each([
     ['{"table":"leases","row":{}}', 'there is no table "leases"'],
     ['{"table":"jobs"}', 'not a row'],
-    ['no JSON', 'not a row'],
+    ['no JSON', 'not a row: no JSON'],
+    ['null', 'not a row: null'],
+    ['5', 'not a row: 5'],
+    ['{"table":"jobs","row":null}', 'not a row: {"table":"jobs","row":null}'],
     ['{"job":1,"row":{}}', 'job 1 stands where job 0 belongs'],
     ['{"table":"allocs","row":{},"job":0}', 'job 0, which is not there'],
   ])('OP-45: %s is no line of an archive', (line, text) => {
     expect(() => readArchive([line])).toThrow(BadRowsError);
     expect(() => readArchive([line])).toThrow(text);
+  });
+
+  it('OP-45: a line that is no row is named by its beginning', () => {
+    expect(() => readArchive(['x'.repeat(200)])).toThrow(/^not a row: x{80}$/);
   });
 });

@@ -63,6 +63,14 @@ describe('namespaces', () => {
       });
     csi_volumes.replace('team/v', fixtures.aCSIVolume({ ID: 'v', Namespace: 'team' }));
     says('volumes associated with it');
+    const alloc = anAlloc({ Namespace: 'team', ClientStatus: 'running' });
+    machine.tables.allocs.replace(alloc.ID, alloc);
+    variables.replace('team/v', fixtures.aVariable({ Path: 'v', Namespace: 'team' }));
+    expect(remove(machine, 'team').verdict).toMatchObject({
+      error: expect.stringMatching(/non-terminal allocations .*volumes associated .*variables associated /s),
+    });
+    machine.tables.allocs.replace(alloc.ID, undefined);
+    variables.replace('team/v', undefined);
     csi_volumes.replace('team/v', undefined);
     const host = fixtures.aHostVolume({ Namespace: 'team' });
     host_volumes.replace(`team/${host.ID}`, host);

@@ -89,6 +89,27 @@ describe('the window of request ids', () => {
     expect([window.newestEntry, window.size]).toEqual([late, 1]);
   });
 
+  it('ST-6: a window that is exactly full has each entry once', () => {
+    const window = new RequestWindow();
+    const entries = Array.from({ length: 1_024 }, (_, n) => ({
+      requestId: `r${n}`,
+      index: n,
+      timeNs: 1,
+      rejected: null,
+    }));
+    for (const entry of entries) window.remember(entry);
+    expect([...window.entries()]).toEqual(entries);
+  });
+
+  it('ST-6: two request ids with the same hash are two', () => {
+    const window = new RequestWindow();
+    const entry = { requestId: 'request-941379', index: 1, timeNs: 1, rejected: null };
+    window.remember(entry);
+    expect(window.find('request-1334606')).toBeUndefined();
+    window.remember({ ...entry, requestId: 'request-1334606', index: 2 });
+    expect(['request-941379', 'request-1334606'].map((id) => window.find(id)?.index)).toEqual([1, 2]);
+  });
+
   it('a transaction without an id is not remembered', () => {
     const window = new RequestWindow();
     window.remember({ requestId: '', index: 1, timeNs: 1, rejected: null });

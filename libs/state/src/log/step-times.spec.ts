@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { joinedStepTimes, MAX_STEP_TIMES, readStepTimes, StepLine } from './step-times.js';
+import { joinedStepTimes, MAX_LINE, MAX_STEP_TIMES, readStepTimes, StepLine } from './step-times.js';
 
 const EVAL = '6b4c1d2e-0000-4000-8000-000000000001';
 const NOW = 1_772_359_200_009;
@@ -29,7 +29,9 @@ describe('the times of steps', () => {
   it('CL-1065: each step is told once; where there is nothing to tell, nothing is written', () => {
     const line = new StepLine(NOW);
     line.add('checked', NOW, NOW, 0);
-    expect(line.takeOf(EVAL)).not.toBe('');
+    expect(line.takeOf(EVAL)).toBe(`${EVAL}@${NOW} checked0+0:0`);
+    line.add('checked', NOW, NOW - 5);
+    expect(line.takeOf(EVAL)).toBe(`${EVAL}@${NOW} checked0+0`); // the clock was set back
     expect(line.takeOf(EVAL)).toBe('');
     expect(joinedStepTimes(['', ''])).toBeUndefined();
     expect(joinedStepTimes(['a@1 x0', '', 'b@1 x0'])).toBe('a@1 x0; b@1 x0');
@@ -44,6 +46,21 @@ describe('the times of steps', () => {
     const joined = joinedStepTimes(Array<string>(100).fill(text)) ?? '';
     expect(joined.length).toBeLessThanOrEqual(MAX_STEP_TIMES);
     expect(readStepTimes(joined).length).toBeGreaterThan(10);
+  });
+
+  it('CL-1047: a text that is exactly as long as it may be is kept', () => {
+    const line = new StepLine(NOW);
+    line.append('x'.repeat(MAX_LINE));
+    line.append('y');
+    expect(line.takeUnsent()).toBe('x'.repeat(MAX_LINE));
+    line.append('x'.repeat(MAX_LINE + 1));
+    expect(line.takeUnsent()).toBe('');
+    const longest = 'x'.repeat(MAX_STEP_TIMES - 2); // two for what stands between it and the next one
+    expect(joinedStepTimes([longest])).toBe(longest);
+    expect(joinedStepTimes([`${longest}x`])).toBeUndefined();
+    const step = `${EVAL}@12 enqueued0; `;
+    expect(readStepTimes(step.padEnd(MAX_STEP_TIMES, 'x'))).toHaveLength(1);
+    expect(readStepTimes(step.padEnd(MAX_STEP_TIMES + 1, 'x'))).toEqual([]);
   });
 
   it.each([

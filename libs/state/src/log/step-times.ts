@@ -13,7 +13,7 @@
 /** Characters of one transaction's text, which travels with every copy. Steps beyond it are omitted. */
 export const MAX_STEP_TIMES = 16_384;
 /** Characters of one evaluation's steps: of a run with many attempts, the first ones are kept. */
-const MAX_LINE = 1_024;
+export const MAX_LINE = 1_024;
 
 export const STEP_NAMES = [
   /** Broker: its delay, its wait behind an earlier evaluation of its job, and for a worker; blocked until then. */

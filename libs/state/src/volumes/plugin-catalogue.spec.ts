@@ -130,6 +130,15 @@ describe('how many are healthy', () => {
     expect(counts(plugin())).toEqual([0, 0, 0, 2]);
   });
 
+  it('VL-188: what is still said of an instance that is gone leaves its successor on the node alone', () => {
+    const { asNode, register, place, plugin } = cluster();
+    register(pluginJob('p', 'node'));
+    place('p', [2, 1]);
+    asNode(1, { AllocID: uuid(2) });
+    asNode(1, { AllocID: uuid(9), Healthy: false });
+    expect([plugin()?.Nodes[node(1)]?.AllocID, plugin()?.NodesHealthy]).toEqual([uuid(2), 1]);
+  });
+
   it('ND-117, VL-188: an instance that ends by its agent’s word loses its own entry', () => {
     const { asNode, register, place, become, plugin } = cluster();
     register(pluginJob('p', 'node', {}, 2));
