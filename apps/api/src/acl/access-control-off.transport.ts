@@ -3,7 +3,7 @@ import { HTTP_STATUS_OF } from '@waybill/model';
 import { pathOf } from '../http/path.js';
 
 const ACL_PATH = /^\/v1\/acl(\/|$)/;
-/** This path is answered nevertheless: it tells every caller who they are (OP-111). */
+/** This path is answered all the same: it tells every caller who they are (OP-111). */
 const SELF_PATH = '/v1/acl/token/self';
 
 /** Refuses the paths of access control while it is off, whatever the method (API-40). */

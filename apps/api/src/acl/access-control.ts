@@ -4,7 +4,7 @@ import type { LoginHosts } from './login-hosts.js';
 import type { MethodSecrets } from './method-secrets.js';
 import type { TokenSecrets } from './token-secrets.js';
 
-/** What the routes of access control need while it is on. */
+/** AccessControlParts are what the routes of access control need while it is on. */
 export interface AccessControlParts {
   readonly secrets: TokenSecrets;
   readonly methodSecrets: MethodSecrets;
@@ -13,16 +13,19 @@ export interface AccessControlParts {
   readonly loginHosts: LoginHosts;
 }
 
-/** Access control of this API: off, or on with the cluster's key. */
+/** AccessControl is the access control of this API: off, or on with the cluster's key. */
 export class AccessControl {
-  /** @param parts undefined: it is off */
+  /** @param parts undefined if access control is off */
   constructor(private readonly parts: AccessControlParts | undefined) {}
 
   get isOn(): boolean {
     return this.parts !== undefined;
   }
 
-  /** Only asked while it is on: `refuseWhileOff` answers all of its paths before. */
+  /**
+   * Returns the parts. Callers use it only while access control is on: `refuseWhileOff` refuses all of its paths
+   * otherwise.
+   */
   get on(): AccessControlParts {
     if (!this.parts) throw new Error('access control is off');
     return this.parts;

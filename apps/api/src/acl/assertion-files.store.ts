@@ -3,23 +3,23 @@ import { open } from 'node:fs/promises';
 import path from 'node:path';
 import type { GivenAssertion } from './auth-method-request.js';
 
-/** Bytes of a file with a key or a certificate. */
+/** The largest size in bytes of a file with a key or a certificate. */
 const MAX_FILE_BYTES = 64 * 1_024;
 
-/** The content of a file, or why it cannot be read. */
+/** ReadFile is the content of a file, or the reason why it cannot be read. */
 export type ReadFile = { readonly text: string } | { readonly problem: string };
 
-/** What the key files of client assertions hold, by their paths. */
+/** AssertionFiles has the key files of client assertions by their paths. */
 export type AssertionFiles = ReadonlyMap<string, ReadFile>;
 
-/** The files that a client assertion names, as this server has them (AU-16). Resolves always. */
+/** Reads the files that a client assertion names, from this server (AU-16). The promise never rejects. */
 export async function readAssertionFiles(assertion: GivenAssertion | null): Promise<AssertionFiles> {
   const { PemKeyFile = '', PemCertFile = '' } = assertion?.PrivateKey ?? {};
   const paths = [PemKeyFile, PemCertFile].filter((file) => path.isAbsolute(file));
   return new Map(await Promise.all(paths.map(async (file) => [file, await readKeyFile(file)] as const)));
 }
 
-/** Only files: reading a pipe would wait for whoever writes into it. Resolves always. */
+/** Reads a regular file. Reading a pipe would wait for its writer. The promise never rejects. */
 export async function readKeyFile(file: string): Promise<ReadFile> {
   try {
     const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);

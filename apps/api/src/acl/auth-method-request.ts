@@ -2,7 +2,7 @@ import { type AuthMethodConfig, type ClientAssertion, type ClientAssertionKey, w
 import { readJsonBody } from '../http/body.js';
 import { durationField } from './duration-field.js';
 
-/** The key of a client assertion as a client describes it. */
+/** GivenAssertionKey is the key of a client assertion as a client sends it. */
 export type GivenAssertionKey = Omit<ClientAssertionKey, 'SealedPemKey' | 'KeyIDHeader'> & {
   PemKey: string;
   KeyIDHeader: string;
@@ -14,19 +14,22 @@ export type GivenAssertion = Omit<ClientAssertion, 'KeySource' | 'Audience' | 'P
   PrivateKey: GivenAssertionKey | null;
 };
 
-/** A configuration as a client describes it: with its secrets in clear, or `redacted` for those that are stored. */
+/**
+ * GivenMethodConfig is a configuration as a client sends it: with its secrets in clear, or with `redacted` for stored
+ * secrets.
+ */
 export type GivenMethodConfig = Omit<AuthMethodConfig, 'SealedClientSecret' | 'OIDCClientAssertion'> & {
   OIDCClientSecret: string;
   OIDCClientAssertion: GivenAssertion | null;
 };
 
-/** An auth method as a client describes it; what the servers know is not read. */
+/** GivenAuthMethod is an auth method as a client sends it. Members that the servers determine are ignored. */
 export interface GivenAuthMethod {
   Name: string;
   Type: string;
   TokenLocality: string;
   TokenNameFormat: string;
-  /** ns */
+  /** The value is in nanoseconds. */
   MaxTokenTTL: number;
   Default: boolean;
   Config: GivenMethodConfig | null;

@@ -19,7 +19,7 @@ import { authMethodWrite, configOfWrite } from './decisions/auth-method.js';
 
 const NOT_FOUND = 'ACL auth-method not found';
 
-/** `/v1/acl/auth-methods`, `/v1/acl/auth-method/:name` (AU-11 to AU-27). */
+/** The controller of `/v1/acl/auth-methods` and `/v1/acl/auth-method/:name` (AU-11 to AU-27). */
 @Controller('v1/acl')
 export class AuthMethodsController {
   constructor(
@@ -29,7 +29,10 @@ export class AuthMethodsController {
     private readonly access: AccessControl,
   ) {}
 
-  /** Who is about to log in needs the list (AU-3); filters see no more of a method than the list shows. */
+  /**
+   * Lists auth methods. It needs no right, because whoever logs in needs the list (AU-3). Filters see only what the
+   * list shows.
+   */
   @Get('auth-methods')
   @Needs(open)
   async list(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
@@ -41,7 +44,7 @@ export class AuthMethodsController {
     });
   }
 
-  /** A wildcard, because a part of a path is never empty. */
+  /** Reads a method. The route is a wildcard, because the router matches `:name` only with a part that is not empty. */
   @Get('auth-method/*')
   @Needs(management)
   async readAuthMethod(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
@@ -74,7 +77,7 @@ export class AuthMethodsController {
     return this.upsert(request, reply, nameOf(request));
   }
 
-  /** With `rules=true` its binding rules go too (AU-23). */
+  /** Deletes a method. With `rules=true` it deletes its binding rules too (AU-23). */
   @Delete('auth-method/*')
   @Needs(management)
   async delete(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
@@ -101,7 +104,7 @@ export class AuthMethodsController {
     sendJson(request, reply, encodeAuthMethod(row));
   }
 
-  /** What a write is decided on. */
+  /** Reads the stored data on which a write depends. */
   private async seen(given: GivenAuthMethod) {
     const { access } = this.model;
     const { row: stored, index } = await access.authMethod(given.Name);

@@ -1,7 +1,7 @@
 import { wire } from '@waybill/model';
 import { readJsonBody } from '../http/body.js';
 
-/** A binding rule as a client describes it; what the servers know is not read. */
+/** GivenBindingRule is a binding rule as a client sends it. Members that the servers determine are ignored. */
 export interface GivenBindingRule {
   ID: string;
   Description: string;

@@ -18,7 +18,7 @@ import { bindingRuleWrite, methodOfRule, ruleOfPath } from './decisions/binding-
 
 const NOT_FOUND = 'ACL binding rule not found';
 
-/** `/v1/acl/binding-rules`, `/v1/acl/binding-rule/:id` (AU-31 to AU-37). */
+/** The controller of `/v1/acl/binding-rules` and `/v1/acl/binding-rule/:id` (AU-31 to AU-37). */
 @Controller('v1/acl')
 export class BindingRulesController {
   constructor(
@@ -37,7 +37,7 @@ export class BindingRulesController {
     );
   }
 
-  /** A wildcard, because a part of a path is never empty. */
+  /** Reads a rule. The route is a wildcard, because the router matches `:id` only with a part that is not empty. */
   @Get('binding-rule/*')
   @Needs(management)
   async readBindingRule(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
@@ -96,7 +96,7 @@ export class BindingRulesController {
     sendJson(request, reply, row);
   }
 
-  /** What a write is decided on. */
+  /** Reads the stored data on which a write depends. */
   private async seen(given: GivenBindingRule) {
     const { access } = this.model;
     const { row: stored, index } = await access.bindingRule(given.ID);
@@ -105,7 +105,7 @@ export class BindingRulesController {
   }
 }
 
-/** A rule of a list. */
+/** Returns a rule in its form for lists. */
 const stubOf = ({ ID, Description, AuthMethod, Hash, CreateIndex, ModifyIndex }: BindingRule) => ({
   ID,
   Description,

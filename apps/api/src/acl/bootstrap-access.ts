@@ -9,7 +9,7 @@ import type { TokenWritesDeps } from './token-writes.js';
 export class BootstrapAccess {
   constructor(private readonly deps: TokenWritesDeps) {}
 
-  /** @param secret of the token; empty: a new one is made. @throws Refusal */
+  /** @param secret the secret of the token; if it is empty, a new one is made @throws Refusal */
   async bootstrap(secret: string, author: Author): Promise<{ readonly token: WireObject; readonly index: number }> {
     const { model, writes, access, answers } = this.deps;
     const { secrets, reset } = access.on;

@@ -1,15 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 
-/** By which an operator proves access to the server (OP-145). */
+/** The file by which an operator proves access to the server (OP-145). */
 export const RESET_FILE = 'acl-bootstrap-reset';
 
 /** Reads the number that an operator has written into the reset file. */
 export class BootstrapReset {
-  /** @param directory of the service */
+  /** @param directory the directory of the service */
   constructor(private readonly directory: string) {}
 
-  /** 0: there is no such file, or no number in it. */
+  /** Returns the number; 0 if there is no such file or no number in it. */
   async index(): Promise<number> {
     try {
       const text = (await readFile(path.join(this.directory, RESET_FILE), 'utf8')).trim();

@@ -7,7 +7,10 @@ import { BootstrapAccess } from './bootstrap-access.js';
 import { FailedAttempts } from './failed-attempts.js';
 import { readBootstrapSecret } from './token-request.js';
 
-/** `/v1/acl/bootstrap`: the first management token. Needs no token and looks at none (OP-143 to OP-146). */
+/**
+ * The controller of `/v1/acl/bootstrap`, which makes the first management token. It needs no token and ignores one
+ * (OP-143 to OP-146).
+ */
 @Controller('v1/acl')
 export class BootstrapController {
   constructor(

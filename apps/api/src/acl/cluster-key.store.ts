@@ -2,7 +2,10 @@ import { KeyFileError, readKeyFile } from '@waybill/keyring';
 
 const SETTING = 'WAYBILL_ACL_KEY_FILE';
 
-/** The cluster's key (WAYBILL_ACL_KEY_FILE), under which secrets of tokens are stored. @throws KeyFileError saying what to do */
+/**
+ * Reads the cluster's key (WAYBILL_ACL_KEY_FILE), which encrypts the secrets of tokens. @throws KeyFileError that says
+ * what to do
+ */
 export async function readClusterKey(path: string): Promise<Buffer> {
   if (path === '')
     throw new KeyFileError(

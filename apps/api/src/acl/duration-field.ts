@@ -1,7 +1,7 @@
 import { DecodeError, parseDuration, type wire } from '@waybill/model';
 import { badRequest } from '../http/api-error.js';
 
-/** A duration as text or as nanoseconds; empty is none (AU-19). */
+/** The field is a duration as text or as nanoseconds. An empty text stands for none (AU-19). */
 export const durationField: wire.Field<number> = {
   read: (json, place) => {
     if (typeof json === 'number' && Number.isSafeInteger(json)) return json;

@@ -7,22 +7,26 @@ const WINDOW_MS = 60_000;
 const MS_PER_S = 1_000;
 const TOO_MANY = 429;
 
-/** Failures that are the server's, and no guess of the caller. */
+/** The codes of failures that are the server's fault and not a wrong guess of the caller. */
 const OF_THE_SERVER: ReadonlySet<RefusalCode> = new Set(['limit', 'unavailable']);
 
 /**
- * How often one address may fail to get a token from calls that need none: logins, bootstrap, one-time tokens (AU-8). A
- * success does not count, nor does what the server cannot do now. Attempts that are under way do not count yet.
+ * FailedAttempts limits how often one address may fail to get a token from calls that need none: logins, bootstrap,
+ * one-time tokens (AU-8). Successes do not count, nor do failures of the server. An attempt counts only when it has
+ * ended.
  */
 export class FailedAttempts {
   private readonly quota: AddressQuota;
 
-  /** @param perMinute 0: no limit */
+  /** @param perMinute 0 for no limit */
   constructor(perMinute: number, clock: Clock) {
     this.quota = new AddressQuota({ most: perMinute, windowMs: WINDOW_MS, clock });
   }
 
-  /** Runs an attempt, and counts it if it fails. @throws ApiError 429 with `Retry-After`: too many have failed; what `attempt` throws */
+  /**
+   * Runs an attempt and counts it if it fails. @throws ApiError 429 with `Retry-After` if too many have failed; the
+   * errors of `attempt`
+   */
   async guard(request: ApiRequest, reply: ApiReply, attempt: () => Promise<void>): Promise<void> {
     const address = addressOf(request);
     const waitS = Math.ceil(this.quota.waitMs(address) / MS_PER_S);
@@ -39,7 +43,7 @@ export class FailedAttempts {
   }
 }
 
-/** Where a request comes from; behind a proxy, the proxy. */
+/** Returns the address from which a request comes. Behind a proxy it is the proxy's. */
 export const addressOf = ({ raw }: Pick<ApiRequest, 'raw'>): string => raw.socket.remoteAddress ?? '';
 
 function isCallersFault(error: unknown): boolean {

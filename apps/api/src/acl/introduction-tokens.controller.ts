@@ -3,7 +3,7 @@ import { Needs } from '../access/needs.decorator.js';
 import { open } from '../access/needs.js';
 import { ApiError } from '../http/api-error.js';
 
-/** What would let new nodes register by a token: not built. */
+/** The controller of tokens by which new nodes would register. They are not built. */
 @Controller('v1/acl/identity/client-introduction-token')
 export class IntroductionTokensController {
   @All()

@@ -1,10 +1,13 @@
 import { globMatcher } from '@waybill/model';
 
-/** The hosts of identity providers that logins may call (AU-108), so that nobody who writes auth methods reaches inner services. */
+/**
+ * LoginHosts has the hosts of identity providers that logins may call (AU-108), so that authors of auth methods cannot
+ * reach inner services.
+ */
 export class LoginHosts {
   private readonly isNamed: (host: string) => boolean;
 
-  /** @param globs with `*` for any run of characters, in lower case; none: any host */
+  /** @param globs patterns in lower case with `*` for any characters; none allows any host */
   constructor(private readonly globs: readonly string[]) {
     this.isNamed = globMatcher(globs);
   }

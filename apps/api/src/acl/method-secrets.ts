@@ -2,14 +2,14 @@ import { createHmac } from 'node:crypto';
 import { derivedKey, NONCE_BYTES, openText, sealText } from '@waybill/keyring';
 import { UnsealableError } from './token-secrets.js';
 
-/** The secrets that an auth method can have, by their names on the wire. */
+/** MethodSecret is the name of a secret of an auth method on the wire. */
 export type MethodSecret = 'OIDCClientSecret' | 'PemKey';
 
 /**
- * What becomes of an auth method's secrets before they enter the log (AU-24). A sealed secret is readable with the
- * cluster's key only, as this secret of this method. The same secret of a method is always sealed to the same text, so
- * that a write which changes nothing is known as such (AU-21): the nonce is an HMAC-SHA256 over the secret and whose it
- * is, so that no two texts share one. Pure. Cost: two passes over the secret.
+ * MethodSecrets encrypts an auth method's secrets before they enter the log (AU-24). Only the cluster's key decrypts an
+ * encrypted secret, and only as this secret of this method. The same secret of a method always gives the same text, so
+ * that a write without a change is recognized (AU-21). For this the nonce is an HMAC-SHA256 over the secret and its
+ * owner, so two different secrets do not share a nonce. The class is pure. Cost: two passes over the secret.
  */
 export class MethodSecrets {
   private readonly sealKey: Buffer;
@@ -35,5 +35,5 @@ export class MethodSecrets {
   }
 }
 
-/** Names of methods hold no NUL. */
+/** Returns the owner of a secret. Names of methods contain no NUL. */
 const ownerOf = (what: MethodSecret, method: string): string => `${what}\0${method}`;

@@ -8,7 +8,10 @@ import { FailedAttempts } from './failed-attempts.js';
 import { OneTimeTokens } from './one-time-tokens.js';
 import { readOneTimeSecret } from './token-request.js';
 
-/** `/v1/acl/token/onetime`: a token's secret by way of a link that works once (OP-159, AU-241 to AU-244). */
+/**
+ * The controller of `/v1/acl/token/onetime`, which hands over a token's secret by a link that works once (OP-159,
+ * AU-241 to AU-244).
+ */
 @Controller('v1/acl/token/onetime')
 export class OneTimeTokensController {
   constructor(
@@ -49,7 +52,7 @@ export class OneTimeTokensController {
     sendJson(request, reply, { OneTimeToken, Index });
   }
 
-  /** Needs no token. */
+  /** Exchanges a one-time secret. It needs no token. */
   private async exchange(request: ApiRequest, reply: ApiReply): Promise<void> {
     const secret = readOneTimeSecret(request.body);
     const { token, index } = await this.tokens.exchange(secret, Requester.of(request).author);

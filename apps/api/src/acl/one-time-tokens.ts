@@ -13,7 +13,7 @@ export interface OneTimeTokensDeps {
   readonly answers: TokenAnswers;
 }
 
-/** Tokens that can be exchanged once for the token of their maker (OP-159, AU-241 to AU-244). */
+/** OneTimeTokens makes tokens that can be exchanged once for the token of their maker (OP-159, AU-241 to AU-244). */
 export class OneTimeTokens {
   constructor(private readonly deps: OneTimeTokensDeps) {}
 
@@ -31,10 +31,9 @@ export class OneTimeTokens {
   }
 
   /**
-   * Exchanges a one-time secret. A secret that is known not to count writes nothing to the log; the log decides which of
-   * several concurrent callers gets the token.
-   *
-   * @throws Refusal forbidden: the secret does not count
+   * Exchanges a one-time secret. For a secret that is certainly invalid it writes nothing to the log. Of several
+   * concurrent callers, the log decides which one gets the token.
+   * @throws Refusal forbidden if the secret is not valid
    */
   async exchange(secret: string, author: Author): Promise<{ readonly token: WireObject; readonly index: number }> {
     const { model, writes, access, answers } = this.deps;

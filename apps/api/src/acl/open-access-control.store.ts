@@ -7,7 +7,9 @@ import { LoginHosts } from './login-hosts.js';
 import { MethodSecrets } from './method-secrets.js';
 import { TokenSecrets } from './token-secrets.js';
 
-/** Access control as the settings want it. @throws KeyFileError it is on, and its key cannot be used */
+/**
+ * Returns the access control that the settings describe. @throws KeyFileError if it is on and its key cannot be used
+ */
 export async function accessControlOf(settings: Settings): Promise<AccessControl> {
   if (!settings.WAYBILL_ACL_ENABLED) return new AccessControl(undefined);
   const keyFile = settings.WAYBILL_ACL_KEY_FILE;

@@ -1,15 +1,15 @@
 import { createPrivateKey, createPublicKey, type KeyObject, X509Certificate } from 'node:crypto';
 
 const CERTIFICATES = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
-/** Keys that must stay secret are pasted along with a certificate: no member but one may hold them. */
+/** The pattern of a private key. People paste it along with a certificate, and only one member may hold it. */
 const PRIVATE = /-----BEGIN [A-Z ]*PRIVATE KEY-----/;
 const VERIFIES = /-----BEGIN (PUBLIC KEY|CERTIFICATE)-----/;
 const KEY_TYPES: ReadonlySet<string | undefined> = new Set(['rsa', 'ec']);
 const BLOCK = /(-----BEGIN [A-Z0-9 ]+-----)([^-]*)(-----END [A-Z0-9 ]+-----)/g;
 
 /**
- * The key by which signatures of a JWT are verified: an RSA or EC public key (PKIX), or that of a certificate. Undefined:
- * the text holds none, or a private key, which belongs in no method.
+ * Returns the key that verifies the signatures of a JWT: an RSA or EC public key (PKIX), or that of a certificate. The
+ * result is undefined if the text has none, or has a private key, which must not be in a method.
  */
 export function verificationKey(pem: string): KeyObject | undefined {
   if (PRIVATE.test(pem)) return undefined;
@@ -19,7 +19,7 @@ export function verificationKey(pem: string): KeyObject | undefined {
   return key && KEY_TYPES.has(key.asymmetricKeyType) ? key : undefined;
 }
 
-/** The certificates of a text, each readable; undefined: there is none, or one is damaged. */
+/** Returns the certificates of a text. The result is undefined if there is none or one is damaged. */
 export function certificatesOf(pem: string): X509Certificate[] | undefined {
   if (PRIVATE.test(pem)) return undefined;
   const all = Array.from(pem.matchAll(CERTIFICATES), ([text]) => certificateOf(text));
@@ -27,11 +27,11 @@ export function certificatesOf(pem: string): X509Certificate[] | undefined {
   return readable.length > 0 && readable.length === all.length ? readable : undefined;
 }
 
-/** The first certificate of a text, if no private key is in it too. */
+/** Returns the first certificate of a text, unless the text contains a private key too. */
 export const certificateOf = (pem: string): X509Certificate | undefined =>
   PRIVATE.test(pem) ? undefined : parsed(() => new X509Certificate(withLineBreaks(pem)));
 
-/** A private key in PEM without a password, PKCS #1 or #8. */
+/** Returns a private key in PEM without a password, PKCS #1 or #8. */
 export const privateKeyOf = (pem: string): KeyObject | undefined => parsed(() => createPrivateKey(withLineBreaks(pem)));
 
 function parsed<T>(parse: () => T): T | undefined {
@@ -42,7 +42,7 @@ function parsed<T>(parse: () => T): T | undefined {
   }
 }
 
-/** PEM that a client has put into one line, with line breaks again (AU-105). */
+/** Restores the line breaks of a PEM text that a client has put into one line (AU-105). */
 const withLineBreaks = (pem: string): string =>
   pem.replaceAll(
     BLOCK,

@@ -17,7 +17,7 @@ import { Requester } from '../http/requester.js';
 import { policyWrite } from './decisions/policy.js';
 import { readPolicy } from './policy-request.js';
 
-/** `/v1/acl/policies`, `/v1/acl/policy/:name` (OP-160 to OP-164). */
+/** The controller of `/v1/acl/policies` and `/v1/acl/policy/:name` (OP-160 to OP-164). */
 @Controller('v1/acl')
 export class PoliciesController {
   constructor(
@@ -42,7 +42,7 @@ export class PoliciesController {
     await this.answerList(request, reply, policyNamesOf(caller));
   }
 
-  /** A wildcard, because a part of a path is never empty. */
+  /** Reads a policy. The route is a wildcard, because the router matches `:name` only with a part that is not empty. */
   @Get('policy/*')
   @Needs(anybody)
   async readPolicy(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
@@ -93,7 +93,7 @@ export class PoliciesController {
   }
 }
 
-/** A policy whose rules a later version of the parser would refuse is shown all the same. */
+/** Returns a policy with its rules. It also shows a policy whose rules a later version of the parser would refuse. */
 const withRules = (policy: AclPolicy) =>
   encodeAclPolicy(policy, policyRulesJson(parsePolicyRules(policy.Rules, { lenient: true })));
 

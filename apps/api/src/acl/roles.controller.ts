@@ -18,7 +18,7 @@ import { readRole } from './role-request.js';
 
 const NOT_FOUND = 'ACL role not found';
 
-/** `/v1/acl/roles`, `/v1/acl/role` (OP-165, OP-166). */
+/** The controller of `/v1/acl/roles` and `/v1/acl/role` (OP-165, OP-166). */
 @Controller('v1/acl')
 export class RolesController {
   constructor(
@@ -27,7 +27,7 @@ export class RolesController {
     private readonly writes: TransactionWriter,
   ) {}
 
-  /** Of callers without management only those of their token. */
+  /** Lists roles. Callers without management see only those of their token. */
   @Get('roles')
   @Needs(anybody)
   async list(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
@@ -48,7 +48,7 @@ export class RolesController {
     await this.reads.answerObject(request, reply, [['acl_roles', '*']], { query, missing: NOT_FOUND });
   }
 
-  /** A wildcard, because a part of a path is never empty. */
+  /** Reads a role. The route is a wildcard, because the router matches `:id` only with a part that is not empty. */
   @Get('role/*')
   @Needs(anybody)
   async readRole(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
@@ -113,7 +113,7 @@ export class RolesController {
   }
 }
 
-/** @throws Refusal forbidden: the role that is asked for is none of the caller's */
+/** @throws Refusal forbidden if the caller does not have the requested role */
 function mustHave({ access: { caller } }: ApiRequest, isAsked: (role: AclRole) => boolean): void {
   if (!caller.acl.isManagement() && !caller.grants?.roles.some(isAsked)) throw forbidden('Permission denied');
 }

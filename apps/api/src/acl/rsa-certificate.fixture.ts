@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { createPrivateKey, webcrypto } from 'node:crypto';
 import { X509CertificateGenerator } from '@peculiar/x509';
 
-/** An RSA key, and a certificate for it that signs itself, both in PEM. */
+/** Makes an RSA key and a self-signed certificate for it, both in PEM. */
 export async function rsaCertificate(notBefore: Date, notAfter: Date): Promise<{ certificate: string; key: string }> {
   const algorithm = {
     name: 'RSASSA-PKCS1-v1_5',

@@ -3,7 +3,7 @@ import { badRequest } from '../http/api-error.js';
 import { readJsonBody, readOptionalJsonBody } from '../http/body.js';
 import { durationField } from './duration-field.js';
 
-/** A token as a client describes it; what the servers know is not read. */
+/** GivenToken is a token as a client sends it. Members that the servers determine are ignored. */
 export interface GivenToken {
   AccessorID: string;
   SecretID: string;
@@ -12,19 +12,19 @@ export interface GivenToken {
   Policies: string[] | null;
   Roles: GivenRoleLink[] | null;
   Global: boolean;
-  /** RFC 3339. */
+  /** The time in RFC 3339. */
   ExpirationTime: string | null;
-  /** ns */
+  /** The value is in nanoseconds. */
   ExpirationTTL: number;
 }
 
-/** Either member is enough (OP 7.1). */
+/** A GivenRoleLink names a role. Either member is enough (OP 7.1). */
 export interface GivenRoleLink {
   ID: string;
   Name: string;
 }
 
-/** What clients send for no time at all. */
+/** The time that clients send if they mean none. */
 const ZERO_TIME = '0001-01-01T00:00:00Z';
 const RFC_3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
 
@@ -67,7 +67,7 @@ const BOOTSTRAP: wire.Shape<{ BootstrapSecret: string }> = {
   fields: { BootstrapSecret: wire.string() },
 };
 
-/** The secret that a bootstrap asks for; empty: any (OP-143). @throws Refusal invalid, DecodeError */
+/** Returns the secret that a bootstrap requests; empty for any (OP-143). @throws Refusal invalid, DecodeError */
 export function readBootstrapSecret(body: unknown): string {
   const json = readOptionalJsonBody(body);
   return json === undefined || json === null ? '' : wire.decodeShape(BOOTSTRAP, json).BootstrapSecret;

@@ -1,10 +1,10 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { derivedKey, NONCE_BYTES, openText, sealText } from '@waybill/keyring';
 
-/** Digits of a fingerprint. */
+/** The number of digits of a fingerprint. */
 const FINGERPRINT_DIGITS = 16;
 
-/** A sealed secret was sealed under another key or for another accessor, or is damaged. */
+/** UnsealableError says that a secret was encrypted under another key or for another accessor, or is damaged. */
 export class UnsealableError extends Error {
   override readonly name = 'UnsealableError';
   /** @param owner the object whose secret it is */
@@ -16,10 +16,11 @@ export class UnsealableError extends Error {
 }
 
 /**
- * What becomes of a token's secret before it is stored. `hash` is what a token is found by: the same for equal secrets,
- * and of no use without the key. `seal` is what the secret is shown from again: another text each time, readable with the
- * key and the accessor only. Pure but for the nonces, of which one key is good for 2^32; a cluster makes fewer tokens.
- * Cost: a hash, or a block cipher over 36 bytes.
+ * TokenSecrets converts a token's secret to its stored forms. `hash` is the key under which a token is found: it is
+ * equal for equal secrets, and useless without the cluster's key. `seal` is the form from which the secret is shown
+ * again: each time another text, readable only with the cluster's key and the accessor. The class is pure except for
+ * the nonces, of which 2^32 are safe under one key; a cluster makes fewer tokens. Cost: a hash, or a block cipher over
+ * 36 bytes.
  */
 export class TokenSecrets {
   private readonly hashKey: Buffer;
@@ -36,20 +37,20 @@ export class TokenSecrets {
     this.fingerprintKey = derivedKey(clusterKey, 'waybill acl: fingerprint of a refused credential');
   }
 
-  /** HMAC-SHA256, hexadecimal. */
+  /** Returns the HMAC-SHA256 in hexadecimal. */
   hash(secret: string): string {
     return createHmac('sha256', this.hashKey).update(secret).digest('hex');
   }
 
   /**
-   * What a refused credential is known by in the audit log: 16 hexadecimal digits, the same for equal credentials (AU-274).
-   * Under a key of its own, so that it leads to no stored hash.
+   * Returns the mark of a refused credential in the audit log: 16 hexadecimal digits, the same for equal credentials
+   * (AU-274). Its key is separate, so that it does not reveal a stored hash.
    */
   fingerprint(credential: string): string {
     return createHmac('sha256', this.fingerprintKey).update(credential).digest('hex').slice(0, FINGERPRINT_DIGITS);
   }
 
-  /** For this accessor only. */
+  /** Encrypts a secret for this accessor only. */
   seal(accessor: string, secret: string): string {
     return sealText(this.sealKey, this.random(NONCE_BYTES), accessor, secret);
   }

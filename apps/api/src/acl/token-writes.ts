@@ -28,7 +28,7 @@ export class TokenWrites {
     return { token, index };
   }
 
-  /** Resolves with the index. @throws Refusal invalid: there is no such token */
+  /** Resolves with the index. @throws Refusal invalid if there is no such token */
   async delete(accessor: string, author: Author): Promise<number> {
     const { model, writes } = this.deps;
     if (!(await model.access.token(accessor)).row) throw badRequest(`Cannot delete nonexistent tokens: ${accessor}`);

@@ -14,7 +14,7 @@ import { ANONYMOUS, EVERYBODY, TOKEN_NOT_FOUND, TokenAnswers } from './token-ans
 import { readToken } from './token-request.js';
 import { TokenWrites } from './token-writes.js';
 
-/** `/v1/acl/tokens`, `/v1/acl/token` (OP-147 to OP-158). */
+/** The controller of `/v1/acl/tokens` and `/v1/acl/token` (OP-147 to OP-158). */
 @Controller('v1/acl')
 export class TokensController {
   constructor(
@@ -52,7 +52,7 @@ export class TokensController {
     await this.answer(request, reply, token.AccessorID);
   }
 
-  /** A wildcard, because a part of a path is never empty. */
+  /** Reads a token. The route is a wildcard, because the router matches `:id` only with a part that is not empty. */
   @Get('token/*')
   @Needs(anybody)
   async readToken(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {

@@ -1,11 +1,12 @@
 import type { EventAbout, Interest, StoredFrame } from '@waybill/projection';
 import { badRequest } from '../http/api-error.js';
 
-/** Keys by topic, as asked for; `*` stands for all. */
+/** The requested keys by topic; `*` stands for all. */
 export type Topics = ReadonlyMap<string, ReadonlySet<string>>;
 
 /**
- * The `topic` parameters of a request (EV-22): `<Topic>`, `<Topic>:<key>`, any number of them; none means everything.
+ * Reads the `topic` parameters of a request (EV-22): any number of `<Topic>` and `<Topic>:<key>`. Without a parameter
+ * everything is requested.
  * @throws Refusal invalid for more than one colon
  */
 export function parseTopics(given: readonly string[]): Topics {
@@ -22,27 +23,30 @@ export function parseTopics(given: readonly string[]): Topics {
   return topics;
 }
 
-/** Lines to be sent together, each with its newline, and the index of the last of them. */
+/** Lines are sent together. They include their newlines and come with the index of the last one. */
 export interface Lines {
   readonly bytes: string | Uint8Array;
   readonly last: number;
 }
 
-/** Which events of the stream a subscriber gets (EV-30 to EV-34). Costs O(keys of the event) per event. */
+/**
+ * EventFilter decides which events of the stream a subscriber gets (EV-30 to EV-34). Cost: O(keys of the event) per
+ * event.
+ */
 export class EventFilter {
   private readonly matchesAll: boolean;
 
   constructor(
     private readonly topics: Topics,
-    /** `*`: all. */
+    /** The requested namespace; `*` stands for all. */
     private readonly namespace: string,
-    /** Whether the subscriber may see an event; absent: all of them. */
+    /** Says whether the subscriber may see an event. If it is absent, the subscriber may see all. */
     private readonly allows?: (event: EventAbout) => boolean,
   ) {
     this.matchesAll = !allows && namespace === '*' && topics.get('*')?.has('*') === true;
   }
 
-  /** Topics and keys that it may match. */
+  /** Returns the topics and keys that the filter may match. */
   get interests(): readonly Interest[] {
     return [...this.topics].flatMap(([topic, keys]) => [...keys].map((key): Interest => [topic, key]));
   }
@@ -54,8 +58,8 @@ export class EventFilter {
   }
 
   /**
-   * The line for a frame, with its newline: as it was stored when every event matches, undefined when none does (EV-26).
-   * Looks into the payloads only when some match and some do not (EV-72).
+   * Returns the line for a frame, with its newline. It is the stored line if every event matches, and undefined if none
+   * does (EV-26). The filter reads the payloads only if some match and some do not (EV-72).
    */
   lineOf(frame: StoredFrame): string | Uint8Array | undefined {
     if (this.matchesAll) return frame.line;
@@ -66,7 +70,7 @@ export class EventFilter {
     return `${JSON.stringify({ ...frame.frame, Events })}\n`;
   }
 
-  /** The lines for these frames. Stored ones that lie next to each other in memory are sent as one piece of it. */
+  /** Returns the lines for these frames. It joins stored lines that are adjacent in memory to one piece. */
   *linesOf(frames: readonly StoredFrame[]): Iterable<Lines> {
     let pending: Lines | undefined;
     for (const frame of frames) {
@@ -80,7 +84,7 @@ export class EventFilter {
   }
 }
 
-/** One view of both, if the second begins where the first ends. */
+/** Returns one view of both if the second begins where the first ends. */
 function joinedInMemory(first: string | Uint8Array, second: string | Uint8Array): Uint8Array | undefined {
   if (typeof first === 'string' || typeof second === 'string' || first.buffer !== second.buffer) return undefined;
   if (first.byteOffset + first.byteLength !== second.byteOffset) return undefined;

@@ -5,8 +5,8 @@ import { forbidden } from '../http/api-error.js';
 import type { Topics } from './event-filter.js';
 
 /**
- * Refuses a subscription of which one topic is not allowed in one of its namespaces (EV-40, EV-41). For `*` every existing
- * namespace must be allowed (EV-42).
+ * Refuses a subscription if one topic is not allowed in one of its namespaces (EV-40, EV-41). For `*` every existing
+ * namespace must allow it (EV-42).
  * @throws Refusal forbidden
  */
 export function checkTopics({ acl }: Caller, topics: Topics, namespaces: readonly string[]): void {
@@ -19,9 +19,8 @@ export function checkTopics({ acl }: Caller, topics: Topics, namespaces: readonl
 }
 
 /**
- * Whether the caller may see an event of a subscription that was allowed: the namespaces of a `*` subscription come and
- * go (EV-44), and each variable has rights of its own (EV-43). Events without a namespace were decided with the
- * subscription.
+ * Says whether the caller may see an event of an allowed subscription. The namespaces of a `*` subscription come and go
+ * (EV-44), and each variable has rights of its own (EV-43). Events without a namespace need no further check.
  */
 export function maySee({ acl }: Caller, { topic, namespace, keys }: EventAbout): boolean {
   if (acl.isManagement() || namespace === '') return true;
@@ -31,6 +30,6 @@ export function maySee({ acl }: Caller, { topic, namespace, keys }: EventAbout):
 
 const LISTED_VARIABLE: Requirement = { kind: 'variable', capability: 'list' };
 
-/** The namespaces whose rights decide over a subscription. */
+/** Returns the namespaces whose rights decide about a subscription. */
 export const subscribedNamespaces = (namespace: string, existing: readonly string[]): readonly string[] =>
   namespace === '*' ? existing : [namespace];

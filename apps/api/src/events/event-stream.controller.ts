@@ -13,7 +13,7 @@ import { RestoreWatch } from './restore-watch.js';
 import { StreamPermits } from './stream-permit.js';
 import { type Served, Subscriptions } from './subscriptions.js';
 
-/** `/v1/event/stream` (EV-20 to EV-29, EV-60 to EV-70). */
+/** The controller of `/v1/event/stream` (EV-20 to EV-29, EV-60 to EV-70). */
 @Controller('v1/event')
 export class EventStreamController {
   constructor(
@@ -62,7 +62,8 @@ export class EventStreamController {
       Trailer: NEXT_TRAILER,
       ...bounds,
     });
-    // What is in memory may be older than what is kept; it is not given out, so that the floor means the same to all.
+    // The memory may hold events older than the retained ones. They are not sent, so that the oldest index is the same
+    // for all clients.
     await this.subscriptions.serve(raw, { ...wanted, fromIndex: fromIndex > 0 ? Math.max(fromIndex, floor) : 0 });
   }
 }
@@ -70,8 +71,8 @@ export class EventStreamController {
 const LARGEST_INDEX = 2n ** 63n - 1n;
 
 /**
- * The index from which events are wanted; 0: from the oldest retained event (API-403, EV-21, EV-63, EV-67). @throws
- * Refusal invalid
+ * Returns the index from which events are requested; 0 stands for the oldest retained event (API-403, EV-21, EV-63,
+ * EV-67). @throws Refusal invalid
  */
 function fromIndexOf(query: QueryString): number {
   const text = param(query, 'index');
@@ -84,8 +85,8 @@ function fromIndexOf(query: QueryString): number {
 }
 
 /**
- * `until=head`, an addition: the stream ends, behind one more heartbeat, when all that was applied at its beginning has
- * been written. @throws Refusal invalid
+ * Reads `until=head`, an addition to the reference: the stream ends after everything applied at its beginning was
+ * written, with one more heartbeat. @throws Refusal invalid
  */
 function untilHeadOf(query: QueryString): boolean {
   const text = param(query, 'until') ?? '';

@@ -1,13 +1,13 @@
 import type { ProjectionFeed } from '@waybill/projection';
 
-/** Longest wait between two looks, milliseconds; a restore wakes it at once. */
+/** The longest wait between two reads in milliseconds. A restore ends it at once. */
 const LOOK_MS = 3_600_000;
-/** The same after a look that failed. */
+/** The wait after a failed read, in milliseconds. */
 export const LOOK_RETRY_MS = 1_000;
 
 /**
- * Knows when the state was last taken back to an archive, and tells whoever must begin anew (OP-46, EV-75).
- * One look at Postgres per restore, and one after announcements were missed.
+ * RestoreWatch knows when the state was last restored from an archive, and tells streams that must begin anew (OP-46,
+ * EV-75). It reads Postgres once per restore, and once after missed announcements.
  */
 export class RestoreWatch {
   private readonly stopped = new AbortController();
@@ -20,12 +20,12 @@ export class RestoreWatch {
     private readonly onError: (error: unknown) => void,
   ) {}
 
-  /** Index of the last restore; 0: there was none. */
+  /** The index of the last restore; 0 if there was none. */
   get index(): number {
     return this.known;
   }
 
-  /** Follows until `stop`. Resolves when it knows of the restores before. @throws what the database throws */
+  /** Follows until `stop`. Resolves when earlier restores are known. @throws the errors of the database */
   async start(): Promise<void> {
     const watch = this.feed.watch([['cluster_meta', '*']]);
     this.known = await this.record.restoredIndex();

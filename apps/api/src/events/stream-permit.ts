@@ -6,7 +6,10 @@ import type { ExistingNamespaces } from '../access/request-access.js';
 import { checkTopics, maySee, subscribedNamespaces } from './event-rights.js';
 import type { Topics } from './event-filter.js';
 
-/** How often it is asked whether the identity of a workload still counts: nobody says when its allocation ends. */
+/**
+ * The interval in milliseconds of checks whether a workload's identity is still valid. Nothing announces the end of its
+ * allocation.
+ */
 export const WORKLOAD_LOOK_MS = 10_000;
 
 export interface StreamPermitOptions {
@@ -16,30 +19,30 @@ export interface StreamPermitOptions {
   readonly timers: Timers;
 }
 
-/** Opens permits. Stateless. */
+/** StreamPermits opens permits. It has no state. */
 export class StreamPermits {
   constructor(private readonly options: StreamPermitOptions) {}
 
-  /** @throws Refusal forbidden; what the read model throws */
+  /** @throws Refusal forbidden; the errors of the read model */
   open(wanted: Subscription): Promise<StreamPermit> {
     return StreamPermit.open(this.options, wanted);
   }
 }
 
-/** What a subscriber asked for, and with which credential. */
+/** Subscription is the request of a subscriber with their credential. */
 export interface Subscription {
   readonly credential: string | undefined;
   readonly topics: Topics;
-  /** `*`: all. */
+  /** The requested namespace; `*` stands for all. */
   readonly namespace: string;
 }
 
 /**
- * The right of one open event stream (EV-40 to EV-48). Modes: open → ended. Every change of a token, policy or role has it
- * looked at anew; until that is done nothing more is sent (`settled`). It ends when the token is gone, expired or has lost
- * a right that the subscription needs. A look that fails (no database) ends it too: the client comes back and is
- * answered then.
- * Cost: a look per change and stream.
+ * StreamPermit is the right of one open event stream (EV-40 to EV-48). Modes: open → ended. Every change of a token,
+ * policy or role causes a new check, and nothing is sent until the check is done (`settled`). The permit ends when the
+ * token is deleted or expired, or has lost a right that the subscription needs. A check that fails (no database) ends
+ * it too: the client connects again and gets an answer then.
+ * Cost: one check per change and stream.
  */
 export class StreamPermit {
   private readonly ending = new AbortController();
@@ -55,7 +58,7 @@ export class StreamPermit {
     this.unlisten = options.callers.onChange(() => this.lookAgain());
   }
 
-  /** @throws Refusal forbidden; what the read model throws */
+  /** @throws Refusal forbidden; the errors of the read model */
   static async open(options: StreamPermitOptions, wanted: Subscription): Promise<StreamPermit> {
     const permit = new StreamPermit(options, wanted);
     try {
@@ -67,24 +70,27 @@ export class StreamPermit {
     }
   }
 
-  /** Aborted when the right has ended. */
+  /** The signal is aborted when the right has ended. */
   get ended(): AbortSignal {
     return this.ending.signal;
   }
 
-  /** Resolves once what is known of the right is as new as the changes heard of; false: it has ended. */
+  /** Resolves when all reported changes are checked. The result is false if the right has ended. */
   async settled(): Promise<boolean> {
     for (let seen; seen !== this.look;) await (seen = this.look);
     return !this.ended.aborted;
   }
 
-  /** Whether the subscriber may see an event; undefined: every event, now and later. */
+  /**
+   * Returns a function that says whether the subscriber may see an event. It is undefined if they may see every event,
+   * now and later.
+   */
   get filter(): ((event: EventAbout) => boolean) | undefined {
     if (this.options.callers === everybody) return undefined;
     return (event) => this.caller !== undefined && maySee(this.caller, event);
   }
 
-  /** Must be called. */
+  /** Ends the watching for changes. Every owner must call it. */
   close(): void {
     this.unlisten();
     this.cancelExpiry?.();

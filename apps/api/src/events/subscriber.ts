@@ -1,29 +1,30 @@
 import type { Timers } from '@waybill/model';
 
-/** `{}` this often, and at once at the beginning (EV-24). */
+/** The interval of heartbeats (`{}`) in milliseconds. The first one is sent at once. [EV-24] */
 export const HEARTBEAT_MS = 30_000;
-/** A write that makes no progress for this long closes the connection (EV-69). */
+/** The time in milliseconds after which a write without progress closes the connection (EV-69). */
 export const STALLED_WRITE_MS = 40_000;
-/** Bytes waiting in one connection before its reader is told to wait: thousands may be slow at once. */
+/** The bytes that may wait in one connection before its reader pauses. Thousands of clients may be slow at once. */
 export const MAX_BUFFERED_BYTES = 64 * 1024;
 
-/** The connection of one subscriber. */
+/** LineSink is the connection of one subscriber. */
 export interface LineSink {
   write(line: string | Uint8Array): void;
-  /** Bytes not yet taken by the client. */
+  /** The bytes that the client has not yet taken. */
   readonly bufferedBytes: number;
-  /** Resolves when the client has taken what was buffered. */
+  /** Resolves when the client has taken the buffered bytes. */
   drained(): Promise<void>;
-  /** @param next the index to go on with, if it is known */
+  /** @param next the index to continue with, if it is known */
   end(next: number | undefined): void;
 }
 
 /**
- * Writes lines to one subscriber, with heartbeats in between.
+ * Subscriber writes lines to one client, with heartbeats between them.
  *
- * Modes: open → closed (the client went away, stalled, or the server ends). Heartbeats are skipped while lines wait.
- * Memory: at most MAX_BUFFERED_BYTES plus what is sent at once, of which stored lines are shared; the reader waits in `send` until the client has taken them. While
- * anything waits, the client must take at least a byte in STALLED_WRITE_MS, or it is closed and everything is freed.
+ * Modes: open → closed (the client disconnects or stalls, or the server ends). It skips heartbeats while lines wait.
+ * Memory: at most MAX_BUFFERED_BYTES plus what is sent at once; stored lines of it are shared. The reader waits in
+ * `send` until the client has taken the lines. While bytes wait, the client must take at least one in STALLED_WRITE_MS;
+ * otherwise the connection is closed and its memory freed.
  */
 export class Subscriber {
   private closed = false;
@@ -39,7 +40,7 @@ export class Subscriber {
     private readonly timers: Timers,
   ) {}
 
-  /** Aborted when the subscriber is closed, by whichever side. */
+  /** The signal is aborted when either side closes the connection. */
   get signal(): AbortSignal {
     return this.over.signal;
   }
@@ -50,14 +51,14 @@ export class Subscriber {
     this.scheduleHeartbeat();
   }
 
-  /** Nothing before this index is left to be sent. */
+  /** Notes that no event before this index remains to be sent. */
   beginAt(index: number): void {
     this.next = index;
   }
 
   /**
-   * Resolves when there is room for more. Does nothing once closed.
-   * @param last index of the last line
+   * Writes lines and resolves when there is room for more. It does nothing after the close.
+   * @param last the index of the last line
    */
   async send(lines: string | Uint8Array, last: number): Promise<void> {
     if (this.closed) return;
@@ -66,7 +67,7 @@ export class Subscriber {
     if (this.sink.bufferedBytes > MAX_BUFFERED_BYTES) await this.room();
   }
 
-  /** Closes it with a heartbeat as the sign that nothing is left to be said. */
+  /** Closes the connection after a heartbeat, which says that no event remains. */
   finish(): void {
     if (this.closed) return;
     this.write(HEARTBEAT);
@@ -100,7 +101,7 @@ export class Subscriber {
     });
   }
 
-  /** The client has taken what waited, or never will. */
+  /** Resolves when the client has taken the waiting bytes, or never will. */
   private room(): Promise<void> {
     return new Promise((resolve) => {
       this.giveUp = resolve;
@@ -117,5 +118,5 @@ export class Subscriber {
   }
 }
 
-/** How clients tell it from a line of events (EV-28). */
+/** The form by which clients distinguish a heartbeat from a line of events (EV-28). */
 const HEARTBEAT = '{}\n';

@@ -8,29 +8,32 @@ import type { StreamPermit } from './stream-permit.js';
 import { Subscriber } from './subscriber.js';
 
 export interface SubscriptionOptions {
-  /** `enable_event_broker` (EV-29). */
+  /** The setting `enable_event_broker` (EV-29). */
   readonly enabled: boolean;
-  /** Frames that a start at index 0 replays (EV-63). */
+  /** The number of frames that a start at index 0 replays (EV-63). */
   readonly replayFrames: number;
 }
 
-/** One stream as it is to be written. */
+/** Served says how to write one stream. */
 export interface Served {
-  /** 0: the last `replayFrames`. */
+  /** The index from which to begin. 0 stands for the last `replayFrames` frames. */
   readonly fromIndex: number;
   readonly filter: EventFilter;
-  /** Whether the stream ends with what was applied at its beginning. */
+  /** Says whether the stream ends after everything applied at its beginning. */
   readonly untilHead: boolean;
   readonly permit: Pick<StreamPermit, 'ended' | 'settled'>;
 }
 
-/** Calls `run` when the signal is aborted; at once if it is. */
+/** Calls `run` when the signal is aborted, or at once if it is already. */
 function whenAborted(signal: AbortSignal, run: () => void): void {
   if (signal.aborted) run();
   else signal.addEventListener('abort', run, { once: true });
 }
 
-/** The open event streams of this instance. Ended with it: clients reconnect with N+1 elsewhere (EV-70). */
+/**
+ * Subscriptions holds the open event streams of this instance. They end with it, and clients reconnect elsewhere with
+ * N+1 (EV-70).
+ */
 export class Subscriptions {
   private readonly open = new Set<Subscriber>();
 
@@ -50,8 +53,8 @@ export class Subscriptions {
   }
 
   /**
-   * Writes lines until the client goes away, stalls, or this instance ends; or, if it is wanted only so far, until all
-   * that was applied at its beginning has been written. Never throws: the status is sent (EV-48).
+   * Writes lines until the client disconnects or stalls, or this instance ends. With `untilHead` it stops when
+   * everything applied at the beginning is written. It never throws, because the status is already sent (EV-48).
    */
   async serve(raw: ApiReply['raw'], { fromIndex, filter, untilHead, permit }: Served): Promise<void> {
     const subscriber = new Subscriber(sinkOf(raw), this.timers);

@@ -1,10 +1,10 @@
 import type { Allocation, TraceStep } from '@waybill/model';
 import type { LoggedTxn } from '@waybill/projection';
 
-/** Allocations shown unless all are wanted (CL-1043). */
+/** The number of allocations that are shown unless all are requested (CL-1043). */
 const MAX_SLOW = 5;
 
-/** The allocations whose steps are shown: those that took longest, the slowest first (CL-1043). */
+/** Returns the allocations whose steps are shown: those that took longest, the slowest first (CL-1043). */
 export function slowestAllocations(allocs: readonly Allocation[]): Allocation[] {
   const endMs = (alloc: Allocation): number => {
     const started = Object.values(alloc.TaskStates ?? {}).map(({ StartedAt }) => msOf(StartedAt) ?? 0);
@@ -13,7 +13,7 @@ export function slowestAllocations(allocs: readonly Allocation[]): Allocation[] 
   return allocs.toSorted((a, b) => endMs(b) - endMs(a)).slice(0, MAX_SLOW);
 }
 
-/** What agents call the steps of a task, and what the time line calls them. */
+/** The names of a task's steps on the time line, by the agents' names for them. */
 const TASK_STEPS: Readonly<Record<string, string>> = {
   Received: 'received',
   'Task Setup': 'set up',
@@ -22,25 +22,27 @@ const TASK_STEPS: Readonly<Record<string, string>> = {
 
 export interface AllocationSteps {
   readonly alloc: Allocation;
-  /** Of the allocation, oldest first. */
+  /** The transactions of the allocation, oldest first. */
   readonly txns: readonly LoggedTxn[];
-  /** When the plan was committed: nothing of it happened before, whatever the machine's clock says. */
+  /** The time of the plan's commit. Nothing of the allocation happened before it, whatever the machine's clock says. */
   readonly plannedNs: number;
-  /** Made by the evaluation; false: it was there, and is only judged anew. */
+  /**
+   * Says whether the evaluation made the allocation. If it is false, the allocation existed and is only judged anew.
+   */
   readonly isNew: boolean;
 }
 
-/** A step by the machine's clock: it took from `fromNs` to `timeNs`. */
+/** A MachineStep has the times of the machine's clock: it took from `fromNs` to `timeNs`. */
 interface MachineStep {
   readonly name: string;
   readonly timeNs: number;
   readonly fromNs: number;
-  /** The transaction that reported the step; 0: none. */
+  /** The index of the transaction that reported the step; 0 if there is none. */
   readonly index: number;
   readonly task?: string;
 }
 
-/** The first of each step of each task (CL-1043). */
+/** Returns the first occurrence of each step of each task (CL-1043). */
 export function allocationSteps({ alloc, txns, plannedNs, isNew }: AllocationSteps): TraceStep[] {
   const indexOf = (change: RegExp): number =>
     txns.find(({ objects }) => objects.some((object) => object.id === alloc.ID && change.test(object.change)))?.index ??
@@ -83,7 +85,7 @@ export function allocationSteps({ alloc, txns, plannedNs, isNew }: AllocationSte
   return steps;
 }
 
-/** Unix milliseconds of an agent's time; undefined: none. */
+/** Returns an agent's time in Unix milliseconds, or undefined if there is none. */
 function msOf(time: string | null | undefined): number | undefined {
   const ms = Date.parse(time ?? '');
   return ms > 0 ? ms : undefined;

@@ -11,27 +11,27 @@ import type { LoggedObject, LoggedTxn } from '@waybill/projection';
 import { allocationSteps } from './allocation-steps.js';
 import { lookedAt, shownSteps, toldBy, type ToldStep } from './told-steps.js';
 
-/** What a trace is made of. */
+/** TraceSources are the data from which a trace is made. */
 export interface TraceSources {
   readonly evalId: string;
-  /** Undefined: collected since. */
+  /** The evaluation. It is undefined if it was collected since. */
   readonly evaluation: Evaluation | undefined;
   readonly related: readonly EvaluationStub[];
-  /** Of the evaluation, oldest first; likewise below. */
+  /** The transactions of the evaluation, oldest first. The transactions below have the same order. */
   readonly txns: readonly LoggedTxn[];
-  /** Lowest index of which the log still has records. */
+  /** The lowest index whose record the log still has. */
   readonly floor: number;
-  /** All that was placed for it. */
+  /** All allocations that were placed for the evaluation. */
   readonly placed: readonly Allocation[];
-  /** Those of them whose steps are shown. */
+  /** The placed allocations whose steps are shown. */
   readonly allocs: readonly Allocation[];
   readonly allocTxns: ReadonlyMap<string, readonly LoggedTxn[]>;
   readonly deploymentTxns: readonly LoggedTxn[];
 }
 
 /**
- * The time line of an evaluation, derived from transactions and from what agents reported (CL-1042, CL-1047).
- * Pure; the steps are in the order of time.
+ * Returns the time line of an evaluation, derived from transactions and from agents' reports (CL-1042, CL-1047). The
+ * function is pure. The steps are in the order of time.
  */
 export function evaluationTrace(sources: TraceSources): EvaluationTrace {
   const { evalId, evaluation, txns, floor, allocs } = sources;
@@ -42,7 +42,7 @@ export function evaluationTrace(sources: TraceSources): EvaluationTrace {
     sinceNs: txns.find((txn) => changeOf(txn, evalId)?.op === 'create')?.timeNs ?? 0,
     metricOf: (txn: LoggedTxn) => metricOf(txn, sources),
   };
-  // What comes at the same time stays in this order: what led to a transaction, and the transaction.
+  // Steps at the same time stay in this order: first the steps that led to a transaction, then the transaction.
   const steps = [
     ...withWaits(
       evaluation,
@@ -71,7 +71,7 @@ export function evaluationTrace(sources: TraceSources): EvaluationTrace {
 
 const PLAN = 'ApplyPlanResults';
 
-/** Steps that have nothing but what every step has. */
+/** Returns a step that has only the members of every step. */
 const moment = (txn: LoggedTxn, Name: string, Service: string, Details: Record<string, string> = {}): TraceStep => ({
   Time: txn.timeNs,
   EndTime: 0,
@@ -102,7 +102,7 @@ function evaluationSteps(txn: LoggedTxn, sources: TraceSources, told: readonly T
   return steps;
 }
 
-/** From the making of the evaluation to the writing of its transaction. */
+/** Returns the step from the making of the evaluation to the writing of its transaction. */
 function submitted(txn: LoggedTxn, { evaluation }: TraceSources): TraceStep {
   const { actor, role, timeNs, requestId } = txn;
   const made = Math.min(evaluation?.CreateTime || timeNs, timeNs);
@@ -117,10 +117,13 @@ function submitted(txn: LoggedTxn, { evaluation }: TraceSources): TraceStep {
   };
 }
 
-/** What evaluations are made for that wait from the beginning. */
+/** The triggers of evaluations that wait from their beginning. */
 const BLOCKED_TRIGGERS: ReadonlySet<string> = new Set(['queued-allocs', 'max-plan-attempts']);
 
-/** With the times in which it was blocked: before each unblocking, or from its beginning up to now or to its end. */
+/**
+ * Adds the times in which the evaluation was blocked: before each unblocking, or from its beginning up to now or to its
+ * end.
+ */
 function withWaits(evaluation: Evaluation | undefined, steps: readonly TraceStep[]): TraceStep[] {
   const shown: TraceStep[] = [];
   let soFar = 0;
@@ -149,7 +152,10 @@ function withWaits(evaluation: Evaluation | undefined, steps: readonly TraceStep
   return [...shown, blocked];
 }
 
-/** A moment, unless a later transaction tells how long it took until the plan was in the applier's own state. */
+/**
+ * Returns the step of the plan's commit. It is a moment, unless a later transaction says how long it took until the
+ * plan was in the applier's own state.
+ */
 function planCommitted(txn: LoggedTxn, sources: TraceSources, told: readonly ToldStep[]): TraceStep {
   const commit = told.find(({ name, details }) => name === 'committed' && Number(details[0]) === txn.index);
   const check = told.find((step) => step.name === 'checked' && step.txn === txn);
@@ -160,7 +166,10 @@ function planCommitted(txn: LoggedTxn, sources: TraceSources, told: readonly Tol
   return commit?.toMs === undefined ? step : { ...step, Time: nsFromMs(commit.fromMs), EndTime: nsFromMs(commit.toMs) };
 }
 
-/** Of one of the allocations that the transaction places; of one that found no place, if it places none. */
+/**
+ * Returns the metrics of an allocation that the transaction places. If it places none, the metrics are those of a group
+ * that found no place.
+ */
 function metricOf(txn: LoggedTxn, sources: TraceSources): AllocMetric | undefined {
   return placedBy(txn, sources)[0]?.Metrics ?? Object.values(sources.evaluation?.FailedTGAllocs ?? {})[0];
 }

@@ -22,13 +22,13 @@ import { checkVariable, mayMatchPrefix, mayReadObject, readableNamespaces } from
 import { TraceReader } from './trace-reader.js';
 import { txnRecord } from './txn-record.js';
 
-/** Reads that look again at every index: a transaction that changed nothing is a record too. */
+/** HistoryReads repeats a read at every index, because a transaction that changed nothing is a record too. */
 export class HistoryReads extends Reads {}
 
-/** What such a read watches: whatever it is, it is woken at every index. */
+/** These rows are watched by such a read. Whatever they are, every index wakes the read. */
 const EVERYTHING = [['jobs', '*'] as const];
 
-/** `/v1/waybill/log`, `/v1/waybill/state`, `/v1/waybill/trace` (API-264 to API-269). */
+/** The controller of `/v1/waybill/log`, `/v1/waybill/state` and `/v1/waybill/trace` (API-264 to API-269). */
 @Controller('v1/waybill')
 export class HistoryController {
   constructor(
@@ -55,7 +55,7 @@ export class HistoryController {
     });
   }
 
-  /** A job's ID may have slashes, so it is what is left of the path. */
+  /** The job's ID is the rest of the path, because it may contain slashes. */
   @Get('state/:kind/*')
   @Needs(anybody)
   async state(@Param('kind') given: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
@@ -104,13 +104,13 @@ export class HistoryController {
       throw forbidden('Permission denied');
     const nothing = kind === 'none' || (wanted.id !== undefined && id === undefined);
     const query = { ...wanted, id, kind: kind === 'none' ? undefined : kind };
-    // Beyond every index: an empty page, with the floor.
+    // An index beyond all others gives an empty page with the floor.
     return this.log.page(nothing ? { ...query, from: Number.MAX_SAFE_INTEGER } : query).catch((error: unknown) => {
       throw error instanceof TooManyObjectsError ? badRequest(error.message) : error;
     });
   }
 
-  /** @throws Refusal invalid: several objects have this prefix */
+  /** @throws Refusal invalid if several objects have this prefix */
   private async idOf(kind: ObjectKind, namespaces: Namespaces, given: string): Promise<string | undefined> {
     const ids = await this.log.matching(kind, namespaces, given);
     if (ids.length > 1) throw badRequest(`prefix matched multiple objects: ${ids.slice(0, MAX_MATCHES).join(', ')}`);
@@ -118,10 +118,10 @@ export class HistoryController {
   }
 }
 
-/** Kinds whose right is about the name of the object. */
+/** Says whether the right to a kind is about the name of the object. */
 const isNamed = (kind: ObjectKind): boolean => kind === 'namespace' || kind === 'node-pool';
 
-/** A transaction with the objects that the caller may read: it may have changed others, too. */
+/** Returns a transaction with the objects that the caller may read; it may have changed others too. */
 const shownTo = (access: RequestAccess, txn: LoggedTxn): LoggedTxn => ({
   ...txn,
   objects: txn.objects.filter(({ kind, namespace, id }) => mayReadObject(access, kind, namespace, id)),

@@ -4,23 +4,23 @@ import { badRequest } from '../http/api-error.js';
 import { namespacesOf } from '../http/list-params.js';
 import { boolParam, param, params, perPageParam, type QueryString } from '../http/query-string.js';
 
-/** A page of the log holds 50 records unless the request says otherwise, and at most 1,000 (API-264). */
+/** The number of records on a page unless the request names one; MAX_PER_PAGE is the limit (API-264). */
 const DEFAULT_PER_PAGE = 50;
 const MAX_PER_PAGE = 1_000;
 
-/** Kinds that clients may ask for and that have no objects yet: their history is empty. */
+/** The kinds that clients may request and that have no objects yet. Their history is empty. */
 const KINDS_WITHOUT_OBJECTS: ReadonlySet<string> = new Set(['policy', 'role', 'token']);
 
 const isObjectKind = (kind: string): kind is ObjectKind => Object.hasOwn(HISTORY_TABLES, kind);
 
-/** `none`: a kind without objects. @throws Refusal invalid */
+/** Returns the kind, or `none` for a kind without objects. @throws Refusal invalid */
 export function kindOf(given: string): ObjectKind | 'none' {
   if (isObjectKind(given)) return given;
   if (KINDS_WITHOUT_OBJECTS.has(given)) return 'none';
   throw badRequest(`unknown kind ${JSON.stringify(given)}`);
 }
 
-/** What a request to the log asks; `id` as it was given, perhaps a prefix. */
+/** LogRequest is a request to the log. `id` is the ID as the client sent it, perhaps a prefix. */
 export interface LogRequest extends Omit<LogQuery, 'kind'> {
   readonly kind: ObjectKind | 'none' | undefined;
 }
@@ -59,10 +59,10 @@ function numberParam(query: QueryString, name: string): number | undefined {
   return Number(text);
 }
 
-/** Furthest from 1970 that the read model can compare with, ns: the largest number below 2^63. */
+/** The largest distance from 1970 that the read model can compare, in nanoseconds: the largest number below 2^63. */
 const FURTHEST_NS = 2 ** 63 - 1024;
 
-/** RFC 3339 or unix nanoseconds; none is further away than FURTHEST_NS. */
+/** Reads a time in RFC 3339 or Unix nanoseconds, and limits it to FURTHEST_NS. */
 function timeParam(query: QueryString, name: string): number | undefined {
   const text = param(query, name);
   if (text === undefined || text === '') return undefined;

@@ -1,6 +1,6 @@
 import type { LoggedTxn } from '@waybill/projection';
 
-/** A record of the log as the broker writes them, that changes nothing and tells nothing. */
+/** Returns a record of the log as the broker writes it. It changes nothing and reports no steps. */
 export const aLoggedTxn = (over: Partial<LoggedTxn>): LoggedTxn => ({
   index: 1,
   timeNs: 0,

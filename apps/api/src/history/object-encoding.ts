@@ -30,8 +30,8 @@ import {
 import type { ObjectKind } from '@waybill/state';
 
 /**
- * A row of the history as its own endpoint would answer it, nothing secret in it (API-268, CL-1064).
- * The rows of a kind's table are of that kind: what is stored as JSON has no type but this.
+ * Encodes a row of the history as its own endpoint would, without secrets (API-268, CL-1064). The rows of a kind's
+ * table are of that kind; JSON in the database has no other type.
  */
 export function encodedObject(kind: ObjectKind, row: object): WireObject {
   switch (kind) {
@@ -65,12 +65,12 @@ export function encodedObject(kind: ObjectKind, row: object): WireObject {
   }
 }
 
-/** What changed between two versions of an object, as clients may see it. */
+/** Returns the changes between two versions of an object as clients may see them. */
 export function objectDiff(kind: ObjectKind, before: object | undefined, after: object | undefined): ObjectDiff {
   if (kind === 'job') return diffOfJobs((before ?? null) as Job | null, (after ?? null) as Job | null);
   const [old, next] = [before, after].map((row) => (row ? encodedObject(kind, row) : null));
   const Type = before ? (after ? 'Edited' : 'Deleted') : 'Added';
-  // An allocation's job is an object of its own, with a history of its own.
+  // An allocation's job is an object of its own with a history of its own.
   const members = diffMembers(old ?? null, next ?? null, { skip: new Set(['Job']), withUnchanged: false });
   return { Type, Name: kind, ...members };
 }

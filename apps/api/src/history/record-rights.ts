@@ -3,7 +3,10 @@ import type { ObjectKind } from '@waybill/state';
 import type { RequestAccess } from '../access/request-access.js';
 import type { Namespaces } from '@waybill/projection';
 
-/** What reading the history of an object of each kind needs; kinds that are not here need management (API-267). */
+/**
+ * The requirements for reading the history of an object by its kind. Kinds that are not listed require management
+ * (API-267).
+ */
 const NEEDED: Partial<Record<ObjectKind, Requirement>> = {
   job: { kind: 'namespace', anyOf: ['read-job'] },
   alloc: { kind: 'namespace', anyOf: ['read-job'] },
@@ -14,7 +17,7 @@ const NEEDED: Partial<Record<ObjectKind, Requirement>> = {
   node: { kind: 'node', level: 'read' },
   plugin: { kind: 'plugin', level: 'read' },
   'node-pool': { kind: 'nodePool', capability: 'read' },
-  // The history has no items.
+  // The history does not contain the items.
   var: { kind: 'variable', capability: 'list' },
 };
 const MANAGEMENT: Requirement = { kind: 'management' };
@@ -22,7 +25,8 @@ const MANAGEMENT: Requirement = { kind: 'management' };
 const neededFor = (kind: ObjectKind): Requirement => NEEDED[kind] ?? MANAGEMENT;
 
 /**
- * The namespaces in which a caller may read the history of a kind; those that were asked for, where the kind has none.
+ * Returns the namespaces in which a caller may read the history of a kind. If the kind has no namespace, the result is
+ * the requested namespaces.
  * @throws Refusal forbidden
  */
 export async function readableNamespaces(
@@ -37,20 +41,23 @@ export async function readableNamespaces(
   return wanted;
 }
 
-/** Whether the caller may read the history of this object. */
+/** Says whether the caller may read the history of this object. */
 export function mayReadObject(access: RequestAccess, kind: ObjectKind, namespace: string, id: string): boolean {
   if (kind === 'namespace') return access.caller.acl.hasAccessToNamespace(id);
   return access.has(neededFor(kind), { namespace, pool: id, path: id });
 }
 
 /**
- * Whether a caller may be told which objects of a kind begin with a text. Not of variables: their rights belong to whole
- * paths, so that the answer would name some that the caller may not list.
+ * Says whether a caller may learn which objects of a kind begin with a text. For variables they may not: rights belong
+ * to whole paths, so the answer would name some that the caller may not list.
  */
 export const mayMatchPrefix = (access: RequestAccess, kind: ObjectKind): boolean =>
   kind !== 'var' || access.caller.acl.isManagement();
 
-/** Refuses what is asked of a variable that the caller may not list, or of variables in general. @throws Refusal forbidden */
+/**
+ * Refuses a request about a variable that the caller may not list, or about variables in general. @throws Refusal
+ * forbidden
+ */
 export function checkVariable(access: RequestAccess, namespaces: Namespaces, path: string | undefined): void {
   if (access.caller.acl.isManagement()) return;
   if (path === undefined || namespaces === '*') return access.must(MANAGEMENT);

@@ -2,24 +2,24 @@ import { nsFromMs, rfc3339FromMs, type AllocMetric, type Evaluation, type TraceS
 import type { LoggedTxn } from '@waybill/projection';
 import { readStepTimes, type StepName, type StepTime } from '@waybill/state';
 
-/** A step inside broker, worker or plan applier, and the transaction that tells it. */
+/** ToldStep is a step inside broker, worker or plan applier, with the transaction that reports it. */
 export interface ToldStep extends StepTime {
   readonly txn: LoggedTxn;
 }
 
-/** What is known of the evaluation beside its steps. */
+/** ToldOf has the other known facts about the evaluation. */
 export interface ToldOf {
   readonly evaluation: Evaluation | undefined;
-  /** When the evaluation was committed: none of its steps was before that, whatever the clocks say. */
+  /** The time of the evaluation's commit. None of its steps was before it, whatever the clocks say. */
   readonly sinceNs: number;
-  /** Of something that the transaction's plan places, or could not place. */
+  /** Returns the metrics of an allocation that the transaction's plan places, or could not place. */
   readonly metricOf: (txn: LoggedTxn) => AllocMetric | undefined;
 }
 
 /**
- * What the transactions of an evaluation tell of the steps that led to them (CL-1047). Transactions that tell nothing, or
- * nothing that can be read, have none.
- * @param txns oldest first
+ * Returns the steps that the transactions of an evaluation report (CL-1047). Transactions without a readable report
+ * have none.
+ * @param txns the transactions, oldest first
  */
 export function toldBy(evalId: string, txns: readonly LoggedTxn[]): ToldStep[] {
   return txns.flatMap((txn) =>
@@ -29,7 +29,10 @@ export function toldBy(evalId: string, txns: readonly LoggedTxn[]): ToldStep[] {
   );
 }
 
-/** Those that one transaction tells, as they are shown; those that say something of another step are not. */
+/**
+ * Returns the steps that one transaction reports, in their shown form. Steps that only describe another step are not
+ * shown.
+ */
 export function shownSteps(txn: LoggedTxn, told: readonly ToldStep[], of: ToldOf): TraceStep[] {
   return told.flatMap((step, at): TraceStep[] => {
     const [shown, before] = [SHOWN[step.name], told[at - 1]];
@@ -53,7 +56,7 @@ export function shownSteps(txn: LoggedTxn, told: readonly ToldStep[], of: ToldOf
   });
 }
 
-/** What the scheduler looked at for one of the allocations of a plan. */
+/** Returns what the scheduler examined for one of the allocations of a plan. */
 export const lookedAt = (metric: AllocMetric | null | undefined): Record<string, string> =>
   metric
     ? {
@@ -73,7 +76,7 @@ const queue: Shown['details'] = (_, { evaluation }): Record<string, string> =>
   evaluation ? { priority: String(evaluation.Priority), queue: evaluation.Type } : {};
 const index: Shown['details'] = ({ details: [reached = ''] }) => ({ index: reached });
 
-/** Gives each recorded step the service, the name and the details that a trace shows (CL-1042). */
+/** SHOWN gives each recorded step the service, the name and the details that a trace shows (CL-1042). */
 const SHOWN: Partial<Record<StepName, Shown>> = {
   delayed: {
     service: 'broker',
@@ -108,7 +111,7 @@ const SHOWN: Partial<Record<StepName, Shown>> = {
   },
 };
 
-/** A worker names itself once for each delivery, right after it was handed over. */
+/** Returns the name of the worker. A worker reports it once per delivery, right after the handover. */
 function workerOf(told: readonly ToldStep[], at: number): string {
   const named =
     told[at]?.name === 'dequeued' ? told[at + 1] : told.slice(0, at).findLast(({ name }) => name === 'taken');

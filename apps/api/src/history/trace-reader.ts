@@ -5,25 +5,25 @@ import { relatedEvaluations } from '../evaluations/related-evaluations.js';
 import { slowestAllocations } from './allocation-steps.js';
 import { evaluationTrace } from './evaluation-trace.js';
 
-/** Transactions of one object that are looked at: an evaluation has a handful. */
+/** The number of transactions of one object that are read. An evaluation has a handful. */
 const MAX_TXNS = 1_000;
-/** Histories of allocations that are read at the same time. */
+/** The number of allocations whose histories are read at the same time. */
 const AT_ONCE = 5;
 
 export interface TraceFound {
-  /** Highest index of what it was made of. */
+  /** The highest index of the data in the trace. */
   readonly index: number;
-  /** Lowest index of which the history is kept. */
+  /** The lowest index that the history keeps. */
   readonly floor: number;
-  /** Undefined: neither the state nor the history knows the evaluation. */
+  /** The trace. It is undefined if neither the state nor the history knows the evaluation. */
   readonly trace: EvaluationTrace | undefined;
-  /** Of the evaluation; undefined when there is no trace. */
+  /** The namespace of the evaluation. It is undefined if there is no trace. */
   readonly namespace: string | undefined;
 }
 
 /**
- * Reads what the trace of an evaluation is made of: its history, its allocations and theirs, its deployment's (API-269).
- * Cost: one page of history for each allocation that is shown.
+ * TraceReader reads the data of an evaluation's trace: its history, its allocations with their histories, and the
+ * history of its deployment (API-269). Cost: one page of history for each shown allocation.
  */
 export class TraceReader {
   constructor(
@@ -31,7 +31,7 @@ export class TraceReader {
     private readonly log: Pick<TransactionLog, 'page'>,
   ) {}
 
-  /** @param allAllocations or only the slowest (CL-1043) */
+  /** @param allAllocations reads all allocations instead of only the slowest (CL-1043) */
   async readTrace(evalId: string, allAllocations: boolean): Promise<TraceFound> {
     const history = await this.history('eval', evalId);
     const { row: evaluation } = await this.model.evaluation(evalId);

@@ -5,17 +5,19 @@ import { certificatesOf, verificationKey } from '../pem-keys.js';
 import { assertionProblems } from './client-assertion.js';
 import { listedProblems } from './listed-problems.js';
 
-/** Algorithms by which the tokens of third parties may be signed (section 1.2). */
+/** The algorithms with which third parties may sign their tokens (section 1.2). */
 export const SIGNING_ALGORITHMS: ReadonlySet<string> = new Set(
   'RS256 RS384 RS512 ES256 ES384 ES512 PS256 PS384 PS512 EdDSA'.split(' '),
 );
 
-/** What is wrong with a configuration as given, with its defaults filled in (AU-12 to AU-14, AU-108). */
+/**
+ * Returns the problems of a configuration as a client sends it, with its defaults filled in (AU-12 to AU-14, AU-108).
+ */
 export function configProblems(config: GivenMethodConfig, type: string, loginHosts: LoginHosts): string[] {
   return [...sourceProblems(config, type), ...contentProblems(config, loginHosts), ...sizeProblems(config)];
 }
 
-/** Whether the method knows where its tokens come from. Of a type that does not exist nothing is known. */
+/** Returns the problems of the source of the method's tokens. The sources of an unknown type are not checked. */
 function sourceProblems(config: GivenMethodConfig, type: string): string[] {
   const { OIDCDiscoveryURL, OIDCClientID, OIDCClientSecret, OIDCClientAssertion, JWKSURL, JWTValidationPubKeys } =
     config;
@@ -29,7 +31,7 @@ function sourceProblems(config: GivenMethodConfig, type: string): string[] {
   return problems;
 }
 
-/** What the reference finds out at a login (AU-13). Nothing is fetched. */
+/** Returns the problems that the reference finds only at a login (AU-13). It fetches nothing. */
 function contentProblems(config: GivenMethodConfig, loginHosts: LoginHosts): string[] {
   const problems: string[] = [];
   if (!(config.JWTValidationPubKeys ?? []).every(verificationKey))
@@ -56,7 +58,7 @@ function isHttpUrl(text: string): boolean {
 }
 
 const SHORT_TEXTS = ['JWKSURL', 'OIDCDiscoveryURL', 'OIDCClientID', 'OIDCClientSecret'] as const;
-/** Keys and certificates are bounded by the size of all of it. */
+/** The size limit of the whole configuration also limits these keys and certificates. */
 const PEM_LISTS = ['JWTValidationPubKeys', 'DiscoveryCaPem'] as const;
 const SHORT_LISTS = ['OIDCScopes', 'AllowedRedirectURIs', 'BoundAudiences', 'BoundIssuer', 'SigningAlgs'] as const;
 const MAPS = ['ClaimMappings', 'ListClaimMappings'] as const;

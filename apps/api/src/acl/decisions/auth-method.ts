@@ -23,19 +23,19 @@ import { configProblems } from './auth-method-config.js';
 import { assertionMisfit, filledAssertion, storedAssertion } from './client-assertion.js';
 import { listedProblems } from './listed-problems.js';
 
-/** What secrets of methods become before they are stored, and what they were. `MethodSecrets` is one. */
+/** MethodSecretForms encrypts the secrets of methods for storage and decrypts them. `MethodSecrets` implements it. */
 export interface MethodSecretForms {
   seal(what: MethodSecret, method: string, secret: string): string;
   open(what: MethodSecret, method: string, sealed: string): string;
 }
 
-/** What a decision about an auth method needs beside the request. */
+/** AuthMethodContext has what a decision about an auth method needs besides the request. */
 export interface AuthMethodContext {
-  /** Name in the path; undefined: it has none. */
+  /** The name in the path. It is undefined if the path has none. */
   readonly pathName: string | undefined;
-  /** The method of the name that the request gives. */
+  /** The stored method with the name in the request. */
   readonly stored: AuthMethod | undefined;
-  /** Name of the method that is the default. */
+  /** The name of the default method. */
   readonly defaultName: string | undefined;
   /** The files that the client assertion names. */
   readonly files: AssertionFiles;
@@ -50,8 +50,8 @@ const TYPES: readonly string[] = ['OIDC', 'JWT'] satisfies AuthMethodType[];
 const LOCALITIES: readonly string[] = ['local', 'global'] satisfies TokenLocality[];
 
 /**
- * An auth method is created, or changed: what a change leaves out is as it was stored, but for `Default` (AU-11 to AU-20,
- * AU-26). @throws Refusal invalid; UnsealableError a stored secret is needed and cannot be read
+ * Creates or changes an auth method. A change keeps the stored value of each missing member except `Default` (AU-11 to
+ * AU-20, AU-26). @throws Refusal invalid; UnsealableError if a stored secret is needed and cannot be decrypted
  */
 export function authMethodWrite(given: GivenAuthMethod, context: AuthMethodContext): Decision<'ACLAuthMethodUpsert'> {
   const { pathName, stored, defaultName, nowMs } = context;
@@ -66,7 +66,7 @@ export function authMethodWrite(given: GivenAuthMethod, context: AuthMethodConte
     throw badRequest(`default method already exists: ${defaultName}`);
   const AuthMethod = {
     Name,
-    // `methodProblems` has refused all others.
+    // `methodProblems` has refused all other types.
     Type: Type as AuthMethodType,
     TokenLocality: TokenLocality as TokenLocality,
     TokenNameFormat,
@@ -78,7 +78,7 @@ export function authMethodWrite(given: GivenAuthMethod, context: AuthMethodConte
   return { type: 'ACLAuthMethodUpsert', payload: { AuthMethod } };
 }
 
-/** The configuration that a write is about: the given one, or without one that which is stored (AU-17). */
+/** Returns the configuration of a write: the given one, or the stored one if the request has none (AU-17). */
 export const configOfWrite = (given: GivenAuthMethod, stored: AuthMethod | undefined): GivenMethodConfig | null =>
   given.Config ?? (stored ? givenConfig(stored.Config) : null);
 
@@ -98,7 +98,10 @@ function mergedMethod(given: GivenAuthMethod, stored: AuthMethod | undefined): G
   };
 }
 
-/** A stored configuration as a client sends it back that has read it: with `redacted` for its secrets. */
+/**
+ * Converts a stored configuration to the form in which clients read it and send it back: with `redacted` for its
+ * secrets.
+ */
 function givenConfig({ SealedClientSecret, OIDCClientAssertion, ...rest }: AuthMethodConfig): GivenMethodConfig {
   return {
     ...rest,
@@ -117,7 +120,7 @@ const givenKey = ({ SealedPemKey, ...key }: ClientAssertionKey): GivenAssertionK
 
 const redactedOf = (sealed: string): string => (sealed === '' ? '' : REDACTED);
 
-/** Problems of an auth method, in the order in which the contract lists them (AU-11). */
+/** Returns the problems of an auth method in the order in which the contract lists them (AU-11). */
 function methodProblems(
   method: GivenAuthMethod,
   { stored, limits: { minTtlNs, maxTtlNs }, loginHosts }: AuthMethodContext,
@@ -138,7 +141,7 @@ function methodProblems(
   return problems;
 }
 
-/** What is stored of the two secrets, sealed; empty: nothing. */
+/** Returns the two stored secrets in their encrypted form. A missing one is empty. */
 const sealedOf = (stored: AuthMethod | undefined): Readonly<Record<MethodSecret, string>> => ({
   OIDCClientSecret: stored?.Config.SealedClientSecret ?? '',
   PemKey: stored?.Config.OIDCClientAssertion?.PrivateKey?.SealedPemKey ?? '',
@@ -149,7 +152,7 @@ const givenSecrets = (config: GivenMethodConfig): Readonly<Record<MethodSecret, 
   PemKey: config.OIDCClientAssertion?.PrivateKey?.PemKey ?? '',
 });
 
-/** Whether `redacted` stands for a secret that is not there (AU-26). */
+/** Says whether `redacted` stands for a secret that is not stored (AU-26). */
 function hasPlaceholder(config: GivenMethodConfig, stored: AuthMethod | undefined): boolean {
   const [given, sealed] = [givenSecrets(config), sealedOf(stored)];
   return SECRETS.some((what) => given[what] === REDACTED && sealed[what] === '');
@@ -162,7 +165,7 @@ interface Secret {
   readonly clear: () => string;
 }
 
-/** `redacted` keeps the secret that is stored, in its sealed form (AU-26). */
+/** Returns a secret. `redacted` keeps the stored secret in its encrypted form (AU-26). */
 function secretOf(
   what: MethodSecret,
   config: GivenMethodConfig,
@@ -177,7 +180,10 @@ function secretOf(
   return { sealed: secrets.seal(what, Name, given), clear: () => given };
 }
 
-/** The configuration with its secrets sealed. @throws Refusal invalid: nothing can be signed as it says (AU-16) */
+/**
+ * Returns the configuration with its secrets encrypted. @throws Refusal invalid if signing with it is impossible
+ * (AU-16)
+ */
 function storedConfig(
   config: GivenMethodConfig,
   method: GivenAuthMethod,

@@ -15,30 +15,33 @@ import { badRequest } from '../../http/api-error.js';
 import type { GivenBindingRule } from '../binding-rule-request.js';
 
 export interface BindingRuleContext {
-  /** The rule whose ID the request names. */
+  /** The stored rule with the ID in the request. */
   readonly stored: BindingRule | undefined;
-  /** Whether a method of this name exists. */
+  /** Says whether a method of this name exists. */
   readonly hasMethod: boolean;
-  /** ID of a rule that is created. */
+  /** The ID for a new rule. */
   readonly newId: string;
   readonly nowMs: number;
 }
 
 export type BindingRuleDecision = Decision<'ACLBindingRuleUpsert'> & { readonly ruleId: string };
 
-/** The rule as given, with the ID of its path (AU-35). @param pathId undefined: the path has none @throws Refusal invalid */
+/**
+ * Returns the given rule with the ID of its path (AU-35). @param pathId undefined if the path has none @throws Refusal
+ * invalid
+ */
 export function ruleOfPath(given: GivenBindingRule, pathId: string | undefined): GivenBindingRule {
   const ID = given.ID || (pathId ?? '');
   if (pathId !== undefined && ID !== pathId) throw badRequest('ACL binding rule ID does not match request path');
   return { ...given, ID };
 }
 
-/** Name of the method that a rule belongs to: it is kept where a change leaves it out (AU-33). */
+/** Returns the name of the method that a rule belongs to. A change without a name keeps it (AU-33). */
 export const methodOfRule = ({ AuthMethod }: GivenBindingRule, stored: BindingRule | undefined): string =>
   AuthMethod || (stored?.AuthMethod ?? '');
 
 /**
- * A rule is created, or with an ID changed (AU-31 to AU-37). Neither its role nor its policy need exist.
+ * Creates a rule, or changes it if the request has an ID (AU-31 to AU-37). Its role or policy need not exist.
  * @throws Refusal invalid
  */
 export function bindingRuleWrite(given: GivenBindingRule, context: BindingRuleContext): BindingRuleDecision {
@@ -56,14 +59,14 @@ export function bindingRuleWrite(given: GivenBindingRule, context: BindingRuleCo
   return { type: 'ACLBindingRuleUpsert', payload: { Rule, MustExist }, ruleId: rule.ID };
 }
 
-/** Fills in what an update leaves out (AU-33). A name that the resulting type cannot have is dropped (AU-34). */
+/** Fills in the members that an update omits (AU-33). It drops a name that the resulting type cannot have (AU-34). */
 function mergedRule(given: GivenBindingRule, stored: BindingRule | undefined): GivenBindingRule {
   const BindType = given.BindType || (stored?.BindType ?? '');
   const kept = BindType === 'management' ? '' : (stored?.BindName ?? '');
   return { ...given, AuthMethod: methodOfRule(given, stored), BindType, BindName: given.BindName || kept };
 }
 
-/** Problems of a binding rule, in the order in which the contract lists them (AU-31). */
+/** Returns the problems of a binding rule in the order in which the contract lists them (AU-31). */
 function ruleProblems({ AuthMethod, Description, Selector, BindType, BindName }: GivenBindingRule): string[] {
   const problems: string[] = [];
   if (AuthMethod === '') problems.push('auth method is missing');
@@ -90,7 +93,10 @@ function bindProblems(type: string, name: string): string[] {
   }
 }
 
-/** Why an expression cannot be read as a filter (AU-46); undefined: it can, or it is empty and matches everybody. */
+/**
+ * Returns why an expression is not a valid filter (AU-46). The result is undefined if it is valid, or empty and so
+ * matches everybody.
+ */
 function selectorProblem(selector: string): string | undefined {
   if (selector === '') return undefined;
   const [tooLong] = nameLengthErrors('it', selector, MAX_SELECTOR_BYTES);

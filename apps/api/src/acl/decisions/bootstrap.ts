@@ -5,9 +5,9 @@ import type { SecretForms } from './token.js';
 import { isUuid } from './uuid.js';
 
 export interface BootstrapContext {
-  /** Index of the last bootstrap; 0: there was none. */
+  /** The index of the last bootstrap; 0 if there was none. */
   readonly doneIndex: number;
-  /** The number in the reset file; 0: none. */
+  /** The number in the reset file; 0 if there is none. */
   readonly resetIndex: number;
   readonly secrets: SecretForms;
   readonly nowMs: number;
@@ -17,9 +17,10 @@ export interface BootstrapContext {
 export type BootstrapDecision = Decision<'ACLTokenBootstrap'> & { readonly accessorId: string };
 
 /**
- * The first management token (OP-143), or one more by a reset (OP-145). What is known to be refused is refused here,
- * so that a caller without token fills no log; which of several counts is decided where it is applied (OP-144).
- * @param given the secret that is asked for; empty: any
+ * Decides about the first management token (OP-143), or a further one by a reset (OP-145). It refuses here what is
+ * certain to be refused, so that a caller without a token cannot fill the log. If there are several requests at once,
+ * the application of the transactions decides which one counts (OP-144).
+ * @param given the requested secret; empty for any
  * @throws Refusal invalid
  */
 export function bootstrapOf(given: string, context: BootstrapContext): BootstrapDecision {

@@ -5,12 +5,14 @@ import type { GivenAssertion, GivenAssertionKey, GivenMethodConfig } from '../au
 import { certificateOf, privateKeyOf } from '../pem-keys.js';
 import { listedProblems } from './listed-problems.js';
 
-/** Bytes that a client secret needs at least to sign, by algorithm (AU-16). */
+/** The smallest size in bytes of a client secret that signs, by algorithm (AU-16). */
 const LEAST_SECRET_BYTES: Readonly<Record<string, number>> = { HS256: 32, HS384: 48, HS512: 64 };
 const RSA_ALGORITHMS: readonly string[] = ['RS256', 'RS384', 'RS512'];
 const CERTIFICATE_HEADERS: readonly string[] = ['x5t#S256', 'x5t'];
 
-/** An assertion with the defaults filled in (section 1.3, AU-15). A key that nothing signs with is left out. */
+/**
+ * Returns an assertion with its defaults filled in (section 1.3, AU-15). It omits a key that is not used for signing.
+ */
 export function filledAssertion(given: GivenAssertion, { OIDCDiscoveryURL }: GivenMethodConfig): GivenAssertion {
   const { KeySource, Audience, KeyAlgorithm, PrivateKey, ExtraHeaders } = given;
   return {
@@ -33,7 +35,7 @@ const filledKey = (key: GivenAssertionKey): GivenAssertionKey => ({
   KeyIDHeader: key.KeyIDHeader || (key.KeyID === '' ? 'x5t#S256' : 'kid'),
 });
 
-/** What is wrong with an assertion (AU-14). @param clientSecret as given; empty: there is none */
+/** Returns the problems of an assertion (AU-14). @param clientSecret the given secret; empty if there is none */
 export function assertionProblems(assertion: GivenAssertion, clientSecret: string): string[] {
   const { KeySource, Audience, PrivateKey } = assertion;
   const problems: string[] = [];
@@ -80,7 +82,10 @@ function keyNameProblems({ PemCert, PemCertFile, KeyID, KeyIDHeader }: GivenAsse
   return problems;
 }
 
-/** What an assertion is signed with: secrets in clear, opened only where they are needed. */
+/**
+ * AssertionSecrets has what an assertion is signed with. The functions return secrets in clear, so they are decrypted
+ * only when needed.
+ */
 export interface AssertionSecrets {
   readonly clientSecret: () => string;
   readonly pemKey: () => string;
@@ -89,8 +94,8 @@ export interface AssertionSecrets {
 }
 
 /**
- * Why nothing could be signed by a valid assertion, because key, certificate and algorithm do not fit (AU-16);
- * undefined: it could.
+ * Returns why a valid assertion cannot sign, because key, certificate and algorithm do not fit (AU-16). The result is
+ * undefined if it can.
  */
 export function assertionMisfit(assertion: GivenAssertion, secrets: AssertionSecrets): string | undefined {
   const { KeySource, KeyAlgorithm, PrivateKey } = assertion;
@@ -132,11 +137,11 @@ function textOf(given: string, member: string, file: string, files: AssertionFil
   return 'text' in content ? content : { problem: `cannot read ${member} ${file}: ${content.problem}` };
 }
 
-/** A valid assertion as it is stored. @param sealedPemKey empty: there is none, or it is in a file */
+/** Returns a valid assertion in its stored form. @param sealedPemKey empty if there is no key or it is in a file */
 export function storedAssertion(given: GivenAssertion, sealedPemKey: string): ClientAssertion {
   const { KeySource, Audience, KeyAlgorithm, PrivateKey, ExtraHeaders } = given;
   return {
-    // `assertionProblems` has refused all others.
+    // `assertionProblems` has refused all other sources.
     KeySource: KeySource as ClientAssertion['KeySource'],
     Audience: Audience ?? [],
     KeyAlgorithm,

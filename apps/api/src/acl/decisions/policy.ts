@@ -4,8 +4,8 @@ import type { Decision } from '@waybill/writing';
 import { badRequest } from '../../http/api-error.js';
 
 /**
- * A policy is created or changed (OP-161, OP-162).
- * @param name of the path
+ * Creates or changes a policy (OP-161, OP-162).
+ * @param name the name in the path
  * @throws Refusal invalid
  */
 export function policyWrite(policy: AclPolicySpecification, name: string): Decision<'ACLPolicyUpsert'> {
@@ -15,7 +15,7 @@ export function policyWrite(policy: AclPolicySpecification, name: string): Decis
   return { type: 'ACLPolicyUpsert', payload: { Policies: [policy] } };
 }
 
-/** What is wrong with the rules (OP-130); undefined: nothing. */
+/** Returns the problem of the rules (OP-130), or undefined if there is none. */
 function rulesProblem(rules: string): string | undefined {
   try {
     parsePolicyRules(rules);

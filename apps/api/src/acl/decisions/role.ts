@@ -3,20 +3,20 @@ import type { Decision } from '@waybill/writing';
 import { badRequest } from '../../http/api-error.js';
 
 export interface RoleContext {
-  /** ID in the path; undefined: it has none. */
+  /** The ID in the path. It is undefined if the path has none. */
   readonly pathId: string | undefined;
-  /** The role whose ID the request names. */
+  /** The stored role with the ID in the request. */
   readonly stored: AclRole | undefined;
-  /** The role that has the name which the request gives. */
+  /** The stored role with the name in the request. */
   readonly namesake: AclRole | undefined;
-  /** Names of the policies that exist among those named. */
+  /** The names of those named policies that exist. */
   readonly policies: readonly string[];
   readonly newUuid: () => string;
 }
 
 export type RoleDecision = Decision<'ACLRolesUpsert'> & { readonly roleId: string };
 
-/** A role is created, or with an ID changed (OP-165). @throws Refusal invalid */
+/** Creates a role, or changes it if the request has an ID (OP-165). @throws Refusal invalid */
 export function roleWrite(given: AclRoleSpecification, context: RoleContext): RoleDecision {
   const { pathId, stored, namesake, policies, newUuid } = context;
   if (pathId !== undefined && given.ID !== pathId) throw badRequest('ACL role ID does not match request path');

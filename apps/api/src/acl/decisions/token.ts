@@ -15,17 +15,17 @@ import { badRequest } from '../../http/api-error.js';
 import type { GivenToken } from '../token-request.js';
 import { isUuid } from './uuid.js';
 
-/** What a secret becomes before it is stored. `TokenSecrets` is one. */
+/** SecretForms converts a secret to its stored forms. `TokenSecrets` implements it. */
 export interface SecretForms {
   hash(secret: string): string;
   seal(accessor: string, secret: string): string;
 }
 
-/** What a decision about a token needs beside the request. */
+/** TokenContext has what a decision about a token needs besides the request. */
 export interface TokenContext {
-  /** The token of the accessor that the request names. */
+  /** The stored token with the accessor in the request. */
   readonly stored: AclToken | undefined;
-  /** Roles that exist among those named, found by ID or by name. */
+  /** The named roles that exist, found by ID or by name. */
   readonly roles: readonly { readonly ID: string; readonly Name: string }[];
   readonly secrets: SecretForms;
   readonly limits: TokenLifeLimits;
@@ -34,12 +34,12 @@ export interface TokenContext {
   readonly newUuid: () => string;
 }
 
-/** A written token, and the secret that its answer shows. */
+/** TokenDecision is a token to write, with the secret that the answer shows. */
 export type TokenDecision = Decision<'ACLTokenUpsert'> & { readonly accessorId: string };
 
 /**
- * A token is created or changed (OP-147 to OP-152). With an accessor that is known it is a change; with one that is
- * not, and a secret, an import of a client token from another cluster.
+ * Creates or changes a token (OP-147 to OP-152). With a known accessor it is a change. With an unknown accessor and a
+ * secret it is an import of a client token from another cluster.
  * @throws Refusal invalid
  */
 export function tokenWrite(given: GivenToken, context: TokenContext): TokenDecision {
@@ -90,7 +90,7 @@ function updated(said: Said, stored: AclToken): AclTokenSpecification {
 
 const contentOf = ({ Name, Type, Policies, Roles }: Said) => ({
   Name,
-  // `contentProblems` of the model has refused all others.
+  // `contentProblems` of the model has refused all other types.
   Type: Type as AclTokenType,
   Policies,
   Roles,
