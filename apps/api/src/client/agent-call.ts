@@ -2,17 +2,23 @@ import { type Allocation, findTaskGroup, MAX_TIMER_MS, msFromNs, type Refusal } 
 import { type AskOptions, type Call, type Rpc, RpcUnavailableError } from '@waybill/rpc';
 import { notFound, serverFailure } from '../http/api-error.js';
 
-/** What an agent may add to the delays a job asks for: its largest kill timeout, processes that vanish slowly, itself. */
+/**
+ * The time in milliseconds that an agent may add to the delays which a job requests: its largest kill timeout,
+ * processes that end slowly, and its own work.
+ */
 const STOP_MARGIN_MS = 60_000;
-/** An agent stops the leader, the other tasks and the sidecars one after the other (AG-150). */
+/** The number of steps of a stop: an agent stops the leader, then the other tasks, then the sidecars (AG-150). */
 const STOP_WAVES = 3;
 
 export interface AskAgentOptions extends AskOptions {
-  /** The node's id. */
+  /** The ID of the node. */
   readonly target: string;
 }
 
-/** Asks the agent of a node. @throws Refusal not-found when there is no way to it; whatever the agent refuses (API-194) */
+/**
+ * Calls the agent of a node. @throws Refusal not-found if the agent cannot be reached; the refusals of the agent
+ * (API-194)
+ */
 export async function askAgent<Req, Res>(
   rpc: Rpc,
   call: Call<Req, Res>,
@@ -26,14 +32,17 @@ export async function askAgent<Req, Res>(
   }
 }
 
-/** Longest time that stopping the tasks of an allocation may take, ms (JR-959). */
+/** Returns the longest time in milliseconds that stopping the tasks of an allocation may take (JR-959). */
 export function restartTimeoutMs(alloc: Allocation): number {
   const group = alloc.Job ? findTaskGroup(alloc.Job, alloc.TaskGroup) : undefined;
   const killNs = Math.max(0, ...(group?.Tasks ?? []).map((task) => task.KillTimeout));
   return Math.min(msFromNs((group?.ShutdownDelay ?? 0) + STOP_WAVES * killNs) + STOP_MARGIN_MS, MAX_TIMER_MS);
 }
 
-/** A slow agent is not a missing one: it may still carry out the request. */
+/**
+ * Returns the refusal of a call that failed. A slow agent differs from a missing one: it may still carry out the
+ * request.
+ */
 const unreachable = ({ reason }: RpcUnavailableError, node: string): Refusal =>
   reason === 'timeout'
     ? serverFailure(`node ${node} has not answered in time`)

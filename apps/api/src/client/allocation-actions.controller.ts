@@ -12,7 +12,10 @@ import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
 import { askAgent, restartTimeoutMs } from './agent-call.js';
 import { knownAllocation } from './known-allocation.js';
 
-/** `/v1/client/allocation/:alloc/…`: what is asked of a running allocation, answered by its agent (API-194 to API-196). */
+/**
+ * The controller of `/v1/client/allocation/:alloc/…`: requests about a running allocation, which its agent answers
+ * (API-194 to API-196).
+ */
 @Controller('v1')
 export class AllocationActionsController {
   constructor(

@@ -7,7 +7,7 @@ import { LogsController } from './logs.controller.js';
 import { MachinesController } from './machines.controller.js';
 import { NotOfferedController } from './not-offered.controller.js';
 
-/** What machines answer, asked through the servers. */
+/** ClientModule has the requests that machines answer, sent through the servers. */
 @Module({
   imports: [ClusterModule],
   controllers: [

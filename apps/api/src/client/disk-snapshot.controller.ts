@@ -12,7 +12,10 @@ import { listAllocFiles } from './file-list.js';
 import { readAllocFile } from './file-stream.js';
 import { knownAllocation } from './known-allocation.js';
 
-/** `GET /v1/client/allocation/:id/snapshot`: what an allocation would hand on to the one that replaces it, as a tar. */
+/**
+ * The controller of `GET /v1/client/allocation/:id/snapshot`, which returns the files that an allocation would pass on
+ * to its replacement, as a tar.
+ */
 @Controller('v1/client/allocation/:id/snapshot')
 export class DiskSnapshotController {
   constructor(

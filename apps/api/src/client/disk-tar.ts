@@ -3,23 +3,24 @@ import { type AllocFileInfo, modeOf } from '@waybill/rpc';
 import { Header, type HeaderData, Pax } from 'tar';
 
 const BLOCK = 512;
-/** Of a file that has become shorter, in one piece. */
+/** The largest piece of zeros that fills up a file which has become shorter, in bytes. */
 const MAX_ZEROS = 64 * 1024;
-/** Directories in one another: as many as a disk that moves may have. */
+/** The largest depth of directories. A disk that moves may have as many. */
 export const MAX_TAR_DEPTH = 64;
 
-/** The files of an allocation. Paths begin at its directory, without a slash. */
+/** DiskFiles reads the files of an allocation. Paths begin at its directory, without a slash. */
 export interface DiskFiles {
-  /** Undefined: it is not there. */
+  /** Lists a directory. The result is undefined if it does not exist. */
   list(path: string): Promise<readonly AllocFileInfo[] | undefined>;
-  /** The first `size` bytes, fewer if the file has become shorter. */
+  /** Reads the first `size` bytes, or fewer if the file has become shorter. */
   read(path: string, size: number): AsyncIterable<Buffer>;
 }
 
 /**
- * Directories of an allocation as a tar stream, in pieces, each read when the one before is gone. Links and what is
- * neither file nor directory stay behind. A file that has become shorter is filled up, as its size was said before.
- * What breaks it off is said in a last file, `NOMAD-<allocation>-ERROR.log` (AG-224).
+ * Returns directories of an allocation as a tar stream. It reads each piece when the one before is sent. It leaves out
+ * links and everything that is neither file nor directory. It fills up a file that has become shorter, because the
+ * header has already stated its size. If an error ends the stream, the last file, `NOMAD-<allocation>-ERROR.log`, says
+ * why (AG-224).
  * Memory: one directory's list for each level, and one piece.
  */
 export async function* tarOfDisk(allocId: string, roots: readonly string[], disk: DiskFiles): AsyncGenerator<Buffer> {
@@ -75,7 +76,10 @@ function* zeros(count: number): Generator<Buffer> {
   for (let left = count; left > 0; left -= MAX_ZEROS) yield Buffer.alloc(Math.min(left, MAX_ZEROS));
 }
 
-/** With an extended one before it where a path is too long or a size too large for the plain form. */
+/**
+ * Returns the header of a file. An extended header precedes it if the path is too long or the size too large for the
+ * plain form.
+ */
 function header(data: HeaderData): Buffer {
   const block = Buffer.alloc(BLOCK);
   const plain = new Header(data);

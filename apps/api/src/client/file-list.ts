@@ -2,10 +2,10 @@ import type { Allocation } from '@waybill/model';
 import { type AllocFileInfo, listFiles, type Rpc } from '@waybill/rpc';
 import { askAgent } from './agent-call.js';
 
-/** Entries of one directory that are listed at the most. */
+/** The largest number of entries of one directory that are listed. */
 const MAX_ENTRIES = 100_000;
 
-/** A directory of an allocation by name, from the agent that has it. @throws Refusal not-found (API-197) */
+/** Lists a directory of an allocation by name, from the agent that has it. @throws Refusal not-found (API-197) */
 export async function listAllocFiles(
   rpc: Rpc,
   { ID: AllocID, NodeID: target }: Pick<Allocation, 'ID' | 'NodeID'>,

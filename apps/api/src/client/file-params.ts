@@ -1,7 +1,7 @@
 import { badRequest } from '../http/api-error.js';
 import { param, type QueryString } from '../http/query-string.js';
 
-/** A parameter that says yes or no. @throws Refusal invalid (API-197) */
+/** Reads a boolean parameter. @throws Refusal invalid (API-197) */
 export function flagParam(query: QueryString, name: string, otherwise: boolean): boolean {
   const value = param(query, name);
   if (value === undefined || value === '') return otherwise;
@@ -10,7 +10,7 @@ export function flagParam(query: QueryString, name: string, otherwise: boolean):
   throw badRequest(`failed to parse ${name} field to boolean: ${value}`);
 }
 
-/** Bytes, `otherwise` when absent. @throws Refusal invalid */
+/** Reads a number of bytes; `otherwise` is the default. @throws Refusal invalid */
 export function bytesParam(query: QueryString, name: string, otherwise: number | undefined): number {
   const value = param(query, name);
   if ((value === undefined || value === '') && otherwise !== undefined) return otherwise;

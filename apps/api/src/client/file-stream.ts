@@ -2,7 +2,10 @@ import { MAX_FILE_CHUNK_BYTES, readFile, type Rpc } from '@waybill/rpc';
 import { askAgent } from './agent-call.js';
 import { type FilePiece, framePieces } from './frames.js';
 
-/** How long the agent waits for new bytes before it says there are none; then a heartbeat is written. */
+/**
+ * The time in milliseconds that the agent waits for new bytes before it answers that there are none. A heartbeat is
+ * written then.
+ */
 const FOLLOW_WAIT_MS = 1_000;
 
 export interface FileRange {
@@ -11,15 +14,15 @@ export interface FileRange {
   readonly path: string;
   readonly origin: 'start' | 'end';
   readonly offset: number;
-  /** Bytes; Infinity: to the end. */
+  /** The number of bytes; Infinity stands for the rest of the file. */
   readonly limit: number;
   readonly follow: boolean;
 }
 
 /**
- * A file in pieces, asked from the agent that has it; with `follow` until it is deleted or the signal is aborted
- * (AG-307). Holds one answer of the agent.
- * @throws Refusal: a file that is not there is 400 here (API-197)
+ * Reads a file in pieces from the agent that has it. With `follow` it continues until the file is deleted or the signal
+ * is aborted (AG-307). Memory: one answer of the agent.
+ * @throws Refusal; a missing file is 400 here (API-197)
  */
 export async function* readAllocFile(rpc: Rpc, range: FileRange, signal: AbortSignal): AsyncGenerator<FilePiece> {
   const { nodeId, allocId, path, follow } = range;
@@ -47,5 +50,5 @@ export async function* readAllocFile(rpc: Rpc, range: FileRange, signal: AbortSi
   }
 }
 
-/** Between two questions it went, with its directory or alone. */
+/** The piece that reports that the file, alone or with its directory, was deleted between two requests. */
 const DELETED = { Data: '', Offset: 0, FileEvent: 'file deleted' } as const;

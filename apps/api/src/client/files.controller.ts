@@ -14,16 +14,17 @@ import { type FileRange, readAllocFile } from './file-stream.js';
 import { sendPieces } from './frames.js';
 import { knownAllocation } from './known-allocation.js';
 
-/** A part of a file of the allocation `id`. */
+/** WantedFile is a part of a file of the allocation `id`. */
 interface WantedFile extends Omit<FileRange, 'nodeId' | 'allocId'> {
   readonly id: string;
-  /** True: the bytes alone; false: in frames that name the file and the offset. */
+  /** Is true for the bytes alone, and false for frames that name the file and the offset. */
   readonly plain: boolean;
 }
 
 /**
- * `/v1/client/fs/…`: the files of an allocation, from the agent that has them (API-194, API-197; logs have their own).
- * Wildcards, because a part of a path is never empty, and who names no allocation is told so.
+ * The controller of `/v1/client/fs/…`: the files of an allocation, from the agent that has them (API-194, API-197).
+ * Logs have their own controller. The routes are wildcards, because the router matches a part only if it is not empty,
+ * and a request without an allocation has an answer of its own.
  */
 @Controller('v1/client/fs')
 export class FilesController {

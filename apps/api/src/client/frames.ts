@@ -1,9 +1,12 @@
 import { type ApiReply, beginStream } from '../http/reply.js';
 
-/** Data of one frame, bytes (API-78). */
+/** The largest size of the data in one frame, in bytes (API-78). */
 export const MAX_FRAME_BYTES = 64 * 1024;
 
-/** A piece of a file on its way to the client, `offset` its first byte's; null: nothing new while following. */
+/**
+ * FilePiece is a piece of a file for the client; `offset` is the offset of its first byte. null says that there is
+ * nothing new while following.
+ */
 export type FilePiece = {
   readonly data: Buffer;
   readonly offset: number;
@@ -11,16 +14,16 @@ export type FilePiece = {
   readonly event?: string;
 } | null;
 
-/** Cuts what an agent answered into pieces that fit frames. `offset`: of the first byte. */
+/** Cuts an agent's answer into pieces that fit frames. `offset` is the offset of the first byte. */
 export function* framePieces(data: Buffer, offset: number, file: string): Generator<FilePiece> {
   for (let from = 0; from < data.length; from += MAX_FRAME_BYTES)
     yield { data: data.subarray(from, from + MAX_FRAME_BYTES), offset: offset + from, file };
 }
 
 /**
- * Sends pieces as they come: frames, or with `plain` the bytes alone (AG-313). The first piece decides about the status;
- * after it there is only the end of the body (AG-315). A client that does not read holds the source up (AG-314), one that
- * has gone ends it.
+ * Sends pieces as they arrive: as frames, or with `plain` only their bytes (AG-313). The first piece decides the
+ * status; after it an error can only end the body (AG-315). A client that does not read makes the source wait (AG-314),
+ * and one that disconnects ends it.
  */
 export async function sendPieces(
   reply: ApiReply,
@@ -42,7 +45,9 @@ export async function sendPieces(
 
 const END = { done: true, value: undefined } as const;
 
-/** One JSON object, no separator needed; `{}` is a heartbeat (API-78); empty members are left out. */
+/**
+ * Returns a frame: one JSON object, which needs no separator. `{}` is a heartbeat (API-78). Empty members are omitted.
+ */
 function frameOf(piece: FilePiece): string {
   if (!piece) return '{}';
   const { data, file, event } = piece;

@@ -4,8 +4,8 @@ import type { ReadModel } from '@waybill/projection';
 import { badRequest, notFound } from '../http/api-error.js';
 
 /**
- * An allocation that is stored together with its node, so that the node can be asked about it (JR-953).
- * @throws Refusal not-found (API-194), invalid: the ID is empty (API-197), forbidden
+ * Reads a stored allocation whose node is stored too, so that the node can be asked about it (JR-953).
+ * @throws Refusal not-found (API-194), invalid if the ID is empty (API-197), forbidden
  */
 export async function knownAllocation(
   model: Pick<ReadModel, 'allocation' | 'node'>,

@@ -2,7 +2,10 @@ import { MAX_LOG_CHUNK_BYTES, readLog, type ReadLogRequest, type ReadLogResponse
 import { askAgent } from './agent-call.js';
 import { type FilePiece, framePieces } from './frames.js';
 
-/** How long the agent waits for new bytes before it says there are none; then a heartbeat is written. */
+/**
+ * The time in milliseconds that the agent waits for new bytes before it answers that there are none. A heartbeat is
+ * written then.
+ */
 const FOLLOW_WAIT_MS = 1_000;
 
 export interface LogStreamRequest {
@@ -16,9 +19,9 @@ export interface LogStreamRequest {
 }
 
 /**
- * A task's log in pieces that fit frames, asked from the agent that has it: what there is when it begins, or with `follow`
- * all that comes, also from a task that has ended and is started again, until the signal is aborted or the allocation's
- * files are gone (AG-311, AG-316). Holds one answer of the agent.
+ * Reads a task's log from the agent that has it, in pieces that fit frames. It reads what exists at the beginning. With
+ * `follow` it also reads what follows, even from a task that ends and starts again, until the signal is aborted or the
+ * allocation's files are gone (AG-311, AG-316). Memory: one answer of the agent.
  * @throws Refusal
  */
 export async function* readTaskLog(rpc: Rpc, wanted: LogStreamRequest, signal: AbortSignal): AsyncGenerator<FilePiece> {

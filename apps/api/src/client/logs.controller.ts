@@ -13,7 +13,10 @@ import { sendPieces } from './frames.js';
 import { knownAllocation } from './known-allocation.js';
 import { type LogStreamRequest, readTaskLog } from './log-stream.js';
 
-/** `/v1/client/fs/logs/:alloc`: a task's log, from the agent that runs it (API-194, API-197, API-198). */
+/**
+ * The controller of `/v1/client/fs/logs/:alloc`: a task's log, from the agent that runs the task (API-194, API-197,
+ * API-198).
+ */
 @Controller('v1/client/fs')
 export class LogsController {
   constructor(

@@ -10,7 +10,10 @@ import { type ApiReply, type ApiRequest, sendEmpty, sendJson } from '../http/rep
 import { askAgent } from './agent-call.js';
 import { readMetaChanges } from './node-meta-request.js';
 
-/** `/v1/client/stats`, `/v1/client/gc`, `/v1/client/metadata`: what is asked of a machine, answered by its agent. */
+/**
+ * The controller of `/v1/client/stats`, `/v1/client/gc` and `/v1/client/metadata`: requests about a machine, which its
+ * agent answers.
+ */
 @Controller('v1/client')
 export class MachinesController {
   constructor(
@@ -81,7 +84,7 @@ export class MachinesController {
     sendJson(request, reply, await askAgent(this.rpc, applyNodeMeta, { Meta }, { target }));
   }
 
-  /** The named node, or else the node of the agent beside this process. @throws Refusal */
+  /** Returns the named node, or else the node of the agent beside this process. @throws Refusal */
   private async nodeOf(request: ApiRequest, otherwise = ''): Promise<string> {
     const named = param(request.query, 'node_id') || otherwise;
     const nodeId = named ? named.toLowerCase() : await this.agent.nodeId();

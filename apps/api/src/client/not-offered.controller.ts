@@ -6,10 +6,10 @@ import { readJsonBody } from '../http/body.js';
 import { asObject, stringOf } from '../http/json-members.js';
 import type { ApiRequest } from '../http/reply.js';
 
-/** What a task that has a schedule can be told. */
+/** The states that a request may set for a task with a schedule. */
 const SCHEDULE_STATES: ReadonlySet<string> = new Set(['pause', 'run', 'scheduled']);
 
-/** What clients may ask of a machine and Waybill does not do; each answer says why. */
+/** The controller of requests about a machine that Waybill does not support. Each answer says why. */
 @Controller('v1/client')
 export class NotOfferedController {
   @Get('allocation/:id/pause')

@@ -3,8 +3,9 @@ import type { Job } from '@waybill/model';
 import type { Seen } from '@waybill/writing';
 
 /**
- * Jobs as of the last transaction about them, whichever replica of the read model answers (API-56): what a write is
- * decided on. Cost: one question to the log, and a wait for the read model where that is behind. Stateless.
+ * CurrentJobs reads jobs as of the last transaction about them, whichever replica of the read model answers (API-56).
+ * Writes are decided on these jobs. Cost: one question to the log, and a wait if the read model lags behind. It has no
+ * state.
  */
 export class CurrentJobs {
   constructor(
@@ -13,13 +14,15 @@ export class CurrentJobs {
     private readonly readable: (index: number) => Promise<unknown>,
   ) {}
 
-  /** @throws Refusal unavailable: the read model does not follow */
+  /** @throws Refusal unavailable if the read model does not follow */
   async job(namespace: string, id: string): Promise<Seen<Job | undefined>> {
     const sequence = await this.caughtUp(namespace, id);
     return { row: await this.read.job(namespace, id), sequence };
   }
 
-  /** Resolves when reads show the last transaction about the job, with its sequence; 0: there was none. */
+  /**
+   * Resolves when reads show the last transaction about the job. The result is its sequence, or 0 if there was none.
+   */
   async caughtUp(namespace: string, id: string): Promise<number> {
     const sequence = await this.log.lastSequence(jobSubject(namespace, id));
     if (sequence > 0) await this.readable(sequence);

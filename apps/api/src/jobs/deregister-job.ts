@@ -18,7 +18,7 @@ export interface DeregisterJobDeps {
   readonly newId: () => string;
 }
 
-/** Stops a job for a user, or removes it with all that it left (API-120 to API-125). */
+/** DeregisterJob stops a job for a user, or removes it with everything that belongs to it (API-120 to API-125). */
 export class DeregisterJob {
   constructor(private readonly deps: DeregisterJobDeps) {}
 

@@ -46,7 +46,7 @@ export interface DispatchJobDeps {
   readonly newId: () => string;
 }
 
-/** Makes a job of a parameterized one for a user (API-175 to API-178). */
+/** DispatchJob makes a job from a parameterized one for a user (API-175 to API-178). */
 export class DispatchJob {
   constructor(private readonly deps: DispatchJobDeps) {}
 
@@ -68,7 +68,7 @@ export class DispatchJob {
     };
   }
 
-  /** The answer for a repeated idempotency token: the job that the first dispatch created (API-177). */
+  /** Returns the answer for a repeated idempotency token: the job that the first dispatch created (API-177). */
   private async earlier(namespace: string, result: unknown): Promise<Dispatched> {
     const DispatchedJobID = stringOf(asObject(result ?? {}, 'verdict'), 'JobID');
     const child = await this.deps.read.job(namespace, DispatchedJobID);

@@ -14,7 +14,7 @@ export interface EvaluateOptions {
 }
 
 /**
- * Decodes a request to evaluate a job (API-150). @param body undefined: there was none @throws Refusal invalid,
+ * Decodes a request to evaluate a job (API-150). @param body undefined if there was none @throws Refusal invalid,
  * DecodeError
  */
 export function readEvaluateRequest(body: unknown, pathJobId: string): { readonly forceReschedule: boolean } {
@@ -35,7 +35,9 @@ export interface EvaluateJobDeps {
   readonly newId: () => string;
 }
 
-/** Has a job looked at again for a user, and on demand its failed allocations replaced before their time (API-150). */
+/**
+ * EvaluateJob evaluates a job again for a user. On request it replaces failed allocations before their time (API-150).
+ */
 export class EvaluateJob {
   constructor(private readonly deps: EvaluateJobDeps) {}
 

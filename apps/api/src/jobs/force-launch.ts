@@ -8,8 +8,8 @@ export interface ForcedLaunch {
 }
 
 /**
- * Has a periodic job launched now, by the holder of the broker role, which launches it on schedule too. Asked once: a
- * second ask would be a second launch.
+ * ForceLaunch asks the holder of the broker role to launch a periodic job now. The holder also launches it on schedule.
+ * The request is sent once, because a second one would be a second launch.
  */
 export class ForceLaunch {
   constructor(
@@ -18,7 +18,7 @@ export class ForceLaunch {
     private readonly readable: (index: number) => Promise<unknown>,
   ) {}
 
-  /** Answers once the launch can be read. @throws RpcError 500 with the contract's text, RpcUnavailableError */
+  /** Resolves when the launch can be read. @throws RpcError 500 with the contract's text, RpcUnavailableError */
   async launch(namespace: string, id: string): Promise<ForcedLaunch> {
     const AtIndex = await this.log.lastSequence(jobSubject(namespace, id));
     const { EvalID, Index } = await this.rpc.ask(forcePeriodic, { Namespace: namespace, JobID: id, AtIndex });

@@ -1,6 +1,6 @@
 import type { Job } from '@waybill/model';
 
-/** Commands that the job's author prepared for its tasks, with where they run. */
+/** Returns the commands that the job's author prepared for its tasks, with the tasks in which they run. */
 export const actionsOf = (job: Job): object[] =>
   job.TaskGroups.flatMap((group) =>
     group.Tasks.flatMap((task) =>

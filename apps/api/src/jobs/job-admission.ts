@@ -16,10 +16,10 @@ import {
 } from '@waybill/model';
 import type { SubmittedJob } from './register-request.js';
 
-/** Allocations that one job may ask for: `job_max_count`. */
+/** The largest number of allocations that one job may request (`job_max_count`). */
 export const JOB_MAX_COUNT = 50_000;
 
-/** What admission reads of the read model. */
+/** AdmissionLookup has the reads of the read model that admission needs. */
 export interface AdmissionLookup {
   namespace(name: string): Promise<Namespace | undefined>;
   nodePool(name: string): Promise<NodePool | undefined>;
@@ -27,9 +27,9 @@ export interface AdmissionLookup {
 }
 
 /**
- * What this control plane has to say of a job before it is registered, planned or validated: what its namespace does not
- * allow first, then what is wrong with the job itself (API-347). That its namespace and pool exist is checked once more
- * when it is written. Cost: three reads of single rows.
+ * JobAdmission checks a job before it is registered, planned or validated. It first reports what the job's namespace
+ * does not allow, then the errors of the job itself (API-347). The existence of its namespace and pool is checked again
+ * when the job is written. Cost: three reads of single rows.
  */
 export class JobAdmission {
   constructor(private readonly read: AdmissionLookup) {}
@@ -50,7 +50,7 @@ export class JobAdmission {
     return { errors: [...vaultErrors(job), ...place, ...limits, ...errors], warnings: [...warnings, ...ofClaims] };
   }
 
-  /** Resolves with all warnings as one text (API-350). @throws Refusal invalid: every error of the job (API-102) */
+  /** Resolves with all warnings as one text (API-350). @throws Refusal invalid with every error of the job (API-102) */
   async admit({ Job: job, warnings: ofDecoding }: SubmittedJob): Promise<string> {
     const { errors, warnings } = await this.validate(job);
     if (errors.length > 0) throw badRequest(formatErrors(errors));
@@ -62,8 +62,8 @@ const DEFAULT_POOL = 'default';
 const poolOf = ({ NodePool }: Job): string => NodePool || DEFAULT_POOL;
 
 /**
- * Problems with the job's namespace and node pool (API-45, API-115). The built-in ones always count as existing, also
- * before the first transaction of a cluster has reached the read model.
+ * Returns problems with the job's namespace and node pool (API-45, API-115). The built-in ones always count as
+ * existing, even before the first transaction of a cluster has reached the read model.
  */
 function placeErrors(job: Job, namespace: Namespace | undefined, nodePool: NodePool | undefined): string[] {
   const hasNamespace = namespace !== undefined || job.Namespace === DEFAULT_NAMESPACE;
@@ -74,7 +74,7 @@ function placeErrors(job: Job, namespace: Namespace | undefined, nodePool: NodeP
   ];
 }
 
-/** Waybill has no secrets from Vault to give: a task that asks for some would start without them. */
+/** Refuses tasks that request secrets from Vault. Waybill has none to give, so they would start without them. */
 function vaultErrors({ TaskGroups }: Job): string[] {
   const clusters = TaskGroups.flatMap(({ Tasks }) => Tasks.flatMap(({ Vault }) => (Vault ? [Vault.Cluster] : [])));
   return clusters.slice(0, 1).map((cluster) => `Vault ${JSON.stringify(cluster)} not enabled but used in the job`);

@@ -6,7 +6,7 @@ import { boolParam } from '../http/query-string.js';
 import type { Reads } from '../http/reads.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
 
-/** Lists of jobs as stubs: all of them, those with an ID prefix, or those of a node pool (ND-187). */
+/** JobList lists jobs as stubs: all jobs, those with an ID prefix, or those of a node pool (ND-187). */
 export class JobList {
   constructor(
     private readonly model: ReadModel,

@@ -6,7 +6,9 @@ import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
 import { JobParser } from './job-parser.transport.js';
 import { readParseRequest } from './parse-request.js';
 
-/** `/v1/jobs/parse`: a job file into the job that the other endpoints take (API-180). */
+/**
+ * The controller of `/v1/jobs/parse`, which converts a job file to the job that the other endpoints accept (API-180).
+ */
 @Controller('v1')
 export class JobParseController {
   constructor(private readonly parser: JobParser) {}

@@ -6,21 +6,24 @@ import { badRequest, unavailable } from '../http/api-error.js';
 import type { ParseRequest } from './parse-request.js';
 import type { ParseAnswer } from './parse-worker.transport.js';
 
-/** jobspec.md §15. */
+/** The largest time for parsing a job file in milliseconds (jobspec.md §15). */
 export const MAX_PARSE_MS = 2000;
-/** Requests that wait for the thread; at the time limit each, the last would wait half a minute. */
+/**
+ * The largest number of requests that wait for the thread. If each takes the time limit, the last one waits half a
+ * minute.
+ */
 const MAX_WAITING = 16;
 
-/** The built file, also when this one runs from source. */
+/** The URL of the built file, even if this file runs from source. */
 const WORKER = new URL(
   'jobs/parse-worker.transport.js',
   pathToFileURL(createRequire(import.meta.url).resolve('@waybill/api')),
 );
 
 /**
- * Parses job files in a thread, so that no text holds up the other requests (JS-214). One thread, started by the first
- * request and kept; requests take turns. A request that takes longer than MAX_PARSE_MS ends with its thread, and the next
- * one starts another. Costs some 20 MB once used.
+ * JobParser parses job files in a thread, so that no text delays other requests (JS-214). There is one thread; the
+ * first request starts it, and requests take turns. A request that takes longer than MAX_PARSE_MS ends with its thread,
+ * and the next request starts another thread. The thread takes about 20 MB.
  */
 export class JobParser {
   private worker: Worker | undefined;
@@ -29,7 +32,7 @@ export class JobParser {
 
   constructor(private readonly timers: Timers) {}
 
-  /** The job as JSON (JS-130). @throws Refusal invalid, unavailable */
+  /** Returns the job as JSON (JS-130). @throws Refusal invalid, unavailable */
   async parse(request: ParseRequest): Promise<unknown> {
     if (this.waiting >= MAX_WAITING) throw unavailable('Too many job files are being parsed; try again');
     this.waiting++;
@@ -68,7 +71,7 @@ export class JobParser {
   }
 }
 
-/** The process may end while it runs. */
+/** Starts the thread. The process may end while the thread runs. */
 function startWorker(): Worker {
   const worker = new Worker(WORKER);
   worker.unref();

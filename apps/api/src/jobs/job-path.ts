@@ -1,7 +1,7 @@
 import { badRequest } from '../http/api-error.js';
 import { pathOf } from '../http/path.js';
 
-/** Sub-routes of a job, in the order they are tried (API-5). */
+/** The sub-routes of a job, in the order in which they are tried (API-5). */
 export const SUFFIXES = [
   'evaluate',
   'allocations',
@@ -28,21 +28,24 @@ export type JobSubRoute = (typeof SUFFIXES)[number];
 
 export interface JobPath {
   readonly id: string;
-  /** undefined: the job itself. */
+  /** The sub-route; undefined for the job itself. */
   readonly sub: JobSubRoute | undefined;
 }
 
 /**
- * Which job, and what of it, a path below `/v1/job/` names. Ids may contain slashes, so the suffix decides; a suffix
- * counts only behind a slash, so that a job may be called `plan` (API-5, API-6).
- * @param path percent-decoded
+ * Returns the job, and the part of it, that a path below `/v1/job/` names. IDs may contain slashes, so the suffix
+ * decides. A suffix counts only behind a slash, so that a job may have the ID `plan` (API-5, API-6).
+ * @param path the percent-decoded path
  */
 export function parseJobPath(path: string): JobPath {
   const sub = SUFFIXES.find((suffix) => path.endsWith(`/${suffix}`) && path.length > suffix.length + 1);
   return sub === undefined ? { id: path, sub } : { id: path.slice(0, -(sub.length + 1)), sub };
 }
 
-/** The sub-route of a request below `/v1/job/`; undefined for the job itself, and for a path that cannot be read. */
+/**
+ * Returns the sub-route of a request below `/v1/job/`. The result is undefined for the job itself, and for a path that
+ * cannot be decoded.
+ */
 export function jobSubRoute(url: string): JobSubRoute | undefined {
   try {
     return jobPathOf(url).sub;
@@ -51,7 +54,7 @@ export function jobSubRoute(url: string): JobSubRoute | undefined {
   }
 }
 
-/** Which job a request below `/v1/job/` is about. @throws Refusal invalid */
+/** Returns the job of a request below `/v1/job/`. @throws Refusal invalid */
 export function jobPathOf(url: string): JobPath {
   const raw = pathOf(url).slice('/v1/job/'.length);
   try {

@@ -16,7 +16,7 @@ export interface JobRunsDeps {
   readonly scaling: ScaleJob;
 }
 
-/** Answers requests that make a stored job run: again, now, with a payload, or in another number. */
+/** JobRuns answers requests that make a stored job run: again, now, with a payload, or with another count. */
 export class JobRuns {
   constructor(private readonly deps: JobRunsDeps) {}
 
@@ -33,7 +33,7 @@ export class JobRuns {
     sendWritten(request, reply, answer);
   }
 
-  /** @param body undefined: the request's bytes are the payload */
+  /** @param body undefined if the bytes of the request are the payload */
   async dispatch(request: ApiRequest, reply: ApiReply, id: string, body: unknown): Promise<void> {
     const { query } = request;
     const wanted =
@@ -61,7 +61,7 @@ export class JobRuns {
   }
 }
 
-/** What raw bytes say beside the payload: nothing. */
+/** The other members of a dispatch whose body is only the payload. */
 const NO_DISPATCH = { meta: {}, idPrefix: '', priority: 0 } as const;
 
 const bytesOf = (body: unknown): Buffer => (Buffer.isBuffer(body) ? body : Buffer.alloc(0));

@@ -5,7 +5,7 @@ import { badRequest, notFound } from '../http/api-error.js';
 import { asObject, boolOf, stringOf, uintOf } from '../http/json-members.js';
 import type { Requester } from '../http/requester.js';
 
-/** The versions of a job that the read model keeps. */
+/** JobVersionLookup reads the versions of a job that the read model keeps. */
 export interface JobVersionLookup {
   jobVersions(namespace: string, id: string): Promise<{ readonly rows: readonly Job[] }>;
 }
@@ -24,7 +24,10 @@ export function readStabilityRequest(json: unknown, pathJobId: string): Stabilit
   return { version: uintOf(body, 'JobVersion'), stable: boolOf(body, 'Stable') };
 }
 
-/** Marks one kept version as stable or not for a user; no new version, no evaluation (DP-954, DP-955). */
+/**
+ * JobStability marks one kept version as stable or not stable for a user. This makes no new version and no evaluation
+ * (DP-954, DP-955).
+ */
 export class JobStability {
   constructor(
     private readonly writer: TransactionWriter,

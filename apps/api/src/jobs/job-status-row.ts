@@ -1,10 +1,10 @@
 import { type Deployment, hasAutoPromote, isActiveDeployment, requiresPromotion } from '@waybill/model';
 import type { JobWithStatus, StatusAllocation } from '@waybill/projection';
 
-/** Whoever packs jobs leaves this in their meta. */
+/** The key in a job's meta that tools for packs set. */
 const PACK_NAME = 'pack.name';
 
-/** A job as the overview of all jobs shows it (API-185). */
+/** Returns a job in its form for the overview of all jobs (API-185). */
 export function jobStatusRow({ job, allocs, latestDeployment, childStatuses }: JobWithStatus): object {
   return {
     ID: job.ID,
@@ -52,7 +52,7 @@ const deploymentRow = (deployment: Deployment): object => ({
   RequiresPromotion: requiresPromotion(deployment),
 });
 
-/** Whatever of these changes, the index is higher. At least 1. */
+/** Returns an index that is higher after any change of the rows. It is at least 1. */
 export function jobStatusIndex(rows: readonly JobWithStatus[]): number {
   const indexes = rows.flatMap(({ job, allocs, latestDeployment, childrenIndex }) => [
     job.ModifyIndex,

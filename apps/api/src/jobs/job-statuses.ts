@@ -11,12 +11,12 @@ import type { ApiReply, ApiRequest } from '../http/reply.js';
 import { namespacesOfWrite } from '../http/write-options.js';
 import { jobStatusIndex, jobStatusRow } from './job-status-row.js';
 
-/** Jobs that one request may name. */
+/** The largest number of jobs that one request may name. */
 export const MAX_NAMED_JOBS = 10_000;
 
 type Named = NonNullable<JobStatusOptions['named']>;
 
-/** How jobs are: the overview of a web UI, all of them or those it shows just now (API-185). */
+/** JobStatuses shows how jobs are, for the overview of a web UI: all jobs, or those that the UI shows now (API-185). */
 export class JobStatuses {
   constructor(
     private readonly model: ReadModel,
@@ -29,7 +29,7 @@ export class JobStatuses {
     const { named, includeChildren } = readStatusesRequest(body, query);
     const namespaces = namespacesOfWrite(query, body);
     const options = {
-      // Named jobs bring their namespaces along, unless the query has one of its own.
+      // Named jobs have their own namespaces, unless the query names one.
       namespaces: await request.access.namespaces(named && isDefault(namespaces) ? '*' : namespaces),
       named,
       includeChildren,
@@ -46,7 +46,10 @@ export class JobStatuses {
   }
 }
 
-/** What a request sees again and again while it waits: other jobs than at first are news, whatever their indexes. */
+/**
+ * StatusPage is what a request reads again and again while it waits. If the jobs are others than at first, that counts
+ * as a change, whatever their indexes are.
+ */
 class StatusPage {
   private first: string | undefined;
 

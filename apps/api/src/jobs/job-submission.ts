@@ -15,7 +15,10 @@ export interface JobSubmissionDeps {
   readonly planning: PlanJob;
 }
 
-/** Answers requests with a whole job in the body: it is registered or planned, in the region that the job names. */
+/**
+ * JobSubmission answers requests with a whole job in the body: it registers or plans the job in the region that the job
+ * names.
+ */
 export class JobSubmission {
   constructor(private readonly deps: JobSubmissionDeps) {}
 

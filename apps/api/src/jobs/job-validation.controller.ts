@@ -7,7 +7,9 @@ import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
 import { JobAdmission } from './job-admission.js';
 import { RegisterRequests } from './register-request.js';
 
-/** `/v1/validate/job`: what a registration of the job would say, without writing anything. */
+/**
+ * The controller of `/v1/validate/job`, which returns the errors that a registration would return, and writes nothing.
+ */
 @Controller('v1/validate')
 export class JobValidationController {
   constructor(

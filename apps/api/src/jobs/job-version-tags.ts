@@ -12,7 +12,7 @@ import type { Requester } from '../http/requester.js';
 
 export interface TagWish {
   readonly version: number;
-  /** The current version. */
+  /** Is true if the tag is for the current version. */
   readonly latest: boolean;
   readonly description: string;
 }
@@ -35,7 +35,10 @@ export function readTagRequest(json: unknown): TagWish {
   return wish;
 }
 
-/** What `/v1/job/:id/versions/:name/tag` names (API-7). @param rest decoded, without `/tag` @throws Refusal not-found */
+/**
+ * Returns the job and the tag in a path `/v1/job/:id/versions/:name/tag` (API-7). @param rest the decoded path without
+ * `/tag` @throws Refusal not-found
+ */
 export function tagPathOf(rest: string): { readonly id: string; readonly name: string } {
   const [id = '', versions, name = '', ...more] = rest.split('/');
   if (versions !== 'versions' || id === '' || name === '' || more.length > 0)
@@ -49,7 +52,10 @@ export interface TagPlace {
   readonly name: string;
 }
 
-/** Names kept versions of jobs; what may be named is decided when it is applied (ST-88, ST-89). */
+/**
+ * JobVersionTags gives names to kept versions of jobs. The application of the transaction decides whether a version may
+ * have a name (ST-88, ST-89).
+ */
 export class JobVersionTags {
   constructor(private readonly writer: TransactionWriter) {}
 

@@ -17,7 +17,7 @@ export interface JobVersionWritesDeps {
   readonly model: Pick<ReadModel, 'jobVersions'>;
 }
 
-/** Answers writes to kept versions of a job: reverting to one, marking it as stable, and tags. */
+/** JobVersionWrites answers writes to kept versions of a job: reverting to one, marking it as stable, and tags. */
 export class JobVersionWrites {
   constructor(private readonly deps: JobVersionWritesDeps) {}
 
@@ -30,7 +30,7 @@ export class JobVersionWrites {
     sendWritten(request, reply, answer);
   }
 
-  /** A version that is registered again needs what its volumes need, as when it was registered first. */
+  /** Checks the rights for the volumes of a version that is registered again, as at its first registration. */
   private async checkReverted({ access }: ApiRequest, namespace: string, id: string, version: number): Promise<void> {
     if (access.caller.acl.isManagement()) return;
     const { rows } = await this.deps.model.jobVersions(namespace, id);

@@ -3,7 +3,7 @@ import { DeregisterJob } from './deregister-job.js';
 import { JobAdmission } from './job-admission.js';
 import { RegisterJob } from './register-job.js';
 
-/** For users of this region, and for what other regions have decided. */
+/** Returns the writer of registrations, for users of this region and for decisions of other regions. */
 export function registerJobOf({ writes, jobs, lookup, context: { newId } }: ApiCore): RegisterJob {
   return new RegisterJob({ writer: writes, jobs, admission: new JobAdmission(lookup), read: lookup, newId });
 }

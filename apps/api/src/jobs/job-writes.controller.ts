@@ -15,7 +15,7 @@ import { JobSubmission } from './job-submission.js';
 import { JobVersionWrites } from './job-version-writes.js';
 import { sendWritten } from './write-answer.js';
 
-/** What each part of a job needs of those who write it. */
+/** The rights that each part of a job requires for a write. */
 const JOB_WRITES = byPart(
   ({ url }) => jobSubRoute(url),
   {
@@ -38,12 +38,14 @@ const JOB_DELETES = byPart(deletedPart, {
   tag: inQuery('submit-job', 'tag-job-version'),
 });
 
-/** `purge` when the job is not only to be stopped; a value that is no boolean is refused by the handler. */
+/**
+ * Returns `purge` if the job is to be removed and not only stopped. The handler refuses a value that is not a boolean.
+ */
 function deletedPart({ url, query }: RoutedRequest): string {
   return jobSubRoute(url) ?? (isGiven(query, 'purge') ? 'purge' : '');
 }
 
-/** Routes PUT, POST and DELETE of `/v1/jobs` and `/v1/job/…`, whose last part says what is wanted. */
+/** The controller of PUT, POST and DELETE of `/v1/jobs` and `/v1/job/…`, whose last part selects the action. */
 @Controller('v1')
 export class JobWritesController {
   constructor(
@@ -127,7 +129,10 @@ export class JobWritesController {
   }
 }
 
-/** The priority of the evaluation: above 100 is refused, and 0 or a negative number counts as not given (API-121). */
+/**
+ * Returns the priority of the evaluation. A value above 100 is refused; 0 or a negative number counts as not given
+ * (API-121).
+ */
 function evalPriorityOf(text: string | undefined): number {
   if (text === undefined || text === '') return 0;
   if (!/^-?\d{1,9}$/.test(text)) throw badRequest(`Failed to parse value of "eval_priority" (${text}) as an int`);

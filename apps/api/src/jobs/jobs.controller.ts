@@ -19,14 +19,14 @@ import { tagPathOf } from './job-version-tags.js';
 import { scaleStatusIndex, scaleStatusOf } from './scale-status.js';
 import { versionDiffs } from './version-diffs.js';
 
-/** A job's parts are as readable as the job (`scale`: also for those who only scale). */
+/** The parts of a job need the same right as the job. `scale` also accepts callers who may only scale. */
 const JOB_READS = byPart(
   ({ url }) => jobSubRoute(url),
   { scale: inQuery('read-job', 'read-job-scaling'), action: open },
   inQuery('read-job'),
 );
 
-/** Reads of `/v1/jobs` and `/v1/job/…`. */
+/** The controller of reads of `/v1/jobs` and `/v1/job/…`. */
 @Controller('v1')
 export class JobsController {
   constructor(
@@ -167,14 +167,17 @@ export class JobsController {
   }
 }
 
-/** What a table holds of one job; whoever asks may see the namespace. */
+/** Returns the rows of one table for one job. The caller must be allowed to see the namespace. */
 const partsOf = (table: TableName, namespace: string, id: string): CachedList => ({
   tables: [table],
   watched: [[table, rowsOfJob(namespace, id)]],
   scope: [namespace],
 });
 
-/** With the job itself: a job that was purged and registered anew hides the allocations of the earlier one. */
+/**
+ * Returns the allocations of a job together with the job: a job that was purged and registered anew hides the
+ * allocations of the earlier one.
+ */
 const allocationsOf = (namespace: string, id: string): CachedList => ({
   tables: ['allocs'],
   watched: [

@@ -1,10 +1,10 @@
 import { badRequest } from '../http/api-error.js';
 import { asObject, boolOf, stringOf } from '../http/json-members.js';
 
-/** What a worker is asked to parse (JS-210). */
+/** ParseRequest is a request to a worker (JS-210). */
 export interface ParseRequest {
   readonly JobHCL: string;
-  /** Text of a variable file (JS-213). */
+  /** The text of a variable file (JS-213). */
   readonly Variables: string;
   readonly Canonicalize: boolean;
 }

@@ -2,10 +2,10 @@ import { parentPort } from 'node:worker_threads';
 import { JobspecError, parseJob } from '@waybill/jobspec';
 import type { ParseRequest } from './parse-request.js';
 
-/** What a worker answers: the job, or what is wrong with the text. */
+/** ParseAnswer is a worker's answer: the job, or the error of the text. */
 export type ParseAnswer = { readonly job: unknown } | { readonly refusal: string };
 
-// The thread of `JobParser`: one request at a time, each answered once.
+// This is the thread of `JobParser`. It takes one request at a time and answers each once.
 parentPort?.on('message', (request: ParseRequest) => parentPort?.postMessage(answerTo(request)));
 
 /**

@@ -25,7 +25,7 @@ export interface JobPlan {
   readonly JobModifyIndex: number;
   readonly CreatedEvals: readonly WireObject[];
   readonly Diff: JobDiff | null;
-  /** RFC 3339; null: it is not launched on a schedule. */
+  /** The time of the next launch in RFC 3339. It is null if the job has no schedule. */
   readonly NextPeriodicLaunch: string | null;
   readonly Warnings: string;
   readonly Index: number;
@@ -36,19 +36,22 @@ export interface PlanJobDeps {
   readonly log: Pick<Log, 'lastSequence'>;
   readonly rpc: Rpc;
   readonly region: string;
-  /** Index up to which clients may have read. */
+  /** Returns the index up to which clients may have read. */
   readonly seen: () => number;
   readonly clock: Clock;
 }
 
 /**
- * What would happen if a job were registered now (API-141 to API-143): checked here as if it were, played through by a
- * scheduler, written nowhere.
+ * PlanJob returns what would happen if a job were registered now (API-141 to API-143). The API checks the job as for a
+ * registration, a scheduler simulates it, and nothing is written.
  */
 export class PlanJob {
   constructor(private readonly deps: PlanJobDeps) {}
 
-  /** Of a job of several regions, as this one would have it (DP-1140). @throws Refusal invalid, RpcError, RpcUnavailableError */
+  /**
+   * Plans a job. For a job of several regions it plans this region's part (DP-1140). @throws Refusal invalid, RpcError,
+   * RpcUnavailableError
+   */
   async plan(wish: PlanJobWish): Promise<JobPlan> {
     const { Job: given, Diff } = wish;
     const { admission, log, rpc, region, seen } = this.deps;

@@ -7,7 +7,7 @@ import { registrationOf } from './decisions/registration.js';
 import type { JobAdmission } from './job-admission.js';
 import type { RegisterJobRequest } from './register-request.js';
 
-/** What registering reads of the read model. */
+/** JobLookup has the reads of the read model that registering needs. */
 export interface JobLookup {
   job(namespace: string, id: string): Promise<Job | undefined>;
   schedulerConfiguration(): Promise<SchedulerConfiguration | undefined>;
@@ -30,8 +30,9 @@ export interface RegisterJobDeps {
 }
 
 /**
- * Registers a job for a user (API-100 to API-116): validated here, checked again when applied, job and evaluation in one
- * transaction. It is decided on the stored job, and decided again if somebody writes that meanwhile.
+ * RegisterJob registers a job for a user (API-100 to API-116). The job is validated here and checked again when it is
+ * applied; job and evaluation are one transaction. The decision depends on the stored job, and is made again if another
+ * write changes that job meanwhile.
  */
 export class RegisterJob {
   constructor(private readonly deps: RegisterJobDeps) {}
@@ -49,7 +50,7 @@ export class RegisterJob {
       throw forbidden('Job registration, dispatch, and scale are disabled by the scheduler configuration');
   }
 
-  /** A job that was admitted. @throws Refusal */
+  /** Writes a job that was admitted. @throws Refusal */
   async write(request: RegisterJobRequest, Warnings: string, requester: Requester): Promise<Registered> {
     const { writer, jobs, newId } = this.deps;
     const { Namespace, ID } = request.Job;

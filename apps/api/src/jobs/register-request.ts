@@ -22,42 +22,44 @@ import {
 } from '../http/json-members.js';
 import { param, type QueryString } from '../http/query-string.js';
 
-/** A job as submitted, understood: complete, in its namespace and region. */
+/** SubmittedJob is a decoded job: complete, in its namespace and region. */
 export interface SubmittedJob {
   readonly Job: Job;
-  /** What the stored form of the job cannot tell any more (API-314). */
+  /** Warnings about what the stored form of the job no longer shows (API-314). */
   readonly warnings: readonly string[];
 }
 
-/** Which region a request is for. */
+/** AtHome says which region a request is for. */
 export interface AtHome {
-  /** Region that registers or plans the job (API-101). */
+  /** The region that registers or plans the job (API-101). */
   readonly home: string;
 }
 
 export interface PlanJobWish extends SubmittedJob {
-  /** Whether the answer compares the job with the stored one. */
+  /** Says whether the answer compares the job with the stored one. */
   readonly Diff: boolean;
 }
 
 export interface RegisterJobRequest extends SubmittedJob {
   readonly Submission: JobSubmission | null;
-  /** Version whose submission the new version inherits if the request has none (ST-58). */
+  /** The version whose submission the new version inherits if the request has none (ST-58). */
   readonly SubmissionFrom?: number;
   readonly EnforceIndex: boolean;
   readonly JobModifyIndex: number;
   readonly PreserveCounts: boolean;
   readonly PreserveResources: boolean;
   readonly EvalPriority: number;
-  /** Of the evaluation; absent: `job-register`. */
+  /** The trigger of the evaluation. If it is absent, it is `job-register`. */
   readonly Trigger?: 'job-scaling';
-  /** The job is this region's part of a multiregion job; it is written even if nothing changes here (DP-1107). */
+  /**
+   * Is set if the job is this region's part of a multiregion job. It is written even if nothing changes here (DP-1107).
+   */
   readonly isPartOfRollout?: true;
-  /** Goes with the new version, in one transaction. */
+  /** The scaling event that is written with the new version in one transaction. */
   readonly Scaling?: GroupScalingEvent;
 }
 
-/** Understands register requests, in the region of this control plane. */
+/** RegisterRequests decodes register requests in the region of this control plane. */
 export class RegisterRequests {
   constructor(
     private readonly region: string,
@@ -65,7 +67,7 @@ export class RegisterRequests {
   ) {}
 
   /**
-   * @param pathJobId where the path names the job, it must be the body's
+   * @param pathJobId the job in the path, if it names one; it must equal the body's
    * @throws Refusal invalid, DecodeError
    */
   readRegistration(json: unknown, query: QueryString, pathJobId: string | undefined): RegisterJobRequest & AtHome {
@@ -94,7 +96,9 @@ export class RegisterRequests {
     return { ...submitted, Diff: boolOf(body, 'Diff') };
   }
 
-  /** Of a job that is only looked at, in its own namespace (API-101, API-181). @throws Refusal invalid, DecodeError */
+  /**
+   * Decodes a job that is only checked, in its own namespace (API-101, API-181). @throws Refusal invalid, DecodeError
+   */
   readValidation(json: unknown): SubmittedJob {
     return this.decoded(asObject(json, 'JobValidateRequest'), decodeJobToValidate);
   }
@@ -120,7 +124,7 @@ export class RegisterRequests {
     return { Job: job, warnings: droppedFieldWarnings(json) };
   }
 
-  /** The region that a request names; an empty name and `global` mean this region (API-43, API-101). */
+  /** Returns the region that a request names. An empty name and `global` stand for this region (API-43, API-101). */
   private regionOf(named: string): string {
     return named === '' || named === 'global' ? this.region : named;
   }

@@ -8,7 +8,7 @@ import type { Registered, RegisterJob } from './register-job.js';
 
 export interface RevertRequest {
   readonly version: number;
-  /** Refuse unless this is the current one; null: do not look. */
+  /** The version that must be the current one. With null any version may be current. */
   readonly enforcePriorVersion: number | null;
 }
 
@@ -25,7 +25,10 @@ export function readRevertRequest(json: unknown, pathJobId: string): RevertReque
   };
 }
 
-/** Registers what a kept version says as a new one, by the way every registration goes (DP-956, DP-957). */
+/**
+ * RevertJob registers the contents of a kept version as a new version, in the same way as every registration (DP-956,
+ * DP-957).
+ */
 export class RevertJob {
   constructor(
     private readonly jobs: Pick<CurrentJobs, 'job'>,

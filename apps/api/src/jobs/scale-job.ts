@@ -31,7 +31,7 @@ export interface ScaleJobDeps {
   readonly newId: () => string;
 }
 
-/** Gives a group another count for a user (API-170 to API-173). */
+/** ScaleJob gives a group another count for a user (API-170 to API-173). */
 export class ScaleJob {
   constructor(private readonly deps: ScaleJobDeps) {}
 
@@ -69,7 +69,7 @@ export class ScaleJob {
       const EvalID = decision.payload.Eval?.ID ?? '';
       return { ...answer, EvalID, EvalCreateIndex: EvalID === '' ? 0 : index, JobModifyIndex: index };
     }
-    // No new version: the event follows as a transaction of its own.
+    // There is no new version, so the event follows as a transaction of its own.
     const EvalID = decision?.payload.Evals[0]?.ID ?? '';
     const Index = await this.record(row.job, wish, EvalID, requester);
     return { ...answer, EvalID, EvalCreateIndex: EvalID === '' ? 0 : index, Index };

@@ -25,7 +25,9 @@ export interface JobScaleStatus {
   readonly TaskGroups: Record<string, GroupScaleStatus>;
 }
 
-/** The state of each group for an autoscaler (API-174). @param allocs of any incarnation of the job */
+/**
+ * Returns the state of each group for an autoscaler (API-174). @param allocs allocations of any incarnation of the job
+ */
 export function scaleStatusOf(
   job: Job,
   allocs: readonly Allocation[],
@@ -57,7 +59,7 @@ export function scaleStatusOf(
 
 const isCounted = (alloc: Allocation): boolean => !isTerminalAllocation(alloc) && !alloc.DeploymentStatus?.Canary;
 
-/** An index that grows when the job, its allocations or its scaling events change (API-174). */
+/** Returns an index that grows when the job, its allocations or its scaling events change (API-174). */
 export function scaleStatusIndex(
   job: Job,
   allocs: readonly Allocation[],

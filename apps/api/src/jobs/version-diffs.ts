@@ -2,7 +2,10 @@ import { notFound } from '../http/api-error.js';
 import { diffJobs, type Job, type JobDiff } from '@waybill/model';
 import { boolParam, param, type QueryString } from '../http/query-string.js';
 
-/** What the kept versions of a job changed (API-161). @param versions newest first @throws Refusal not-found: no such version or tag */
+/**
+ * Returns the changes of each kept version of a job (API-161). @param versions the versions, newest first @throws
+ * Refusal not-found if there is no such version or tag
+ */
 export function versionDiffs(versions: readonly Job[], query: QueryString): JobDiff[] | null {
   if (boolParam(query, 'diffs') !== true) return null;
   const reference = referenceOf(versions, query);

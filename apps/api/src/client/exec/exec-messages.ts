@@ -1,7 +1,10 @@
 import type { ExecOutputChunk, ExecWriteRequest } from '@waybill/rpc';
 import { z } from 'zod';
 
-/** A client says something that is no message of an exec session; the text is for it. */
+/**
+ * ExecMessageError says that a client sent something that is not a message of an exec session. The text is for the
+ * client.
+ */
 export class ExecMessageError extends Error {
   override readonly name = 'ExecMessageError';
 }
@@ -15,7 +18,7 @@ const helloMessage = z.object({ version: z.int(), auth_token: z.string().nullish
 /** The only version of the protocol (AG-320). */
 const VERSION = 1;
 
-/** Decodes a message of the client (AG-321); null: it is a heartbeat. @throws ExecMessageError */
+/** Decodes a message of the client (AG-321). The result is null for a heartbeat. @throws ExecMessageError */
 export function inputOf(message: string): Omit<ExecWriteRequest, 'SessionID'> | null {
   const { stdin, tty_size: size } = parsed(inputMessage, message);
   if (!stdin && !size) return null;
@@ -26,7 +29,7 @@ export function inputOf(message: string): Omit<ExecWriteRequest, 'SessionID'> | 
   };
 }
 
-/** The token in the first message of a client that cannot set headers (AG-320). @throws ExecMessageError */
+/** Returns the token in the first message of a client that cannot set headers (AG-320). @throws ExecMessageError */
 export function tokenOf(message: string): string {
   const { version, auth_token: token } = parsed(helloMessage, message);
   if (version !== VERSION) throw new ExecMessageError(`unexpected version ${version}: only ${VERSION} is spoken here`);

@@ -7,27 +7,27 @@ import { parseJobPath } from '../../jobs/job-path.js';
 import { knownAllocation } from '../known-allocation.js';
 import { ExecMessageError } from './exec-messages.js';
 
-/** What a session is about: a command that its client says, or one that the job's author prepared. */
+/** ExecTarget is what a session runs: a command from the client, or one that the job's author prepared. */
 export type ExecTarget =
   | { readonly kind: 'allocation'; readonly id: string }
   | { readonly kind: 'job'; readonly id: string };
 
-/** A session as its agent is asked for it. */
+/** ExecPlace is a session in the form of the request to its agent. */
 export interface ExecPlace {
   readonly nodeId: string;
   readonly request: ExecStartRequest;
 }
 
-/** What a client says of the session it wants, and what it may do. */
+/** ExecWish is the session that a client requests, with the client's rights. */
 export interface ExecWish {
   readonly query: URLSearchParams;
   readonly access: RequestAccess;
 }
 
-/** Their tasks see the machine's own files, so a session in one is a session on the machine. */
+/** The drivers whose tasks see the machine's own files. A session in such a task is a session on the machine. */
 const ON_THE_MACHINE: ReadonlySet<string> = new Set(['raw_exec', 'mock_driver']);
 
-/** @throws Refusal forbidden: the task's driver does not isolate files, and the caller has no `alloc-node-exec` */
+/** @throws Refusal forbidden if the task's driver does not isolate files and the caller lacks `alloc-node-exec` */
 function checkTask(access: RequestAccess, alloc: Allocation, name: string): void {
   const group = alloc.Job ? findTaskGroup(alloc.Job, alloc.TaskGroup) : undefined;
   const task = group?.Tasks.find(({ Name }) => Name === name);
@@ -38,7 +38,7 @@ function checkTask(access: RequestAccess, alloc: Allocation, name: string): void
 const ALLOCATION = /^\/v1\/client\/allocation\/([^/]+)\/exec$/;
 const JOB = '/v1/job/';
 
-/** Undefined: nothing at this path is a session. */
+/** Returns the target of a path, or undefined if the path is not for a session. */
 export function execTargetOf(pathname: string): ExecTarget | undefined {
   const path = decoded(pathname);
   const allocation = ALLOCATION.exec(path)?.[1];
@@ -59,7 +59,7 @@ async function commandPlace(model: ReadModel, id: string, { query, access }: Exe
   return { nodeId: alloc.NodeID, request };
 }
 
-/** The action as the allocation's version of the job defines it. */
+/** Returns the action as the allocation's version of the job defines it. */
 async function actionPlace(model: ReadModel, jobId: string, { query, access }: ExecWish): Promise<ExecPlace> {
   const [action, Task, Tty] = [query.get('action') ?? '', taskOf(query), ttyOf(query)];
   if (action === '') throw new ExecMessageError('must provide action name');
@@ -80,7 +80,10 @@ async function actionPlace(model: ReadModel, jobId: string, { query, access }: E
   };
 }
 
-/** Where no allocation is named: one that runs, of the group if that is named, and of the newest version that does. */
+/**
+ * Finds a running allocation if the request names none: of the named group if there is one, and of the newest version
+ * that runs.
+ */
 async function runningAllocation(model: ReadModel, jobId: string, query: URLSearchParams): Promise<string> {
   const group = query.get('group') ?? '';
   const { rows } = await model.jobAllocations(namespaceIn(query), jobId, { all: true });
@@ -123,7 +126,7 @@ function ttyOf(query: URLSearchParams): boolean {
   throw new ExecMessageError(`tty value is not a boolean: "${given}"`);
 }
 
-/** A path that is no percent-encoding is the path of nothing. */
+/** Decodes a path. A path with an invalid percent-encoding matches nothing. */
 function decoded(pathname: string): string {
   try {
     return decodeURIComponent(pathname);

@@ -11,7 +11,7 @@ import {
 import { CLOSE } from '@waybill/websocket';
 import { closedMessage, ExecMessageError, exitedMessage, inputOf, outputMessage } from './exec-messages.js';
 
-/** The client of an exec session, over whatever it is connected. */
+/** ExecClient is the client of an exec session, whatever its connection is. */
 export interface ExecClient {
   messages(): AsyncIterable<string>;
   /** Resolves when there is room for more. */
@@ -21,8 +21,8 @@ export interface ExecClient {
 }
 
 /**
- * One command in a task, between a client and the agent that runs it (AG-320 to AG-326). Output is asked for as the client
- * takes it, input is taken as the command reads it. Ends with the command, or with its client. Holds one answer of the
+ * Runs one command in a task, between a client and the agent (AG-320 to AG-326). It requests output as the client takes
+ * it, and takes input as the command reads it. It ends with the command or with its client. Memory: one answer of the
  * agent and one message of the client.
  */
 export async function runExec(rpc: Rpc, nodeId: string, request: ExecStartRequest, client: ExecClient): Promise<void> {
@@ -33,7 +33,7 @@ export async function runExec(rpc: Rpc, nodeId: string, request: ExecStartReques
   } catch (error) {
     return sendAway(client, error);
   }
-  // Nobody hears whether this arrives; the agent would find out by itself that nobody reads any more.
+  // The result does not matter: without the message, the agent notices by itself that nobody reads any more.
   const end = (): void => void rpc.ask(execEnd, session, target).catch(() => {});
   if (client.closed.aborted) return end();
   client.closed.addEventListener('abort', end, { once: true });
@@ -55,7 +55,7 @@ export async function runExec(rpc: Rpc, nodeId: string, request: ExecStartReques
       return client.close(CLOSE.normal, '');
     }
   };
-  // Input that ends first leaves the output going, unless the client has left.
+  // If the input ends first, the output continues, unless the client has disconnected.
   await Promise.all([input(), output()]).catch((error: unknown) => {
     if (client.closed.aborted) return;
     end();
@@ -63,7 +63,7 @@ export async function runExec(rpc: Rpc, nodeId: string, request: ExecStartReques
   });
 }
 
-/** Ignores that a command has ended and takes no more input: its output reports the end. */
+/** Ignores that a command has ended and accepts no more input, because its output reports the end. */
 function ifEnded(error: unknown): void {
   if (!isRefusal(error, 'not-found')) throw error;
 }

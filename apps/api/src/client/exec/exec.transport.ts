@@ -18,29 +18,30 @@ import { ExecMessageError, tokenOf } from './exec-messages.js';
 import { execPlace, type ExecTarget, execTargetOf } from './exec-request.js';
 import { runExec, sendAway } from './exec-session.js';
 
-/** What a client may send in one message: stdin in pieces, as base64 in JSON. */
+/** The largest size of a client's message in bytes: a piece of stdin, as base64 in JSON. */
 const MAX_MESSAGE_BYTES = 256 * 1024;
-/** A client that is not there any more is noticed by this. */
+/** The interval of pings in milliseconds. They detect a client that has gone. */
 const PING_MS = 10_000;
 
 export interface ExecUpgradeDependencies {
   readonly model: ReadModel;
   readonly rpc: Rpc;
-  /** This one: a session is not passed on to another. */
+  /** The region of this server. A session is not forwarded to another region. */
   readonly region: string;
   readonly access: WebAccess;
-  /** A session counts as one request. */
+  /** The limit of requests. A session counts as one request. */
   readonly limit: Pick<RequestLimit, 'countRequest'>;
-  /** Who opens a session, and what they may do. */
+  /** The guard finds out who opens a session and what they may do. */
   readonly guard: RouteGuard;
   readonly warn: (text: string, fields: Record<string, unknown>) => void;
-  /** Undefined: there is no audit log. */
+  /** The recorder of the audit log. It is undefined if there is no audit log. */
   readonly recorder: Recorder | undefined;
 }
 
 /**
- * `/v1/client/allocation/:id/exec` and `/v1/job/:id/action` (AG-320). A WebSocket is no request to Fastify, so its handshake is taken here. Pages
- * of other origins are refused here as everywhere: browsers send no question before they open one.
+ * Serves `/v1/client/allocation/:id/exec` and `/v1/job/:id/action` (AG-320). Fastify does not handle WebSockets, so
+ * this code takes the handshake. It refuses pages of other origins here, because browsers send no preflight request for
+ * a WebSocket.
  */
 export function serveExec(fastify: FastifyInstance, deps: ExecUpgradeDependencies): void {
   const peers = new Set<WebSocket>();
@@ -67,7 +68,7 @@ export function serveExec(fastify: FastifyInstance, deps: ExecUpgradeDependencie
   });
 }
 
-/** A session is refused before it is one. */
+/** Turned is a session that was refused before it began. */
 interface Turned {
   readonly status: number;
   readonly text: string;
@@ -77,7 +78,7 @@ interface Turned {
 const NO_SESSION: Turned = { status: 404, text: 'there is no WebSocket at this path' };
 const NOT_RECORDED: Turned = { status: 500, text: 'failed to write audit record' };
 
-/** Undefined for a target such as `//`, which is no URL. */
+/** Returns the URL of a request. The result is undefined for a target such as `//`, which is not a URL. */
 const urlOf = ({ url = '/' }: IncomingMessage): URL | undefined =>
   URL.canParse(url, 'http://api') ? new URL(url, 'http://api') : undefined;
 
@@ -97,14 +98,17 @@ function sessionOf(
   return { target };
 }
 
-/** How a client opens a session; one that cannot set headers sends its token as its first message (AG-320). */
+/**
+ * ExecOpening says how a client opens a session. A client that cannot set headers sends its token as its first message
+ * (AG-320).
+ */
 interface ExecOpening {
   readonly query: URLSearchParams;
   readonly credential: string | undefined;
   readonly audit: SessionAudit | undefined;
 }
 
-/** What a session needs; tasks on the machine's own files need more (`execPlace`). */
+/** The right that a session needs. Tasks on the machine's own files need more (`execPlace`). */
 const EXEC = ofObject('alloc-exec');
 
 async function serve(
@@ -138,7 +142,7 @@ async function callerOf({ callers }: RouteGuard, credential: string, audit: Sess
   }
 }
 
-/** As the same refusal of a plain request is answered. */
+/** Returns the status with which a plain request would be refused. */
 function statusOf(error: unknown): number {
   if (error instanceof Refusal) return HTTP_STATUS_OF[error.code];
   return error instanceof ExecMessageError ? 400 : 500;

@@ -6,12 +6,15 @@ export interface DeregisterOptions {
   readonly namespace: string;
   readonly id: string;
   readonly purge: boolean;
-  /** 0: the job's own. */
+  /** The priority of the evaluation; 0 stands for the job's own. */
   readonly evalPriority: number;
   readonly noShutdownDelay: boolean;
 }
 
-/** A job is stopped, or removed with all that it left, with its evaluation in one transaction (API-120 to API-125). */
+/**
+ * Stops a job, or removes it with everything that belongs to it, with its evaluation in one transaction (API-120 to
+ * API-125).
+ */
 export function deregistrationOf(
   options: DeregisterOptions,
   job: Job,

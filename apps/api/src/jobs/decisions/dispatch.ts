@@ -15,23 +15,23 @@ import { childRegistration } from '@waybill/state';
 import type { Decision } from '@waybill/writing';
 import { badRequest, conflict, notFound } from '../../http/api-error.js';
 
-/** Bytes (API-176). */
+/** The largest size of a payload in bytes (API-176). */
 export const MAX_PAYLOAD_BYTES = 16_384;
 
 export interface DispatchWish {
   readonly payload: Buffer;
   readonly meta: Readonly<Record<string, string>>;
   readonly idPrefix: string;
-  /** 0: the parent's. */
+  /** The priority; 0 stands for the parent's. */
   readonly priority: number;
-  /** "": every dispatch is another one. */
+  /** The token. If it is "", every dispatch is a new one. */
   readonly idempotencyToken: string;
 }
 
 /**
- * One job made of a parameterized one: a child with its own meta and payload, registered with its evaluation in one
- * transaction (API-175 to API-178). Whether the token has been used is decided when the transaction is applied (ST-51),
- * so that of two at once one makes the child and both name it.
+ * Makes a job from a parameterized one: a child with its own meta and payload, registered with its evaluation in one
+ * transaction (API-175 to API-178). The application of the transaction decides whether the token was used (ST-51), so
+ * that of two concurrent dispatches one makes the child and both name it.
  * @throws Refusal
  */
 export function dispatchOf(
@@ -50,7 +50,7 @@ export function dispatchOf(
   return { type: 'JobRegister', payload, namespace: Namespace, region: parent.Region };
 }
 
-/** Checks a request against its parent (API-176). @throws Refusal conflict: the parent is stopped; invalid */
+/** Checks a request against its parent (API-176). @throws Refusal conflict if the parent is stopped; invalid */
 function refuseDispatch(parent: Job, { payload, meta, priority, idPrefix, idempotencyToken }: DispatchWish): void {
   const { ParameterizedJob: config } = parent;
   if (config === null || !isParameterized(parent))
@@ -88,7 +88,10 @@ function refuseMeta(config: ParameterizedJobConfig, meta: Readonly<Record<string
 
 const listed = (keys: readonly string[]): string => `[${keys.toSorted().join(' ')}]`;
 
-/** The child: the parent with an ID, meta and payload of its own, as a job that was never stored (API-175, API-178). */
+/**
+ * Returns the child: the parent with an ID, meta and payload of its own, in the form of a job that was never stored
+ * (API-175, API-178).
+ */
 function childOf(parent: Job, wish: DispatchWish, nowNs: number, hex: string): Job {
   const prefix = wish.idPrefix === '' ? '' : `${wish.idPrefix}-`;
   const ID = `${parent.ID}/dispatch-${prefix}${Math.floor(msFromNs(nowNs) / 1000)}-${hex}`;

@@ -10,7 +10,7 @@ import type { Decision } from '@waybill/writing';
 import { badRequest, notFound } from '../../http/api-error.js';
 
 /**
- * A job is looked at again, and of the given allocations those that failed are replaced before their time: the
+ * Evaluates a job again, and marks those of the given allocations that failed for replacement before their time. The
  * evaluation and the marks are one transaction (API-150).
  * @throws Refusal
  */

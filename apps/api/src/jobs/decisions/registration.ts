@@ -16,19 +16,19 @@ import type { Decision } from '@waybill/writing';
 import { badRequest, conflict } from '../../http/api-error.js';
 import type { RegisterJobRequest } from '../register-request.js';
 
-/** What a registration is made with, beside the request. */
+/** Registration has what a registration needs besides the request. */
 export interface Registration {
   readonly newId: () => string;
-  /** unix ns */
+  /** The time in Unix nanoseconds. */
   readonly nowNs: number;
-  /** The request's id, the same in all regions that it registers the job in. */
+  /** The ID of the request. It is the same in all regions in which the request registers the job. */
   readonly registration: string;
 }
 
 /**
- * A job as its user wants it to be, against what is stored (API-100 to API-116): a new version with its evaluation; of
- * one that changes nothing the evaluation alone; undefined: there is nothing to write.
- * @throws Refusal conflict where another index is enforced (API-108), invalid where the kind of job would change
+ * Compares a job as its user wants it with the stored job (API-100 to API-116). The result is a new version with its
+ * evaluation, or only the evaluation if nothing changes, or undefined if there is nothing to write.
+ * @throws Refusal conflict if another index is enforced (API-108); invalid if the kind of the job would change
  */
 export function registrationOf(
   request: RegisterJobRequest,
@@ -77,7 +77,8 @@ function evaluationFor(
 }
 
 /**
- * A deployment that waits for its region's turn (DP-1107). The state machine fills in the job's version and indexes.
+ * Returns a deployment that waits for its region's turn (DP-1107). The state machine fills in the job's version and
+ * indexes.
  */
 function waitingDeployment(
   { Job: job, EvalPriority }: RegisterJobRequest,
@@ -99,7 +100,7 @@ function waitingDeployment(
   };
 }
 
-/** The event names the evaluation that carries it out. */
+/** Returns the event with the name of the evaluation that carries it out. */
 const ofEvaluation = (event: GroupScalingEvent, evaluation: Evaluation | null): GroupScalingEvent => ({
   ...event,
   ScalingEvent: { ...event.ScalingEvent, EvalID: evaluation?.ID ?? null },
@@ -121,7 +122,10 @@ export function refuseEnforced(
     refuse(`job exists with conflicting job modify index: ${stored.JobModifyIndex}`);
 }
 
-/** A stored job keeps its type and stays periodic, parameterized or neither (API-112, API-113). @throws Refusal invalid */
+/**
+ * Refuses a change of the job's type. A stored job also stays periodic, parameterized or neither. [API-112, API-113]
+ * @throws Refusal invalid
+ */
 export function refuseTypeChange(stored: Job, job: Job): void {
   if (stored.Dispatched !== job.Dispatched) throw badRequest("field 'Dispatched' is read-only");
   if (stored.Type !== job.Type) throw badRequest(`cannot update job from type "${stored.Type}" to "${job.Type}"`);

@@ -16,26 +16,26 @@ import { type Registration, registrationOf } from './registration.js';
 
 export interface ScalingWish {
   readonly group: string;
-  /** Null: nothing is scaled, the event only says why. */
+  /** The wanted count. If it is null, nothing is scaled and the event only gives a reason. */
   readonly count: number | null;
   readonly message: string;
   readonly error: boolean;
   readonly meta: Record<string, unknown> | null;
-  /** 0: not enforced. */
+  /** The index to enforce; 0 enforces none. */
   readonly jobModifyIndex: number;
 }
 
-/** What a scaling is decided on. */
+/** Scaled has the data on which a scaling is decided. */
 export interface Scaled {
   readonly job: Job | undefined;
-  /** The job's latest. */
+  /** The job's latest deployment. */
   readonly deployment: Deployment | undefined;
 }
 
 /**
- * Another count for a group (API-170 to API-173): a registration of the same job with that count, and in the same
- * transaction the event that says who wanted it. Where no count is wanted the event alone; where the count is what it
- * was, as `registrationOf` has it.
+ * Decides about another count for a group (API-170 to API-173). The result registers the same job with that count, and
+ * in the same transaction the event that says who wanted it. If no count is wanted, it is only the event. If the count
+ * is unchanged, it is what `registrationOf` returns.
  * @throws Refusal
  */
 export function scalingOf(
@@ -57,7 +57,7 @@ export function scalingOf(
   return registrationOf({ ...registration, Scaling: scalingEvent(group, wish, made.nowNs, null) }, job, made);
 }
 
-/** The event as a transaction of its own: the job stays as it is (API-173). */
+/** Returns the event as a transaction of its own, which does not change the job (API-173). */
 export function eventOf(
   job: Job,
   group: TaskGroup,
