@@ -74,7 +74,7 @@ function placeErrors(job: Job, namespace: Namespace | undefined, nodePool: NodeP
   ];
 }
 
-/** Refuses tasks that request secrets from Vault. Waybill has none to give, so they would start without them. */
+/** Returns an error for tasks that request secrets from Vault: Waybill has none, so they would start without them. */
 function vaultErrors({ TaskGroups }: Job): string[] {
   const clusters = TaskGroups.flatMap(({ Tasks }) => Tasks.flatMap(({ Vault }) => (Vault ? [Vault.Cluster] : [])));
   return clusters.slice(0, 1).map((cluster) => `Vault ${JSON.stringify(cluster)} not enabled but used in the job`);
