@@ -1,18 +1,18 @@
 import { COMPATIBLE_VERSION, WAYBILL_VERSION } from '@waybill/model';
 import { addressOf, type Member, RAFT_PROTOCOL } from './member.js';
 
-/** What an instance knows of itself only when it is asked. */
+/** AgentState has the facts about an instance that change while it runs. */
 export interface AgentState {
-  /** Of the agent beside it, if there is one. */
+  /** The ID of the agent beside the instance, if there is one. */
   readonly nodeId: string | undefined;
   readonly hasLeader: boolean;
-  /** All there are, in order. */
+  /** All members, in order. */
   readonly members: readonly Member[];
   readonly appliedIndex: number;
   readonly runtime: Readonly<Record<string, string>>;
 }
 
-/** Facts about an API instance that stay the same while it runs. */
+/** AgentFacts are facts about an API instance that do not change while it runs. */
 export interface AgentFacts {
   readonly region: string;
   readonly host: string;
@@ -20,12 +20,12 @@ export interface AgentFacts {
   readonly name: string;
   readonly instanceId: string;
   readonly startedMs: number;
-  /** Number of regions, including this one. */
+  /** The number of regions, this one included. */
   readonly knownRegions: number;
   readonly hasAccessControl: boolean;
 }
 
-/** How this API instance presents itself to clients that expect a server agent (OP-70 to OP-74). */
+/** AgentIdentity presents this API instance to clients that expect a server agent (OP-70 to OP-74). */
 export class AgentIdentity {
   readonly region: string;
   readonly instanceId: string;
@@ -35,12 +35,14 @@ export class AgentIdentity {
     this.instanceId = facts.instanceId;
   }
 
-  /** `ip:port`, as `status/leader` and `status/peers` show it. Clients match it with a member's address. */
+  /**
+   * The address `ip:port`, as `status/leader` and `status/peers` show it. Clients compare it with a member's address.
+   */
   get address(): string {
     return addressOf({ Host: this.facts.host, Port: this.facts.port });
   }
 
-  /** What other processes are told of this one. */
+  /** Returns this process in the form for other processes. */
   asMember(appliedIndex: number): Member {
     return {
       ID: this.instanceId,
@@ -52,7 +54,7 @@ export class AgentIdentity {
     };
   }
 
-  /** @param address with or without its port */
+  /** @param address the address with or without its port */
   answersTo(address: string): boolean {
     return address === this.address || address === this.facts.host;
   }

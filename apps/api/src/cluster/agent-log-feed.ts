@@ -2,15 +2,15 @@ import { errorText } from '@waybill/model';
 import type { LogFeed } from '@waybill/telemetry';
 import type { ReadAgentLogResponse } from '@waybill/rpc';
 
-/** Asks the machine for what comes next, at least this important. */
+/** Asks the machine for its next lines of at least this rank. */
 export type AskForLines = (rank: number) => Promise<ReadAgentLogResponse>;
 
 /**
- * The log of a machine, for monitors, as if it were this process's own (OP-82). One call is open at the machine at any
- * time; it ends with the subscription, or with the first call that fails.
+ * AgentLogFeed gives monitors the log of a machine as if it were this process's own (OP-82). One call to the machine is
+ * open at any time. It ends with the subscription, or with the first call that fails.
  */
 export class AgentLogFeed implements Pick<LogFeed, 'subscribe'> {
-  /** @param first what the machine has answered already @param ended the machine answers no more, and why */
+  /** @param first the machine's first answer @param ended receives the reason when the machine no longer answers */
   constructor(
     private readonly first: ReadAgentLogResponse,
     private readonly ask: AskForLines,
@@ -30,5 +30,5 @@ export class AgentLogFeed implements Pick<LogFeed, 'subscribe'> {
   }
 }
 
-/** Lines that did not come across; those that this process could not hand on are told by the monitor. */
+/** Reports lines that did not arrive. The monitor reports lines that this process could not pass on. */
 const lostLine = (dropped: number): string => `[WARN] Monitor dropped ${dropped} logs during monitor request\n`;

@@ -9,7 +9,10 @@ import { Members } from './members.transport.js';
 
 const NO_CLIENT: Health = { ok: false, message: 'client not enabled' };
 
-/** `/v1/agent/self`, `/v1/agent/health` and `/v1/agent/members`: what this server tells about itself and its peers. */
+/**
+ * The controller of `/v1/agent/self`, `/v1/agent/health` and `/v1/agent/members`: what this server reports about itself
+ * and its peers.
+ */
 @Controller('v1/agent')
 export class AgentSelfController {
   constructor(
@@ -25,8 +28,8 @@ export class AgentSelfController {
   }
 
   /**
-   * Answers a part that was asked for and is not here in the same form, as a failure (API-237, OP-75). An agent that is
-   * away is not shown unless it was asked for: a load balancer must not take away a server because of its agent.
+   * Answers with a failure in the same form if a requested part is not here (API-237, OP-75). An absent agent is shown
+   * only on request, because a load balancer must not remove a server because of its agent.
    */
   @Get('health')
   @Needs(open)

@@ -10,7 +10,7 @@ export interface Health {
   readonly message: string;
 }
 
-/** The answer of a read model that cannot be reached: nobody knows the machine. */
+/** The result of a read model that cannot be reached: the machine is unknown. */
 const NOT_KNOWN = { row: undefined };
 
 export interface AgentStatusDeps {
@@ -20,11 +20,11 @@ export interface AgentStatusDeps {
   readonly model: Pick<ReadModel, 'appliedIndex' | 'node'>;
 }
 
-/** The present state and health of this server and of the agent beside it (OP-70, OP-75). */
+/** AgentStatus reads the current state and health of this server and of the agent beside it (OP-70, OP-75). */
 export class AgentStatus {
   constructor(private readonly deps: AgentStatusDeps) {}
 
-  /** Works while parts are down: whoever asks wants to know what is up. */
+  /** Returns the state. It works while parts are down, because its callers want to know which parts are up. */
   async state(): Promise<AgentState> {
     const { neighbour, leadership, members, model } = this.deps;
     const [nodeId, hasLeader, list, appliedIndex] = await Promise.all([
@@ -36,7 +36,7 @@ export class AgentStatus {
     return { nodeId, hasLeader, members: list, appliedIndex, runtime: runtimeStats() };
   }
 
-  /** Health of the agent beside this server; undefined: there is none. */
+  /** Returns the health of the agent beside this server, or undefined if there is none. */
   async clientHealth(): Promise<Health | undefined> {
     const nodeId = await this.deps.neighbour.nodeId();
     if (nodeId === undefined) return undefined;

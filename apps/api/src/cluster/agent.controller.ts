@@ -10,10 +10,13 @@ import { Members } from './members.transport.js';
 import { NeighbouringAgent } from './neighbouring-agent.store.js';
 import { ReloadableFiles } from './reloadable-files.js';
 
-/** Gossip keys have names of their own; there is no gossip here (OP-80). */
+/** The operations of gossip keys. There is no gossip here (OP-80). */
 const KEYRING_OPERATIONS = new Set(['install', 'use', 'remove']);
 
-/** What operators order an agent to do (OP-76 to OP-86). What makes no sense without gossip and Raft says so. */
+/**
+ * The controller of operators' orders to an agent (OP-76 to OP-86). Requests that have no meaning without gossip and
+ * Raft say so.
+ */
 @Controller('v1/agent')
 export class AgentController {
   constructor(
@@ -93,7 +96,10 @@ export class AgentController {
     throw notFound('resource not found');
   }
 
-  /** What a process has in memory is for those who may see it; while access control is off nobody has said who (OP-85, OP-86). */
+  /**
+   * Only callers with the right may see what a process has in memory. While access control is off, nobody has it
+   * (OP-85, OP-86).
+   */
   @Get(['host', 'pprof/:profile'])
   @Needs(agentWrite)
   debug(@Req() { access }: ApiRequest): never {
@@ -107,7 +113,10 @@ export class AgentController {
     throw notFound('Invalid method');
   }
 
-  /** Agents find their servers by their configuration: what is set must be what is there. @throws Refusal invalid */
+  /**
+   * Checks the servers of the request. Agents find their servers by their configuration, so the request must name those
+   * that exist. @throws Refusal invalid
+   */
   private async setServers(request: ApiRequest, reply: ApiReply): Promise<void> {
     await this.refuseWithoutAgent();
     const addresses = params(request.query, 'address').filter((address) => address !== '');

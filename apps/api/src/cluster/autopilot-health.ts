@@ -2,7 +2,7 @@ import { COMPATIBLE_VERSION } from '@waybill/model';
 import type { ReadModel } from '@waybill/projection';
 import { addressOf, type Member } from './member.js';
 
-/** A process further behind than this, in transactions, is not well (OP-65). */
+/** The number of transactions by which a healthy process may lag behind (OP-65). */
 export const MAX_TRAILING_LOGS = 250;
 
 export interface ServersHealth {
@@ -13,7 +13,10 @@ export interface ServersHealth {
   readonly Voters: readonly string[];
 }
 
-/** Whether the servers are well, as autopilot would tell it (OP-65, OP-66). Stateless; asked for when somebody looks. */
+/**
+ * AutopilotHealth says whether the servers are healthy, in autopilot's form (OP-65, OP-66). It has no state and checks
+ * on request.
+ */
 export class AutopilotHealth {
   constructor(
     private readonly model: Pick<ReadModel, 'appliedIndex' | 'leases'>,
@@ -53,5 +56,5 @@ export class AutopilotHealth {
   }
 }
 
-/** Number of replicas of the log that may be lost while it still accepts writes (OP-66). */
+/** Returns how many replicas of the log may be lost while it still accepts writes (OP-66). */
 const failureTolerance = (replicas: number): number => Math.floor((replicas - 1) / 2);

@@ -5,7 +5,7 @@ import { ApiError, notFound } from '../http/api-error.js';
 import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
 import { AutopilotHealth, MAX_TRAILING_LOGS } from './autopilot-health.js';
 
-/** What the reference begins with. Nothing of it is acted on: who holds a role is decided by leases (OP-64). */
+/** The initial configuration of the reference. It has no effect: leases decide who holds a role (OP-64). */
 const CONFIGURATION = {
   CleanupDeadServers: true,
   LastContactThreshold: '200ms',
@@ -19,7 +19,7 @@ const CONFIGURATION = {
   ModifyIndex: 0,
 };
 
-/** `/v1/operator/autopilot/…` (OP-64 to OP-66). */
+/** The controller of `/v1/operator/autopilot/…` (OP-64 to OP-66). */
 @Controller('v1/operator/autopilot')
 export class AutopilotController {
   constructor(private readonly servers: AutopilotHealth) {}

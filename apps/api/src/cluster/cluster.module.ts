@@ -18,7 +18,10 @@ import { ReloadableFiles } from './reloadable-files.js';
 import { SchedulerWorkersController } from './scheduler-workers.controller.js';
 import { StatusController } from './status.controller.js';
 
-/** Where others reach this process: behind a wildcard or a service that is not where it listens. */
+/**
+ * Returns the address at which others reach this process. Behind a wildcard address or a service it differs from the
+ * address on which it listens.
+ */
 function shownAddress(settings: Settings): { readonly host: string; readonly port: number } {
   const { WAYBILL_HTTP_ADVERTISE: advertised, WAYBILL_HTTP_HOST: host, WAYBILL_HTTP_PORT: port } = settings;
   if (advertised === '') return { host, port };

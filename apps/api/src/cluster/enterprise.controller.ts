@@ -4,7 +4,10 @@ import { open, operatorCapability, operatorRead } from '../access/needs.js';
 import { enterpriseOnly, notFound } from '../http/api-error.js';
 import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
 
-/** What only the commercial edition of the reference has; its clients ask, and understand this answer (API-9). */
+/**
+ * The controller of endpoints that only the commercial edition of the reference has. Its clients call them and
+ * understand this answer (API-9).
+ */
 @Controller('v1')
 export class EnterpriseController {
   @All([

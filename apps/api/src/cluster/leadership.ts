@@ -1,11 +1,11 @@
 import { reached, type Rpc, RpcError, RpcUnavailableError } from '@waybill/rpc';
 
-/** A holder that does not answer for this long does not lead, ms: load balancers ask again soon. */
+/** The time in milliseconds within which a leader must answer. Load balancers ask again soon. */
 const ANSWER_WITHIN_MS = 1_000;
 
 /**
- * Whether the cluster is led. To its clients it has one leader, whoever holds the role broker (API-238). The holder is
- * asked each time somebody wants to know, so that a lease that has just run out is not believed in. Holds nothing.
+ * Leadership says whether the cluster has a leader. To its clients the cluster has one leader, the holder of the role
+ * broker (API-238). Each question is sent to the holder, so that an expired lease does not count. It has no state.
  */
 export class Leadership {
   constructor(private readonly rpc: Rpc) {}

@@ -2,32 +2,32 @@ import type { Clock, Timers } from '@waybill/model';
 import { agentLine, type LogFeed, RANK } from '@waybill/telemetry';
 import type { FilePiece } from '../client/frames.js';
 
-/** Lines kept for a reader who is slower than the log (OP-83). */
+/** The number of lines that are kept for a reader which is slower than the log (OP-83). */
 export const MAX_KEPT_LINES = 512;
-/** Lines are gathered for this long, or until there are so many bytes of them. */
+/** The time in milliseconds for which lines are gathered, unless there are GATHER_BYTES of them before. */
 const GATHER_MS = 200;
 const GATHER_BYTES = 1_024;
-/** A reader hears this often that the connection is up, ms. */
+/** The interval in milliseconds of heartbeats that tell a reader that the connection is up. */
 const HEARTBEAT_MS = 1_000;
-/** And no more often than this that it lost lines, ms. */
+/** The shortest time in milliseconds between two notices of lost lines. */
 const DROP_NOTICE_MS = 3_000;
 
-/** The log itself has ended, before its reader wanted that; the message says why (OP-274). */
+/** LogEndedError says that the log itself has ended before its reader wanted it to. The message says why (OP-274). */
 export class LogEndedError extends Error {
   override readonly name = 'LogEndedError';
 }
 
 export interface MonitorWish {
   readonly level: keyof typeof RANK;
-  /** As the machines' JSON, instead of lines for people. */
+  /** Selects JSON as on the machines instead of lines for people. */
   readonly json: boolean;
 }
 
 /**
- * The log of a process as one reader sees it, in pieces for frames; null is a heartbeat.
- * Modes: waiting (nothing to say) → gathering (a line has come) → handing over → waiting. Ends with the signal; where that
- * is a LogEndedError, with all that came and its text as the last line.
- * Holds MAX_KEPT_LINES; what a slow reader loses is counted and told.
+ * LogMonitor is the log of a process for one reader, in pieces for frames; null is a heartbeat.
+ * Modes: waiting (there is no line) → gathering (a line has arrived) → handing over → waiting. It ends with the signal.
+ * If the signal's reason is a LogEndedError, it hands over all lines and ends with the error's text as the last line.
+ * It keeps MAX_KEPT_LINES. It counts the lines that a slow reader loses and reports them.
  */
 export class LogMonitor {
   private readonly lines: string[] = [];
@@ -90,7 +90,7 @@ export class LogMonitor {
     return text;
   }
 
-  /** Until the condition holds, which is looked at with every line, or the time is over. */
+  /** Waits until the condition holds, which every line checks, or the time is over. */
   private pause(ms: number, done: () => boolean): Promise<void> {
     if (done()) return Promise.resolve();
     return new Promise((resolve) => {

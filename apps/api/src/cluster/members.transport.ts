@@ -2,27 +2,30 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import type { OnModuleDestroy, OnModuleInit } from '@nestjs/common';
 import { inOrder, type Member } from './member.js';
 
-/** Where every API process says who it is. */
+/** The subject on which every API process reports its identity. */
 const SUBJECT = 'waybill.api.members';
-/** Answers are waited for until none has come for this long, ms. */
+/** The time in milliseconds without an answer after which no more are expected. */
 const STALL_MS = 100;
-/** And no longer than this altogether, ms: whoever has not answered by then is not there. */
+/**
+ * The longest time in milliseconds that answers are awaited altogether. A process that has not answered by then counts
+ * as absent.
+ */
 const MAX_WAIT_MS = 500;
 
 /**
- * The API processes of this region. They do not know of each other: they are asked when somebody wants to know, so whoever
- * is named does answer. Cost: one request per question, STALL_MS longer than the slowest answer.
+ * Members finds the API processes of this region. They do not know each other. Each question is sent to all of them, so
+ * every member in the answer is alive. Cost: one request per question, and STALL_MS longer than the slowest answer.
  */
 export class Members implements OnModuleInit, OnModuleDestroy {
   private endOffer: () => void = () => {};
 
   constructor(
     private readonly nc: NatsConnection,
-    /** This process, as it is now. */
+    /** Returns this process in its current state. */
     readonly own: () => Member,
   ) {}
 
-  /** Answers others from now on. */
+  /** Answers other processes from now on. */
   onModuleInit(): void {
     const subscription = this.nc.subscribe(SUBJECT, {
       callback: (error, msg) => void (error ?? msg.respond(JSON.stringify(this.own()))),
@@ -34,14 +37,14 @@ export class Members implements OnModuleInit, OnModuleDestroy {
     this.endOffer();
   }
 
-  /** In order, this one always among them: without NATS it is all that it knows of. */
+  /** Returns the members in order. This process is always one of them; without NATS it is the only one. */
   async list(): Promise<Member[]> {
     const own = this.own();
     const others = await this.others(own.ID).catch(() => []);
     return inOrder([own, ...others]);
   }
 
-  /** Whether this process is the one that answers for all (OP-106). */
+  /** Says whether this process is the one that answers for all (OP-106). */
   async isFirst(): Promise<boolean> {
     const [first] = await this.list();
     return first?.ID === this.own().ID;

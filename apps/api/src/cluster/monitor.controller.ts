@@ -17,7 +17,10 @@ import { LogEndedError, LogMonitor, type MonitorWish } from './log-monitor.js';
 
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error'] as const;
 
-/** `/v1/agent/monitor`: the log of this process, or of a machine, as it is written (API-84, OP-82, OP-83). */
+/**
+ * The controller of `/v1/agent/monitor`: the log of this process or of a machine, as it is written (API-84, OP-82,
+ * OP-83).
+ */
 @Controller('v1/agent/monitor')
 export class MonitorController {
   constructor(
@@ -43,7 +46,10 @@ export class MonitorController {
     await sendPieces(reply, new LogMonitor(feed, clock, timers, wish).pieces(until), gone, plain);
   }
 
-  /** What can be said before the answer begins is: no such machine, no way to it. @throws Refusal */
+  /**
+   * Returns the feed. A missing machine, or one that cannot be reached, is refused before the answer begins. @throws
+   * Refusal
+   */
   private async feedOf(
     node: string,
     { level }: MonitorWish,
@@ -68,7 +74,7 @@ export class MonitorController {
     throw new ApiError(501, 'logs go to standard output: ask whoever keeps that (journalctl, kubectl logs)');
   }
 
-  /** @throws Refusal the log of another server is asked for, or of two at once */
+  /** @throws Refusal if the log of another server is requested, or two logs at once */
   private refuseOthers(query: QueryString): void {
     const [node, server] = [param(query, 'node_id'), param(query, 'server_id')];
     if (node && server) throw badRequest('Cannot target node and server simultaneously');

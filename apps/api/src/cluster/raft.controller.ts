@@ -11,7 +11,10 @@ import { Members } from './members.transport.js';
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const ADDRESS = /^(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-f:.]+\]):\d{1,5}$/i;
 
-/** `/v1/operator/raft/…`: what operators of the reference ask about its consensus, without one (OP-60 to OP-63). */
+/**
+ * The controller of `/v1/operator/raft/…`: what operators of the reference ask about its consensus, answered without
+ * one (OP-60 to OP-63).
+ */
 @Controller('v1/operator/raft')
 export class RaftController {
   constructor(private readonly members: Members) {}
@@ -62,8 +65,8 @@ export class RaftController {
   }
 
   /**
-   * A transfer to the server that is shown as the leader changes nothing, and one to another is refused (OP-62,
-   * OP-260).
+   * Answers a transfer of leadership. A transfer to the server that is shown as the leader changes nothing; one to
+   * another server is refused (OP-62, OP-260).
    */
   private async transfer(request: ApiRequest, reply: ApiReply): Promise<void> {
     const members = await this.members.list();

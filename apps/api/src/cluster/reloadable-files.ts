@@ -1,7 +1,7 @@
 import type { TlsIdentity } from '@waybill/service';
 import type { Audit } from '../audit/audit.js';
 
-/** The files that a running API reads again on request: certificates and the audit log (OP-79). */
+/** ReloadableFiles are the files that a running API reads again on request: certificates and the audit log (OP-79). */
 export class ReloadableFiles {
   constructor(
     private readonly certificates: Pick<TlsIdentity, 'reload'>,

@@ -1,6 +1,9 @@
 import { arch, availableParallelism, platform } from 'node:os';
 
-/** This process as clients of the reference read it (OP-73): texts all of them; active handles for goroutines. */
+/**
+ * Returns figures of this process as clients of the reference read them (OP-73). All are texts, and active handles
+ * stand for goroutines.
+ */
 export const runtimeStats = (): Readonly<Record<string, string>> => ({
   'kernel.name': platform(),
   arch: arch(),

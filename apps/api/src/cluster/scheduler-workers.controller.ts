@@ -21,9 +21,9 @@ const POOL: wire.Shape<PoolRequest> = {
 };
 
 /**
- * `/v1/agent/schedulers…` (EB-314, EB-315). To a client the control plane is one server, whichever API process it asks:
- * its workers are those of all scheduler processes together, and a number that is set is shared out among these. It
- * counts until they end: one that is started anew begins with its own setting.
+ * The controller of `/v1/agent/schedulers…` (EB-314, EB-315). To a client the control plane is one server, whichever
+ * API process it asks. Its workers are those of all scheduler processes together, and a new number is divided among
+ * these processes. The number is valid until they end: a process that starts anew begins with its own setting.
  */
 @Controller('v1/agent/schedulers')
 export class SchedulerWorkersController {
@@ -81,7 +81,7 @@ export class SchedulerWorkersController {
     this.answer(request, reply, changed);
   }
 
-  /** @throws Refusal unavailable: NATS is not connected */
+  /** @throws Refusal unavailable if NATS is not connected */
   private async pools(): Promise<PoolReport[]> {
     const { link } = this.core.context;
     if (!link.up) throw unavailable('the schedulers cannot be asked: not connected to NATS');
@@ -98,7 +98,7 @@ export class SchedulerWorkersController {
   }
 }
 
-/** What is wrong with it does not matter: clients look for this text (OP-87). @throws Refusal invalid */
+/** Reads the body. Clients look for this text, whatever is wrong with the body (OP-87). @throws Refusal invalid */
 function readPool(body: unknown): PoolRequest {
   try {
     return wire.decodeShape(POOL, readJsonBody(body));

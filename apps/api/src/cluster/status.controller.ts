@@ -7,7 +7,7 @@ import { Leadership } from './leadership.js';
 import { addressOf } from './member.js';
 import { Members } from './members.transport.js';
 
-/** `/v1/status/leader`, `/v1/status/peers` and `/v1/regions`. */
+/** The controller of `/v1/status/leader`, `/v1/status/peers` and `/v1/regions`. */
 @Controller('v1')
 export class StatusController {
   constructor(

@@ -1,9 +1,9 @@
 import type { Clock } from '@waybill/model';
 
 export interface BoundedCacheLimits {
-  /** Values kept. */
+  /** The largest number of values that are kept. */
   readonly most: number;
-  /** How long a value counts, ms from when it was asked for. */
+  /** The time in milliseconds for which a value is valid, from the request for it. */
   readonly forMs: number;
   readonly clock: Clock;
 }
@@ -14,16 +14,16 @@ interface Kept<Value> {
 }
 
 /**
- * What was made a while ago, by what it was made from. Whoever asks while it is being made waits for that; a failure is
- * not kept (AU-106). A value that is replaced stays usable for those who have it.
- * Limit: `most`; of more, the one that was asked for the longest ago goes.
+ * BoundedCache keeps values by the key from which they were made. A caller that asks while a value is being made waits
+ * for it. A failure is not kept (AU-106). A replaced value stays usable for callers that have it.
+ * Limit: `most`; the least recently used value is dropped first.
  */
 export class BoundedCache<Value> {
   private readonly kept = new Map<string, Kept<Value>>();
 
   constructor(private readonly limits: BoundedCacheLimits) {}
 
-  /** @throws what `make` throws */
+  /** @throws the errors of `make` */
   of(key: string, make: () => Promise<Value>): Promise<Value> {
     const nowMs = this.limits.clock.nowMs();
     const known = this.kept.get(key);

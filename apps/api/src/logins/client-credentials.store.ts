@@ -5,19 +5,25 @@ import { readKeyFile } from '../acl/assertion-files.store.js';
 import type { MethodSecret } from '../acl/method-secrets.js';
 import { clientAssertion, ClientAssertionError } from './oidc/client-assertion.js';
 
-/** By what Waybill says at providers who it is: secrets in clear, for as long as a call needs them. Never logged or answered. */
+/**
+ * ClientCredentials has the secrets by which Waybill authenticates to providers. They are in clear only while a call
+ * needs them, and never in a log or an answer.
+ */
 export class ClientCredentials {
   constructor(
     private readonly access: AccessControl,
     private readonly clock: Clock,
   ) {}
 
-  /** Empty: the method has none. @throws UnsealableError */
+  /** Returns the client secret. It is empty if the method has none. @throws UnsealableError */
   clientSecret({ Name, Config }: AuthMethod): string {
     return this.opened('OIDCClientSecret', Name, Config.SealedClientSecret);
   }
 
-  /** What says at a token endpoint who Waybill is; made anew for each exchange (AU-104). @throws ClientAssertionError */
+  /**
+   * Returns the assertion that authenticates Waybill at a token endpoint. It is made anew for each exchange (AU-104).
+   * @throws ClientAssertionError
+   */
   async assertion(method: AuthMethod): Promise<string> {
     const { Name, Config } = method;
     const assertion = Config.OIDCClientAssertion;
@@ -44,7 +50,7 @@ export class ClientCredentials {
 const certificateOf = async ({ PemCert, PemCertFile }: ClientAssertionKey): Promise<string> =>
   PemCertFile === '' ? PemCert : readPem(PemCertFile);
 
-/** The text tells callers nothing of the server's files. */
+/** Reads a file. The text of the error tells callers nothing about the server's files. */
 async function readPem(file: string): Promise<string> {
   const content = await readKeyFile(file);
   if ('text' in content) return content.text;

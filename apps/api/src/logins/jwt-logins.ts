@@ -17,17 +17,18 @@ export interface JwtLoginsOptions {
   readonly keys: KeySources;
   readonly tokens: LoginTokens;
   readonly clock: Clock;
-  /** Absent: a token logs in as often as it likes while it is valid. */
+  /** The used tokens. If they are absent, a token may log in any number of times while it is valid. */
   readonly used?: UsedLogins;
 }
 
-/** Exchanges JWTs that others have signed for tokens (AU-71 to AU-83). */
+/** JwtLogins exchanges JWTs that others have signed for tokens (AU-71 to AU-83). */
 export class JwtLogins {
   constructor(private readonly options: JwtLoginsOptions) {}
 
   /**
-   * The steps of AU-71 behind the request. The method is read once, so that a login uses one version of it (AU-320).
-   * @throws ApiError 401: the token is refused; what `LoginTokens.grant` throws
+   * Carries out the steps of AU-71 after the request is read. It reads the method once, so that a login uses one
+   * version of it (AU-320).
+   * @throws ApiError 401 if the token is refused; the errors of `LoginTokens.grant`
    */
   async login(
     { AuthMethodName, LoginToken }: LoginRequest,
@@ -66,7 +67,7 @@ export class JwtLogins {
   }
 }
 
-/** A method of a type. @throws Refusal invalid: there is none of that name, or it is of another type */
+/** Returns a method of a type. @throws Refusal invalid if there is none of that name, or it has another type */
 export async function methodOf(
   model: Pick<ReadModel, 'access'>,
   name: string,
@@ -78,7 +79,7 @@ export async function methodOf(
   return row;
 }
 
-/** The issuer's texts stand alone, without what introduces the others (AU-77). */
+/** IssuerRefusedError has a text that is shown without the introduction of the other errors (AU-77). */
 class IssuerRefusedError extends Error {
   override readonly name = 'IssuerRefusedError';
 }
@@ -91,7 +92,7 @@ function checkBoundIssuer(claims: Claims, bound: readonly string[] | null): void
   }
 }
 
-/** Why a token is refused, in the words of the reference (AU-74, AU-77). */
+/** Returns why a token is refused, in the words of the reference (AU-74, AU-77). */
 function reasonOf(error: unknown): string {
   if (error instanceof IssuerRefusedError) return error.message;
   if (error instanceof UnreadableKeyError) return `unable to parse public key for JWT auth: ${error.message}`;

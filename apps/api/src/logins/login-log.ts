@@ -4,13 +4,13 @@ import { stringify } from 'lossless-json';
 import type { RuleVerdict } from './binding/bound-names.js';
 import type { Claims, ClaimValue } from './claims/exact-json.js';
 
-/** Names of claims that look like credentials (AU-111). */
+/** The names of claims that look like credentials (AU-111). */
 const CREDENTIAL = /_token$|secret|^password$/i;
 const MASKED = '<masked>';
 
 /**
- * What is logged of one login. Rules that cannot be decided are warned of; claims are logged only where the method says
- * so, at `debug`, and never the token that they came in (AU-83, AU-111).
+ * LoginLog logs one login. It warns about rules that cannot be decided. It logs claims only if the method says so, at
+ * `debug`, and never logs the token that contained them (AU-83, AU-111).
  */
 export class LoginLog {
   private readonly log: Logger;
@@ -22,7 +22,7 @@ export class LoginLog {
     this.verbose('attempting login with verbose logging enabled');
   }
 
-  /** @param from what they are claims of */
+  /** @param from the source of the claims */
   claims(from: 'token' | 'user info', claims: Claims): void {
     this.verbose('claims', { from, claims: stringify(masked(claims)) ?? '' });
   }
@@ -45,7 +45,7 @@ export class LoginLog {
   }
 }
 
-/** Claims at any depth without those that look like credentials. */
+/** Returns claims without those that look like credentials, at any depth. */
 function masked(claims: Claims): Claims {
   const shown = (value: ClaimValue): ClaimValue => {
     if (Array.isArray(value)) return (value as readonly ClaimValue[]).map(shown);

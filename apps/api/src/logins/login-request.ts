@@ -2,7 +2,10 @@ import { formatErrors, wire } from '@waybill/model';
 import { badRequest } from '../http/api-error.js';
 import { readJsonBody } from '../http/body.js';
 
-/** Bytes of a login request: a token of MAX_TOKEN_BYTES and the rest. Anybody may send one. */
+/**
+ * The largest size of a login request in bytes: a token of MAX_TOKEN_BYTES and the rest. Anybody may send such a
+ * request.
+ */
 export const MAX_LOGIN_BODY_BYTES = 1_024 * 1_024;
 
 export const LOGIN_PATHS: readonly string[] = ['/v1/acl/login', '/v1/acl/oidc/auth-url', '/v1/acl/oidc/complete-auth'];

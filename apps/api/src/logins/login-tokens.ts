@@ -18,17 +18,20 @@ export interface LoginTokensOptions {
   readonly logger: Logger;
 }
 
-/** A token that a login has made. */
+/** GrantedToken is a token that a login has made. */
 export interface GrantedToken {
   readonly accessorId: string;
-  /** Of the transaction. */
+  /** The index of the transaction. */
   readonly index: number;
 }
 
-/** Told who logs in, as soon as the claims are verified and whether or not a token comes of it (AU-66, AU-274). */
+/**
+ * OnVerified receives the subject as soon as its claims are verified, whether or not the login gets a token (AU-66,
+ * AU-274).
+ */
 export type OnVerified = (subject: VerifiedSubject) => void;
 
-/** Who the claims are of; a text that a token does not have is empty. */
+/** Returns the subject of the claims. A text that a token lacks is empty. */
 export function verifiedSubject(method: AuthMethod, claims: Claims): VerifiedSubject {
   const textOf = (name: string): string => {
     const claim = claims[name];
@@ -37,14 +40,14 @@ export function verifiedSubject(method: AuthMethod, claims: Claims): VerifiedSub
   return { method: method.Name, issuer: textOf('iss'), subject: textOf('sub') };
 }
 
-/** Somebody whose claims were verified. */
+/** VerifiedLogin is a login whose claims were verified. */
 export interface VerifiedLogin {
   readonly method: AuthMethod;
   readonly claims: Claims;
   readonly log: LoginLog;
 }
 
-/** Gives somebody whose claims were verified their token (AU-61 to AU-67). */
+/** LoginTokens gives logins with verified claims their tokens (AU-61 to AU-67). */
 export class LoginTokens {
   constructor(private readonly options: LoginTokensOptions) {}
 
@@ -52,7 +55,10 @@ export class LoginTokens {
     return new LoginLog(this.options.logger, method);
   }
 
-  /** @throws Refusal invalid: nothing is bound, or a bound name is none; internal: claims or names cannot be computed */
+  /**
+   * @throws Refusal invalid if nothing is bound, or a bound name is not valid; internal if claims or names cannot be
+   * computed
+   */
   async grant({ method, claims, log }: VerifiedLogin, author: Author): Promise<GrantedToken> {
     const { model, writes, access } = this.options;
     const mapped = mapClaims(claims, method.Config);

@@ -12,8 +12,8 @@ import { OidcLogins } from './oidc-logins.js';
 import type { GrantedToken, OnVerified } from './login-tokens.js';
 
 /**
- * `/v1/acl/login`, `/v1/acl/oidc/auth-url` and `/v1/acl/oidc/complete-auth`: a third party's credential for a token. They
- * need no token and look at none (AU-3).
+ * The controller of `/v1/acl/login`, `/v1/acl/oidc/auth-url` and `/v1/acl/oidc/complete-auth`, which exchange a third
+ * party's credential for a token. They need no token and ignore one (AU-3).
  */
 @Controller('v1/acl')
 export class LoginsController {
@@ -91,7 +91,7 @@ export class LoginsController {
   }
 }
 
-/** Has the audit log name who logs in. */
+/** Makes the audit log name the subject of the login. */
 const toldOf =
   (request: ApiRequest): OnVerified =>
   (subject) =>

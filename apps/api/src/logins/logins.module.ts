@@ -12,7 +12,7 @@ import { OidcLogins } from './oidc-logins.js';
 import { callsTo } from './outside-calls.transport.js';
 import { LoginTokens } from './login-tokens.js';
 
-/** Only where logins may call. */
+/** Returns calls that reach only the hosts which logins may call. */
 const callsOf = (access: AccessControl) => callsTo((url) => access.on.loginHosts.allows(url));
 
 @Module({

@@ -50,10 +50,10 @@ const UNAUTHORIZED_REDIRECT = 'unauthorized redirect_uri';
 const TOO_MANY_BEGUN = 'error storing OIDC request: too many auth requests';
 
 /**
- * Logs people in at OpenID providers (AU-91 to AU-107), in two calls: `begin` answers where their browser goes, `complete`
- * takes what the provider sent back with it. Between the two a login is pending, in a store that all APIs share; nothing of
- * it is kept here. Whatever fails after a pending login was taken out, its nonce is spent.
- * Limits: MAX_PENDING_PER_ADDRESS; those of the store.
+ * OidcLogins logs people in at OpenID providers (AU-91 to AU-107), in two calls: `begin` returns the address for their
+ * browser, and `complete` receives what the provider sent back with the browser. Between the two the login is pending
+ * in a store that all APIs share; this class keeps nothing. If `complete` fails after it took a pending login out, the
+ * nonce is spent. Limits: MAX_PENDING_PER_ADDRESS; those of the store.
  */
 export class OidcLogins {
   private readonly begun: AddressQuota;
@@ -63,7 +63,7 @@ export class OidcLogins {
     this.begun = new AddressQuota({ most: MAX_PENDING_PER_ADDRESS, windowMs: LOGIN_PENDING_MS, clock });
   }
 
-  /** The address at the provider (AU-91). @throws Refusal, ApiError 429 */
+  /** Returns the address at the provider (AU-91). @throws Refusal, ApiError 429 */
   async begin(request: AuthUrlRequest, address: string): Promise<string> {
     const method = await methodOf(this.options.model, request.AuthMethodName, 'OIDC');
     const login = await this.pendingLogin(method, request, address);
@@ -78,7 +78,7 @@ export class OidcLogins {
     }
   }
 
-  /** The token of who comes back (AU-96). @throws Refusal */
+  /** Returns the token of a caller who comes back from the provider (AU-96). @throws Refusal */
   async complete(request: CompleteAuthRequest, author: Author, onVerified: OnVerified): Promise<GrantedToken> {
     const { model, pending, tokens } = this.options;
     const method = await methodOf(model, request.AuthMethodName, 'OIDC');
@@ -96,7 +96,7 @@ export class OidcLogins {
     return tokens.grant({ method, claims: mergedClaims(idToken, info), log }, author);
   }
 
-  /** Makes the pending login of a nonce, or finds it (AU-93, AU-95). */
+  /** Makes or finds the pending login of a nonce (AU-93, AU-95). */
   private async pendingLogin(method: AuthMethod, request: AuthUrlRequest, address: string): Promise<PendingLogin> {
     const { pending, clock } = this.options;
     const asked: PendingLogin = {
@@ -138,7 +138,7 @@ export class OidcLogins {
     return secretAuthentication(metadata, credentials.clientSecret(method));
   }
 
-  /** Exchanges the code for tokens, once the callback fits the pending login (AU-98). */
+  /** Exchanges the code for tokens if the callback fits the pending login (AU-98). */
   private async exchanged(
     client: ProviderClient,
     method: AuthMethod,
@@ -159,7 +159,7 @@ export class OidcLogins {
     return tokens;
   }
 
-  /** The claims of an ID token, once its signature and all of AU-101 hold. */
+  /** Returns the claims of an ID token if its signature and everything in AU-101 is valid. */
   private async idToken(
     { metadata, algorithms }: ProviderClient,
     { Config }: AuthMethod,
@@ -186,7 +186,7 @@ export class OidcLogins {
     }
   }
 
-  /** Fetches the claims of the user info endpoint (AU-102); undefined: the method does not use it. */
+  /** Fetches the claims of the user info endpoint (AU-102). The result is undefined if the method does not use it. */
   private async info(
     client: ProviderClient,
     { Config }: AuthMethod,
@@ -206,7 +206,10 @@ export class OidcLogins {
 
 const exchangeFailed = (why: string): Error => serverFailure(`failed to exchange token with provider: ${why}`);
 
-/** A provider that names itself in what it sends back must name itself; the nonce is not spent by this (AU-97). */
+/**
+ * Checks the issuer in the callback: it must be the provider itself. It may be missing unless the provider announces
+ * it. This check does not spend the nonce (AU-97).
+ */
 function checkCallbackIssuer(issuer: string, { Config }: AuthMethod, metadata: ProviderMetadata): void {
   const isExpected = metadata.authorization_response_iss_parameter_supported === true;
   if (issuer === Config.OIDCDiscoveryURL || (issuer === '' && !isExpected)) return;

@@ -2,12 +2,15 @@ import { type ClientRequest, type IncomingMessage, request as plainRequest, STAT
 import { request as tlsRequest } from 'node:https';
 import { bytesWithin, errorText } from '@waybill/model';
 
-/** Bytes of an answer that is read (AU-107): key sets and user infos have some thousand. */
+/** The largest size in bytes of an answer that is read (AU-107). Key sets and user infos have some thousand bytes. */
 export const MAX_ANSWER_BYTES = 1_024 * 1_024;
-/** One call to a provider, ms. A login makes at most five of them, and ends after LOGIN_DEADLINE_MS in any case. */
+/**
+ * The timeout of one call to a provider in milliseconds. A login makes at most five calls, and ends after
+ * LOGIN_DEADLINE_MS in any case.
+ */
 export const CALL_TIMEOUT_MS = 10_000;
 
-/** A call to a provider failed. The text names neither a secret nor a query. */
+/** OutsideCallError says that a call to a provider failed. The text contains neither a secret nor a query. */
 export class OutsideCallError extends Error {
   override readonly name = 'OutsideCallError';
 }
@@ -23,8 +26,8 @@ export interface OutsideRequest {
 export type OutsideFetch = (url: string, request: OutsideRequest) => Promise<Response>;
 
 /**
- * Calls of one login method. A provider says itself where its keys and tokens are, so each call is checked and not only
- * the address that the method names (AU-108).
+ * Returns the calls of one login method. A provider itself says where its keys and tokens are, so each call is checked
+ * and not only the address that the method names (AU-108).
  */
 export const callsTo =
   (allows: (url: URL) => boolean): ((authorities: readonly string[]) => OutsideFetch) =>
@@ -37,13 +40,13 @@ export const callsTo =
     };
   };
 
-/** The only statuses that have no body. */
+/** The only statuses without a body. */
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
 /**
- * Calls to providers of logins (AU-107). A redirect is an answer like any other and never followed. A certificate counts
- * if one of the given authorities has signed it; none given: one of the system's.
- * Limits: CALL_TIMEOUT_MS, MAX_ANSWER_BYTES.
+ * Returns calls to providers of logins (AU-107). A redirect counts as an answer and is never followed. A certificate is
+ * valid if one of the given authorities, or without any one of the system's, has signed it. Limits: CALL_TIMEOUT_MS,
+ * MAX_ANSWER_BYTES.
  * @param authorities certificates in PEM
  */
 export function outsideFetch(authorities: readonly string[]): OutsideFetch {
@@ -80,7 +83,7 @@ function answerTo(url: URL, request: OutsideRequest, authorities: readonly strin
   });
 }
 
-/** What the libraries send: forms, texts, or nothing. */
+/** Converts the bodies that the libraries send: forms, texts, or nothing. */
 function bodyOf(body: unknown): string | undefined {
   if (body === undefined || body === null) return undefined;
   if (typeof body === 'string') return body;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { OutsideFetch } from './outside-calls.transport.js';
 
-/** What a provider says of itself, as far as it is used. Everything else stays in it. */
+/** The members of a provider's metadata that are used. All other members are kept. */
 const METADATA = z.looseObject({
   issuer: z.string(),
   jwks_uri: z.string(),
@@ -14,7 +14,7 @@ const METADATA = z.looseObject({
 
 export type ProviderMetadata = z.infer<typeof METADATA>;
 
-/** A provider says of itself what it should not, or nothing. */
+/** ProviderMetadataError says that a provider's metadata is missing or invalid. */
 export class ProviderMetadataError extends Error {
   override readonly name = 'ProviderMetadataError';
 }
@@ -23,7 +23,7 @@ const WELL_KNOWN = '/.well-known/openid-configuration';
 const OK = 200;
 
 /**
- * What the provider at this URL says of itself. Its issuer must be the URL, letter by letter (AU-73), and its addresses
+ * Fetches the metadata of the provider at this URL. Its issuer must equal the URL exactly (AU-73), and its addresses
  * must be as safe as the URL.
  * @throws ProviderMetadataError, OutsideCallError
  */
@@ -51,7 +51,7 @@ async function jsonOf(answer: Response): Promise<unknown> {
   }
 }
 
-/** A provider that is found over TLS is not talked to in clear. */
+/** Refuses addresses without TLS for a provider that is found over TLS. */
 function mustBeAsSafe(name: string, address: string | undefined, discoveryUrl: string): void {
   if (address === undefined) return;
   const protocol = URL.canParse(address) ? new URL(address).protocol : undefined;
@@ -59,5 +59,5 @@ function mustBeAsSafe(name: string, address: string | undefined, discoveryUrl: s
   if (!isSafe) throw new ProviderMetadataError(`the provider's ${name} "${address}" is no https URL`);
 }
 
-/** Whether a provider is talked to without TLS: only where its operator has written so. */
+/** Says whether a provider is called without TLS. This happens only if its operator has configured such a URL. */
 export const isPlain = (url: string): boolean => URL.canParse(url) && new URL(url).protocol === 'http:';

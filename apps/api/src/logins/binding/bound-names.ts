@@ -9,20 +9,23 @@ import {
 import { filledIn, NameTemplateError, type Variables } from './name-template.js';
 import { MAX_SELECTOR_STEPS_PER_LOGIN, selectorMatches } from './selector.js';
 
-/** What of a method names are made from. */
+/** NamingMethod has the members of a method from which names are made. */
 export type NamingMethod = Pick<AuthMethod, 'Name' | 'Type' | 'TokenNameFormat'> & {
   readonly Config: Pick<AuthMethod['Config'], 'ClaimMappings'>;
 };
 
-/** What the rules of a method give to somebody, by name, each once; whether it exists is not known yet. */
+/**
+ * BoundNames are the grants that the rules of a method give to a login, by name and each once. It is not known yet
+ * whether they exist.
+ */
 export interface BoundNames {
-  /** With `management` there are no others. */
+  /** With `management` there are no other grants. */
   readonly kind: 'management' | 'client';
   readonly roles: readonly string[];
   readonly policies: readonly string[];
 }
 
-/** How one rule was judged, for logs. Holds no claim. */
+/** RuleVerdict says for logs how one rule was decided. It contains no claim. */
 export interface RuleVerdict {
   readonly rule: string;
   readonly matches: boolean;
@@ -33,11 +36,11 @@ const byId = ({ ID: one }: BindingRule, { ID: other }: BindingRule): number =>
   Buffer.compare(Buffer.from(one), Buffer.from(other));
 
 /**
- * Applies the binding rules of a method, in order of their IDs, to the claims of somebody who logs in (AU-61 to AU-64). A
- * rule that gives management ends it: everything gathered is dropped, and the rest is not looked at.
- * @param rules of this method
- * @param judged hears how each rule was judged
- * @throws Refusal internal: no name can be made (AU-53); invalid: the name is none (AU-54)
+ * Applies the binding rules of a method, in order of their IDs, to the claims of a login (AU-61 to AU-64). A rule that
+ * gives management ends the evaluation: all earlier grants are dropped, and later rules are not evaluated.
+ * @param rules the rules of this method
+ * @param judged receives the verdict of each rule
+ * @throws Refusal internal if a name cannot be made (AU-53); invalid if the name is not valid (AU-54)
  */
 export function boundNames(
   method: NamingMethod,
@@ -58,7 +61,7 @@ export function boundNames(
   return { kind: 'client', roles: [...names.role], policies: [...names.policy] };
 }
 
-/** Name of a token that a login makes (AU-55). @throws Refusal internal */
+/** Returns the name of the token that a login makes (AU-55). @throws Refusal internal */
 export function tokenName(method: NamingMethod, claims: MappedClaims): string {
   const variables = new Map([
     ...valueVariables(method, claims),
@@ -89,11 +92,11 @@ function computed(type: string, template: string, variables: Variables): string 
   }
 }
 
-/** Names of roles and policies are made from values in lower case (AU-52). */
+/** The names of roles and policies are made from values in lower case (AU-52). */
 const bindVariables = (method: NamingMethod, claims: MappedClaims): Variables =>
   new Map(valueVariables(method, claims).map(([name, value]) => [name, value.toLowerCase()]));
 
-/** A mapped name without value is empty. */
+/** A mapped name without a value is empty. */
 const valueVariables = ({ Config }: NamingMethod, { value }: MappedClaims): [string, string][] =>
   Object.values(Config.ClaimMappings ?? {}).map((target) => [
     `value.${target}`,

@@ -3,24 +3,24 @@ import { type TokenContext, type TokenDecision, tokenWrite } from '../../acl/dec
 import { badRequest } from '../../http/api-error.js';
 import type { BoundNames } from './bound-names.js';
 
-/** The roles and policies that exist among those that the rules name. */
+/** ExistingGrants are the roles and policies that exist among those that the rules name. */
 export interface ExistingGrants {
   readonly roles: readonly { readonly ID: string; readonly Name: string }[];
   readonly policies: readonly string[];
 }
 
-/** The grounds of a login's token. */
+/** LoginGrant has what a login's token is made from. */
 export interface LoginGrant {
   readonly method: Pick<AuthMethod, 'TokenLocality' | 'MaxTokenTTL'>;
-  /** Name of the token (AU-55). */
+  /** The name of the token (AU-55). */
   readonly name: string;
   readonly bound: BoundNames;
   readonly existing: ExistingGrants;
 }
 
 /**
- * The token that a login gets (AU-62 to AU-65). A role or policy that does not exist gives nothing.
- * @throws Refusal invalid: nothing is left, or the token breaks the server's limits
+ * Returns the token that a login gets (AU-62 to AU-65). A role or policy that does not exist gives nothing.
+ * @throws Refusal invalid if nothing is left, or the token exceeds the server's limits
  */
 export function loginToken(
   { method, name, bound, existing }: LoginGrant,

@@ -1,18 +1,24 @@
-/** A name cannot be made from its template: it names an unknown variable, or is none. */
+/**
+ * NameTemplateError says that a name cannot be made from its template, because the template is invalid or names an
+ * unknown variable.
+ */
 export class NameTemplateError extends Error {
   override readonly name = 'NameTemplateError';
 }
 
-/** Variables that a template may name. */
+/** Variables are the values that a template may name. */
 export type Variables = ReadonlyMap<string, string>;
 
-/** A reference: a variable, or a quoted text. Anything else that the reference computes is refused (AU-56). */
+/**
+ * The form of a variable in a reference. A reference is a variable or a quoted text; every other expression is refused
+ * (AU-56).
+ */
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_.*-]*$/;
 const QUOTED = /^"((?:[^"\\$]|\\["\\])*)"$/;
 
 /**
- * Replaces each `${…}` of a text; `$${` stands for a literal `${` (AU-51).
- * @throws NameTemplateError unknown variable, or bad syntax (AU-53)
+ * Replaces each `${…}` of a text. `$${` stands for a literal `${` (AU-51).
+ * @throws NameTemplateError for an unknown variable or bad syntax (AU-53)
  */
 export function filledIn(template: string, variables: Variables): string {
   let text = '';
@@ -29,7 +35,7 @@ export function filledIn(template: string, variables: Variables): string {
   return text;
 }
 
-/** Position of the brace that closes a reference; braces inside a quoted text do not count. */
+/** Returns the position of the brace that closes a reference. Braces inside a quoted text do not count. */
 function endOfReference(template: string, from: number): number {
   let inQuotes = false;
   for (let at = from; at < template.length; at++) {

@@ -1,24 +1,28 @@
 import { parse } from 'lossless-json';
 
-/** A claim as its signer wrote it. Whole numbers that a double cannot hold are bigints, so that none is rounded (AU-42). */
+/**
+ * ClaimValue is a claim as its signer wrote it. Integers that a double cannot represent are bigints, so that none is
+ * rounded (AU-42).
+ */
 export type ClaimValue = string | number | bigint | boolean | null | readonly ClaimValue[] | Claims;
 
-/** The payload of a JWT, or an answer of a user info endpoint. */
+/** Claims are the payload of a JWT, or an answer of a user info endpoint. */
 export interface Claims {
   readonly [name: string]: ClaimValue;
 }
 
-/** Deeper nesting than any claim has; keeps recursive readers off the stack's end. */
+/** The largest depth of nesting. It is deeper than any claim, and recursive readers stay within the stack. */
 export const MAX_CLAIM_DEPTH = 64;
 
-/** The claims of a token or of an answer cannot be read. */
+/** UnreadableClaimsError says that the claims of a token or of an answer cannot be read. */
 export class UnreadableClaimsError extends Error {
   override readonly name = 'UnreadableClaimsError';
 }
 
 /**
- * Reads claims. A member that is there twice with different values is refused: two readers might see two truths.
- * @throws UnreadableClaimsError it is no JSON object, or nested deeper than MAX_CLAIM_DEPTH
+ * Reads claims. It refuses a member that occurs twice with different values, because two readers might see different
+ * claims.
+ * @throws UnreadableClaimsError if the text is not a JSON object, or nested deeper than MAX_CLAIM_DEPTH
  */
 export function readClaims(text: string): Claims {
   const value = exactJson(text);
@@ -26,7 +30,7 @@ export function readClaims(text: string): Claims {
   return value;
 }
 
-/** A JSON value with its whole numbers as they are written. @throws UnreadableClaimsError */
+/** Reads a JSON value and keeps its integers exact. @throws UnreadableClaimsError */
 export function exactJson(text: string): ClaimValue {
   if (depthOf(text) > MAX_CLAIM_DEPTH)
     throw new UnreadableClaimsError(`the claims are nested deeper than ${MAX_CLAIM_DEPTH} levels`);
@@ -40,7 +44,7 @@ export function exactJson(text: string): ClaimValue {
 export const isObject = (value: ClaimValue | undefined): value is Claims =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A member that the claims have themselves: never one that every object has. */
+/** Returns a member of the claims themselves, never one that every object inherits. */
 export const claimOf = (claims: Claims, name: string): ClaimValue | undefined =>
   Object.hasOwn(claims, name) ? claims[name] : undefined;
 
@@ -51,7 +55,7 @@ function exactNumber(text: string): number | bigint {
   return WHOLE.test(text) && !Number.isSafeInteger(number) ? BigInt(text) : number;
 }
 
-/** How deep brackets are nested, without a parser that could reach the stack's end. */
+/** Returns how deep brackets are nested. It uses no parser, which could overflow the stack. */
 function depthOf(text: string): number {
   let [depth, deepest, inString] = [0, 0, false];
   for (let at = 0; at < text.length; at++) {

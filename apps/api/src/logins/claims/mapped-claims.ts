@@ -2,13 +2,13 @@ import { type MappedClaims, Refusal } from '@waybill/model';
 import { stringify } from 'lossless-json';
 import { claimOf, type Claims, type ClaimValue, isObject } from './exact-json.js';
 
-/** Which claims a method passes on, by their source, under which name. */
+/** ClaimMappings says which claims a method passes on, and under which names. */
 export interface ClaimMappings {
   readonly ClaimMappings: Readonly<Record<string, string>> | null;
   readonly ListClaimMappings: Readonly<Record<string, string>> | null;
 }
 
-/** Maps the claims of somebody who logs in (AU-41 to AU-44). @throws Refusal internal: a claim is of a kind that has no text */
+/** Maps the claims of a login (AU-41 to AU-44). @throws Refusal internal if a claim is of a kind that has no text */
 export function mapClaims(claims: Claims, mappings: ClaimMappings): MappedClaims {
   return {
     value: mapped(claims, mappings.ClaimMappings, valueOf),
@@ -16,7 +16,9 @@ export function mapClaims(claims: Claims, mappings: ClaimMappings): MappedClaims
   };
 }
 
-/** Of two sources with one target, the source that sorts last bytewise wins (AU-44). */
+/**
+ * Maps sources to targets. If two sources have the same target, the source that sorts last by its bytes wins (AU-44).
+ */
 function mapped<T>(
   claims: Claims,
   targets: Readonly<Record<string, string>> | null,
@@ -33,7 +35,7 @@ function mapped<T>(
   return Object.fromEntries(found);
 }
 
-/** A claim by its name, or by a JSON pointer if the source begins with `/` (AU-41). */
+/** Finds a claim by its name, or by a JSON pointer if the source begins with `/` (AU-41). */
 function lookUp(claims: Claims, source: string): ClaimValue | undefined {
   if (!source.startsWith('/')) return claimOf(claims, source);
   let found: ClaimValue | undefined = claims;
@@ -54,7 +56,7 @@ function valueOf(claim: ClaimValue, source: string): string {
   return text;
 }
 
-/** Empty texts are dropped (AU-43). */
+/** Returns the texts of a list. Empty texts are dropped (AU-43). */
 function listOf(claim: ClaimValue, source: string): readonly string[] {
   if (isObject(claim)) throw new Refusal('internal', `"${source}" list claim could not be converted to string list`);
   const elements: readonly ClaimValue[] = Array.isArray(claim) ? claim : [claim];
@@ -67,7 +69,9 @@ function listOf(claim: ClaimValue, source: string): readonly string[] {
   return texts.filter((text) => text !== '');
 }
 
-/** A claim as text; numbers are truncated to integers (AU-42). Undefined: it has none. */
+/**
+ * Returns a claim as text; numbers are truncated to integers (AU-42). The result is undefined if the claim has no text.
+ */
 function textOf(claim: ClaimValue): string | undefined {
   switch (typeof claim) {
     case 'string':
@@ -82,7 +86,7 @@ function textOf(claim: ClaimValue): string | undefined {
   }
 }
 
-/** The name that clients of the reference know the kind by. */
+/** Returns the name by which clients of the reference know the kind of a claim. */
 const typeName = (claim: ClaimValue): string => (isObject(claim) ? 'map[string]interface {}' : 'float64');
 
 const shown = (claim: ClaimValue): string => (claim === null ? '<nil>' : (stringify(claim) ?? ''));

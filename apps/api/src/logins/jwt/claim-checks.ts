@@ -1,6 +1,9 @@
 import { claimOf, type Claims, type ClaimValue } from '../claims/exact-json.js';
 
-/** Leeways of a method, ns: 0 is the default, a negative one is none (AU-80, AU-81). */
+/**
+ * Leeways are the leeways of a method in nanoseconds. 0 stands for the default, and a negative value for none (AU-80,
+ * AU-81).
+ */
 export interface Leeways {
   readonly ExpirationLeeway: number;
   readonly NotBeforeLeeway: number;
@@ -9,12 +12,12 @@ export interface Leeways {
 
 const NS_PER_S = 1_000_000_000;
 const MS_PER_S = 1_000;
-/** How far clocks may differ unless the method says otherwise, seconds. */
+/** The largest difference of clocks in seconds, unless the method sets another. */
 export const DEFAULT_SKEW_S = 60;
-/** What stands in for a claim of time that a token lacks, seconds from the others. */
+/** The distance in seconds from the other claims of time, for a claim that a token lacks. */
 export const DEFAULT_LEEWAY_S = 150;
 
-/** A claim is not what the method asks for; the text is for the caller (AU-74, AU-77). */
+/** ClaimRefusedError says that a claim does not satisfy the method. The text is for the caller (AU-74, AU-77). */
 export class ClaimRefusedError extends Error {
   override readonly name = 'ClaimRefusedError';
 }
@@ -22,8 +25,8 @@ export class ClaimRefusedError extends Error {
 const leewayS = (ns: number, whenZero: number): number => (ns === 0 ? whenZero : Math.max(0, ns / NS_PER_S));
 
 /**
- * Checks issue, start and expiry of a token, with the leeways of its method (AU-80 to AU-82).
- * @returns unix milliseconds after which it is not valid
+ * Checks the times of issue, start and expiry of a token, with the leeways of its method (AU-80 to AU-82).
+ * @returns the Unix milliseconds after which the token is not valid
  * @throws ClaimRefusedError
  */
 export function checkTimes(claims: Claims, leeways: Leeways, nowMs: number): number {
@@ -41,7 +44,10 @@ export function checkTimes(claims: Claims, leeways: Leeways, nowMs: number): num
   return (expires + skew) * MS_PER_S;
 }
 
-/** A claim of time, unix seconds; 0 counts as absent, as the reference reads it. @throws ClaimRefusedError it is no number */
+/**
+ * Returns a claim of time in Unix seconds. 0 counts as absent, as in the reference. @throws ClaimRefusedError if it is
+ * not a number
+ */
 export function secondsOf(claims: Claims, name: string): number | undefined {
   const value = claimOf(claims, name);
   if (value === undefined || value === null || value === 0) return undefined;
@@ -51,7 +57,7 @@ export function secondsOf(claims: Claims, name: string): number | undefined {
   return value;
 }
 
-/** The audiences that a token is for: one text, or several. @throws ClaimRefusedError it is neither */
+/** Returns the audiences of a token: one text or several. @throws ClaimRefusedError if it is neither */
 export function audiencesOf(claims: Claims): readonly string[] {
   const value = claimOf(claims, 'aud');
   if (value === undefined || value === null) return [];
@@ -62,14 +68,14 @@ export function audiencesOf(claims: Claims): readonly string[] {
   });
 }
 
-/** With bound audiences, one of them must be among the token's (AU-76). @throws ClaimRefusedError */
+/** If the method has bound audiences, one of them must be among the token's (AU-76). @throws ClaimRefusedError */
 export function checkAudience(claims: Claims, bound: readonly string[] | null): void {
   if (bound === null || bound.length === 0) return;
   if (!audiencesOf(claims).some((audience) => bound.includes(audience)))
     throw new ClaimRefusedError('invalid audience (aud) claim: audience claim does not match any expected audience');
 }
 
-/** With bound issuers, the token's must be one of them (AU-77). @throws ClaimRefusedError */
+/** If the method has bound issuers, the token's must be one of them (AU-77). @throws ClaimRefusedError */
 export function checkIssuer(claims: Claims, bound: readonly string[] | null): void {
   if (bound === null || bound.length === 0) return;
   const issuer = claimOf(claims, 'iss');

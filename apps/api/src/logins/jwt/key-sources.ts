@@ -7,7 +7,7 @@ import { providerMetadata, type ProviderMetadata } from '../provider-metadata.js
 import { publicKeys } from './public-keys.js';
 import type { KeyLookup, VerificationKeys } from './signature.js';
 
-/** Where the keys of a method come from. */
+/** KeyConfig says where the keys of a method come from. */
 export type KeyConfig = Pick<
   AuthMethodConfig,
   'JWTValidationPubKeys' | 'JWKSURL' | 'JWKSCACert' | 'OIDCDiscoveryURL' | 'DiscoveryCaPem'
@@ -15,24 +15,24 @@ export type KeyConfig = Pick<
 
 export interface KeySourcesOptions {
   readonly clock: Clock;
-  /** Calls providers, with certificates of these authorities. */
+  /** Returns a function that calls providers and trusts certificates of these authorities. */
   readonly fetchWith: (authorities: readonly string[]) => OutsideFetch;
   readonly metrics: Pick<Metrics, 'histogram'>;
 }
 
-/** Providers and key sets that are known at a time: more than anybody has methods. */
+/** The largest number of providers and key sets in memory. Nobody has as many methods. */
 const MAX_PROVIDERS = 256;
-/** How long a provider's metadata counts (AU-106). */
+/** The time in milliseconds for which a provider's metadata is valid (AU-106). */
 export const METADATA_FOR_MS = 6 * 3_600_000;
-/** How long a fetched set of keys counts; a key that it lacks fetches it anew before. */
+/** The time in milliseconds for which a fetched set of keys is valid. A missing key causes an earlier fetch. */
 export const KEYS_FOR_MS = 10 * 60_000;
-/** A set is fetched at most this often, however many tokens name keys that it does not have, ms. */
+/** The shortest time in milliseconds between two fetches of a set, however many tokens name keys that it lacks. */
 export const KEYS_PAUSE_MS = 1_000;
 
 /**
- * Keys and metadata of providers, fetched when somebody logs in, and kept: metadata for METADATA_FOR_MS, key sets for
- * KEYS_FOR_MS (AU-72, AU-73, AU-106). However many log in at once, one fetch is under way for each. What cannot be fetched
- * fails the login and is tried again by the next.
+ * KeySources has the keys and metadata of providers. It fetches them at a login and keeps them: metadata for
+ * METADATA_FOR_MS, key sets for KEYS_FOR_MS (AU-72, AU-73, AU-106). However many logins there are at once, one fetch
+ * runs for each. A failed fetch fails the login, and the next login tries again.
  */
 export class KeySources {
   private readonly metadata: BoundedCache<ProviderMetadata>;
@@ -46,7 +46,10 @@ export class KeySources {
     this.statics = new BoundedCache({ most: MAX_PROVIDERS, forMs: METADATA_FOR_MS, clock });
   }
 
-  /** The keys of a method's tokens, from exactly one source. @throws UnreadableKeyError, ProviderMetadataError, OutsideCallError */
+  /**
+   * Returns the keys of a method's tokens, from exactly one source. @throws UnreadableKeyError, ProviderMetadataError,
+   * OutsideCallError
+   */
   async of(config: KeyConfig): Promise<VerificationKeys> {
     const pems = config.JWTValidationPubKeys ?? [];
     if (pems.length > 0) return this.statics.of(JSON.stringify(pems), async () => staticKeys(pems));
@@ -54,7 +57,7 @@ export class KeySources {
     return this.ofProvider(config);
   }
 
-  /** The keys of the provider that a method names. @throws ProviderMetadataError, OutsideCallError */
+  /** Returns the keys of the provider that a method names. @throws ProviderMetadataError, OutsideCallError */
   async ofProvider(config: Pick<KeyConfig, 'OIDCDiscoveryURL' | 'DiscoveryCaPem'>): Promise<VerificationKeys> {
     const authorities = config.DiscoveryCaPem ?? [];
     const { jwks_uri } = await this.metadataOf(config.OIDCDiscoveryURL, authorities);
@@ -95,10 +98,10 @@ export class KeySources {
   }
 }
 
-/** Which keys a fetch is for, as the metric names it. */
+/** FetchOf is the kind of fetched keys in the metric. */
 type FetchOf = 'jwks' | 'oidc_jwt';
 
-/** Reading a key takes a millisecond. */
+/** Decodes the keys of a method. Reading a key takes a millisecond. */
 const staticKeys = (pems: readonly string[]): VerificationKeys => ({ kind: 'static', keys: publicKeys(pems) });
 
 const given = (pem: string): readonly string[] => (pem === '' ? [] : [pem]);

@@ -4,31 +4,34 @@ import { errorText } from '@waybill/model';
 import { SIGNING_ALGORITHMS } from '../../acl/decisions/auth-method-config.js';
 import { type Claims, readClaims } from '../claims/exact-json.js';
 
-/** What an empty `SigningAlgs` stands for (AU-75). */
+/** The algorithms if `SigningAlgs` is empty (AU-75). */
 const DEFAULT_ALGORITHMS = ['RS256'];
 
-/** Bytes of a login token that is looked at. Providers' tokens travel in HTTP headers, so they stay below 16 KiB. */
+/**
+ * The largest size in bytes of a login token that is read. Providers' tokens travel in HTTP headers, so they stay below
+ * 16 KiB.
+ */
 export const MAX_TOKEN_BYTES = 256 * 1_024;
 
-/** A token is not what it says, or nobody can tell (AU-74). */
+/** UnverifiedTokenError says that a token is not valid, or cannot be verified (AU-74). */
 export class UnverifiedTokenError extends Error {
   override readonly name = 'UnverifiedTokenError';
 }
 
-/** Finds the key of a token's header. Key sets of jose are such functions. */
+/** A KeyLookup finds the key for a token's header. Key sets of jose are such functions. */
 export type KeyLookup = (header: {
   readonly alg?: string | undefined;
   readonly kid?: string | undefined;
 }) => Promise<CryptoKey>;
 
-/** What verifies the tokens of a method: one of some keys, or the key that a set has for the token. */
+/** VerificationKeys verify the tokens of a method: one of several keys, or the key that a set has for the token. */
 export type VerificationKeys =
   | { readonly kind: 'static'; readonly keys: readonly KeyObject[] }
   | { readonly kind: 'set'; readonly keyOf: KeyLookup };
 
 /**
- * The algorithms that a method allows (AU-75). All of them verify with a public key: with an HMAC algorithm the public key
- * would be the secret.
+ * Returns the algorithms that a method allows (AU-75). All of them verify with a public key. With an HMAC algorithm the
+ * public key would be the secret.
  */
 export function allowedAlgorithms(given: readonly string[] | null): readonly string[] {
   const wanted = given === null || given.length === 0 ? DEFAULT_ALGORITHMS : given;
@@ -36,8 +39,8 @@ export function allowedAlgorithms(given: readonly string[] | null): readonly str
 }
 
 /**
- * The claims of a JWT in compact form whose signature one of the keys verifies (AU-73 to AU-75). Of what the header says
- * only `alg` and `kid` count: keys and addresses of keys in it are not looked at, extensions are refused.
+ * Returns the claims of a JWT in compact form whose signature one of the keys verifies (AU-73 to AU-75). Of the header
+ * only `alg` and `kid` count: keys and addresses of keys in it are ignored, and extensions are refused.
  * @throws UnverifiedTokenError
  */
 export async function signedClaims(
@@ -75,7 +78,7 @@ function headerOf(token: string, algorithms: readonly string[]): { readonly alg:
   return { alg };
 }
 
-/** Whether it is a JWS in JSON form, which alone can have several. */
+/** Says whether the token is a JWS in JSON form, the only form that can have several signatures. */
 const hasSeveralSignatures = (token: string): boolean => token.trimStart().startsWith('{');
 
 function decodedHeader(token: string): ProtectedHeaderParameters {
@@ -86,7 +89,7 @@ function decodedHeader(token: string): ProtectedHeaderParameters {
   }
 }
 
-/** @throws Error no key verifies it */
+/** @throws Error if no key verifies it */
 async function byAnyOf(keys: readonly KeyObject[], token: string, alg: string): Promise<Uint8Array> {
   for (const key of keys.filter((one) => fits(one, alg))) {
     try {
@@ -101,14 +104,14 @@ async function byAnyOf(keys: readonly KeyObject[], token: string, alg: string): 
 
 const CURVES: Readonly<Record<string, string>> = { ES256: 'prime256v1', ES384: 'secp384r1', ES512: 'secp521r1' };
 
-/** Whether a key is of the kind that the algorithm needs. */
+/** Says whether a key is of the kind that the algorithm needs. */
 function fits({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject, alg: string): boolean {
   if (alg.startsWith('ES')) return asymmetricKeyType === 'ec' && asymmetricKeyDetails?.namedCurve === CURVES[alg];
   if (alg === 'EdDSA') return asymmetricKeyType === 'ed25519';
   return asymmetricKeyType === 'rsa';
 }
 
-/** A token without `kid` may fit several keys of a set: any of them may verify it. */
+/** Verifies a token by a set of keys. A token without `kid` may fit several of them, and any one may verify it. */
 async function bySet(keyOf: KeyLookup, token: string, alg: string): Promise<Uint8Array> {
   const options = { algorithms: [alg] };
   try {

@@ -4,19 +4,20 @@ import { type Clock, errorText } from '@waybill/model';
 import { unavailable } from '../../http/api-error.js';
 import type { UsedLogins } from './used-logins.js';
 
-/** A JWT that says that it lives longer is forgotten after this, milliseconds. */
+/** The longest time in milliseconds for which a JWT is remembered, even if its expiry is later. */
 export const MAX_REMEMBERED_MS = 365 * 24 * 3_600_000;
 
 /**
- * Used JWTs in the stream USED_LOGINS, which all APIs share: one empty message for each, which the server drops when the
- * JWT has expired. The subject is a keyed hash, so that NATS knows no token. Limit: MAX_USED_LOGINS; a new one is refused
- * then, because one that is not remembered could log in twice. Cost: a message for each login.
+ * NatsUsedLogins keeps used JWTs in the stream USED_LOGINS, which all APIs share. Each is an empty message that the
+ * server drops when the JWT has expired. The subject is a keyed hash, so that NATS does not know the token. Limit:
+ * MAX_USED_LOGINS; then a new JWT is refused, because one that is not remembered could log in twice. Cost: a message
+ * for each login.
  */
 export class NatsUsedLogins implements UsedLogins {
   constructor(
     private readonly link: NatsLink,
     private readonly clock: Clock,
-    /** Keyed; asked only while access control is on. */
+    /** The keyed hash. It is called only while access control is on. */
     private readonly hash: (secret: string) => string,
   ) {}
 

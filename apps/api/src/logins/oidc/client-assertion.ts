@@ -3,22 +3,25 @@ import type { ClientAssertion } from '@waybill/model';
 import { SignJWT } from 'jose';
 import { certificateOf, privateKeyOf } from '../../acl/pem-keys.js';
 
-/** How long a provider takes an assertion, seconds (AU-104). */
+/** The time in seconds for which a provider accepts an assertion (AU-104). */
 export const ASSERTION_LIFE_S = 5 * 60;
-/** How far the clock of the provider may be behind, seconds. */
+/** The time in seconds by which the provider's clock may be behind. */
 const BEFORE_S = 1;
 const MS_PER_S = 1_000;
 
-/** An assertion cannot be made: its key is missing or is none. The text tells nothing of a key. */
+/**
+ * ClientAssertionError says that an assertion cannot be made, because its key is missing or invalid. The text reveals
+ * nothing about a key.
+ */
 export class ClientAssertionError extends Error {
   override readonly name = 'ClientAssertionError';
 }
 
-/** What signs an assertion, in clear. */
+/** AssertionKeys sign an assertion. They are in clear. */
 export interface AssertionKeys {
   /** The client secret. */
   readonly clientSecret: string;
-  /** PEM of the private key, and of the certificate that names it; empty: there is none. */
+  /** The PEM texts of the private key and of the certificate that names it; empty if there is none. */
   readonly privateKey: string;
   readonly certificate: string;
 }
@@ -29,7 +32,7 @@ export interface AssertionContext {
   readonly newUuid: () => string;
 }
 
-/** The JWT by which Waybill says at a token endpoint who it is (AU-104). @throws ClientAssertionError */
+/** Returns the JWT that authenticates Waybill at a token endpoint (AU-104). @throws ClientAssertionError */
 export async function clientAssertion(
   assertion: ClientAssertion,
   keys: AssertionKeys,
@@ -64,7 +67,7 @@ function signingKey({ KeySource }: ClientAssertion, { clientSecret, privateKey }
   }
 }
 
-/** How the header names the key, so that the provider finds its other half. */
+/** Returns how the header names the key, so that the provider finds the public key. */
 function keyName({ PrivateKey }: ClientAssertion, { certificate }: AssertionKeys): Record<string, string> {
   if (PrivateKey === null || PrivateKey.KeyIDHeader === '') return {};
   if (PrivateKey.KeyIDHeader === 'kid') return { kid: PrivateKey.KeyID };

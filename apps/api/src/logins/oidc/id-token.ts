@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import { claimOf, type Claims } from '../claims/exact-json.js';
 import { audiencesOf, checkAudience, ClaimRefusedError, secondsOf } from '../jwt/claim-checks.js';
 
-/** How far a provider's clock may be ahead, seconds (AU-101). */
+/** The time in seconds by which a provider's clock may be ahead (AU-101). */
 const AHEAD_S = 60;
-/** How far it may be behind before its tokens count as expired, seconds. */
+/** The time in seconds by which it may be behind before its tokens count as expired. */
 const BEHIND_S = 30;
 const MS_PER_S = 1_000;
 
-/** What an ID token must fit to. */
+/** ExpectedIdToken has the values that an ID token must match. */
 export interface ExpectedIdToken {
   readonly issuer: string;
   readonly clientId: string;
@@ -16,7 +16,7 @@ export interface ExpectedIdToken {
   readonly boundAudiences: readonly string[] | null;
   readonly accessToken: string;
   readonly code: string;
-  /** Algorithm of the token's signature, from its header. */
+  /** The algorithm of the token's signature, from its header. */
   readonly algorithm: string;
   readonly nowMs: number;
 }
@@ -34,7 +34,7 @@ export function checkIdToken(claims: Claims, expected: ExpectedIdToken): void {
   checkHash(claims, 'c_hash', expected.code, expected.algorithm);
 }
 
-/** Whom a token is about. @throws ClaimRefusedError */
+/** Returns the subject of a token. @throws ClaimRefusedError */
 export function subjectOf(claims: Claims): string {
   const subject = claimOf(claims, 'sub');
   if (typeof subject !== 'string' || subject === '') throw new ClaimRefusedError('invalid subject (sub) claim');
@@ -52,7 +52,7 @@ function checkIdTokenTimes(claims: Claims, nowS: number): void {
     throw new ClaimRefusedError('invalid issued at (iat) claim: token issued in the future');
 }
 
-/** For whom the token is, and who asked for it. */
+/** Checks for whom the token is, and who requested it. */
 function checkParties(claims: Claims, { clientId }: ExpectedIdToken): void {
   const audiences = audiencesOf(claims);
   if (audiences.length === 0) throw new ClaimRefusedError('invalid audience (aud) claim: there is none');
@@ -67,7 +67,7 @@ function checkParties(claims: Claims, { clientId }: ExpectedIdToken): void {
 
 const HASHES: Readonly<Record<string, string>> = { 256: 'sha256', 384: 'sha384', 512: 'sha512' };
 
-/** A hash that binds a token to what came beside it: the left half of the digest of the signature's size. */
+/** Checks a hash that binds a token to a value sent with it: the left half of the digest of the signature's size. */
 function checkHash(claims: Claims, name: 'at_hash' | 'c_hash', of: string, algorithm: string): void {
   const claimed = claimOf(claims, name);
   if (claimed === undefined) return;
@@ -78,7 +78,10 @@ function checkHash(claims: Claims, name: 'at_hash' | 'c_hash', of: string, algor
     throw new ClaimRefusedError(`invalid ${name} claim`);
 }
 
-/** User info must be about the subject of the ID token, and from its issuer (AU-102). @throws ClaimRefusedError */
+/**
+ * Checks that the user info is about the subject of the ID token and from its issuer (AU-102). @throws
+ * ClaimRefusedError
+ */
 export function checkUserInfo(userInfo: Claims, idToken: Claims): void {
   if (claimOf(userInfo, 'sub') !== subjectOf(idToken)) throw new ClaimRefusedError('invalid subject (sub) claim');
   const issuer = claimOf(userInfo, 'iss');

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { ApiError, unavailable } from '../../http/api-error.js';
 import type { PendingLogin, PendingLogins } from './pending-login.js';
 
-/** What seals a login before NATS sees it, and finds it again. `TokenSecrets` is one. */
+/** LoginSeals encrypts a login before NATS stores it, and finds it again. `TokenSecrets` implements it. */
 export interface LoginSeals {
   hash(secret: string): string;
   seal(about: string, text: string): string;
@@ -20,26 +20,28 @@ const STORED = z.object({
   begunMs: z.number(),
 });
 
-/** The stream holds MAX_PENDING_LOGINS already. */
+/** The error code for a stream that already holds MAX_PENDING_LOGINS. */
 const STORE_FAILED = 10_077;
 
 /**
- * Pending logins in the stream LOGINS: one message for each nonce, which the server drops after LOGIN_PENDING_MS. A login
- * that was begun at one API is completed at another (AU-94). The subject is a keyed hash of the nonce, and the message is
- * sealed for it, so that NATS and its disks know neither nonces, nor states, nor verifiers.
+ * NatsPendingLogins keeps pending logins in the stream LOGINS: one message for each nonce, which the server drops after
+ * LOGIN_PENDING_MS. A login that began at one API can be completed at another (AU-94). The subject is a keyed hash of
+ * the nonce, and the message is encrypted for it, so that NATS and its disks know neither nonces, nor states, nor
+ * verifiers.
  *
- * Of several that begin with one nonce, the server takes the first; of several that take it out, one deletes the message.
+ * If several callers begin with one nonce, the server accepts the first. If several take it out, one of them deletes
+ * the message.
  */
 export class NatsPendingLogins implements PendingLogins {
   constructor(
     private readonly link: NatsLink,
-    /** Asked only while access control is on. */
+    /** The function is called only while access control is on. */
     private readonly seals: () => LoginSeals,
   ) {}
 
   async begin(nonce: string, login: PendingLogin): Promise<PendingLogin> {
     const key = this.keyOf(nonce);
-    // The one that was there may have run out between the two.
+    // The existing login may have expired between the two requests.
     for (let attempt = 0; attempt < 2; attempt++) {
       if (await this.put(key, login)) return login;
       const kept = await this.get(key);
@@ -65,7 +67,7 @@ export class NatsPendingLogins implements PendingLogins {
     return this.seals().hash(`login ${nonce}`);
   }
 
-  /** False: there is one. */
+  /** Stores a login. The result is false if there is one already. */
   private async put(key: string, login: PendingLogin): Promise<boolean> {
     try {
       await jetstream(this.link.nc, { timeout: API_TIMEOUT_MS }).publish(
@@ -91,7 +93,7 @@ export class NatsPendingLogins implements PendingLogins {
     }
   }
 
-  /** False: somebody else has. */
+  /** Deletes a message. The result is false if another caller has deleted it. */
   private async remove(seq: number): Promise<boolean> {
     try {
       const manager = await managerOf(this.link);

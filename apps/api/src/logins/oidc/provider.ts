@@ -5,31 +5,34 @@ import { type Claims, readClaims } from '../claims/exact-json.js';
 import type { OutsideFetch } from '../outside-calls.transport.js';
 import { isPlain, type ProviderMetadata } from '../provider-metadata.js';
 
-/** Longest text of a provider's failure that is passed on. */
+/** The largest length of a provider's error text that is passed on. */
 const MAX_TEXT = 512;
 
-/** A call to a provider failed, or its answer is none. The text holds no token, secret or code. */
+/**
+ * ProviderError says that a call to a provider failed, or its answer is invalid. The text contains no token, secret or
+ * code.
+ */
 export class ProviderError extends Error {
   override readonly name = 'ProviderError';
 }
 
-/** Waybill as a client of one provider, for one login. */
+/** ProviderClient is Waybill as a client of one provider, for one login. */
 export interface ProviderClient {
   readonly config: Pick<AuthMethodConfig, 'OIDCClientID' | 'OIDCScopes' | 'OIDCDiscoveryURL'>;
   readonly metadata: ProviderMetadata;
-  /** Algorithms of ID tokens (AU-101). */
+  /** The algorithms of ID tokens (AU-101). */
   readonly algorithms: readonly string[];
-  /** How Waybill says at the token endpoint who it is; made for each exchange. */
+  /** Returns how Waybill authenticates at the token endpoint. It is made for each exchange. */
   readonly authentication: () => Promise<openid.ClientAuth>;
   readonly call: OutsideFetch;
 }
 
-/** What an address at a provider says beside the client and its scopes. */
+/** AuthorizationRequest has the parts of the address at a provider besides the client and its scopes. */
 export interface AuthorizationRequest {
   readonly nonce: string;
   readonly state: string;
   readonly redirectUri: string;
-  /** PKCE; undefined: without. */
+  /** The verifier of PKCE; undefined without PKCE. */
   readonly verifier: string | undefined;
 }
 
@@ -38,11 +41,11 @@ export interface ExchangedTokens {
   readonly accessToken: string;
 }
 
-/** `openid` comes first, unless it is listed (AU-92). */
+/** Returns the scopes. `openid` comes first, unless it is listed (AU-92). */
 export const scopesOf = (scopes: readonly string[] | null): readonly string[] =>
   scopes?.includes('openid') ? scopes : ['openid', ...(scopes ?? [])];
 
-/** Where somebody's browser is sent to log in (AU-92). @throws ProviderError */
+/** Returns the address to which a browser is sent for the login (AU-92). @throws ProviderError */
 export async function authorizationUrl(client: ProviderClient, request: AuthorizationRequest): Promise<string> {
   try {
     const challenge = request.verifier && (await openid.calculatePKCECodeChallenge(request.verifier));
@@ -61,7 +64,7 @@ export async function authorizationUrl(client: ProviderClient, request: Authoriz
 }
 
 /**
- * Exchanges the code that came back for tokens. The ID token is not verified yet.
+ * Exchanges the code that came back for tokens. This does not verify the ID token.
  * @throws ProviderError
  */
 export async function exchangedTokens(
@@ -88,7 +91,7 @@ export async function exchangedTokens(
   }
 }
 
-/** What the provider says of the subject, its whole numbers as they are written (AU-102). @throws ProviderError */
+/** Returns the provider's information about the subject, with exact integers (AU-102). @throws ProviderError */
 export async function userInfo(client: ProviderClient, accessToken: string, subject: string): Promise<Claims> {
   const read: { text?: string } = {};
   const call: OutsideFetch = async (url, request) => {
@@ -106,7 +109,9 @@ export async function userInfo(client: ProviderClient, accessToken: string, subj
   }
 }
 
-/** How Waybill says who it is with its secret: as the provider wants it, in a header if it does not say. */
+/**
+ * Returns the authentication with a secret: in the form that the provider requests, or in a header if it requests none.
+ */
 export function secretAuthentication(metadata: ProviderMetadata, secret: string): openid.ClientAuth {
   if (secret === '') return openid.None();
   const known = metadata.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
@@ -115,7 +120,7 @@ export function secretAuthentication(metadata: ProviderMetadata, secret: string)
     : openid.ClientSecretPost(secret);
 }
 
-/** How Waybill says who it is with an assertion, and no secret (AU-100). */
+/** Returns the authentication with an assertion and no secret (AU-100). */
 export const assertionAuthentication =
   (assertion: string): openid.ClientAuth =>
   (_server, client, body) => {
@@ -124,7 +129,7 @@ export const assertionAuthentication =
     body.set('client_assertion', assertion);
   };
 
-/** The way back goes to the token endpoint letter by letter as it went to the authorization endpoint. */
+/** The redirect address must be exactly the same at the token endpoint as at the authorization endpoint. */
 const sending =
   (authentication: openid.ClientAuth, redirectUri: string): openid.ClientAuth =>
   (server, client, body, headers) => {
@@ -141,7 +146,7 @@ function configurationOf(client: ProviderClient, authentication = openid.None())
   return configuration;
 }
 
-/** What to tell of a failure: what the provider says of it, else what the library found wrong. */
+/** Returns the text of a failure: the provider's own, or else the error that the library found. */
 function providerText(error: unknown): string {
   const text =
     error instanceof openid.ResponseBodyError
@@ -151,9 +156,9 @@ function providerText(error: unknown): string {
   return text.replaceAll(/[\u0000-\u001f\u007f]/g, ' ').slice(0, MAX_TEXT);
 }
 
-/** Messages of an error and of the errors that caused it; what else they carry may be a secret. */
+/** Returns the messages of an error and of its causes. Their other members may contain a secret. */
 function reasonsOf(error: unknown): string[] {
-  // A SyntaxError quotes what it could not read.
+  // A SyntaxError quotes the text that it could not parse.
   if (!(error instanceof Error) || error instanceof SyntaxError) return [];
   const below = reasonsOf(error.cause);
   const says = error.message === 'something went wrong' && below.length > 0 ? [] : [errorText(error)];

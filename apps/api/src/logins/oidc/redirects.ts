@@ -1,7 +1,9 @@
-/** Hosts of programs on the caller's own machine, whose port is whichever is free (AU-99). */
+/** The hosts of programs on the caller's own machine, which use any free port (AU-99). */
 const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 
-/** Whether a method lets a provider send somebody back to this address. None listed: to any (AU-99). */
+/**
+ * Says whether a method lets a provider redirect to this address. If none is listed, it may redirect to any (AU-99).
+ */
 export function isAllowedRedirect(redirect: string, allowed: readonly string[] | null): boolean {
   if (allowed === null || allowed.length === 0) return true;
   return allowed.some((one) => one === redirect || isSameButPort(one, redirect));

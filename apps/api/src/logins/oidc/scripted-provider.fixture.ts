@@ -19,7 +19,7 @@ export interface Call {
   readonly form: URLSearchParams;
 }
 
-/** A provider that answers as told, and remembers what it was asked. */
+/** ScriptedProvider gives prepared answers and records the requests. */
 export class ScriptedProvider {
   readonly calls: Call[] = [];
 
