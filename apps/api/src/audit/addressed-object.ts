@@ -1,6 +1,6 @@
 import { parseJobPath } from '../jobs/job-path.js';
 
-/** The object that the path of a request names. */
+/** AddressedObject is the object that the path of a request names. */
 export interface AddressedObject {
   readonly kind: string;
   readonly namespace?: string;
@@ -8,15 +8,15 @@ export interface AddressedObject {
 }
 
 interface Place {
-  /** Parts of the path before the name. */
+  /** The parts of the path before the name. */
   readonly prefix: string;
   readonly kind: string;
   readonly inNamespace?: true;
-  /** Words that stand where a name would. */
+  /** Words that may stand in the place of a name. */
   readonly words?: readonly string[];
 }
 
-/** The longer prefix stands before the shorter one. */
+/** A longer prefix stands before a shorter one. */
 const PLACES: readonly Place[] = [
   { prefix: '/v1/job/', kind: 'job', inNamespace: true },
   { prefix: '/v1/allocation/', kind: 'alloc', inNamespace: true },
@@ -38,10 +38,13 @@ const PLACES: readonly Place[] = [
   { prefix: '/v1/acl/auth-method/', kind: 'auth-method' },
   { prefix: '/v1/acl/binding-rule/', kind: 'binding-rule' },
 ];
-/** What is done with a deployment stands before its ID. */
+/** The action on a deployment stands before its ID. */
 const DEPLOYMENT_VERBS = ['allocations', 'fail', 'pause', 'promote', 'unblock', 'allocation-health'];
 
-/** The object that a path names, in the kinds of `/v1/waybill/log` where they have it; undefined: it names none (AU-275). Pure. */
+/**
+ * Returns the object that a path names, with the kinds of `/v1/waybill/log` where it has them. The result is undefined
+ * if the path names none (AU-275). The function is pure.
+ */
 export function addressedObject(path: string, namespace: string): AddressedObject | undefined {
   const place = PLACES.find(({ prefix }) => path.startsWith(prefix));
   if (!place) return undefined;
@@ -50,7 +53,7 @@ export function addressedObject(path: string, namespace: string): AddressedObjec
   return { kind: place.kind, ...(place.inNamespace && { namespace }), id };
 }
 
-/** Of jobs and variables the name may have slashes. */
+/** Returns the name. The names of jobs and variables may contain slashes. */
 function nameIn(kind: string, rest: string): string {
   if (kind === 'job') return parseJobPath(rest).id;
   if (kind === 'var') return rest;
@@ -58,7 +61,7 @@ function nameIn(kind: string, rest: string): string {
   return kind === 'deployment' && second !== undefined && DEPLOYMENT_VERBS.includes(first) ? second : first;
 }
 
-/** A path that is no percent-encoding is shown as it is. */
+/** Decodes a text. A path with an invalid percent-encoding is shown as it is. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

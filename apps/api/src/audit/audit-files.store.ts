@@ -7,12 +7,12 @@ import { rotatedFiles } from './rotation.js';
 
 const CHUNK_BYTES = 64 * 1024;
 const NEWLINE = 0x0a;
-/** Longest line that is read, bytes: longer than any record. */
+/** The longest line that is read, in bytes. It is longer than any record. */
 const MAX_LINE_BYTES = 1024 * 1024;
 
 /**
- * The audit log of this API in its files, the newest record first. A token names the file by its inode, which it keeps when
- * it is put aside, and how much of it is still to be read.
+ * AuditFiles reads the audit log of this API from its files, the newest record first. A token names the file by its
+ * inode, which does not change when the file is rotated, and the number of bytes that are still to be read.
  */
 export class AuditFiles implements AuditSource {
   constructor(private readonly file: string) {}
@@ -34,7 +34,7 @@ export class AuditFiles implements AuditSource {
     }
   }
 
-  /** The newest first. */
+  /** Returns the files, the newest first. */
   private async files(): Promise<readonly string[]> {
     const directory = path.dirname(this.file);
     const names = await readdir(directory).catch(() => []);
@@ -50,7 +50,7 @@ function startOf(token: string): { readonly inode: number; readonly bytes: numbe
   return { inode: Number(inode), bytes: Number(bytes) };
 }
 
-/** Undefined: it has been removed meanwhile, or is none that can be read backwards. */
+/** Opens a file. The result is undefined if the file was removed meanwhile or cannot be read backwards. */
 async function opened(name: string): Promise<FileHandle | undefined> {
   let handle: FileHandle;
   try {
@@ -64,7 +64,7 @@ async function opened(name: string): Promise<FileHandle | undefined> {
   return undefined;
 }
 
-/** The lines of the first `end` bytes, the last one first. Holds a chunk and a line. */
+/** Returns the lines of the first `end` bytes, the last one first. Memory: a chunk and a line. */
 async function* linesOf(handle: FileHandle, inode: number, end: number): AsyncGenerator<StoredLine> {
   let rest = Buffer.alloc(0); // bytes of a line whose beginning has not been read
   for (let at = end; at > 0;) {

@@ -2,15 +2,15 @@ import { globMatcher } from '@waybill/model';
 import type { AuditFilterSetting } from '@waybill/service';
 import type { Stage } from './audit-record.js';
 
-/** What a filter decides by. */
+/** FilterQuestion has the values on which a filter depends. */
 export interface FilterQuestion {
-  /** Path of the request. */
+  /** The path of the request. */
   readonly endpoint: string;
-  /** Pattern of its route. */
+  /** The pattern of its route. */
   readonly route: string | undefined;
   readonly operation: string;
   readonly stage: Stage;
-  /** Undefined: there is no answer yet. */
+  /** The status. It is undefined until there is an answer. */
   readonly status: number | undefined;
 }
 
@@ -20,8 +20,9 @@ const FORBIDDEN = 403;
 const ACL = /^\/v1\/acl(\/|$)/;
 
 /**
- * Whether any filter leaves a record out: its endpoints, stages and operations all match. None hides a request that was
- * answered 403, nor one about access control (AU-280). Both are told by the route, as a path may be written in many ways.
+ * Says whether any filter leaves a record out: its endpoints, stages and operations all match. No filter hides a
+ * request that was answered 403, or a request about access control (AU-280). The route identifies both, because a path
+ * may be written in many ways.
  */
 export function leavesOut(filters: readonly AuditFilterSetting[]): LeavesOut {
   const matchers = filters.map(({ endpoints, stages, operations }) => ({

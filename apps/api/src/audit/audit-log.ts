@@ -11,29 +11,35 @@ import {
   type Stage,
 } from './audit-record.js';
 
-/** Where records go. */
+/** AuditSink is a destination of records. */
 export interface AuditSink {
   readonly name: string;
-  /** Resolves when the line is written; rejects when it is not. Lines are written in the order they come. */
+  /**
+   * Writes a line. The promise resolves when the line is written and rejects when it is not. Lines are written in the
+   * order of the calls.
+   */
   write(line: string): Promise<void>;
-  /** Opens anew what others may have moved away. */
+  /** Opens the files again that other programs may have moved away. */
   reopen(): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface AuditLogOptions {
   readonly sinks: readonly AuditSink[];
-  /** Whether a request is only answered when it is recorded. */
+  /** Says whether a request is answered only when it is recorded. */
   readonly isEnforced: boolean;
   readonly leavesOut: LeavesOut;
   readonly clock: Clock;
   readonly newId: () => string;
   readonly logger: Logger;
-  /** A record was not written, and its request goes on. */
+  /** Counts a record that was not written and whose request continues. */
   readonly dropped: () => void;
 }
 
-/** Answered whatever becomes of their records: what watches a server must not be told that it is dead (AU-278). */
+/**
+ * These paths are answered even if their records cannot be written. A monitor must not conclude that the server is
+ * dead. [AU-278]
+ */
 const ALWAYS_ANSWERED: readonly string[] = ['/v1/agent/health', '/v1/metrics'];
 
 export interface NewRecord {
@@ -44,16 +50,19 @@ export interface NewRecord {
 }
 
 /**
- * Writes records to all sinks. `enforced`: a request waits until each of its records is written, and fails if one is
- * not. `best-effort`: nobody waits, and what cannot be written is counted. A sink that begins to fail is told of in the log
- * of the process once, and so is its recovery. Holds nothing.
+ * AuditLog writes records to all sinks. With `enforced`, a request waits until each of its records is written, and
+ * fails if one is not. With `best-effort`, nothing waits, and unwritten records are counted. The log of the process
+ * reports once when a sink begins to fail, and once when it recovers. The class keeps no record.
  */
 export class AuditLog {
   private readonly failing = new Set<string>();
 
   constructor(private readonly options: AuditLogOptions) {}
 
-  /** A record that filters leave out is returned: it is written after all if its request is refused (AU-280). */
+  /**
+   * Makes a record. A record that filters leave out is returned, because it is written after all if its request is
+   * refused (AU-280).
+   */
   record({ stage, auth, request, response }: NewRecord): { record: AuditRecord; isLeftOut: boolean } {
     const time = auditTime(this.options.clock.nowMs());
     const isLeftOut = this.options.leavesOut({
@@ -78,7 +87,7 @@ export class AuditLog {
     };
   }
 
-  /** @throws Refusal internal: it is enforced and cannot be written (AU-278) */
+  /** @throws Refusal internal if writing is enforced and fails (AU-278) */
   async write(record: AuditRecord): Promise<void> {
     const line = `${JSON.stringify(record)}\n`;
     const isNeeded = this.options.isEnforced && !ALWAYS_ANSWERED.includes(record.payload.request.endpoint);

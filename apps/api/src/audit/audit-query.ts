@@ -5,7 +5,7 @@ import { type AuditRecord, type Stage, STAGES } from './audit-record.js';
 const DEFAULT_PER_PAGE = 50;
 const MAX_PER_PAGE = 1_000;
 
-/** Which records are wanted (AU-282). Undefined: any. */
+/** AuditQuery says which records are requested (AU-282). An undefined member matches all. */
 export interface AuditQuery {
   readonly fromMs: number | undefined;
   readonly toMs: number | undefined;
@@ -17,7 +17,7 @@ export interface AuditQuery {
   readonly stage: Stage | undefined;
   readonly request: string | undefined;
   readonly perPage: number;
-  /** Where the page begins; empty: at the newest. */
+  /** The token of the page. It is empty for the newest page. */
   readonly nextToken: string;
 }
 
@@ -39,7 +39,10 @@ export function readAuditQuery(query: QueryString): AuditQuery {
   };
 }
 
-/** Whether a record is wanted. `object` is an ID, or what it begins with; `request` that of a record or of its transaction. */
+/**
+ * Says whether a record is requested. `object` is an ID or its beginning. `request` is the ID of a record or of its
+ * transaction.
+ */
 export function isWanted({ payload }: AuditRecord, wanted: AuditQuery): boolean {
   const { request, response, auth } = payload;
   const is = <T>(one: T | undefined, other: T | undefined): boolean => one === undefined || one === other;
@@ -62,7 +65,7 @@ function isInTime(timestamp: string, { fromMs, toMs }: AuditQuery): boolean {
 
 const text = (query: QueryString, name: string): string | undefined => param(query, name) || undefined;
 
-/** RFC 3339. */
+/** Reads a time in RFC 3339. */
 function time(query: QueryString, name: string): number | undefined {
   const given = text(query, name);
   if (given === undefined) return undefined;

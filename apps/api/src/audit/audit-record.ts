@@ -6,17 +6,20 @@ import { EVERYWHERE } from '../openapi/document.js';
 import { OPERATIONS } from '../openapi/operations.js';
 import { type AddressedObject, addressedObject } from './addressed-object.js';
 
-/** When a record is made of a request: before anything is done, before its answer goes out, when a stream has ended (AU-272). */
+/**
+ * The stages at which a request is recorded: before it is carried out, before its answer is sent, and when a stream has
+ * ended (AU-272).
+ */
 export const STAGES = ['OperationReceived', 'OperationComplete', 'OperationClosed'] as const;
 export type Stage = (typeof STAGES)[number];
 
-/** Longest text that is taken from a request or an answer, in characters. */
+/** The largest number of characters of a text from a request or an answer. */
 const MAX_TEXT = 1_024;
 const REMOVED = '[removed]';
 
-/** Who sent the request (AU-274). */
+/** AuditAuth says who sent the request (AU-274). */
 export interface AuditAuth {
-  /** `anonymous`, `acls-disabled`, `invalid`, `unchecked`, or the accessor of a token. */
+  /** The value is `anonymous`, `acls-disabled`, `invalid`, `unchecked`, or the accessor of a token. */
   readonly accessor_id: string;
   readonly name?: string;
   readonly type?: string;
@@ -26,11 +29,11 @@ export interface AuditAuth {
   readonly create_time?: string;
   readonly expiration_time?: string;
   readonly credential_hash?: string;
-  /** Of a login whose credential was verified. */
+  /** The method of a login whose credential was verified. */
   readonly auth_method?: string;
   readonly issuer?: string;
   readonly subject?: string;
-  /** Of a workload. */
+  /** The namespace of a workload. */
   readonly namespace?: string;
   readonly job_id?: string;
   readonly group?: string;
@@ -38,7 +41,7 @@ export interface AuditAuth {
   readonly identity?: string;
 }
 
-/** What was asked (AU-275). */
+/** AuditRequest says what was requested (AU-275). */
 export interface AuditRequest {
   readonly id: string;
   readonly operation: string;
@@ -54,20 +57,20 @@ export interface AuditRequest {
   readonly body_sha256?: string;
 }
 
-/** What was answered (AU-276). */
+/** AuditResponse says what was answered (AU-276). */
 export interface AuditResponse {
   readonly status_code: number;
   readonly error?: string;
-  /** Index of the transaction that was written. */
+  /** The index of the transaction that was written. */
   readonly index?: number;
-  /** Request id in the envelope of that transaction. */
+  /** The request ID in the envelope of that transaction. */
   readonly request_id?: string;
   readonly duration_ms: number;
-  /** Of a stream that has ended: bytes sent, with its head. */
+  /** The bytes of an ended stream, its head included. */
   readonly bytes?: number;
 }
 
-/** One line of the audit log (AU-273). */
+/** AuditRecord is one line of the audit log (AU-273). */
 export interface AuditRecord {
   readonly created_at: string;
   readonly event_type: 'audit';
@@ -83,27 +86,29 @@ export interface AuditRecord {
   };
 }
 
-/** A request as it came, before anything was done with it. */
+/** SeenRequest is a request as it arrived, before anything was done with it. */
 export interface SeenRequest {
   readonly id: string;
   readonly method: string;
   readonly url: string;
-  /** Pattern of the route; undefined: there is none. */
+  /** The pattern of the route. It is undefined if there is none. */
   readonly route: string | undefined;
   readonly query: QueryString;
   readonly userAgent: string;
-  /** The secret that it was sent with. */
+  /** The secret with which the request was sent. */
   readonly credential: string | undefined;
   readonly remoteAddress: string;
   readonly localAddress: string;
 }
 
-/** Their values are secrets, or may hold some: a command line often has a password in it. */
+/** The values of these parameters are secrets or may contain one: a command line often contains a password. */
 const SECRET = ['token', 'ott', 'code', 'state', 'command'];
 const KNOWN: ReadonlySet<string> = new Set(['namespace', ...EVERYWHERE, ...OPERATIONS.flatMap(({ query }) => query)]);
 const isShown = (name: string): boolean => KNOWN.has(name) && !SECRET.includes(name);
 
-/** The request of a record: nothing of it is a secret, wherever in the URL its sender has put one (AU-275, AU-277). */
+/**
+ * Returns the request of a record. It contains no secret, wherever in the URL its sender has put one (AU-275, AU-277).
+ */
 export function auditRequest(seen: SeenRequest, region: string): AuditRequest {
   const clean = (text: string): string => withoutSecret(text, seen.credential).slice(0, MAX_TEXT);
   const endpoint = clean(pathOf(seen.url));
@@ -124,7 +129,10 @@ export function auditRequest(seen: SeenRequest, region: string): AuditRequest {
   };
 }
 
-/** Names that no operation takes are told without their values: a secret in a misspelt parameter is one still. */
+/**
+ * Returns the query. It omits the values of names that no operation uses, because a misspelt parameter may contain a
+ * secret.
+ */
 function shownQuery(
   query: QueryString,
   clean: (text: string) => string,
@@ -136,7 +144,10 @@ function shownQuery(
   );
 }
 
-/** A text without the secret of the request, which some send as a part of a path, and some errors repeat. */
+/**
+ * Returns a text without the secret of the request. Some clients send it as a part of a path, and some errors repeat
+ * it.
+ */
 export function withoutSecret(text: string, credential: string | undefined): string {
   if (credential === undefined || credential === '') return text;
   const [lower, secret] = [text.toLowerCase(), credential.toLowerCase()];
@@ -149,18 +160,18 @@ export function withoutSecret(text: string, credential: string | undefined): str
   return clean + text.slice(from);
 }
 
-/** The text of an answer that is an error, without the secret of its request. */
+/** Returns the text of an error answer without the secret of its request. */
 export const auditError = (text: string, credential: string | undefined): string =>
   withoutSecret(text, credential).slice(0, MAX_TEXT);
 
-/** Who logged in, beside who sent the request, which is nobody yet (AU-274). */
+/** Returns who logged in. The sender of such a request is not known before (AU-274). */
 export const loginAuth = ({ method, issuer, subject }: VerifiedSubject): Partial<AuditAuth> => ({
   auth_method: method,
   issuer: issuer.slice(0, MAX_TEXT),
   subject: subject.slice(0, MAX_TEXT),
 });
 
-/** A caller whose credential was looked at (AU-274). */
+/** Returns a caller whose credential was checked (AU-274). */
 export function auditAuth({ grants, actor, workload }: Pick<Caller, 'grants' | 'actor' | 'workload'>): AuditAuth {
   if (workload) return workloadAuth(workload);
   if (!grants) return { accessor_id: actor.Kind };
@@ -188,5 +199,5 @@ const workloadAuth = (workload: WorkloadCaller): AuditAuth => ({
   ...(workload.expiresAtMs !== undefined && { expiration_time: new Date(workload.expiresAtMs).toISOString() }),
 });
 
-/** RFC 3339 with nanoseconds, which the clock has none of. @param unixMs whole milliseconds count */
+/** Formats a time in RFC 3339 with nanoseconds; the clock has only milliseconds. @param unixMs whole milliseconds */
 export const auditTime = (unixMs: number): string => new Date(unixMs).toISOString().replace('Z', '000000Z');

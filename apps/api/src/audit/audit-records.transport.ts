@@ -2,7 +2,10 @@ import type { AuditStream } from '@waybill/journal';
 import { badRequest } from '../http/api-error.js';
 import type { AuditSource, StoredLine } from './audit-trail.js';
 
-/** The audit log of all APIs of the region in the stream AUDIT. A token is the sequence that the page before ended with. */
+/**
+ * AuditRecords reads the audit log of all APIs of the region from the stream AUDIT. A token is the sequence at which
+ * the page before ended.
+ */
 export class AuditRecords implements AuditSource {
   constructor(private readonly stream: Pick<AuditStream, 'backwards'>) {}
 

@@ -9,19 +9,24 @@ import { type Recorder, RequestAudit } from './request-audit.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What is told of the request to the audit log; undefined: there is none. */
+    /**
+     * The notes receive what the audit log should record of the request. They are undefined if there is no audit log.
+     */
     notes: RequestNotes | undefined;
   }
 }
 
 const audits = new WeakMap<object, RequestAudit>();
-/** Texts of answers that are errors, before they are compressed. */
+/** The texts of error answers, before they are compressed. */
 const errors = new WeakMap<object, string>();
 
 const NOT_RECORDED = 'failed to write audit record';
 const ERROR = 400;
 
-/** Before every other hook: nothing is done for a request whose first record cannot be written (AU-272, AU-278). */
+/**
+ * Records requests before every other hook runs. A request whose first record cannot be written has no effect (AU-272,
+ * AU-278).
+ */
 export function auditRequests(fastify: FastifyInstance, recorder: Recorder): void {
   fastify.decorateRequest('notes', undefined);
   fastify.addHook('onRequest', async (request, reply) => {
@@ -40,7 +45,7 @@ export function auditRequests(fastify: FastifyInstance, recorder: Recorder): voi
   });
 }
 
-/** Behind every other hook: what goes out is what the record says, or 500 (AU-278). */
+/** Records answers after every other hook has run. The answer that is sent is the recorded one, or 500 (AU-278). */
 export function completeAudits(fastify: FastifyInstance): void {
   fastify.addHook('onSend', async (request, reply, payload) => {
     const audit = audits.get(request);
@@ -55,7 +60,7 @@ export function completeAudits(fastify: FastifyInstance): void {
   });
 }
 
-/** In the place of the answer. What was done stays done. */
+/** Returns the text that replaces the answer. The effects of the request remain. */
 function notRecorded(reply: FastifyReply): string {
   for (const name of ['Content-Encoding', 'Content-Length']) reply.removeHeader(name);
   reply.code(500).header('Content-Type', 'text/plain; charset=utf-8');

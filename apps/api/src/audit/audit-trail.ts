@@ -1,30 +1,40 @@
 import { type AuditQuery, isWanted } from './audit-query.js';
 import type { AuditRecord } from './audit-record.js';
 
-/** A stored record with the token of the page that begins behind it. */
+/** StoredLine is a stored record with the token of the page behind it. */
 export interface StoredLine {
   readonly line: string;
   readonly token: string;
 }
 
-/** Where records are read. */
+/** AuditSource reads records. */
 export interface AuditSource {
-  /** From the newest on, or from where a token says. @throws Refusal invalid: it is no token of this source */
+  /**
+   * Reads backwards from the newest record, or from the position of a token. @throws Refusal invalid if it is not a
+   * token of this source
+   */
   backwards(token: string): AsyncIterable<StoredLine>;
 }
 
 export interface AuditPage {
   readonly records: readonly AuditRecord[];
-  /** Empty: there is nothing more. */
+  /** The token of the next page. It is empty if there is none. */
   readonly nextToken: string;
 }
 
-/** Records that one request looks at; a page that has not filled by then ends there, and its token goes on. */
+/**
+ * The largest number of records that one request reads. A page that is not full by then ends there, and its token
+ * continues.
+ */
 export const MAX_LOOKED_AT = 5_000;
-/** Records of one request are written within this time of each other, and clocks of servers differ; ms. */
+/**
+ * The records of one request may be written up to this time apart, in milliseconds, because clocks of servers differ.
+ */
 const OUT_OF_ORDER_MS = 60_000;
 
-/** A page of records, the newest first (AU-282). Cost: the records between the newest and the last of the page. */
+/**
+ * Returns a page of records, the newest first (AU-282). Cost: the records between the newest and the last of the page.
+ */
 export async function auditPage(source: AuditSource, wanted: AuditQuery): Promise<AuditPage> {
   const records: AuditRecord[] = [];
   let [lookedAt, last] = [0, ''];
@@ -40,7 +50,7 @@ export async function auditPage(source: AuditSource, wanted: AuditQuery): Promis
   return { records, nextToken: '' };
 }
 
-/** Undefined: a line that no API wrote, or not wholly. */
+/** Decodes a line. The result is undefined if no API wrote it, or not completely. */
 function recordIn(line: string): AuditRecord | undefined {
   try {
     const found = JSON.parse(line) as Partial<AuditRecord> | null;

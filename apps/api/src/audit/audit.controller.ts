@@ -7,7 +7,7 @@ import { readAuditQuery } from './audit-query.js';
 import { auditPage } from './audit-trail.js';
 import { Audit } from './audit.js';
 
-/** `/v1/waybill/audit`: who asked what, the newest first (AU-282). */
+/** The controller of `/v1/waybill/audit`, which says who requested what, the newest first (AU-282). */
 @Controller('v1/waybill/audit')
 export class AuditController {
   constructor(private readonly audit: Audit) {}

@@ -7,9 +7,12 @@ import type { Logger } from '@waybill/telemetry';
 import type { AuditSink } from './audit-log.js';
 import { isRotationDue, rotatedFiles, rotatedPath, type RotationRules, surplusFiles } from './rotation.js';
 
-/** Records that wait for the disk at a time: some ten megabytes. More are refused, so that a dead disk takes no memory. */
+/**
+ * The largest number of records that wait for the disk: some ten megabytes. Further records are refused, so that a dead
+ * disk takes no memory.
+ */
 export const MAX_WAITING = 10_000;
-/** Records of one write. Those that come while it lasts are in the next one. */
+/** The largest number of records in one write. Records that arrive during a write are in the next one. */
 const MAX_BATCH = 512;
 const NS_PER_MS = 1_000_000n;
 const DIRECTORY_MODE = 0o700;
@@ -17,7 +20,7 @@ const DIRECTORY_MODE = 0o700;
 export interface FileSinkOptions {
   readonly file: string;
   readonly mode: number;
-  /** Whether a record only counts as written when the disk has it. */
+  /** Says whether a record counts as written only when it is on the disk. */
   readonly sync: boolean;
   readonly rotation: RotationRules;
   readonly clock: Clock;
@@ -36,7 +39,7 @@ interface Opened {
   bornMs: number;
 }
 
-/** More records wait than there is memory for. */
+/** SinkOverloadedError says that more records wait than the limit allows. */
 class SinkOverloadedError extends Error {
   override readonly name = 'SinkOverloadedError';
   constructor() {
@@ -45,10 +48,10 @@ class SinkOverloadedError extends Error {
 }
 
 /**
- * Appends lines to one file that no other process writes (AU-279). idle → writing → idle. While a write lasts lines wait,
- * and the next write takes all of them, so a busy server writes rarely. A line that the disk took in part is cut off again: the
- * file holds whole lines only, in the order in which they came. No library does both: those that rotate files tell
- * nobody which line was lost. Holds MAX_WAITING lines at most.
+ * FileSink appends lines to one file that no other process writes (AU-279). idle → writing → idle. Lines wait during a
+ * write, and the next write takes all of them, so a busy server writes rarely. It cuts off a line that the disk took
+ * only in part: the file holds only whole lines, in the order in which they arrived. No library does both; those that
+ * rotate files do not report which line was lost. Memory: at most MAX_WAITING lines.
  */
 export class FileSink implements AuditSink {
   readonly name = 'file';
@@ -56,12 +59,12 @@ export class FileSink implements AuditSink {
   private readonly waiting: Waiting[] = [];
   private writing: Promise<void> | undefined;
   private isReopening = false;
-  /** Of the name of the last file that was put aside: no two have the same, or one would take the other's place. */
+  /** The time in the name of the last rotated file. No two names are equal, or one file would replace the other. */
   private lastNs = 0n;
 
   constructor(private readonly options: FileSinkOptions) {}
 
-  /** Opens the file, and makes its directory. @throws what the file system fails with */
+  /** Opens the file and makes its directory. @throws the errors of the file system */
   async open(): Promise<void> {
     await this.current();
   }
@@ -74,7 +77,7 @@ export class FileSink implements AuditSink {
     });
   }
 
-  /** With the next record: what was moved away by others stays as it is, and a new file begins (AU-279). */
+  /** Begins a new file with the next record. A file that another program has moved away stays as it is (AU-279). */
   async reopen(): Promise<void> {
     this.isReopening = true;
   }
@@ -114,7 +117,7 @@ export class FileSink implements AuditSink {
     file.bytes += lines.length;
   }
 
-  /** A part of a line is worse than none. Where it cannot be cut off, the file is left as it is. */
+  /** Cuts off a partial line. If that is not possible, the file stays as it is. */
   private async cutTo({ handle, bytes }: Opened): Promise<void> {
     await handle.truncate(bytes).catch((error: unknown) => {
       this.options.logger.warn('the audit log ends with a part of a record', { error });
@@ -131,7 +134,7 @@ export class FileSink implements AuditSink {
     return this.opened;
   }
 
-  /** Where the file cannot be put aside the records go on in it: a long file is better than none. */
+  /** Rotates the file. If that is not possible, the records continue in it: a long file is better than none. */
   private async rotated(file: Opened): Promise<Opened> {
     const { file: name, clock, logger } = this.options;
     const nowNs = BigInt(Math.floor(clock.nowMs())) * NS_PER_MS;

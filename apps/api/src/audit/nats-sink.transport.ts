@@ -1,10 +1,13 @@
 import type { AuditStream } from '@waybill/journal';
 import type { AuditSink } from './audit-log.js';
 
-/** Records that wait for JetStream at a time. More are refused, so that a connection that is gone takes no memory. */
+/**
+ * The largest number of records that wait for JetStream. Further records are refused, so that a lost connection takes
+ * no memory.
+ */
 const MAX_WAITING = 10_000;
 
-/** Too many records wait. */
+/** StreamBehindError says that too many records wait. */
 class StreamBehindError extends Error {
   override readonly name = 'StreamBehindError';
   constructor() {
@@ -12,7 +15,7 @@ class StreamBehindError extends Error {
   }
 }
 
-/** Appends records to the stream AUDIT, each a message (AU-271). */
+/** NatsSink appends records to the stream AUDIT, each as a message (AU-271). */
 export class NatsSink implements AuditSink {
   readonly name = 'nats';
   private waiting = 0;

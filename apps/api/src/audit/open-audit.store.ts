@@ -10,7 +10,7 @@ import { Audit } from './audit.js';
 import { FileSink } from './file-sink.store.js';
 import { NatsSink } from './nats-sink.transport.js';
 
-/** The audit log cannot be written, and its settings say that nothing is answered without it. */
+/** AuditUnavailableError says that the audit log cannot be written, while the settings forbid answers without it. */
 export class AuditUnavailableError extends Error {
   override readonly name = 'AuditUnavailableError';
   constructor(file: string, cause: unknown) {
@@ -23,7 +23,10 @@ export class AuditUnavailableError extends Error {
 
 type AuditContext = Pick<ServiceContext, 'settings' | 'clock' | 'logger' | 'link' | 'newId' | 'metrics'>;
 
-/** The audit log as the settings want it. @throws AuditUnavailableError; LogUnavailableError: JetStream makes no stream */
+/**
+ * Opens the audit log that the settings describe. @throws AuditUnavailableError; LogUnavailableError if JetStream makes
+ * no stream
+ */
 export async function openAudit(context: AuditContext, access: AccessControl): Promise<Audit> {
   const { settings, clock, logger, link, newId, metrics } = context;
   if (!settings.WAYBILL_AUDIT_ENABLED) return new Audit(undefined);

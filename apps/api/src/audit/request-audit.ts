@@ -14,33 +14,33 @@ import {
   type Stage,
 } from './audit-record.js';
 
-/** What a recorder knows of its server. */
+/** Recorder has the facts about its server. */
 export interface Recorder {
   readonly log: AuditLog;
   readonly region: string;
   readonly isAccessControlOn: boolean;
-  /** What a refused credential is known by. */
+  /** Returns the mark by which a refused credential is recognized. */
   readonly fingerprint: (credential: string) => string;
-  /** Monotonic, ms. */
+  /** A monotonic time in milliseconds. */
   readonly elapsed: () => number;
 }
 
-/** What becomes known of a request while it is answered. */
+/** Answering has the facts about a request that become known while it is answered. */
 export interface Answering {
   readonly caller: () => Caller | undefined;
   readonly traceId: () => string | undefined;
   readonly body: () => unknown;
-  /** Bytes sent so far. */
+  /** Returns the bytes sent so far. */
   readonly sentBytes: () => number;
-  /** Calls when the connection of the answer closes. */
+  /** Calls `run` when the connection of the answer closes. */
   readonly whenClosed: (run: () => void) => void;
 }
 
 export interface Answered {
   readonly status: number;
-  /** Text of an answer that is an error. */
+  /** The text of an error answer. */
   readonly error?: string;
-  /** Of what was read or written. */
+  /** The index of what was read or written. */
   readonly index?: number;
 }
 
@@ -48,9 +48,9 @@ const FORBIDDEN = 403;
 const READS: readonly string[] = ['GET', 'HEAD', 'OPTIONS'];
 
 /**
- * The records of one request (AU-272). received → completed, or received → completed → closed for a stream. A record
- * that filters leave out is held until the request is answered, as a refused request is never hidden (AU-280). Holds the
- * request's part of the records. Cost of a change: a hash of its body.
+ * RequestAudit makes the records of one request (AU-272). received → completed, or received → completed → closed for a
+ * stream. A record that filters leave out is held until the request is answered, because a refused request is never
+ * hidden (AU-280). Memory: the request's part of the records. Cost of a change: a hash of its body.
  */
 export class RequestAudit implements RequestNotes {
   private readonly request;
@@ -86,7 +86,7 @@ export class RequestAudit implements RequestNotes {
     return this.stage !== 'OperationReceived';
   }
 
-  /** Before anything is done. @throws Refusal internal: nothing may be done (AU-278) */
+  /** Records the request before it is carried out. @throws Refusal internal if it must not be carried out (AU-278) */
   async received(): Promise<void> {
     try {
       await this.tell('OperationReceived', undefined);
@@ -96,7 +96,7 @@ export class RequestAudit implements RequestNotes {
     }
   }
 
-  /** Before the answer goes out. @throws Refusal internal: another answer must */
+  /** Records the answer before it is sent. @throws Refusal internal if another answer must be sent */
   async completed(answered: Answered): Promise<void> {
     if (this.isCompleted) return;
     this.stage = 'OperationComplete';
@@ -118,7 +118,7 @@ export class RequestAudit implements RequestNotes {
     });
   }
 
-  /** A stream has ended. Nobody waits for this record: there is no answer left that could be another one. */
+  /** Records the end of a stream. Nothing waits for this record, because no other answer is possible. */
   closed(status: number, bytes: number): void {
     if (this.stage === 'OperationClosed') return;
     this.stage = 'OperationClosed';
@@ -137,7 +137,10 @@ export class RequestAudit implements RequestNotes {
     else await log.write(record);
   }
 
-  /** `unchecked`: a credential was sent that nobody here has looked at, not yet or not at all (AU-274). */
+  /**
+   * Returns who sent the request. `unchecked` says that it has a credential that this server has not checked, not yet
+   * or not at all (AU-274).
+   */
   private auth(): AuditAuth {
     if (!this.recorder.isAccessControlOn) return { accessor_id: 'acls-disabled' };
     if (this.credentialHash !== undefined) return { accessor_id: 'invalid', credential_hash: this.credentialHash };
@@ -150,7 +153,7 @@ export class RequestAudit implements RequestNotes {
     return { accessor_id: this.seen.credential === undefined ? 'anonymous' : 'unchecked' };
   }
 
-  /** What of a request is only known once it was read. */
+  /** Returns what is known of a request only after it was read. */
   private foundOut(): { trace_id?: string; body_sha256?: string } {
     const [traceId, body] = [this.answering.traceId(), this.answering.body()];
     const isChange = !READS.includes(this.seen.method) && Buffer.isBuffer(body) && body.length > 0;
@@ -160,7 +163,7 @@ export class RequestAudit implements RequestNotes {
     };
   }
 
-  /** The transaction that ties this record to the log (AU-276). The index of a read is none. */
+  /** Returns the transaction that connects this record with the log (AU-276). The index of a read does not. */
   private writtenBy({ status, index }: Answered): { request_id?: string; index?: number } {
     if (this.requestId === undefined) return {};
     const isWritten = status < 300 && index !== undefined && index > 0;

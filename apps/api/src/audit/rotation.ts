@@ -1,6 +1,9 @@
 import path from 'node:path';
 
-/** When the file of the audit log is put aside, and how many old ones stay (AU-279). 0: never; all of them. */
+/**
+ * RotationRules says when the file of the audit log is rotated, and how many old files stay (AU-279). 0 stands for
+ * never, and for all of them.
+ */
 export interface RotationRules {
   readonly bytes: number;
   readonly ageMs: number;
@@ -9,24 +12,24 @@ export interface RotationRules {
 
 export interface OpenFile {
   readonly bytes: number;
-  /** When its first record was written, unix ms. */
+  /** The time when its first record was written, in Unix milliseconds. */
   readonly bornMs: number;
 }
 
-/** Whether a file is put aside before `adding` bytes are written. An empty one never is. */
+/** Says whether a file is rotated before `adding` bytes are written. An empty file never is. */
 export function isRotationDue(file: OpenFile, rules: RotationRules, adding: number, nowMs: number): boolean {
   if (file.bytes === 0) return false;
   const isFull = rules.bytes > 0 && file.bytes + adding > rules.bytes;
   return isFull || (rules.ageMs > 0 && nowMs - file.bornMs >= rules.ageMs);
 }
 
-/** Where a file is put: the time before its extension, in unix nanoseconds. */
+/** Returns the path of a rotated file: the time in Unix nanoseconds stands before its extension. */
 export function rotatedPath(file: string, nowNs: bigint): string {
   const { dir, name, ext } = path.parse(file);
   return path.join(dir, `${name}-${nowNs}${ext}`);
 }
 
-/** The files among `names` that were put aside, the newest first. */
+/** Returns the rotated files among `names`, the newest first. */
 export function rotatedFiles(file: string, names: readonly string[]): string[] {
   const { name, ext } = path.parse(file);
   const timeOf = (one: string): bigint | undefined => {

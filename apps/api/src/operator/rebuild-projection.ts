@@ -10,18 +10,18 @@ import { machineOf } from './archived-state.js';
 /** The log may begin here, or directly behind an archive. */
 const FIRST_INDEX = 1;
 
-/** What a rebuild came to. */
+/** Rebuilt is the result of a rebuild. */
 export interface Rebuilt {
-  /** The index that Postgres is at. */
+  /** Postgres' index. */
   readonly index: number;
-  /** Lowest index of which Postgres has the history. */
+  /** The lowest index whose history Postgres has. */
   readonly historyFrom: number;
 }
 
 export interface RebuildProjectionDeps {
-  /** A journal of its own, to be closed. */
+  /** Opens a separate journal. The caller closes it. */
   readonly openJournal: () => Pick<Journal, 'bounds' | 'follow' | 'close'>;
-  /** How far Postgres is. */
+  /** Returns Postgres' index. */
   readonly appliedIndex: () => Promise<number>;
   readonly leases: () => Promise<readonly TableRows['leases'][]>;
   /** @throws BadArchiveError, BadRowsError */
@@ -31,9 +31,9 @@ export interface RebuildProjectionDeps {
 }
 
 /**
- * Fills Postgres anew from the log, while everything else goes on: for files that are damaged. From the log's first
- * transaction, or from an archive and what the log has behind it.
- * Cost: reads the log; one more copy of the state in memory. Reads of Postgres wait until it is over.
+ * RebuildProjection fills Postgres anew from the log while everything else continues. It is for damaged files. It
+ * begins at the log's first transaction, or at an archive and the log behind it. Cost: it reads the log and holds one
+ * more copy of the state in memory. Reads of Postgres wait until it ends.
  */
 export class RebuildProjection {
   private running: Promise<Rebuilt> | undefined;
@@ -41,9 +41,9 @@ export class RebuildProjection {
   constructor(private readonly deps: RebuildProjectionDeps) {}
 
   /**
-   * Who asks while one is under way gets its answer.
-   * @param archive absent: from the first transaction
-   * @throws Refusal conflict, bad request; BadArchiveError, BadRowsError
+   * Rebuilds. A call during a rebuild gets the result of that rebuild.
+   * @param archive if it is absent, the rebuild begins at the first transaction
+   * @throws Refusal conflict, invalid; BadArchiveError, BadRowsError
    */
   rebuild(archive?: Uint8Array): Promise<Rebuilt> {
     this.running ??= this.rebuildWithJournal(archive).finally(() => (this.running = undefined));
@@ -87,7 +87,10 @@ export class RebuildProjection {
     return { index, historyFrom: from };
   }
 
-  /** Where the projector left it, so that it goes on there; the end of the log if that page is damaged too. */
+  /**
+   * Returns the index up to which to rebuild: the projector's position, so that it continues there, or the end of the
+   * log if that page is damaged too.
+   */
   private async target(last: number): Promise<number> {
     try {
       return await this.deps.appliedIndex();

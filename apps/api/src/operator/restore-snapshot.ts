@@ -7,18 +7,18 @@ import { badRequest, serverFailure, conflict } from '../http/api-error.js';
 import type { Requester } from '../http/requester.js';
 import type { ResumedRoles } from './resumed-roles.js';
 
-/** Until the restored state can be read, and every role works on it (OP-42). */
+/** The time in milliseconds until the restored state must be readable and every role works on it (OP-42). */
 export const RESTORE_TIMEOUT_MS = 60_000;
 /**
- * How far behind an archive's index the log may be. A new cluster's log is brought up to it, so that no index is given
- * out twice (ST-1, OP-46), at some ten thousand a second.
+ * The largest number of indexes by which the log may be behind an archive. The restore raises a new cluster's log to
+ * the archive's index, so that no index is assigned twice (ST-1, OP-46). It writes some ten thousand a second.
  */
 export const MAX_INDEXES_MADE_UP = 2_000_000;
-/** Of them at once: below what the log's writer lets wait. */
+/** The number of them that are written at once. It is below the limit of waiting writes of the log's writer. */
 const MADE_UP_AT_ONCE = 500;
 
 export interface RestoreDeps {
-  /** Takes an archive apart, all of it (OP-45). @throws BadArchiveError, BadRowsError */
+  /** Unpacks and checks a whole archive (OP-45). @throws BadArchiveError, BadRowsError */
   readonly open: (bytes: Uint8Array) => Promise<OpenedArchive>;
   readonly archives: { put(name: string, bytes: Uint8Array): Promise<StoredArchive> };
   readonly log: Pick<Log, 'publish'>;
@@ -26,21 +26,25 @@ export interface RestoreDeps {
   /** Resolves when an index can be read. */
   readonly readable: (index: number, timeoutMs: number) => Promise<unknown>;
   readonly roles: Pick<ResumedRoles, 'after'>;
-  /** Index that can be read now. */
+  /** Returns the index that can be read now. */
   readonly applied: () => Promise<number>;
-  /** Monotonic: a wait is no time of day. */
+  /** A monotonic clock, because a wait must not depend on the time of day. */
   readonly monotonic: Clock;
   readonly newId: () => string;
 }
 
 /**
- * Takes the cluster back to an archive (OP-42 to OP-48): it is looked at whole, stored beside the log, and then named in
- * one transaction. A crash before that leaves the old state, one after it the new.
+ * RestoreSnapshot restores the cluster from an archive (OP-42 to OP-48). It checks the whole archive, stores it beside
+ * the log, and then names it in one transaction. A crash before that transaction leaves the old state, a crash after it
+ * the new one.
  */
 export class RestoreSnapshot {
   constructor(private readonly deps: RestoreDeps) {}
 
-  /** @returns the index of the restore @throws Refusal invalid, conflict, or internal: the restore is written and not live in time */
+  /**
+   * @returns the index of the restore @throws Refusal invalid, conflict; internal if the restore is written and does
+   * not take effect in time
+   */
   async restore(bytes: Uint8Array, requester: Requester): Promise<number> {
     const { archives, log, writer, newId } = this.deps;
     const archivedIndex = await this.indexOf(bytes);
@@ -75,7 +79,7 @@ export class RestoreSnapshot {
     return this.deps.log.publish(this.deps.writer.draft({ type: 'Ignore', payload: {} }, requester.laterAuthor));
   }
 
-  /** @throws Refusal what is wrong with the archive */
+  /** @throws Refusal that says what is wrong with the archive */
   private async indexOf(bytes: Uint8Array): Promise<number> {
     try {
       return (await this.deps.open(bytes)).index;

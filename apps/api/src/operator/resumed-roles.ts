@@ -4,7 +4,7 @@ import type { Role } from '@waybill/state';
 
 const LEASES: readonly WatchKey[] = [['leases', '*']];
 
-/** Some role has not been taken again in time. */
+/** RolesNotResumedError says that a role was not taken again in time. */
 export class RolesNotResumedError extends Error {
   override readonly name = 'RolesNotResumedError';
   constructor(readonly roles: readonly Role[]) {
@@ -14,30 +14,30 @@ export class RolesNotResumedError extends Error {
 
 interface TakenRole {
   readonly Role: Role;
-  /** Of the transaction that gave it. */
+  /** The index of the transaction that gave the role. */
   readonly ModifyIndex: number;
 }
 
 export interface ResumedRolesDeps {
   readonly feed: { watch(keys: readonly WatchKey[]): Watch };
-  /** Of every role that anybody has ever held, who took it last. */
+  /** Returns for every role that was ever held who took it last. */
   readonly leases: () => Promise<readonly TakenRole[]>;
   /** Resolves when the holder of the broker role has applied an index. */
   readonly brokerAt: (index: number) => Promise<unknown>;
-  /** Monotonic: a wait is no time of day. */
+  /** A monotonic clock, because a wait must not depend on the time of day. */
   readonly monotonic: Clock;
 }
 
 /**
- * Whether the singletons work on a restored state: each holder gives its role up when it applies the restore, and takes
- * it again to begin from the new tables. Cost: one statement per role that is taken.
+ * ResumedRoles says whether the singletons work on a restored state. Each holder releases its role when it applies the
+ * restore, and takes it again to begin from the new tables. Cost: one statement per taken role.
  */
 export class ResumedRoles {
   constructor(private readonly deps: ResumedRolesDeps) {}
 
   /**
-   * Resolves when every role was taken after this index, and the broker has begun (OP-42).
-   * @throws RolesNotResumedError after `timeoutMs`; what the broker's answer fails with
+   * Resolves when every role was taken after this index and the broker has begun (OP-42).
+   * @throws RolesNotResumedError after `timeoutMs`; the errors of the broker's answer
    */
   async after(index: number, timeoutMs: number): Promise<void> {
     const { feed, leases, brokerAt, monotonic } = this.deps;

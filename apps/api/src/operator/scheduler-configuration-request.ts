@@ -3,10 +3,10 @@ import { badRequest } from '../http/api-error.js';
 import { readJsonBody } from '../http/body.js';
 import { param, type QueryString } from '../http/query-string.js';
 
-/** A configuration to be set. */
+/** SchedulerConfigurationRequest is a configuration to set. */
 export interface SchedulerConfigurationRequest {
   readonly config: SchedulerConfiguration;
-  /** Undefined: whatever is stored (OP-15). */
+  /** The expected index. If it is undefined, any stored configuration is replaced (OP-15). */
   readonly cas: number | undefined;
 }
 

@@ -9,7 +9,7 @@ import { Requester } from '../http/requester.js';
 import { readSchedulerConfiguration } from './scheduler-configuration-request.js';
 import { SetSchedulerConfiguration } from './set-scheduler-configuration.js';
 
-/** `/v1/operator/scheduler/configuration` (operator.md section 2). */
+/** The controller of `/v1/operator/scheduler/configuration` (operator.md section 2). */
 @Controller('v1/operator/scheduler/configuration')
 export class SchedulerConfigurationController {
   constructor(

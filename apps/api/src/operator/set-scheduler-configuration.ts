@@ -8,13 +8,13 @@ import type { SchedulerConfigurationRequest } from './scheduler-configuration-re
 
 export interface Updated {
   readonly Updated: boolean;
-  /** Of the transaction, also of one that changed nothing (OP-15). */
+  /** The index of the transaction, even if it changed nothing (OP-15). */
   readonly Index: number;
 }
 
 /**
- * Replaces the scheduler configuration (OP-10 to OP-16). One that pauses the broker or lets it go on is answered when
- * the broker obeys (OP-21).
+ * SetSchedulerConfiguration replaces the scheduler configuration (OP-10 to OP-16). A change that pauses the broker or
+ * lets it continue is answered when the broker obeys (OP-21).
  */
 export class SetSchedulerConfiguration {
   constructor(
@@ -23,7 +23,7 @@ export class SetSchedulerConfiguration {
     private readonly inquiry: Pick<BrokerInquiry, 'enabledAt'>,
   ) {}
 
-  /** @throws Refusal unavailable: stored, and nobody was there to obey */
+  /** @throws Refusal unavailable if the change is stored and no broker was there to obey */
   async replaceConfiguration({ config, cas }: SchedulerConfigurationRequest, requester: Requester): Promise<Updated> {
     const before = await this.read.schedulerConfiguration();
     const payload = { Config: config, CAS: cas !== undefined, ModifyIndex: cas ?? 0 };

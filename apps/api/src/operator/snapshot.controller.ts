@@ -10,7 +10,7 @@ import { type ApiReply, type ApiRequest, sendEmpty, setWriteIndex } from '../htt
 import { Requester } from '../http/requester.js';
 import { RestoreSnapshot } from './restore-snapshot.js';
 
-/** `/v1/operator/snapshot`: the whole state as a file, and back (operator.md section 3). */
+/** The controller of `/v1/operator/snapshot`, which saves and restores the whole state (operator.md section 3). */
 @Controller('v1/operator/snapshot')
 export class SnapshotController {
   constructor(

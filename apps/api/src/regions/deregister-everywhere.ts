@@ -8,9 +8,10 @@ import type { DeregisterJob, Deregistered } from '../jobs/deregister-job.js';
 import { inEachRegion } from './each-region.js';
 
 /**
- * Stops a job here, or in all regions it lists (DP-1139). Whoever stops a job everywhere wants as much of it stopped as
- * can be: one region that does not answer spares none of the others, and is named in the error. Asking again is safe: until
- * every other region has purged it, it is only stopped here, for who asks again needs its list of regions.
+ * DeregisterEverywhere stops a job here, or in all regions that it lists (DP-1139). A user who stops a job everywhere
+ * wants as much of it stopped as possible: if a region does not answer, the others stop the job all the same, and the
+ * error names the region. Repeating the request is safe: until every other region has purged the job, it is only
+ * stopped here, because a repetition needs its list of regions.
  */
 export class DeregisterEverywhere {
   constructor(

@@ -1,10 +1,10 @@
 import { errorText } from '@waybill/model';
 import { isUnreachable, RpcError } from '@waybill/rpc';
 
-/** What regions that were asked at once have answered. */
+/** RegionAnswers has the answers of regions that were asked at once. */
 export interface RegionAnswers<T> {
   readonly values: readonly T[];
-  /** One text for each that failed, with its name. */
+  /** The errors of the regions that failed, each with the region's name. */
   readonly errors: readonly string[];
 }
 

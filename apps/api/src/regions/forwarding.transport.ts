@@ -13,15 +13,18 @@ import { param, type QueryString } from '../http/query-string.js';
 import { type ApiReply, type ApiRequest, beginStream, whenClosed } from '../http/reply.js';
 import { jobPathOf } from '../jobs/job-path.js';
 
-/** Region that has passed a request on; a request is passed on once. */
+/** The header with the region that has forwarded a request. A request is forwarded once. */
 const FORWARDED_BY = 'x-waybill-forwarded-by';
-/** Until a connection to the other region stands; the answer itself may take as long as a query may block. */
+/**
+ * The longest time in milliseconds for connecting to the other region. The answer itself may take as long as a blocking
+ * query.
+ */
 const CONNECT_TIMEOUT_MS = 3_000;
-/** A machine that is gone without a word is noticed some 10 s after this long without one. */
+/** The delay of TCP keep-alive in milliseconds. A machine that disappears silently is noticed some 10 s later. */
 const KEEP_ALIVE_MS = 15_000;
-/** Of an answer that names none. */
+/** The status of an answer that has none. */
 const UNKNOWN_STATUS = 502;
-/** Belong to one connection, not to the request. */
+/** These headers belong to one connection and not to the request. */
 const HOP_BY_HOP = [
   'connection',
   'host',
@@ -33,32 +36,38 @@ const HOP_BY_HOP = [
   'upgrade',
 ];
 
-/** What browsers say of the page that asks. It was judged here, and means nothing to a server of another name. */
+/**
+ * The headers in which browsers describe the requesting page. They were checked here, and have no meaning for a server
+ * of another name.
+ */
 const OF_PAGES = ['origin', 'referer', 'sec-fetch-site', 'sec-fetch-mode', 'sec-fetch-dest', 'sec-fetch-user'];
 
-/** How requests are passed on, and who is told. */
+/** ForwardingOptions says how requests are forwarded, and who is notified. */
 export interface ForwardingOptions {
-  /** Called with the region of every request that is passed on. */
+  /** Is called with the region of every forwarded request. */
   readonly passing: (region: string) => void;
-  /** Called for a region whose API may not be asked, with the reason. */
+  /** Is called with a region whose API must not be called, and the reason. */
   readonly refusing: (region: string, reason: string) => void;
-  /** Whom to believe, and what to show those who ask for a certificate. */
+  /** Returns the trusted authorities and the client certificate. */
   readonly tls: () => TlsOptions;
-  /** An API that does not speak TLS is not asked: what is encrypted on the way here stays so. */
+  /** Refuses APIs without TLS, so that an encrypted request stays encrypted. */
   readonly tlsOnly: boolean;
-  /** An API proves the name `server.<region>.nomad` (OP-221); otherwise the host it is reached at. */
+  /**
+   * Says whether an API must prove the name `server.<region>.nomad` (OP-221). Otherwise it proves the host at which it
+   * is reached.
+   */
   readonly proveRegion: boolean;
 }
 
 type Forwarded = Pick<ApiRequest, 'method' | 'url' | 'headers' | 'body' | 'raw' | 'routeOptions'>;
 
 /**
- * Passes requests for another region on to an API of that region, as they are, and its answer back, as it comes (API-43):
- * lists, blocking queries and streams alike. Its address is asked for over NATS, so who answers is there. Holds nothing;
- * cost: two connections while a request lasts.
+ * RegionForwarding forwards requests for another region unchanged to an API of that region, and returns the answer as
+ * it arrives (API-43): lists, blocking queries and streams alike. It asks for the API's address over NATS, so an API
+ * that answers is running. It keeps no state. Cost: two connections during a request.
  */
 export class RegionForwarding {
-  /** @param passing called with the region of every request that is passed on */
+  /** @param passing is called with the region of every forwarded request */
   constructor(
     private readonly peers: Regions,
     private readonly options: ForwardingOptions,
@@ -68,12 +77,12 @@ export class RegionForwarding {
     return this.peers.own;
   }
 
-  /** Sorted. */
+  /** The regions, sorted by name. */
   get regions(): readonly string[] {
     return this.peers.names;
   }
 
-  /** @throws Refusal invalid: the region is unknown, internal: it does not answer (DP-1141), too-large (API-29) */
+  /** @throws Refusal invalid if the region is unknown, internal if it does not answer (DP-1141), too-large (API-29) */
   async pass(request: Forwarded, reply: ApiReply, region: string): Promise<void> {
     if (request.headers[FORWARDED_BY] !== undefined) throw noPath(region, 'the request has come from another region');
     refuseTooLarge(request);
@@ -122,7 +131,10 @@ export class RegionForwarding {
     return upstream;
   }
 
-  /** The name that is proven is also the one that is asked for. An address of IPv6 stands in brackets in a URL only. */
+  /**
+   * Returns the options for TLS. The proven name is also the requested one. An IPv6 address stands in brackets only in
+   * a URL.
+   */
   private tlsTo(
     region: string,
     hostname: string,
@@ -138,9 +150,9 @@ export class RegionForwarding {
 }
 
 /**
- * Requests whose query names another region, or, where it names none, their body (API-28). Those that register or plan a
- * job have an order of their own (API-101). A body whose length is known is passed on as it comes, another is read first: how
- * much of it there may be is this server's to say, as only it can still be heard by whoever sends.
+ * Forwards requests whose query names another region, or whose body does if the query names none (API-28). Requests
+ * that register or plan a job have an order of their own (API-101). A body of known length is forwarded as it arrives;
+ * another is read first, because only this server can still tell the client that it is too large.
  */
 export function forwardToRegions(fastify: FastifyInstance, forwarding: RegionForwarding): void {
   const passTo = async (region: string | undefined, request: FastifyRequest, reply: FastifyReply): Promise<void> => {
@@ -167,7 +179,10 @@ function refuseTooLarge({ headers, routeOptions: { bodyLimit = MAX_BODY_BYTES } 
   if (Number(headers['content-length'] ?? 0) > bodyLimit) throw bodyTooLarge(bodyLimit);
 }
 
-/** Undefined too for what is no JSON: what is wrong with it is said by who reads it. Cost: none for bodies without the word. */
+/**
+ * Returns the region in a body. The result is also undefined for a body that is not JSON, because its reader reports
+ * the error. Bodies without the word cost nothing.
+ */
 function regionInBody({ method, body }: Forwarded): string | undefined {
   if (!isWrite(method) || !Buffer.isBuffer(body) || !/"region"/i.test(body.toString('latin1'))) return undefined;
   try {
@@ -194,7 +209,7 @@ function inRegion(url: string, region: string): URL {
   return there;
 }
 
-/** Sends the request; one whose body was read already is sent from what was read. */
+/** Sends the request. If its body was read already, that copy is sent. */
 async function answerOf(request: Forwarded, upstream: ClientRequest): Promise<IncomingMessage> {
   const answered = new Promise<IncomingMessage>((resolve, reject) => {
     upstream.once('response', resolve);
@@ -214,11 +229,11 @@ async function sendBack(answer: IncomingMessage, client: ServerResponse): Promis
   await pipeline(answer, client).catch(() => undefined); // either side has gone: so does the other
 }
 
-/** Of the handshake: what the other end has shown is not believed, or what it was shown. */
+/** Says whether a handshake failed because one side does not trust the other's certificate. */
 const isTlsFailure = (error: Error): boolean =>
   'code' in error && typeof error.code === 'string' && !/^(ECONN|EHOST|ENET|ETIMEDOUT|EPIPE|EAI_)/.test(error.code);
 
-/** A name that no region has is the request's fault; a region that does not answer is not (API-43). */
+/** Returns the error. An unknown region is the request's fault; a region that does not answer is not (API-43). */
 function noPath(region: string, cause: unknown): Error {
   const text = 'No path to region';
   const refusal = cause instanceof NoPathToRegionError ? badRequest(text) : serverFailure(text);

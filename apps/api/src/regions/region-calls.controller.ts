@@ -16,10 +16,10 @@ import {
 } from '@waybill/rpc';
 import { RegionJobs } from './region-jobs.js';
 
-/** ApiPlace of this instance, as other regions reach it. */
+/** The ApiPlace of this instance, as other regions reach it. */
 export const API_ADDRESS = Symbol('address of the API');
 
-/** What the APIs of other regions ask this one. */
+/** The controller of calls from the APIs of other regions. */
 @Controller()
 export class RegionCallsController {
   constructor(

@@ -12,7 +12,7 @@ import type { DeregisterJob } from '../jobs/deregister-job.js';
 import { deregisterJobOf, registerJobOf } from '../jobs/job-writers.js';
 import type { RegisterJob } from '../jobs/register-job.js';
 
-/** What a region does for a job that is registered in several: its own part, and nothing of the others'. */
+/** RegionJobs does a region's part for a job that is registered in several regions. */
 export class RegionJobs {
   constructor(
     private readonly jobs: Pick<CurrentJobs, 'job'>,
@@ -20,14 +20,17 @@ export class RegionJobs {
     private readonly deregisterJob: Pick<DeregisterJob, 'deregister'>,
   ) {}
 
-  /** As of the last transaction about the job (DP-1103). @throws Refusal forbidden: no registrations are taken (API-114) */
+  /**
+   * Returns the job as of the last transaction about it (DP-1103). @throws Refusal forbidden if registrations are
+   * rejected (API-114)
+   */
   async stored({ Namespace, ID }: RegionJobRequest): Promise<RegionJob> {
     await this.registerJob.refuseWhenDisabled();
     return { Job: (await this.jobs.job(Namespace, ID)).row ?? null };
   }
 
   /**
-   * Registers this region's part of a job (DP-1107). @throws Refusal conflict: the job has changed since the decision
+   * Registers this region's part of a job (DP-1107). @throws Refusal conflict if the job has changed since the decision
    */
   async register(wanted: RegionRegistration, traceparent?: string): Promise<RegionWritten> {
     const { Job, Submission, EvalPriority, JobModifyIndex, PreserveCounts, PreserveResources } = wanted;

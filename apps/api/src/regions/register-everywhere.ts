@@ -11,12 +11,12 @@ import type { RegionJobs } from './region-jobs.js';
 import { decideRollout, type RegionPart } from './rollout-decision.js';
 
 /**
- * Registers a job in every region it lists, as the region that coordinates (DP-1101 to DP-1112). All regions are asked
- * first: if one does not answer, nothing is written anywhere. Then the peers register, this region last. A peer that
- * fails in between leaves regions that are registered and wait: they start nothing before all are there (DP-1115), and
- * registering again completes it. The rollout itself is the regions' own business, and so is the end in regions that are not
- * listed any more (DP-1113); nothing depends on this process.
- * A job of one region goes its usual way.
+ * RegisterEverywhere registers a job in every region that it lists, as the coordinating region (DP-1101 to DP-1112). It
+ * first asks all regions: if one does not answer, nothing is written anywhere. Then the other regions register, and
+ * this region last. If a region fails in between, the registered regions wait: they start nothing before all are there
+ * (DP-1115), and registering again completes it. The regions themselves carry out the rollout, and the end in regions
+ * that are no longer listed (DP-1113); neither depends on this process. A job of one region is registered in the usual
+ * way.
  */
 export class RegisterEverywhere {
   constructor(

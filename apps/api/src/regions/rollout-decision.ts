@@ -1,18 +1,18 @@
 import { type Job, jobInRegion, regionsOf, specChanged } from '@waybill/model';
 
-/** One region's part of a registration. */
+/** RegionPart is one region's part of a registration. */
 export interface RegionPart {
   readonly region: string;
   readonly job: Job;
-  /** `JobModifyIndex` of the job that is there; 0: none is. */
+  /** The `JobModifyIndex` of the region's job; 0 if it has none. */
   readonly jobModifyIndex: number;
 }
 
 /**
  * Decides whether the regions get a new version, its number, and each region's form of the job (DP-1104 to DP-1106). A
  * change in one region deploys all regions anew.
- * @param stored the job as each listed region has it now
- * @returns in the order of the job; empty: nothing has changed anywhere
+ * @param stored the current job of each listed region
+ * @returns the parts in the order of the job; empty if nothing has changed anywhere
  */
 export function decideRollout(given: Job, stored: ReadonlyMap<string, Job | null>): readonly RegionPart[] {
   const forms = regionsOf(given).map((region) => ({

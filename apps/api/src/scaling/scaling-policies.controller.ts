@@ -9,7 +9,7 @@ import { listed } from '../http/read-result.js';
 import { Reads } from '../http/reads.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
 
-/** Who may list and read jobs sees in them what their policies say. */
+/** Callers who may list and read jobs see their policies in them, so they may read policies. */
 const READ_POLICY: Need = {
   requirement: {
     kind: 'anyOf',
@@ -27,7 +27,7 @@ const READ_POLICY: Need = {
   at: 'object',
 };
 
-/** `/v1/scaling/policies`, `/v1/scaling/policy/:id`. */
+/** The controller of `/v1/scaling/policies` and `/v1/scaling/policy/:id`. */
 @Controller('v1/scaling')
 export class ScalingPoliciesController {
   constructor(
@@ -63,7 +63,7 @@ export class ScalingPoliciesController {
   }
 }
 
-/** A policy as lists show it: what it is for, not what it says. */
+/** Returns a policy in its form for lists: its target without its contents. */
 const stubOf = ({ ID, Enabled, Type, Target, CreateIndex, ModifyIndex }: ScalingPolicy) => ({
   ID,
   Enabled,
