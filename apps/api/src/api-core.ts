@@ -21,7 +21,7 @@ import type { JobLookup } from './jobs/register-job.js';
 import { RegionForwarding } from './regions/forwarding.transport.js';
 import { Writer } from './writer.js';
 
-/** What the HTTP server is made of. */
+/** ApiParts are the parts from which the HTTP server is made. */
 export interface ApiParts {
   readonly context: ServiceContext;
   readonly model: ReadModel;
@@ -30,18 +30,18 @@ export interface ApiParts {
   readonly subscriptions: Subscriptions;
   readonly restores: RestoreWatch;
   readonly access: AccessControl;
-  /** Certificate, key and authorities, as their files have them now. */
+  /** The certificate, the key and the authorities in the current state of their files. */
   readonly identity: TlsIdentity;
   readonly callers: CallerSource;
   readonly audit: Audit;
-  /** Seals and opens variables, signs and verifies identities. */
+  /** The keyring encrypts and decrypts variables, and signs and verifies identities. */
   readonly keyring: Keyring;
 }
 
-/** What the modules of all resources are built on; each takes of it what it needs. */
+/** ApiCore has the parts on which the modules of all resources are built. Each module uses what it needs. */
 export class ApiCore {
   readonly writer: Writer;
-  /** Writes of users, each decided here and heard of from the read model. */
+  /** Writes of users. Each is decided here, and its verdict comes from the read model. */
   readonly writes: TransactionWriter;
   readonly jobs: CurrentJobs;
   readonly cache: ResponseCache;
@@ -50,7 +50,7 @@ export class ApiCore {
   readonly age: LogContact['age'];
   /** Calls that are retried while a role has no holder (API-39). */
   readonly calls: RetryingRpc;
-  /** What each route needs. */
+  /** The needs of each route. */
   readonly routes = new GuardedRoutes();
   private readonly namespaceNames: RecentReads<readonly string[]>;
 
@@ -93,7 +93,7 @@ export class ApiCore {
     feed.onChange(['namespaces'], () => this.namespaceNames.forget());
   }
 
-  /** Who sends requests, and which namespaces there are to hold their rights against. */
+  /** Returns the source of callers and of the existing namespaces, against which rights are checked. */
   get guard(): RouteGuard {
     return { callers: this.parts.callers, namespaces: () => this.namespaceNames.of('', this.readNamespaceNames) };
   }

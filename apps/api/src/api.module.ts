@@ -28,7 +28,7 @@ import { UiModule } from './ui/ui.module.js';
 import { VariablesModule } from './variables/variables.module.js';
 import { VolumesModule } from './volumes/volumes.module.js';
 
-/** One module per resource: its routes and what they are made of are in its folder. */
+/** RESOURCES has one module per resource. The folder of a resource contains its routes and their parts. */
 export const RESOURCES = [
   AccessModule,
   AclModule,

@@ -28,7 +28,7 @@ import { Subscriptions } from './events/subscriptions.js';
 @Module({})
 class ApiRpcModule {}
 
-/** What is asked of this API beside HTTP: by other regions, and by tasks. */
+/** Returns the module that answers other regions and tasks, which do not use HTTP. */
 function answersToCalls(core: ApiCore, taskRequests: TaskRequests): DynamicModule {
   const { settings, regions, logger } = core.context;
   const address = advertisedAddress(settings);
@@ -42,7 +42,10 @@ function answersToCalls(core: ApiCore, taskRequests: TaskRequests): DynamicModul
   return { module: ApiRpcModule, controllers: [RegionCallsController, TaskRequestsController], providers };
 }
 
-/** HTTP `/v1`: reads from Postgres, writes to the log. Keeps no state of its own; any number of replicas. */
+/**
+ * api is the service of HTTP `/v1`. It reads from Postgres and writes to the log. It keeps no state of its own, so any
+ * number of replicas may run.
+ */
 export const api: ServiceDefinition = {
   name: 'api',
   needs: { state: false, database: true },
@@ -50,7 +53,7 @@ export const api: ServiceDefinition = {
   build: buildApi,
 };
 
-/** Says at start that verifiers may not take an issuer without TLS (AU-182). */
+/** Warns at the start that verifiers may refuse an issuer without TLS (AU-182). */
 function warnOfIssuer(issuer: string, logger: ServiceContext['logger']): void {
   if (issuer !== '' && new URL(issuer).protocol !== 'https:')
     logger.warn(

@@ -14,7 +14,7 @@ import { ResponseCache } from './http/response-cache.js';
 import { Reads } from './http/reads.js';
 import { Writer } from './writer.js';
 
-/** Gives every controller the parts that all resources share. */
+/** CoreModule gives every controller the parts that all resources share. */
 @Global()
 @Module({})
 export class CoreModule {
@@ -37,7 +37,7 @@ export class CoreModule {
   }
 }
 
-/** A provider made of the core, and of other providers where it needs them. */
+/** Returns a provider that is made from the core, and from other providers where it needs them. */
 export function made<T, const Needs extends readonly Type[]>(
   provide: Type<T>,
   make: (core: ApiCore, ...needs: { [K in keyof Needs]: InstanceType<Needs[K]> }) => T,
@@ -46,7 +46,7 @@ export function made<T, const Needs extends readonly Type[]>(
   return { provide, inject: [ApiCore, ...needs], useFactory: make };
 }
 
-/** A provider made of other providers alone. */
+/** Returns a provider that is made only from other providers. */
 export function composed<T, const Parts extends readonly Type[]>(
   provide: Type<T>,
   make: (...parts: { [K in keyof Parts]: InstanceType<Parts[K]> }) => T,

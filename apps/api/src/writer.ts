@@ -4,21 +4,30 @@ import type { Proposed, Proposer, ProposeOptions, TxnDraft, Verdict } from '@way
 import { SpanKind, traceparentOf, type Tracer, withSpan } from '@waybill/telemetry';
 import { unavailable } from './http/api-error.js';
 
-/** What tells the API that a transaction is in the read model, and how it ended. */
+/** ProjectedVerdicts tells the API that the read model has a transaction, and how the transaction ended. */
 export interface ProjectedVerdicts {
-  /** @throws when the index is not projected in time; OtherTransactionError: it is, and not of this request */
+  /**
+   * @throws if the index is not projected in time; OtherTransactionError if it is projected and belongs to another
+   * request
+   */
   waitFor(index: number, timeoutMs: number, requestId?: string): Promise<Verdict>;
 }
 
-/** An answer must come this fast when the log cannot be written (API-39: within 1 s, then the client's own time). */
+/**
+ * The longest time in milliseconds for an answer when the log cannot be written (API-39: within 1 s, then the client's
+ * own time).
+ */
 const PUBLISH_DEADLINE_MS = 1_000;
 
-/** How long a write waits until it can be read. Longer means that the projector or Postgres is down or far behind. */
+/**
+ * The longest time in milliseconds that a write waits until it can be read. If it takes longer, the projector or
+ * Postgres is down or far behind.
+ */
 export const READABLE_TIMEOUT_MS = 10_000;
 
 /**
- * Writes to the log for a user: publishes, then waits until the read model has it, so that every read after the answer
- * sees it, on whatever replica (ST-10). The verdict is the projector's. Holds nothing.
+ * Writer writes to the log for a user. It publishes a transaction and waits until the read model has it, so that every
+ * read after the answer sees it, on any replica (ST-10). The projector gives the verdict. The class has no state.
  */
 export class Writer implements Proposer {
   constructor(
@@ -27,7 +36,10 @@ export class Writer implements Proposer {
     private readonly tracer: () => Tracer,
   ) {}
 
-  /** @throws Refusal unavailable: the log cannot be reached, or the read model does not follow; ConflictError, TooLargeError */
+  /**
+   * @throws Refusal unavailable if the log cannot be reached or the read model does not follow; ConflictError,
+   * TooLargeError
+   */
   async propose(draft: TxnDraft, options: ProposeOptions = {}): Promise<Proposed> {
     const index = await withSpan(this.tracer(), `publish ${draft.type}`, { kind: SpanKind.PRODUCER }, (span) =>
       this.publish({ ...draft, traceparent: traceparentOf(span) ?? draft.traceparent }, options),
@@ -35,7 +47,7 @@ export class Writer implements Proposer {
     return { index, verdict: await this.readable(index, draft.requestId) };
   }
 
-  /** Waits until a transaction can be read. @param requestId of one that was written here */
+  /** Waits until a transaction can be read. @param requestId the request ID of a transaction that was written here */
   async readable(index: number, requestId?: string): Promise<Verdict> {
     try {
       return await this.projected.waitFor(index, READABLE_TIMEOUT_MS, requestId);

@@ -1,15 +1,15 @@
 import type { Proposer, TxnDraft, Verdict } from '@waybill/state';
 import { TransactionWriter } from '@waybill/writing';
 
-/** Verdicts are given in their order; then everything is accepted. */
+/** The verdicts are given in their order. After them everything is accepted. */
 export interface WrittenDraftsOptions {
   readonly verdicts?: readonly Verdict[];
-  /** Index of the first transaction. */
+  /** The index of the first transaction. */
   readonly first?: number;
   readonly propose?: Proposer['propose'];
 }
 
-/** A writer over a log that keeps what is written; its clock stands at 1 ms, its ids are all `new-id`. */
+/** Returns a writer over a log that keeps what is written. Its clock stands at 1 ms, and all its IDs are `new-id`. */
 export function writtenDrafts({ verdicts = [], first = 50, propose }: WrittenDraftsOptions = {}) {
   const drafts: TxnDraft[] = [];
   const remaining = [...verdicts];

@@ -13,7 +13,7 @@ import { Requester } from '../http/requester.js';
 import { printedList, StubTexts } from './stub-texts.js';
 import { StopAllocation } from './stop-allocation.js';
 
-/** `/v1/allocations`, `/v1/allocation/:id`, `/v1/allocation/:id/stop`. */
+/** The controller of `/v1/allocations`, `/v1/allocation/:id` and `/v1/allocation/:id/stop`. */
 @Controller('v1')
 export class AllocationsController {
   private readonly stubs = new StubTexts();

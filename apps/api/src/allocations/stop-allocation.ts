@@ -3,7 +3,10 @@ import type { TransactionWriter } from '@waybill/writing';
 import type { Allocation } from '@waybill/model';
 import type { Requester } from '../http/requester.js';
 
-/** Stops an allocation and has another made for it: transition and evaluation in one transaction (API-193). */
+/**
+ * StopAllocation stops an allocation and causes a replacement: the transition and the evaluation are one transaction
+ * (API-193).
+ */
 export class StopAllocation {
   constructor(
     private readonly writer: TransactionWriter,
@@ -11,7 +14,7 @@ export class StopAllocation {
     private readonly newId: () => string,
   ) {}
 
-  /** One that has ended may be stopped too. @throws Refusal not-found */
+  /** Stops an allocation, even an ended one. @throws Refusal not-found */
   async stop(options: StopAllocationOptions, requester: Requester): Promise<{ EvalID: string; Index: number }> {
     const alloc = await this.allocation(options.id);
     const decision = stopOf(alloc, options, this.newId(), this.writer.nowNs());

@@ -2,7 +2,7 @@ import { encodeAllocationStub, type Allocation, type AllocationStubOptions } fro
 import type { KeptRows } from '@waybill/projection';
 import { PrintedJson } from '../http/printed-json.js';
 
-/** Bytes of stubs kept by one process, all together. */
+/** The largest size in bytes of all stubs that one process keeps. */
 export const MAX_STUB_BYTES = 64 * 1024 * 1024;
 
 interface KeptText {
@@ -11,9 +11,9 @@ interface KeptText {
 }
 
 /**
- * The rows of allocation lists as the texts they are answered with: most of what a list says it has said before, as who
- * looks at a cluster asks again and again. A text is good for as long as its allocation keeps its index.
- * Limits: MAX_STUB_BYTES; beyond it the longest kept goes first. Cost of a list: one copy of each text.
+ * StubTexts keeps the rows of allocation lists as JSON texts. Clients read the same lists again and again, so most rows
+ * of a list are unchanged. A text is valid as long as the ModifyIndex of its allocation does not change. Limits:
+ * MAX_STUB_BYTES; beyond it the oldest text is dropped first. Cost of a list: one copy of each text.
  */
 export class StubTexts {
   private readonly kept = new Map<string, KeptText>();
@@ -21,7 +21,7 @@ export class StubTexts {
 
   constructor(private readonly maxBytes = MAX_STUB_BYTES) {}
 
-  /** Bytes kept. */
+  /** The bytes of the kept texts. */
   get size(): number {
     return this.bytes;
   }
@@ -59,7 +59,7 @@ export class StubTexts {
 
 const [OPEN, COMMA, CLOSE] = ['[', ',', ']'].map((char) => char.charCodeAt(0)) as [number, number, number];
 
-/** A JSON list of these. */
+/** Joins texts to a JSON list. */
 export function printedList(texts: readonly Buffer[]): PrintedJson {
   const separators = Math.max(0, texts.length - 1);
   const list = Buffer.allocUnsafe(texts.reduce((bytes, text) => bytes + text.length, separators + 2));

@@ -1,7 +1,10 @@
 import { badRequest } from '../http/api-error.js';
 import { asObject, boolOf, intOf, stringOf, stringsOf, type JsonObject } from '../http/json-members.js';
 
-/** The body of a write on a deployment, which names it too (API-210, DP-1202). @throws Refusal invalid, DecodeError */
+/**
+ * Reads the body of a write on a deployment. The body names the deployment too (API-210, DP-1202). @throws Refusal
+ * invalid, DecodeError
+ */
 function bodyFor(pathId: string, json: unknown, what: string): JsonObject {
   const body = asObject(json, what);
   const id = stringOf(body, 'DeploymentID');

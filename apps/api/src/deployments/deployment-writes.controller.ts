@@ -28,7 +28,7 @@ const ROUTES = ['fail', 'pause', 'promote', 'allocation-health', 'unblock', 'run
   (action) => `${action}/:id`,
 );
 
-/** What each action needs; `run` and `cancel` are not for users (DP-1201). */
+/** The needs of each action. Users cannot call `run` and `cancel` (DP-1201). */
 const NEEDS = byPart(actionOf, {
   fail: ofObject('submit-job', 'fail-deployment'),
   pause: ofObject('submit-job', 'pause-deployment'),
@@ -37,7 +37,7 @@ const NEEDS = byPart(actionOf, {
   unblock: ofObject('submit-job', 'unblock-deployment'),
 });
 
-/** The action of the route that was found; the path of a request may be written in other ways. */
+/** Returns the action of the route that was found, because the path of a request may be written in other ways. */
 function actionOf({ routeOptions }: RoutedRequest): string | undefined {
   return routeOptions.url?.split('/').at(-2);
 }
@@ -47,7 +47,10 @@ interface Named {
   readonly For: OnBehalfOf;
 }
 
-/** `/v1/deployment/{fail,pause,promote,allocation-health,unblock}/:id` by PUT or POST: passed on to the holder of the role (DP-1216). */
+/**
+ * The controller of `/v1/deployment/{fail,pause,promote,allocation-health,unblock}/:id` by PUT or POST. It forwards the
+ * write to the holder of the role (DP-1216).
+ */
 @Controller('v1/deployment')
 export class DeploymentWritesController {
   constructor(
@@ -100,7 +103,7 @@ export class DeploymentWritesController {
     }
   }
 
-  /** Answers once what the holder wrote can be read (DP-1206, DP-1803). */
+  /** Answers when reads show what the holder wrote (DP-1206, DP-1803). */
   private async callHolder<Req extends Named>(
     call: Call<Req, DeploymentUpdateResponse>,
     wanted: Omit<Req, 'For'>,

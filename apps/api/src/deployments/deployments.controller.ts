@@ -10,7 +10,7 @@ import { foundInNamespace, listed, listedVisible } from '../http/read-result.js'
 import { Reads } from '../http/reads.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
 
-/** `/v1/deployments`, `/v1/deployment/:id` (reads). */
+/** The controller of reads of `/v1/deployments` and `/v1/deployment/:id`. */
 @Controller('v1')
 export class DeploymentsController {
   constructor(

@@ -8,11 +8,11 @@ import { ListFilter } from '../http/list-filter.js';
 import type { Requester } from '../http/requester.js';
 import type { BrokerInquiry } from '../operator/broker-inquiry.js';
 
-/** Ids of one request; they fit one transaction (API-191). */
+/** The largest number of IDs in one request. They fit into one transaction (API-191). */
 export const MAX_EVALS_BY_ID = 7_281;
-/** Evaluations that one transaction removes by filter (EB-305). */
+/** The number of evaluations that one transaction deletes by filter (EB-305). */
 export const EVALS_PER_TRANSACTION = 728;
-/** Evaluations whose safety is looked up at the same time. */
+/** The number of evaluations that are checked at the same time. */
 const LOOKUPS_AT_ONCE = 16;
 
 const NOT_PAUSED = 'eval broker is enabled; eval broker must be paused to delete evals';
@@ -23,11 +23,11 @@ export type DeleteEvaluationsRequest =
 
 export interface Deleted {
   readonly Count: number;
-  /** Of the last transaction; 0 when there was none. */
+  /** The index of the last transaction; 0 if there was none. */
   readonly Index: number;
 }
 
-/** What deleting reads of the read model. */
+/** DeletionLookup has the reads of the read model that deleting needs. */
 export interface DeletionLookup {
   schedulerConfiguration(): Promise<{ readonly row: { readonly PauseEvalBroker: boolean } | undefined }>;
   evaluation(id: string): Promise<{ readonly row: Evaluation | undefined }>;
@@ -59,9 +59,9 @@ function idsOf(given: unknown): string[] {
 }
 
 /**
- * Deletes evaluations for an operator while the broker is paused (EB-302 to EB-307): by id all or nothing, by filter
- * page by page, each page one transaction. That the broker is paused is asked of the broker, and checked again by every
- * copy of the state when it applies the deletion.
+ * DeleteEvaluations deletes evaluations for an operator while the broker is paused (EB-302 to EB-307). By ID it deletes
+ * all or none. By filter it deletes page by page, each page in one transaction. It asks the broker whether it is
+ * paused, and every copy of the state checks it again when it applies the deletion.
  */
 export class DeleteEvaluations {
   constructor(
@@ -71,7 +71,7 @@ export class DeleteEvaluations {
   ) {}
 
   /**
-   * @param gone the client does not wait any longer: no further page is begun
+   * @param gone is aborted when the client no longer waits; then no further page begins
    * @throws Refusal
    */
   async delete(

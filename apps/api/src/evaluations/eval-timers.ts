@@ -1,17 +1,20 @@
 import type { Clock } from '@waybill/model';
 import type { Metrics } from '@waybill/telemetry';
 
-/** Requests about evaluations, by the contract's names (section 16 of the evaluations reference). */
+/** EvalRequest is a request about evaluations, by the contract's name (section 16 of the evaluations reference). */
 export type EvalRequest = 'get_eval' | 'list' | 'count' | 'allocations' | 'delete';
 
-/** How long requests about evaluations take, `nomad.eval.<request>`, in seconds; of a blocking query, its wait too. */
+/**
+ * EvalTimers measures how long requests about evaluations take, as `nomad.eval.<request>`, in seconds. The time of a
+ * blocking query includes its wait.
+ */
 export class EvalTimers {
   constructor(
     private readonly metrics: Metrics,
     private readonly clock: Clock,
   ) {}
 
-  /** Runs it and keeps its time, also if it fails. */
+  /** Runs the request and keeps its time, even if it fails. */
   async timed<T>(request: EvalRequest, run: () => Promise<T>): Promise<T> {
     const startedAt = this.clock.nowMs();
     try {

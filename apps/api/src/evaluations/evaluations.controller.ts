@@ -19,7 +19,7 @@ import { relatedEvaluations } from './related-evaluations.js';
 
 const NOT_FOUND = 'eval not found';
 
-/** `/v1/evaluations`, `/v1/evaluation/:id`. */
+/** The controller of `/v1/evaluations` and `/v1/evaluation/:id`. */
 @Controller('v1')
 export class EvaluationsController {
   constructor(
@@ -104,7 +104,10 @@ export class EvaluationsController {
     });
   }
 
-  /** Not kept: which evaluations are related changes without a change of this one. */
+  /**
+   * Reads an evaluation with its related ones. The response is not cached, because the related ones change without a
+   * change of this one.
+   */
   private withRelated(id: string, request: ApiRequest, reply: ApiReply): Promise<void> {
     return this.reads.answerObject(request, reply, [['evals', id]], {
       query: async () => {

@@ -1,15 +1,15 @@
 import { encodeEvaluationStub, type Evaluation, type EvaluationStub } from '@waybill/model';
 
-/** What following links reads. */
+/** EvaluationLookup has the reads for following links. */
 export interface EvaluationLookup {
   evaluation(id: string): Promise<{ readonly row: Evaluation | undefined }>;
   jobEvaluations(namespace: string, jobId: string): Promise<{ readonly rows: readonly Evaluation[] }>;
 }
 
 /**
- * Evaluations connected by Next, Previous and Blocked, breadth first in that order, each once, without the one asked
- * for; those that are gone are passed over (EB-300). Links stay within a job, so one read of its evaluations answers
- * nearly all; only what that did not bring is looked up by itself.
+ * Returns the evaluations that Next, Previous and Blocked connect, breadth first in that order, each once, without the
+ * requested one. Deleted ones are skipped (EB-300). Links stay within a job, so one read of the job's evaluations gives
+ * nearly all of them; only the missing ones are read individually.
  */
 export async function relatedEvaluations(read: EvaluationLookup, of: Evaluation): Promise<EvaluationStub[]> {
   const { rows } = await read.jobEvaluations(of.Namespace, of.JobID);
@@ -17,7 +17,7 @@ export async function relatedEvaluations(read: EvaluationLookup, of: Evaluation)
   const seen = new Set([of.ID]);
   const queue = linksOf(of);
   const related: EvaluationStub[] = [];
-  // The queue grows while it is gone through.
+  // The queue grows during the loop.
   for (const id of queue) {
     if (seen.has(id)) continue;
     seen.add(id);

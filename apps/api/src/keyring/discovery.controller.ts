@@ -7,18 +7,21 @@ import { notFound } from '../http/api-error.js';
 import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
 import { discoveryDocument, maxAgeOf } from './discovery.js';
 
-/** Of the process: its issuer, time and chance. */
+/** DiscoverySettings has the issuer, the clock and the random numbers of the process. */
 export class DiscoverySettings {
   constructor(
-    /** Empty: none is configured. */
+    /** The issuer. It is empty if none is configured. */
     readonly issuer: string,
     readonly nowMs: () => number,
-    /** In [0, 1). */
+    /** Returns a number in [0, 1). */
     readonly random: () => number,
   ) {}
 }
 
-/** What others need to verify identities of workloads (AU-178 to AU-181). Nobody is checked, and no token looked at. */
+/**
+ * The controller of what others need to verify identities of workloads (AU-178 to AU-181). It checks no caller and
+ * ignores tokens.
+ */
 @Controller('.well-known')
 export class DiscoveryController {
   constructor(
@@ -36,7 +39,7 @@ export class DiscoveryController {
     sendJson(request, reply, { keys });
   }
 
-  /** As GET; Node leaves the body out. */
+  /** Answers as for GET; Node omits the body. */
   @Head('jwks.json')
   @Needs(open)
   publicKeysHead(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {

@@ -1,12 +1,12 @@
 import { msFromNs, ROOT_KEY_ROTATION_NS, type RootKey, renewalWaitMs } from '@waybill/model';
 
-/** Least time for which others may remember the public keys, ms (AU-179). */
+/** The shortest time in milliseconds for which others may cache the public keys (AU-179). */
 const MIN_MAX_AGE_MS = 15 * 60_000;
 
 /**
- * For how many seconds others may remember the public keys (AU-179): half of the time until the newest key is replaced, and
- * up to a tenth of that more by chance, so that not everybody asks at once.
- * @param random in [0, 1)
+ * Returns for how many seconds others may cache the public keys (AU-179): half of the time until the newest key is
+ * replaced, and up to a tenth of that more at random, so that not all clients ask at once.
+ * @param random a number in [0, 1)
  */
 export function maxAgeOf(keys: readonly Pick<RootKey, 'CreateTime'>[], nowMs: number, random: () => number): number {
   const newestNs = Math.max(0, ...keys.map(({ CreateTime }) => CreateTime));
@@ -14,7 +14,7 @@ export function maxAgeOf(keys: readonly Pick<RootKey, 'CreateTime'>[], nowMs: nu
   return Math.floor(renewalWaitMs(leftMs, random(), MIN_MAX_AGE_MS) / 1_000);
 }
 
-/** What `/.well-known/openid-configuration` says (AU-181). @param issuer as configured, a URL */
+/** Returns the document of `/.well-known/openid-configuration` (AU-181). @param issuer the configured URL */
 export function discoveryDocument(issuer: string): Record<string, unknown> {
   return {
     issuer,

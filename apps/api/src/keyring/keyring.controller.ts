@@ -14,7 +14,7 @@ import { type ApiReply, type ApiRequest, sendJson, setWriteIndex } from '../http
 import { Requester } from '../http/requester.js';
 import { rotationOf } from './decisions/rotation.js';
 
-/** `/v1/operator/keyring` (OP-211 to OP-213). Answers show the metadata of keys only. */
+/** The controller of `/v1/operator/keyring` (OP-211 to OP-213). Answers show only the metadata of keys. */
 @Controller('v1/operator/keyring')
 export class KeyringController {
   constructor(
@@ -54,7 +54,7 @@ export class KeyringController {
     sendJson(request, reply, { Index });
   }
 
-  /** Whatever else is asked for below this path (OP-211). */
+  /** Refuses all other paths below this one (OP-211). */
   @All('*')
   @Needs(anybody)
   other(): never {

@@ -12,8 +12,9 @@ export interface StoredRootKeysDeps {
 }
 
 /**
- * The root keys of the read model, all of them read at once and remembered until one changes: there are a handful. A key that
- * is asked for by its ID and not there is waited for (AU-144): a machine may have a token that it has just signed.
+ * Returns the root keys of the read model. All keys are read at once and remembered until one changes; there are a
+ * handful. A read of a missing key by its ID waits for it (AU-144), because a machine may have a token that the key has
+ * just signed.
  */
 export function storedRootKeys({ model, feed, clock }: StoredRootKeysDeps): RootKeys {
   const recent = new RecentReads<readonly RootKey[]>({

@@ -10,7 +10,7 @@ import {
 } from '@waybill/telemetry';
 import { contractName } from './contract-names.js';
 
-/** What one service says, with the labels that its host gives to all of it. */
+/** HostFigures are the figures of one service, with the labels of its host. */
 interface HostFigures extends Figures {
   readonly host: Labels;
 }
@@ -18,8 +18,9 @@ interface HostFigures extends Figures {
 const MS_PER_S = 1_000;
 
 /**
- * The figures of all services by the contract's names, one series per name, labels and host: what several processes of
- * one host, or of all where hosts are not told apart, say is added up. Cost: what they say.
+ * Returns the figures of all services under the contract's names, one series per name, labels and host. It adds up the
+ * figures of several processes of one host, or of all processes if hosts are not distinguished. Cost: linear in the
+ * figures.
  */
 export function shownOf(services: readonly HostFigures[]): Shown {
   return {
@@ -36,7 +37,7 @@ function series(figures: readonly Figure[], host: Labels): Series[] {
   });
 }
 
-/** Kept in seconds, shown in milliseconds (OP-103). */
+/** Converts samples, which are kept in seconds, to milliseconds (OP-103). */
 function samples(distributions: readonly Distribution[], host: Labels): Sample[] {
   return distributions.flatMap(({ name, labels, count, sum, buckets }) => {
     const named = contractName(name, labels);
@@ -64,7 +65,7 @@ const added = (all: readonly Series[]): Series[] =>
     first ? [{ ...first, value: more.reduce((sum, { value }) => sum + value, first.value) }] : [],
   );
 
-/** Buckets of one name are the same in every process: they come from the same code. */
+/** Adds up samples. The buckets of one name are the same in every process, because they come from the same code. */
 function merged(all: readonly Sample[]): Sample[] {
   return byKey(all).flatMap(([first, ...more]) => {
     if (!first) return [];

@@ -19,11 +19,11 @@ export interface ClusterMetricsDeps {
 }
 
 /**
- * The metrics of the whole control plane, asked for when somebody looks: of its services over NATS, of jobs from the read
- * model, of this process itself. Where several API processes are scraped, one of them answers for the cluster and the
- * others for themselves only, so that a sum over all counts everything once (OP-106). An agent beside a process is asked too:
- * whoever knows both as one finds its metrics there.
- * Without NATS or Postgres, what they would have said is missing.
+ * ClusterMetrics reads the metrics of the whole control plane on request: those of its services over NATS, those of
+ * jobs from the read model, and those of this process. If several API processes are scraped, one of them answers for
+ * the cluster and the others only for themselves, so that a sum over all counts everything once (OP-106). It also asks
+ * an agent beside this process, for users to whom both are one agent.
+ * Without NATS or Postgres their metrics are missing.
  */
 export class ClusterMetrics {
   private readonly jobs: JobGauges;
@@ -46,7 +46,7 @@ export class ClusterMetrics {
     };
   }
 
-  /** Without the machine beside it, which tells others of itself. */
+  /** Returns the metrics without those of the machine beside this process, which reports its own. */
   async ofServers(): Promise<Shown> {
     const cluster = await this.cluster();
     return { ...cluster, gauges: [...cluster.gauges, ...this.process.readGauges(this.host)] };
@@ -71,7 +71,7 @@ export class ClusterMetrics {
     return target === undefined ? NOTHING : this.deps.context.rpc.ask(readMachineMetrics, {}, { target });
   }
 
-  /** The snapshot is the read model, which is as far as anybody can see what was applied. */
+  /** Returns the indexes. The read model takes the place of the snapshot: it shows what was applied. */
   private async indexes(): Promise<Series[]> {
     const applied = await this.deps.model.appliedIndex();
     const last = await logEnd(this.deps.context.link).catch(() => applied);
@@ -96,7 +96,7 @@ export class ClusterMetrics {
   }
 }
 
-/** The last index that was given out. */
+/** Returns the last index of the log. */
 async function logEnd(link: NatsLink): Promise<number> {
   const { state } = await (await managerOf(link)).streams.info(TXN_STREAM);
   return state.last_seq;

@@ -1,8 +1,8 @@
 import { METRICS_PREFIX } from '@waybill/telemetry';
 
 /**
- * The metrics that services keep, by the names that dashboards know (OP-104), without the prefix. A registry takes no
- * dots: there each one is called `waybill_nomad_` and its name with underscores. Times are kept in seconds and shown in
+ * The metrics that services keep, by the names that dashboards use (OP-104), without the prefix. A registry accepts no
+ * dots: there the name is `waybill_nomad_` and the name with underscores. Times are kept in seconds and shown in
  * milliseconds.
  */
 const KEPT_BY_SERVICES = [
@@ -45,7 +45,7 @@ const KEPT_BY_SERVICES = [
   'audit.dropped',
 ] as const;
 
-/** What is Waybill's own (OP-107), kept like those. */
+/** Waybill's own metrics (OP-107), which are kept in the same way. */
 const OWN = ['events.lag', 'events.subscribers', 'lease.held', 'log.apply_errors', 'log.redelivered'] as const;
 
 /** Metrics whose name contains the value of a label (`broker.service.ready`). */
@@ -57,7 +57,7 @@ const WITH_TYPE: Readonly<Record<string, (type: string) => string>> = {
   'worker.invoke_scheduler': (type) => `worker.invoke_scheduler.${type}`,
 };
 
-/** Timers of requests begin so, and end with the request's name in snake case. */
+/** The prefixes of request timers. The request's name in snake case follows. */
 const REQUEST_FAMILIES = ['job', 'eval', 'deployment', 'alloc', 'client', 'volume', 'acl'] as const;
 
 const registryName = (name: string): string => `waybill_nomad_${name.replaceAll('.', '_')}`;
@@ -66,12 +66,12 @@ const OWN_NAMES = new Map(OWN.map((name) => [registryName(`waybill.${name}`), na
 const CONTRACT_NAMES = new Map([...KEPT_BY_SERVICES, ...Object.keys(WITH_TYPE)].map((n) => [registryName(n), n]));
 
 export interface NamedSeries {
-  /** Dotted, with everything that stands before it. */
+  /** The dotted name with its prefix. */
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** How a metric of a registry is called for clients; undefined: it has no name in the contract. */
+/** Returns the name of a registry's metric for clients. The result is undefined if the contract has no name for it. */
 export function contractName(registered: string, labels: NamedSeries['labels']): NamedSeries | undefined {
   const own = OWN_NAMES.get(registered);
   if (own !== undefined) return { name: `${METRICS_PREFIX}waybill.${own}`, labels };

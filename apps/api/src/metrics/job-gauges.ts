@@ -1,19 +1,25 @@
 import type { JobStatusCounts, JobWithSummary, ReadModel } from '@waybill/projection';
 import { jobLabels, type Labels, METRICS_PREFIX, type Series } from '@waybill/telemetry';
 
-/** Jobs with gauges of their own: a scrape must not grow with the number of jobs that ever were. */
+/**
+ * The largest number of jobs with their own gauges. A scrape must not grow with the number of all jobs that ever
+ * existed.
+ */
 export const MAX_JOBS_SHOWN = 1_000;
 
-/** What dashboards show of jobs (OP-104): how many there are by status, and what their groups do. */
+/**
+ * JobGauges has what dashboards show of jobs (OP-104): the number of jobs by status, and the allocations of their
+ * groups.
+ */
 export class JobGauges {
-  /** @param host labels that all of them have @param dispatched whether jobs that were dispatched have gauges of their own */
+  /** @param host the labels of all gauges @param dispatched whether dispatched jobs have gauges of their own */
   constructor(
     private readonly model: Pick<ReadModel, 'jobStatusCounts' | 'jobs'>,
     private readonly host: Labels,
     private readonly dispatched: boolean,
   ) {}
 
-  /** Two statements, whatever the number of jobs. */
+  /** Reads the gauges with two statements, whatever the number of jobs. */
   async readGauges(): Promise<Series[]> {
     const [counts, { rows }] = await Promise.all([
       this.model.jobStatusCounts(),

@@ -6,7 +6,7 @@ import { ApiError } from '../http/api-error.js';
 import { param } from '../http/query-string.js';
 import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
 
-/** `/v1/metrics` (OP-100 to OP-106). */
+/** The controller of `/v1/metrics` (OP-100 to OP-106). */
 @Controller('v1/metrics')
 export class MetricsController {
   constructor(private readonly view: MetricsView) {}

@@ -9,7 +9,7 @@ import { made } from '../core.module.js';
 import { ClusterMetrics } from './cluster-metrics.transport.js';
 import { MetricsController } from './metrics.controller.js';
 
-/** Metrics for those who ask, and for statsd. */
+/** MetricsModule provides metrics for requests and for statsd. */
 @Module({
   imports: [ClusterModule],
   controllers: [MetricsController],

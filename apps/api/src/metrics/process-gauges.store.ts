@@ -4,9 +4,9 @@ import { type Labels, METRICS_PREFIX, type Series } from '@waybill/telemetry';
 const NS_PER_MS = 1e6;
 
 /**
- * This process by the names of the reference's (OP-104): active handles for goroutines, used heap for what is allocated,
- * resident memory for what the system gave; what Node.js does not know is 0. Counts collections of every kind, the small
- * ones too, and how long they took, from its start on.
+ * ProcessGauges describes this process with the names of the reference (OP-104): active handles stand for goroutines,
+ * the used heap for allocated memory, resident memory for the memory from the system. Figures that Node.js does not
+ * have are 0. It counts garbage collections of every kind, small ones included, and their time since its start.
  */
 export class ProcessGauges {
   private runs = 0;

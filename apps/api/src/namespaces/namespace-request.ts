@@ -37,7 +37,7 @@ const NAMESPACE: wire.Shape<Given> = {
   },
 };
 
-/** What this edition does not offer, with what is said of it (OP-179). */
+/** The features that this edition does not offer, with the text of their refusal (OP-179). */
 const REFUSED: readonly (readonly [Enterprise, string])[] = [
   ['NodePoolConfiguration', 'invalid node pool configuration: Node Pools Governance is unlicensed.'],
   ['VaultConfiguration', 'invalid vault configuration: Multi-Cluster Vault is unlicensed.'],
@@ -45,8 +45,8 @@ const REFUSED: readonly (readonly [Enterprise, string])[] = [
 ];
 
 /**
- * The namespace that a body describes (OP-178, OP-179).
- * @param name of the path; undefined: it has none
+ * Reads the namespace in a body (OP-178, OP-179).
+ * @param name the name in the path; undefined if it has none
  * @throws Refusal invalid, DecodeError
  */
 export function readNamespace(body: unknown, name: string | undefined): NamespaceSpecification {

@@ -14,7 +14,7 @@ import { type ApiReply, type ApiRequest, sendEmpty, setWriteIndex } from '../htt
 import { Requester } from '../http/requester.js';
 import { readNamespace } from './namespace-request.js';
 
-/** `/v1/namespaces`, `/v1/namespace/:name` (API-255, OP-175 to OP-183). */
+/** The controller of `/v1/namespaces` and `/v1/namespace/:name` (API-255, OP-175 to OP-183). */
 @Controller('v1')
 export class NamespacesController {
   constructor(
@@ -47,7 +47,10 @@ export class NamespacesController {
     return this.upsert(request, reply, undefined);
   }
 
-  /** Returns a namespace (OP-177). The route has a wildcard, because a named part of a path is never empty. */
+  /**
+   * Returns a namespace (OP-177). The route is a wildcard, because the router matches `:name` only with a part that is
+   * not empty.
+   */
   @Get('namespace/*')
   @Needs(anybody)
   async readNamespace(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {

@@ -7,7 +7,7 @@ import { boolParam } from '../http/query-string.js';
 import type { Reads } from '../http/reads.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
 
-/** Lists of nodes as stubs: all of them, those with an ID prefix, or those of a pool (ND-1 to ND-9, ND-187). */
+/** NodeList lists nodes as stubs: all nodes, those with an ID prefix, or those of a pool (ND-1 to ND-9, ND-187). */
 export class NodeList {
   constructor(
     private readonly model: Pick<ReadModel, 'nodes'>,

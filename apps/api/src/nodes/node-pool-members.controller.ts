@@ -8,7 +8,10 @@ import type { ApiReply, ApiRequest } from '../http/reply.js';
 import { JobList } from '../jobs/job-list.js';
 import { NodeList } from './node-list.js';
 
-/** `/v1/node/pool/:name/nodes` and `/v1/node/pool/:name/jobs`: the nodes and the jobs of one pool (nodes.md section 13). */
+/**
+ * The controller of `/v1/node/pool/:name/nodes` and `/v1/node/pool/:name/jobs`: the nodes and the jobs of one pool
+ * (nodes.md section 13).
+ */
 @Controller('v1/node/pool/:name')
 export class NodePoolMembersController {
   constructor(

@@ -9,7 +9,7 @@ import {
 import { badRequest } from '../http/api-error.js';
 import { readJsonBody } from '../http/body.js';
 
-/** Nanoseconds, or as people write a duration (API-13). */
+/** The field is a number of nanoseconds, or a duration in text (API-13). */
 const IDENTITY_TTL: wire.Field<number> = {
   ...wire.duration(),
   read: (json, place) => {
@@ -37,8 +37,8 @@ const NODE_POOL: wire.Shape<NodePoolSpecification> = {
 };
 
 /**
- * The pool that a body describes (ND-182 to ND-185).
- * @param name of the path; undefined: it has none
+ * Reads the pool in a body (ND-182 to ND-185).
+ * @param name the name in the path; undefined if it has none
  * @throws Refusal invalid, DecodeError
  */
 export function readNodePool(body: unknown, name: string | undefined): NodePoolSpecification {

@@ -13,7 +13,7 @@ import { type ApiReply, type ApiRequest, sendEmpty, setWriteIndex } from '../htt
 import { Requester } from '../http/requester.js';
 import { readNodePool } from './node-pool-request.js';
 
-/** `/v1/node/pools` and `/v1/node/pool/:name` (nodes.md section 13). */
+/** The controller of `/v1/node/pools` and `/v1/node/pool/:name` (nodes.md section 13). */
 @Controller('v1/node')
 export class NodePoolsController {
   constructor(

@@ -20,7 +20,10 @@ import { readDrain, readEligibility } from './node-write-requests.js';
 
 const ROUTES = [':id/drain', ':id/eligibility', ':id/evaluate', ':id/purge'];
 
-/** `/v1/node/:id/{drain,eligibility,evaluate,purge}` by PUT or POST (ND-14): passed on to the service of nodes. */
+/**
+ * The controller of `/v1/node/:id/{drain,eligibility,evaluate,purge}` by PUT or POST (ND-14). It forwards the write to
+ * the service of nodes.
+ */
 @Controller('v1/node')
 export class NodeWritesController {
   constructor(
@@ -63,7 +66,7 @@ export class NodeWritesController {
     }
   }
 
-  /** The short answer of drain and eligibility (section 2.5). */
+  /** Sends the short answer of drain and eligibility (section 2.5). */
   private async change<Req extends NodeCommandRequest>(
     call: Call<Req, NodeCommandResponse>,
     wanted: Omit<Req, 'For'>,
@@ -79,7 +82,9 @@ export class NodeWritesController {
     this.send(request, reply, { EvalIDs, EvalCreateIndex, NodeModifyIndex, Index });
   }
 
-  /** The whole node update answer (section 2.5): what agents get, without what only agents need. */
+  /**
+   * Sends the whole node update answer (section 2.5): the answer for agents without the members that only agents need.
+   */
   private async update<Req extends NodeCommandRequest>(
     call: Call<Req, NodeCommandResponse>,
     wanted: Omit<Req, 'For'>,

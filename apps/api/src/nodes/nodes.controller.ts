@@ -11,13 +11,13 @@ import { NodeList } from './node-list.js';
 
 const READ_JOB = { kind: 'namespace', anyOf: ['read-job'] } as const;
 
-/** The allocations of a node in namespaces whose jobs the caller may read. */
+/** Returns the allocations of a node in namespaces whose jobs the caller may read. */
 async function readable({ access }: ApiRequest, read: Promise<Listed<Allocation>>): Promise<Listed<Allocation>> {
   const { rows, ...page } = await read;
   return { ...page, rows: rows.filter(({ Namespace }) => access.has(READ_JOB, { namespace: Namespace })) };
 }
 
-/** `/v1/nodes`, `/v1/node/:id`: reads. */
+/** The controller of reads of `/v1/nodes` and `/v1/node/:id`. */
 @Controller('v1')
 export class NodesController {
   constructor(

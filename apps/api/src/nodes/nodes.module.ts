@@ -8,7 +8,7 @@ import { NodePoolsController } from './node-pools.controller.js';
 import { NodeWritesController } from './node-writes.controller.js';
 import { NodesController } from './nodes.controller.js';
 
-/** Nodes and node pools. */
+/** NodesModule has nodes and node pools. */
 @Module({
   imports: [ClusterModule, JobsModule],
   controllers: [NodePoolsController, NodePoolMembersController, NodeWritesController, NodesController],

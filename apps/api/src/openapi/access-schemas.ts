@@ -81,7 +81,10 @@ const BINDING_RULE = {
   ...INDEXES,
 };
 
-/** Tokens, policies, roles, auth methods and binding rules (section 7.1 of the reference of operator endpoints). */
+/**
+ * The schemas of tokens, policies, roles, auth methods and binding rules (section 7.1 of the reference of operator
+ * endpoints).
+ */
 export const ACCESS_SCHEMAS: Readonly<Record<string, t.JsonSchema>> = {
   ACLToken: t.plain({ ...TOKEN, SecretID: t.text, ExpirationTTL: t.text }),
   ACLTokenListStub: t.plain(TOKEN),

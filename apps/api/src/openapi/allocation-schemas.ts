@@ -17,7 +17,7 @@ import * as t from './schema.js';
 const desiredStatus = t.oneOf('run', 'stop', 'evict');
 const clientStatus = t.oneOf('pending', 'running', 'complete', 'failed', 'lost', 'unknown');
 
-/** Allocations, in full and as rows of lists (API-17, API-192). */
+/** The schemas of allocations, in full and as rows of lists (API-17, API-192). */
 export const ALLOCATION_SCHEMAS: Readonly<Record<string, t.JsonSchema>> = {
   Allocation: t.sparse<Allocation>(
     {

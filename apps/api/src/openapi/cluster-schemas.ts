@@ -46,7 +46,7 @@ const SCALING_POLICY_STUB = {
 
 const nodeUpdate = { NodeModifyIndex: t.uint, EvalIDs: t.maybeListOf(t.text), EvalCreateIndex: t.uint } as const;
 
-/** Machines, pools, namespaces, services, and the cluster itself. */
+/** The schemas of machines, pools, namespaces, services, and the cluster itself. */
 export const CLUSTER_SCHEMAS: Readonly<Record<string, t.JsonSchema>> = {
   Node: t.object<Node & { Drain: boolean }>({
     ID: t.text,

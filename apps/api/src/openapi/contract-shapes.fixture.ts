@@ -1,11 +1,11 @@
-/** Members that the contract writes as `+QM`. */
+/** The members that the contract writes as `+QM`. */
 const QUERY_META = ['Index', 'LastContact', 'KnownLeader', 'NextToken'];
 const OPENING = '{[(';
 const CLOSING = '}])';
 
 /**
- * The names of members that the contract's list of shapes (http-api-shapes.md) gives each object, of the outermost level:
- * `**Name**` followed by a table, by `{…}`, or by `(not OE): …`. Types and marks are left out.
+ * Returns the names of the outermost members that the contract's list of shapes (http-api-shapes.md) gives each object:
+ * `**Name**` followed by a table, by `{…}`, or by `(not OE): …`. Types and marks are omitted.
  */
 export function contractShapes(text: string): ReadonlyMap<string, ReadonlySet<string>> {
   const shapes = new Map<string, ReadonlySet<string>>();
@@ -25,11 +25,11 @@ function membersBehind(rest: string): string[] {
   return listed === undefined ? [] : namesIn(outermost(listed));
 }
 
-/** One that is only taken, never answered, is none of an answer's. */
+/** Returns the members of a row. A member that is only accepted in requests does not belong to an answer. */
 const membersOfRow = (row: string): string[] =>
   row.includes('input-only') ? [] : namesIn((row.split('|')[1] ?? '').split(','));
 
-/** The parts between commas and semicolons, as far as the bracket that closes what was opened before. */
+/** Returns the parts between commas and semicolons, up to the bracket that closes the one opened before. */
 function outermost(text: string): string[] {
   const parts: string[] = [];
   let [depth, part] = [0, ''];
@@ -47,7 +47,7 @@ function outermost(text: string): string[] {
   return [...parts, part];
 }
 
-/** `A / B only with …` names two. */
+/** Returns names. `A / B only with …` has two. */
 const namesIn = (parts: readonly string[]): string[] =>
   parts.flatMap((part) => {
     if (part.trim() === '+QM') return QUERY_META;

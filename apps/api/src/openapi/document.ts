@@ -26,9 +26,9 @@ import { STORAGE_SCHEMAS } from './storage-schemas.js';
 import { USAGE_SCHEMAS } from './usage-schemas.js';
 import { VARIABLE_SCHEMAS } from './variable-schemas.js';
 
-/** Parameters that every request may carry. */
+/** The parameters that every request may have. */
 export const EVERYWHERE = ['region', 'pretty'] as const;
-/** Parameters that may be given several times. */
+/** The parameters that may occur several times. */
 const REPEATED: ReadonlySet<string> = new Set(['topic', 'type', 'address']);
 
 const OTHERS: Readonly<Record<string, JsonSchema>> = {
@@ -73,7 +73,7 @@ const OTHERS: Readonly<Record<string, JsonSchema>> = {
   ),
 };
 
-/** OpenAPI 3.1 of the whole API. The shapes of jobs come from the code that decodes them. */
+/** Returns the OpenAPI 3.1 document of the whole API. The shapes of jobs come from the code that decodes them. */
 export function openApiDocument(): JsonSchema {
   const paths: Record<string, Record<string, JsonSchema>> = {};
   for (const operation of OPERATIONS) (paths[operation.path] ??= {})[operation.method] = described(operation);

@@ -4,7 +4,7 @@ import { open } from '../access/needs.js';
 import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
 import { openApiDocument } from './document.js';
 
-/** `/v1/waybill/openapi.json`: what can be asked here, for programs that write clients. */
+/** The controller of `/v1/waybill/openapi.json`, which describes the API for programs that generate clients. */
 @Controller('v1/waybill/openapi.json')
 export class OpenApiController {
   private readonly document = openApiDocument();

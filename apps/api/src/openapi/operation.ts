@@ -2,17 +2,17 @@ import { type JsonSchema, listOf, text } from './schema.js';
 
 export type Method = 'get' | 'put' | 'post' | 'delete';
 
-/** One thing that can be asked of the API. */
+/** Operation is one request that the API answers. */
 export interface Operation {
   readonly method: Method;
-  /** With `{name}` where a part is chosen. */
+  /** The path, with `{name}` for a variable part. */
   readonly path: string;
   readonly summary: string;
-  /** Names of parameters, beside those that every request takes. */
+  /** The names of parameters, besides those of every request. */
   readonly query: readonly string[];
-  /** Undefined: no body is read. */
+  /** The body. It is undefined if the operation reads none. */
   readonly body: JsonSchema | undefined;
-  /** Undefined: the answer is empty, or no JSON. */
+  /** The answer. It is undefined if it is empty or not JSON. */
   readonly answer: JsonSchema | undefined;
 }
 
@@ -28,29 +28,32 @@ const one =
     { method, path, summary, query: more.query ?? [], body: more.body, answer: more.answer },
   ];
 
-/** What blocks until its index moves, and what lists take (sections 1.7, 1.8 of the reference). */
+/** The parameters of blocking queries and of lists (sections 1.7, 1.8 of the reference). */
 export const BLOCKING = ['index', 'wait', 'stale'] as const;
 export const LISTED = [...BLOCKING, 'prefix', 'per_page', 'next_token', 'filter', 'reverse'] as const;
 
 export const get = one('get');
 export const put = one('put');
 export const remove = one('delete');
-/** PUT and POST are the same on nearly every endpoint that writes (API-4). */
+/** Describes a write. PUT and POST are the same on nearly every endpoint that writes (API-4). */
 export const write = (path: string, summary: string, more: More = {}): Operation[] => [
   ...one('put')(path, summary, more),
   ...one('post')(path, summary, more),
 ];
 export const post = one('post');
-/** A read of one object, which waits where the client wants. */
+/** Describes a read of one object, which may be a blocking query. */
 export const read = (path: string, summary: string, answer: JsonSchema, query: readonly string[] = []): Operation[] =>
   get(path, summary, { answer, query: ['namespace', ...BLOCKING, ...query] });
-/** A list in pages. */
+/** Describes a list in pages. */
 export const list = (path: string, summary: string, row: JsonSchema, query: readonly string[] = []): Operation[] =>
   get(path, summary, { answer: listOf(row), query: ['namespace', ...LISTED, ...query] });
-/** What streams something else than JSON. */
+/** Describes a stream of something other than JSON. */
 export const stream = (path: string, summary: string, query: readonly string[] = []): Operation[] =>
   get(path, summary, { query });
-/** Answers 501 to every method: only the commercial edition of the reference has it (API-9). */
+/**
+ * Describes an endpoint that answers 501 to every method, because only the commercial edition of the reference has it
+ * (API-9).
+ */
 export const absent = (path: string, summary: string): Operation[] => [
   ...get(path, summary),
   ...write(path, summary),

@@ -404,7 +404,7 @@ const COMMERCIAL: Operation[] = [
   'recommendations/apply',
 ].flatMap((path) => absent(`/v1/${path}`, 'Of the commercial edition of the reference only: 501'));
 
-/** Everything that can be asked, in the order of the reference. A test holds it against the routes. */
+/** OPERATIONS lists all requests in the order of the reference. A test compares it with the routes. */
 export const OPERATIONS: readonly Operation[] = [
   ...JOBS,
   ...PLACEMENTS,

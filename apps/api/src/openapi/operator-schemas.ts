@@ -2,7 +2,7 @@ import * as t from './schema.js';
 
 const address = t.plain({ Address: t.text, ID: t.text });
 
-/** What people who run the cluster are answered: servers as Raft and autopilot would have them, workers of schedulers. */
+/** The schemas of answers to operators: servers in the form of Raft and autopilot, and workers of schedulers. */
 export const OPERATOR_SCHEMAS: Readonly<Record<string, t.JsonSchema>> = {
   RaftConfiguration: t.plain({ Servers: t.listOf(t.ref('RaftServer')), Index: t.uint }),
   RaftServer: t.plain({

@@ -18,10 +18,10 @@ const health = {
   NodesExpected: t.int,
 } as const;
 
-/** By namespace and job. */
+/** The jobs by namespace and ID. */
 const jobs = t.mapOf(t.mapOf(t.object<CSIPluginJob>({ Namespace: t.text, ID: t.text, Expected: t.int })));
 
-/** CSI plugins, and what their instances say of themselves. */
+/** The schemas of CSI plugins, and of the reports of their instances. */
 export const PLUGIN_SCHEMAS: Readonly<Record<string, t.JsonSchema>> = {
   CSIPlugin: t.object<CSIPlugin & { readonly Allocations: readonly AllocListStub[] | null }>({
     ID: t.text,

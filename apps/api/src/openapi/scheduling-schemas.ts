@@ -11,7 +11,7 @@ import * as t from './schema.js';
 
 const evalStatus = t.oneOf('blocked', 'pending', 'complete', 'failed', 'canceled');
 
-/** Members of the evaluation's stub, which the whole has too. */
+/** The members of an evaluation's stub, which the whole evaluation has too. */
 const identity = {
   ID: t.text,
   Namespace: t.text,
@@ -43,7 +43,7 @@ const diff = (more: Readonly<Record<string, t.JsonSchema>>): t.JsonSchema =>
     Objects: t.maybeListOf(t.ref('ObjectDiff')),
   });
 
-/** Evaluations, deployments, and what answers about jobs say of both. */
+/** The schemas of evaluations and deployments, and of what answers about jobs contain of both. */
 export const SCHEDULING_SCHEMAS: Readonly<Record<string, t.JsonSchema>> = {
   Evaluation: t.sparse<Evaluation>(
     {

@@ -12,28 +12,30 @@ export const anything: JsonSchema = {};
 export const int: JsonSchema = { type: 'integer' };
 export const uint: JsonSchema = { type: 'integer', minimum: 0, maximum: WIDEST };
 export const uint16: JsonSchema = { type: 'integer', minimum: 0, maximum: 65_535 };
-/** Unix nanoseconds, or a duration of them. */
+/** A time in Unix nanoseconds, or a duration in nanoseconds. */
 export const ns: JsonSchema = { type: 'integer', format: 'int64' };
-/** RFC 3339; null is no time (API-14, API-713). */
+/** A time in RFC 3339; null stands for none (API-14, API-713). */
 export const time: JsonSchema = { anyOf: [{ type: 'string', format: 'date-time' }, { type: 'null' }] };
 
 export const listOf = (items: JsonSchema): JsonSchema => ({ type: 'array', items });
 export const mapOf = (values: JsonSchema): JsonSchema => ({ type: 'object', additionalProperties: values });
-/** By the ID of an allocation or a node: a full UUID in small letters (API-714). */
+/** A map by the ID of an allocation or a node: a full UUID in lower case (API-714). */
 export const mapById = (values: JsonSchema): JsonSchema => ({
   ...mapOf(values),
   propertyNames: { pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' },
 });
 export const oneOf = (...values: readonly string[]): JsonSchema => ({ type: 'string', enum: values });
 
-/** A missing list or map is null (API-16). */
+/** A list that is null if it is missing (API-16). */
 export const maybeListOf = (items: JsonSchema): JsonSchema => nullable(listOf(items));
 export const maybeMapOf = (values: JsonSchema): JsonSchema => nullable(mapOf(values));
 
-/** One schema for every member of T: the compiler finds what a description forgot, or made up. */
+/**
+ * Members has one schema for every member of T, so the compiler finds members that a description forgot or invented.
+ */
 export type Members<T extends object> = { readonly [K in keyof T]-?: JsonSchema };
 
-/** An object of which every member is there, but those that are only there when asked for (API-17). */
+/** Describes an object that has all its members, except those that are only present on request (API-17). */
 export function object<T extends object>(
   members: Members<T>,
   optional: readonly (keyof T & string)[] = [],
@@ -42,12 +44,12 @@ export function object<T extends object>(
   return { type: 'object', properties: members, required };
 }
 
-/** An object whose members are left out when they are zero (API-17). `always`: those that never are. */
+/** Describes an object whose members are omitted when they are zero (API-17). `always` lists those that never are. */
 export function sparse<T extends object>(members: Members<T>, always: readonly (keyof T & string)[]): JsonSchema {
   return { type: 'object', properties: members, required: always };
 }
 
-/** What carries the index of a write, and what of a read, in the body. */
+/** The members that carry the index of a write in the body; QUERY_META has those of a read. */
 export const WRITE_META = { Index: uint } as const;
 export const QUERY_META = { Index: uint, LastContact: int, KnownLeader: flag, NextToken: text } as const;
 export const plain = (members: Readonly<Record<string, JsonSchema>>): JsonSchema => ({

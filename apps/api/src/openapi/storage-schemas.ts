@@ -31,7 +31,7 @@ const hostVolumeRow = {
   ModifyTime: t.ns,
 } as const;
 
-/** Volumes, and what providers say of theirs. */
+/** The schemas of volumes, and of what providers report about theirs. */
 export const STORAGE_SCHEMAS: Readonly<Record<string, t.JsonSchema>> = {
   ...wireSchema.schemasOfShape(csiVolumeShape, 'request'),
   CSIVolumes: t.plain({ Volumes: t.listOf(t.ref('CSIVolumeInput')) }),

@@ -46,7 +46,7 @@ const disk = t.object<HostDiskStats>({
   InodesUsedPercent: t.float,
 });
 
-/** What machines say of themselves and of what runs on them, asked when somebody wants to know. */
+/** The schemas of what machines report about themselves and their tasks, on request. */
 export const USAGE_SCHEMAS: Readonly<Record<string, t.JsonSchema>> = {
   AllocResourceUsage: t.object<AllocResourceUsage>({
     ResourceUsage: usage,

@@ -12,7 +12,10 @@ const METADATA = {
   ModifyTime: t.ns,
 };
 
-/** Left out: the lock of a variable that has none, or for who may not know of it; the items in a conflict and a release. */
+/**
+ * Describes an object with optional members: the lock, if there is none or the caller may not see it, and the items in
+ * a conflict and a release.
+ */
 const without = (properties: Readonly<Record<string, t.JsonSchema>>, optional: readonly string[]): t.JsonSchema => ({
   type: 'object',
   properties,

@@ -1,6 +1,9 @@
 import { ARCHIVED_TABLES, type ArchivedTables, StateMachine, type TableName, type TableRows } from '@waybill/state';
 
-/** The state of an archive, as of an index of this log. Who holds which role is not in it (OP-44). */
+/**
+ * Returns the state of an archive as of an index of this log. The archive does not contain who holds which role
+ * (OP-44).
+ */
 export function machineOf(tables: ArchivedTables, leases: readonly TableRows['leases'][], index: number): StateMachine {
   const machine = new StateMachine();
   for (const name of ARCHIVED_TABLES) fill(machine, name, tables[name] ?? [], index);

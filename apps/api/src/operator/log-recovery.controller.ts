@@ -11,7 +11,7 @@ import { Requester } from '../http/requester.js';
 import { type LogComparison, LogRecovery, type Recovered } from './log-recovery.js';
 import { RESTORE_TIMEOUT_MS } from './restore-snapshot.js';
 
-/** `/v1/operator/log`: what to do with a log that lost its end (docs/power-cuts.md). */
+/** The controller of `/v1/operator/log`, which decides about a log that lost its end (docs/power-cuts.md). */
 @Controller('v1/operator/log')
 export class LogRecoveryController {
   constructor(
@@ -63,7 +63,7 @@ export class LogRecoveryController {
     }
   }
 
-  /** Once the new history can be read. */
+  /** Answers when the new history can be read. */
   private async answer(request: ApiRequest, reply: ApiReply, { index, found }: Recovered): Promise<void> {
     await this.core.parts.feed.waitFor(index, RESTORE_TIMEOUT_MS).catch(() => {
       throw serverFailure(`the new history is written as index ${index}, but the read model has not reached it`);

@@ -9,53 +9,53 @@ import type { Requester } from '../http/requester.js';
 import { commonIndex } from './log-comparison.js';
 import { machineOf } from './archived-state.js';
 
-/** Lost transactions that are named in an answer; the rest are counted. */
+/** The largest number of lost transactions that an answer names. The others are only counted. */
 export const MAX_LOST_NAMED = 500;
 /**
- * Numbers that are passed over beyond the last one known to be lost: a service may have read some that never reached
- * Postgres, and no index may be given out twice (ST-1). As many as one service may have on their way.
+ * The number of indexes that are skipped beyond the last one known to be lost. A service may have read some that never
+ * reached Postgres, and no index may be assigned twice (ST-1). One service may have as many in flight.
  */
 export const INDEXES_PASSED_OVER = 256;
-/** Transactions that pass over a lost index, on their way at once. */
+/** The number of transactions for skipped indexes that are in flight at once. */
 const PASSED_OVER_AT_ONCE = 200;
-/** The log may grow while it is read; then it is read on, this often at most. */
+/** The largest number of attempts. The log may grow while it is read, and is then read further. */
 const MAX_ATTEMPTS = 5;
 
-/** How the log and Postgres compare. */
+/** LogComparison says how the log and Postgres differ. */
 export interface LogComparison {
-  /** First and last index of the log. */
+  /** The first and the last index of the log. */
   readonly log: { readonly first: number; readonly last: number };
-  /** Index that Postgres is at. */
+  /** Postgres' index. */
   readonly applied: number;
   /** The last index at which both have the same transaction. */
   readonly common: number;
-  /** Index of the newest frame of events; 0: there is none. */
+  /** The index of the newest frame of events; 0 if there is none. */
   readonly events: number;
-  /** Why this process writes nothing; undefined: the log is the one that it knows. */
+  /** The reason why this process does not write. It is undefined if the log is the one that it knows. */
   readonly divergence: string | undefined;
-  /** Index of the restore with which the log's present history began; 0: it is the first. */
+  /** The index of the restore with which the log's present history began; 0 if it is the first history. */
   readonly historyIndex: number;
-  /** Transactions that Postgres has and the log has not, newest first, at most MAX_LOST_NAMED. */
+  /** The transactions that Postgres has and the log does not, newest first, at most MAX_LOST_NAMED. */
   readonly lost: readonly LoggedTxn[];
   readonly lostCount: number;
 }
 
-/** What a decision came to. */
+/** Recovered is the result of a decision. */
 export interface Recovered {
-  /** Index of the transaction with which the new history begins. */
+  /** The index of the transaction with which the new history begins. */
   readonly index: number;
   readonly found: LogComparison;
 }
 
-/** The parts of a journal with which a history is decided. */
+/** DecidedLog has the parts of a journal with which a history is decided. */
 export type DecidedLog = Pick<Journal, 'bounds' | 'markAt' | 'follow' | 'publish' | 'publishAt' | 'close'> & {
   readonly archives: Pick<Journal['archives'], 'put'>;
 };
 
 export interface LogRecoveryDeps {
   /**
-   * A journal that knows nothing of the log, so that it writes to whatever log is there: only for those who were told by
-   * an operator which history counts. To be closed.
+   * Opens a journal that does not compare the log with a known one, so it writes to any log. Only an operator's
+   * decision about the history may use it. The caller closes it.
    */
   readonly openJournal: () => DecidedLog;
   readonly marks: () => Promise<RecordedMarks>;
@@ -79,16 +79,18 @@ export interface LogRecoveryDeps {
 }
 
 /**
- * What an operator decides when the log is not the one that Postgres and the services have read (ST-1).
+ * LogRecovery carries out an operator's decision when the log is not the one that Postgres and the services have read
+ * (ST-1).
  *
- * `adopt`: the log is the truth. Postgres and EVENTS are taken back to what both have in common, the lost indexes are
- * passed over so that no index means two things, and a restore of the log's own state begins a new history, of which
- * services, agents and clients hear as of any restore (OP-46, OP-47). Services that never read the lost transactions may
- * write meanwhile: their writes count.
- * `restore`: an archive is the truth. The same, with the archive's state; for a log whose beginning was trimmed.
+ * `adopt`: the log counts. Postgres and EVENTS go back to what both have in common. The lost indexes are skipped, so
+ * that no index stands for two transactions. A restore of the log's own state begins a new history, which services,
+ * agents and clients learn as with any restore (OP-46, OP-47). Services that never read the lost transactions may write
+ * meanwhile, and their writes count.
+ * `restore`: an archive counts. The steps are the same with the archive's state. It is for a log whose beginning was
+ * trimmed.
  *
- * Every step can be taken again: after a crash in between the same command goes on.
- * Cost: reads the log from its first transaction; two copies of the state in memory.
+ * Every step can be repeated: after a crash the same command continues.
+ * Cost: it reads the log from its first transaction, and holds two copies of the state in memory.
  */
 export class LogRecovery {
   constructor(private readonly deps: LogRecoveryDeps) {}
@@ -97,7 +99,7 @@ export class LogRecovery {
     return this.withJournal((journal) => this.compare(journal));
   }
 
-  /** @throws Refusal conflict: the log does not begin with its first transaction */
+  /** @throws Refusal conflict if the log does not begin with its first transaction */
   async adopt(requester: Requester): Promise<Recovered> {
     return this.withJournal(async (journal) => {
       const found = await this.compare(journal);
@@ -145,7 +147,7 @@ export class LogRecovery {
 
   private async compare(journal: DecidedLog): Promise<LogComparison> {
     const { deps } = this;
-    // Postgres first: what is written and projected between the two reads would otherwise count as lost.
+    // Postgres is read first: what is written and projected between the two reads would otherwise count as lost.
     const recorded = await deps.marks();
     const log = await journal.bounds();
     const common = await commonIndex(recorded, { ...log, markAt: (index) => journal.markAt(index) });
@@ -163,8 +165,8 @@ export class LogRecovery {
   }
 
   /**
-   * Frames of lost transactions leave EVENTS. If its newest frame is of a transaction that the log has, all are, and a
-   * projector may be adding more.
+   * Removes frames of lost transactions from EVENTS. If its newest frame belongs to a transaction of the log, all
+   * frames do, and a projector may be adding more.
    */
   private async removeLostFrames(journal: DecidedLog, { common }: LogComparison): Promise<void> {
     const newest = await this.deps.events.newest();
@@ -173,7 +175,7 @@ export class LogRecovery {
     if (found?.timeNs !== newest.timeNs) await this.deps.events.removeAbove(common);
   }
 
-  /** No index that anybody may have seen is given out again (ST-1). */
+  /** Skips indexes, so that no index that anybody may have seen is assigned again (ST-1). */
   private async passOver(journal: DecidedLog, found: LogComparison, requester: Requester, atLeast = 0): Promise<void> {
     const known = Math.max(found.log.last, found.applied, atLeast);
     let missing = known + (found.lostCount > 0 ? INDEXES_PASSED_OVER : 1) - found.log.last;
@@ -186,7 +188,7 @@ export class LogRecovery {
       );
   }
 
-  /** The state of an archive, and what the log made of it: everybody begins anew from there. */
+  /** Restores the state of an archive with the log's later transactions. All processes begin anew from there. */
   private async restoreFrom(
     journal: DecidedLog,
     machine: StateMachine,
@@ -220,7 +222,7 @@ export class LogRecovery {
   }
 }
 
-/** Where the frame itself cannot be made, another stands for it (EV-56). */
+/** Says whether a transaction has a frame. A frame that cannot be made has a substitute (EV-56). */
 function hasFrame(applied: Applied): boolean {
   try {
     return eventsOf(applied) !== null;
@@ -229,7 +231,7 @@ function hasFrame(applied: Applied): boolean {
   }
 }
 
-/** Each of its transactions has an id of its own. */
+/** Returns the author. Each transaction of the recovery has an ID of its own. */
 function authorBecause(requester: Requester, reason: string): Author {
   const { laterAuthor: author } = requester;
   return { ...author, reason: author.reason ? `${author.reason} (${reason})` : reason };

@@ -9,10 +9,13 @@ import { ResponseCache } from '../http/response-cache.js';
 import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
 import { RebuildProjection } from './rebuild-projection.js';
 
-/** Rows shown of those that are set aside; the count says how many there are. */
+/** The largest number of set-aside rows in an answer. The count is that of all. */
 export const MAX_SHOWN_ASIDE = 1_000;
 
-/** `/v1/operator/projection`: what PostgreSQL refused to store, trying again, and filling a damaged database anew. */
+/**
+ * The controller of `/v1/operator/projection`: it shows what PostgreSQL refused to store, tries again, and fills a
+ * damaged database anew.
+ */
 @Controller('v1/operator/projection')
 export class ProjectionController {
   constructor(
@@ -67,7 +70,7 @@ export class ProjectionController {
     return this.rebuild(request, reply);
   }
 
-  /** The body is an archive, or there is none. */
+  /** Rebuilds the database. The body is an archive or empty. */
   private async rebuild(request: ApiRequest, reply: ApiReply): Promise<void> {
     const archive = Buffer.isBuffer(request.body) && request.body.length > 0 ? request.body : undefined;
     try {

@@ -1,10 +1,10 @@
 import type { Named } from './fuzzy-names.js';
 
-/** Matches handed out per context (`limit_query`). */
+/** The largest number of matches per context in an answer (`limit_query`). */
 export const MAX_FUZZY_MATCHES = 20;
-/** Matches looked for per context before the best are chosen (`limit_results`). */
+/** The largest number of matches per context from which the best are chosen (`limit_results`). */
 export const MAX_FUZZY_CANDIDATES = 100;
-/** Shorter texts match nearly everything (API-253). */
+/** The smallest length of a text. Shorter ones match nearly everything (API-253). */
 export const MIN_TERM_LENGTH = 2;
 
 interface Match extends Named {
@@ -16,7 +16,10 @@ export interface FuzzyMatch {
   readonly Scope?: readonly string[];
 }
 
-/** Collects what contains a text, in any case, of one context. Holds MAX_FUZZY_CANDIDATES matches. */
+/**
+ * FuzzyMatches collects the names of one context that contain a text, in any case. Memory: MAX_FUZZY_CANDIDATES
+ * matches.
+ */
 export class FuzzyMatches {
   private readonly found: Match[] = [];
   private overflowed = false;
@@ -33,12 +36,15 @@ export class FuzzyMatches {
     else this.found.push({ ...named, position });
   }
 
-  /** There is more than is handed out. */
+  /** Is true if there are more matches than the answer has. */
   get truncated(): boolean {
     return this.overflowed || this.found.length > MAX_FUZZY_MATCHES;
   }
 
-  /** Where the text stands earlier, then in the shorter name, then by alphabet (API-252). */
+  /**
+   * Returns the best matches: first those with the text at an earlier position, then shorter names, then in
+   * alphabetical order (API-252).
+   */
   get best(): FuzzyMatch[] {
     return this.found
       .toSorted((a, b) => a.position - b.position || a.name.length - b.name.length || byText(a.name, b.name))

@@ -1,16 +1,16 @@
 import type { Job, Task } from '@waybill/model';
 
-/** Something found by its name, and where it is: namespace and ids from the outside in (API-252). */
+/** Named is something found by its name, with its place: namespace and IDs from the outside in (API-252). */
 export interface Named {
   readonly name: string;
   readonly scope: readonly string[];
 }
 
-/** What a job is made of that people look for. */
+/** The parts of a job that can be searched. */
 export const JOB_PARTS = ['jobs', 'groups', 'services', 'tasks', 'images', 'commands', 'classes'] as const;
 export type JobPart = (typeof JOB_PARTS)[number];
 
-/** Everything of a job that can be found, by kind. */
+/** Returns every name in a job that can be found, with its kind. */
 export function* namesOf(job: Job): Generator<readonly [JobPart, Named]> {
   const ofJob = [job.Namespace, job.ID];
   yield ['jobs', { name: job.Name, scope: ofJob }];
@@ -25,7 +25,7 @@ export function* namesOf(job: Job): Generator<readonly [JobPart, Named]> {
   }
 }
 
-/** Which member of a driver's configuration is what. */
+/** The kinds of the members of a driver's configuration. */
 const CONFIGURED = [
   ['images', 'image'],
   ['commands', 'command'],

@@ -13,7 +13,7 @@ export interface FuzzyResult {
   readonly truncations: Record<string, boolean>;
 }
 
-/** Contexts whose objects have no name but their ID: there the text is its beginning. */
+/** The contexts whose objects have no name but their ID. The text must be its beginning there. */
 const BY_PREFIX: readonly SearchContext[] = [
   'deployment',
   'evals',
@@ -24,8 +24,8 @@ const BY_PREFIX: readonly SearchContext[] = [
 ];
 
 /**
- * Finds objects by any part of their name (API-252, API-253). Contexts in which nothing is found are left out. Stateless. Costs a pass over the objects of each context,
- * a chunk of rows at a time; what is remembered is bounded.
+ * FuzzySearch finds objects by any part of their name (API-252, API-253). The answer omits contexts without a match. It
+ * has no state. Cost: one pass over the objects of each context, a chunk of rows at a time. Memory is bounded.
  */
 export class FuzzySearch {
   constructor(
@@ -33,7 +33,7 @@ export class FuzzySearch {
     private readonly byPrefix: PrefixSearch,
   ) {}
 
-  /** @throws Refusal invalid: the text is too short */
+  /** @throws Refusal invalid if the text is too short */
   async findByText(text: string, scopes: readonly SearchScope[]): Promise<FuzzyResult> {
     if (text.length < MIN_TERM_LENGTH)
       throw badRequest(`fuzzy search query must be at least ${MIN_TERM_LENGTH} characters, got ${text.length}`);
@@ -88,7 +88,7 @@ export class FuzzySearch {
     return { at, parts };
   }
 
-  /** Shows every object of a context. Resolves with the index of the answer. */
+  /** Offers every object of a context. Resolves with the index of the answer. */
   private named({ context, namespaces, shows }: SearchScope, offer: (named: Named) => void): Promise<number> {
     const { model } = this;
     switch (context) {
@@ -123,7 +123,7 @@ export class FuzzySearch {
   }
 }
 
-/** Shows every row of a list without keeping any. */
+/** Offers every row of a list and keeps none. */
 async function each<Row>(
   list: (options: ListOptions<Row>) => Promise<Listed<Row>>,
   see: (row: Row) => void,

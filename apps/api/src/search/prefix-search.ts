@@ -2,7 +2,7 @@ import type { Listed, Namespaces, ReadModel } from '@waybill/projection';
 import { uuidPrefixOf } from '../http/query-string.js';
 import type { SearchScope } from './search-scopes.js';
 
-/** Matches handed out per context (API-250). */
+/** The largest number of matches per context in an answer (API-250). */
 export const MAX_MATCHES_PER_CONTEXT = 20;
 
 export interface SearchResult {
@@ -17,7 +17,10 @@ interface UuidListOptions {
   readonly namespaces: Namespaces;
 }
 
-/** Finds objects by the beginning of their ID or name (API-250). Stateless. Costs one short statement per context. */
+/**
+ * PrefixSearch finds objects by the beginning of their ID or name (API-250). It has no state. Cost: one short statement
+ * per context.
+ */
 export class PrefixSearch {
   constructor(private readonly model: ReadModel) {}
 

@@ -1,6 +1,6 @@
 import { badRequest } from '../http/api-error.js';
 
-/** What can be searched, as clients name it (API-250). */
+/** The contexts that can be searched, by clients' names (API-250). */
 export const SEARCH_CONTEXTS = [
   'allocs',
   'deployment',
@@ -18,7 +18,7 @@ export const SEARCH_CONTEXTS = [
 
 export type SearchContext = (typeof SEARCH_CONTEXTS)[number];
 
-/** The contexts a request is about: all of them for `all` and for none. @throws Refusal invalid */
+/** Returns the contexts of a request: all of them for `all` and for none. @throws Refusal invalid */
 export function contextsOf(given: string): readonly SearchContext[] {
   if (given === '' || given === 'all') return SEARCH_CONTEXTS;
   const one = SEARCH_CONTEXTS.find((context) => context === given);

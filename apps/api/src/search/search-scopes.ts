@@ -4,20 +4,20 @@ import type { Namespaces } from '@waybill/projection';
 import type { RequestAccess } from '../access/request-access.js';
 import { contextsOf, type SearchContext } from './search-contexts.js';
 
-/** One kind of objects to search, as far as the caller may see them. */
+/** SearchScope is one kind of objects to search, as far as the caller may see them. */
 export interface SearchScope {
   readonly context: SearchContext;
-  /** Of objects that have one. */
+  /** The namespaces to search, for objects that have one. */
   readonly namespaces: Namespaces;
-  /** Whether a namespace or node pool of this name may be shown. */
+  /** Says whether a namespace or node pool of this name may be shown. */
   readonly shows: (name: string) => boolean;
-  /** Whether a variable may be shown. */
+  /** Says whether a variable may be shown. */
   readonly showsVariable: (namespace: string, path: string) => boolean;
 }
 
 const READ_JOB: Requirement = { kind: 'namespace', anyOf: ['read-job'] };
 
-/** What searching each kind needs (OP section 8). Namespaces and node pools are decided name by name. */
+/** The requirement for searching each kind (OP section 8). Namespaces and node pools are decided by their names. */
 const NEEDED: Record<SearchContext, Requirement> = {
   allocs: READ_JOB,
   deployment: READ_JOB,
@@ -34,8 +34,8 @@ const NEEDED: Record<SearchContext, Requirement> = {
 };
 
 /**
- * What a search covers: a context that is asked for by name must be allowed, of `all` those that are.
- * @throws Refusal invalid: there is no such context; forbidden
+ * Returns what a search covers. A context that is requested by name must be allowed; `all` covers those that are.
+ * @throws Refusal invalid if there is no such context; forbidden
  */
 export async function searchScopesOf(
   access: RequestAccess,

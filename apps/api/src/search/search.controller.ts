@@ -28,7 +28,7 @@ function refuseLong(text: string): void {
   if (tooLong !== undefined) throw badRequest(tooLong);
 }
 
-/** `/v1/search` (API-250), `/v1/search/fuzzy` (API-252). */
+/** The controller of `/v1/search` (API-250) and `/v1/search/fuzzy` (API-252). */
 @Controller('v1/search')
 export class SearchController {
   constructor(

@@ -3,14 +3,14 @@ import type { ServiceRegistration } from '@waybill/model';
 import { badRequest } from '../http/api-error.js';
 import { param, type QueryString } from '../http/query-string.js';
 
-/** `choose=<n>|<key>`: how many, and for whom. */
+/** ServiceChoice is the parameter `choose=<n>|<key>`: the number of services, and the key for which they are chosen. */
 export class ServiceChoice {
   private constructor(
     private readonly count: number,
     private readonly key: string,
   ) {}
 
-  /** Undefined when the request has none. @throws Refusal invalid */
+  /** Returns the choice, or undefined if the request has none. @throws Refusal invalid */
   static of(query: QueryString): ServiceChoice | undefined {
     const text = param(query, 'choose');
     if (text === undefined || text === '') return undefined;
@@ -19,7 +19,10 @@ export class ServiceChoice {
     return new ServiceChoice(Number(found[1]), found[2]);
   }
 
-  /** The same for the same key, and nearly the same when some come or go: each is drawn by its own lot. O(n log n). */
+  /**
+   * Chooses services. The choice is the same for the same key, and changes little when services come or go, because a
+   * hash of the key and its ID places each service. O(n log n).
+   */
   from(services: readonly ServiceRegistration[]): ServiceRegistration[] {
     const lots = services.map((service) => ({ service, lot: this.lotOf(service) }));
     return lots

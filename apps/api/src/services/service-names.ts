@@ -1,12 +1,12 @@
 import type { ServiceRegistration } from '@waybill/model';
 
-/** Services of one namespace, each once. */
+/** NamespaceServices are the services of one namespace, each once. */
 export interface NamespaceServices {
   readonly Namespace: string;
   readonly Services: { readonly ServiceName: string; readonly Tags: readonly string[] }[];
 }
 
-/** Which services there are, with the tags of all their registrations; sorted by name. O(n log n). */
+/** Returns the names of services with the tags of all their registrations, sorted by name. O(n log n). */
 export function serviceNames(registrations: readonly ServiceRegistration[]): NamespaceServices[] {
   const namespaces = new Map<string, Map<string, Set<string>>>();
   for (const { Namespace, ServiceName, Tags } of registrations) {

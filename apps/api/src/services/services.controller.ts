@@ -15,7 +15,7 @@ import { Requester } from '../http/requester.js';
 import { ServiceChoice } from './service-choice.js';
 import { serviceNames } from './service-names.js';
 
-/** `/v1/services`, `/v1/service/:name`, `/v1/service/:name/:id`, `/v1/allocation/:id/services`. */
+/** The controller of `/v1/services`, `/v1/service/:name`, `/v1/service/:name/:id` and `/v1/allocation/:id/services`. */
 @Controller('v1')
 export class ServicesController {
   constructor(
@@ -81,7 +81,7 @@ export class ServicesController {
   }
 }
 
-/** The id in `/v1/service/:name/:id`. @throws Refusal invalid */
+/** Returns the ID in `/v1/service/:name/:id`. @throws Refusal invalid */
 function registrationOf(url: string): string {
   const [name, id, ...rest] = pathOf(url).slice('/v1/service/'.length).split('/');
   if (id === undefined || rest.length > 0) throw badRequest('invalid URI');

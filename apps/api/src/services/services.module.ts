@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { ServicesController } from './services.controller.js';
 
-/** Services of the built-in provider. */
+/** ServicesModule has the services of the built-in provider. */
 @Module({ controllers: [ServicesController] })
 export class ServicesModule {}

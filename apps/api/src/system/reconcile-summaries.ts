@@ -2,18 +2,18 @@ import type { TransactionWriter } from '@waybill/writing';
 import { queuedPlacements, type QueuedOfJob, type Rpc } from '@waybill/rpc';
 import type { Requester } from '../http/requester.js';
 
-/** Jobs of one transaction: with names of the usual length it stays at a quarter of a megabyte. */
+/** The number of jobs in one transaction. With names of the usual length it stays at a quarter of a megabyte. */
 export const MAX_RECONCILED_JOBS = 2_000;
 
 /**
- * Has all summaries made anew (ST-83). What is queued of each job the schedulers are asked for, page by page; it is
- * written with the rest, in one transaction, or in several if much has changed.
+ * ReconcileSummaries makes all summaries anew (ST-83). It asks the schedulers page by page how many allocations of each
+ * job are queued. It writes them with the rest in one transaction, or in several if much has changed.
  */
 export class ReconcileSummaries {
   constructor(
     private readonly rpc: Rpc,
     private readonly writes: Pick<TransactionWriter, 'write'>,
-    /** Index up to which clients may have read. */
+    /** Returns the index up to which clients may have read. */
     private readonly seen: () => number,
   ) {}
 

@@ -6,7 +6,7 @@ import { Requester } from '../http/requester.js';
 import { BrokerInquiry } from '../operator/broker-inquiry.js';
 import { ReconcileSummaries } from './reconcile-summaries.js';
 
-/** `/v1/system/…`: what an operator orders by hand. */
+/** The controller of `/v1/system/…`: manual orders of an operator. */
 @Controller('v1/system')
 export class SystemController {
   constructor(

@@ -4,8 +4,9 @@ import { workloadCaller, type WorkloadSource } from '../access/workload-callers.
 import { type CallerSource, RefusedCredential } from '../access/callers.js';
 
 /**
- * Whether a credential counts in a request of a task (AU-213): while access control is on, a token or an identity; while it
- * is off, an identity of a workload only, because any other text would be believed.
+ * Returns a function that says whether a credential is valid in a request of a task (AU-213). While access control is
+ * on, a token or an identity is valid. While it is off, only an identity of a workload is, because any other text would
+ * be accepted without a check.
  */
 export function taskCredentials(
   isOn: boolean,

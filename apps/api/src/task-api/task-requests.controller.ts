@@ -3,7 +3,7 @@ import { Payload } from '@nestjs/microservices';
 import { Answers, type TaskApiAnswer, type TaskApiRequest, taskRequest } from '@waybill/rpc';
 import { TaskRequests } from './task-requests.js';
 
-/** Answers the requests of tasks, which come by way of their machines. */
+/** The controller of tasks' requests, which their machines forward. */
 @Controller()
 export class TaskRequestsController {
   constructor(private readonly requests: TaskRequests) {}

@@ -11,10 +11,13 @@ import type { Logger } from '@waybill/telemetry';
 import { credentialOf } from '../access/routes.guard.js';
 import { serverFailure } from '../http/api-error.js';
 
-/** The first piece of an answer holds the bytes that are there after this time; the rest follows. Milliseconds. */
+/**
+ * The time in milliseconds after which the first piece of an answer is sent, with the bytes that are there. The rest
+ * follows.
+ */
 export const FIRST_PIECE_MS = 20;
 
-/** An HTTP server that is asked without a connection. A Fastify instance is one. */
+/** InProcessHttp is an HTTP server that can be called without a connection. A Fastify instance is one. */
 export interface InProcessHttp {
   inject(request: InProcessRequest): Promise<InProcessAnswer>;
 }
@@ -37,14 +40,16 @@ export interface InProcessAnswer {
 }
 
 export interface TaskRequestsDependencies {
-  /** Whether a credential counts in a request of a task (AU-213). */
+  /** Says whether a credential is valid in a request of a task (AU-213). */
   readonly accepts: (credential: string) => Promise<boolean>;
   readonly rpc: Rpc;
   readonly timers: Timers;
   readonly logger: Logger;
 }
 
-/** Headers that describe a connection and not a message (RFC 9110, 7.6.1), and the length, which each side works out. */
+/**
+ * The headers that describe a connection and not a message (RFC 9110, 7.6.1), and the length, which each side computes.
+ */
 const OF_THE_CONNECTION = new Set([
   'connection',
   'keep-alive',
@@ -55,15 +60,17 @@ const OF_THE_CONNECTION = new Set([
   'upgrade',
   'content-length',
 ]);
-/** Requests of tasks come by way of their machine: no address of a client is known. */
+/** The address for requests of tasks. Their machines forward them, so no client address is known. */
 const NO_ADDRESS = '0.0.0.0';
 
 /**
- * Answers the requests that tasks send to the socket in their secrets directory (AU-211 to AU-215): each is given to the
- * HTTP server of this process as if it had come to its port, with the credential that the task has sent.
+ * TaskRequests answers the requests that tasks send to the socket in their secrets directory (AU-211 to AU-215). It
+ * gives each to the HTTP server of this process as if it had arrived at its port, with the credential that the task has
+ * sent.
  *
- * An answer that is not complete after FIRST_PIECE_MS, such as an event stream, is sent to the machine piece by piece. The
- * next piece waits until the task has read the one before; the answer ends when the task hangs up, at the next piece.
+ * An answer that is not complete after FIRST_PIECE_MS, such as an event stream, is sent to the machine piece by piece.
+ * The next piece waits until the task has read the one before. If the task disconnects, the answer ends at the next
+ * piece.
  * Limits: MAX_TASK_REQUESTS at once, by the call; one piece of an answer in memory.
  */
 export class TaskRequests {
@@ -72,12 +79,12 @@ export class TaskRequests {
 
   constructor(private readonly deps: TaskRequestsDependencies) {}
 
-  /** The server is there. Until then requests are refused. */
+  /** Begins to answer requests. Until then they are refused. */
   serve(http: InProcessHttp): void {
     this.http = http;
   }
 
-  /** Ends what is still being answered. */
+  /** Ends the answers in progress. */
   stop(): void {
     this.http = undefined;
     for (const body of this.open) body.destroy();
@@ -128,7 +135,7 @@ export class TaskRequests {
         await this.deps.rpc.ask(taskAnswerPiece, { RequestID, Body, Ended: ended }, { target });
       }
     } catch (error) {
-      // The task has hung up, or its machine is away: nobody reads the rest.
+      // The task has disconnected, or its machine is away, so nobody reads the rest.
       this.deps.logger.debug('an answer to a task was broken off', { request: RequestID, error });
     } finally {
       body.end();
@@ -136,7 +143,7 @@ export class TaskRequests {
   }
 }
 
-/** A body in pieces of at most MAX_TASK_ANSWER_PIECE_BYTES. */
+/** Pieces is a body in pieces of at most MAX_TASK_ANSWER_PIECE_BYTES. */
 class Pieces {
   private readonly chunks: AsyncIterator<Buffer>;
   private coming: Promise<IteratorResult<Buffer>> | undefined;
@@ -154,8 +161,8 @@ class Pieces {
   }
 
   /**
-   * The next piece.
-   * @param forMs what comes within this time is put together; undefined: the first that comes is given at once
+   * Returns the next piece.
+   * @param forMs the time for which chunks are joined; if it is undefined, the first chunk is returned at once
    */
   async next(forMs?: number): Promise<{ readonly data: Buffer; readonly ended: boolean }> {
     const isOver = forMs === undefined ? undefined : pause(this.timers, forMs).then(() => 'over' as const);

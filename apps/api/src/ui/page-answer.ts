@@ -1,7 +1,7 @@
 import { acceptsCoding } from '../http/content-coding.js';
 import type { PageFile } from './page-files.store.js';
 
-/** Everything comes from this server, and nothing that a page contains runs or styles it. */
+/** The policy allows content only from this server, and no scripts or styles inside a page. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -28,10 +28,12 @@ const HEADERS = {
   'Cross-Origin-Opener-Policy': 'same-origin',
 } as const;
 
-/** Names of these files change with what is in them. */
+/** The names of these files change with their contents. */
 const HASHED = 'assets/';
 
-/** Whether a path, without its query, is one of the pages, or `/`, which leads there. Files of the pages are not. */
+/**
+ * Says whether a path, without its query, is one of the pages, or `/`, which leads there. Files of the pages are not.
+ */
 export const isPagePath = (path: string): boolean =>
   path === '/' || path === '/ui' || (path.startsWith('/ui/') && !path.startsWith(`/ui/${HASHED}`));
 
@@ -41,11 +43,10 @@ const NOT_BUILT =
   '<!doctype html><title>Waybill</title><p>The pages are not built. Run npm run build, and load again.</p>';
 
 /**
- * What a path below `/ui/` is answered. Files have their own paths; every other path is a state of the pages, which all
- * begin with `index.html`.
- *
- * @param name path below `/ui/`
- * @param fileOf the built file of a name
+ * Returns the answer for a path below `/ui/`. Files have their own paths; every other path is a state of the pages,
+ * which all begin with `index.html`.
+ * @param name the path below `/ui/`
+ * @param fileOf returns the built file of a name
  * @param accepted the request's `Accept-Encoding`
  */
 export function pageAnswer(

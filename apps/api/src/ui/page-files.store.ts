@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Where `npm run build` puts the pages. */
+/** The folder into which `npm run build` puts the pages. */
 const BUILT = fileURLToPath(new URL('../../../../dist/ui/', import.meta.url));
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -12,7 +12,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** Best first; each is made when the pages are built. */
+/** The codings, the best first. Building the pages makes each of them. */
 const CODINGS = [
   ['br', '.br'],
   ['gzip', '.gz'],
@@ -21,20 +21,20 @@ const CODINGS = [
 export interface PageFile {
   readonly type: string;
   readonly plain: Buffer;
-  /** Its compressed forms by the name of the coding, best first. */
+  /** The compressed forms by the name of the coding, the best first. */
   readonly coded: readonly (readonly [coding: string, bytes: Buffer])[];
 }
 
 /**
- * The built pages, read once, when the first of them is asked for: some hundred kilobytes. A path of a request is looked up
- * among the files that were found and never becomes a path of the file system.
+ * PageFiles has the built pages. It reads them once, at the first request for one of them: some hundred kilobytes. It
+ * looks up the path of a request among the files that it found, so the path never becomes a path of the file system.
  */
 export class PageFiles {
   private files: ReadonlyMap<string, PageFile> | undefined;
 
   constructor(private readonly folder = BUILT) {}
 
-  /** @param name below the folder, with forward slashes */
+  /** @param name the path below the folder, with forward slashes */
   get(name: string): PageFile | undefined {
     this.files ??= readBelow(this.folder);
     return this.files.get(name);

@@ -8,12 +8,15 @@ import { PageFiles } from './page-files.store.js';
 
 const ROOT = '/ui/';
 
-/** `/` and `/ui/`: where people look first (API-2, OP-92). The pages need no token; what they ask of `/v1` does. */
+/**
+ * The controller of `/` and `/ui/`, where people look first (API-2, OP-92). The pages need no token; their requests to
+ * `/v1` do.
+ */
 @Controller()
 export class UiController {
   constructor(private readonly files: PageFiles) {}
 
-  /** What stands behind the question mark goes along. */
+  /** Redirects with the query. */
   @Get()
   @Needs(open)
   toPages(@Req() { url }: ApiRequest, @Res() reply: ApiReply): void {

@@ -4,21 +4,21 @@ import { badRequest } from '../http/api-error.js';
 import { readJsonBody } from '../http/body.js';
 import { param, type QueryString } from '../http/query-string.js';
 
-/** A lock as a client describes it; durations in ns, 0 where it says none. */
+/** GivenLock is a lock as a client sends it. Durations are in nanoseconds, and 0 if they are missing. */
 export interface GivenLock {
   ID: string;
   TTL: number;
   LockDelay: number;
 }
 
-/** A variable as a client describes it; what the servers know is not read. */
+/** GivenVariable is a variable as a client sends it. Members that the servers determine are ignored. */
 export interface GivenVariable {
   Namespace: string;
   Items: Record<string, string> | null;
   Lock: GivenLock | null;
 }
 
-/** What a request does to a variable: its query says so (OP-196, OP-199). */
+/** VariableOperation is what a request does to a variable. The query selects it (OP-196, OP-199). */
 export type VariableOperation =
   | { readonly op: 'write' | 'lock-acquire' | 'lock-release' | 'lock-renew' }
   | { readonly op: 'cas'; readonly checkIndex: number };
@@ -32,10 +32,13 @@ const VARIABLE: wire.Shape<GivenVariable> = {
   fields: { Namespace: wire.string(), Items: wire.map(wire.string()), Lock: wire.object(LOCK) },
 };
 
-/** @throws Refusal invalid; DecodeError a member has the wrong type */
+/** @throws Refusal invalid; DecodeError if a member has the wrong type */
 export const readVariable = (body: unknown): GivenVariable => wire.decodeShape(VARIABLE, readJsonBody(body));
 
-/** The namespace of a write: the body's wins over the query's (OP 10.1). @throws Refusal invalid */
+/**
+ * Returns the namespace of a write. The body's namespace takes precedence over the query's (OP 10.1). @throws Refusal
+ * invalid
+ */
 export function namespaceOfWrite(query: QueryString, given: Pick<GivenVariable, 'Namespace'>): string {
   const namespace = given.Namespace || param(query, 'namespace') || DEFAULT_NAMESPACE;
   if (namespace === '*') throw badRequest('can not target wildcard ("*")namespace');
@@ -56,7 +59,7 @@ export function operationOf(query: QueryString): VariableOperation {
 
 const LARGEST_INDEX = 2n ** 64n - 1n;
 
-/** Undefined: the write is not checked. @throws Refusal invalid */
+/** Returns the index to check. It is undefined if the write is not checked. @throws Refusal invalid */
 export function checkIndexOf(query: QueryString): number | undefined {
   const text = param(query, 'cas');
   if (text === undefined || text === '') return undefined;

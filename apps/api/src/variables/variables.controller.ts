@@ -16,7 +16,7 @@ import { namedLockId, variableDelete, variableWrite } from './decisions/variable
 import { checkIndexOf, namespaceOfWrite, operationOf, readVariable } from './variable-request.js';
 import { type VariableAnswer, Variables } from './variables.js';
 
-/** `/v1/vars`, `/v1/var/<path>` (OP-190 to OP-206, API-258). */
+/** The controller of `/v1/vars` and `/v1/var/<path>` (OP-190 to OP-206, API-258). */
 @Controller()
 export class VariablesController {
   constructor(

@@ -10,16 +10,16 @@ import { both, type ListFilter } from '../http/list-filter.js';
 import { listed, type ReadResult } from '../http/read-result.js';
 import type { ReadyWrite, UnsealedWrite } from './decisions/variable-write.js';
 
-/** An answer to a write. */
+/** VariableAnswer is the answer to a write. */
 export interface VariableAnswer {
   readonly status: 200 | 204 | 409;
-  /** For `X-Nomad-Index`. */
+  /** The value of `X-Nomad-Index`. */
   readonly index: number;
   readonly body?: WireObject;
 }
 
 export interface VariablesDeps {
-  /** Waits for a holder of the broker's role. */
+  /** Calls that wait for a holder of the broker's role. */
   readonly rpc: Rpc;
   readonly model: Pick<ReadModel, 'txnVerdict'> & {
     readonly variables: Pick<VariableReads, 'variable' | 'variables'>;
@@ -28,37 +28,40 @@ export interface VariablesDeps {
   readonly keyring: Pick<Keyring, 'sealItems' | 'openItems'>;
 }
 
-/** How often a write is sealed: a second time is needed when its key was deleted between sealing and applying. */
+/**
+ * The largest number of times that a write is encrypted. It is repeated if its key was deleted between encrypting and
+ * applying.
+ */
 const MAX_SEALS = 3;
 
-/** Whose lock may be seen: a lock's ID is for management tokens, and for its holder when it writes (OP-203). */
+/** Returns which locks are shown. Only management tokens see a lock's ID, and its holder in a write (OP-203). */
 const lockFor = ({ caller }: RequestAccess): ShownLock => (caller.acl.isManagement() ? 'whole' : 'hidden');
 
 /**
- * Variables as clients read and write them. What they hold is sealed before it is written and opened for who may read it,
- * here and nowhere else (OP-204). Stateless. A list opens nothing.
+ * Variables reads and writes variables for clients. Only this class encrypts their items before a write, and decrypts
+ * them for callers who may read them (OP-204). It has no state. A list decrypts nothing.
  */
 export class Variables {
   constructor(private readonly deps: VariablesDeps) {}
 
-  /** Metadata of those that the caller may list (OP-193). */
+  /** Returns the metadata of the variables that the caller may list (OP-193). */
   list(access: RequestAccess, options: VariableListOptions, filter: ListFilter | undefined): Promise<ReadResult> {
     const shown = (variable: Variable): WireObject => encodeVariableMetadata(variable, lockFor(access));
     const mayList = ({ Namespace, Path }: Variable): boolean =>
       access.has({ kind: 'variable', capability: 'list' }, { namespace: Namespace, path: Path });
     const matches = filter?.keep<Variable>(shown);
-    // A list that leaves nothing out is one statement.
+    // A list that omits nothing is one statement.
     const keep = access.caller.acl.isManagement() ? matches : both(matches, mayList);
     return listed(this.deps.model.variables.variables({ ...options, keep }), shown);
   }
 
-  /** @throws KeyringError its items cannot be decrypted (OP-206) */
+  /** @throws KeyringError if its items cannot be decrypted (OP-206) */
   async readVariable(access: RequestAccess, { Namespace, Path }: Owner): Promise<ReadResult> {
     const { index, row } = await this.deps.model.variables.variable(Namespace, Path);
     return { index, value: row && (await this.decrypted(row, lockFor(access))) };
   }
 
-  /** @throws Refusal, KeyringError, and what writing throws */
+  /** @throws Refusal, KeyringError, and the errors of writing */
   async write(
     access: RequestAccess,
     author: Author,
@@ -73,7 +76,10 @@ export class Variables {
     return { status: 200, index, body: encodeWritten(owner, outcome.Written, items, heldBy(change)) };
   }
 
-  /** Only the holder of the broker's role keeps the time of locks (OP-202). @throws Refusal, RpcUnavailableError */
+  /**
+   * Renews a lock. Only the holder of the broker's role keeps the times of locks (OP-202). @throws Refusal,
+   * RpcUnavailableError
+   */
   async renew({ Namespace, Path }: Owner, LockID: string): Promise<VariableAnswer> {
     const AtIndex = (await this.deps.model.variables.variable(Namespace, Path)).row?.ModifyIndex ?? 0;
     const { Variable: body, Index } = await this.deps.rpc.ask(renewLock, { Namespace, Path, LockID, AtIndex });
@@ -81,9 +87,9 @@ export class Variables {
   }
 
   /**
-   * Seals once more where the key was rotated and deleted in between. Each time is a transaction of its own: under the same
-   * request ID it would be a second copy of the one that met the conflict (ST-6).
-   * @throws KeyringError, ApiError, what writing throws
+   * Encrypts again if the key was rotated and deleted in between. Each attempt is a transaction of its own: with the
+   * same request ID it would count as a second copy of the one that met the conflict (ST-6).
+   * @throws KeyringError, Refusal, and the errors of writing
    */
   private async applySealed(first: Author, owner: Owner, wanted: UnsealedWrite | ReadyWrite) {
     const { requestId: _, ...later } = first;
@@ -107,7 +113,7 @@ export class Variables {
     return { index: written.index, outcome: variableOutcome(await this.resultOf(written)) };
   }
 
-  /** A second copy of a transaction has the result of the first (ST-6). */
+  /** Returns the result of a write. A second copy of a transaction has the result of the first (ST-6). */
   private async resultOf({ result }: Written): Promise<unknown> {
     if (typeof result !== 'object' || result === null || !('firstIndex' in result)) return result;
     const first = await this.deps.model.txnVerdict(Number(result.firstIndex));
@@ -115,8 +121,8 @@ export class Variables {
   }
 
   /**
-   * The answer to a write that met a conflict (OP-196, OP-200). The variable is the present one: if it has changed since, so
-   * much the better for who wants to try again.
+   * Returns the answer to a write that met a conflict (OP-196, OP-200). The answer has the current variable, which may
+   * have changed since; that helps a client which tries again.
    */
   private async conflicting(
     access: RequestAccess,
@@ -139,13 +145,13 @@ export class Variables {
   }
 }
 
-/** ID of the lock that the writer of a change holds after it; empty: none. */
+/** Returns the ID of the lock that the writer of a change holds after it. It is empty if there is none. */
 function heldBy(change: VariableChange): string {
   if (change.Op === 'lock-acquire') return change.Lock.ID;
   return change.Op === 'lock-release' ? '' : change.LockID;
 }
 
-/** A variable as it was written, for its writer (OP-195). */
+/** Returns a variable in its written form, for its writer (OP-195). */
 function encodeWritten(
   { Namespace, Path }: Owner,
   { Lock, CreateIndex, CreateTime, ModifyIndex, ModifyTime }: WrittenVariable,

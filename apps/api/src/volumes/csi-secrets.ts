@@ -1,8 +1,8 @@
 import type { ApiRequest } from '../http/reply.js';
 
 /**
- * Secrets of the header `X-Nomad-CSI-Secrets: k=v,k2=v2`, split at commas, then at the first `=` (VL-268). Parts
- * without `=` are ignored, and later keys win. Null: no secrets.
+ * Reads the secrets in the header `X-Nomad-CSI-Secrets: k=v,k2=v2`. It splits at commas, then at the first `=`
+ * (VL-268). Parts without `=` are ignored, and later keys win. The result is null if there are no secrets.
  */
 export function csiSecretsOf({ headers }: Pick<ApiRequest, 'headers'>): Record<string, string> | null {
   const header = [headers['x-nomad-csi-secrets'] ?? ''].flat().join(',');

@@ -12,7 +12,7 @@ import { namespaceOfWrite } from '../http/write-options.js';
 import { HolderWrites } from '../http/holder-writes.js';
 
 const WRITES = { create: createHostVolume, register: registerHostVolume } as const;
-/** What follows the first part of the path does not matter (VL-306). */
+/** The rest of the path after its first part is ignored (VL-306). */
 const CREATE_OR_REGISTER = ['volume/host/:action', 'volume/host/:action/*'];
 
 const NEEDS = byPart(({ params }) => params['action'], {
@@ -20,7 +20,9 @@ const NEEDS = byPart(({ params }) => params['action'], {
   register: inBody('host-volume-register'),
 });
 
-/** Writes of dynamic host volumes and of claims on them: passed on to the holder of the role. */
+/**
+ * The controller of writes of dynamic host volumes and of claims on them. It forwards them to the holder of the role.
+ */
 @Controller('v1')
 export class HostVolumeWritesController {
   constructor(
@@ -40,7 +42,7 @@ export class HostVolumeWritesController {
     return this.write(action, request, reply);
   }
 
-  /** A method that is none here is a path that does not exist. */
+  /** Answers a wrong method as an unknown path. */
   @Patch(CREATE_OR_REGISTER)
   @Needs(open)
   patch(): never {

@@ -11,7 +11,7 @@ import { Reads } from '../http/reads.js';
 import { listed } from '../http/read-result.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
 
-/** `/v1/volume/host/:id`, `/v1/volumes/claims`: reads. */
+/** The controller of reads of `/v1/volume/host/:id` and `/v1/volumes/claims`. */
 @Controller('v1')
 export class HostVolumesController {
   constructor(

@@ -17,7 +17,7 @@ import { type ApiReply, type ApiRequest, sendEmpty, sendJson } from '../http/rep
 
 const READ_JOB = { kind: 'namespace', anyOf: ['read-job'] } as const;
 
-/** `/v1/plugins`, `/v1/plugin/csi/:id`. */
+/** The controller of `/v1/plugins` and `/v1/plugin/csi/:id`. */
 @Controller('v1')
 export class PluginsController {
   constructor(
@@ -57,7 +57,7 @@ export class PluginsController {
     await this.reads.answerObject(request, reply, [['csi_plugins', id]], { query, missing: 'plugin not found' });
   }
 
-  /** Newest change first (2.5). */
+  /** Returns the allocations of a plugin's instances, the newest change first (2.5). */
   private async instancesOf({ Controllers, Nodes }: CSIPlugin): Promise<AllocListStub[]> {
     const ids = new Set([...Object.values(Controllers), ...Object.values(Nodes)].map(({ AllocID }) => AllocID));
     const allocs = await this.model.allocationsNamed([...ids]);

@@ -18,10 +18,13 @@ import { allowedNamespaceOfWrite } from '../http/write-options.js';
 import { csiSecretsOf } from './csi-secrets.js';
 import { readSnapshots } from './snapshot-request.js';
 
-/** Beside what the routes that write declare. */
+/** The right that is needed besides those that the routes for writes declare. */
 const PLUGIN_READ = { kind: 'plugin', level: 'read' } as const;
 
-/** `/v1/volumes/external`, `/v1/volumes/snapshot`: what only the provider knows, asked through its plugin (VL-272). */
+/**
+ * The controller of `/v1/volumes/external` and `/v1/volumes/snapshot`: what only the provider knows, asked through its
+ * plugin (VL-272).
+ */
 @Controller('v1/volumes')
 export class ProviderController {
   constructor(
@@ -88,13 +91,13 @@ export class ProviderController {
     sendJson(request, reply, { ...answer, Index, LastContact: 0, KnownLeader: true });
   }
 
-  /** Nothing of it is in the log: the index is the plugins'. */
+  /** Returns the index of the plugins, because the log contains nothing of the answer. */
   private async indexOf(pluginId: string): Promise<number> {
     return (await this.model.volumes.plugin(pluginId)).index;
   }
 }
 
-/** What is only asked for when one is made is in every answer, empty. */
+/** Members that only requests have. Every answer contains them empty. */
 const NOT_SHOWN = { Name: '', Secrets: null, Parameters: null } as const;
 
 const shown = (answer: SnapshotsResponse): object => ({

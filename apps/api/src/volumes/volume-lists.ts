@@ -12,7 +12,9 @@ import { param } from '../http/query-string.js';
 import type { Reads } from '../http/reads.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
 
-/** `GET /v1/volumes`: CSI volumes and host volumes as stubs, with current health (VL-259 to VL-263). */
+/**
+ * VolumeLists answers `GET /v1/volumes`: CSI volumes and host volumes as stubs, with current health (VL-259 to VL-263).
+ */
 export class VolumeLists {
   constructor(
     private readonly model: ReadModel,

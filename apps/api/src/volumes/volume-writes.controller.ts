@@ -21,10 +21,13 @@ import { namespaceOfWrite } from '../http/write-options.js';
 import { csiSecretsOf } from './csi-secrets.js';
 import { HolderWrites } from '../http/holder-writes.js';
 
-/** Beside what the routes declare. */
+/** The right that is needed besides those that the routes declare. */
 const PLUGIN_READ = { kind: 'plugin', level: 'read' } as const;
 
-/** Writes of CSI volumes: passed on to the holder of the role, answered once they can be read (VL-266). */
+/**
+ * The controller of writes of CSI volumes. It forwards them to the holder of the role, and answers when they can be
+ * read (VL-266).
+ */
 @Controller('v1')
 export class VolumeWritesController {
   constructor(
@@ -44,7 +47,7 @@ export class VolumeWritesController {
     return this.submit(registerVolumes, request, reply);
   }
 
-  /** The ID in the body counts. */
+  /** Registers a volume. The ID in the body counts. */
   @Put('volume/csi/:id')
   @Needs(inBody('csi-write-volume'))
   register(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {

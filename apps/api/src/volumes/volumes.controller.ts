@@ -10,14 +10,14 @@ import { Reads } from '../http/reads.js';
 import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
 import { VolumeLists } from './volume-lists.js';
 
-/** What a list of volumes needs depends on their type; a list of no type is empty. */
+/** The need of a list of volumes depends on their type. A list without a type is empty. */
 const BY_TYPE = byPart(({ query }) => param(query, 'type'), {
   '': anybody,
   csi: inList('csi-list-volume', 'csi-read-volume', 'csi-mount-volume', 'list-jobs'),
   host: inList('host-volume-read'),
 });
 
-/** `/v1/volumes`, `/v1/volume/csi/:id`: reads. */
+/** The controller of reads of `/v1/volumes` and `/v1/volume/csi/:id`. */
 @Controller('v1')
 export class VolumesController {
   constructor(

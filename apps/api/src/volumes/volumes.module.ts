@@ -8,7 +8,7 @@ import { VolumeLists } from './volume-lists.js';
 import { VolumeWritesController } from './volume-writes.controller.js';
 import { VolumesController } from './volumes.controller.js';
 
-/** CSI volumes, storage plugins, host volumes. */
+/** VolumesModule has CSI volumes, storage plugins and host volumes. */
 @Module({
   controllers: [
     VolumesController,

@@ -9,8 +9,8 @@ export interface StopAllocationOptions {
 }
 
 /**
- * An allocation is stopped and another made for it: transition and evaluation in one transaction (API-193). One that has
- * ended may be stopped too.
+ * Stops an allocation and causes a replacement: the transition and the evaluation are one transaction (API-193). An
+ * ended allocation may be stopped too.
  * @throws Refusal not-found
  */
 export function stopOf(

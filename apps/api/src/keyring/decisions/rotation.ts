@@ -2,15 +2,18 @@ import { NS_PER_HOUR, nsFromMs, Refusal, ROOT_KEY_ALGORITHM } from '@waybill/mod
 import { badRequest } from '../../http/api-error.js';
 import { boolParam, param, type QueryString } from '../../http/query-string.js';
 
-/** What a rotation asks for (OP-212). */
+/** Rotation is a request for a rotation (OP-212). */
 export interface Rotation {
-  /** Variables of the keys before are to be encrypted anew. */
+  /** Says whether the variables of earlier keys are encrypted anew. */
   readonly full: boolean;
-  /** When the new key becomes active, unix ns; 0: at once. */
+  /** The time at which the new key becomes active, in Unix nanoseconds; 0 for at once. */
   readonly publishTime: number;
 }
 
-/** How far ahead a key may be published: until it is active no other one is made by itself (GC-82). */
+/**
+ * The longest time for which a key may be published before it is active. Until then no other key is made automatically.
+ * [GC-82]
+ */
 export const MAX_PREPUBLISHED_NS = 365 * 24 * NS_PER_HOUR;
 
 const WHOLE_NUMBER = /^-?\d{1,19}$/;

@@ -10,21 +10,21 @@ import type { Items, Owner, SealedItems } from '@waybill/keyring';
 import type { VariableChange } from '@waybill/state';
 import type { GivenLock, GivenVariable, VariableOperation } from '../variable-request.js';
 
-/** Bytes of a lock's ID: holders may name one, and UUIDs are what servers make. */
+/** The largest size in bytes of a lock's ID. Holders may choose one; servers make UUIDs. */
 export const MAX_LOCK_ID_BYTES = 128;
 
-/** A write whose items are not sealed yet. */
+/** UnsealedWrite is a write whose items are not encrypted yet. */
 export type UnsealedWrite = {
   readonly items: Items;
   readonly seal: (sealed: SealedItems) => VariableChange;
 };
 
-/** A write that changes no items. */
+/** ReadyWrite is a write that changes no items. */
 export type ReadyWrite = { readonly change: VariableChange };
 
 /**
- * What a request wants to have written of a variable. Whether it may is decided where it is applied (OP-198).
- * @param newId of a lock
+ * Returns the change of a variable that a request asks for. Applying it decides whether the change is allowed (OP-198).
+ * @param newId makes the ID of a lock
  * @throws Refusal invalid
  */
 export function variableWrite(
@@ -48,14 +48,14 @@ export function variableWrite(
   return { items, seal: (sealed) => ({ Op: 'set', Path, LockID, ...sealed }) };
 }
 
-/** @param checkIndex undefined: whatever the variable is */
+/** @param checkIndex if it is undefined, the variable may have any index */
 export function variableDelete(Path: string, lock: GivenLock | null, checkIndex: number | undefined): VariableChange {
   const LockID = heldLockId(lock);
   if (checkIndex === undefined) return { Op: 'delete', Path, LockID };
   return { Op: 'delete-cas', Path, LockID, CheckIndex: checkIndex };
 }
 
-/** The ID of the lock that a release or renewal names (OP-201, OP-202). @throws Refusal invalid */
+/** Returns the ID of the lock that a release or renewal names (OP-201, OP-202). @throws Refusal invalid */
 export function namedLockId({ Lock }: Pick<GivenVariable, 'Lock'>): string {
   if (!Lock?.ID) throw new Refusal('invalid', 'missing lock information');
   return checkedId(Lock.ID);
@@ -66,7 +66,9 @@ function release(Path: string, given: GivenVariable): VariableChange {
   return { Op: 'lock-release', Path, LockID: namedLockId(given) };
 }
 
-/** Of a plain write: it names the lock that its writer holds, and does not change it (OP-195). */
+/**
+ * Returns the lock of a plain write. The write names the lock that its writer holds, and does not change it (OP-195).
+ */
 function heldLockId(lock: GivenLock | null): string {
   if (!lock) return '';
   if (lock.TTL !== 0 || lock.LockDelay !== 0)
@@ -74,7 +76,7 @@ function heldLockId(lock: GivenLock | null): string {
   return checkedId(lock.ID);
 }
 
-/** A holder that acquires again names its ID (OP-200). */
+/** Returns the lock to acquire. A holder that acquires it again names its ID (OP-200). */
 function lockToAcquire(given: GivenLock | null, newId: () => string): VariableLockRequest {
   const lock = {
     ID: checkedId(given?.ID ?? '') || newId(),
