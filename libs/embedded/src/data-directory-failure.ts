@@ -1,7 +1,7 @@
 import { CannotCreateDirectoryError, LockHeldError } from '@waybill/processes';
 import { DataDirectoryError, DiskFullError } from './failures.js';
 
-/** The named error for a failed file operation in `dir`; anything else comes back as it is. */
+/** Converts a failed file operation in `dir` to its named error. Other errors come back unchanged. */
 export function asDataDirectoryFailure(error: unknown, dir: string): unknown {
   if (error instanceof LockHeldError)
     return new DataDirectoryError(

@@ -8,42 +8,45 @@ import { natsFiles } from './nats-server.js';
 import { postgresFiles } from './postgres-server.js';
 import { clusterHome, relocatedHome } from './postgres-location.js';
 
-/** Raised when a release can't read what an older one wrote. */
+/** The version of the directory's format. It is raised when a release can't read what an older one wrote. */
 const FORMAT = 1;
 const VERSION = 'version';
 const LOCK = 'lock';
-/** The fetched nats-server lies there by default; it is a program, not data. */
+/** These entries stay. `bin` holds the fetched nats-server by default, which is a program and not data. */
 const KEPT = new Set(['bin', LOCK]);
 const OURS = new Set([...KEPT, VERSION, 'nats', 'postgres', 'agent', 'credentials', 'tls']);
 
 export interface EmbeddedDataPaths {
   readonly root: string;
-  /** For startNats. */
+  /** The directory for startNats. */
   readonly nats: string;
-  /** For startPostgres. */
+  /** The directory for startPostgres. */
   readonly postgres: string;
-  /** Where the cluster itself and its log are: `postgres`, or for root with a private directory a place below /var/lib/waybill. */
+  /**
+   * The place of the cluster itself and its log: `postgres`, or a place below /var/lib/waybill for root with a private
+   * directory.
+   */
   readonly postgresHome: string;
   readonly agent: string;
-  /** What lets a process in at the servers. */
+  /** The credentials with which processes connect to the servers. */
   readonly credentials: string;
   /** The authority and the certificates of this installation. */
   readonly tls: string;
 }
 
 export interface OpenOptions {
-  /** Start with nothing: removes all data first. Default false. */
+  /** Removes all data first. Default false. */
   readonly fresh?: boolean;
-  /** Start with an empty database, to be filled from the log: the one that is there is put aside. Default false. */
+  /** Starts with an empty database, which is filled from the log, and puts the existing one aside. Default false. */
   readonly freshDatabase?: boolean;
   readonly log?: (line: string) => void;
-  /** Called before the data are removed, to end processes other than the servers that still run in the directory. */
+  /** Is called before the data are removed, to end processes other than the servers that still run in the directory. */
   readonly beforeRemoval?: (paths: EmbeddedDataPaths) => Promise<void>;
 }
 
 export interface DataDirectory {
   readonly paths: EmbeddedDataPaths;
-  /** Lets another launcher in. Only after everything that uses the directory has stopped. */
+  /** Lets another launcher use the directory. Call it only after everything that uses the directory has stopped. */
   release(): Promise<void>;
 }
 
@@ -62,8 +65,8 @@ export function embeddedDataPaths(dir: string): EmbeddedDataPaths {
 }
 
 /**
- * Takes the data directory for this process: creates it, locks it, checks that this release can read it.
- * Throws DataDirectoryError (`permission`, `in-use`, `newer`, `damaged`, `foreign`, `impossible`) or DiskFullError.
+ * Takes the data directory for this process: it creates the directory, locks it, and checks that this release can read
+ * it. Throws DataDirectoryError (`permission`, `in-use`, `newer`, `damaged`, `foreign`, `impossible`) or DiskFullError.
  */
 export async function openDataDirectory(dir: string, options: OpenOptions = {}): Promise<DataDirectory> {
   const root = path.resolve(dir);
@@ -82,8 +85,9 @@ export async function openDataDirectory(dir: string, options: OpenOptions = {}):
 }
 
 /**
- * Removes all data below `dir`, also what was relocated, and keeps the fetched programs. Nothing to do when it doesn't exist.
- * Throws DataDirectoryError: `in-use` while a launcher runs on it, `foreign` when something in it isn't ours.
+ * Removes all data below `dir`, relocated data included, and keeps the fetched programs. It does nothing if the
+ * directory doesn't exist. Throws DataDirectoryError: `in-use` while a launcher runs on it, `foreign` if it contains
+ * something that isn't ours.
  */
 export async function wipe(dir: string, options: Pick<OpenOptions, 'log'> = {}): Promise<void> {
   if (!existsSync(dir)) return;
@@ -110,7 +114,10 @@ async function removeData(root: string, { log = () => {}, beforeRemoval }: OpenO
   for (const name of names) if (!KEPT.has(name)) rmSync(path.join(root, name), { recursive: true, force: true });
 }
 
-/** Nothing is lost if the log does not reach back to its first transaction: put back, the database is what it was. */
+/**
+ * Puts the database aside. If the log does not begin with its first transaction, nothing is lost: the database works
+ * again when it is put back.
+ */
 async function putDatabaseAside(root: string, log: (line: string) => void = () => {}): Promise<void> {
   const postgres = path.join(root, 'postgres');
   if (!existsSync(postgres)) return;
@@ -139,7 +146,7 @@ function stampOrCheckVersion(root: string): void {
     );
 }
 
-/** Undefined for anything but a positive whole number. */
+/** Reads the version. The result is undefined for anything but a positive integer. */
 function formatIn(content: string): number | undefined {
   try {
     const value: unknown = JSON.parse(content);

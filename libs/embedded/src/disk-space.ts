@@ -1,20 +1,23 @@
 import { readFile, realpath, statfs } from 'node:fs/promises';
 import { DiskFullError } from './failures.js';
 
-/** Less than this and a server's next segment file may already fail (PostgreSQL's are 16 MiB). */
+/** The room in bytes below which a server's next segment file may fail (PostgreSQL's are 16 MiB). */
 const ENOUGH_BYTES = 32 * 1024 * 1024;
-/** Less than this counts as full while a server runs. */
+/** The room in bytes below which a disk counts as full while a server runs. */
 const FULL_BYTES = 2 * 1024 * 1024;
 
 export type DiskSpace = 'enough' | 'low' | 'full';
 
-/** What a server's disks have room for, and the directory of the one that has least. */
+/** DiskRoom is the room on a server's disks, and the directory of the disk with the least room. */
 export interface DiskRoom {
   readonly space: DiskSpace;
   readonly dir: string;
 }
 
-/** The least room that this user has on any disk below `dir`: its own, and those that are mounted further down. */
+/**
+ * Returns the least room that this user has on any disk below `dir`: its own disk and those that are mounted further
+ * down.
+ */
 export async function leastRoom(dir: string): Promise<DiskRoom> {
   let least: DiskRoom = { space: await diskSpace(dir), dir };
   for (const mounted of await mountedBelow(dir)) {
@@ -26,7 +29,7 @@ export async function leastRoom(dir: string): Promise<DiskRoom> {
 
 const ORDER: readonly DiskSpace[] = ['full', 'low', 'enough'];
 
-/** Bytes that the whole disk of `dir` holds; undefined where the system doesn't say. */
+/** Returns the size of the whole disk of `dir` in bytes. The result is undefined if the system doesn't report it. */
 export async function diskSize(dir: string): Promise<number | undefined> {
   try {
     const { blocks, bsize } = await statfs(dir);
@@ -36,7 +39,7 @@ export async function diskSize(dir: string): Promise<number | undefined> {
   }
 }
 
-/** `enough` where the system doesn't say. */
+/** Returns the room on a disk. It is `enough` if the system doesn't report it. */
 async function diskSpace(dir: string): Promise<DiskSpace> {
   try {
     const { bavail, bsize } = await statfs(dir);
@@ -46,7 +49,7 @@ async function diskSpace(dir: string): Promise<DiskSpace> {
   }
 }
 
-/** None where the system doesn't say: there is no such list outside Linux. */
+/** Returns the mounted directories below `dir`. There are none if the system has no such list, as outside Linux. */
 async function mountedBelow(dir: string): Promise<string[]> {
   try {
     return mountPointsBelow(await readFile('/proc/self/mountinfo', 'utf8'), await realpath(dir));
@@ -55,7 +58,10 @@ async function mountedBelow(dir: string): Promise<string[]> {
   }
 }
 
-/** @param mountInfo as `proc(5)` describes it: the fifth field is the mount point, with spaces and the like in octal */
+/**
+ * @param mountInfo the text that `proc(5)` describes: the fifth field is the mount point, with spaces and the like in
+ * octal
+ */
 export function mountPointsBelow(mountInfo: string, dir: string): string[] {
   return mountInfo
     .split('\n')

@@ -7,19 +7,19 @@ const INTERVAL_MS = 1_000;
 export interface DiskWatchSpec {
   readonly dir: string;
   readonly logFile: string;
-  /** Where in the log the watched run begins. */
+  /** The offset in the log at which the watched run begins. */
   readonly logOffset: number;
-  /** Nothing can be written any more. Called once, with a directory on the disk that is full. */
+  /** Is called once with a directory on the full disk, when nothing can be written any more. */
   readonly onFull: (dir: string) => void;
-  /** After `onFull`: there is room again. Called once, the watch's last act. */
+  /** Is called once after `onFull`, when there is room again. The watch then ends. */
   readonly onRoom: () => void;
 }
 
 /**
- * Notices that a running server's disk is full and when it no longer is: watching ── full ──► waiting ── room ──► over.
- * Looks at the disk itself and at those mounted below it, since a log on the same disk may be cut short, and at the log,
- * since a disk may be full only for a moment. Each second it costs a system call for each of these disks, and a read of the
- * list of all mounts of the machine.
+ * DiskWatch notices when a running server's disk is full and when it has room again: watching ── full ──► waiting ──
+ * room ──► over. It checks the disk itself and those mounted below it, because a log on the same disk may be cut short.
+ * It also checks the log, because a disk may be full only for a moment. Cost per second: a system call for each of
+ * these disks, and a read of the list of all mounts of the machine.
  */
 export class DiskWatch {
   private readonly timer: NodeJS.Timeout;

@@ -5,7 +5,7 @@ export interface FailedRun {
   readonly port: number;
   readonly dir: string;
   readonly logFile: string;
-  /** What the server wrote in this run, newest last. */
+  /** The server's output in this run, newest last. */
   readonly output: string;
   readonly ending: string;
 }
@@ -14,9 +14,9 @@ const DISK_FULL = /no space left on device|ENOSPC/i;
 const PORT_TAKEN = /address already in use/i;
 /** Backends of a killed postmaster notice its death within moments; until then the next one refuses to start. */
 const PREDECESSOR_STILL_ENDING = /pre-existing shared memory block|lock file "postmaster\.pid" already exists/;
-/** What a server says last of all. */
+/** The words of a server's last message. */
 const LAST_WORD = /FATAL|PANIC|\[FTL\]|the service cannot go on/;
-/** Nothing that it had said before has to do with such an end. */
+/** Messages of a killed server. Its earlier output has nothing to do with such an end. */
 const KILLED = ['killed by signal 9', 'its watcher was killed'];
 const COMPLAINT = /FATAL|PANIC|\[FTL\]|\[ERR\]|error|panic|cannot|not found/i;
 
@@ -24,7 +24,7 @@ export function saysDiskFull(output: string): boolean {
   return DISK_FULL.test(output);
 }
 
-/** Turns a server's last words into the named error for it. */
+/** Returns the named error for a server's last messages. */
 export function explainFailure(run: FailedRun): DiskFullError | PortTakenError | ServerFailedError {
   if (saysDiskFull(run.output)) return new DiskFullError(run.dir);
   if (PORT_TAKEN.test(run.output)) return new PortTakenError(run.port, run.server);
@@ -36,7 +36,7 @@ export function explainFailure(run: FailedRun): DiskFullError | PortTakenError |
   return new ServerFailedError(run.server, reason, run.logFile, PREDECESSOR_STILL_ENDING.test(run.output));
 }
 
-/** Drops the time and process id that both servers put first, and what our services put there. */
+/** Removes the time and process ID at the beginning of both servers' lines, and the prefix of our services. */
 function withoutPrefix(line: string): string {
   return line
     .replace(/^\[\d+\] /, '')

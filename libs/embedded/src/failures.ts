@@ -1,9 +1,12 @@
-/** No usable nats-server. The message is one line and says what to do. */
+/** NatsServerBinaryError says that there is no usable nats-server. The message is one line and says what to do. */
 export class NatsServerBinaryError extends Error {
   override readonly name = 'NatsServerBinaryError';
 }
 
-/** A program that would be executed is not the one that the repository lists; `file` is the first that differs. */
+/**
+ * AlteredProgramError says that a program differs from the one that the repository lists. `file` is the first file that
+ * differs.
+ */
 export class AlteredProgramError extends Error {
   override readonly name = 'AlteredProgramError';
   constructor(
@@ -14,7 +17,7 @@ export class AlteredProgramError extends Error {
   }
 }
 
-/** Something else listens on the port. */
+/** PortTakenError says that another process listens on the port. */
 export class PortTakenError extends Error {
   override readonly name = 'PortTakenError';
   constructor(
@@ -25,7 +28,7 @@ export class PortTakenError extends Error {
   }
 }
 
-/** The operating system doesn't let this user listen on the port. */
+/** PortForbiddenError says that the operating system doesn't let this user listen on the port. */
 export class PortForbiddenError extends Error {
   override readonly name = 'PortForbiddenError';
   constructor(
@@ -45,7 +48,9 @@ export type DataDirectoryProblem =
   | 'unreachable'
   | 'impossible';
 
-/** The data directory can't be used; `problem` says why, the message what to do. */
+/**
+ * DataDirectoryError says that the data directory can't be used. `problem` says why, and the message says what to do.
+ */
 export class DataDirectoryError extends Error {
   override readonly name = 'DataDirectoryError';
   constructor(
@@ -64,7 +69,7 @@ export class DiskFullError extends Error {
   }
 }
 
-/** Nothing runs on the data directory that could be told of a change. */
+/** NotRunningError says that no server runs on the data directory, so it cannot apply a change. */
 export class NotRunningError extends Error {
   override readonly name = 'NotRunningError';
   constructor(readonly dir: string) {
@@ -72,19 +77,22 @@ export class NotRunningError extends Error {
   }
 }
 
-/** No binaries, or no way to run them, on this platform. */
+/** UnsupportedPlatformError says that this platform has no binaries, or no way to run them. */
 export class UnsupportedPlatformError extends Error {
   override readonly name = 'UnsupportedPlatformError';
 }
 
-/** A server ended or didn't get ready, for a reason that has no name of its own. `logFile` has the details. */
+/**
+ * ServerFailedError says that a server ended or didn't get ready, for a reason without a named error. `logFile` has the
+ * details.
+ */
 export class ServerFailedError extends Error {
   override readonly name = 'ServerFailedError';
   constructor(
     readonly server: string,
     readonly reason: string,
     readonly logFile: string,
-    /** True when trying again shortly is likely to work. */
+    /** Is true if trying again shortly is likely to work. */
     readonly transient: boolean = false,
   ) {
     super(`${server} failed: ${reason} (log: ${logFile})`);
@@ -103,7 +111,7 @@ const NAMED = [
   ServerFailedError,
 ] as const;
 
-/** Whether the message alone tells the person what is wrong: print that one line, no stack. */
+/** Says whether the message alone tells the person what is wrong. Then print that one line and no stack. */
 export function isNamedFailure(error: unknown): error is Error {
   return NAMED.some((named) => error instanceof named);
 }

@@ -2,17 +2,20 @@ import { readFileSync, rmSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ServerFailedError } from './failures.js';
 
-/** A killed launcher's server gets 15 s to end in order before its watcher kills it. */
+/**
+ * The longest wait in milliseconds. The server of a killed launcher gets 15 s to end in order before its watcher kills
+ * it.
+ */
 const LONGEST_WAIT_MS = 20_000;
 const POLL_MS = 20;
-/** Waits shorter than this are not worth a line. */
+/** Shorter waits are not reported. */
 const QUIET_MS = 300;
 
-/** How to find the process of a server that may still run. */
+/** ServerFiles says how to find the process of a server that may still run. */
 export interface ServerFiles {
   readonly server: string;
   readonly pidFile: string;
-  /** Words in the command line of that server and no other process. */
+  /** Words that only the command line of that server contains. */
   readonly commandLineHolds: readonly string[];
   readonly logFile: string;
 }
@@ -22,9 +25,9 @@ export interface LeftoverServer extends ServerFiles {
 }
 
 /**
- * Waits until the server of a previous launcher has ended, at most 20 s. A pid file whose process is gone or has become
- * something else is removed: PostgreSQL would take any living process of the same user for its predecessor.
- * Throws ServerFailedError when the server is still there afterwards. Call it only while holding the data directory.
+ * Waits until the server of a previous launcher has ended, at most 20 s. It removes a pid file whose process has gone
+ * or is another program now: PostgreSQL would take any living process of the same user for its predecessor. Throws
+ * ServerFailedError if the server is still there afterwards. Call it only while holding the data directory.
  */
 export async function awaitLeftoverServer(leftover: LeftoverServer): Promise<void> {
   const startedMs = performance.now();
@@ -51,7 +54,7 @@ export async function awaitLeftoverServer(leftover: LeftoverServer): Promise<voi
   }
 }
 
-/** The process of a server that runs now. */
+/** Returns the process of a server that runs now. */
 export function runningServer({ pidFile, commandLineHolds }: ServerFiles): number | undefined {
   const pid = pidIn(pidFile);
   return pid !== undefined && isAlive(pid) && isServer(pid, commandLineHolds) ? pid : undefined;
@@ -66,7 +69,7 @@ function pidIn(file: string): number | undefined {
   }
 }
 
-/** True also for a process of another user. */
+/** Says whether a process lives. It may belong to another user. */
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -76,7 +79,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Without /proc (not Linux) every living process counts. */
+/** Says whether a process is the server. Without /proc (outside Linux) every living process counts. */
 function isServer(pid: number, words: readonly string[]): boolean {
   if (process.platform !== 'linux') return true;
   try {

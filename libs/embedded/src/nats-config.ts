@@ -1,33 +1,36 @@
 import type { ServerTls } from './server-tls.js';
 
-/** Listens on the loopback only. */
+/** The default listens on the loopback only. */
 export const DEFAULT_HOST = '127.0.0.1';
-/** Beside the configuration, so that it can be changed alone. */
+/** The file stands beside the configuration, so that it can be changed alone. */
 export const ACCOUNTS_FILE = 'accounts.conf';
 
 export interface NatsConfig {
-  /** Address to listen on. Default DEFAULT_HOST. */
+  /** The address on which the server listens. Default DEFAULT_HOST. */
   readonly host?: string | undefined;
   readonly port: number;
   readonly storeDir: string;
   readonly pidFile: string;
   readonly maxPayloadBytes: number;
   readonly syncInterval: string;
-  /** What streams may take of the disk. Undefined: three quarters of what is free when the server starts. */
+  /**
+   * The largest size of streams on disk. If it is undefined, it is three quarters of the free room at the server's
+   * start.
+   */
   readonly maxFileStoreBytes?: number | undefined;
-  /** Whether ACCOUNTS_FILE says who may connect; otherwise anybody may, and do everything. */
+  /** Says whether ACCOUNTS_FILE limits who may connect. Otherwise anybody may connect and do everything. */
   readonly guarded?: boolean;
-  /** Connections are encrypted, and others refused. */
+  /** If it is set, connections are encrypted and others are refused. */
   readonly tls?: ServerTls | undefined;
 }
 
 export type NatsAccounts = Readonly<Record<string, object>>;
 
 /**
- * The configuration file's text. `sync_interval` is set in any case: the server's own
- * default leaves acknowledged messages unsynced for two minutes; 100 ms costs up to 8% of the publishing rate, `always`
- * five sixths of it. `max_file_store` is what the disk holds: of itself the server takes what was free when it started, and
- * one that started on a full disk would refuse messages for good.
+ * Returns the configuration file's text. It always sets `sync_interval`: the server's own default leaves acknowledged
+ * messages unsynced for two minutes. 100 ms costs up to 8% of the publishing rate, `always` five sixths of it. It sets
+ * `max_file_store` to the size of the disk: by default the server takes the room that is free at its start, and a
+ * server that started on a full disk would refuse messages for good.
  */
 export function natsConfigText(config: NatsConfig): string {
   return `${[
@@ -56,18 +59,21 @@ const tlsLines = ({ certFile, keyFile, caFile, verifyCallers = false }: ServerTl
   '}',
 ];
 
-/** The text of ACCOUNTS_FILE. The server reads JSON as a form of its own syntax. */
+/** Returns the text of ACCOUNTS_FILE. The server reads JSON as a form of its own syntax. */
 export const natsAccountsText = (accounts: NatsAccounts): string => `accounts: ${JSON.stringify(accounts)}\n`;
 
-/** Where a server listens. */
+/** Listening says where a server listens. */
 export interface Listening {
   readonly host: string;
   readonly port: number;
-  /** Connections are encrypted, and it proves itself by this authority. */
+  /** The authority by which the server proves itself. If it is set, connections are encrypted. */
   readonly caFile?: string;
 }
 
-/** Where a server with this configuration listens; undefined: the text is not of `natsConfigText`. */
+/**
+ * Returns where a server with this configuration listens. The result is undefined if `natsConfigText` did not make the
+ * text.
+ */
 export function listeningOf(text: string): Listening | undefined {
   const [, host] = /^host: "([^"]+)"$/m.exec(text) ?? [];
   const [, port] = /^port: (\d+)$/m.exec(text) ?? [];
@@ -76,10 +82,10 @@ export function listeningOf(text: string): Listening | undefined {
   return { host, port: Number(port), ...(caFile !== undefined && { caFile }) };
 }
 
-/** The address at which this computer reaches what listens on all. */
+/** Returns the address at which this computer reaches a server that listens on all addresses. */
 export const reachedAt = (host: string): string => (host === '0.0.0.0' ? DEFAULT_HOST : host === '::' ? '::1' : host);
 
-/** As a URL has it. */
+/** Returns the host in the form for a URL. */
 export const urlHost = (host: string): string => (host.includes(':') ? `[${host}]` : host);
 
 function quoted(value: string): string {

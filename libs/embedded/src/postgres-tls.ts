@@ -9,7 +9,10 @@ const placesIn = ({ home }: Pick<PostgresCluster, 'home'>) => {
   return { directory, cert: path.join(directory, 'server.pem'), key: path.join(directory, 'server-key.pem') };
 };
 
-/** Puts certificate and key where the server's user, who may be another one, can read them and nobody else the key. */
+/**
+ * Copies certificate and key to where the server's user, who may be another one, can read them. Nobody else can read
+ * the key.
+ */
 export async function placeServerTls(cluster: PostgresCluster, { certFile, keyFile }: ServerTls): Promise<void> {
   const { directory, cert, key } = placesIn(cluster);
   await makeDirectory(directory, { mode: 0o700 });

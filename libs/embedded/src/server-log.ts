@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync, rmSync, statSync } from 'node:fs';
 
-/** Logs above this are emptied at the next start. */
+/** The size in bytes above which a log is emptied at the next start. */
 const LIMIT_BYTES = 16 * 1024 * 1024;
 const TAIL_BYTES = 8 * 1024;
 
@@ -12,12 +12,12 @@ export function beginServerLog(file: string): number {
   return 0;
 }
 
-/** Bytes; 0 when there is none. */
+/** Returns the size of the log in bytes; 0 if there is none. */
 export function serverLogSize(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** The last 8 KiB of what was written since `offset`. */
+/** Returns the last 8 KiB of the log since `offset`. */
 export function serverLogSince(file: string, offset: number): string {
   let fd: number;
   try {

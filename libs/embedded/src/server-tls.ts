@@ -1,9 +1,12 @@
-/** How a server proves itself, and whom it asks for a certificate. Files in PEM; the server's own user reads them. */
+/**
+ * ServerTls says how a server proves itself, and whether its callers need a certificate. The files are in PEM, and the
+ * server's own user reads them.
+ */
 export interface ServerTls {
   readonly certFile: string;
   readonly keyFile: string;
-  /** The authority that its callers check it with. */
+  /** The authority by which callers check the server. */
   readonly caFile: string;
-  /** Callers need a certificate of the authority. Default false. */
+  /** Requires a certificate of the authority from callers. Default false. */
   readonly verifyCallers?: boolean;
 }

@@ -29,32 +29,38 @@ wait
 `;
 
 const ROUND_MS = 100;
-/** How long a server may take to end in order. */
+/** The time in milliseconds that a server may take to end in order. */
 const STOP_MS = 15_000;
-/** We are a little more patient than the watcher, in case it is gone. */
+/** The additional wait in milliseconds, in case the watcher has gone. */
 const WATCHER_GONE_MS = 2_000;
 
 export interface ProcessSpec {
   readonly command: string;
   readonly args: readonly string[];
   readonly stopSignal: 'INT' | 'TERM';
-  /** The signal for a server whose launcher is gone. Default: the stop signal, with the usual time to end in order. */
+  /**
+   * The signal for a server whose launcher has gone. By default it is the stop signal, with the usual time to end in
+   * order.
+   */
   readonly orphanSignal?: 'KILL';
-  /** How long it may take to end in order, milliseconds, beside STOP_MS; default 0. */
+  /** The time in milliseconds that the server may take to end in order, in addition to STOP_MS. Default 0. */
   readonly stopTakesMs?: number;
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
-  /** Standard output and error are appended here: a file, not a pipe, so that a server survives our death long enough to end in order. */
+  /**
+   * The file to which standard output and error are appended. It is a file and not a pipe, so that a server survives
+   * our death long enough to end in order.
+   */
   readonly logFile: string;
   readonly uid?: number;
   readonly gid?: number;
 }
 
-/** A server and its watcher, both running. */
+/** SpawnedProcess is a server and its watcher, both running. */
 interface SpawnedProcess {
-  /** Of the watcher, which lives as long as this end is open. */
+  /** The watcher's standard input. The watcher lives as long as this end is open. */
   readonly stdin: Writable;
-  /** Of the server itself. */
+  /** The process ID of the server itself. */
   readonly pid: number;
   /** Resolves with a description of how the server ended. */
   readonly ended: Promise<string>;
@@ -63,9 +69,9 @@ interface SpawnedProcess {
 }
 
 /**
- * One run of a server process that cannot outlive us, not even when we are killed with SIGKILL. It has its own session, so
- * the terminal's Ctrl-C reaches only us and the services can drain before their servers go.
- * Costs two sleeping shells.
+ * SupervisedProcess is one run of a server process that cannot outlive us, not even when SIGKILL kills us. It has its
+ * own session, so the terminal's Ctrl-C reaches only us and the services can drain before their servers end. Cost: two
+ * sleeping shells.
  */
 export class SupervisedProcess {
   /** Resolves with a description of how it ended; never rejects. */
@@ -79,7 +85,7 @@ export class SupervisedProcess {
     });
   }
 
-  /** Of the server itself. */
+  /** The process ID of the server itself. */
   get pid(): number {
     return this.spawned.pid;
   }
@@ -88,7 +94,7 @@ export class SupervisedProcess {
     return this.over;
   }
 
-  /** Resolves once the process runs (not: is ready). */
+  /** Resolves when the process runs; it need not be ready. */
   static async start(spec: ProcessSpec): Promise<SupervisedProcess> {
     const stopMs = STOP_MS + (spec.stopTakesMs ?? 0);
     const rounds = String(Math.ceil(stopMs / ROUND_MS));
@@ -134,7 +140,10 @@ export class SupervisedProcess {
     return new SupervisedProcess({ stdin, pid, ended, watcherGone, stopMs });
   }
 
-  /** Asks it to end in order and waits until it and its watcher have; SIGKILL when it takes longer than it may. */
+  /**
+   * Asks the server to end in order, and waits until it and its watcher have ended. Uses SIGKILL if it takes longer
+   * than allowed.
+   */
   async stop(): Promise<void> {
     this.spawned.stdin.end('stop\n');
     const timer = setTimeout(() => {
@@ -151,7 +160,7 @@ export class SupervisedProcess {
 
 interface Reports {
   readonly pid: number;
-  /** undefined: the watcher ended before the server, so nobody knows. */
+  /** The exit code. It is undefined if the watcher ended before the server, so that nobody knows it. */
   readonly exitCode: Promise<number | undefined>;
 }
 
@@ -175,8 +184,8 @@ function describeEnd(code: number | undefined): string {
 }
 
 /**
- * Ends a server whose watcher was killed, and waits until it has ended: nobody else would, and it has the port that the
- * next one needs. The signal is repeated as the watcher repeats it.
+ * Ends a server whose watcher was killed, and waits until it has ended. Nothing else would end it, and it has the port
+ * that the next server needs. The signal is repeated as the watcher repeats it.
  */
 async function endOrphan(server: ProcessIdentity, stopSignal: 'INT' | 'TERM', stopMs: number): Promise<void> {
   const killAtMs = performance.now() + stopMs;

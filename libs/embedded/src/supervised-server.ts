@@ -7,11 +7,11 @@ import { failuresAfter, restartDelayMs } from './restart-backoff.js';
 import { beginServerLog, serverLogSince } from './server-log.js';
 import { SupervisedProcess, type ProcessSpec } from './supervised-process.js';
 
-/** The end of a run nobody asked for. */
+/** UnexpectedExit is the end of a run that nobody requested. */
 export interface UnexpectedExit {
   readonly server: string;
   readonly error: Error;
-  /** Milliseconds until it is started again; undefined when it will not be. */
+  /** The milliseconds until the server is started again. It is undefined if it will not be. */
   readonly restartInMs: number | undefined;
 }
 
@@ -21,12 +21,12 @@ export interface ServerSpec {
   readonly dir: string;
   readonly process: ProcessSpec;
   readonly readyTimeoutMs: number;
-  /** Before every run: clears what an earlier run left. */
+  /** Clears what an earlier run left, before every run. */
   readonly prepare: () => Promise<void>;
-  /** One look whether it answers; rejects or resolves false while it doesn't. */
+  /** Checks once whether the server answers. It rejects or resolves with false while the server doesn't. */
   readonly isReady: () => Promise<boolean>;
   readonly restart: boolean;
-  /** Whether a full disk breaks it for good, so that with `restart` it is restarted as soon as there is room. */
+  /** Says whether a full disk breaks the server for good. With `restart` it is then restarted when there is room. */
   readonly brokenByFullDisk: boolean;
   readonly onExit: (exit: UnexpectedExit) => void;
   readonly onDiskFull: (error: DiskFullError) => void;
@@ -34,7 +34,7 @@ export interface ServerSpec {
 }
 
 const READY_POLL_MS = 10;
-/** How long a start is repeated while the predecessor is still ending. */
+/** The time in milliseconds for which a start is repeated while the predecessor is still ending. */
 const TRANSIENT_RETRY_MS = 10_000;
 const TRANSIENT_PAUSE_MS = 100;
 
@@ -61,12 +61,12 @@ export class SupervisedServer {
 
   constructor(private readonly spec: ServerSpec) {}
 
-  /** Process id of the current run; while restarting, of the last one. */
+  /** The process ID of the current run. While restarting it is that of the last run. */
   get pid(): number {
     return this.run?.pid ?? 0;
   }
 
-  /** Resolves when it answers. Throws the named error for its failure. */
+  /** Resolves when the server answers. Throws the named error for its failure. */
   async start(): Promise<void> {
     const deadlineMs = performance.now() + TRANSIENT_RETRY_MS;
     for (;;)
@@ -80,7 +80,7 @@ export class SupervisedServer {
       }
   }
 
-  /** Ends it in order. Safe to call twice and while it restarts. */
+  /** Ends the server in order. The call may be repeated, and may come during a restart. */
   async stop(): Promise<void> {
     this.stopping.abort();
     await this.run?.stop();

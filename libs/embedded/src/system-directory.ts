@@ -1,10 +1,13 @@
 import { chmodSync, mkdirSync, statSync } from 'node:fs';
 import { DataDirectoryError } from './failures.js';
 
-/** Where root keeps what PostgreSQL's unprivileged user must reach when the project itself lies in a private place. */
+/**
+ * The directory in which root keeps what PostgreSQL's unprivileged user must reach if the project lies in a private
+ * place.
+ */
 export const SYSTEM_DIRECTORY = '/var/lib/waybill';
 
-/** Creates it. Throws DataDirectoryError when someone else owns it. */
+/** Creates the directory. Throws DataDirectoryError if someone else owns it. */
 export function ensureSystemDirectory(): string {
   mkdirSync(SYSTEM_DIRECTORY, { recursive: true, mode: 0o755 });
   if (statSync(SYSTEM_DIRECTORY).uid !== 0)

@@ -5,14 +5,17 @@ import { PortForbiddenError, PortTakenError } from './failures.js';
 const HOST = '127.0.0.1';
 
 /**
- * Range of `freePort`: below the ports that Linux gives outgoing connections (from 32,768) and those that Nomad gives tasks
- * (from 20,000), so that nothing takes the port by chance before it is used.
+ * The range of `freePort`. It is below the ports that Linux gives outgoing connections (from 32,768) and those that
+ * Nomad gives tasks (from 20,000), so that nothing takes the port by chance before it is used.
  */
 const FIRST_PORT = 10_000;
 const PORTS = 10_000;
 const MAX_TRIES = 20;
 
-/** A port that is free now. Another process may take it before it is used: callers try again with the next one. */
+/**
+ * Returns a port that is free now. Another process may take it before it is used, so callers try again with the next
+ * one.
+ */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const port = await listenOnce(FIRST_PORT + randomInt(PORTS)).catch(() => undefined);
@@ -21,7 +24,7 @@ export async function freePort(): Promise<number> {
   return await listenOnce(0);
 }
 
-/** Throws PortTakenError or PortForbiddenError when nothing could listen on the port; `purpose` goes into the message. */
+/** Throws PortTakenError or PortForbiddenError if nothing can listen on the port. `purpose` goes into the message. */
 export async function assertPortFree(port: number, purpose: string, host: string = HOST): Promise<void> {
   try {
     await listenOnce(port, host);

@@ -5,12 +5,12 @@ import { startNats, type RunningServer } from './nats-server.js';
 import { startPostgres } from './postgres-server.js';
 
 export interface StackOptions {
-  /** Default: a temporary directory, removed by `stop`. A given one stays. */
+  /** The directory. By default it is a temporary directory, which `stop` removes. A given directory stays. */
   readonly dir?: string;
   readonly syncInterval?: string;
-  /** Start killed servers again on their ports. Default false. */
+  /** Starts killed servers again on their ports. Default false. */
   readonly restart?: boolean;
-  /** Begin with the data of a PostgreSQL that has stopped, by its directory. Default: with an empty database. */
+  /** Copies the data of a stopped PostgreSQL, by its directory. By default the database is empty. */
   readonly copyOf?: string | undefined;
 }
 
@@ -22,7 +22,10 @@ export interface Stack {
   stop(): Promise<void>;
 }
 
-/** A real nats-server and a real PostgreSQL on free ports, for tests and benchmarks: about half a second. */
+/**
+ * Starts a real nats-server and a real PostgreSQL on free ports, for tests and benchmarks. It takes about half a
+ * second.
+ */
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const dir = options.dir ?? (await mkdtemp(path.join(tmpdir(), 'waybill-')));
   if (options.dir === undefined) await chmod(dir, 0o711); // root's PostgreSQL user passes through

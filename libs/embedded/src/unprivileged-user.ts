@@ -8,14 +8,17 @@ export interface UserIds {
   readonly gid: number;
 }
 
-/** PostgreSQL refuses to run as root; these exist nearly everywhere, and `initdb` needs one with a passwd entry. */
+/**
+ * Candidates for the user. PostgreSQL refuses to run as root. These users exist nearly everywhere, and `initdb` needs
+ * one with a passwd entry.
+ */
 const CANDIDATES = ['postgres', 'nobody'];
 
 export function isRoot(): boolean {
   return process.getuid?.() === 0;
 }
 
-/** Throws UnsupportedPlatformError when there is none. */
+/** Returns an unprivileged user. Throws UnsupportedPlatformError if there is none. */
 export function unprivilegedUser(): UserIds {
   for (const name of CANDIDATES)
     try {
@@ -32,7 +35,7 @@ function idOf(flag: '-u' | '-g', name: string): number {
   return Number(execFileSync('id', [flag, name], { stdio: ['ignore', 'pipe', 'ignore'], encoding: 'utf8' }));
 }
 
-/** Whether any user can pass through this directory and all above it. Missing ones count as passable. */
+/** Says whether any user can pass through this directory and all above it. Missing directories count as passable. */
 export function isReachableByAll(dir: string): boolean {
   for (let at = path.resolve(dir); ; at = path.dirname(at)) {
     const mode = statSync(at, { throwIfNoEntry: false })?.mode ?? 0o001;

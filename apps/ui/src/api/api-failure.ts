@@ -1,8 +1,8 @@
-/** The API refused a request, or could not be reached. */
+/** ApiFailure says that the API refused a request or could not be reached. */
 export class ApiFailure extends Error {
   override readonly name = 'ApiFailure';
 
-  /** @param status of HTTP; 0: nobody answered */
+  /** @param status the status of HTTP; 0 if there was no answer */
   constructor(
     readonly status: number,
     readonly method: string,

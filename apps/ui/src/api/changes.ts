@@ -11,7 +11,7 @@ const inNamespace = ({ id, namespace }: JobName) => ({ path: { jobID: id }, quer
 
 export const stopJob = (job: JobName) => callApi('DELETE /v1/job/{jobID}', inNamespace(job));
 
-/** Registers a stopped job anew, as it was, with the text that it was submitted as. */
+/** Registers a stopped job again, unchanged, with the text of its submission. */
 export async function startJob(name: JobName, job: Job): Promise<unknown> {
   const submission = await callApi('GET /v1/job/{jobID}/submission', {
     path: { jobID: name.id },
@@ -40,7 +40,7 @@ export const evaluateJob = (job: JobName) =>
 
 export const launchPeriodicJob = (job: JobName) => callApi('PUT /v1/job/{jobID}/periodic/force', inNamespace(job));
 
-/** @param payload text, sent as its bytes */
+/** @param payload a text, which is sent as its bytes */
 export function dispatchJob(job: JobName, meta: Readonly<Record<string, string>>, payload: string) {
   const bytes = new TextEncoder().encode(payload);
   const Payload = btoa(Array.from(bytes, (byte) => String.fromCodePoint(byte)).join(''));
@@ -53,7 +53,7 @@ export function dispatchJob(job: JobName, meta: Readonly<Record<string, string>>
 export const stopAllocation = (id: string) =>
   callApi('PUT /v1/allocation/{allocID}/stop', { path: { allocID: id }, body: {} });
 
-/** @param task all of them when it is undefined */
+/** @param task the task; undefined for all tasks */
 export const restartAllocation = (id: string, task?: string) =>
   callApi('PUT /v1/client/allocation/{allocID}/restart', {
     path: { allocID: id },
@@ -79,7 +79,7 @@ export const setEligibility = (id: string, isEligible: boolean) =>
 
 const NS_PER_MINUTE = 60e9;
 
-/** @param deadlineMinutes what still runs then is stopped; 0: at once */
+/** @param deadlineMinutes the time after which the rest is stopped; 0 stops everything at once */
 export const drainNode = (id: string, deadlineMinutes: number) =>
   callApi('PUT /v1/node/{nodeID}/drain', {
     path: { nodeID: id },
@@ -95,7 +95,7 @@ export const endDrain = (id: string) =>
     body: { NodeID: id, DrainSpec: null, MarkEligible: true },
   });
 
-/** Refused by `Updated: false` when somebody else has changed the configuration meanwhile. @throws Error */
+/** The server answers `Updated: false` if somebody else has changed the configuration meanwhile. @throws Error */
 export async function pauseBroker(isPaused: boolean): Promise<void> {
   const { SchedulerConfig } = await callApi('GET /v1/operator/scheduler/configuration');
   const { Updated } = await callApi('PUT /v1/operator/scheduler/configuration', {

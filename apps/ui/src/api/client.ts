@@ -2,7 +2,7 @@ import { ApiFailure } from './api-failure.js';
 import type { Answers } from './contract.js';
 import { currentToken } from './token.js';
 
-/** A method and a path as the API's description has them: `GET /v1/job/{jobID}`. */
+/** Endpoint is a method and a path as in the API's description: `GET /v1/job/{jobID}`. */
 export type Endpoint = keyof Answers;
 
 type PathNames<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
@@ -10,16 +10,16 @@ type PathNames<Path extends string> = Path extends `${string}{${infer Name}}${in
   : never;
 
 export interface Asked<E extends Endpoint> {
-  /** Parts of the path. A job's ID may have slashes, which are escaped. */
+  /** The parts of the path. A job's ID may have slashes, which are escaped. */
   readonly path?: Readonly<Record<PathNames<E>, string>>;
-  /** What is undefined or empty is left out. */
+  /** The query. Undefined and empty values are omitted. */
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
   readonly body?: unknown;
   readonly signal?: AbortSignal;
 }
 
 /**
- * Asks the API and reads its JSON.
+ * Calls the API and reads its JSON.
  * @throws ApiFailure
  */
 export async function callApi<E extends Endpoint>(endpoint: E, asked: Asked<E> = {}): Promise<Answers[E]> {
@@ -29,7 +29,7 @@ export async function callApi<E extends Endpoint>(endpoint: E, asked: Asked<E> =
   return (await answer.json()) as Answers[E];
 }
 
-/** Sends with the caller's token. @throws ApiFailure when the status is no success */
+/** Sends a request with the caller's token. @throws ApiFailure if the status is not a success */
 export async function send(
   method: string,
   path: string,
@@ -57,7 +57,7 @@ export async function send(
 export const filledPath = (template: string, values: Readonly<Record<string, string>>): string =>
   template.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? ''));
 
-/** A query with its question mark; empty when nothing is asked for. */
+/** Returns a query with its question mark. It is empty if there are no parameters. */
 export function queryText(query: Readonly<Record<string, string | number | boolean | undefined>>): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '');
   return given.length === 0 ? '' : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;

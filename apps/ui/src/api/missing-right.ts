@@ -1,15 +1,17 @@
-/** A route of the API and what it needs, as `/v1/waybill/routes` has it. */
+/** Route is a route of the API with its need, as `/v1/waybill/routes` returns it. */
 export interface Route {
   readonly Method: string;
-  /** `:name` is one part of a path, `*` the rest. */
+  /** The path: `:name` is one part, `*` is the rest. */
   readonly Path: string;
-  /** What the last part of the path adds; `''` where the path says all. */
+  /** The value of the last part of the path. It is `''` if the path alone decides. */
   readonly Part: string;
-  /** In words. */
+  /** The need in words. */
   readonly Needs: string;
 }
 
-/** What a refused request needed, in the API's own words; undefined when no route is known for it. */
+/**
+ * Returns what a refused request needed, in the API's own words. The result is undefined if no route is known for it.
+ */
 export function missingRight(routes: readonly Route[], method: string, address: string): string | undefined {
   const path = address.split('?', 1)[0] ?? '';
   const last = path.slice(path.lastIndexOf('/') + 1);

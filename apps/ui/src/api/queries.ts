@@ -59,7 +59,7 @@ export const jobDeploymentsQuery = (job: JobName) =>
     queryFn: ({ signal }) => callApi('GET /v1/job/{jobID}/deployments', { ...ofJob(job), signal }),
   });
 
-/** With what changed from each version to the next. */
+/** Returns the versions of a job with the changes from each to the next. */
 export const jobVersionsQuery = (job: JobName) =>
   queryOptions({
     queryKey: ['job-versions', job.namespace, job.id],
@@ -92,7 +92,7 @@ export const nodeAllocationsQuery = (id: string) =>
     queryFn: ({ signal }) => callApi('GET /v1/node/{nodeID}/allocations', { path: { nodeID: id }, signal }),
   });
 
-/** The newest first, as many as a reader looks through; filters find the others. */
+/** The number of rows that a reader looks through, the newest first. Filters find the others. */
 const MOST_ROWS = 500;
 
 export const evaluationsQuery = (status: string | undefined) =>
@@ -128,7 +128,7 @@ export const deploymentAllocationsQuery = (id: string) =>
       callApi('GET /v1/deployment/allocations/{deploymentID}', { path: { deploymentID: id }, signal }),
   });
 
-/** Who the token says that its holder is. */
+/** Returns the owner of the token. */
 export const ownTokenQuery = () =>
   queryOptions({
     queryKey: ['own-token'],
@@ -136,7 +136,7 @@ export const ownTokenQuery = () =>
     retry: false,
   });
 
-/** What each route needs of its caller; never changes while a server runs. */
+/** Returns what each route needs of its caller. It never changes while a server runs. */
 export const routesQuery = () =>
   queryOptions({
     queryKey: ['routes'],
@@ -144,7 +144,7 @@ export const routesQuery = () =>
       (await (await send('GET', '/v1/waybill/routes', { signal })).json()) as readonly Route[],
   });
 
-/** The text that a version was submitted as; none where it was sent as JSON. */
+/** Returns the text that was submitted for a version. There is none if the job was sent as JSON. */
 export const jobSubmissionQuery = (job: JobName, version: number) =>
   queryOptions({
     queryKey: ['job-submission', job.namespace, job.id, String(version)],

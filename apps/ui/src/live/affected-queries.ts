@@ -1,11 +1,11 @@
 import type { Change } from './change.js';
 
-/** A key of a cached answer, or the beginning of one. */
+/** QueryKey is the key of a cached answer, or the beginning of one. */
 export type QueryKey = readonly string[];
 
 /**
- * Which cached answers a change makes old. The keys are those of `api/queries.ts`: the kind of object first, so that a
- * page of a job is not read anew when another job changes. Pure.
+ * Returns the keys of cached answers that a change makes stale. The keys are those of `api/queries.ts`: the kind of
+ * object comes first, so that a page of a job is not read again when another job changes. The function is pure.
  */
 export function affectedBy({ topic, key, namespace, filterKeys, payload }: Change): readonly QueryKey[] {
   const [job = ''] = filterKeys;
@@ -19,7 +19,7 @@ export function affectedBy({ topic, key, namespace, filterKeys, payload }: Chang
         ['job-versions', namespace, key],
       ];
     case 'Evaluation':
-      // How many allocations wait for a place is counted with the evaluation.
+      // The number of allocations that wait for a place is counted with the evaluation.
       return [
         ['jobs'],
         ['evaluations'],

@@ -1,12 +1,12 @@
-/** One changed object, as the event stream tells of it (EV-1). */
+/** Change is one changed object, as the event stream reports it (EV-1). */
 export interface Change {
   readonly index: number;
   readonly topic: string;
-  /** What happened: `JobRegistered`, `AllocationUpdated`. */
+  /** The type of the event: `JobRegistered`, `AllocationUpdated`. */
   readonly type: string;
   readonly key: string;
   readonly namespace: string;
-  /** Of allocations and evaluations the job's ID and the deployment's. */
+  /** The job's ID and the deployment's, for allocations and evaluations. */
   readonly filterKeys: readonly string[];
   /** The object after the change, under the name of its kind. */
   readonly payload: Readonly<Record<string, unknown>>;
@@ -22,13 +22,13 @@ interface EventOnTheWire {
   readonly Payload: Readonly<Record<string, unknown>>;
 }
 
-/** What a line of the stream says. A heartbeat has no changes and index 0 (EV-28). */
+/** StreamLine is the content of a line of the stream. A heartbeat has no changes and index 0 (EV-28). */
 export interface StreamLine {
   readonly index: number;
   readonly changes: readonly Change[];
 }
 
-/** @throws SyntaxError when the line is no JSON */
+/** @throws SyntaxError if the line is not JSON */
 export function readLine(line: string): StreamLine {
   const { Index = 0, Events } = JSON.parse(line) as { Index?: number; Events?: readonly EventOnTheWire[] | null };
   const changes = (Events ?? []).map((event) => ({
@@ -43,7 +43,7 @@ export function readLine(line: string): StreamLine {
   return { index: Index, changes };
 }
 
-/** Whole lines of what has come in so far, and the rest, which waits for its end. */
+/** Returns the whole lines of the received text, and the rest, which waits for its end. */
 export function splitLines(
   pending: string,
   chunk: string,

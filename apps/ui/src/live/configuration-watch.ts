@@ -3,8 +3,9 @@ import type { StreamMeans } from './event-stream.js';
 const RETRY_MS = 5_000;
 
 /**
- * Waits for changes of the scheduler configuration, of which the event stream says nothing: whether the broker is paused
- * concerns every page. One blocking query for all tabs, answered when the configuration changes or after five minutes.
+ * Waits for changes of the scheduler configuration, which the event stream does not report: every page shows whether
+ * the broker is paused. It uses one blocking query for all tabs, which is answered when the configuration changes or
+ * after five minutes.
  */
 export async function watchConfiguration(
   token: string,

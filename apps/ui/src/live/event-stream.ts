@@ -1,22 +1,28 @@
 import { type Change, readLine, splitLines } from './change.js';
 import { CONNECTING, type StreamStatus } from './stream-status.js';
 
-/** A heartbeat comes every 30 s (EV-24): after this much silence the connection is taken for dead. */
+/**
+ * The time in milliseconds without a line after which the connection counts as dead. A heartbeat comes every 30 s
+ * (EV-24).
+ */
 const SILENCE_MS = 45_000;
 const FIRST_RETRY_MS = 250;
 const LONGEST_RETRY_MS = 5_000;
-/** Beyond every index: the stream begins with what is to come (EV-66). */
+/** An index beyond all others. The stream then begins with future events (EV-66). */
 const FROM_NOW = Number.MAX_SAFE_INTEGER;
 
-/** What the pages show. Others, such as variables, need rights that few have, and one missing right refuses all (EV-41). */
+/**
+ * The topics that the pages show. Others, such as variables, need rights that few have, and one missing right refuses
+ * the whole subscription (EV-41).
+ */
 const TOPICS = ['Job', 'Evaluation', 'Allocation', 'Deployment', 'Node', 'Service'];
-/** Without the right to see machines. */
+/** The topics for a reader without the right to see machines. */
 const TOPICS_WITHOUT_NODES = TOPICS.filter((topic) => topic !== 'Node');
 
 export interface StreamListener {
   readonly onStatus: (status: StreamStatus) => void;
   readonly onChanges: (changes: readonly Change[]) => void;
-  /** Something may have been missed: everything is to be read anew. */
+  /** Is called when events may be lost, so that everything must be read again. */
   readonly onGap: () => void;
 }
 
@@ -36,7 +42,7 @@ export interface StreamMeans {
  * read. Retries are at most LONGEST_RETRY_MS apart.
  */
 export class EventStream {
-  /** Index of the last line; undefined before the first connection. */
+  /** The index of the last line. It is undefined before the first connection. */
   private position: number | undefined;
   private lastChangeMs = 0;
   private topics = TOPICS;
@@ -59,7 +65,7 @@ export class EventStream {
     }
   }
 
-  /** One connection, until it ends. @returns whether it was made */
+  /** Makes one connection and reads it until it ends. @returns whether it was made */
   private async connection(signal: AbortSignal): Promise<boolean | 'refused'> {
     const attempt = new AbortController();
     const abort = (): void => attempt.abort();
@@ -79,7 +85,10 @@ export class EventStream {
     }
   }
 
-  /** The last index that was applied; 0 where the token may not know, as the stream itself will say. */
+  /**
+   * Returns the last index that was applied. It is 0 if the token may not read it; the stream itself then reports the
+   * refusal.
+   */
   private async head(signal: AbortSignal): Promise<number> {
     const answer = await this.open(FROM_NOW, signal, '&until=head');
     if (answer.status === 403) return 0;
@@ -107,7 +116,10 @@ export class EventStream {
     return 'refused';
   }
 
-  /** The stream starts later than asked, a snapshot was restored since (EV-75), or the history is another one. @returns where it stands */
+  /**
+   * Reports a gap if the stream starts later than requested, a snapshot was restored since (EV-75), or the history is
+   * another one. @returns its position
+   */
   private lookForGap(headers: Headers, position: number): number {
     const bound = (name: string): number => Number(headers.get(`X-Waybill-Event-${name}`) ?? 0);
     const isShorter = bound('Head') < position;

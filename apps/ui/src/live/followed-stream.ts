@@ -4,8 +4,8 @@ import { browserMeans } from './stream-means.js';
 import type { FollowRequest, WorkerMessage } from './worker-messages.js';
 
 /**
- * Follows the event stream that all tabs share, or one of this tab's own where the browser has no shared workers.
- * @returns how to stop
+ * Follows the event stream that all tabs share. If the browser has no shared workers, the tab has a stream of its own.
+ * @returns a function that stops
  */
 export function followStream(token: string, listener: StreamListener): () => void {
   return 'SharedWorker' in globalThis && 'locks' in navigator

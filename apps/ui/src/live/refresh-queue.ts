@@ -1,18 +1,19 @@
 import type { QueryKey } from './affected-queries.js';
 
-/** Least time between two rounds, so that a hundred changes a second cost a few reads. */
+/** The shortest time in milliseconds between two rounds, so that a hundred changes a second cost a few reads. */
 const PAUSE_MS = 100;
 
 /**
- * Reads anew what has become old, in rounds: a round begins when the one before is answered, and takes all that became
- * old meanwhile. So a page lags by one read at most, and a slow list is never asked for twice at once.
+ * RefreshQueue reads stale answers again, in rounds. A round begins when the one before is answered, and takes all
+ * answers that became stale meanwhile. So a page lags by one read at most, and a slow list is never requested twice at
+ * once.
  */
 export class RefreshQueue {
   private readonly waiting = new Map<string, QueryKey>();
   private running = false;
 
   /**
-   * @param refresh reads the answers under a key anew, where a page shows them
+   * @param refresh reads the answers under a key again if a page shows them
    * @param pause waits
    */
   constructor(

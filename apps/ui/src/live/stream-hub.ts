@@ -3,7 +3,7 @@ import { watchConfiguration } from './configuration-watch.js';
 import { EventStream, type StreamListener, type StreamMeans } from './event-stream.js';
 import { CONNECTING, type StreamStatus } from './stream-status.js';
 
-/** Not of the event stream: the pages hear of it in the same way. */
+/** A change that is not in the event stream. Pages receive it in the same way. */
 const CONFIGURATION_CHANGE: Change = {
   index: 0,
   topic: 'SchedulerConfiguration',
@@ -32,7 +32,7 @@ export class StreamHub {
 
   constructor(private readonly means: StreamMeans) {}
 
-  /** @returns how to stop following */
+  /** @returns a function that stops following */
   follow(token: string, listener: StreamListener): () => void {
     const shared = this.streams.get(token) ?? this.begin(token);
     shared.followers.add(listener);

@@ -6,7 +6,7 @@ export interface StreamNoticeWords {
   readonly text: string;
 }
 
-/** What a page says of its connection to the cluster. */
+/** Returns what a page says about its connection to the cluster. */
 export function noticeOf(status: StreamStatus, nowMs: number): StreamNoticeWords {
   switch (status.phase) {
     case 'connecting':

@@ -16,7 +16,7 @@ function serve(port: MessagePort): void {
       onGap: () => tell({ kind: 'gap' }),
     });
     leave = stop;
-    // Granted once the tab is closed, asleep for good, or follows with another token.
+    // The lock is granted when the tab is closed, asleep for good, or follows with another token.
     void navigator.locks.request(data.lock, stop);
   });
   port.start();

@@ -1,7 +1,10 @@
 import type { Change } from './change.js';
 import type { StreamStatus } from './stream-status.js';
 
-/** What a tab says first. The tab holds the lock for as long as it lives, so the worker hears when it is gone. */
+/**
+ * FollowRequest is a tab's first message. The tab holds the lock as long as it lives, so the worker notices when it has
+ * gone.
+ */
 export interface FollowRequest {
   readonly token: string;
   readonly lock: string;

@@ -1,10 +1,13 @@
 import type { AllocMetric, TaskGroup } from '../api/contract.js';
 import { counted, megabytesInWords } from './sizes.js';
 
-/** What a group asks of a machine, as far as it explains why a machine was not taken. */
+/** Wanted has the needs of a group that explain why a machine was not chosen. */
 export type Wanted = Pick<TaskGroup, 'Tasks'>;
 
-/** Why allocations of a group could not be placed, one sentence per reason; the reason that ruled out most comes first. */
+/**
+ * Returns why allocations of a group could not be placed, one sentence per reason. The reason that excluded most
+ * machines comes first.
+ */
 export function placementFailureInWords(metric: AllocMetric, wanted?: Wanted): readonly string[] {
   const reasons = [...filtered(metric, wanted), ...exhausted(metric, wanted)].toSorted((a, b) => b.count - a.count);
   return [...nobodyThere(metric), ...reasons.map(({ text }) => text), ...quotas(metric)];
@@ -23,7 +26,7 @@ function nobodyThere({ NodesEvaluated, NodesAvailable, NodePool }: AllocMetric):
   return empty.map(([name]) => `Datacenter “${name}” has no machine${pool} that is ready and eligible.`);
 }
 
-/** Machines that cannot take it whatever is free on them. */
+/** Describes machines that cannot take the allocation whatever is free on them. */
 function filtered({ ConstraintFiltered, NodesEvaluated }: AllocMetric, wanted?: Wanted): readonly Reason[] {
   return Object.entries(ConstraintFiltered ?? {}).map(([constraint, count]) => ({
     count,
@@ -31,7 +34,7 @@ function filtered({ ConstraintFiltered, NodesEvaluated }: AllocMetric, wanted?: 
   }));
 }
 
-/** Machines that could take it, had they more free. */
+/** Describes machines that could take it if they had more free. */
 function exhausted({ DimensionExhausted, NodesEvaluated }: AllocMetric, wanted?: Wanted): readonly Reason[] {
   return Object.entries(DimensionExhausted ?? {}).map(([dimension, count]) => ({
     count,

@@ -1,7 +1,7 @@
 const KIB = 1_024;
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
 
-/** Bytes in the unit that leaves the fewest digits: `1.5 GiB`. */
+/** Returns bytes in the unit with the fewest digits: `1.5 GiB`. */
 export function bytesInWords(bytes: number): string {
   let value = bytes;
   let unit = 0;
@@ -14,6 +14,6 @@ export function bytesInWords(bytes: number): string {
 
 export const megabytesInWords = (mib: number): string => bytesInWords(mib * KIB * KIB);
 
-/** `1 machine`, `3 machines`. */
+/** Returns a count with its noun: `1 machine`, `3 machines`. */
 export const counted = (count: number, one: string, many = `${one}s`): string =>
   `${count.toLocaleString('en')} ${count === 1 ? one : many}`;

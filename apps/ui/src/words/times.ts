@@ -4,14 +4,14 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** A time as the API has it: unix nanoseconds, RFC 3339, or none. @returns unix milliseconds */
+/** Converts a time of the API: Unix nanoseconds, RFC 3339, or none. @returns Unix milliseconds */
 export function millisecondsOf(time: number | string | null | undefined): number | undefined {
   if (time === null || time === undefined || time === 0 || time === '') return undefined;
   const ms = typeof time === 'number' ? time / NS_PER_MS : Date.parse(time);
   return Number.isNaN(ms) ? undefined : ms;
 }
 
-/** A length of time in its two largest units: `3 h 12 min`, `12 s`, `0.4 s`. */
+/** Returns a duration in its two largest units: `3 h 12 min`, `12 s`, `0.4 s`. */
 export function lengthInWords(ms: number): string {
   const units = [
     [DAY, 'd'],
@@ -28,7 +28,7 @@ export function lengthInWords(ms: number): string {
   return next && rest !== undefined && rest > 0 ? `${first} ${rest} ${next[1]}` : first;
 }
 
-/** How long ago, or in how long, in one unit: `12 s ago`, `in 3 min`. */
+/** Returns the distance of a time from now in one unit: `12 s ago`, `in 3 min`. */
 export function distanceInWords(fromMs: number, nowMs: number): string {
   const ms = Math.abs(nowMs - fromMs);
   const size = ms >= DAY ? DAY : ms >= HOUR ? HOUR : ms >= MINUTE ? MINUTE : SECOND;
@@ -37,7 +37,7 @@ export function distanceInWords(fromMs: number, nowMs: number): string {
   return fromMs <= nowMs ? `${words} ago` : `in ${words}`;
 }
 
-/** The whole time, in the reader's zone, to the millisecond. */
+/** Returns the whole time in the reader's zone, to the millisecond. */
 export const exactTime = (ms: number): string => {
   const date = new Date(ms);
   const day = date.toLocaleDateString('en-CA');

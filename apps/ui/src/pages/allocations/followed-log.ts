@@ -8,7 +8,7 @@ export interface LogPlace {
   readonly type: 'stdout' | 'stderr';
 }
 
-/** How much of the end is read when a log is opened. */
+/** The number of bytes at the end that are read when a log is opened. */
 const TAIL_BYTES = 65_536;
 
 const logPath = ({ allocation, ...of }: LogPlace, more: Readonly<Record<string, string | number | boolean>>): string =>
@@ -16,14 +16,15 @@ const logPath = ({ allocation, ...of }: LogPlace, more: Readonly<Record<string, 
 
 export interface FollowedLog extends LogText {
   readonly error: unknown;
-  /** The task has ended, or its machine is away: nothing more will come. */
+  /** Is true if the task has ended or its machine is away, so that nothing more will come. */
   readonly isOver: boolean;
 }
 
 const BEGINNING: FollowedLog = { ...NO_TEXT, error: undefined, isOver: false };
 
 /**
- * The end of a log, and what is written to it while the component is shown: one log for the life of a component. Drawn once per frame, however fast it comes.
+ * Returns the end of a log, and what is written to it while the component is shown. There is one log for the life of a
+ * component. It is drawn once per frame, however fast the log grows.
  */
 export function useFollowedLog({ allocation, task, type }: LogPlace): FollowedLog {
   const [log, setLog] = useState(BEGINNING);
@@ -68,7 +69,7 @@ async function readLog(place: LogPlace, take: (text: string) => void, signal: Ab
   }
 }
 
-/** Saves the whole log as a file. The token cannot go along with a link, so the page fetches it. @throws ApiFailure */
+/** Saves the whole log as a file. A link cannot carry the token, so the page fetches the log. @throws ApiFailure */
 export async function downloadLog(place: LogPlace): Promise<void> {
   const answer = await send('GET', logPath(place, { origin: 'start', offset: 0 }));
   const address = URL.createObjectURL(await answer.blob());

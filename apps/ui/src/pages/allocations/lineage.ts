@@ -1,15 +1,15 @@
 import type { Allocation } from '../../api/contract.js';
 
-/** How one allocation and another are related. */
+/** Relative says how one allocation is related to another. */
 export interface Relative {
   readonly id: string;
-  /** A sentence with the place of the other's link at its end. */
+  /** A sentence that ends with the place for the link to the other allocation. */
   readonly words: string;
 }
 
 /**
- * Where an allocation came from and what took its place. A reschedule leaves its mark in the tracker; a migration is wished
- * for by a drain; whatever else has a predecessor replaces it because the job changed or the machine was lost.
+ * Returns the allocations that an allocation replaces, and those that took its place. The tracker records a reschedule,
+ * and a drain requests a migration. In all other cases the job changed or the machine was lost.
  */
 export function relativesOf(alloc: Allocation): readonly Relative[] {
   const { PreviousAllocation = '', NextAllocation = '', PreemptedByAllocation = '', PreemptedAllocations } = alloc;

@@ -1,15 +1,15 @@
-/** The end of a log, as much as a page shows without becoming slow. */
+/** The largest number of characters of a log that a page shows without becoming slow. */
 const MOST_CHARACTERS = 262_144;
 
 export interface LogText {
   readonly text: string;
-  /** Whether the beginning was dropped. */
+  /** Is true if the beginning was dropped. */
   readonly isCut: boolean;
 }
 
 export const NO_TEXT: LogText = { text: '', isCut: false };
 
-/** Adds what came in. What does not fit is dropped at the front, to the end of a line. */
+/** Appends text. Text beyond the limit is dropped at the front, up to the end of a line. */
 export function appended({ text, isCut }: LogText, more: string): LogText {
   const whole = text + more;
   if (whole.length <= MOST_CHARACTERS) return { text: whole, isCut };

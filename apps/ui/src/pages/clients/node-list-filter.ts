@@ -1,6 +1,6 @@
 import type { NodeListStub } from '../../api/contract.js';
 
-/** What the list of machines shows, as its address has it. */
+/** NodeFilter says what the list of machines shows, as its address says. */
 export interface NodeFilter {
   readonly search?: string;
   readonly status?: string;
@@ -9,7 +9,7 @@ export interface NodeFilter {
 
 export const NODE_STATES = ['ready', 'ineligible', 'draining', 'initializing', 'disconnected', 'down'] as const;
 
-/** @param search of an address, whose members may be anything */
+/** @param search the query of an address, whose members may be anything */
 export function readNodeFilter(search: Readonly<Record<string, unknown>>): NodeFilter {
   const names = ['search', 'status', 'pool'] as const;
   const given = names.map((name) => [name, search[name]] as const);
@@ -18,13 +18,13 @@ export function readNodeFilter(search: Readonly<Record<string, unknown>>): NodeF
 
 type Standing = Pick<NodeListStub, 'Status' | 'Drain' | 'SchedulingEligibility'>;
 
-/** A machine's state as a reader means it: whether it takes work, and if it does not, why. */
+/** Returns a machine's state as a reader understands it: whether it accepts work, and if not, why. */
 export function stateOfNode({ Status, Drain, SchedulingEligibility }: Standing): string {
   if (Status !== 'ready') return Status;
   return Drain ? 'draining' : SchedulingEligibility === 'eligible' ? 'ready' : 'ineligible';
 }
 
-/** The drivers that work there. */
+/** Returns the drivers that work on the machine. */
 export function driversInWords(drivers: NodeListStub['Drivers']): string {
   const healthy = Object.entries(drivers ?? {}).filter(([, { Detected, Healthy }]) => Detected && Healthy);
   return (
@@ -35,7 +35,7 @@ export function driversInWords(drivers: NodeListStub['Drivers']): string {
   );
 }
 
-/** The machines that the filter lets through, by name. */
+/** Returns the machines that pass the filter, by name. */
 export function filteredNodes(nodes: readonly NodeListStub[], filter: NodeFilter): readonly NodeListStub[] {
   const { search = '', status, pool } = filter;
   const text = search.trim().toLowerCase();

@@ -4,14 +4,14 @@ const ACTIVE: readonly string[] = ['running', 'paused', 'blocked', 'unblocking',
 
 export const isActive = ({ Status }: Pick<Deployment, 'Status'>): boolean => ACTIVE.includes(Status);
 
-/** Whether canaries stand there that somebody has to decide about. */
+/** Says whether somebody has to decide about canaries. */
 export const waitsForPromotion = (deployment: Pick<Deployment, 'Status' | 'TaskGroups'>): boolean =>
   isActive(deployment) &&
   Object.values(deployment.TaskGroups).some(
     ({ DesiredCanaries, Promoted, AutoPromote }) => DesiredCanaries > 0 && !Promoted && !AutoPromote,
   );
 
-/** How far a rollout is, over all groups. */
+/** Returns the progress of a rollout over all groups. */
 export function progressOf({ TaskGroups }: Pick<Deployment, 'TaskGroups'>): {
   readonly healthy: number;
   readonly wanted: number;

@@ -1,6 +1,6 @@
 import type { AllocMetric, Evaluation } from '../../api/contract.js';
 
-/** What came of an evaluation, in a sentence. */
+/** Returns the result of an evaluation in a sentence. */
 export function outcomeOf(evaluation: Evaluation): string {
   const { Status, StatusDescription = '', FailedTGAllocs = {}, BlockedEval = '' } = evaluation;
   const unplaced = unplacedOf(FailedTGAllocs);
@@ -21,7 +21,7 @@ export function outcomeOf(evaluation: Evaluation): string {
 
 const waits = ({ WaitUntil, Wait = 0 }: Evaluation): boolean => Wait > 0 || (WaitUntil ?? '') !== '';
 
-/** Allocations that found no place. */
+/** Returns the number of allocations that found no place. */
 export const unplacedOf = (failed: Readonly<Record<string, AllocMetric>>): number =>
   Object.values(failed).reduce((sum, { CoalescedFailures }) => sum + CoalescedFailures + 1, 0);
 
@@ -45,6 +45,6 @@ const REASONS: Readonly<Record<string, string>> = {
   preemption: 'it had to make room',
 };
 
-/** Why there was an evaluation; the API's own word where there is no better one. */
+/** Returns why there was an evaluation. It is the API's own word if there is no better one. */
 export const causeOf = ({ TriggeredBy }: Pick<Evaluation, 'TriggeredBy'>): string =>
   REASONS[TriggeredBy] ?? TriggeredBy;

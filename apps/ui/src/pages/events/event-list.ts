@@ -1,11 +1,11 @@
 import type { Change } from '../../live/change.js';
 
-/** Events that a page keeps; older ones are dropped. */
+/** The number of events that a page keeps. Older ones are dropped. */
 export const MOST_EVENTS = 1_000;
 
 export const eventKey = ({ index, topic, namespace, key }: Change): string => [index, topic, namespace, key].join('/');
 
-/** Two lots of events as one, each once, the newest first. Within an index they keep their order. */
+/** Merges two lists of events, each event once, the newest first. Events with the same index keep their order. */
 export function merged(known: readonly Change[], more: readonly Change[]): readonly Change[] {
   const byKey = new Map([...more, ...known].map((event) => [eventKey(event), event]));
   return [...byKey.values()].toSorted((a, b) => b.index - a.index).slice(0, MOST_EVENTS);
@@ -13,7 +13,7 @@ export function merged(known: readonly Change[], more: readonly Change[]): reado
 
 export interface EventFilter {
   readonly topic?: string;
-  /** Of the object, its job or the type of the event. */
+  /** A text in the name of the object, of its job, or of the type of the event. */
   readonly search?: string;
 }
 

@@ -7,13 +7,13 @@ import { merged } from './event-list.js';
 const TOPICS = 'topic=Job&topic=Evaluation&topic=Allocation&topic=Deployment&topic=Node&topic=Service';
 
 export interface RecentEvents {
-  /** The newest first. */
+  /** The events, the newest first. */
   readonly events: readonly Change[];
   readonly error: unknown;
   readonly isLoading: boolean;
 }
 
-/** What happened last, as the stream replays it, and what happens while the page is open. */
+/** Returns the latest events, which the stream replays, and those that happen while the page is open. */
 export function useRecentEvents(): RecentEvents {
   const [state, setState] = useState<RecentEvents>({ events: [], error: undefined, isLoading: true });
   const add = useCallback((more: readonly Change[]) => {
@@ -34,7 +34,7 @@ export function useRecentEvents(): RecentEvents {
   return state;
 }
 
-/** The last hundred indexes that are kept (EV-63). @throws ApiFailure */
+/** Returns the events of the last hundred indexes that are kept (EV-63). @throws ApiFailure */
 async function replayed(signal: AbortSignal): Promise<readonly Change[]> {
   const answer = await send('GET', `/v1/event/stream?namespace=*&until=head&${TOPICS}`, { signal });
   const { lines } = splitLines('', await answer.text());

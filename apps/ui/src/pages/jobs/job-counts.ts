@@ -7,7 +7,7 @@ export interface Count {
   readonly count: number;
 }
 
-/** A job's allocations by their state, over all groups; states that none is in are left out. */
+/** Returns a job's allocations by their state, over all groups. Empty states are omitted. */
 export function countsOf({ Summary }: Pick<JobSummary, 'Summary'>): readonly Count[] {
   const groups = Object.values(Summary);
   const sum = (of: keyof (typeof groups)[number]): number => groups.reduce((total, group) => total + group[of], 0);

@@ -1,18 +1,18 @@
 import type { JobListStub, JobSummary } from '../../api/contract.js';
 
-/** What the list of jobs shows, as its address has it. */
+/** JobFilter says what the list of jobs shows, as its address says. */
 export interface JobFilter {
   readonly search?: string;
   readonly status?: string;
   readonly type?: string;
-  /** Absent: all that the reader may see. */
+  /** The namespace. If it is absent, the list shows all that the reader may see. */
   readonly namespace?: string;
 }
 
 export const JOB_STATES = ['running', 'partly placed', 'not placed', 'pending', 'dead', 'stopped'] as const;
 export const JOB_TYPES = ['service', 'batch', 'system', 'sysbatch', 'periodic', 'parameterized'] as const;
 
-/** @param search of an address, whose members may be anything */
+/** @param search the query of an address, whose members may be anything */
 export function readJobFilter(search: Readonly<Record<string, unknown>>): JobFilter {
   const text = (name: string): string | undefined => {
     const value = search[name];
@@ -22,7 +22,10 @@ export function readJobFilter(search: Readonly<Record<string, unknown>>): JobFil
   return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
 }
 
-/** A job's state as a reader means it: the API calls a job running that waits for room, and dead one that was stopped. */
+/**
+ * Returns a job's state as a reader understands it: the API calls a job that waits for room running, and a stopped one
+ * dead.
+ */
 export function stateOfJob(job: Pick<JobListStub, 'Stop' | 'Status'>, summary?: Pick<JobSummary, 'Summary'>): string {
   if (job.Status === 'dead') return job.Stop ? 'stopped' : 'dead';
   const groups = Object.values(summary?.Summary ?? {});
@@ -30,11 +33,11 @@ export function stateOfJob(job: Pick<JobListStub, 'Stop' | 'Status'>, summary?: 
   return groups.some(({ Running, Starting }) => Running + Starting > 0) ? 'partly placed' : 'not placed';
 }
 
-/** What kind of job it is: launched by a clock, on demand, or by itself. */
+/** Returns the kind of a job: launched by a clock, on demand, or by itself. */
 export const kindOfJob = ({ Type, Periodic, ParameterizedJob }: JobListStub): string =>
   Periodic ? 'periodic' : ParameterizedJob ? 'parameterized' : Type;
 
-/** The jobs that the filter lets through, those that changed last first. Children stand on their parent's page. */
+/** Returns the jobs that pass the filter, the last changed first. Children are on their parent's page. */
 export function filteredJobs(jobs: readonly JobListStub[], filter: JobFilter): readonly JobListStub[] {
   const { search = '', status, type } = filter;
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);

@@ -1,14 +1,14 @@
 import type { Evaluation, Job } from '../../api/contract.js';
 import { placementFailureInWords } from '../../words/placement-failures.js';
 
-/** What keeps a group from having what it wants. */
+/** GroupProblem says why a group does not have all its allocations. */
 export interface GroupProblem {
   readonly group: string;
-  /** Allocations that wait for a place. */
+  /** The number of allocations that wait for a place. */
   readonly unplaced: number;
-  /** Sentences. */
+  /** The reasons in sentences. */
   readonly reasons: readonly string[];
-  /** The evaluation that found it out. */
+  /** The evaluation that found the reasons. */
   readonly evaluation: string;
 }
 

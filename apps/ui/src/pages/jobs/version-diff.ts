@@ -1,18 +1,18 @@
 import type { FieldDiff, JobDiff, ObjectDiff, TaskDiff, TaskGroupDiff } from '../../api/contract.js';
 
-/** One value that changed. */
+/** ChangedValue is one value that changed. */
 export interface ChangedValue {
-  /** Where it is, from the outside in: `Group web`, `Task server`, `Resources`, `MemoryMB`. */
+  /** The path of the value, from the outside in: `Group web`, `Task server`, `Resources`, `MemoryMB`. */
   readonly path: readonly string[];
   readonly kind: 'added' | 'removed' | 'changed';
   readonly before: string;
   readonly after: string;
 }
 
-/** Members that say who wrote a version, not what is in it. */
+/** Members that describe a version and not its contents. */
 const BOOKKEEPING: ReadonlySet<string> = new Set(['Version', 'Stable', 'SubmitTime', 'ModifyIndex', 'JobModifyIndex']);
 
-/** What changed from one version to the next, a line for each value. */
+/** Returns the changes from one version to the next, a line for each value. */
 export function changesOf(diff: JobDiff): readonly ChangedValue[] {
   return [
     ...inside(diff, []),
@@ -38,7 +38,7 @@ interface Part {
 const changed = <T extends { readonly Type: string }>(parts: readonly T[] | null): readonly T[] =>
   (parts ?? []).filter(({ Type }) => Type !== 'None');
 
-/** A group or a task that came or went, which is more than the sum of its values. */
+/** Returns a group or a task that was added or removed, which is more than the sum of its values. */
 function whole({ Type }: { readonly Type: string }, path: readonly string[]): readonly ChangedValue[] {
   if (Type === 'Added') return [{ path, kind: 'added', before: '', after: '' }];
   return Type === 'Deleted' ? [{ path, kind: 'removed', before: '', after: '' }] : [];

@@ -1,11 +1,14 @@
-/** A line of a text, and where it begins and ends in it. */
+/** ErrorLine is a line of a text, with its beginning and end in the text. */
 export interface ErrorLine {
   readonly line: number;
   readonly start: number;
   readonly end: number;
 }
 
-/** Where the server says that a job file is wrong: it writes `name:LINE,COLUMN`. Undefined when it says no place. */
+/**
+ * Returns the line of the server's error about a job file. The server writes `name:LINE,COLUMN`. The result is
+ * undefined if it names no place.
+ */
 export function errorLine(message: string, text: string): ErrorLine | undefined {
   const line = Number(/:(\d+),\d+/.exec(message)?.[1] ?? 0);
   const lines = text.split('\n');

@@ -13,7 +13,7 @@ const WORDS = [
   ['Ignore', 'left as they are'],
 ] as const satisfies readonly (readonly [keyof Updates, string])[];
 
-/** What a plan does to the allocations of a group: `2 placed, 1 left as they are`. */
+/** Says what a plan does to the allocations of a group: `2 placed, 1 left as they are`. */
 export function updatesInWords(updates: Updates): string {
   const parts = WORDS.filter(([name]) => updates[name] > 0).map(([name, words]) => `${updates[name]} ${words}`);
   return parts.length === 0 ? 'nothing changes' : parts.join(', ');

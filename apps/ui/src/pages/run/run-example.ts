@@ -1,4 +1,4 @@
-/** What an empty cluster can run at once: nothing but a shell on a machine with the driver raw_exec. */
+/** A job that an empty cluster can run at once: it needs only a shell on a machine with the driver raw_exec. */
 export const EXAMPLE = `# A service that says hello, twice.
 job "hello" {
   type = "service"

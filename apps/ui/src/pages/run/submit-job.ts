@@ -1,14 +1,14 @@
 import { callApi } from '../../api/client.js';
 import type { JobInput, JobPlanResponse } from '../../api/contract.js';
 
-/** A job file as the server understood it, and what registering it would do. */
+/** PlannedJob is a decoded job file, with what its registration would do. */
 export interface PlannedJob {
   readonly source: string;
   readonly job: JobInput;
   readonly plan: JobPlanResponse;
 }
 
-/** @throws ApiFailure: the file is wrong, with the line, or the job may not be registered */
+/** @throws ApiFailure if the file is wrong (with the line), or the job may not be registered */
 export async function planJob(source: string): Promise<PlannedJob> {
   const job = await callApi('POST /v1/jobs/parse', { body: { JobHCL: source, Canonicalize: true } });
   const plan = await callApi('POST /v1/job/{jobID}/plan', {
@@ -19,7 +19,7 @@ export async function planJob(source: string): Promise<PlannedJob> {
   return { source, job, plan };
 }
 
-/** Registers what was planned; refused when somebody else has changed the job since. @throws ApiFailure */
+/** Registers the planned job. The server refuses it if somebody else has changed the job since. @throws ApiFailure */
 export function runJob({ source, job, plan }: PlannedJob) {
   return callApi('POST /v1/jobs', {
     query: { namespace: job.Namespace ?? undefined },

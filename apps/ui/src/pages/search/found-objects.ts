@@ -1,10 +1,10 @@
 import type { FuzzySearchResponse } from '../../api/contract.js';
 
-/** One thing that a search found, and the address of its page below `/ui`. */
+/** FoundObject is one result of a search, with the address of its page below `/ui`. */
 export interface FoundObject {
   readonly kind: string;
   readonly name: string;
-  /** What tells it from others of the name. */
+  /** What distinguishes the object from others of the same name. */
   readonly about: string;
   readonly address: string;
 }
@@ -14,7 +14,7 @@ type Match = FuzzySearchResponse['Matches'][string][number];
 const jobAt = (namespace: string, id: string): string =>
   `/jobs/${encodeURIComponent(id)}@${encodeURIComponent(namespace)}`;
 
-/** Pages by kind of object, in the order in which they are shown. */
+/** The pages by kind of object, in the order in which they are shown. */
 const KINDS: readonly (readonly [context: string, kind: string, of: (match: Match) => Omit<FoundObject, 'kind'>])[] = [
   [
     'jobs',
@@ -48,6 +48,6 @@ function inJob({ ID, Scope: [namespace = 'default', job = ''] = [] }: Match): Om
   return { name: ID, about: `of job ${job}`, address: jobAt(namespace, job) };
 }
 
-/** What has a page, the most likely first. */
+/** Returns the results that have a page, the most likely first. */
 export const foundObjects = (matches: FuzzySearchResponse['Matches']): readonly FoundObject[] =>
   KINDS.flatMap(([context, kind, of]) => (matches[context] ?? []).map((match) => ({ kind, ...of(match) })));
