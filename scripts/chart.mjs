@@ -192,6 +192,8 @@ function podsOf(object, { values, replicas }) {
     container.image = new Expression(`include "waybill.image" (list . ${ownImage}) | quote`);
     container.imagePullPolicy = new Expression('.Values.image.pullPolicy');
   }
+  const storeLimit = storeLimitOf(spec);
+  if (storeLimit) storeLimit.value = new Expression(`${values}.storage.maxFileStore`);
   for (const claim of spec.volumeClaimTemplates ?? []) {
     claim.spec.resources.requests.storage = new Expression(`${values}.storage.size`);
     claim.spec.storageClassName = new When(
@@ -200,6 +202,12 @@ function podsOf(object, { values, replicas }) {
     );
   }
 }
+
+/** @param {any} spec @returns {{ value: unknown } | undefined} the variable with the most that NATS keeps on its volume */
+const storeLimitOf = (spec) =>
+  spec.template.spec.containers[0].env?.find(
+    (/** @type {{ name: string }} */ { name }) => name === 'NATS_MAX_FILE_STORE',
+  );
 
 /** Names of namespaces in texts become those of the release. @param {any} node @returns {any} */
 function located(node) {
@@ -245,7 +253,7 @@ function templateOf({ object, condition }) {
 function valuesText(all, production) {
   const find = (/** @type {string} */ kind, /** @type {string} */ name) =>
     all.find(({ object }) => object.kind === kind && object.metadata.name === `waybill-${name}`)?.object.spec;
-  const claim = production.find(({ kind }) => kind === 'StatefulSet').spec.volumeClaimTemplates[0];
+  const log = production.find(({ kind }) => kind === 'StatefulSet').spec;
   const resources = (/** @type {any} */ spec) => spec.template.spec.containers[0].resources;
   const image = (/** @type {any} */ spec) => {
     const [repository, tag] = spec.template.spec.containers[0].image.split(':');
@@ -301,7 +309,11 @@ function valuesText(all, production) {
           image: image(nats),
           replicas: nats.replicas,
           resources: resources(nats),
-          storage: { size: claim.spec.resources.requests.storage, className: '' },
+          storage: {
+            size: log.volumeClaimTemplates[0].spec.resources.requests.storage,
+            maxFileStore: storeLimitOf(log)?.value,
+            className: '',
+          },
         },
       },
     ],

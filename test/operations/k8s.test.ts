@@ -53,7 +53,7 @@ describe('the files under k8s', () => {
       const server = await natsServerPath();
       const run = spawnSync(server, ['-t', '-c', path.join(root, file)], {
         encoding: 'utf8',
-        env: { ...process.env, POD_NAME: 'waybill-nats-0' },
+        env: { ...process.env, POD_NAME: 'waybill-nats-0', NATS_MAX_FILE_STORE: '9GB' },
       });
       expect(`${run.stdout}${run.stderr}`).toContain('is valid');
       expect(run.status).toBe(0);
@@ -144,6 +144,15 @@ describe.skipIf(kustomize === undefined).each(OVERLAYS)('overlay %s (needs kubec
     for (const object of ['Deployment', 'StatefulSet', 'Secret', 'Service'].flatMap(ofKind)) {
       expect(object.metadata.namespace, object.metadata.name).toBe(controlPlane);
     }
+  });
+
+  it('lets NATS keep nine tenths of its volume, so that it refuses writes before the volume is full', () => {
+    const { template, volumeClaimTemplates } = named('StatefulSet', 'waybill-nats').spec;
+    const limit = template.spec.containers[0]?.env?.find(({ name }) => name === 'NATS_MAX_FILE_STORE')?.value;
+    const volume = volumeClaimTemplates?.[0]?.spec.resources.requests.storage;
+    const [, limitGiB] = /^(\d+)GB$/.exec(String(limit)) ?? []; // nats-server counts 1,073,741,824 bytes as 1GB
+    const [, volumeGiB] = /^(\d+)Gi$/.exec(String(volume)) ?? [];
+    expect(Number(limitGiB) / Number(volumeGiB)).toBe(0.9);
   });
 
   it('runs every service unprivileged, probed, bounded and disruptable', () => {
@@ -308,7 +317,7 @@ describe.skipIf(kustomize === undefined)('the TLS components (needs kubectl 1.24
       writeFileSync(authority.file('accounts.conf'), readFileSync(path.join(root, 'k8s/base/nats/accounts.conf')));
       const run = spawnSync(await natsServerPath(), ['-t', '-c', authority.file('nats.conf')], {
         encoding: 'utf8',
-        env: { ...process.env, POD_NAME: 'waybill-nats-0' },
+        env: { ...process.env, POD_NAME: 'waybill-nats-0', NATS_MAX_FILE_STORE: '9GB' },
       });
       expect(`${run.stdout}${run.stderr}`).toContain('is valid');
     } finally {

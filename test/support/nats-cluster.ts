@@ -64,7 +64,7 @@ export class NatsCluster {
     const server = this.server(n);
     const log = openSync(path.join(server.dir, 'log'), 'a');
     server.child = spawn(this.binary, ['-c', path.join(server.dir, 'nats.conf')], {
-      env: { ...process.env, POD_NAME: nameOf(n) },
+      env: { ...process.env, POD_NAME: nameOf(n), NATS_MAX_FILE_STORE: '9GB' },
       stdio: ['ignore', log, log],
     });
     closeSync(log);

@@ -77,6 +77,7 @@ export interface Manifest {
     maxReplicas?: number;
     podMetricsEndpoints: { port: string }[];
     template: PodTemplate;
+    volumeClaimTemplates?: { spec: { resources: { requests: { storage: string } } } }[];
     jobTemplate?: { spec: { template: PodTemplate } };
   };
 }
