@@ -10,7 +10,7 @@ import { Adversary, type Member, type PowerCuts } from './adversary.js';
 import { linesOf, livingOf } from './diary.js';
 import type { FinalJob, FinalState, History, TaskLine } from './history.js';
 import { type Finding, judge } from './judge.js';
-import { loggedJobs } from './logged-jobs.js';
+import { readLog } from './read-log.js';
 import { countLost } from './losses.js';
 import { markOf, TEMPLATE, Users } from './users.js';
 import { canSetClocks, SettableClock } from '../support/set-clock.js';
@@ -196,6 +196,7 @@ const failureOf = ({ TaskStates }: AllocStub): string =>
     .join('; ') || 'no task failed';
 
 async function finalState({ api, stack }: WaybillProcesses, lines: readonly TaskLine[]): Promise<FinalState> {
+  const log = await readLog(stack.natsUrl);
   const listed = await api.get<{ ID: string }[]>('/v1/jobs');
   const children: Record<string, string[]> = {};
   const jobs: FinalJob[] = [];
@@ -213,12 +214,13 @@ async function finalState({ api, stack }: WaybillProcesses, lines: readonly Task
         id: one.ID,
         desired: one.DesiredStatus,
         client: one.ClientStatus,
+        wasGivenUp: log.givenUp.has(one.ID),
         ...(one.ClientStatus === 'failed' && { failure: failureOf(one) }),
       })),
     });
   }
   const living = livingOf(lines, isSleeping);
-  return { jobs, children, living, logged: await loggedJobs(stack.natsUrl) };
+  return { jobs, children, living, logged: log.jobs };
 }
 
 const readDiary = (file: string): TaskLine[] => linesOf(readFileSync(file, 'utf8'));

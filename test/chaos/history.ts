@@ -84,6 +84,8 @@ export interface FinalAlloc {
   readonly id: string;
   readonly desired: string;
   readonly client: string;
+  /** A plan gave it up, because its machine was down or disconnected. Its machine may have reported since. */
+  readonly wasGivenUp?: boolean;
   /** What the events of its failed tasks say. */
   readonly failure?: string;
 }

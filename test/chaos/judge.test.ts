@@ -84,6 +84,11 @@ describe('the judge of a run', () => {
     ]);
     const lost = [{ id: 'a', desired: 'stop', client: 'lost' }];
     expect(judged({ lines: [line(7), line(8), line(8, { what: 'ended' })] }, batch(lost))).toEqual([]);
+    // Its machine was away, and reported that it had ended after the work was placed again.
+    const twice = { lines: [line(7), ended, line(8), line(8, { what: 'ended' })] };
+    const back = { id: 'a', desired: 'stop', client: 'complete' };
+    expect(judged(twice, batch([{ ...back, wasGivenUp: true }]))).toEqual([]);
+    expect(judged(twice, batch([back]))).toEqual(['double: job web was begun 2 times instead of 1']);
   });
 
   it('finds services that live twice, not at all, or for nobody', () => {

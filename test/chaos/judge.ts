@@ -110,7 +110,9 @@ function tasksOf(job: FinalJob, all: readonly TaskLine[], living: ReadonlySet<nu
   if (job.isBatch) {
     const begun = lines.filter(({ what }) => what === 'begun');
     const ended = new Set(lines.filter(({ what }) => what === 'ended').map(({ pid }) => pid));
-    const lost = job.allocs.filter(({ client }) => client === 'lost' || client === 'unknown').length;
+    const lost = job.allocs.filter(
+      ({ client, wasGivenUp }) => wasGivenUp || client === 'lost' || client === 'unknown',
+    ).length;
     const cut = begun.filter(({ pid }) => !ended.has(pid)).length;
     if (begun.length > job.count + lost)
       return [{ kind: 'double', text: `job ${job.id} was begun ${begun.length} times instead of ${job.count}` }];

@@ -19,30 +19,32 @@ function applies(type, payload) {
   if (defect) throw new BrokenPromise(`${type} was let through and cannot be applied: ${defect.stack}`);
 }
 
-/** @type {Record<string, (sent: any) => void>} */
-const MESSAGES = {
-  node: (sent) => {
-    checkNode(sent);
-    nodeNameProblem(sent);
-    const node = withCutTexts(sent);
-    encodeNode(node);
-    meetsConstraint({ LTarget: '${attr.kernel.version}', RTarget: '>= 4', Operand: 'version' }, node);
-    applies('NodeRegister', { Node: node, NodeEvent: null });
-  },
-  allocs: (sent) => {
-    checkAllocUpdates(sent);
-    applies('AllocClientUpdate', { Allocs: sent.map(withCutReport), Evals: [], Now: 1 });
-  },
-  events: (sent) => {
-    checkNodeEvents(sent);
-    applies('UpsertNodeEvents', { NodeEvents: { n: sent.map(cutEvent) } });
-  },
-  services: checkServices,
-};
+/** @type {Map<string, (sent: any) => void>} */
+const MESSAGES = new Map(
+  Object.entries({
+    node: (sent) => {
+      checkNode(sent);
+      nodeNameProblem(sent);
+      const node = withCutTexts(sent);
+      encodeNode(node);
+      meetsConstraint({ LTarget: '${attr.kernel.version}', RTarget: '>= 4', Operand: 'version' }, node);
+      applies('NodeRegister', { Node: node, NodeEvent: null });
+    },
+    allocs: (sent) => {
+      checkAllocUpdates(sent);
+      applies('AllocClientUpdate', { Allocs: sent.map(withCutReport), Evals: [], Now: 1 });
+    },
+    events: (sent) => {
+      checkNodeEvents(sent);
+      applies('UpsertNodeEvents', { NodeEvents: { n: sent.map(cutEvent) } });
+    },
+    services: checkServices,
+  }),
+);
 
 export const fuzz = timed((data) => {
   const end = data.indexOf(0x0a);
-  const read = MESSAGES[data.subarray(0, Math.max(end, 0)).toString()];
+  const read = MESSAGES.get(data.subarray(0, Math.max(end, 0)).toString());
   const sent = jsonOf(data.subarray(end + 1));
   if (read && sent !== undefined) declaring([Refusal], () => read(sent));
 });

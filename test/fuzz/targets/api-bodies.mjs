@@ -10,26 +10,34 @@ import { readSnapshots } from '../../../apps/api/dist/volumes/snapshot-request.j
 import { DecodeError, Refusal } from '../../../libs/model/dist/index.js';
 import { declaring, timed } from '../harness.mjs';
 
-/** @type {Record<string, (body: Buffer) => unknown>} */
-const READERS = {
-  parse: (body) => readParseRequest(readJsonBody(body)),
-  namespace: (body) => readNamespace(body, undefined),
-  pool: (body) => readNodePool(body, undefined),
-  drain: readDrain,
-  eligibility: readEligibility,
-  scheduler: (body) => readSchedulerConfiguration(body, { cas: '1' }),
-  snapshots: (body) => readSnapshots(readJsonBody(body)),
-  query: (body) => {
-    const given = Object.fromEntries(new URLSearchParams(body.toString('utf8')));
-    for (const read of [query.staleParam, query.indexParam, query.waitParam, query.perPageParam, query.uuidPrefixParam])
-      declaring([Refusal], () => read(given));
-    return query.boolParam(given, 'purge');
-  },
-};
+/** @type {Map<string, (body: Buffer) => unknown>} */
+const READERS = new Map(
+  Object.entries({
+    parse: (body) => readParseRequest(readJsonBody(body)),
+    namespace: (body) => readNamespace(body, undefined),
+    pool: (body) => readNodePool(body, undefined),
+    drain: readDrain,
+    eligibility: readEligibility,
+    scheduler: (body) => readSchedulerConfiguration(body, { cas: '1' }),
+    snapshots: (body) => readSnapshots(readJsonBody(body)),
+    query: (body) => {
+      const given = Object.fromEntries(new URLSearchParams(body.toString('utf8')));
+      for (const read of [
+        query.staleParam,
+        query.indexParam,
+        query.waitParam,
+        query.perPageParam,
+        query.uuidPrefixParam,
+      ])
+        declaring([Refusal], () => read(given));
+      return query.boolParam(given, 'purge');
+    },
+  }),
+);
 
 export const fuzz = timed((data) => {
   const end = data.indexOf(0x0a);
-  const read = READERS[data.subarray(0, Math.max(end, 0)).toString()];
+  const read = READERS.get(data.subarray(0, Math.max(end, 0)).toString());
   if (read) declaring([Refusal, DecodeError], () => read(data.subarray(end + 1)));
 });
 
