@@ -219,8 +219,9 @@ describe('projector', () => {
         load: (machine) => real.load(machine),
         setAside: () => real.setAside(),
         framedIndex: () => real.framedIndex(),
-        write: (applied, texts, framed) => {
-          if ((applied.at(-1)?.index ?? 0) <= beforeCrash) return real.write(applied, texts, framed);
+        write: async (applied, texts, framed, published) => {
+          if ((applied.at(-1)?.index ?? 0) <= beforeCrash) return real.write(applied, texts, framed, published);
+          await published;
           crashes += 1;
           return new Promise(() => {}); // it is killed here: never heard of again
         },
@@ -232,6 +233,36 @@ describe('projector', () => {
     projectors.splice(projectors.indexOf(dies), 1);
     startProjector();
     await expectProjected(last);
+  });
+
+  it('EV-60: Postgres runs the statements meanwhile, and commits nothing before EVENTS has the frames', async () => {
+    let fail: (error: Error) => void = () => {};
+    const away = new Promise<void>((_, reject) => (fail = reject));
+    let attempts = 0;
+    startProjector({
+      events: (real) => ({
+        tail: () => real.tail(),
+        onReturn: (listener) => real.onReturn(listener),
+        refusalOf: (part) => real.refusalOf(part),
+        append: async (parts, sequence) => {
+          attempts += 1;
+          if (attempts === 1) await away;
+          return real.append(parts, sequence);
+        },
+      }),
+    });
+    const last = await someWork(5);
+    await until(async () => {
+      const { rows } = await pool.query<{ count: string }>(
+        `select count(*) from pg_locks l join pg_class c on c.oid = l.relation join pg_stat_activity a on a.pid = l.pid
+          where c.relname = 'projection' and l.mode = 'RowExclusiveLock' and a.datname = current_database()`,
+      );
+      return rows[0]?.count !== '0';
+    });
+    expect(await model.appliedIndex()).toBe(0);
+    fail(new Error('EVENTS is away'));
+    await expectProjected(last);
+    expect(attempts).toBeGreaterThan(1);
   });
 
   it('EV-60: of frames of which one does not arrive none behind it is stored, and the writer is told', async () => {

@@ -14,8 +14,13 @@ export class PostgresStore implements ProjectionStore {
     return loadSnapshot(this.pool, machine);
   }
 
-  write(applied: readonly Applied[], texts: SharedTexts, framed: number): Promise<readonly SetAsideRow[]> {
-    return this.writer.write(applied, texts, framed);
+  write(
+    applied: readonly Applied[],
+    texts: SharedTexts,
+    framed: number,
+    published?: Promise<void>,
+  ): Promise<readonly SetAsideRow[]> {
+    return this.writer.write(applied, texts, framed, published);
   }
 
   framedIndex(): Promise<number> {

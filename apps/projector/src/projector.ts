@@ -230,13 +230,19 @@ export class Projector implements Singleton {
     const texts = new SharedTexts();
     for (const one of applied) writer.compare(one);
     const parts = applied.flatMap((one) => this.partsOfEvents(one, texts));
-    await this.patiently(
-      'EVENTS',
-      signal,
-      (error) => !(error instanceof EventsRewoundError),
-      () => writer.publish(parts),
-    );
-    await this.patiently('Postgres', signal, isTransientDatabaseError, () => this.store(applied, texts, writer.framed));
+    await this.writeAtOnce(applied, texts, parts, writer).catch(async (error: unknown) => {
+      if (error instanceof EventsRewoundError || !isTransientDatabaseError(error)) throw error;
+      this.counters.applyErrors += 1;
+      await this.patiently(
+        'EVENTS',
+        signal,
+        (error) => !(error instanceof EventsRewoundError),
+        () => writer.publish(parts),
+      );
+      await this.patiently('Postgres', signal, isTransientDatabaseError, () =>
+        this.store(applied, texts, writer.framed),
+      );
+    });
     if (this.counters.setAside > 0) this.counters.setAside = await this.options.store.setAside();
     const appliedAtMs = clock.nowMs();
     for (const message of announcementsOf(applied, { appliedAtMs, eventSequence: writer.sequence }))
@@ -251,13 +257,36 @@ export class Projector implements Singleton {
   }
 
   /**
+   * Makes one attempt, in which Postgres runs the statements while EVENTS takes the frames, and commits once EVENTS has
+   * them.
+   * @throws the error of either. Both may have been written; the next attempt finds out.
+   */
+  private async writeAtOnce(
+    applied: readonly Applied[],
+    texts: SharedTexts,
+    parts: readonly AddressedPart[],
+    writer: FrameWriter,
+  ): Promise<void> {
+    const framed = Math.max(writer.framed, parts.at(-1)?.index ?? 0);
+    const published = writer.publish(parts);
+    published.catch(() => {}); // thrown by the store, which waits for it
+    await this.store(applied, texts, framed, published);
+    await published;
+  }
+
+  /**
    * Writes a batch. If Postgres is already at or above the batch's end, the batch is there: a commit whose answer was
    * lost wrote it, or another projector, which writes the same.
    */
-  private async store(applied: readonly Applied[], texts: SharedTexts, framed: number): Promise<void> {
+  private async store(
+    applied: readonly Applied[],
+    texts: SharedTexts,
+    framed: number,
+    published?: Promise<void>,
+  ): Promise<void> {
     const to = applied.at(-1)?.index ?? 0;
     try {
-      const refused = await this.options.store.write(applied, texts, framed);
+      const refused = await this.options.store.write(applied, texts, framed, published);
       this.counters.setAside += refused.length;
       this.reportSetAside(refused);
     } catch (error) {

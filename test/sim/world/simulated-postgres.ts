@@ -245,7 +245,13 @@ export class DatabaseConnection implements ProjectionStore {
     });
   }
 
-  write(applied: readonly Applied[], _texts: unknown, framed: number): Promise<readonly SetAsideRow[]> {
+  async write(
+    applied: readonly Applied[],
+    _texts: unknown,
+    framed: number,
+    published?: Promise<void>,
+  ): Promise<readonly SetAsideRow[]> {
+    await published;
     return this.query((postgres) => postgres.write(applied, framed));
   }
 

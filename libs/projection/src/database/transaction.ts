@@ -47,11 +47,13 @@ export interface Outgoing {
  * waits are needed in between, because after a failed statement the server answers all others with an error and the
  * commit with a rollback. So a condition must be a statement that fails.
  * @param work returns the pending responses
- * @throws the error of the first failed statement
+ * @param condition must resolve before the commit; the statements run meanwhile. IDLE_IN_WRITE_MS limits the wait
+ * @throws the error of the first failed statement, or of the condition: then nothing is committed
  */
 export function inTwoTrips(
   pool: Pool,
   work: (outgoing: Outgoing) => Promise<readonly Promise<unknown>[]>,
+  condition?: Promise<unknown>,
 ): Promise<void> {
   return withClient(pool, async (client) => {
     await client.query(BEGIN.write);
@@ -64,6 +66,10 @@ export function inTwoTrips(
     stream.cork();
     try {
       const unanswered = await work({ client, flush });
+      if (condition) {
+        flush();
+        await condition;
+      }
       answers = [...unanswered, client.query('commit')];
     } finally {
       stream.uncork();

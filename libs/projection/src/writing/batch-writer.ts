@@ -62,20 +62,30 @@ export class BatchWriter {
   /**
    * Returns the rows that were set aside.
    * @param texts JSON of the same changes, shared with other writers
-   * @param framed index of the newest frame in EVENTS, 0 if unknown
+   * @param framed index of the newest frame in EVENTS at the commit, 0 if unknown
+   * @param condition must resolve before the commit; the statements run meanwhile
+   * @throws the error of the condition; nothing was written
    * @throws ProjectionMovedError if the projection is not at the index before the first transaction; nothing was
    * written
    * @throws RangeError if the transactions are not consecutive
    */
-  async write(applied: readonly Applied[], texts = new SharedTexts(), framed = 0): Promise<readonly SetAsideRow[]> {
+  async write(
+    applied: readonly Applied[],
+    texts = new SharedTexts(),
+    framed = 0,
+    condition?: Promise<unknown>,
+  ): Promise<readonly SetAsideRow[]> {
     const from = assertConsecutive(applied) - 1;
     for (;;)
       try {
-        await inTwoTrips(this.pool, (outgoing) =>
-          sendBatch(outgoing, foldBatch(applied, framed), texts, this.anyAside),
+        await inTwoTrips(
+          this.pool,
+          (outgoing) => sendBatch(outgoing, foldBatch(applied, framed), texts, this.anyAside),
+          condition,
         );
         return [];
       } catch (error) {
+        await condition; // of two failures the condition's counts
         if (isNotMoved(error)) await this.lookAgain(from);
         else if (isDataError(error) || isEncodingError(error)) return await this.writeCarefully(applied, from, framed);
         else throw error;
