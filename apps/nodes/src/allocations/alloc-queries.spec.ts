@@ -119,7 +119,7 @@ describe('allocation reads of agents', () => {
   });
 
   it('ND-152: wakes for its own node and not for another', async () => {
-    const { a, b, place, read } = await setup();
+    const { time, a, b, place, read } = await setup();
     const waiting = read(a, 1);
     await settle();
     await place(b);
@@ -128,6 +128,21 @@ describe('allocation reads of agents', () => {
     const mine = await place(a);
     await settle();
     expect(waiting.answer?.Allocs).toEqual({ [mine.ID]: mine.AllocModifyIndex });
+    expect(time.pending).toBe(0);
+  });
+
+  it('ND-152: a node that reads again after each answer waits once', async () => {
+    const { queries, a, place, read } = await setup();
+    let index = 1;
+    for (const count of [1, 2, 3]) {
+      const waiting = read(a, index);
+      await settle();
+      expect(queries.reads).toBe(1);
+      await place(a);
+      await settle();
+      index = waiting.answer!.Index;
+      expect([Object.keys(waiting.answer!.Allocs).length, queries.reads]).toEqual([count, 0]);
+    }
   });
 
   it('ST-151: at the end of the wait it answers what there is', async () => {

@@ -456,6 +456,8 @@ describe('batches', () => {
     await time.pass(0);
     expect([sizes(state), updates.pending]).toEqual([[MAX_BATCH_ALLOCS], 0]);
     void send(a, ...unknown(a, MAX_BATCH_ALLOCS - 1));
+    await time.pass(0);
+    expect(sizes(state)).toHaveLength(1);
     void send(b, ...unknown(b, 2));
     await time.pass(0);
     expect([sizes(state), updates.pending]).toEqual([[MAX_BATCH_ALLOCS, MAX_BATCH_ALLOCS - 1], 2]);

@@ -184,6 +184,19 @@ describe('eligibility', () => {
     return { d, node, set };
   };
 
+  it('ND-90, DR-2: the time of a change of eligibility and of a drain is written in seconds', async () => {
+    const { d, node, set } = await setup();
+    const written = () => (d.state.history.at(-1)?.txn.payload as { UpdatedAt?: number }).UpdatedAt;
+    const nowS = Math.floor(d.time.nowMs() / 1_000);
+    await set('ineligible');
+    expect(written()).toBe(nowS);
+    await d.drain(node);
+    expect(written()).toBe(nowS);
+    await d.lead();
+    await d.time.pass(2_000); // nothing runs there: the drain is complete
+    expect([d.stored(node).DrainStrategy, written()]).toEqual([null, Math.floor(d.time.nowMs() / 1_000) - 1]);
+  });
+
   it('ND-90: checks in order, and nothing is written', async () => {
     const { d, node, set } = await setup();
     await d.drain(node);

@@ -101,6 +101,12 @@ describe('claims of identities', () => {
     expect(await reasonOf()).toMatch(/^its token has \d+ bytes, and at most 8192 fit.*shorter extra claims$/);
   });
 
+  it('a token of exactly that size is made', async () => {
+    const sizeWith = async (unit: string) => (await setup({ job: { Meta: { unit } } }).ask([{}])).Signed[0]?.JWT.length;
+    const most = MAX_SIGNED_TOKEN_BYTES - ((await sizeWith('u')) ?? 0) + 1;
+    expect([await sizeWith('u'.repeat(most)), await sizeWith('u'.repeat(most + 1))]).toEqual([8_192, undefined]);
+  });
+
   it('AU-121, AU-137: a default one is the same each time, never expires, and names the allocation’s key', async () => {
     const { state, claimsOf } = setup({
       group: { Tasks: [{ Name: 'main', Driver: 'exec', Identity: { Env: true } }] },
@@ -145,6 +151,12 @@ describe('claims of identities', () => {
     expect(claims['nomad_service']).toBe('db');
   });
 
+  it('AU-142: none of a service whose group is gone from the job', async () => {
+    const service = { WorkloadType: 'service', Workload: 'api-${NOMAD_ALLOC_INDEX}-x', Identity: 'mesh' } as const;
+    const { reasonOf } = setup({ alloc: { TaskGroup: 'gone' } });
+    expect(await reasonOf({ ...service, InterpolatedName: 'api-7-x' })).toBe('identity not found');
+  });
+
   it('AU-131: a child of a dispatched or periodic job is its parent', async () => {
     const { claimsOf } = setup({ job: { ID: 'web/dispatch-1', ParentID: 'web' } });
     const { claims } = await claimsOf();
@@ -154,6 +166,7 @@ describe('claims of identities', () => {
   it('AU-132: without an audience, a TTL and an issuer there is neither aud, exp nor iss', async () => {
     const Tasks = [{ Name: 'main', Driver: 'exec', Identities: [{ Name: 'aws' }] }];
     const { claims } = await setup({ group: { Tasks } }).claimsOf();
+    expect(claims['extra_claims']).toEqual({ org: 'acme/web/${none}' });
     expect(claims).not.toHaveProperty('iss');
     expect(claims).not.toHaveProperty('aud');
     expect(claims).not.toHaveProperty('exp');
