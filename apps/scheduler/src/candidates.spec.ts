@@ -399,6 +399,17 @@ describe('which is best', () => {
     expect(meta?.NormScore).toBeCloseTo(meta?.Scores?.['binpack'] ?? -1);
   });
 
+  it('SC-116: one spread, of the job or of the group, has many more nodes looked at', () => {
+    for (let n = 0; n < 20; n++) world.addNode();
+    const evaluated = (job: Partial<Job>, group: Partial<TaskGroup>): number | undefined => {
+      world.register(fixtures.aJob({ TaskGroups: [fixtures.aGroup(group)], ...job }));
+      return placedBy(world.attempt())[0]?.Metrics?.NodesEvaluated;
+    };
+    const Spreads = [{ Attribute: '${node.datacenter}', Weight: 50, SpreadTarget: null }];
+    expect(evaluated({}, {})).toBeLessThan(20);
+    expect([evaluated({ Spreads }, {}), evaluated({}, { Spreads })]).toEqual([20, 20]);
+  });
+
   it('SC-118: machines that do not fit do not use up the limit: one that does is found behind many', () => {
     for (let i = 0; i < 50; i++) world.addNode(resourcesOf(cpu(50)));
     const last = world.addNode();

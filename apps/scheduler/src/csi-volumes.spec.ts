@@ -103,6 +103,14 @@ describe('the plugin on the node', () => {
     expect(whyNot(jobOf())).toEqual([`CSI plugin disks ${what} client ${NODE}`]);
   });
 
+  it('VL-163: every volume is looked at, also after one that can be had', () => {
+    world.addNode({ ID: NODE, CSINodePlugins: { disks: aNodePlugin() } });
+    volume({ ID: 'first' });
+    volume({ ID: 'second', PluginID: 'two' });
+    const Volumes = { a: aVolumeRequest({ Source: 'first' }), b: aVolumeRequest({ Source: 'second' }) };
+    expect(whyNot(jobOf({}, { Volumes }))).toEqual([`CSI plugin two is missing from client ${NODE}`]);
+  });
+
   it('VL-163: requests are looked at in the order of their aliases', () => {
     world.addNode({ ID: NODE, CSINodePlugins: { disks: aNodePlugin() } });
     volume({ ID: 'first', PluginID: 'one' });

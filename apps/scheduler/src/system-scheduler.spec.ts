@@ -55,6 +55,7 @@ describe('system jobs', () => {
     expect(stoppedBy(lost)).toMatchObject([{ ClientStatus: 'lost' }]);
     expect(placedBy(lost)).toEqual([]);
     world.stopJob('web');
+    expect(world.attempt({ Type: 'system' })).toMatchObject({ wanted: {}, failedGroups: {}, blocked: [] });
     expect(stoppedBy(run({ TriggeredBy: 'job-deregister' }))).toMatchObject([
       { DesiredDescription: 'alloc not needed due to job update' },
     ]);

@@ -199,8 +199,8 @@ export class NodeSelector {
 
   private limitFor(group: TaskGroup): number {
     const { job, config, candidates } = this.deps;
-    const spread = (job.Spreads?.length ?? 0) + (group.Spreads?.length ?? 0) > 0;
-    if (spread || this.rankingOf(group).hasAffinities)
+    const spreads = [...(job.Spreads ?? []), ...(group.Spreads ?? [])];
+    if (spreads.length > 0 || this.rankingOf(group).hasAffinities)
       return spreadLimit(group.Count, config.NodeLimitForFeasibilityChecks);
     return candidateLimit(job.Type, candidates.nodes.length);
   }

@@ -329,7 +329,8 @@ describe('sysbatch', () => {
     world.register(job(1));
     const again = once();
     expect(placedBy(again)).toHaveLength(2);
-    expect(again.annotations.DesiredTGUpdates['web']).toMatchObject({ DestructiveUpdate: 2 });
+    expect(again.annotations.DesiredTGUpdates['web']).toMatchObject({ DestructiveUpdate: 2, Canary: 0 });
+    expect(placedBy(again).map(({ DeploymentStatus }) => DeploymentStatus)).toEqual([null, null]);
     done();
     const Constraints = [{ LTarget: '${attr.kernel.name}', RTarget: 'linux', Operand: '=' }];
     world.register(job(1, { Constraints }));
