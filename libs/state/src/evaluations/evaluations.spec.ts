@@ -168,6 +168,15 @@ describe('evaluation deletion', () => {
       expect(machine.tables.evals.tableIndex).toBe(machine.appliedIndex);
     });
 
+    it('ST-98: a page leaves what was created before it, whatever its id', () => {
+      const machine = paused();
+      const [early, later] = ['f', 'a'].map((letter) => `${letter.repeat(8)}-0000-4000-8000-000000000000`);
+      for (const ID of [early!, later!]) update(machine, anEval({ ID, JobID: 'gone' }));
+      const NextToken = `${machine.tables.evals.get(later!)!.CreateIndex}.${later}`;
+      expect(byFilter(machine, 'Priority == 50', { NextToken })).toMatchObject({ result: { Count: 1 } });
+      expect(left(machine)).toEqual([early]);
+    });
+
     it('ST-98, EB-305, EB-307: what is not safe is passed over, allocations stay, the job is judged anew', () => {
       const machine = paused();
       const { job, evaluation } = aRegisteredJob(machine);

@@ -37,9 +37,8 @@ function refuseUnknownPlace(w: Write, job: Job): void {
     throw new Refusal('invalid', `job "${job.ID}" is in nonexistent node pool "${pool}"`);
 }
 
-/** Whether another child of the same parent has this token (ST-51). The verdict's result names it. */
+/** Whether another child of the same parent has its token, if it has one (ST-51). The verdict's result names it. */
 function isDispatchedAlready(w: Write, job: Job): boolean {
-  if (!job.DispatchIdempotencyToken) return false;
   for (const sibling of w.tables.jobs.by('dispatch', dispatchKey(job))) {
     if (sibling.ID === job.ID) continue;
     w.result = { JobID: sibling.ID };

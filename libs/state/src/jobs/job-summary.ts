@@ -185,7 +185,7 @@ export const CHILD_COUNTER: { readonly [S in JobStatus]: keyof JobChildrenSummar
 export function countChild(
   w: Write,
   job: Pick<Job, 'Namespace' | 'ParentID'>,
-  from: JobStatus | null,
+  from: JobStatus | undefined,
   to: JobStatus,
 ): void {
   if (!job.ParentID || from === to) return;

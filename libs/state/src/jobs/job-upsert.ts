@@ -42,7 +42,7 @@ export function upsertJob(w: Write, given: Job, options: UpsertOptions): Job {
   ensureSummary(w, job);
   putVersion(w, job, options.trackedVersions);
   putSubmission(w, job, { given: options.submission, from: options.submissionFrom }, options.trackedVersions);
-  countChild(w, job, stored?.Status ?? null, job.Status);
+  countChild(w, job, stored?.Status, job.Status);
   recordLaunch(w, job, !stored);
   return job;
 }

@@ -99,6 +99,10 @@ describe('the window of request ids', () => {
     }));
     for (const entry of entries) window.remember(entry);
     expect([...window.entries()]).toEqual(entries);
+    const next = { requestId: 'next', index: 2_000, timeNs: 1, rejected: null }; // the window grows
+    window.remember(next);
+    expect([...window.entries()]).toEqual([...entries, next]);
+    expect(window.find('r0')).toEqual(entries[0]);
   });
 
   it('ST-6: two request ids with the same hash are two', () => {

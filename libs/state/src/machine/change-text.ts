@@ -1,4 +1,5 @@
 import { type DrainStrategy, formatDuration } from '@waybill/model';
+import type { TableName, TableRows } from './tables.js';
 import type { Change } from './write.js';
 
 /** Members with the time and index of a write, which say nothing about the change of the object. */
@@ -23,7 +24,7 @@ export const MAX_NAMED_MEMBERS = 5;
 export function changeText(change: Change, members: readonly string[]): string {
   if (!change.before) return 'created';
   if (!change.after) return 'deleted';
-  const said = known(change);
+  const said = known(change as Update);
   if (said.length > 0) return said.join(', ');
   const named = members.filter((name) => !BOOKKEEPING.has(name));
   if (named.length === 0) return 'written again';
@@ -35,11 +36,13 @@ const arrow = (what: string, from: unknown, to: unknown): string[] =>
   from === to ? [] : [`${what} ${String(from)} -> ${String(to)}`];
 const became = (is: boolean, was: boolean, yes: string, no: string): string[] => (is === was ? [] : [is ? yes : no]);
 
-function known(change: Change): string[] {
+/** A change of a row that was there before and is there after. */
+type Update = { [N in TableName]: Extract<Change, { table: N }> & Record<'before' | 'after', TableRows[N]> }[TableName];
+
+function known(change: Update): string[] {
   switch (change.table) {
     case 'jobs': {
       const { before, after } = change;
-      if (!before || !after) return [];
       return [
         ...arrow('version', before.Version, after.Version),
         ...became(after.Stop, before.Stop, 'stopped', 'started'),
@@ -49,7 +52,6 @@ function known(change: Change): string[] {
     }
     case 'allocs': {
       const { before, after } = change;
-      if (!before || !after) return [];
       return [
         ...arrow('desired', before.DesiredStatus, after.DesiredStatus),
         ...arrow('client', before.ClientStatus, after.ClientStatus),
@@ -57,12 +59,11 @@ function known(change: Change): string[] {
       ];
     }
     case 'evals':
-      return change.before && change.after ? arrow('status', change.before.Status, change.after.Status) : [];
+      return arrow('status', change.before.Status, change.after.Status);
     case 'deployment':
-      return change.before && change.after ? arrow('status', change.before.Status, change.after.Status) : [];
+      return arrow('status', change.before.Status, change.after.Status);
     case 'nodes': {
       const { before, after } = change;
-      if (!before || !after) return [];
       return [
         ...arrow('status', before.Status, after.Status),
         ...arrow('eligibility', before.SchedulingEligibility, after.SchedulingEligibility),
@@ -71,7 +72,6 @@ function known(change: Change): string[] {
     }
     case 'variables': {
       const { before, after } = change;
-      if (!before || !after) return [];
       const locked = became(after.Lock !== null, before.Lock !== null, 'locked', 'unlocked');
       return locked.length > 0 ? locked : ['items written'];
     }

@@ -188,6 +188,12 @@ describe('giving a claim back', () => {
     expect(releaseClaim(first, step(CLAIM_STATE.nodeDetached, blank)).PastClaims[A]).toMatchObject(known);
   });
 
+  it('VL-92: of a claim that nobody knows they are empty', () => {
+    const blank = { AccessMode: '', AttachmentMode: '', ExternalNodeID: '', NodeID: '' };
+    const step9 = step(CLAIM_STATE.unpublishing, { ...blank, AllocationID: uuid(9) });
+    expect(releaseClaim(volume, step9).PastClaims[uuid(9)]).toMatchObject(blank);
+  });
+
   it('VL-105: a step in state taken is a step out, never a claim', () => {
     const late = releaseClaim(aCSIVolume(), step(CLAIM_STATE.taken));
     expect(holders(late)).toEqual({ read: [], write: [], past: [A] });
