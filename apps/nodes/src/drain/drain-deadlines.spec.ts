@@ -57,3 +57,12 @@ it('DR-62: and so it does when all clocks were ahead and are set back', async ()
   await time.pass(2 * CLOCK_LOOK_MS);
   expect(fired).toEqual(['node']);
 });
+
+it('DR-92: without the role no deadline is waited for', async () => {
+  const { time, clock, fired, deadlines } = setup();
+  deadlines.set('node', clock.nowMs() + 60_000, 60_000);
+  deadlines.stop();
+  expect([time.pending, deadlines.size]).toEqual([0, 0]);
+  await time.pass(60_000);
+  expect(fired).toEqual([]);
+});

@@ -17,7 +17,7 @@ interface Counted {
  */
 export class PropertyUses {
   /** By group (empty: all groups), then by property. */
-  private readonly counted = new Map<string, Map<string, Counted>>();
+  private readonly counted = new Map<string | undefined, Map<string, Counted>>();
 
   constructor(
     private readonly job: Pick<Job, 'Namespace' | 'ID'>,
@@ -27,8 +27,8 @@ export class PropertyUses {
 
   /** The counts of a property: always the same map, kept up to date. @param group undefined: all groups */
   counts(attribute: string, group: string | undefined): ReadonlyMap<string, number> {
-    let ofGroup = this.counted.get(group ?? '');
-    if (!ofGroup) this.counted.set(group ?? '', (ofGroup = new Map()));
+    let ofGroup = this.counted.get(group);
+    if (!ofGroup) this.counted.set(group, (ofGroup = new Map()));
     let counted = ofGroup.get(attribute);
     if (!counted) {
       counted = { counts: new Map(), seen: 0 };

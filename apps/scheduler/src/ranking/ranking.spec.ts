@@ -3,7 +3,7 @@ import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
 import { candidateLimit, LimitedChoice, spreadLimit } from './candidate-limit.js';
 import { fitScore, MAX_FIT_SCORE } from './fit-score.js';
-import { Ranking } from './ranking.js';
+import { Ranking, scoresBy } from './ranking.js';
 import { SpreadScore } from './spread.js';
 
 const amounts = (cpuMhz: number, memoryMB: number): Amounts => ({ cpuMhz, memoryMB, diskMB: 0 });
@@ -125,6 +125,14 @@ describe('candidate limit', () => {
   ])('SC-115: of %d candidates a service compares %d, a batch job 2', (candidates, limit) => {
     expect(candidateLimit('service', candidates)).toBe(limit);
     expect(candidateLimit('batch', candidates)).toBe(2);
+  });
+
+  it('SC-113: the scores of a node name what was against it and what was for it', () => {
+    const base = { binpack: 0.5, antiAffinity: -0.25, affinity: 0.1, devices: null };
+    const named = { binpack: 0.5, 'job-anti-affinity': -0.25, 'node-affinity': 0.1, 'allocation-spread': 0.2 };
+    expect(scoresBy(base, true, 0.2)).toEqual({ ...named, 'node-reschedule-penalty': -1 });
+    expect(scoresBy(base, false, 0.2)).toEqual({ ...named, 'node-reschedule-penalty': 0 });
+    expect(scoresBy({ ...base, devices: 0.7 }, false, 0.2)).toMatchObject({ devices: 0.7 });
   });
 
   it('SC-116: with affinities or spreads it is 100, the count, or what is configured', () => {

@@ -25,7 +25,9 @@ describe('the log', () => {
   it('ST-7: an index that is not the next one is never applied', () => {
     const machine = aMachine();
     for (const index of [1, 3, 0]) {
-      expect(() => machine.apply(aTxn(index, 'Ignore', {}))).toThrow(IndexGapError);
+      expect(() => machine.apply(aTxn(index, 'Ignore', {}))).toThrow(
+        new IndexGapError(2, index), // whose text names both
+      );
     }
     expect(machine.appliedIndex).toBe(1);
     machine.apply(aTxn(2, 'Ignore', {}));

@@ -70,6 +70,16 @@ describe('node pools', () => {
     expect([...machine.tables.node_pools.all()].map((pool) => pool.Name)).toEqual(['all', 'default']);
   });
 
+  it('ND-186: what keeps a pool is named once, however many jobs there are', () => {
+    const machine = aMachine();
+    upsert(machine, aPool());
+    for (const ID of ['a', 'b'])
+      apply(machine, 'JobRegister', aRegistration(aJob({ ID, NodePool: 'gpu' })), { namespace: 'default' });
+    expect(remove(machine, 'gpu').verdict).toMatchObject({
+      error: '1 error occurred:\n\t* node pool "gpu" has non-terminal jobs in regions: [global]\n\n',
+    });
+  });
+
   it('ND-186: a pool is deleted once it has neither nodes nor jobs that are not dead', () => {
     const machine = aMachine();
     upsert(machine, aPool(), aPool({ Name: 'spare' }));
