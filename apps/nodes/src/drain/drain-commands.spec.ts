@@ -186,7 +186,8 @@ describe('eligibility', () => {
 
   it('ND-90, DR-2: the time of a change of eligibility and of a drain is written in seconds', async () => {
     const { d, node, set } = await setup();
-    const written = () => (d.state.history.at(-1)?.txn.payload as { UpdatedAt?: number }).UpdatedAt;
+    const written = () =>
+      d.state.history.flatMap(({ txn: { payload } }) => ('UpdatedAt' in payload ? [payload.UpdatedAt] : [])).at(-1);
     const nowS = Math.floor(d.time.nowMs() / 1_000);
     await set('ineligible');
     expect(written()).toBe(nowS);
