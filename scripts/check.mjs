@@ -4,7 +4,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import path from 'node:path';
 import { pathViolations } from './agent-paths.mjs';
-import { refusalsByStatus } from './findings.mjs';
+import { refusalsByStatus, spreadPushes } from './findings.mjs';
 import { chartFindings } from './chart.mjs';
 import { contractTypes } from './contract-types.mjs';
 import { kustomize } from './kustomize.mjs';
@@ -170,6 +170,14 @@ function refusalCodes() {
   );
 }
 
+/** A list as long as a cluster or a request must not lie on the stack. */
+function listsAsArguments() {
+  const sources = ['libs', 'apps'].flatMap((folder) => filesBelow(folder, /(?<!\.spec|\.fixture)\.tsx?$/));
+  return sources.flatMap((file) =>
+    spreadPushes(textOf(file)).map(({ line, text }) => `${file}:${line}: ${text}: push each element in a loop`),
+  );
+}
+
 /** A text of a job or a log must stay a text: React escapes it, and these would not. */
 const MARKUP = /\b(?:dangerouslySetInnerHTML|innerHTML|outerHTML|insertAdjacentHTML|createContextualFragment|srcDoc)\b/;
 
@@ -199,6 +207,7 @@ const checks = [
   ['links between pages', links],
   ['READMEs of packages', packageReadmes],
   ['refusals by their code', refusalCodes],
+  ['lists that are not arguments', listsAsArguments],
   ['pages', pagesOfTheUi],
   // Rendered with kubectl or kustomize; without them the chart is not looked at.
   ...(kustomize === undefined ? [] : [/** @type {Check} */ (['Helm chart', chartFindings])]),

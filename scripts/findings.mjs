@@ -54,6 +54,16 @@ export const refusalsByStatus = (source) =>
   }));
 
 /**
+ * Lists whose elements become the arguments of one call of `push`. Arguments lie on the stack, which some hundred
+ * thousand of them exceed: a `for` loop takes any number.
+ *
+ * @param {string} source
+ * @returns {Finding[]}
+ */
+export const spreadPushes = (source) =>
+  [...source.matchAll(/\.push\(\s*\.\.\.[^\n]*/g)].map(({ 0: text, index }) => ({ line: lineAt(source, index), text }));
+
+/**
  * Methods and functions with a bare verb for a name, and long positional parameter lists.
  *
  * @param {string} file its name tells the language

@@ -1,10 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { linesOfCode, proseOf, refusalsByStatus, ruleComments, signatures } from './findings.mjs';
+import { linesOfCode, proseOf, refusalsByStatus, ruleComments, signatures, spreadPushes } from './findings.mjs';
 
 describe('what a reader stumbles over', () => {
   it('finds refusals that are described by a status', () => {
     const source = '/** @throws Refusal invalid */\n/** Of a job. @throws DecodeError, Refusal 400 */\n';
     expect(refusalsByStatus(source)).toEqual([{ line: 2, text: '@throws DecodeError, Refusal 400' }]);
+  });
+
+  it('finds lists that are spread into the arguments of push', () => {
+    const source = 'rows.push(one);\nrows.push([...more]);\nrows.push(...more);\n';
+    expect(spreadPushes(source)).toEqual([{ line: 3, text: '.push(...more);' }]);
   });
 
   it('finds comments that are only rule numbers, with their line', () => {

@@ -34,7 +34,7 @@ function routeSignals({ txn, index }: Applied, tables: Tables): Signal[] {
   const signals: Signal[] = [];
   for (const { ID } of evalsCarriedBy(txn)) {
     const row = tables.evals.get(ID);
-    if (row?.ModifyIndex === index) signals.push(...routeOf(row));
+    if (row?.ModifyIndex === index) for (const item of routeOf(row)) signals.push(item);
   }
   return signals;
 }
@@ -90,12 +90,12 @@ function capacitySignals(applied: Applied, tables: Tables): Signal[] {
   const signals: Signal[] = [];
   for (const change of applied.changes) {
     if (change.table === 'nodes' && change.after && gainsCapacity(applied.txn, change.before, change.after))
-      signals.push(...unblock(change.after, applied.txn.type !== 'NodeRegister'));
+      for (const item of unblock(change.after, applied.txn.type !== 'NodeRegister')) signals.push(item);
     if (change.table === 'csi_volumes' && change.after && mayBeUsable(applied.txn, change.before, change.after))
       signals.push({ kind: 'unblockResources', names: [volumeResource(change.after.Namespace, change.after.ID)] });
     if (change.table === 'allocs' && freesResources(applied.txn, change.before, change.after)) {
       const node = tables.nodes.get((change.after ?? change.before)?.NodeID ?? '');
-      if (node) signals.push(...unblock(node, true));
+      if (node) for (const item of unblock(node, true)) signals.push(item);
     }
   }
   return signals;

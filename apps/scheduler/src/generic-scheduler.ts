@@ -60,9 +60,9 @@ export function attemptGeneric(input: AttemptInput): Attempt {
   for (const order of [...stopsNobodyReports(allocs, tainted, nowNs), ...wants.stops]) plan.stop(order);
   for (const alloc of wants.rewrites.values())
     plan.place(wants.inPlace.has(alloc.ID) ? inDeployment(alloc, wants.deploymentId) : alloc);
-  plan.followups.push(...wants.followups);
+  for (const item of wants.followups) plan.followups.push(item);
   plan.deployment = wants.deployment;
-  plan.deploymentUpdates.push(...wants.deploymentUpdates);
+  for (const item of wants.deploymentUpdates) plan.deploymentUpdates.push(item);
   placing?.placeAll(wants);
   for (const [group, desired] of Object.entries(wants.desired))
     desired.Preemptions += placing?.filling.evictions(group) ?? 0;

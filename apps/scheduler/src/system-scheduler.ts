@@ -56,7 +56,7 @@ export function attemptSystem(type: 'system' | 'sysbatch', input: AttemptInput):
   placing?.placeAll(wants);
   const { deployment, updates } = rollout.result(evaluation, nowNs);
   plan.deployment = deployment;
-  plan.deploymentUpdates.push(...updates);
+  for (const item of updates) plan.deploymentUpdates.push(item);
   const annotations = annotationsOf(wants.desired);
   return {
     plan: plan.build(evaluation, job ?? allocs[0]?.Job ?? null, input.index, annotations),

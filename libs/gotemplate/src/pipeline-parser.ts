@@ -45,7 +45,7 @@ export class PipelineParser {
     const { variables, assigns } = this.declaration(context, maxVariables);
     const commands: NonEmpty<Command> = [this.command(context)];
     while (this.reader.takeIf('mark', '|')) commands.push(this.command(context, commands.length + 1));
-    if (!assigns) this.variables.push(...variables);
+    if (!assigns) for (const item of variables) this.variables.push(item);
     return { variables, assigns, commands, start, end: this.reader.endOfLast };
   }
 

@@ -61,7 +61,7 @@ export function entriesOf(map: object): [key: string | number | bigint, value: u
   const entries: [string | number | bigint, unknown][] = [];
   if (map instanceof Map)
     for (const [key, value] of map) entries.push([isNumber(key) ? key : String(key), value as unknown]);
-  else entries.push(...Object.entries(map));
+  else for (const item of Object.entries(map)) entries.push(item);
   return entries.toSorted(([a], [b]) => (a === b ? 0 : orderOf(a, b)));
 }
 

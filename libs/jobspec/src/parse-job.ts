@@ -104,7 +104,7 @@ function checkTopLevel({ source, attributes, blocks }: Body): void {
     detail: `An argument named "${name}" is not expected here.${TOP_LEVEL.has(name) ? ` Did you mean to define a block of type "${name}"?` : ''}`,
     at: { source, span: nameSpan },
   }));
-  for (const block of blocks) diagnostics.push(...topLevelBlock(block));
+  for (const block of blocks) for (const item of topLevelBlock(block)) diagnostics.push(item);
   const [first, second] = blocks.filter(({ type }) => type === 'job');
   if (first && second)
     diagnostics.push({
@@ -157,7 +157,9 @@ function namesOf(
   budget: StepBudget,
 ): { scope: Scope; evaluator: Evaluator; variables: ReadonlyMap<string, Variable> } {
   const diagnostics: Diagnostic[] = [];
-  const report = (found: readonly Diagnostic[]): void => void diagnostics.push(...found);
+  const report = (found: readonly Diagnostic[]): void => {
+    for (const item of found) diagnostics.push(item);
+  };
   const evaluator = new Evaluator(functionTable(source.files), budget);
   const declarations = new VariableDeclarations(budget, report);
   const locals = new Locals(evaluator, report);

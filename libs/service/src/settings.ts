@@ -267,7 +267,7 @@ export function readSettings(env: NodeJS.ProcessEnv, required: readonly SettingN
       const found = `${name}=${JSON.stringify(given[name] ?? '')} is not usable: ${issue.message}`;
       problems.push(`${withoutPasswords(found)} (${SETTINGS[name].description ?? ''})`);
     }
-  else problems.push(...contradictions(parsed.data));
+  else for (const item of contradictions(parsed.data)) problems.push(item);
   if (problems.length > 0 || !parsed.success) throw new SettingsError(problems);
   return parsed.data;
 }

@@ -69,7 +69,7 @@ export function treeOf(table: ProcessTable, leader: number): ProcessRow[] {
   for (let row = toVisit.pop(); row; row = toVisit.pop()) {
     if (members.has(row.pid)) continue;
     members.set(row.pid, row);
-    toVisit.push(...(children.get(row.pid) ?? []));
+    for (const item of children.get(row.pid) ?? []) toVisit.push(item);
   }
   return [...members.values()];
 }

@@ -302,7 +302,7 @@ export class AllocationNetworks {
         } catch (error) {
           failed.push(errorText(error));
         }
-      errors.push(...failed);
+      for (const item of failed) errors.push(item);
     }
     try {
       await this.makerOf(record).remove(allocId);

@@ -90,7 +90,7 @@ export async function runPrestart(hooks: readonly TaskHook[], start: TaskStart):
     try {
       const added = await hook.prestart?.(start);
       Object.assign(env, added?.env);
-      mounts.push(...(added?.mounts ?? []));
+      for (const item of added?.mounts ?? []) mounts.push(item);
     } catch (error) {
       if (start.signal.aborted) break; // whatever it was, nobody waits for it any more
       if (error instanceof HookError) throw error;

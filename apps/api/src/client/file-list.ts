@@ -15,7 +15,7 @@ export async function listAllocFiles(
   for (let More = true; More && files.length < MAX_ENTRIES;) {
     const After = files.at(-1)?.Name ?? '';
     const page = await askAgent(rpc, listFiles, { AllocID, Path, After }, { target });
-    files.push(...page.Files);
+    for (const item of page.Files) files.push(item);
     More = page.More && page.Files.length > 0;
   }
   return files;

@@ -24,7 +24,7 @@ export async function relatedEvaluations(read: EvaluationLookup, of: Evaluation)
     const row = known.get(id) ?? (await read.evaluation(id)).row;
     if (!row) continue;
     related.push(encodeEvaluationStub(row));
-    queue.push(...linksOf(row));
+    for (const item of linksOf(row)) queue.push(item);
   }
   return related;
 }

@@ -24,7 +24,7 @@ export class ReconcileSummaries {
     let After = '';
     do {
       const { Queued, Next } = await this.rpc.ask(queuedPlacements, { After, MinIndex });
-      gathered.push(...Queued);
+      for (const item of Queued) gathered.push(item);
       After = Next;
       if (gathered.length < MAX_RECONCILED_JOBS && After !== '') continue;
       await this.write(gathered, requester);

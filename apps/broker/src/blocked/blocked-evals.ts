@@ -179,7 +179,7 @@ export class BlockedEvals {
   }
 
   returnDuplicates(duplicates: readonly Evaluation[]): void {
-    if (this.enabled) this.duplicates.push(...duplicates);
+    if (this.enabled) for (const item of duplicates) this.duplicates.push(item);
   }
 
   /** Removes entries of the unblock log that are older than UNBLOCK_LOG_AGE_MS (EB-191). */

@@ -70,7 +70,7 @@ export class JobRestart {
     }
     const errors = (await Promise.all(begun)).flat();
     await interruption.passed();
-    this.errors.push(...errors, ...(obstacle ? [obstacle] : []));
+    for (const item of [...errors, ...(obstacle ? [obstacle] : [])]) this.errors.push(item);
     return obstacle || isLast ? 'finished' : this.between(errors);
   }
 

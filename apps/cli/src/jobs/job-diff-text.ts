@@ -48,7 +48,7 @@ export class JobDiffText {
     const level = levelOf(0, diff, groups);
     const own = { ...level, marker: markerOf(diff).length };
     const lines = [this.start(diff, own) + this.terminal.bold(`Job: ${quoted(diff.ID)}`)];
-    if (this.verbose || diff.Type === 'Edited') lines.push(...this.members(diff, level));
+    if (this.verbose || diff.Type === 'Edited') for (const item of this.members(diff, level)) lines.push(item);
     const blocks = groups.map((group) => this.group(group, level).join('\n'));
     return [...lines, blocks.join('\n\n')].join('\n').trim();
   }
@@ -111,8 +111,8 @@ function levelOf(
   const entries = [...(Fields ?? []), ...(Objects ?? []), ...parts];
   return {
     indent,
-    marker: Math.max(0, ...entries.map((entry) => markerOf(entry).length)),
-    name: Math.max(0, ...(Fields ?? []).map(({ Name }) => Name.length)),
+    marker: entries.reduce((longest, entry) => Math.max(longest, markerOf(entry).length), 0),
+    name: (Fields ?? []).reduce((longest, { Name }) => Math.max(longest, Name.length), 0),
   };
 }
 

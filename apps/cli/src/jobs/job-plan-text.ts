@@ -48,7 +48,7 @@ export function dryRunText(plan: JobPlanAnswer, { isSystem, nowMs, reasons, red 
       : [`- WARNING: Failed to place all allocations${isSystem ? ' on all nodes' : ''}.`];
   for (const failure of failures) {
     lines.push(`  ${failedGroupTitle(...failure)}`);
-    lines.push(...failureLines(failure, reasons, red).map((line) => `    ${line}`));
+    for (const item of failureLines(failure, reasons, red).map((line) => `    ${line}`)) lines.push(item);
   }
   const rolling = (plan.CreatedEvals ?? []).find(({ TriggeredBy }) => TriggeredBy === 'rolling-update');
   if (rolling) lines.push(`- Rolling update, next evaluation will be in ${formatDuration(rolling.Wait ?? 0)}.`);

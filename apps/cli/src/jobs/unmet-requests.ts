@@ -88,7 +88,7 @@ function shortage(
 ): string[] {
   const wanted = asked(group);
   if (Number.isNaN(wanted)) return [];
-  const most = Math.max(...machines.map(there));
+  const most = machines.map(there).reduce((highest, count) => Math.max(highest, count), -Infinity);
   const taken = wanted <= most ? ', and other work holds part of it' : '';
   return [`* ${name}: asked ${wanted} ${unit}, the largest node has ${most} ${unit}${taken}`];
 }

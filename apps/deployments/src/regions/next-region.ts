@@ -46,7 +46,7 @@ export function nextSteps(
   if (run.length > 0) steps.push({ do: 'run', regions: run.map((region) => region.name) });
   const peers = regions.filter((region) => region !== self);
   if (self.status === 'blocked' && peers.every((peer) => DONE.has(peer.status))) steps.push({ do: 'beginUnblocking' });
-  if (self.status === 'unblocking') steps.push(...unblocking(peers));
+  if (self.status === 'unblocking') for (const item of unblocking(peers)) steps.push(item);
   return steps;
 }
 

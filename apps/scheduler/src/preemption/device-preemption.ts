@@ -86,6 +86,7 @@ function withoutUnneeded(chosen: readonly Holder[], needed: number): Option {
 function heldOf(device: NodeDevice, alloc: Allocation): string[] {
   const name = deviceGroupName(device);
   const held: string[] = [];
-  for (const one of devicesOf(alloc)) if (deviceGroupName(one) === name) held.push(...one.DeviceIDs);
+  for (const one of devicesOf(alloc))
+    if (deviceGroupName(one) === name) for (const item of one.DeviceIDs) held.push(item);
   return held;
 }

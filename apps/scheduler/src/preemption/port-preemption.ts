@@ -31,7 +31,7 @@ function victimsOn(device: NodeNetwork, ask: PortPreemptionAsk): { evicted: Allo
     if (isFree(port, ask)) continue;
     const holders = holdersOf(port, device, ask);
     for (const alloc of holders) ask.index.removeAllocation(alloc);
-    evicted.push(...holders);
+    for (const item of holders) evicted.push(item);
     if (!isFree(port, ask)) return { evicted, suffice: false };
   }
   return { evicted, suffice: evicted.length > 0 };

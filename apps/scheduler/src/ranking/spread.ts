@@ -77,7 +77,10 @@ export class SpreadScore {
     let known = this.extremes.get(attribute);
     if (!known) {
       const counts = [...this.uses(attribute).values()];
-      known = { min: Math.min(...counts), max: Math.max(...counts) };
+      known = {
+        min: counts.reduce((least, count) => Math.min(least, count), Infinity),
+        max: counts.reduce((most, count) => Math.max(most, count), -Infinity),
+      };
       this.extremes.set(attribute, known);
     }
     return known;

@@ -58,7 +58,7 @@ export function placeMissing(
   // Canaries are limited by `Count` on their own, because they are placed in addition (SC-221).
   const placedCanaries = canaries.slice(0, group.Count);
   if (canaries.length > placedCanaries.length) draft.desired.Place = group.Count;
-  draft.out.placements.push(...placedCanaries, ...placements);
+  for (const item of [...placedCanaries, ...placements]) draft.out.placements.push(item);
   return { wanted, made: placements.length };
 }
 

@@ -33,7 +33,7 @@ export function reconcileGroup(draft: GroupDraft): boolean {
   stopReplaced(draft);
   filterForRescheduling(draft);
   reconnect(draft);
-  buckets.lost.push(...buckets.expiring);
+  for (const item of buckets.expiring) buckets.lost.push(item);
   disconnect(draft);
   const wait = waitForLost(draft);
   delayReschedules(draft);

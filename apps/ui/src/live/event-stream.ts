@@ -149,7 +149,7 @@ export class EventStream {
       const read = readLine(line);
       if (read.index === 0) continue;
       this.position = read.index;
-      changes.push(...read.changes);
+      for (const item of read.changes) changes.push(item);
     }
     if (changes.length === 0) return;
     this.lastChangeMs = this.means.nowMs();

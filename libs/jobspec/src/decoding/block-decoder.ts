@@ -23,7 +23,9 @@ export class BlockDecoder {
   private readonly freeform: FreeformContent;
 
   constructor(private readonly evaluator: Evaluator) {
-    this.occurrences = new BlockOccurrences(evaluator, (found) => this.diagnostics.push(...found));
+    this.occurrences = new BlockOccurrences(evaluator, (found) => {
+      for (const item of found) this.diagnostics.push(item);
+    });
     this.freeform = new FreeformContent(evaluator);
   }
 
@@ -199,7 +201,7 @@ export class BlockDecoder {
       return make();
     } catch (error) {
       if (!(error instanceof JobspecError)) throw error;
-      into.push(...error.diagnostics);
+      for (const item of error.diagnostics) into.push(item);
       return undefined;
     }
   }

@@ -40,7 +40,8 @@ function bodyOf(source: SourceText, { items, span }: ObjectExpression, profile: 
     const name = keyOf(source, item);
     const rule = profile && Object.hasOwn(profile.blocks, name.text) ? profile.blocks[name.text] : undefined;
     const objects = rule && objectsIn(item.value);
-    if (rule && objects) blocks.push(...objects.flatMap((object) => blocksOf(source, name, rule, object)));
+    if (rule && objects)
+      for (const item of objects.flatMap((object) => blocksOf(source, name, rule, object))) blocks.push(item);
     else attributes.push({ name: name.text, nameSpan: name.span, value: item.value });
   }
   return { source, attributes, blocks, span };

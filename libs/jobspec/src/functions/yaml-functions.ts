@@ -150,7 +150,7 @@ class YamlDocument {
     const own: [string, Value][] = [];
     for (const { key, value } of map.items) {
       if (this.yaml.isScalar(key) && key.type === 'PLAIN' && key.source === '<<')
-        merged.push(...this.merged(value, depth));
+        for (const item of this.merged(value, depth)) merged.push(item);
       else own.push([keyText(this.valueOf(key, depth)), this.valueOf(value, depth)]);
     }
     return [...merged, ...own];

@@ -123,6 +123,11 @@ describe('syntax', () => {
     );
   });
 
+  it('JS-22: <<- takes any number of lines', () => {
+    const lines = 300_000;
+    expect(constant(`<<-E\n${' a\n'.repeat(lines)}E\n`)).toBe('a\n'.repeat(lines));
+  });
+
   it('JS-22: <<- takes away the smallest indentation', () => {
     expect(constant('<<-E\n    a\n\t  b\n \n      c\n        E\n')).toBe(' a\nb\n \n   c\n');
   });

@@ -9,7 +9,8 @@ export type HeredocPiece = string | undefined;
 export function withoutIndentation(pieces: readonly HeredocPiece[]): HeredocPiece[] {
   const starts = startsOfLines(pieces);
   const indentations = starts.map((at) => indentationOf(pieces[at] ?? ''));
-  const smallest = Math.min(...indentations.filter((one) => one !== undefined));
+  let smallest = Infinity;
+  for (const indentation of indentations) if (indentation !== undefined) smallest = Math.min(smallest, indentation);
   const cut = new Set(starts.filter((_, at) => indentations[at] !== undefined));
   return pieces.map((piece, at) => (cut.has(at) ? piece?.slice(smallest) : piece));
 }

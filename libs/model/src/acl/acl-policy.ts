@@ -46,7 +46,7 @@ export function aclPolicyProblems(policy: AclPolicySpecification, rulesProblem: 
     problems.push(`rules longer than ${MAX_POLICY_RULES_BYTES} bytes`);
   if (Array.from(Description).length > MAX_ACL_DESCRIPTION_CHARS)
     problems.push(`description longer than ${MAX_ACL_DESCRIPTION_CHARS}`);
-  if (JobACL) problems.push(...jobAclProblems(JobACL));
+  if (JobACL) for (const item of jobAclProblems(JobACL)) problems.push(item);
   return problems;
 }
 

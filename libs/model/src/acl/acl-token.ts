@@ -82,7 +82,7 @@ function contentProblems({ Name, Type, Policies, Roles }: Said): string[] {
   else if (Type === 'client' && !isLinked) problems.push('client token missing policies or roles');
   else if (Type === 'management' && isLinked)
     problems.push('management token cannot be associated with policies or roles');
-  problems.push(...policyLinkProblems(Policies ?? []));
+  for (const item of policyLinkProblems(Policies ?? [])) problems.push(item);
   if ((Roles?.length ?? 0) > MAX_ROLE_LINKS) problems.push(`more than ${MAX_ROLE_LINKS} roles`);
   return problems;
 }

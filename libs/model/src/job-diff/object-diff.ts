@@ -29,7 +29,7 @@ export function diffMembers(before: Members | null, after: Members | null, optio
     if (isField(name, old) && isField(name, next)) {
       addFields(oldFields, name, old);
       addFields(newFields, name, next);
-    } else Objects.push(...diffMember(name, old, next));
+    } else for (const item of diffMember(name, old, next)) Objects.push(item);
   }
   return { Fields: diffFields(oldFields, newFields, options.withUnchanged), Objects: Objects.toSorted(byNameAndType) };
 }

@@ -193,9 +193,10 @@ export function holdsPorts({ AllocatedResources: { Shared, Tasks } }: Pick<Alloc
 function portsOf(alloc: Pick<Allocation, 'AllocatedResources'>): AllocatedPort[] {
   const { Shared, Tasks } = alloc.AllocatedResources;
   const ports = [...(Shared.Ports ?? [])];
-  if (ports.length === 0) for (const network of Shared.Networks ?? []) ports.push(...portsOfNetwork(network));
+  if (ports.length === 0)
+    for (const network of Shared.Networks ?? []) for (const item of portsOfNetwork(network)) ports.push(item);
   for (const task of Object.values(Tasks))
-    for (const network of task.Networks ?? []) ports.push(...portsOfNetwork(network));
+    for (const network of task.Networks ?? []) for (const item of portsOfNetwork(network)) ports.push(item);
   return ports;
 }
 

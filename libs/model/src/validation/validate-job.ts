@@ -68,11 +68,12 @@ function jobErrors(job: Job, options: ValidationOptions): string[] {
 function identityErrors(job: Job): string[] {
   const errors: string[] = [];
   if (job.Region === '') errors.push('Missing job region');
-  errors.push(...jobIdErrors(job.ID), ...nameLengthErrors('Job ID', job.ID, MAX_JOB_ID_BYTES));
+  for (const item of jobIdErrors(job.ID)) errors.push(item);
+  for (const item of nameLengthErrors('Job ID', job.ID, MAX_JOB_ID_BYTES)) errors.push(item);
   if (job.Name === '') errors.push('Missing job name');
   if (job.Name.includes('\0')) errors.push('Job Name contains a null character');
   else if (hasControlCharacters(job.Name)) errors.push('Job Name contains a control character');
-  errors.push(...nameLengthErrors('Job Name', job.Name, MAX_JOB_NAME_BYTES));
+  for (const item of nameLengthErrors('Job Name', job.Name, MAX_JOB_NAME_BYTES)) errors.push(item);
   if (job.Namespace === '') errors.push('Job must be in a namespace');
   return errors;
 }
@@ -136,7 +137,7 @@ function periodicErrors(periodic: PeriodicConfig, jobType: string): string[] {
     errors.push(`Invalid time zone "${periodic.TimeZone}": unknown time zone ${periodic.TimeZone}`);
   }
   if (periodic.SpecType !== 'cron') errors.push(`Unknown periodic specification type "${periodic.SpecType}"`);
-  else errors.push(...cronErrors(periodic));
+  else for (const item of cronErrors(periodic)) errors.push(item);
   return errors;
 }
 
@@ -189,7 +190,8 @@ function submissionErrors(job: Job, options: ValidationOptions): string[] {
   if (job.Priority < MIN_PRIORITY || job.Priority > MAX_PRIORITY) {
     errors.push(`job priority must be between [${MIN_PRIORITY}, ${MAX_PRIORITY}]`);
   }
-  if (options.jobMaxCount !== undefined) errors.push(...totalCountErrors(job, options.jobMaxCount));
+  if (options.jobMaxCount !== undefined)
+    for (const item of totalCountErrors(job, options.jobMaxCount)) errors.push(item);
   return errors;
 }
 

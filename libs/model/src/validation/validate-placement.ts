@@ -55,13 +55,13 @@ export function constraintErrors({ LTarget, RTarget, Operand }: Constraint): str
   } else if (Operand === 'is_set' || Operand === 'is_not_set') {
     if (RTarget !== '') errors.push(`Operator "${Operand}" does not support an RTarget`);
   } else if (Operand === 'distinct_property') {
-    errors.push(...distinctPropertyErrors(RTarget));
+    for (const item of distinctPropertyErrors(RTarget)) errors.push(item);
   } else if (Operand === 'regexp' || Operand === 'version' || Operand === 'semver') {
-    errors.push(...patternErrors('constraint', Operand, RTarget));
+    for (const item of patternErrors('constraint', Operand, RTarget)) errors.push(item);
   } else if (Operand !== 'distinct_hosts') {
     errors.push(`Unknown constraint type "${Operand}"`);
   }
-  if (Operand !== 'distinct_hosts') errors.push(...attributeErrors(LTarget));
+  if (Operand !== 'distinct_hosts') for (const item of attributeErrors(LTarget)) errors.push(item);
   return errors;
 }
 
@@ -74,7 +74,7 @@ function affinityErrors({ LTarget, RTarget, Operand, Weight }: Affinity): string
   } else if (COMPARISONS.has(Operand)) {
     if (RTarget === '') errors.push(`Operator "${Operand}" requires an RTarget`);
   } else if (Operand === 'regexp' || Operand === 'version' || Operand === 'semver') {
-    errors.push(...patternErrors('affinity', Operand, RTarget));
+    for (const item of patternErrors('affinity', Operand, RTarget)) errors.push(item);
   } else {
     errors.push(`Unknown affinity operator "${Operand}"`);
   }

@@ -47,12 +47,12 @@ export function validateReschedulePolicy(policy: ReschedulePolicy): string[] {
     );
   }
   const delayErrors = rescheduleDelayErrors(Delay, DelayFunction, MaxDelay);
-  errors.push(...delayErrors);
+  for (const item of delayErrors) errors.push(item);
   if (!Unlimited) {
     if (Interval < MIN_RESCHEDULE_INTERVAL_NS) {
       errors.push(`Interval cannot be less than 15s (got ${formatDuration(Interval)})`);
     }
-    if (delayErrors.length === 0) errors.push(...attemptsErrors(policy));
+    if (delayErrors.length === 0) for (const item of attemptsErrors(policy)) errors.push(item);
   }
   return errors;
 }

@@ -142,11 +142,11 @@ function rolloutErrors({ Update, Migrate }: TaskGroup, jobType: string): string[
     if (jobType !== 'service' && jobType !== 'system') {
       errors.push(`Job type "${jobType}" does not allow update block`);
     }
-    errors.push(...validateUpdateStrategy(Update));
+    for (const item of validateUpdateStrategy(Update)) errors.push(item);
   }
   if (Migrate !== null) {
     if (jobType !== 'service') errors.push(`Job type "${jobType}" does not allow migrate block`);
-    errors.push(...validateMigrateStrategy(Migrate));
+    for (const item of validateMigrateStrategy(Migrate)) errors.push(item);
   }
   return errors;
 }
@@ -160,7 +160,7 @@ function tasksTogetherErrors({ Name, Tasks }: TaskGroup): string[] {
     else if (other !== undefined) errors.push(`Task ${index + 1} redefines '${task.Name}' from task ${other}`);
     else firstWithName.set(task.Name, index + 1);
   }
-  errors.push(...lookalikeErrors(Tasks.map((task) => task.Name)));
+  for (const item of lookalikeErrors(Tasks.map((task) => task.Name))) errors.push(item);
   if (Tasks.filter((task) => task.Leader).length > 1) errors.push('Only one task may be marked as leader');
   if (Tasks.length > 0 && Tasks.every((task) => task.Lifecycle !== null)) {
     errors.push(`Task group ${Name} must have at least one main task`);

@@ -168,7 +168,7 @@ function taskServicesErrors(task: Task, group: TaskGroup): string[] {
     const key = `${service.Name}:${service.PortLabel}`;
     if (seen.has(key)) errors.push(`service "${service.Name}" is duplicate`);
     seen.add(key);
-    errors.push(...repeatedCheckErrors(service));
+    for (const item of repeatedCheckErrors(service)) errors.push(item);
   }
   return [...errors, ...unknownPortErrors(services, task, group)];
 }
@@ -214,7 +214,7 @@ function artifactErrors(artifact: TaskArtifact, index: number): string[] {
     errors.push(`invalid artifact mode "${artifact.GetterMode}"; must be one of: any, file, dir`);
   }
   if (escapesTaskDirectory(artifact.RelativeDest)) errors.push('destination escapes allocation directory');
-  errors.push(...pathErrors(artifact.RelativeDest, 'destination'));
+  for (const item of pathErrors(artifact.RelativeDest, 'destination')) errors.push(item);
   return errors.length === 0 ? [] : [`Artifact ${index + 1} validation failed: ${nestedList(errors)}`];
 }
 
@@ -237,7 +237,8 @@ function templateErrors(template: Template): string[] {
   }
   if (template.DestPath === '') errors.push('Must specify a destination for the template');
   if (escapesTaskDirectory(template.DestPath)) errors.push('destination escapes allocation directory');
-  errors.push(...pathErrors(template.DestPath, 'destination'), ...pathErrors(template.SourcePath, 'source'));
+  for (const item of pathErrors(template.DestPath, 'destination')) errors.push(item);
+  for (const item of pathErrors(template.SourcePath, 'source')) errors.push(item);
   if (!['noop', 'restart', 'signal', 'script'].includes(template.ChangeMode)) {
     errors.push(`Invalid change mode given: "${template.ChangeMode}"`);
   }

@@ -42,7 +42,7 @@ function commonErrors(volume: VolumeRequest, group: TaskGroup, jobType: string):
   if (volume.Source === '') errors.push('volume has an empty source');
   else if (volume.Type === 'csi' && isUnsafePath(volume.Source))
     errors.push(`volume source ${JSON.stringify(volume.Source)} cannot be part of a path`);
-  errors.push(...nameLengthErrors('volume source', volume.Source, MAX_VOLUME_NAME_BYTES));
+  for (const item of nameLengthErrors('volume source', volume.Source, MAX_VOLUME_NAME_BYTES)) errors.push(item);
   if (!volume.PerAlloc) return errors;
   if (jobType === 'system' || jobType === 'sysbatch') {
     errors.push('volume cannot be per_alloc for system or sysbatch jobs');
@@ -129,7 +129,7 @@ export function pluginErrors({ CSIPluginConfig: plugin }: Pick<Task, 'CSIPluginC
   if (plugin.ID === '') errors.push('CSIPluginConfig must have a non-empty PluginID');
   else if (isUnsafePath(plugin.ID))
     errors.push(`CSIPluginConfig PluginID ${JSON.stringify(plugin.ID)} cannot be part of a path`);
-  errors.push(...nameLengthErrors('CSIPluginConfig PluginID', plugin.ID, MAX_PLUGIN_ID_BYTES));
+  for (const item of nameLengthErrors('CSIPluginConfig PluginID', plugin.ID, MAX_PLUGIN_ID_BYTES)) errors.push(item);
   if (!['node', 'controller', 'monolith'].includes(plugin.Type))
     errors.push(`CSIPluginConfig PluginType must be one of 'node', 'controller', or 'monolith', got: "${plugin.Type}"`);
   if (isInside(plugin.StagePublishBaseDir, plugin.MountDir)) {

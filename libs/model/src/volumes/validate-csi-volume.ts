@@ -13,13 +13,13 @@ export function validateVolume(volume: CSIVolumeSpecification): string {
     ...nameLengthErrors('volume name', volume.Name, MAX_VOLUME_NAME_BYTES),
   );
   if (volume.PluginID === '') errors.push('missing plugin id');
-  errors.push(...nameLengthErrors('plugin id', volume.PluginID, MAX_PLUGIN_ID_BYTES));
+  for (const item of nameLengthErrors('plugin id', volume.PluginID, MAX_PLUGIN_ID_BYTES)) errors.push(item);
   if (volume.Namespace === '') errors.push('missing namespace');
   if (volume.SnapshotID !== '' && volume.CloneID !== '') errors.push('only one of snapshot_id and clone_id is allowed');
   if (!volume.RequestedCapabilities?.length) errors.push('must include at least one capability block');
   const { Required, Preferred } = volume.RequestedTopologies ?? { Required: null, Preferred: null };
-  errors.push(...withoutSegments(Required, 'required topology is missing segments field'));
-  errors.push(...withoutSegments(Preferred, 'preferred topology is missing segments field'));
+  for (const item of withoutSegments(Required, 'required topology is missing segments field')) errors.push(item);
+  for (const item of withoutSegments(Preferred, 'preferred topology is missing segments field')) errors.push(item);
   return errors.length === 0 ? '' : `validation: ${errors.join(', ')}`;
 }
 

@@ -30,7 +30,8 @@ export function validateHostVolume(volume: HostVolumeSpecification): string {
     ...nameLengthErrors('plugin ID', PluginID, MAX_PLUGIN_ID_BYTES),
   );
   if (max < min) errors.push(`capacity_max (${max}) must be larger than capacity_min (${min})`);
-  for (const capability of volume.RequestedCapabilities ?? []) errors.push(...capabilityErrors(capability));
+  for (const capability of volume.RequestedCapabilities ?? [])
+    for (const item of capabilityErrors(capability)) errors.push(item);
   for (const constraint of volume.Constraints ?? []) {
     const problems = constraintErrors(constraint);
     if (problems.length > 0) errors.push(`invalid constraint: ${nestedList(problems)}`);

@@ -190,7 +190,7 @@ export class RowReads {
       for (;;) {
         const chunk = await readChunk(client, query, { start, limit: FILTER_SCAN_ROWS + 1 }, rowOf);
         const next = chunk.rows[FILTER_SCAN_ROWS];
-        kept.push(...chunk.rows.slice(0, FILTER_SCAN_ROWS).filter(keep));
+        for (const item of chunk.rows.slice(0, FILTER_SCAN_ROWS).filter(keep)) kept.push(item);
         if (next === undefined || kept.length > perPage) return pageOf(query, chunk.index, kept);
         start = query.order.tokenOf(next);
       }

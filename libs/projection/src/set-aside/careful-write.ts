@@ -46,7 +46,8 @@ export async function carefulWrite(
   const refused: SetAsideRow[] = [];
   for (const portion of portionsOf(batch, applied, texts))
     for (let from = 0; from < portion.size; from += MAX_TRIED_ROWS)
-      refused.push(...(await stored(client, portion, from, Math.min(from + MAX_TRIED_ROWS, portion.size))));
+      for (const item of await stored(client, portion, from, Math.min(from + MAX_TRIED_ROWS, portion.size)))
+        refused.push(item);
   if (batch.tableIndexes.length > 0) await run(client, MOVE_TABLE_INDEXES.of(batch.tableIndexes, texts));
   return refused;
 }

@@ -60,6 +60,6 @@ function tableDifference(table: TableName, before: Tables, after: Tables): Table
     else if (canonicalJson(row) !== canonicalJson(other)) updates.push(other);
     wanted.delete(key);
   }
-  inserts.push(...wanted.values());
+  for (const item of wanted.values()) inserts.push(item);
   return { table, inserts, updates, removes };
 }

@@ -71,7 +71,7 @@ export class MachineMetrics {
     const labels = { ...nodeLabels(node()), ...host };
     const allocs = this.options.allocs().map((source): Looked => ({ ...source.counted(), source }));
     const gauges = [...standingSeries(allocs, labels), ...loadSeries(node(), allocs, labels)];
-    if (publishNode) gauges.push(...hostSeries(await this.options.hostStats(), labels));
+    if (publishNode) for (const item of hostSeries(await this.options.hostStats(), labels)) gauges.push(item);
     if (!publishAllocations) return { gauges, counters: [], samples: [] };
     return {
       gauges: [...gauges, ...allocs.flatMap((one) => this.given(one)), ...(await this.usage(allocs))],
@@ -101,7 +101,7 @@ export class MachineMetrics {
     const running = allocs.filter((one) => one.status === 'running').values();
     const all = Promise.all(
       Array.from({ length: ASKED_AT_ONCE }, async () => {
-        for (const one of running) told.push(...(await this.usageOf(one)));
+        for (const one of running) for (const item of await this.usageOf(one)) told.push(item);
       }),
     );
     let cancel = (): void => {};

@@ -56,6 +56,6 @@ export class SpareFifos {
   private async make(): Promise<void> {
     const batch = Array.from({ length: BATCH }, () => below(this.dir, pathName(String(this.made++))));
     await run('mkfifo', ['-m', '600', ...batch]);
-    this.spare.push(...batch);
+    for (const item of batch) this.spare.push(item);
   }
 }

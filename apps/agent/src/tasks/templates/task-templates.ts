@@ -79,7 +79,7 @@ export class TaskTemplates {
 
   /** Files that the task does not have yet as they are: told as a change (after a restart of the agent). */
   tell(changed: readonly Template[]): void {
-    this.waiting.push(...changed);
+    for (const item of changed) this.waiting.push(item);
     if (this.isSplaying) return; // told together with those before
     if (actionsOf(this.waiting).length === 0) return void this.waiting.splice(0);
     this.isSplaying = true;

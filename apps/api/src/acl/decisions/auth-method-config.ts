@@ -65,12 +65,12 @@ const MAPS = ['ClaimMappings', 'ListClaimMappings'] as const;
 
 function sizeProblems(config: GivenMethodConfig): string[] {
   const problems = SHORT_TEXTS.flatMap((member) => nameLengthErrors(member, config[member], MAX_METHOD_TEXT_BYTES));
-  for (const member of PEM_LISTS) problems.push(...entryProblems(member, config[member] ?? []));
-  for (const member of SHORT_LISTS) problems.push(...listProblems(member, config[member] ?? []));
-  for (const member of MAPS) problems.push(...mapProblems(member, config[member]));
+  for (const member of PEM_LISTS) for (const item of entryProblems(member, config[member] ?? [])) problems.push(item);
+  for (const member of SHORT_LISTS) for (const item of listProblems(member, config[member] ?? [])) problems.push(item);
+  for (const member of MAPS) for (const item of mapProblems(member, config[member])) problems.push(item);
   const { OIDCClientAssertion } = config;
-  problems.push(...listProblems('Audience', OIDCClientAssertion?.Audience ?? []));
-  problems.push(...mapProblems('ExtraHeaders', OIDCClientAssertion?.ExtraHeaders ?? null));
+  for (const item of listProblems('Audience', OIDCClientAssertion?.Audience ?? [])) problems.push(item);
+  for (const item of mapProblems('ExtraHeaders', OIDCClientAssertion?.ExtraHeaders ?? null)) problems.push(item);
   if (Buffer.byteLength(JSON.stringify(config)) > MAX_METHOD_CONFIG_BYTES)
     problems.push(`it is larger than ${MAX_METHOD_CONFIG_BYTES} bytes`);
   return problems;

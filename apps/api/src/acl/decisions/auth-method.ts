@@ -137,7 +137,8 @@ function methodProblems(
     problems.push(
       `invalid MaxTokenTTL value '${formatDuration(MaxTokenTTL)}' (should be between ${formatDuration(minTtlNs)} and ${formatDuration(maxTtlNs)})`,
     );
-  problems.push(...nameLengthErrors('TokenNameFormat', TokenNameFormat, MAX_TOKEN_NAME_FORMAT_BYTES));
+  for (const item of nameLengthErrors('TokenNameFormat', TokenNameFormat, MAX_TOKEN_NAME_FORMAT_BYTES))
+    problems.push(item);
   return problems;
 }
 

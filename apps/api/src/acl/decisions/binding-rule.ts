@@ -72,10 +72,10 @@ function ruleProblems({ AuthMethod, Description, Selector, BindType, BindName }:
   if (AuthMethod === '') problems.push('auth method is missing');
   if (Buffer.byteLength(Description) > MAX_RULE_DESCRIPTION_BYTES)
     problems.push(`description longer than ${MAX_RULE_DESCRIPTION_BYTES}`);
-  problems.push(...bindProblems(BindType, BindName));
+  for (const item of bindProblems(BindType, BindName)) problems.push(item);
   const wrong = selectorProblem(Selector);
   if (wrong !== undefined) problems.push(`selector is invalid: ${wrong}`);
-  problems.push(...nameLengthErrors('bind name', BindName, MAX_BIND_NAME_BYTES));
+  for (const item of nameLengthErrors('bind name', BindName, MAX_BIND_NAME_BYTES)) problems.push(item);
   return problems;
 }
 

@@ -45,7 +45,7 @@ export function assertionProblems(assertion: GivenAssertion, clientSecret: strin
       break;
     case 'private_key':
       if (!PrivateKey) problems.push('PrivateKey is required for `private_key` KeySource');
-      else problems.push(...privateKeyProblems(PrivateKey));
+      else for (const item of privateKeyProblems(PrivateKey)) problems.push(item);
       break;
     case 'client_secret':
       if (clientSecret === '') problems.push('OIDCClientSecret is required for `client_secret` KeySource');
