@@ -25,10 +25,8 @@ export function serviceErrors(service: Service): string[] {
         `and must be no longer than 63 characters: "${service.Name}"`,
     );
   }
-  errors.push(
-    ...nameLengthErrors('Service name', service.Name, MAX_SERVICE_TEMPLATE_BYTES),
-    ...nameLengthErrors('Service port', service.PortLabel, MAX_PORT_LABEL_BYTES),
-  );
+  for (const item of nameLengthErrors('Service name', service.Name, MAX_SERVICE_TEMPLATE_BYTES)) errors.push(item);
+  for (const item of nameLengthErrors('Service port', service.PortLabel, MAX_PORT_LABEL_BYTES)) errors.push(item);
   if (!SERVICE_ADDRESS_MODES.has(service.AddressMode)) {
     errors.push(`Service address_mode must be "auto", "host", or "driver"; not "${service.AddressMode}"`);
   } else if (service.Address !== '' && service.AddressMode !== 'auto') {

@@ -8,10 +8,8 @@ export function validateVolume(volume: CSIVolumeSpecification): string {
   const errors: string[] = [];
   if (volume.ID === '') errors.push('missing volume id');
   else if (isUnsafePath(volume.ID)) errors.push(`volume id ${JSON.stringify(volume.ID)} cannot be part of a path`);
-  errors.push(
-    ...nameLengthErrors('volume id', volume.ID, MAX_VOLUME_NAME_BYTES),
-    ...nameLengthErrors('volume name', volume.Name, MAX_VOLUME_NAME_BYTES),
-  );
+  for (const item of nameLengthErrors('volume id', volume.ID, MAX_VOLUME_NAME_BYTES)) errors.push(item);
+  for (const item of nameLengthErrors('volume name', volume.Name, MAX_VOLUME_NAME_BYTES)) errors.push(item);
   if (volume.PluginID === '') errors.push('missing plugin id');
   for (const item of nameLengthErrors('plugin id', volume.PluginID, MAX_PLUGIN_ID_BYTES)) errors.push(item);
   if (volume.Namespace === '') errors.push('missing namespace');

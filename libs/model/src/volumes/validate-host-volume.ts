@@ -25,10 +25,8 @@ export function validateHostVolume(volume: HostVolumeSpecification): string {
   if (ID !== '' && !UUID.test(ID)) errors.push(`invalid ID "${ID}"`);
   if (Name === '') errors.push('missing name');
   else if (hasControlCharacters(Name)) errors.push('name cannot include control characters');
-  errors.push(
-    ...nameLengthErrors('name', Name, MAX_VOLUME_NAME_BYTES),
-    ...nameLengthErrors('plugin ID', PluginID, MAX_PLUGIN_ID_BYTES),
-  );
+  for (const item of nameLengthErrors('name', Name, MAX_VOLUME_NAME_BYTES)) errors.push(item);
+  for (const item of nameLengthErrors('plugin ID', PluginID, MAX_PLUGIN_ID_BYTES)) errors.push(item);
   if (max < min) errors.push(`capacity_max (${max}) must be larger than capacity_min (${min})`);
   for (const capability of volume.RequestedCapabilities ?? [])
     for (const item of capabilityErrors(capability)) errors.push(item);
