@@ -2,28 +2,29 @@ import type { Timers } from '@waybill/model';
 import { type ReadAgentLogRequest, type ReadAgentLogResponse, RpcError } from '@waybill/rpc';
 import type { LogFeed } from '@waybill/telemetry';
 
-/** Lines kept for a reader between two of its calls. */
+/** The largest number of lines that are kept for a reader between two of its calls. */
 export const MAX_KEPT_LINES = 512;
-/** Who read last so long ago has left, ms. */
+/** A reader whose last call is this old, in milliseconds, is gone. */
 export const READER_GONE_MS = 10_000;
-/** A call without lines is answered after this, ms. */
+/** A call without lines is answered after this time in milliseconds. */
 export const QUIET_MS = 1_000;
 export const MAX_READERS = 16;
 
-/** What one reader has not fetched yet. */
+/** Reader holds the lines that one reader has not fetched yet. */
 interface Reader {
   lines: string[];
   dropped: number;
-  /** Answers the call that waits, if one does. */
+  /** Answers the call that waits, if there is one. */
   wake: () => void;
-  /** Ends the subscription; the reader is forgotten. */
+  /** Ends the subscription and removes the reader. */
   leave: () => void;
   stopWaiting: () => void;
 }
 
 /**
- * Those who watch the log of this process from elsewhere (OP-82). A reader: begun by its first call → reading → gone,
- * READER_GONE_MS after its last. Holds MAX_KEPT_LINES for each of at most MAX_READERS; what is more is counted.
+ * AgentLogReaders serves readers elsewhere that follow the log of this process (OP-82). The first call of a reader
+ * begins it. It is gone READER_GONE_MS after its last call. Memory: MAX_KEPT_LINES for each of at most MAX_READERS;
+ * further lines are dropped and counted.
  */
 export class AgentLogReaders {
   private readonly readers = new Map<string, Reader>();
@@ -33,7 +34,10 @@ export class AgentLogReaders {
     private readonly timers: Timers,
   ) {}
 
-  /** @throws RpcError when there are too many readers */
+  /**
+   * Returns the lines since the reader's last call. Without lines it waits up to QUIET_MS.
+   * @throws RpcError if there are too many readers
+   */
   async readLog({ ReaderID, Rank }: ReadAgentLogRequest): Promise<ReadAgentLogResponse> {
     const reader = this.readers.get(ReaderID) ?? this.begin(ReaderID, Rank);
     reader.stopWaiting();

@@ -3,8 +3,8 @@ import { belowAsText } from '../../paths/path-name.js';
 import type { CgroupFacts } from './cgroup-limits.js';
 
 /**
- * Asks the kernel for the cgroups of a process; what it does not say is empty.
- * @param proc the directory of the process, as it sees its mounts
+ * Reads the cgroups of a process from the kernel. Values that the kernel does not show are empty.
+ * @param proc the directory of the process, as the process sees its mounts
  */
 export function readCgroupFacts(proc = '/proc/self'): CgroupFacts {
   return {
@@ -18,6 +18,6 @@ function textOf(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch {
-    return ''; // not there, or not for us
+    return ''; // the file does not exist, or the agent may not read it
   }
 }

@@ -1,31 +1,32 @@
 import { belowAsText, isWithin } from '../../paths/path-name.js';
 
-/** What the kernel says of the cgroups of a process, each empty where it says nothing. */
+/** CgroupFacts holds what the kernel shows about the cgroups of a process. Values that it does not show are empty. */
 export interface CgroupFacts {
-  /** Text of `/proc/<process>/cgroup`: its cgroup in each tree. */
+  /** Text of `/proc/<process>/cgroup`: the cgroup of the process in each tree. */
   readonly membership: string;
-  /** Text of `/proc/<process>/mountinfo`: where the trees are mounted, and what part of them. */
+  /** Text of `/proc/<process>/mountinfo`: where the trees are mounted, and which part of each. */
   readonly mountinfo: string;
-  /** Text of a file in a tree. */
+  /** Returns the text of a file in a tree. */
   readonly textOf: (file: string) => string;
 }
 
 export interface Limit {
   readonly amount: number;
-  /** Where the figure is from, for people. */
+  /** The source of the figure, for people. */
   readonly source: string;
 }
 
-/** Absent: the cgroups of the process set no limit. */
+/** CgroupLimits holds the limits that the cgroups of a process set. A limit that they do not set is absent. */
 export interface CgroupLimits {
   readonly memoryBytes?: Limit;
-  /** Of processors, in whole and in parts. */
+  /** The number of processors, with a fraction. */
   readonly cpus?: Limit;
 }
 
 /**
- * What a process may use of its machine: the smallest limit of its cgroups and of those around them that it can see, in the
- * trees of both versions. In a container, the limits of the container; the files are the same under every runtime. Pure.
+ * Returns how much of its machine a process may use: the smallest limit of its cgroup and of all visible cgroups around
+ * it, in the trees of both versions. In a container these are the limits of the container, and the files are the same
+ * under every runtime. Pure.
  */
 export function cgroupLimits(facts: CgroupFacts): CgroupLimits {
   const second = cgroupsAround(facts, undefined);
@@ -58,7 +59,7 @@ function limitsOf(
 
 const smallest = (limits: readonly Limit[]): Limit | undefined => limits.toSorted((a, b) => a.amount - b.amount)[0];
 
-/** `max` and -1 are no numbers here, as is what is not there. */
+/** Returns undefined for `max`, for -1 and for an empty text. */
 function amountIn(text: string): number | undefined {
   const digits = /^\d{1,20}$/.exec(text.trim())?.[0];
   return digits === undefined ? undefined : Number(digits);
@@ -70,8 +71,8 @@ function quotient(quota: string, period: string): number | undefined {
 }
 
 /**
- * The directory of the process's cgroup and of each around it, as far as they are mounted.
- * @param controller whose tree of the first version is meant; undefined: that of the second version
+ * Returns the directory of the process's cgroup and of each cgroup around it, as far as they are mounted.
+ * @param controller the controller whose tree of version 1 is meant; undefined stands for the tree of version 2
  */
 function cgroupsAround({ membership, mountinfo }: CgroupFacts, controller: string | undefined): string[] {
   const own = pathIn(membership, controller);
@@ -79,15 +80,16 @@ function cgroupsAround({ membership, mountinfo }: CgroupFacts, controller: strin
   const mounted = mountsOf(mountinfo, controller);
   const mount = mounted.find(({ root }) => isWithin(root, own)) ?? mounted[0];
   if (mount === undefined) return [];
-  // A container without a namespace of cgroups is told its place in the whole tree, and has only its part mounted. A part
-  // that the process is not in is that of a namespace, whose root is the nearest that can be seen.
+  // In a container without a cgroup namespace, the kernel shows the place in the whole tree but only the container's
+  // part is mounted. If the process is outside of the mounted part, there is a cgroup namespace, and its root is the
+  // nearest visible cgroup.
   const relative = isWithin(mount.root, own) ? own.slice(mount.root === '/' ? 0 : mount.root.length) : '';
   const segments = relative.split('/').filter((segment) => segment !== '');
   if (segments.includes('..')) return [mount.point];
   return [0, ...segments.keys()].map((_, depth) => belowAsText(mount.point, segments.slice(0, depth).join('/')));
 }
 
-/** Lines are `4:memory:/path`, with several controllers `2:cpu,cpuacct:/path`, of the second version `0::/path`. */
+/** Lines are `4:memory:/path`, with several controllers `2:cpu,cpuacct:/path`, and for version 2 `0::/path`. */
 function pathIn(membership: string, controller: string | undefined): string | undefined {
   for (const line of membership.split('\n')) {
     const [, names, own] = /^\d+:([^:]*):(\/.*)$/.exec(line) ?? [];
@@ -97,7 +99,10 @@ function pathIn(membership: string, controller: string | undefined): string | un
   return undefined;
 }
 
-/** proc(5): ID, parent, device, root, mount point, options, fields that may be absent, `-`, type, source, super options. */
+/**
+ * The fields are those of proc(5): ID, parent, device, root, mount point, options, optional fields, `-`, type, source,
+ * super options.
+ */
 function mountsOf(mountinfo: string, controller: string | undefined): { root: string; point: string }[] {
   return mountinfo.split('\n').flatMap((line) => {
     const [before = '', after = ''] = line.split(' - ');

@@ -6,7 +6,10 @@ import type { CorePlace } from './topology.js';
 const CPUS = '/sys/devices/system/cpu';
 const NUMA_NODES = '/sys/devices/system/node';
 
-/** Asks the machine what it says of its processors; what it does not say is left out. Cost: some files per core. */
+/**
+ * Reads what the machine shows about its processors. Values that it does not show are 0 or empty. Cost: some files per
+ * core.
+ */
 export function readCpuFacts(): CpuFacts {
   const cpus = os.cpus();
   return {
@@ -22,7 +25,7 @@ export function readCpuFacts(): CpuFacts {
   };
 }
 
-/** Where each core is, the lowest number first. Cost: a file and a listing per core. */
+/** Returns where each core is, in the order of the cores' numbers. Cost: a file and a listing per core. */
 export function readCorePlaces(): CorePlace[] {
   return os.cpus().map((_, core) => ({
     socket: Math.max(0, numberIn(`${CPUS}/cpu${core}/topology/physical_package_id`)),
@@ -30,24 +33,30 @@ export function readCorePlaces(): CorePlace[] {
   }));
 }
 
-/** How far NUMA nodes are from each other, in their order; none where the machine does not say. */
+/**
+ * Returns the distances between NUMA nodes, in the order of the nodes. The list is empty if the machine does not show
+ * them.
+ */
 export function readNumaDistances(): number[][] {
   return nodesIn(NUMA_NODES).map((node) =>
     bytesOf(`${NUMA_NODES}/node${node}/distance`).toString('utf8').trim().split(/\s+/).map(Number),
   );
 }
 
-/** Numbers of the entries `node<N>` of a directory, ascending. */
+/** Returns the numbers of the entries `node<N>` of a directory, ascending. */
 function nodesIn(directory: string): number[] {
   try {
     const names = readdirSync(directory).filter((name) => /^node\d{1,5}$/.test(name));
     return names.map((name) => Number(name.slice('node'.length))).toSorted((a, b) => a - b);
   } catch {
-    return []; // not there
+    return []; // the directory does not exist
   }
 }
 
-/** A leaf is 16 bytes at its number, on machines whose kernel has the device and for those who may open it. */
+/**
+ * Reads a CPUID leaf: 16 bytes at the offset of its number. Returns undefined if the kernel has no such device or the
+ * agent may not open it.
+ */
 function cpuid(leaf: number): readonly [number, number, number, number] | undefined {
   try {
     const device = openSync('/dev/cpu/0/cpuid', 'r');
@@ -70,6 +79,6 @@ function bytesOf(file: string): Buffer {
   try {
     return readFileSync(file);
   } catch {
-    return Buffer.alloc(0); // not there, or not for us
+    return Buffer.alloc(0); // the file does not exist, or the agent may not read it
   }
 }

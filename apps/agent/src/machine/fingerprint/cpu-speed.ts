@@ -1,32 +1,37 @@
-/** What a machine says of its processors, each where it is there. */
+/** CpuFacts holds what a machine shows about its processors. */
 export interface CpuFacts {
-  /** Per core, the lowest number first; of the kernel's `cpufreq` and `acpi_cppc`. MHz, 0: it does not say. */
+  /**
+   * Speeds per core from the kernel's `cpufreq` and `acpi_cppc`, in the order of the cores' numbers. MHz; 0 if unknown.
+   */
   readonly cores: readonly { readonly baseMhz: number; readonly maxMhz: number; readonly nominalMhz: number }[];
   /** Text of `/proc/cpuinfo`. */
   readonly cpuinfo: string;
-  /** Registers A to D of a CPUID leaf; undefined: the processor or the kernel does not show it. */
+  /**
+   * Returns the registers A to D of a CPUID leaf, or undefined if the processor or the kernel does not show the leaf.
+   */
   readonly cpuid: (leaf: number) => readonly [eax: number, ebx: number, ecx: number, edx: number] | undefined;
-  /** Tables of the firmware (SMBIOS), one structure after the other. */
+  /** The tables of the firmware (SMBIOS), one structure after the other. */
   readonly dmi: Uint8Array;
-  /** MHz, of the operating system, where none of the above is there. */
+  /** The speed that the operating system reports, in MHz. It is used if none of the other facts is there. */
   readonly osMhz: number;
 }
 
 export interface CpuSpeed {
   /** Per core. */
   readonly mhz: readonly number[];
-  /** Where the figure is from, for people. */
+  /** The source of the figure, for people. */
   readonly source: string;
 }
 
-/** Where the machine does not say how fast it is, MHz per core. */
+/** The assumed speed of a core in MHz if the machine does not show its speed. */
 const ASSUMED_MHZ = 1_000;
-/** What is outside of these is no processor's speed but a field that nobody filled in, MHz. */
+/** A value outside of these bounds, in MHz, is not a speed but a field that was never filled in. */
 const [SLOWEST_MHZ, FASTEST_MHZ] = [100, 10_000];
 
 /**
- * How fast each core is. The best source that is there wins: rated speeds before the highest ones, the kernel's before
- * the processor's, and the firmware's last, because emulated ones tell of a processor that is not there. Pure.
+ * Returns the speed of each core from the best available source. Rated speeds come before maximum speeds, and the
+ * kernel's before the processor's. The firmware's come last, because emulated firmware describes a processor that does
+ * not exist. Pure.
  */
 export function cpuSpeed(facts: CpuFacts): CpuSpeed {
   for (const { source, perCore } of SOURCES) {
@@ -60,26 +65,29 @@ const baseOfCpuid = ({ cpuid }: CpuFacts): number => {
 
 const [HYPERVISOR_LEAF, TSC_LEAF] = [0x4000_0000, 0x4000_0010];
 
-/** Hypervisors say how fast their guest's time-stamp counter runs, kHz: the rated speed. */
+/** Hypervisors report the speed of their guest's time-stamp counter in kHz, which is the rated speed. */
 const tscOfHypervisor = ({ cpuid }: CpuFacts): number => {
   const [last = 0] = cpuid(HYPERVISOR_LEAF) ?? [];
   return last < TSC_LEAF ? 0 : (cpuid(TSC_LEAF)?.[0] ?? 0) / 1_000;
 };
 
-/** `Intel(R) Xeon(R) Gold 6234 CPU @ 3.30GHz`. */
+/** Reads the rated speed from a name such as `Intel(R) Xeon(R) Gold 6234 CPU @ 3.30GHz`. */
 function ratedInName({ cpuinfo }: CpuFacts): number {
   const [, ghz = '0'] = /^model name\s*:.*@ (\d{1,2}\.\d{1,2})GHz/m.exec(cpuinfo) ?? [];
   return Number(ghz) * 1_000;
 }
 
-/** Of the fastest core: without `cpufreq` all show the same, else those at rest show less. */
+/**
+ * Returns the speed of the fastest core. Without `cpufreq` all cores show the same speed; with it, idle cores show
+ * less.
+ */
 const runningNow = ({ cpuinfo }: CpuFacts): number =>
   Math.max(
     0,
     ...[...cpuinfo.matchAll(/^(?:cpu MHz|clock)\s*:\s*(\d{1,6}(?:\.\d{1,6})?)(?:MHz)?$/gm)].map((m) => Number(m[1])),
   );
 
-/** SMBIOS 7.5: a structure of type 4 has the highest speed at 14h, the one it was started with at 16h, both in MHz. */
+/** SMBIOS 7.5: a structure of type 4 has the maximum speed at 14h and the speed at boot at 16h, both in MHz. */
 const PROCESSOR_STRUCTURE = 4;
 const [MAX_SPEED_AT, CURRENT_SPEED_AT] = [0x14, 0x16];
 
@@ -94,7 +102,7 @@ function speedInDmi(dmi: Uint8Array): number {
   return 0;
 }
 
-/** Behind a structure's fixed part are its texts, ended by an empty one. */
+/** The texts of a structure follow its fixed part. An empty text ends them. */
 function endOfStructure(view: DataView, at: number): number {
   let end = at + view.getUint8(at + 1);
   while (end + 1 < view.byteLength && view.getUint16(end) !== 0) end++;

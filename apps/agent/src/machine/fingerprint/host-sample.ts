@@ -5,7 +5,7 @@ import type { CoreTimes, HostSample } from '../node/host-usage.js';
 import { type Mount, mounts } from '../../allocations/disk/mount-table.store.js';
 import { ownDirectory } from '../../paths/path-name.js';
 
-/** Asks the machine what it uses. `dir`: where allocations are. */
+/** Samples the machine's current use. @param dir the directory of allocations */
 export async function sampleHost(dir: string): Promise<HostSample> {
   const meminfo = await readFile('/proc/meminfo', 'utf8').catch(() => '');
   const kilobytes = Number(/^MemAvailable:\s+(\d+) kB$/m.exec(meminfo)?.[1] ?? Number.NaN);
@@ -21,7 +21,7 @@ export async function sampleHost(dir: string): Promise<HostSample> {
   };
 }
 
-/** The file system that a directory is on. */
+/** Returns the size and use of the file system that a directory is on. */
 export async function diskOf(dir: string): Promise<HostDiskStats> {
   const { blocks, bfree, bavail, bsize, files, ffree } = await statfs(dir);
   const used = (blocks - bfree) * bsize;
@@ -37,9 +37,9 @@ export async function diskOf(dir: string): Promise<HostDiskStats> {
   };
 }
 
-/** The file system that a directory is on; the directory itself where the machine does not tell. */
+/** Returns the mount of a directory. If the machine does not show mounts, the result is the directory itself. */
 async function mountOf(dir: string): Promise<Mount> {
-  const at = await realpath(dir).catch(() => ownDirectory(dir)); // a link leads to another file system
+  const at = await realpath(dir).catch(() => ownDirectory(dir)); // a link may lead to another file system
   const above = (await mounts()).filter(
     ({ point }) => at === point || at.startsWith(point === '/' ? '/' : `${point}/`),
   );

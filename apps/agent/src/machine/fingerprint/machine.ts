@@ -8,7 +8,7 @@ import { type CpuSpeed, cpuSpeed } from './cpu-speed.js';
 import { diskOf } from './host-sample.js';
 import { numaAttributes, topologyOf } from './topology.js';
 
-/** Tasks get their dynamic ports from this range, both ends included, unless the settings name another (AG-20). */
+/** The default range of dynamic ports, both ends included (AG-20). Settings may name another range. */
 export const MIN_DYNAMIC_PORT = 20_000;
 export const MAX_DYNAMIC_PORT = 32_000;
 const NETWORK_SPEED_MBITS = 1_000;
@@ -20,7 +20,7 @@ export interface Machine {
   readonly resources: NodeResources;
 }
 
-/** What people say of a machine instead of what is found (AG-20); 0 and empty: as found. */
+/** MachineOverrides are settings that replace what the agent finds (AG-20); 0 and empty mean 'as found'. */
 export interface MachineOverrides {
   readonly cpuTotalMhz: number;
   readonly memoryTotalMb: number;
@@ -39,14 +39,15 @@ export const AS_FOUND: MachineOverrides = {
   dynamicPorts: [MIN_DYNAMIC_PORT, MAX_DYNAMIC_PORT],
 };
 
-/** The interface that tasks are to use is not there. */
+/** Is thrown if the network interface that the settings name does not exist. */
 export class NoInterfaceError extends Error {
   override readonly name = 'NoInterfaceError';
 }
 
 /**
- * What this machine is and has (agent.md section 4). `dir`: where allocations are. Linux; other systems give less.
- * @param limits of the cgroup that the agent runs in: tasks share it, so what is beyond them is not offered
+ * Returns the attributes and resources of this machine (agent.md section 4). Systems other than Linux show less.
+ * @param dir the directory of allocations
+ * @param limits the limits of the cgroup that the agent runs in. Tasks share the cgroup, so the agent offers no more.
  * @throws NoInterfaceError
  */
 export async function fingerprintMachine(
@@ -116,17 +117,17 @@ export async function fingerprintMachine(
 
 interface UsableProcessors {
   readonly mhz: number;
-  /** MHz that stand in for the sum over the cores; 0: the sum holds. */
+  /** MHz that replace the sum over the cores; 0 means that the sum holds. */
   readonly overrideMhz: number;
   readonly cores: number;
-  /** Cores that a task may have for itself, the lowest ones. */
+  /** The number of cores that tasks may reserve, beginning with the lowest. */
   readonly reservable: number;
   readonly source: string;
 }
 
 /**
- * A quota of CPU time counts as so many processors. The kernel lets tasks spend it on any core, so a part of a processor
- * is a core whose MHz are shared, and only whole ones can be given to a task for itself.
+ * Applies a quota of CPU time and the setting to the processors that were found. The kernel lets tasks spend a quota on
+ * any core. A fraction of a processor therefore counts as a shared core, and only whole cores can be reserved.
  */
 export function usableProcessors(
   found: number,
@@ -147,15 +148,16 @@ export function usableProcessors(
   return settingMhz > 0 ? { ...bounded, mhz: settingMhz, overrideMhz: settingMhz, source: 'setting' } : bounded;
 }
 
-/** Bytes. */
+/** Returns the usable memory in bytes. */
 export function usableMemory(found: number, { memoryBytes: limit }: CgroupLimits, settingMb: number): Limit {
   if (settingMb > 0) return { amount: settingMb * MB, source: 'setting' };
   return limit !== undefined && limit.amount < found ? limit : { amount: found, source: 'operating system' };
 }
 
 /**
- * Of that interface; without a name, of the one that leads to everywhere else, or the first with an address that others
- * reach: a machine may have bridges of its own before it. Else the loopback one.
+ * Returns the network of the wanted interface. Without a name it takes the interface of the default route, else the
+ * first interface with an external address, because bridges of the machine may come before it. The last choice is the
+ * loopback interface.
  */
 function networkOf(wanted: string): NodeNetwork {
   const all = Object.entries(os.networkInterfaces()).flatMap(([device, addresses]) =>
@@ -174,7 +176,10 @@ function networkOf(wanted: string): NodeNetwork {
 
 const EVERYWHERE = '00000000';
 
-/** The interface of the cheapest way to everywhere. @param routes as the kernel shows those of IPv4 */
+/**
+ * Returns the interface of the default route with the lowest metric.
+ * @param routes the kernel's table of IPv4 routes
+ */
 export function deviceOfDefaultRoute(routes: string): string | undefined {
   const ways = routes
     .split('\n')
@@ -183,7 +188,7 @@ export function deviceOfDefaultRoute(routes: string): string | undefined {
   return ways.toSorted((a, b) => Number(a[6]) - Number(b[6]))[0]?.[0];
 }
 
-/** The network of an interface; without one the loopback's. */
+/** Returns the network of an interface, or the loopback network if there is none. */
 export function hostNetwork(found?: {
   readonly device: string;
   readonly mac: string;
@@ -207,7 +212,7 @@ export function hostNetwork(found?: {
   };
 }
 
-/** A machine's one network, in both the shapes that a node has it in. */
+/** Returns the machine's one network in both shapes that a node has. */
 export function networksOf(network: NodeNetwork): Pick<NodeResources, 'NodeNetworks' | 'Networks'> {
   const address = network.Addresses?.[0]?.Address ?? '';
   return {

@@ -6,11 +6,11 @@ import { configuredNetworks } from '../../networks/cni/configured-networks.store
 import { NETWORK_PROGRAMS, PROGRAM_PATH, programOfMachine, type RunProgram } from '../../networks/program.transport.js';
 import { below, entryName } from '../../paths/path-name.js';
 
-/** A plugin that does not tell its version within this time counts as missing, milliseconds (NW-52). */
+/** A plugin that does not report its version within this time counts as missing, milliseconds (NW-52). */
 const VERSION_TIMEOUT_MS = 3_000;
-/** How many plugins are asked at a time. */
+/** The number of plugins that are asked at the same time. */
 const ASKED_AT_ONCE = 4;
-/** As capabilities(7) counts them: what a namespace and its rules need. */
+/** The capabilities that a namespace and its rules need, numbered as in capabilities(7). */
 const CAPABILITIES = [
   ['CAP_NET_ADMIN', 12n],
   ['CAP_SYS_ADMIN', 21n],
@@ -23,17 +23,17 @@ export interface NetworkFingerprintOptions {
   readonly configDirectory: string;
 }
 
-/** What a machine can do for the networks of allocations, and what it lacks. */
+/** NetworksOfMachine describes which networks of allocations a machine supports, and what it lacks. */
 export interface NetworksOfMachine {
   readonly attributes: Readonly<Record<string, string>>;
-  /** Beside those of mode `host`. */
+  /** The networks besides those of mode `host`. */
   readonly networks: readonly NetworkResource[];
   readonly nodeNetworks: readonly NodeNetwork[];
-  /** What people have to know, for the node's history. */
+  /** Messages for people, for the node's history. */
   readonly events: readonly string[];
 }
 
-/** Finds out what modes this machine offers (NW-52 to NW-54, NW-76). Cost: two processes for each plugin. */
+/** Finds out which network modes this machine offers (NW-52 to NW-54, NW-76). Cost: two processes per plugin. */
 export async function fingerprintNetworks(options: NetworkFingerprintOptions): Promise<NetworksOfMachine> {
   const lacking = lacksForNamespaces();
   const plugins = await pluginAttributes(options);
@@ -57,14 +57,14 @@ export async function fingerprintNetworks(options: NetworkFingerprintOptions): P
       ...cni.map((mode) => nodeNetwork(mode, '')),
     ],
     events: [
-      // Who has installed plugins means to use them; others need no word of it in the history of each machine.
+      // An operator who has installed plugins wants to use them. The history of other machines needs no such message.
       ...(noBridge !== undefined && noPlugins === undefined ? [`bridge mode disabled: ${noBridge}`] : []),
       ...passedOver.map((file) => `CNI network left out: ${file}`),
     ],
   };
 }
 
-/** The machine's resources with what it offers beside the mode `host`. */
+/** Returns the machine's resources with the networks besides mode `host`. */
 export function withNetworks(resources: NodeResources, found: NetworksOfMachine): NodeResources {
   return {
     ...resources,
@@ -73,7 +73,7 @@ export function withNetworks(resources: NodeResources, found: NetworksOfMachine)
   };
 }
 
-/** Why there can be no namespaces; undefined: there can. */
+/** Returns why there can be no namespaces, or undefined if there can be. */
 function lacksForNamespaces(): string | undefined {
   if (process.platform !== 'linux') return 'network namespaces need Linux';
   if (process.getuid?.() !== 0) return 'network namespaces need an agent that runs as root';
@@ -85,7 +85,10 @@ function lacksForBridge(): string | undefined {
   return programOfMachine('iptables') === undefined ? 'bridge needs the program iptables' : undefined;
 }
 
-/** A kernel with modules may load it when it is asked for; one that does not tell has what it shows (NW-76, NW-132). */
+/**
+ * A kernel with modules may load the module on demand. A kernel that lists no modules has only those that are loaded
+ * (NW-76, NW-132).
+ */
 async function lacksBridgeModule(): Promise<string | undefined> {
   const missing = await lacksCapability();
   if (missing !== undefined) return missing;
@@ -96,7 +99,10 @@ async function lacksBridgeModule(): Promise<string | undefined> {
   return 'bridge needs the kernel module bridge';
 }
 
-/** @param list of a kernel's modules: one path a line, `:` and others behind it */
+/**
+ * Says whether a list of kernel modules contains the bridge.
+ * @param list one path a line, with `:` and dependencies behind it
+ */
 export const hasBridgeModule = (list: string): boolean => /(^|\/)bridge\.ko(\.xz|\.zst|\.gz)?(:|\s|$)/m.test(list);
 
 async function lacksCapability(): Promise<string | undefined> {
@@ -117,7 +123,10 @@ function missingPlugins(attributes: Readonly<Record<string, string>>, directorie
 const VERSION = 'plugins.cni.version.';
 const PROTOCOL = 'plugins.cni.protocol.';
 
-/** What each plugin of the machine says of itself; of two with one name the one that is called, the first. */
+/**
+ * Returns what each plugin of the machine reports. If two plugins have the same name, the first counts, because the
+ * agent calls that one.
+ */
 async function pluginAttributes({ run, pluginDirectories }: NetworkFingerprintOptions) {
   const files = new Map<string, string>();
   for (const directory of pluginDirectories)
@@ -158,14 +167,14 @@ async function outputOf(run: RunProgram, file: string, env: Record<string, strin
 
 const SEMANTIC_VERSION = /^v?(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?)$/;
 
-/** The first word that is a semantic version (NW-52). */
+/** Returns the first word that is a semantic version (NW-52). */
 export const versionIn = (output: string): string | undefined =>
   output
     .split(/\s+/)
     .map((word) => SEMANTIC_VERSION.exec(word)?.[1])
     .find((version) => version !== undefined);
 
-/** The newest protocol that a plugin speaks (NW-53). */
+/** Returns the newest protocol that a plugin supports (NW-53). */
 export function protocolIn(output: string): string | undefined {
   try {
     const { supportedVersions } = JSON.parse(output) as { supportedVersions?: string[] };
@@ -184,11 +193,11 @@ function byVersion(a: string, b: string): number {
   return 0;
 }
 
-/** Older ones than this do not look after what they have made (NW-37). */
+/** Plugins of older versions do not check what they have made (NW-37). */
 const CHECKS_SINCE = '1.3.0';
 const CHECKS_SINCE_PROTOCOL = '1.1.0';
 
-/** Whether a CNI plugin of the machine supports CHECK (NW-53). @param attributes of the machine */
+/** Says whether a CNI plugin of the machine supports CHECK (NW-53). @param attributes the machine's attributes */
 export function canCheck(attributes: Readonly<Record<string, string>>, plugin: string): boolean {
   const version = attributes[VERSION + plugin];
   const protocol = attributes[PROTOCOL + plugin];

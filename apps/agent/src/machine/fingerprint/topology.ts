@@ -1,15 +1,18 @@
 import type { CpuSpeed } from './cpu-speed.js';
 
-/** Where a core is, as the kernel numbers sockets and NUMA nodes; both 0 where it does not say. */
+/**
+ * CorePlace says where a core is, as the kernel numbers sockets and NUMA nodes. Both are 0 if the kernel does not show
+ * them.
+ */
 export interface CorePlace {
   readonly socket: number;
   readonly node: number;
 }
 
-/** What is told of a machine's cores, in the shape that clients of the reference know. */
+/** Topology describes a machine's cores in the shape that clients of the reference know. */
 export interface Topology extends Record<string, unknown> {
   readonly Nodes: readonly number[];
-  /** From each NUMA node to each; 10: to itself. */
+  /** The distances from each NUMA node to each other. A node's distance to itself is 10. */
   readonly Distances: readonly (readonly number[])[];
   readonly Cores: readonly object[];
   readonly OverrideTotalCompute: number;
@@ -17,8 +20,9 @@ export interface Topology extends Record<string, unknown> {
 }
 
 /**
- * @param distances of the NUMA nodes, in their order; empty: the machine does not say
- * @param totalMhz that a setting says; 0: none
+ * Returns the topology of a machine.
+ * @param distances the distances of the NUMA nodes, in their order; empty if the machine does not show them
+ * @param totalMhz the setting that replaces the sum over the cores; 0 means none
  */
 export function topologyOf(
   { mhz, source }: CpuSpeed,
@@ -38,7 +42,7 @@ export function topologyOf(
         SocketID: socket,
         NodeID: node,
         ID,
-        Grade: true, // of full performance
+        Grade: true, // a core of full performance
         Disable: false,
         BaseSpeed: isBase ? speed : 0,
         MaxSpeed: isMax ? speed : 0,
@@ -50,10 +54,10 @@ export function topologyOf(
   };
 }
 
-/** As firmware says it of a node to itself, and of most to their neighbours. */
+/** The distances that firmware reports for a node to itself and, mostly, to its neighbours. */
 const [NEAR, FAR] = [10, 20];
 
-/** Attributes by NUMA node: how many there are, and the cores of each. */
+/** Returns the attributes of NUMA nodes: their number, and the cores of each. */
 export function numaAttributes(places: readonly CorePlace[]): Record<string, string> {
   const cores = new Map<number, number[]>();
   for (const [core, { node }] of places.entries()) cores.set(node, [...(cores.get(node) ?? []), core]);
@@ -61,7 +65,7 @@ export function numaAttributes(places: readonly CorePlace[]): Record<string, str
   return { 'numa.node.count': String(cores.size), ...Object.fromEntries(byNode) };
 }
 
-/** `0-3,8`, as the kernel writes lists of processors. @param numbers ascending */
+/** Formats numbers as ranges, such as `0-3,8`, like the kernel's lists of processors. @param numbers ascending */
 function ranges(numbers: readonly number[]): string {
   const parts: [first: number, last: number][] = [];
   for (const number of numbers) {

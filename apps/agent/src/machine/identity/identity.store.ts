@@ -10,7 +10,7 @@ export interface AgentIdentity {
 
 const AGENT_DIRECTORY = { mode: 0o700, otherwise: 'choose another directory with WAYBILL_AGENT_DIR' };
 
-/** Another agent uses the directory (AG-14). */
+/** Is thrown if another agent uses the directory (AG-14). */
 export class DirectoryInUseError extends Error {
   override readonly name = 'DirectoryInUseError';
   constructor(dir: string, pid: number) {
@@ -44,8 +44,8 @@ async function storedOrNew(file: string, newId: () => string): Promise<string> {
 }
 
 /**
- * Takes the directory for this process; one left behind by a process that is gone is taken over.
- * @returns gives it back
+ * Locks the directory for this process. It takes over a lock whose process is gone.
+ * @returns a function that releases the lock
  * @throws DirectoryInUseError
  */
 export async function lockDirectory(dir: string): Promise<() => Promise<void>> {

@@ -5,7 +5,10 @@ import { writeDurably } from '../../durable-files/durable-file.store.js';
 import type { DynamicMeta, DynamicMetaStore } from './node-meta.js';
 import { below } from '../../paths/path-name.js';
 
-/** In one file of the agent's directory. One that cannot be read is as none, with a word in the log. */
+/**
+ * NodeMetaFile keeps dynamic metadata in one file of the agent's directory. If the file cannot be read, it logs an
+ * error and loads no metadata.
+ */
 export class NodeMetaFile implements DynamicMetaStore {
   private readonly file: string;
 

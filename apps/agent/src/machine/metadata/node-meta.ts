@@ -1,27 +1,31 @@
 import type { NodeMetaResponse } from '@waybill/rpc';
 
-/** A key is identifiers with dots between, so that constraints can name it. */
+/** A key consists of identifiers with dots between them, so that constraints can name it. */
 const KEY = /^[A-Za-z_][\w-]*(\.[A-Za-z_][\w-]*)*$/;
 
-/** Keys and values together, bytes of JSON: they are part of the node, which everybody who places work holds. */
+/**
+ * The largest size of keys and values together, in bytes of JSON. Metadata is part of the node, which every scheduler
+ * holds in memory.
+ */
 export const MAX_DYNAMIC_META_BYTES = 64 * 1024;
 
 export type DynamicMeta = Readonly<Record<string, string | null>>;
 
-/** Where what was set while the agent ran is kept. */
+/** DynamicMetaStore keeps the metadata that was set while the agent ran. */
 export interface DynamicMetaStore {
   load(): Promise<DynamicMeta>;
   save(dynamic: DynamicMeta): Promise<void>;
 }
 
-/** The given metadata is invalid (AG-332). The caller gets the message. */
+/** Is thrown if the given metadata is invalid (AG-332). The caller gets the message. */
 export class InvalidMetaError extends Error {
   override readonly name = 'InvalidMetaError';
 }
 
 /**
- * The metadata of this machine (AG-27): what it is configured with, and over that what was set while it ran, which
- * outlives the agent. One change at a time; it counts once it is on disk.
+ * NodeMeta holds the metadata of this machine (AG-27). Dynamic metadata, which is set while the agent runs, overrides
+ * the configured metadata and survives a restart of the agent. Changes are applied one at a time, and a change counts
+ * once it is on disk.
  */
 export class NodeMeta {
   private last: Promise<unknown> = Promise.resolve();
@@ -36,7 +40,7 @@ export class NodeMeta {
     return new NodeMeta(configured, await store.load(), store);
   }
 
-  /** What counts. */
+  /** Returns the metadata in force: the configured values with the dynamic ones over them. */
   get merged(): Record<string, string> {
     const all = Object.entries({ ...this.configured, ...this.dynamic });
     return Object.fromEntries(all.filter((entry): entry is [string, string] => entry[1] !== null));
@@ -46,7 +50,10 @@ export class NodeMeta {
     return { Meta: this.merged, Dynamic: this.dynamic, Static: this.configured };
   }
 
-  /** @throws InvalidMetaError, whatever the disk fails with; nothing has changed then */
+  /**
+   * Applies changes and returns all metadata.
+   * @throws InvalidMetaError, or the error of the disk; then nothing has changed
+   */
   apply(changes: DynamicMeta): Promise<NodeMetaResponse> {
     const done = this.last.then(() => this.change(changes));
     this.last = done.catch(() => undefined);
@@ -56,7 +63,7 @@ export class NodeMeta {
   private async change(changes: DynamicMeta): Promise<NodeMetaResponse> {
     for (const key of Object.keys(changes))
       if (!KEY.test(key)) throw new InvalidMetaError(`invalid metadata key: ${JSON.stringify(key)}`);
-    // A key that is only dynamic is forgotten; one of the configuration has to be remembered as taken away.
+    // A removed key that is only dynamic is deleted. A removed key of the configuration has to be stored as removed.
     const changed = Object.entries({ ...this.dynamic, ...changes });
     const dynamic = Object.fromEntries(
       changed.filter(([key, value]) => value !== null || Object.hasOwn(this.configured, key)),

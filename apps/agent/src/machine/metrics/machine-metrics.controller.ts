@@ -3,7 +3,7 @@ import { Answers, readMachineMetrics } from '@waybill/rpc';
 import type { Shown } from '@waybill/telemetry';
 import { MachineMetrics } from './machine-metrics.js';
 
-/** For the API that clients see as one with this machine (`npm start`). */
+/** Answers an API that shows its own and this machine's metrics as one process (`npm start`). */
 @Controller()
 export class MachineMetricsController {
   constructor(private readonly metrics: MachineMetrics) {}

@@ -6,14 +6,16 @@ import { MachineMetrics, type MeasuredAlloc } from './machine-metrics.js';
 import type { MeasuredNode } from './node-series.js';
 
 export interface MetricsSources {
-  /** Where allocations are. */
+  /** The directory of allocations. */
   readonly dir: string;
   readonly mhzPerCore: number;
   readonly node: () => MeasuredNode;
   readonly allocs: () => readonly MeasuredAlloc[];
 }
 
-/** The machine's metrics as its settings want them. Its processor figures are of the time between two looks of its own. */
+/**
+ * Returns the machine's metrics according to its settings. They sample the processors separately from other readers.
+ */
 export function machineMetricsOf({ settings, clock, timers }: ServiceContext, sources: MetricsSources): MachineMetrics {
   const usage = new HostUsage(sources.mhzPerCore);
   return new MachineMetrics({

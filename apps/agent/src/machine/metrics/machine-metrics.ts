@@ -12,49 +12,56 @@ import {
 import { OomKills } from './oom-kills.js';
 import { givenSeries, lifeCounters, taskLabels, usageSeries } from './task-series.js';
 
-/** Allocations whose drivers are asked at the same time: an engine with hundreds of containers is not flooded. */
+/**
+ * The number of allocations whose drivers are asked at the same time. It keeps an engine with hundreds of containers
+ * from being flooded.
+ */
 export const ASKED_AT_ONCE = 16;
-/** What drivers have not said by then is left out, ms: whoever scrapes does not wait for an engine that hangs. */
+/**
+ * The longest wait for drivers in milliseconds. Later answers are left out, so that a scrape does not wait for an
+ * engine that hangs.
+ */
 export const PATIENCE_MS = 2_000;
 
-/** One allocation here. */
+/** MeasuredAlloc is one allocation on this machine. */
 export interface MeasuredAlloc {
   counted(): CountedAllocation;
-  /** @param task empty: all that run */
+  /** Returns the use of a task. @param task the task's name; empty for all running tasks */
   usage(task: string): Promise<AllocResourceUsage>;
 }
 
 export interface MachineMetricsOptions {
   readonly clock: Clock;
   readonly timers: Timers;
-  /** With its standing as the servers see it. */
+  /** Returns the node with its status as the servers see it. */
   readonly node: () => MeasuredNode;
   readonly hostStats: () => Promise<HostStats>;
   readonly allocs: () => readonly MeasuredAlloc[];
-  /** What is shown of the machine is not older than this, and no newer for whoever asks more often, ms. */
+  /** The largest age of the metrics in milliseconds. More frequent scrapes get the same metrics. */
   readonly collectionIntervalMs: number;
   /** `publish_node_metrics`, `publish_allocation_metrics` (OP-105). */
   readonly publishNode: boolean;
   readonly publishAllocations: boolean;
-  /** Labels that all series have. */
+  /** The labels that all series have. */
   readonly host: Labels;
 }
 
-/** The same, as it is counted at one look. */
+/** Looked is an allocation as it was counted at one measurement. */
 interface Looked extends CountedAllocation {
   readonly source: MeasuredAlloc;
 }
 
 /**
- * What this machine tells of itself to those who scrape it: `client.…` of OP-104. Looked at only when somebody asks, and
- * once per collection interval however many ask. Cost of a look: one of the machine, O(tasks here), and one question per
- * allocation to its driver if allocations are published; none of it waits longer than PATIENCE_MS. Memory: the last look.
+ * MachineMetrics measures this machine for scrapes: `client.…` of OP-104. It measures only on demand, and once per
+ * collection interval for any number of scrapes. Cost of a measurement: one sample of the machine, O(tasks here), and
+ * one question per allocation to its driver if allocations are published. No measurement waits for drivers longer than
+ * PATIENCE_MS. Memory: the last measurement.
  */
 export class MachineMetrics {
   private last: Promise<Shown> | undefined;
   private lastMs = 0;
   private readonly oomKills = new OomKills();
-  /** Ids of allocations whose drivers have not answered yet: they are not asked again meanwhile. */
+  /** Ids of allocations whose drivers have not answered yet. They are not asked again until they have. */
   private readonly asked = new Set<string>();
 
   constructor(private readonly options: MachineMetricsOptions) {}
@@ -120,7 +127,7 @@ export class MachineMetrics {
         usageSeries(ResourceUsage, this.labelsOf(alloc, task)),
       );
     } catch {
-      return []; // its driver cannot say; the task's own state tells what is wrong with it
+      return []; // the driver cannot answer; the task's own state shows what is wrong
     } finally {
       this.asked.delete(alloc.ID);
     }

@@ -10,7 +10,7 @@ import {
 import type { HostStats } from '@waybill/rpc';
 import { type Labels, METRICS_PREFIX, type Series } from '@waybill/telemetry';
 
-/** The machine, as far as its metrics go. */
+/** MeasuredNode is the part of the node that its metrics use. */
 export type MeasuredNode = Pick<
   Node,
   'ID' | 'Datacenter' | 'NodeClass' | 'NodePool' | 'NodeResources' | 'ReservedResources'
@@ -19,7 +19,7 @@ export type MeasuredNode = Pick<
   readonly SchedulingEligibility: string;
 };
 
-/** What tells the series of this machine from those of others (OP-104). */
+/** Returns the labels that distinguish the series of this machine from those of other machines (OP-104). */
 export const nodeLabels = (node: MeasuredNode): Labels => ({
   node_id: node.ID,
   datacenter: node.Datacenter,
@@ -29,11 +29,11 @@ export const nodeLabels = (node: MeasuredNode): Labels => ({
   node_scheduling_eligibility: node.SchedulingEligibility,
 });
 
-/** `client.<family>.<name>` for each value. */
+/** Returns the series `client.<family>.<name>` for each value. */
 const family = (name: string, values: Readonly<Record<string, number>>, labels: Labels): Series[] =>
   Object.entries(values).map(([key, value]) => ({ name: `${METRICS_PREFIX}client.${name}.${key}`, labels, value }));
 
-/** What the machine uses: bytes, percent, MHz, seconds. */
+/** Returns the series of the machine's use: bytes, percent, MHz, seconds. */
 export function hostSeries({ Memory, CPU, DiskStats, Uptime }: HostStats, labels: Labels): Series[] {
   const memory = { total: Memory.Total, available: Memory.Available, used: Memory.Used, free: Memory.Free };
   const cores = CPU.flatMap((core) =>
@@ -67,16 +67,16 @@ export function hostSeries({ Memory, CPU, DiskStats, Uptime }: HostStats, labels
   return [...family('host.memory', memory, labels), ...cores, ...disks, uptime];
 }
 
-/** One allocation here, as far as it is counted. */
+/** CountedAllocation is one allocation on this machine, as far as metrics count it. */
 export interface CountedAllocation {
   readonly alloc: Allocation;
   readonly status: AllocClientStatus;
-  /** Why its tasks may not start yet; null: they may. */
+  /** Why its tasks may not start yet; null if they may. */
   readonly waitsFor: 'predecessors' | 'disk' | null;
   readonly tasks: Readonly<Record<string, TaskState>>;
 }
 
-/** How many allocations and tasks there are here, by what they do. O(tasks here). */
+/** Counts the allocations and tasks on this machine by their status. Cost: O(tasks here). */
 export function standingSeries(allocs: readonly CountedAllocation[], labels: Labels): Series[] {
   const allocations = { migrating: 0, blocked: 0, pending: 0, running: 0, terminal: 0 };
   const tasks = { pending: 0, running: 0, dead: 0 };
@@ -88,7 +88,7 @@ export function standingSeries(allocs: readonly CountedAllocation[], labels: Lab
   return [...family('allocations', allocations, labels), ...family('tasks', tasks, labels)];
 }
 
-/** One that the servers hold for unknown does what it did: here it is known. */
+/** An allocation that the servers consider unknown still has its local status here. */
 function standingOf({ status, waitsFor }: CountedAllocation) {
   if (isClientTerminal({ ClientStatus: status })) return 'terminal';
   if (status !== 'pending') return 'running';
@@ -96,7 +96,9 @@ function standingOf({ status, waitsFor }: CountedAllocation) {
   return waitsFor === 'disk' ? 'migrating' : 'pending';
 }
 
-/** What allocations that are not over take of the machine, and what is left of it: MHz, MiB. O(tasks here). */
+/**
+ * Returns the resources that non-terminal allocations take, and the rest of the machine: MHz, MiB. Cost: O(tasks here).
+ */
 export function loadSeries(node: MeasuredNode, allocs: readonly CountedAllocation[], labels: Labels): Series[] {
   const taken = { cpu: 0, memory: 0, max_memory: 0, disk: 0 };
   for (const { alloc, status } of allocs) {
@@ -116,7 +118,7 @@ export function loadSeries(node: MeasuredNode, allocs: readonly CountedAllocatio
   return [...family('allocated', taken, labels), ...family('unallocated', left, labels)];
 }
 
-/** Tasks that may use more than they are given count as that (memory oversubscription). */
+/** Tasks with a higher memory limit count with that limit (memory oversubscription). */
 const mostMemoryMB = ({ AllocatedResources }: Allocation): number =>
   Object.values(AllocatedResources.Tasks).reduce(
     (sum, { Memory }) => sum + Math.max(Memory.MemoryMB, Memory.MemoryMaxMB),

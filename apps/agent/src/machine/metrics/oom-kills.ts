@@ -2,19 +2,23 @@ import type { TaskEvent } from '@waybill/model';
 
 interface Seen {
   readonly count: number;
-  /** Of the newest event looked at, unix ns. */
+  /** The time of the newest event that was counted, in Unix nanoseconds. */
   readonly untilNs: number;
 }
 
 /**
- * How often tasks were killed because they took too much memory. A task's state keeps its last ten events, so what is new
- * in them is counted at every look; of a task that lives and dies faster than that, some are missed. Memory: two numbers
- * per task of the last look.
+ * OomKills counts how often tasks were killed because they used too much memory. A task's state keeps only its last ten
+ * events, so each measurement adds the new ones. It misses kills of a task that restarts more than that between two
+ * measurements. Memory: two numbers per task of the last measurement.
  */
 export class OomKills {
   private seen = new Map<string, Seen>();
 
-  /** @param tasks all that there are, by a name that is theirs alone @returns the counts, by the same names */
+  /**
+   * Adds the new kills and returns the counts per task.
+   * @param tasks the events of all tasks, by a unique name
+   * @returns the counts, by the same names
+   */
   countNew(tasks: ReadonlyMap<string, readonly TaskEvent[]>): ReadonlyMap<string, number> {
     const before = this.seen;
     this.seen = new Map([...tasks].map(([key, events]) => [key, counted(events, before.get(key))]));

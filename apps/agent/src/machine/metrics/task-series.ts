@@ -4,7 +4,7 @@ import { jobLabels, type Labels, METRICS_PREFIX, type Series } from '@waybill/te
 
 const BYTES_PER_MB = 1024 * 1024;
 
-/** A gauge's name, what drivers call it where they say what they measure, and its value. */
+/** Measure is a gauge's name, the name of the measurement in the driver's `Measured` list, and its value. */
 type Measure<Stats> = readonly [name: string, measured: string, value: (stats: Stats) => number];
 
 const MEMORY: readonly Measure<MemoryStats>[] = [
@@ -27,7 +27,7 @@ const CPU: readonly Measure<CpuStats>[] = [
   ['throttled_time', 'Throttled Time', (cpu) => cpu.ThrottledTime],
 ];
 
-/** What tells the series of one task from those of others (OP-104). */
+/** Returns the labels that distinguish the series of one task from those of other tasks (OP-104). */
 export const taskLabels = ({ ID, Job, JobID, Namespace, TaskGroup }: Allocation, task: string): Labels => ({
   ...jobLabels(Job ?? { ID: JobID, Namespace, ParentID: '' }),
   task_group: TaskGroup,
@@ -41,7 +41,7 @@ const series = (name: string, value: number, labels: Labels): Series => ({
   value,
 });
 
-/** What a running task uses: only what its driver measures. */
+/** Returns the series of a running task's use. It contains only what its driver measures. */
 export function usageSeries({ MemoryStats, CpuStats }: ResourceUsage, labels: Labels): Series[] {
   return [...measured('memory', MemoryStats, MEMORY, labels), ...measured('cpu', CpuStats, CPU, labels)];
 }
@@ -56,7 +56,7 @@ function measured<Stats extends { readonly Measured: readonly string[] }>(
   return known.map(([name, , value]) => series(`${family}.${name}`, value(stats), labels));
 }
 
-/** What a task was given: MHz, bytes. The most it may use only where that is more. */
+/** Returns the series of a task's reserved resources: MHz, bytes. The maximum memory is there only if it is set. */
 export function givenSeries({ Cpu, Memory }: AllocatedTaskResources, labels: Labels): Series[] {
   const most =
     Memory.MemoryMaxMB > 0 ? [series('memory.max_allocated', Memory.MemoryMaxMB * BYTES_PER_MB, labels)] : [];
@@ -68,14 +68,15 @@ export function givenSeries({ Cpu, Memory }: AllocatedTaskResources, labels: Lab
 }
 
 /**
- * What happened to a task since its allocation came here, as its state tells it: an agent that begins anew counts on.
- * @param oomKills see OomKills
+ * Returns the counters of a task's life since its allocation was placed here. They come from the task's state, so they
+ * continue after a restart of the agent.
+ * @param oomKills the count of OomKills
  */
 export function lifeCounters(state: TaskState, oomKills: number, labels: Labels): Series[] {
   const { State, Failed, Restarts, StartedAt } = state;
   const wasStarted = StartedAt !== null;
   const isDead = State === 'dead';
-  const starts = Restarts + (State === 'pending' ? 0 : 1); // one that waits for its next start has not had it yet
+  const starts = Restarts + (State === 'pending' ? 0 : 1); // a task that waits for its next start has not started again yet
   return [
     series('running', wasStarted ? starts : 0, labels),
     series('failed', Number(isDead && Failed), labels),

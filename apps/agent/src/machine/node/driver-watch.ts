@@ -3,7 +3,7 @@ import type { Driver, DriverFingerprint } from '../../drivers/driver.js';
 import type { LocalEvent, LocalNode } from './local-node.js';
 import { describeDriver } from './node-description.js';
 
-/** How often a driver is asked how it is. */
+/** The interval in milliseconds between two fingerprints of a driver. */
 export const DRIVER_PERIOD_MS = 30_000;
 /** Longest time for which the first fingerprints of drivers delay the registration of the machine (AG-12). */
 export const FIRST_ANSWER_TIMEOUT_MS = 50_000;
@@ -13,15 +13,16 @@ export interface DriverWatchDependencies {
   readonly timers: Timers;
   readonly drivers: ReadonlyMap<string, Driver>;
   readonly node: Pick<LocalNode, 'driver'>;
-  /** Something for the node's history. */
+  /** Receives an event for the node's history. */
   readonly emit: (event: LocalEvent) => void;
 }
 
 /**
- * Asks the drivers of this machine how they are, again and again, and has the servers told what changed (AG-22 to AG-24).
+ * DriverWatch fingerprints the drivers of this machine periodically and reports changes to the servers (AG-22 to
+ * AG-24).
  *
- * stopped → watching → stopped. One timer; a driver that does not answer is not asked again before it has, and holds up
- * no other.
+ * States: stopped → watching → stopped. It has one timer. A driver that has not answered is not asked again before it
+ * does, and does not delay other drivers.
  */
 export class DriverWatch {
   private cancel: CancelTimer = () => {};
@@ -50,7 +51,10 @@ export class DriverWatch {
   }
 }
 
-/** How every driver is, for the first time; one that takes too long is not detected until it answers. */
+/**
+ * Returns the first fingerprint of every driver. A driver that takes longer than FIRST_ANSWER_TIMEOUT_MS counts as
+ * undetected until it answers.
+ */
 export async function firstFingerprints(
   drivers: ReadonlyMap<string, Driver>,
   timers: Timers,
@@ -69,7 +73,7 @@ export async function firstFingerprints(
   return new Map(await Promise.all(answers));
 }
 
-/** Never rejects: a driver that cannot say how it is is not well. */
+/** Returns a driver's fingerprint. It never rejects: a driver whose fingerprint fails is unhealthy. */
 async function fingerprintOf(driver: Driver): Promise<DriverFingerprint> {
   try {
     return await driver.fingerprint();

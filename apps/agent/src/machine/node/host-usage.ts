@@ -1,14 +1,14 @@
 import { isYounger } from '@waybill/model';
 import type { HostCpuStats, HostDiskStats, HostStats } from '@waybill/rpc';
 
-/** Milliseconds that a core has spent, since the machine started. */
+/** CoreTimes holds the milliseconds that a core has spent in each mode since the machine started. */
 export interface CoreTimes {
   readonly user: number;
   readonly system: number;
   readonly idle: number;
 }
 
-/** What the machine said at one moment. Bytes. */
+/** HostSample holds the measurements of one moment. Memory is in bytes. */
 export interface HostSample {
   readonly atMs: number;
   readonly cores: readonly CoreTimes[];
@@ -18,15 +18,15 @@ export interface HostSample {
 }
 
 /**
- * What the machine uses, from one sample to the next; the first one tells the mean since the machine started.
- * A sample that follows the last one at once repeats its processor figures.
+ * HostUsage computes the machine's use from one sample to the next. The first sample gives the mean since the machine
+ * started. A sample within MIN_HOST_SAMPLE_MS of the last one repeats its processor figures.
  */
 export class HostUsage {
   private before: readonly CoreTimes[] = [];
   private cpu: readonly HostCpuStats[] = [];
   private lastMs = Number.NEGATIVE_INFINITY;
 
-  /** @param mhzPerCore what a whole core counts as */
+  /** @param mhzPerCore the MHz that a fully used core counts as */
   constructor(private readonly mhzPerCore: number) {}
 
   of(sample: HostSample): HostStats {
@@ -64,7 +64,7 @@ export class HostUsage {
   }
 }
 
-/** Core times are counted in steps of 10 ms; over less than this a percentage says nothing. */
+/** Core times are counted in steps of 10 ms. Over a shorter interval than this, a percentage is meaningless. */
 export const MIN_HOST_SAMPLE_MS = 250;
 
 const NO_TIME: CoreTimes = { user: 0, system: 0, idle: 0 };

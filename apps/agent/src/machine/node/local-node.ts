@@ -2,12 +2,12 @@ import type { CSIInfo, DriverInfo, Node, NodeEvent, NodeHostVolume } from '@wayb
 
 type PluginMap = 'CSIControllerPlugins' | 'CSINodePlugins';
 
-/** Something that happened on this machine, for its history at the servers. */
+/** LocalEvent is an event on this machine, for the node's history on the servers. */
 export type LocalEvent = Pick<NodeEvent, 'Subsystem' | 'Message' | 'Details'>;
 
 /**
- * The machine as it is now. Most of it is read once when the agent starts; what its drivers and storage plugins say, its
- * host volumes and its metadata change while it runs. Immutable values: a change makes a new one.
+ * LocalNode holds the current description of the machine. The agent reads most of it once when it starts. Drivers,
+ * storage plugins, host volumes and metadata change while it runs. The values are immutable: a change makes a new one.
  */
 export class LocalNode {
   private node: Node;
@@ -21,14 +21,14 @@ export class LocalNode {
     return this.node;
   }
 
-  /** Called when the servers have to hear of a change. */
+  /** Registers a listener for changes that the servers have to hear of. */
   onChange(listener: () => void): void {
     this.listeners.push(listener);
   }
 
   /**
-   * What a side of a plugin says of itself (VL-217). A look that finds nothing new is no change.
-   * @returns what happened: its health or the description of that changed; undefined: neither, or it is the first report
+   * Updates one side of a plugin with its own report (VL-217). A report without news changes nothing.
+   * @returns the event if the health or its description changed; undefined for no change and for the first report
    */
   plugin(side: 'controller' | 'node', info: CSIInfo): LocalEvent | undefined {
     const map: PluginMap = side === 'controller' ? 'CSIControllerPlugins' : 'CSINodePlugins';
@@ -40,9 +40,9 @@ export class LocalNode {
   }
 
   /**
-   * What a driver says of itself (AG-22). A look that finds nothing new is no change. A driver that is not detected any
-   * more takes all its attributes with it.
-   * @returns what happened: its health or the description of that changed, and there is something to say (AG-23)
+   * Updates a driver with its own report (AG-22). A report without news changes nothing. The attributes of a driver
+   * that is no longer detected are removed.
+   * @returns the event if the health or its description changed and the description is not empty (AG-23)
    */
   driver(name: string, info: DriverInfo): LocalEvent | undefined {
     const before = this.node.Drivers[name];
@@ -56,12 +56,12 @@ export class LocalNode {
     return { Subsystem: 'Driver', Message: info.HealthDescription, Details: { driver: name } };
   }
 
-  /** All that this machine has (VL-289). */
+  /** Replaces all host volumes of this machine (VL-289). */
   hostVolumes(HostVolumes: Readonly<Record<string, NodeHostVolume>>): void {
     this.change({ HostVolumes });
   }
 
-  /** All of its metadata (AG-27). */
+  /** Replaces all metadata of this machine (AG-27). */
   meta(Meta: Readonly<Record<string, string>>): void {
     this.change({ Meta });
   }
@@ -72,7 +72,7 @@ export class LocalNode {
   }
 }
 
-/** What drivers and plugins have in common. */
+/** Health is the part that drivers and plugins have in common. */
 type Health = Pick<CSIInfo, 'Healthy' | 'HealthDescription'>;
 
 const healthChanged = (before: Health, now: Health): boolean =>

@@ -17,21 +17,23 @@ export interface DescribedNode {
   readonly nodePool: string;
   readonly meta: Readonly<Record<string, string>>;
   readonly httpAddr: string;
-  /** Whether that address speaks TLS. */
+  /** Says whether `httpAddr` uses TLS. */
   readonly tlsEnabled: boolean;
   readonly attributes: Readonly<Record<string, string>>;
   readonly resources: NodeResources;
   /** The part of the machine that the scheduler keeps from tasks (AG-21). */
   readonly reserved: NodeReservedResources;
   readonly drivers: ReadonlyMap<string, DriverFingerprint>;
-  /** Host volumes of the machine (VL-279); absent: none. */
+  /** The host volumes of the machine (VL-279); absent if there are none. */
   readonly hostVolumes?: Readonly<Record<string, NodeHostVolume>>;
-  /** Whether the servers remove its dynamic host volumes together with the node; default: no (GC-58). */
+  /**
+   * Whether the servers remove the machine's dynamic host volumes together with the node; the default is no (GC-58).
+   */
   readonly gcVolumesOnNodeGC?: boolean;
   readonly nowMs: number;
 }
 
-/** Nothing is kept from tasks. */
+/** Reserves nothing: tasks may use the whole machine. */
 export const NONE_RESERVED: NodeReservedResources = {
   Cpu: { CpuShares: 0, ReservedCpuCores: [] },
   Memory: { MemoryMB: 0 },
@@ -52,7 +54,9 @@ export function describeDriver(print: DriverFingerprint, nowMs: number): DriverI
   };
 }
 
-/** The machine as it is registered (AG-11, AG-20 to AG-22, AG-25). What the servers decide is empty. */
+/**
+ * Returns the node as the agent registers it (AG-11, AG-20 to AG-22, AG-25). Fields that the servers decide are empty.
+ */
 export function describeNode(of: DescribedNode): Node {
   const usable = of.resources.Cpu.CpuShares - of.reserved.Cpu.CpuShares;
   const attributes: Record<string, string> = { ...of.attributes, 'cpu.usablecompute': String(Math.max(0, usable)) };
