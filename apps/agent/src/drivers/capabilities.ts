@@ -1,6 +1,6 @@
 import { TaskConfigError } from './driver.js';
 
-/** What tasks may have at most where the agent is not told otherwise: as container engines give, without raw sockets. */
+/** The largest set of capabilities that tasks may have by default: that of container engines, without raw sockets. */
 export const DEFAULT_CAPABILITIES: readonly string[] = [
   'audit_write',
   'chown',
@@ -19,7 +19,10 @@ export const DEFAULT_CAPABILITIES: readonly string[] = [
 
 const named = (capability: string): string => capability.toLowerCase().replace(/^cap_/, '');
 
-/** What is added to the allowed ones, `all` meaning all of them. @throws TaskConfigError */
+/**
+ * Returns the added capabilities; `all` stands for all allowed ones.
+ * @throws TaskConfigError for one that is not allowed
+ */
 export function addedCapabilities(added: readonly string[], allowed: readonly string[]): string[] {
   const wanted = [...new Set(added.map(named))];
   if (wanted.includes('all')) return [...allowed];
@@ -30,8 +33,8 @@ export function addedCapabilities(added: readonly string[], allowed: readonly st
 }
 
 /**
- * What a task may have at most, whoever it is: the usual ones as far as they are allowed, with what it adds, without what
- * it drops. What is added wins over what is dropped.
+ * Returns the largest set of capabilities that a task of any user may have: the default ones that are allowed, without
+ * the dropped ones, plus the added ones. An added capability wins over a dropped one.
  * @throws TaskConfigError
  */
 export function boundingCapabilities(

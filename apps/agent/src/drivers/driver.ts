@@ -4,98 +4,99 @@ import type { NetworkNamespaces } from '../networks/network-namespaces.store.js'
 import type { TaskNetwork } from '../networks/task-network.js';
 import type { ExecCommand, ExecSession } from '../tasks/exec/exec-session.js';
 
-/** How a task ended (agent.md section 22). */
+/** ExitResult says how a task ended (agent.md section 22). */
 export interface ExitResult {
   readonly ExitCode: number;
   readonly Signal: number;
   readonly OOMKilled: boolean;
-  /** Empty: none. */
+  /** The error message; empty if there is none. */
   readonly Err: string;
 }
 
 /**
- * All that finds a task again after the agent was restarted. On disk before the task is started, so that no process can
- * exist that nobody knows of (AG-440).
+ * TaskHandle holds all that the agent needs to find a task again after a restart. The agent writes it to disk before it
+ * starts the task, so that every process is known (AG-440).
  */
 export interface TaskHandle {
   readonly driver: string;
-  /** `<alloc id>/<task>/<random>`, new at each start (AG-250). */
+  /** The id `<alloc id>/<task>/<random>`, which is new at each start (AG-250). */
   readonly taskId: string;
   readonly startedAtMs: number;
-  /** The driver's own; JSON. */
+  /** The driver's own state, as JSON. */
   readonly state: Readonly<Record<string, unknown>>;
 }
 
 export interface TaskPaths {
-  /** Shared by the tasks of the allocation. */
+  /** The directory that the tasks of the allocation share. */
   readonly allocDir: string;
   readonly logsDir: string;
   readonly taskDir: string;
   readonly localDir: string;
   readonly secretsDir: string;
-  /** The agent's own notes about the task; never shown. */
+  /** The directory of the agent's own notes about the task. Clients never see it. */
   readonly privateDir: string;
 }
 
-/** A directory, file or device of the machine that a task finds at a place of its own. */
+/** TaskMount is a file, directory or device of the machine that a task finds at its own path. */
 export interface TaskMount {
-  /** On the machine. */
+  /** The path on the machine. */
   readonly source: string;
-  /** As the task sees it. */
+  /** The path in the task. */
   readonly destination: string;
   readonly readOnly: boolean;
-  /** `private`, `host-to-task`, `bidirectional`; empty: private. */
+  /** The propagation `private`, `host-to-task` or `bidirectional`; empty means private. */
   readonly propagation: string;
 }
 
 /**
- * How a driver gives a task its mounts. `bind`: the task has a view of files of its own, into which they are mounted.
- * `link`: it sees the files of the machine, and finds a link in its directory; nothing can keep it from writing there.
+ * MountSupport says how a driver gives a task its mounts. `bind`: they are mounted into the task's own view of files.
+ * `link`: the task sees the files of the machine and finds a link in its directory, so a read-only mount cannot be
+ * enforced.
  */
 export type MountSupport = 'none' | 'link' | 'bind';
 
 /**
- * What a task sees of the machine's files (AG-221). `none`: all of them, at their places. `chroot`: its directory is the
- * root. `image`: files of its own, and nothing of the machine's environment either.
+ * FileIsolation says which files of the machine a task sees (AG-221). `none`: all files, at their places. `chroot`: the
+ * task's directory is the root. `image`: the task has its own files and does not get the machine's environment.
  */
 export type FileIsolation = 'none' | 'chroot' | 'image';
 
 /**
- * In what network a driver can run tasks (NW-21). `host`: the machine's. `group`: a namespace that the tasks of a group
- * share. `task`: one that the driver makes for the task alone.
+ * NetworkIsolation says in which networks a driver can run tasks (NW-21). `host`: the machine's network. `group`: a
+ * namespace that the tasks of a group share. `task`: a network that the driver makes for one task.
  */
 export type NetworkIsolation = 'host' | 'group' | 'task';
 
-/** Where a task without the machine's own files finds its directories. */
+/** The places of a task's directories in its own view of files. */
 export const INSIDE = { allocDir: '/alloc', localDir: '/local', secretsDir: '/secrets' } as const;
 
-/** What the scheduler has given a task. */
+/** TaskResources are the resources that the scheduler reserved for a task. */
 export interface TaskResources {
-  /** MHz. */
+  /** CPU in MHz. */
   readonly cpuShares: number;
-  /** 0: unbounded. */
+  /** Memory in MiB; 0 means unbounded. */
   readonly memoryMB: number;
-  /** 0: no more than `memoryMB`. */
+  /** The memory limit in MiB; 0 means `memoryMB`. */
   readonly memoryMaxMB: number;
 }
 
-/** A port of the allocation on its machine. */
+/** TaskPort is a port of the allocation on its machine. */
 export interface TaskPort {
   readonly label: string;
   readonly hostIp: string;
   readonly hostPort: number;
-  /** Inside; 0: the same. */
+  /** The port inside the network; 0 means the same as `hostPort`. */
   readonly to: number;
 }
 
-/** How names are looked up (AG-297). */
+/** TaskDns says how a task resolves names (AG-297). */
 export interface TaskDns {
   readonly servers: readonly string[];
   readonly searches: readonly string[];
   readonly options: readonly string[];
 }
 
-/** What a driver is told about a task. `config` and `env` are interpolated. */
+/** TaskConfig is a driver's input about a task. `config` and `env` are interpolated. */
 export interface TaskConfig {
   readonly taskId: string;
   readonly allocId: string;
@@ -103,28 +104,28 @@ export interface TaskConfig {
   readonly user: string;
   readonly config: Readonly<Record<string, unknown>>;
   readonly env: Readonly<Record<string, string>>;
-  /** Absent: none. */
+  /** Absent if there are no mounts. */
   readonly mounts?: readonly TaskMount[];
-  /** Absent: it is not bounded. */
+  /** Absent if the resources are not bounded. */
   readonly resources?: TaskResources;
-  /** Absent: none. */
+  /** Absent if there are no ports. */
   readonly ports?: readonly TaskPort[];
-  /** Absent: as the machine. */
+  /** Absent if the machine's settings apply. */
   readonly dns?: TaskDns;
-  /** Of its group (AG-296); absent or empty: `host`. */
+  /** The network mode of the group (AG-296); absent or empty means `host`. */
   readonly networkMode?: string;
-  /** Namespace of its group that it runs in; absent: that of the machine. */
+  /** The group's namespace in which the task runs; absent means the machine's namespace. */
   readonly network?: TaskNetwork;
   readonly paths: TaskPaths;
   readonly logs: LogConfig;
 }
 
-/** A network of its own that a driver has given a task. */
+/** DriverNetwork is a network that a driver made for one task. */
 export interface DriverNetwork {
   readonly ip: string;
-  /** Port inside, by label. */
+  /** The ports inside, by label. */
   readonly portMap: Readonly<Record<string, number>>;
-  /** Services without another address mode are found there. */
+  /** Whether services without an explicit address mode advertise this address. */
   readonly autoAdvertise: boolean;
 }
 
@@ -136,7 +137,10 @@ export interface DriverFingerprint {
   readonly attributes: Readonly<Record<string, string>>;
 }
 
-/** The task could not be started. Recoverable: trying again by the restart policy may help (AG-106). */
+/**
+ * Is thrown if a task could not be started. If it is recoverable, another attempt by the restart policy may succeed
+ * (AG-106).
+ */
 export class StartError extends Error {
   override readonly name = 'StartError';
   constructor(
@@ -147,12 +151,12 @@ export class StartError extends Error {
   }
 }
 
-/** The configuration does not fit the driver (AG-104): no restart helps. */
+/** Is thrown if the configuration is invalid for the driver (AG-104). A restart does not help. */
 export class TaskConfigError extends Error {
   override readonly name = 'TaskConfigError';
 }
 
-/** The driver has no such task, or has destroyed it (AG-251). */
+/** Is thrown if the driver does not know the task or has destroyed it (AG-251). */
 export class TaskNotFoundError extends Error {
   override readonly name = 'TaskNotFoundError';
   constructor(taskId: string) {
@@ -160,41 +164,63 @@ export class TaskNotFoundError extends Error {
   }
 }
 
-/** A way to run tasks. All calls name a task by its id; an id of an earlier start never reaches a later one (AG-250). */
+/**
+ * Driver is a way to run tasks. All calls name a task by its id. An id of an earlier start never reaches a later one
+ * (AG-250).
+ */
 export interface Driver {
   readonly name: string;
-  /** Absent: `none`. */
+  /** Absent means `none`. */
   readonly mounts?: MountSupport;
-  /** Absent: `none`. */
+  /** Absent means `none`. */
   readonly isolation?: FileIsolation;
-  /** Tasks can have a host name of their own in the namespace of their group (NW-26); absent: they cannot. */
+  /** Whether tasks in their group's namespace can have their own host name; absent means no (NW-26). */
   readonly setsHostname?: boolean;
-  /** Absent: `host` and `group`. */
+  /** Absent means `host` and `group`. */
   readonly networkIsolation?: readonly NetworkIsolation[];
-  /** Makes the namespaces of groups with its tasks (NW-23); absent: its tasks join one that somebody else makes. */
+  /**
+   * The namespaces that the driver makes for groups with its tasks (NW-23). If it is absent, its tasks join namespaces
+   * that others make.
+   */
   readonly namespaces?: NetworkNamespaces;
   fingerprint(): Promise<DriverFingerprint>;
   /** @throws TaskConfigError */
   validate(config: TaskConfig): void;
-  /** What will find the task again; nothing is started yet. */
+  /** Returns the handle that will find the task again. It starts nothing. */
   prepare(config: TaskConfig): TaskHandle;
-  /** Resolves when the task runs. @param tell people hear of what takes long. @throws StartError */
+  /**
+   * Starts the task and resolves when it runs.
+   * @param tell receives messages about slow steps, for people.
+   * @throws StartError
+   */
   start(config: TaskConfig, handle: TaskHandle, tell?: (message: string) => void): Promise<void>;
-  /** Takes up a task of an earlier run of the agent; false: it is not there any more. Known ones are a success (AG-254). */
+  /**
+   * Recovers a task of an earlier run of the agent. Returns false if the task is gone, and true if the driver knows it
+   * already (AG-254).
+   */
   recover(handle: TaskHandle): Promise<boolean>;
-  /** Any number of callers, before and after the exit, get the same result. @throws TaskNotFoundError */
+  /**
+   * Returns the exit of the task. All callers get the same result, before and after the exit.
+   * @throws TaskNotFoundError
+   */
   wait(taskId: string): Promise<ExitResult>;
-  /** Resolves when the task is gone: signal, `timeoutMs`, then hard (AG-252). @throws TaskNotFoundError */
+  /**
+   * Stops the task: it sends the signal, waits `timeoutMs`, then kills. Resolves when the task is gone (AG-252).
+   * @throws TaskNotFoundError
+   */
   stop(taskId: string, timeoutMs: number, signal: string): Promise<void>;
   /** @throws TaskNotFoundError */
   signal(taskId: string, signal: string): Promise<void>;
-  /** Runs a command beside the task, which runs. Absent: it cannot. @throws why it cannot be started, TaskNotFoundError */
+  /**
+   * Runs a command beside the running task. Absent if the driver cannot.
+   * @throws TaskNotFoundError, or the reason why the command cannot be started
+   */
   exec?(taskId: string, config: TaskConfig, command: ExecCommand): Promise<ExecSession>;
-  /** Absent or null: the task is in the network of its allocation. */
+  /** Returns the task's own network. Absent or null means that the task is in its allocation's network. */
   network?(taskId: string): DriverNetwork | null;
-  /** What the task uses, since it was asked the last time. @throws TaskNotFoundError */
+  /** Returns the task's use since the call before. @throws TaskNotFoundError */
   stats(taskId: string): Promise<TaskResourceUsage>;
-  /** Forgets a task and what is left of it. @throws when it runs and `force` is false (AG-253) */
+  /** Removes the task and its remains. @throws Error if it runs and `force` is false (AG-253) */
   destroy(handle: TaskHandle, force: boolean): Promise<void>;
 }
 

@@ -14,7 +14,7 @@ import { NoCgroupsError, TaskCgroups } from './task-cgroups.store.js';
 import { NoLimitsError, TaskLimits } from './task-limits.store.js';
 import { below } from '../paths/path-name.js';
 
-/** The ways to run tasks that an agent knows, by name. Which of them the machine has, each says itself. */
+/** Returns all drivers that an agent has, by name. Each driver finds out itself whether the machine supports it. */
 export async function driversOf(
   context: ServiceContext,
   dir: string,
@@ -78,7 +78,7 @@ export async function driversOf(
   return new Map<string, Driver>([mock, rawExec, exec, docker].map((driver) => [driver.name, driver]));
 }
 
-/** What was found, or the reason why it was not. */
+/** Returns the result, or the reason why there is none. */
 async function orWhyNot<T, E extends Error>(found: Promise<T>, reason: new (message: string) => E): Promise<T | E> {
   try {
     return await found;

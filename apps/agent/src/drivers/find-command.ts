@@ -4,18 +4,18 @@ import { StartError } from './driver.js';
 import { asAbsolute, isWithin } from '../paths/path-name.js';
 import { statOrNone } from '../paths/stat-or-none.store.js';
 
-/** How a task sees files. */
+/** TaskView describes how a task sees files. */
 export interface TaskView {
   readonly localDir: string;
   readonly taskDir: string;
-  /** Where on the machine a file is that the task sees as `file`; undefined: it sees none there. */
+  /** Returns the path on the machine of a task's file, or undefined if the task has no such file. */
   onMachine(file: string): string | undefined;
 }
 
-/** Finds a command, and gives its path as the task sees it (AG-273). @throws StartError, not recoverable */
+/** Finds a command and returns its path as the task sees it (AG-273). @throws StartError, not recoverable */
 export function findCommand(command: string, view: TaskView, searchPath: string): string {
   for (const dir of [view.localDir, view.taskDir]) {
-    const file = path.normalize(`${dir}/${command}`); // looked at only inside the task's directory
+    const file = path.normalize(`${dir}/${command}`); // the file counts only if it is inside the task's directory
     const there = isInside(file, view.taskDir) ? view.onMachine(file) : undefined;
     if (there !== undefined && isFile(there)) {
       makeExecutable(there);
@@ -37,14 +37,14 @@ export function findCommand(command: string, view: TaskView, searchPath: string)
 
 const isInside = (file: string, dir: string): boolean => file !== dir && isWithin(dir, file);
 
-/** A link is left alone: where it leads is not the task's to change. */
+/** Leaves a link alone, because its target may not belong to the task. */
 function makeExecutable(file: string): void {
   if (!isExecutable(file) && !lstatSync(file).isSymbolicLink()) chmodSync(file, statSync(file).mode | 0o111);
 }
 
 const isFile = (file: string): boolean => statOrNone(file)?.isFile() ?? false;
 
-/** A file, and no directory, that this process may run. */
+/** Says whether the path is a file that this process may execute. */
 export function isExecutable(file: string | undefined): boolean {
   if (file === undefined || !isFile(file)) return false;
   try {

@@ -20,7 +20,7 @@ import { resourceUsage } from './process-usage.js';
 /** Upper limit of the simulated memory usage (AG-265). */
 const MAX_MOCK_RSS_BYTES = 64 * 1024 * 1024;
 
-/** Where pretended output goes. */
+/** OutputSink receives simulated output. */
 export interface OutputSink {
   write(text: string): Promise<void>;
   close(): Promise<void>;
@@ -29,7 +29,7 @@ export interface OutputSink {
 export interface MockDriverOptions {
   readonly clock: Clock;
   readonly timers: Timers;
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   readonly random: () => number;
   readonly openOutput: (config: TaskConfig, type: 'stdout' | 'stderr') => OutputSink;
 }
@@ -60,8 +60,9 @@ interface MockTask {
 }
 
 /**
- * Runs nothing: does what its configuration says, in the time of the given clock (agent.md, mock_driver). A task is
- * running → ended → destroyed. What it needs after an agent restart is in its handle (AG-263). Cost: one or two timers per task.
+ * MockDriver runs nothing. It simulates what its configuration says, in the time of the given clock (agent.md,
+ * mock_driver). States of a task: running → ended → destroyed. Its handle contains all that it needs after a restart of
+ * the agent (AG-263). Cost: one or two timers per task.
  */
 export class MockDriver implements Driver {
   readonly name = 'mock_driver';
@@ -121,7 +122,7 @@ export class MockDriver implements Driver {
     return this.tasks.get(taskId)?.config.network ?? null;
   }
 
-  /** Answers with the configured text, or with the command itself, and runs nothing (AG-264). */
+  /** Answers with the configured text or with the command itself, and runs nothing (AG-264). */
   async exec(taskId: string, config: TaskConfig, command: ExecCommand): Promise<ExecSession> {
     this.task(taskId);
     return mockExec(config, command, this.options.timers);

@@ -5,9 +5,9 @@ import { Gate } from '../waiting/gate.js';
 import type { TaskConfig } from './driver.js';
 
 /**
- * What `exec_command` of a mock task pretends to run (AG-264); the single command `showinput` shows what it was given.
- * `signal_error` and the repeats of its output are not pretended.
- * @throws when the task has no exec_command
+ * Simulates the `exec_command` of a mock task (AG-264). The single command `showinput` shows its input. `signal_error`
+ * and repeated output are not simulated.
+ * @throws Error if the task has no exec_command
  */
 export function mockExec({ config }: TaskConfig, { command, tty }: ExecCommand, timers: Timers): ExecSession {
   const configured = config['exec_command'];
@@ -38,7 +38,7 @@ export function mockExec({ config }: TaskConfig, { command, tty }: ExecCommand, 
   };
 
   const exitCode = run().finally(() => queue.end());
-  exitCode.catch(() => {}); // whoever awaits it hears of it
+  exitCode.catch(() => {}); // callers that await the promise get the error
   return {
     read: () => queue.takeOutput(),
     write: async (data) => void (input += Buffer.from(data).toString()),

@@ -2,14 +2,17 @@ import { readdir, readFile } from 'node:fs/promises';
 import { SharedRun, isYounger } from '@waybill/model';
 import { isErrno } from '@waybill/processes';
 
-/** `USER_HZ`: what /proc counts processor time in, the same on every Linux that Node runs on. */
+/** `USER_HZ`, the unit of processor time in /proc. It is the same on every Linux that Node supports. */
 export const TICKS_PER_SECOND = 100;
-/** Askers within this time share one look at /proc: it costs a file for each process of the machine. */
+/**
+ * Callers within this time in milliseconds share one reading of /proc, because a reading opens a file per process of
+ * the machine.
+ */
 export const TABLE_REUSE_MS = 250;
-/** Files of /proc that one look has open at a time. */
+/** The number of files of /proc that one reading opens at the same time. */
 const READ_AT_ONCE = 32;
 
-/** One process as /proc shows it. Ticks include those of its children that ended and were waited for. */
+/** ProcessRow is one process as /proc shows it. Its ticks include those of ended children that it has waited for. */
 export interface ProcessRow {
   readonly pid: number;
   readonly parent: number;
@@ -23,40 +26,46 @@ export interface ProcessTable {
   readonly rows: readonly ProcessRow[];
 }
 
-/** Bytes. */
+/** ProcessMemory is the memory of one process in bytes. */
 export interface ProcessMemory {
   readonly rssBytes: number;
   readonly swapBytes: number;
 }
 
 /**
- * The processes of this machine. Keeps the newest table for TABLE_REUSE_MS; of those who want a newer one all share a look.
- * Cost of a look: one small read for each process of the machine. Where there is no /proc: no rows.
+ * ProcessTables reads the processes of this machine. It keeps the newest table for TABLE_REUSE_MS, and callers that
+ * need a newer one share a reading. Cost of a reading: one small file per process of the machine. Without /proc there
+ * are no rows.
  */
 export class ProcessTables {
   private latest: ProcessTable | undefined;
   private readonly looking = new SharedRun(async () => void (this.latest = await readProcessTable()));
 
-  /** @throws what the system says: it has no descriptors left, say */
+  /**
+   * Returns a table that is at most TABLE_REUSE_MS old.
+   * @throws the system's error, for instance if no descriptors are left
+   */
   async now(): Promise<ProcessTable> {
     if (this.latest && isYounger(this.latest.takenAtMs, Date.now(), TABLE_REUSE_MS)) return this.latest;
     return this.fresh();
   }
 
-  /** One that was begun after this call. @throws as `now` */
+  /** Returns a table whose reading began after this call. @throws as `now` */
   async fresh(): Promise<ProcessTable> {
     await this.looking.requestRun();
     return this.latest ?? NO_TABLE;
   }
 
-  /** Zero for a process that is gone. */
+  /** Returns the memory of a process; zero if the process is gone. */
   async memoryOf(pid: number): Promise<ProcessMemory> {
     const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
     return { rssBytes: kilobytes(status, 'VmRSS'), swapBytes: kilobytes(status, 'VmSwap') };
   }
 }
 
-/** The processes of a task: those of its session, and whatever descends from it. O(processes of the machine). */
+/**
+ * Returns the processes of a task: those of its session and all their descendants. Cost: O(processes of the machine).
+ */
 export function treeOf(table: ProcessTable, leader: number): ProcessRow[] {
   const children = new Map<number, ProcessRow[]>();
   for (const row of table.rows) {
@@ -90,7 +99,7 @@ async function readProcessTable(): Promise<ProcessTable> {
   return { takenAtMs, rows };
 }
 
-/** Nothing else is taken for a process that is gone: who is to be killed would live on. */
+/** Only these errors mean that a process is gone. If others did, a process that should be killed would survive. */
 const unlessGone =
   <T>(nothing: T) =>
   (error: unknown): T => {
@@ -98,9 +107,9 @@ const unlessGone =
     throw error;
   };
 
-/** A line of /proc/<pid>/stat; undefined for a process that is gone, or of which only its exit code is left. */
+/** Parses a line of /proc/<pid>/stat. Returns undefined for a process that is gone or a zombie. */
 export function parsedRow(stat: string): ProcessRow | undefined {
-  // The name in parentheses may hold anything; the fields behind its end are fixed.
+  // The name in parentheses may contain any character. The fields after it are fixed.
   const end = stat.lastIndexOf(')');
   const [state, parent, , session, ...rest] = stat.slice(end + 2).split(' ');
   if (end < 0 || state === 'Z' || state === 'X') return undefined;

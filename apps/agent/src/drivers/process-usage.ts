@@ -2,7 +2,10 @@ import { isYounger } from '@waybill/model';
 import type { CpuStats, MemoryStats, ResourceUsage, TaskResourceUsage } from '@waybill/rpc';
 import { type ProcessMemory, type ProcessRow, TICKS_PER_SECOND } from './process-table.js';
 
-/** A sample that follows the last one faster than this says nothing about the time between: the last one is repeated. */
+/**
+ * The shortest interval between two samples in milliseconds. A sample within it repeats the last one, because the
+ * interval is too short to measure.
+ */
 export const MIN_SAMPLE_MS = 250;
 
 export interface ProcessSample extends ProcessRow, ProcessMemory {}
@@ -16,13 +19,13 @@ interface Sampled {
 }
 
 /**
- * What the processes of one task use, from one sample to the next. Before the first sample: nothing was used when the
- * task started, so the first one tells the mean since then. Memory: one small row for each process of the last sample.
+ * ProcessUsage computes the use of one task's processes from one sample to the next. The use at the task's start counts
+ * as zero, so the first sample gives the mean since then. Memory: one small row per process of the last sample.
  */
 export class ProcessUsage {
   private last: Sampled;
 
-  /** @param mhzPerCore what a whole core counts as in `TotalTicks` */
+  /** @param mhzPerCore the MHz that a fully used core counts as in `TotalTicks` */
   constructor(
     startedAtMs: number,
     private readonly mhzPerCore: number,
@@ -30,16 +33,16 @@ export class ProcessUsage {
     this.last = { atMs: startedAtMs, userTicks: 0, systemTicks: 0, byPid: new Map(), usage: undefined };
   }
 
-  /** The last sample, if it is young enough to be repeated. */
+  /** Returns the last sample if it is recent enough to be repeated. */
   recent(nowMs: number): TaskResourceUsage | undefined {
     return isYounger(this.last.atMs, nowMs, MIN_SAMPLE_MS) ? this.last.usage : undefined;
   }
 
   sample(atMs: number, processes: readonly ProcessSample[]): TaskResourceUsage {
     const recent = this.recent(atMs);
-    if (recent) return recent; // two asked at once
+    if (recent) return recent; // two callers asked at the same time
     const before = this.last;
-    // After the clock was set back nobody knows how long it took: this once nothing was used.
+    // If the clock was set back, the interval is unknown, so this sample counts as no use.
     const seconds = atMs < before.atMs ? Infinity : Math.max(atMs - before.atMs, 1) / 1_000;
     const total = { userTicks: sum(processes, 'userTicks'), systemTicks: sum(processes, 'systemTicks') };
     const memory = { rssBytes: sum(processes, 'rssBytes'), swapBytes: sum(processes, 'swapBytes') };
@@ -56,7 +59,10 @@ export class ProcessUsage {
     return usage;
   }
 
-  /** The ticks of a process that ended without being waited for are lost: then a difference is less, never below 0. */
+  /**
+   * The ticks of a process that ended without being waited for are lost. The difference is then smaller, but never
+   * below 0.
+   */
   private usageOf(now: Ticks, before: Ticks, memory: ProcessMemory, seconds: number): ResourceUsage {
     const percent = (ticks: number) => (Math.max(0, ticks) / TICKS_PER_SECOND / seconds) * 100;
     const user = percent(now.userTicks - before.userTicks);
@@ -77,7 +83,7 @@ export class ProcessUsage {
 type Ticks = Pick<ProcessRow, 'userTicks' | 'systemTicks'>;
 const NOTHING: Ticks = { userTicks: 0, systemTicks: 0 };
 
-/** What was measured, everything else 0. */
+/** Returns a usage with the measured values; all others are 0. */
 export function resourceUsage(memory: Partial<MemoryStats>, cpu: Partial<CpuStats>): ResourceUsage {
   return {
     MemoryStats: {

@@ -5,26 +5,26 @@ import { isErrno } from '@waybill/processes';
 import { mounts } from '../allocations/disk/mount-table.store.js';
 import { below, entryName, pathName } from '../paths/path-name.js';
 
-/** How long processes that were killed may take to leave. */
+/** The longest wait in milliseconds for killed processes to leave a cgroup. */
 const EMPTY_TIMEOUT_MS = 5_000;
 const LOOK_MS = 10;
 
-/** Why this machine can keep no task in a cgroup of its own. */
+/** Is thrown if this machine cannot give tasks their own cgroups. The message says why. */
 export class NoCgroupsError extends Error {
   override readonly name = 'NoCgroupsError';
 }
 
 /**
- * A cgroup for each run of a task, in the second version's tree, so that whatever the task starts can be found and killed
- * together: a process leaves its group and its session at will, but not its cgroup. No limits are set. A run's cgroup is named
- * after the run, so an agent that was restarted finds it again.
+ * TaskCgroups makes one cgroup per run of a task in the version 2 tree. With it, all processes that the task starts can
+ * be found and killed together: a process can leave its process group and its session, but not its cgroup. It sets no
+ * limits. A run's cgroup has the run's name, so a restarted agent finds it again.
  */
 export class TaskCgroups {
   private constructor(private readonly root: string) {}
 
   /** @throws NoCgroupsError */
   static async find(): Promise<TaskCgroups> {
-    // Of the second version there is one tree, wherever it is mounted.
+    // Version 2 has one tree, wherever it is mounted.
     const mounted = (await mounts()).find(({ type }) => type === 'cgroup2');
     if (!mounted) throw new NoCgroupsError('no file system of type cgroup2 is mounted');
     const root = below(mounted.point, 'waybill');
@@ -36,7 +36,7 @@ export class TaskCgroups {
     }
     if (!existsSync(below(root, 'cgroup.kill')))
       throw new NoCgroupsError('the kernel cannot kill a cgroup: it is older than 5.14');
-    for (const run of await readdir(root)) removeIfEmpty(below(root, entryName(run))); // of agents that were lost with their directory
+    for (const run of await readdir(root)) removeIfEmpty(below(root, entryName(run))); // removes cgroups of agents that lost their directory
     return new TaskCgroups(root);
   }
 
@@ -44,26 +44,30 @@ export class TaskCgroups {
     mkdirSync(this.directoryOf(run), { recursive: true });
   }
 
-  /** From now on the process, and whatever it starts, is in the run's cgroup. @throws when it is gone already */
+  /** Moves a process into the run's cgroup; its later children are in it, too. @throws Error if the process is gone */
   place(run: string, pid: number): void {
-    this.make(run); // another agent may have taken it for one that was left behind
+    this.make(run); // another agent may have removed it as a remnant
     writeFileSync(below(this.directoryOf(run), 'cgroup.procs'), String(pid));
   }
 
-  /** Nothing of the run was started. */
+  /** Removes the cgroup of a run of which nothing was started. */
   forget(run: string): void {
     removeIfEmpty(this.directoryOf(run));
   }
 
-  /** Kills everything in the cgroup of a run and removes it; one that is not there is done. @returns false: some live on */
+  /**
+   * Kills all processes in the cgroup of a run and removes it. A missing cgroup counts as done.
+   * @returns false if some processes survive
+   */
   async kill(run: string): Promise<boolean> {
     const directory = this.directoryOf(run);
     if (!existsSync(directory)) return true;
-    // A task may have made cgroups of its own below: they are killed together, and removed from the innermost.
+    // A task may have made its own cgroups below. The kernel kills them together, and they are removed from the
+    // innermost.
     try {
       await writeFile(below(directory, 'cgroup.kill'), '1');
     } catch (error) {
-      if (isErrno(error, 'ENOENT') || isErrno(error, 'ENODEV')) return true; // somebody else has just removed it
+      if (isErrno(error, 'ENOENT') || isErrno(error, 'ENODEV')) return true; // another process has just removed it
       throw error;
     }
     for (const deadline = performance.now() + EMPTY_TIMEOUT_MS; await isPopulated(directory);) {
@@ -79,7 +83,11 @@ export class TaskCgroups {
   }
 }
 
-/** The directory may be there because another user made it. To move a process takes a right above it too. @throws */
+/**
+ * Checks the agent's rights. Another user may have made the directory, and moving a process also needs a right on the
+ * directory above.
+ * @throws Error
+ */
 function tryRights(root: string, mountPoint: string): void {
   const trial = below(root, pathName(`trial.${process.pid}`));
   mkdirSync(trial, { recursive: true });
@@ -91,7 +99,7 @@ function removeIfEmpty(directory: string): void {
   try {
     rmdirSync(directory);
   } catch {
-    // It is in use, or none.
+    // The cgroup is in use, or does not exist.
   }
 }
 

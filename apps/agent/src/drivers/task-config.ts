@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { TaskConfigError } from './driver.js';
 
-/** A list of texts. Numbers and truth values are what they are written as: job files have `args = ["--port", 8080]`. */
+/** Parses a list of strings. It converts numbers and booleans, because job files contain `args = ["--port", 8080]`. */
 export const texts = z.array(z.union([z.string(), z.number(), z.boolean()], 'a string is wanted').transform(String));
 
-/** A task's configuration as its driver's schema takes it (AG-104). @throws TaskConfigError that names every problem */
+/** Parses a task's configuration with its driver's schema (AG-104). @throws TaskConfigError that names every problem */
 export function checkedConfig<S extends z.ZodType>(
   driver: string,
   schema: S,

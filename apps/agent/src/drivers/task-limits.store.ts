@@ -6,20 +6,20 @@ import type { TaskResources } from './driver.js';
 import { below, pathName } from '../paths/path-name.js';
 
 const MB = 1024 * 1024;
-/** Range of shares in the first version of cgroups, and of weights in the second. */
+/** The range of shares in version 1 of cgroups, and the maximum weight in version 2. */
 const MIN_SHARES = 2;
 const MAX_SHARES = 262_144;
 const MAX_WEIGHT = 10_000;
-/** How often, and how long apart, a cgroup whose last process is on its way out is tried to be removed. */
+/** The number and the interval in milliseconds of attempts to remove a cgroup whose last process is ending. */
 const REMOVE_ATTEMPTS = 50;
 const REMOVE_RETRY_MS = 10;
 
-/** Why this machine can bound no task. */
+/** Is thrown if this machine cannot limit tasks. The message says why. */
 export class NoLimitsError extends Error {
   override readonly name = 'NoLimitsError';
 }
 
-/** A file of a run's cgroup, and what is written into it. `optional`: not every kernel has it. */
+/** Setting is a value for a file of a run's cgroup. An `optional` file does not exist on every kernel. */
 interface Setting {
   readonly directory: string;
   readonly file: string;
@@ -28,14 +28,14 @@ interface Setting {
 }
 
 /**
- * Bounds the memory of each run of a task, and weighs its share of the processor, by a cgroup that is named after the run,
- * so that an agent that was restarted finds it again. In the second version's tree this is the cgroup of TaskCgroups; in
- * the first version's there is one for each controller. Memory is a hard limit, shares count only when the machine is busy.
+ * TaskLimits limits the memory of each run of a task and sets its share of the processor. The cgroup has the run's
+ * name, so a restarted agent finds it again. In version 2 this is the cgroup of TaskCgroups; in version 1 there is one
+ * per controller. The memory limit is hard. Shares matter only if the machine is busy.
  */
 export class TaskLimits {
   private constructor(
     readonly version: 1 | 2,
-    /** Of cgroups of runs, by controller. */
+    /** The directories that contain the runs' cgroups, by controller. */
     private readonly roots: Readonly<Record<'memory' | 'cpu', string>>,
   ) {}
 
@@ -64,7 +64,7 @@ export class TaskLimits {
     return new TaskLimits(2, { memory: root, cpu: root });
   }
 
-  /** Before the run starts. */
+  /** Makes the cgroups of a run and sets its limits. It has to be called before the run starts. */
   make(run: string, resources: TaskResources): void {
     for (const directory of this.directoriesOf(run)) mkdirSync(directory, { recursive: true });
     for (const { directory, file, value, optional } of this.settings(run, resources)) {
@@ -73,12 +73,15 @@ export class TaskLimits {
     }
   }
 
-  /** From now on the process, and whatever it starts, is bounded. @throws when it is gone already */
+  /**
+   * Moves a process into the run's cgroups; the limits include its later children.
+   * @throws Error if the process is gone
+   */
   place(run: string, pid: number): void {
     for (const directory of this.directoriesOf(run)) writeFileSync(below(directory, 'cgroup.procs'), String(pid));
   }
 
-  /** Whether something of the run was killed because it took more memory than it may. */
+  /** Says whether a process of the run was killed because the run exceeded its memory limit. */
   async wasOutOfMemory(run: string): Promise<boolean> {
     const file = this.version === 2 ? 'memory.events' : 'memory.oom_control';
     const text = await readFile(below(this.roots.memory, pathName(run, 'the run'), pathName(file)), 'utf8').catch(
@@ -87,7 +90,10 @@ export class TaskLimits {
     return Number(/^oom_kill (\d+)$/m.exec(text)?.[1] ?? 0) > 0;
   }
 
-  /** Of a run that ended, or was never started. What cannot be removed is empty and takes nothing. */
+  /**
+   * Removes the cgroups of a run that ended or never started. A cgroup that cannot be removed is empty and uses
+   * nothing.
+   */
   async remove(run: string): Promise<void> {
     for (const directory of this.directoriesOf(run)) {
       for (let attempt = 0; attempt < REMOVE_ATTEMPTS && existsSync(directory); attempt++) {
@@ -97,7 +103,7 @@ export class TaskLimits {
     }
   }
 
-  /** For those who place a process by themselves. */
+  /** Returns the cgroups of a run, for callers that move a process themselves. */
   directoriesOf(run: string): string[] {
     return [...new Set(Object.values(this.roots))].map((root) => below(root, pathName(run, 'the run')));
   }
@@ -133,7 +139,7 @@ export class TaskLimits {
   }
 }
 
-/** Shares of the first version as a weight of the second: the ends of one range are those of the other. */
+/** Converts shares of version 1 to a weight of version 2. The ends of both ranges correspond. */
 const weightOf = (shares: number): number =>
   Math.trunc(1 + ((shares - MIN_SHARES) * (MAX_WEIGHT - 1)) / (MAX_SHARES - MIN_SHARES));
 

@@ -6,7 +6,10 @@ export interface UserIds {
   readonly gid: number;
 }
 
-/** The IDs of a task's user; undefined for an empty name (AG-274). @throws StartError if the machine has no such user */
+/**
+ * Returns the IDs of a task's user, or undefined for an empty name (AG-274).
+ * @throws StartError if the machine has no such user
+ */
 export function userIds(user: string): UserIds | undefined {
   if (user === '') return undefined;
   const entry = readFileSync('/etc/passwd', 'utf8')
@@ -18,8 +21,9 @@ export function userIds(user: string): UserIds | undefined {
 }
 
 /**
- * Who a task's user is on this machine, by the name of its driver; undefined: an image has users of its own under that
- * name, there is no such user, or the driver chooses. Cost: the machine's list of users is read.
+ * Returns the IDs of a task's user on this machine, by the name of the task's driver. The result is undefined if the
+ * driver's images have users of their own, if the machine has no such user, or if the driver chooses the user. Cost:
+ * each call reads the machine's list of users.
  */
 export const machineUsers =
   (drivers: ReadonlyMap<string, Driver>) =>

@@ -1,9 +1,9 @@
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** How often something is looked at again that will be there soon. */
+/** The interval in milliseconds between two looks. */
 const LOOK_MS = 10;
 
-/** The first answer that is one, or undefined after `timeoutMs`. */
+/** Polls `look` and returns its first defined answer, or undefined after `timeoutMs`. */
 export async function until<T>(look: () => Promise<T | undefined>, timeoutMs: number): Promise<T | undefined> {
   for (const deadline = performance.now() + timeoutMs; ;) {
     const found = await look();
@@ -12,7 +12,7 @@ export async function until<T>(look: () => Promise<T | undefined>, timeoutMs: nu
   }
 }
 
-/** True if it is settled within `ms`. */
+/** Says whether the promise settles within `ms`. @throws its error if it rejects by then */
 export async function within(settled: Promise<unknown>, ms: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<false>((resolve) => (timer = setTimeout(() => resolve(false), ms)));

@@ -7,11 +7,14 @@ import { killTree } from '../../tasks/exec/kill-tree.transport.js';
 import { roomIn } from '../../tasks/exec/room.js';
 import { FrameReader } from './frames.js';
 
-/** How long a command whose output has ended may take to have an exit code. */
+/** The time in milliseconds within which the engine must report the exit code of a command whose output has ended. */
 const EXIT_CODE_TIMEOUT_MS = 5_000;
 const LOOK_MS = 20;
 
-/** A command that the engine runs in a container, with the container's user and directory. @throws why it cannot be started */
+/**
+ * Runs a command in a container through the engine, with the container's user and directory.
+ * @throws Error if the command cannot be started
+ */
 export async function execInContainer(
   container: Docker.Container,
   { command, tty }: ExecCommand,
@@ -28,10 +31,10 @@ export async function execInContainer(
   const stream = await exec.start({ hijack: true, stdin: true, Tty: tty });
   const queue = new OutputQueue();
   const exitCode = copy(stream, tty, queue)
-    .catch(() => undefined) // it was cut; what came before is in the queue
+    .catch(() => undefined) // the connection was cut; earlier output is in the queue
     .then(() => endOf(exec))
     .finally(() => queue.end());
-  exitCode.catch(() => {}); // whoever awaits it hears of it
+  exitCode.catch(() => {}); // callers that await the promise get the error
   return {
     read: () => queue.takeOutput(),
     write: async (data) => {
@@ -66,11 +69,14 @@ async function endOf(exec: Docker.Exec): Promise<number> {
   }
 }
 
-/** An engine ends no command that it runs in a container; where its processes are those of this machine, the agent does. */
+/**
+ * An engine does not end a command that it runs in a container. The agent ends it if its processes belong to this
+ * machine.
+ */
 async function killOnMachine(exec: Docker.Exec, containerId: string): Promise<void> {
   const { Running, Pid } = await exec.inspect().catch(() => ({ Running: false, Pid: 0 }));
   if (!Running || Pid <= 0) return;
-  // An engine on another machine would name a process that is somebody else's here.
+  // The process id of an engine on another machine would name an unrelated process here.
   const cgroups = await readFile(`/proc/${Pid}/cgroup`, 'utf8').catch(() => '');
   if (cgroups.includes(containerId)) await killTree(Pid);
 }

@@ -8,15 +8,18 @@ import type { DockerConfig, DockerMount } from './docker-config.js';
 const MB = 1024 * 1024;
 /** Every container carries the ID of its allocation under this label (AG-282). */
 export const ALLOC_LABEL = 'com.hashicorp.nomad.alloc_id';
-/** Which start of a task a container is: its name alone is given again (AG-250). */
+/**
+ * The label with the task id of the start that a container belongs to. The container's name alone is used again for a
+ * later start (AG-250).
+ */
 export const TASK_LABEL = 'dev.waybill.task_id';
-/** Whose it is, where several agents share an engine. */
+/** The label with the agent that owns the container, for agents that share an engine. */
 export const AGENT_LABEL = 'dev.waybill.agent';
 
-/** What the engine keeps of a container's output at most, for the time until it is in the task's own files. */
+/** The largest logs that the engine keeps of a container's output, until the output is in the task's own files. */
 const LOGGING = { Type: 'json-file', Config: { 'max-size': '64m', 'max-file': '2' } };
 
-/** What the agent lets tasks do (AG-285). */
+/** DockerPolicy says which rights the agent gives to tasks (AG-285). */
 export interface DockerPolicy {
   readonly volumes: boolean;
   readonly privileged: boolean;
@@ -28,29 +31,34 @@ export interface ContainerOrder {
   readonly config: DockerConfig;
   readonly policy: DockerPolicy;
   readonly agent: string;
-  /** The container whose network it joins; absent: it has one of its own (NW-35). */
+  /**
+   * The container whose network the task's container joins. If it is absent, the container has its own network (NW-35).
+   */
   readonly joins?: string;
-  /** Of the agent, in the place of the engine's own; a mount of the job at the same place wins. Absent: none. */
+  /**
+   * Files of the agent that replace those of the engine. A mount of the job at the same place wins. Absent if there are
+   * none.
+   */
   readonly files?: readonly TaskMount[];
 }
 
-/** Whether a task is in the namespace of its group: its own `network_mode` wins (NW-25, NW-35). */
+/** Says whether a task runs in the namespace of its group. Its own `network_mode` wins (NW-25, NW-35). */
 export const isInGroupNetwork = ({ network }: TaskConfig, { network_mode }: DockerConfig): boolean =>
   network !== undefined && !network_mode;
 
-/** The DNS of the group wins over that of the task (NW-93); undefined: neither says anything. */
+/** Returns the DNS settings. Those of the group win over those of the task (NW-93). Undefined if neither has any. */
 export function dnsOf({ dns }: TaskConfig, config: DockerConfig): TaskDns | undefined {
   if (dns) return dns;
   const own = { servers: config.dns_servers, searches: config.dns_search_domains, options: config.dns_options };
   return Object.values(own).some((list) => list.length > 0) ? own : undefined;
 }
 
-/** What the engine takes as the name of a container. */
+/** The names that the engine accepts for a container. */
 const CONTAINER_NAME = /^[a-zA-Z0-9][a-zA-Z0-9_.-]*$/;
 
 /**
- * The name of a task's container (AG-282). Characters that the engine does not accept are replaced, and a digest then
- * distinguishes tasks whose names would become equal.
+ * Returns the name of a task's container (AG-282). Characters that the engine does not accept are replaced, and a
+ * digest then distinguishes tasks whose names would become equal.
  */
 export function containerName({ task, allocId }: Pick<TaskConfig, 'task' | 'allocId'>): string {
   if (CONTAINER_NAME.test(task)) return `${task}-${allocId}`;
@@ -65,7 +73,7 @@ function variable([name, value]: [string, string]): string {
 }
 
 /**
- * What the agent does not allow, and what contradicts itself (AG-285).
+ * Refuses configurations that the agent does not allow or that contradict themselves (AG-285).
  * @throws TaskConfigError
  */
 export function checkPolicy(config: DockerConfig, policy: DockerPolicy): void {
@@ -85,7 +93,10 @@ export function checkPolicy(config: DockerConfig, policy: DockerPolicy): void {
   for (const limit of Object.entries(config.ulimit)) ulimitOf(limit);
 }
 
-/** Of the machine, that the engine's own volume driver would make a volume of; undefined: it makes it of something else. */
+/**
+ * Returns the machine's path from which the engine's own volume driver would make the volume, or undefined if the
+ * volume has no such path.
+ */
 function pathOfVolume({ volume_options }: DockerMount): string | undefined {
   const { name = '', options = {} } = volume_options?.driver_config ?? {};
   if (name !== '' && name !== 'local') return undefined;
@@ -98,7 +109,7 @@ function refuseHostPath(source: string, policy: DockerPolicy): void {
     throw new TaskConfigError(`docker: volumes are not enabled on this machine; cannot mount host paths: ${source}`);
 }
 
-/** The paths below the task's directory that are mounted: what they lead to is for the caller to check. */
+/** Returns the mounted paths below the task's directory. The caller has to check where they lead. */
 export const relativeSources = (config: DockerConfig): string[] =>
   [
     ...config.volumes.map((volume) => volumeOf(volume).source),
@@ -106,8 +117,8 @@ export const relativeSources = (config: DockerConfig): string[] =>
   ].filter((source) => !source.startsWith('/'));
 
 /**
- * What the engine is asked to make of a task (AG-281, AG-282). Pure.
- * @param found where each relative source is on the machine
+ * Returns the engine's options for a task's container (AG-281, AG-282). Pure.
+ * @param found the path on the machine of each relative source
  * @throws TaskConfigError for a port that the group does not have
  */
 export function containerOptions(order: ContainerOrder, found: ReadonlyMap<string, string>): ContainerCreateOptions {
@@ -168,7 +179,7 @@ function hostConfig(
     CapAdd: added.map((capability) => capability.toUpperCase()),
     SecurityOpt: config.security_opt,
     GroupAdd: config.group_add,
-    // The engine refuses these for a container that joins another one: there they are in files.
+    // The engine refuses these options for a container that joins another one. Mounted files replace them there.
     ...(joins === undefined && {
       Dns: [...(dns?.servers ?? [])],
       DnsSearch: [...(dns?.searches ?? [])],
@@ -196,7 +207,7 @@ function hostConfig(
   };
 }
 
-/** As much as the task was given, or more if the job says so; nothing is swapped out. */
+/** Returns the memory limits: the task's reserved memory, or more if the job says so. Nothing is swapped out. */
 function memoryOf({ resources }: TaskConfig, { memory_hard_limit: hardMB }: DockerConfig): HostConfig {
   if (!resources || resources.memoryMB <= 0) return {};
   const limit = Math.max(hardMB, resources.memoryMaxMB, resources.memoryMB) * MB;
@@ -251,7 +262,7 @@ const bind = (
 
 const mountsOf = ({ mount, mounts }: DockerConfig): DockerMount[] => [...mount, ...mounts];
 
-/** `source:target[:options]`. @throws TaskConfigError */
+/** Parses `source:target[:options]`. @throws TaskConfigError */
 function volumeOf(text: string): { source: string; target: string; options: readonly string[] } {
   const [source, target, options = '', ...rest] = text.split(':');
   if (!source || !target || rest.length > 0)
@@ -259,7 +270,7 @@ function volumeOf(text: string): { source: string; target: string; options: read
   return { source, target, options: options.split(',') };
 }
 
-/** `nofile = "2048:4096"`. @throws TaskConfigError */
+/** Parses a limit such as `nofile = "2048:4096"`. @throws TaskConfigError */
 function ulimitOf([name, value]: [string, string]): { Name: string; Soft: number; Hard: number } {
   const [soft, hard = soft] = value.split(':').map(Number);
   if (soft === undefined || hard === undefined || !Number.isInteger(soft) || !Number.isInteger(hard))
@@ -267,7 +278,7 @@ function ulimitOf([name, value]: [string, string]): { Name: string; Soft: number
   return { Name: name, Soft: soft, Hard: hard };
 }
 
-/** Ports inside, by label: of `ports`, and of the older `port_map`. @throws TaskConfigError */
+/** Returns the ports inside the container by label, from `ports` and the older `port_map`. @throws TaskConfigError */
 export function portsInside({ ports, port_map }: DockerConfig, given: readonly TaskPort[]): Record<string, number> {
   const inside: Record<string, number> = {};
   for (const label of [...ports, ...Object.keys(port_map)]) {

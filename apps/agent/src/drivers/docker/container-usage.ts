@@ -2,7 +2,7 @@ import type { ContainerStats } from 'dockerode';
 import type { TaskResourceUsage } from '@waybill/rpc';
 import { resourceUsage } from '../process-usage.js';
 
-/** What is kept of a look for the next one: processor time in nanoseconds. */
+/** UsageSample is the part of a sample that the next one needs: processor time in nanoseconds. */
 export interface UsageSample {
   readonly atMs: number;
   readonly total: number;
@@ -12,7 +12,10 @@ export interface UsageSample {
 
 export const NO_SAMPLE = (startedAtMs: number): UsageSample => ({ atMs: startedAtMs, total: 0, user: 0, system: 0 });
 
-/** What a container uses by the engine's numbers, since the look before. @param mhzPerCore what a whole core counts as */
+/**
+ * Computes a container's use since the sample before, from the engine's statistics.
+ * @param mhzPerCore the MHz that a fully used core counts as
+ */
 export function containerUsage(
   stats: Pick<ContainerStats, 'cpu_stats' | 'memory_stats'>,
   before: UsageSample,
@@ -21,7 +24,7 @@ export function containerUsage(
 ): { usage: TaskResourceUsage; sample: UsageSample } {
   const { cpu_usage, throttling_data } = stats.cpu_stats;
   const memory = stats.memory_stats;
-  // The first version of cgroups says rss and cache, the second anon and file.
+  // Version 1 of cgroups has `rss` and `cache`; version 2 has `anon` and `file`.
   const details: Partial<Record<string, number>> = { ...memory.stats };
   const sample = {
     atMs,

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { checkedConfig, texts } from '../task-config.js';
 
 const list = texts.default([]);
-/** A block of a job file comes as a list of one. */
+/** Unwraps a block: a job file delivers it as a list with one element. */
 const unwrapped = (value: unknown): unknown => (Array.isArray(value) && value.length === 1 ? value[0] : value);
-/** Several blocks of the same name, or a map, are one map. */
+/** Merges several blocks of the same name into one map. */
 const merged = (value: unknown): unknown => (Array.isArray(value) ? Object.assign({}, ...value) : value);
 const block = <S extends z.ZodType>(schema: S) => z.preprocess(unwrapped, schema).optional();
 const map = z.preprocess(merged, z.record(z.string(), z.coerce.string())).default({});

@@ -46,21 +46,21 @@ import { PauseContainers } from './pause-containers.js';
 import { foundSources, networkFiles, openDirectories } from './task-sources.js';
 import { Strays } from './strays.js';
 
-/** An engine that does not answer is asked again after this. */
+/** The interval in milliseconds between two requests to an engine that does not answer. */
 const RETRY_MS = 1_000;
 /** Longest time that a killed container may take to end (AG-252). */
 const VANISH_TIMEOUT_MS = 15_000;
 
 export interface DockerOptions {
-  /** See engineAt. */
+  /** The address of the engine, see engineAt. */
   readonly endpoint: string;
   readonly policy: DockerPolicy;
   /** Whether images that no task uses any more are removed (AG-283). */
   readonly imageGc: boolean;
-  /** Of pause containers (NW-34); empty: the agent makes one. */
+  /** The image of pause containers (NW-34). If it is empty, the agent makes one. */
   readonly infraImage: string;
   readonly infraImagePullTimeoutMs: number;
-  /** Whose containers these are: another agent on the same engine has another name. */
+  /** The name of this agent. It distinguishes its containers from those of another agent on the same engine. */
   readonly agent: string;
   readonly outputs: Pick<TaskOutputs, 'follow' | 'copied'>;
   readonly mhzPerCore: number;
@@ -79,13 +79,14 @@ interface Running {
 }
 
 /**
- * Runs tasks as containers of an engine (AG-281 to AG-285). The engine keeps them running, so an agent that was restarted
- * needs only a container's name, and the label that says which start of the task it is.
+ * DockerDriver runs tasks as containers of an engine (AG-281 to AG-285). The engine keeps them running. A restarted
+ * agent therefore needs only a container's name and the label with the start of the task.
  *
- * A task is: pulling → created → running → ended → destroyed. What ended is told by the engine; while it does not answer a
- * task counts as running and is asked after every RETRY_MS. Output goes through the agent's log collector, which asks the
- * engine for it and outlives the agent. The driver itself: undetected → healthy ⇄ unhealthy, by whether the engine answers.
- * Cost: two open requests to the engine for each task, one for its end and one for its output.
+ * States of a task: pulling → created → running → ended → destroyed. The engine reports the end. While it does not
+ * answer, a task counts as running, and the driver asks again every RETRY_MS. Output goes through the agent's log
+ * collector, which requests it from the engine and outlives the agent. States of the driver: undetected → healthy ⇄
+ * unhealthy, depending on whether the engine answers. Cost: two open requests to the engine per task, one for its end
+ * and one for its output.
  */
 export class DockerDriver implements Driver {
   readonly name = 'docker';
@@ -175,7 +176,7 @@ export class DockerDriver implements Driver {
     const container = await this.untilAnswered(() => this.containerOf(handle));
     if (!container) return false;
     const { State, Image } = await this.untilAnswered(() => container.inspect());
-    if (State.Status === 'created') return false; // the agent went between making and starting it
+    if (State.Status === 'created') return false; // the agent ended after it created the container and before it started the container
     this.images.keep(handle.taskId, Image);
     await this.track(handle, container, {});
     return true;
@@ -245,20 +246,23 @@ export class DockerDriver implements Driver {
       this.options.logger.warn('containers of this agent that no task is were removed', { strays });
   }
 
-  /** What the container of a task in the namespace of its group gets instead of a network of its own (NW-35, NW-92). */
+  /**
+   * Returns the container that a task in its group's namespace joins instead of a network of its own, and the task's
+   * network files (NW-35, NW-92).
+   */
   private async placeInNetwork(task: TaskConfig, config: DockerConfig) {
     if (!task.network || !isInGroupNetwork(task, config)) return {};
     const joins = await this.namespaces.joined(task.allocId, task.network);
     return { joins, files: await networkFiles(task, config, { network: task.network, container: joins }) };
   }
 
-  /** The client is made once; it keeps no connection that could break. */
+  /** Returns the client of the engine. It is made once, because it keeps no connection that could break. */
   private engine(): Promise<Docker> {
     this.connected ??= engineAt(this.options.endpoint);
     return this.connected;
   }
 
-  /** The container of just this start of the task; undefined: it is not there. */
+  /** Returns the container of exactly this start of the task, or undefined if there is none. */
   private async containerOf({ state, taskId }: TaskHandle): Promise<Docker.Container | undefined> {
     const engine = await this.engine();
     try {
@@ -292,7 +296,7 @@ export class DockerDriver implements Driver {
     const task: Running = { container, exit, network, usage: NO_SAMPLE(handle.startedAtMs), ended: false };
     this.tasks.set(handle.taskId, task);
     const ended = (): void => void (task.ended = true);
-    exit.then(ended, ended); // whoever waits for it hears of what went wrong
+    exit.then(ended, ended); // callers of `wait` get the error
   }
 
   private async exitOf(handle: TaskHandle, container: Docker.Container): Promise<ExitResult> {
@@ -310,7 +314,7 @@ export class DockerDriver implements Driver {
     return result;
   }
 
-  /** Asks again for as long as the engine is away. @throws what it answers */
+  /** Repeats a request while the engine is away. @throws the engine's own errors */
   private async untilAnswered<T>(ask: () => Promise<T>): Promise<T> {
     for (let hasTold = false; ; hasTold = true) {
       try {
@@ -344,5 +348,5 @@ function pullTimeoutOf({ image_pull_timeout: text }: DockerConfig): number {
   return ns / 1e6;
 }
 
-/** A name of files for one start of a task. */
+/** Returns a file name for one start of a task. */
 const outputId = ({ taskId }: TaskHandle): string => taskId.replaceAll(/[^A-Za-z0-9-]/g, '.');

@@ -2,13 +2,13 @@ import type Docker from 'dockerode';
 import type { DockerPolicy } from './container-options.js';
 import { unlessMissing } from './engine.transport.js';
 
-/** What the engine says of itself, as far as it is looked at. */
+/** EngineInfo is the part of the engine's information that the agent reads. */
 interface EngineInfo {
   readonly OSType?: string;
   readonly Runtimes?: Readonly<Record<string, unknown>>;
 }
 
-/** The engine as the node shows it (agent.md section 4). @throws when it does not answer */
+/** Returns the engine's attributes for the node (agent.md section 4). @throws Error if the engine does not answer */
 export async function engineAttributes(engine: Docker, policy: DockerPolicy): Promise<Record<string, string>> {
   const [version, info] = await Promise.all([engine.version(), engine.info() as Promise<EngineInfo>]);
   const bridge = await bridgeOf(engine);

@@ -3,7 +3,7 @@ import { isErrno } from '@waybill/processes';
 
 export const DEFAULT_ENDPOINT = 'unix:///var/run/docker.sock';
 
-/** An address that no engine can have. */
+/** Is thrown for an invalid address of an engine. */
 export class EndpointError extends Error {
   override readonly name = 'EndpointError';
   constructor(endpoint: string) {
@@ -12,8 +12,9 @@ export class EndpointError extends Error {
 }
 
 /**
- * The engine at an address; nothing is sent yet. Certificates for `tcp` come from DOCKER_CERT_PATH and
- * DOCKER_TLS_VERIFY, as for the engine's own client. The client is loaded when somebody asks: most agents have no engine.
+ * Returns a client for the engine at an address. It sends nothing yet. Certificates for `tcp` come from
+ * DOCKER_CERT_PATH and DOCKER_TLS_VERIFY, as for the engine's own client. The client library is loaded on first use,
+ * because most agents have no engine.
  * @throws EndpointError
  */
 export async function engineAt(endpoint: string): Promise<Docker> {
@@ -25,22 +26,22 @@ export async function engineAt(endpoint: string): Promise<Docker> {
   return new Engine({ host: url.hostname, port: Number(url.port), protocol: isSecure ? 'https' : 'http' });
 }
 
-/** The status that the engine answered with; undefined: it did not answer. */
+/** Returns the status of the engine's answer, or undefined if the engine did not answer. */
 export function statusOf(error: unknown): number | undefined {
   return error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number'
     ? error.statusCode
     : undefined;
 }
 
-/** It does not answer: it is not there, or was restarted meanwhile. */
+/** Says whether the engine did not answer, because it is down or was restarted. */
 export const isUnreachable = (error: unknown): boolean => statusOf(error) === undefined;
 
-/** The same, or it answers of nothing but its own trouble, as one does that is going down or coming up. */
+/** Says whether the engine did not answer or answered with an internal error, as it does while it stops or starts. */
 export const isAway = (error: unknown): boolean => isUnreachable(error) || (statusOf(error) ?? 0) >= 500;
 
 export const isMissing = (error: unknown): boolean => statusOf(error) === 404;
 
-/** What the engine says, without what its client puts in front of it. */
+/** Returns the engine's message without the prefix of the client library. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (isErrno(error, 'ENOENT') || isErrno(error, 'ECONNREFUSED') || isErrno(error, 'EACCES'))
@@ -48,10 +49,13 @@ export function reasonOf(error: unknown): string {
   return error.message.replace(/^\(HTTP code \d+\) [^-]*- /, '').trim();
 }
 
-/** What the engine answers about a container that has ended. */
+/** The statuses with which the engine answers for a container that has ended. */
 const NOT_RUNNING = new Set([304, 404, 409]);
 
-/** Asks something of a container; one that has ended, or is gone, is past it. @throws what else the engine says */
+/**
+ * Awaits a request about a container. It ignores the refusal for a container that has ended or is gone.
+ * @throws Error for all other answers
+ */
 export async function unlessEnded(asked: Promise<unknown>): Promise<void> {
   try {
     await asked;
@@ -60,7 +64,7 @@ export async function unlessEnded(asked: Promise<unknown>): Promise<void> {
   }
 }
 
-/** An answer; undefined: there is no such thing. */
+/** Returns the answer, or undefined if the object does not exist. */
 export async function unlessMissing<T>(asked: Promise<T>): Promise<T | undefined> {
   try {
     return await asked;

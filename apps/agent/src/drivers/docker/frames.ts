@@ -1,4 +1,4 @@
-/** One piece of a container's output, as the engine frames it. */
+/** Frame is one piece of a container's output, as the engine frames it. */
 export interface Frame {
   readonly stream: 'stdout' | 'stderr';
   readonly data: Buffer;
@@ -8,13 +8,13 @@ const HEADER_BYTES = 8;
 const STDERR = 2;
 
 /**
- * Takes the engine's framed output apart: a byte that says which stream, three of nothing, four of length, then so many
- * bytes. Memory: one frame that has not come whole.
+ * FrameReader parses the engine's framed output: one byte for the stream, three empty bytes, four bytes for the length,
+ * then the data. Memory: one incomplete frame.
  */
 export class FrameReader {
   private pending: Buffer = Buffer.alloc(0);
 
-  /** The frames that are complete with this chunk. */
+  /** Returns the frames that this chunk completes. */
   push(chunk: Buffer): Frame[] {
     this.pending = this.pending.length === 0 ? chunk : Buffer.concat([this.pending, chunk]);
     const frames: Frame[] = [];

@@ -2,7 +2,7 @@ import type Docker from 'dockerode';
 import { isMissing, reasonOf, statusOf } from './engine.transport.js';
 import { type Credentials, type ImageSource, PullError } from './images.js';
 
-/** What an engine says while it pulls. */
+/** PullNews is one progress message of a pull. */
 interface PullNews {
   readonly id?: string;
   readonly status?: string;
@@ -10,13 +10,13 @@ interface PullNews {
   readonly progressDetail?: { readonly current?: number; readonly total?: number };
 }
 
-/** Of what a registry answers: another try would say the same. */
+/** Answers of a registry that another attempt would not change. */
 const FINAL = /not found|manifest unknown|unauthorized|denied|no basic auth|invalid reference|unsupported/i;
-/** The engine has it, but not to give away: it is used by a container, or has other names. */
+/** The status for an image that cannot be removed, because a container uses it or it has other names. */
 const CONFLICT = 409;
 const DEFAULT_TAG = ':latest';
 
-/** Images as an engine has them. */
+/** Returns the images of an engine. */
 export function imagesOf(engine: () => Promise<Docker>): ImageSource {
   return {
     find: async (image) => {
@@ -41,7 +41,7 @@ export function imagesOf(engine: () => Promise<Docker>): ImageSource {
 }
 
 interface WantedImage {
-  /** With its tag or digest. */
+  /** The name with its tag or digest. */
   readonly image: string;
   readonly credentials: Credentials | undefined;
 }
@@ -73,7 +73,7 @@ async function pull(
   }
 }
 
-/** Without a tag the engine would pull all that there are. */
+/** Adds the default tag. Without a tag the engine would pull all tags of the image. */
 function tagged(image: string): string {
   const name = image.slice(image.lastIndexOf('/') + 1);
   return name.includes(':') || name.includes('@') ? image : image + DEFAULT_TAG;

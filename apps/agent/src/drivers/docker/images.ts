@@ -1,10 +1,10 @@
 import { type CancelTimer, type Timers, errorText } from '@waybill/model';
 import { StartError } from '../driver.js';
 
-/** The engine has this time to pull an image (AG-283). */
+/** The default time limit for pulling an image, in milliseconds (AG-283). */
 export const PULL_TIMEOUT_MS = 5 * 60_000;
 export const UNUSED_IMAGE_MS = 3 * 60_000;
-/** How often people are told how far a pull is. */
+/** The interval in milliseconds between two progress messages of a pull. */
 export const PULL_NEWS_MS = 10_000;
 
 export interface Credentials {
@@ -14,27 +14,27 @@ export interface Credentials {
   readonly serveraddress: string;
 }
 
-/** What an engine is asked about images. */
+/** ImageSource is the part of an engine that deals with images. */
 export interface ImageSource {
-  /** Its id, and whether a registry has it; undefined: the engine does not. */
+  /** Returns the image's id and whether it came from a registry, or undefined if the engine does not have the image. */
   find(image: string): Promise<{ readonly id: string; readonly isFromRegistry: boolean } | undefined>;
-  /** Brings it from its registry. @throws PullError */
+  /** Pulls the image from its registry. @throws PullError */
   pull(
     image: string,
     credentials: Credentials | undefined,
     progress: (news: string) => void,
     signal: AbortSignal,
   ): Promise<void>;
-  /** One that is in use, or is not there, stays as it is. */
+  /** Removes an image. An image that is in use, or is not there, stays as it is. */
   remove(id: string): Promise<void>;
 }
 
-/** A pull failed. */
+/** Is thrown if a pull fails. */
 export class PullError extends Error {
   override readonly name = 'PullError';
   constructor(
     message: string,
-    /** The registry was not reached, or not well: it may be another time. */
+    /** Whether the registry was unreachable or had an error, so that another attempt may succeed. */
     readonly isTransient: boolean,
   ) {
     super(message);
@@ -43,7 +43,7 @@ export class PullError extends Error {
 
 export interface ImageWish {
   readonly image: string;
-  /** Ask the registry even if the engine has it. */
+  /** Whether to ask the registry even if the engine has the image. */
   readonly force: boolean;
   readonly credentials: Credentials | undefined;
   readonly timeoutMs: number;
@@ -55,26 +55,26 @@ interface Pull {
 }
 
 /**
- * The images that tasks of this machine use (AG-283).
+ * Images manages the images that tasks of this machine use (AG-283).
  *
- * An image is: absent → being pulled (once, however many tasks wait for it) → used → unused → removed after
- * UNUSED_IMAGE_MS, unless it is used again. Only what a registry has is removed: what was built or loaded on the machine
- * would be gone for good. Memory: one entry for each image in use, one timer for each that no task uses any more.
+ * States of an image: absent → being pulled (once for any number of waiting tasks) → used → unused → removed after
+ * UNUSED_IMAGE_MS, unless a task uses it again. Only images from a registry are removed, because an image that was
+ * built or loaded on the machine could not be restored. Memory: one entry per used image, one timer per unused image.
  */
 export class Images {
   private readonly pulls = new Map<string, Pull>();
-  /** Tasks by the id of the image that they use. */
+  /** The tasks by the id of the image that they use. */
   private readonly users = new Map<string, Set<string>>();
   private readonly removals = new Map<string, CancelTimer>();
 
   constructor(
     private readonly source: ImageSource,
     private readonly timers: Timers,
-    /** False: images stay. */
+    /** Whether unused images are removed. */
     private readonly removesUnused: boolean,
   ) {}
 
-  /** Has the image there, and in use by the task. @returns its id. @throws StartError */
+  /** Provides the image and marks it as used by the task. @returns the image's id. @throws StartError */
   async use(taskId: string, wish: ImageWish, tell: (message: string) => void): Promise<string> {
     const { image, force } = wish;
     let found = force ? undefined : await this.source.find(image);
@@ -87,7 +87,7 @@ export class Images {
     return found.id;
   }
 
-  /** A task that ran before the agent did uses it. */
+  /** Marks an image as used by a task that runs already, for instance since before the agent's start. */
   keep(taskId: string, imageId: string): void {
     const users = this.users.get(imageId) ?? new Set();
     this.users.set(imageId, users.add(taskId));
@@ -95,7 +95,7 @@ export class Images {
     this.removals.delete(imageId);
   }
 
-  /** The task has ended. */
+  /** Ends a task's use of its image. */
   release(taskId: string): void {
     for (const [imageId, users] of this.users) {
       if (!users.delete(taskId) || users.size > 0) continue;
@@ -108,7 +108,10 @@ export class Images {
     return this.timers.after(UNUSED_IMAGE_MS, () => void this.removeUnused(imageId));
   }
 
-  /** An engine that does not answer is asked again as much later: it may have been stopped with its last task. */
+  /**
+   * Removes an unused image. If the engine does not answer, it tries again after UNUSED_IMAGE_MS, because the engine
+   * may have been stopped together with its last task.
+   */
   private async removeUnused(imageId: string): Promise<void> {
     this.removals.delete(imageId);
     try {

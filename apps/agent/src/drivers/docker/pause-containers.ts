@@ -13,39 +13,42 @@ import { isAway, reasonOf, unlessMissing } from './engine.transport.js';
 import type { Images } from './images.js';
 import { PAUSE_CHANGES, PAUSE_IMAGE, pauseFileSystem, pauseProgram } from './pause-image.js';
 
-/** An engine that takes longer for one request of these keeps other networks waiting (NW-45). */
+/** The time limit in milliseconds for one request to the engine. A slower engine would delay other networks (NW-45). */
 const REQUEST_TIMEOUT_MS = 30_000;
 
 export interface PauseContainersOptions {
   readonly engine: () => Promise<Docker>;
   readonly images: Images;
-  /** Empty: the agent makes one, which needs no registry. */
+  /** The image of pause containers. If it is empty, the agent makes one, which needs no registry. */
   readonly image: string;
   readonly pullTimeoutMs: number;
-  /** As of DockerOptions. */
+  /** The name of the agent, as in DockerOptions. */
   readonly agent: string;
-  /** As `process.arch`. */
+  /** The architecture, as in `process.arch`. */
   readonly arch: string;
 }
 
 /**
- * Network namespaces that pause containers hold (NW-34): an engine lets a container join the network of another container,
- * but no namespace by its path. The pause container has no network of the engine, only the loopback interface, so CNI adds
- * the rest. It survives the agent and is found by its name.
+ * PauseContainers keeps network namespaces open with pause containers (NW-34). An engine lets a container join the
+ * network of another container, but not a namespace by its path. The pause container has only the loopback interface,
+ * and CNI adds the rest. It survives a restart of the agent, which finds it by its name.
  *
- * A container that is started again, by the engine or by a person, has a new namespace under another path, in which
- * nothing of CNI is left. So a namespace is known by its path, and a task that would join another one does not start.
- * Cost of a new one: three requests to the engine. Memory: one entry for each namespace.
+ * A container that the engine or a person starts again has a new namespace under another path, without the
+ * configuration of CNI. The path therefore identifies a namespace, and a task that would join another one does not
+ * start. Cost of a new namespace: three requests to the engine. Memory: one entry per namespace.
  */
 export class PauseContainers implements NetworkNamespaces {
-  /** The engine does it for each container without a network. */
+  /** The engine enables the loopback interface in each container without a network. */
   readonly raisesLoopback = true;
   private readonly held = new Set<string>();
   private making: Promise<void> | undefined;
 
   constructor(private readonly options: PauseContainersOptions) {}
 
-  /** Whether a container is of an allocation that has its namespace. @param taskId the label of the container */
+  /**
+   * Says whether a container belongs to an allocation whose namespace exists.
+   * @param taskId the label of the container
+   */
   isHeld(taskId: string): boolean {
     return this.held.has(taskId);
   }
@@ -62,7 +65,7 @@ export class PauseContainers implements NetworkNamespaces {
     }
   }
 
-  /** Has the image there. @throws StartError, NoPauseProgramError */
+  /** Provides the image. @throws StartError, NoPauseProgramError */
   async provide(allocId: string): Promise<void> {
     const { image, images, pullTimeoutMs } = this.options;
     if (image === '') await (this.making ??= this.makeImage().finally(() => (this.making = undefined)));
@@ -104,8 +107,8 @@ export class PauseContainers implements NetworkNamespaces {
   }
 
   /**
-   * The container that a task joins, which has to hold the namespace that CNI has configured.
-   * @throws StartError when it is gone: only a new allocation gets a new one (NW-144)
+   * Returns the container that a task joins. It must hold the namespace that CNI has configured.
+   * @throws StartError if it is gone: only a new allocation gets a new namespace (NW-144)
    */
   async joined(allocId: string, { namespace }: TaskNetwork): Promise<string> {
     const found = await this.find(allocId);
@@ -115,7 +118,9 @@ export class PauseContainers implements NetworkNamespaces {
     throw new StartError(`the pause container ${name}, which holds the network of the allocation, ${what}`);
   }
 
-  /** Only what carries the allocation's label: the name alone does not make it ours. */
+  /**
+   * Removes the container only if it has the allocation's label. The name alone does not prove that the agent made it.
+   */
   private async removeContainer(allocId: string): Promise<void> {
     const found = await this.inspected(allocId);
     if (found?.Config.Labels[ALLOC_LABEL] !== allocId) return;
@@ -142,7 +147,7 @@ export class PauseContainers implements NetworkNamespaces {
   }
 }
 
-/** The agent has no program for pause containers of this machine. */
+/** Is thrown if the agent has no program for pause containers of this architecture. */
 export class NoPauseProgramError extends Error {
   override readonly name = 'NoPauseProgramError';
   constructor(arch: string) {
@@ -151,6 +156,6 @@ export class NoPauseProgramError extends Error {
 }
 
 const nameOf = (allocId: string): string => `nomad_init_${allocId}`;
-/** As whose a pause container and its image count, among those of tasks. */
+/** Returns the id under which a pause container and its image count among those of tasks. */
 const useOf = (allocId: string): string => `${allocId}/pause`;
 const limit = (): AbortSignal => AbortSignal.timeout(REQUEST_TIMEOUT_MS);

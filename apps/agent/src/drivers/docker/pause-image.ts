@@ -3,11 +3,11 @@ import { Header } from 'tar';
 /** The name of the image that the agent makes for pause containers. A change of the program needs another tag. */
 export const PAUSE_IMAGE = 'waybill-pause:1';
 const PROGRAM = 'pause';
-/** The engine makes an image with these settings of the file system that it is given. */
+/** The settings with which the engine makes an image from a file system. */
 export const PAUSE_CHANGES = [`ENTRYPOINT ["/${PROGRAM}"]`, 'USER 65535:65535'];
 
 const TAR_BLOCK_BYTES = 512;
-/** Where the program is in memory; with its code at the end of the headers, since the file is mapped as a whole. */
+/** The address of the program in memory. Its code follows the headers, because the file is mapped as a whole. */
 const BASE = 0x40_00_00n;
 const FILE_HEADER_BYTES = 64;
 const SEGMENT_HEADER_BYTES = 56;
@@ -18,13 +18,16 @@ const READ_AND_EXECUTE = 5;
 const PAGE_BYTES = 0x1_00_00n;
 
 interface Machine {
-  /** As ELF counts machines. */
+  /** The machine's number in ELF. */
   readonly elf: number;
-  /** Instructions, in hexadecimal. */
+  /** The instructions, in hexadecimal. */
   readonly code: string;
 }
 
-/** A loop around a system call that waits for a signal: `pause` where the machine has it, `ppoll` of nothing else. */
+/**
+ * The programs: a loop around a system call that waits for a signal. The call is `pause` if the machine has it, else
+ * `ppoll` without files.
+ */
 const MACHINES: Readonly<Record<string, Machine>> = {
   // mov eax, 34; syscall; jmp to the first
   x64: { elf: 62, code: 'b8220000000f05ebf7' },
@@ -33,9 +36,10 @@ const MACHINES: Readonly<Record<string, Machine>> = {
 };
 
 /**
- * A program that waits until it is killed, as a static ELF file of some 130 bytes: all that a pause container has to do.
- * So no image has to come from a registry, and none has to be built where there is a compiler.
- * @param arch as `process.arch` names it @returns undefined: there is none for this machine
+ * Returns a program that waits until it is killed, which is all that a pause container has to do. It is a static ELF
+ * file of about 130 bytes. The image therefore needs neither a registry nor a compiler.
+ * @param arch the architecture, as in `process.arch`
+ * @returns undefined if there is no program for this architecture
  */
 export function pauseProgram(arch: string): Buffer | undefined {
   const machine = MACHINES[arch];
@@ -48,8 +52,8 @@ export function pauseProgram(arch: string): Buffer | undefined {
   file.writeUInt16LE(EXECUTABLE, 16);
   file.writeUInt16LE(machine.elf, 18);
   file.writeUInt32LE(1, 20); // version
-  file.writeBigUInt64LE(BASE + BigInt(headerBytes), 24); // where it begins
-  file.writeBigUInt64LE(BigInt(FILE_HEADER_BYTES), 32); // where the headers of segments are
+  file.writeBigUInt64LE(BASE + BigInt(headerBytes), 24); // address of the first instruction
+  file.writeBigUInt64LE(BigInt(FILE_HEADER_BYTES), 32); // offset of the segment headers
   file.writeUInt16LE(FILE_HEADER_BYTES, 52);
   file.writeUInt16LE(SEGMENT_HEADER_BYTES, 54);
   file.writeUInt16LE(1, 56); // one segment
@@ -61,7 +65,7 @@ export function pauseProgram(arch: string): Buffer | undefined {
   return Buffer.concat([file, code]);
 }
 
-/** The file system of the image as a tar archive, which is the same whenever it is made. */
+/** Returns the file system of the image as a tar archive. The bytes are the same at every call. */
 export function pauseFileSystem(program: Buffer): Buffer {
   const header = Buffer.alloc(TAR_BLOCK_BYTES);
   const named = { path: PROGRAM, mode: 0o755, uid: 0, gid: 0, size: program.byteLength, type: 'File' as const };

@@ -2,16 +2,19 @@ import type Docker from 'dockerode';
 import type { Clock } from '@waybill/model';
 import { AGENT_LABEL, TASK_LABEL } from './container-options.js';
 
-/** How often, and how long a container has to be nobody's: a young one may belong to a start that is under way. */
+/**
+ * The interval in milliseconds between two searches. A container must be unknown in two searches, because a young one
+ * may belong to a start in progress.
+ */
 export const STRAY_PERIOD_MS = 5 * 60_000;
 
-/** What is asked of an engine. */
+/** StrayEngine is the part of an engine that the search uses. */
 export type StrayEngine = Pick<Docker, 'listContainers' | 'getContainer'>;
 
 /**
- * Removes the containers of one agent that none of its tasks is, running or not: what is left of an agent that lost its
- * directory, or was killed at a bad moment. One is removed when two looks in succession, STRAY_PERIOD_MS apart by the time
- * that passes, found it to be nobody's: the time of day at which the engine made it does not matter.
+ * Strays removes containers of one agent that belong to none of its tasks, running or not. An agent leaves them if it
+ * lost its directory or was killed at a bad moment. A container is removed if two searches in succession,
+ * STRAY_PERIOD_MS apart, did not know it. The clock is monotonic, so changes of the time of day do not matter.
  */
 export class Strays {
   private suspected = new Set<string>();
@@ -22,11 +25,11 @@ export class Strays {
     private readonly isKnown: (taskId: string) => boolean,
     private readonly monotonic: Clock,
   ) {
-    // What an agent before this one ran is taken up first.
+    // The first search waits until the agent has restored the tasks of its predecessor.
     this.lookMs = monotonic.nowMs() + STRAY_PERIOD_MS;
   }
 
-  /** @returns names of the containers that were removed; mostly there is nothing to look at yet */
+  /** Searches if the interval has passed. @returns the names of the removed containers */
   async remove(engine: StrayEngine): Promise<string[]> {
     const nowMs = this.monotonic.nowMs();
     if (nowMs < this.lookMs) return [];

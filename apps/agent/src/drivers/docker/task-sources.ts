@@ -9,7 +9,10 @@ import { type TaskConfig, TaskConfigError, type TaskMount } from '../driver.js';
 import { dnsOf, relativeSources } from './container-options.js';
 import type { DockerConfig } from './docker-config.js';
 
-/** Where what a job mounts of the task's directory is. @throws TaskConfigError when it leads out of the allocation */
+/**
+ * Returns the paths on the machine of the relative sources that a job mounts.
+ * @throws TaskConfigError if a path leads out of the allocation
+ */
 export async function foundSources(task: TaskConfig, config: DockerConfig): Promise<Map<string, string>> {
   const found = new Map<string, string>();
   for (const source of relativeSources(config)) {
@@ -22,20 +25,24 @@ export async function foundSources(task: TaskConfig, config: DockerConfig): Prom
   return found;
 }
 
-/** A user of the container's own may be anybody: what is the task's is open inside, and closed to others on the machine. */
+/**
+ * Opens the secrets directory to every user of the container, because the container's user is unknown. The task's
+ * directory stays closed to other users of the machine.
+ */
 export async function openDirectories({ paths }: TaskConfig): Promise<void> {
   await chmod(paths.taskDir, 0o700);
   await chmod(paths.secretsDir, 0o777);
 }
 
 const RESOLV_CONF = '/etc/resolv.conf';
-/** As the engine names a container that has no name. */
+/** The length of the short id that the engine uses as a host name by default. */
 const SHORT_ID_LENGTH = 12;
 
 /**
- * The files for names of a task in the namespace of its group (NW-91, NW-92). The engine would share those of the pause
- * container, which know neither the address that CNI gave it nor the task's own settings.
- * @throws TaskConfigError for an entry of `extra_hosts` that is none
+ * Writes the `hosts` and `resolv.conf` files of a task in its group's namespace, and returns their mounts (NW-91,
+ * NW-92). The engine would share the files of the pause container, which contain neither the address from CNI nor the
+ * task's own settings.
+ * @throws TaskConfigError for an invalid entry of `extra_hosts`
  */
 export async function networkFiles(
   task: TaskConfig,
@@ -62,7 +69,7 @@ async function ownFile(
   return { source, destination: `/etc/${name}`, readOnly, propagation: '' };
 }
 
-/** `name:address`, as a line of the file. @throws TaskConfigError */
+/** Converts `name:address` to a line of the hosts file. @throws TaskConfigError */
 function hostEntry(entry: string): string {
   const at = entry.indexOf(':');
   const [name, address] = [entry.slice(0, Math.max(at, 0)), entry.slice(at + 1)];

@@ -4,24 +4,26 @@ import { INSIDE, type TaskPaths } from '../driver.js';
 import type { TaskView } from '../find-command.js';
 import { asAbsolute, belowAsText } from '../../paths/path-name.js';
 
-/** Directories of the machine that a task sees where the agent is not told otherwise; those that are there (AG-280). */
+/** The default directories of the machine that a task sees. Missing ones are left out (AG-280). */
 export const DEFAULT_CHROOT: Readonly<Record<string, string>> = Object.fromEntries(
   ['/bin', '/etc', '/lib', '/lib32', '/lib64', '/run/resolvconf', '/run/systemd/resolve', '/sbin', '/usr'].map(
     (dir) => [dir, dir],
   ),
 );
 
-/** A directory of the machine, and where a task sees it. */
+/** ChrootEntry is a directory of the machine, and its path in a task. */
 export interface ChrootEntry {
   readonly source: string;
   readonly destination: string;
 }
 
-/** The directories of the machine that make the root of tasks, outer ones first. Immutable. */
+/** Chroot holds the machine's directories that form the root of tasks, outer ones first. Immutable. */
 export class Chroot {
   readonly entries: readonly ChrootEntry[];
 
-  /** @param configured where tasks see a directory, by its path on the machine; those that are not there are left out */
+  /**
+   * @param configured the path in tasks of each directory, by its path on the machine; missing directories are left out
+   */
   constructor(configured: Readonly<Record<string, string>>) {
     this.entries = Object.entries(configured)
       .filter(([source]) => existsSync(source))
@@ -29,14 +31,14 @@ export class Chroot {
       .toSorted((a, b) => (a.destination < b.destination ? -1 : 1));
   }
 
-  /** Where a program of the machine is inside; undefined: nowhere. */
+  /** Returns the path in a task of a program of the machine, or undefined if tasks do not see it. */
   inside(file: string): string | undefined {
     for (const { source, destination } of this.entries)
       if (file.startsWith(`${source}/`)) return belowAsText(destination, path.relative(source, file));
     return undefined;
   }
 
-  /** What a task whose directories are these sees. */
+  /** Returns the view of files of a task with these directories. */
   viewOf(paths: TaskPaths): TaskView {
     return { localDir: INSIDE.localDir, taskDir: '/', onMachine: (file) => this.onMachine(file, paths) };
   }
@@ -47,7 +49,7 @@ export class Chroot {
     const own = isBelow(INSIDE.allocDir, file)
       ? belowAsText(allocDir, path.relative(INSIDE.allocDir, file))
       : belowAsText(taskDir, file);
-    // A task could have made a link there that leads the agent to files of the machine.
+    // A task could have made a link in its directory that leads the agent to files of the machine.
     return existsSync(own) && isBelow(realpathSync(path.dirname(taskDir)), realpathSync(own)) ? own : undefined;
   }
 }

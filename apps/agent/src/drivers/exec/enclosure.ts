@@ -1,20 +1,21 @@
 import { BEGIN, TROUBLE_FILE } from '../supervised/supervisor.js';
 
 /**
- * Makes the root of a task, and becomes the task in it.
+ * This program makes the root of a task, and then becomes the task in that root.
  *
- * It runs in a mount namespace of its own, of which the machine sees nothing and which ends with its last process: however
- * the task ends, no mount is left. Arguments: the run's directory, the task's directory, `own` or
- * `host` for its processes and its shared memory, who places it (see BEGIN), where `mount`, `umount` are inside, its host
- * name or `-`; then mounts up to `--`, each as five words: how it is bound, how mounts are passed on, its options, from
- * where, to where; then the command. Up to the change of root it uses the machine's programs, then those inside, none that the task could have
- * put there: they are below directories that are mounted read-only. What it says goes to the run's `trouble` file.
+ * It runs in its own mount namespace. The machine sees none of its mounts, and they end with the last process in it, so
+ * no mount is left however the task ends. Arguments: the run's directory; the task's directory; `own` or `host` for its
+ * processes and for its shared memory; who places the process (see BEGIN); the paths inside of `mount` and `umount`;
+ * its host name or `-`. Then follow mounts up to `--`, each as five words: the kind of bind, the propagation, the
+ * options, the source, the destination. Then follows the command. Until it changes the root, it uses the machine's
+ * programs, then those inside. The task cannot replace these, because their directories are mounted read-only. Messages
+ * go to the run's `trouble` file.
  *
- * - The root is put together on a private file system over /sys, because a mount over anything that the machine passes on
- *   would be seen there; nothing else is made private, so that what is to be shared with the machine still is.
- * - Its working directory stays in the machine's /proc: there it reads who it is outside of its namespace.
- * - With processes of its own it stays as the first of them, waits for the task and takes in what it orphans; its end ends
- *   all others. It runs the task in the foreground, for the signals' sake (see supervisor.ts).
+ * - It builds the root on a private file system over /sys, because the machine would see a mount over anything that it
+ * propagates. Nothing else is made private, so that shared mounts still reach the machine.
+ * - Its working directory stays in the machine's /proc. There it reads its process id outside of its namespace.
+ * - With its own process namespace it stays as the first process. It waits for the task and adopts orphans, and its end
+ * ends all other processes. It runs the task in the foreground because of signals (see supervisor.ts).
  */
 const ENCLOSURE = `${BEGIN}
 run=$1; task=$2; processes=$3; memory=$4; place=$5; mount=$6; umount=$7; hostname=$8; shift 8
@@ -74,15 +75,15 @@ fi
 task "$@"
 `;
 
-/** A directory, file or device of the machine in the root of a task. */
+/** EnclosureMount is a file, directory or device of the machine in the root of a task. */
 export interface EnclosureMount {
-  /** `rbind`: with what is mounted below it. */
+  /** The kind of bind; `rbind` includes the mounts below the source. */
   readonly how: 'bind' | 'rbind';
   readonly propagation: 'private' | 'rprivate' | 'rslave' | 'rshared';
-  /** Of `mount`, with commas between. */
+  /** The options of `mount`, separated by commas. */
   readonly options: string;
   readonly source: string;
-  /** It is there already. */
+  /** The path in the root, which exists already. */
   readonly destination: string;
 }
 
@@ -91,18 +92,18 @@ export interface Enclosure {
   readonly taskDir: string;
   readonly pidMode: 'private' | 'host';
   readonly ipcMode: 'private' | 'host';
-  /** It reaches nothing and nobody (AG-296). */
+  /** Whether the task has no network at all (AG-296). */
   readonly isOffline: boolean;
-  /** Empty: that of the machine. */
+  /** The host name; empty means that of the machine. */
   readonly hostname: string;
-  /** Outer ones first. */
+  /** The mounts, outer ones first. */
   readonly mounts: readonly EnclosureMount[];
-  /** The agent places the process before it becomes the task. */
+  /** Whether the agent places the process before it becomes the task. */
   readonly placed: boolean;
   readonly tools: { readonly unshare: string; readonly mountInside: string; readonly umountInside: string };
 }
 
-/** A command line that runs a command, which is one of its inside, in a root of its own (AG-280). */
+/** Returns a command line that runs a command in a root of its own (AG-280). The command is a path inside that root. */
 export function enclosed(enclosure: Enclosure, command: readonly string[]): [string, ...string[]] {
   const { tools, pidMode, ipcMode, isOffline, mounts } = enclosure;
   return [

@@ -17,23 +17,24 @@ import { type ExecTools, ExecUnavailableError, findTools, tryOut } from './exec-
 import { enclosureMounts } from './mount-points.js';
 import { below } from '../../paths/path-name.js';
 
-/** As whom a task runs that does not say. */
+/** The user of a task that names none. */
 const DEFAULT_USER = 'nobody';
 const RESOLV_CONF = '/etc/resolv.conf';
 const HOSTS = '/etc/hosts';
 
 export interface ExecOptions extends Omit<SupervisionOptions, 'limits'> {
-  /** Where tasks see which directory of the machine. */
+  /** The paths in tasks of the machine's directories. */
   readonly chroot: Readonly<Record<string, string>>;
   readonly allowedCapabilities: readonly string[];
-  /** Or why nothing bounds what tasks take. */
+  /** The limits of tasks, or the reason why there are none. */
   readonly limits: TaskLimits | NoLimitsError;
 }
 
 /**
- * Runs a command apart from the machine (AG-280): in a root of its own (enclosure.ts), with processes, shared memory and
- * a host name of its own, without the rights of root, within the memory it was given. What is not kept apart: the network,
- * unless its group has a namespace, and user ids, so that root in a task is root where the machine's files are shown to it.
+ * ExecDriver runs a command isolated from the machine (AG-280). The command has its own root (enclosure.ts), processes,
+ * shared memory and host name. It lacks the rights of root and stays within its memory limit. Two things are not
+ * isolated: the network, unless the group has a namespace, and user ids. Root in a task is therefore root for the
+ * machine's files that the task sees.
  */
 export class ExecDriver extends SupervisedDriver {
   readonly name = 'exec';
@@ -41,7 +42,7 @@ export class ExecDriver extends SupervisedDriver {
   readonly isolation = 'chroot';
   readonly setsHostname = true;
   private readonly chroot: Chroot;
-  /** Found once it was tried out. */
+  /** The tools, once a trial has succeeded. */
   private tools: ExecTools | undefined;
 
   constructor(private readonly options: ExecOptions) {
@@ -71,7 +72,7 @@ export class ExecDriver extends SupervisedDriver {
     boundingCapabilities(cap_add, cap_drop, this.options.allowedCapabilities);
   }
 
-  /** The command is bounded as the task is, and ends with it. */
+  /** Runs a command beside the task. It has the task's limits and ends with the task. */
   async exec(taskId: string, config: TaskConfig, { command, tty }: ExecCommand): Promise<ExecSession> {
     const { pid } = this.processOf(taskId);
     const { nsenter } = await this.ready();
@@ -154,7 +155,9 @@ export class ExecDriver extends SupervisedDriver {
     return findCommand(command, this.chroot.viewOf(paths), env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin');
   }
 
-  /** A command of the task's root that becomes another one without the rights of root. */
+  /**
+   * Returns a command line inside the task's root that runs a command as the task's user without the rights of root.
+   */
   private async asUser(
     { cap_add, cap_drop, work_dir }: Pick<ExecConfig, 'cap_add' | 'cap_drop' | 'work_dir'>,
     config: TaskConfig,
@@ -164,7 +167,7 @@ export class ExecDriver extends SupervisedDriver {
     const { uid, gid } = idsOf(config);
     const allowed = this.options.allowedCapabilities;
     const bounding = set(boundingCapabilities(cap_add, cap_drop, allowed));
-    // Root has what it is bounded by; another user only what the task asks for by name.
+    // Root gets all capabilities within its bounds. Another user gets only those that the task adds by name.
     const added = set(uid === 0 ? [] : addedCapabilities(cap_add, allowed));
     return [
       setprivInside,
@@ -180,7 +183,7 @@ export class ExecDriver extends SupervisedDriver {
     ];
   }
 
-  /** The `resolv.conf` of a task whose network has DNS settings of its own (NW-91). */
+  /** Mounts a `resolv.conf` if the task's network has its own DNS settings (NW-91). */
   private async resolver({ dns, paths }: TaskConfig): Promise<EnclosureMount[]> {
     if (!dns) return [];
     const text = resolvConf(dns, await readFile(RESOLV_CONF, 'utf8').catch(() => ''));
@@ -194,7 +197,7 @@ export class ExecDriver extends SupervisedDriver {
     return [await this.ownFile(HOSTS, below(paths.privateDir, 'hosts'), text)];
   }
 
-  /** A file in the place of the machine's, for reading. @throws StartError */
+  /** Returns a read-only mount of a file over the machine's file. @throws StartError */
   private async ownFile(place: string, source: string, text: string): Promise<EnclosureMount> {
     const destination = existsSync(place) ? this.chroot.inside(realpathSync(place)) : undefined;
     if (destination === undefined) throw new StartError(`the task has no ${place} to put its own in the place of`);
@@ -208,10 +211,10 @@ export class ExecDriver extends SupervisedDriver {
   }
 }
 
-/** Goes into cgroups, then becomes what follows. */
+/** Joins cgroups, then becomes the command that follows. */
 const JOIN = 'while [ "$1" != -- ]; do echo $$ > "$1/cgroup.procs" || exit 126; shift; done; shift; exec "$@"';
 
-/** Without a namespace of its group it gets one of its own that leads nowhere. */
+/** Says whether the task has no network. Without a group's namespace, such a task gets an empty namespace. */
 const isOffline = ({ networkMode, network }: TaskConfig): boolean => networkMode === 'none' && !network;
 
 const set = (capabilities: readonly string[]): string => ['-all', ...capabilities.map((one) => `+${one}`)].join(',');

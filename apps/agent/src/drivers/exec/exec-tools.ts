@@ -8,7 +8,7 @@ import { enclosed } from './enclosure.js';
 import { enclosureMounts } from './mount-points.js';
 import { below, pathName } from '../../paths/path-name.js';
 
-/** Programs that a task's way into its root needs, where they are on the machine, and inside. */
+/** ExecTools are the paths of programs that bring a task into its root: on the machine, or inside the root. */
 export interface ExecTools {
   readonly unshare: string;
   readonly nsenter: string;
@@ -17,7 +17,7 @@ export interface ExecTools {
   readonly setprivInside: string;
 }
 
-/** Why this machine cannot run tasks apart from itself. */
+/** Is thrown if this machine cannot isolate tasks. The message says why. */
 export class ExecUnavailableError extends Error {
   override readonly name = 'ExecUnavailableError';
 }
@@ -54,7 +54,10 @@ function inside(program: string, chroot: Chroot): string {
   return found;
 }
 
-/** Makes the root of a task that does nothing, because only that tells whether the machine lets it. @throws ExecUnavailableError */
+/**
+ * Makes the root of a trial task that does nothing. Only a trial shows whether the machine permits it.
+ * @throws ExecUnavailableError
+ */
 export async function tryOut(tools: ExecTools, chroot: Chroot, runsDir: string): Promise<void> {
   await mkdir(runsDir, { recursive: true });
   const dir = await mkdtemp(below(runsDir, 'trial-'));

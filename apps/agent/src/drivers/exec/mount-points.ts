@@ -9,16 +9,16 @@ import { OpenDirectory } from '../../paths/open-directory.store.js';
 import { asAbsolute, entryName } from '../../paths/path-name.js';
 import { isPassedOn } from '../../allocations/disk/mount-table.store.js';
 
-/** What the enclosure itself mounts. */
+/** The paths that the enclosure itself mounts. */
 const OF_THE_ENCLOSURE = ['/proc', '/dev', '/private'];
 const FOR_READING = 'ro,nosuid,nodev';
 const FOR_WRITING = 'nosuid,nodev';
 const FOR_SECRETS = 'nosuid,nodev,noexec';
 
 /**
- * What is mounted into the root of a task, outer places first, each place made ready: a directory or an empty file for a
- * file, and no link on the way, because the agent would follow it as root.
- * @throws StartError when a place is taken, or what is to be shared with the machine cannot be
+ * Returns the mounts of a task's root, outer places first, and prepares each place: a directory, or an empty file for a
+ * file. No part of a place may be a link, because the agent would follow it as root.
+ * @throws StartError if a place is taken, or if a mount cannot be shared with the machine
  */
 export async function enclosureMounts(
   { paths, mounts = [] }: Pick<TaskConfig, 'paths' | 'mounts'>,
@@ -35,7 +35,7 @@ export async function enclosureMounts(
     source: paths.allocDir,
     destination: INSIDE.allocDir,
   };
-  // They may be a file system of their own, which a mount of the task's directory alone leaves out.
+  // The secrets may be on a file system of their own, which a mount of the task's directory does not include.
   const secrets = { ...shared, options: FOR_SECRETS, source: paths.secretsDir, destination: INSIDE.secretsDir };
   const own = await Promise.all(mounts.map(mountOf));
   const all = [...machine, shared, secrets, ...own.toSorted((a, b) => (a.destination < b.destination ? -1 : 1))];
@@ -46,7 +46,7 @@ export async function enclosureMounts(
 
 async function mountOf({ source, destination, readOnly, propagation }: TaskMount): Promise<EnclosureMount> {
   const at = asAbsolute(destination);
-  // A device is of use only where devices are.
+  // Devices work only in mounts at or below /dev.
   const flags = at === '/dev' || at.startsWith('/dev/') ? 'nosuid' : FOR_WRITING;
   const options = readOnly ? `ro,${flags}` : flags;
   if (propagation === 'bidirectional') {
@@ -55,14 +55,17 @@ async function mountOf({ source, destination, readOnly, propagation }: TaskMount
     return { how: 'rbind', propagation: 'rshared', options, source, destination: at };
   }
   if (propagation === 'host-to-task') return { how: 'rbind', propagation: 'rslave', options, source, destination: at };
-  // What is mounted below would stay writable: it is left out.
+  // A read-only mount leaves out the mounts below it, because they would stay writable.
   const how = readOnly ? 'bind' : 'rbind';
   return { how, propagation: readOnly ? 'private' : 'rprivate', options, source, destination: at };
 }
 
 const WALK = { make: true, links: 'none', closesNotes: false } as const;
 
-/** Each segment is opened, not looked at: a task of the allocation that makes a link meanwhile refuses the start. */
+/**
+ * Makes a place by opening each segment instead of checking it. If a task of the allocation makes a link meanwhile, the
+ * start is refused.
+ */
 async function makePlace(destination: string, { allocDir, taskDir }: TaskPaths, isDirectory: boolean): Promise<void> {
   const isShared = destination.startsWith(`${INSIDE.allocDir}/`);
   const root = isShared ? allocDir : taskDir;

@@ -7,10 +7,10 @@ import type { RawExecConfig } from './raw-exec-config.js';
 import { below, belowAsText } from '../../paths/path-name.js';
 
 /**
- * The cgroups that a job has chosen for its task instead of the agent's: people have made them, and they stay when the task
- * has ended (AG-271). Of the second version a process is in one alone, so it is in none of the agent's, and what leaves its
- * group does not end with it.
- * @throws StartError when one is none of this machine, or the agent may put nothing there
+ * Returns the cgroups that a job chose for its task instead of the agent's (AG-271). People made them, so they stay
+ * when the task has ended. In version 2 a process is in only one cgroup. The task is then in none of the agent's, and
+ * processes that leave its process group survive it.
+ * @throws StartError if the machine has no such cgroup or the agent may not write to it
  */
 export async function chosenCgroups({ cgroupV1, cgroupV2 }: RawExecConfig): Promise<CgroupOverride | undefined> {
   if (cgroupV2 === undefined && cgroupV1.length === 0) return undefined;

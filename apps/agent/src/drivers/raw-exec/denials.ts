@@ -2,26 +2,26 @@ import { globMatcher } from '@waybill/model';
 import { StartError } from '../driver.js';
 import type { UserIds } from '../user-ids.js';
 
-/** From and to, both with it. */
+/** IdRange is the first and the last id of a range, both included. */
 export type IdRange = readonly [number, number];
 
-/** What this machine does not let tasks of raw_exec be or see (AG-272). */
+/** Denials are the users and variables that this machine refuses to tasks of raw_exec (AG-272). */
 export interface Denials {
   readonly uids: readonly IdRange[];
   readonly gids: readonly IdRange[];
-  /** Names of variables, `*` for any part of one. */
+  /** Names of variables; `*` matches any part of a name. */
   readonly variables: readonly string[];
 }
 
 export const NO_DENIALS: Denials = { uids: [], gids: [], variables: [] };
 
-/** @throws StartError, for good, when a process may not run as that user here */
+/** Refuses a denied user. @throws StartError, not recoverable */
 export function refuseUser({ uids, gids }: Denials, { uid, gid }: UserIds): void {
   if (isWithin(uids, uid)) throw new StartError(`running as uid ${uid} is disallowed`);
   if (isWithin(gids, gid)) throw new StartError(`running as gid ${gid} is disallowed`);
 }
 
-/** The variables that a task may see. @param ofTask patterns that its job denies besides */
+/** Returns the variables that a task may see. @param ofTask further patterns that its job denies */
 export function allowedVariables(
   env: Readonly<Record<string, string>>,
   { variables }: Denials,

@@ -5,8 +5,8 @@ import { type TaskConfig, StartError } from '../driver.js';
 import { asAbsolute } from '../../paths/path-name.js';
 
 /**
- * Gives a task that sees the machine's own files its mounts: a link at `<task directory>/<destination>` each. A link of
- * an earlier start is replaced; anything else in the way is left alone and refuses the start.
+ * Makes the mounts of a task that sees the machine's own files: a link at `<task directory>/<destination>` for each. It
+ * replaces a link of an earlier start. Anything else in the way stays, and the start is refused.
  * @throws StartError, EscapesError, TakenError
  */
 export async function linkMounts({ mounts = [], paths }: TaskConfig): Promise<void> {

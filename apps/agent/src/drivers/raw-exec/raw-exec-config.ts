@@ -2,22 +2,22 @@ import path from 'node:path';
 import { TaskConfigError } from '../driver.js';
 import { texts } from '../task-config.js';
 
-/** A `raw_exec` task's `config`, checked (AG-271). */
+/** RawExecConfig is the checked `config` of a `raw_exec` task (AG-271). */
 export interface RawExecConfig {
   readonly command: string;
   readonly args: readonly string[];
   readonly workDir: string | undefined;
-  /** Variables that the task is not to see, by pattern (AG-272). */
+  /** Patterns of variables that the task may not see (AG-272). */
   readonly deniedVariables: readonly string[];
-  /** How gladly the system kills it when memory runs out; undefined: as gladly as the agent. */
+  /** The priority with which the system kills the task when memory runs out; undefined means that of the agent. */
   readonly oomScoreAdj: number | undefined;
-  /** Where in the tree of each controller it is to be. */
+  /** The task's cgroup in the tree of each controller. */
   readonly cgroupV1: readonly (readonly [controller: string, inside: string])[];
-  /** Where in the tree of the second version. */
+  /** The task's cgroup in the tree of version 2. */
   readonly cgroupV2: string | undefined;
 }
 
-/** Of the system. */
+/** The system's maximum. */
 const MAX_OOM_SCORE_ADJ = 1_000;
 
 const KEYS = new Set([
@@ -56,7 +56,7 @@ function scoreOf(value: unknown): number | undefined {
   return value;
 }
 
-/** A block, or, as job files have them, a list of blocks. */
+/** Returns the controllers of a block, or of a list of blocks as in job files. */
 function controllersOf(value: unknown): [string, string][] {
   if (value === undefined) return [];
   return [value].flat().flatMap((block: unknown) => {

@@ -20,7 +20,7 @@ export interface RawExecOptions extends SupervisionOptions {
   readonly denials: Denials;
 }
 
-/** Runs a command as it is: nothing is hidden from it, and nothing keeps it (agent.md, raw_exec). */
+/** RawExecDriver runs a command without isolation: it sees the whole machine and has no limits (agent.md, raw_exec). */
 export class RawExecDriver extends SupervisedDriver {
   readonly name = 'raw_exec';
   readonly mounts = 'link';
@@ -78,7 +78,7 @@ export class RawExecDriver extends SupervisedDriver {
     };
   }
 
-  /** Absent: the agent's own. @throws StartError for one that is denied (AG-272) */
+  /** Returns the user of a task; undefined means the agent's own. @throws StartError for a denied user (AG-272) */
   private userOf({ user }: TaskConfig): UserIds | undefined {
     const ids = userIds(user);
     const { getuid, getgid } = process;

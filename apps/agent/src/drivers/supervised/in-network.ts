@@ -2,7 +2,7 @@ import { programOfMachine } from '../../networks/program.transport.js';
 import { StartError } from '../driver.js';
 import type { UserIds } from '../user-ids.js';
 
-/** A program, and as whom it runs; absent: as the agent. */
+/** Command is a program with the user that runs it. Without a user, the agent's user runs it. */
 export interface Command {
   readonly file: string;
   readonly args: readonly string[];
@@ -10,8 +10,10 @@ export interface Command {
 }
 
 /**
- * The same command inside a network namespace (NW-35). The agent itself enters it, before it gives up its rights for the
- * command's user, who may not. @param namespace path; undefined: nothing changes @throws StartError
+ * Returns the same command inside a network namespace (NW-35). The agent enters the namespace before it drops its
+ * rights, because the command's user may not enter it.
+ * @param namespace its path; undefined changes nothing
+ * @throws StartError
  */
 export function inNetwork(namespace: string | undefined, { file, args, user }: Command): Command {
   if (namespace === undefined) return { file, args, user };

@@ -5,24 +5,24 @@ import { NoCgroupsError, TaskCgroups } from '../task-cgroups.store.js';
 import { pause } from '../waiting.js';
 import { below, entryName, ownDirectory } from '../../paths/path-name.js';
 
-/** How long killed processes may take to vanish before nobody waits for them any more. */
+/** The longest wait for killed processes to end, in milliseconds. */
 const VANISH_TIMEOUT_MS = 5_000;
 const LOOK_MS = 10;
 
-/** A process that an agent has started, and whose allocation the agent of today may not know. */
+/** LeftRunning is a process that an agent started. The current agent may not know its allocation. */
 export interface LeftRunning {
   readonly allocId: string;
   readonly pid: number;
 }
 
-/** Tasks that run below a directory of runs, whoever started them. O(runs). */
+/** Returns the running tasks below a directory of runs, of any agent. Cost: O(runs). */
 export async function leftRunning(runsDir: string): Promise<LeftRunning[]> {
   return (await runningBelow(runsDir)).map(({ run, identity }) => ({ allocId: allocOfRun(run), pid: identity.pid }));
 }
 
 /**
  * Kills every task that runs below an agent's directory, with all processes that the task started, and waits up to
- * VANISH_TIMEOUT_MS until they are gone. No agent may be at work in the directory. O(runs).
+ * VANISH_TIMEOUT_MS until they are gone. No agent may use the directory. Cost: O(runs).
  * @returns the number of tasks that ran
  */
 export async function killLeftRunning(agentDir: string): Promise<number> {
@@ -50,7 +50,10 @@ async function runningBelow(runsDir: string): Promise<{ readonly run: string; re
   return found.flat();
 }
 
-/** A task in a namespace of processes leads no group; what is with it there ends with it. */
+/**
+ * Kills a task and its process group. A task in a process namespace leads no group, but the other processes there end
+ * with it.
+ */
 export function killWithGroup(task: ProcessIdentity): void {
   if (!isAlive(task)) return;
   sendSignal(task.pid, 'SIGKILL');

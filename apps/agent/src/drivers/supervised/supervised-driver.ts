@@ -35,41 +35,50 @@ import {
 } from './supervisor.js';
 import { below, pathName, type PathName } from '../../paths/path-name.js';
 
-/** How often a task whose supervisor is not our child is looked at. */
+/** The interval in milliseconds between two checks of a task whose supervisor is not a child of this process. */
 export const WATCH_MS = 500;
 /** Longest time that a killed process may take to end (AG-275). */
 export const VANISH_TIMEOUT_MS = 15_000;
-/** A supervisor writes the exit code right after its task ended; one that has not by then never will. */
+/**
+ * The longest wait for the exit code in milliseconds. A supervisor writes it directly after its task's end, so a code
+ * that is not there by then never comes.
+ */
 const EXIT_RECORD_TIMEOUT_MS = 2_000;
 
 export interface SupervisionOptions {
-  /** Where run directories are. */
+  /** The directory of run directories. */
   readonly runsDir: string;
   readonly outputs: TaskOutputs;
-  /** What a whole core of this machine counts as in the usage of tasks. */
+  /** The MHz that a fully used core counts as in the usage of tasks. */
   readonly mhzPerCore: number;
-  /** Absent: only the process group of a task is killed with it, for this reason. */
+  /**
+   * The cgroups of tasks, or the reason why there are none. Without cgroups only the process group of a task is killed
+   * with it.
+   */
   readonly cgroups: TaskCgroups | NoCgroupsError;
-  /** Absent: tasks may take what the machine has. */
+  /** The limits of tasks. Without them, tasks may use the whole machine. */
   readonly limits?: TaskLimits;
 }
 
-/** Cgroups that a task is put into because its job says so. */
+/** CgroupOverride describes cgroups that the job chose for a task. */
 export interface CgroupOverride {
-  /** It can be in none that the agent makes for it. */
+  /** Whether the task can be in none of the agent's own cgroups. */
   readonly insteadOfOwn: boolean;
-  /** @throws when it cannot be put there */
+  /** Moves the process into the chosen cgroups. @throws Error if it cannot */
   place(pid: number): void;
 }
 
-/** What a supervisor is to start. */
+/** Launch describes the process that a supervisor starts. */
 export interface Launch {
-  /** See RunSpec. @param placed whether the agent puts the process into a cgroup before it becomes the task */
+  /**
+   * Returns the command line, see RunSpec.
+   * @param placed whether the agent puts the process into a cgroup before it becomes the task
+   */
   commandLine(placed: boolean): [string, ...string[]];
   readonly cwd: string;
-  /** Of the supervisor, and so of all that comes before the task. */
+  /** The environment of the supervisor, and of all programs before the task. */
   readonly env: Readonly<Record<string, string>>;
-  /** As whom the supervisor itself runs; absent: as the agent. */
+  /** The user of the supervisor; absent means the agent's user. */
   readonly user?: UserIds | undefined;
   readonly cgroups?: CgroupOverride | undefined;
 }
@@ -83,14 +92,14 @@ interface Running {
 }
 
 /**
- * A driver whose tasks are processes of this machine, each under a supervisor that outlives the agent.
+ * SupervisedDriver runs tasks as processes of this machine. Each has a supervisor that outlives the agent.
  *
- * A task is: starting → running → ended → destroyed. Each start has a run directory in which its supervisor (see
- * supervisor.ts) writes who it is and how it ended; that directory is all a later agent needs to go on. A supervisor
- * that is our child tells its end by exiting, one of an earlier agent is looked at every WATCH_MS.
- * A process is only ever signalled after its start time was compared, so a reused pid is never hit. What differs between
- * drivers is how the process becomes the task (`launch`).
- * Limits: VANISH_TIMEOUT_MS, DRAIN_TIMEOUT_MS. Cost: one sleeping shell per task.
+ * States of a task: starting → running → ended → destroyed. Each start has a run directory, in which its supervisor
+ * (see supervisor.ts) writes its identity and its exit. A later agent needs only this directory to continue. A
+ * supervisor that is a child of this process reports its end by exiting. The driver checks a supervisor of an earlier
+ * agent every WATCH_MS. It compares the start time of a process before each signal, so a reused pid is never hit.
+ * Drivers differ in how the process becomes the task (`launch`). Limits: VANISH_TIMEOUT_MS, DRAIN_TIMEOUT_MS. Cost: one
+ * sleeping shell per task.
  */
 export abstract class SupervisedDriver implements Driver {
   abstract readonly name: string;
@@ -102,7 +111,7 @@ export abstract class SupervisedDriver implements Driver {
   abstract fingerprint(): Promise<DriverFingerprint>;
   abstract validate(config: TaskConfig): void;
   abstract exec(taskId: string, config: TaskConfig, command: ExecCommand): Promise<ExecSession>;
-  /** @throws StartError */
+  /** Prepares the launch of a task. @throws StartError */
   protected abstract launch(config: TaskConfig, handle: TaskHandle): Promise<Launch>;
 
   prepare(config: TaskConfig): TaskHandle {
@@ -157,9 +166,9 @@ export abstract class SupervisedDriver implements Driver {
     const isDecided = async (): Promise<true | undefined> =>
       !isAlive(identity) || (await hasStarted(runDir)) ? true : undefined;
     await until(isDecided, EXIT_RECORD_TIMEOUT_MS);
-    if (!(await hasStarted(runDir))) return false; // the agent went while it started the task, whose command never ran
+    if (!(await hasStarted(runDir))) return false; // the agent ended while it started the task, so its command never ran
     if (identity.bootId !== bootId() || !isAlive(identity)) {
-      // It ended while no agent ran: its supervisor has kept how (AG-443), or nobody knows.
+      // The task ended while no agent ran. Its supervisor kept the exit code (AG-443), or the code is lost.
       if ((await until(() => exitCodeOf(runDir), EXIT_RECORD_TIMEOUT_MS)) === undefined) return false;
     }
     this.track(handle, identity, undefined);
@@ -217,7 +226,7 @@ export abstract class SupervisedDriver implements Driver {
     await removeRun(this.runDir(handle));
   }
 
-  /** The process that a task is. @throws TaskNotFoundError */
+  /** Returns the process of a task. @throws TaskNotFoundError */
   protected processOf(taskId: string): ProcessIdentity {
     return this.running(taskId).process;
   }
@@ -234,7 +243,7 @@ export abstract class SupervisedDriver implements Driver {
     const task: Running = { handle, process: identity, exit, usage, ended: false };
     this.tasks.set(handle.taskId, task);
     const ended = (): void => void (task.ended = true);
-    exit.then(ended, ended); // whoever waits for it hears of what went wrong
+    exit.then(ended, ended); // callers of `wait` get the error
   }
 
   private async exitOf(
@@ -244,7 +253,7 @@ export abstract class SupervisedDriver implements Driver {
   ): Promise<ExitResult> {
     const runDir = this.runDir(handle);
     await supervisorEnded;
-    // Where the supervisor is no child of ours, or was killed while its task lives on.
+    // Polls if the supervisor is not a child of this process, or was killed while its task survives.
     while ((await exitCodeOf(runDir)) === undefined && isAlive(identity)) await pause(WATCH_MS);
     const code = await until(() => exitCodeOf(runDir), EXIT_RECORD_TIMEOUT_MS);
     const OOMKilled = (await this.supervision.limits?.wasOutOfMemory(runId(handle))) ?? false;
@@ -272,7 +281,7 @@ export abstract class SupervisedDriver implements Driver {
     return { place };
   }
 
-  /** Nothing of the run was started. */
+  /** Cleans up a run of which nothing was started. */
   private async leave(run: string): Promise<void> {
     this.cgroups?.forget(run);
     await this.supervision.limits?.remove(run);
@@ -284,7 +293,7 @@ export abstract class SupervisedDriver implements Driver {
     return task;
   }
 
-  /** The name of a running task's run. @throws TaskNotFoundError */
+  /** Returns the name of a running task's run. @throws TaskNotFoundError */
   protected runOf(taskId: string): string {
     return runId(this.running(taskId).handle);
   }
@@ -315,8 +324,8 @@ const UNKNOWN_EXIT: ExitResult = {
 };
 
 /**
- * The result for an exit code (AG-256). The supervisor's shell reports a death by signal S as 128 + S, so an exit with
- * such a code looks the same.
+ * Returns the result for an exit code (AG-256). The supervisor's shell reports a death by signal S as 128 + S, so an
+ * exit with such a code looks the same.
  */
 function exitResult(code: number): ExitResult {
   return { ExitCode: code, Signal: signalOfCode(code), OOMKilled: false, Err: '' };

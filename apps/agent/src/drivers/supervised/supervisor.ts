@@ -13,11 +13,12 @@ import { TAKE_ENVIRONMENT } from './task-environment.js';
 import { below } from '../../paths/path-name.js';
 
 /**
- * What the process of a task does just before it becomes the task: says who it is, as the machine sees it (its pid inside
- * a namespace is another), is put into its cgroups, goes to its directory, and tells that the task runs.
- * `begin PROC DIR PLACE COMMAND…`: `PROC` is where the machine's own /proc is, `PLACE` other than `-`: wait until the
- * agent has placed it. Descriptors: 3 to the agent, 7 the record. `ready` is for whoever has more to do at the last moment,
- * `become` for whoever becomes the command in another way.
+ * This shell code runs in the process of a task just before it becomes the task. It records the process's identity as
+ * the machine sees it, because the pid inside a namespace differs. Then it is put into its cgroups, changes to its
+ * directory, and reports that the task runs.
+ * `begin PROC DIR PLACE COMMAND…`: `PROC` is the path of the machine's own /proc. If `PLACE` is not `-`, it waits until
+ * the agent has placed it. Descriptors: 3 is the connection to the agent, 7 is the record. Callers may replace `ready`
+ * to do more at the last moment, and `become` to become the command in another way.
  */
 export const BEGIN = `
 started() { ticks=\${20}; }
@@ -37,11 +38,11 @@ begin() {
 }
 `;
 
-/** Where what has to be done before a task starts says why it failed. */
+/** The file in which a step before a task's start reports why it failed. */
 export const TROUBLE_FILE = 'trouble';
 
 /**
- * How a task becomes one that runs as it is, with the variables that were carried (task-environment.ts). `adj`: its
+ * This program runs a task without isolation, with the carried variables (task-environment.ts). `adj` is its
  * `oom_score_adj`, or `-` for that of the agent.
  */
 const AS_IT_IS = `${BEGIN}
@@ -54,14 +55,15 @@ fi
 begin /proc . "$@"`;
 
 /**
- * The shell that stands between agent and task, so that a task outlives the agent and its exit code is not lost.
+ * This program is the supervisor: a shell between agent and task. With it a task outlives the agent, and its exit code
+ * is not lost.
  *
- * It claims the run directory (`begun`, created once or not at all), starts the task in a session of its own, waits,
- * kills what the task left behind in its process group, and writes the exit code. A task runs in the foreground of
- * the shell, because a shell's background jobs are born with SIGINT ignored. Files end with `end`: one without it was
- * torn. Descriptor 3 tells the agent that the task runs, 4 and 5 are the task's output. With `place`, the task waits over
- * 3 until the agent has put it into its cgroup. If the agent is gone by then, the task does not start (`hasStarted`). Memory: one sleeping shell. It
- * uses no program but the shell and `setsid`.
+ * It claims the run directory by creating `begun`, which succeeds only once. It starts the task in a session of its
+ * own, waits, kills the remaining processes of the task's process group, and writes the exit code. The task runs in the
+ * foreground of the shell, because a shell starts background jobs with SIGINT ignored. Files end with `end`; a file
+ * without it is incomplete. Descriptor 3 tells the agent that the task runs, 4 and 5 are the task's output. With
+ * `place`, the task waits over 3 until the agent has put it into its cgroup. If the agent is gone by then, the task
+ * does not start (`hasStarted`). Memory: one sleeping shell. It uses no program but the shell and `setsid`.
  */
 const SUPERVISOR = `
 run=$1; setsid=$2; shift 2
@@ -73,26 +75,29 @@ read -r pid _ < "$run/process" && kill -s KILL -- "-$pid"
 echo "$code end" > "$run/exit"
 `;
 
-/** Where the two programs may be; the first that exists is taken. */
+/** The possible paths of setsid. The first that exists is used. */
 const SETSID_PATHS = ['/usr/bin/setsid', '/bin/setsid', '/usr/local/bin/setsid'];
 
-/** Of what is written in a run's directory, the beginning counts. */
+/** The largest number of bytes that are read of a file in a run's directory. */
 const MAX_RECORD_BYTES = 4_096;
 
-/** How long the supervisor may take to start the command. */
+/** The time limit in milliseconds for a supervisor to start the command. */
 export const START_TIMEOUT_MS = 10_000;
 
 /**
- * Tasks that this agent starts at once; the others wait, and their START_TIMEOUT_MS has not begun. Hundreds of forks at once
- * stop the agent for longer than any of these starts may take.
+ * The number of tasks that this agent starts at the same time. Other tasks wait, and their START_TIMEOUT_MS begins
+ * later. Hundreds of forks at once would stop the agent for longer than any of these starts may take.
  */
 export const MAX_STARTS_AT_ONCE = 16;
 const starts = new Slots(MAX_STARTS_AT_ONCE);
 
 export interface RunSpec {
-  /** Of this one start; nobody else writes into it. */
+  /** The directory of this start. Nothing else writes into it. */
   readonly runDir: string;
-  /** A command line that ends in BEGIN (see asItIs), or becomes one that does; inherits descriptors 3 and 7. */
+  /**
+   * A command line that ends in BEGIN (see asItIs), or that becomes such a program. It inherits the descriptors 3 and
+   * 7.
+   */
   readonly commandLine: readonly [string, ...string[]];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
@@ -101,13 +106,13 @@ export interface RunSpec {
   readonly stderr: number;
   readonly uid?: number;
   readonly gid?: number;
-  /** Path of the network namespace that all of it runs in; absent: that of the agent. */
+  /** The path of the network namespace for supervisor and task; absent means that of the agent. */
   readonly networkNamespace?: string;
-  /** Where the task belongs, and how it gets there once it has a pid; absent: nowhere. */
+  /** Puts the task into its cgroup once it has a pid; absent if it has none. */
   readonly cgroup?: { readonly place: (pid: number) => void };
 }
 
-/** This machine cannot start supervised tasks. */
+/** Is thrown if this machine cannot start supervised tasks. */
 export class NoSetsidError extends Error {
   override readonly name = 'NoSetsidError';
   constructor() {
@@ -119,13 +124,13 @@ export const findSetsid = (): string | undefined => SETSID_PATHS.find((file) => 
 
 export interface AsItIs {
   readonly runDir: string;
-  /** Whether the agent puts it into a cgroup. */
+  /** Whether the agent puts the process into a cgroup. */
   readonly placed: boolean;
-  /** Absent: that of the agent. */
+  /** Absent means that of the agent. */
   readonly oomScoreAdj?: number | undefined;
 }
 
-/** A command that runs in the view of the machine that the agent has. */
+/** Returns a command line that runs a command without isolation. */
 export const asItIs = (
   { runDir, placed: isPlaced, oomScoreAdj }: AsItIs,
   command: readonly string[],
@@ -141,10 +146,9 @@ export const asItIs = (
 ];
 
 /**
- * Starts a command under a supervisor and resolves once it runs; the supervisor is a child of this process, and if this
- * process ends, an orphan that goes on.
- * Waits while MAX_STARTS_AT_ONCE other tasks are starting.
- * @throws NoSetsidError, or an error that says what the system said
+ * Starts a command under a supervisor and resolves once the command runs. The supervisor is a child of this process,
+ * and continues as an orphan if this process ends. Waits while MAX_STARTS_AT_ONCE other tasks are starting.
+ * @throws NoSetsidError, or an error with the system's message
  */
 export function supervise(spec: RunSpec): Promise<ChildProcess> {
   return starts.use(() => superviseAtOnce(spec));
@@ -191,7 +195,7 @@ async function running(child: ChildProcess, { runDir, cgroup }: RunSpec): Promis
           .catch(reject);
       });
       ready.once('error', reject);
-      child.once('exit', () => resolve()); // then the exit record says how it went
+      child.once('exit', () => resolve()); // the exit record then shows the result
     });
   } finally {
     clearTimeout(timer);
@@ -204,7 +208,7 @@ async function placed(runDir: string, cgroup: RunSpec['cgroup']): Promise<void> 
   if (identity) cgroup?.place(identity.pid);
 }
 
-/** The process of a run, once it runs. */
+/** Returns the process of a run, or undefined before it runs. */
 export async function processOf(runDir: string): Promise<ProcessIdentity | undefined> {
   const [pid, startTicks, bootId] = await record(below(runDir, 'process'));
   return pid === undefined || startTicks === undefined || bootId === undefined
@@ -212,31 +216,31 @@ export async function processOf(runDir: string): Promise<ProcessIdentity | undef
     : { pid: Number(pid), startTicks, bootId };
 }
 
-/** The second line of a run's record: everything before the task's own command is done. */
+/** The second line of a run's record. It shows that all steps before the task's own command are done. */
 const STARTED = 'started';
 
 /**
- * Whether a run has come to its task's own command. An agent that goes, or gives up the start, before it has been told that
- * the task runs closes the pipe, and the run ends there: its exit is not that of the task.
+ * Says whether a run has reached its task's own command. If the agent ends or gives up the start before it hears that
+ * the task runs, it closes the pipe and the run ends. The exit is then not that of the task.
  */
 export async function hasStarted(runDir: string): Promise<boolean> {
   return (await beginningOf(below(runDir, 'process'))).split('\n')[1] === STARTED;
 }
 
-/** Why a run never became its task, if something said so. */
+/** Returns why a run never became its task, if a step reported it. */
 export async function troubleOf(runDir: string): Promise<string | undefined> {
   return (await beginningOf(below(runDir, TROUBLE_FILE))).trim() || undefined;
 }
 
-/** The exit code of a run, once it ended: 128 + signal for a process that a signal killed. */
+/** Returns the exit code of a run that has ended: 128 + signal for a process that a signal killed. */
 export async function exitCodeOf(runDir: string): Promise<number | undefined> {
   const [code] = await record(below(runDir, 'exit'));
   return code === undefined ? undefined : Number(code);
 }
 
 /**
- * Takes a run's directory so that a supervisor which has not begun never will (AG-440).
- * @returns false when the supervisor had begun
+ * Claims a run's directory, so that a supervisor that has not begun never will (AG-440).
+ * @returns false if the supervisor had begun
  */
 export async function claimUnbegun(runDir: string): Promise<boolean> {
   await mkdir(runDir, { recursive: true });
@@ -249,22 +253,22 @@ export async function claimUnbegun(runDir: string): Promise<boolean> {
   }
 }
 
-/** The name of a new run, which a later agent can read its allocation from. */
+/** Returns the name of a new run. A later agent can read the allocation's id from it. */
 export const newRun = (allocId: string): string => `${allocId}.${randomBytes(6).toString('hex')}`;
 
 export const allocOfRun = (run: string): string => run.slice(0, run.lastIndexOf('.'));
 
 export const removeRun = (runDir: string): Promise<void> => rm(runDir, { recursive: true, force: true });
 
-/** The words of a record, or none while it is not complete. */
+/** Returns the words of a record, or none if the record is incomplete. */
 async function record(file: string): Promise<string[]> {
   const words = (await beginningOf(file)).split('\n')[0]?.split(' ') ?? [];
   return words.at(-1) === 'end' ? words.slice(0, -1) : [];
 }
 
 /**
- * What is written in a run's directory. That may be the task's user's: whatever else he has put there, or more of it, is
- * not waited for and counts as nothing, and so does what cannot be read.
+ * Returns the beginning of a file in a run's directory. The directory may belong to the task's user. Therefore it never
+ * waits for another kind of file, reads no more than MAX_RECORD_BYTES, and treats an unreadable file as empty.
  */
 async function beginningOf(name: string): Promise<string> {
   try {

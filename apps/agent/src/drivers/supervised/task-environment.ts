@@ -1,19 +1,21 @@
 import { StartError } from '../driver.js';
 
-/** What a text of one variable may take, its name and its end included: a limit of Linux. */
+/** The largest size of one variable in bytes, including its name and the final zero byte. It is a limit of Linux. */
 const MAX_STRING_BYTES = 128 * 1024;
-/** Of what is carried: with a command line it has to stay below the 2 MiB that Linux takes in all. */
+/**
+ * The largest number of carried pieces. Together with a command line they have to stay below Linux's limit of 2 MiB.
+ */
 const MAX_PIECES = 12;
 const CARRIERS = Array.from({ length: MAX_PIECES }, (_, at) => `WAYBILL_TASK_ENV_${at}`);
 const PIECE_BYTES = MAX_STRING_BYTES - 'WAYBILL_TASK_ENV_00='.length - 1;
-/** Names that a shell keeps for itself, or reads something into. */
+/** Names that a shell reserves or interprets. */
 const OF_THE_SHELL = new Set(['PPID', 'UID', 'EUID', 'BASHOPTS', 'SHELLOPTS', 'BASH_VERSINFO', 'OPTIND', 'LINENO']);
 
 /**
- * What programs that run on the way to a task have as environment: none of the task's own variables, because a loader or a
- * shell would obey them (`LD_PRELOAD`, `IFS`) and write over those that are named like its own, but all of them as a text
- * that nothing looks at.
- * @throws StartError for what no process can have as environment; it names no value
+ * Returns the environment for the programs between the agent and the task. A loader or shell would obey some of the
+ * task's variables (`LD_PRELOAD`, `IFS`), and they could overwrite the programs' own. Therefore all of the task's
+ * variables are carried as one text that those programs ignore.
+ * @throws StartError for a variable that no process can have; the message contains no value
  */
 export function carried(env: Readonly<Record<string, string>>): Record<string, string> {
   const entries = Object.entries(env);
@@ -30,10 +32,13 @@ export function carried(env: Readonly<Record<string, string>>): Record<string, s
   return { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', ...Object.fromEntries(pieces) };
 }
 
-/** Shell: gives the process the variables that were carried, and the command that follows them as its arguments. */
+/** Shell code that sets the carried variables, and makes the command that follows them the process's arguments. */
 export const TAKE_ENVIRONMENT = `eval "${CARRIERS.map((name) => `$${name}`).join('')}"`;
 
-/** A command that runs another one with the variables that were carried; to be run as the task's user, in its place. */
+/**
+ * Returns a command that runs another one with the carried variables. It has to run as the task's user, inside the
+ * task's root.
+ */
 export const inTaskEnvironment = (workDir: string, command: readonly string[]): string[] => [
   '/bin/sh',
   '-c',
@@ -43,7 +48,10 @@ export const inTaskEnvironment = (workDir: string, command: readonly string[]): 
   ...command,
 ];
 
-/** @throws StartError for what no process can have as environment, or would have under another name; it names no value */
+/**
+ * Checks a variable.
+ * @throws StartError if no process can have it, or would have it under another name; the message contains no value
+ */
 export function checkVariable(name: string, value: string): void {
   if (name === '' || name.includes('='))
     throw new StartError(`variable ${JSON.stringify(name)} of the task is no name: it is empty or has a "="`);
@@ -55,7 +63,7 @@ export function checkVariable(name: string, value: string): void {
     throw new StartError(`variable ${JSON.stringify(name)} of the task is longer than ${MAX_STRING_BYTES} bytes`);
 }
 
-/** No longer than a variable may be, and none ends within a character. */
+/** Splits a text into pieces that fit into one variable each. No piece ends within a character. */
 function piecesOf(text: string): string[] {
   const bytes = Buffer.from(text);
   const pieces: string[] = [];
