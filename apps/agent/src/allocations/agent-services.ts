@@ -12,34 +12,37 @@ import type { AllocationDirectories } from './disk/allocation-directories.js';
 import type { PreviousDisk } from './disk/previous-disk.js';
 import type { AllocationRecords } from './records/allocation-record.js';
 
-/** What the agent gives to every allocation on its machine: one object, which each context refers to. */
+/**
+ * AgentServices are the services that the agent provides to every allocation on its machine. There is one object, and
+ * each context refers to it.
+ */
 export interface AgentServices extends Omit<AgentRuntime, 'rpc'> {
-  /** The machine as it is now, with its identity. */
+  /** Returns the current description of the machine, with its identity. */
   readonly node: () => Node;
   readonly hostEnv: Readonly<Record<string, string | undefined>>;
   readonly drivers: ReadonlyMap<string, Driver>;
-  /** A task's own `kill_timeout` is cut to this (AG-155). */
+  /** The upper limit of a task's own `kill_timeout` (AG-155). */
   readonly maxKillTimeoutMs: number;
   readonly directories: AllocationDirectories;
-  /** In the order in which they run; default: none. */
+  /** The task hooks in the order in which they run; the default is none. */
   readonly taskHooks?: readonly TaskHook[];
   readonly records: AllocationRecords;
-  /** For what is due at a time of day, whatever the clock is set to meanwhile. */
+  /** Timers for a time of day, which notice changes of the clock. */
   readonly deadlines: Timers;
-  /** Opens when the servers have been asked since the start of the agent. */
+  /** Opens when the agent has contacted the servers since its start. */
   readonly serversAsked: Gate;
   readonly registry: ServiceRegistry;
   readonly probe: Probe;
-  /** Absent: this machine gives its tasks no tokens. */
+  /** Absent if this machine gives its tasks no tokens. */
   readonly identities?: MachineIdentities;
-  /** Absent: tasks of this machine are in its network, whatever their job says (NW-28). */
+  /** Absent if all tasks of this machine use its network, whatever their job says (NW-28). */
   readonly networks?: Pick<AllocationNetworks, 'prepare' | 'find' | 'release'>;
-  /** Absent: this machine has no volumes of CSI. */
+  /** Absent if this machine has no CSI volumes. */
   readonly csi?: StorageHost;
-  /** Resolves when the allocations of this machine that this one replaces or preempted have ended (AG-53). */
+  /** Resolves when the allocations of this machine that this allocation replaces or preempted have ended (AG-53). */
   readonly predecessorsEnded: (alloc: Allocation) => Promise<void>;
-  /** Brings a disk from another machine; absent: there is no way to others. */
+  /** Fetches a disk from another machine; absent if the agent cannot reach other machines. */
   readonly previousDisk?: PreviousDisk;
-  /** Hands over a state to be told to the servers; it is on disk. */
+  /** Queues a state for the servers. The state is on disk already. */
   readonly report: (update: ClientAllocUpdate, traceparent: string | undefined) => void;
 }

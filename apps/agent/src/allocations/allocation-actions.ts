@@ -11,7 +11,10 @@ import type {
 import type { Agent } from '../agent.js';
 import type { AllocationRunner } from './allocation-runner.js';
 
-/** What people ask of one machine and its allocations: usage, restart, signal, collection (agent.md sections 15, 19, 24). Stateless. */
+/**
+ * AllocationActions serves operators' requests about this machine and its allocations: usage, restart, signal,
+ * collection (agent.md sections 15, 19, 24). Stateless.
+ */
 export class AllocationActions {
   constructor(
     private readonly agent: Pick<Agent, 'runnerOf' | 'collector'>,
@@ -38,7 +41,7 @@ export class AllocationActions {
     return null;
   }
 
-  /** @throws Refusal not-found, conflict, or what the driver said */
+  /** @throws Refusal not-found, conflict, or the driver's error */
   async signal({ AllocID, Task, Signal }: SignalAllocRequest): Promise<null> {
     await this.answered(AllocID, (runner) => runner.signal(Task, Signal));
     return null;

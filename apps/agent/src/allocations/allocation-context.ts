@@ -11,17 +11,20 @@ import type { AllocationRecord } from './records/allocation-record.js';
 export const PHASES = ['new', 'preparing', 'running', 'stopping', 'ended', 'suspended', 'removed'] as const;
 export type Phase = (typeof PHASES)[number];
 
-/** What the tasks and the hooks of one allocation ask of its runner. */
+/** AllocationControl is the part of an allocation's runner that its tasks and hooks call. */
 export interface AllocationControl {
-  /** Draws the consequences of a change of a task or of the health. */
+  /** Handles a change of a task or of the health. */
   changed(): void;
-  /** Draws the consequences of a changed status of a check. */
+  /** Handles a changed status of a check. */
   checksChanged(): void;
-  /** Resolves when the present record is on disk (AG-191). */
+  /** Saves the current record. Resolves when it is on disk (AG-191). */
   save(): Promise<void>;
-  /** Takes back what a task offers that is about to be put down. Resolves when others know, or took too long (AG-142). */
+  /**
+   * Deregisters the services of a task that is about to be stopped. Resolves when others know it, or after a timeout
+   * (AG-142).
+   */
   taskGoesDown(): Promise<void>;
-  /** Kills what runs (AG-150); resolves when every task is dead. */
+  /** Kills all running tasks (AG-150). Resolves when every task is dead. */
   kill(details: Record<string, string>): Promise<void>;
 }
 
@@ -29,37 +32,37 @@ export interface AllocationContextOptions {
   readonly alloc: Allocation;
   readonly agent: AgentServices;
   readonly control: AllocationControl;
-  /** It was taken up again from disk. */
+  /** Whether the allocation was restored from disk. */
   readonly isRestored: boolean;
 }
 
 /**
- * What is known of one allocation on this machine, for its runner, its hooks and its tasks. There is one for each
- * allocation; the context of a task (task-context.ts) refers to it.
+ * AllocationContext holds the state of one allocation on this machine, for its runner, its hooks and its tasks. There
+ * is one per allocation, and the context of a task (task-context.ts) refers to it.
  *
- * The runner moves the phase and the stage and takes over what the servers changed; each other member says which hook
+ * The runner sets the phase, the stage and the servers' changes. The comment of each other member names the hook that
  * sets it.
  */
 export class AllocationContext {
   readonly agent: AgentServices;
   readonly control: AllocationControl;
   readonly isRestored: boolean;
-  /** The group as it was when the allocation came: what its tasks and its disk are made of. */
+  /** The group as it was when the allocation arrived. Its tasks and its disk are made from it. */
   readonly group: TaskGroup;
   /** Open when every task is dead. */
   readonly ended = new Gate();
   /** Open when the servers want the delays of a kill skipped (AG-154). */
   readonly delaysSkipped = new Gate();
   stage: Stage;
-  /** All prerun hooks have run: the lifecycle decides which tasks may start (AG-53). */
+  /** Whether all prerun hooks have run. Then the lifecycle decides which tasks may start (AG-53). */
   isPrepared = false;
-  /** Why its tasks may not start yet, for metrics; null: they may. Set by the hooks that wait. */
+  /** Why its tasks may not start yet, for metrics; null if they may. The waiting hooks set it. */
   waitsFor: 'predecessors' | 'disk' | null = 'predecessors';
-  /** Set once for each deployment, by the health hook. */
+  /** The health, which the health hook sets once per deployment. */
   health: AllocationRecord['health'];
-  /** Its `max_run_duration` is over (AG-77). Set by the hook of that name. */
+  /** Whether `max_run_duration` is over (AG-77). MaxRunDurationHook sets it. */
   isExpired = false;
-  /** The namespace that its tasks share; null: they are in the machine's network. Set by the network hook. */
+  /** The namespace that its tasks share; null means the machine's network. The network hook sets it. */
   network: TaskNetwork | null = null;
   private current: Allocation;
   private at: Phase = 'new';
@@ -76,7 +79,7 @@ export class AllocationContext {
     if (alloc.DesiredTransition.NoShutdownDelay) this.delaysSkipped.open();
   }
 
-  /** As the servers want it now. */
+  /** Returns the allocation as the servers want it now. */
   get alloc(): Allocation {
     return this.current;
   }
@@ -85,12 +88,12 @@ export class AllocationContext {
     return this.current.ID;
   }
 
-  /** As the servers want it now. @throws AllocationNotRunnableError */
+  /** Returns the job as the servers want it now. @throws AllocationNotRunnableError */
   get job(): Job {
     return jobOf(this.current);
   }
 
-  /** The group as the servers want it now. */
+  /** Returns the group as the servers want it now. */
   get wantedGroup(): TaskGroup {
     return findTaskGroup(this.job, this.current.TaskGroup) ?? this.group;
   }
@@ -99,23 +102,31 @@ export class AllocationContext {
     return this.at;
   }
 
-  /** On its way down for good, or further: it starts nothing but poststop tasks. */
+  /** Says whether the allocation is stopping for good or has passed that phase. It then starts only poststop tasks. */
   get isStopping(): boolean {
     return PHASES.indexOf(this.at) >= PHASES.indexOf('stopping');
   }
 
-  /** The servers are told of its changes: the agent neither puts it down on its own way out nor removes it. */
+  /**
+   * Says whether the servers are told of its changes. They are not if the agent suspended it at its own end, or is
+   * removing it.
+   */
   get isReported(): boolean {
     return PHASES.indexOf(this.at) <= PHASES.indexOf('ended');
   }
 
-  /** Takes over what the servers changed. An allocation that comes without its job keeps the one it has. */
+  /**
+   * Replaces the allocation with the servers' version. An allocation that comes without its job keeps the current job.
+   */
   replace(alloc: Allocation): void {
     this.current = { ...alloc, Job: alloc.Job ?? this.current.Job };
     if (alloc.DesiredTransition.NoShutdownDelay) this.delaysSkipped.open();
   }
 
-  /** @returns false: it is in that phase already, or in a later one, and stays there */
+  /**
+   * Moves to a later phase.
+   * @returns false if the allocation is in that phase already, or in a later one; then it stays there
+   */
   enter(phase: Phase): boolean {
     if (PHASES.indexOf(phase) <= PHASES.indexOf(this.at)) return false;
     this.at = phase;

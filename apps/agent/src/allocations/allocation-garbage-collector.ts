@@ -1,7 +1,7 @@
 import type { CancelTimer, Timers } from '@waybill/model';
 import type { Logger } from '@waybill/telemetry';
 
-/** Above these limits, the oldest ended allocations are removed (AG-210). */
+/** KeepLimits are the limits above which the oldest ended allocations are removed (AG-210). */
 export interface KeepLimits {
   readonly allocs: number;
   readonly diskPercent: number;
@@ -9,12 +9,12 @@ export interface KeepLimits {
 }
 
 export const KEEP_LIMITS: KeepLimits = { allocs: 50, diskPercent: 80, inodesPercent: 70 };
-/** How often it is looked at, besides after each pull. */
+/** The interval in milliseconds between two checks. There is also a check after each pull. */
 export const COLLECT_EVERY_MS = 60_000;
 /** The collector removes at most this many allocations at the same time (AG-211). */
 export const MAX_COLLECTING = 2;
 
-/** An allocation that has ended, and of which the servers know that and how. */
+/** EndedAllocation is an allocation that has ended, and whose end the servers have confirmed. */
 export interface EndedAllocation {
   readonly id: string;
   readonly endedAtMs: number;
@@ -25,12 +25,12 @@ export interface DiskUse {
   readonly inodesPercent: number;
 }
 
-/** The allocations of this machine, for those who collect the ended ones. */
+/** CollectableAllocations are the allocations of this machine, for the garbage collector. */
 export interface CollectableAllocations {
-  /** How many allocations are here, running or ended. */
+  /** The number of allocations on this machine, running or ended. */
   readonly size: number;
   ended(): readonly EndedAllocation[];
-  /** Removes all that is left of an allocation here; the servers' record of it stays (AG-215). */
+  /** Removes all remains of an allocation on this machine. The servers' record of it stays (AG-215). */
   collect(allocId: string): Promise<void>;
 }
 
@@ -39,17 +39,18 @@ export interface AllocationGarbageCollectorDependencies {
   readonly logger: Logger;
   readonly allocations: CollectableAllocations;
   readonly diskUse: () => Promise<DiskUse>;
-  /** Default: KEEP_LIMITS. */
+  /** The limits; the default is KEEP_LIMITS. */
   readonly limits?: KeepLimits;
 }
 
 /**
- * Removes what ended allocations left on this machine (agent.md section 19).
+ * AllocationGarbageCollector removes the remains of ended allocations from this machine (agent.md section 19).
  *
- * stopped → idle → collecting → idle … A look finds the limits kept, or removes the oldest ended allocations, at most
- * MAX_COLLECTING at a time, and looks again until they are kept or nothing is left to remove. Looks that are asked for
- * meanwhile are one more look. What runs is never removed (AG-211), and nobody waits for it (AG-212).
- * Cost of a look with something ended: one system call; of a removal: the allocation's files. One timer.
+ * States: stopped → idle → collecting → idle … A check either finds that the limits hold, or removes the oldest ended
+ * allocations, at most MAX_COLLECTING at a time. It repeats until the limits hold or nothing is left to remove. All
+ * requests during a check lead to one more check. Running allocations are never removed (AG-211), and no caller waits
+ * for the collector (AG-212). Cost of a check with ended allocations: one system call. Cost of a removal: the
+ * allocation's files. One timer.
  */
 export class AllocationGarbageCollector {
   private cancel: CancelTimer = () => {};
@@ -113,7 +114,10 @@ export class AllocationGarbageCollector {
     }
   }
 
-  /** How many should go. What one frees of the disk is known only afterwards. */
+  /**
+   * Returns how many allocations should be removed. For the disk it is one at a time, because only the removal shows
+   * how much space it frees.
+   */
   private async excess(): Promise<{ wanted: number; because: string }> {
     const limits = this.deps.limits ?? KEEP_LIMITS;
     const { diskPercent, inodesPercent } = await this.deps.diskUse();

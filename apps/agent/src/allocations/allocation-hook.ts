@@ -1,25 +1,25 @@
 import type { Allocation } from '@waybill/model';
 import type { AllocationRecord } from './records/allocation-record.js';
 
-/** What a hook keeps on disk. */
+/** HookRecord is the part of the allocation's record that a hook keeps on disk. */
 export type HookRecord = Partial<
   Pick<AllocationRecord, 'health' | 'expired' | 'services' | 'volumes' | 'identities' | 'network'>
 >;
 
-/** How a prerun hook ended that was closed while it worked: nothing is to follow. */
+/** The result of a prerun hook that was closed while it worked. No later hook runs then. */
 export const CLOSED = 'closed';
 
 /**
- * One concern of an allocation beside its tasks. The runner (allocation-runner.ts) calls the hooks of the list in
- * allocation-hooks.ts, in its order:
+ * AllocationHook handles one concern of an allocation beside its tasks. The runner (allocation-runner.ts) calls the
+ * hooks of the list in allocation-hooks.ts, in its order:
  *
- * restore                    once, before anything else, if the allocation was taken up again from disk
+ * restore                    once, before anything else, if the allocation was restored from disk
  * prerun                     before its tasks may start
- * tasksChanged, update       as often as tasks or the servers' wishes change, also while prerun hooks still work
- * checksChanged              as often as the status of a check changes
- * taskGoesDown               before a single task is put down, for a kill or a restart
+ * tasksChanged, update       whenever tasks or the servers' wishes change, also while prerun hooks still work
+ * checksChanged              whenever the status of a check changes
+ * taskGoesDown               before a single task is stopped, for a kill or a restart
  * prekill                    before its tasks are killed
- * prerestart, restarted      before its tasks are put down to be started again, and afterwards
+ * prerestart, restarted      before and after its tasks are stopped for a restart
  * stop, postrun              when all of its tasks have ended
  * leave, destroy             before and after its tasks are killed because it is removed from this machine
  * shutdown                   the agent ends and its tasks must not outlive it
@@ -28,16 +28,17 @@ export const CLOSED = 'closed';
  */
 export interface AllocationHook {
   readonly name: string;
-  /** Takes up what an earlier agent has kept. */
+  /** Restores the state that an earlier agent kept. */
   restore?(record: AllocationRecord): void;
-  /** What is to be kept on disk: it is asked for at each write. */
+  /** Returns the state to keep on disk. It is called at each write. */
   record?(): HookRecord;
   /**
-   * The next hook waits for it. It is called for restored allocations too, and for those that are being stopped.
-   * @throws anything: no task starts, and each says `failed to setup alloc: …` (AG-81)
+   * Prepares the allocation. The next hook waits for it. The runner also calls it for restored and for stopping
+   * allocations.
+   * @throws any error: then no task starts, and each reports `failed to setup alloc: …` (AG-81)
    */
   prerun?(): Promise<typeof CLOSED | void> | void;
-  /** The servers changed the allocation. @param before as it was */
+  /** Handles a change by the servers. @param before the allocation before the change */
   update?(before: Allocation): void;
   tasksChanged?(): void;
   checksChanged?(): void;
@@ -48,19 +49,22 @@ export interface AllocationHook {
   /** The restart waits for it. Never rejects. */
   prerestart?(): Promise<void>;
   restarted?(): void;
-  /** Ends what watches or times the allocation. */
+  /** Stops watches and timers of the allocation. */
   stop?(): void;
-  /** Gives back what the allocation held (AG-90). The next hook waits for it. Never rejects: it logs what fails. */
+  /** Releases what the allocation held (AG-90). The next hook waits for it. Never rejects: it logs failures. */
   postrun?(): Promise<void>;
-  /** All hooks at once; the kill waits for them. Never rejects. */
+  /** Runs for all hooks at once; the kill waits for them. Never rejects. */
   leave?(): Promise<void> | void;
-  /** All hooks at once; the files of the allocation are removed afterwards. */
+  /** Runs for all hooks at once; the files of the allocation are removed afterwards. */
   destroy?(): Promise<void> | void;
-  /** What others hold for the allocation stays as it is. The next hook waits for it. Never rejects. */
+  /** Ends the hook without releasing what others hold for the allocation. The next hook waits for it. Never rejects. */
   shutdown?(): Promise<void> | void;
 }
 
-/** Calls the hooks of one allocation, in their order. Cost of each call: O(hooks), and what they do. */
+/**
+ * OrderedAllocationHooks calls the hooks of one allocation in their order. Cost of each call: O(hooks), plus their own
+ * work.
+ */
 export class OrderedAllocationHooks {
   constructor(private readonly hooks: readonly AllocationHook[]) {}
 
@@ -72,7 +76,7 @@ export class OrderedAllocationHooks {
     return Object.assign({}, ...this.hooks.map((hook) => hook.record?.())) as HookRecord;
   }
 
-  /** @returns false: a hook was closed, nothing is to follow. @throws what a hook throws */
+  /** Runs the prerun hooks. @returns false if a hook was closed, so that nothing may follow. @throws a hook's error */
   async prerun(): Promise<boolean> {
     for (const hook of this.hooks) {
       const work = hook.prerun?.();
@@ -129,7 +133,7 @@ export class OrderedAllocationHooks {
     return this.inTurn((hook) => hook.shutdown?.());
   }
 
-  /** A hook that does not wait lets the next one follow in the same turn. */
+  /** Calls the hooks one after the other. After a hook that does not wait, the next one follows in the same turn. */
   private async inTurn(call: (hook: AllocationHook) => Promise<void> | void): Promise<void> {
     for (const hook of this.hooks) {
       const work = call(hook);

@@ -12,15 +12,15 @@ import { NetworkHook } from './hooks/network.hook.js';
 import { ServicesHook } from './hooks/services.hook.js';
 
 /**
- * The hooks of an allocation, in the order in which they run (AG-80), each with its rules. A new hook is one file in
- * hooks/ and one line here.
+ * Returns the hooks of an allocation in the order in which they run (AG-80), each with its rules. A new hook needs one
+ * file in hooks/ and one line here.
  */
 export function allocationHooks(context: AllocationContext, tasks: AllocationTasks): readonly AllocationHook[] {
   const services = new ServicesHook(context, tasks);
   return [
     new IdentitiesHook(context, tasks), // does nothing for an allocation without identities (AU-151 to AU-155)
     services, // precedes the hooks that read services: health and group services (AG-140 to AG-147)
-    new MaxRunDurationHook(context), // ends an allocation whose time is over (AG-77)
+    new MaxRunDurationHook(context), // ends an expired allocation (AG-77)
     new HealthHook(context, tasks, services), // judges the allocation for its deployment (AG-120 to AG-132)
     new AwaitPreviousAllocationsHook(context, tasks), // waits for the end of the replaced allocations (AG-53)
     new MigrateDiskHook(context, tasks), // takes over the disk of the previous allocation (AG-224)

@@ -1,17 +1,17 @@
 import { type Allocation, findTaskGroup, type Job, type TaskGroup } from '@waybill/model';
 
-/** This agent cannot run an allocation, whatever it tries (AG-47). */
+/** Is thrown for an allocation that this agent can never run (AG-47). */
 export class AllocationNotRunnableError extends Error {
   override readonly name = 'AllocationNotRunnableError';
 }
 
-/** The job that an allocation came with. @throws AllocationNotRunnableError */
+/** Returns the job that came with an allocation. @throws AllocationNotRunnableError */
 export function jobOf(alloc: Allocation): Job {
   if (!alloc.Job) throw new AllocationNotRunnableError('the allocation came without its job');
   return alloc.Job;
 }
 
-/** The task group of an allocation in the job that it came with. @throws AllocationNotRunnableError */
+/** Returns the task group of an allocation from the job that came with it. @throws AllocationNotRunnableError */
 export function groupOf(alloc: Allocation): TaskGroup {
   const job = jobOf(alloc);
   const group = findTaskGroup(job, alloc.TaskGroup);

@@ -7,10 +7,11 @@ import { networkStatusOf } from './client-update.js';
 import type { AllocationRecord } from './records/allocation-record.js';
 
 /**
- * Writes the state of one allocation to disk, and then tells the servers; always in this order (AG-191).
+ * AllocationReporter writes the state of one allocation to disk and then reports it to the servers, always in this
+ * order (AG-191).
  *
- * The phase of the allocation decides: one that the agent puts down on its own way out is written and not told, of one that
- * is being removed nothing is written any more. Cost of a change: O(tasks of the group) and one write of its record.
+ * The phase decides. A suspended allocation is written but not reported. A removed allocation is not written any more.
+ * Cost of a change: O(tasks of the group) and one write of its record.
  */
 export class AllocationReporter {
   constructor(
@@ -40,7 +41,7 @@ export class AllocationReporter {
     return statusOfTasks(this.tasks.states());
   }
 
-  /** Its state as the servers are told it. */
+  /** Returns its state for the servers. */
   update(): ClientAllocUpdate {
     const { context } = this;
     const { alloc, wantedGroup } = context;
@@ -60,14 +61,14 @@ export class AllocationReporter {
     };
   }
 
-  /** @param trace of what led to this state */
+  /** Saves the state, then reports it. @param trace the trace of the cause of this state */
   async saveAndReport(trace: string | undefined): Promise<void> {
     if (!this.context.isReported) return;
     await this.save();
     if (this.context.isReported) this.context.agent.report(this.update(), trace);
   }
 
-  /** A failed write is visible and stops nothing (AG-204). */
+  /** Saves the record. A failed write is logged and stops nothing (AG-204). */
   async save(): Promise<void> {
     const { agent, phase, id } = this.context;
     if (phase === 'removed') return;

@@ -28,23 +28,23 @@ import type { AllocationRecord } from './records/allocation-record.js';
 import type { Disconnectable } from './stops-on-disconnect.js';
 
 /**
- * One allocation on this machine (agent.md section 9), as a state machine that drives an ordered list of hooks
- * (allocation-hooks.ts) and one runner for each task (allocation-tasks.ts).
+ * AllocationRunner runs one allocation on this machine (agent.md section 9). It is a state machine that drives an
+ * ordered list of hooks (allocation-hooks.ts) and one runner per task (allocation-tasks.ts).
  *
- * new        made, and restored if there is a record of it
- * preparing  the prerun hooks work, one after the other; the runners of its tasks wait for their gate
- * running    the stage of the lifecycle says which tasks may start
- * stopping   it goes down for good (allocation-stopper.ts): somebody kills it, a task failed, the leader ended, its time
- *            is over, or only sidecars are left; prerun hooks that still work let go
- * ended      every task is dead; the postrun hooks give back what it held
- * suspended  the agent put it down on its own way out: it is kept as it was, and nothing is told any more
+ * new        the runner is made, and restored if there is a record
+ * preparing  the prerun hooks work one after the other; the task runners wait for their gate
+ * running    the stage of the lifecycle decides which tasks may start
+ * stopping   it stops for good (allocation-stopper.ts): it was killed, a task failed, the leader ended, its time
+ * is over, or only sidecars are left; prerun hooks that still work give up
+ * ended      every task is dead; the postrun hooks release what it held
+ * suspended  the agent stopped it at its own end: its record stays, and nothing is reported any more
  * removed    the servers forgot it, or it was collected: nothing of it stays on this machine
  *
- * The phase only moves forward. preparing → ended and running → ended: every task ended by itself. A restart of all tasks
- * begins the lifecycle again, from stage `init`, and is no phase. A restored allocation is prepared like a new one, from
- * stage `prestart`.
+ * The phase only moves forward. From preparing or running it becomes ended if every task ends by itself. A restart of
+ * all tasks begins the lifecycle again from stage `init` and does not change the phase. A restored allocation is
+ * prepared like a new one, from stage `prestart`.
  *
- * What is kept and told of it is in allocation-reporter.ts. The work of one allocation never waits for another's.
+ * Its record and its reports are in allocation-reporter.ts. Allocations never wait for each other's work.
  */
 export class AllocationRunner implements AllocationControl {
   private readonly context: AllocationContext;
@@ -70,7 +70,7 @@ export class AllocationRunner implements AllocationControl {
     return this.context.alloc;
   }
 
-  /** Open when every task is dead. */
+  /** The gate that opens when every task is dead. */
   get ended(): Gate {
     return this.context.ended;
   }
@@ -79,7 +79,10 @@ export class AllocationRunner implements AllocationControl {
     return this.context.ended.isOpen;
   }
 
-  /** What may not outlive the contact with the servers; undefined: it may, or is on its way down (AG-171). */
+  /**
+   * Returns the allocation for StopsOnDisconnect if it may not outlive the contact with the servers. Undefined if it
+   * may, or is already stopping (AG-171).
+   */
   get disconnectable(): Disconnectable | undefined {
     const { alloc, job, isStopping, isRestored, id } = this.context;
     const afterNs = findTaskGroup(job, alloc.TaskGroup)?.Disconnect?.StopOnClientAfter;
@@ -91,14 +94,14 @@ export class AllocationRunner implements AllocationControl {
     return this.reporter.lastAcknowledged;
   }
 
-  /** @param traceparent the servers' trace that placed it */
+  /** Runs the allocation. @param traceparent the servers' trace of its placement */
   runAllocation(traceparent?: string): void {
     void this.live(traceparent);
   }
 
   /**
-   * Takes over what the servers changed (AG-50, AG-51, AG-180). An allocation that is older than the present one is dropped,
-   * unless the servers were taken back to it (OP-47).
+   * Applies the servers' changes (AG-50, AG-51, AG-180). It ignores an allocation that is older than the current one,
+   * unless the servers were restored to it (OP-47).
    */
   update(alloc: Allocation, isRestored = false): void {
     const { context } = this;
@@ -116,8 +119,8 @@ export class AllocationRunner implements AllocationControl {
   }
 
   /**
-   * Starts tasks again in place (section 15): one by name, all that run, or all. Resolves when the old processes have
-   * ended and the new starts are triggered.
+   * Restarts tasks in place (section 15): one by name, all running tasks, or all tasks. Resolves when the old processes
+   * have ended and the new starts are triggered.
    * @throws Refusal, TaskNotRunningError
    */
   async restart(taskName: string, allTasks: boolean): Promise<void> {
@@ -144,7 +147,10 @@ export class AllocationRunner implements AllocationControl {
     return this.tasks.exec(taskName, command);
   }
 
-  /** What its running tasks use, or one of them (AG-330). @throws Refusal for a task that it does not have */
+  /**
+   * Returns the usage of its running tasks, or of one of them (AG-330).
+   * @throws Refusal for a task that it does not have
+   */
   async usage(taskName: string): Promise<AllocResourceUsage> {
     const { id, agent } = this.context;
     if (taskName !== '' && !this.tasks.runner(taskName))
@@ -152,24 +158,24 @@ export class AllocationRunner implements AllocationControl {
     return usageOfAllocation(await this.tasks.usage(taskName), nsFromMs(agent.clock.nowMs()));
   }
 
-  /** How far it is, for those who count what is on this machine. */
+  /** Returns the allocation's status for metrics. */
   counted(): CountedAllocation {
     const { alloc, waitsFor } = this.context;
     return { alloc, status: this.reporter.status().ClientStatus, waitsFor, tasks: this.tasks.states() };
   }
 
-  /** The last results of its checks (AG-146). */
+  /** Returns the last results of its checks (AG-146). */
   checks(): Record<string, AllocCheckStatus> {
     return { ...this.hooks.record().services?.checks };
   }
 
-  /** Kills what runs (AG-150); resolves when every task is dead. */
+  /** Kills all running tasks (AG-150). Resolves when every task is dead. */
   async kill(details: Record<string, string> = {}): Promise<void> {
     await this.stopper.kill(details);
     await this.ended.opened;
   }
 
-  /** Kills what runs and removes all of it from this machine (AG-45, AG-223). */
+  /** Kills all running tasks and removes the allocation from this machine (AG-45, AG-223). */
   async destroy(): Promise<void> {
     const { agent, id } = this.context;
     this.context.enter('removed');
@@ -177,11 +183,11 @@ export class AllocationRunner implements AllocationControl {
     await this.tasks.killAll();
     await this.hooks.destroy();
     await agent.directories.remove(id);
-    // Last: an agent that dies before finds what is left, and removes it then.
+    // The record is removed last. If the agent dies before, the next one finds the record and removes the rest.
     await agent.records.remove(id);
   }
 
-  /** The agent ends and its tasks must not outlive it: puts them down without an end. */
+  /** Stops the tasks without recording an end. The agent ends, and its tasks must not outlive it. */
   async suspend(): Promise<void> {
     this.context.enter('suspended');
     await this.hooks.shutdown();
@@ -193,12 +199,15 @@ export class AllocationRunner implements AllocationControl {
     this.reporter.acknowledge(update);
   }
 
-  /** Its state as the servers are told it. */
+  /** Returns its state for the servers. */
   report(): ClientAllocUpdate {
     return this.reporter.update();
   }
 
-  /** A task or the health changed: the hooks, the stage, the tasks that have to go with another, the disk, the servers. */
+  /**
+   * Handles a change of a task or of the health: it updates hooks and stage, opens gates, kills tasks that must go with
+   * another, saves and reports.
+   */
   changed(): void {
     if (this.context.phase === 'suspended') return;
     this.hooks.tasksChanged();
@@ -239,10 +248,10 @@ export class AllocationRunner implements AllocationControl {
     if (this.context.phase === 'suspended') return;
     this.context.enter('ended');
     this.ended.open();
-    void this.hooks.postrun(); // nobody waits for it to be told that the tasks have ended
+    void this.hooks.postrun(); // the report that the tasks have ended does not wait for it
   }
 
-  /** The span lasts until the first task is up. */
+  /** Traces the start. The span lasts until the first task runs. */
   private traceStart(traceparent: string | undefined, over: Promise<void>): void {
     const { ID, TaskGroup, JobID, Namespace } = this.alloc;
     const attributes = { 'alloc.id': ID, 'job.id': JobID, 'job.namespace': Namespace, 'job.group': TaskGroup };
@@ -254,7 +263,7 @@ export class AllocationRunner implements AllocationControl {
 
   /**
    * Runs the hooks that prepare the allocation, and fails it if one of them fails (AG-80, AG-81). Tasks may start
-   * afterwards; if the allocation is being stopped, these are its poststop tasks.
+   * afterwards; if the allocation is stopping, only its poststop tasks start.
    */
   private async prepare(): Promise<void> {
     try {

@@ -5,8 +5,9 @@ import type { OrderedAllocationHooks } from './allocation-hook.js';
 import type { AllocationTasks } from './allocation-tasks.js';
 
 /**
- * The way down of one allocation: once and for good, because somebody kills it, its time is over, or some of its tasks take
- * the others along. What each task does meanwhile is in task-stopper.ts. The phase of the allocation is its only state.
+ * AllocationStopper stops one allocation, once and for good: because it is killed, its time is over, or some of its
+ * tasks take the others along. What each task does meanwhile is in task-stopper.ts. The phase of the allocation is its
+ * only state.
  */
 export class AllocationStopper {
   constructor(
@@ -15,12 +16,14 @@ export class AllocationStopper {
     private readonly hooks: OrderedAllocationHooks,
   ) {}
 
-  /** Resolves when all that lived when it began are dead (AG-150). Further kills change nothing. */
+  /**
+   * Kills the tasks. Resolves when all tasks that lived at its begin are dead (AG-150). Further kills change nothing.
+   */
   async kill(details: Record<string, string>): Promise<void> {
     if (this.context.enter('stopping')) await this.killInOrder(details);
   }
 
-  /** What all tasks need cannot be had (AG-81). */
+  /** Fails the tasks because the setup of the allocation failed (AG-81). */
   failSetup(reason: string): void {
     if (this.context.enter('stopping')) this.tasks.failSetup(reason);
   }
@@ -34,7 +37,7 @@ export class AllocationStopper {
     void this.killInOrder({});
   }
 
-  /** The delay of the group, before a kill and before a restart of several tasks (AG-154). */
+  /** Waits for the delay of the group, before a kill and before a restart of several tasks (AG-154). */
   async waitForShutdownDelay(): Promise<void> {
     const { agent, wantedGroup, ended, delaysSkipped } = this.context;
     const delayMs = msFromNs(wantedGroup.ShutdownDelay ?? 0);

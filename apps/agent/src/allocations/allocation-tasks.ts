@@ -12,22 +12,24 @@ import type { AllocationContext } from './allocation-context.js';
 import { AllocationNotRunnableError } from './allocation-job.js';
 import type { WatchedTask } from './health-watch.js';
 
-/** Why the live tasks of a group have to go because of another one: the event that each of them gets. */
+/**
+ * SiblingKill is the reason why the live tasks of a group must end because of another one. Each of them gets the event.
+ */
 export interface SiblingKill {
   readonly type: string;
   readonly details: Readonly<Record<string, string>>;
 }
 
 /**
- * The tasks of one allocation as a whole: which live, which have to go because of another, in which order they go, and what
- * is done to all of them. It has no state of its own beside that of its runners and the notice of a long wait. Cost of
- * everything: O(tasks of the group).
+ * AllocationTasks handles the tasks of one allocation as a whole: which are live, which must end because of another, in
+ * which order they end, and calls that concern all of them. Its only state besides the runners is the notice of a long
+ * wait. Cost of every call: O(tasks of the group).
  */
 export class AllocationTasks {
   private readonly runners: ReadonlyMap<string, TaskRunner>;
   private readonly notice: WaitNotice;
 
-  /** @param restored by name @throws AllocationNotRunnableError */
+  /** @param restored the records by task name @throws AllocationNotRunnableError */
   constructor(context: AllocationContext, restored: Readonly<Record<string, TaskRecord>>) {
     const { agent, group } = context;
     this.runners = new Map(
@@ -40,7 +42,7 @@ export class AllocationTasks {
     return [...this.runners.values()];
   }
 
-  /** Tasks that are not dead, without those that run after all others. */
+  /** Returns the tasks that are not dead, without the poststop tasks. */
   get live(): TaskRunner[] {
     return this.all.filter(({ kind, isDead }) => kind !== 'poststop' && !isDead);
   }
@@ -61,14 +63,14 @@ export class AllocationTasks {
     return Object.fromEntries(this.all.map((runner) => [runner.task.Name, runner.record()]));
   }
 
-  /** What their health is judged by. */
+  /** Returns the part of the tasks by which their health is judged. */
   watched(): WatchedTask[] {
     return this.all.map(({ task, kind, state }) => ({ name: task.Name, kind, state }));
   }
 
   /**
-   * What the tasks wait for before they may start; empty: for nothing. It becomes an event of each when it takes long,
-   * because pending tasks say nothing else.
+   * Notes what the tasks wait for before they may start; empty means nothing. After a long wait each task gets an
+   * event, because pending tasks show nothing else.
    */
   noteWait(text: string): void {
     this.notice.set(this.areDead ? '' : text);
@@ -78,7 +80,9 @@ export class AllocationTasks {
     for (const runner of this.all) void runner.runTask();
   }
 
-  /** Resolves when no task lives; one that ended may be revived by a restart of all while others live. */
+  /**
+   * Resolves when no task is alive. It checks again, because a restart of all tasks may revive a task that has ended.
+   */
   async untilDead(): Promise<void> {
     const runners = this.all;
     do await Promise.all(runners.map((runner) => runner.ended.opened));
@@ -93,12 +97,12 @@ export class AllocationTasks {
     for (const runner of this.live) runner.emit(type, details);
   }
 
-  /** New terms of tasks that go on (AG-115). */
+  /** Applies new terms to tasks that continue (AG-115). */
   update(group: TaskGroup): void {
     for (const task of group.Tasks) this.runner(task.Name)?.update(task);
   }
 
-  /** The reason for which live tasks have to go because of another; null: there is none (AG-84 to AG-88). */
+  /** Returns why live tasks must end because of another one, or null if they need not (AG-84 to AG-88). */
   siblingKill(): SiblingKill | null {
     const counted = this.all.filter(({ kind }) => kind !== 'poststop');
     const { live } = this;
@@ -110,7 +114,10 @@ export class AllocationTasks {
     return live.every(({ kind }) => isSidecar(kind)) ? { type: 'Main Tasks Dead', details: {} } : null;
   }
 
-  /** The leader, the others together, the sidecars together; poststop tasks run after them (AG-150). */
+  /**
+   * Kills the leader, then the other tasks together, then the sidecars together. Poststop tasks run after them
+   * (AG-150).
+   */
   async killInOrder(details: Record<string, string>): Promise<void> {
     const waves: ((runner: TaskRunner) => boolean)[] = [
       ({ task }) => task.Leader,
@@ -126,7 +133,7 @@ export class AllocationTasks {
     for (const runner of this.all) runner.failSetup(reason);
   }
 
-  /** Poststop tasks too, at once. */
+  /** Kills all tasks at once, including poststop tasks. */
   async killAll(): Promise<void> {
     await Promise.all(this.all.map((runner) => runner.kill()));
   }
@@ -147,7 +154,7 @@ export class AllocationTasks {
     await Promise.all(this.all.map((runner) => ifRunning(runner.restart(reason))));
   }
 
-  /** Restarts all tasks but the poststop ones, from the begin of the lifecycle (AG-162). */
+  /** Restarts all tasks except the poststop ones, from the begin of the lifecycle (AG-162). */
   async restartFromBegin(reason: string): Promise<void> {
     const restarted = this.all.filter(({ kind }) => kind !== 'poststop');
     await Promise.all(restarted.map((runner) => runner.restartFromBegin(reason)));
@@ -190,7 +197,7 @@ export class AllocationTasks {
     }
   }
 
-  /** What its running tasks use, or one of them (AG-330). */
+  /** Returns the usage of its running tasks, or of one of them (AG-330). */
   async usage(name: string): Promise<Record<string, TaskResourceUsage>> {
     const tasks: Record<string, TaskResourceUsage> = {};
     await Promise.all(
@@ -202,7 +209,10 @@ export class AllocationTasks {
     return tasks;
   }
 
-  /** Since when a task offers its services, or with an empty name the latest of all that do; undefined: none does. */
+  /**
+   * Returns the time since which a task has offered its services; with an empty name the latest time of all tasks that
+   * do. Undefined if none does.
+   */
   upSinceMs(name: string): number | undefined {
     const starts = this.all
       .filter(({ task, isOffering }) => (name === '' || task.Name === name) && isOffering)
@@ -211,7 +221,11 @@ export class AllocationTasks {
   }
 }
 
-/** @param restored what an earlier agent has kept of it @throws AllocationNotRunnableError when this machine lacks its driver */
+/**
+ * Makes the runner of a task.
+ * @param restored the task's record of an earlier agent
+ * @throws AllocationNotRunnableError if this machine lacks its driver
+ */
 function createTaskRunner(task: Task, allocation: AllocationContext, restored?: TaskRecord): TaskRunner {
   const { drivers, clock, random } = allocation.agent;
   const driver = drivers.get(task.Driver);

@@ -1,7 +1,10 @@
 import type { AllocResourceUsage, ResourceUsage, TaskResourceUsage } from '@waybill/rpc';
 import { resourceUsage } from '../drivers/process-usage.js';
 
-/** The usage of an allocation: the sum over its running tasks (AG-330). @param nowNs timestamp if no task runs */
+/**
+ * Returns the usage of an allocation: the sum over its running tasks (AG-330).
+ * @param nowNs the timestamp if no task runs
+ */
 export function usageOfAllocation(
   tasks: Readonly<Record<string, TaskResourceUsage>>,
   nowNs: number,

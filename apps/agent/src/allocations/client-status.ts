@@ -1,6 +1,6 @@
 import type { AllocClientStatus, TaskState } from '@waybill/model';
 
-/** The description of an allocation whose time is over, and the reason of its kill (AG-77). */
+/** The description of an expired allocation, and the reason of its kill (AG-77). */
 export const EXPIRED = 'allocation exceeded max_run_duration';
 
 export interface ClientState {
@@ -8,7 +8,7 @@ export interface ClientState {
   readonly ClientDescription: string;
 }
 
-/** The client status of an allocation by the states of its tasks (AG-70 to AG-73). */
+/** Returns the client status of an allocation from the states of its tasks (AG-70 to AG-73). */
 export function statusOfTasks(states: Readonly<Record<string, TaskState>>): ClientState {
   const all = Object.values(states);
   if (all.some((s) => s.State === 'dead' && s.Failed)) return status('failed', 'Failed tasks');
@@ -17,7 +17,7 @@ export function statusOfTasks(states: Readonly<Record<string, TaskState>>): Clie
   return status('complete', 'All tasks have completed');
 }
 
-/** Gives each task of a terminal allocation an end, from which the servers count reschedules (AG-75). */
+/** Gives each task of a terminal allocation an end. The servers count reschedules from it (AG-75). */
 export function withEnds(
   states: Readonly<Record<string, TaskState>>,
   clientStatus: AllocClientStatus,

@@ -9,13 +9,16 @@ import type { TaskNetwork } from '../networks/task-network.js';
 import { withEnds } from './client-status.js';
 import type { AllocationRecord } from './records/allocation-record.js';
 
-/** A health that was set already (AG-122). */
+/** Returns the health if it was set already, or null (AG-122). */
 export function healthOf({ DeploymentStatus }: Allocation): AllocationRecord['health'] {
   if (!DeploymentStatus || DeploymentStatus.Healthy === null) return null;
   return { Healthy: DeploymentStatus.Healthy, Timestamp: DeploymentStatus.Timestamp };
 }
 
-/** The address of its namespace, and how its tasks find names as the network of the group says (AG-297, NW-121). */
+/**
+ * Returns the network status: the address of the allocation's namespace, and the DNS settings of the group's network
+ * (AG-297, NW-121).
+ */
 export function networkStatusOf(
   { NetworkStatus }: Allocation,
   { Networks }: TaskGroup,
@@ -27,7 +30,7 @@ export function networkStatusOf(
   return DNS ? { InterfaceName: '', Address: '', AddressIPv6: '', ...status, DNS } : status;
 }
 
-/** What the servers are told of an allocation that this agent cannot run (AG-47). */
+/** Returns the servers' update for an allocation that this agent cannot run (AG-47). */
 export function rejectedUpdate(alloc: Allocation, error: unknown, now: string): ClientAllocUpdate {
   return {
     ID: alloc.ID,

@@ -11,7 +11,10 @@ import {
 } from '@waybill/model';
 import type { TaskKind } from '../tasks/task-lifecycle.js';
 
-/** ns, as the job says them: they are shown to people. */
+/**
+ * HealthTerms are the terms of a health decision. Durations are in nanoseconds as in the job, because messages show
+ * them.
+ */
 export interface HealthTerms {
   readonly minHealthyTimeNs: number;
   readonly healthyDeadlineNs: number;
@@ -27,18 +30,18 @@ export interface WatchedTask {
   readonly state: Pick<TaskState, 'State' | 'Failed' | 'StartedAt'>;
 }
 
-/** A check that decides about health. */
+/** WatchedCheck is a check that health depends on. */
 export interface WatchedCheck {
   readonly service: string;
-  /** "": of the group. */
+  /** The name of its task; empty for a check of the group. */
   readonly task: string;
-  /** undefined: its service is not registered. */
+  /** The status; undefined if its service is not registered. */
   readonly status: AllocCheckStatus['Status'] | undefined;
-  /** unix ms; undefined: it does not pass. */
+  /** Unix time in milliseconds; undefined if it does not pass. */
   readonly passingSinceMs: number | undefined;
 }
 
-/** What an allocation is judged by, as it is now. */
+/** Watched is the current state by which an allocation is judged. */
 export interface Watched {
   readonly tasks: readonly WatchedTask[];
   readonly checks: readonly WatchedCheck[];
@@ -46,24 +49,27 @@ export interface Watched {
 
 export interface Health {
   readonly healthy: boolean;
-  /** Why not, by task. */
+  /** The reasons by task if it is not healthy. */
   readonly because: Readonly<Record<string, string>>;
 }
 
-/** Whose allocation is judged. */
+/** HealthWatcher is the allocation that is judged. */
 export interface HealthWatcher {
-  /** What the allocation is judged by, as it is now. */
+  /** Returns the current state by which the allocation is judged. */
   watched(): Watched;
-  /** Called once, unless the watch is stopped before. */
+  /** Receives the decision. It is called once, unless the watch is stopped before. */
   decided(health: Health): void;
 }
 
 type Judgement =
   | { readonly kind: 'decided'; readonly health: Health }
-  /** `atMs`: when it will be healthy if nothing changes; undefined: as it stands never. */
+  /** `atMs` is the time at which it becomes healthy if nothing changes; undefined if it cannot without a change. */
   | { readonly kind: 'open'; readonly atMs: number | undefined };
 
-/** The terms by which the health of an allocation is decided; undefined: its health is not watched (AG-120, AG-121). */
+/**
+ * Returns the terms for deciding the health of an allocation, or undefined if its health is not watched (AG-120,
+ * AG-121).
+ */
 export function healthTermsOf(group: TaskGroup, jobType: string, inDeployment: boolean): HealthTerms | undefined {
   if (jobType !== 'service' && jobType !== 'system') return undefined;
   if (inDeployment) {
@@ -82,15 +88,14 @@ const termsOf = (said: Pick<MigrateStrategy, 'HealthCheck' | 'MinHealthyTime' | 
 });
 
 /**
- * Judges once whether an allocation has come up well (agent.md section 12).
+ * HealthWatch decides once whether an allocation has started well (agent.md section 12).
  *
- * watching → decided (healthy or unhealthy, told once) | stopped (nothing is told). Tasks and checks are looked at whenever
- * one of them changed, when the latest of them is old enough, and at the deadline, which counts from the start of the
- * watch: no need to ask twice a second (AG-130).
- * In the instant of the deadline an allocation that is healthy is so (AG-433). Its timer is the deadline, whatever the
- * clock says: timers may come a millisecond before it, and a clock that was set back is not waited for. It stops and
- * restarts nothing (AG-131).
- * Cost of a look: O(tasks and checks of the group); two timers.
+ * States: watching → decided (healthy or unhealthy, reported once) | stopped (nothing is reported). It evaluates tasks
+ * and checks when one of them changes, when the latest of them is old enough, and at the deadline. The deadline counts
+ * from the start of the watch. Polling twice a second is therefore unnecessary (AG-130). An allocation that is healthy
+ * exactly at the deadline is healthy (AG-433). The timer defines the deadline, whatever the clock says: a timer may
+ * fire a millisecond early, and a clock that was set back does not prolong it. It stops and restarts nothing (AG-131).
+ * Cost of an evaluation: O(tasks and checks of the group). Two timers.
  */
 export class HealthWatch {
   private isOver = false;
@@ -109,7 +114,7 @@ export class HealthWatch {
     this.cancelDeadline = timers.after(forMs, () => this.evaluateAt(Math.max(clock.nowMs(), this.deadlineMs)));
   }
 
-  /** A task changed, or time has passed. */
+  /** Evaluates the health after a change of a task, or after some time. */
   evaluateHealth(): void {
     this.evaluateAt(this.clock.nowMs());
   }
@@ -161,7 +166,10 @@ function judge({ tasks, checks }: Watched, terms: HealthTerms, nowMs: number): J
   return nowMs >= atMs ? { kind: 'decided', health: { healthy: true, because: {} } } : { kind: 'open', atMs };
 }
 
-/** The reason for each task that is late at the deadline: its state or, if it runs long enough, its checks (AG-128). */
+/**
+ * Returns the reason for each task that is late at the deadline: its state or, if it runs long enough, its checks
+ * (AG-128).
+ */
 function lateness({ tasks, checks }: Watched, terms: HealthTerms, nowMs: number): Record<string, string> {
   const deadline = `healthy_deadline of ${formatDuration(terms.healthyDeadlineNs)}`;
   const because: Record<string, string> = {};
@@ -178,7 +186,7 @@ function lateness({ tasks, checks }: Watched, terms: HealthTerms, nowMs: number)
   return because;
 }
 
-/** Undefined: they are not to blame. */
+/** Returns why the checks are late, or undefined if they are not the reason. */
 function lateChecks(checks: readonly WatchedCheck[]): string | undefined {
   if (checks.length === 0) return undefined;
   const registered = checks.filter(({ status }) => status !== undefined);
@@ -192,7 +200,7 @@ function lateChecks(checks: readonly WatchedCheck[]): string | undefined {
 const neededTasks = (tasks: readonly WatchedTask[]): WatchedTask[] =>
   tasks.filter((task) => task.kind !== 'poststop' && !(mayEnd(task) && task.state.State === 'dead'));
 
-/** Those that do their work and end. */
+/** Says whether a task is meant to end by itself. */
 const mayEnd = ({ kind }: WatchedTask): boolean => kind === 'prestart' || kind === 'poststart';
 
 const startedMs = ({ state }: WatchedTask): number => (state.StartedAt === null ? 0 : Date.parse(state.StartedAt));

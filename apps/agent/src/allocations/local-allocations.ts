@@ -20,7 +20,7 @@ import type { Disconnectable, DisconnectableAllocations } from './stops-on-disco
 import { AllocationRunner } from './allocation-runner.js';
 import { rejectedUpdate } from './client-update.js';
 
-/** What a loop of the agent has to do with the allocations, one interface for each. */
+/** Roles are the interfaces through which the loops of the agent use the allocations, one for each loop. */
 type Roles = KnownAllocations &
   PullReceiver &
   Acknowledgements &
@@ -29,21 +29,22 @@ type Roles = KnownAllocations &
   DisconnectableAllocations;
 
 /**
- * The allocations of this machine, as the servers want them (agent.md section 6).
+ * LocalAllocations holds the allocations of this machine as the servers want them (agent.md section 6).
  *
- * An id is unknown, has a runner, or is set aside: it could not be added, has ended before, or was collected, and is not
- * looked at again until the servers forget it. unknown → runner: wanted here, or taken up from disk. runner → leaving →
- * unknown: the servers forgot it. runner → set aside: collected. A wanted one whose runner was stopped begins again when
- * that has left. It knows none of the loops: they call it by their interfaces, and it adds what the servers have to hear to
- * the pending updates. Memory: one runner for each allocation that the servers have not forgotten. Cost of a list: its changes.
+ * An id is unknown, has a runner, or is set aside. It is set aside if it could not be added, ended earlier, or was
+ * collected; it is then ignored until the servers forget it. unknown → runner: it is wanted here, or restored from
+ * disk. runner → leaving → unknown: the servers forgot it. runner → set aside: it was collected. A wanted allocation
+ * whose runner was stopped begins again when the old runner has left. The class knows none of the loops: they call it
+ * through their interfaces, and it adds the news for the servers to the pending updates. Memory: one runner per
+ * allocation that the servers have not forgotten. Cost of a list: its changes.
  */
 export class LocalAllocations implements Roles {
   private readonly runners = new Map<string, AllocationRunner>();
-  /** Those set aside (AG-42), with what was told of each. */
+  /** The allocations that are set aside (AG-42), with the last report of each. */
   private readonly setAside = new Map<string, ClientAllocUpdate | null>();
-  /** Those on their way out of this machine: one that is wanted here again waits for that (AG-402). */
+  /** The allocations that are being removed. One that is wanted here again waits for the removal (AG-402). */
   private readonly leaving = new Map<string, Promise<void>>();
-  /** What the servers said last of those that begin again once they have left (OP-47). */
+  /** The servers' last version of allocations that begin again after their removal (OP-47). */
   private readonly returning = new Map<string, PulledAlloc>();
   private readonly agent: AgentServices;
   private isClosed = false;
@@ -59,7 +60,7 @@ export class LocalAllocations implements Roles {
     return this.runners.size;
   }
 
-  /** O(allocations here). */
+  /** Returns all runners. Cost: O(allocations here). */
   all(): AllocationRunner[] {
     return [...this.runners.values()];
   }
@@ -68,7 +69,10 @@ export class LocalAllocations implements Roles {
     return this.runners.get(allocId);
   }
 
-  /** Whether tasks of it may run here: also of one that the servers have forgotten, and that is on its way out. */
+  /**
+   * Says whether its tasks may run here. That includes an allocation that the servers have forgotten and that is being
+   * removed.
+   */
   isLive(allocId: string): boolean {
     const runner = this.runners.get(allocId);
     return runner ? !runner.isOver : this.leaving.has(allocId);
@@ -86,13 +90,15 @@ export class LocalAllocations implements Roles {
     return this.all().flatMap((runner) => runner.disconnectable ?? []);
   }
 
-  /** Stops it although the servers do not ask for it; they hear of its end when they are back (AG-171, AG-174). */
+  /**
+   * Stops an allocation without a request of the servers. They hear of its end when contact is back (AG-171, AG-174).
+   */
   stopDisconnected(allocId: string): void {
     this.agent.logger.warn('an allocation is stopped: the servers have been away for too long', { alloc: allocId });
     void this.runners.get(allocId)?.kill();
   }
 
-  /** The agent ends: no allocation begins again (AG-49). */
+  /** Closes the list at the end of the agent: no allocation begins again (AG-49). */
   close(): void {
     this.isClosed = true;
   }
@@ -101,7 +107,7 @@ export class LocalAllocations implements Roles {
     return new Set(this.setAside.keys());
   }
 
-  /** What the servers have confirmed of it; null: nothing. */
+  /** Returns the last state that the servers have confirmed, or null if there is none. */
   acknowledged(allocId: string): ClientAllocUpdate | null {
     return this.runners.get(allocId)?.lastAcknowledged ?? this.setAside.get(allocId) ?? null;
   }
@@ -112,7 +118,7 @@ export class LocalAllocations implements Roles {
     else if (this.setAside.has(update.ID)) this.setAside.set(update.ID, update);
   }
 
-  /** A restored allocation does not run before `all` of them are told to (AG-193 to AG-199). */
+  /** Restores an allocation. It does not run before the agent runs all restored allocations (AG-193 to AG-199). */
   async restore(record: AllocationRecord): Promise<void> {
     const { alloc } = record;
     const { records, logger } = this.agent;
@@ -137,12 +143,15 @@ export class LocalAllocations implements Roles {
       try {
         this.addOrUpdate(one, isRestored);
       } catch (error) {
-        // The others must not wait for it, pull after pull.
+        // One failure must not block the other allocations at every pull.
         this.agent.logger.error('an allocation cannot be updated', { alloc: one.alloc.ID, error });
       }
   }
 
-  /** Those that may be collected: over, and the servers have confirmed how (AG-215, AG-405). O(allocations here). */
+  /**
+   * Returns the allocations that may be collected: they are over, and the servers have confirmed their end (AG-215,
+   * AG-405). Cost: O(allocations here).
+   */
   ended(): EndedAllocation[] {
     return [...this.runners].flatMap(([id, runner]) => {
       const known = runner.isOver ? runner.lastAcknowledged : null;
@@ -152,7 +161,10 @@ export class LocalAllocations implements Roles {
     });
   }
 
-  /** The servers still list it, so it is remembered as one that is not wanted here again, until they forget it. */
+  /**
+   * Removes an ended allocation from this machine. The servers still list it, so it stays set aside until they forget
+   * it.
+   */
   async collect(allocId: string): Promise<void> {
     const runner = this.runners.get(allocId);
     if (!runner) return;
@@ -177,7 +189,7 @@ export class LocalAllocations implements Roles {
     }
     try {
       const runner = new AllocationRunner(alloc, this.agent);
-      this.setAside.delete(alloc.ID); // a restore has taken it back to before its end (OP-47)
+      this.setAside.delete(alloc.ID); // after a restore, the servers may want an allocation from before its end (OP-47)
       this.runners.set(alloc.ID, runner);
       runner.runAllocation(traceparent);
     } catch (error) {
@@ -187,8 +199,8 @@ export class LocalAllocations implements Roles {
   }
 
   /**
-   * Starts an allocation anew, because the servers' state was restored to a time before they stopped it. The remains of
-   * its first run are removed before (OP-47).
+   * Starts an allocation again, because the servers' state was restored to a time before they stopped it. It removes
+   * the remains of its first run before (OP-47).
    */
   private async beginAgain(pulled: PulledAlloc): Promise<void> {
     const { ID } = pulled.alloc;
@@ -216,8 +228,8 @@ export class LocalAllocations implements Roles {
   }
 
   /**
-   * Waits until the previous and preempted allocations on this machine have ended (AG-53), also those that are being
-   * removed here. Allocations that are not here or have the status `unknown` are not awaited (AG-446).
+   * Waits until the previous and preempted allocations on this machine have ended (AG-53), including those that are
+   * being removed. It does not wait for allocations that are not here or have the status `unknown` (AG-446).
    */
   private async predecessorsEnded(alloc: Allocation): Promise<void> {
     const ids = [alloc.PreviousAllocation, ...alloc.PreemptedAllocations];
@@ -241,6 +253,6 @@ export class LocalAllocations implements Roles {
   }
 }
 
-/** The servers want it stopped and wait for this agent to say that it is. */
+/** Says whether the servers want the allocation stopped and still wait for the agent's confirmation. */
 const isStillCounted = (alloc: Allocation): boolean =>
   alloc.ClientStatus === 'pending' || alloc.ClientStatus === 'running' || alloc.ClientStatus === 'unknown';

@@ -1,30 +1,39 @@
 import type { CancelTimer, Clock, Timers } from '@waybill/model';
 
-/** Time that restored allocations get after the agent's start before the loss of contact counts (AG-173). */
+/**
+ * Time in milliseconds that restored allocations get after the agent's start before the loss of contact counts
+ * (AG-173).
+ */
 export const RESTORED_GRACE_MS = 50_000;
-/** A look that comes later than this was not held up by work: the clock was set, or the machine stood still. */
+/**
+ * A check that is late by more than this, in milliseconds, was not delayed by work: the clock was set, or the machine
+ * was suspended.
+ */
 export const MAX_LATE_MS = 5_000;
-/** How long after that a heartbeat may take to tell which of them it was. */
+/** The time in milliseconds after such a check in which a heartbeat may prove that the contact still exists. */
 export const LATE_GRACE_MS = 50_000;
 
-/** An allocation whose group says `stop_on_client_after`. */
+/** Disconnectable is an allocation whose group sets `stop_on_client_after`. */
 export interface Disconnectable {
   readonly id: string;
   readonly afterMs: number;
-  /** It was taken up again when the agent started. */
+  /** Whether it was restored when the agent started. */
   readonly isRestored: boolean;
 }
 
-/** The allocations of this machine, for those who stop the disconnected ones. */
+/** DisconnectableAllocations are the allocations of this machine, for StopsOnDisconnect. */
 export interface DisconnectableAllocations {
-  /** Those that live and are not on their way down. */
+  /** Returns the allocations that are alive and not stopping. */
   disconnectable(): readonly Disconnectable[];
   stopDisconnected(allocId: string): void;
 }
 
-/** When the servers were last in contact with this machine. */
+/** LastContact says when the servers were last in contact with this machine. */
 export interface LastContact {
-  /** Unix milliseconds of the last good registration or heartbeat; undefined: none since the start (AG-35). */
+  /**
+   * Unix milliseconds of the last successful registration or heartbeat; undefined if there was none since the start
+   * (AG-35).
+   */
   readonly lastSuccessMs: number | undefined;
 }
 
@@ -36,18 +45,19 @@ export interface StopsOnDisconnectDependencies {
 }
 
 /**
- * Stops what may not outlive the contact with the servers for long (AG-171 to AG-175).
+ * StopsOnDisconnect stops allocations that may not outlive the contact with the servers for long (AG-171 to AG-175).
  *
- * stopped → watching → stopped. A good heartbeat costs nothing here: one timer waits for the first moment at which an
- * allocation could be due, looks then when the contact really was, and waits for the next. So each has its own moment,
- * whatever the others' are. When the clock was set forward the contact seems long ago: nothing is due before a heartbeat
- * had the time to say otherwise. Cost of a look: O(allocations with the setting); no timer while there are none.
+ * States: stopped → watching → stopped. A successful heartbeat costs nothing here. One timer waits for the first moment
+ * at which an allocation may be due. The check then reads the time of the last contact and waits for the next moment.
+ * Each allocation therefore has its own moment. After the clock was set forward, the last contact seems long ago, so
+ * nothing is due before a heartbeat had time to succeed. Cost of a check: O(allocations with the setting). There is no
+ * timer without such allocations.
  */
 export class StopsOnDisconnect {
   private startedMs: number | null = null;
-  /** When the next look is due. */
+  /** The time of the next check. */
   private plannedMs = Infinity;
-  /** Time of the last look that came late. */
+  /** The time of the last late check. */
   private lateMs = -Infinity;
   private cancel: CancelTimer = () => {};
 
@@ -63,7 +73,7 @@ export class StopsOnDisconnect {
     this.cancel();
   }
 
-  /** Allocations came, or time has passed. */
+  /** Checks after new allocations, or after some time. */
   stopOverdue(): void {
     this.cancel();
     if (this.startedMs === null) return;
@@ -79,7 +89,7 @@ export class StopsOnDisconnect {
     if (nextMs < Infinity) this.cancel = this.deps.timers.after(nextMs - nowMs, () => this.stopOverdue());
   }
 
-  /** "More than that" ago (AG-171): in the moment itself nothing is due yet. */
+  /** Returns when an allocation is due. It stops only after this moment, because the rule says "more than" (AG-171). */
   private dueMs({ afterMs, isRestored }: Disconnectable, startedMs: number): number {
     const sinceMs = this.deps.contact.lastSuccessMs ?? startedMs + (isRestored ? RESTORED_GRACE_MS : 0);
     return Math.max(sinceMs + afterMs, this.lateMs + Math.min(afterMs, LATE_GRACE_MS));

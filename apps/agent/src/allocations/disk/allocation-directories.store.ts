@@ -9,17 +9,18 @@ import { unmountBelow } from './mount-table.store.js';
 import type { SecretsMemory } from './secrets-memory.store.js';
 import { below, entryName, ownDirectory, pathName } from '../../paths/path-name.js';
 
-/** Shared by all tasks of an allocation, whatever user they run as. */
+/** The mode of directories that all tasks of an allocation share, whatever their users are. */
 const SHARED = 0o777;
-/** For the task and the agent only. */
+/** The mode of directories for the task and the agent only. */
 const PRIVATE = 0o700;
 
 /**
- * `<root>/<alloc>/alloc/{logs,tmp,data}` and `<root>/<alloc>/<task>/{local,secrets,private,tmp}` (AG-220). Stateless: what
- * is there, and what is mounted there, is asked of the machine.
+ * AllocationDirectoryStore makes the directories `<root>/<alloc>/alloc/{logs,tmp,data}` and
+ * `<root>/<alloc>/<task>/{local,secrets,private,tmp}` (AG-220). It keeps no state: it asks the machine for existing
+ * directories and mounts.
  */
 export class AllocationDirectoryStore implements AllocationDirectories {
-  /** @param secrets absent: secrets of tasks are on the disk, like the rest */
+  /** @param secrets the memory for secrets; if it is absent, secrets are on the disk like the rest */
   constructor(
     private readonly root: string,
     private readonly secrets?: SecretsMemory,
@@ -50,13 +51,16 @@ export class AllocationDirectoryStore implements AllocationDirectories {
     };
   }
 
-  /** The agent ends. @param areTasksOver with it: nothing of them stays in memory */
+  /**
+   * Closes the store at the end of the agent.
+   * @param areTasksOver whether the tasks end with the agent; then their secrets leave memory
+   */
   async close(areTasksOver: boolean): Promise<void> {
     if (areTasksOver) await this.secrets?.uncover(this.root);
     this.secrets?.close();
   }
 
-  /** One that cannot have a directory has none. */
+  /** Says whether an allocation has a directory. For an invalid id the answer is no. */
   async exists(allocId: string): Promise<boolean> {
     try {
       return (await stat(this.directoryOf(allocId))).isDirectory();
@@ -83,7 +87,7 @@ export class AllocationDirectoryStore implements AllocationDirectories {
     const isNew = await directory(secretsDir, PRIVATE);
     const isCovered = await this.secrets?.cover(secretsDir, isNew);
     if (!isCovered || isNew) return;
-    // The task has been here before, as after a reboot: whatever put something there has to do it again.
+    // The task has run here before, for instance before a reboot. The steps that fill the directory have to run again.
     const marks = (await readdir(privateDir)).filter((name) => name.endsWith(DONE));
     await Promise.all(marks.map((name) => rm(below(privateDir, entryName(name)), { force: true })));
   }
@@ -94,14 +98,17 @@ export class AllocationDirectoryStore implements AllocationDirectories {
   }
 }
 
-/** From one allocation's directory, or what is to become one, to another's. @throws UnsafeNameError */
+/**
+ * Moves the kept data from one directory of an allocation, or a directory in progress, to another.
+ * @throws UnsafeNameError
+ */
 export async function inherited(before: string, after: string, tasks: readonly string[]): Promise<void> {
   const names = tasks.map((task) => taskName(task));
   await moveDirectory(below(before, 'alloc', 'data'), below(after, 'alloc', 'data'));
   for (const name of names) await moveDirectory(below(before, name, 'local'), below(after, name, 'local'));
 }
 
-/** Onto nothing, or onto an empty directory. */
+/** Moves a directory to a place that is absent or an empty directory. */
 async function moveDirectory(from: string, to: string): Promise<void> {
   if (!(await isDirectory(from))) return;
   await mkdir(path.dirname(to), { recursive: true });
@@ -112,19 +119,24 @@ async function moveDirectory(from: string, to: string): Promise<void> {
   }
 }
 
-/** A link is none, wherever it leads. */
+/** Says whether the path is a directory. A link is not, wherever it leads. */
 const isDirectory = (file: string): Promise<boolean> =>
   lstat(file).then(
     (found) => found.isDirectory(),
     () => false,
   );
 
-/** @returns whether it was not there @throws when a task has put a link in its place, which would lead out of here */
+/**
+ * Makes a directory.
+ * @returns whether it was missing
+ * @throws Error if a task has put a link in its place, which would lead out of the allocation
+ */
 async function directory(dir: string, mode: number): Promise<boolean> {
   const made = await mkdir(dir, { recursive: true, mode });
   const opened = await open(dir, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
   try {
-    // The process's umask must not decide what others may; a driver may have opened to its task what was closed.
+    // This is independent of the process's umask. Private directories keep their mode, because a driver may have opened
+    // one to its task.
     if (mode === SHARED) await opened.chmod(mode);
   } finally {
     await opened.close();

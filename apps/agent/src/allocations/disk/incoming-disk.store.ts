@@ -3,16 +3,16 @@ import { type AllocationDirectoryStore, inherited } from './allocation-directori
 import type { IncomingDisk } from './previous-disk.js';
 import { below, belowAsText } from '../../paths/path-name.js';
 
-/** Beside the directories of the tasks, none of which can have this name. */
+/** The directory's name beside the directories of tasks. No task can have this name. */
 const UNFINISHED = '.incoming';
 
-/** A disk under way, in a directory of its own below that of the allocation, moved into place when it is whole. */
+/** Returns an unfinished disk in its own directory below that of the allocation. `complete` moves it into place. */
 export function incomingDisk(directories: AllocationDirectoryStore, allocId: string): IncomingDisk {
   const root = below(directories.directoryOf(allocId), UNFINISHED);
   return {
     directory: async (name, mode) => {
       await mkdir(belowAsText(root, name), { recursive: true });
-      await chmod(belowAsText(root, name), mode); // the process's umask must not decide it
+      await chmod(belowAsText(root, name), mode); // independent of the process's umask
     },
     file: async (name, mode) => {
       const file = await open(belowAsText(root, name), 'wx', 0o600);

@@ -10,14 +10,15 @@ const run = promisify(execFile);
 export interface Mount {
   readonly device: string;
   readonly point: string;
-  /** Of the file system. */
+  /** The type of the file system. */
   readonly type: string;
   readonly options: readonly string[];
 }
 
 /**
- * What is mounted where this process can see it; nothing where the machine does not tell. Cost: O(mounts of the machine).
- * @throws when the table is there and cannot be read: who is about to remove something must not take that for no mounts
+ * Returns the mounts that this process sees, or none if the machine does not show them. Cost: O(mounts of the machine).
+ * @throws the error if the table exists but cannot be read: a caller that is about to remove files must not take that
+ * for no mounts
  */
 export async function mounts(table = '/proc/self/mounts'): Promise<Mount[]> {
   const text = await readFile(table, 'utf8').catch((error: unknown) => {
@@ -34,29 +35,32 @@ export async function mounts(table = '/proc/self/mounts'): Promise<Mount[]> {
     );
 }
 
-/** Also of a place whose way there leads over links. What is mounted there is not touched: it may not answer. */
+/**
+ * Says whether a file system is mounted on a directory. The path may contain links. It does not access the mounted file
+ * system, because that may hang.
+ */
 export async function isMountPoint(directory: string): Promise<boolean> {
   const place = await canonical(directory);
   return (await mounts()).some(({ point }) => point === place);
 }
 
-/** Without the links on the way there. */
+/** Returns the path with the links of its parent resolved. */
 async function canonical(place: string): Promise<string> {
   const above = path.dirname(place);
   return belowAsText(await realpath(above).catch(() => above), path.basename(place));
 }
 
-/** Where something is mounted, of a directory and all that is below it. @throws when the table of mounts cannot be read */
+/** Returns the mount points at and below a directory. @throws an error if the table of mounts cannot be read */
 export async function mountsFrom(directory: string): Promise<string[]> {
   const root = await canonical(directory);
   return (await mounts()).map(({ point }) => point).filter((at) => at === root || at.startsWith(root + path.sep));
 }
 
 /**
- * Takes away what is mounted below a directory, the innermost first: what is removed afterwards is nothing of others.
- * What is in use vanishes from here at once, and for good when it no longer is.
- * @param device only what is mounted of this; absent: everything
- * @throws when it cannot
+ * Unmounts all mounts below a directory, the innermost first, so that a later removal deletes no foreign files. A mount
+ * in use disappears at once, and is released when it is no longer in use.
+ * @param device unmount only mounts of this device; absent means all
+ * @throws an error if a mount cannot be unmounted
  */
 export async function unmountBelow(directory: string, device?: string): Promise<void> {
   const root = await realpath(directory).catch(() => directory);
@@ -66,11 +70,11 @@ export async function unmountBelow(directory: string, device?: string): Promise<
   if (points.length > 0) await run('umount', ['--lazy', ...points.toReversed()]);
 }
 
-/** Blanks in a mount point are written as octal numbers. */
+/** Decodes a mount point. The kernel writes blanks as octal numbers. */
 const plain = (point: string): string =>
   point.replaceAll(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
 
-/** Whether mounts at a place are seen in other namespaces too. Cost: O(mounts of the machine). */
+/** Says whether mounts at a place propagate to other namespaces. Cost: O(mounts of the machine). */
 export async function isPassedOn(directory: string): Promise<boolean> {
   const table = await readFile('/proc/self/mountinfo', 'utf8').catch(() => '');
   const at = await realpath(directory);
@@ -79,7 +83,7 @@ export async function isPassedOn(directory: string): Promise<boolean> {
     .map((line) => line.split(' '))
     .map((fields) => ({ point: plain(fields[4] ?? ''), options: fields.slice(6) }))
     .filter(({ point }) => point !== '' && (at === point || at.startsWith(point === '/' ? '/' : `${point}/`)));
-  // The last one mounted over a place is the one that is seen.
+  // The last mount over a place is the visible one.
   const nearest = over.toSorted((a, b) => a.point.length - b.point.length).at(-1);
   return nearest?.options.some((option) => option.startsWith('shared:')) ?? false;
 }

@@ -9,25 +9,28 @@ import {
   RpcUnavailableError,
 } from '@waybill/rpc';
 
-/** Files and directories that one disk may have to be moved. */
+/** The largest number of files and directories of a disk that is moved. */
 export const MAX_MIGRATED_FILES = 100_000;
-/** Directories in one another. */
+/** The largest depth of nested directories. */
 export const MAX_MIGRATED_DEPTH = 64;
-/** Pause before the servers are asked again, while the allocation before is still ending or the servers are away. */
+/**
+ * The pause in milliseconds before the next attempt, while the previous allocation is still ending or the servers are
+ * unreachable.
+ */
 export const PREVIOUS_DISK_RETRY_MS = 1_000;
-/** Times in a row that nobody answers before the disk is given up. */
+/** The number of unanswered attempts in a row after which the agent gives up the disk. */
 export const MAX_UNANSWERED = 10;
 
-/** The disk is not moved; the allocation starts with an empty one. */
+/** Is thrown if the disk is not moved. The allocation then starts with an empty one. */
 export class DiskNotMovedError extends Error {
   override readonly name = 'DiskNotMovedError';
 }
 
-/** Where a disk that comes from elsewhere is put together; nobody sees it before it is whole. */
+/** IncomingDisk collects a disk from another machine. Nothing sees it before it is complete. */
 export interface IncomingDisk {
   directory(path: string, mode: number): Promise<void>;
   file(path: string, mode: number): Promise<{ write(data: Buffer): Promise<void>; close(): Promise<void> }>;
-  /** What was put together becomes the allocation's. */
+  /** Moves the collected disk into the allocation. */
   complete(tasks: readonly string[]): Promise<void>;
   discard(): Promise<void>;
 }
@@ -40,21 +43,22 @@ export interface PreviousDiskDependencies {
 }
 
 /**
- * Brings the disk of an allocation that has ended on another machine (AG-224), by way of the servers.
+ * PreviousDisk fetches the disk of an allocation that has ended on another machine (AG-224), through the servers.
  *
- * waiting (the one before has not ended) → copying → done, or given up: by a failure, a limit, or because the allocation
- * is not wanted any more. One piece of one file is asked for at a time, so it takes 256 KiB and a round trip each. Names
- * come from a machine that need not be trusted: nothing is written beside the allocation's own directory. Links and what
- * is neither file nor directory stay behind, and owners become the agent's. Limits: MAX_MIGRATED_…, and the disk's own size.
+ * States: waiting (the previous allocation has not ended) → copying → done, or given up: by a failure, a limit, or
+ * because the allocation is no longer wanted. It requests one piece of one file at a time, so each 256 KiB cost a round
+ * trip. It does not trust the names from the other machine, and writes nothing outside of the allocation's own
+ * directory. Only files and directories are copied, not links or other kinds, and the agent becomes their owner.
+ * Limits: MAX_MIGRATED_…, and the disk's own size.
  */
 export class PreviousDisk {
   constructor(private readonly deps: PreviousDiskDependencies) {}
 
-  /** @throws DiskNotMovedError, RpcError, and what writing fails with; then nothing of it is there */
+  /** Fetches the disk. @throws DiskNotMovedError, RpcError, and errors of writing; then nothing of the disk is left */
   async fetch(alloc: Allocation, tasks: readonly string[], maxBytes: number, isWanted: () => boolean): Promise<void> {
     const incoming = this.deps.incoming(alloc.ID);
     const copy = new Copy({ ...this.deps, alloc, maxBytes, isWanted, incoming });
-    await incoming.discard(); // what an earlier agent had of it
+    await incoming.discard(); // removes the unfinished disk of an earlier agent
     try {
       await copy.roots(['alloc/data', ...tasks.map((task) => `${task}/local`)]);
       await incoming.complete(tasks);
@@ -79,8 +83,9 @@ class Copy {
   constructor(private readonly options: CopyOptions) {}
 
   /**
-   * One of them may be missing: a task that is new, or one that never ran. All of them: the allocation is gone from its
-   * machine. It may also go while it is copied, so a missing one counts only if another is there afterwards.
+   * Copies the directories. Some may be missing, because a task is new or never ran. If all are missing, the allocation
+   * is gone from its machine. It may also go during the copy, so a missing directory is accepted only if another one is
+   * still there afterwards.
    */
   async roots(paths: readonly string[]): Promise<void> {
     let found: string | undefined;
@@ -111,7 +116,7 @@ class Copy {
     for (let page = first, after = ''; ;) {
       for (const file of page.Files) await this.entry(path, file, depth);
       const last = page.Files.at(-1)?.Name ?? after;
-      if (!page.More || last <= after) return; // one that turns in a circle is left
+      if (!page.More || last <= after) return; // stops if the pages do not advance
       after = last;
       page = await this.list(path, after);
     }

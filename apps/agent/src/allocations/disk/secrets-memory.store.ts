@@ -6,37 +6,42 @@ import type { Readable, Writable } from 'node:stream';
 import { unmountBelow } from './mount-table.store.js';
 import { below } from '../../paths/path-name.js';
 
-/** Size of the file system in memory that holds the secrets of a task (AG-220). */
+/** The size of the in-memory file system with the secrets of a task (AG-220). */
 const SIZE = '1m';
-/** How such a file system is called in the machine's table of mounts. */
+/** The device name of these file systems in the machine's table of mounts. */
 export const SECRETS_DEVICE = 'waybill-secrets';
 const MOUNT = ['-t', 'tmpfs', '-o', `size=${SIZE},mode=700,nosuid,nodev,noexec`, SECRETS_DEVICE];
 
-/** Why secrets of tasks are on this machine's disk. */
+/** Is thrown if secrets of tasks are on this machine's disk. The message says why. */
 export class NoSecretsMemoryError extends Error {
   override readonly name = 'NoSecretsMemoryError';
 }
 
-/** One directory a line; what `mount` says, and then how it ended. */
+/** This shell code reads one directory per line. It prints the messages of `mount`, and then the exit code. */
 const MOUNTER = `while IFS= read -r dir; do mount "$@" "$dir" 2>&1; echo "= $?"; done`;
 const ENDED = '= ';
 const WELL = `${ENDED}0`;
 
 /**
- * A file system in memory for the secrets of each task (AG-220). What is mounted belongs to the machine: it outlives the
- * agent, whoever kills it, and is found by the next one, because it is there. It goes with the directory of its allocation.
+ * SecretsMemory mounts an in-memory file system for the secrets of each task (AG-220). The mounts belong to the
+ * machine: they survive even a killed agent, and the next agent finds them. The removal of the allocation's directory
+ * removes them.
  *
- * Mounts are made by a shell, one after the other, which lives from the first until `close`: to start `mount` from here
- * would be a fork of all that the agent holds, for each start of a task. Cost: that shell, and SIZE at most for each task.
+ * One shell makes the mounts one after the other. It lives from the first mount until `close`. Starting `mount` from
+ * this process would fork the whole agent for each start of a task. Cost: that shell, and at most SIZE per task.
  */
 export class SecretsMemory {
   private shell: ChildProcessByStdio<Writable, Readable, null> | undefined;
-  /** Asked for and not answered, in order. */
+  /** The unanswered requests, in order. */
   private asked: ((trouble: string) => void)[] = [];
 
   private constructor() {}
 
-  /** @param dir where a trial is made @throws NoSecretsMemoryError */
+  /**
+   * Tests whether the machine supports such mounts.
+   * @param dir the directory for the test
+   * @throws NoSecretsMemoryError
+   */
   static find(dir: string): SecretsMemory {
     if (process.platform !== 'linux') throw new NoSecretsMemoryError('only Linux is known to have one');
     if (process.getuid?.() !== 0) throw new NoSecretsMemoryError('the agent does not run as root');
@@ -54,13 +59,13 @@ export class SecretsMemory {
   }
 
   /**
-   * Mounts one over an empty directory; what holds something already stays as it is, for somebody uses it.
-   * @param isNew the directory was made just now
-   * @returns whether it is a new one
-   * @throws why it cannot be mounted
+   * Mounts a file system over an empty directory. A directory with contents stays as it is, because it is in use.
+   * @param isNew whether the directory was made just now
+   * @returns whether the file system is new
+   * @throws an error if it cannot be mounted
    */
   async cover(directory: string, isNew: boolean): Promise<boolean> {
-    // The shell takes one directory a line.
+    // The shell reads one directory per line.
     if (directory.includes('\n')) throw new Error('no file system in memory for secrets: the path has a line break');
     if (!isNew && isInUse(directory)) return false;
     const trouble = await this.mount(directory);
@@ -68,7 +73,7 @@ export class SecretsMemory {
     return true;
   }
 
-  /** Takes away all that are mounted below a directory: of tasks that have ended with their agent. */
+  /** Unmounts all of these file systems below a directory, for tasks that have ended with their agent. */
   async uncover(directory: string): Promise<void> {
     await unmountBelow(directory, SECRETS_DEVICE);
   }
@@ -77,7 +82,7 @@ export class SecretsMemory {
     this.shell?.stdin.end();
   }
 
-  /** @returns what went wrong, or nothing */
+  /** Mounts the file system. @returns the error message, or an empty text */
   private mount(directory: string): Promise<string> {
     return new Promise((resolve) => {
       this.shell ??= this.begin();
@@ -94,7 +99,7 @@ export class SecretsMemory {
       this.asked.shift()?.(line === WELL ? '' : said.join(' ') || 'mount failed');
       said = [];
     });
-    shell.stdin.on('error', () => {}); // told by what follows
+    shell.stdin.on('error', () => {}); // the shell's exit reports it
     const gone = (): void => {
       this.shell = undefined;
       for (const answer of this.asked.splice(0)) answer('the shell that mounts has ended');
@@ -104,13 +109,13 @@ export class SecretsMemory {
   }
 }
 
-/** What the program said, in one line; the system, if it never ran. */
+/** Returns the program's message in one line, or the system's error if the program never ran. */
 function whyNot(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const said = 'stderr' in error && Buffer.isBuffer(error.stderr) ? error.stderr.toString().trim() : '';
   return (said || error.message).replaceAll(/\s+/g, ' ');
 }
 
-/** It is one already, or has something in it. */
+/** Says whether the directory is a mount already or has contents. */
 const isInUse = (directory: string): boolean =>
   statSync(directory).dev !== statSync(path.dirname(directory)).dev || readdirSync(directory).length > 0;

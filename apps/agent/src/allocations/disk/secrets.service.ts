@@ -1,14 +1,17 @@
 import type { ServiceContext } from '@waybill/service';
 import { NoSecretsMemoryError, SecretsMemory } from './secrets-memory.store.js';
 
-/** Where secrets of tasks are on this machine, and what its node says of that (AG-220). */
+/** Secrets says where this machine keeps the secrets of tasks, with the node's attributes about it (AG-220). */
 export interface Secrets {
-  /** Absent: on its disk. */
+  /** The memory for secrets; absent if they are on the disk. */
   readonly memory: SecretsMemory | undefined;
   readonly attributes: Readonly<Record<string, string>>;
 }
 
-/** A machine that cannot keep secrets in memory keeps them on its disk: jobs that mind have a constraint. */
+/**
+ * Returns the place of secrets. A machine that cannot keep them in memory keeps them on its disk. Jobs that require
+ * memory have a constraint.
+ */
 export function secretsOf({ settings, logger }: ServiceContext, dir: string): Secrets {
   try {
     if (!settings.WAYBILL_AGENT_SECRETS_IN_MEMORY)

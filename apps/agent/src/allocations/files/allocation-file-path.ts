@@ -3,14 +3,15 @@ import path from 'node:path';
 import { RpcError } from '@waybill/rpc';
 import { belowAsText, isWithin } from '../../paths/path-name.js';
 
-/** Directories of a task that nobody reads from outside, and what they hold as it is called in errors. */
+/** Directories of a task that clients may not read, with the word for their contents in errors. */
 const CLOSED: Readonly<Record<string, string>> = { secrets: 'secret', private: 'private' };
 
 /**
- * Where a path of an allocation leads, links followed (AG-302).
+ * Resolves a path of an allocation, including links (AG-302).
  *
  * @param root the allocation's directory
- * @throws RpcError conflict: it leads out of the directory, or to secrets; ENOENT and the like from the file system
+ * @throws RpcError invalid if it leads out of the directory, forbidden if it leads to secrets; the file system's
+ * errors, such as ENOENT
  */
 export async function resolveAllocPath(root: string, wanted: string): Promise<string> {
   const inside = path.normalize(wanted.replace(/^\/+/, ''));
@@ -22,7 +23,7 @@ export async function resolveAllocPath(root: string, wanted: string): Promise<st
   return found;
 }
 
-/** The same of a path that has no links. @throws RpcError conflict */
+/** Checks a path without links in the same way. @throws RpcError invalid, forbidden */
 export function checkAllocPath(realRoot: string, found: string, wanted: string): void {
   if (!isWithin(realRoot, found)) throw escapes();
   refuseClosed(realRoot, found, wanted);
@@ -34,5 +35,5 @@ function refuseClosed(root: string, found: string, wanted: string): void {
   if (holds) throw new RpcError('forbidden', `Reading ${holds} file prohibited: ${wanted}`);
 }
 
-/** The refusal of a path that leaves the allocation's directory (AG-302). */
+/** Returns the refusal of a path that leaves the allocation's directory (AG-302). */
 export const escapes = (): RpcError => new RpcError('invalid', 'Path escapes the alloc directory');

@@ -18,32 +18,37 @@ import { checkAllocPath, resolveAllocPath } from './allocation-file-path.js';
 import { fileInfo, SNIFFED_BYTES } from './file-info.js';
 import { below, entryName, UnsafeNameError } from '../../paths/path-name.js';
 
-/** File reads at the same time on one machine; one that is refused may come back. */
+/** The largest number of concurrent file reads on one machine. A refused client may try again. */
 export const MAX_FILE_READS = 200;
-/** How often a reader that waits looks for new bytes. */
+/** The interval in milliseconds between two looks for new bytes. */
 const LOOK_MS = 50;
-/** Longest wait of one read; a follower asks again. */
+/** The longest wait of one read in milliseconds. A follower asks again. */
 const MAX_WAIT_MS = 20_000;
-/** What says that there is nothing of that name, or never can be: it is too long, or holds a zero byte. */
+/**
+ * Errors that mean that there is no such file, or can be none, because the name is too long or contains a zero byte.
+ */
 const NO_SUCH_FILE = ['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP', 'ERR_INVALID_ARG_VALUE'];
-/** A pipe must not hold the reader up until somebody writes, a link not lead it elsewhere than was checked. */
+/** Opening must not block on a pipe without a writer, and must not follow a link that was made after the check. */
 const READ_ONLY = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
 
 /**
- * The files of allocations for people who look from outside (agent.md section 24): directories, single files, pieces of
- * files. Nothing outside of the allocation's directory and no secret is ever read, whatever links a task makes, also while
- * it is being read (AG-302). Stateless but for a count of the reads in progress.
+ * AllocationFiles reads the files of allocations for clients (agent.md section 24): directories, single files, pieces
+ * of files. It never reads secrets or files outside of the allocation's directory, whatever links a task makes, even
+ * during a read (AG-302). Its only state is the number of reads in progress.
  */
 export class AllocationFiles {
   private reading = 0;
 
   constructor(
     private readonly directories: Pick<AllocationDirectoryStore, 'directoryOf' | 'exists'>,
-    /** Whether tasks of an allocation may run here. */
+    /** Says whether tasks of an allocation may run here. */
     private readonly isLive: (allocId: string) => boolean,
   ) {}
 
-  /** Cost: the names of the whole directory, the facts of one page. @throws RpcError */
+  /**
+   * Lists one page of a directory. Cost: the names of the whole directory, the attributes of one page.
+   * @throws RpcError
+   */
   async list({ AllocID, Path, After, IfEnded }: ListFilesRequest): Promise<ListFilesResponse> {
     if (IfEnded) this.refuseLive(AllocID);
     return await this.within(AllocID, Path, async (found) => {
@@ -63,7 +68,7 @@ export class AllocationFiles {
     return this.within(AllocID, Path, infoOf);
   }
 
-  /** A piece of a file; with WaitMs, as soon as there is one. @throws RpcError */
+  /** Returns a piece of a file. With WaitMs it waits until there is one. @throws RpcError */
   async readPiece(request: ReadFileRequest): Promise<ReadFileResponse> {
     if (request.IfEnded) this.refuseLive(request.AllocID);
     if (this.reading >= MAX_FILE_READS) throw new RpcError('limit', 'too many file reads on this machine');
@@ -112,7 +117,7 @@ async function readPiece(found: string, root: string, request: ReadFileRequest):
       const data = await bytesAt(file, offset, Math.min(request.Limit, MAX_FILE_CHUNK_BYTES));
       const event = truncated ? 'file truncated' : '';
       if (data.length > 0 || event) return { Data: data.toString('base64'), Offset: offset, FileEvent: event };
-      // Only what is asked with patience is told that nothing will come: others want the end of the file.
+      // Only a read with WaitMs reports that the file was deleted. Others read to the end of the file.
       if (request.WaitMs > 0 && now.nlink === 0) return { Data: '', Offset: offset, FileEvent: 'file deleted' };
       if (performance.now() >= until) return { Data: '', Offset: offset, FileEvent: '' };
       await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
@@ -147,7 +152,10 @@ async function infoOf(file: string): Promise<AllocFileInfo> {
   return fileInfo(file, stats, stats.isFile() ? await headOf(file) : undefined);
 }
 
-/** Empty also for a file that may not be read: its other facts may be seen. */
+/**
+ * Returns the beginning of a file. It is empty for a file that may not be read, because its attributes may still be
+ * shown.
+ */
 async function headOf(file: string): Promise<Buffer> {
   const opened = await open(file, READ_ONLY).catch(() => undefined);
   if (!opened) return Buffer.alloc(0);

@@ -2,10 +2,10 @@ import type { Stats } from 'node:fs';
 import path from 'node:path';
 import type { AllocFileInfo } from '@waybill/rpc';
 
-/** Bytes that tell text from other things. */
+/** The number of bytes that distinguish text from other contents. */
 export const SNIFFED_BYTES = 512;
 
-/** @param head the beginning of a regular file, undefined for everything else */
+/** Returns the attributes of a file. @param head the beginning of a regular file; undefined for other kinds */
 export function fileInfo(name: string, stats: Stats, head: Buffer | undefined): AllocFileInfo {
   return {
     Name: path.basename(name),
@@ -17,10 +17,10 @@ export function fileInfo(name: string, stats: Stats, head: Buffer | undefined): 
   };
 }
 
-/** Never anything that a browser would run (API-79). */
+/** Returns a content type that no browser would run (API-79). */
 export function contentType(head: Buffer): string {
   if (head.includes(0)) return 'application/octet-stream';
-  // A character cut off at the end is no sign of something else than text.
+  // A character that is cut off at the end does not count as binary.
   const text = new TextDecoder('utf-8').decode(head, { stream: true });
   return text.includes('\ufffd') ? 'application/octet-stream' : 'text/plain; charset=utf-8';
 }

@@ -4,7 +4,7 @@ import { type AllocationHook, CLOSED, type HookRecord } from '../allocation-hook
 import type { AllocationTasks } from '../allocation-tasks.js';
 import type { AllocationRecord } from '../records/allocation-record.js';
 
-/** Claims, mounts and gives back the CSI volumes of an allocation, and looks after the plugins that its tasks are. */
+/** CsiHook claims, mounts and releases the CSI volumes of an allocation, and supervises the plugins among its tasks. */
 export class CsiHook implements AllocationHook, StorageOwner {
   readonly name = 'csi';
   private readonly storage: AllocationStorage;
@@ -25,7 +25,7 @@ export class CsiHook implements AllocationHook, StorageOwner {
     return { volumes: this.storage.record() };
   }
 
-  /** What is not to start needs no volumes (AG-82). @throws VolumesError */
+  /** Prepares the volumes. An allocation that will not start needs none (AG-82). @throws VolumesError */
   async prerun(): Promise<typeof CLOSED | void> {
     if (this.context.isStopping || this.tasks.areDead) return undefined;
     return (await this.storage.prepare()) ? undefined : CLOSED;

@@ -3,7 +3,10 @@ import type { AllocationHook } from '../allocation-hook.js';
 import type { AllocationTasks } from '../allocation-tasks.js';
 import type { ServicesHook } from './services.hook.js';
 
-/** Offers the services of the group from before its tasks start until they go down (AG-141, AG-142). */
+/**
+ * GroupServicesHook registers the services of the group before its tasks start, and deregisters them before the tasks
+ * stop (AG-141, AG-142).
+ */
 export class GroupServicesHook implements AllocationHook {
   readonly name = 'group_services';
 
@@ -14,7 +17,7 @@ export class GroupServicesHook implements AllocationHook {
   ) {}
 
   async prerun(): Promise<void> {
-    this.tasks.noteWait(''); // what takes long is over
+    this.tasks.noteWait(''); // the slow steps are over
     if (this.context.isStopping) void this.services.shutGroup();
     else await this.services.openGroup();
   }

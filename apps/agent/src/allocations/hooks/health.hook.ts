@@ -8,8 +8,9 @@ import type { AllocationRecord } from '../records/allocation-record.js';
 import type { ServicesHook } from './services.hook.js';
 
 /**
- * The health of one allocation: set once, by a watch (health-watch.ts) or by the servers, and begun anew only when the
- * allocation comes into another deployment (AG-122, AG-129). unset → watched → set; unset: nobody watches it.
+ * HealthHook holds the health of one allocation. A watch (health-watch.ts) or the servers set it once. It begins again
+ * only when the allocation joins another deployment (AG-122, AG-129). States: unset → watched → set; it stays unset
+ * without a watch.
  */
 export class HealthHook implements AllocationHook, HealthWatcher {
   readonly name = 'health';
@@ -60,18 +61,18 @@ export class HealthHook implements AllocationHook, HealthWatcher {
     this.stop();
   }
 
-  /** Ends the watch: an allocation that the servers stop gets no health (AG-127). */
+  /** Ends the watch. An allocation that the servers stop gets no health (AG-127). */
   stop(): void {
     this.watch?.stop();
     this.watch = null;
   }
 
-  /** What the watch judges. */
+  /** Returns the current state that the watch judges. */
   watched(): Watched {
     return { tasks: this.tasks.watched(), checks: this.services.watched() };
   }
 
-  /** An unhealthy allocation of a deployment is an event of each responsible task (AG-128). */
+  /** Stores the health. If an allocation of a deployment is unhealthy, each responsible task gets an event (AG-128). */
   decided({ healthy, because }: Health): void {
     const { agent, alloc, control } = this.context;
     this.context.health = { Healthy: healthy, Timestamp: rfc3339FromMs(agent.clock.nowMs()) };
@@ -81,12 +82,12 @@ export class HealthHook implements AllocationHook, HealthWatcher {
     control.changed();
   }
 
-  /** From the beginning, if there is anything to judge (AG-120 to AG-122, AG-129). */
+  /** Begins a new watch if the health is to be decided (AG-120 to AG-122, AG-129). */
   private watchAnew(): void {
     this.stop();
     const { alloc, agent, isStopping } = this.context;
     if (isStopping || this.tasks.areDead || isServerTerminal(alloc)) return;
-    void this.services.refresh(); // what is judged is known from the first look
+    void this.services.refresh(); // the checks are then known from the first evaluation
     const { job } = this.context;
     const group = findTaskGroup(job, alloc.TaskGroup);
     const terms = group && healthTermsOf(group, job.Type, alloc.DeploymentID !== '');

@@ -5,8 +5,8 @@ import type { AllocationTasks } from '../allocation-tasks.js';
 import type { AllocationRecord } from '../records/allocation-record.js';
 
 /**
- * Fetches the tokens of an allocation's identities before its tasks start, keeps them in its record, and has them renewed
- * until the last task is dead (AU-151, AU-152, AU-155). An allocation that needs none costs nothing.
+ * IdentitiesHook fetches the tokens of an allocation's identities before its tasks start, keeps them in its record, and
+ * renews them until the last task is dead (AU-151, AU-152, AU-155). An allocation without identities costs nothing.
  */
 export class IdentitiesHook implements AllocationHook {
   readonly name = 'identities';
@@ -45,7 +45,10 @@ export class IdentitiesHook implements AllocationHook {
     this.close();
   }
 
-  /** What goes down already starts without: only poststop tasks are left to start. @throws IdentitiesError */
+  /**
+   * Fetches the tokens. A stopping allocation continues without them, because only its poststop tasks may still start.
+   * @throws IdentitiesError
+   */
   private async prepare(identities: AllocationIdentities): Promise<void> {
     try {
       await identities.prepare();

@@ -5,8 +5,8 @@ import { EXPIRED } from '../client-status.js';
 import type { AllocationRecord } from '../records/allocation-record.js';
 
 /**
- * Kills a batch allocation whose `max_run_duration` is over (AG-77). The time counts from the servers' time of making the
- * allocation, so it survives restarts of the agent. Cost: one timer.
+ * MaxRunDurationHook kills a batch allocation whose `max_run_duration` is over (AG-77). The time counts from the
+ * creation of the allocation on the servers, so it survives restarts of the agent. Cost: one timer.
  */
 export class MaxRunDurationHook implements AllocationHook {
   readonly name = 'max_run_duration';
@@ -26,7 +26,7 @@ export class MaxRunDurationHook implements AllocationHook {
     this.startTimer();
   }
 
-  /** An update in place may have given the group another time (SC-254). */
+  /** Restarts the timer, because an update in place may have changed the group's duration (SC-254). */
   update(): void {
     if (!this.context.ended.isOpen) this.startTimer();
   }
@@ -44,7 +44,7 @@ export class MaxRunDurationHook implements AllocationHook {
     this.cancel = agent.deadlines.after(atMs - agent.clock.nowMs(), () => this.expire());
   }
 
-  /** What is on its way down already ends by what took it there. */
+  /** Ends the allocation. A stopping allocation keeps its first reason. */
   private expire(): void {
     if (this.context.isStopping) return;
     this.context.isExpired = true;

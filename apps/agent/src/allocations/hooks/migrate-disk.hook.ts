@@ -3,16 +3,16 @@ import type { AllocationHook } from '../allocation-hook.js';
 import type { AllocationTasks } from '../allocation-tasks.js';
 import { type AllocationRecord, hasBegun } from '../records/allocation-record.js';
 
-/** Sizes of disks are given in these. */
+/** The unit of disk sizes in jobs. */
 const BYTES_PER_MB = 1024 * 1024;
 
 /**
- * Brings what a sticky disk keeps from the allocation before, of this machine or, for one that migrates, of another
- * (AG-224). It never fails: an allocation that cannot have its disk starts with an empty one.
+ * MigrateDiskHook takes over the sticky disk of the previous allocation, from this machine or, with `migrate`, from
+ * another (AG-224). It never fails: if the disk cannot be moved, the allocation starts with an empty one.
  */
 export class MigrateDiskHook implements AllocationHook {
   readonly name = 'migrate_disk';
-  /** Its tasks have begun: what is on its disk is theirs. */
+  /** Whether its tasks have begun. Then the contents of its disk are their own. */
   private hasDisk = false;
   private inheriting: Promise<void> = Promise.resolve();
 
@@ -52,6 +52,6 @@ export class MigrateDiskHook implements AllocationHook {
     }
   }
 
-  /** Looked at while a disk is on its way. */
+  /** Is called repeatedly while a disk is being copied. */
   private readonly isWanted = (): boolean => !this.context.isStopping;
 }

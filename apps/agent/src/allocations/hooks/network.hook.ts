@@ -9,10 +9,11 @@ import type { AllocationTasks } from '../allocation-tasks.js';
 import type { AllocationRecord } from '../records/allocation-record.js';
 
 /**
- * Makes the network namespace of an allocation before its tasks start, and takes it down after the last one (NW-31).
+ * NetworkHook makes the network namespace of an allocation before its tasks start, and removes it after the last one
+ * (NW-31).
  *
- * idle → making → made → released. What is being made when the allocation ends is made or given up first, and then
- * released; a namespace that is there is found again by the next agent.
+ * States: idle → making → made → released. If the allocation ends during the making, the namespace is completed or
+ * given up first, and then released. After a restart, the agent finds an existing namespace again.
  */
 export class NetworkHook implements AllocationHook {
   readonly name = 'network';
@@ -24,7 +25,7 @@ export class NetworkHook implements AllocationHook {
     private readonly tasks: AllocationTasks,
   ) {}
 
-  /** Until prerun has looked at the machine, it is what it was. */
+  /** Restores the recorded network. It counts until prerun has checked the machine. */
   restore({ network }: AllocationRecord): void {
     this.context.network = network ?? null;
   }
@@ -33,7 +34,7 @@ export class NetworkHook implements AllocationHook {
     return { network: this.context.network };
   }
 
-  /** @throws NetworkError */
+  /** Prepares the network. @throws NetworkError */
   async prerun(): Promise<typeof CLOSED | void> {
     const { context } = this;
     const networks = context.agent.networks;
@@ -42,7 +43,7 @@ export class NetworkHook implements AllocationHook {
     if (!asked || mode === 'host') return this.refuseHostname(asked);
     if (!networks) return undefined;
     if (context.isStopping || this.tasks.areDead) {
-      // Nothing starts any more but what runs after the others, where the others ran.
+      // Only poststop tasks may still start. They run where the others ran.
       if (!(await networks.find(context.id))) context.network = null;
       return undefined;
     }
@@ -81,7 +82,10 @@ export class NetworkHook implements AllocationHook {
     return this.released;
   }
 
-  /** @param dns of the group, which wins over what the plugins say (NW-91) */
+  /**
+   * Sets the network of the context.
+   * @param dns the settings of the group, which win over those of the plugins (NW-91)
+   */
   private useNetwork(
     { namespace, sandbox, status, isReplacement }: AllocationNetwork,
     hostname: string,
@@ -89,7 +93,7 @@ export class NetworkHook implements AllocationHook {
   ): void {
     const shown = status && { ...status, DNS: dns ?? status.DNS };
     this.context.network = { namespace, hostname, status: shown, ...(sandbox && { sandbox }) };
-    // Tasks that still run in the old namespace have no connection any more (NW-39).
+    // Tasks that still run in the old namespace have no connection (NW-39).
     if (isReplacement) void this.tasks.restartRunning('network namespace was recreated');
   }
 
@@ -110,7 +114,10 @@ export class NetworkHook implements AllocationHook {
     }
   }
 
-  /** The one driver of the group that makes the namespace (NW-23); empty: the agent does. @throws NetworkError */
+  /**
+   * Returns the one driver of the group that makes the namespace (NW-23), or an empty text if the agent makes it.
+   * @throws NetworkError
+   */
   private maker(): string {
     const makers = this.context.group.Tasks.filter(({ Driver }) => this.context.agent.drivers.get(Driver)?.namespaces);
     const [first] = makers;
@@ -122,7 +129,7 @@ export class NetworkHook implements AllocationHook {
     return first?.Driver ?? '';
   }
 
-  /** @throws NetworkError */
+  /** Interpolates the network's settings. @throws NetworkError */
   private interpolated(network: NetworkResource): { hostname: string; dns: DNSConfig | null; args: string } {
     const { agent, alloc, job } = this.context;
     const { region, hostEnv, logger } = agent;

@@ -7,11 +7,11 @@ import type { AllocationTasks } from '../allocation-tasks.js';
 import type { AllocationRecord } from '../records/allocation-record.js';
 
 /**
- * Registers the services of an allocation and runs their checks: the group's while it is open, a task's while that offers
- * them (AG-140 to AG-147).
+ * ServicesHook registers the services of an allocation and runs their checks: the group's while the group is open, a
+ * task's while the task offers them (AG-140 to AG-147).
  *
- * The group is shut ⇄ open: group-services.hook.ts opens it before the tasks start, shuts it on their way down, and does
- * both for a restart of several tasks. Cost of a change: O(services and checks).
+ * States of the group: shut ⇄ open. group-services.hook.ts opens it before the tasks start, shuts it before they stop,
+ * and does both for a restart of several tasks. Cost of a change: O(services and checks).
  */
 export class ServicesHook implements AllocationHook, CheckedWorkload {
   readonly name = 'services';
@@ -39,7 +39,10 @@ export class ServicesHook implements AllocationHook, CheckedWorkload {
     void this.refresh();
   }
 
-  /** Of tasks that are no longer up; resolves when the servers know, or took too long (AG-142). */
+  /**
+   * Deregisters the services of tasks that no longer run. Resolves when the servers know it, or after a timeout
+   * (AG-142).
+   */
   taskGoesDown(): Promise<void> {
     return this.services.briefly(this.refresh());
   }
@@ -62,7 +65,7 @@ export class ServicesHook implements AllocationHook, CheckedWorkload {
     this.services.close();
   }
 
-  /** Resolves when the servers were told what is up, or could not be at first. */
+  /** Updates the registrations. Resolves after the first attempt to tell the servers, even if it fails. */
   refresh(): Promise<void> {
     const { alloc, agent, job, network } = this.context;
     const { region, hostEnv } = agent;
@@ -76,13 +79,13 @@ export class ServicesHook implements AllocationHook, CheckedWorkload {
     return this.refresh();
   }
 
-  /** Resolves when the servers know, or took too long (AG-142). */
+  /** Shuts the group. Resolves when the servers know it, or after a timeout (AG-142). */
   shutGroup(): Promise<void> {
     this.isGroupOpen = false;
     return this.services.briefly(this.refresh());
   }
 
-  /** The checks that decide about health. */
+  /** Returns the checks that health depends on. */
   watched(): WatchedCheck[] {
     return this.services.watched();
   }

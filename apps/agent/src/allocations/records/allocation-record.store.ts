@@ -7,16 +7,17 @@ import { below, entryName, pathName } from '../../paths/path-name.js';
 
 const SUFFIX = '.json';
 
-/** An allocation's newest record, and how it gets to the disk. */
+/** Slot holds an allocation's newest record, and the run that writes it. */
 interface Slot {
   record: AllocationRecord;
   readonly writing: SharedRun;
 }
 
 /**
- * One file per allocation, which a crash at any moment leaves as it was or as it is to be (AG-204). Saves that come while
- * one of the same allocation is under way share the next write. Cost of a save: one file of the allocation's size and two
- * flushes, of which the second is shared with others (durable-file.store.ts). Memory: what is being written.
+ * AllocationRecordStore keeps one file per allocation. A crash at any moment leaves either the old or the new version
+ * (AG-204). Saves of the same allocation during a write share the next write. Cost of a save: one file of the
+ * allocation's size and two flushes, the second of which is shared with others (durable-file.store.ts). Memory: the
+ * records that are being written.
  */
 export class AllocationRecordStore implements AllocationRecords {
   private readonly slots = new Map<string, Slot>();

@@ -17,7 +17,7 @@ export interface LostDirectoryDeps {
   readonly logger: Logger;
 }
 
-/** What the tasks of an allocation ran in is gone: nothing of it can go on here (AG-197). */
+/** Is thrown if the directory of an allocation is gone, so that its tasks cannot continue here (AG-197). */
 export class LostDirectoryError extends Error {
   override readonly name = 'LostDirectoryError';
   constructor() {
@@ -25,7 +25,7 @@ export class LostDirectoryError extends Error {
   }
 }
 
-/** Whether an allocation that has begun and not ended has lost its directory. */
+/** Says whether an allocation that has begun and not ended has lost its directory. */
 export async function hasLostItsDirectory(
   { directories }: Pick<LostDirectoryDeps, 'directories'>,
   record: AllocationRecord,
@@ -34,10 +34,10 @@ export async function hasLostItsDirectory(
   return hasBegun(record) && !hasEnded && !(await directories.exists(record.alloc.ID));
 }
 
-/** The owner of what is left of an allocation that has no runner. */
+/** The owner of the remains of an allocation that has no runner. */
 const NOBODY: StorageOwner = { waitsFor: () => {}, emit: () => {}, failTask: () => {}, save: async () => {} };
 
-/** Ends what still runs of it, lets go of its volumes (VL-228), and forgets it. */
+/** Ends the running tasks of an allocation, releases its volumes (VL-228), and removes its record. */
 export async function giveUp(deps: LostDirectoryDeps, record: AllocationRecord): Promise<void> {
   const { drivers, records, logger } = deps;
   for (const [name, { handle }] of Object.entries(record.tasks)) {
@@ -50,13 +50,13 @@ export async function giveUp(deps: LostDirectoryDeps, record: AllocationRecord):
       logger.warn('what is left of a task cannot be removed', { alloc: record.alloc.ID, task: name, error });
     }
   }
-  // A plugin that is wanted for it may be another allocation here: nobody waits for it.
+  // The caller does not wait, because the volumes' plugin may be another allocation of this machine.
   void Promise.all([release(deps, record), deps.networks?.release(record.alloc.ID)])
     .then(() => records.remove(record.alloc.ID))
     .catch((error: unknown) => logger.error('an allocation cannot be forgotten', { alloc: record.alloc.ID, error }));
 }
 
-/** Never fails. What cannot be unmounted yet is tried on while this agent runs. */
+/** Releases the volumes. It retries an unmount that fails while this agent runs. */
 async function release(deps: LostDirectoryDeps, { alloc, volumes }: AllocationRecord): Promise<void> {
   const group = findTaskGroup(jobOf(alloc), alloc.TaskGroup);
   if (!group) return;

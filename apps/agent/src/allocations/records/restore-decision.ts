@@ -4,16 +4,16 @@ import { UnsafeNameError } from '../../paths/path-name.js';
 import type { AllocationRecord } from './allocation-record.js';
 import { hasLostItsDirectory, type LostDirectoryDeps, LostDirectoryError } from './lost-directory.js';
 
-/** What becomes of a stored allocation when the agent starts (AG-193 to AG-199). */
+/** RestoreDecision says how the agent handles a stored allocation at its start (AG-193 to AG-199). */
 export type RestoreDecision =
-  /** It was stored before its first task: nothing of it is here. */
+  /** The allocation was stored before its first task, so nothing of it is here. */
   | { readonly kind: 'forget' }
-  /** What is left of it is ended and removed, and the servers are told that it failed. */
+  /** Its remains are ended and removed, and the servers hear that it failed. */
   | { readonly kind: 'give-up'; readonly why: string; readonly error: Error }
-  /** It goes on. */
+  /** The allocation continues. */
   | { readonly kind: 'take-up' };
 
-/** Changes nothing. */
+/** Decides about a stored allocation. It changes nothing. */
 export async function restoreDecision(
   record: AllocationRecord,
   deps: Pick<LostDirectoryDeps, 'directories'>,
@@ -27,7 +27,7 @@ export async function restoreDecision(
   return { kind: 'give-up', why, error: new LostDirectoryError() };
 }
 
-/** Of an allocation that an agent took which did not look at names yet. */
+/** Checks the names of an allocation that an older agent accepted without a check. */
 function nameProblemOf({ alloc }: AllocationRecord): UnsafeNameError | undefined {
   const group = alloc.Job ? findTaskGroup(alloc.Job, alloc.TaskGroup) : undefined;
   try {
