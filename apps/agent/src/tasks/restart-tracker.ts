@@ -1,7 +1,7 @@
 import { type Clock, formatDuration, msFromNs, nsFromMs, type RestartPolicy } from '@waybill/model';
 import type { ExitResult } from '../drivers/driver.js';
 
-/** Largest random part by which the delay grows (AG-113 step 8). */
+/** The largest random increase of the delay, as a fraction (AG-113 step 8). */
 const JITTER = 0.25;
 
 export const REASON_WITHIN_POLICY = 'Restart within policy';
@@ -9,27 +9,27 @@ export const REASON_DELAY = 'Exceeded allowed attempts, applying a delay';
 export const REASON_NO_RESTARTS = 'Policy allows no restarts';
 export const REASON_UNRECOVERABLE = 'Error was unrecoverable';
 
-/** How one round of a task ended. */
+/** RoundEnd says how one round of a task ended. */
 export type RoundEnd =
   | { readonly kind: 'killed' }
   | { readonly kind: 'restart-requested' }
-  /** A check of it failed for too long (AG-114). */
+  /** A check of the task failed for too long (AG-114). */
   | { readonly kind: 'unhealthy' }
   | { readonly kind: 'exit'; readonly result: ExitResult }
   | { readonly kind: 'start-error'; readonly recoverable: boolean };
 
 export type RestartDecision =
   | { readonly kind: 'killed' }
-  /** It did its work. */
+  /** The task has completed its work. */
   | { readonly kind: 'done' }
   | { readonly kind: 'failed'; readonly reason: string }
   | { readonly kind: 'restart'; readonly delayMs: number; readonly reason: string };
 
 /**
- * Decides after each round of a task whether it starts again in place (agent.md section 11, "Decision").
- * State: when the present interval began, and the restarts counted in it; in memory only (AG-116). One that has yet to
- * begin, because the clock was set back, begins now. The policy may be replaced at any time and applies from the next
- * decision, the count is kept (AG-115).
+ * RestartTracker decides after each round of a task whether it starts again in place (agent.md section 11, "Decision").
+ * Its state is the begin of the current interval and the number of restarts in it, in memory only (AG-116). If the
+ * clock was set back to before the interval, the interval begins now. The policy may be replaced at any time. It
+ * applies from the next decision, and the count stays (AG-115).
  */
 export class RestartTracker {
   private intervalBeganMs: number;
@@ -39,7 +39,7 @@ export class RestartTracker {
     public policy: RestartPolicy,
     private readonly restartOnSuccess: boolean,
     private readonly clock: Clock,
-    /** In [0, 1). */
+    /** Returns a number in [0, 1). */
     private readonly random: () => number,
   ) {
     this.intervalBeganMs = clock.nowMs();
@@ -76,7 +76,7 @@ export class RestartTracker {
   }
 }
 
-/** A task has succeeded with exit code 0, without a signal and without an error (AG-111). */
+/** Says whether a task has succeeded: exit code 0, no signal and no error (AG-111). */
 export function isSuccess(result: ExitResult): boolean {
   return result.ExitCode === 0 && result.Signal === 0 && result.Err === '';
 }

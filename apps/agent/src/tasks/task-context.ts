@@ -16,16 +16,16 @@ export interface TaskContextOptions {
   readonly kind: TaskKind;
   readonly driver: Driver;
   readonly restarts: RestartTracker;
-  /** As it was when the agent ended, or that of a new task. */
+  /** The state at the end of the earlier agent, or that of a new task. */
   readonly state: TaskState;
 }
 
 /**
- * What is known of one task, for its runner and what that consists of. There is one for each task; it refers to the
- * context of the allocation.
+ * TaskContext holds the state of one task, for its runner and the runner's parts. There is one per task, and it refers
+ * to the context of the allocation.
  */
 export class TaskContext implements HookedTask {
-  /** As the servers want it now. */
+  /** The task as the servers want it now. */
   task: Task;
   readonly allocation: AllocationContext;
   /** The task's place in the lifecycle. */
@@ -34,9 +34,9 @@ export class TaskContext implements HookedTask {
   readonly restarts: RestartTracker;
   readonly events: TaskEventLog;
   readonly preparation: TaskPreparation;
-  /** Open when the task is dead or suspended; another gate after a revival. */
+  /** Opens when the task is dead or suspended. A revival replaces it by another gate. */
   ended = new Gate();
-  /** Open when the task is on its way down for good. */
+  /** Opens when the task is stopping for good. */
   readonly killing = new Gate();
 
   constructor({ task, allocation, kind, driver, restarts, state }: TaskContextOptions) {
@@ -70,7 +70,7 @@ export class TaskContext implements HookedTask {
     return this.allocation.job;
   }
 
-  /** Immutable; a change replaces it (AG-423). */
+  /** Returns the immutable state. A change replaces it (AG-423). */
   get state(): TaskState {
     return this.events.state;
   }
@@ -79,17 +79,20 @@ export class TaskContext implements HookedTask {
     return this.state.State === 'dead';
   }
 
-  /** The servers still want it to run (AG-101). */
+  /** Says whether the servers still want it to run (AG-101). */
   get isWanted(): boolean {
     return this.kind === 'poststop' || !isServerTerminal(this.alloc);
   }
 
-  /** The lifecycle lets it start (task-lifecycle.ts). */
+  /** Says whether the lifecycle lets it start (task-lifecycle.ts). */
   get mayStart(): boolean {
     return this.allocation.isPrepared && isGateOpen(this.allocation.stage, this.kind);
   }
 
-  /** A task whose process is lost starts again only when the servers were asked; those of system jobs at once (AG-194). */
+  /**
+   * Says whether a task that lost its process waits for contact with the servers before it starts again. Tasks of
+   * system jobs start at once (AG-194).
+   */
   get asksAfterLoss(): boolean {
     return this.job.Type !== 'system';
   }
@@ -98,7 +101,7 @@ export class TaskContext implements HookedTask {
     this.events.emit(type, details);
   }
 
-  /** Directories, environment, interpolated configuration; for each start. */
+  /** Prepares directories, environment and interpolated configuration. It is called for each start. */
   configure(taskId: string): Promise<TaskConfig> {
     return this.preparation.configure(taskId, this);
   }

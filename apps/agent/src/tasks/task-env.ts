@@ -9,7 +9,7 @@ import {
 } from '@waybill/model';
 import type { TaskPaths } from '../drivers/driver.js';
 
-/** Variables that a task never gets from the agent's environment (AG-233), Waybill's own secrets included. */
+/** Variables that a task never gets from the agent's environment (AG-233). */
 export const WITHHELD_HOST_VARIABLES: ReadonlySet<string> = new Set([
   'CONSUL_TOKEN',
   'CONSUL_HTTP_TOKEN',
@@ -29,7 +29,7 @@ export const WITHHELD_HOST_VARIABLES: ReadonlySet<string> = new Set([
   'GOOGLE_APPLICATION_CREDENTIALS',
   'GOOGLE_OAUTH_ACCESS_TOKEN',
 ]);
-/** Settings of the agent itself: URLs with passwords among them. */
+/** Prefixes of the agent's own settings. Some of these are URLs with passwords. */
 const WITHHELD_PREFIXES = ['WAYBILL_', 'OTEL_EXPORTER_'];
 
 /** In names with these prefixes, `_` replaces each character that shells do not accept (AG-230). */
@@ -38,20 +38,20 @@ const CLEANED_PREFIXES = ['NOMAD_ADDR_', 'NOMAD_IP_', 'NOMAD_PORT_', 'NOMAD_HOST
 export interface TaskEnvInput {
   readonly alloc: Allocation;
   readonly job: Job;
-  /** null: what is interpolated belongs to the group. */
+  /** The task; null if the interpolation is for the group. */
   readonly task: Task | null;
   readonly node: Node;
   readonly region: string;
-  /** null: there are none where it is used. */
+  /** The directories; null if there are none in this use. */
   readonly paths: TaskPaths | null;
   readonly hostEnv: Readonly<Record<string, string | undefined>>;
-  /** Of the allocation's namespace; absent or null: it has no address of its own. */
+  /** The network of the allocation's namespace; absent or null if it has no address of its own. */
   readonly network?: AllocNetworkStatus | null | undefined;
-  /** What hooks add (AG-232). */
+  /** The variables that hooks add (AG-232). */
   readonly added?: Readonly<Record<string, string>>;
 }
 
-/** A task's environment, and the means to replace `${…}` in what is configured (agent.md section 20). Immutable. */
+/** TaskEnv is a task's environment, and replaces `${…}` in configuration (agent.md section 20). Immutable. */
 export class TaskEnv {
   readonly variables: Readonly<Record<string, string>>;
   private readonly nodeFacts: ReadonlyMap<string, string>;
@@ -75,17 +75,17 @@ export class TaskEnv {
     return Object.fromEntries(all);
   }
 
-  /** A variable, or a fact of the machine by its name. */
+  /** Returns a variable or an attribute of the machine by its name. */
   lookup(name: string): string | undefined {
     return known(name, this.variables, this.nodeFacts);
   }
 
-  /** Replaces references to known variables, and leaves all other text as it is (AG-234). */
+  /** Replaces references to known variables, and leaves all other text unchanged (AG-234). */
   interpolate(text: string): string {
     return replaced(text, this.variables, this.nodeFacts);
   }
 
-  /** The same in every text inside lists and maps. */
+  /** Interpolates all texts inside lists and maps. */
   interpolateAll(value: unknown): unknown {
     if (typeof value === 'string') return this.interpolate(value);
     if (Array.isArray(value)) return value.map((item) => this.interpolateAll(item));
@@ -123,7 +123,10 @@ function identityVariables({ alloc, job, task, node, region, paths }: TaskEnvInp
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== ''));
 }
 
-/** Variables for the metadata of job, group and task. The task's values take precedence, then the group's (AG-226). */
+/**
+ * Returns the variables for the metadata of job, group and task. The task's values take precedence, then the group's
+ * (AG-226).
+ */
 function metaVariables({ alloc, job, task }: TaskEnvInput): Record<string, string> {
   const meta = { ...job.Meta, ...findTaskGroup(job, alloc.TaskGroup)?.Meta, ...task?.Meta };
   return Object.fromEntries(
@@ -134,7 +137,7 @@ function metaVariables({ alloc, job, task }: TaskEnvInput): Record<string, strin
   );
 }
 
-/** The variables that name address and number of each of the allocation's ports (AG-227). */
+/** Returns the variables with address and number of each of the allocation's ports (AG-227). */
 function portVariables({ alloc }: TaskEnvInput): Record<string, string> {
   const variables: Record<string, string> = {};
   for (const { Label: label, Value: port, To: to, HostIP: ip } of alloc.AllocatedResources.Shared.Ports ?? []) {
@@ -153,7 +156,9 @@ function portVariables({ alloc }: TaskEnvInput): Record<string, string> {
   return variables;
 }
 
-/** Variables for the address that a task has in its own network namespace; none without one (AG-228, NW-101). */
+/**
+ * Returns the variables for the address of a task in its own network namespace, or none without one (AG-228, NW-101).
+ */
 function namespaceVariables({ alloc, network }: TaskEnvInput): Record<string, string> {
   if (!network) return {};
   const variables: Record<string, string> = {};
@@ -167,8 +172,8 @@ function namespaceVariables({ alloc, network }: TaskEnvInput): Record<string, st
 }
 
 /**
- * Variables for networks of tasks, which only old jobs have: the task's own by label, those of other tasks by task and
- * label (AG-227, AG-229).
+ * Returns the variables for networks of tasks, which only old jobs have: the task's own by label, those of other tasks
+ * by task and label (AG-227, AG-229).
  */
 function taskNetworkVariables({ alloc, task }: TaskEnvInput): Record<string, string> {
   const variables: Record<string, string> = {};
@@ -191,7 +196,10 @@ const isIPv6 = (ip: string): boolean => ip.includes(':');
 const addressOf = (ip: string, port: number): string => `${isIPv6(ip) ? `[${ip}]` : ip}:${port}`;
 const ipVariable = (ip: string, label: string): string => `NOMAD_IPv${isIPv6(ip) ? 6 : 4}_${label}`;
 
-/** Variables that a task inherits from the machine (AG-232, AG-233). Those that the agent sets take precedence. */
+/**
+ * Returns the variables that a task inherits from the machine (AG-232, AG-233). Those that the agent sets take
+ * precedence.
+ */
 function fromHost(hostEnv: TaskEnvInput['hostEnv']): Record<string, string> {
   const kept: Record<string, string> = {};
   for (const [name, value] of Object.entries(hostEnv)) {

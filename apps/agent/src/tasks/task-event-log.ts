@@ -10,9 +10,9 @@ import {
 import type { ExitResult } from '../drivers/driver.js';
 
 /**
- * What a task tells of itself: its state with its events. Immutable, each change replaces it (AG-423).
+ * TaskEventLog holds the state of a task with its events. The state is immutable; each change replaces it (AG-423).
  *
- * open → frozen: the agent is on its way out, and nothing more is told. Limit: MAX_TASK_EVENTS of the model.
+ * States: open → frozen: the agent is ending, and nothing more is reported. Limit: MAX_TASK_EVENTS of the model.
  */
 export class TaskEventLog {
   private frozen = false;
@@ -35,7 +35,7 @@ export class TaskEventLog {
     this.frozen = true;
   }
 
-  /** An event, with what it changes. The detail `fails_task` marks the task as failed. */
+  /** Adds an event together with a change of the state. The detail `fails_task` marks the task as failed. */
   emit(type: string, details: Record<string, string> = {}, change: Partial<TaskState> = {}): void {
     if (this.frozen) return;
     const event: TaskEvent = newTaskEvent(type, nsFromMs(this.clock.nowMs()), details);
@@ -73,14 +73,14 @@ export class TaskEventLog {
     this.emit('Not Restarting', { restart_reason: reason, fails_task: 'true' }, this.deadNow());
   }
 
-  /** Dead, without an event: the one before says why. */
+  /** Marks the task as dead without an event, because the event before says why. */
   die(): void {
     if (this.frozen || this.current.State === 'dead') return;
     this.current = { ...this.current, ...this.deadNow() };
     this.changed();
   }
 
-  /** Its process is gone without having ended: it is to be started again. Tells nobody. */
+  /** Marks a task whose process is gone without an end as pending, so that it starts again. It reports nothing. */
   lostItsProcess(): void {
     if (this.current.State === 'running') this.current = { ...this.current, State: 'pending' };
   }

@@ -2,13 +2,19 @@ import type { TaskConfig, TaskHandle } from '../drivers/driver.js';
 import { type ExecCommand, type ExecSession, NoExecError } from './exec/exec-session.js';
 import type { TaskContext } from './task-context.js';
 
-/** The commands that run beside one task; they end with it. Memory: what runs. */
+/**
+ * TaskExec holds the commands that run beside one task. They end with the task. Memory: one entry per running command.
+ */
 export class TaskExec {
   private readonly sessions = new Set<ExecSession>();
 
   constructor(private readonly context: TaskContext) {}
 
-  /** @param config as the task was started; null: by an earlier agent @throws NoExecError, what the driver says */
+  /**
+   * Runs a command.
+   * @param config the configuration of the task's start; null if an earlier agent started it
+   * @throws NoExecError, the driver's error
+   */
   async runCommand(command: ExecCommand, { taskId }: TaskHandle, config: TaskConfig | null): Promise<ExecSession> {
     const { driver } = this.context;
     if (!driver.exec) throw new NoExecError(driver.name);

@@ -8,11 +8,11 @@ import { TemplateHook, type TemplateHookDependencies } from './hooks/template.ho
 import { VolumesHook, type VolumesHookDependencies } from './hooks/volumes.hook.js';
 
 export interface TaskHookParts {
-  /** Absent: this machine gives its tasks no tokens. */
+  /** Absent if this machine gives its tasks no tokens. */
   readonly identities?: IdentityHookDependencies;
-  /** Absent: this machine gives its tasks no way to the API. */
+  /** Absent if this machine gives its tasks no access to the API. */
   readonly apiSockets?: ApiSocketHookDependencies;
-  /** Absent: this machine runs no storage plugins. */
+  /** Absent if this machine runs no storage plugins. */
   readonly csiPlugins?: CsiPluginHookDependencies;
   readonly volumes: VolumesHookDependencies;
   readonly artifacts: ArtifactOptions;
@@ -20,8 +20,8 @@ export interface TaskHookParts {
 }
 
 /**
- * The hooks of every task, in the order in which they run (AG-102): the later ones may use what the earlier ones made. A
- * new hook is one file in hooks/ and one line here. The directory of the task is there before all of them.
+ * Returns the hooks of every task in the order in which they run (AG-102). Later hooks may use the results of earlier
+ * ones. A new hook needs one file in hooks/ and one line here. The directory of the task exists before all of them.
  */
 export const taskHooks = ({
   identities,
@@ -34,7 +34,7 @@ export const taskHooks = ({
   ...(identities ? [new IdentityHook(identities)] : []), // writes and renews identity tokens (AU-156 to AU-161)
   ...(apiSockets ? [new ApiSocketHook(apiSockets)] : []), // opens the task's API socket (AU-211)
   new DispatchPayloadHook(), // writes the payload of a dispatch (AG-291)
-  ...(csiPlugins ? [new CsiPluginHook(csiPlugins)] : []), // registers the task as a storage plugin (VL-204, VL-205)
+  ...(csiPlugins ? [new CsiPluginHook(csiPlugins)] : []), // prepares the directories and the endpoint of a storage plugin (VL-204, VL-205)
   new VolumesHook(volumes), // adds the mounts of volumes (VL-225, VL-281)
   new ArtifactHook(artifacts), // downloads artifacts (AG-290)
   new TemplateHook(templates), // renders templates (AG-292, AG-293)

@@ -25,7 +25,7 @@ export function kindOf(task: Pick<Task, 'Lifecycle'>): TaskKind {
 
 export const isSidecar = (kind: TaskKind): boolean => kind === 'prestart-sidecar' || kind === 'poststart-sidecar';
 
-/** In which stages a task of this kind may start, and start again (AG-96, AG-97). */
+/** The stages in which a task of this kind may start, and start again (AG-96, AG-97). */
 const OPEN: Readonly<Record<TaskKind, readonly Stage[]>> = {
   prestart: ['prestart'],
   'prestart-sidecar': ['prestart', 'main', 'poststart', 'running'],
@@ -37,7 +37,7 @@ const OPEN: Readonly<Record<TaskKind, readonly Stage[]>> = {
 
 export const isGateOpen = (stage: Stage, kind: TaskKind): boolean => OPEN[kind].includes(stage);
 
-/** The stage that these states have come to, from `stage` on: AG-91 to AG-95. O(tasks). */
+/** Returns the stage after `stage` that these states have reached (AG-91 to AG-95). Cost: O(tasks). */
 export function stageAfter(stage: Stage, tasks: readonly StagedTask[]): Stage {
   let at = stage;
   for (;;) {
@@ -70,7 +70,7 @@ function nextStage(stage: Stage, tasks: readonly StagedTask[]): Stage {
   }
 }
 
-/** Whether a task of this kind starts again after a success (AG-99). */
+/** Says whether a task of this kind starts again after a success (AG-99). */
 export function restartsOnSuccess(kind: TaskKind, jobType: string): boolean {
   if (kind === 'main') return jobType === 'service' || jobType === 'system';
   return isSidecar(kind);

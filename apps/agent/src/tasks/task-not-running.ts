@@ -1,6 +1,6 @@
 import { Refusal } from '@waybill/model';
 
-/** What was asked for needs a task that runs (AG-160, AG-165). */
+/** Is thrown if a request needs a running task and the task does not run (AG-160, AG-165). */
 export class TaskNotRunningError extends Refusal {
   override readonly name = 'TaskNotRunningError';
   constructor() {
@@ -8,7 +8,7 @@ export class TaskNotRunningError extends Refusal {
   }
 }
 
-/** Waits for what may be asked of a task at any time; one that does not run is left alone. */
+/** Awaits a request to a task, and ignores that the task does not run. */
 export async function ifRunning(done: Promise<void>): Promise<void> {
   try {
     await done;

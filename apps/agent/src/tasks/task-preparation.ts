@@ -7,23 +7,26 @@ import { TaskEnv } from './task-env.js';
 
 export interface TaskPreparationDependencies {
   readonly directories: AllocationDirectories;
-  /** In the order in which they run; default: none. */
+  /** The hooks in the order in which they run; the default is none. */
   readonly taskHooks?: readonly TaskHook[];
   readonly node: () => Node;
   readonly region: string;
   readonly hostEnv: Readonly<Record<string, string | undefined>>;
 }
 
-/** A task as the servers want it now. */
+/** WantedTask is a task as the servers want it now. */
 export interface WantedTask extends Pick<HookedTask, 'alloc' | 'job' | 'task'> {
-  /** Absent or null: it is in the network of the machine. */
+  /** The network of the allocation; absent or null means the machine's network. */
   readonly network?: TaskNetwork | null;
 }
 
-/** One start of a task, as its hooks see it. */
+/** TaskRound is one start of a task, as its hooks see it. */
 export type TaskRound = Pick<TaskStart, 'signal' | 'over' | 'emit' | 'control'>;
 
-/** What is done between "it may start" and the driver: directories, environment, hooks. Stateless. */
+/**
+ * TaskPreparation does the work between "it may start" and the driver's start: directories, environment, hooks.
+ * Stateless.
+ */
 export class TaskPreparation {
   constructor(
     private readonly deps: TaskPreparationDependencies,
@@ -37,22 +40,23 @@ export class TaskPreparation {
     return { ...identity, ...this.inEnv(wanted, paths), ...this.givenTo(wanted, paths), paths, logs: task.LogConfig };
   }
 
-  /** @returns the task as it is to be started, with what the hooks add. @throws HookError */
+  /** Runs the prestart hooks. @returns the task's configuration with the additions of the hooks. @throws HookError */
   async prestart(config: TaskConfig, wanted: WantedTask, round: TaskRound): Promise<TaskConfig> {
     const { env: added, mounts } = await runPrestart(this.deps.taskHooks ?? [], this.startOf(config, wanted, round));
     const hasMore = Object.keys(added).length > 0;
     return { ...config, ...(hasMore && this.inEnv(wanted, config.paths, added)), mounts };
   }
 
-  /** For a task that ran on without the agent. @throws what a hook throws */
+  /** Runs the restore hooks of a task that continued without the agent. @throws a hook's error */
   async restore(config: TaskConfig, wanted: WantedTask, round: TaskRound): Promise<void> {
     const start = this.startOf(config, wanted, round);
     for (const hook of this.deps.taskHooks ?? []) await hook.restore?.(start);
   }
 
   private startOf(config: TaskConfig, wanted: WantedTask, round: TaskRound): TaskStart {
-    // What a job names is made by the agent, at the machine's path; what a template says is read by the task. Most
-    // tasks have neither, and an environment is the dearest thing that the start of a task makes.
+    // The agent makes the files that a job names, so it needs the machine's paths. The task reads the text of
+    // templates, so they need the task's paths. Both are made on demand: most tasks need neither, and an environment is
+    // the most expensive part of a start.
     const onMachine = once(() => this.envOf(wanted, config.paths));
     const inTask = once(() => this.envOf(wanted, this.seen(config.paths)));
     const interpolate = (text: string): string => onMachine().interpolate(text);
@@ -74,16 +78,16 @@ export class TaskPreparation {
   private envOf(wanted: WantedTask, paths: TaskPaths, added: Readonly<Record<string, string>> = {}): TaskEnv {
     const { node, region } = this.deps;
     const { alloc, job, task, network } = wanted;
-    const hostEnv = this.isolation === 'image' ? {} : this.deps.hostEnv; // an image brings its own environment (AG-232)
+    const hostEnv = this.isolation === 'image' ? {} : this.deps.hostEnv; // an image has its own environment (AG-232)
     return new TaskEnv({ alloc, job, task, node: node(), region, paths, hostEnv, added, network: network?.status });
   }
 
-  /** The directories of a task as its processes see them (AG-221). */
+  /** Returns the directories of a task as its processes see them (AG-221). */
   private seen(paths: TaskPaths): TaskPaths {
     return this.isolation === 'none' ? paths : { ...paths, ...INSIDE };
   }
 
-  /** What the scheduler and the group's network give a task. */
+  /** Returns what the scheduler and the group's network assign to a task. */
   private givenTo(
     wanted: WantedTask,
     paths: TaskPaths,

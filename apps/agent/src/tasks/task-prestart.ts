@@ -5,11 +5,13 @@ import type { RoundEnd } from './restart-tracker.js';
 import type { TaskContext } from './task-context.js';
 import type { TaskRound } from './task-preparation.js';
 
-/** What a task needs before its driver is asked to start it, in the order of AG-102. Stateless; a kill ends it at once. */
+/**
+ * TaskPrestart prepares a task before its driver starts it, in the order of AG-102. Stateless; a kill ends it at once.
+ */
 export class TaskPrestart {
   constructor(private readonly context: TaskContext) {}
 
-  /** @returns what the driver is told, or how the round ended: the events say why (AG-103, AG-104) */
+  /** Prepares a start. @returns the driver's input, or the end of the round; the events say why (AG-103, AG-104) */
   async prepareTask(round: TaskRound): Promise<TaskConfig | RoundEnd> {
     const { context } = this;
     const { allocId, agent, task, state, driver, preparation } = context;

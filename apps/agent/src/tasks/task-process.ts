@@ -11,19 +11,20 @@ import type { TaskContext } from './task-context.js';
 import { TaskExec } from './task-exec.js';
 
 /**
- * What runs of one task, as its driver has it.
+ * TaskProcess is the process of one task in its driver.
  *
- * none → prepared → up → down → none. prepared: its handle is known, to be kept before the driver is asked to start
- * (AG-440). up: started, or taken up again from an earlier agent. down: it has ended, and what is left of it is there.
- * forgotten at any moment: nothing is left. Commands that run beside it end with it. Cost: nothing while it runs.
+ * States: none → prepared → up → down → none. prepared: its handle is known and has to be saved before the driver
+ * starts it (AG-440). up: it was started, or recovered from an earlier agent. down: it has ended, and its remains are
+ * still there. `forget` removes the remains at any moment. Commands that run beside it end with it. Cost: nothing while
+ * it runs.
  */
 export class TaskProcess {
   private up = false;
-  /** As it was started; null: by an earlier agent. */
+  /** The configuration of its start; null if an earlier agent started it. */
   private config: TaskConfig | null = null;
   private readonly commands: TaskExec;
 
-  /** @param current by which an earlier agent's is found again */
+  /** @param current the handle of an earlier agent's process */
   constructor(
     private readonly context: TaskContext,
     private current: TaskHandle | null,
@@ -35,12 +36,12 @@ export class TaskProcess {
     return this.up;
   }
 
-  /** What finds it again; null: there is none. */
+  /** The handle that finds the process again; null if there is none. */
   get handle(): TaskHandle | null {
     return this.current;
   }
 
-  /** Of its own, that the driver has given it. */
+  /** The network that the driver made for the task alone. */
   get network(): DriverNetwork | null {
     return this.current && this.up ? (this.context.driver.network?.(this.current.taskId) ?? null) : null;
   }
@@ -51,19 +52,23 @@ export class TaskProcess {
     return this.current;
   }
 
-  /** @param tell what the driver says of it @throws what the driver says; something may be left of it then */
+  /**
+   * Starts the process.
+   * @param tell receives the driver's messages
+   * @throws the driver's error; there may be remains then
+   */
   async start(config: TaskConfig, handle: TaskHandle, tell: (message: string) => void): Promise<void> {
     await this.context.driver.start(config, handle, tell);
     this.up = true;
   }
 
-  /** Takes up what an earlier agent has started (AG-193). @returns false: it cannot be found */
+  /** Recovers the process that an earlier agent started (AG-193). @returns false if it cannot be found */
   async takeUp(handle: TaskHandle): Promise<boolean> {
     this.up = await this.context.driver.recover(handle);
     return this.up;
   }
 
-  /** Resolves when it has ended. */
+  /** Returns the exit. Resolves when the process has ended. */
   async exit({ taskId }: TaskHandle): Promise<ExitResult> {
     const result = await this.context.driver.wait(taskId);
     this.up = false;
@@ -78,16 +83,16 @@ export class TaskProcess {
     return session;
   }
 
-  /** What it uses now; undefined when it is not up (AG-330). */
+  /** Returns its current usage, or undefined if it is not up (AG-330). */
   async usage(): Promise<TaskResourceUsage | undefined> {
     if (!this.current || !this.up) return undefined;
     return this.context.driver.stats(this.current.taskId).catch((error: unknown) => {
-      if (error instanceof TaskNotFoundError) return undefined; // it ended meanwhile
+      if (error instanceof TaskNotFoundError) return undefined; // it has ended meanwhile
       throw error;
     });
   }
 
-  /** Removes what is left of it. Never fails. @param force also when it runs */
+  /** Removes its remains. It never fails; it logs failures. @param force whether to remove it even if it runs */
   async forget(force = false): Promise<void> {
     try {
       await this.remove(force);
@@ -97,7 +102,7 @@ export class TaskProcess {
     }
   }
 
-  /** The same. @throws what the driver says */
+  /** Removes its remains like `forget`. @throws the driver's error */
   async remove(force: boolean): Promise<void> {
     const { current } = this;
     this.current = null;

@@ -1,13 +1,16 @@
 import type { TaskState } from '@waybill/model';
 import type { ExitResult, TaskHandle } from '../drivers/driver.js';
 
-/** What is kept of a task on disk. */
+/** TaskRecord is the state of a task on disk. */
 export interface TaskRecord {
   readonly state: TaskState;
   readonly handle: TaskHandle | null;
-  /** How its process ended, if `state` does not say yet what comes of that. Absent: it has not ended, or it is decided. */
+  /**
+   * The exit of its process, if the runner has not decided yet what follows. Absent if it has not ended, or if that is
+   * decided.
+   */
   readonly exit?: ExitResult;
-  /** It was put down by the agent, not by itself: it runs again once the servers still want it. */
+  /** Whether the agent stopped it at its own end. It runs again if the servers still want it. */
   readonly suspended: boolean;
 }
 

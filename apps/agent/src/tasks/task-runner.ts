@@ -16,34 +16,35 @@ import { TaskStopper } from './task-stopper.js';
 import { runScript } from './templates/change-script.js';
 
 /**
- * One task of one allocation, from its first event to its end (agent.md section 11).
+ * TaskRunner runs one task of one allocation, from its first event to its end (agent.md section 11).
  *
- * pending  waiting for its gate → preparing → starting, or waiting out a restart delay
- * running  the driver has started it and waits for its exit
+ * pending  waiting for its gate → preparing → starting, or waiting for the end of a restart delay
+ * running  the driver has started it, and the runner waits for its exit
  * dead     for good, unless the whole allocation is restarted; a runner that was restored dead does nothing
  *
- * pending → running: the driver started it. running → pending: it ended and the policy starts it again; by request without
- * delay, and the policy does not count it; because of a check as a failure. pending → dead: killed before it ran,
- * configuration or start failed for good. running → dead: killed, done, or failed by policy. dead → pending: a restart of
- * the whole allocation (AG-7), unless the task was killed. A kill is taken at any moment: it ends every wait, and a start
- * that is under way is stopped as soon as it has happened (AG-410). Recovered: running without a new start, or pending until
- * the servers were asked. suspended: the agent put it down on its own way out; no state changes any more.
+ * pending → running: the driver started it. running → pending: it ended and the policy starts it again; or a request
+ * restarts it without delay, uncounted by the policy; or a failed check restarts it as a failure. pending → dead: it
+ * was killed before it ran, or its configuration or start failed for good. running → dead: it was killed, is done, or
+ * failed by policy. dead → pending: a restart of the whole allocation (AG-7), unless the task was killed. A kill is
+ * possible at any moment. It ends every wait, and a start in progress is stopped as soon as it has succeeded (AG-410).
+ * A recovered task is running without a new start, or pending until contact with the servers. suspended: the agent
+ * stopped it at its own end, and its state no longer changes.
  *
- * What runs of it is in task-process.ts; its handle is on disk before the driver is asked to start (AG-440).
- * Limits: MAX_TASK_EVENTS, maxKillTimeoutMs, MAX_STOP_ATTEMPTS. Cost: nothing while it waits.
+ * Its process is in task-process.ts; the process's handle is on disk before the driver starts it (AG-440). Limits:
+ * MAX_TASK_EVENTS, maxKillTimeoutMs, MAX_STOP_ATTEMPTS. Cost: nothing while it waits.
  */
 export class TaskRunner implements TaskControl {
   private readonly process: TaskProcess;
   private readonly stopper: TaskStopper;
   private readonly prestart: TaskPrestart;
   private suspended: boolean;
-  /** How the process ended, until it is decided what comes of that; null: it has not ended. */
+  /** The exit of the process until the runner has decided what follows; null if the process has not ended. */
   private exit: ExitResult | null;
   private readonly killed = new AbortController();
   private gateMoved = new Gate();
-  /** Open when the restart that was asked for has put the task down, and the next start is on its way. */
+  /** The requested restart. Its gate opens when the restart has stopped the task and the next start is triggered. */
   private restarting: { readonly done: Gate; readonly isFailure: boolean } | null = null;
-  /** The start that is under way or was the last: it cannot be called off, only waited for. */
+  /** The current or last start. It cannot be cancelled, only awaited. */
   private starting: Promise<unknown> = Promise.resolve();
 
   constructor(
@@ -67,12 +68,12 @@ export class TaskRunner implements TaskControl {
     return this.context.kind;
   }
 
-  /** Open when the task is dead or suspended; another gate after a revival. */
+  /** Opens when the task is dead or suspended. A revival replaces it by another gate. */
   get ended(): Gate {
     return this.context.ended;
   }
 
-  /** Immutable; a change replaces it (AG-423). */
+  /** Returns the immutable state. A change replaces it (AG-423). */
   get state(): TaskState {
     return this.context.state;
   }
@@ -81,12 +82,12 @@ export class TaskRunner implements TaskControl {
     return this.context.isDead;
   }
 
-  /** It runs, and is not on its way down: its services may be used (AG-142). */
+  /** Says whether the task runs and is not stopping, so that its services may be used (AG-142). */
   get isOffering(): boolean {
     return this.isRunning && this.restarting === null;
   }
 
-  /** Of its own, that the driver has given it. */
+  /** Returns the network that the driver made for the task alone. */
   get network(): DriverNetwork | null {
     return this.process.network;
   }
@@ -96,13 +97,13 @@ export class TaskRunner implements TaskControl {
     return { state, handle: this.process.handle, ...(exit && { exit }), suspended };
   }
 
-  /** New terms of a task that goes on: an update in place never restarts it (AG-115). */
+  /** Applies new terms to a task that continues. An update in place never restarts it (AG-115). */
   update(task: Task): void {
     this.context.task = task;
     this.context.restarts.policy = task.RestartPolicy;
   }
 
-  /** Runs until the task is dead or suspended; never rejects. */
+  /** Runs the task until it is dead or suspended; never rejects. */
   async runTask(): Promise<void> {
     if (this.isDead) return;
     const { ended } = this;
@@ -129,17 +130,17 @@ export class TaskRunner implements TaskControl {
     }
   }
 
-  /** The lifecycle moved: look at the gate again. */
+  /** Makes the runner check its gate again, because the lifecycle has moved. */
   gateMayHaveOpened(): void {
     this.gateMoved.open();
   }
 
-  /** An event that something outside of the task caused. */
+  /** Adds an event whose cause is outside of the task. */
   emit(type: string, details: Record<string, string> = {}): void {
     this.context.emit(type, details);
   }
 
-  /** Ends the task (AG-151 to AG-158); resolves when it is dead. One that is dead gets no event. */
+  /** Ends the task (AG-151 to AG-158). Resolves when it is dead. A dead task gets no event. */
   async kill(details: Record<string, string> = {}): Promise<void> {
     if (!this.isDead && !this.context.killing.isOpen && !this.events.isFrozen) {
       this.tellKill(details);
@@ -157,9 +158,9 @@ export class TaskRunner implements TaskControl {
   }
 
   /**
-   * Puts the task down and starts it again: as a request at once and uncounted by its policy (AG-160), as a failure by
-   * its policy (AG-114). Resolves when the old process has ended and the start is triggered, or the task ended otherwise
-   * (AG-166). One more while one is under way joins it.
+   * Stops the task and starts it again. A request restarts it at once and uncounted by its policy (AG-160), a failure
+   * according to its policy (AG-114). Resolves when the old process has ended and the start is triggered, or when the
+   * task ended otherwise (AG-166). A second restart joins the first.
    * @throws TaskNotRunningError
    */
   async restart(reason: string, as: 'request' | 'failure' = 'request'): Promise<void> {
@@ -178,13 +179,13 @@ export class TaskRunner implements TaskControl {
     if (this.isRunning) return this.restart(reason);
     if (this.context.killing.isOpen || this.events.isFrozen) return;
     this.emit('Restart Signaled', { restart_reason: reason });
-    if (!this.isDead) return; // it waits for its gate or its delay, and starts then
+    if (!this.isDead) return; // a pending task starts after its gate or its delay
     this.context.ended = new Gate();
     this.events.revived();
     void this.runTask();
   }
 
-  /** @throws TaskNotRunningError, or what the driver says (AG-165) */
+  /** Sends a signal. @throws TaskNotRunningError, or the driver's error (AG-165) */
   async signal(signal: string, details: Record<string, string> = { signal }): Promise<void> {
     const { handle } = this.process;
     if (!handle || !this.isRunning) throw new TaskNotRunningError();
@@ -199,18 +200,18 @@ export class TaskRunner implements TaskControl {
     return this.process.runCommand(command, handle);
   }
 
-  /** Runs the script of a changed template in the task. @throws ChangeScriptError when it fails and may not */
+  /** Runs the script of a changed template in the task. @throws ChangeScriptError if it fails and its failure counts */
   runScript(script: ChangeScript): Promise<void> {
     return runScript(this, script, this.context.agent.timers);
   }
 
-  /** What it uses now; undefined when it does not run (AG-330). */
+  /** Returns its current usage, or undefined if it does not run (AG-330). */
   usage(): Promise<TaskResourceUsage | undefined> {
     return this.process.usage();
   }
 
   /**
-   * Puts the task down because the agent ends and tasks must not outlive it. Not an end of the task: nothing is
+   * Stops the task because the agent ends and tasks must not outlive it. This is not an end of the task: nothing is
    * reported, and the next agent runs it again (unless the servers no longer want it).
    */
   async suspend(): Promise<void> {
@@ -229,9 +230,9 @@ export class TaskRunner implements TaskControl {
   }
 
   /**
-   * Takes up the process that an earlier agent started (AG-193, AG-194), also if that agent went before the disk said that
-   * the task runs: its program may have ended already, and must not run twice (AG-195).
-   * @returns true if it was taken up, or is known to have ended
+   * Recovers the process that an earlier agent started (AG-193, AG-194). The earlier agent may have ended before the
+   * disk said that the task runs. The program may have ended already and must not run twice (AG-195).
+   * @returns true if the process was recovered, or is known to have ended
    */
   private async recover(): Promise<boolean> {
     if (this.exit) return true;
@@ -257,7 +258,7 @@ export class TaskRunner implements TaskControl {
     return false;
   }
 
-  /** From the gate to the exit. */
+  /** Runs one round from the gate to the exit. */
   private async round(over: AbortSignal): Promise<RoundEnd> {
     await this.untilGate();
     if (this.isOver()) return { kind: 'killed' };
@@ -265,7 +266,7 @@ export class TaskRunner implements TaskControl {
     if ('kind' in ready) return ready;
     if (this.isOver()) return { kind: 'killed' };
     const started = this.start(ready);
-    this.starting = started.catch(() => undefined); // whoever awaits the start itself hears of it
+    this.starting = started.catch(() => undefined); // callers that await the start get the error
     return (await started) ?? this.untilExit();
   }
 
@@ -286,7 +287,10 @@ export class TaskRunner implements TaskControl {
     return undefined;
   }
 
-  /** What is left of the process goes only when the disk says how it ended: the next agent would run the task again (AG-195). */
+  /**
+   * Awaits the exit. It removes the remains of the process only after the exit is on disk. Otherwise the next agent
+   * would run the task again (AG-195).
+   */
   private async untilExit(): Promise<RoundEnd> {
     if (!this.exit) {
       const { handle } = this.process;
@@ -306,7 +310,7 @@ export class TaskRunner implements TaskControl {
     return { kind: 'killed' };
   }
 
-  /** True: once more. */
+  /** Applies the restart decision. Returns whether the task runs another round. */
   private async settle(end: RoundEnd): Promise<boolean> {
     const { restarting } = this;
     this.restarting = null;
@@ -314,7 +318,7 @@ export class TaskRunner implements TaskControl {
     const decision = this.context.restarts.decide(this.context.killing.isOpen ? { kind: 'killed' } : end);
     switch (decision.kind) {
       case 'killed':
-        this.tellKill(); // it found itself unwanted before anybody came to kill it
+        this.tellKill(); // the task may be unwanted before the allocation kills it
         this.events.die();
         return false;
       case 'done':
@@ -344,7 +348,7 @@ export class TaskRunner implements TaskControl {
     return this.context.events;
   }
 
-  /** Up, and neither on its way down nor just ended. */
+  /** Says whether the task is up, and neither stopping nor just ended. */
   private get isRunning(): boolean {
     return this.process.isUp && this.state.State === 'running' && !this.context.killing.isOpen;
   }
@@ -358,7 +362,7 @@ export class TaskRunner implements TaskControl {
     if (handle) await this.stopper.kill(handle);
   }
 
-  /** Once. */
+  /** Emits the kill event once, and begins the kill. */
   private tellKill(details: Record<string, string> = {}): void {
     if (this.context.killing.isOpen) return;
     this.emit('Killing', this.stopper.killingDetails(details));
@@ -369,7 +373,7 @@ export class TaskRunner implements TaskControl {
     return { signal: this.killed.signal, over, emit: (type, details) => this.emit(type, details), control: this };
   }
 
-  /** What hooks keep up around a task that ran on without the agent. Never rejects. */
+  /** Restores the hooks of a task that continued without the agent. Never rejects. */
   private async restoreHooks(taskId: string, over: AbortSignal): Promise<void> {
     const { context } = this;
     try {
@@ -380,7 +384,7 @@ export class TaskRunner implements TaskControl {
     }
   }
 
-  /** Hooks that are told and decide nothing. Never rejects. */
+  /** Calls hooks that only receive a notice and decide nothing. Never rejects. */
   private async callHooks(point: 'poststart' | 'exited' | 'stop'): Promise<void> {
     const { agent, allocId, task } = this.context;
     for (const hook of agent.taskHooks ?? []) {

@@ -4,14 +4,14 @@ import { pause } from '../waiting/gate.js';
 import type { TaskContext } from './task-context.js';
 import type { TaskProcess } from './task-process.js';
 
-/** The largest kill timeout, if the agent has no other setting (AG-155). */
+/** The largest kill timeout by default, in milliseconds (AG-155). */
 export const MAX_KILL_TIMEOUT_MS = 30_000;
 /** Attempts to stop a task with its driver, and the first and longest wait between them (AG-156). */
 export const MAX_STOP_ATTEMPTS = 5;
 const STOP_RETRY_MS = 5_000;
 const MAX_STOP_RETRY_MS = 120_000;
 
-/** The way down of a task that runs. No state of its own; what the task does meanwhile is looked at after every wait. */
+/** TaskStopper stops a running task. It has no state of its own, and checks the task's state after every wait. */
 export class TaskStopper {
   constructor(
     private readonly context: TaskContext,
@@ -23,27 +23,30 @@ export class TaskStopper {
     return Math.min(msFromNs(task.KillTimeout), agent.maxKillTimeoutMs);
   }
 
-  /** Details of the event that says it is going. */
+  /** Returns the details of the kill event. */
   killingDetails(details: Record<string, string>): Record<string, string> {
     return { kill_timeout: formatDuration(nsFromMs(this.killTimeoutMs)), ...details };
   }
 
-  /** For good: its services, its delay, then the driver's stop (AG-152 to AG-154). */
+  /**
+   * Stops the task for good: it withdraws the services, waits for the delay, then lets the driver stop it (AG-152 to
+   * AG-154).
+   */
   async kill(handle: TaskHandle): Promise<void> {
     await this.context.allocation.control.taskGoesDown();
     await this.waitForShutdownDelay();
     await this.stopByDriver(handle);
   }
 
-  /** To be started again: without its delay. */
+  /** Stops the task for a restart, without the delay. */
   async stopForRestart(handle: TaskHandle): Promise<void> {
     await this.context.allocation.control.taskGoesDown();
     await this.stopByDriver(handle);
   }
 
   /**
-   * Again and again while the driver fails and the task lives (AG-156). What cannot be stopped is given up here, but
-   * still waited for by its runner.
+   * Stops the task through its driver, and retries while the driver fails and the task is alive (AG-156). After the
+   * last attempt it gives up, but the task's runner still waits for the exit.
    */
   async stopByDriver({ taskId }: TaskHandle): Promise<void> {
     const { driver, allocId, agent } = this.context;

@@ -10,13 +10,13 @@ import type { OpenDirectory } from '../../paths/open-directory.store.js';
 import { pathName } from '../../paths/path-name.js';
 import type { TaskAnswers } from './task-answers.js';
 
-/** Connections of one task at once (AU-216). */
+/** The largest number of concurrent connections of one task (AU-216). */
 export const MAX_API_SOCKET_CONNECTIONS = 64;
-/** Name of the socket in a task's secrets directory (AU-211). */
+/** The name of the socket in a task's secrets directory (AU-211). */
 export const API_SOCKET = 'api.sock';
 
 const OWNER_ONLY = 0o600;
-/** For a task whose user the agent does not know: the directory of secrets is the protection. */
+/** The mode for a task whose user the agent does not know. The directory of secrets protects the socket then. */
 const EVERYBODY = 0o666;
 
 export interface ApiSocketDependencies {
@@ -28,12 +28,12 @@ export interface ApiSocketDependencies {
 }
 
 /**
- * The socket of one task, through which it reaches the HTTP API of the servers (AU-211 to AU-216): each request is passed on
- * as one message, its answer comes back as one, or in pieces where it is long or a stream. Nothing is decided here: the API
- * looks at the credential in the request.
+ * ApiSocket is the socket of one task, through which the task reaches the HTTP API of the servers (AU-211 to AU-216).
+ * It forwards each request as one message. The answer comes back as one message, or in pieces if it is long or a
+ * stream. The socket makes no decision: the API checks the credential in the request.
  *
- * closed → listening → closed. Limits: MAX_API_SOCKET_CONNECTIONS, MAX_TASK_REQUEST_BYTES. The directory stays open while
- * the socket does, because a socket is bound, and removed, by a path that must lead to that directory and nowhere else.
+ * States: closed → listening → closed. Limits: MAX_API_SOCKET_CONNECTIONS, MAX_TASK_REQUEST_BYTES. The directory stays
+ * open as long as the socket, because binding and removing a socket need a path that leads to exactly that directory.
  */
 export class ApiSocket {
   private constructor(
@@ -41,7 +41,11 @@ export class ApiSocket {
     private readonly directory: OpenDirectory,
   ) {}
 
-  /** @param owner the task's user; undefined: nobody knows who will connect @throws what the file system says */
+  /**
+   * Opens the socket.
+   * @param owner the task's user; undefined if the agent does not know it
+   * @throws the file system's error
+   */
   static async open(
     taskDir: string,
     secretsDir: string,
@@ -54,7 +58,7 @@ export class ApiSocket {
       await rm(place, { force: true }); // an agent that was killed leaves its socket behind
       const server = createServer((request, response) => void new Exchange(request, response, deps).forwardRequest());
       server.maxConnections = MAX_API_SOCKET_CONNECTIONS;
-      server.unref(); // an agent that ends waits for no task
+      server.unref(); // the agent can end while the socket is open
       server.listen(place);
       await once(server, 'listening');
       await letIn(place, owner);
@@ -65,7 +69,7 @@ export class ApiSocket {
     }
   }
 
-  /** Ends its connections too. */
+  /** Closes the socket and its connections. */
   async close(): Promise<void> {
     const closed = once(this.server, 'close');
     this.server.close();
@@ -75,18 +79,18 @@ export class ApiSocket {
   }
 }
 
-/** Lets the task connect to its socket. Before, only the user of the agent can. */
+/** Lets the task connect to its socket. Before that, only the agent's user can. */
 async function letIn(place: string, owner: UserIds | undefined): Promise<void> {
   const given =
     owner &&
     chown(place, owner.uid, owner.gid).then(
       () => true,
-      () => false, // an agent that is not root gives nothing away
+      () => false, // an agent without root rights cannot change the owner
     );
   await chmod(place, (await given) ? OWNER_ONLY : EVERYBODY);
 }
 
-/** One request and its answer. */
+/** Exchange is one request and its answer. */
 class Exchange {
   private readonly id: string;
 
@@ -101,7 +105,7 @@ class Exchange {
   async forwardRequest(): Promise<void> {
     const { answers, logger } = this.deps;
     const begun = this.askServers();
-    // Before anything is sent: the body of the request is still to be read.
+    // The reader is registered before anything is sent, because the body of the request is still to be read.
     const forget = answers.expect(this.id, async (data, ended) => {
       await begun;
       await this.write(data);
@@ -139,7 +143,7 @@ class Exchange {
     else this.response.flushHeaders();
   }
 
-  /** Resolves when the task has room for more. @throws when it has hung up */
+  /** Writes data. Resolves when the task has room for more. @throws Error if the task has closed the connection */
   private async write(data: Buffer): Promise<void> {
     if (this.response.destroyed) throw new Error('the task has hung up');
     if (data.length === 0 || this.response.write(data)) return;

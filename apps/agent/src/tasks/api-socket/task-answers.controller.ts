@@ -3,7 +3,7 @@ import { Payload } from '@nestjs/microservices';
 import { Answers, type TaskAnswerPiece, taskAnswerPiece } from '@waybill/rpc';
 import { TaskAnswers } from './task-answers.js';
 
-/** Pieces of answers to tasks of this machine. */
+/** Receives pieces of answers to requests of this machine's tasks. */
 @Controller()
 export class TaskAnswersController {
   constructor(private readonly answers: TaskAnswers) {}

@@ -1,14 +1,17 @@
 import { Refusal } from '@waybill/model';
 import type { TaskAnswerPiece } from '@waybill/rpc';
 
-/** Takes the next piece of one answer; resolves when it may be followed by another. @throws anything: nobody reads it any more */
+/**
+ * PieceReader takes the next piece of one answer. It resolves when another piece may follow.
+ * @throws an error if the answer is no longer read
+ */
 export type PieceReader = (data: Buffer, ended: boolean) => Promise<void>;
 
 /**
- * Answers to tasks of this machine of which further pieces are to come, by the names of their requests.
+ * TaskAnswers holds the answers to this machine's tasks that still expect pieces, by the ids of their requests.
  *
- * An answer is expected → taken piece by piece → forgotten, with its last piece or when the task hangs up. Limits: one for
- * each connection of a task's socket. Cost of a piece: a look-up.
+ * States of an answer: expected → taken piece by piece → forgotten, after its last piece or when the task closes the
+ * connection. Limit: one answer per connection of a task's socket. Cost of a piece: one look-up.
  */
 export class TaskAnswers {
   private readonly readers = new Map<string, PieceReader>();
@@ -17,13 +20,16 @@ export class TaskAnswers {
     return this.readers.size;
   }
 
-  /** Before the request is sent: the second piece may come before its answer. Returns the way to stop. */
+  /**
+   * Registers a reader. Call it before sending the request, because the second piece may arrive before the answer.
+   * @returns a function that removes the reader
+   */
   expect(requestId: string, reader: PieceReader): () => void {
     this.readers.set(requestId, reader);
     return () => void this.readers.delete(requestId);
   }
 
-  /** @throws Refusal not-found: the task has hung up */
+  /** Delivers a piece to its reader. @throws Refusal not-found if the task has closed the connection */
   async takePiece({ RequestID, Body, Ended }: TaskAnswerPiece): Promise<void> {
     const reader = this.readers.get(RequestID);
     if (!reader) throw new Refusal('not-found', 'the task does not read this answer any more');

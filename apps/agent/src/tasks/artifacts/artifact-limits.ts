@@ -1,16 +1,16 @@
-/** What one artifact may cost its machine. */
+/** ArtifactLimits limits the cost of one artifact for its machine. */
 export interface ArtifactLimits {
-  /** Bytes that are fetched, and bytes that are unpacked. */
+  /** The largest number of downloaded bytes, and of unpacked bytes. */
   readonly bytes: number;
-  /** Entries of one archive. */
+  /** The largest number of entries of one archive. */
   readonly entries: number;
-  /** From the first request to the last byte. */
+  /** The time limit in milliseconds from the first request to the last byte. */
   readonly timeoutMs: number;
 }
 
 export const ARTIFACT_LIMITS: ArtifactLimits = { bytes: 100 * 1024 ** 3, entries: 4_096, timeoutMs: 30 * 60_000 };
 
-/** An artifact is larger than its machine wants to hold. */
+/** Is thrown if an artifact exceeds the limits. */
 export class ArtifactLimitError extends Error {
   override readonly name = 'ArtifactLimitError';
 }

@@ -1,38 +1,41 @@
 import path from 'node:path';
 
-/** Forms that are unpacked, by the end of a name. */
+/** The archive formats that are unpacked, by file extension. */
 const ARCHIVES = ['tar.gz', 'tgz', 'tar', 'zip'] as const;
 export type ArchiveForm = (typeof ARCHIVES)[number];
 const isArchive = (text: string): text is ArchiveForm => (ARCHIVES as readonly string[]).includes(text);
 
-/** Archives of other forms would come out as one file, and the job would not find what it expects. */
+/**
+ * Archives that cannot be unpacked. They would become one file, and the job would not find the contents that it
+ * expects.
+ */
 const UNKNOWN_ARCHIVES = ['tar.bz2', 'tbz2', 'tar.xz', 'txz', 'tar.zst', 'bz2', 'xz', 'gz', 'zst'];
 
-/** Parameters that are meant for the getter, not for the server that is asked. */
+/** Parameters for the getter, not for the server. */
 const OWN = ['archive', 'checksum', 'ref', 'depth', 'filename'] as const;
 
-/** Where an artifact comes from, read from a job's `source` and `options`. */
+/** ArtifactSource is the origin of an artifact, parsed from a job's `source` and `options`. */
 export interface ArtifactSource {
   readonly getter: 'http' | 'file' | 'git';
-  /** What is left for the getter to ask; of a file its path. */
+  /** The URL for the getter; for a file its path. */
   readonly location: string;
-  /** Only this directory of what comes. */
+  /** The directory of the contents that is wanted; empty means all. */
   readonly subdirectory: string;
-  /** Undefined: the file itself is what is wanted. */
+  /** The archive format; undefined if the file itself is wanted. */
   readonly archive: ArchiveForm | undefined;
   readonly checksum: string | undefined;
-  /** Branch, tag or commit. */
+  /** The branch, tag or commit. */
   readonly ref: string | undefined;
   readonly fileName: string;
 }
 
-/** The source names something that cannot be fetched. */
+/** Is thrown if the source cannot be fetched. */
 export class ArtifactSourceError extends Error {
   override readonly name = 'ArtifactSourceError';
 }
 
 /**
- * `[getter::]url[//subdirectory][?option=value…]`; options given apart win over those in the URL.
+ * Parses `[getter::]url[//subdirectory][?option=value…]`. Separate options win over those in the URL.
  * @throws ArtifactSourceError
  */
 export function parseArtifactSource(source: string, options: Readonly<Record<string, string>>): ArtifactSource {
@@ -76,7 +79,7 @@ function getterOf(forced: string | undefined, url: URL): ArtifactSource['getter'
   throw new ArtifactSourceError(`download not supported for scheme "${scheme}"`);
 }
 
-/** `archive=false` keeps an archive as the file it is. */
+/** Returns the archive format. `archive=false` keeps an archive as a file. */
 function archiveOf(wanted: string | undefined, fileName: string): ArchiveForm | undefined {
   if (wanted === 'false' || wanted === '0') return undefined;
   if (wanted !== undefined && wanted !== 'true' && wanted !== '1') {

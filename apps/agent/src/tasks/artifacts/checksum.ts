@@ -2,12 +2,14 @@ import { createHash, type Hash } from 'node:crypto';
 
 const FORMS: Readonly<Record<number, string>> = { 32: 'md5', 40: 'sha1', 64: 'sha256', 128: 'sha512' };
 
-/** What was fetched is not what the job asked for, or the job says it wrong. */
+/** Is thrown if the download does not match the job's checksum, or if the checksum is malformed. */
 export class ChecksumError extends Error {
   override readonly name = 'ChecksumError';
 }
 
-/** Compares what passes by with `<form>:<hex>`, or with hex alone, whose length tells the form. */
+/**
+ * Checksum compares the bytes that it reads with `<form>:<hex>`, or with hex alone, whose length determines the form.
+ */
 export class Checksum {
   private readonly hash: Hash;
   private readonly expected: string;

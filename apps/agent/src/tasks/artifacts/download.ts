@@ -7,22 +7,22 @@ import { ArtifactLimitError, type ArtifactLimits } from './artifact-limits.js';
 import type { ArtifactSource } from './artifact-source.js';
 import { Checksum } from './checksum.js';
 
-/** The server that has the artifact did not give it. */
+/** Is thrown if the artifact's server refuses the artifact or cannot be reached. */
 export class DownloadError extends Error {
   override readonly name = 'DownloadError';
 }
 
 export interface Download {
   readonly source: ArtifactSource;
-  /** Sent with a request over HTTP. */
+  /** The headers of a request over HTTP. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Path of the new file. */
+  /** The path of the new file. */
   readonly target: string;
 }
 
 /**
- * Fetches one file over HTTP or from this machine, writes it to the target and compares it with its checksum on the way.
- * @throws DownloadError, ChecksumError, ArtifactLimitError, or what the connection or the disk says
+ * Fetches one file over HTTP or from this machine, writes it to the target and verifies its checksum meanwhile.
+ * @throws DownloadError, ChecksumError, ArtifactLimitError, or an error of the connection or the disk
  */
 export async function download(
   { source, headers, target }: Download,
@@ -57,7 +57,7 @@ async function request(
 ): Promise<Readable> {
   const url = new URL(location);
   const { username, password } = url;
-  [url.username, url.password] = ['', '']; // as a header: `fetch` takes them no other way
+  [url.username, url.password] = ['', '']; // credentials go into a header, because `fetch` refuses them in a URL
   const credentials = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64');
   const sent = new Headers(username === '' ? {} : [['Authorization', `Basic ${credentials}`]]);
   for (const [name, value] of Object.entries(headers)) sent.set(name, value);
@@ -65,7 +65,7 @@ async function request(
   try {
     answer = await fetch(url, { headers: sent, signal, redirect: 'follow' });
   } catch (error) {
-    // Its own message is `fetch failed`; why is in the cause.
+    // The error's own message is only `fetch failed`. Its cause says why.
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     throw new DownloadError(errorText(cause), { cause: error });
   }

@@ -7,7 +7,7 @@ import { below } from '../../paths/path-name.js';
 
 const run = promisify(execFile);
 const COMMIT = /^[0-9a-f]{7,64}$/;
-/** No prompts, no commands that a repository or its URL could bring along. */
+/** The environment that prevents prompts, and commands from a repository or its URL. */
 const GUARDED_ENV = {
   GIT_TERMINAL_PROMPT: '0',
   GIT_ALLOW_PROTOCOL: 'file:git:http:https:ssh',
@@ -15,7 +15,10 @@ const GUARDED_ENV = {
 };
 const MAX_OUTPUT_BYTES = 1024 * 1024;
 
-/** The files of one version of a repository, without its history. Uses the `git` of the machine. @throws DownloadError */
+/**
+ * Fetches the files of one version of a repository, without its history. It uses the machine's `git`.
+ * @throws DownloadError
+ */
 export async function gitClone({ location, ref }: ArtifactSource, into: string, signal: AbortSignal): Promise<void> {
   const git = async (...words: string[]): Promise<void> => {
     const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], ...GUARDED_ENV };
@@ -23,7 +26,7 @@ export async function gitClone({ location, ref }: ArtifactSource, into: string, 
   };
   try {
     if (ref !== undefined && COMMIT.test(ref)) {
-      // Only a branch or tag can be cloned alone.
+      // Only a branch or a tag can be cloned without the rest.
       await git('clone', '--quiet', '--no-checkout', '--', location, into);
       await git('-C', into, 'checkout', '--quiet', '--detach', ref);
     } else await git('clone', '--quiet', '--depth=1', ...(ref ? [`--branch=${ref}`] : []), '--', location, into);

@@ -10,16 +10,16 @@ import type { ArchiveForm } from './artifact-source.js';
 import { belowAsText } from '../../paths/path-name.js';
 
 export interface Unpacking {
-  /** Path of the archive. */
+  /** The path of the archive. */
   readonly archive: string;
   readonly form: ArchiveForm;
-  /** The directory for what is in the archive; made if it is missing. */
+  /** The directory for the contents of the archive. It is made if it is missing. */
   readonly into: string;
 }
 
 /**
- * Unpacks an archive into a directory. Nothing is written outside of it: entries with absolute names, with `..`, or
- * through links are refused; links that lead out, devices and pipes are errors.
+ * Unpacks an archive into a directory, and writes nothing outside of it. It refuses entries with absolute names, with
+ * `..`, or through links. Links that lead out, devices and pipes are errors.
  * @throws ArtifactLimitError, or an error that names the entry
  */
 export async function unpack(
@@ -33,7 +33,7 @@ export async function unpack(
   else await untar(archive, into, budget, signal);
 }
 
-/** Counts what comes out: what the archive says of its sizes need not be true. */
+/** Budget counts the unpacked contents, because an archive may state wrong sizes. */
 class Budget {
   private entries = 0;
   private bytes = 0;
@@ -51,7 +51,7 @@ class Budget {
       throw new ArtifactLimitError(`the archive unpacks to more than ${this.limits.bytes} bytes`);
   }
 
-  /** Passes bytes on, and fails at the first one too many. */
+  /** Returns a stream that passes bytes through, and fails at the first byte above the limit. */
   counter(): Transform {
     return new Transform({
       transform: (chunk: Buffer, _encoding, done) => {
@@ -104,7 +104,7 @@ async function untar(archive: string, into: string, budget: Budget, signal: Abor
 }
 
 async function unzip(archive: string, into: string, budget: Budget, signal: AbortSignal): Promise<void> {
-  // It refuses absolute names and those with `..` itself.
+  // The library itself refuses absolute names and names with `..`.
   const zip = await yauzl.openPromise(archive, { lazyEntries: true, strictFileNames: true });
   try {
     for await (const entry of zip.eachEntry()) {

@@ -9,7 +9,7 @@ export interface BeginExecOptions {
   readonly enabled: boolean;
 }
 
-/** Begins a command in a task, or says in the words of the contract why not (AG-324). @throws Refusal */
+/** Begins a command in a task, or refuses it with the messages of the contract (AG-324). @throws Refusal */
 export async function beginExec({ agent, enabled }: BeginExecOptions, request: ExecStartRequest): Promise<ExecSession> {
   if (!enabled) throw new Refusal('forbidden', 'Permission denied');
   const runner = agent.runnerOf(request.AllocID);

@@ -1,7 +1,7 @@
-/** What is to be run beside a task, in its place: its directory, environment and user (AG-277). */
+/** ExecCommand is a command that runs beside a task, with the task's directory, environment and user (AG-277). */
 export interface ExecCommand {
   readonly command: readonly [string, ...string[]];
-  /** In a pseudo-terminal; then everything comes as stdout. */
+  /** Whether the command runs in a pseudo-terminal. Then all output is stdout. */
   readonly tty: boolean;
 }
 
@@ -15,22 +15,25 @@ export interface TerminalSize {
   readonly width: number;
 }
 
-/** A command that runs beside a task. What nobody reads holds it up; what it does not read holds the writer up. */
+/**
+ * ExecSession is a command that runs beside a task. Unread output blocks the command, and unread input blocks the
+ * writer.
+ */
 export interface ExecSession {
-  /** In order; null: all of it was given. One reader. */
+  /** Returns the next output in order, or null after the end. There may be only one reader. */
   read(): Promise<ExecOutput | null>;
-  /** Resolves when there is room for more; what an ended command does not read is dropped. */
+  /** Writes input. Resolves when there is room for more. Input that an ended command has not read is dropped. */
   write(data: Uint8Array): Promise<void>;
   closeInput(): void;
-  /** Nothing without a terminal. */
+  /** Resizes the terminal. It does nothing without one. */
   resize(size: TerminalSize): void;
-  /** 128 + signal for one that a signal ended. */
+  /** The exit code; 128 + signal for a command that a signal ended. */
   readonly exitCode: Promise<number>;
-  /** It and all that it started; resolves when it is gone. */
+  /** Kills the command with all processes that it started. Resolves when it is gone. */
   kill(): Promise<void>;
 }
 
-/** The driver cannot run commands beside its tasks. */
+/** Is thrown if the driver cannot run commands beside its tasks. */
 export class NoExecError extends Error {
   override readonly name = 'NoExecError';
   constructor(driver: string) {

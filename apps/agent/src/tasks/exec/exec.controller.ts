@@ -15,7 +15,7 @@ import {
 } from '@waybill/rpc';
 import { RemoteExec } from './remote-exec.js';
 
-/** Commands that are run in tasks of this machine. */
+/** Answers calls about commands that run in tasks of this machine. */
 @Controller()
 export class ExecController {
   constructor(private readonly sessions: RemoteExec) {}

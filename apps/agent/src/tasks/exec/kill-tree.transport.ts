@@ -4,8 +4,9 @@ import { ProcessTables, treeOf } from '../../drivers/process-table.js';
 const processes = new ProcessTables();
 
 /**
- * All of its session and what descends from it: an interactive shell gives each of its jobs a group of its own. Where it
- * cannot be looked for, as an agent without descriptors cannot, its group at least.
+ * Kills a process with its whole session and all descendants, because an interactive shell gives each of its jobs a
+ * process group. If the process table cannot be read, for instance without free descriptors, it kills at least the
+ * process's group.
  */
 export async function killTree(pid: number | undefined): Promise<void> {
   if (pid === undefined) return;

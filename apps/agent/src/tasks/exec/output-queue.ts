@@ -1,17 +1,20 @@
 import { Gate } from '../../waiting/gate.js';
 import type { ExecOutput } from './exec-session.js';
 
-/** Of output that nobody has read yet; then whoever writes waits. */
+/** The largest amount of unread output in bytes. Above it, writers wait. */
 export const MAX_QUEUED_OUTPUT_BYTES = 256 * 1024;
 
-/** Holds output between those that write it and the one that reads it. open → ended. Memory: MAX_QUEUED_OUTPUT_BYTES and one chunk. */
+/**
+ * OutputQueue holds output between its writers and its one reader. States: open → ended. Memory:
+ * MAX_QUEUED_OUTPUT_BYTES and one chunk.
+ */
 export class OutputQueue {
   private readonly chunks: ExecOutput[] = [];
   private bytes = 0;
   private isEnded = false;
   private moved = new Gate();
 
-  /** Resolves when there is room for more. */
+  /** Adds output. Resolves when there is room for more. */
   async push(chunk: ExecOutput): Promise<void> {
     if (this.isEnded) return;
     this.chunks.push(chunk);
@@ -20,7 +23,7 @@ export class OutputQueue {
     while (this.bytes > MAX_QUEUED_OUTPUT_BYTES && !this.isEnded) await this.moved.opened;
   }
 
-  /** What is there may still be read. */
+  /** Ends the queue. The reader may still take the queued output. */
   end(): void {
     this.isEnded = true;
     this.move();

@@ -9,7 +9,10 @@ import { roomIn } from './room.js';
 import { type ProcessToExec, refuseUnstartable } from './startable.store.js';
 import { execInTerminal } from './terminal-exec.transport.js';
 
-/** Runs a process of the machine, in a session of its own so that it can be killed with all that it started. @throws why it cannot be started */
+/**
+ * Runs a process of the machine in its own session, so that it can be killed with all processes that it started.
+ * @throws an error if it cannot be started
+ */
 export async function execProcess(wanted: ProcessToExec): Promise<ExecSession> {
   refuseUnstartable(wanted);
   return wanted.tty ? execInTerminal(wanted) : execWithPipes(wanted);
@@ -18,15 +21,15 @@ export async function execProcess(wanted: ProcessToExec): Promise<ExecSession> {
 async function execWithPipes({ file, args, cwd, env, user }: ProcessToExec): Promise<ExecSession> {
   const child = spawn(file, args, { cwd, env, detached: true, stdio: 'pipe', ...user });
   const exitCode = endOf(child);
-  exitCode.catch(() => {}); // a failed start is told by the next line
+  exitCode.catch(() => {}); // the next line reports a failed start
   await once(child, 'spawn');
   const queue = new OutputQueue();
   void Promise.all([pump(child.stdout, 'stdout', queue), pump(child.stderr, 'stderr', queue)]).then(() => queue.end());
-  child.stdin.on('error', () => {}); // it does not read any more
+  child.stdin.on('error', () => {}); // the process has closed its input
   return {
     read: () => queue.takeOutput(),
     write: async (data) => {
-      if (child.stdin.writable && !child.stdin.write(data)) await roomIn(child.stdin); // closed when it has ended
+      if (child.stdin.writable && !child.stdin.write(data)) await roomIn(child.stdin); // closed when the process has ended
     },
     closeInput: () => void child.stdin.end(),
     resize: () => {},
@@ -51,6 +54,6 @@ async function pump(from: Readable, stream: 'stdout' | 'stderr', queue: OutputQu
   try {
     for await (const data of from as AsyncIterable<Buffer>) await queue.push({ stream, data });
   } catch {
-    // It was killed; what came before is in the queue.
+    // The process was killed. Earlier output is in the queue.
   }
 }

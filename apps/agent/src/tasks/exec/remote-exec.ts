@@ -11,36 +11,43 @@ import {
 } from '@waybill/rpc';
 import type { ExecSession } from './exec-session.js';
 
-/** On one machine at a time. */
+/** The largest number of concurrent sessions on one machine. */
 export const MAX_EXEC_SESSIONS = 200;
 /** The command of a peer that has not read output for this long is killed (AG-326). */
 export const PEER_TIMEOUT_MS = 15_000;
-/** A read is answered after this with what there is, also with nothing: so both sides know that the other is there. */
+/**
+ * The longest wait of a read in milliseconds. It is then answered with the available output, or with none, so both
+ * sides know that the other is alive.
+ */
 export const MAX_READ_WAIT_MS = 5_000;
-/** One look may gather small pieces for so long (AG-305 in the small): a shell echoes character by character. */
+/**
+ * The time in milliseconds for which a read gathers small pieces (as AG-305 does for logs), because a shell echoes
+ * single characters.
+ */
 const GATHER_MS = 5;
 
 export interface RemoteExecDependencies {
   readonly timers: Timers;
   readonly newId: () => string;
-  /** Begins a command in a task. @throws RpcError in the words of the contract (AG-324) */
+  /** Begins a command in a task. @throws RpcError with the messages of the contract (AG-324) */
   readonly begin: (request: ExecStartRequest) => Promise<ExecSession>;
 }
 
 interface Held {
   readonly session: ExecSession;
-  /** The output that is being waited for; kept from one look to the next. */
+  /** The pending read of output. It is kept from one call to the next. */
   reading: Promise<ExecOutputChunk | null> | null;
   isReading: boolean;
   cancelVanished: CancelTimer;
 }
 
 /**
- * The commands that peers run in tasks of this machine, as calls: whoever reads pulls, whoever writes waits for the answer,
- * so both are held up by the other side and nothing piles up between them.
+ * RemoteExec runs commands of peers in tasks of this machine. Peers pull output and wait for the answer to each input,
+ * so each side slows the other down and nothing accumulates between them.
  *
- * A session is: started → exited → ended; ended at once by its peer, by a peer that vanished, or by its task. The exit is
- * told once, after all output (AG-323). Limits: MAX_EXEC_SESSIONS, PEER_TIMEOUT_MS, MAX_EXEC_CHUNK_BYTES an answer.
+ * States of a session: started → exited → ended. It ends at once if its peer ends it or vanishes, or if its task ends.
+ * The exit code is reported once, after all output (AG-323). Limits: MAX_EXEC_SESSIONS, PEER_TIMEOUT_MS,
+ * MAX_EXEC_CHUNK_BYTES per answer.
  */
 export class RemoteExec {
   private readonly sessions = new Map<string, Held>();
@@ -52,13 +59,13 @@ export class RemoteExec {
     return this.sessions.size;
   }
 
-  /** @throws RpcError */
+  /** Starts a command and returns the id of its session. @throws RpcError */
   async start(request: ExecStartRequest): Promise<ExecStartResponse> {
     if (this.sessions.size >= MAX_EXEC_SESSIONS)
       throw new RpcError('limit', 'too many commands are being run in tasks of this machine');
     const session = await this.deps.begin(request);
     if (this.isStopped) {
-      await session.kill(); // nobody would end it any more
+      await session.kill(); // otherwise nothing would end it
       throw new RpcError('unavailable', 'the agent of this machine ends');
     }
     const held: Held = { session, reading: null, isReading: false, cancelVanished: () => {} };
@@ -69,7 +76,10 @@ export class RemoteExec {
     return { SessionID };
   }
 
-  /** What has come since; waits for something. The last answer has the exit code. @throws RpcError not-found, conflict */
+  /**
+   * Returns the output since the last read, and waits if there is none. The last answer has the exit code.
+   * @throws RpcError not-found, conflict
+   */
   async readOutput({ SessionID }: ExecReadRequest): Promise<ExecReadResponse> {
     const held = this.held(SessionID);
     if (held.isReading) throw new RpcError('conflict', 'this session is being read already');
@@ -78,7 +88,7 @@ export class RemoteExec {
     try {
       const chunks = await this.gather(held);
       if (chunks !== 'ended') return { Chunks: chunks, ExitCode: null };
-      // One that closed its output may run on for as long as it likes.
+      // A command that closed its output may continue to run.
       const ExitCode = await this.within(held.session.exitCode, MAX_READ_WAIT_MS);
       if (ExitCode === 'late') return { Chunks: [], ExitCode: null };
       this.forget(SessionID, held);
@@ -89,7 +99,7 @@ export class RemoteExec {
     }
   }
 
-  /** Answered when there is room for more. @throws RpcError not-found */
+  /** Writes input. It answers when there is room for more. @throws RpcError not-found */
   async write({ SessionID, Data, Close, Size }: ExecWriteRequest): Promise<null> {
     const { session } = this.held(SessionID);
     if (Size) session.resize({ height: Size.Height, width: Size.Width });
@@ -107,7 +117,7 @@ export class RemoteExec {
     return null;
   }
 
-  /** Also what is only beginning now. */
+  /** Ends all sessions, including those that are just starting. */
   async stop(): Promise<void> {
     this.isStopped = true;
     await Promise.all([...this.sessions.keys()].map((id) => this.end(id)));
@@ -128,7 +138,7 @@ export class RemoteExec {
     return chunks;
   }
 
-  /** The end was read together with the last output: it is told by the next answer. */
+  /** Keeps the end for the next answer, because it was read together with the last output. */
   private keepEnd(held: Held, chunks: ExecOutputChunk[]): ExecOutputChunk[] {
     held.reading = Promise.resolve(null);
     return chunks;

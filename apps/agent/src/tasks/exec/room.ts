@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
 
-/** Resolves when a stream that was full takes more, or is closed. Nothing of the wait stays with it. */
+/** Resolves when a full stream has room again or is closed. It leaves no listeners on the stream. */
 export function roomIn(stream: Writable): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {

@@ -12,17 +12,18 @@ export interface ProcessToExec {
   readonly tty: boolean;
 }
 
-/** A program that does not start. */
+/** Is thrown for a program that cannot start. */
 export class NotStartableError extends Error {
   override readonly name = 'NotStartableError';
 }
 
-/** As much of a file as says who interprets it. */
+/** The number of bytes at the beginning of a file that can name its interpreter. */
 const SHEBANG_BYTES = 256;
 
 /**
- * What the system would say only by a number, and in a terminal not even of which file: that the program, its directory
- * or its interpreter is missing. One that is found by `PATH` is left to the system. @throws NotStartableError
+ * Refuses a program if the program, its directory or its interpreter is missing. The system would report only a number,
+ * and in a terminal not even the file. It does not check a program that is found by `PATH`.
+ * @throws NotStartableError
  */
 export function refuseUnstartable({ file, cwd }: ProcessToExec): void {
   if (!statOrNone(cwd)?.isDirectory())
@@ -34,7 +35,7 @@ export function refuseUnstartable({ file, cwd }: ProcessToExec): void {
     throw new NotStartableError(`${file} cannot be run: its interpreter ${interpreter} is missing`);
 }
 
-/** Undefined: it is no script, or may not be read. */
+/** Returns the interpreter of a script, or undefined if the file is no script or cannot be read. */
 function interpreterOf(file: string): string | undefined {
   try {
     const fd = openSync(file, 'r');

@@ -7,7 +7,7 @@ import { killTree } from './kill-tree.transport.js';
 import { OutputQueue } from './output-queue.js';
 import type { ProcessToExec } from './startable.store.js';
 
-/** Runs it at a terminal of its own, which both its outputs go to. */
+/** Runs a process in its own terminal, which receives both of its outputs. */
 export async function execInTerminal({ file, args, cwd, env, user }: ProcessToExec): Promise<ExecSession> {
   const { spawn: spawnInTerminal } = await import('@lydell/node-pty'); // most machines never open a terminal
   const terminal: IPty = spawnInTerminal(file, [...args], {
@@ -19,7 +19,7 @@ export async function execInTerminal({ file, args, cwd, env, user }: ProcessToEx
   const queue = new OutputQueue();
   const line = lineOf(terminal);
   if (line) keepLastOutput(line, queue);
-  // Without an encoding data are bytes, whatever the types say.
+  // Without an encoding, the data are bytes, although the types say string.
   terminal.onData((data: string | Uint8Array) => {
     terminal.pause();
     const bytes = typeof data === 'string' ? Buffer.from(data) : data;
@@ -40,7 +40,7 @@ export async function execInTerminal({ file, args, cwd, env, user }: ProcessToEx
       else terminal.write(Buffer.from(data).toString());
     },
     closeInput: () => terminal.write(END_OF_INPUT),
-    // The number of its descriptor is somebody else's when it has ended.
+    // After the end, the number of the terminal's descriptor may belong to another file.
     resize: ({ height, width }) => {
       if (!isOver) terminal.resize(clamp(width), clamp(height));
     },
@@ -54,13 +54,16 @@ export async function execInTerminal({ file, args, cwd, env, user }: ProcessToEx
   };
 }
 
-/** What a terminal is read and written through. */
+/** Line is the descriptor and the socket of a terminal. */
 interface Line {
   readonly fd: number;
   readonly socket: Socket;
 }
 
-/** It is not part of the terminal's interface, which neither says when it has no room nor gives the last of its output. */
+/**
+ * Returns the line of a terminal. It is not part of the terminal's interface, but the interface neither says when there
+ * is no room nor delivers the last output.
+ */
 function lineOf(terminal: IPty): Line | undefined {
   const fd = 'fd' in terminal && typeof terminal.fd === 'number' ? terminal.fd : undefined;
   const socket = '_socket' in terminal && terminal._socket instanceof Socket ? terminal._socket : undefined;
@@ -68,21 +71,21 @@ function lineOf(terminal: IPty): Line | undefined {
 }
 
 /**
- * A terminal is closed 200 ms after the end of its program, also while it waits for a slow reader: what it still has goes
- * into the queue first. That is no more than the buffers of the line, some tens of KiB.
+ * Queues the last output before the terminal closes. A terminal is closed 200 ms after its program's end, even while it
+ * waits for a slow reader. The remaining output is no more than the buffers of the line, some tens of KiB.
  */
 function keepLastOutput({ fd, socket }: Line, queue: OutputQueue): void {
   const close = socket.destroy.bind(socket);
   socket.destroy = (error) => {
     if (!socket.destroyed) {
-      while (socket.read() !== null); // told as data like all before it
+      while (socket.read() !== null); // the data listener queues it like earlier output
       for (const data of unreadOf(fd)) void queue.push({ stream: 'stdout', data });
     }
     return close(error);
   };
 }
 
-/** Bytes asked for at once. */
+/** The number of bytes per read. */
 const READ_BYTES = 16 * 1024;
 
 function* unreadOf(fd: number): Generator<Uint8Array> {
@@ -94,32 +97,32 @@ function* unreadOf(fd: number): Generator<Uint8Array> {
       yield chunk.subarray(0, length);
     }
   } catch {
-    // EIO: the other side is closed; EAGAIN: it has nothing. Whatever else it is, nothing more can be had.
+    // EIO: the other side is closed. EAGAIN: there is no output. No other error leaves more output either.
   }
 }
 
-/** A terminal that takes no more is tried again after this. */
+/** The interval in milliseconds between two attempts to write to a full terminal. */
 const TYPE_RETRY_MS = 5;
 
 /**
- * Writes to a terminal, and waits while its program does not read. Its own `write` would hold the whole process up until
- * then.
+ * Writes to a terminal, and waits while its program does not read. The terminal's own `write` would block the whole
+ * process meanwhile.
  */
 async function type({ fd, socket }: Line, data: Uint8Array, isOver: () => boolean): Promise<void> {
-  // Where it is closed, the descriptor's number is somebody else's.
+  // After the close, the descriptor's number may belong to another file.
   for (let rest = data; rest.byteLength > 0 && !isOver() && !socket.destroyed;) {
     try {
       rest = rest.subarray(writeSync(fd, rest));
     } catch (error) {
-      if (isErrno(error, 'EIO')) return; // it has ended
+      if (isErrno(error, 'EIO')) return; // the program has ended
       if (!isErrno(error, 'EAGAIN')) throw error;
       await new Promise((resolve) => setTimeout(resolve, TYPE_RETRY_MS));
     }
   }
 }
 
-/** Control-D: what a terminal takes for the end of its input. */
+/** Control-D, which a terminal interprets as the end of input. */
 const END_OF_INPUT = '\u0004';
 
-/** What a terminal's size can be. */
+/** Limits a number to the possible sizes of a terminal. */
 const clamp = (cells: number): number => Math.min(Math.max(Math.trunc(cells) || 1, 1), 65_535);

@@ -3,17 +3,21 @@ import { API_SOCKET, ApiSocket, type ApiSocketDependencies } from '../api-socket
 import type { HookedTask, TaskAdditions, TaskHook, TaskStart } from '../task-hook.js';
 
 export interface ApiSocketHookDependencies extends ApiSocketDependencies {
-  /** The ids of the task's user, where this machine knows who that is in the task's place; undefined: it does not. */
+  /** Returns the ids of the task's user; undefined if this machine does not know them. */
   readonly userOf: (driver: string, user: string) => UserIds | undefined;
 }
 
 /**
- * Gives each task a socket to the HTTP API of the servers in its secrets directory (AU-211). It is there before the first
- * start and over restarts, and goes when the task is dead. A task whose socket cannot be made starts without it.
+ * ApiSocketHook gives each task a socket to the HTTP API of the servers, in its secrets directory (AU-211). The socket
+ * exists from before the first start, over restarts, until the task is dead. A task whose socket cannot be made starts
+ * without it.
  */
 export class ApiSocketHook implements TaskHook {
   readonly name = 'api_socket';
-  /** The sockets of tasks that are not dead, by allocation and task. A promise that gives undefined: it could not be made. */
+  /**
+   * The sockets of tasks that are not dead, by allocation and task. A promise resolves to undefined if the socket could
+   * not be made.
+   */
   private readonly sockets = new Map<string, Promise<ApiSocket | undefined>>();
 
   constructor(private readonly deps: ApiSocketHookDependencies) {}
@@ -25,7 +29,7 @@ export class ApiSocketHook implements TaskHook {
     return { env: { NOMAD_UNIX_ADDR: start.interpolateInTask(`unix://\${NOMAD_SECRETS_DIR}/${API_SOCKET}`) } };
   }
 
-  /** Makes the socket anew: nothing listens at the one that the agent before has left. */
+  /** Makes the socket again, because nothing listens at the socket of the earlier agent. */
   async restore(start: TaskStart): Promise<void> {
     const socket = this.open(start);
     this.sockets.set(keyOf(start), socket);

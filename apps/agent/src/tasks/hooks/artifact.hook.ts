@@ -15,13 +15,13 @@ import { below, belowAsText, entryName, isWithin, pathName, UnsafeNameError } fr
 
 /** A task fetches at most this many artifacts at the same time (AG-290). */
 export const ARTIFACTS_AT_A_TIME = 3;
-/** How directories of artifacts under way begin. */
+/** The prefix of directories of unfinished artifacts. */
 const UNFINISHED = 'artifact-';
-/** A program that was told to end may still write something. */
+/** The number of retries of a removal. A program that was told to end may still write a file. */
 const REMOVE_RETRIES = 3;
 
 export interface ArtifactOptions {
-  /** Artifacts may be files of the machine: whatever the agent can read, a job can then read too. */
+  /** Whether artifacts may be files of the machine. A job can then read all files that the agent can read. */
   readonly machineFiles: boolean;
   readonly limits?: ArtifactLimits;
 }
@@ -31,14 +31,15 @@ interface Fetched {
   readonly isTree: boolean;
 }
 
-/** What it needs to know of a start. */
+/** ArtifactStart is the part of a start that the hook uses. */
 type ArtifactStart = Pick<TaskStart, 'task' | 'interpolate' | 'emit' | 'signal'> & {
   readonly config: { readonly paths: Pick<TaskPaths, 'taskDir' | 'privateDir'> };
 };
 
 /**
- * Fetches a task's artifacts before its first start, three at a time (AG-290). Each is fetched and unpacked beside the
- * task's files and only then copied to where it belongs, so that one that breaks off leaves nothing half there.
+ * ArtifactHook fetches a task's artifacts before its first start, three at a time (AG-290). It fetches and unpacks each
+ * artifact outside of the task's files, and copies it to its destination only then. A failed artifact therefore leaves
+ * nothing incomplete there.
  */
 export class ArtifactHook implements TaskHook {
   readonly name = 'artifacts';
@@ -59,7 +60,10 @@ export class ArtifactHook implements TaskHook {
     await once.done();
   }
 
-  /** Fails with the first that does, when the others have come to their end too: a later start finds none at work. */
+  /**
+   * Fetches all artifacts. It fails with the first failure, but only after the others have ended, so a later start
+   * never meets running downloads.
+   */
   private async fetchAll(artifacts: readonly TaskArtifact[], start: ArtifactStart): Promise<void> {
     const failed = new AbortController();
     const signal = AbortSignal.any([start.signal, failed.signal]);
@@ -122,14 +126,14 @@ export class ArtifactHook implements TaskHook {
   }
 }
 
-/** A part of what was fetched; a repository may hold links to anywhere, and none of them is followed out of it. */
+/** Returns a part of the download. A repository may contain links to any place, and no link is followed out of it. */
 async function inTree(tree: string, subdirectory: string): Promise<Fetched> {
   const found = await realpath(belowAsText(tree, path.normalize(`/${subdirectory}`)));
   if (!isWithin(await realpath(tree), found)) throw new EscapesError(subdirectory);
   return { path: found, isTree: (await stat(found)).isDirectory() };
 }
 
-/** Copies what was fetched to where the job wants it; each segment of the way there is opened, so no link leads it elsewhere. */
+/** Copies the download to its destination. It opens each segment of the path, so no link can lead it elsewhere. */
 async function put(
   { path: from, isTree }: Fetched,
   fileName: string,
@@ -147,13 +151,16 @@ async function put(
   }
 }
 
-/** What an agent has left that was killed on the way. */
+/** Removes the unfinished artifacts of an agent that was killed. */
 async function removeUnfinished(privateDir: string): Promise<void> {
   const left = (await readdir(privateDir)).filter((name) => name.startsWith(UNFINISHED));
   await Promise.all(left.map((name) => rm(below(privateDir, entryName(name)), { recursive: true, force: true })));
 }
 
-/** The error of a failed download. The restart policy retries all failures but those that would recur (AG-290). */
+/**
+ * Returns the error of a failed download. The restart policy retries all failures except those that would recur
+ * (AG-290).
+ */
 function downloadFailure(source: string, error: unknown): HookError {
   const why = errorText(error);
   const text = withoutSecrets(`failed to download artifact "${source}": ${why}`);
@@ -173,7 +180,7 @@ function downloadFailure(source: string, error: unknown): HookError {
   );
 }
 
-/** Events are read by more people than jobs are. */
+/** Removes credentials from URLs, because more people can read events than jobs. */
 const withoutSecrets = (text: string): string => text.replaceAll(/\/\/[^/@\s]*@/g, '//');
 
 /** Replaces the variables in source, options, headers and destination of an artifact (AG-234). */

@@ -9,7 +9,7 @@ import type { TaskAdditions, TaskHook, TaskStart } from '../task-hook.js';
 import { below } from '../../paths/path-name.js';
 
 const ENDPOINT = 'CSI_ENDPOINT';
-/** Mounts that a plugin makes must be seen outside of its task (CW-5). */
+/** The options for mounts that must be visible outside of the plugin's task (CW-5). */
 const SHARED = { readOnly: false, propagation: 'bidirectional' };
 
 export interface CsiPluginHookDependencies {
@@ -19,7 +19,10 @@ export interface CsiPluginHookDependencies {
   readonly directories: Pick<MountPlaces, 'make'>;
 }
 
-/** Gives a task that is a storage plugin the directories it shares with the agent, and its endpoint (VL-204, VL-205). */
+/**
+ * CsiPluginHook gives a task that is a storage plugin the directories that it shares with the agent, and its endpoint
+ * (VL-204, VL-205).
+ */
 export class CsiPluginHook implements TaskHook {
   readonly name = 'csi_plugin_supervisor';
 

@@ -3,8 +3,8 @@ import { Once } from './once.store.js';
 import type { TaskHook, TaskStart } from '../task-hook.js';
 
 /**
- * Writes the payload of a dispatched job to a file in the task's local directory, before its first start (AG-291). A
- * dispatch without payload writes an empty file, so a task can open it either way.
+ * DispatchPayloadHook writes the payload of a dispatched job to a file in the task's local directory, before its first
+ * start (AG-291). A dispatch without payload writes an empty file, so a task can open it either way.
  */
 export class DispatchPayloadHook implements TaskHook {
   readonly name = 'dispatch_payload';

@@ -8,16 +8,19 @@ import { Gate } from '../../waiting/gate.js';
 import { HookError, type TaskAdditions, type TaskHook, type TaskStart } from '../task-hook.js';
 import { ifRunning } from '../task-not-running.js';
 
-/** How long a start waits for a token that should be there already (AU-158). */
+/** The longest wait of a start for a token that should be there already, in milliseconds (AU-158). */
 export const TOKEN_WAIT_MS = 60_000;
 
 export interface IdentityHookDependencies {
   readonly identities: Pick<MachineIdentities, 'of'>;
-  /** The ids of the task's user, where this machine knows who that is in the task's place; undefined: it does not. */
+  /** Returns the ids of the task's user; undefined if this machine does not know them. */
   readonly userOf: (driver: string, user: string) => UserIds | undefined;
 }
 
-/** Gives a task the tokens of its identities, in its environment and in files, and acts when they are renewed (AU-156 to AU-161). */
+/**
+ * IdentityHook gives a task the tokens of its identities, in its environment and in files, and acts when they are
+ * renewed (AU-156 to AU-161).
+ */
 export class IdentityHook implements TaskHook {
   readonly name = 'identity';
 
@@ -28,7 +31,7 @@ export class IdentityHook implements TaskHook {
     const identities = deliveredOf(start);
     if (!tokens || identities.length === 0) return;
     const env: Record<string, string> = {};
-    // Watched first: a renewal while files are written is written behind them.
+    // The watch begins first. A renewal during the first write is then written after it.
     const delivery = this.deliver(start, tokens, 'start');
     for (const identity of identities) {
       const token = await tokenFor(identity, tokens, start);
@@ -38,7 +41,7 @@ export class IdentityHook implements TaskHook {
     return { env };
   }
 
-  /** A task that went on without the agent is told of what was renewed meanwhile. */
+  /** Watches the tokens of a task that continued without the agent. The task hears of renewals in the meantime. */
   async restore(start: TaskStart): Promise<void> {
     const tokens = this.deps.identities.of(start.alloc.ID);
     if (tokens && deliveredOf(start).length > 0) this.deliver(start, tokens, 'restored');
@@ -53,8 +56,8 @@ export class IdentityHook implements TaskHook {
 }
 
 /**
- * The tokens of one start of a task: one after the other they are written, and then the task is told (AU-159). Cost of a
- * renewal: a file for each renewed identity.
+ * TokenDelivery delivers the tokens of one start of a task. It writes renewals one after the other, and then informs
+ * the task (AU-159). Cost of a renewal: one file per renewed identity.
  */
 class TokenDelivery {
   private last: Promise<void> = Promise.resolve();
@@ -65,7 +68,7 @@ class TokenDelivery {
     private readonly owner: UserIds | undefined,
   ) {}
 
-  /** The files of identities that have one. @throws EscapesError, TakenError, and what the file system says */
+  /** Writes the files of identities that have one. @throws EscapesError, TakenError, and the file system's errors */
   write(identities: readonly WorkloadIdentity[]): Promise<void> {
     const done = this.last.then(() => this.writeNow(identities));
     this.last = done.catch(() => {});
@@ -93,7 +96,7 @@ class TokenDelivery {
   private async act(actions: readonly IdentityAction[]): Promise<void> {
     const { control, over } = this.start;
     for (const action of actions) {
-      if (over.aborted) return; // the next start has the new tokens
+      if (over.aborted) return; // the next start gets the new tokens
       try {
         await ifRunning(done(action, control));
       } catch (error) {
@@ -113,11 +116,14 @@ function done(action: IdentityAction, control: TaskStart['control']): Promise<vo
   });
 }
 
-/** The identities whose tokens a task waits for: those that are named, and the default one where the task sees it. */
+/**
+ * Returns the identities whose tokens a task waits for: all but the default one, and the default one if the task sees
+ * it.
+ */
 const deliveredOf = ({ task }: Pick<TaskStart, 'task'>): readonly WorkloadIdentity[] =>
   identitiesOf(task).filter((identity) => !isDefaultIdentity(identity) || identity.Env || identity.File);
 
-/** @throws HookError recoverable: it did not come in time (AU-158) */
+/** Waits for a token. @throws HookError recoverable if the token does not arrive in time (AU-158) */
 async function tokenFor(identity: WorkloadIdentity, tokens: AllocationIdentities, start: TaskStart): Promise<string> {
   const name = nameOf(identity);
   const present = tokens.token(start.task.Name, name);
@@ -131,12 +137,15 @@ async function tokenFor(identity: WorkloadIdentity, tokens: AllocationIdentities
   throw new HookError(message, true, { type: 'Task hook failed', details: { message: `identity: ${message}` } });
 }
 
-/** What a task has done to it because tokens were renewed, and the identity that is named for it. */
+/** IdentityAction is an action on a task after a renewal, with the identity that its message names. */
 type IdentityAction =
   | { readonly kind: 'restart'; readonly identity: string }
   | { readonly kind: 'signal'; readonly identity: string; readonly signal: string };
 
-/** Actions after a renewal: one restart and nothing else, or each of the wanted signals once (AU-159, AU-160). */
+/**
+ * Returns the actions after a renewal: one restart and nothing else, or each of the wanted signals once (AU-159,
+ * AU-160).
+ */
 function identityActions(renewed: readonly WorkloadIdentity[]): IdentityAction[] {
   const restart = renewed.find(({ ChangeMode }) => ChangeMode === 'restart');
   if (restart) return [{ kind: 'restart', identity: nameOf(restart) }];

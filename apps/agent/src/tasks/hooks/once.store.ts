@@ -2,12 +2,13 @@ import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { below, pathName } from '../../paths/path-name.js';
 
-/** How a mark ends. */
+/** The extension of mark files. */
 export const DONE = '.done';
 
 /**
- * Remembers in a task's private directory what was done there, so that a restart of the task or of the agent does not do
- * it again (AG-290). `what`: everything that, if it changed, would be a reason to.
+ * Once records finished work in a task's private directory, so that a restart of the task or of the agent does not
+ * repeat it (AG-290).
+ * @param what all inputs whose change requires the work again
  */
 export class Once {
   private readonly file: string;

@@ -13,15 +13,17 @@ import { HookError, type TaskAdditions, type TaskHook, type TaskStart } from '..
 export interface TemplateHookDependencies {
   readonly clock: Clock;
   readonly timers: Timers;
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   readonly random: () => number;
-  /** What a task may see of what the servers know. */
+  /** Returns the part of the servers' data that a task may see. */
   readonly servers: (allocId: string, task: string) => ServerSources;
 }
 
 const RENDERED_AGAIN = 'Template with change_mode restart re-rendered';
 
-/** Renders a task's templates before each start, and keeps them up to date while it runs (AG-292, AG-293, AG-118). */
+/**
+ * TemplateHook renders a task's templates before each start, and updates them while it runs (AG-292, AG-293, AG-118).
+ */
 export class TemplateHook implements TaskHook {
   readonly name = 'template';
 
@@ -40,7 +42,7 @@ export class TemplateHook implements TaskHook {
     }
   }
 
-  /** A task that went on without the agent is told what has changed meanwhile. */
+  /** Renders for a task that continued without the agent, and informs the task of changes in the meantime. */
   async restore(start: TaskStart): Promise<void> {
     if ((start.task.Templates ?? []).length === 0) return;
     const templates = await this.begin(start);
@@ -48,7 +50,7 @@ export class TemplateHook implements TaskHook {
   }
 
   private async begin(start: TaskStart): Promise<TaskTemplates> {
-    // The language and YAML are some ninety modules, which a machine without templates never needs.
+    // The template language and YAML are about ninety modules. A machine without templates does not load them.
     const { TemplateRendering } = await import('../templates/template-rendering.js');
     const { clock, timers, random } = this.deps;
     const { taskDir } = start.config.paths;
@@ -69,7 +71,7 @@ export class TemplateHook implements TaskHook {
         random,
         write: (spec, text) => writeRendered(taskDir, spec, text),
         emit: (type, details) => start.emit(type, details),
-        // A task that just ended, or waits to start again, renders anew before it starts.
+        // A task that just ended, or waits for its next start, renders again before it starts.
         act: (action) => ifRunning(act(action, start)),
         failed: (error) => void start.control.kill({ kill_reason: failureOf(error), fails_task: 'true' }),
         over,
@@ -100,13 +102,13 @@ const envOf = (templates: TaskTemplates): Record<string, string> =>
 
 const failureOf = (error: unknown): string => `Template failed: ${errorText(error)}`;
 
-/** @throws EscapesError, or why it cannot be read */
+/** Returns the text of a template. @throws EscapesError, or the error of reading */
 async function sourceOf(spec: Template, taskDir: string): Promise<string> {
   if (spec.SourcePath === '') return spec.EmbeddedTmpl;
   return readInside(taskDir, await sourcePath(taskDir, spec.SourcePath), MAX_TEMPLATE_FILE_BYTES);
 }
 
-/** Replaces the variables in both paths of a template (AG-234). */
+/** Returns the template with the variables in both paths replaced (AG-234). */
 export const interpolatedTemplate = (spec: Template, interpolate: (text: string) => string): Template => ({
   ...spec,
   SourcePath: interpolate(spec.SourcePath),

@@ -11,7 +11,7 @@ import type { MountInfo } from '../../volumes/csi/volume-mounter.js';
 import type { MountSupport, TaskMount } from '../../drivers/driver.js';
 import type { TaskAdditions, TaskHook, TaskStart } from '../task-hook.js';
 
-/** A task cannot have what it wants mounted. */
+/** Is thrown if a task's mount is not possible. */
 export class VolumeMountError extends Error {
   override readonly name = 'VolumeMountError';
 }
@@ -19,14 +19,14 @@ export class VolumeMountError extends Error {
 export interface VolumesHookDependencies {
   readonly node: () => Pick<Node, 'HostVolumes'>;
   readonly mountSupport: (driver: string) => MountSupport;
-  /** Where a CSI volume of an allocation is on this machine. */
+  /** Returns the place of an allocation's CSI volume on this machine. */
   readonly mountOf: (allocId: string, alias: string) => MountInfo | undefined;
 }
 
-/** What it needs to know of a start. */
+/** VolumesStart is the part of a start that the hook uses. */
 type VolumesStart = Pick<TaskStart, 'alloc' | 'job' | 'task' | 'interpolateInTask'>;
 
-/** Gives a task the volumes of its group that it mounts (VL-225, VL-281). */
+/** VolumesHook gives a task the volumes of its group that it mounts (VL-225, VL-281). */
 export class VolumesHook implements TaskHook {
   readonly name = 'volumes';
 
@@ -71,7 +71,7 @@ export class VolumesHook implements TaskHook {
   }
 }
 
-/** Replaces variables in a mount (AG-234). The destination is a path as the task sees it. @throws VolumeMountError */
+/** Replaces variables in a mount (AG-234). The destination is a path in the task's view. @throws VolumeMountError */
 function interpolatedMount(mount: VolumeMount, interpolate: (text: string) => string): VolumeMount {
   const PropagationMode = interpolate(mount.PropagationMode);
   if (!isPropagationMode(PropagationMode))
@@ -84,7 +84,7 @@ function interpolatedMount(mount: VolumeMount, interpolate: (text: string) => st
   };
 }
 
-/** Read-only if anybody says so. */
+/** Returns the mount. It is read-only if the volume, the request or the mount says so. */
 function mountAt(source: string, mount: VolumeMount, request: VolumeRequest, isReadOnly = false): TaskMount {
   return {
     source,

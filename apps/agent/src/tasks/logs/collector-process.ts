@@ -11,19 +11,22 @@ import { pause } from '../../drivers/waiting.js';
 import { LogCollector } from './log-collector.js';
 import { below, ownDirectory, pathName } from '../../paths/path-name.js';
 
-/** How long a collector that was started may take to answer. */
+/** The longest wait in milliseconds for a new collector to answer. */
 const START_TIMEOUT_MS = 10_000;
 const CONNECT_RETRY_MS = 20;
-/** Pause before another attempt to have a collector after one that failed. */
+/** The pause in milliseconds after a failed attempt to start a collector. */
 const RESTART_PAUSE_MS = 500;
-/** How long a busy collector may take to open new streams. */
+/** The longest wait in milliseconds for a busy collector to open new streams. */
 const SCAN_TIMEOUT_MS = 5_000;
-/** A collector without an agent and without a stream ends after this, and at once when its directory is gone. */
+/**
+ * A collector without an agent and without streams ends after this time in milliseconds, and at once if its directory
+ * is gone.
+ */
 const IDLE_EXIT_MS = 30_000;
-/** Longest path of a unix socket that every system takes. */
+/** The longest path of a unix socket that every system accepts. */
 const MAX_SOCKET_PATH = 100;
 
-/** The collector of a directory listens here; only one can. */
+/** Returns the socket of a directory's collector. Only one collector can listen there. */
 export function collectorSocket(dir: string): string {
   const inDir = below(ownDirectory(dir), 'collector.sock');
   if (inDir.length <= MAX_SOCKET_PATH) return inDir;
@@ -32,14 +35,14 @@ export function collectorSocket(dir: string): string {
 }
 
 /**
- * Keeps the collector process of a directory running, seen from the agent. The process outlives the agent, as tasks do;
- * if it is gone, a new one is started and goes on with every stream.
+ * CollectorProcess keeps the collector process of a directory running, from the agent's side. The process outlives the
+ * agent, as tasks do. If it is gone, the agent starts a new one, which continues every stream.
  *
- * Modes: stopped → connected ⇄ reconnecting → stopped. The open connection is how each knows of the other.
+ * States: stopped → connected ⇄ reconnecting → stopped. Each side knows by the open connection that the other is alive.
  */
 export class CollectorProcess {
   private connection: Socket | undefined;
-  /** Asked for and not answered, in order. */
+  /** The unanswered requests, in order. */
   private readonly scans: (() => void)[] = [];
   private stopped = false;
 
@@ -48,21 +51,21 @@ export class CollectorProcess {
     private readonly logger: Logger,
   ) {}
 
-  /** Resolves when a collector runs. @throws when none can be started */
+  /** Resolves when a collector runs. @throws Error if none can be started */
   async start(): Promise<void> {
     mkdirSync(this.dir, { recursive: true });
     this.use((await tryConnect(collectorSocket(this.dir))) ?? (await this.launch()));
   }
 
-  /** Lets go of it; it goes on until its tasks have ended. */
+  /** Disconnects from the collector. It continues until its tasks have ended. */
   stop(): void {
     this.stopped = true;
     this.connection?.destroy();
   }
 
   /**
-   * Resolves when every stream that is there now is being read: until then somebody else must hold it open. After
-   * SCAN_TIMEOUT_MS it resolves too: a task is not held up by its logs.
+   * Resolves when the collector reads all current streams. Until then the caller must keep them open. It also resolves
+   * after SCAN_TIMEOUT_MS, because logs must not delay a task.
    */
   async scan(): Promise<void> {
     const { connection } = this;
@@ -82,7 +85,7 @@ export class CollectorProcess {
     if (this.stopped) return void connection.destroy();
     this.connection = connection;
     connection.unref();
-    connection.on('error', () => {}); // told by the close that follows
+    connection.on('error', () => {}); // the close event follows and reports it
     connection.on('data', (answers) => {
       for (const done of this.scans.splice(0, answers.length)) done();
     });
@@ -95,7 +98,7 @@ export class CollectorProcess {
     });
   }
 
-  /** Until one runs, or nobody wants it any more: meanwhile tasks wait whose pipes are full. */
+  /** Tries until a collector runs or the agent stops it. Meanwhile, tasks with full pipes wait. */
   private async startAgain(): Promise<void> {
     for (let hasTold = false; !this.stopped; hasTold = true) {
       try {
@@ -129,7 +132,7 @@ export class CollectorProcess {
   }
 }
 
-/** The compiled entry, also when this file is run from source by a test. */
+/** Returns the path of the compiled entry, also if a test runs this file from its source. */
 function entryPoint(): string {
   return fileURLToPath(new URL('main.js', import.meta.url)).replace(
     /([/\\])src([/\\]tasks[/\\]logs[/\\]main\.js)$/,
@@ -137,7 +140,7 @@ function entryPoint(): string {
   );
 }
 
-/** What the collector process does. Resolves when it has nothing left to do, at once if another one is there. */
+/** Runs the collector process. Resolves when it has no more work, and at once if another collector is running. */
 export async function runCollector(dir: string, logger: Logger): Promise<void> {
   mkdirSync(dir, { recursive: true });
   const server = await listenAlone(collectorSocket(dir));
@@ -147,7 +150,7 @@ export async function runCollector(dir: string, logger: Logger): Promise<void> {
   let agents = 0;
   server.on('connection', (agent) => {
     agents++;
-    // One byte per question, one per answer.
+    // Each byte is a question, and each is answered by one byte.
     agent.on('data', (asked) => void collector.scan().then(() => agent.write('\n'.repeat(asked.length))));
     agent.on('error', () => {});
     agent.on('close', () => agents--);
@@ -166,7 +169,7 @@ export async function runCollector(dir: string, logger: Logger): Promise<void> {
   await collector.stop();
 }
 
-/** Undefined: somebody listens there already. */
+/** Listens alone on a socket. Returns undefined if another process listens there already. */
 async function listenAlone(socketPath: string): Promise<Server | undefined> {
   for (;;) {
     try {
@@ -178,7 +181,7 @@ async function listenAlone(socketPath: string): Promise<Server | undefined> {
         other.destroy();
         return undefined;
       }
-      await unlink(socketPath).catch(() => undefined); // left behind by one that was killed
+      await unlink(socketPath).catch(() => undefined); // the socket of a process that was killed
     }
   }
 }

@@ -9,33 +9,39 @@ import { bytesEverWritten } from './log-parts.js';
 import { RotatingLog, type RotatingLogSpec } from './rotating-log.js';
 import { below, pathName } from '../../paths/path-name.js';
 
-/** An engine that does not answer is asked again after this. */
+/** The interval in milliseconds between two requests to an engine that does not answer. */
 const RETRY_MS = 500;
-/** A container that has not started yet is looked at again after this. */
+/** The interval in milliseconds between two checks of a container that has not started yet. */
 const LOOK_MS = 40;
-/** The engine has handed the output on to where nobody can read it back. */
+/** The engine's status if it sends the output to a place from which it cannot be read. */
 const NOT_READABLE = 501;
-/** How often the place to go on from is written down: what came since is read once more after a crash. */
+/**
+ * The interval in milliseconds between two notes of the position. After a crash, output since the last note is read
+ * again.
+ */
 const NOTE_EVERY_MS = 1_000;
-/** `2026-01-02T03:04:05.678901234Z` and a blank in front of each piece. */
+/** Matches `2026-01-02T03:04:05.678901234Z` and a blank before each piece. */
 const TIMESTAMP = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z) /;
 const TIMESTAMP_BYTES = 64;
 
 type StreamName = Frame['stream'];
 type PerStream<T> = Readonly<Record<StreamName, T>>;
 
-/** Whose output goes where. */
+/** ContainerLogOrder says whose output goes to which files. */
 export interface ContainerLogOrder {
   readonly endpoint: string;
   readonly container: string;
-  /** Its output is one stream without frames. */
+  /** Whether the container has a terminal. Its output is then one stream without frames. */
   readonly tty: boolean;
   readonly files: PerStream<RotatingLogSpec>;
-  /** Bytes that had been written to each when the container was made. */
+  /** The bytes that each log had received when the container was made. */
   readonly before: PerStream<number>;
 }
 
-/** Up to where the engine's log is known: pieces from `since` on, and what each stream had said until then. */
+/**
+ * Mark is a known position in the engine's log: the time `since` which pieces follow, and the bytes of each stream
+ * before it.
+ */
 interface Mark {
   readonly since: string;
   readonly stdout: number;
@@ -45,13 +51,13 @@ interface Mark {
 const BEGIN: Mark = { since: '', stdout: 0, stderr: 0 };
 
 /**
- * Moves what the engine keeps of one container's output into the task's files, every byte once.
+ * ContainerLog moves one container's output from the engine into the task's files, every byte once.
  *
- * What is in the files says how far it got: their size since the container was made is what was taken of each stream, so
- * that a copier that was killed at any moment goes on at the right byte. So as not to begin at the engine's first piece
- * each time, a mark beside the order says from which moment on to ask, and how much came before it.
- * following → (engine away → waiting → following)* → ended: the container is, and all was copied. Or stopped.
- * What the engine has thrown away meanwhile, because its own files are full, is lost. Memory: one piece of output.
+ * The files show its progress: their growth since the container was made is the number of bytes taken of each stream. A
+ * copier that was killed at any moment therefore continues at the right byte. A mark beside the order stores a time and
+ * the number of bytes before it, so that it need not begin at the engine's first piece. States: following → (engine
+ * away → waiting → following)* → ended, when the container has ended and all output is copied; or stopped. Output that
+ * the engine dropped meanwhile, because its own files were full, is lost. Memory: one piece of output.
  */
 export class ContainerLog {
   private readonly logs: PerStream<RotatingLog>;
@@ -68,7 +74,7 @@ export class ContainerLog {
     this.logs = { stdout: new RotatingLog(order.files.stdout), stderr: new RotatingLog(order.files.stderr) };
   }
 
-  /** True when all of it was copied, false when it was stopped. */
+  /** Copies the output. Returns true when all of it is copied, and false if the copier was stopped. */
   async copyOutput(): Promise<boolean> {
     try {
       this.mark = await this.lastMark();
@@ -96,13 +102,13 @@ export class ContainerLog {
     this.stopping.abort();
   }
 
-  /** True when the container has ended and all was copied. */
+  /** Follows the log. Returns true when the container has ended and all output is copied. */
   private async follow(): Promise<boolean> {
     const { endpoint, container, tty } = this.order;
     const engine = await engineAt(endpoint);
     const state = async () => (await engine.getContainer(container).inspect()).State;
     let before = await state();
-    // The log of one that has not started ends at once, and says nothing of what comes.
+    // The log of a container that has not started ends at once, without the later output.
     for (; before.Status === 'created' && !this.stopping.signal.aborted; before = await state())
       await this.pause(LOOK_MS);
     const output = await this.openLog(engine);
@@ -114,7 +120,7 @@ export class ContainerLog {
     } finally {
       this.stopping.signal.removeEventListener('abort', stop);
     }
-    // An engine may cut off whom it cannot keep up with when the container ends: only what was read after that is all.
+    // An engine may cut off a slow reader when the container ends. Only a read that began after the end is complete.
     return !before.Running && !this.stopping.signal.aborted;
   }
 
@@ -126,7 +132,7 @@ export class ContainerLog {
       stdout: true,
       stderr: true,
       timestamps: !tty,
-      // The engine takes parts of a second; its client's types do not.
+      // The engine accepts fractions of a second, but its client's types do not.
       ...(since as { since?: number }),
     });
     return output as NodeJS.ReadableStream & { destroy(): unknown };
@@ -142,7 +148,7 @@ export class ContainerLog {
       let last = this.mark;
       for (const { stream, data } of reader.push(chunk)) {
         const { time, text } = timed(data);
-        // Where the moment of the mark is no longer there, the engine has thrown it away: all that is left is new.
+        // If the time of the mark is gone, the engine has dropped it, and all remaining output is new.
         if (isFirst && this.mark.since !== '' && time !== this.mark.since) Object.assign(at, have);
         isFirst = false;
         last = { since: time, ...at };
@@ -153,11 +159,14 @@ export class ContainerLog {
         const fresh = Buffer.concat(texts[stream]);
         if (fresh.length > 0) await this.write(this.logs[stream], fresh);
       }
-      await this.note(last); // not before all of it is in the files
+      await this.note(last); // the mark moves only after all output is in the files
     };
   }
 
-  /** What a terminal says has no frames and no times: it is read from its beginning each time. */
+  /**
+   * Returns a copier for a terminal. Its output has neither frames nor times, so it is read from its beginning each
+   * time.
+   */
   private async terminalCopier(): Promise<(chunk: Buffer) => Promise<void>> {
     let toSkip = (await this.taken()).stdout;
     return async (chunk) => {
@@ -167,7 +176,7 @@ export class ContainerLog {
     };
   }
 
-  /** Bytes of each stream that are in the files. */
+  /** Returns the number of bytes of each stream that are in the files. */
   private async taken(): Promise<Record<StreamName, number>> {
     const { files, before } = this.order;
     return {
@@ -195,18 +204,18 @@ export class ContainerLog {
   }
 }
 
-/** A piece, and when the engine says that it came. */
+/** Splits a piece into the engine's time and the text. */
 function timed(data: Buffer): { time: string; text: Buffer } {
   const time = TIMESTAMP.exec(data.toString('latin1', 0, TIMESTAMP_BYTES))?.[1];
   return time === undefined ? { time: '', text: data } : { time, text: data.subarray(time.length + 1) };
 }
 
-/** Seconds and nanoseconds, as the engine wants to be asked. */
+/** Converts a time to seconds and nanoseconds, as the engine expects. */
 export function engineTime(timestamp: string): string {
   const [, whole = '', fraction = ''] = /^(.*?)(?:\.(\d+))?Z$/.exec(timestamp) ?? [];
   return `${Math.trunc(Date.parse(`${whole}Z`) / 1_000)}.${fraction.padEnd(9, '0')}`;
 }
 
-/** What is said of it in the directory of streams. */
+/** Returns the path of an order's mark in the directory of streams. */
 export const markFileOf = (orderFile: string): string =>
   below(path.dirname(orderFile), pathName(`.${path.basename(orderFile)}.mark`));

@@ -8,30 +8,39 @@ import { ContainerLog, type ContainerLogOrder, markFileOf } from './container-lo
 import { RotatingLog, type RotatingLogSpec } from './rotating-log.js';
 import { below, entryName } from '../../paths/path-name.js';
 
-/** A change the file system did not tell us about is found within this. */
+/**
+ * The interval in milliseconds between two scans of the directory. They find changes that the file system did not
+ * report.
+ */
 const RESCAN_MS = 1_000;
-/** A stream whose files cannot be written (disk full) is tried again after this; its task waits meanwhile. */
+/**
+ * The interval in milliseconds between two attempts to write a stream whose files cannot be written (disk full). Its
+ * task waits meanwhile.
+ */
 const WRITE_RETRY_MS = 1_000;
 
-/** What is in a pipe before its socket reads it: one for all, because such a read is done before the next begins. */
+/**
+ * The buffer for the contents of a pipe before its socket reads it. All streams share it, because one such read ends
+ * before the next begins.
+ */
 const PIPE = Buffer.alloc(64 * 1024);
 
-/** What the directory holds per stream: `<name>.fifo` to read from, `<name>.json` saying where to. */
+/** The directory's files per stream: `<name>.fifo` to read from, and `<name>.json` with the target. */
 export const FIFO_SUFFIX = '.fifo';
 export const ORDER_SUFFIX = '.json';
-/** And per container whose output an engine keeps: `<name>.container`, which is an order of its own. */
+/** The extension of an order for a container whose output an engine keeps: `<name>.container`. */
 export const CONTAINER_SUFFIX = '.container';
 
 /**
- * Moves what tasks write from their FIFOs into rotating files (AG-240 to AG-245).
+ * LogCollector moves the output of tasks from their FIFOs into rotating files (AG-240 to AG-245).
  *
- * It is told what to do by files in one directory, so it can be killed and started again at any moment: the FIFOs stay
- * open in the tasks' supervisors, a writer waits while nobody reads, and a new collector goes on where the old one was.
- * A stream ends when its last writer has closed it; then everything is in its file, and its two entries are removed: the
- * FIFO being gone is how the agent knows that the output is complete.
- * Containers have an order each, and end with it in the same way (container-log.ts).
- * Modes: stopped → running → stopped. One collector per directory (see collector-process.ts).
- * Memory: one pipe buffer per stream. Cost: two system calls per 64 KiB of output, nothing for a silent task.
+ * Files in one directory tell it what to do, so it can be killed and started again at any moment. The FIFOs stay open
+ * in the tasks' supervisors, a writer waits while nothing reads, and a new collector continues at the same place. A
+ * stream ends when its last writer has closed it. Then all of its output is in its file, and its two entries are
+ * removed. A missing FIFO tells the agent that the output is complete. Each container has an order, and ends with it in
+ * the same way (container-log.ts). States: stopped → running → stopped. One collector per directory (see
+ * collector-process.ts). Memory: one pipe buffer per stream. Cost: two system calls per 64 KiB of output, nothing for a
+ * silent task.
  */
 export class LogCollector {
   private readonly streams = new Map<string, { stop: () => void; done: Promise<void> }>();
@@ -45,7 +54,7 @@ export class LogCollector {
     private readonly logger: Logger,
   ) {}
 
-  /** Streams being read. */
+  /** The number of streams that are being read. */
   get open(): number {
     return this.streams.size;
   }
@@ -59,7 +68,7 @@ export class LogCollector {
     await this.scan();
   }
 
-  /** Stops reading; what was read is written. Streams go on with the next collector. */
+  /** Stops reading; output that was read is written. The next collector continues the streams. */
   async stop(): Promise<void> {
     this.stopped = true;
     this.watcher?.close();
@@ -70,7 +79,7 @@ export class LogCollector {
     await Promise.all(open.map(({ done }) => done));
   }
 
-  /** Resolves when every stream that is there now is being read. At most one look at the directory at a time. */
+  /** Resolves when all current streams are being read. At most one scan of the directory runs at a time. */
   async scan(): Promise<void> {
     if (!this.stopped) await this.looking.requestRun();
   }
@@ -89,7 +98,8 @@ export class LogCollector {
     try {
       return await readdir(this.dir);
     } catch (error) {
-      // Deleted under tasks that still write. What is said goes to a file that was in it, which would wake the watch again.
+      // The directory was deleted while tasks still write. A log message would go to a file in it, and wake the watch
+      // again.
       if (isErrno(error, 'ENOENT')) this.watcher?.close();
       else this.logger.warn('the directory of log streams cannot be read', { error });
       return [];
@@ -102,7 +112,7 @@ export class LogCollector {
         await readFile(below(this.dir, entryName(name + ORDER_SUFFIX)), 'utf8'),
       ) as RotatingLogSpec;
       const fifo = below(this.dir, entryName(name + FIFO_SUFFIX));
-      // The socket takes the descriptor over and closes it. Opening without a writer must not wait for one.
+      // The socket takes over the descriptor and closes it. The open must not wait for a writer.
       const fd = openSync(fifo, constants.O_RDONLY | constants.O_NONBLOCK);
       const { socket, first } = opened(fd);
       const done = this.copy(socket, first, new RotatingLog(spec)).then((ended) => this.finish(name, ended));
@@ -130,7 +140,7 @@ export class LogCollector {
     }
   }
 
-  /** True when the stream has ended, false when this collector was stopped. */
+  /** Copies a stream. Returns true when it has ended, and false if this collector was stopped. */
   private async copy(socket: Socket, first: Buffer | null, log: RotatingLog): Promise<boolean> {
     try {
       if (first) await this.writeUntilDone(log, first);
@@ -167,7 +177,10 @@ export class LogCollector {
   }
 }
 
-/** @throws what is no pipe; its descriptor is closed then, for it is tried again every RESCAN_MS */
+/**
+ * Opens a pipe as a socket.
+ * @throws an error if it is no pipe; the descriptor is closed then, because the collector tries again every RESCAN_MS
+ */
 function opened(fd: number): { readonly socket: Socket; readonly first: Buffer | null } {
   try {
     const first = firstChunk(fd);
@@ -179,8 +192,8 @@ function opened(fd: number): { readonly socket: Socket; readonly first: Buffer |
 }
 
 /**
- * What is in the pipe already; null when its last writer has left, which nobody would tell us later: a pipe without
- * writer becomes readable only when one comes and goes.
+ * Returns the current contents of the pipe, or null if its last writer has left. No later event would report that,
+ * because a pipe without a writer becomes readable only when another one comes and goes.
  */
 function firstChunk(fd: number): Buffer | null {
   try {

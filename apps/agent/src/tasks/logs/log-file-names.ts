@@ -7,21 +7,25 @@ import { below, pathName } from '../../paths/path-name.js';
 
 export type LogType = 'stdout' | 'stderr';
 
-/** The common start of a log's file names; a dot and a number follow, as in `<task>.stdout.0` (AG-240). */
+/** Returns the common start of a log's file names. A dot and a number follow, as in `<task>.stdout.0` (AG-240). */
 export const logBase = (task: string, type: LogType): string => `${task}.${type}`;
 
-/** How many bytes of a log its deleted files held: makes offsets into the whole log exact. Hidden from listings. */
+/**
+ * Returns the name of the file with the number of deleted bytes of a log. It makes offsets into the whole log exact.
+ * Listings hide it.
+ */
 export const deletedBytesFile = (base: string): string => `.${base}.deleted`;
 
-/** A file of a log that tasks could have replaced. @param flags of `constants` @throws NotPlainError */
+/** Opens a file of a log that tasks could have replaced. @param flags as in `constants` @throws NotPlainError */
 export function openInLogs(dir: string, name: string, flags: number, mode?: number): Promise<FileHandle> {
   const allocation = path.dirname(path.dirname(dir));
   return openPlain(allocation, path.relative(allocation, below(dir, pathName(name, 'the log'))), flags, mode);
 }
 
 /**
- * The directory of an allocation's logs, open: what is removed or renamed in it is there, also where a task that runs as
- * root has put a link in its place. To be closed. @throws EscapesError, TakenError, and what the file system says
+ * Opens the directory of an allocation's logs. Removals and renames then happen in it, even if a task that runs as root
+ * has put a link in its place. The caller closes it.
+ * @throws EscapesError, TakenError, and the file system's errors
  */
 export function openLogs(dir: string): Promise<OpenDirectory> {
   const allocation = path.dirname(path.dirname(dir));
@@ -29,10 +33,13 @@ export function openLogs(dir: string): Promise<OpenDirectory> {
   return OpenDirectory.find(allocation, path.relative(allocation, dir), walk);
 }
 
-/** Above all that a log comes to; a task could name a file so that there is no next number. */
+/**
+ * The largest number of a log file. It is above all real numbers: a task could name a file so that there is no next
+ * number.
+ */
 export const MAX_LOG_NUMBER = 999_999_999;
 
-/** Numbers of the files of a log, ascending; none if the directory is gone. */
+/** Returns the numbers of a log's files, ascending. The list is empty if the directory is gone. */
 export async function logNumbers(dir: string, base: string): Promise<number[]> {
   let names: string[];
   try {

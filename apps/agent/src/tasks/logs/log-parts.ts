@@ -3,7 +3,10 @@ import { isErrno } from '@waybill/processes';
 import { deletedBytesFile, logNumbers, MAX_LOG_NUMBER, openInLogs } from './log-file-names.js';
 import { below, pathName } from '../../paths/path-name.js';
 
-/** What deleted files of a log held; none has a number above `through`, and none that is left one up to it. */
+/**
+ * DeletedPart describes the deleted files of a log: their bytes, and their highest number `through`. All remaining
+ * files have higher numbers.
+ */
 export interface DeletedPart {
   readonly bytes: number;
   readonly through: number;
@@ -11,7 +14,7 @@ export interface DeletedPart {
 
 const NOTHING_DELETED: DeletedPart = { bytes: 0, through: -1 };
 
-/** One file of a log, and where it is in all that the log was ever given. */
+/** LogPart is one file of a log, with its position in the whole log. */
 export interface LogPart {
   readonly name: string;
   readonly from: number;
@@ -19,14 +22,14 @@ export interface LogPart {
 }
 
 /**
- * As it was written down last, which is before a file is deleted: one that still is there is counted already.
- * Nothing where that cannot be read; what tasks write there may be anything.
+ * Returns the last note of the deleted part. The note is written before a file is deleted, so a file that still exists
+ * may be counted already. The result is empty if the note cannot be read; tasks may write anything there.
  */
 export async function deletedPart(dir: string, base: string): Promise<DeletedPart> {
   try {
     const file = await openInLogs(dir, deletedBytesFile(base), constants.O_RDONLY);
     try {
-      // An agent of an earlier version has written the bytes alone.
+      // An agent of an earlier version wrote only the bytes.
       const [bytes = 0, through = NOTHING_DELETED.through] = (await file.readFile('utf8')).split(' ').map(Number);
       const isSound = Number.isSafeInteger(bytes) && Number.isInteger(through) && through < MAX_LOG_NUMBER;
       return isSound ? { bytes, through } : NOTHING_DELETED;
@@ -38,7 +41,7 @@ export async function deletedPart(dir: string, base: string): Promise<DeletedPar
   }
 }
 
-/** The files of a log, in order. O(files of the directory). */
+/** Returns the files of a log, in order. Cost: O(files of the directory). */
 export async function logParts(dir: string, base: string): Promise<LogPart[]> {
   const numbers = await logNumbers(dir, base);
   const { bytes, through } = await deletedPart(dir, base);
@@ -51,7 +54,7 @@ export async function logParts(dir: string, base: string): Promise<LogPart[]> {
       parts.push({ name, from, size });
       from += size;
     } catch (error) {
-      // Deleted while we looked: begin again with what is there now.
+      // A file was deleted during the listing, so it begins again.
       if (isErrno(error, 'ENOENT')) return logParts(dir, base);
       throw error;
     }
@@ -59,7 +62,7 @@ export async function logParts(dir: string, base: string): Promise<LogPart[]> {
   return parts;
 }
 
-/** Bytes that a log was given, those of its deleted files included. */
+/** Returns the number of bytes that a log received, including those of its deleted files. */
 export async function bytesEverWritten({
   dir,
   base,

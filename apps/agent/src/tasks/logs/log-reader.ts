@@ -4,9 +4,9 @@ import { MAX_LOG_CHUNK_BYTES } from '@waybill/rpc';
 import { logBase, type LogType, openInLogs } from './log-file-names.js';
 import { type LogPart, logParts } from './log-parts.js';
 
-/** How often a reader that waits looks for new bytes: output is visible within 100 ms (AG-243). */
+/** The interval in milliseconds between two looks for new bytes. Output is visible within 100 ms (AG-243). */
 const LOOK_MS = 50;
-/** Longest wait of one read; a follower asks again. */
+/** The longest wait of one read in milliseconds. A follower asks again. */
 export const MAX_LOG_WAIT_MS = 20_000;
 
 export interface LogRead {
@@ -21,18 +21,19 @@ export interface LogRead {
 
 export interface LogChunk {
   readonly data: Buffer;
-  /** Behind the last byte given, counted from the first byte the task ever wrote. */
+  /** The offset after the last returned byte, counted from the first byte that the task ever wrote. */
   readonly nextOffset: number;
   readonly file: string;
-  /** Behind the last byte there is, counted likewise. */
+  /** The offset after the last available byte, counted in the same way. */
   readonly available: number;
 }
 
 /**
- * Reads a task's log over the borders of its files. Offsets count from the first byte ever written, so they stay right
- * when old files are deleted; a reader whose offset was deleted goes on with the oldest byte there is (AG-452). A task that
- * has ended is waited for like one that runs: it may be started again (AG-316).
- * @returns undefined when the task has no log @throws NotPlainError
+ * Reads a task's log across its files. Offsets count from the first byte ever written, so they stay valid when old
+ * files are deleted. A reader whose offset was deleted continues with the oldest available byte (AG-452). A read also
+ * waits for an ended task, because the task may start again (AG-316).
+ * @returns undefined if the task has no log
+ * @throws NotPlainError
  */
 export async function readLogChunk(read: LogRead): Promise<LogChunk | undefined> {
   const deadline = performance.now() + Math.min(read.waitMs, MAX_LOG_WAIT_MS);
@@ -51,7 +52,7 @@ export async function readLogChunk(read: LogRead): Promise<LogChunk | undefined>
   }
 }
 
-/** Undefined: its file is gone. */
+/** Reads a chunk, or returns undefined if its file is gone. */
 async function chunkAt(
   dir: string,
   parts: readonly LogPart[],

@@ -15,17 +15,17 @@ const MODE = 0o644;
 
 export interface RotatingLogSpec {
   readonly dir: string;
-  /** File names are this, a dot and a number. */
+  /** The beginning of the file names. A dot and a number follow. */
   readonly base: string;
   readonly maxFiles: number;
   readonly maxFileBytes: number;
 }
 
 /**
- * The files of one output of one task: appends to the one with the highest number (AG-242), begins the next when it is
- * full, deletes the oldest when there are too many. Every byte is in exactly one file, in order. Tasks write to the
- * directory too: what one has put in the place of a file is left where it is, and the next number begun.
- * One writer at a time, one write at a time. Cost: one system call per write, some more per rotation.
+ * RotatingLog writes the files of one output of one task. It appends to the file with the highest number (AG-242),
+ * begins the next when that is full, and deletes the oldest if there are too many. Every byte is in exactly one file,
+ * in order. Tasks write to the directory, too: if a task has replaced a file, the replacement stays and the next number
+ * begins. One writer at a time, one write at a time. Cost: one system call per write, some more per rotation.
  */
 export class RotatingLog {
   private file: FileHandle | undefined;
@@ -35,7 +35,7 @@ export class RotatingLog {
 
   constructor(private readonly spec: RotatingLogSpec) {}
 
-  /** Makes the first file, empty, if there is none yet: it is there from a task's start on, before its first output. */
+  /** Makes an empty first file if there is none. The file exists from a task's start on, before its first output. */
   async begin(): Promise<void> {
     if (!this.file) await this.openLast();
   }
@@ -45,7 +45,7 @@ export class RotatingLog {
     while (rest.length > 0) rest = await this.writeSome(rest);
   }
 
-  /** One step of writing: gives back what is left, so that after a failure nothing is written twice. */
+  /** Writes a part of the chunk and returns the rest, so that no byte is written twice after a failure. */
   async writeSome(chunk: Buffer): Promise<Buffer> {
     const file = this.file ?? (await this.openLast());
     const take = this.fitting(chunk);
@@ -64,7 +64,7 @@ export class RotatingLog {
     this.file = undefined;
   }
 
-  /** How much of the chunk goes into this file. */
+  /** Returns how much of the chunk goes into this file. */
   private fitting(chunk: Buffer): number {
     const room = this.spec.maxFileBytes - this.size;
     if (chunk.length <= room) return chunk.length;
@@ -114,9 +114,9 @@ export class RotatingLog {
       for (const number of old) {
         const name = logs.entry(pathName(this.nameOf(number)));
         const found = await lstat(name).catch(unlessMissing);
-        if (!found || found.isDirectory()) continue; // a task has been there
+        if (!found || found.isDirectory()) continue; // a task has replaced the file
         const { bytes, through } = await deletedPart(dir, base);
-        // A collector that was killed right after may have left one that is counted.
+        // A collector that was killed after counting a file may have left the file.
         if (number > through) await this.countDeleted(logs, { bytes: bytes + found.size, through: number });
         await unlink(name).catch(unlessMissing);
       }
@@ -125,7 +125,7 @@ export class RotatingLog {
     }
   }
 
-  /** Written beside: on a full disk the count is what it was. */
+  /** Writes a new file and renames it. On a full disk the old count stays. */
   private async countDeleted(logs: OpenDirectory, { bytes, through }: DeletedPart): Promise<void> {
     const { dir, base } = this.spec;
     const name = deletedBytesFile(base);

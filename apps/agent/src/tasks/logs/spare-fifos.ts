@@ -5,14 +5,14 @@ import { below, pathName } from '../../paths/path-name.js';
 
 const run = promisify(execFile);
 
-/** Made together: a program is started for them, which costs as much as the start of a task. */
+/** The number of FIFOs that are made together. They need a program, whose start costs as much as that of a task. */
 const BATCH = 64;
-/** With fewer left, the next ones are made before they are asked for. */
+/** If fewer are left, the next ones are made in advance. */
 const FEW = 16;
 
 /**
- * FIFOs made ahead, so that no task waits for a program that makes its own. Lives in a directory of its own below that of
- * the collector, on the same file system: taking one is a rename. At most one batch is being made at a time.
+ * SpareFifos makes FIFOs in advance, so that no task waits for the program that makes its own. They are in a directory
+ * below that of the collector, on the same file system, so taking one is a rename. At most one batch is made at a time.
  */
 export class SpareFifos {
   private readonly dir: string;
@@ -24,14 +24,14 @@ export class SpareFifos {
     this.dir = below(collectorDir, 'spare');
   }
 
-  /** Forgets those of an earlier agent, and begins with its own. */
+  /** Removes the FIFOs of an earlier agent, and begins to make its own. */
   async start(): Promise<void> {
     await rm(this.dir, { recursive: true, force: true });
     await mkdir(this.dir, { recursive: true });
     this.refillAhead();
   }
 
-  /** Puts one there, for the agent's user only. @throws when none can be made */
+  /** Places a FIFO at a path, for the agent's user only. @throws an error if none can be made */
   async placeFifo(file: string): Promise<void> {
     for (;;) {
       const spare = this.spare.pop();
@@ -41,7 +41,7 @@ export class SpareFifos {
     }
   }
 
-  /** Whoever finds none tries again, and hears of what went wrong. */
+  /** Refills without waiting. A caller that finds no FIFO tries again and gets the error. */
   private refillAhead(): void {
     this.refill().catch(() => {});
   }

@@ -4,10 +4,13 @@ import { escapes } from '../../allocations/files/allocation-file-path.js';
 import { NotPlainError } from '../../paths/plain-file.store.js';
 import { readLogChunk } from './log-reader.js';
 
-/** Reads of one log at the same time from one agent; a follower that is refused comes back. */
+/** The largest number of concurrent log reads of one agent. A refused follower tries again. */
 export const MAX_LOG_READS = 200;
 
-/** Answers reads of task logs (agent.md section 21). Cost of a read that waits: a look at the directory every 50 ms. */
+/**
+ * TaskLogs answers reads of task logs (agent.md section 21). Cost of a read that waits: one look at the directory every
+ * 50 ms.
+ */
 export class TaskLogs {
   private reading = 0;
 
@@ -16,7 +19,10 @@ export class TaskLogs {
     private readonly stateOf: (allocId: string, task: string) => TaskState | undefined,
   ) {}
 
-  /** @throws RpcError not-found for a task that is not here or never ran, conflict for a link (AG-302), limit */
+  /**
+   * Reads a part of a log.
+   * @throws RpcError not-found for a task that is not here or never ran, invalid for a link (AG-302), limit
+   */
   async readLog(request: ReadLogRequest): Promise<ReadLogResponse> {
     const { AllocID, Task } = request;
     const state = this.stateOf(AllocID, Task);
@@ -35,8 +41,8 @@ export class TaskLogs {
       }).catch((error: unknown) => {
         throw error instanceof NotPlainError ? escapes() : error;
       });
-      // A task that has not written anything yet has an empty log; one that has not begun has none, though its files may
-      // be there already (API-198, AG-240).
+      // A task that has not written anything yet has an empty log. A task that has not begun has none, although its
+      // files may exist already (API-198, AG-240).
       const now = this.stateOf(AllocID, Task) ?? state;
       if (!chunk?.data.length && now.StartedAt === null)
         throw new RpcError('not-found', `task "${Task}" not started yet. No logs available`);

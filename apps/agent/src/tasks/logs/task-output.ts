@@ -12,8 +12,8 @@ import { SpareFifos } from './spare-fifos.js';
 import { below, pathName } from '../../paths/path-name.js';
 
 /**
- * Longest wait, at the end of a task, until its output is in the files (AG-245). A process that left the task's process
- * group may hold the output open.
+ * The longest wait in milliseconds, at the end of a task, until its output is in the files (AG-245). A process that
+ * left the task's process group may keep the output open.
  */
 export const DRAIN_TIMEOUT_MS = 2_000;
 const DRAIN_LOOK_MS = 10;
@@ -28,19 +28,19 @@ export function logSpec(logsDir: string, task: string, type: LogType, config: Lo
   };
 }
 
-/** What a task's output is written to, until the supervisor has it. */
+/** OpenOutput holds the descriptors of a task's output until the supervisor has them. */
 export interface OpenOutput {
   readonly stdout: number;
   readonly stderr: number;
-  /** Closes our descriptors: the task's supervisor has its own. */
+  /** Closes the agent's descriptors. The task's supervisor has its own. */
   release(): void;
 }
 
 /**
- * The agent's side of log collection: makes the FIFOs of a task and tells the collector of them.
- * The collector is a process of its own, which survives the agent. Where the agent stops its tasks when it ends, it is
- * part of this process, and one process less: of tasks that an agent which was killed has left behind, the pipes hold what
- * they say, 64 KiB each, until the next one reads on.
+ * TaskOutputs is the agent's side of log collection. It makes the FIFOs of a task and tells the collector of them. The
+ * collector is a separate process, which survives the agent. If the agent stops its tasks at its end, the collector is
+ * part of this process instead. If such an agent is killed, the pipes hold the output of its tasks, 64 KiB each, until
+ * the next agent reads on.
  */
 export class TaskOutputs {
   private readonly collector: CollectorProcess | LogCollector;
@@ -65,11 +65,12 @@ export class TaskOutputs {
     await this.collector.stop();
   }
 
-  /** @param id unique per start of a task */
+  /** Opens the output of one start of a task. @param id unique per start */
   async open(id: string, stdout: RotatingLogSpec, stderr: RotatingLogSpec): Promise<OpenOutput> {
     const fifos = this.fifosOf(id);
     for (const fifo of fifos) await this.fifos.placeFifo(fifo);
-    // Open for both directions: a pipe without reader would kill the writer, and without writer would be at its end.
+    // The FIFOs are open in both directions, because a pipe without a reader would kill the writer, and one without a
+    // writer would be at its end.
     const fds = fifos.map((fifo) => openSync(fifo, constants.O_RDWR));
     const [out, err] = fds as [number, number];
     const release = (): void => fds.forEach((fd) => closeSync(fd));
@@ -79,13 +80,13 @@ export class TaskOutputs {
       this.order(`${id}.stderr`, ORDER_SUFFIX, stderr);
       await this.collector.scan();
     } catch (error) {
-      release(); // on a full disk a task may be tried to start for days
+      release(); // on a full disk, attempts to start a task may continue for days
       throw error;
     }
     return { stdout: out, stderr: err, release };
   }
 
-  /** What an engine keeps of a container's output goes to the files of its task. To be called before it starts. */
+  /** Copies a container's output from the engine to the files of its task. Call it before the container starts. */
   async follow(id: string, order: Omit<ContainerLogOrder, 'before'>): Promise<void> {
     const { stdout, stderr } = order.files;
     await begun(stdout, stderr);
@@ -100,8 +101,8 @@ export class TaskOutputs {
   }
 
   /**
-   * The same of a container that has ended: what the engine still holds is all that there will be, so it is waited for,
-   * unless nothing has come of it for DRAIN_TIMEOUT_MS.
+   * Resolves when all output of an ended container is in its files. The engine still holds all of it, so this waits
+   * until it is copied, or until nothing was copied for DRAIN_TIMEOUT_MS.
    */
   async copied(id: string): Promise<void> {
     const entry = below(this.dir, pathName(id + CONTAINER_SUFFIX, 'the run'));
@@ -130,7 +131,7 @@ export class TaskOutputs {
   }
 }
 
-/** The files of a task's output are there before it says anything. */
+/** Makes the files of a task's output before its first output. */
 async function begun(...specs: readonly RotatingLogSpec[]): Promise<void> {
   for (const spec of specs) {
     const log = new RotatingLog(spec);

@@ -2,22 +2,22 @@ import { type ChangeScript, msFromNs, type Timers, errorText } from '@waybill/mo
 import type { ExecCommand, ExecSession } from '../exec/exec-session.js';
 import { TaskNotRunningError } from '../task-not-running.js';
 
-/** A script of a changed template failed, and its template says that the task must not go on then. */
+/** Is thrown if the script of a changed template failed and the template has `FailOnError`. */
 export class ChangeScriptError extends Error {
   override readonly name = 'ChangeScriptError';
 }
 
-/** The task that a script runs in. */
+/** ScriptedTask is the task that a script runs in. */
 export interface ScriptedTask {
-  /** @throws TaskNotRunningError, NoExecError, what the driver says */
+  /** Runs a command in the task. @throws TaskNotRunningError, NoExecError, the driver's error */
   exec(command: ExecCommand): Promise<ExecSession>;
   emit(type: string, details: Record<string, string>): void;
 }
 
 /**
- * Runs what a changed template names in its task, for at most its timeout (AG-292). One that fails is an event of the
- * task; nothing is done to a task that does not run.
- * @throws ChangeScriptError when it fails and may not
+ * Runs the script of a changed template in its task, for at most its timeout (AG-292). A failure becomes an event of
+ * the task. It does nothing if the task does not run.
+ * @throws ChangeScriptError if it fails and `FailOnError` is set
  */
 export async function runScript(task: ScriptedTask, script: ChangeScript, timers: Timers): Promise<void> {
   const failure = await failureOf(task, script, timers);
@@ -38,7 +38,7 @@ async function failureOf(task: ScriptedTask, script: ChangeScript, timers: Timer
       void session.kill();
     });
     try {
-      while ((await session.read()) !== null); // what it says is of no use to anybody
+      while ((await session.read()) !== null); // discards the output
       const code = await session.exitCode;
       if (isLate) return 'timed out';
       return code === 0 ? null : `Exit code: ${code}`;

@@ -1,4 +1,4 @@
-/** A line that is neither empty nor `KEY=value`. */
+/** Is thrown for a line that is neither empty nor `KEY=value`. */
 export class EnvLineError extends Error {
   override readonly name = 'EnvLineError';
   constructor(readonly line: number) {
@@ -6,7 +6,9 @@ export class EnvLineError extends Error {
   }
 }
 
-/** Up to its value. None of what is matched here goes over the same text again and again: a line may be megabytes long. */
+/**
+ * Matches a line up to its value. No pattern here scans the same text repeatedly, because a line may have megabytes.
+ */
 const KEY = /^(?:export\s+)?([A-Za-z_][A-Za-z0-9_.-]*)\s*=/;
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', '"': '"', '\\': '\\', $: '$' };
 
@@ -25,7 +27,7 @@ export function envLines(text: string): Record<string, string> {
   return variables;
 }
 
-/** null: a quote is not closed. */
+/** Returns the value without quotes and comment, or null if a quote is not closed. */
 function valueOf(given: string): string | null {
   const quote = given[0];
   if (quote === "'") return /^'([^']*)'\s*(?:#.*)?$/.exec(given)?.[1] ?? null;

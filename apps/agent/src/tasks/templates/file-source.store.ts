@@ -2,12 +2,15 @@ import type { CancelTimer, Timers } from '@waybill/model';
 import { insideAlloc, readInside } from '../../paths/inside-allocation.store.js';
 import type { TemplateSource } from './template-source.js';
 
-/** A file that a template reads is looked at so often. */
+/** The interval in milliseconds between two reads of a template's file. */
 export const FILE_LOOK_MS = 2_000;
-/** Longer ones are not read. */
+/** The largest size in bytes of a file that templates read. */
 export const MAX_TEMPLATE_FILE_BYTES = 1024 * 1024;
 
-/** Files of the allocation; one that is not there, or leads out of it, is not known. */
+/**
+ * Returns the source for files of the allocation. A file that is missing, or that leads out of the allocation, is
+ * unknown.
+ */
 export function fileSource(taskDir: string, timers: Timers): TemplateSource {
   const read = async (name: string): Promise<string | undefined> => {
     try {

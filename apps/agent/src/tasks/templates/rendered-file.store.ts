@@ -5,19 +5,22 @@ import type { Template } from '@waybill/model';
 import { openItself } from '../../paths/plain-file.store.js';
 import { inOpenParent, insideAlloc } from '../../paths/inside-allocation.store.js';
 
-/** As seen from the task's directory: a job may also give a path in full, as `${NOMAD_SECRETS_DIR}` does. */
+/**
+ * Returns the path relative to the task's directory. A job may also give a full path, as `${NOMAD_SECRETS_DIR}` does.
+ */
 function fromTask(taskDir: string, wanted: string): string {
   const isFull = path.isAbsolute(wanted) && !path.relative(path.dirname(taskDir), wanted).startsWith('..');
   return isFull ? path.relative(taskDir, wanted) : wanted;
 }
 
-/** Where a template's source is. @throws EscapesError */
+/** Returns the path of a template's source. @throws EscapesError */
 export const sourcePath = (taskDir: string, wanted: string): Promise<string> =>
   insideAlloc(taskDir, fromTask(taskDir, wanted));
 
 /**
- * Puts a rendered text where its template says; whoever reads the file sees the old text or the new, never a part.
- * @returns whether it is another than before @throws EscapesError, TakenError
+ * Writes a rendered text to the template's destination. Readers see the old text or the new one, never a part.
+ * @returns whether the text differs from the one before
+ * @throws EscapesError, TakenError
  */
 export function writeRendered(taskDir: string, spec: Template, text: string): Promise<boolean> {
   return inOpenParent(taskDir, fromTask(taskDir, spec.DestPath), async (parent, name) => {
@@ -33,7 +36,7 @@ async function render(file: FileHandle, { Perms, Uid, Gid }: Template, text: str
   if ((Uid ?? -1) >= 0 || (Gid ?? -1) >= 0) await file.chown(Uid ?? -1, Gid ?? -1);
 }
 
-/** null: none of this length. */
+/** Returns the text of a file, or null if there is no file of this length. */
 async function textOf(entry: string, bytes: number): Promise<string | null> {
   const file = await openItself(entry, entry, constants.O_RDONLY).catch(() => undefined);
   if (!file) return null;

@@ -12,7 +12,7 @@ import {
 import { pause } from '../../waiting/gate.js';
 import type { ServerSources, TemplateSource, VariableValue } from './template-source.js';
 
-/** A read that failed is repeated after this. */
+/** The pause in milliseconds after a failed read. */
 export const SERVER_READ_RETRY_MS = 2_000;
 
 export interface ServerReadsDependencies {
@@ -21,34 +21,35 @@ export interface ServerReadsDependencies {
   readonly identity: () => { readonly ID: string; readonly SecretID: string };
 }
 
-/** What is read at the servers, and what of the answer templates get. */
+/** Ask reads from the servers and returns the part of the answer that templates get. */
 type Ask = (at: ServiceNamesRequest) => Promise<{ readonly index: number; readonly value: unknown }>;
 
-/** Something that templates of an allocation want to know. */
+/** Question is something that templates of an allocation read. */
 interface Question {
   readonly allocId: string;
-  /** The same for everybody who shares the answer. */
+  /** The key of the question. Watchers with the same key share the answer. */
   readonly key: string;
   readonly ask: Ask;
 }
 
 interface Read {
   readonly watchers: Set<(value: unknown) => void>;
-  /** The last answer; undefined: none yet. */
+  /** The last answer; undefined before the first one. */
   last: Awaited<ReturnType<Ask>> | undefined;
 }
 
 /**
- * What the templates of this machine read at the servers: services of the built-in provider, and variables with the rights
- * of the task's identity. For each allocation, task and question one read waits at the servers as long as somebody watches it, and is taken over by whoever begins while it waits: a task that is
- * started again and again leaves none behind. Memory: the last answer to each.
+ * ServerReads are the reads of this machine's templates at the servers: services of the built-in provider, and
+ * variables with the rights of the task's identity. Each allocation, task and question has one read, which waits at the
+ * servers as long as it is watched. A watcher that begins during the wait takes it over, so a task that restarts often
+ * leaves no reads behind. Memory: the last answer to each question.
  */
 export class ServerReads {
   private readonly reads = new Map<string, Read>();
 
   constructor(private readonly deps: ServerReadsDependencies) {}
 
-  /** What a task may see: services of its namespace, variables by its identity. */
+  /** Returns what a task may read: services of its namespace, variables by its identity. */
   of(allocId: string, task: string): ServerSources {
     const source = (kind: string, ask: (name: string) => Ask): TemplateSource => ({
       watch: (name, tell, signal) =>
@@ -117,20 +118,20 @@ export class ServerReads {
         read.last = answer;
         for (const tell of read.watchers) tell(answer.value);
       } catch {
-        // Whatever it was, the servers will be back; until then the last answer holds.
+        // After any error, the last answer holds until the servers are back.
         await pause(timers, SERVER_READ_RETRY_MS);
       }
     }
   }
 }
 
-/** As templates name a variable: `path`, or `path@namespace`. */
+/** Parses the name of a variable in a template: `path`, or `path@namespace`. */
 function variableName(name: string): { readonly path: string; readonly namespace: string } {
   const at = name.lastIndexOf('@');
   return at === -1 ? { path: name, namespace: '' } : { path: name.slice(0, at), namespace: name.slice(at + 1) };
 }
 
-/** A service as templates see it. */
+/** Returns a service as templates see it. */
 const shown = (service: ServiceRegistration) => ({
   ID: service.ID,
   Name: service.ServiceName,
@@ -144,7 +145,7 @@ const shown = (service: ServiceRegistration) => ({
   Tags: service.Tags ?? [],
 });
 
-/** `count` of them, for the same key always the same as long as they are there (rendezvous hashing). */
+/** Chooses `count` services. The same key gets the same services as long as they exist (rendezvous hashing). */
 export function chosenServices(services: readonly { readonly ID: string }[], count: number, key: string) {
   const weight = (id: string): string => createHash('sha256').update(`${key}\n${id}`).digest('hex');
   return services

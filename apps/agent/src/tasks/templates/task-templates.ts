@@ -5,27 +5,26 @@ import { actionsOf, missingText, splayOf, type TemplateAction } from './template
 
 export interface TaskTemplatesDependencies {
   readonly timers: Timers;
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   readonly random: () => number;
-  /** @returns whether the file is another than before */
+  /** Writes the file. @returns whether its text has changed */
   readonly write: (spec: Template, text: string) => Promise<boolean>;
   readonly emit: (type: string, details: Record<string, string>) => void;
   readonly act: (action: TemplateAction) => Promise<void>;
-  /** A template failed after its task had started. */
+  /** Is called if a template failed after its task had started. */
   readonly failed: (error: unknown) => void;
   /** Aborted when the task has ended. */
   readonly over: AbortSignal;
 }
 
 /**
- * The templates of one start of a task (AG-292).
+ * TaskTemplates are the templates of one start of a task (AG-292).
  *
- * rendering → watching → stopped. rendering: until everything that they ask for is known and all are written; what is
- * missing is told as an event. watching: after a change, and a while of quiet if a template wants one (`wait`), all are
- * rendered again; if a file is then another, the task is told as its templates say, after a random part of the longest
- * splay, together with what changes meanwhile. One rendering at a time; what changes meanwhile makes another one. A
- * failure ends it.
- * Cost of a change: all templates of the task are rendered. One or two timers.
+ * States: rendering → watching → stopped. rendering: until all inputs are known and all files are written; missing
+ * inputs become an event. watching: after a change, and a quiet time if a template wants one (`wait`), all templates
+ * are rendered again. If a file has changed, the task is informed as its templates say. That happens after a random
+ * part of the longest splay, together with changes in the meantime. One rendering at a time; changes during a rendering
+ * cause another one. A failure ends it. Cost of a change: all templates of the task are rendered. One or two timers.
  */
 export class TaskTemplates {
   private mode: 'rendering' | 'watching' | 'stopped' = 'rendering';
@@ -50,8 +49,8 @@ export class TaskTemplates {
   }
 
   /**
-   * Resolves when all are written, with those whose file is another than before. @throws TemplateError, or what kept a
-   * file from being written
+   * Resolves when all files are written, with the templates whose file has changed.
+   * @throws TemplateError, or the error of writing a file
    */
   first(): Promise<readonly Template[]> {
     return new Promise((resolve, reject) => {
@@ -61,12 +60,12 @@ export class TaskTemplates {
     });
   }
 
-  /** The last text of each that is environment (AG-293). */
+  /** Returns the last text of each template that defines environment variables (AG-293). */
   envTexts(): string[] {
     return [...this.texts].filter(([spec]) => spec.Envvars).map(([, text]) => text);
   }
 
-  /** Something that a template asked for is known, or is another. */
+  /** Handles a new or changed input. */
   changed(): void {
     if (this.mode === 'rendering') return void this.render();
     if (this.mode === 'stopped') return;
@@ -77,10 +76,12 @@ export class TaskTemplates {
     this.cancelQuiet = this.deps.timers.after(Math.min(minMs, this.quietUntilMs - nowMs), () => void this.render());
   }
 
-  /** Files that the task does not have yet as they are: told as a change (after a restart of the agent). */
+  /**
+   * Informs the task of changed files. After a restart of the agent, these are files that the task has not seen yet.
+   */
   tell(changed: readonly Template[]): void {
     for (const item of changed) this.waiting.push(item);
-    if (this.isSplaying) return; // told together with those before
+    if (this.isSplaying) return; // the running splay covers these changes, too
     if (actionsOf(this.waiting).length === 0) return void this.waiting.splice(0);
     this.isSplaying = true;
     const splayMs = msFromNs(splayOf(this.waiting)) * this.deps.random();
@@ -137,7 +138,7 @@ export class TaskTemplates {
     if (!isFirst) this.deps.failed(error);
   }
 
-  /** Nobody waits for the first any more, however it ends. */
+  /** Stops the templates. A pending `first` is rejected. */
   private stop(error: unknown = new Error('the task ended')): void {
     const wasFirst = this.mode === 'rendering';
     this.mode = 'stopped';
@@ -151,7 +152,9 @@ export class TaskTemplates {
     return this.mode === 'stopped';
   }
 
-  /** The most patient template counts; without a longest wait it is four times the shortest. */
+  /**
+   * Returns the quiet time. The longest times of all templates count. Without a maximum it is four times the minimum.
+   */
   private quiet(): { minMs: number; maxMs: number } {
     const of = (field: 'Min' | 'Max'): number =>
       msFromNs(Math.max(0, ...this.renderings.map(({ spec }) => spec.Wait?.[field] ?? 0)));

@@ -1,12 +1,15 @@
 import type { ChangeScript, Template } from '@waybill/model';
 
-/** What a change of templates asks for. */
+/** TemplateAction is an action on a task after a change of templates. */
 export type TemplateAction =
   | { readonly kind: 'restart' }
   | { readonly kind: 'signal'; readonly signal: string }
   | { readonly kind: 'script'; readonly script: ChangeScript };
 
-/** Actions after a change of templates: one restart and nothing else, or each signal once and each script (AG-292). */
+/**
+ * Returns the actions after a change of templates: one restart and nothing else, or each signal once and each script
+ * (AG-292).
+ */
 export function actionsOf(changed: readonly Template[]): TemplateAction[] {
   if (changed.some(({ ChangeMode }) => ChangeMode === 'restart')) return [{ kind: 'restart' }];
   const signals = changed.filter(({ ChangeMode }) => ChangeMode === 'signal').map(({ ChangeSignal }) => ChangeSignal);
@@ -19,10 +22,10 @@ export function actionsOf(changed: readonly Template[]): TemplateAction[] {
   ];
 }
 
-/** ns, of all templates of a task together: the longest counts. */
+/** Returns the longest splay of the templates, in nanoseconds. */
 export const splayOf = (changed: readonly Template[]): number => Math.max(0, ...changed.map(({ Splay }) => Splay));
 
-/** How many missing things are named. */
+/** The number of missing inputs that a message names. */
 const NAMED = 3;
 
 export function missingText(missing: readonly string[]): string {

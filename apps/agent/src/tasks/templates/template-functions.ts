@@ -12,7 +12,7 @@ const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : refu
 const number = (value: unknown): number =>
   typeof value === 'number' || typeof value === 'bigint' ? Number(value) : refuse('a number is wanted');
 
-/** The value of a pipeline is the last argument, so `b | f a` is `f a b`. */
+/** Makes a function whose last argument is the value of the pipeline, so `b | f a` is `f a b`. */
 const ofText =
   (change: (value: string) => unknown): TemplateFunction =>
   (value) =>
@@ -23,7 +23,7 @@ const ofTwoTexts =
   (by, value) =>
     change(text(value), text(by));
 
-/** `a | add b` is a + b, `a | subtract b` a - b. */
+/** Makes a calculation: `a | add b` is a + b, `a | subtract b` is a - b. */
 const calculation =
   (calculate: (a: number, b: number) => number): TemplateFunction =>
   (b, a) => {
@@ -65,7 +65,7 @@ const hash = (algorithm: string): TemplateFunction =>
 const isIn = (haystack: unknown, needle: unknown): boolean =>
   typeof haystack === 'string' ? haystack.includes(text(needle)) : list(haystack).includes(needle);
 
-/** Steps that one match may take, some 0.2 ms: a template may match as often as it has turns and calls. */
+/** The largest number of steps of one match, about 0.2 ms. A template may contain many loops and calls with matches. */
 export const MAX_MATCH_STEPS = 20_000;
 const matches = (pattern: string, value: string): boolean => {
   const budget = new StepBudget(MAX_MATCH_STEPS);
@@ -78,8 +78,8 @@ const matches = (pattern: string, value: string): boolean => {
 };
 
 /**
- * What templates may do with values beside Go's own functions. None reaches outside of the template, and the one with a
- * pattern takes time text × pattern at most: whoever writes a job must not be able to hold the agent up with one.
+ * The functions of templates besides Go's own. None has access outside of the template. The time of the one with a
+ * pattern is at most text × pattern, so that the author of a job cannot block the agent with it.
  */
 export const TEMPLATE_FUNCTIONS: TemplateFunctions = {
   toLower: ofText((value) => value.toLowerCase()),

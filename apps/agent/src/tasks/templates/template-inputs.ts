@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { SourceKind, TemplateSources } from './template-source.js';
 
-/** What one task's templates may wait for at most. */
+/** The largest number of inputs of one task's templates. */
 export const MAX_TEMPLATE_INPUTS = 200;
 
-/** A template asks for more things than it may. */
+/** Is thrown if the templates read more inputs than the limit. */
 export class TooManyInputsError extends Error {
   override readonly name = 'TooManyInputsError';
   constructor() {
@@ -18,13 +18,13 @@ interface Input {
 }
 
 /**
- * Everything that the templates of one task read from elsewhere. What is read for the first time is watched from then on
- * and is missing until its first value; `changed` is called for every other value after that. Memory: the last values.
+ * TemplateInputs are all inputs of one task's templates. The first read of an input begins its watch. It is missing
+ * until its first value, and each new value calls `changed`. Memory: the last values.
  */
 export class TemplateInputs {
   private readonly inputs = new Map<string, Input>();
   private missing = new Set<string>();
-  /** The templates asked for more than they may: they will fail at it each time. */
+  /** Whether the templates exceed the limit. Then each rendering fails. */
   areTooMany = false;
 
   constructor(
@@ -34,19 +34,22 @@ export class TemplateInputs {
     private readonly signal: AbortSignal,
   ) {}
 
-  /** What was read since the last call and is not known yet, as people are told of it. */
+  /** Returns the missing inputs that were read since the last call, as messages name them. */
   takeMissing(): string[] {
     const missing = [...this.missing];
     this.missing = new Set();
     return missing;
   }
 
-  /** Something that was read is there, and is not what the template can go on with. @param what as people are told of it */
+  /**
+   * Marks an input as missing although it has a value, because the template cannot use the value.
+   * @param what its name in messages
+   */
   miss(what: string): void {
     this.missing.add(what);
   }
 
-  /** undefined: not known yet. @throws TooManyInputsError */
+  /** Returns the value of an input, or undefined before the first value. @throws TooManyInputsError */
   readInput(kind: SourceKind, name: string): unknown {
     const key = `${kind}(${name})`;
     const input = this.inputs.get(key) ?? this.watch(kind, name, key);

@@ -6,21 +6,21 @@ import { TEMPLATE_FUNCTIONS } from './template-functions.js';
 import type { TemplateInputs } from './template-inputs.js';
 import type { ListedVariable, VariableValue } from './template-source.js';
 
-/** A rendering is done in the agent's own turn, so it must be short: some tens of milliseconds at worst. */
+/** The limits of a rendering. It blocks the agent, so it must take no more than some tens of milliseconds. */
 const LIMITS = { steps: 50_000, outputLength: 4 * 1024 * 1024, sourceLength: 256 * 1024 };
 
 export interface TemplateFacts {
   readonly inputs: TemplateInputs;
-  /** Of the task's environment, and what is known of the machine: `env "attr.cpu.arch"`. */
+  /** Returns a value of the task's environment or of the machine's attributes: `env "attr.cpu.arch"`. */
   readonly lookup: (name: string) => string | undefined;
   readonly clock: Clock;
 }
 
-/** One template of a task, parsed. */
+/** TemplateRendering is one parsed template of a task. */
 export class TemplateRendering {
   private readonly template: Template;
 
-  /** @throws TemplateError when the text is no template */
+  /** @throws TemplateError if the text is not a template */
   constructor(
     readonly spec: TemplateSpec,
     text: string,
@@ -38,7 +38,7 @@ export class TemplateRendering {
 
   private readonly inputs: TemplateInputs;
 
-  /** Its text, or what it has to wait for. @throws TemplateError */
+  /** Returns the rendered text, or the inputs that are missing. @throws TemplateError */
   render(): { readonly text: string } | { readonly missing: readonly string[] } {
     this.inputs.takeMissing();
     try {
@@ -46,7 +46,7 @@ export class TemplateRendering {
       const missing = this.inputs.takeMissing();
       return missing.length > 0 ? { missing } : { text };
     } catch (error) {
-      // What it fails at may be what is not known yet: a key of a variable, say.
+      // The failure may come from a missing input, for instance a key of a variable.
       const missing = this.inputs.takeMissing();
       if (missing.length === 0 || this.inputs.areTooMany) throw error;
       return { missing };
