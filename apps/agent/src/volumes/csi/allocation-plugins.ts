@@ -3,8 +3,9 @@ import type { Logger } from '@waybill/telemetry';
 import type { PluginSupervisor } from './plugin-supervisor.js';
 
 /**
- * The storage plugins that an allocation's tasks are: one supervisor for each life of such a task, from when it runs
- * first until it is dead for good. Cost of a call: O(plugin tasks of the group), nothing where there are none.
+ * AllocationPlugins supervises the storage plugins among an allocation's tasks. There is one supervisor per life of
+ * such a task, from its first run until it is dead for good. Cost of a call: O(plugin tasks of the group), nothing
+ * without them.
  */
 export class AllocationPlugins {
   private readonly tasks: readonly Task[];
@@ -19,7 +20,7 @@ export class AllocationPlugins {
     this.tasks = tasks.filter(({ CSIPluginConfig }) => CSIPluginConfig !== null);
   }
 
-  /** After each change of a task. */
+  /** Updates the supervisors. It is called after each change of a task. */
   superviseTasks(states: Readonly<Record<string, TaskState>>): void {
     for (const task of this.tasks) {
       const state = states[task.Name]?.State;
@@ -29,7 +30,7 @@ export class AllocationPlugins {
     }
   }
 
-  /** The agent ends, or the allocation goes as a whole. */
+  /** Closes the supervisors at the end of the agent or of the whole allocation. */
   close(): void {
     for (const supervisor of this.supervisors.values()) supervisor.close();
   }

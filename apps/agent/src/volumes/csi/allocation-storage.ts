@@ -5,29 +5,29 @@ import { AllocationPlugins } from './allocation-plugins.js';
 import type { AllocationVolumes, AllocationVolumesRecord } from './allocation-volumes.js';
 import type { CsiHost } from './csi-host.js';
 
-/** How long the removal of an allocation waits for its volumes (VL-231). */
+/** The longest wait in milliseconds of an allocation's removal for its volumes (VL-231). */
 export const MAX_RELEASE_WAIT_MS = 30_000;
 
-/** The machine's side: where volumes and plugins of allocations come from. */
+/** StorageHost is the machine's part, which provides volumes and plugins of allocations. */
 export interface StorageHost extends Pick<CsiHost, 'supervisor' | 'forget'> {
   volumesOf(
     ...given: Parameters<CsiHost['volumesOf']>
   ): Pick<AllocationVolumes, 'restore' | 'record' | 'prepare' | 'release' | 'isClosed' | 'close' | 'left'>;
 }
 
-/** What volumes and plugins may do to their allocation. */
+/** StorageOwner is the allocation, as far as volumes and plugins act on it. */
 export interface StorageOwner {
-  /** Told with each thing that may take long. */
+  /** Is called before each step that may take long. */
   waitsFor(what: string): void;
   emit(task: string, type: string, details: Record<string, string>): void;
-  /** Puts a task down as one that failed; its policy decides what follows. */
+  /** Fails a task. Its policy decides what follows. */
   failTask(task: string, reason: string): void;
-  /** Resolves when the present record is on disk. */
+  /** Saves the current record. Resolves when it is on disk. */
   save(): Promise<void>;
 }
 
 export interface AllocationStorageOptions {
-  /** Absent: simulated machines have none. Only groups without CSI volumes can be prepared then. */
+  /** Absent on simulated machines. Then only groups without CSI volumes can be prepared. */
   readonly csi?: StorageHost;
   readonly alloc: Allocation;
   readonly group: TaskGroup;
@@ -38,8 +38,9 @@ export interface AllocationStorageOptions {
 }
 
 /**
- * The storage side of one allocation: the volumes it uses, and the plugins that its tasks are.
- * Restored or not: prepare, then superviseTasks after each change of a task, then release; end or close from anywhere.
+ * AllocationStorage is the storage of one allocation: the volumes that it uses, and the plugins among its tasks. The
+ * order of calls, after an optional restore: prepare, then superviseTasks after each change of a task, then release.
+ * `end` and `close` may come at any time.
  */
 export class AllocationStorage {
   private readonly volumes: ReturnType<StorageHost['volumesOf']> | undefined;
@@ -53,7 +54,7 @@ export class AllocationStorage {
     this.plugins = new AllocationPlugins(csi ? group.Tasks : [], (task) => this.supervisorOf(task), logger);
   }
 
-  /** Takes up what an earlier agent has kept, before anybody's volumes are unmounted (VL-242). */
+  /** Restores the record of an earlier agent. It is called before any allocation's volumes are unmounted (VL-242). */
   restore(record: AllocationVolumesRecord): void {
     this.volumes?.restore(record);
   }
@@ -62,7 +63,11 @@ export class AllocationStorage {
     return this.volumes?.record() ?? {};
   }
 
-  /** Before any task starts. @returns false: it was closed meanwhile, nothing is to follow. @throws VolumesError */
+  /**
+   * Prepares the volumes before any task starts.
+   * @returns false if it was closed meanwhile, so that nothing may follow.
+   * @throws VolumesError
+   */
   async prepare(): Promise<boolean> {
     const { group, owner } = this.options;
     const canMount = group.Tasks.some((task) => this.mountsOf(task) !== 'none');
@@ -78,13 +83,16 @@ export class AllocationStorage {
     this.plugins.superviseTasks(states);
   }
 
-  /** After all tasks have ended. Never fails; resolves when each volume was tried once. */
+  /** Releases the volumes after all tasks have ended. Never fails; resolves after one attempt for each volume. */
   release(): Promise<void> {
     this.released ??= this.volumes?.release() ?? Promise.resolve();
     return this.released;
   }
 
-  /** The allocation goes as a whole: what has not been unmounted by then is handed on, and on disk, before this resolves. */
+  /**
+   * Ends the storage of an allocation that is removed. Before it resolves, volumes that are still mounted are handed
+   * over, and that is on disk.
+   */
   async end(): Promise<void> {
     let cancel: CancelTimer = () => {};
     const patience = new Promise<void>((resolve) => {
@@ -96,7 +104,7 @@ export class AllocationStorage {
     if (this.volumes) await this.options.csi?.forget(this.options.alloc.ID, this.volumes);
   }
 
-  /** The agent ends: mounts and plugins stay as they are. */
+  /** Closes at the end of the agent: mounts and plugins stay as they are. */
   close(): void {
     this.plugins.close();
     this.volumes?.close();

@@ -21,7 +21,10 @@ import { isPassing, type VolumeClaims } from './volume-claims.js';
 import { type MountInfo, mountOptions, type MountedVolume, useKey, type VolumeMount } from './volume-mounter.js';
 import type { VolumeUses } from './volume-uses.js';
 
-/** What is kept of a volume on disk (2.8). An empty `Source`: claimed, not mounted. */
+/**
+ * AllocationVolumeRecord is the state of a volume on disk (2.8). With an empty `Source`, the volume is claimed but not
+ * mounted.
+ */
 export interface AllocationVolumeRecord {
   readonly VolumeID: string;
   readonly VolumeNamespace: string;
@@ -30,10 +33,10 @@ export interface AllocationVolumeRecord {
   readonly ExternalNodeID: string;
   readonly MountInfo: MountInfo;
 }
-/** By the alias that the group gives it. */
+/** The records by the alias that the group gives the volume. */
 export type AllocationVolumesRecord = Readonly<Record<string, AllocationVolumeRecord>>;
 
-/** The allocation cannot have its volumes (VL-220, VL-221). */
+/** Is thrown if the allocation cannot have its volumes (VL-220, VL-221). */
 export class VolumesError extends Error {
   override readonly name = 'VolumesError';
 }
@@ -56,22 +59,22 @@ export interface AllocationVolumesDependencies {
 const NOT_MOUNTED: MountInfo = { Source: '', IsDevice: false };
 
 /**
- * The CSI volumes of one allocation (volumes.md 3.24).
+ * AllocationVolumes are the CSI volumes of one allocation (volumes.md 3.24).
  *
- * new → preparing → ready → releasing → released; closed from anywhere. preparing: three phases, each for all volumes
- * before the next: what an earlier agent has mounted is looked at, the others are claimed, and mounted. Failing there is
- * no end of its own: release follows in every case. releasing: each volume by itself is unmounted and given back; what
- * cannot be unmounted is given back all the same and tried on in the background, until it succeeds. closed: every wait is
- * over, and whoever drops the allocation hands on what is left.
- * What is known of a volume is on disk before the next step with it. Cost: one entry per volume.
+ * States: new → preparing → ready → releasing → released; it may be closed at any time. preparing has three phases,
+ * each for all volumes before the next: mounts of an earlier agent are checked, other volumes are claimed, then
+ * mounted. After a failure, release follows as in every case. releasing: each volume is separately unmounted and
+ * unpublished. If the unmount fails, the volume is unpublished all the same, and the unmount is retried in the
+ * background until it succeeds. closed: every wait ends, and the caller that drops the allocation hands over the
+ * remaining mounts. The state of a volume is on disk before its next step. Cost: one entry per volume.
  */
 export class AllocationVolumes {
   private readonly known = new Map<string, AllocationVolumeRecord>();
   private readonly claimed = new Map<string, ClaimVolumeResponse>();
   private readonly closing = new AbortController();
   /**
-   * Ends what is being prepared: it is released now, or closed. Not an `AbortSignal.any`: one that somebody listens to is
-   * kept for as long as the process runs, with all that its listeners know.
+   * Aborts a preparation, because the volumes are being released or closed. It is not an `AbortSignal.any`, because
+   * such a signal with listeners stays in memory as long as the process, with all that its listeners refer to.
    */
   private readonly unwanting = new AbortController();
   private preparing: Promise<void> | undefined;
@@ -79,18 +82,18 @@ export class AllocationVolumes {
 
   constructor(
     private readonly alloc: Pick<Allocation, 'ID' | 'Name' | 'Namespace' | 'NodeID'>,
-    /** Those of type csi, by alias. */
+    /** The requests of type csi, by alias. */
     private readonly requests: Readonly<Record<string, VolumeRequest>>,
     private readonly deps: AllocationVolumesDependencies,
-    /** Resolves when the present record is on disk. */
+    /** Saves the current record. Resolves when it is on disk. */
     private readonly save: () => Promise<void>,
   ) {}
 
-  /** Takes up what an earlier agent has kept, before anybody's volumes are unmounted (VL-242). */
+  /** Restores the record of an earlier agent. It is called before any allocation's volumes are unmounted (VL-242). */
   restore(record: AllocationVolumesRecord): void {
     for (const [alias, volume] of Object.entries(record)) {
       this.known.set(alias, volume);
-      // Also of what was claimed only: the mount may have been under way.
+      // This includes volumes that were only claimed, because the mount may have been in progress.
       if (this.requests[alias]) this.deps.uses.add(useKey(this.used(alias)), this.alloc.ID, volume.VolumeExternalID);
     }
   }
@@ -99,15 +102,16 @@ export class AllocationVolumes {
     return Object.fromEntries(this.known);
   }
 
-  /** Where the tasks find it; undefined: it is not mounted. */
+  /** Returns the mount for the tasks, or undefined if the volume is not mounted. */
   mountOf(alias: string): MountInfo | undefined {
     const info = this.known.get(alias)?.MountInfo;
     return info?.Source ? info : undefined;
   }
 
   /**
-   * @param canMount a driver of one of its tasks can give it mounts
-   * @param waitsFor called with each thing that may take long
+   * Prepares the volumes.
+   * @param canMount whether a driver of one of its tasks supports mounts
+   * @param waitsFor is called before each step that may take long
    * @throws VolumesError
    */
   prepare(canMount: boolean, waitsFor: (what: string) => void = () => {}): Promise<void> {
@@ -116,18 +120,18 @@ export class AllocationVolumes {
   }
 
   /**
-   * Unmounts and unpublishes all volumes, in whatever way the allocation ends (VL-228). Never fails. Resolves after one
-   * attempt for each volume.
+   * Unmounts and unpublishes all volumes, however the allocation ends (VL-228). Never fails. Resolves after one attempt
+   * for each volume.
    */
   async release(): Promise<void> {
     this.isReleased = true;
     this.unwanting.abort();
-    await this.preparing?.catch(() => undefined); // whoever asked for it has heard
-    if (!this.preparing && this.known.size === 0) return; // an earlier agent has released all of it
+    await this.preparing?.catch(() => undefined); // the caller of `prepare` got the error
+    if (!this.preparing && this.known.size === 0) return; // an earlier agent has released all volumes
     await Promise.all(Object.keys(this.requests).map((alias) => this.releaseOne(alias)));
   }
 
-  /** Its tasks may use them: nobody but itself takes them from it (VL-69, VL-246). */
+  /** Says whether its tasks may use the volumes. Only the allocation itself may unmount them then (VL-69, VL-246). */
   get areInUse(): boolean {
     return !this.isReleased;
   }
@@ -136,7 +140,10 @@ export class AllocationVolumes {
     return this.closing.signal.aborted;
   }
 
-  /** What is not known to be unmounted, for whoever goes on when its allocation is dropped. */
+  /**
+   * Returns the volumes that are not known to be unmounted. The caller continues with them when the allocation is
+   * dropped.
+   */
   left(): LeftMount[] {
     return [...this.known].flatMap(([alias, { PluginID: pluginId }]) => {
       if (!this.requests[alias]) return [];
@@ -148,7 +155,7 @@ export class AllocationVolumes {
   }
 
   /**
-   * Cancels all waits, so that a hanging plugin holds up neither the end of the allocation nor that of the agent
+   * Cancels all waits, so that a hanging plugin delays neither the end of the allocation nor that of the agent
    * (VL-231).
    */
   close(): void {
@@ -171,7 +178,7 @@ export class AllocationVolumes {
     await phase('mounting volumes', (alias) => this.mount(alias, waitsFor));
   }
 
-  /** Keeps a mount that is still there after a restart of the agent; a lost one is made again (VL-222). */
+  /** Keeps a mount that still exists after a restart of the agent; a lost one is made again (VL-222). */
   private async checkMount(alias: string, waitsFor: (what: string) => void): Promise<void> {
     const known = this.known.get(alias);
     if (!known?.MountInfo.Source) return;
@@ -225,7 +232,7 @@ export class AllocationVolumes {
     };
     const MountInfo = await this.deps.mount(plugin, volume, this.unwanting.signal);
     this.known.set(alias, { ...known, ExternalNodeID: plugin.machine.ID, MountInfo });
-    this.claimed.delete(alias); // its secrets have done their work
+    this.claimed.delete(alias); // the secrets in the answer are no longer needed
     await this.save();
   }
 
@@ -238,7 +245,7 @@ export class AllocationVolumes {
     else void this.unmountLater(alias);
   }
 
-  /** Retries an unmount that has failed in the background, and gives the volume back once it has succeeded (VL-232). */
+  /** Retries a failed unmount in the background, and unpublishes the volume once it has succeeded (VL-232). */
   private async unmountLater(alias: string): Promise<void> {
     const { clock, timers, logger } = this.deps;
     const retries = { clock, timers, signal: this.closing.signal, patienceMs: Infinity };
@@ -249,7 +256,7 @@ export class AllocationVolumes {
         retries,
       );
     } catch (error) {
-      // Closed: who goes on is the next agent, or the list of what is left.
+      // The storage was closed. The next agent or the list of left mounts continues.
       const about = { alloc: this.alloc.ID, volume: this.used(alias).volumeId };
       logger.warn('a volume is left mounted for now', { ...about, error });
       return;
@@ -292,7 +299,7 @@ export class AllocationVolumes {
     await this.save();
   }
 
-  /** The claim that the job's volume request means: source, access, attachment and namespace (VL-223). */
+  /** Returns the claim for the job's volume request: source, access, attachment and namespace (VL-223). */
   private claimRequest(alias: string, State: ClaimState): CSIVolumeClaimRequest {
     const { usage, volumeId, namespace } = this.used(alias);
     return {
@@ -322,7 +329,7 @@ export class AllocationVolumes {
   }
 }
 
-/** An answer that nobody waits for any more is not waited for. */
+/** Stops waiting for an answer when the signal aborts. @throws VolumesError then */
 function unless<T>(unwanted: AbortSignal, answer: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const abandon = (): void => reject(new VolumesError('nobody waits for it any more'));

@@ -8,15 +8,15 @@ export const PATIENCE_MS = 24 * 3_600_000;
 export interface RetryDependencies {
   readonly clock: Clock;
   readonly timers: Timers;
-  /** Ends the waiting; what failed last is thrown. */
+  /** Ends the waiting. The last failure is thrown then. */
   readonly signal: AbortSignal;
-  /** Default PATIENCE_MS. */
+  /** The time in milliseconds after which attempts end; the default is PATIENCE_MS. */
   readonly patienceMs?: number;
-  /** It failed and will be tried again. */
+  /** Is called after a failure that will be retried. */
   readonly onRetry?: (error: unknown) => void;
 }
 
-/** Tries at once, then with growing waits while what fails is worth it. @throws the last failure */
+/** Tries at once, then again with growing waits as long as a failure is worth a retry. @throws the last failure */
 export async function retrying<T>(
   work: () => Promise<T>,
   isWorthIt: (error: unknown) => boolean,

@@ -1,6 +1,6 @@
 import type { VolumeUse } from '@waybill/csi';
 
-/** The plugin does not confirm a use that it was asked about (VL-20). No message contains mount flags (CW-11). */
+/** Is thrown if the plugin does not confirm a requested use (VL-20). No message contains mount flags (CW-11). */
 export class UnconfirmedUseError extends Error {
   override readonly name = 'UnconfirmedUseError';
   constructor(reason: string) {
@@ -8,14 +8,14 @@ export class UnconfirmedUseError extends Error {
   }
 }
 
-/** Checks that the plugin has confirmed each use that was asked for (VL-20). @throws UnconfirmedUseError */
+/** Checks that the plugin has confirmed each requested use (VL-20). @throws UnconfirmedUseError */
 export function checkConfirmed(asked: readonly VolumeUse[], confirmed: readonly VolumeUse[]): void {
   for (const use of asked)
     if (!confirmed.some((one) => covers(one, use)))
       throw new UnconfirmedUseError(`the plugin does not confirm ${use.accessMode} with ${use.attachmentMode}`);
 }
 
-/** An old plugin may name no access mode, which stands for any. */
+/** Says whether a confirmation covers a use. An old plugin may name no access mode, which stands for any. */
 function covers(confirmed: VolumeUse, asked: VolumeUse): boolean {
   const { accessMode, attachmentMode, fsType = '', mountFlags = [] } = confirmed;
   if (accessMode !== asked.accessMode && accessMode !== 'UNKNOWN' && accessMode !== '') return false;

@@ -17,14 +17,15 @@ type Controller = Pick<ControllerClient, keyof ControllerClient>;
 export type ControllerAnswers = CsiAnswers<typeof CSI_CONTROLLER>;
 
 /**
- * What the servers have done through the controller plugins of this machine (volumes.md 3.12). Calls that change
- * something go to a plugin one after the other, also when a server that has lost its role is still asking (VL-131);
- * reads, validations and creates do not wait (VL-130). Nothing else is kept. All @throws RpcError
+ * Answers the servers' calls to the controller plugins of this machine (volumes.md 3.12). Calls that change something
+ * go to a plugin one after the other, even if a server that has lost its role still sends some (VL-131). Reads,
+ * validations and creates do not wait (VL-130). It keeps no other state. All answers
+ * @throws RpcError
  */
 export function controllerAnswers({ plugins }: Pick<CsiHost, 'plugins'>): ControllerAnswers {
   const turns = new Turns();
 
-  /** The answer to a call, by the plugin that it names. */
+  /** Makes the answer to a call, which goes to the plugin that the request names. */
   function by<Req extends { readonly PluginID: string }, Res>(
     { method, inTurn }: CsiCall<Req, Res>,
     work: (controller: Controller, request: Req) => Promise<Res>,
@@ -124,7 +125,7 @@ export function controllerAnswers({ plugins }: Pick<CsiHost, 'plugins'>): Contro
   };
 }
 
-/** Adds the agent's own part to the text of an error (VL-133). A plugin's refusal is no fault of this process. */
+/** Adds the agent's own part to the text of an error (VL-133). A plugin's refusal is not an error of this process. */
 export async function answering<T>(method: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -133,7 +134,7 @@ export async function answering<T>(method: string, work: () => Promise<T>): Prom
   }
 }
 
-/** Whether another attempt, or another instance of the plugin, may not meet the error (VL-252). */
+/** Says whether another attempt, or another instance of the plugin, may succeed (VL-252). */
 const mayPass = (error: unknown): boolean =>
   error instanceof CsiError ? error.isRetryable : isRefusal(error, 'retryable');
 

@@ -22,32 +22,32 @@ import { VolumeUses } from './volume-uses.js';
 import { below } from '../../paths/path-name.js';
 
 export interface CsiHostDependencies {
-  /** Below it plugins and volumes have their directories. */
+  /** The directory that contains those of plugins and volumes. */
   readonly csiDir: string;
   readonly region: string;
   readonly registrations: PluginRegistrations;
-  /** What is still mounted for allocations that are gone. */
+  /** The list of mounts of allocations that are gone. */
   readonly leftMounts: LeftMountList;
   readonly places: MountPlaces;
   readonly claims: VolumeClaims;
   readonly node: LocalNode;
   readonly emit: (event: LocalEvent) => void;
-  /** Default: over the socket. */
+  /** Connects to a plugin; the default is over its socket. */
   readonly connect?: (socketPath: string) => CsiPlugin;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly logger: Logger;
 }
 
-/** Where a plugin's task finds what it shares with the agent. */
+/** PluginPlaces are the paths that a plugin's task shares with the agent. */
 export interface PluginPlaces {
   readonly socketPath: string;
   readonly mountRoot: string;
 }
 
 /**
- * What this machine does for volumes: the plugins that run here, and the volumes of its allocations. Puts the parts
- * together, and finds those of an allocation again for its tasks. One for each agent.
+ * CsiHost is this machine's part in CSI volumes: the plugins that run here, and the volumes of its allocations. It
+ * assembles the parts, and finds an allocation's volumes for its tasks. There is one per agent.
  */
 export class CsiHost {
   readonly plugins: LocalPlugins;
@@ -92,7 +92,7 @@ export class CsiHost {
     this.plugins.start();
   }
 
-  /** Mounts and plugins go on without the agent. */
+  /** Closes everything at the end of the agent. Mounts and plugins continue without it. */
   stop(): void {
     this.plugins.stop();
     for (const supervisor of this.supervisors) supervisor.close();
@@ -107,11 +107,11 @@ export class CsiHost {
     return { mountRoot, socketPath: registered ?? below(socketDir, SOCKET_NAME) };
   }
 
-  /** @throws UnsafeNameError, SocketPathTooLongError */
+  /** Makes the supervisor of a plugin. @throws UnsafeNameError, SocketPathTooLongError */
   supervisor(
     allocId: string,
     config: CSIPluginConfig,
-    /** The plugin sees the files of this machine, not a view of its own. */
+    /** Whether the plugin sees the files of this machine instead of its own view. */
     seesMachine: boolean,
     task: Pick<PluginSupervisorDependencies, 'emit' | 'fail'>,
   ): PluginSupervisor {
@@ -137,7 +137,7 @@ export class CsiHost {
     return supervisor;
   }
 
-  /** The CSI volumes of an allocation; they are found here until `forget`. */
+  /** Makes the CSI volumes of an allocation. They are found here until `forget`. */
   volumesOf(
     alloc: Allocation,
     requests: Readonly<Record<string, VolumeRequest>>,
@@ -170,20 +170,20 @@ export class CsiHost {
   }
 
   /**
-   * Its volumes are closed; unmounting what is left of them goes on. By identity: an allocation that is wanted here again
-   * may have new ones by now (AG-402). Resolves when what is left is on disk.
+   * Removes the closed volumes of an allocation, and continues to unmount the rest. It compares the object, because the
+   * same allocation may have new volumes here by now (AG-402). Resolves when the remaining mounts are on disk.
    */
   async forget(allocId: string, volumes: Pick<AllocationVolumes, 'left'>): Promise<void> {
     if (this.volumes.get(allocId) === volumes) this.volumes.delete(allocId);
     await this.left.takeMounts(volumes.left());
   }
 
-  /** An allocation of this machine whose tasks may use its volumes. */
+  /** Says whether this machine has the allocation and its tasks may use its volumes. */
   usesVolumes(allocId: string): boolean {
     return this.volumes.get(allocId)?.areInUse ?? false;
   }
 
-  /** @throws NoSuchPluginError, and as VolumeMounter.unmount */
+  /** Unmounts a volume. @throws NoSuchPluginError, and the errors of VolumeMounter.unmount */
   private async unmount(pluginId: string, volume: MountedVolume, signal: AbortSignal): Promise<void> {
     const plugin = this.plugins.nodePlugin(pluginId);
     if (!plugin) throw new NoSuchPluginError('node', pluginId);

@@ -8,8 +8,8 @@ import { nodeAnswers } from './node-calls.js';
 type Answer = (request: never) => Promise<unknown>;
 
 /**
- * What the servers ask of the storage plugins of this machine: a method for every call of the tables, made here, because
- * Nest finds answers by the methods of a class.
+ * Returns a controller with the servers' calls to the storage plugins of this machine. It has one method for every call
+ * of the tables, because Nest finds answers by the methods of a class.
  */
 export function csiControllerOf(host: Pick<CsiHost, 'plugins' | 'mounter' | 'usesVolumes'>): Type {
   @Controller()

@@ -10,7 +10,7 @@ import { mountPlaces } from './mount-places.store.js';
 import { serversClaims } from './volume-claims.js';
 import { below } from '../../paths/path-name.js';
 
-/** What happens on this machine, told to the servers with its own identity. */
+/** Returns the events of this machine. They are sent to the servers with its own identity. */
 export function nodeEventsOf({ rpc, clock, timers, logger }: ServiceContext, node: LocalNode): NodeEvents {
   return new NodeEvents({
     send: (Events) => {
@@ -23,7 +23,7 @@ export function nodeEventsOf({ rpc, clock, timers, logger }: ServiceContext, nod
   });
 }
 
-/** What this machine does for volumes, below `<agent directory>/csi`. */
+/** Returns the CSI host of this machine. Its directory is `<agent directory>/csi`. */
 export function csiHostOf(context: ServiceContext, dir: string, node: LocalNode, events: NodeEvents): CsiHost {
   const { rpc, clock, timers, logger, settings } = context;
   const csiDir = below(dir, 'csi');
@@ -42,7 +42,7 @@ export function csiHostOf(context: ServiceContext, dir: string, node: LocalNode,
   });
 }
 
-/** What the hooks of plugins and of users of volumes need. */
+/** Returns the dependencies of the hooks for plugins and for users of volumes. */
 export function volumeHookParts(
   csi: CsiHost,
   node: LocalNode,

@@ -4,22 +4,22 @@ import { retrying } from './backoff.js';
 import { type MountedVolume, useKey } from './volume-mounter.js';
 import type { VolumeUses } from './volume-uses.js';
 
-/** A mount whose allocation is gone from this machine, with all that taking it back needs. */
+/** LeftMount is a mount whose allocation is gone from this machine, with all data for unmounting it. */
 export interface LeftMount {
   readonly pluginId: string;
   readonly volume: MountedVolume;
-  /** What the servers are told when it is unmounted. */
+  /** The claim that is reported to the servers after the unmount. */
   readonly claim: CSIVolumeClaimRequest;
 }
 
-/** Where the list is kept. Implemented on a file (json-list.store.ts). */
+/** LeftMountList stores the list. A file implements it (json-list.store.ts). */
 export interface LeftMountList {
   load(): Promise<readonly LeftMount[]>;
-  /** Resolves when it is durable. */
+  /** Saves the list. Resolves when it is durable. */
   save(all: readonly LeftMount[]): Promise<void>;
 }
 
-/** The disk is not mounted again here before the mount of an allocation that is gone has been taken back. */
+/** Is thrown if a disk cannot be mounted, because it is still mounted for an allocation that is gone. */
 export class StillLeftError extends Error {
   override readonly name = 'StillLeftError';
   constructor({ volume }: LeftMount, cause: unknown) {
@@ -38,7 +38,7 @@ export interface LeftMountsDependencies {
   readonly uses: VolumeUses;
   readonly unmount: (pluginId: string, volume: MountedVolume, signal: AbortSignal) => Promise<void>;
   readonly giveBack: (claim: CSIVolumeClaimRequest) => Promise<void>;
-  /** An allocation of this ID is here again, and its claim is its own. */
+  /** Says whether an allocation with this id is here again. Then the claim is its own. */
   readonly isHere: (allocId: string) => boolean;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -46,9 +46,10 @@ export interface LeftMountsDependencies {
 }
 
 /**
- * Mounts that could not be taken back before their allocation was dropped (VL-232). Each is tried until it succeeds, over
- * restarts of the agent: the list is on disk before the allocation's own record goes. Until then it counts as a use of its
- * disk, and nobody else has that disk mounted here. Cost: one timer and one entry of the file for each.
+ * LeftMounts are mounts that could not be unmounted before their allocation was dropped (VL-232). The unmount is
+ * retried until it succeeds, over restarts of the agent: the list is on disk before the allocation's own record is
+ * removed. Until then a mount counts as a use of its disk, and the disk is not mounted for others. Cost: one timer and
+ * one entry of the file per mount.
  */
 export class LeftMounts {
   private readonly left = new Map<string, LeftMount>();
@@ -58,7 +59,7 @@ export class LeftMounts {
 
   constructor(private readonly deps: LeftMountsDependencies) {}
 
-  /** What an earlier agent has left. Before any volume is mounted or unmounted. */
+  /** Restores the list of an earlier agent. It is called before any volume is mounted or unmounted. */
   async restore(): Promise<void> {
     try {
       this.add(await this.deps.list.load());
@@ -69,14 +70,14 @@ export class LeftMounts {
     }
   }
 
-  /** Resolves when they are on disk. */
+  /** Adds mounts. Resolves when they are on disk. */
   async takeMounts(mounts: readonly LeftMount[]): Promise<void> {
     if (mounts.length === 0) return;
     this.add(mounts);
     await this.save();
   }
 
-  /** Takes back what is left in the way of a mount that is to be made now. @throws StillLeftError */
+  /** Unmounts left mounts that conflict with a mount that is to be made. @throws StillLeftError */
   async clear(pluginId: string, wanted: MountedVolume): Promise<void> {
     for (const [key, one] of this.left) {
       const isSamePlace = key === keyOf({ pluginId, volume: wanted });
@@ -87,7 +88,7 @@ export class LeftMounts {
     }
   }
 
-  /** The agent ends: the next one goes on. */
+  /** Closes the list at the end of the agent. The next agent continues. */
   close(): void {
     this.closing.abort();
   }
@@ -116,7 +117,7 @@ export class LeftMounts {
     );
   }
 
-  /** One at a time for each mount; of one that is taken back by now it does nothing. */
+  /** Unmounts one mount, one attempt at a time. It does nothing for a mount that is gone by now. */
   private undo(key: string): Promise<void> {
     return this.turns.runInTurn(key, async () => {
       const one = this.left.get(key);
@@ -151,7 +152,7 @@ export class LeftMounts {
   }
 }
 
-/** Two uses of one disk that are not meant to be at the same time. */
+/** Says whether two uses of one disk exclude each other. */
 const excludes = (a: MountedVolume, b: MountedVolume): boolean =>
   a.externalId === b.externalId && !(isShared(a) && isShared(b));
 

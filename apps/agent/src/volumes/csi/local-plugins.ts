@@ -13,7 +13,10 @@ export class PluginNotReadyError extends Error {
   override readonly name = 'PluginNotReadyError';
 }
 
-/** The caller has an outdated view of the plugins on this machine. Another instance may answer (VL-252). */
+/**
+ * Is thrown if this machine does not have the plugin, because the caller's view is outdated. Another instance may
+ * answer (VL-252).
+ */
 export class NoSuchPluginError extends Refusal {
   override readonly name = 'NoSuchPluginError';
   constructor(side: PluginSide, pluginId: string) {
@@ -21,7 +24,7 @@ export class NoSuchPluginError extends Refusal {
   }
 }
 
-/** A node plugin that is up, with all that mounting needs to know of it. */
+/** LocalNodePlugin is a running node plugin, with all data that mounting needs. */
 export interface LocalNodePlugin {
   readonly pluginId: string;
   readonly node: CsiPlugin['node'];
@@ -35,17 +38,16 @@ export interface LocalPluginsDependencies {
   readonly connect: (socketPath: string) => CsiPlugin;
   readonly clock: Clock;
   readonly timers: Timers;
-  /** Of one side of a plugin, after each look at it. */
+  /** Receives the state of one side of a plugin, after each fingerprint. */
   readonly report: (side: PluginSide, info: CSIInfo) => void;
 }
 
 /**
- * The plugins that are active on this machine, each with its connection and its fingerprints.
+ * LocalPlugins are the active plugins of this machine, each with its connection and its fingerprints.
  *
- * started → stopped. While started it follows the registry: one instance for each side and plugin ID (VL-219), made anew
- * when another allocation becomes the active one. Whoever mounts waits until the node plugin's last
- * fingerprint was good.
- * Cost: one connection and one timer per instance.
+ * States: started → stopped. While started it follows the registry: one instance per side and plugin ID (VL-219),
+ * replaced when another allocation becomes the active one. Mounts wait until the node plugin's last fingerprint was
+ * good. Cost: one connection and one timer per instance.
  */
 export class LocalPlugins {
   private readonly instances = new Map<string, PluginInstance>();
@@ -65,7 +67,7 @@ export class LocalPlugins {
     this.resync();
   }
 
-  /** Nothing is reported any more: the plugins go on without the agent. */
+  /** Stops without a report, because the plugins continue without the agent. */
   stop(): void {
     this.isStarted = false;
     this.cancelResync();
@@ -73,14 +75,14 @@ export class LocalPlugins {
     this.instances.clear();
   }
 
-  /** @throws NoSuchPluginError */
+  /** Returns the controller plugin. @throws NoSuchPluginError */
   controller(pluginId: string): CsiPlugin['controller'] {
     const instance = this.instances.get(keyOf('controller', pluginId));
     if (!instance) throw new NoSuchPluginError('controller', pluginId);
     return instance.plugin.controller;
   }
 
-  /** The node plugin, if it has ever been up; it may be down for the moment. */
+  /** Returns the node plugin if it has ever been up. It may be down at the moment. */
   nodePlugin(pluginId: string): LocalNodePlugin | undefined {
     const instance = this.instances.get(keyOf('node', pluginId));
     if (!instance?.machine) return undefined;
@@ -88,7 +90,10 @@ export class LocalPlugins {
     return { pluginId, node: instance.plugin.node, machine: instance.machine, mountRoot, pluginRoot };
   }
 
-  /** The node plugin, if it was well when it was looked at last; waits for it. @throws PluginNotReadyError after PLUGIN_WAIT_MS, or when nobody waits any more */
+  /**
+   * Returns the node plugin if its last fingerprint was good, and waits for that.
+   * @throws PluginNotReadyError after PLUGIN_WAIT_MS, or if the signal aborts
+   */
   async nodePluginReady(pluginId: string, signal: AbortSignal): Promise<LocalNodePlugin> {
     const found = this.healthyNodePlugin(pluginId);
     if (found) return found;

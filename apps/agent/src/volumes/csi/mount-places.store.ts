@@ -3,21 +3,24 @@ import path from 'node:path';
 import { isErrno } from '@waybill/processes';
 import { isMountPoint } from '../../allocations/disk/mount-table.store.js';
 
-/** The directories in which volumes are mounted, as the mounter needs them. */
+/** MountPlaces are the mounter's operations on the directories in which volumes are mounted. */
 export interface MountPlaces {
   isMounted(place: string): Promise<boolean>;
   exists(place: string): Promise<boolean>;
-  /** With all above it; for the agent and plugins only. */
+  /** Makes a directory with all its parents, for the agent and plugins only. */
   make(directory: string): Promise<void>;
-  /** An empty directory, or nothing. @throws when something is in it or mounted there */
+  /** Removes an empty directory, if it exists. @throws an error if it has contents or a mount */
   remove(directory: string): Promise<void>;
-  /** The socket of a plugin that is gone, with its directory. */
+  /** Removes the socket of a plugin that is gone, with its directory. */
   removeSocket(socketPath: string): Promise<void>;
-  /** The directory and those above it as far as they are empty, up to `root`. */
+  /** Removes the directory and its parents up to `root`, as far as they are empty. */
   removeEmpty(directory: string, root: string): Promise<void>;
 }
 
-/** Nothing here removes anything but empty directories and sockets: what is below a mount is not the agent's. */
+/**
+ * The operations on this machine. They remove only empty directories and sockets, because the contents of a mount do
+ * not belong to the agent.
+ */
 export const mountPlaces: MountPlaces = {
   isMounted: isMountPoint,
   exists: (place) =>

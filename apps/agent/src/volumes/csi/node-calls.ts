@@ -6,24 +6,27 @@ import { NoSuchPluginError } from './local-plugins.js';
 import { jsonBytes } from './provider-views.js';
 import type { MountedVolume } from './volume-mounter.js';
 
-/** A request of the servers that names too little, or what is not theirs to take. */
+/** Is thrown for a request of the servers that is incomplete, or that would take a volume in use. */
 export class NodeCallError extends Error {
   override readonly name = 'NodeCallError';
 }
 
 export type NodeAnswers = CsiAnswers<typeof CSI_NODE>;
 
-/** What of a machine its volumes are taken through. */
+/** NodeVolumes are the parts of CsiHost that these calls use. */
 export interface NodeVolumes extends Pick<CsiHost, 'usesVolumes'> {
   readonly plugins: Pick<CsiHost['plugins'], 'nodePlugin' | 'nodePluginReady'>;
   readonly mounter: Pick<CsiHost['mounter'], 'unmount' | 'expand'>;
 }
 
-/** What the servers have done to the volumes of this machine through its node plugins (VL-246, VL-247). All @throws RpcError */
+/**
+ * Answers the servers' calls to the volumes of this machine, through its node plugins (VL-246, VL-247). All answers
+ * @throws RpcError
+ */
 export const nodeAnswers = (host: NodeVolumes): NodeAnswers => ({
   /**
-   * Of what is not mounted it is a success. Servers that have lost sight of the machine may take for ended what runs here:
-   * until it has ended here, too, it keeps its disk (VL-69).
+   * Unmounts a volume. A volume that is not mounted is a success. Servers that lost contact with the machine may
+   * believe that a running allocation has ended. It keeps its disk until it has ended here, too (VL-69).
    */
   detach: (request) =>
     answering(CSI_NODE.detach.method, async () => {
@@ -36,7 +39,7 @@ export const nodeAnswers = (host: NodeVolumes): NodeAnswers => ({
       return null;
     }),
 
-  /** Waits for the plugin. */
+  /** Expands a volume. It waits for the plugin. */
   expand: (request) =>
     answering(CSI_NODE.expand.method, async () => {
       const volume = volumeOf(request);
@@ -48,7 +51,7 @@ export const nodeAnswers = (host: NodeVolumes): NodeAnswers => ({
     }),
 });
 
-/** @throws NodeCallError */
+/** Reads the volume of a request. @throws NodeCallError */
 function volumeOf(request: NodeDetachVolumeRequest): MountedVolume {
   const { PluginID, VolumeID, Namespace, ExternalID, Claim } = request;
   const required = Object.entries({ PluginID, VolumeID, AllocID: Claim.AllocationID });

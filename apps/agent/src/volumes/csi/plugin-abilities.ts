@@ -1,7 +1,7 @@
 import type { ControllerCapability, NodeCapability, NodeInfo } from '@waybill/csi';
 import type { CSIControllerInfo, CSINodeInfo } from '@waybill/model';
 
-/** A controller's capabilities as a node shows them (2.5). */
+/** Returns a controller's capabilities as the node shows them (2.5). */
 export function controllerInfo(can: ReadonlySet<ControllerCapability>): CSIControllerInfo {
   return {
     SupportsCreateDelete: can.has('CREATE_DELETE_VOLUME'),
@@ -19,7 +19,7 @@ export function controllerInfo(can: ReadonlySet<ControllerCapability>): CSIContr
   };
 }
 
-/** The same of a node plugin. */
+/** Returns a node plugin's capabilities as the node shows them. */
 export function nodeAbilities(can: ReadonlySet<NodeCapability>): Omit<CSINodeInfo, keyof MachineInfo> {
   return {
     RequiresNodeStageVolume: can.has('STAGE_UNSTAGE_VOLUME'),
@@ -29,7 +29,7 @@ export function nodeAbilities(can: ReadonlySet<NodeCapability>): Omit<CSINodeInf
   };
 }
 
-/** What a node plugin says of its machine. */
+/** MachineInfo is a node plugin's description of its machine. */
 export type MachineInfo = Pick<CSINodeInfo, 'ID' | 'MaxVolumes' | 'AccessibleTopology'>;
 
 export function machineInfo({ nodeId, maxVolumes, topology }: NodeInfo): MachineInfo {
@@ -40,7 +40,10 @@ export function machineInfo({ nodeId, maxVolumes, topology }: NodeInfo): Machine
   };
 }
 
-/** The limit as a JSON number: the largest exact one stands for no limit and for any greater limit (VL-213, VL-8). */
+/**
+ * Returns the limit as a JSON number. The largest exact number stands for no limit and for any greater limit (VL-213,
+ * VL-8).
+ */
 function limitOf(given: bigint): number {
   return given <= 0n || given > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(given);
 }

@@ -15,31 +15,31 @@ import type { PluginRegistration } from './plugin-registry.js';
 export const FINGERPRINT_INTERVAL_MS = 30_000;
 /** Interval between fingerprints of an unhealthy plugin (VL-212). */
 export const UNWELL_INTERVAL_MS = 5_000;
-/** What each call of a round may take; a round is at most three of them. */
+/** The time limit in milliseconds of each call in a round. A round has at most three calls. */
 const FINGERPRINT_CALL_TIMEOUT_MS = 10_000;
 
 export interface PluginInstanceDependencies {
   readonly clock: Clock;
   readonly timers: Timers;
-  /** After each round, and once more when it is withdrawn. */
+  /** Receives the state after each round, and once more when the plugin is withdrawn. */
   readonly report: (info: CSIInfo) => void;
 }
 
 /**
- * One active plugin as this machine knows it (VL-212 to VL-216).
+ * PluginInstance is one active plugin of this machine (VL-212 to VL-216).
  *
- * new → unknown → known → withdrawn. unknown: no round has succeeded yet, what is known of it is reported as unhealthy.
- * known: what does not change in its life was read once; each round asks how it is and what it can do. withdrawn:
- * reported unhealthy one last time with what was known (VL-218), its connection closed.
- * One round at a time, one every FINGERPRINT_INTERVAL_MS, every UNWELL_INTERVAL_MS while the last one found it unwell, and
- * one at once when it is said to have changed.
+ * States: new → unknown → known → withdrawn. unknown: no round has succeeded yet, and the plugin is reported as
+ * unhealthy. known: the facts that never change were read once, and each round asks for health and capabilities.
+ * withdrawn: it was reported unhealthy one last time with the known facts (VL-218), and its connection is closed. There
+ * is one round at a time: one every FINGERPRINT_INTERVAL_MS, every UNWELL_INTERVAL_MS while the plugin is unhealthy,
+ * and one at once when a change is reported.
  */
 export class PluginInstance {
   private info: CSIInfo;
   private isKnown = false;
   private isWithdrawn = false;
   private isLooking = false;
-  /** It is said to have changed in the middle of a round. */
+  /** Whether a change was reported during the current round. */
   private hasChanged = false;
   private cancel: CancelTimer = () => {};
 
@@ -61,24 +61,24 @@ export class PluginInstance {
     };
   }
 
-  /** What its node plugin says of the machine; undefined: nothing yet, or it is none. */
+  /** The node plugin's description of the machine; undefined before the first one, and for a controller. */
   get machine(): CSINodeInfo | undefined {
     return this.isKnown ? this.info.NodeInfo : undefined;
   }
 
-  /** The last round found it well. */
+  /** Whether the last round found the plugin healthy. */
   get isHealthy(): boolean {
     return this.info.Healthy;
   }
 
-  /** Looks at it now, and from now on. */
+  /** Begins a round now, and continues with rounds. */
   probe(): void {
     this.cancel();
     this.hasChanged = this.isLooking;
     if (!this.isLooking) void this.round();
   }
 
-  /** Nobody looks at it any more, and nothing is said of it. */
+  /** Stops the rounds without a report. */
   leave(): void {
     this.isWithdrawn = true;
     this.cancel();

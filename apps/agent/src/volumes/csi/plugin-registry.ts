@@ -2,7 +2,10 @@ import type { Logger } from '@waybill/telemetry';
 
 export type PluginSide = 'controller' | 'node';
 
-/** A plugin that its supervisor has seen well (VL-208): all that is needed to talk to it again after a restart. */
+/**
+ * PluginRegistration is a plugin that its supervisor has seen healthy (VL-208), with all data for connecting to it
+ * after a restart.
+ */
 export interface PluginRegistration {
   readonly side: PluginSide;
   readonly pluginId: string;
@@ -10,26 +13,27 @@ export interface PluginRegistration {
   readonly socketPath: string;
   readonly provider: string;
   readonly providerVersion: string;
-  /** On this machine. */
+  /** The mount root on this machine. */
   readonly mountRoot: string;
-  /** The same place as the plugin sees it; paths given to it begin there. */
+  /** The mount root as the plugin sees it. Paths for the plugin begin with it. */
   readonly pluginRoot: string;
 }
 
-/** Where the registry is kept. Implemented on a file (json-list.store.ts). */
+/** PluginRegistrations stores the registry. A file implements it (json-list.store.ts). */
 export interface PluginRegistrations {
   load(): Promise<readonly PluginRegistration[]>;
-  /** Resolves when it is durable. */
+  /** Saves the registry. Resolves when it is durable. */
   save(all: readonly PluginRegistration[]): Promise<void>;
 }
 
 /**
- * The plugins of this machine (VL-211). For each side and plugin ID a list of allocations, the newest first: that one is
- * active. Withdrawing it makes the next one active; withdrawing an older one changes nothing for anybody.
- * Kept on disk at each change, one write after the other; an agent that starts again goes on with it.
+ * PluginRegistry holds the plugins of this machine (VL-211). For each side and plugin ID it has a list of allocations,
+ * the newest first. The newest one is active. Withdrawing it makes the next one active; withdrawing an older one does
+ * not change the active one. Each change is saved on disk, one write after the other, and a restarted agent continues
+ * with it.
  */
 export class PluginRegistry {
-  /** Newest first. */
+  /** The registrations, newest first. */
   private registrations: PluginRegistration[] = [];
   private readonly listeners: (() => void)[] = [];
   private readonly healthListeners: ((allocId: string) => void)[] = [];
@@ -51,22 +55,22 @@ export class PluginRegistry {
     this.tell();
   }
 
-  /** Called after each change of what is active. */
+  /** Registers a listener, which is called after each change of the active plugins. */
   onChange(listener: () => void): void {
     this.listeners.push(listener);
   }
 
-  /** Called when a plugin has gone down or come up again, with its allocation. */
+  /** Registers a listener for plugins that went down or came up again. It receives the plugin's allocation. */
   onHealth(listener: (allocId: string) => void): void {
     this.healthListeners.push(listener);
   }
 
-  /** Told by whoever looks after the plugin's task, who knows first. */
+  /** Reports a change of health. The plugin's supervisor calls it, because it notices first. */
   healthChanged(allocId: string): void {
     for (const listener of this.healthListeners) listener(allocId);
   }
 
-  /** One that is there already keeps its place. Resolves when it is on disk. */
+  /** Adds a registration. A known one keeps its place. Resolves when it is on disk. */
   async register(added: PluginRegistration): Promise<void> {
     const at = this.registrations.findIndex((one) => isSamePlugin(one, added) && one.allocId === added.allocId);
     if (at === -1) this.registrations.unshift(added);
@@ -74,7 +78,7 @@ export class PluginRegistry {
     await this.changed();
   }
 
-  /** All that an allocation has registered; nothing is no error (VL-210). */
+  /** Removes all registrations of an allocation; having none is not an error (VL-210). */
   async withdraw(allocId: string): Promise<void> {
     const kept = this.registrations.filter((one) => one.allocId !== allocId);
     if (kept.length === this.registrations.length) return;
@@ -82,12 +86,12 @@ export class PluginRegistry {
     await this.changed();
   }
 
-  /** One for each side and plugin ID. */
+  /** Returns the active registrations: one per side and plugin ID. */
   active(): PluginRegistration[] {
     return this.registrations.filter((one, at, all) => all.findIndex((other) => isSamePlugin(one, other)) === at);
   }
 
-  /** What an allocation has registered before (VL-206). */
+  /** Returns an earlier registration of an allocation (VL-206). */
   ofAlloc(allocId: string): PluginRegistration | undefined {
     return this.registrations.find((one) => one.allocId === allocId);
   }

@@ -27,9 +27,9 @@ export interface PluginSupervisorDependencies {
   readonly timers: Timers;
   readonly logger: Logger;
   readonly emit: (type: string, details: Record<string, string>) => void;
-  /** Puts the task down as one that failed; its policy decides what follows. */
+  /** Fails the task. Its policy decides what follows. */
   readonly fail: (reason: string) => void;
-  /** At the end: what was made for the plugin goes. */
+  /** Removes the socket at the end of the plugin. */
   readonly removeSocket: () => Promise<void>;
 }
 
@@ -40,17 +40,19 @@ const SIDES: Readonly<Record<string, readonly PluginSide[]>> = {
 };
 
 /**
- * Looks after the plugin in one task (VL-207 to VL-210).
+ * PluginSupervisor supervises the plugin in one task (VL-207 to VL-210).
  *
- * idle → starting ⇄ idle, starting → watching → stopped. idle: the task does not run. starting: probed every
- * UNWELL_PROBE_INTERVAL_MS; well in time it is registered, else the task fails, and it is idle until that has come up
- * again. watching: probed every PROBE_INTERVAL_MS while it is well, else every UNWELL_PROBE_INTERVAL_MS, and at once when
- * the task has ended or started; a change of its health is an event and a look at what it offers. stopped: withdrawn, its socket gone. One loop and one timer at any time.
+ * States: idle → starting ⇄ idle, starting → watching → stopped. idle: the task does not run. starting: the plugin is
+ * probed every UNWELL_PROBE_INTERVAL_MS. If it becomes healthy in time it is registered, else the task fails, and the
+ * supervisor is idle until the task is up again. watching: the plugin is probed every PROBE_INTERVAL_MS while it is
+ * healthy, else every UNWELL_PROBE_INTERVAL_MS, and at once when the task ends or starts. A change of its health causes
+ * an event and a fingerprint. stopped: the plugin is withdrawn and its socket removed. One loop and one timer at any
+ * time.
  */
 export class PluginSupervisor {
   private mode: 'idle' | 'starting' | 'watching' | 'stopped' = 'idle';
   private readonly plugin: CsiPlugin;
-  /** Of which time a probe that is under way tells. */
+  /** The number of the current round. Probes of earlier rounds are ignored. */
   private round = 0;
   private isTaskUp = false;
   private isHealthy = true;
@@ -63,7 +65,7 @@ export class PluginSupervisor {
     this.plugin = deps.connect(deps.socketPath);
   }
 
-  /** Told after each change of the task's state. */
+  /** Handles the task's state. It is called after each change. */
   taskIs(up: boolean): void {
     if (up === this.isTaskUp) return;
     this.isTaskUp = up;
@@ -72,7 +74,7 @@ export class PluginSupervisor {
     if (up && this.mode === 'idle') this.begin();
   }
 
-  /** The task is dead for good. */
+  /** Withdraws the plugin, because the task is dead for good. */
   async stop(): Promise<void> {
     if (this.mode === 'stopped') return;
     this.close();
@@ -80,7 +82,7 @@ export class PluginSupervisor {
     await this.deps.removeSocket();
   }
 
-  /** The agent ends; the plugin may go on without it. */
+  /** Closes the supervisor at the end of the agent. The plugin may continue without it. */
   close(): void {
     this.rest();
     this.mode = 'stopped';
@@ -108,7 +110,7 @@ export class PluginSupervisor {
     this.cancelTimeout();
   }
 
-  /** What is known of it is from before its task ended, or started. */
+  /** Probes again after the end or the start of the task, because earlier results are outdated. */
   private probeAnew(isTaskUp: boolean): void {
     this.round++;
     this.cancelProbe();
@@ -146,7 +148,7 @@ export class PluginSupervisor {
       this.mode = 'watching';
       this.isHealthy = true;
       for (const side of SIDES[config.Type] ?? []) {
-        if (this.round !== round) return; // withdrawn while the other side was written
+        if (this.round !== round) return; // withdrawn during the write of the other side
         const of = { side, pluginId: config.ID, allocId, socketPath, mountRoot, pluginRoot };
         await registry.register({ ...of, provider: name, providerVersion: version });
       }
@@ -159,7 +161,7 @@ export class PluginSupervisor {
 
   /**
    * Records the result of a probe and reports a change of health (VL-209).
-   * @param problem undefined: the plugin is healthy; empty: the plugin is not ready and names no reason
+   * @param problem undefined if the plugin is healthy; empty if it is not ready and names no reason
    */
   private seen(problem: string | undefined): void {
     const isHealthy = problem === undefined;

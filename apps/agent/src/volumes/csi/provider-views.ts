@@ -6,7 +6,7 @@ export function jsonBytes(bytes: bigint): number {
   return bytes > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(bytes);
 }
 
-/** A provider's volume as Waybill shows it (2.6). */
+/** Returns a provider's volume as Waybill shows it (2.6). */
 export function externalVolume(volume: ListedVolume): ExternalVolume {
   return {
     ExternalID: volume.volumeId,

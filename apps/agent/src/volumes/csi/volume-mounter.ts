@@ -8,10 +8,10 @@ import { stagingPath, targetPath, type UsedVolume } from './volume-paths.js';
 import type { VolumeUses } from './volume-uses.js';
 import { belowAsText } from '../../paths/path-name.js';
 
-/** A volume for one allocation, with what its plugin must be told. */
+/** VolumeMount is a volume for one allocation, with the plugin's input. */
 export interface VolumeMount extends UsedVolume {
   readonly allocId: string;
-  /** The provider's name of the volume. */
+  /** The provider's id of the volume. */
   readonly externalId: string;
   readonly options: MountOptions;
   readonly secrets: Readonly<Record<string, string>>;
@@ -19,17 +19,17 @@ export interface VolumeMount extends UsedVolume {
   readonly publishContext: Readonly<Record<string, string>>;
 }
 
-/** Enough to take a mount back. */
+/** MountedVolume is the part that an unmount needs. */
 export type MountedVolume = Pick<VolumeMount, 'allocId' | 'externalId' | 'namespace' | 'volumeId' | 'usage'>;
 
-/** Where a volume is for the tasks of an allocation. */
+/** MountInfo says where a volume is for the tasks of an allocation. */
 export interface MountInfo {
-  /** On this machine. */
+  /** The path on this machine. */
   readonly Source: string;
   readonly IsDevice: boolean;
 }
 
-/** The plugin reported an unmount that has not happened (VL-310). Another attempt may succeed. */
+/** Is thrown if the plugin reported an unmount that has not happened (VL-310). Another attempt may succeed. */
 export class StillMountedError extends Error {
   override readonly name = 'StillMountedError';
   constructor(place: string) {
@@ -37,7 +37,10 @@ export class StillMountedError extends Error {
   }
 }
 
-/** The volume's staging path still holds another disk, until the other allocation has unmounted it (VL-311). */
+/**
+ * Is thrown while the volume's staging path still holds another disk, until the other allocation has unmounted it
+ * (VL-311).
+ */
 export class OtherDiskError extends Error {
   override readonly name = 'OtherDiskError';
   constructor(volumeId: string, disk: string, allocId: string) {
@@ -48,23 +51,23 @@ export class OtherDiskError extends Error {
 export interface VolumeMounterDependencies {
   readonly places: MountPlaces;
   readonly uses: VolumeUses;
-  /** By namespace and volume, of all that is done to volumes on this machine (VL-243). */
+  /** The turns of all operations on volumes of this machine, by namespace and volume (VL-243). */
   readonly turns: Turns;
   readonly emit: (event: Pick<NodeEvent, 'Subsystem' | 'Message' | 'Details'>) => void;
 }
 
 /**
- * Mounts volumes through their node plugin, and takes the mounts back (volumes.md 3.25). Stateless but for the counts of
- * use: a step that has been done is found done by looking at the machine, so every operation may be repeated.
- * One operation at a time for each volume, volumes do not wait for each other.
+ * VolumeMounter mounts and unmounts volumes through their node plugin (volumes.md 3.25). Its only state is the counts
+ * of use. It checks the machine for completed steps, so every operation may be repeated. One operation at a time per
+ * volume; volumes do not wait for each other.
  */
 export class VolumeMounter {
   constructor(private readonly deps: VolumeMounterDependencies) {}
 
-  /** @throws UnsafeNameError before anything is made; OtherDiskError, CsiError, CsiArgumentError */
+  /** Mounts a volume. @throws UnsafeNameError before it makes anything; OtherDiskError, CsiError, CsiArgumentError */
   async mount(plugin: LocalNodePlugin, volume: VolumeMount, signal: AbortSignal): Promise<MountInfo> {
     const at = placesOf(plugin, volume);
-    // Before its turn: whoever unmounts meanwhile leaves it staged.
+    // The use is added before the turn, so that an unmount meanwhile leaves the volume staged.
     this.deps.uses.add(useKey(volume), volume.allocId, volume.externalId);
     return this.inTurn('Mount volume', volume, async () => {
       try {
@@ -78,7 +81,10 @@ export class VolumeMounter {
     });
   }
 
-  /** Of something that is not mounted it does nothing. @throws UnsafeNameError, StillMountedError, CsiError, or the error of a file with both in its text */
+  /**
+   * Unmounts a volume. It does nothing for one that is not mounted.
+   * @throws UnsafeNameError, StillMountedError, CsiError, or an error that combines those of the plugin and of a file
+   */
   async unmount(plugin: LocalNodePlugin, volume: MountedVolume, signal: AbortSignal): Promise<void> {
     const at = placesOf(plugin, volume);
     await this.inTurn('Unmount volume', volume, async () => {
@@ -91,7 +97,10 @@ export class VolumeMounter {
     });
   }
 
-  /** Expands a volume on this node (VL-247). Does not call a plugin that cannot (CW-21). @returns bytes, 0: unknown */
+  /**
+   * Expands a volume on this node (VL-247). It does not call a plugin that lacks the capability (CW-21).
+   * @returns bytes; 0 if unknown
+   */
   expand(
     plugin: LocalNodePlugin,
     volume: Omit<VolumeMount, 'context' | 'publishContext'>,
@@ -137,9 +146,7 @@ export class VolumeMounter {
     await node.publish({ ...mounted, targetPath: target.inPlugin, readonly }, { signal });
   }
 
-  /**
-   * Unpublishes a volume. An error of the plugin counts as success when the target is gone or can be removed (VL-244).
-   */
+  /** Unpublishes a volume. A plugin's error counts as success if the target is gone or can be removed (VL-244). */
   private async unpublish(
     { node, mountRoot }: LocalNodePlugin,
     { externalId }: MountedVolume,
@@ -169,7 +176,7 @@ export class VolumeMounter {
     if (await this.deps.places.isMounted(here)) throw new StillMountedError(here);
   }
 
-  /** Does one piece of work at a time for each volume, and emits a node event with its outcome (VL-243, VL-245). */
+  /** Runs one operation at a time for each volume, and emits a node event with its outcome (VL-243, VL-245). */
   private async inTurn<T>(message: string, volume: MountedVolume, work: () => Promise<T>): Promise<T> {
     const Details = { volume_id: volume.volumeId };
     const event = { Subsystem: 'Storage', Message: message } as const;
@@ -184,10 +191,13 @@ export class VolumeMounter {
   }
 }
 
-/** The key under which uses of a volume are counted: exactly what its staging path depends on (VL-242). */
+/**
+ * Returns the key under which uses of a volume are counted. It contains exactly what its staging path depends on
+ * (VL-242).
+ */
 export const useKey = (volume: UsedVolume): string => stagingPath(volume);
 
-/** The mount options of a volume. The job's options take precedence over the volume's own (VL-239). */
+/** Returns the mount options of a volume. The job's options take precedence over the volume's own (VL-239). */
 export function mountOptions(of: MountOptions | null, wanted: MountOptions | null): MountOptions {
   return { FSType: wanted?.FSType || of?.FSType || '', MountFlags: wanted?.MountFlags ?? of?.MountFlags ?? null };
 }

@@ -1,10 +1,11 @@
 /**
- * Which allocations use a staged volume (VL-241): it may be unstaged only when none does. The key is all that the place
- * of its staging depends on, so that it can be told again from what is on disk (VL-242). Each use says of which of the
- * provider's disks it is: a volume may be registered anew under its name (VL-311). Memory: one entry per use.
+ * VolumeUses counts which allocations use a staged volume (VL-241). It may be unstaged only when none does. The key
+ * contains all that the staging path depends on, so it can be computed again from the data on disk (VL-242). Each use
+ * names the provider's disk, because another disk may be registered under the volume's name (VL-311). Memory: one entry
+ * per use.
  */
 export class VolumeUses {
-  /** By key, the disk of each allocation. */
+  /** The disk of each allocation, by key. */
   private readonly users = new Map<string, Map<string, string>>();
 
   add(key: string, allocId: string, disk: string): void {
@@ -23,7 +24,7 @@ export class VolumeUses {
     return this.users.has(key);
   }
 
-  /** A use of something else than this disk; undefined: there is none. */
+  /** Returns a use with another disk, or undefined if there is none. */
   otherDisk(key: string, disk: string): { readonly allocId: string; readonly disk: string } | undefined {
     const others = [...(this.users.get(key) ?? [])].filter(([, used]) => used !== disk);
     return others.map(([allocId, used]) => ({ allocId, disk: used }))[0];

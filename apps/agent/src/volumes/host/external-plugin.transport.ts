@@ -10,7 +10,7 @@ const MAX_OUTPUT_BYTES = 64 * 1024;
 
 type Operation = 'fingerprint' | 'create' | 'delete';
 
-/** An executable in the agent's plugin directory. */
+/** ExternalPluginPlace is an executable in the agent's plugin directory. */
 export interface ExternalPluginPlace {
   readonly id: string;
   readonly file: string;
@@ -19,9 +19,9 @@ export interface ExternalPluginPlace {
 }
 
 /**
- * A plugin that somebody has installed (VL-295): a program that is called once for each operation, told what to do in its
- * environment, and answers with JSON on its output. It gets nothing of the agent's own environment but the PATH, and is
- * killed with all it has started when it takes too long.
+ * ExternalPlugin is an installed plugin (VL-295). It is a program that runs once per operation, gets its input in its
+ * environment, and answers with JSON on its output. Of the agent's own environment it gets only PATH. If it takes too
+ * long, it is killed with all processes that it started.
  */
 export class ExternalPlugin implements HostVolumePlugin {
   private constructor(
@@ -29,7 +29,7 @@ export class ExternalPlugin implements HostVolumePlugin {
     readonly version: string,
   ) {}
 
-  /** Asks the program what it is. @throws HostVolumeRefusal */
+  /** Makes the plugin after asking the program for its version. @throws HostVolumeRefusal */
   static async at(place: ExternalPluginPlace): Promise<ExternalPlugin> {
     const { version } = await runPlugin(place, 'fingerprint', {}, FINGERPRINT_TIMEOUT_MS);
     if (typeof version !== 'string' || version === '')
@@ -63,7 +63,10 @@ const environmentOf = (volume: HostVolumeOnNode): Record<string, string> => ({
   DHV_PARAMETERS: JSON.stringify(volume.Parameters ?? {}),
 });
 
-/** What the program answers; nothing said is an empty answer. @throws HostVolumeRefusal with its own words, if it has any */
+/**
+ * Runs the program and returns its answer; no output is an empty answer.
+ * @throws HostVolumeRefusal with the program's message, if there is one
+ */
 async function runPlugin(
   { id, file, pluginDir, volumesDir }: ExternalPluginPlace,
   operation: Operation,

@@ -8,13 +8,13 @@ import { MkdirPlugin } from './mkdir-plugin.store.js';
 import { below, entryName } from '../../paths/path-name.js';
 
 export interface HostVolumeDirectories {
-  /** Where plugins make volumes. */
+  /** The directory in which plugins make volumes. */
   readonly volumesDir: string;
-  /** Where external plugins are; need not exist. */
+  /** The directory of external plugins. It need not exist. */
   readonly pluginDir: string;
 }
 
-/** The built-in plugin, and every program of the plugin directory that says a version of itself. Looked for once. */
+/** Returns the built-in plugin, and every program of the plugin directory that reports a version. It searches once. */
 export async function findHostVolumePlugins(
   { volumesDir, pluginDir }: HostVolumeDirectories,
   logger: Logger,
@@ -35,7 +35,7 @@ export async function findHostVolumePlugins(
   return plugins;
 }
 
-/** Names of executable files. */
+/** Returns the names of executable files. */
 async function programsIn(dir: string): Promise<string[]> {
   const names = await readdir(dir).catch((error: unknown) => {
     if (isErrno(error, 'ENOENT')) return [];

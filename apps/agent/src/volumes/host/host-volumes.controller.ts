@@ -12,7 +12,7 @@ import {
 import { HostVolumeRefusal } from './host-volume-plugin.js';
 import { HostVolumes } from './host-volumes.js';
 
-/** What the servers have done to the host volumes of this machine. */
+/** Answers the servers' calls about the host volumes of this machine. */
 @Controller()
 export class HostVolumesController {
   constructor(private readonly volumes: HostVolumes) {}
@@ -35,7 +35,7 @@ export class HostVolumesController {
   }
 }
 
-/** What is refused is no fault of this process. @throws RpcError, and what nobody foresaw */
+/** Converts refusals, because they are not errors of this process. @throws RpcError, and unexpected errors */
 async function answered<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -9,14 +9,14 @@ import { below, ownDirectory } from '../../paths/path-name.js';
 
 type Plugins = ReadonlyMap<string, HostVolumePlugin>;
 
-/** In the directories of the settings, else below the agent's. */
+/** Returns the plugins of the directories in the settings, else of those below the agent's directory. */
 export function hostVolumePluginsOf({ settings, logger }: ServiceContext, dir: string): Promise<Plugins> {
   const volumesDir = ownDirectory(settings.WAYBILL_HOST_VOLUMES_DIR || below(dir, 'host_volumes'));
   const pluginDir = ownDirectory(settings.WAYBILL_HOST_VOLUME_PLUGIN_DIR || below(dir, 'host_volume_plugins'));
   return findHostVolumePlugins({ volumesDir, pluginDir }, logger);
 }
 
-/** What the node shows of them. */
+/** Returns the node attributes of the plugins. */
 export const attributesOf = (plugins: Plugins): Record<string, string> =>
   Object.fromEntries([...plugins].map(([id, { version }]) => [pluginAttribute(id), version]));
 

@@ -5,13 +5,13 @@ import { Gate } from '../../waiting/gate.js';
 import type { LocalNode } from '../../machine/node/local-node.js';
 import { type HostVolumePlugin, HostVolumeRefusal } from './host-volume-plugin.js';
 
-/** The ID becomes a part of paths. */
+/** The format of an ID. It is checked because the ID becomes a part of paths. */
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** A volume of this machine as it is kept over restarts. */
+/** HostVolumeRecord is a volume of this machine on disk. */
 export interface HostVolumeRecord {
   readonly volume: HostVolumeOnNode;
-  /** It was there before, and no plugin has made it (VL-291). */
+  /** Whether the directory existed before, so that no plugin has made it (VL-291). */
   readonly isRegistered: boolean;
 }
 
@@ -29,19 +29,18 @@ export interface HostVolumesDependencies {
 }
 
 /**
- * The dynamic host volumes of this machine (3.30), in memory, on disk and in what the node reports.
+ * HostVolumes holds the dynamic host volumes of this machine (3.30), in memory, on disk and in the node's report.
  *
- * `start` makes sure of those that were here before (VL-297); one that cannot be had again is kept and not reported, and
- * its name stays taken. What is asked waits until it is known which there are. One piece of work at a time for each
- * volume, that of `start` first. A volume is reported once it is on disk here.
- * Memory: the volumes of this machine.
+ * `start` restores the recorded volumes (VL-297). A volume that cannot be restored is kept but not reported, and its
+ * name stays taken. Requests wait until the records are loaded. One operation at a time per volume, and that of `start`
+ * comes first. A volume is reported once it is on disk here. Memory: the volumes of this machine.
  */
 export class HostVolumes {
-  /** By ID, as they are on disk. */
+  /** The records on disk, by ID. */
   private records: ReadonlyMap<string, HostVolumeRecord> = new Map();
-  /** IDs of volumes that cannot be used now. */
+  /** IDs of volumes that are not usable now. */
   private readonly missing = new Set<string>();
-  /** By name: IDs of volumes that are being made. */
+  /** The IDs of volumes that are being made, by name. */
   private readonly coming = new Map<string, string>();
   private readonly loaded = new Gate();
   private readonly turns = new Turns();
@@ -67,7 +66,7 @@ export class HostVolumes {
     return this.inTurn(volume, async () => {
       const plugin = this.pluginOf(volume);
       const made = await plugin.create(volume);
-      // One that the servers know to be made may hold data, also when it is on no list here.
+      // A volume that the servers know as made may contain data, even without a record here.
       const isNew = !this.records.has(volume.ID) && volume.HostPath === '';
       await this.keep(volume.ID, { volume: { ...volume, HostPath: made.HostPath }, isRegistered: false }).catch(
         async (error: unknown) => {
@@ -87,7 +86,10 @@ export class HostVolumes {
     });
   }
 
-  /** Deletes a volume. Without a plugin, its data is the operator's and stays (VL-305). @throws HostVolumeRefusal */
+  /**
+   * Deletes a volume. Without a plugin, its data belongs to the operator and stays (VL-305).
+   * @throws HostVolumeRefusal
+   */
   async delete(volume: HostVolumeOnNode): Promise<void> {
     await this.runInTurn(volume.ID, async () => {
       if (volume.PluginID !== '') await this.pluginOf(volume).delete(volume);
@@ -95,14 +97,14 @@ export class HostVolumes {
     });
   }
 
-  /** @throws HostVolumeRefusal */
+  /** Runs an operation on a volume in turn. @throws HostVolumeRefusal */
   private async runInTurn<T>(id: string, work: () => Promise<T>): Promise<T> {
     const key = checkedId(id);
     await this.loaded.opened;
     return await this.turns.runInTurn(key, work);
   }
 
-  /** Does one piece of work at a time for a volume, and refuses a second volume of the same name (VL-290). */
+  /** Runs one operation at a time for a volume, and refuses a second volume of the same name (VL-290). */
   private async inTurn<T>({ ID, Name }: HostVolumeOnNode, work: () => Promise<T>): Promise<T> {
     return await this.runInTurn(ID, async () => {
       if (this.isTaken(Name, ID)) throw new HostVolumeRefusal('volume name already exists on this node');
@@ -130,7 +132,7 @@ export class HostVolumes {
     if (!(await this.deps.exists(path))) throw new HostVolumeRefusal(`there is no ${path} on this node`);
   }
 
-  /** On disk, then here, then in the report. @param record undefined: it is gone */
+  /** Changes a record on disk, then in memory, then in the report. @param record undefined removes it */
   private keep(id: string, record: HostVolumeRecord | undefined): Promise<void> {
     return this.writes.runInTurn('', async () => {
       const after = new Map(this.records);

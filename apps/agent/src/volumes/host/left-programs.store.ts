@@ -3,17 +3,17 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { identityOf, isAlive, type ProcessIdentity, sendSignal } from '@waybill/processes';
 import type { ExternalPluginPlace } from './external-plugin.transport.js';
 
-/** A program that is killed is given this long to be gone; one that waits for a disk may not be. */
+/** The longest wait in milliseconds for a killed program. A program that waits for a disk may take longer. */
 const END_TIMEOUT_MS = 5_000;
 const POLL_MS = 20;
 
 /**
- * Ends what an agent that was killed has begun in this plugin: it would go on beside what is asked next of the same
- * volume (VL-290), and may delete what that has made. Known by their command line, `<file> <operation>`, and the
- * directory they were told, so that nothing has to be written down before they start; one that has become another
- * program by `exec` is not found. What has left their process group, as a daemon that serves a volume does, goes on.
- * Cost: one look at every process of the machine.
- * @throws Error when one of them does not end
+ * Ends the programs of this plugin that a killed agent started. Otherwise they would continue beside the next operation
+ * on the same volume (VL-290), and may delete its result. They are recognised by their command line, `<file>
+ * <operation>`, and by the directory in their environment, so nothing has to be recorded before their start. A program
+ * that became another one by `exec` is not found. A process that left the program's process group, such as a daemon
+ * that serves a volume, continues. Cost: one look at every process of the machine.
+ * @throws Error if one of them does not end
  */
 export async function endLeftPrograms(place: Pick<ExternalPluginPlace, 'file' | 'volumesDir'>): Promise<void> {
   const left = await leftPrograms(place);
@@ -36,7 +36,7 @@ async function leftPrograms({
   for (const name of await readdir('/proc').catch(() => [])) {
     const pid = Number(name);
     if (!Number.isInteger(pid)) continue;
-    const identity = identityOf(pid); // before its words are read: they are of this process, or it is gone
+    const identity = identityOf(pid); // read before the words, so the words belong to this process or the process is gone
     const [program, operation] = (await wordsOf(pid, 'cmdline')).slice(-2);
     if (!identity || program !== file || operation === undefined) continue;
     const told = await wordsOf(pid, 'environ');
@@ -46,7 +46,7 @@ async function leftPrograms({
   return found;
 }
 
-/** Nothing of one that is gone or somebody else's. */
+/** Returns the words of a process. The list has no words for a process that is gone or not readable. */
 async function wordsOf(pid: number, what: 'cmdline' | 'environ'): Promise<string[]> {
   const text = await readFile(`/proc/${pid}/${what}`, 'utf8').catch(() => '');
   return text.replace(/\0$/, '').split('\0');

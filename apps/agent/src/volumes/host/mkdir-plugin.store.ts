@@ -15,26 +15,31 @@ interface Ownership {
   readonly gid: number;
 }
 
-/** The built-in plugin `mkdir` (VL-296): a directory with the volume's ID. It sets no limit to what is put there. */
+/**
+ * MkdirPlugin is the built-in plugin `mkdir` (VL-296). It makes a directory with the volume's ID, without a limit on
+ * its size.
+ */
 export class MkdirPlugin implements HostVolumePlugin {
   readonly version = '0.0.1';
 
   constructor(private readonly volumesDir: string) {}
 
-  /** A directory that is there already stays as it is; a new one is put in place when it is as it is to be. */
+  /**
+   * Makes the directory. An existing one stays as it is. A new one is moved into place when its mode and owner are set.
+   */
   async create({ ID, Parameters }: HostVolumeOnNode): Promise<CreatedOnNode> {
     const { mode, uid, gid } = ownershipOf(Parameters ?? {});
     const HostPath = below(this.volumesDir, pathName(ID, 'the volume'));
     if (await isThere(HostPath)) return { HostPath, CapacityBytes: 0 };
     const unfinished = this.unfinished(ID);
-    await rm(unfinished, { recursive: true, force: true }); // of an agent that was killed
+    await rm(unfinished, { recursive: true, force: true }); // left by an agent that was killed
     await makeDirectory(this.volumesDir, {
       mode: 0o711,
       otherwise: 'choose another directory with WAYBILL_HOST_VOLUMES_DIR',
     });
     await mkdir(unfinished);
     try {
-      await chmod(unfinished, mode); // whatever the umask of this process is
+      await chmod(unfinished, mode); // independent of the process's umask
       if (uid !== KEEP || gid !== KEEP) await chown(unfinished, uid, gid);
       await rename(unfinished, HostPath);
     } catch (error) {
@@ -44,7 +49,10 @@ export class MkdirPlugin implements HostVolumePlugin {
     return { HostPath, CapacityBytes: 0 };
   }
 
-  /** @throws HostVolumeRefusal when something is mounted there: what is on it is none of the volume's */
+  /**
+   * Deletes the directory.
+   * @throws HostVolumeRefusal if a file system is mounted there, because its contents do not belong to the volume
+   */
   async delete({ ID }: HostVolumeOnNode): Promise<void> {
     const [mounted] = await mountsFrom(below(this.volumesDir, pathName(ID, 'the volume')));
     if (mounted !== undefined) throw new HostVolumeRefusal(`something is mounted at ${mounted}: unmount it first`);

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import type { NodeHostVolume } from '@waybill/model';
 import type { ConfiguredHostVolume } from '@waybill/service';
 
-/** A host volume of the agent's configuration is no directory of this machine. */
+/** Is thrown if a host volume of the agent's configuration is not a directory of this machine. */
 export class HostVolumeError extends Error {
   override readonly name = 'HostVolumeError';
   constructor(name: string, path: string) {
@@ -10,7 +10,7 @@ export class HostVolumeError extends Error {
   }
 }
 
-/** The volumes that the agent's configuration offers, as the node shows them (VL-279). @throws HostVolumeError */
+/** Returns the volumes of the agent's configuration, as the node shows them (VL-279). @throws HostVolumeError */
 export async function staticHostVolumes(
   configured: Readonly<Record<string, ConfiguredHostVolume>>,
 ): Promise<Record<string, NodeHostVolume>> {
