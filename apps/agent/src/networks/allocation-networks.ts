@@ -15,81 +15,84 @@ import type { Iptables } from './rules/iptables.transport.js';
 import { removeLeftRules } from './rules/left-rules.js';
 import type { Sandbox } from './task-network.js';
 
-/** How often an allocation's network is tried to be made, and how long is waited in between (NW-45). */
+/** The number of attempts to make an allocation's network, and the pause between them in milliseconds (NW-45). */
 export const ADD_ATTEMPTS = 3;
 export const RETRY_MIN_MS = 1_000;
 const RETRY_RANGE_MS = 1_000;
 
-/** The interface of a task's namespace that leads out of it. */
+/** The name of the interface in a task's namespace that leads out of it. */
 const INTERFACE = 'eth0';
 const CNI_PREFIX = 'cni/';
 
-/** What an allocation wants of its network. */
+/** NetworkOrder describes the network that an allocation wants. */
 export interface NetworkOrder {
   readonly allocId: string;
-  /** `none`, `bridge`, `cni/<name>` */
+  /** The mode: `none`, `bridge`, `cni/<name>`. */
   readonly mode: string;
   readonly ports: readonly AllocatedPort[];
-  /** Of CNI (NW-58). */
+  /** The CNI arguments (NW-58). */
   readonly args: string;
-  /** The driver that makes its namespace (NW-23); empty: the agent does. */
+  /** The driver that makes its namespace (NW-23); empty if the agent makes it. */
   readonly maker: string;
-  /** Empty: none is given. */
+  /** The host name; empty if none is given. */
   readonly hostname: string;
-  /** Open when nobody wants it any more. */
+  /** The gate that opens when the network is no longer wanted. */
   readonly givenUp: Gate;
 }
 
-/** The network that the tasks of an allocation have to themselves. */
+/** AllocationNetwork is the network that the tasks of an allocation share. */
 export interface AllocationNetwork {
-  /** Path of the namespace. */
+  /** The path of the namespace. */
   readonly namespace: string;
-  /** Absent: no container holds the namespace. */
+  /** The container that holds the namespace; absent if there is none. */
   readonly sandbox?: Sandbox;
-  /** null: it has no address (mode `none`). */
+  /** The status; null if it has no address (mode `none`). */
   readonly status: AllocNetworkStatus | null;
-  /** The one before it was lost, so what still runs in that is cut off (NW-39). */
+  /** Whether it replaces a lost network. Tasks that still run in the old one have no connection (NW-39). */
   readonly isReplacement: boolean;
 }
 
 export interface AllocationNetworksDependencies {
   readonly run: RunProgram;
-  /** Those that the agent makes. */
+  /** The namespaces that the agent makes. */
   readonly namespaces: NetworkNamespaces;
-  /** Those that drivers make themselves, by the name of the driver; absent: no driver does. */
+  /** The namespaces that drivers make, by the name of the driver; absent if no driver makes any. */
   readonly namespacesOfDrivers?: ReadonlyMap<string, NetworkNamespaces>;
   readonly records: NetworkRecords;
   readonly iptables: Iptables;
   readonly timers: Timers;
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   readonly random: () => number;
   readonly logger: Logger;
   readonly bridge: BridgeOptions;
-  /** Where plugins are looked for, the first directory that has one wins (NW-51). */
+  /** The directories of plugins. The first one that has a plugin wins (NW-51). */
   readonly pluginDirectories: readonly string[];
   readonly configDirectory: string;
-  /** Ports are mapped on the address that the scheduler chose; false: on all addresses of the machine (NW-57). */
+  /**
+   * Whether ports are mapped only on the address that the scheduler chose; false means all addresses of the machine
+   * (NW-57).
+   */
   readonly bindsToAddress: boolean;
-  /** Whether a plugin of this name looks after itself by CHECK (NW-53). */
+  /** Says whether the plugin with this name supports CHECK (NW-53). */
   readonly canCheck: (plugin: string) => boolean;
 }
 
-/** The network of an allocation cannot be made: the reason is what people see (AG-81). */
+/** Is thrown if the network of an allocation cannot be made. People see the reason (AG-81). */
 export class NetworkError extends Error {
   override readonly name = 'NetworkError';
 }
 
 /**
- * Networks of the allocations on this machine: namespaces, what the plugins make in them, and rules (section 3 of the
- * contract for networks).
+ * AllocationNetworks makes and removes the networks of the allocations on this machine: namespaces, the plugins' work
+ * in them, and rules (section 3 of the contract for networks).
  *
- * An allocation's network is: absent → begun (it has a record) → ready → absent. A record of one that is begun and not
- * ready tells that an agent ended in the middle: what there is of it is taken down, and it is made anew. Whatever fails
- * in between is taken down as well, so that an allocation that cannot have its network leaves nothing behind (NW-43).
+ * States of a network: absent → begun (it has a record) → ready → absent. A record that is begun but not ready shows
+ * that an agent ended in the middle. Then the remains are removed, and the network is made again. After a failure the
+ * remains are removed as well, so an allocation that cannot have its network leaves nothing behind (NW-43).
  *
- * Changes of the machine are made one at a time (NW-45), because plugins of two allocations would change the same rules;
- * between two attempts others have their turn. Cost of one network: a process for the namespace, one for the admin chain
- * and one for each plugin. Memory: nothing that lasts.
+ * Changes of the machine happen one at a time (NW-45), because plugins of two allocations would change the same rules.
+ * Between two attempts, other allocations have their turn. Cost of one network: a process for the namespace, one for
+ * the admin chain and one for each plugin. Memory: nothing lasting.
  */
 export class AllocationNetworks {
   private readonly plugins: CniPlugins;
@@ -100,8 +103,9 @@ export class AllocationNetworks {
   }
 
   /**
-   * Makes the network of an allocation, or finds it as an earlier agent has made it (NW-31, NW-37).
-   * @returns null: it was given up @throws NetworkError
+   * Makes the network of an allocation, or finds the network that an earlier agent made (NW-31, NW-37).
+   * @returns null if it was given up
+   * @throws NetworkError
    */
   async prepare(order: NetworkOrder): Promise<AllocationNetwork | null> {
     const kept = await this.deps.records.load(order.allocId);
@@ -115,7 +119,7 @@ export class AllocationNetworks {
       if (attempt > 1) await pause(this.deps.timers, this.retryMs(), order.givenUp);
       if (order.givenUp.isOpen) break;
       try {
-        // Others need not wait for an image to come, so it is not part of the turn.
+        // Providing an image is not part of the turn, so that others need not wait for it.
         await this.makerOf(record).provide?.(order.allocId);
         const made = await this.inTurn(() => this.makeOrUndo(record, order.hostname));
         return { ...made, isReplacement: kept?.isReady === true };
@@ -129,7 +133,10 @@ export class AllocationNetworks {
     throw new NetworkError(`${why}: ${errorText(first)}`, { cause: first });
   }
 
-  /** What is there although no task may start any more: an allocation that is stopped may have tasks that run. */
+  /**
+   * Returns the existing network of an allocation, or null. It is for a stopping allocation, which makes no network but
+   * may have running tasks.
+   */
   async find(allocId: string): Promise<AllocationNetwork | null> {
     const kept = await this.deps.records.load(allocId);
     if (!kept?.isReady) return null;
@@ -142,7 +149,7 @@ export class AllocationNetworks {
     }
   }
 
-  /** Takes the network of an allocation down, if it has one (NW-41). Never rejects: what fails is logged. */
+  /** Removes the network of an allocation, if it has one (NW-41). Never rejects: it logs failures. */
   async release(allocId: string): Promise<void> {
     try {
       const record = await this.deps.records.load(allocId);
@@ -152,7 +159,7 @@ export class AllocationNetworks {
     }
   }
 
-  /** Takes down what an earlier agent left of allocations that are not known any more (NW-44). Never rejects. */
+  /** Removes an earlier agent's networks of allocations that are no longer known (NW-44). Never rejects. */
   async releaseOthers(known: ReadonlySet<string>): Promise<void> {
     try {
       const left = (await this.deps.records.all()).map(({ allocId }) => allocId).filter((id) => !known.has(id));
@@ -164,7 +171,10 @@ export class AllocationNetworks {
     }
   }
 
-  /** Of one that an earlier agent made. @returns why it has to be made anew: nothing is left of it */
+  /**
+   * Recovers the network that an earlier agent made.
+   * @returns the network, or why it has to be made again; then nothing is left of it
+   */
   private async takeUp(
     record: NetworkRecord,
     namespace: Namespace | undefined,
@@ -183,7 +193,10 @@ export class AllocationNetworks {
     return there ? 'misconfigured' : 'gone';
   }
 
-  /** The namespace of a network. While its holder does not answer it is asked again: what runs must not be taken down. */
+  /**
+   * Returns the namespace of a network. While its holder does not answer, it asks again, because running tasks must not
+   * lose their network.
+   */
   private async whenKnown(record: NetworkRecord, givenUp: Gate): Promise<Namespace | undefined | 'given up'> {
     for (let hasTold = false; !givenUp.isOpen; hasTold = true) {
       try {
@@ -202,27 +215,28 @@ export class AllocationNetworks {
   }
 
   /**
-   * The namespace as it was made; undefined: it is gone, even if another one has its name: a pause container that the
-   * engine starts again has a new one. @throws NamespaceUnknownError
+   * Returns the namespace as it was made, or undefined if it is gone. A namespace with the same name may be another
+   * one: a pause container that the engine starts again has a new one.
+   * @throws NamespaceUnknownError
    */
   private async namespaceOf(record: NetworkRecord): Promise<Namespace | undefined> {
     const found = await this.makerOf(record).find(record.allocId);
     return record.namespace && found?.path !== record.namespace.path ? undefined : found;
   }
 
-  /** @throws NetworkError */
+  /** Returns what makes the namespaces of this record. @throws NetworkError */
   private makerOf({ maker = '' }: NetworkRecord): NetworkNamespaces {
     const found = maker === '' ? this.deps.namespaces : this.deps.namespacesOfDrivers?.get(maker);
     if (!found) throw new NetworkError(`the driver ${maker} makes no namespaces on this machine`);
     return found;
   }
 
-  /** Whether the plugins of a network can say if a namespace is still as they made it (NW-37, NW-53). */
+  /** Says whether all plugins of a network can check that a namespace is still as they made it (NW-37, NW-53). */
   private isChecked(list: NetworkList): boolean {
     return list.disableCheck !== true && list.plugins.every(({ type }) => this.deps.canCheck(type));
   }
 
-  /** Nothing of the machine is changed yet. @throws NetworkError, when the machine lacks what the network needs */
+  /** Makes a record without changing the machine. @throws NetworkError if the machine lacks what the network needs */
   private async begin({ allocId, mode, ports, args, maker }: NetworkOrder): Promise<NetworkRecord> {
     const list = await this.listOf(mode);
     return {
@@ -288,14 +302,17 @@ export class AllocationNetworks {
     await this.plugins.call('ADD', config, { ...attachmentOf(record, netns), ifName: 'lo' });
   }
 
-  /** All of it, whatever fails. What failed is logged, and its record stays, so that the next agent tries once more. */
+  /**
+   * Removes the whole network, despite failures. Failures are logged, and the record stays, so that the next agent
+   * tries again.
+   */
   private async undo(record: NetworkRecord): Promise<void> {
     const { allocId, list } = record;
     const errors: string[] = [];
     if (list) {
       const { isThere, netns } = await this.wayInto(record);
       const failed = await this.callsOf(record, list, netns).del(record.result);
-      // Without the namespace plugins take its rules for gone with it, and later ones would meet them.
+      // Without the namespace, plugins believe that its rules are gone, too. Later namespaces would meet these rules.
       if (failed.length > 0 || !isThere)
         try {
           await removeLeftRules(this.deps.iptables, list.name, allocId);
@@ -314,7 +331,10 @@ export class AllocationNetworks {
     await this.deps.records.save({ ...record, isReady: false });
   }
 
-  /** For plugins that take a network down: what nobody can tell of is tried by its path, and its rules by hand. */
+  /**
+   * Finds the namespace for plugins that remove a network. If its holder does not answer, the recorded path is used,
+   * and the rules are removed separately.
+   */
   private async wayInto(record: NetworkRecord): Promise<{ isThere: boolean; netns: string }> {
     try {
       const namespace = await this.namespaceOf(record);
@@ -354,7 +374,7 @@ const MISCONFIGURED =
   'failed to configure networking for alloc: network namespace already exists but was misconfigured';
 const LEAKED = 'failed to cleanup network for allocation, resources may have leaked';
 
-/** Each port for both protocols (NW-57). */
+/** Maps each port for both protocols (NW-57). */
 function mappingsOf(ports: readonly AllocatedPort[], bindsToAddress: boolean): PortMapping[] {
   return ports.flatMap(({ Value, To, HostIP }) =>
     (['tcp', 'udp'] as const).map((protocol) => ({

@@ -1,8 +1,8 @@
 import type { TaskDns } from '../drivers/driver.js';
 
 /**
- * What a task reads as /etc/resolv.conf (NW-91). @param machine the file of the machine: what the group does not say is
- * taken from there
+ * Returns the text of a task's /etc/resolv.conf (NW-91).
+ * @param machine the machine's file, which provides the settings that the group does not set
  */
 export function resolvConf({ servers, searches, options }: TaskDns, machine: string): string {
   const lines = machine.split('\n').map((line) => line.trim().split(/\s+/));
@@ -21,7 +21,8 @@ export function resolvConf({ servers, searches, options }: TaskDns, machine: str
 }
 
 /**
- * What a task with a host name of its own reads as /etc/hosts (NW-26, NW-92). @param address empty: it has none
+ * Returns the text of /etc/hosts for a task with its own host name (NW-26, NW-92).
+ * @param address empty if it has none
  * @param more lines that its job adds
  */
 export const hostsFile = (hostname: string, address: string, more: readonly string[] = []): string =>

@@ -5,40 +5,49 @@ import { below, pathName } from '../paths/path-name.js';
 import { programOfMachine, type RunProgram, whyItFailed } from './program.transport.js';
 import type { Sandbox } from './task-network.js';
 
-/** Where namespaces have names, for all programs of the machine alike (NW-32). */
+/** The directory in which all programs of the machine name namespaces (NW-32). */
 export const NAMESPACES_DIRECTORY = '/var/run/netns';
 const PROGRAM_TIMEOUT_MS = 10_000;
 
-/** A namespace that is there. */
+/** Namespace is an existing namespace. */
 export interface Namespace {
-  /** Path that programs enter it by. */
+  /** The path by which programs enter it. */
   readonly path: string;
-  /** Absent: no container holds it. */
+  /** The container that holds it; absent if there is none. */
   readonly sandbox?: Sandbox;
 }
 
-/** The program that holds a namespace does not answer, so nobody can tell whether the namespace is there. */
+/** Is thrown if the program that holds a namespace does not answer, so that its existence is unknown. */
 export class NamespaceUnknownError extends Error {
   override readonly name = 'NamespaceUnknownError';
 }
 
-/** Network namespaces of allocations, by the ID of the allocation: those of the agent, or those of a driver (NW-21). */
+/**
+ * NetworkNamespaces are the network namespaces of allocations, by the ID of the allocation. The agent or a driver makes
+ * them (NW-21).
+ */
 export interface NetworkNamespaces {
-  /** Whether new ones have their loopback interface up; else the loopback plugin has to do it (NW-40). */
+  /** Whether the loopback interface of new ones is up. Otherwise the loopback plugin has to enable it (NW-40). */
   readonly raisesLoopback: boolean;
-  /** undefined: it is not there; a file that a reset of the machine left is none. @throws NamespaceUnknownError */
+  /**
+   * Returns the namespace, or undefined if it does not exist. A file that a reset of the machine left does not count.
+   * @throws NamespaceUnknownError
+   */
   find(allocId: string): Promise<Namespace | undefined>;
-  /** Brings what a new one is made of, which may take minutes. Absent: nothing is needed. @throws Error with the reason */
+  /**
+   * Provides what a new one needs, which may take minutes. Absent if nothing is needed.
+   * @throws Error with the reason
+   */
   provide?(allocId: string): Promise<void>;
-  /** @param hostname empty: none is wanted @throws Error that says what the machine refused */
+  /** Makes a namespace. @param hostname empty if none is wanted @throws Error that says what the machine refused */
   make(allocId: string, hostname: string): Promise<Namespace>;
-  /** What is not there is a success. @throws Error */
+  /** Removes a namespace. A missing one is a success. @throws Error */
   remove(allocId: string): Promise<void>;
 }
 
 /**
- * Namespaces as files below /var/run/netns: the kernel keeps a namespace for as long as its file is mounted, whoever has
- * made it. Stateless. Cost of a new one: one process.
+ * NamedNamespaces keeps namespaces as files below /var/run/netns. The kernel keeps a namespace as long as its file is
+ * mounted. Stateless. Cost of a new one: one process.
  */
 export class NamedNamespaces implements NetworkNamespaces {
   constructor(
@@ -55,12 +64,15 @@ export class NamedNamespaces implements NetworkNamespaces {
     return (await isMountPoint(path)) ? { path } : undefined;
   }
 
-  /** One that is there stays as it is. A host name belongs to each task: programs enter the namespace with their own. */
+  /**
+   * Makes a namespace. An existing one stays as it is. It sets no host name, because each task sets its own when it
+   * enters the namespace.
+   */
   async make(allocId: string): Promise<Namespace> {
     const file = this.pathOf(allocId);
     if (await isMountPoint(file)) return { path: file };
     await this.prepareDirectory();
-    await rm(file, { force: true }); // a plain file was left by a reset of the machine (NW-33)
+    await rm(file, { force: true }); // a reset of the machine leaves a plain file (NW-33)
     await (await open(file, 'wx', 0o444)).close();
     try {
       await this.command('unshare', [`--net=${file}`, ...loopbackUp()]);
@@ -82,7 +94,10 @@ export class NamedNamespaces implements NetworkNamespaces {
     return below(this.directory, pathName(allocId, 'the allocation'));
   }
 
-  /** Mounts below it are seen by all: else a namespace that is removed here lives on in another view of the machine. */
+  /**
+   * Makes the directory and makes its mounts propagate to all namespaces. Otherwise a namespace that is removed here
+   * would survive in another view of the machine.
+   */
   private async prepareDirectory(): Promise<void> {
     await mkdir(this.directory, { recursive: true, mode: 0o755 });
     if (await isPassedOn(this.directory)) return;
@@ -102,7 +117,7 @@ export class NamedNamespaces implements NetworkNamespaces {
   }
 }
 
-/** The command that runs in a new namespace: the first thing there, and the only one. */
+/** Returns the first and only command that runs in a new namespace. */
 function loopbackUp(): string[] {
   const ip = programOfMachine('ip');
   return ip === undefined ? [programOfMachine('true') ?? 'true'] : [ip, 'link', 'set', 'lo', 'up'];

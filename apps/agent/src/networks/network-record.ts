@@ -4,35 +4,39 @@ import type { NetworkList, PortMapping } from './cni/network-list.js';
 import type { Namespace } from './network-namespaces.store.js';
 
 /**
- * All that finds the network of an allocation again, checks it and takes it down. It is written before the machine is
- * changed and after each step, and removed after the last one, so whatever is left of a network has a record.
+ * NetworkRecord contains all that the agent needs to find, check and remove the network of an allocation. It is written
+ * before the machine is changed and after each step, and removed after the last one. All remains of a network therefore
+ * have a record.
  */
 export interface NetworkRecord {
   readonly version: 1;
   readonly allocId: string;
   readonly mode: string;
-  /** The driver that makes its namespace; empty or absent: the agent does. */
+  /** The driver that makes its namespace; empty or absent if the agent makes it. */
   readonly maker?: string;
-  /** As it was made; null: not yet. Absent in records of earlier builds: the one that is found under its name. */
+  /**
+   * The namespace as it was made; null before that. It is absent in records of earlier builds; then the namespace with
+   * the allocation's name counts.
+   */
   readonly namespace?: Namespace | null;
-  /** As it was when the network was made; null: mode `none`. */
+  /** The list when the network was made; null for mode `none`. */
   readonly list: NetworkList | null;
-  /** Of CNI (NW-58). */
+  /** The CNI arguments (NW-58). */
   readonly args: string;
   readonly portMappings: readonly PortMapping[];
-  /** Of the plugins that have run so far; null: none has. */
+  /** The result of the plugins that have run so far; null before the first. */
   readonly result: CniResult | null;
-  /** All plugins have run. */
+  /** Whether all plugins have run. */
   readonly isReady: boolean;
-  /** null: not yet known, or mode `none`. */
+  /** The status; null if not yet known, or for mode `none`. */
   readonly status: AllocNetworkStatus | null;
 }
 
-/** Where records of networks are. Implemented on files (network-records.store.ts). */
+/** NetworkRecords stores the records. Files implement it (network-records.store.ts). */
 export interface NetworkRecords {
   load(allocId: string): Promise<NetworkRecord | null>;
   save(record: NetworkRecord): Promise<void>;
   remove(allocId: string): Promise<void>;
-  /** All that can be read. */
+  /** Returns all readable records. */
   all(): Promise<readonly NetworkRecord[]>;
 }

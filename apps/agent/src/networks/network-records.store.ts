@@ -8,9 +8,9 @@ import type { NetworkRecord, NetworkRecords } from './network-record.js';
 const SUFFIX = '.json';
 
 /**
- * One file for each allocation with a network, `<agent's directory>/cni/<allocation ID>.json` (NW-59). A write replaces it
- * whole and is not flushed: what a power cut could take of it, namespaces, rules and leases, is gone then as well. Cost of
- * a write: less than a millisecond.
+ * NetworkRecordStore keeps one file per allocation with a network, `<agent's directory>/cni/<allocation ID>.json`
+ * (NW-59). A write replaces the whole file and is not flushed, because a power cut also removes the namespaces, rules
+ * and leases. Cost of a write: less than a millisecond.
  */
 export class NetworkRecordStore implements NetworkRecords {
   constructor(

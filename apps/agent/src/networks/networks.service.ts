@@ -11,11 +11,11 @@ import { Iptables } from './rules/iptables.transport.js';
 
 export interface Networks {
   readonly found: NetworksOfMachine;
-  /** Absent: this system has no network namespaces (NW-28). */
+  /** Absent if this system has no network namespaces (NW-28). */
   readonly allocations?: AllocationNetworks;
 }
 
-/** What this machine can do for the networks of allocations, and what does it. */
+/** Returns which networks of allocations this machine supports, and the object that makes them. */
 export async function networksOf(
   context: ServiceContext,
   dir: string,

@@ -3,43 +3,43 @@ import { existsSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { below, pathName } from '../paths/path-name.js';
 
-/** Of what a program prints, the beginning counts: an answer of a plugin has a few kilobytes. */
+/** The largest number of bytes that are kept of a program's output. An answer of a plugin has a few kilobytes. */
 const MAX_OUTPUT_BYTES = 1024 * 1024;
 
 export interface ProgramRun {
   readonly file: string;
   readonly args: readonly string[];
-  /** Absent: of the programs of the machine, where those are. */
+  /** The environment; absent means only a PATH to the programs of the machine. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Absent: nothing. */
+  /** The input; absent means none. */
   readonly stdin?: string;
   readonly timeoutMs: number;
 }
 
 export interface ProgramEnd {
-  /** null: a signal ended it. */
+  /** The exit code; null if a signal ended it. */
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
-  /** It was killed because its time was over. */
+  /** Whether it was killed because of the timeout. */
   readonly isLate: boolean;
 }
 
-/** Runs a program to its end. @throws what the system says when it cannot be started */
+/** RunProgram runs a program to its end. @throws the system's error if it cannot be started */
 export type RunProgram = (run: ProgramRun) => Promise<ProgramEnd>;
 
 const PROGRAM_DIRECTORIES = ['/usr/sbin', '/usr/bin', '/sbin', '/bin'];
-/** Where programs of the machine are looked for by those that the agent starts. */
+/** The PATH of programs that the agent starts. */
 export const PROGRAM_PATH = PROGRAM_DIRECTORIES.join(':');
 
-/** What namespaces are made, mounted and entered with. */
+/** The programs that make, mount and enter namespaces. */
 export const NETWORK_PROGRAMS = ['unshare', 'nsenter', 'mount', 'umount'];
 
-/** A program of the machine; undefined: it has none of that name. */
+/** Returns the path of a program of the machine, or undefined if there is none. */
 export const programOfMachine = (name: string): string | undefined =>
   PROGRAM_DIRECTORIES.map((dir) => below(dir, pathName(name))).find((file) => existsSync(file));
 
-/** Runs it as a group of its own, so that a late one is killed with all that it started. */
+/** Runs the program in its own process group, so that a late program is killed with all that it started. */
 export const runProgram: RunProgram = ({ file, args, env, stdin, timeoutMs }) =>
   new Promise((resolve, reject) => {
     const child = spawn(file, args, {
@@ -59,9 +59,9 @@ export const runProgram: RunProgram = ({ file, args, env, stdin, timeoutMs }) =>
       clearTimeout(timer);
       reject(error);
     });
-    child.stdin.on('error', () => {}); // it does not read
+    child.stdin.on('error', () => {}); // the program does not read its input
     child.stdin.end(stdin ?? '');
-    // What it left running may hold its output open; the exit is what counts then.
+    // A process that it left running may keep the output open. Then the exit alone counts.
     child.once('exit', (code) => {
       clearTimeout(timer);
       void Promise.race([Promise.all([stdout.ended, stderr.ended]), shortly()]).then(() => {
@@ -71,7 +71,7 @@ export const runProgram: RunProgram = ({ file, args, env, stdin, timeoutMs }) =>
     });
   });
 
-/** How long output of a program that has ended is waited for. */
+/** The longest wait in milliseconds for the output of a program that has ended. */
 const LAST_OUTPUT_MS = 500;
 const shortly = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, LAST_OUTPUT_MS).unref());
 
@@ -91,11 +91,11 @@ function killGroup({ pid }: ChildProcessByStdio<Writable, Readable, Readable>): 
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // It has just ended by itself.
+    // The program has just ended by itself.
   }
 }
 
-/** What a program said of its failure, in one line. */
+/** Returns a program's message about its failure in one line. */
 export function whyItFailed({ code, stdout, stderr, isLate }: ProgramEnd): string {
   if (isLate) return 'it did not end in time and was killed';
   const said = (stderr.trim() || stdout.trim()).replaceAll(/\s+/g, ' ');

@@ -1,19 +1,19 @@
 import type { AllocNetworkStatus } from '@waybill/model';
 
-/** The container of an engine that holds a namespace, so that other containers can join it (NW-34). */
+/** Sandbox is the engine's container that holds a namespace, so that other containers can join it (NW-34). */
 export interface Sandbox {
-  /** The engine's ID of it. */
+  /** The engine's ID of the container. */
   readonly container: string;
 }
 
-/** The network namespace that the tasks of an allocation share. */
+/** TaskNetwork is the network namespace that the tasks of an allocation share. */
 export interface TaskNetwork {
-  /** Path that programs enter it by. */
+  /** The path by which programs enter it. */
   readonly namespace: string;
-  /** null: it has no address (mode `none`). */
+  /** The status; null if it has no address (mode `none`). */
   readonly status: AllocNetworkStatus | null;
-  /** Empty: that of the machine. */
+  /** The host name; empty means that of the machine. */
   readonly hostname: string;
-  /** Absent: no container holds the namespace, the agent has made it. */
+  /** The container that holds the namespace; absent if the agent has made the namespace. */
   readonly sandbox?: Sandbox;
 }

@@ -1,22 +1,22 @@
 import type { NetworkList } from './network-list.js';
 
-/** Name of the network of mode `bridge`, whatever its bridge is called. */
+/** The name of the network of mode `bridge`, whatever the name of its bridge is. */
 export const BRIDGE_NETWORK = 'nomad';
-/** Chain of iptables for what administrators allow and forbid (NW-81). */
+/** The iptables chain for administrators' rules (NW-81). */
 export const ADMIN_CHAIN = 'NOMAD-ADMIN';
-/** Where addresses that are in use are noted: in memory, because they do not outlive a reboot either (NW-62). */
+/** The directory of leased addresses. It is in memory, because leases do not survive a reboot either (NW-62). */
 export const LEASES_DIRECTORY = '/var/run/cni';
-/** What the plugins of the list below are called, sorted. */
+/** The names of the plugins in the list below, sorted. */
 export const BRIDGE_PLUGINS = ['bridge', 'firewall', 'host-local', 'loopback', 'portmap'] as const;
 
-/** What people say of the bridge (NW-77). */
+/** BridgeOptions are the settings of the bridge (NW-77). */
 export interface BridgeOptions {
   readonly name: string;
   /** An IPv4 network in CIDR notation. */
   readonly subnet: string;
-  /** Empty: tasks get no IPv6 address. */
+  /** An IPv6 network in CIDR notation; empty if tasks get no IPv6 address. */
   readonly subnetIPv6: string;
-  /** An allocation reaches its own mapped port through the machine's address (NW-84). */
+  /** Whether an allocation can reach its own mapped port through the machine's address (NW-84). */
   readonly hairpin: boolean;
 }
 
@@ -27,7 +27,7 @@ export const DEFAULT_BRIDGE: BridgeOptions = {
   hairpin: false,
 };
 
-/** The network of mode `bridge` (NW-56). */
+/** Returns the network of mode `bridge` (NW-56). */
 export function bridgeNetwork({ name, subnet, subnetIPv6, hairpin }: BridgeOptions): NetworkList {
   return {
     cniVersion: '0.4.0',

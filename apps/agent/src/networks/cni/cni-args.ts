@@ -1,12 +1,18 @@
 import type { Allocation } from '@waybill/model';
 
-/** What plugins are told of an allocation, as CNI wants it, and the names of what cannot be told that way. */
+/**
+ * CniArgs are the arguments of plugins about an allocation in the format of CNI, and the names of those that the format
+ * cannot express.
+ */
 export interface CniArgs {
   readonly args: string;
   readonly leftOut: readonly string[];
 }
 
-/** @param given of the group, interpolated; what names the allocation wins over it (NW-58) */
+/**
+ * Returns the arguments of an allocation.
+ * @param given the group's interpolated arguments; the allocation's own win over them (NW-58)
+ */
 export function cniArgs(alloc: Allocation, region: string, given: unknown): CniArgs {
   const all = Object.entries({
     IgnoreUnknown: 'true',

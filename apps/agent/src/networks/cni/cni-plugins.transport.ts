@@ -3,21 +3,21 @@ import { z } from 'zod';
 import { below, pathName } from '../../paths/path-name.js';
 import { PROGRAM_PATH, type RunProgram, whyItFailed } from '../program.transport.js';
 
-/** How long a plugin may take before it is killed (NW-45). */
+/** The time in milliseconds after which a plugin is killed (NW-45). */
 export const PLUGIN_TIMEOUT_MS = 30_000;
 
 export type CniCommand = 'ADD' | 'CHECK' | 'DEL';
 
-/** A plugin's part of a configuration: `type` names the program, the rest is the plugin's own. */
+/** PluginConfig is a plugin's part of a configuration: `type` names the program, the rest belongs to the plugin. */
 export interface PluginConfig {
   readonly type: string;
   readonly capabilities?: Readonly<Record<string, boolean>> | undefined;
-  /** How addresses are given: by a plugin that this one calls. */
+  /** The plugin for addresses, which this plugin calls. */
   readonly ipam?: { readonly type?: string | undefined; readonly [member: string]: unknown } | undefined;
   readonly [member: string]: unknown;
 }
 
-/** What plugins answer to ADD: the members that Waybill looks at; the others are passed on as they are. */
+/** The answer to ADD: the members that Waybill reads. Other members are passed on unchanged. */
 const RESULT = z.looseObject({
   interfaces: z.array(z.looseObject({ name: z.string(), sandbox: z.string().optional() })).nullish(),
   ips: z.array(z.looseObject({ address: z.string(), interface: z.number().nullish() })).nullish(),
@@ -33,37 +33,40 @@ export type CniResult = z.infer<typeof RESULT>;
 
 const FAILURE = z.looseObject({ code: z.number(), msg: z.string(), details: z.string().optional() });
 
-/** What all calls for one allocation have in common. */
+/** Attachment holds the parameters that all calls for one allocation have in common. */
 export interface Attachment {
-  /** ID of the allocation (NW-57). */
+  /** The ID of the allocation (NW-57). */
   readonly containerId: string;
-  /** Path of its namespace; empty: it is gone. */
+  /** The path of its namespace; empty if the namespace is gone. */
   readonly netns: string;
   readonly ifName: string;
-  /** `KEY=value` with `;` between (NW-58). */
+  /** `KEY=value` pairs, separated by `;` (NW-58). */
   readonly args: string;
 }
 
-/** A plugin said no, or nothing that makes sense. */
+/** Is thrown if a plugin fails or its answer is invalid. */
 export class CniError extends Error {
   override readonly name = 'CniError';
 }
 
-/** Calls plugins by the protocol of CNI: a configuration on stdin, the rest in the environment (NW-59). Stateless. */
+/**
+ * CniPlugins calls plugins by the protocol of CNI: the configuration on stdin, the rest in the environment (NW-59).
+ * Stateless.
+ */
 export class CniPlugins {
   constructor(
     private readonly run: RunProgram,
-    /** Where the programs of plugins are; the first one found counts (NW-51). */
+    /** The directories of plugins. The first one that has a plugin counts (NW-51). */
     private readonly directories: readonly string[],
   ) {}
 
-  /** Before anything is changed that needs it, and the plugin for its addresses. @throws CniError */
+  /** Refuses a missing plugin, or a missing plugin for its addresses, before anything is changed. @throws CniError */
   refuseMissing({ type, ipam }: PluginConfig): void {
     this.find(type);
     if (ipam?.type) this.find(ipam.type);
   }
 
-  /** @returns the result of ADD, which for other commands is empty @throws CniError */
+  /** Calls a plugin. @returns the result of ADD; it is empty for other commands @throws CniError */
   async call(command: CniCommand, config: PluginConfig, to: Attachment): Promise<CniResult> {
     const end = await this.run({
       file: this.find(config.type),
@@ -100,7 +103,7 @@ export class CniPlugins {
 const failed = (type: string, command: CniCommand, why: string): CniError =>
   new CniError(`plugin type="${type}" failed (${command.toLowerCase()}): ${why}`);
 
-/** What a plugin says of its failure by the protocol; undefined: it does not speak it. */
+/** Returns the plugin's failure message, or undefined if the output does not follow the protocol. */
 function failureIn(stdout: string): string | undefined {
   const { data } = FAILURE.safeParse(parsed(stdout));
   return data && (data.details ? `${data.msg}: ${data.details}` : data.msg);

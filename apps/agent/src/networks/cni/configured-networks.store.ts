@@ -7,15 +7,15 @@ import { type NetworkList, parseNetworkList } from './network-list.js';
 const SUFFIXES = ['.conf', '.conflist', '.json'];
 
 export interface ConfiguredNetworks {
-  /** In the order of their files' names; each name once. */
+  /** The networks in the order of their files' names, each name once. */
   readonly networks: readonly NetworkList[];
-  /** Files that say nothing, or what an earlier one says, with the reason. */
+  /** Files that are invalid or repeat an earlier network, with the reason. */
   readonly passedOver: readonly string[];
-  /** How many files there are. */
+  /** The number of files. */
   readonly files: number;
 }
 
-/** The networks that an administrator has put into a directory (NW-54). One that is not there holds none. */
+/** Returns the networks that an administrator has put into a directory (NW-54). A missing directory has none. */
 export async function configuredNetworks(directory: string): Promise<ConfiguredNetworks> {
   const names = (await entriesOf(directory)).filter((name) => SUFFIXES.some((suffix) => name.endsWith(suffix)));
   const networks: NetworkList[] = [];
@@ -41,7 +41,7 @@ async function entriesOf(directory: string): Promise<string[]> {
   }
 }
 
-/** The network of mode `cni/<name>` (NW-60). @throws Error that says what is missing */
+/** Returns the network of mode `cni/<name>` (NW-60). @throws Error that says what is missing */
 export async function networkNamed(name: string, directory: string): Promise<NetworkList> {
   const { networks, files } = await configuredNetworks(directory);
   if (files === 0) throw new Error(`no CNI network config found in ${directory}`);

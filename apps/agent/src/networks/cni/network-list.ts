@@ -13,10 +13,10 @@ const LIST = z.looseObject({
   disableCheck: z.boolean().optional(),
   plugins: z.array(PLUGIN).min(1),
 });
-/** A file with a single plugin is a list of one (NW-60). */
+/** The format of a file with a single plugin, which counts as a list of one (NW-60). */
 const SINGLE = PLUGIN.extend({ cniVersion: z.string().default(''), name: z.string().min(1) });
 
-/** A network as plugins that are called one after the other. */
+/** NetworkList is a network as a list of plugins that are called one after the other. */
 export interface NetworkList {
   readonly cniVersion: string;
   readonly name: string;
@@ -24,16 +24,16 @@ export interface NetworkList {
   readonly plugins: readonly PluginConfig[];
 }
 
-/** A port of the machine that leads into a namespace, in the words of CNI (NW-57). */
+/** PortMapping is a port of the machine that leads into a namespace, in the terms of CNI (NW-57). */
 export interface PortMapping {
   readonly hostPort: number;
   readonly containerPort: number;
   readonly protocol: 'tcp' | 'udp';
-  /** Absent: on all addresses of the machine. */
+  /** The address; absent means all addresses of the machine. */
   readonly hostIP?: string;
 }
 
-/** What the configuration of a network says. @throws Error with the reason why it is none */
+/** Parses the configuration of a network. @throws Error with the reason why it is invalid */
 export function parseNetworkList(text: string): NetworkList {
   const found: unknown = JSON.parse(text);
   if (typeof found !== 'object' || found === null) throw new Error('it is no object');
@@ -45,7 +45,7 @@ export function parseNetworkList(text: string): NetworkList {
   return { cniVersion: single.cniVersion, name: single.name, plugins: [single] };
 }
 
-/** Calls the plugins of one list for one allocation (NW-59). Stateless. */
+/** NetworkCalls calls the plugins of one list for one allocation (NW-59). Stateless. */
 export class NetworkCalls {
   constructor(
     private readonly plugins: CniPlugins,
@@ -55,8 +55,9 @@ export class NetworkCalls {
   ) {}
 
   /**
-   * In the order of the list. @param step hears of the result after each plugin; the next one waits for it
-   * @throws CniError of the first that fails: those before it have done their part
+   * Calls ADD in the order of the list.
+   * @param step receives the result after each plugin; the next plugin waits for it
+   * @throws CniError of the first failure; the plugins before it have done their part
    */
   async add(step: (result: CniResult) => Promise<void>): Promise<CniResult> {
     let result: CniResult | null = null;
@@ -67,13 +68,13 @@ export class NetworkCalls {
     return result ?? {};
   }
 
-  /** @throws CniError of the first that finds what is not as it made it */
+  /** Calls CHECK in the order of the list. @throws CniError of the first plugin that finds a difference */
   async check(result: CniResult): Promise<void> {
     for (const plugin of this.list.plugins)
       await this.plugins.call('CHECK', this.configOf(plugin, result), this.attachment);
   }
 
-  /** In reverse order, each of them, whatever another one says. @returns what failed */
+  /** Calls DEL in reverse order, for each plugin despite failures. @returns the error messages */
   async del(result: CniResult | null): Promise<string[]> {
     const errors: string[] = [];
     for (const plugin of this.list.plugins.toReversed())

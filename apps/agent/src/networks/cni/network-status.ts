@@ -1,7 +1,7 @@
 import type { AllocNetworkStatus, DNSConfig } from '@waybill/model';
 import type { CniResult } from './cni-plugins.transport.js';
 
-/** Plugins gave the allocation nothing that it could be reached by. */
+/** Is thrown if the plugins gave the allocation no address. */
 export class NoAddressError extends Error {
   override readonly name = 'NoAddressError';
 }
@@ -9,13 +9,14 @@ export class NoAddressError extends Error {
 interface NamedInterface {
   readonly name: string;
   readonly isInside: boolean;
-  /** Without their prefix lengths. */
+  /** The addresses without prefix lengths. */
   readonly addresses: readonly string[];
 }
 
 /**
- * What the servers are told of an allocation's network (NW-61): the first interface by name that is inside and has an
- * address, else the first that has one. An allocation with an IPv6 address only has it as its address too.
+ * Returns the servers' view of an allocation's network (NW-61): the first interface by name that is inside and has an
+ * address, else the first that has an address. If an allocation has only an IPv6 address, its `Address` is that one,
+ * too.
  * @throws NoAddressError
  */
 export function statusOf(result: CniResult): AllocNetworkStatus {

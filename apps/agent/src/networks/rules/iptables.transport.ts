@@ -1,17 +1,20 @@
 import { programOfMachine, type ProgramEnd, type RunProgram, whyItFailed } from '../program.transport.js';
 
-/** How long another program's change of the rules is waited for, in seconds. */
+/** The longest wait in seconds for another program's change of the rules. */
 const LOCK_WAIT_S = '10';
 const TIMEOUT_MS = 30_000;
 
 export type Family = 'iptables' | 'ip6tables';
 
-/** The rules of this machine cannot be changed (NW-87). */
+/** Is thrown if the rules of this machine cannot be changed (NW-87). */
 export class IptablesError extends Error {
   override readonly name = 'IptablesError';
 }
 
-/** The machine's rules of traffic, by the programs that every Linux has for it. Stateless. Cost of a call: one process. */
+/**
+ * Iptables changes the machine's traffic rules through the standard programs of Linux. Stateless. Cost of a call: one
+ * process.
+ */
 export class Iptables {
   constructor(
     private readonly run: RunProgram,
@@ -22,12 +25,15 @@ export class Iptables {
     return this.find(family) !== undefined;
   }
 
-  /** Whether the program said yes: for questions such as `-C`, and for what may be there or gone already. */
+  /**
+   * Says whether the program succeeded. It is for checks such as `-C`, and for objects that may exist or be gone
+   * already.
+   */
   async succeeds(family: Family, ...args: string[]): Promise<boolean> {
     return (await this.call(family, args)).code === 0;
   }
 
-  /** @returns what it printed @throws IptablesError that names the command */
+  /** Runs a command. @returns its output @throws IptablesError that names the command */
   async tell(family: Family, ...args: string[]): Promise<string> {
     const end = await this.call(family, args);
     if (end.code !== 0) throw new IptablesError(`${family} ${args.join(' ')} failed: ${whyItFailed(end)}`);

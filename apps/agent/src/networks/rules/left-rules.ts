@@ -1,18 +1,18 @@
 import type { Family, Iptables } from './iptables.transport.js';
 
-/** Chains that hold the rules of one allocation. */
+/** The names of chains with the rules of one allocation. */
 const OWN_CHAIN = /^CNI-(DN-)?[0-9a-f]+$/;
 
-/** A rule that leads into a chain of the allocation, and that chain. */
+/** LeftRule is a rule that leads into a chain of the allocation, with that chain. */
 interface LeftRule {
-  /** As arguments of `-D`. */
+  /** The rule as arguments of `-D`. */
   readonly rule: readonly string[];
   readonly chain: string;
 }
 
 /**
- * Takes away what the plugins have left of an allocation, when they themselves could not: rules by their comment, which
- * names network and allocation, and the chains that these lead to (NW-46). None is fine. Cost: O(rules of the machine).
+ * Removes an allocation's rules that the plugins could not remove: rules by their comment, which names network and
+ * allocation, and the chains to which they lead (NW-46). Having none is a success. Cost: O(rules of the machine).
  * @throws IptablesError
  */
 export async function removeLeftRules(iptables: Iptables, network: string, allocId: string): Promise<void> {
@@ -29,7 +29,7 @@ async function removeFrom(iptables: Iptables, family: Family, network: string, a
   }
 }
 
-/** @param listing as `iptables -S` prints it */
+/** Finds an allocation's rules in a listing. @param listing the output of `iptables -S` */
 export function leftRules(listing: string, network: string, allocId: string): LeftRule[] {
   const comment = `name: "${network}" id: "${allocId}"`;
   return listing.split('\n').flatMap((line) => {
@@ -41,7 +41,7 @@ export function leftRules(listing: string, network: string, allocId: string): Le
   });
 }
 
-/** The words of a line: some are in quotes, in which a backslash stands before a quote. */
+/** Splits a line into words. Quoted words contain a backslash before a quote. */
 export function wordsOf(line: string): string[] {
   const found = line.match(/"(?:\\.|[^"\\])*"|\S+/g) ?? [];
   return found.map((word) => (word.startsWith('"') ? word.slice(1, -1).replaceAll(/\\(.)/g, '$1') : word));
