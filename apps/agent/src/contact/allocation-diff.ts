@@ -1,13 +1,13 @@
-/** An allocation that this agent has a runner for. */
+/** KnownAlloc is an allocation for which this agent has a runner. */
 export interface KnownAlloc {
   readonly id: string;
   readonly allocModifyIndex: number;
 }
 
 export interface AllocDiff {
-  /** The servers forgot them (AG-45). */
+  /** Allocations that the servers forgot (AG-45). */
   readonly removed: readonly string[];
-  /** New, or newer than what the runner has: to be fetched (AG-42). */
+  /** Allocations to fetch: they are new, or newer than the runner's version (AG-42). */
   readonly wanted: readonly string[];
 }
 
@@ -29,7 +29,10 @@ export function diffAllocs(
   };
 }
 
-/** The same comparison after a restore of the servers' state: an older version is also a change (OP-47). Cost: O(both). */
+/**
+ * Compares like diffAllocs after a restore of the servers' state: an older version is also a change (OP-47). Cost:
+ * O(both).
+ */
 export function diffRestoredAllocs(listed: Readonly<Record<string, number>>, known: readonly KnownAlloc[]): AllocDiff {
   const here = new Map(known.map((alloc) => [alloc.id, alloc.allocModifyIndex]));
   const wanted = Object.entries(listed).filter(([id, index]) => index !== here.get(id));

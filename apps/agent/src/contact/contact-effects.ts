@@ -3,7 +3,10 @@ import type { OwedStates } from './owed-states.js';
 import type { PullLoop } from './pull-loop.js';
 import type { ContactListener } from './server-contact.js';
 
-/** Starts the pull at a state that has the first registration (AG-202), and passes heartbeats on to the owed states (AG-68). */
+/**
+ * ContactEffects starts the pull at a state that has the first registration (AG-202), and passes heartbeats on to the
+ * owed states (AG-68).
+ */
 export class ContactEffects implements ContactListener {
   constructor(
     private readonly pullLoop: Pick<PullLoop, 'start'>,

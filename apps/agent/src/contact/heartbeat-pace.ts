@@ -1,4 +1,4 @@
-/** agent.md sections 5 and 27. */
+/** The intervals of agent.md sections 5 and 27. */
 export const REGISTRATION_RETRY_MS = 15_000;
 export const REGISTRATION_RETRY_RANDOM_MS = 15_000;
 export const NO_SERVER_RETRY_MS = 1_000;
@@ -9,14 +9,14 @@ const MAX_RETRY_MS = 30_000;
 const JUST_MISSED_MS = 30_000;
 
 export interface FailedHeartbeat {
-  /** Of the last heartbeat or registration that succeeded; undefined: none did. */
+  /** The time of the last successful heartbeat or registration; undefined if there was none. */
   readonly lastSuccessMs: number | undefined;
-  /** As answered with it. */
+  /** The TTL in the last answer. */
   readonly ttlMs: number;
   readonly hasLeader: boolean;
 }
 
-/** Milliseconds until a failed heartbeat is sent again (AG-34). @param random in [0, 1) */
+/** Returns the milliseconds until a failed heartbeat is sent again (AG-34). @param random a number in [0, 1) */
 export function retryAfterMs(failed: FailedHeartbeat, nowMs: number, random: number): number {
   if (failed.lastSuccessMs === undefined || !failed.hasLeader)
     return REGISTRATION_RETRY_MS + random * REGISTRATION_RETRY_RANDOM_MS;

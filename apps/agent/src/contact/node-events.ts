@@ -2,12 +2,12 @@ import { type CancelTimer, type Clock, type NodeEvent, rfc3339FromMs, type Timer
 import type { Logger } from '@waybill/telemetry';
 import type { LocalEvent } from '../machine/node/local-node.js';
 
-/** Events that the servers could not be told yet; the oldest go first. */
+/** The largest number of unsent events. Above it, the oldest are dropped. */
 export const MAX_PENDING_EVENTS = 100;
 export const EVENTS_RETRY_MS = 10_000;
 
 export interface NodeEventsDependencies {
-  /** Tells the servers. */
+  /** Sends events to the servers. */
   readonly send: (events: readonly NodeEvent[]) => Promise<unknown>;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -15,8 +15,9 @@ export interface NodeEventsDependencies {
 }
 
 /**
- * Tells the servers what happened on this machine. One request at a time with all that is pending; what could not be told
- * is tried again after EVENTS_RETRY_MS, or with the next event. What an agent that ends has not told is lost.
+ * NodeEvents sends the events of this machine to the servers. There is one request at a time, with all pending events.
+ * After a failure it tries again after EVENTS_RETRY_MS, or with the next event. Events that are unsent at the agent's
+ * end are lost.
  */
 export class NodeEvents {
   private pending: NodeEvent[] = [];

@@ -3,16 +3,16 @@ import { type NodeUpdateResponse, registerNode, type Rpc } from '@waybill/rpc';
 import { untilTaken } from './overtaken.js';
 
 /**
- * Registers this machine so that no registration overtakes another (ND-223): each names the change of the node that it
- * comes after. One that was given up and is written late is not taken then. The first of a process knows of none, so a
- * node that is there already costs it one request more.
+ * OrderedRegistrations registers this machine so that no registration overtakes another (ND-223). Each one names the
+ * change of the node that it follows. The servers do not take an abandoned registration that arrives late. The first
+ * registration of a process knows of no change, so an existing node costs it one more request.
  */
 export class OrderedRegistrations {
   private lastKnown = 0;
 
   constructor(private readonly rpc: Rpc) {}
 
-  /** @param node this machine as it is when it is asked @throws OvertakenError, or what the call throws */
+  /** Registers the machine. @param node returns its current description @throws OvertakenError, or the call's error */
   send(node: () => Node): Promise<NodeUpdateResponse> {
     return untilTaken(async () => {
       const answer = await this.rpc.ask(registerNode, { Node: node(), After: this.lastKnown });

@@ -3,7 +3,10 @@ import { type Rpc, updateAllocs } from '@waybill/rpc';
 import { untilTaken } from './overtaken.js';
 import type { UpdateSender } from './push-loop.js';
 
-/** What is true here is by a state of the servers that is no more; what is true by the present one, their list says first. */
+/**
+ * Is thrown if the servers' state was restored since this machine's last list. The states here belong to the old state;
+ * the next list has to come first.
+ */
 export class RestoredMeanwhileError extends Error {
   override readonly name = 'RestoredMeanwhileError';
   constructor() {
@@ -12,13 +15,13 @@ export class RestoredMeanwhileError extends Error {
 }
 
 /**
- * Tells the servers states of allocations so that none overtakes another: each names the one it comes after (ND-223), or
- * the restore that this machine has heard of since (OP-47).
+ * OrderedUpdates sends states of allocations so that none overtakes another. Each one names the update that it follows
+ * (ND-223), or the restore that this machine has heard of since (OP-47).
  */
 export class OrderedUpdates implements UpdateSender {
-  /** Index of the last update that the servers took, as far as known here. */
+  /** The index of the last update that the servers are known to have taken. */
   private lastTold = 0;
-  /** Index of the last restore that this machine has heard of, 0: of none. */
+  /** The index of the last restore that this machine has heard of; 0 if there was none. */
   private restoredIndex = 0;
 
   constructor(
@@ -26,14 +29,15 @@ export class OrderedUpdates implements UpdateSender {
     private readonly node: () => Node,
   ) {}
 
-  /** The list that this machine applied last is of a state with this restore (OP-47). */
+  /** Notes the restore of the list that this machine applied last (OP-47). */
   heardOfRestore(restoredIndex: number): void {
     this.restoredIndex = restoredIndex;
   }
 
   /**
-   * An earlier one of unknown outcome may have been taken meanwhile: the answer names it, and this one comes after it.
-   * @throws RestoredMeanwhileError, OvertakenError, or what the call throws
+   * Sends updates. If the servers took an earlier update whose outcome was unknown, the answer names it, and this one
+   * follows it.
+   * @throws RestoredMeanwhileError, OvertakenError, or the call's error
    */
   async send(Allocs: readonly ClientAllocUpdate[], traceparent: string | undefined): Promise<void> {
     const { ID: NodeID, SecretID } = this.node();

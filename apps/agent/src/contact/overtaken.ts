@@ -1,7 +1,7 @@
-/** How often in a row something is said again because other words of this machine were taken in between. */
+/** The largest number of attempts in a row if other requests of this machine overtake each of them. */
 const MAX_OVERTAKEN = 3;
 
-/** What this machine has said before, and given up, goes on arriving; what is true now is said again later. */
+/** Is thrown if abandoned requests of this machine keep arriving. The current state is sent again later. */
 export class OvertakenError extends Error {
   override readonly name = 'OvertakenError';
   constructor() {
@@ -10,9 +10,10 @@ export class OvertakenError extends Error {
 }
 
 /**
- * Says it until it is taken: each time it comes after what the answer before has named (ND-223).
- * @param say undefined: it was overtaken
- * @throws OvertakenError, or what `say` throws
+ * Repeats a request until the servers take it. Each attempt follows the change that the answer before has named
+ * (ND-223).
+ * @param say returns undefined if it was overtaken
+ * @throws OvertakenError, or the error of `say`
  */
 export async function untilTaken<T>(say: () => Promise<T | undefined>): Promise<T> {
   for (let attempt = 0; attempt < MAX_OVERTAKEN; attempt++) {

@@ -2,22 +2,23 @@ import type { ClientAllocUpdate, NodeStatus } from '@waybill/model';
 import type { Gate } from '../waiting/gate.js';
 import type { PendingUpdates } from './pending-updates.js';
 
-/** The allocations whose present states the servers may need. */
+/** ReportingAllocations are the allocations whose current states the servers may need. */
 export interface ReportingAllocations {
-  /** The present state of every allocation here. O(allocations here). */
+  /** Returns the current state of every allocation here. Cost: O(allocations here). */
   reports(): ClientAllocUpdate[];
 }
 
 export interface OwedStatesDependencies {
   readonly allocations: ReportingAllocations;
   readonly pending: Pick<PendingUpdates, 'sendAgain'>;
-  /** Opens with the first pull that was applied. */
+  /** The gate that opens when the first pull was applied. */
   readonly serversAsked: Gate;
 }
 
 /**
- * Sends the present states of all allocations when the servers may have lost them: once for each stay of the node in
- * `initializing` (AG-68), and after a restore of the servers' state (OP-47). Cost: O(allocations here) each time.
+ * OwedStates sends the current states of all allocations if the servers may have lost them: once for each stay of the
+ * node in `initializing` (AG-68), and after a restore of the servers' state (OP-47). Cost: O(allocations here) each
+ * time.
  */
 export class OwedStates {
   private isOwing = false;
@@ -25,19 +26,19 @@ export class OwedStates {
 
   constructor(private readonly deps: OwedStatesDependencies) {}
 
-  /** A heartbeat was answered with this status of the node. */
+  /** Handles the node's status in the answer to a heartbeat. */
   heard(status: NodeStatus): void {
     const isInitializing = status === 'initializing';
     if (isInitializing && !this.wasInitializing) {
       this.isOwing = true;
-      // The pull that AG-68 waits for may be long past; one that was applied since the start is recent enough here,
-      // because a read waits at the servers at all times.
+      // The pull that AG-68 waits for may be long past. Any pull since the start is recent enough, because a read waits
+      // at the servers at all times.
       if (this.deps.serversAsked.isOpen) this.sendAll();
     }
     this.wasInitializing = isInitializing;
   }
 
-  /** A list of the servers was applied. */
+  /** Handles a list of the servers that was applied. */
   pulled(isRestored: boolean): void {
     if (this.isOwing || isRestored) this.sendAll();
   }

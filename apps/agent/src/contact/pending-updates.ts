@@ -1,22 +1,25 @@
 import type { ClientAllocUpdate } from '@waybill/model';
 
-/** A state of an allocation that waits to be sent. */
+/** PendingUpdate is a state of an allocation that waits to be sent. */
 export interface PendingUpdate {
   readonly update: ClientAllocUpdate;
   readonly traceparent: string | undefined;
-  /** Goes out although the servers have confirmed the same (AG-68). */
+  /** Whether it is sent although the servers have confirmed the same state (AG-68). */
   readonly again: boolean;
 }
 
-/** The consumer of the pending updates. */
+/** PendingUpdatesListener is the consumer of the pending updates. */
 export interface PendingUpdatesListener {
-  /** A state was added. `isResent`: the servers need the present states, confirmed or not, with the next push (AG-68). */
+  /**
+   * Handles a new state.
+   * @param isResent whether the servers need the current states, confirmed or not, with the next push (AG-68)
+   */
   updateAdded(isResent: boolean): void;
 }
 
 /**
- * States of allocations that the servers have yet to hear. The allocations add states, and the push loop sends and removes
- * them. Limit: one state per allocation, the newest (AG-60).
+ * PendingUpdates holds states of allocations for the servers. The allocations add states, and the push loop sends and
+ * removes them. Limit: one state per allocation, the newest (AG-60).
  */
 export class PendingUpdates {
   private readonly pending = new Map<string, PendingUpdate>();
@@ -26,17 +29,17 @@ export class PendingUpdates {
     return this.pending.size;
   }
 
-  /** In the order in which their allocations first had news. O(pending). */
+  /** Returns the pending updates in the order in which their allocations first had news. Cost: O(pending). */
   all(): PendingUpdate[] {
     return [...this.pending.values()];
   }
 
-  /** There is one consumer. */
+  /** Sets the listener. There is only one. */
   listen(listener: PendingUpdatesListener): void {
     this.listener = listener;
   }
 
-  /** Replaces an older state of the same allocation (AG-60). */
+  /** Adds a state. It replaces an older state of the same allocation (AG-60). */
   changed(update: ClientAllocUpdate, traceparent: string | undefined): void {
     const before = this.pending.get(update.ID);
     this.pending.set(update.ID, {
@@ -47,7 +50,7 @@ export class PendingUpdates {
     this.listener?.updateAdded(false);
   }
 
-  /** Adds the present states once more, confirmed or not (AG-68). */
+  /** Adds current states again, confirmed or not (AG-68). */
   sendAgain(updates: readonly ClientAllocUpdate[]): void {
     for (const update of updates) this.pending.set(update.ID, { update, traceparent: undefined, again: true });
     this.listener?.updateAdded(true);

@@ -7,7 +7,7 @@ import type { ServerContact } from './server-contact.js';
 
 export interface PullEffectsDependencies {
   readonly allocations: PullReceiver;
-  /** Opens with the first pull. */
+  /** The gate that this class opens with the first pull. */
   readonly serversAsked: Gate;
   readonly contact: Pick<ServerContact, 'nodeChanged'>;
   readonly owedStates: Pick<OwedStates, 'pulled'>;
@@ -17,7 +17,10 @@ export interface PullEffectsDependencies {
   readonly disconnectStops: { stopOverdue(): void };
 }
 
-/** Applies a list of the servers to the allocations first, and then to the parts of the agent that wait for it. */
+/**
+ * PullEffects applies a list of the servers to the allocations first, and then to the parts of the agent that wait for
+ * it.
+ */
 export class PullEffects implements PullReceiver {
   constructor(private readonly deps: PullEffectsDependencies) {}
 

@@ -11,13 +11,16 @@ import {
 import type { Logger } from '@waybill/telemetry';
 import { type AllocDiff, diffAllocs, diffRestoredAllocs, type KnownAlloc } from './allocation-diff.js';
 
-/** A failed query is repeated after this, doubled with each failure up to the limit, plus a random part of it (AG-48). */
+/**
+ * The pause in milliseconds after a failed query. It doubles with each failure up to the limit, plus a random part
+ * (AG-48).
+ */
 export const PULL_RETRY_MS = 1_000;
 export const MAX_PULL_RETRY_MS = 30_000;
-/** Wait before an incomplete pull is repeated; a random part of it is added (AG-43). */
+/** The pause in milliseconds before an incomplete pull is repeated; a random part of it is added (AG-43). */
 export const INCOMPLETE_RETRY_MS = 2_000;
 
-/** After word that the servers have changed, machines ask again within this, each at a moment of its own. */
+/** The time in milliseconds within which machines ask again after the servers have changed, each at a random moment. */
 export const ASK_AGAIN_SPREAD_MS = 2_000;
 
 export interface PulledAlloc {
@@ -25,26 +28,26 @@ export interface PulledAlloc {
   readonly traceparent: string | undefined;
 }
 
-/** What one pull came to: applied in this order (AG-44). */
+/** Pulled is the result of one pull. It is applied in this order (AG-44). */
 export interface Pulled {
   readonly removed: readonly string[];
   readonly changed: readonly PulledAlloc[];
-  /** Every id the servers listed. */
+  /** All ids in the servers' list. */
   readonly listed: ReadonlySet<string>;
-  /** The servers' state was taken back: what they have been told may be lost, what they had decided too (OP-47). */
+  /** Whether the servers' state was restored. They may have lost reports and decisions (OP-47). */
   readonly isRestored: boolean;
-  /** Index of the restore that the state of this list comes after; 0: of none. */
+  /** The index of the restore before the list's state; 0 if there was none. */
   readonly restoredIndex: number;
 }
 
-/** The allocations that are here, for the comparison with the servers' list. */
+/** KnownAllocations are the allocations of this machine, for the comparison with the servers' list. */
 export interface KnownAllocations {
   known(): readonly KnownAlloc[];
-  /** Ids that are not fetched again until the servers drop them (AG-42). */
+  /** Returns the ids that are not fetched again until the servers drop them (AG-42). */
   idsSetAside(): ReadonlySet<string>;
 }
 
-/** Gets each list of the servers, complete, in the order of their indexes. */
+/** PullReceiver receives each complete list of the servers, in the order of their indexes. */
 export interface PullReceiver {
   apply(pulled: Pulled): void;
 }
@@ -52,7 +55,7 @@ export interface PullReceiver {
 export interface PullDependencies {
   readonly rpc: Rpc;
   readonly timers: Timers;
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   readonly random: () => number;
   readonly logger: Logger;
   readonly nodeId: string;
@@ -63,21 +66,21 @@ export interface PullDependencies {
 }
 
 /**
- * Learns what this machine is to run (agent.md section 6).
+ * PullLoop learns from the servers which allocations this machine runs (agent.md section 6).
  *
- * stopped → asking → (fetching) → asking … → stopped. asking: a read that waits at the servers until something of this
- * node changes. fetching: what is new or newer, at a state not older than the list; repeated until complete, or until the
- * servers' state was taken back and there is another list. The first read asks for a state that has this agent's
- * registration, so it is never older than what the agent has seen (AG-202). Whoever the read waits at may die with it, and an answer may be lost with a connection: at word that the servers have
- * changed, or that the connection is back, the read is given up for a new one.
- * Cost: one request per change of this node, one per MAX_ALLOC_QUERY_WAIT_MS without, one per process of the servers that
- * begins or is lost.
+ * States: stopped → asking → (fetching) → asking … → stopped. asking: a read waits at the servers until something of
+ * this node changes. fetching: it reads new and newer allocations at a state that is not older than the list. It
+ * repeats that until they are complete, or until the servers' state was restored and there is another list. The first
+ * read asks for a state that has this agent's registration, so it is never older than what the agent has seen (AG-202).
+ * The server process at which the read waits may die, and an answer may be lost with a connection. When the servers
+ * have changed or the connection is back, the read is therefore given up for a new one. Cost: one request per change of
+ * this node, one per MAX_ALLOC_QUERY_WAIT_MS without a change, one per server process that starts or is lost.
  */
 export class PullLoop {
   private mode: 'stopped' | 'running' = 'stopped';
   private index = 0;
   private listed = 0;
-  /** Index of the last restore that was applied; 0: of none. */
+  /** The index of the last restore that was applied; 0 if there was none. */
   private restore = 0;
   private failures = 0;
   private cancelPause: CancelTimer = () => {};
@@ -87,7 +90,7 @@ export class PullLoop {
 
   constructor(private readonly deps: PullDependencies) {}
 
-  /** Index of the last list that was applied; 0 before the first. */
+  /** The index of the last list that was applied; 0 before the first. */
   get appliedIndex(): number {
     return this.index;
   }
@@ -106,7 +109,10 @@ export class PullLoop {
     this.endPause();
   }
 
-  /** A process of the servers is gone, or has begun, or was out of reach: what waits may wait for nobody, and who failed may try again. */
+  /**
+   * Asks again soon, because a process of the servers is gone, has started, or is reachable again. A waiting read may
+   * wait at a dead process, and a failed one may succeed now.
+   */
   serversChanged(): void {
     if (!this.isRunning || this.cancelAskAgain) return;
     this.cancelAskAgain = this.deps.timers.after(this.deps.random() * ASK_AGAIN_SPREAD_MS, () => {
@@ -157,17 +163,20 @@ export class PullLoop {
     if (!this.isRunning || !changed) return;
     const listed = new Set(Object.keys(Allocs));
     this.deps.receiver.apply({ removed: diff.removed, changed, listed, isRestored, restoredIndex: RestoredIndex });
-    this.index = Index; // not before: what could not be applied is asked for again
+    this.index = Index; // the index moves only after the list is applied, so an unapplied list is read again
     this.listed = listed.size;
     this.restore = RestoredIndex;
   }
 
-  /** undefined: given up; its answer, should it still come, is nobody's. */
+  /** Awaits a read. Returns undefined if it is given up; a later answer is ignored. */
   private unlessGivenUp<T>(read: Promise<T>): Promise<T | undefined> {
     return Promise.race([read, new Promise<undefined>((resolve) => (this.giveUp = () => resolve(undefined)))]);
   }
 
-  /** undefined: the state was taken back since the list was made, which may name what is not there any more (OP-47). */
+  /**
+   * Fetches the wanted allocations. Returns undefined if the state was restored since the list was made, because the
+   * list may name allocations that no longer exist (OP-47).
+   */
   private async fetch(diff: AllocDiff, list: NodeAllocsResponse): Promise<PulledAlloc[] | undefined> {
     while (diff.wanted.length > 0 && this.isRunning) {
       const answers = await this.fetchAllocations(diff.wanted, list.Index);
@@ -180,8 +189,8 @@ export class PullLoop {
   }
 
   /**
-   * Fetches the allocations in as many answers as it takes: with large jobs one would be larger than a message may be. An
-   * allocation that is too large alone is not run here, and holds up no others.
+   * Fetches the allocations, in several answers if one would exceed the size of a message because of large jobs. An
+   * allocation that is too large alone is not run here, and does not delay others.
    */
   private async fetchAllocations(ids: readonly string[], minStateIndex: number): Promise<AllocsByIdResponse[]> {
     const { rpc, nodeId, secretId, logger } = this.deps;
@@ -219,8 +228,8 @@ export class PullLoop {
 }
 
 /**
- * Whether the answer is as new as the list that named its allocations (AG-43). A wanted allocation that is gone from a
- * state which is new enough was deleted meanwhile: the next list says so.
+ * Says whether the answer is as new as the list that named its allocations (AG-43). If a new enough state lacks a
+ * wanted allocation, it was deleted meanwhile, and the next list shows that.
  */
 function isComplete(answer: AllocsByIdResponse, list: NodeAllocsResponse): boolean {
   return (

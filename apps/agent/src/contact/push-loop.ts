@@ -3,24 +3,24 @@ import { isTooLarge } from '@waybill/rpc';
 import type { Logger } from '@waybill/telemetry';
 import type { PendingUpdate, PendingUpdates, PendingUpdatesListener } from './pending-updates.js';
 
-/** agent.md section 27. */
+/** The intervals of agent.md section 27. */
 export const PUSH_LOOK_MS = 200;
-/** An update that is not urgent goes out with every fifth look. */
+/** An update that is not urgent is sent with every fifth look. */
 export const LOOKS_PER_ORDINARY_PUSH = 5;
 export const PUSH_RETRY_MS = 5_000;
 export const PUSH_RETRY_RANDOM_MS = 5_000;
-/** Updates in one request; the rest follows at once. */
+/** The largest number of updates in one request. The rest follows at once. */
 export const MAX_PUSH_ALLOCS = 200;
 
-/** Sends states of allocations to the servers. */
+/** UpdateSender sends states of allocations to the servers. */
 export interface UpdateSender {
   /** Resolves when the servers have committed the updates. */
   send(updates: readonly ClientAllocUpdate[], traceparent: string | undefined): Promise<void>;
 }
 
-/** Knows what the servers have confirmed of each allocation, and learns of each new confirmation. */
+/** Acknowledgements knows the confirmed state of each allocation, and learns of each new confirmation. */
 export interface Acknowledgements {
-  /** The state that the servers have confirmed last; null: none. */
+  /** Returns the state that the servers have confirmed last, or null if there is none. */
   acknowledged(allocId: string): ClientAllocUpdate | null;
   acknowledge(update: ClientAllocUpdate): void;
 }
@@ -28,7 +28,7 @@ export interface Acknowledgements {
 export interface PushDependencies {
   readonly timers: Timers;
   readonly logger: Logger;
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   readonly random: () => number;
   readonly retryMs: number;
   readonly pending: PendingUpdates;
@@ -37,12 +37,11 @@ export interface PushDependencies {
 }
 
 /**
- * Tells the servers what became of the allocations (agent.md section 7).
+ * PushLoop reports the states of the allocations to the servers (agent.md section 7).
  *
- * held → looking ⇄ sending → stopped. held: until the first pull was applied (AG-61). looking: at what waits, every
- * PUSH_LOOK_MS; without anything waiting it does not look at all. sending: one request at a time (AG-64); a failed one
- * is repeated after a while with the newest states.
- * Limit: MAX_PUSH_ALLOCS per request.
+ * States: held → looking ⇄ sending → stopped. held: until the first pull was applied (AG-61). looking: it looks at the
+ * pending updates every PUSH_LOOK_MS; without any there is no timer. sending: one request at a time (AG-64); a failed
+ * one is repeated after a pause with the newest states. Limit: MAX_PUSH_ALLOCS per request.
  */
 export class PushLoop implements PendingUpdatesListener {
   private looks = 0;
@@ -53,20 +52,20 @@ export class PushLoop implements PendingUpdatesListener {
     deps.pending.listen(this);
   }
 
-  /** The present states go out with the next look, a change with one of the next looks (AG-62, AG-68). */
+  /** Plans a look. Resent states go out with the next look, a change with one of the next looks (AG-62, AG-68). */
   updateAdded(isResent: boolean): void {
     if (isResent) this.looks = LOOKS_PER_ORDINARY_PUSH - 1;
     this.plan(PUSH_LOOK_MS);
   }
 
-  /** The first pull was applied. */
+  /** Begins to send, because the first pull was applied. */
   release(): void {
     if (this.mode !== 'held') return;
     this.mode = 'looking';
     this.plan(0);
   }
 
-  /** Sends what waits once more, best effort (AG-344), and ends. */
+  /** Sends the pending updates once more, best effort (AG-344), and ends. */
   async stop(): Promise<void> {
     const wasLooking = this.mode === 'looking';
     this.cancelLook?.();
@@ -109,7 +108,7 @@ export class PushLoop implements PendingUpdatesListener {
     return this.deps.pending.all().slice(0, MAX_PUSH_ALLOCS);
   }
 
-  /** In as many requests as it takes: one may be larger than a message may be. */
+  /** Sends a batch, in several requests if one would exceed the size of a message. */
   private async sendOnce(batch: readonly PendingUpdate[]): Promise<void> {
     try {
       await this.sendTogether(batch);
@@ -133,7 +132,7 @@ export class PushLoop implements PendingUpdatesListener {
     }
   }
 
-  /** Drops each state that the servers have confirmed already (AG-63). @returns how many are left */
+  /** Drops each state that the servers have confirmed already (AG-63). @returns the number of the remaining states */
   private dropConfirmed(): number {
     for (const { update, again } of this.deps.pending.all()) {
       const known = this.deps.acknowledgements.acknowledged(update.ID);
@@ -142,7 +141,10 @@ export class PushLoop implements PendingUpdatesListener {
     return this.deps.pending.size;
   }
 
-  /** Whether an allocation has another client status than the servers have confirmed, `pending` if none (AG-62). */
+  /**
+   * Says whether an allocation's client status differs from the confirmed one, which is `pending` before the first
+   * confirmation (AG-62).
+   */
   private isUrgent(): boolean {
     for (const { update } of this.deps.pending.all()) {
       const known = this.deps.acknowledgements.acknowledged(update.ID);

@@ -2,14 +2,14 @@ import { type Allocation, type Node, nsFromMs, type Timers, pause } from '@waybi
 import { drainSelf, type Rpc, selfDrainState } from '@waybill/rpc';
 import type { Logger } from '@waybill/telemetry';
 
-/** How often the servers are asked whether the drain is over (AG-342). */
+/** The interval in milliseconds between two questions whether the drain is over (AG-342). */
 export const LOOK_MS = 1_000;
-/** Beyond the drain's deadline the machine waits this long, and then ends all the same (AG-341). */
+/** The time in milliseconds after the drain's deadline at which the machine ends in any case (AG-341). */
 export const GRACE_MS = 5_000;
-/** Any negative deadline means: now (DR-61). */
+/** Any negative deadline means a forced drain (DR-61). */
 const FORCED_NS = -1e9;
 
-/** `drain_on_shutdown`. */
+/** ShutdownDrain is the setting `drain_on_shutdown`. */
 export interface ShutdownDrain {
   readonly deadlineMs: number;
   readonly force: boolean;
@@ -22,21 +22,22 @@ export interface SelfDrainDependencies {
   readonly newId: () => string;
   readonly logger: Logger;
   readonly node: () => Pick<Node, 'ID' | 'SecretID'>;
-  /** What still runs here. */
+  /** Returns the allocations that still run here. */
   readonly unfinished: () => readonly Allocation[];
 }
 
 /**
- * A machine that leaves has its work moved away first (AG-341 to AG-343, DR-80).
+ * SelfDrain moves the work away from a machine that leaves (AG-341 to AG-343, DR-80).
  *
- * asking → draining → over. asking: until a server takes the request. draining: until the servers say that the drain is
- * over; each is looked at every LOOK_MS. Over also when no server answers. Whatever they say, it ends only when the work
- * has ended here too (a drain may be complete while the last tasks are being put down, and nobody would look after
- * them), or GRACE_MS after the deadline. The node stays ineligible: that is for an operator to change.
+ * States: asking → draining → over. asking: until a server takes the request. draining: until the servers report that
+ * the drain is over. Both poll every LOOK_MS. Without any answer, the servers' part counts as over, too. In each case
+ * it ends only when the work has ended here as well, or GRACE_MS after the deadline: a drain may be complete while the
+ * last tasks are still stopping, and nothing would supervise them. The node stays ineligible until an operator changes
+ * that.
  */
 export class SelfDrain {
   private readonly requestId: string;
-  /** Index of the drain; 0: not taken yet. */
+  /** The index of the drain; 0 before the servers take it. */
   private drainIndex = 0;
 
   constructor(
@@ -46,7 +47,7 @@ export class SelfDrain {
     this.requestId = deps.newId();
   }
 
-  /** Resolves when the machine may end. Never fails. */
+  /** Drains the machine. Resolves when the machine may end. Never fails. */
   async drainMachine(): Promise<void> {
     const { logger, timers } = this.deps;
     let givesUp = false;
@@ -67,7 +68,9 @@ export class SelfDrain {
     return !(await this.isDraining()) && this.unfinished === 0;
   }
 
-  /** False also when no server can be asked: then what runs here decides alone. */
+  /**
+   * Says whether the servers are draining. It is false if no server answers; then the allocations here decide alone.
+   */
   private async isDraining(): Promise<boolean> {
     const { rpc, logger } = this.deps;
     const { ID: NodeID, SecretID } = this.deps.node();

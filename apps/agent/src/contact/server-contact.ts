@@ -23,33 +23,36 @@ export interface ServerContactDependencies {
   readonly rpc: Rpc;
   readonly clock: Clock;
   readonly timers: Timers;
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   readonly random: () => number;
   readonly logger: Logger;
-  /** The machine as it is now, with its identity. */
+  /** Returns the current description of the machine, with its identity. */
   readonly node: () => Node;
-  /** Development: everything is tried again after a second, and the first heartbeat is sent at once. */
+  /** Whether this is development: retries happen after a second, and the first heartbeat is sent at once. */
   readonly dev: boolean;
-  /** Before every heartbeat; what it returns is told the time in the servers' answer, unix ms. */
+  /**
+   * Is called before every heartbeat. The returned function receives the time in the servers' answer, in Unix
+   * milliseconds.
+   */
   readonly asksTime?: (() => (unixMs: number) => void) | undefined;
 }
 
-/** Learns from each registration and heartbeat that succeeded. */
+/** ContactListener learns of each successful registration and heartbeat. */
 export interface ContactListener {
-  /** @param index of the registration's transaction */
+  /** Handles a registration. @param index the index of its transaction */
   registered(index: number): void;
-  /** @param status of the node for the servers, as of a heartbeat (ND-68) */
+  /** Handles a heartbeat. @param status the node's status at the servers (ND-68) */
   heard(status: NodeStatus): void;
 }
 
-/** What this machine is for the servers, who decide that. */
+/** NodeStanding is the status and eligibility of this machine, which the servers decide. */
 export type NodeStanding = Pick<NodeUpdateResponse, 'Status' | 'SchedulingEligibility'>;
 
 /**
- * Tells the servers that this machine is there (agent.md section 5).
+ * ServerContact keeps this machine registered at the servers (agent.md section 5).
  *
- * stopped → registering → heartbeating → stopped. registering: until a registration succeeds. heartbeating: at the pace
- * the servers ask for; `node not found` leads back to registering at once. It shares nothing with the other loops, so
+ * States: stopped → registering → heartbeating → stopped. registering: until a registration succeeds. heartbeating: at
+ * the servers' pace; `node not found` leads back to registering at once. It shares nothing with the other loops, so
  * they cannot delay it (AG-37). One request at a time, one timer.
  */
 export class ServerContact {
@@ -58,7 +61,7 @@ export class ServerContact {
   private lastSuccess: number | undefined;
   private ttlMs = 0;
   private told: NodeStanding | undefined;
-  /** The servers have yet to hear of a change of this machine. */
+  /** Whether the servers have yet to hear of a change of this machine. */
   private owesChange = false;
   private isTellingChange = false;
   private listener: ContactListener | undefined;
@@ -78,14 +81,14 @@ export class ServerContact {
     return this.mode === 'heartbeating';
   }
 
-  /** As of the last answer; undefined before the first. */
+  /** The standing in the last answer; undefined before the first. */
   get standing(): NodeStanding | undefined {
     return this.told;
   }
 
   /**
-   * The listener comes with the start, not with the constructor: a registration starts the pull of allocations, and a pull
-   * that finds the servers' state restored registers this machine again (OP-47).
+   * Starts the contact. The listener is not a parameter of the constructor, because of a cycle: a registration starts
+   * the pull of allocations, and a pull that finds the servers' state restored registers this machine again (OP-47).
    */
   start(listener: ContactListener): void {
     this.listener = listener;
@@ -99,8 +102,8 @@ export class ServerContact {
   }
 
   /**
-   * This machine has changed: it is registered again beside its heartbeats, which go on. What cannot be told is told
-   * after the next heartbeat that succeeds; changes that come meanwhile are told together.
+   * Registers this machine again after a change, besides its continuing heartbeats. After a failure it tries again
+   * after the next successful heartbeat. Changes in the meantime are sent together.
    */
   nodeChanged(): void {
     this.owesChange = true;
@@ -149,7 +152,7 @@ export class ServerContact {
     }
   }
 
-  /** Wait before the next registration: short if no server answers, longer after a refusal (AG-31). */
+  /** Returns the pause before the next registration: short if no server answers, longer after a refusal (AG-31). */
   private registrationRetryMs(error: unknown): number {
     if (this.deps.dev || error instanceof RpcUnavailableError) return this.deps.dev ? DEV_RETRY_MS : NO_SERVER_RETRY_MS;
     return REGISTRATION_RETRY_MS + this.deps.random() * REGISTRATION_RETRY_RANDOM_MS;
