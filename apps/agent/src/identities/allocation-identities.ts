@@ -13,53 +13,55 @@ import { Gate, pause } from '../waiting/gate.js';
 import type { IdentitySigner } from './identity-signer.js';
 import type { WantedIdentity } from './wanted-identities.js';
 
-/** A token as it is kept, on disk too. */
+/** KeptToken is a token in memory and on disk. */
 export interface KeptToken {
   readonly task: string;
   readonly identity: string;
   readonly jwt: string;
-  /** By the clock of this machine; null: it does not expire by itself. */
+  /** The expiry by the clock of this machine; null if the token does not expire. */
   readonly expiresAtMs: number | null;
 }
 
-/** Hears which identities of a task have new tokens. */
+/** RenewalListener receives the identities of a task that have new tokens. */
 type RenewalListener = (identities: readonly string[]) => void;
 
 export interface AllocationIdentitiesOptions {
   readonly allocId: string;
-  /** Index of the allocation's last change: servers that are behind it wait for it (AU-141). */
+  /** Returns the index of the allocation's last change. Servers that are behind it wait for it (AU-141). */
   readonly index: () => number;
   readonly wanted: readonly WantedIdentity[];
   readonly signer: IdentitySigner;
   readonly clock: Clock;
   readonly timers: Timers;
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   readonly random: () => number;
   readonly logger: Logger;
-  /** Resolves when the present tokens are on disk. */
+  /** Saves the tokens. Resolves when they are on disk. */
   readonly save: () => Promise<void>;
 }
 
-/** How often the first tokens are asked for while no server answers, and the pause between. */
+/**
+ * The number of attempts to fetch the first tokens while no server answers, and the pause between them in milliseconds.
+ */
 export const FIRST_ATTEMPTS = 5;
 export const FIRST_RETRY_MS = 2_000;
 
 /**
- * The tokens of one allocation (AU-151 to AU-155).
+ * AllocationIdentities holds the tokens of one allocation (AU-151 to AU-155).
  *
- * new      nothing is known, or what an earlier agent has kept
- * held     every wanted token is there; those that expire are renewed together, when half of the earliest one's time is over
- * failing  a renewal failed and is tried again, ever more patiently; the old tokens stay
- * closed   every task is dead, or the agent has put them down: nothing is renewed any more
+ * new      no token is known, or only those that an earlier agent kept
+ * held     every wanted token is there; those that expire are renewed together, at half of the earliest one's time
+ * failing  a renewal failed and is tried again with growing pauses; the old tokens stay
+ * closed   every task is dead, or the agent has suspended them: nothing is renewed any more
  *
- * new → held: prepare() found all of them kept and valid, or has fetched them in one request. new → failing: the allocation
- * was taken up again, so its tasks may run: a failure to renew is no reason to end them. held ⇄ failing.
- * Cost: one timer if some token expires, one request and one write of the allocation's record for each renewal.
+ * new → held: prepare() found all of them valid, or has fetched them in one request. new → failing: the allocation was
+ * restored, so its tasks may run, and a failed renewal is no reason to end them. held ⇄ failing. Cost: one timer if
+ * some token expires, one request and one write of the allocation's record per renewal.
  */
 export class AllocationIdentities {
   private tokens = new Map<string, KeptToken>();
   private readonly listeners = new Map<string, Set<RenewalListener>>();
-  /** By task: identities renewed since an earlier agent gave the task their tokens, and not told to anybody. */
+  /** Identities by task that were renewed after an earlier agent gave the task its tokens, without a listener. */
   private readonly untold = new Map<string, Set<string>>();
   private isRestored = false;
   private failures = 0;
@@ -74,12 +76,15 @@ export class AllocationIdentities {
     for (const token of kept) this.tokens.set(keyOf(token), token);
   }
 
-  /** What is to be kept on disk. */
+  /** Returns the tokens to keep on disk. */
   record(): readonly KeptToken[] {
     return [...this.tokens.values()];
   }
 
-  /** Resolves when tasks may start. @throws IdentitiesError when the first tokens cannot be had */
+  /**
+   * Prepares the tokens. Resolves when tasks may start.
+   * @throws IdentitiesError if the first tokens cannot be fetched
+   */
   async prepare(): Promise<void> {
     if (this.isValid()) return this.held();
     if (this.isRestored) return this.renew();
@@ -87,19 +92,19 @@ export class AllocationIdentities {
     this.held();
   }
 
-  /** The present token of an identity; undefined: there is none. */
+  /** Returns the current token of an identity, or undefined if there is none. */
   token(task: string, identity: string): string | undefined {
     return this.tokens.get(keyOf({ task, identity }))?.jwt;
   }
 
-  /** Resolves when every wanted token is there, or after that time, or when one of the gates opens. */
+  /** Resolves when every wanted token is there, after the time, or when one of the gates opens. */
   async untilComplete(ms: number, ...unless: readonly Gate[]): Promise<void> {
     await pause(this.options.timers, ms, this.complete, this.closed, ...unless);
   }
 
   /**
-   * Calls `tell` after each renewal of a task's tokens. A task that runs on from an earlier agent hears at once of what was
-   * renewed since that gave it its tokens; one that starts has them.
+   * Calls `tell` after each renewal of a task's tokens. A task that continues from an earlier agent hears at once of
+   * renewals since that agent gave it its tokens. A task that starts has the new tokens.
    */
   watch(task: string, tell: RenewalListener, as: 'start' | 'restored', signal: AbortSignal): void {
     if (signal.aborted) return;
@@ -112,7 +117,7 @@ export class AllocationIdentities {
     if (as === 'restored' && untold.length > 0) tell(untold);
   }
 
-  /** What is there stays readable. */
+  /** Ends the renewals. The tokens stay readable. */
   close(): void {
     this.cancel();
     this.closed.open();
@@ -139,7 +144,7 @@ export class AllocationIdentities {
     }
   }
 
-  /** What expires, and what is missing (AU-153). Never rejects. */
+  /** Fetches tokens that expire or are missing (AU-153). Never rejects. */
   private async renew(): Promise<void> {
     const due = this.options.wanted.filter((wanted) => wanted.expires || !this.tokens.has(keyOf(wanted)));
     try {
@@ -163,7 +168,7 @@ export class AllocationIdentities {
     }
   }
 
-  /** @throws the signer's error, or that there is no token for one of them (AU-143) */
+  /** Fetches tokens. @throws the signer's error, or Error if a token is missing (AU-143) */
   private async fetched(wanted: readonly WantedIdentity[]): Promise<readonly KeptToken[]> {
     const { signer, allocId, index } = this.options;
     const tokens = await signer(allocId, index(), wanted);
@@ -177,7 +182,7 @@ export class AllocationIdentities {
     }));
   }
 
-  /** @returns those that replace another token */
+  /** Stores tokens. @returns those that replace a different token */
   private keepTokens(tokens: readonly KeptToken[]): readonly KeptToken[] {
     if (this.closed.isOpen) return [];
     const before = new Map(this.tokens);
@@ -210,7 +215,7 @@ export class AllocationIdentities {
   }
 }
 
-/** The tokens without which an allocation cannot start cannot be had (AU-151). */
+/** Is thrown if the tokens that an allocation needs for its start cannot be fetched (AU-151). */
 export class IdentitiesError extends Error {
   override readonly name = 'IdentitiesError';
   constructor(why: string, options: ErrorOptions) {
@@ -221,5 +226,5 @@ export class IdentitiesError extends Error {
 const isUnavailable = (error: unknown): boolean =>
   error instanceof RpcUnavailableError || isRefusal(error, 'unavailable');
 
-/** Names of tasks have no NUL. */
+/** Returns the key of a token. It is unique, because names of tasks contain no NUL. */
 const keyOf = ({ task, identity }: Pick<KeptToken, 'task' | 'identity'>): string => `${task}\0${identity}`;

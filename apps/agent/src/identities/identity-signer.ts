@@ -5,18 +5,21 @@ export interface SignedToken {
   readonly task: string;
   readonly identity: string;
   readonly jwt: string;
-  /** From now on; null: it does not expire by itself. */
+  /** The remaining validity in milliseconds; null if the token does not expire. */
   readonly validMs: number | null;
 }
 
-/** Signs identities of an allocation in one request. @throws IdentitiesRejectedError, and what the call throws */
+/**
+ * IdentitySigner signs identities of an allocation in one request.
+ * @throws IdentitiesRejectedError, and the call's error
+ */
 export type IdentitySigner = (
   allocId: string,
   minIndex: number,
   wanted: readonly Pick<WantedIdentity, 'task' | 'identity'>[],
 ) => Promise<readonly SignedToken[]>;
 
-/** The servers refuse to sign some of the identities; all are named (AU-143). */
+/** Is thrown if the servers refuse to sign some of the identities. The message names all of them (AU-143). */
 export class IdentitiesRejectedError extends Error {
   override readonly name = 'IdentitiesRejectedError';
   constructor(rejected: readonly RejectedIdentity[]) {
@@ -28,7 +31,7 @@ export class IdentitiesRejectedError extends Error {
   }
 }
 
-/** The servers as the signer, asked with the machine's own secret (AU-140). */
+/** Returns the servers as the signer. Requests carry the machine's own secret (AU-140). */
 export function serversSigner(
   rpc: Rpc,
   node: () => { readonly ID: string; readonly SecretID: string },

@@ -8,21 +8,27 @@ export interface MachineIdentitiesDependencies {
   readonly signer: IdentitySigner;
   readonly clock: Clock;
   readonly timers: Timers;
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   readonly random: () => number;
   readonly logger: Logger;
 }
 
-/** Whose tokens they are, as the allocation's hook says it. */
+/** IdentitiesOwner is the allocation to which the tokens belong. */
 export type IdentitiesOwner = Pick<AllocationIdentitiesOptions, 'allocId' | 'index' | 'save'>;
 
-/** The tokens of all allocations of this machine that have any: the allocation's hook opens them, its tasks' hook reads them. */
+/**
+ * MachineIdentities holds the tokens of all allocations of this machine that have any. The allocation's hook opens
+ * them, and its tasks' hook reads them.
+ */
 export class MachineIdentities {
   private readonly allocations = new Map<string, AllocationIdentities>();
 
   constructor(private readonly deps: MachineIdentitiesDependencies) {}
 
-  /** Undefined: the tasks need no tokens, as most do. To be closed. */
+  /**
+   * Opens the tokens of an allocation. The result is undefined if its tasks need none, as most do. The caller closes
+   * them.
+   */
   open(owner: IdentitiesOwner, tasks: readonly Task[]): AllocationIdentities | undefined {
     const wanted = wantedIdentities(tasks);
     if (wanted.length === 0) return undefined;

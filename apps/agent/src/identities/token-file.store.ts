@@ -3,13 +3,13 @@ import type { UserIds } from '../drivers/user-ids.js';
 import { inOpenParentOfTask } from '../paths/inside-allocation.store.js';
 
 const OWNER_ONLY = 0o600;
-/** For a task whose user the agent does not know: the directory of secrets is the protection. */
+/** The mode for a task whose user the agent does not know. The directory of secrets protects the file then. */
 const READABLE = 0o644;
 
 /**
- * Puts a token into a file below a task's directory (AU-157): whoever reads it sees the old token or the new, never a part.
- * @param owner the task's user; undefined: nobody knows who will read it
- * @throws EscapesError (AU-123), TakenError, and what the file system says
+ * Writes a token into a file below a task's directory (AU-157). Readers see the old token or the new one, never a part.
+ * @param owner the task's user; undefined if the agent does not know it
+ * @throws EscapesError (AU-123), TakenError, and the file system's errors
  */
 export function writeToken(taskDir: string, wanted: string, token: string, owner: UserIds | undefined): Promise<void> {
   return inOpenParentOfTask(taskDir, wanted, (parent, name) =>
@@ -22,7 +22,7 @@ export function writeToken(taskDir: string, wanted: string, token: string, owner
   );
 }
 
-/** Whether the file is that user's now: an agent that is not root cannot give files away. */
+/** Gives the file to a user. It resolves to false if the agent may not, because it is not root. */
 const givenTo = (file: FileHandle, { uid, gid }: UserIds): Promise<boolean> =>
   file.chown(uid, gid).then(
     () => true,

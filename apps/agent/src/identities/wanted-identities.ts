@@ -1,16 +1,16 @@
 import { DEFAULT_IDENTITY, identitiesOf, isDefaultIdentity, type Task, type WorkloadIdentity } from '@waybill/model';
 
-/** An identity of a task for which this machine needs a token. */
+/** WantedIdentity is an identity of a task for which this machine needs a token. */
 export interface WantedIdentity {
   readonly task: string;
   readonly identity: string;
-  /** It expires and is renewed. */
+  /** Whether its token expires and is renewed. */
   readonly expires: boolean;
 }
 
 /**
- * The identities of tasks for which tokens are fetched: all that are named, and the default one where the task is given it
- * (AU-151, AU-156). Most groups have none. Cost: O(tasks).
+ * Returns the identities of tasks for which tokens are fetched: all that are named, and the default one if the task
+ * sees it (AU-151, AU-156). Most groups have none. Cost: O(tasks).
  */
 export const wantedIdentities = (tasks: readonly Task[]): WantedIdentity[] =>
   tasks.flatMap((task) =>
@@ -19,15 +19,15 @@ export const wantedIdentities = (tasks: readonly Task[]): WantedIdentity[] =>
       .map((identity) => ({ task: task.Name, identity: nameOf(identity), expires: identity.TTL > 0 })),
   );
 
-/** The name under which its token is kept. */
+/** Returns the name under which the identity's token is kept. */
 export const nameOf = (identity: WorkloadIdentity): string =>
   isDefaultIdentity(identity) ? DEFAULT_IDENTITY : identity.Name;
 
-/** Name of the variable in a task's environment that holds the token (AU-156). */
+/** Returns the name of the variable in a task's environment that contains the token (AU-156). */
 export const tokenVariable = (identity: WorkloadIdentity): string =>
   isDefaultIdentity(identity) ? 'NOMAD_TOKEN' : `NOMAD_TOKEN_${identity.Name}`;
 
-/** Where below a task's directory its token is written (AU-156). */
+/** Returns the token's path below a task's directory (AU-156). */
 export function tokenPath(identity: WorkloadIdentity): string {
   if (identity.Filepath !== '') return identity.Filepath;
   return isDefaultIdentity(identity) ? 'secrets/nomad_token' : `secrets/nomad_${identity.Name}.jwt`;

@@ -8,10 +8,13 @@ import {
 } from '@waybill/model';
 import { type PathName, pathName, UnsafeNameError } from './path-name.js';
 
-/** What the names of a task's log files are longer than its own: `.<task>.stdout.deleted.new`, `<task>.stdout.<number>`. */
+/**
+ * The longest addition to a task's name in the names of its log files: `.<task>.stdout.deleted.new`,
+ * `<task>.stdout.<number>`.
+ */
 const LONGEST_LOG_ENDING = '..stdout.deleted.new';
 
-/** The name of a task's directory. @throws UnsafeNameError */
+/** Returns the name of a task's directory. @throws UnsafeNameError */
 export function taskName(task: string): PathName {
   const [problem] = taskNameErrors(task);
   if (problem !== undefined) throw new UnsafeNameError('the task', task, `is refused: ${problem}`);
@@ -21,8 +24,9 @@ export function taskName(task: string): PathName {
 }
 
 /**
- * Whether the names of an allocation can become paths here. Registration has refused those that cannot; an agent trusts no
- * server, and a log may be older than the rule. @throws UnsafeNameError
+ * Checks that the names of an allocation can become paths here. Registration refuses others, but an agent trusts no
+ * server, and a log may be older than the rule.
+ * @throws UnsafeNameError
  */
 export function checkAllocationNames({ ID }: Pick<Allocation, 'ID'>, { Tasks }: Pick<TaskGroup, 'Tasks'>): void {
   pathName(ID, 'the allocation');

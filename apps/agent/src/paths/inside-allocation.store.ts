@@ -7,10 +7,10 @@ import { asAbsolute, belowAsText, entryName, isWithin, type PathName } from './p
 const WALK = { make: true, links: 'inside', closesNotes: 'of allocation' } as const;
 const WALK_OF_TASK = { make: true, links: 'inside', closesNotes: 'of task' } as const;
 
-/** Where what a job names is, from the directory of its allocation on; as text. @throws EscapesError */
+/** Returns the path of a job's file relative to the directory of its allocation, as text. @throws EscapesError */
 function fromAllocation(taskDir: string, wanted: string): string {
   const allocation = path.dirname(taskDir);
-  // One that already names the allocation comes of a variable such as NOMAD_TASK_DIR.
+  // A path that already names the allocation comes from a variable such as NOMAD_TASK_DIR.
   const named = asAbsolute(wanted);
   const relative = isWithin(allocation, named)
     ? path.relative(allocation, named)
@@ -20,15 +20,16 @@ function fromAllocation(taskDir: string, wanted: string): string {
 }
 
 /**
- * A directory below a task's, or elsewhere in its allocation, that a job names: made if it is missing, and open, so that
- * no link that another task makes meanwhile leads what is written there out of the allocation. To be closed.
- * @throws EscapesError, TakenError, and what the file system says
+ * Opens a directory that a job names, below the task's directory or elsewhere in its allocation. It makes the directory
+ * if it is missing. The directory stays open, so that no link of another task can lead writes out of the allocation.
+ * The caller closes it.
+ * @throws EscapesError, TakenError, and the file system's errors
  */
 export function openInside(taskDir: string, wanted: string): Promise<OpenDirectory> {
   return OpenDirectory.find(path.dirname(taskDir), fromAllocation(taskDir, wanted), WALK);
 }
 
-/** The same of the directory in which a file is to be. @throws as openInside */
+/** Opens the parent directory of a file in the same way, and closes it after the work. @throws as openInside */
 export async function inOpenParent<T>(
   taskDir: string,
   wanted: string,
@@ -46,8 +47,9 @@ export async function inOpenParent<T>(
 }
 
 /**
- * The same of a file that is to be below the task's own directory: a link that leads elsewhere in the allocation refuses it
- * too (AU-123). @throws as openInside
+ * Does the same for a file that must be below the task's own directory. It also refuses a link that leads elsewhere in
+ * the allocation (AU-123).
+ * @throws as openInside
  */
 export async function inOpenParentOfTask<T>(
   taskDir: string,
@@ -67,9 +69,9 @@ export async function inOpenParentOfTask<T>(
 }
 
 /**
- * A path below a task's directory that a job names, checked to stay in the allocation's, also through links that another
- * task may have made. For reading, or for those who can only be told a path: what is there may be another thing by the time
- * it is used, and has to be looked at again (readInside).
+ * Returns a path below a task's directory that a job names, checked to stay in the allocation's directory, including
+ * links that another task may have made. It is for reading, and for programs that accept only a path. The target may
+ * change before its use, so the user of the path has to check again (readInside).
  * @throws EscapesError
  */
 export async function insideAlloc(taskDir: string, wanted: string): Promise<string> {
@@ -77,20 +79,20 @@ export async function insideAlloc(taskDir: string, wanted: string): Promise<stri
   const target = belowAsText(allocation, fromAllocation(taskDir, wanted));
   let existing = target;
   while (!(await isThere(existing))) existing = path.dirname(existing);
-  // A link that leads nowhere yet is one too: whoever writes through it makes what it names.
+  // A dangling link counts as existing, because a write through it makes its target.
   const found = await realpath(existing).catch(() => '');
   if (!isWithin(allocation, found)) throw new EscapesError(wanted);
   return target;
 }
 
-/** A file is longer than whoever reads it takes. */
+/** Is thrown if a file is longer than its reader accepts. */
 export class FileTooLongError extends Error {
   override readonly name = 'FileTooLongError';
 }
 
 /**
- * The text of a file that a task may have put there, at a path that was checked.
- * @throws EscapesError, NotPlainError, FileTooLongError, and what the file system says
+ * Returns the text of a file that a task may have written, at a checked path.
+ * @throws EscapesError, NotPlainError, FileTooLongError, and the file system's errors
  */
 export async function readInside(taskDir: string, checked: string, maxBytes: number): Promise<string> {
   const { file, at } = await openFound(await realpath(checked));

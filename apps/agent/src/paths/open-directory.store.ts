@@ -17,7 +17,7 @@ import path from 'node:path';
 import { isErrno } from '@waybill/processes';
 import { below, entryName, isWithin, type PathName, pathName } from './path-name.js';
 
-/** What a job names leads out of the directory of its allocation. */
+/** Is thrown if a path of a job leads out of the directory of its allocation. */
 export class EscapesError extends Error {
   override readonly name = 'EscapesError';
   constructor(readonly wanted: string) {
@@ -25,7 +25,7 @@ export class EscapesError extends Error {
   }
 }
 
-/** Something else is where a directory or a file has to be. */
+/** Is thrown if another kind of file is in the place of a directory or a file. */
 export class TakenError extends Error {
   override readonly name = 'TakenError';
   constructor(wanted: string) {
@@ -33,46 +33,50 @@ export class TakenError extends Error {
   }
 }
 
-/** As many as Linux follows. */
+/** The largest number of links that are followed, as in Linux. */
 const MAX_LINKS = 40;
-/** Segments of one path. */
+/** The largest number of segments of one path. */
 const MAX_SEGMENTS = 1_024;
 const DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
-/** What `open` says of a link, or of something else, where a directory is wanted. */
+/** The errors of `open` if a link or another kind of file is in the place of a directory. */
 const NO_DIRECTORY = ['ELOOP', 'ENOTDIR'];
-/** A job puts nothing there. */
+/** The name of the agent's directory, which is closed to jobs. */
 const OF_THE_AGENT = 'private';
 
 export interface Walk {
-  /** Directories that are missing are made. */
+  /** Whether missing directories are made. */
   readonly make: boolean;
-  /** `inside`: those that stay below the root; `none`: one on the way refuses the walk. */
+  /** Which links are followed. `inside`: links that stay below the root; `none`: any link refuses the walk. */
   readonly links: 'inside' | 'none';
-  /** The root is an allocation's or a task's: the agent's notes there (AG-220) are closed. */
+  /** Whether the root is an allocation's or a task's directory, in which the agent's notes are closed (AG-220). */
   readonly closesNotes: 'of allocation' | 'of task' | false;
 }
 
 interface Opened {
   readonly handle: FileHandle;
-  /** Path of the directory for one call of the file system. */
+  /** The path of the directory for one call of the file system. */
   readonly at: string;
-  /** The names from the root to here, none of them a link. */
+  /** The names from the root to here. None of them is a link. */
   readonly names: readonly PathName[];
   readonly root: string;
   readonly closesNotes: Walk['closesNotes'];
 }
 
 /**
- * A directory below a root into which tasks write too, held open: what is done in it happens there and nowhere else,
- * whatever a task moves or links meanwhile. Nothing is done by a path of more than one segment; each segment was opened
- * without following a link, and a link was read and walked like the rest, so that there is no time between a check and a
- * use. Where the machine has no /proc (not Linux) the directory is used by its path, and what is moved meanwhile is not
- * noticed. To be closed. Cost: one open directory, one more for each segment while it is looked for.
+ * OpenDirectory is an open directory below a root into which tasks write, too. All work in it happens there and nowhere
+ * else, whatever a task moves or links meanwhile. It uses no path of more than one segment. It opens each segment
+ * without following a link, and reads a link and walks its target in the same way. There is therefore no time between a
+ * check and a use. On a machine without /proc (not Linux) it uses the directory by its path, and does not notice moves.
+ * The caller closes it. Cost: one open directory, and one more per segment during the walk.
  */
 export class OpenDirectory {
   private constructor(private readonly opened: Opened) {}
 
-  /** @param root a directory that no task can replace @throws EscapesError, TakenError, and what the file system says */
+  /**
+   * Finds and opens a directory.
+   * @param root a directory that no task can replace
+   * @throws EscapesError, TakenError, and the file system's errors
+   */
   static async find(root: string, wanted: string, walk: Walk): Promise<OpenDirectory> {
     const real = await realpath(root);
     const handle = await open(real, DIRECTORY);
@@ -90,12 +94,12 @@ export class OpenDirectory {
     return this.opened.handle.close();
   }
 
-  /** For one call of the file system; a link in the place of `name` is for that call to refuse. */
+  /** Returns a path for one call of the file system. That call has to refuse a link in the place of `name`. */
   entry(name: PathName): string {
     return below(this.opened.at, name);
   }
 
-  /** @throws TakenError, EscapesError */
+  /** Opens a directory in this one. @throws TakenError, EscapesError */
   async child(name: PathName, make: boolean, mode?: number): Promise<OpenDirectory> {
     this.refuseNotes([...this.opened.names, name]);
     const isNew = make && (await made(this.entry(name)));
@@ -107,7 +111,10 @@ export class OpenDirectory {
     return new OpenDirectory({ ...this.opened, handle, at: placeOf(handle, at), names: [...this.opened.names, name] });
   }
 
-  /** A new file in the place of whatever file or link has that name; the old one is seen until the new one is whole. */
+  /**
+   * Writes a new file in the place of the file or link with that name. Readers see the old one until the new one is
+   * complete.
+   */
   async replace(name: PathName, write: (file: FileHandle) => Promise<void>): Promise<void> {
     this.refuseNotes([...this.opened.names, name]);
     const beside = pathName(`.${createHash('sha256').update(name).digest('hex').slice(0, 16)}.rendering`);
@@ -122,8 +129,10 @@ export class OpenDirectory {
   }
 
   /**
-   * Copies a file, a link as a link, or a directory with all that is in it, onto what is there; a file replaces a file or a
-   * link, and a directory is filled up. @param from that no task can change @throws TakenError, EscapesError
+   * Copies a file, a link as a link, or a directory with its contents. A file replaces a file or a link; a directory is
+   * merged.
+   * @param from a path that no task can change
+   * @throws TakenError, EscapesError
    */
   async copy(from: string, name: PathName): Promise<void> {
     this.refuseNotes([...this.opened.names, name]);
@@ -153,7 +162,7 @@ export class OpenDirectory {
     }
   }
 
-  /** The same with all that is in a directory. Cost: one open directory for each level. */
+  /** Copies the contents of a directory into this one. Cost: one open directory per level. */
   async fill(from: string): Promise<void> {
     for (const found of await readdir(from)) {
       const name = entryName(found);
@@ -161,7 +170,7 @@ export class OpenDirectory {
     }
   }
 
-  /** Nothing of that name is left, unless it is a directory with something in it. @throws TakenError */
+  /** Removes the entry with this name. @throws TakenError if it is a directory with contents */
   private async clear(name: PathName): Promise<void> {
     try {
       await unlink(this.entry(name));
@@ -205,7 +214,7 @@ export class OpenDirectory {
     }
   }
 
-  /** Of a link; one that names the whole path begins again at the root. @throws EscapesError */
+  /** Returns the segments of a link's target. An absolute target begins again at the root. @throws EscapesError */
   private async segmentsOf(target: string, way: OpenDirectory[], wanted: string): Promise<string[]> {
     if (!path.isAbsolute(target)) return target.split('/');
     const real = path.normalize(target);
@@ -214,7 +223,10 @@ export class OpenDirectory {
     return path.relative(this.opened.root, real).split('/');
   }
 
-  /** Refuses paths to the agent's own files (AG-220). An allocation's `alloc` is the tasks' own. @throws EscapesError */
+  /**
+   * Refuses paths to the agent's own files (AG-220). An allocation's `alloc` directory belongs to the tasks.
+   * @throws EscapesError
+   */
   private refuseNotes([first, second]: readonly string[]): void {
     const isClosed =
       (this.opened.closesNotes === 'of task' && first === OF_THE_AGENT) ||

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { isErrno } from '@waybill/processes';
 import { below, belowAsText, entryName } from './path-name.js';
 
-/** Where a file of the agent's should be, a task has put something else, or a link on the way there. */
+/** Is thrown if a task has put another kind of file, or a link on the way, in the place of a file of the agent. */
 export class NotPlainError extends Error {
   override readonly name = 'NotPlainError';
   constructor(file: string) {
@@ -11,15 +11,15 @@ export class NotPlainError extends Error {
   }
 }
 
-/** What `open` says of a link, and of a pipe that nobody reads. */
+/** The errors of `open` for a link, a directory, and a pipe without a reader. */
 const OTHER_THINGS = ['ELOOP', 'ENXIO', 'EISDIR'];
 
 /**
- * Opens a file that is kept in a directory into which tasks write too: never through a link, neither in its place nor on
- * the way below `trusted`, whatever is moved meanwhile, and without waiting for the other end of a pipe.
+ * Opens a file in a directory into which tasks write, too. It follows no link, neither in the file's place nor on the
+ * way below `trusted`, whatever is moved meanwhile. It does not wait for the other end of a pipe.
  * @param trusted a directory that no task can replace
- * @param flags of `constants`
- * @throws NotPlainError, and what the file system says
+ * @param flags as in `constants`
+ * @throws NotPlainError, and the file system's errors
  */
 export async function openPlain(trusted: string, relative: string, flags: number, mode?: number): Promise<FileHandle> {
   const wanted = belowAsText(await realpath(trusted), relative);
@@ -37,7 +37,11 @@ export async function openPlain(trusted: string, relative: string, flags: number
   }
 }
 
-/** A regular file, through no link in its place. @param wanted what it is called in errors @throws NotPlainError */
+/**
+ * Opens a regular file without following a link in its place.
+ * @param wanted its name in errors
+ * @throws NotPlainError
+ */
 export async function openItself(at: string, wanted: string, flags: number, mode?: number): Promise<FileHandle> {
   const file = await open(at, flags | constants.O_NOFOLLOW | constants.O_NONBLOCK, mode).catch((error: unknown) => {
     throw OTHER_THINGS.some((code) => isErrno(error, code)) ? new NotPlainError(wanted) : error;
@@ -48,9 +52,9 @@ export async function openItself(at: string, wanted: string, flags: number, mode
 }
 
 /**
- * Opens for reading what a path without links leads to, and tells where that is: a directory on the way may have become a
- * link since the path was looked at. Waits for nobody at the other end of a pipe.
- * @throws NotPlainError, and what the file system says
+ * Opens a path without links for reading, and returns the real path of the opened file. A directory on the way may have
+ * become a link since the check. It does not wait for the other end of a pipe.
+ * @throws NotPlainError, and the file system's errors
  */
 export async function openFound(found: string): Promise<{ readonly file: FileHandle; readonly at: string }> {
   const file = await openItself(found, found, constants.O_RDONLY);

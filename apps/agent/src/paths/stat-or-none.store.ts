@@ -1,12 +1,12 @@
 import { statSync, type Stats } from 'node:fs';
 
-/** Codes of the system for a path that leads this process to nothing. */
+/** The system's error codes for a path at which this process finds nothing. */
 const LEADS_NOWHERE = new Set(['ENOENT', 'ENOTDIR', 'EACCES', 'ELOOP', 'ENAMETOOLONG']);
 
 /**
- * The file or directory at a path, links followed. Undefined: this process finds none there, because it does not exist,
- * because a directory on the way may not be searched, because its links form a circle, or because its name is too long.
- * Node's own `throwIfNoEntry` covers a missing file only.
+ * Returns the file or directory at a path, following links. The result is undefined if it does not exist, if a
+ * directory on the way may not be searched, if its links form a circle, or if its name is too long. Node's own
+ * `throwIfNoEntry` covers only a missing file.
  * @throws the error of the disk
  */
 export function statOrNone(file: string): Stats | undefined {

@@ -8,7 +8,7 @@ import { Registrations } from './registrations.js';
 import type { ServiceRegistry } from './service-registry.js';
 import type { WorkloadCheck, WorkloadService } from './workload-service.js';
 
-/** Longest time for which a kill waits until the removal of the services was tried (AG-142). */
+/** The longest wait in milliseconds of a kill for the first attempt to remove the services (AG-142). */
 export const MAX_WITHDRAWAL_WAIT_MS = 2_000;
 
 export interface AllocationServicesDependencies {
@@ -21,36 +21,39 @@ export interface AllocationServicesDependencies {
   readonly workload: CheckedWorkload;
 }
 
-/** The allocation that the checks are of. */
+/** CheckedWorkload is the allocation to which the checks belong. */
 export interface CheckedWorkload {
-  /** The status of a check changed. */
+  /** Handles a changed status of a check. */
   checkChanged(): void;
-  /** Since when a task is up, or with an empty name all that are; undefined: none is. */
+  /**
+   * Returns the time since which a task is up; with an empty name the latest time of all tasks that are. Undefined if
+   * none is.
+   */
   upSinceMs(task: string): number | undefined;
-  /** A check has failed for too long; with an empty name for all tasks that run (AG-147). */
+  /** Restarts a task whose check has failed for too long; with an empty name all running tasks (AG-147). */
   restartUnhealthy(task: string, reason: string): void;
 }
 
-/** What is kept of them on disk. */
+/** AllocationServicesRecord is the state of the services on disk. */
 export interface AllocationServicesRecord {
-  /** Latest results by ID of the check (AG-146). */
+  /** The latest results by ID of the check (AG-146). */
   readonly checks: Readonly<Record<string, AllocCheckStatus>>;
-  /** Ids that the servers may know: what is no longer wanted after a restart of the agent is removed. */
+  /** Ids that the servers may know. After a restart of the agent, the unwanted ones are removed. */
   readonly registered: readonly string[];
 }
 
 /**
- * The services of one allocation (agent.md section 13): which are registered, and the checks of those.
+ * AllocationServices are the services of one allocation (agent.md section 13): their registrations and their checks.
  *
- * A service is offered while what it belongs to is up: the group's from before its tasks start, a task's while that
- * runs. A check is run while its service is offered; its last result stays. withdrawn: nothing is offered any more.
- * Cost of a look: O(services and checks); memory: one result per check.
+ * A service is offered while its owner is up: the group's from before its tasks start, a task's while the task runs. A
+ * check runs while its service is offered; its last result stays. withdrawn: nothing is offered any more. Cost of a
+ * change: O(services and checks). Memory: one result per check.
  */
 export class AllocationServices {
   private readonly registrations: Registrations;
   private readonly running = new Map<string, CheckRunner>();
   private readonly results = new Map<string, AllocCheckStatus>();
-  /** Results of an earlier run of the agent that no check has gone on from yet (AG-146). */
+  /** Results of an earlier run of the agent that no check has continued from yet (AG-146). */
   private readonly restored = new Map<string, AllocCheckStatus>();
   private wanted: readonly WorkloadService[] = [];
   private isWithdrawn = false;
@@ -59,7 +62,7 @@ export class AllocationServices {
     this.registrations = new Registrations(deps);
   }
 
-  /** Takes up what an earlier run of the agent has kept; before the first offer. */
+  /** Restores the record of an earlier run of the agent. It is called before the first offer. */
   restore({ checks, registered }: AllocationServicesRecord): void {
     this.registrations.restore(registered);
     for (const [id, status] of Object.entries(checks)) {
@@ -69,8 +72,9 @@ export class AllocationServices {
   }
 
   /**
-   * @param services all that the job wants; `isUp`: of a task by name, "" the group
-   * Resolves when the servers were told, or could not be at first.
+   * Offers services. Resolves after the first attempt to tell the servers, even if it fails.
+   * @param services all that the job wants
+   * @param isUp says whether a task is up, by name; "" stands for the group
    */
   async offer(services: readonly WorkloadService[], isUp: (task: string) => boolean): Promise<void> {
     if (this.isWithdrawn) return;
@@ -99,14 +103,14 @@ export class AllocationServices {
     });
   }
 
-  /** Nothing is looked at or told any more, and what is registered stays. */
+  /** Ends all checks and reports. The registrations stay. */
   close(): void {
     this.isWithdrawn = true;
     this.runChecksOf([]);
     this.registrations.close();
   }
 
-  /** The last result of every check (AG-146). */
+  /** Returns the last result of every check (AG-146). */
   checks(): Record<string, AllocCheckStatus> {
     for (const [id, { status }] of this.running) this.results.set(id, status);
     return Object.fromEntries(this.results);
@@ -116,7 +120,7 @@ export class AllocationServices {
     return { checks: this.checks(), registered: this.registrations.ids };
   }
 
-  /** What the health of the allocation depends on (AG-124, AG-130). */
+  /** Returns the checks that the health of the allocation depends on (AG-124, AG-130). */
   watched(): WatchedCheck[] {
     return this.wanted.flatMap(({ checks }) =>
       checks

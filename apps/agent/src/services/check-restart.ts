@@ -1,8 +1,9 @@
 import { type CheckRestart, msFromNs } from '@waybill/model';
 
 /**
- * Whether a failing check restarts its task (AG-147): after `Grace` from the task's start, once it has failed for
- * (`Limit` − 1) intervals without a pass. Due once; then it begins again, as it does when the task was started anew.
+ * CheckRestartTerms decides whether a failing check restarts its task (AG-147): after `Grace` from the task's start,
+ * once the check has failed for (`Limit` − 1) intervals without a pass. After a decision to restart, and after a new
+ * start of the task, it begins again.
  */
 export class CheckRestartTerms {
   private failingSinceMs: number | undefined;
@@ -14,7 +15,10 @@ export class CheckRestartTerms {
     this.patienceMs = (Limit - 1) * msFromNs(intervalNs);
   }
 
-  /** After each look. @param upSinceMs of the task; undefined: it is not up */
+  /**
+   * Handles a result and says whether the restart is due.
+   * @param upSinceMs the task's start; undefined if it is not up
+   */
   isDue(passed: boolean, nowMs: number, upSinceMs: number | undefined): boolean {
     if (passed || upSinceMs === undefined || nowMs < upSinceMs + this.graceMs) {
       this.failingSinceMs = undefined;

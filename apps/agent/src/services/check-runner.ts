@@ -6,27 +6,31 @@ export interface CheckRunnerDependencies {
   readonly probe: Probe;
   readonly clock: Clock;
   readonly timers: Timers;
-  /** A status is another than before. */
+  /** Is called after each change of the status. */
   readonly changed: () => void;
-  /** After every look. */
+  /** Is called after every result. */
   readonly looked?: (passed: boolean) => void;
 }
 
 /**
- * Runs one check (AG-145).
+ * CheckRunner runs one check (AG-145).
  *
- * waiting (half an interval, later a whole one) → looking → waiting …; stopped. The next look is an interval after the
- * end of the last, so a slow service is never looked at twice at a time. `timeout` ends a look. Memory: the last result.
+ * States: waiting (half an interval, later a whole one) → looking → waiting …; stopped. The next look begins one
+ * interval after the end of the last, so looks at a slow service never overlap. `timeout` ends a look. Memory: the last
+ * result.
  */
 export class CheckRunner {
   private result: AllocCheckStatus;
   private passing: number | undefined;
   private isStopped = false;
-  /** Ends the look that is under way. One for each: what is composed with a signal that lives on stays with that. */
+  /**
+   * Ends the current look. Each look has its own controller, because a combined signal would stay in memory with a
+   * long-lived one.
+   */
   private giveUp: (why: Error) => void = () => {};
   private cancelTimer: CancelTimer;
 
-  /** @param last of an earlier run of the agent (AG-146) */
+  /** @param last the last result of an earlier run of the agent (AG-146) */
   constructor(
     readonly check: WorkloadCheck,
     private readonly deps: CheckRunnerDependencies,
@@ -41,7 +45,10 @@ export class CheckRunner {
     return this.result;
   }
 
-  /** unix ms since which every look was good, as far as seen by this run of the agent; undefined: it is not. */
+  /**
+   * Unix milliseconds since which every look succeeded, as far as this run of the agent has seen. Undefined if the
+   * check does not pass.
+   */
   get passingSinceMs(): number | undefined {
     return this.passing;
   }
@@ -85,7 +92,7 @@ export class CheckRunner {
   }
 }
 
-/** The status of a check that has no result yet (AG-145). */
+/** Returns the status of a check that has no result yet (AG-145). */
 export function pending({ id, service, task, group, spec }: WorkloadCheck): AllocCheckStatus {
   return {
     ID: id,
@@ -101,10 +108,10 @@ export function pending({ id, service, task, group, spec }: WorkloadCheck): Allo
   };
 }
 
-/** Whether a check is in the mode `readiness`, which the health of the allocation ignores (AG-130). */
+/** Says whether a check has the mode `readiness`, which the health of the allocation ignores (AG-130). */
 export const isReadiness = ({ OnUpdate }: WorkloadCheck['spec']): boolean => OnUpdate === 'ignore';
 
-/** `fetch` tells what happened only in the cause. */
+/** Returns an error's message. `fetch` gives the reason only in the cause. */
 function textOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? error.cause.message : error.message;

@@ -4,27 +4,27 @@ import { connect, isIP } from 'node:net';
 import type { Readable } from 'node:stream';
 import type { WorkloadCheck } from './workload-service.js';
 
-/** The part of an answer that is kept as the output of a check (AG-145). */
+/** The largest part of an answer in bytes that is kept as the output of a check (AG-145). */
 export const MAX_CHECK_OUTPUT_BYTES = 3 * 1024;
 
 export interface ProbeResult {
   readonly ok: boolean;
   readonly output: string;
-  /** 0: none. */
+  /** The HTTP status; 0 if there is none. */
   readonly statusCode: number;
 }
 
-/** Looks once at what a check names. @throws why it could not be reached, also when `signal` gave up */
+/** Probe runs a check once. @throws why the service could not be reached, or the reason of `signal` */
 export type Probe = (check: WorkloadCheck, signal: AbortSignal) => Promise<ProbeResult>;
 
 /** Runs a check over HTTP or TCP, as its type says (AG-145). */
 export const networkProbe: Probe = (check, signal) =>
   check.spec.Type === 'http' ? probeHttp(check, signal) : probeTcp(check, signal);
 
-/** Follows no redirect: an answer that names another place is one. */
+/** Runs a check over HTTP. It follows no redirect: a redirect is a valid answer. */
 async function probeHttp({ spec, address, port }: WorkloadCheck, signal: AbortSignal): Promise<ProbeResult> {
   const host = address.includes(':') ? `[${address}]` : address;
-  // Put together, not resolved: whatever the path looks like, the service is asked and nobody else.
+  // The URL is concatenated, not resolved. Whatever the path looks like, only the service itself is asked.
   const path = spec.Path.startsWith('/') ? spec.Path : `/${spec.Path}`;
   const url = new URL(`${spec.Protocol || 'http'}://${host}:${port}${path}`);
   const options = { method: spec.Method || 'GET', headers: headersOf(spec), signal, agent: false } as const;
@@ -49,7 +49,7 @@ async function probeHttp({ spec, address, port }: WorkloadCheck, signal: AbortSi
   });
 }
 
-/** As lists only where there are several: what may be sent once, as `Host`, is no list. */
+/** Returns the headers. Only several values become a list, because headers such as `Host` may be sent only once. */
 const headersOf = ({ Header }: WorkloadCheck['spec']): Record<string, string | string[]> =>
   Object.fromEntries(
     Object.entries(Header ?? {}).map(([name, values]) => [
@@ -58,7 +58,7 @@ const headersOf = ({ Header }: WorkloadCheck['spec']): Record<string, string | s
     ]),
   );
 
-/** Whom the certificate has to name; an address cannot be asked for by name. */
+/** Returns the name that the certificate must contain. An IP address is not sent as a server name. */
 function serverName(given: string, address: string): { servername?: string } {
   if (given !== '') return { servername: given };
   return isIP(address) ? {} : { servername: address };
@@ -70,7 +70,7 @@ async function beginningOf(body: Readable): Promise<string> {
   for await (const chunk of body as AsyncIterable<Buffer>) {
     chunks.push(chunk);
     bytes += chunk.byteLength;
-    if (bytes >= MAX_CHECK_OUTPUT_BYTES) break; // leaving the loop gives the rest up
+    if (bytes >= MAX_CHECK_OUTPUT_BYTES) break; // leaving the loop discards the rest
   }
   return Buffer.concat(chunks).subarray(0, MAX_CHECK_OUTPUT_BYTES).toString('utf8');
 }

@@ -15,15 +15,20 @@ export interface RegistrationsDependencies {
 }
 
 /**
- * Brings what the servers know of one allocation's services to what is wanted.
+ * Registrations registers and deregisters one allocation's services until the servers' state matches the wanted
+ * services.
  *
- * even → telling → even | waiting (the last try failed) → telling … ; closed: nothing is told any more. One call at a
- * time, so that what is said last is what stays; what changes meanwhile is told after it. A registration counts as known
- * from before the call that makes it, so that one of unknown outcome is removed too. Cost: one call per change, one timer.
+ * States: even → telling → even | waiting (the last attempt failed) → telling … ; closed: nothing is sent any more.
+ * There is one call at a time, so the last call decides, and changes in the meantime follow after it. A registration
+ * counts as known from before its call, so that one with an unknown outcome is removed, too. Cost: one call per change,
+ * one timer.
  */
 export class Registrations {
   private wanted: ReadonlyMap<string, RegisteredService> = new Map();
-  /** By id: as it was told, as JSON; "" when the servers may know it, but not as it is wanted. */
+  /**
+   * The registrations that were sent, as JSON by id. The value is "" if the servers may know the service, but not in
+   * the wanted form.
+   */
   private readonly known = new Map<string, string>();
   private telling: Promise<void> | undefined;
   private failures = 0;
@@ -32,17 +37,17 @@ export class Registrations {
 
   constructor(private readonly deps: RegistrationsDependencies) {}
 
-  /** @param ids that an earlier run of the agent may have made known */
+  /** Restores ids. @param ids the ids that an earlier run of the agent may have registered */
   restore(ids: readonly string[]): void {
     for (const id of ids) this.known.set(id, '');
   }
 
-  /** All that the servers know or are about to. */
+  /** Returns all ids that the servers know or are about to know. */
   get ids(): string[] {
     return [...new Set([...this.known.keys(), ...this.wanted.keys()])];
   }
 
-  /** What is to be known from now on. Resolves after the next try, however it ended; the rest goes on by itself. */
+  /** Sets the wanted services. Resolves after the next attempt, whatever its outcome; retries continue. */
   want(services: readonly RegisteredService[]): Promise<void> {
     this.wanted = new Map(services.map((service) => [service.ID, service]));
     return this.tell();

@@ -1,13 +1,13 @@
 import { deregisterServices, type RegisteredService, registerServices, type Rpc } from '@waybill/rpc';
 
-/** Where an allocation's services are made known. */
+/** ServiceRegistry registers an allocation's services. */
 export interface ServiceRegistry {
   register(allocId: string, services: readonly RegisteredService[]): Promise<void>;
-  /** One that is not there is a success (AG-142). */
+  /** Removes registrations. A missing one is a success (AG-142). */
   deregister(allocId: string, ids: readonly string[]): Promise<void>;
 }
 
-/** The servers' registry, asked with the machine's own identity. */
+/** Returns the servers' registry. Requests carry the machine's own identity. */
 export function serversRegistry(
   rpc: Rpc,
   identity: () => { readonly ID: string; readonly SecretID: string },

@@ -13,11 +13,11 @@ import { createHash } from 'node:crypto';
 import type { DriverNetwork } from '../drivers/driver.js';
 import { TaskEnv } from '../tasks/task-env.js';
 
-/** A check of a service, ready to be run. */
+/** WorkloadCheck is a check of a service, ready to run. */
 export interface WorkloadCheck {
   readonly id: string;
   readonly service: string;
-  /** "": of the group. */
+  /** The name of its task; empty for a check of the group. */
   readonly task: string;
   readonly group: string;
   readonly spec: ServiceCheck;
@@ -25,9 +25,11 @@ export interface WorkloadCheck {
   readonly port: number;
 }
 
-/** A service of the built-in provider as an allocation offers it: what to register, what to look at. */
+/**
+ * WorkloadService is a service of the built-in provider as an allocation offers it: its registration and its checks.
+ */
 export interface WorkloadService {
-  /** "": of the group. */
+  /** The name of its task; empty for a service of the group. */
   readonly task: string;
   readonly registration: RegisteredService;
   readonly checks: readonly WorkloadCheck[];
@@ -39,13 +41,16 @@ export interface WorkloadPlace {
   readonly node: Node;
   readonly region: string;
   readonly hostEnv: Readonly<Record<string, string | undefined>>;
-  /** Of the allocation's namespace; null: it has no address of its own. */
+  /** The network of the allocation's namespace; null if it has no address of its own. */
   readonly network: AllocNetworkStatus | null;
-  /** What the driver has given a task that runs. */
+  /** Returns the network that the driver made for a running task. */
   readonly networkOf: (task: string) => DriverNetwork | null;
 }
 
-/** The services that an allocation's job wants of it: the group's first, then task by task. Pure. O(services and checks). */
+/**
+ * Returns the services that an allocation's job defines: the group's first, then task by task. Pure. Cost: O(services
+ * and checks).
+ */
 export function servicesOf(place: WorkloadPlace): WorkloadService[] {
   const { alloc, job } = place;
   const group = findTaskGroup(job, alloc.TaskGroup);
@@ -92,15 +97,17 @@ interface Endpoint {
 }
 
 interface WantedEndpoint {
-  /** Of a port, or a number; empty: no port. */
+  /** The label of a port, or a number; empty means no port. */
   readonly label: string;
-  /** `AddressMode`. */
+  /** The `AddressMode`. */
   readonly mode: string;
-  /** An address that the job gives; empty: none. */
+  /** The address in the job; empty if there is none. */
   readonly literal: string;
 }
 
-/** The address and port to register (AG-143). A label that names no port may be a number; else the port is 0. */
+/**
+ * Returns the address and port to register (AG-143). A label that names no port may be a number; else the port is 0.
+ */
 function endpointOf(
   { label, mode, literal }: WantedEndpoint,
   { alloc, node, network: ofAlloc }: WorkloadPlace,
@@ -114,14 +121,14 @@ function endpointOf(
   if (network && (mode === 'driver' || (mode !== 'host' && !isOfAlloc(mode) && network.autoAdvertise)))
     return { address: network.ip, port: network.portMap[label] ?? inside };
   if (mode === 'alloc_ipv6') return { address: ofAlloc?.AddressIPv6 || host, port: inside };
-  // A task without a network of its own is in that of its allocation.
+  // A task without its own network is in the network of its allocation.
   if (mode === 'alloc' || mode === 'driver') return { address: ofAlloc?.Address || host, port: inside };
   return { address: host, port };
 }
 
 const isOfAlloc = (mode: string): boolean => mode === 'alloc' || mode === 'alloc_ipv6';
 
-/** Each check's name; of those that share one (API-344) each after the first gets its number too. */
+/** Returns each check's name. If several checks share a name (API-344), each after the first gets a number. */
 function checkNames(checks: readonly ServiceCheck[]): string[] {
   const seen = new Map<string, number>();
   return checks.map(({ Name }) => {
@@ -131,6 +138,6 @@ function checkNames(checks: readonly ServiceCheck[]): string[] {
   });
 }
 
-/** The same for the same check as long as the allocation lives. */
+/** Returns the id of a check, which is constant during the allocation's life. */
 const checkId = (registration: string, name: string): string =>
   `_nomad-check-${createHash('sha256').update(`${registration}\n${name}`).digest('hex').slice(0, 40)}`;
