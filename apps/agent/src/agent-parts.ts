@@ -32,40 +32,40 @@ import type { StorageHost } from './volumes/csi/allocation-storage.js';
 import { Gate } from './waiting/gate.js';
 
 export interface AgentDependencies extends AgentRuntime {
-  /** As of `ServerContact`. Absent: the clock is not compared with that of the servers. */
+  /** As in `ServerContact`. If it is absent, the clock is not compared with that of the servers. */
   readonly asksTime?: () => (unixMs: number) => void;
   readonly hostEnv: Readonly<Record<string, string | undefined>>;
-  /** The machine as it is now, with its identity. */
+  /** Returns the current description of the machine, with its identity. */
   readonly node: () => Node;
   readonly drivers: ReadonlyMap<string, Driver>;
-  /** A task's own `kill_timeout` is cut to this (AG-155); default MAX_KILL_TIMEOUT_MS. */
+  /** The upper limit of a task's own `kill_timeout` (AG-155); the default is MAX_KILL_TIMEOUT_MS. */
   readonly maxKillTimeoutMs?: number;
   readonly directories: AllocationDirectories;
-  /** In the order in which they run; default: none. */
+  /** The task hooks in the order in which they run; the default is none. */
   readonly taskHooks?: readonly TaskHook[];
-  /** How checks look at services; default: over the network. */
+  /** Runs checks of services; the default is over the network. */
   readonly probe?: Probe;
-  /** Absent: this machine gives its tasks no tokens. */
+  /** Absent if this machine gives its tasks no tokens. */
   readonly identities?: MachineIdentities;
-  /** Absent: tasks are in the network of the machine. */
+  /** Absent if all tasks use the network of the machine. */
   readonly networks?: Pick<AllocationNetworks, 'prepare' | 'find' | 'release' | 'releaseOthers'>;
-  /** Absent: this machine has no volumes of CSI. */
+  /** Absent if this machine has no CSI volumes. */
   readonly csi?: StorageHost;
-  /** Absent: disks stay where they are. */
+  /** Absent if disks do not move between machines. */
   readonly incomingDisk?: (allocId: string) => IncomingDisk;
   readonly records: AllocationRecords;
-  /** Tasks that run here, whichever agent has started them; absent: nobody can tell. */
+  /** Returns the running tasks of this machine, of any agent; absent if that is unknown. */
   readonly leftRunning?: () => Promise<readonly LeftRunning[]>;
   readonly diskUse: () => Promise<DiskUse>;
-  /** How much ended allocations may take up; default KEEP_LIMITS. */
+  /** The limits for ended allocations; the default is KEEP_LIMITS. */
   readonly keepLimits?: KeepLimits;
-  /** Tasks are put down when the agent ends, and every retry is quick (AG-15). */
+  /** Whether tasks are stopped when the agent ends, and every retry is quick (AG-15). */
   readonly stopTasksOnExit: boolean;
 }
 
-/** The parts of an agent. `buildAgent` shows which part knows which. */
+/** AgentParts are the parts of an agent. `buildAgent` shows how they depend on each other. */
 export interface AgentParts {
-  /** States of the allocations that the servers have yet to hear. */
+  /** The states of allocations that the servers have yet to hear. */
   readonly pending: PendingUpdates;
   readonly allocations: LocalAllocations;
   readonly contact: ServerContact;
@@ -73,7 +73,7 @@ export interface AgentParts {
   readonly disconnectStops: StopsOnDisconnect;
   readonly pushLoop: PushLoop;
   readonly pullLoop: PullLoop;
-  /** Reacts to registrations and heartbeats; `contact` gets it when it starts. */
+  /** Reacts to registrations and heartbeats. `contact` gets it when it starts. */
   readonly contactEffects: ContactListener;
 }
 
@@ -141,7 +141,7 @@ interface SharedParts {
   readonly pending: PendingUpdates;
 }
 
-/** The services that every allocation gets. */
+/** Returns the services for every allocation. */
 function servicesOf(deps: AgentDependencies, shared: SharedParts): Omit<AgentServices, 'predecessorsEnded'> {
   const { deadlines, serversAsked, pending } = shared;
   return {

@@ -33,7 +33,7 @@ import { AllocationActions } from './allocations/allocation-actions.js';
 import { AllocationFiles } from './allocations/files/allocation-files.js';
 import { TaskLogs } from './tasks/logs/task-logs.js';
 
-/** What is asked of one machine. */
+/** Answers calls to this machine. */
 @Controller()
 export class AgentController {
   constructor(

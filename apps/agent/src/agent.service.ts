@@ -197,7 +197,7 @@ export const agent: ServiceDefinition = {
         watch.stop();
         events.stop();
         await outputs.stop();
-        if (stopTasksOnExit) await networks.allocations?.releaseOthers(new Set()); // nothing runs any more
+        if (stopTasksOnExit) await networks.allocations?.releaseOthers(new Set()); // no task runs any more
         await directories.close(stopTasksOnExit);
         await unlock();
       },
@@ -218,7 +218,7 @@ const overridesOf = ({ settings }: ServiceContext): MachineOverrides => ({
 interface FoundMachine {
   readonly machine: Machine;
   readonly drivers: ReadonlyMap<string, Driver>;
-  /** Configured and dynamic metadata together. */
+  /** The configured and the dynamic metadata together. */
   readonly meta: Readonly<Record<string, string>>;
 }
 

@@ -5,11 +5,13 @@ import type { AllocationRunner } from './allocations/allocation-runner.js';
 import type { NodeStanding } from './contact/server-contact.js';
 
 /**
- * The agent of one machine (agent.md section 1): contact with the servers, pull, push, and one runner per allocation.
+ * Agent is the agent of one machine (agent.md section 1): contact with the servers, pull, push, and one runner per
+ * allocation.
  *
- * new → restoring → running → stopped. restoring: what is on disk is taken up again, before the servers are asked.
- * running: three loops that share no queue. stopped: tasks go on without the agent (AG-192), unless stopTasksOnExit.
- * agent-parts.ts builds these parts, and local-allocations.ts holds the allocations. An idle agent costs its heartbeats.
+ * States: new → restoring → running → stopped. restoring: allocations on disk are restored before contact with the
+ * servers. running: three loops that share no queue. stopped: tasks continue without the agent (AG-192), unless
+ * stopTasksOnExit. agent-parts.ts builds these parts, and local-allocations.ts holds the allocations. The cost of an
+ * idle agent is its heartbeats.
  */
 export class Agent {
   private readonly parts: AgentParts;
@@ -18,7 +20,7 @@ export class Agent {
     this.parts = buildAgent(deps);
   }
 
-  /** Removes what ended allocations left here. */
+  /** The collector of ended allocations. */
   get collector(): AllocationGarbageCollector {
     return this.parts.collector;
   }
@@ -47,29 +49,29 @@ export class Agent {
     await Promise.all(allocations.all().map((runner) => runner.suspend()));
   }
 
-  /** Something of this machine changed that the servers go by. */
+  /** Reports a change of this machine that matters to the servers. */
   nodeChanged(): void {
     this.parts.contact.nodeChanged();
   }
 
-  /** Word from the servers that one of their processes is gone, or has begun. */
+  /** Handles the news that a process of the servers is gone or has started. */
   serversChanged(): void {
     this.parts.pullLoop.serversChanged();
   }
 
-  /** Allocations here that are not over, as the servers last described them. O(allocations here). */
+  /** Returns the allocations here that are not over, in the servers' last version. Cost: O(allocations here). */
   unfinished(): Allocation[] {
     return this.allRunners()
       .filter((runner) => !runner.isOver)
       .map((runner) => runner.alloc);
   }
 
-  /** Whether the servers count on this machine. */
+  /** Says whether this machine is registered at the servers. */
   get isRegistered(): boolean {
     return this.parts.contact.isRegistered;
   }
 
-  /** What this machine is for the servers, as they said last. */
+  /** Returns the status of this machine in the servers' last answer. */
   get standing(): NodeStanding | undefined {
     return this.parts.contact.standing;
   }
@@ -79,29 +81,29 @@ export class Agent {
     return { allocations: this.parts.allocations.size, runningAllocations, pendingUpdates: this.parts.pending.size };
   }
 
-  /** Everything that is here, what has ended too. O(allocations here). */
+  /** Returns all runners, including those of ended allocations. Cost: O(allocations here). */
   allRunners(): AllocationRunner[] {
     return this.parts.allocations.all();
   }
 
-  /** Whether tasks of it may run here. */
+  /** Says whether tasks of the allocation may run here. */
   isLive(allocId: string): boolean {
     return this.parts.allocations.isLive(allocId);
   }
 
-  /** The allocation here, if it is. */
+  /** Returns the runner of an allocation, or undefined if it is not here. */
   runnerOf(allocId: string): AllocationRunner | undefined {
     return this.parts.allocations.get(allocId);
   }
 
-  /** The state of a task that is known here. */
+  /** Returns the state of a task, or undefined if it is not known here. */
   taskState(allocId: string, task: string): TaskState | undefined {
     return this.parts.allocations.get(allocId)?.report().TaskStates[task];
   }
 
   /**
-   * Logs files and tasks of allocations that no record names: the agent's state was lost, and a person has to decide about
-   * them (AG-445).
+   * Logs files and running tasks of allocations without a record. The agent's state was lost, and a person has to
+   * decide about them (AG-445).
    */
   private async reportLeftovers(known: ReadonlySet<string>): Promise<void> {
     const allocs = (await this.deps.directories.list()).filter((id) => !known.has(id));

@@ -2,10 +2,10 @@ import { loadProgram } from '@waybill/processes/program';
 import { setFlagsFromString } from 'node:v8';
 
 /**
- * How much the heap may grow beyond what lives before V8 looks for garbage, in percent; left alone it waits until it is
- * four times as large. A machine's memory is for its tasks, and the agent is forked for each start of one.
+ * The growth of the heap in percent before V8 collects garbage. By default V8 waits until the heap is four times as
+ * large. A machine's memory is for its tasks, and each start of a task forks the agent.
  */
 const HEAP_GROWING_PERCENT = 40;
 
-setFlagsFromString(`--heap-growing-percent=${HEAP_GROWING_PERCENT}`); // before the rest is loaded, most of which lives on
+setFlagsFromString(`--heap-growing-percent=${HEAP_GROWING_PERCENT}`); // before the rest is loaded, most of which stays in memory
 await loadProgram('agent', () => import('./program.js'));

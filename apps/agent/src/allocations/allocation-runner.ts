@@ -35,7 +35,7 @@ import type { Disconnectable } from './stops-on-disconnect.js';
  * preparing  the prerun hooks work one after the other; the task runners wait for their gate
  * running    the stage of the lifecycle decides which tasks may start
  * stopping   it stops for good (allocation-stopper.ts): it was killed, a task failed, the leader ended, its time
- * is over, or only sidecars are left; prerun hooks that still work give up
+ *            is over, or only sidecars are left; prerun hooks that still work give up
  * ended      every task is dead; the postrun hooks release what it held
  * suspended  the agent stopped it at its own end: its record stays, and nothing is reported any more
  * removed    the servers forgot it, or it was collected: nothing of it stays on this machine

@@ -2,12 +2,12 @@ import { SharedRun } from '@waybill/model';
 import { mkdir, open, rename } from 'node:fs/promises';
 import path from 'node:path';
 
-/** What an unfinished write is called. */
+/** The extension of an unfinished write. */
 export const UNFINISHED = '.new';
 
 /**
- * Replaces a file so that a crash at any moment leaves the old or the new one: written beside, made durable, then put in
- * place. Readable by the owner only. Cost: two flushes, of which all that are written at once share the second.
+ * Replaces a file so that a crash at any moment leaves the old or the new one. It writes a second file, makes it
+ * durable, then renames it. Only the owner can read it. Cost: two flushes; concurrent writes share the second.
  */
 export async function writeDurably(file: string, text: string): Promise<void> {
   const dir = path.dirname(file);
@@ -25,7 +25,7 @@ export async function writeDurably(file: string, text: string): Promise<void> {
 
 const flushes = new Map<string, SharedRun>();
 
-/** A rename is durable only when its directory is. */
+/** Flushes a directory, because a rename is durable only after that. */
 async function flushDirectory(dir: string): Promise<void> {
   const flush = flushes.get(dir) ?? new SharedRun(() => flushNow(dir));
   flushes.set(dir, flush);

@@ -2,11 +2,11 @@ import { readFile } from 'node:fs/promises';
 import { isErrno } from '@waybill/processes';
 import { writeDurably } from './durable-file.store.js';
 
-/** A short list in one file of JSON, written whole. */
+/** JsonListFile keeps a short list in one JSON file. Each save writes the whole file. */
 export class JsonListFile<T> {
   constructor(private readonly file: string) {}
 
-  /** Empty when nothing was ever saved. */
+  /** Returns the list; it is empty if nothing was ever saved. */
   async load(): Promise<readonly T[]> {
     try {
       return JSON.parse(await readFile(this.file, 'utf8')) as T[];

@@ -4,8 +4,8 @@ import { newUuid } from '@waybill/service';
 import { joinMachine } from './joined-machine.store.js';
 
 /**
- * The first step of `waybill agent join`: the data directory is the argument, the token comes on stdin, where no other
- * user of the computer sees it. Prints how the agent is to be started, as JSON.
+ * This program is the first step of `waybill agent join`. The data directory is its argument. The token comes on stdin,
+ * where other users of the computer cannot see it. It prints the agent's start parameters as JSON.
  */
 try {
   const token = (await text(process.stdin)).trim();

@@ -3,22 +3,22 @@ import { z } from 'zod';
 const PREFIX = 'waybill-join-';
 
 const JOIN = z.object({
-  /** URL of NATS. */
+  /** The URL of NATS. */
   nats: z.string().regex(/^(nats|tls):\/\/[^\s]+$/),
   node: z.uuid(),
-  /** Of the machine's key at NATS. Secret. */
+  /** The seed of the machine's key at NATS, which is secret. */
   seed: z.string().regex(/^SU[A-Z2-7]{56}$/),
-  /** Certificate of the authority that NATS is believed by, in PEM; absent: one of the system's. */
+  /** The certificate of the authority for NATS, in PEM; absent if the system's authorities count. */
   ca: z
     .string()
     .regex(/^-----BEGIN CERTIFICATE-----\n/)
     .optional(),
 });
 
-/** What a machine needs in order to join a cluster. */
+/** Join contains what a machine needs to join a cluster. */
 export type Join = Readonly<z.output<typeof JOIN>>;
 
-/** The text is no token. It is never part of the message. */
+/** Is thrown for an invalid token. The message never contains the text. */
 export class JoinTokenError extends Error {
   override readonly name = 'JoinTokenError';
   constructor() {

@@ -5,22 +5,23 @@ import { writeDurably } from '../durable-files/durable-file.store.js';
 import { loadIdentity } from '../machine/identity/identity.store.js';
 import { decodeJoinToken, type Join } from './join-token.js';
 
-/** A machine cannot join as it was asked to; the message says what to do. */
+/** Is thrown if a machine cannot join as requested. The message says what to do. */
 export class JoinError extends Error {
   override readonly name = 'JoinError';
 }
 
-/** What the agent of a machine that has joined is started with. */
+/** JoinedMachine contains the start parameters of the agent of a machine that has joined. */
 export interface JoinedMachine {
   readonly natsUrl: string;
   readonly seedFile: string;
-  /** The authority that NATS is believed by; absent: one of the system's. */
+  /** The authority for NATS; absent if the system's authorities count. */
   readonly caFile?: string;
 }
 
 /**
- * Makes the directory that of the machine that the token names, or looks up which it is. Readable by its owner only.
- * @param token undefined: the machine has joined earlier
+ * Makes the directory that of the token's machine, or returns the parameters of an earlier join. Only the owner can
+ * read it.
+ * @param token undefined if the machine has joined earlier
  * @throws JoinError, JoinTokenError
  */
 export async function joinMachine(

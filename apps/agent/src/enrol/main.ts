@@ -5,8 +5,8 @@ import { loadIdentity } from '../machine/identity/identity.store.js';
 import { ownDirectory } from '../paths/path-name.js';
 
 /**
- * Before a machine's first start: makes its id and the key with which it connects to NATS, where they are not yet, and
- * prints the line that lets it in (docs/security.md). What is secret of both stays in the machine's files.
+ * Prepares a machine before its first start. It makes its id and its NATS key if they are missing, and prints the line
+ * that admits it (docs/security.md). The secrets of both stay in the machine's files.
  */
 async function enrol(env: NodeJS.ProcessEnv): Promise<string> {
   const settings = readSettings(env, ['WAYBILL_NATS_CREDENTIALS']);

@@ -2,7 +2,7 @@ import type { AllocationDirectories } from '../allocations/disk/allocation-direc
 import type { AllocationRecord, AllocationRecords } from '../allocations/records/allocation-record.js';
 import type { TaskPaths } from '../drivers/driver.js';
 
-/** No files: a simulated task has nothing to put there. */
+/** Directories without files, because a simulated task writes none. */
 export const noDirectories: AllocationDirectories = {
   async build(allocId, task): Promise<TaskPaths> {
     const allocDir = `/simulated/${allocId}/alloc`;
@@ -22,7 +22,10 @@ export const noDirectories: AllocationDirectories = {
   remove: async () => {},
 };
 
-/** No records: a simulated machine that starts again has lost its allocations, like one with a new disk. */
+/**
+ * Records that store nothing. A simulated machine that restarts has lost its allocations, like a machine with a new
+ * disk.
+ */
 export const noRecords: AllocationRecords = {
   save: async () => {},
   remove: async () => {},

@@ -1,36 +1,38 @@
-/** What a fleet of simulated machines is like, and what goes wrong with it. */
+/** FleetOptions describes a fleet of simulated machines and its failures. */
 export interface FleetOptions {
   readonly nodes: number;
-  /** Machines of one seed have the same identities in every run: started again, they are the same nodes come back. */
+  /**
+   * The seed of the identities. The same seed gives the same machines, so a restarted fleet consists of the same nodes.
+   */
   readonly seed: string;
-  /** Names are `<namePrefix>-<number>`. */
+  /** The prefix of names: `<namePrefix>-<number>`. */
   readonly namePrefix: string;
-  /** Machines are spread over these in turn. */
+  /** The datacenters, over which machines are spread in turn. */
   readonly datacenters: readonly string[];
   readonly nodePool: string;
   readonly nodeClass: string;
   readonly cpuMhz: number;
   readonly memoryMB: number;
   readonly diskMB: number;
-  /** Machines started per second. */
+  /** The number of machines started per second. */
   readonly startPerSecond: number;
-  /** Longest delay of one request, ms; each is delayed by a random part of it. */
+  /** The longest delay of one request in milliseconds. Each request is delayed by a random part of it. */
   readonly latencyMs: number;
-  /** Part of the requests that get no answer, in [0, 1]; half of them arrive nevertheless. */
+  /** The share of requests without an answer, in [0, 1]. Half of them arrive nevertheless. */
   readonly loss: number;
-  /** Part of the task starts that fail, in [0, 1]. */
+  /** The share of task starts that fail, in [0, 1]. */
   readonly taskFailures: number;
-  /** Machines that are cut off per minute. */
+  /** The number of machines that are cut off per minute. */
   readonly cutsPerMinute: number;
-  /** How long a machine that was cut off stays so, s. */
+  /** The time in seconds for which a machine is cut off. */
   readonly cutSeconds: number;
-  /** Machines that are cut off together, once, for as long as others. */
+  /** The number of machines that are cut off together, once, for the same time. */
   readonly outageNodes: number;
-  /** When that is: s from the start of the fleet. */
+  /** The time of that outage in seconds from the start of the fleet. */
   readonly outageAfterSeconds: number;
 }
 
-/** Machines of one process: each costs some kilobytes, a waiting request and three timers. */
+/** The largest number of machines of one process. Each costs some kilobytes, a waiting request and three timers. */
 export const MAX_NODES = 50_000;
 
 export const DEFAULT_FLEET: FleetOptions = {
@@ -53,7 +55,7 @@ export const DEFAULT_FLEET: FleetOptions = {
   outageAfterSeconds: 60,
 };
 
-/** An option cannot be understood, or is out of its range. */
+/** Is thrown if an option is invalid or out of its range. */
 export class FleetOptionError extends Error {
   override readonly name = 'FleetOptionError';
 }
@@ -90,15 +92,15 @@ const TEXTS: Readonly<Record<'seed' | 'namePrefix' | 'datacenters' | 'nodePool' 
 
 const flagOf = (name: string): string => name.replaceAll(/MB|[A-Z]/g, (part) => `-${part.toLowerCase()}`);
 
-/** Names of the flags, as `parseArgs` of Node wants them. */
+/** The flags in the format of Node's `parseArgs`. */
 export const FLEET_FLAGS: Readonly<Record<string, { readonly type: 'string' }>> = Object.fromEntries(
   [...Object.keys(NUMBERS), ...Object.keys(TEXTS)].map((name) => [flagOf(name), { type: 'string' } as const]),
 );
 
-/** Flags as they were typed, by name. */
+/** GivenFlags are the flags of the command line, by name. */
 export type GivenFlags = Readonly<Record<string, string | boolean | undefined>>;
 
-/** @throws FleetOptionError */
+/** Parses the flags. @throws FleetOptionError */
 export function fleetOptions(given: GivenFlags): FleetOptions {
   const text = (name: keyof typeof TEXTS) => {
     const value = given[flagOf(name)];
@@ -131,7 +133,7 @@ function numberOf(name: string, text: string, { min, max, isWhole }: NumberOptio
   );
 }
 
-/** The options as a help text lists them. */
+/** Returns the list of options for the help text. */
 export function describeFleetOptions(): string {
   const rows = [...Object.entries(NUMBERS).map(([name, { help }]) => [name, help] as const), ...Object.entries(TEXTS)];
   return rows

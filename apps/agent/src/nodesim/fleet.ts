@@ -8,7 +8,7 @@ import { simulatedMachine } from './simulated-machine.js';
 import { noCounts, UnsteadyLink } from './unsteady-link.js';
 import { UnsteadyDriver } from './unsteady-driver.js';
 
-/** One simulated machine. */
+/** FleetMember is one simulated machine. */
 export interface FleetMember {
   readonly node: Node;
   readonly agent: Agent;
@@ -21,7 +21,7 @@ export interface FleetStats {
   readonly cutOff: number;
   readonly allocations: number;
   readonly running: number;
-  /** Requests since the start: all, and how they ended. */
+  /** The number of requests since the start, in total and by outcome. */
   readonly asked: number;
   readonly answered: number;
   readonly refused: number;
@@ -29,16 +29,16 @@ export interface FleetStats {
 }
 
 const MINUTE_MS = 60_000;
-/** Machines are started in groups, about this often. */
+/** The interval in milliseconds between two groups of machines that start. */
 const START_TICK_MS = 100;
 
 /**
- * Many machines in one process: each is the agent as it runs on a real one, with the mock driver, nothing on disk, and a
- * link that may be late, lossy or cut.
+ * SimulatedFleet runs many machines in one process. Each is the agent of a real machine with the mock driver, no files,
+ * and a link that may be slow, lossy or cut.
  *
- * new → starting (one machine after the other, at a pace) → running → stopped. Machines of a stopped fleet fall silent,
- * as if their power had failed; the servers find out by their heartbeats. Every timer of the fleet ends with it.
- * Cost of an idle machine: one heartbeat per TTL, and one read that waits at the servers.
+ * States: new → starting (one machine after the other, at a pace) → running → stopped. Machines of a stopped fleet fall
+ * silent, as if their power had failed, and the servers notice the missing heartbeats. Every timer of the fleet ends
+ * with it. Cost of an idle machine: one heartbeat per TTL, and one read that waits at the servers.
  */
 export class SimulatedFleet {
   readonly members: FleetMember[] = [];
@@ -68,7 +68,7 @@ export class SimulatedFleet {
     this.timers.end();
   }
 
-  /** Word from the servers, heard by every machine whose link is whole. */
+  /** Passes the news that the servers have changed to every machine whose link is whole. */
   serversChanged(): void {
     for (const { agent, link } of this.members) if (!link.isCut) agent.serversChanged();
   }
@@ -124,12 +124,12 @@ export class SimulatedFleet {
     });
   }
 
-  /** Those that are not cut off, in the order in which they were started. */
+  /** Returns the machines that are not cut off, in the order of their start. */
   private whole(): FleetMember[] {
     return this.members.filter(({ link }) => !link.isCut);
   }
 
-  /** After its time it is let back. */
+  /** Cuts a machine off, and reconnects it after its time. */
   private cutOff({ link }: FleetMember): void {
     link.isCut = true;
     this.timers.after(this.options.cutSeconds * 1_000, () => {
@@ -144,7 +144,7 @@ const MOCK_FINGERPRINT = {
   attributes: { 'driver.mock_driver': '1' },
 } as const;
 
-/** Timers that can all be ended at once: those of a mock task may be due in a year. */
+/** EndingTimers can all be ended at once, because the timers of a mock task may be due in a year. */
 class EndingTimers implements Timers {
   private readonly running = new Set<CancelTimer>();
 

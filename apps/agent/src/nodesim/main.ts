@@ -7,7 +7,7 @@ import { createLogger, silentLogger, tracerFor } from '@waybill/telemetry';
 import { SimulatedFleet } from './fleet.js';
 import { describeFleetOptions, FLEET_FLAGS, FleetOptionError, fleetOptions, type GivenFlags } from './fleet-options.js';
 
-/** How often a line says how the fleet is. */
+/** The interval in milliseconds between two lines about the fleet. */
 const REPORT_EVERY_MS = 5_000;
 const EXIT_USAGE = 64;
 

@@ -5,7 +5,7 @@ import { hostNetwork, MAX_DYNAMIC_PORT, MIN_DYNAMIC_PORT, networksOf } from '../
 import { describeNode, NONE_RESERVED } from '../machine/node/node-description.js';
 import type { FleetOptions } from './fleet-options.js';
 
-/** Machine number `number` of a fleet, as it registers itself: always the same for the same options. */
+/** Returns the node of machine number `number` of a fleet. The same options always give the same node. */
 export function simulatedMachine(
   options: FleetOptions,
   number: number,
@@ -55,7 +55,7 @@ function resourcesOf({ cpuMhz, memoryMB, diskMB }: FleetOptions): NodeResources 
   };
 }
 
-/** A uuid that depends on `text` only. */
+/** Returns a UUID that depends only on `text`. */
 function derivedUuid(text: string): string {
   const hex = createHash('sha256').update(text).digest('hex');
   return [hex.slice(0, 8), hex.slice(8, 12), `4${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)].join(

@@ -1,13 +1,15 @@
 import { StartError, type TaskConfig, type TaskHandle } from '../drivers/driver.js';
 import { MockDriver, type MockDriverOptions } from '../drivers/mock-driver.js';
 
-/** The mock driver on a machine where a part of the starts fails. What tasks would print goes nowhere. */
+/**
+ * UnsteadyDriver is the mock driver on a machine where a share of the starts fails. It discards the output of tasks.
+ */
 export class UnsteadyDriver extends MockDriver {
   private readonly chance: () => number;
 
   constructor(
     host: Omit<MockDriverOptions, 'openOutput'>,
-    /** In [0, 1]. */
+    /** The share of failing starts, in [0, 1]. */
     private readonly failures: number,
   ) {
     super({ ...host, openOutput: () => ({ write: async () => {}, close: async () => {} }) });

@@ -1,7 +1,7 @@
 import type { Timers } from '@waybill/model';
 import { type AskOptions, type Call, type Rpc, RpcUnavailableError } from '@waybill/rpc';
 
-/** What is counted of all requests of a fleet. */
+/** LinkCounts counts the requests of a fleet. */
 export interface LinkCounts {
   asked: number;
   answered: number;
@@ -12,27 +12,28 @@ export interface LinkCounts {
 export const noCounts = (): LinkCounts => ({ asked: 0, answered: 0, refused: 0, unanswered: 0 });
 
 export interface Unsteadiness {
-  /** Longest delay of a request, ms. */
+  /** The longest delay of a request in milliseconds. */
   readonly latencyMs: number;
-  /** Part of the requests that get no answer, in [0, 1]. */
+  /** The share of requests without an answer, in [0, 1]. */
   readonly loss: number;
 }
 
 export interface UnsteadyLinkDependencies {
-  /** The servers. */
+  /** The connection to the servers. */
   readonly to: Rpc;
   readonly timers: Timers;
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   readonly random: () => number;
   readonly unsteadiness: Unsteadiness;
   readonly counts: LinkCounts;
 }
 
 /**
- * The way of one simulated machine to the servers: late, lossy, and at times cut off.
+ * UnsteadyLink is the link of one simulated machine to the servers: slow, lossy, and at times cut off.
  *
- * whole ⇄ cut. While it is cut, nothing is sent, and answers that arrive are lost. Half of the lost requests are lost
- * on the way there and half on the way back, so that the servers do what the asker believes has failed.
+ * States: whole ⇄ cut. While it is cut, nothing is sent, and arriving answers are lost. Half of the lost requests are
+ * lost on the way there and half on the way back, so that the servers also execute requests that the machine believes
+ * have failed.
  */
 export class UnsteadyLink implements Rpc {
   isCut = false;

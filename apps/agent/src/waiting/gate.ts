@@ -1,6 +1,6 @@
 import type { Timers } from '@waybill/model';
 
-/** Something that is waited for and happens once: closed → open. Waiting costs nothing; opening twice does nothing. */
+/** Gate is an event that happens once: closed → open. Waiting costs nothing; opening twice does nothing. */
 export class Gate {
   readonly opened: Promise<void>;
   isOpen = false;
@@ -22,8 +22,9 @@ export class Gate {
   }
 
   /**
-   * For whoever may stop waiting before it opens, which a promise does not let go of: a task that is started again and
-   * again waits for its kill each time. For one that is shut. @returns forgets it
+   * Calls `run` when the gate opens. The gate must be shut. Unlike a promise, it releases a waiter that stops waiting,
+   * such as each start of a task that waits for its kill.
+   * @returns a function that removes `run`
    */
   whenOpen(run: () => void): () => void {
     this.waiting.add(run);
@@ -31,13 +32,13 @@ export class Gate {
   }
 }
 
-/** Resolves as soon as one of the gates opens. Nothing of the wait stays with the others. */
+/** Resolves as soon as one of the gates opens. The other gates keep no reference to the wait. */
 export function firstOpened(...gates: readonly Gate[]): Promise<void> {
   if (gates.some(({ isOpen }) => isOpen)) return Promise.resolve();
   return new Promise((resolve) => whenFirstOpens(gates, resolve));
 }
 
-/** Resolves after that time, or as soon as one of the gates opens. Nothing of the wait stays with the others. */
+/** Resolves after the time, or as soon as one of the gates opens. The other gates keep no reference to the wait. */
 export function pause(timers: Timers, ms: number, ...unless: readonly Gate[]): Promise<void> {
   if (unless.some(({ isOpen }) => isOpen)) return Promise.resolve();
   return new Promise((resolve) => {
@@ -52,7 +53,11 @@ export function pause(timers: Timers, ms: number, ...unless: readonly Gate[]): P
   });
 }
 
-/** Calls `run` once. @param gates all shut @returns forgets all of it */
+/**
+ * Calls `run` once when the first gate opens.
+ * @param gates all of them shut
+ * @returns a function that removes the wait
+ */
 function whenFirstOpens(gates: readonly Gate[], run: () => void): () => void {
   const leaving: (() => void)[] = [];
   const leave = (): void => leaving.forEach((forget) => forget());

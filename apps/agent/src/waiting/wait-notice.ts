@@ -1,9 +1,9 @@
 import type { CancelTimer, Timers } from '@waybill/model';
 
-/** What is waited for is told after this, and again after it when it has become something else. */
+/** The time in milliseconds after which a wait is reported, and reported again if its reason has changed. */
 export const WAIT_NOTICE_MS = 3_000;
 
-/** Tells what something waits for, unless the wait is short. One timer while it waits; `set('')` ends it. */
+/** WaitNotice reports the reason of a wait, unless the wait is short. One timer during the wait; `set('')` ends it. */
 export class WaitNotice {
   private text = '';
   private told = '';
@@ -14,7 +14,7 @@ export class WaitNotice {
     private readonly tell: (text: string) => void,
   ) {}
 
-  /** What it waits for now, as people are told of it; empty: for nothing. */
+  /** Sets the reason of the wait, as people see it; empty ends the wait. */
   set(text: string): void {
     this.text = text;
     if (text === '') {

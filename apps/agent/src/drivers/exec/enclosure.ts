@@ -12,10 +12,10 @@ import { BEGIN, TROUBLE_FILE } from '../supervised/supervisor.js';
  * go to the run's `trouble` file.
  *
  * - It builds the root on a private file system over /sys, because the machine would see a mount over anything that it
- * propagates. Nothing else is made private, so that shared mounts still reach the machine.
+ *   propagates. Nothing else is made private, so that shared mounts still reach the machine.
  * - Its working directory stays in the machine's /proc. There it reads its process id outside of its namespace.
  * - With its own process namespace it stays as the first process. It waits for the task and adopts orphans, and its end
- * ends all other processes. It runs the task in the foreground because of signals (see supervisor.ts).
+ *   ends all other processes. It runs the task in the foreground because of signals (see supervisor.ts).
  */
 const ENCLOSURE = `${BEGIN}
 run=$1; task=$2; processes=$3; memory=$4; place=$5; mount=$6; umount=$7; hostname=$8; shift 8
