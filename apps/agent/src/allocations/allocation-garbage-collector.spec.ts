@@ -14,7 +14,7 @@ const ROOM: DiskUse = { diskPercent: 80, inodesPercent: 70 };
 
 function setup(running: number, ended: number, diskUse: () => DiskUse = () => ROOM, limits?: KeepLimits) {
   const time = new FakeTime();
-  // The youngest first, to be sure that they are sorted.
+  // The youngest come first, so that the test proves the sorting.
   const left = Array.from({ length: ended }, (_, i) => ({ id: `a${ended - i}`, endedAtMs: ended - i }));
   const removed: string[] = [];
   let [now, most] = [0, 0];

@@ -4,10 +4,10 @@ import type { TaskConfig, TaskHandle } from '../drivers/driver.js';
 import { MockDriver } from '../drivers/mock-driver.js';
 import { aTask, FOREVER, lifecycle, setup } from '../fixtures/running-allocation.js';
 
-/** How long a record takes to be on the disk: longer than the task runs. */
+/** The time in milliseconds until a record is on the disk. It is longer than the task runs. */
 const DISK_MS = 10;
 
-/** What a machine knows of its processes, whichever agent runs. */
+/** Machine is the machine's knowledge of its processes, independent of the running agent. */
 class Machine {
   started = 0;
   readonly left = new Map<string, TaskHandle>();
@@ -17,9 +17,9 @@ class Machine {
   }
 }
 
-/** The driver of one agent on a machine, which finds only processes that were started and not removed. */
+/** MachineDriver is the driver of one agent on a machine. It finds only processes that were started and not removed. */
 class MachineDriver extends MockDriver {
-  /** False: its agent was killed. */
+  /** Whether its agent is alive; false if the agent was killed. */
   isAlive = true;
 
   constructor(
@@ -62,7 +62,7 @@ describe('over a crash of the agent', () => {
     runner.runAllocation();
     await time.pass(30_000);
     const early = structuredClone(records.saved.get(alloc.ID)!);
-    await time.pass(40_000); // the kill is under way
+    await time.pass(40_000); // the kill is in progress
     const late = structuredClone(records.saved.get(alloc.ID)!);
     expect([early.expired, late.expired, late.tasks['web']!.state.State]).toEqual([false, true, 'running']);
     for (const record of [early, late]) {
@@ -87,7 +87,7 @@ describe('over a crash of the agent', () => {
     const restarted = runner.restart('', true);
     await time.pass(1_000);
     await restarted;
-    expect(now()).toEqual(['running/1', 'pending/1']); // its prestart task runs once more
+    expect(now()).toEqual(['running/1', 'pending/1']); // its prestart task runs again
     const next = make(structuredClone(records.saved.get(alloc.ID)!));
     next.runAllocation();
     await time.pass(1_000);

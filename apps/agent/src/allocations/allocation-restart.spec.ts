@@ -5,7 +5,7 @@ import { aTask, FOREVER, lifecycle, NO_RESTARTS, setup } from '../fixtures/runni
 
 const ONE_RESTART = { Attempts: 1, Interval: 3600e9, Delay: 0, Mode: 'fail', RenderTemplates: false };
 
-/** The tasks of the table of agent.md section 15, as they are some time after the start. */
+/** Returns the tasks of the table of agent.md section 15, some time after their start. */
 async function running(type: string, main: Partial<Task> = {}, mainConfig: Record<string, unknown> = FOREVER) {
   const task = (name: string, config: Record<string, unknown>, over: Partial<Task> = {}) =>
     aTask(name, config, { RestartPolicy: ONE_RESTART, ...over });
@@ -29,7 +29,7 @@ async function running(type: string, main: Partial<Task> = {}, mainConfig: Recor
   return { ...started, now };
 }
 
-/** Asks for a restart and lets it happen. */
+/** Requests a restart and waits until it has happened. */
 async function restarted({ time, runner }: Pick<Setup, 'time' | 'runner'>, task: string, all: boolean): Promise<void> {
   const answer = runner.restart(task, all);
   await time.pass(0);
@@ -306,7 +306,7 @@ describe('what an allocation waits for, and how long it may run', () => {
     expect(runner.report().ClientDescription).toBe('allocation exceeded max_run_duration');
   });
 
-  /** The same with another group, as an update in place has it. */
+  /** Returns the allocation with another group, as after an update in place. */
   const updated = (alloc: Allocation, over: Partial<TaskGroup>): Allocation => ({
     ...alloc,
     AllocModifyIndex: alloc.AllocModifyIndex + 1,
@@ -440,7 +440,7 @@ describe('health in a deployment', () => {
     await time.pass(20_000);
     expect(runner.report().DeploymentStatus).toEqual(judged);
     runner.update({ ...alloc, DeploymentID: 'd2', AllocModifyIndex: 11 });
-    // It has been running long enough for the new deployment too: judged at once.
+    // It has run long enough for the new deployment, too, so its health is decided at once.
     const anew = runner.report().DeploymentStatus;
     expect(anew).toMatchObject({ Healthy: true });
     expect(Date.parse(anew?.Timestamp ?? '') - Date.parse(judged?.Timestamp ?? '')).toBe(20_000);

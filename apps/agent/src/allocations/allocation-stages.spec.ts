@@ -12,7 +12,7 @@ import type { ServiceRegistry } from '../services/service-registry.js';
 
 const aService = (Name: string): Service => aServiceOf({ Name, PortLabel: '', Address: '10.0.0.1' });
 
-/** Notes in which order things happen to an allocation. */
+/** Records the order of what happens to an allocation. */
 function noted(over: Partial<ServiceRegistry> = {}) {
   const steps: string[] = [];
   const registry: ServiceRegistry = {

@@ -33,7 +33,7 @@ function setup(kinds: Record<string, TaskKind> = { web: 'main' }, terms = TERMS)
   };
   const starts = (name: string) => become(name, { State: 'running', StartedAt: rfc3339FromMs(time.nowMs()) });
   const ends = (name: string, Failed = false) => become(name, { State: 'dead', Failed });
-  /** Of a check: as it is from now on; "" the group's. */
+  /** Sets the status of a check from now on; "" stands for the group. */
   const checkIs = (service: string, status: WatchedCheck['status'], task = 'web') => {
     const before = checks.get(service)?.passingSinceMs;
     const passingSinceMs = status === 'success' ? (before ?? time.nowMs()) : undefined;

@@ -14,7 +14,7 @@ import { describe, expect, it } from 'vitest';
 import { diffAllocs, type KnownAlloc } from './allocation-diff.js';
 import { ASK_AGAIN_SPREAD_MS, MAX_PULL_RETRY_MS, PULL_RETRY_MS, type Pulled, PullLoop } from './pull-loop.js';
 
-/** Answers lists when told to; fetches from `allocs`, at `index`. */
+/** Servers answers lists on command, and fetches from `allocs` at `index`. */
 class Servers implements Rpc {
   readonly lists: {
     request: NodeAllocsRequest;
@@ -25,7 +25,7 @@ class Servers implements Rpc {
   allocs: Allocation[] = [];
   index = 0;
   restoredIndex: number | undefined;
-  /** Ids of allocations, of which no answer may have two; and of those that are too large alone. */
+  /** Ids of large allocations: no answer can have two of them; and ids of those that are too large alone. */
   large: readonly string[] = [];
   tooLarge: readonly string[] = [];
   async ask<Req, Res>(call: Call<Req, Res>, request: Req): Promise<Res> {

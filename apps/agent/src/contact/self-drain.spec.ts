@@ -8,7 +8,7 @@ import { GRACE_MS, LOOK_MS, SelfDrain, type ShutdownDrain } from './self-drain.j
 const MINUTE = 60_000;
 const DRAIN: ShutdownDrain = { deadlineMs: 10 * MINUTE, force: false, ignoreSystemJobs: false };
 
-/** Servers that take a drain at index 7 and say that it goes on until told otherwise. */
+/** Servers takes a drain at index 7 and reports it as running until a test changes that. */
 class Servers implements Rpc {
   there = true;
   draining = true;

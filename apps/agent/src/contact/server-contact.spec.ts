@@ -16,7 +16,7 @@ const answer = (Status: NodeStatus = 'ready'): NodeUpdateResponse => ({
   Index: 7,
 });
 
-/** Servers that answer as told, and remember what they were asked and when. */
+/** Servers answers as configured, and records each request with its time. */
 class Servers implements Rpc {
   readonly asked: string[] = [];
   readonly statuses: unknown[] = [];
@@ -68,7 +68,7 @@ describe('contact with the servers', () => {
     contact.nodeChanged();
     start();
     await time.pass(0);
-    expect(servers.asked).toEqual(['nodes.register@0', 'nodes.heartbeat@0']); // the first registration has it
+    expect(servers.asked).toEqual(['nodes.register@0', 'nodes.heartbeat@0']); // the first registration contains it
     for (let i = 0; i < 3; i++) contact.nodeChanged();
     await time.pass(1);
     expect(servers.asked.slice(2)).toEqual(['nodes.register@0', 'nodes.register@0']);

@@ -10,7 +10,7 @@ const GCP: WantedIdentity = { task: 'web', identity: 'gcp', expires: true };
 const DEFAULT: WantedIdentity = { task: 'web', identity: 'default', expires: false };
 const never = new AbortController().signal;
 
-/** An allocation whose tokens count their renewals: `aws 1`, `aws 2`. */
+/** Makes an allocation whose tokens count their renewals: `aws 1`, `aws 2`. */
 function setup(wanted: readonly WantedIdentity[], validMs = HOUR, random = 0) {
   const time = new FakeTime();
   const asked: string[][] = [];

@@ -261,7 +261,7 @@ describe('an agent that comes back', () => {
       machine.namespaces.clear();
       const dead = machine.networks();
       machine.calls.length = 0;
-      // Whatever it would do after its death does not happen.
+      // Later actions of the dead agent do not happen.
       machine.answer = ({ what }) => (what === deadly ? new Promise(() => {}) : machine.goes());
       void dead.prepare(order()).catch(() => {});
       await machine.time.pass(0);

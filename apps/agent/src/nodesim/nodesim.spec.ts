@@ -14,7 +14,7 @@ import { DEFAULT_FLEET, FleetOptionError, fleetOptions } from './fleet-options.j
 import { SimulatedFleet } from './fleet.js';
 import { noCounts, UnsteadyLink } from './unsteady-link.js';
 
-/** Servers that take every registration and heartbeat, and let reads of allocations wait. */
+/** Servers accepts every registration and heartbeat, and lets reads of allocations wait. */
 class Servers implements Rpc {
   readonly asked: { name: string; request: unknown }[] = [];
 

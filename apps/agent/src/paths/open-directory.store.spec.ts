@@ -9,7 +9,7 @@ import { pathName } from './path-name.js';
 const INSIDE = { make: true, links: 'inside', closesNotes: 'of allocation' } as const;
 const NO_LINKS = { ...INSIDE, links: 'none' } as const;
 
-/** An allocation with one task, and a directory of the machine that is nobody's but the machine's. */
+/** The directory has an allocation with one task, and a directory that belongs only to the machine. */
 let dir: string;
 let root: string;
 let outside: string;

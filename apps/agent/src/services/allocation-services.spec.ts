@@ -8,7 +8,7 @@ import type { ServiceRegistry } from './service-registry.js';
 
 const HEALTHY: ProbeResult = { ok: true, output: 'nomad: http ok', statusCode: 200 };
 
-/** An allocation whose registrations are noted together with what its tasks were just then. */
+/** Makes an allocation that records its registrations together with the states of its tasks at that moment. */
 function offering(
   tasks: Task[],
   groupServices: Service[] = [],

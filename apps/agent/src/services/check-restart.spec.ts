@@ -54,7 +54,7 @@ describe('an allocation with a check_restart', () => {
     const task = aTask('web', FOREVER, { RestartPolicy, Services: [aService({ Checks })] });
     const { time, runner, events, states } = setup([task], { type: 'service', probe: async () => BROKEN });
     runner.runAllocation();
-    // Looks at 5, 15, 25, 35 s; the grace is over at 20 s.
+    // The looks are at 5, 15, 25, 35 s; the grace ends at 20 s.
     await time.pass(34_999);
     expect(events('web')).not.toContain('Restart Signaled');
     await time.pass(2);

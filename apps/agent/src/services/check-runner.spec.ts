@@ -66,7 +66,7 @@ describe('one check', () => {
       return signals.length < 10 ? Promise.resolve(OK) : new Promise(() => {});
     });
     await time.pass(96_000);
-    expect(composed).not.toHaveBeenCalled(); // each would stay with the signal that lives as long as the check
+    expect(composed).not.toHaveBeenCalled(); // a combined signal would stay in memory with the signal that lives as long as the check
     expect(signals.map(({ aborted }) => aborted)).toEqual(Array(10).fill(false));
     runner.stop();
     expect(signals.at(-1)?.aborted).toBe(true);

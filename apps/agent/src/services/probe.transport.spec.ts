@@ -84,7 +84,7 @@ describe('looking at a service', () => {
 });
 
 describe('looking at a service over TLS', () => {
-  /** A certificate that nobody has signed but itself. */
+  /** Returns a certificate that only itself has signed. */
   function selfSigned(): { key: Buffer; cert: Buffer } {
     const dir = mkdtempSync(path.join(tmpdir(), 'waybill-tls-'));
     cleanUp.push(() => rmSync(dir, { recursive: true }));

@@ -9,7 +9,7 @@ import { taskHooks } from './task-hooks.service.js';
 import type { VolumesHookDependencies } from './hooks/volumes.hook.js';
 
 let root: string;
-beforeAll(() => import('./templates/template-rendering.js')); // loaded with the first template, which takes its time
+beforeAll(() => import('./templates/template-rendering.js')); // loading the module takes long, and would otherwise happen with the first template
 beforeEach(() => {
   root = mkdtempSync(path.join(tmpdir(), 'waybill-hooks-'));
 });

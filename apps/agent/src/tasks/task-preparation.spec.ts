@@ -11,12 +11,14 @@ import { VolumesHook } from './hooks/volumes.hook.js';
 import { servicesOf, type WorkloadService } from '../services/workload-service.js';
 import { TaskPreparation } from './task-preparation.js';
 
-/** A directory, a fact, the machine's meta, the task's own variable, and a name that nobody knows. */
+/**
+ * The text contains a directory, an attribute, the machine's metadata, the task's own variable, and an unknown name.
+ */
 const ASKED = '${NOMAD_ALLOC_DIR}/${node.class}-${meta.rack}-${env["COLOUR"]}-${nobody}';
 const KNOWN = 'edge-r1-blue-${nobody}';
 const ON_MACHINE = `/m/alloc/${KNOWN}`;
 const INSIDE = `/alloc/${KNOWN}`;
-/** Services belong to the allocation, and have no directories. */
+/** Services belong to the allocation and have no directories. */
 const WITHOUT_DIRECTORIES = '${NOMAD_ALLOC_DIR}/edge-r1-blue-${nobody}';
 
 const PATHS: TaskPaths = {
@@ -70,7 +72,7 @@ interface Seen {
   readonly service: WorkloadService;
 }
 
-/** One task that asks in every place at once, as its driver, its hooks and the registry of services get it. */
+/** Makes one task that uses the text in every place: for its driver, its hooks and the registry of services. */
 async function seenBy(isolation: FileIsolation): Promise<Seen> {
   const node = fixtures.aNode({
     NodeClass: 'edge',
@@ -128,7 +130,7 @@ const artifact = ({ start }: Seen) => interpolatedArtifact(start.task.Artifacts!
 const template = ({ start }: Seen) => interpolatedTemplate(start.task.Templates![0]!, start.interpolate);
 const described = '/edge-r1-${nobody}';
 
-/** Place, how it is read, and what is right on the machine and in a task with files of its own. */
+/** Each entry is a place, how to read it, and the expected text on the machine and in a task with its own files. */
 const PLACES: readonly (readonly [string, (seen: Seen) => unknown, string, string])[] = [
   ['a text of the configuration', ({ config }) => config.config['command'], ON_MACHINE, INSIDE],
   ['a list of the configuration', ({ config }) => (config.config['args'] as string[])[0], ON_MACHINE, INSIDE],

@@ -2,7 +2,7 @@ import { FakeTime, settle } from '@waybill/model';
 import { describe, expect, it } from 'vitest';
 import { firstOpened, Gate, pause } from './gate.js';
 
-/** Counts who waits for it. */
+/** CountedGate counts its waiters. */
 class CountedGate extends Gate {
   waiters = 0;
 

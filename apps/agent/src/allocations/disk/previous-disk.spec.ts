@@ -23,13 +23,13 @@ describe('a disk from another machine', () => {
   let root: string;
   let there: AllocationDirectoryStore;
   let here: AllocationDirectoryStore;
-  /** Pauses, in order; none takes time. */
+  /** The pauses in order. None takes time. */
   let pauses: number[];
   let onPause: () => void;
   let onRead: () => Promise<void> | void;
-  /** Tasks of the allocation before run on their machine. */
+  /** Whether tasks of the previous allocation run on their machine. */
   let lives: boolean;
-  /** Failures of the next asks, in order. */
+  /** The failures of the next requests, in order. */
   let failures: Error[];
   let listed: { Name: string; IsDir: boolean; Size: number; FileMode: string; ModTime: string }[] | undefined;
 
@@ -46,7 +46,7 @@ describe('a disk from another machine', () => {
   const at = (file: string): string => path.join(there.directoryOf('before'), file);
   const found = (file: string): string => path.join(here.directoryOf(alloc.ID), file);
 
-  /** The servers, which hand over what the other machine's files are. */
+  /** The servers, which forward the files of the other machine. */
   const servers: Rpc = {
     async ask<Req, Res>(call: Call<Req, Res>, request: Req): Promise<Res> {
       const failure = failures.shift();

@@ -20,7 +20,7 @@ afterEach(async () => {
   rmSync(root, { recursive: true, force: true });
 });
 
-/** Undefined: this machine lets nobody mount here, which the machine's own test shows. */
+/** Returns undefined if this machine permits no mounts here; the machine's own test shows that. */
 function found(): SecretsMemory | undefined {
   try {
     const memory = SecretsMemory.find(root);

@@ -67,7 +67,7 @@ describe('what an allocation inherits', () => {
     ended();
     await time.pass(10);
     expect(story).toEqual(['before true web,log pending,pending']);
-    const last = make(saved()); // its tasks have begun: what is there is theirs
+    const last = make(saved()); // its tasks have begun, so the existing data is theirs
     last.runAllocation();
     ended();
     await time.pass(10);

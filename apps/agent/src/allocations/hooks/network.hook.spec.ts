@@ -9,7 +9,7 @@ const NETWORK: AllocationNetwork = { namespace: '/var/run/netns/a', status: STAT
 
 const group = (Mode: string, over: Partial<NetworkResource> = {}) => ({ Networks: [aNetwork({ Mode, ...over })] });
 
-/** Networks that tell what is asked of them, in one list with what the tasks do. */
+/** Returns networks that record their calls, in one list with the tasks' actions. */
 function networksOf(made: () => Promise<AllocationNetwork | null> = async () => NETWORK) {
   const asked: string[] = [];
   const networks = {
@@ -121,7 +121,7 @@ describe('the network of an allocation and its tasks', () => {
     await settle();
     const record = records.saved.get(alloc.ID)!;
     expect(record.network).toMatchObject({ namespace: NETWORK.namespace, status: STATUS });
-    // The servers hear the same while the next agent has not yet looked.
+    // The servers get the same report until the next agent has checked.
     const next = make(record, driver);
     expect(next.report().NetworkStatus).toEqual(STATUS);
     Object.assign(first.networks, { prepare: async () => ({ ...NETWORK, isReplacement: true }) });

@@ -254,7 +254,7 @@ describe('what the engine is asked for', () => {
 });
 
 describe('what the agent allows', () => {
-  /** A block of a volume that its driver makes, as job files have it. */
+  /** Returns the block of a volume that its driver makes, as in job files. */
   const volume = (name: string, options: Record<string, string>) => ({
     target: '/v',
     source: 'v',

@@ -11,7 +11,7 @@ import { DockerDriver } from './docker-driver.js';
 describe('a container whose engine is going down', () => {
   let dir: string;
   let server: Server;
-  /** Answers to come with this status; then it is well. */
+  /** The statuses of the next answers; after them the engine answers well. */
   let failing: Record<string, number[]>;
 
   beforeEach(async () => {

@@ -10,7 +10,7 @@ import {
   UNUSED_IMAGE_MS,
 } from './images.js';
 
-/** An engine whose pulls end when the test says so. */
+/** Engine ends its pulls on command. */
 class Engine implements ImageSource {
   readonly present = new Map<string, { id: string; isFromRegistry: boolean }>();
   readonly pulls: { image: string; progress: (news: string) => void; end: (error?: Error) => void }[] = [];

@@ -13,7 +13,7 @@ describe('the image of pause containers', () => {
     expect(program.subarray(0, 4).toString('latin1')).toBe('\x7fELF');
     expect(program.readUInt16LE(18)).toBe(elf);
     expect(program.byteLength).toBe(64 + 56 + codeBytes);
-    // It begins with its first instruction, and all of the file is mapped.
+    // The entry point is the first instruction, and the whole file is mapped.
     expect(program.readBigUInt64LE(24) - program.readBigUInt64LE(80)).toBe(120n);
     expect(program.readBigUInt64LE(96)).toBe(BigInt(program.byteLength));
   });

@@ -7,7 +7,7 @@ let known: Set<string>;
 let containers: Map<string, { task: string; createdS: number }>;
 let strays: Strays;
 
-/** An engine with as much as is asked of it. */
+/** An engine with only the methods that the search uses. */
 const engine = {
   listContainers: () =>
     Promise.resolve(

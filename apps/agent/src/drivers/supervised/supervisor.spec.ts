@@ -49,7 +49,7 @@ describe('starts of tasks', () => {
       const [runDir, ran] = [path.join(dir, 'run'), path.join(dir, 'ran')];
       const output = await open(path.join(dir, 'output'), 'w');
       const place = (): void => {
-        if (goes) throw new Error('gone'); // the pipe closes, as it does when the agent is killed
+        if (goes) throw new Error('gone'); // the pipe closes, as after the kill of the agent
       };
       const start = supervise({
         runDir,
@@ -72,7 +72,7 @@ describe('starts of tasks', () => {
   it('so many at once, and the others when one of these has begun or failed', async () => {
     const go = path.join(dir, 'go');
     const output = await open(path.join(dir, 'output'), 'w');
-    // Never says that it runs; the start ends with it.
+    // The command never reports that it runs, so the start fails when it ends.
     const commandLine: [string, ...string[]] = ['/bin/sh', '-c', `while [ ! -e ${go} ]; do sleep 0.05; done`];
     const spec = { commandLine, cwd: dir, env: { PATH: '/usr/bin:/bin' }, stdout: output.fd, stderr: output.fd };
     const starts = Array.from({ length: MAX_STARTS_AT_ONCE + 1 }, (_, n) =>

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { StartError } from '../driver.js';
 import { carried, inTaskEnvironment } from './task-environment.js';
 
-/** What a task that is started with these variables has as environment: the shell's own left out. */
+/** Returns the environment of a task that is started with these variables, without the shell's own. */
 function environmentOf(env: Readonly<Record<string, string>>): Record<string, string> {
   const [file = '', ...args] = inTaskEnvironment('/', ['/usr/bin/env', '-0']);
   const output = execFileSync(file, args, { env: carried(env), encoding: 'utf8' });

@@ -5,7 +5,7 @@ const GIB = 2 ** 30;
 const mountOf = (point: string, root: string, type: string, options: string) =>
   `31 24 0:27 ${root} ${point} ro,nosuid,nodev,noexec,relatime master:9 - ${type} cgroup ${options}`;
 
-/** A process, by the texts of the kernel's files. */
+/** Returns the limits of a process, from the texts of the kernel's files. */
 function limits(membership: string[], mounts: string[], files: Record<string, string>) {
   const mountinfo = ['22 1 8:1 / / rw,relatime - ext4 /dev/root rw', ...mounts, ''].join('\n');
   return cgroupLimits({ membership: [...membership, ''].join('\n'), mountinfo, textOf: (file) => files[file] ?? '' });

@@ -11,7 +11,7 @@ const NOTHING: CpuFacts = {
 };
 const core = (over: Partial<typeof SILENT>) => ({ ...SILENT, ...over });
 
-/** Of a virtual machine without `cpufreq`, as the kernel writes it. */
+/** Returns the kernel's text on a virtual machine without `cpufreq`. */
 const cpuinfo = (name: string, ...mhz: number[]): string =>
   mhz
     .map(
@@ -27,7 +27,7 @@ const leaves =
     return eax === undefined ? undefined : [eax, 0, 0, 0];
   };
 
-/** SMBIOS: a BIOS structure with two texts, then a processor of 48 bytes. */
+/** Returns SMBIOS tables: a BIOS structure with two texts, then a processor of 48 bytes. */
 function dmi(current: number, max: number): Uint8Array {
   const bios = [0, 24, 0, 0, ...Array.from({ length: 20 }, () => 0), ...Buffer.from('Maker\0Version\0\0')];
   const cpu = Buffer.alloc(48);
@@ -53,7 +53,7 @@ describe('AG-20: how fast a machine is', () => {
   it('a virtual machine without cpufreq has what /proc/cpuinfo says, and not 1000 MHz', () => {
     const facts = { ...NOTHING, cpuinfo: cpuinfo('AMD EPYC', 2_445.428, 2_445.428) };
     expect(cpuSpeed(facts)).toEqual({ mhz: [2_445, 2_445], source: 'cpuinfo cpu MHz' });
-    // Of machines whose cores rest the busiest is the nearest to the truth.
+    // On machines with idle cores, the busiest core is the best estimate.
     expect(cpuSpeed({ ...NOTHING, cpuinfo: cpuinfo('AMD EPYC', 800, 2_600) }).mhz).toEqual([2_600, 2_600]);
   });
 
@@ -67,7 +67,7 @@ describe('AG-20: how fast a machine is', () => {
     expect(cpuSpeed({ ...NOTHING, cpuid: base })).toEqual({ mhz: [2_900, 2_900], source: 'cpuid leaf 0x16' });
     const tsc = leaves({ 0: 0xd, 0x4000_0000: 0x4000_0010, 0x4000_0010: 2_199_998 });
     expect(cpuSpeed({ ...NOTHING, cpuid: tsc })).toEqual({ mhz: [2_200, 2_200], source: 'cpuid leaf 0x40000010' });
-    // Beyond the last leaf a processor answers what it likes.
+    // For a leaf beyond the last, a processor may answer anything.
     const beyond = leaves({ 0: 0xd, 0x16: 2_900, 0x4000_0000: 0x4000_0001, 0x4000_0010: 2_199_998 });
     expect(cpuSpeed({ ...NOTHING, cpuid: beyond }).source).toBe('assumed');
   });

@@ -6,7 +6,7 @@ import type { Driver, DriverFingerprint } from '../../drivers/driver.js';
 type Answer = () => Promise<DriverFingerprint>;
 const HEALTHY: DriverFingerprint = { health: 'healthy', description: 'Healthy', attributes: {} };
 
-/** Drivers that only say how they are. */
+/** Returns drivers that only have a fingerprint. */
 const driversOf = (answers: Record<string, Answer>): ReadonlyMap<string, Driver> =>
   new Map(
     Object.entries(answers).map(([name, fingerprint]) => [name, { name, fingerprint } as Partial<Driver> as Driver]),

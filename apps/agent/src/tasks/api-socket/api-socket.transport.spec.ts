@@ -23,7 +23,7 @@ const base64 = (text: string): string => Buffer.from(text).toString('base64');
 let root: string;
 let socket: ApiSocket | undefined;
 let answers: TaskAnswers;
-/** What the servers were asked, and what they answer. */
+/** The requests to the servers, and their answers. */
 let asked: TaskApiRequest[];
 let answer: (request: TaskApiRequest) => Promise<TaskApiAnswer>;
 

@@ -20,7 +20,7 @@ afterEach(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
-/** Sessions of real processes in a directory of their own. */
+/** Returns sessions of real processes in a directory of their own. */
 function real(timers: Timers = systemTimers): RemoteExec {
   let ids = 0;
   return (sessions = new RemoteExec({
@@ -37,7 +37,7 @@ const start = async (Command: string[], Tty = false): Promise<string> =>
 const write = (SessionID: string, text: string, Close = false) =>
   sessions.write({ SessionID, Data: Buffer.from(text).toString('base64'), Close, Size: null });
 
-/** All output by stream, and the exit code. */
+/** Returns all output by stream, and the exit code. */
 async function drained(SessionID: string) {
   const text = { stdout: '', stderr: '' };
   for (;;) {
@@ -49,7 +49,7 @@ async function drained(SessionID: string) {
 
 const isThere = (pid: number): boolean => identityOf(pid) !== undefined;
 
-/** The process id that a command has written to this file, as soon as it has. */
+/** Returns the process id that a command writes to this file, as soon as it is there. */
 async function pidIn(name: string): Promise<number> {
   const read = () => readFile(path.join(dir, name), 'utf8').catch(() => '');
   await expect.poll(read).toMatch(/\d\n$/);
@@ -148,7 +148,7 @@ describe('commands beside a task', () => {
 
   it('AG-323: what a terminal has shown is there for a reader who comes after its end', async () => {
     real();
-    // 6 KiB more than the queue holds, which only the line itself can keep.
+    // The output is 6 KiB more than the queue can hold. Only the line itself can keep it.
     const session = await inTerminal('seq 1 40000; exit 4');
     expect(await session.exitCode).toBe(4);
     let text = '';

@@ -12,7 +12,7 @@ import { ArtifactHook } from './artifact.hook.js';
 describe('artifacts of a task', () => {
   let root: string;
   let asked: string[];
-  /** Answers that are on their way. */
+  /** The answers that are in progress. */
   let slow: ServerResponse[];
   const server = createServer((request, response) => {
     asked.push(request.url ?? '');

@@ -43,7 +43,7 @@ interface Given {
   readonly rejects?: () => boolean;
 }
 
-/** One task whose tokens say which request has made them: `aws 1`, `aws 2`. */
+/** Makes one task whose tokens contain the number of their request: `aws 1`, `aws 2`. */
 function identified(task: Partial<Task>, given: Given = {}) {
   const paths = {
     allocDir: path.join(root, 'alloc'),
@@ -54,7 +54,7 @@ function identified(task: Partial<Task>, given: Given = {}) {
     privateDir: inTask('private'),
   };
   const envs: Readonly<Record<string, string>>[] = [];
-  /** Sees the environment that the driver gets: it is the last hook. */
+  /** Sees the driver's environment, because it is the last hook. */
   let asked = 0;
   const alloc = setup([aTask('web', given.config ?? FOREVER, task)], {
     paths,
@@ -84,7 +84,7 @@ function identified(task: Partial<Task>, given: Given = {}) {
     },
   });
   const events = () => alloc.runner.report().TaskStates['web']?.Events ?? [];
-  /** Files are written outside of the fake clock. */
+  /** Polls, because files are written outside of the fake clock. */
   const becomes = (look: () => unknown, value: unknown) =>
     expect
       .poll(async () => {

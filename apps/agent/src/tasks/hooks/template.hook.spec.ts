@@ -13,16 +13,16 @@ import { TemplateHook } from './template.hook.js';
 let root: string;
 const inTask = (name: string): string => path.join(root, 'web', name);
 
-beforeAll(() => import('../templates/template-rendering.js')); // loaded with the first template, which takes its time
+beforeAll(() => import('../templates/template-rendering.js')); // loading the module takes long, and would otherwise happen with the first template
 beforeEach(async () => {
   root = await mkdtemp(path.join(tmpdir(), 'waybill-template-'));
   await mkdir(inTask('local'), { recursive: true });
   await mkdir(path.join(root, 'alloc'));
 });
-// A rendering that a test did not wait for may still write.
+// A rendering for which a test did not wait may still write.
 afterEach(() => rm(root, { recursive: true, force: true, maxRetries: 10 }));
 
-/** One task with templates whose only service is told by hand. */
+/** Makes one task with templates. The test controls their only service. */
 function templated(templates: Template[], over: Partial<Task> = {}) {
   let tell: (value: unknown) => void = () => {};
   let known: unknown;
@@ -56,7 +56,7 @@ function templated(templates: Template[], over: Partial<Task> = {}) {
     known = ids.map((ID) => ({ ID }));
     tell(known);
   };
-  /** Files are written outside of the fake clock. */
+  /** Polls, because files are written outside of the fake clock. */
   const becomes = (look: () => unknown, value: unknown) =>
     expect
       .poll(async () => {
@@ -182,7 +182,7 @@ describe('templates of a task', () => {
       await becomes(file, 'a ');
     }
     services('e');
-    await time.pass(1_100); // no quiet of four seconds yet, but ten since the first change
+    await time.pass(1_100); // not four quiet seconds yet, but ten since the first change
     await becomes(file, 'e ');
     expect(await file('local/once')).toBe('a ');
   });

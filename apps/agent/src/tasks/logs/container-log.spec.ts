@@ -11,11 +11,11 @@ type Piece = readonly [second: number, stream: 1 | 2, text: string];
 
 let dir: string;
 let server: Server;
-/** What the engine holds of the container's output. */
+/** The container's output in the engine. */
 let held: Piece[];
-/** What each further read of it ends after; default: all of it. */
+/** The number of pieces after which each further read ends; the default is all. */
 let cuts: number[];
-/** What each further look at the container finds; the last one stays. */
+/** The state at each further look at the container; the last one stays. */
 let states: string[];
 let asked: string[];
 

@@ -166,7 +166,7 @@ describe('reading logs', () => {
   it('AG-312: a collector that was killed between counting a file and deleting it leaves nothing twice', async () => {
     const l = log(10, 2);
     for (let n = 0; n < 4; n++) await l.write(Buffer.from(line(n)));
-    writeFileSync(path.join(dir, 'web.stdout.1'), line(1)); // as if it had not come to deleting it
+    writeFileSync(path.join(dir, 'web.stdout.1'), line(1)); // as if the deletion had not happened yet
     expect(await read({ offset: 20 })).toMatchObject({ data: Buffer.from(line(2)), nextOffset: 30, available: 40 });
     const next = log(10, 2);
     for (let n = 4; n < 6; n++) await next.write(Buffer.from(line(n)));

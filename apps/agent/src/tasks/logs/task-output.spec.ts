@@ -41,7 +41,7 @@ it.runIf(process.platform === 'linux')(
   },
 );
 
-/** Stands where the collector of the directory would. */
+/** Listens in the place of the directory's collector. */
 async function collector(): Promise<Server> {
   const server = createServer();
   server.listen(collectorSocket(dir));

@@ -8,7 +8,7 @@ import { CountedController } from '../../fixtures/counted-controller.js';
 import { FILE_LOOK_MS, fileSource } from './file-source.store.js';
 import { SERVER_READ_RETRY_MS, ServerReads } from './server-reads.js';
 
-/** So often something is looked at while a task runs on. */
+/** The number of looks while a task continues to run. */
 const LOOKS = 50;
 const OFTEN = { interval: 1 };
 

@@ -64,7 +64,7 @@ describe('an allocation that is wanted again while it leaves', () => {
     const leaving = storage(csi);
     const coming = storage(csi);
     await leaving.end();
-    // One that is closed says nothing of what it lacks: nothing is to follow.
+    // A closed storage does not report what it lacks, because nothing may follow.
     await expect(coming.prepare()).rejects.toThrow('no task supports CSI');
     await coming.end();
     expect(await coming.prepare()).toBe(false);

@@ -93,7 +93,7 @@ describe('mounts of allocations that are gone', () => {
     const { mounts, plugin, here, unmounted, back } = setup();
     await mounts.takeMounts([LEFT]);
     here.add('a');
-    // At its own place nothing may be left, whichever disk it was.
+    // Nothing may be left at its own place, whichever disk it was.
     await expect(mounts.clear('disks', { ...volume, externalId: 'another' })).rejects.toThrow(StillLeftError);
     plugin.isUp = true;
     await mounts.clear('disks', volume);

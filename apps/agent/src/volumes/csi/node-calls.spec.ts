@@ -4,10 +4,10 @@ import { describe, expect, it } from 'vitest';
 import type { LocalNodePlugin } from './local-plugins.js';
 import { nodeAnswers } from './node-calls.js';
 
-/** A machine with node plugin `disks`, on which these allocations have not ended. */
+/** Returns a machine with the node plugin `disks`, on which these allocations have not ended. */
 function machine(...running: string[]) {
   const unmounted: string[] = [];
-  const plugin = {} as LocalNodePlugin; // nothing of it is looked at
+  const plugin = {} as LocalNodePlugin; // the test reads nothing of it
   const answers = nodeAnswers({
     plugins: { nodePlugin: (id) => (id === 'disks' ? plugin : undefined), nodePluginReady: async () => plugin },
     mounter: { unmount: async (_, { allocId }) => void unmounted.push(allocId), expand: async () => 0n },

@@ -16,9 +16,9 @@ let calls: string[];
 let events: LocalEvent[];
 let mounted: Set<string>;
 let uses: VolumeUses;
-/** What a call meets before it takes effect. */
+/** Is called before a call takes effect. */
 let before: (method: string) => Promise<void> | void;
-/** A method that is answered and does nothing. */
+/** The method that is answered without an effect. */
 let forgotten = '';
 let places: MountPlaces;
 let mounter: VolumeMounter;
@@ -40,7 +40,7 @@ beforeEach(() => {
   mounter = new VolumeMounter({ places, uses, turns: new Turns(), emit: (event) => events.push(event) });
 });
 
-/** A plugin that sees `/host` as `/own`. */
+/** Returns a plugin that sees `/host` as `/own`. */
 function plugin(stages = true): LocalNodePlugin {
   const asked = async (method: string, target: string, up: boolean): Promise<void> => {
     calls.push(`${method} ${target}`);
@@ -122,7 +122,7 @@ describe('mounting a volume', () => {
   it('VL-241: unstaged only after the last user, also if one is mounting meanwhile', async () => {
     const p = plugin();
     await mounter.mount(p, volume('a'), never);
-    // b comes between a's unpublish and what would be its unstage (section 5, 14)
+    // b comes between a's unpublish and the following unstage (section 5, 14)
     before = (method) => {
       if (method === 'unpublish') void mounter.mount(p, volume('b'), never);
     };
@@ -174,7 +174,7 @@ describe('mounting a volume', () => {
     before = (method) => {
       if (method === 'unpublish') throw failed(method, 'something else');
     };
-    await mounter.unmount(p, volume('a'), never); // nothing is there, so nothing keeps it
+    await mounter.unmount(p, volume('a'), never); // there is no mount, so nothing prevents it
     mounted.add(`/host/per-alloc/a/db/${MODE}`);
     places.remove = () => Promise.reject(new Error('EBUSY: still mounted'));
     await expect(mounter.unmount(p, volume('a'), never)).rejects.toThrow(/something else.*EBUSY: still mounted/);

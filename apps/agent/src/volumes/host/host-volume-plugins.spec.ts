@@ -39,7 +39,7 @@ async function plugin(id: string) {
   return one;
 }
 
-/** A program in the plugin directory, in shell. */
+/** Installs a shell program in the plugin directory. */
 async function installed(id: string, lines: string, mode = 0o755): Promise<void> {
   const file = path.join(dir, 'plugins', id);
   await mkdir(path.dirname(file), { recursive: true });

@@ -25,7 +25,7 @@ function aVolume(over: Partial<HostVolumeOnNode> = {}): HostVolumeOnNode {
   };
 }
 
-/** A machine with one plugin, which says what it was asked; it is starting, as it is after `again`. */
+/** Makes a machine with one plugin that records its calls. It is starting, as it is after `again`. */
 function machine(disk: HostVolumeRecord[] = []) {
   const node = new LocalNode({ ...fixtures.aNode(), HostVolumes: STATIC });
   let reports = 0;
