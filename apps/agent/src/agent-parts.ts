@@ -65,7 +65,7 @@ export interface AgentDependencies extends AgentRuntime {
 
 /** AgentParts are the parts of an agent. `buildAgent` shows how they depend on each other. */
 export interface AgentParts {
-  /** The states of allocations that the servers have yet to hear. */
+  /** States of the allocations that the servers have yet to hear. */
   readonly pending: PendingUpdates;
   readonly allocations: LocalAllocations;
   readonly contact: ServerContact;

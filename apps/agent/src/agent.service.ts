@@ -218,7 +218,7 @@ const overridesOf = ({ settings }: ServiceContext): MachineOverrides => ({
 interface FoundMachine {
   readonly machine: Machine;
   readonly drivers: ReadonlyMap<string, Driver>;
-  /** The configured and the dynamic metadata together. */
+  /** Configured and dynamic metadata together. */
   readonly meta: Readonly<Record<string, string>>;
 }
 

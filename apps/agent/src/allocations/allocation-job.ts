@@ -1,6 +1,6 @@
 import { type Allocation, findTaskGroup, type Job, type TaskGroup } from '@waybill/model';
 
-/** Is thrown for an allocation that this agent can never run (AG-47). */
+/** AllocationNotRunnableError says that this agent can never run an allocation (AG-47). */
 export class AllocationNotRunnableError extends Error {
   override readonly name = 'AllocationNotRunnableError';
 }

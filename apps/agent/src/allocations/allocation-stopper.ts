@@ -17,7 +17,7 @@ export class AllocationStopper {
   ) {}
 
   /**
-   * Kills the tasks. Resolves when all tasks that lived at its begin are dead (AG-150). Further kills change nothing.
+   * Kills the tasks. Resolves when all tasks that are live when it begins are dead (AG-150). Further kills change nothing.
    */
   async kill(details: Record<string, string>): Promise<void> {
     if (this.context.enter('stopping')) await this.killInOrder(details);

@@ -154,7 +154,7 @@ export class AllocationTasks {
     await Promise.all(this.all.map((runner) => ifRunning(runner.restart(reason))));
   }
 
-  /** Restarts all tasks except the poststop ones, from the begin of the lifecycle (AG-162). */
+  /** Restarts all tasks except the poststop ones, from the beginning of the lifecycle (AG-162). */
   async restartFromBegin(reason: string): Promise<void> {
     const restarted = this.all.filter(({ kind }) => kind !== 'poststop');
     await Promise.all(restarted.map((runner) => runner.restartFromBegin(reason)));

@@ -4,8 +4,8 @@ import { untilTaken } from './overtaken.js';
 import type { UpdateSender } from './push-loop.js';
 
 /**
- * Is thrown if the servers' state was restored since this machine's last list. The states here belong to the old state;
- * the next list has to come first.
+ * RestoredMeanwhileError says that the servers' state was restored since this machine's last list. The states here
+ * belong to the old state; the next list has to come first.
  */
 export class RestoredMeanwhileError extends Error {
   override readonly name = 'RestoredMeanwhileError';

@@ -1,7 +1,7 @@
 /** The largest number of attempts in a row if other requests of this machine overtake each of them. */
 const MAX_OVERTAKEN = 3;
 
-/** Is thrown if abandoned requests of this machine keep arriving. The current state is sent again later. */
+/** OvertakenError says that abandoned requests of this machine keep arriving. The current state is sent again later. */
 export class OvertakenError extends Error {
   override readonly name = 'OvertakenError';
   constructor() {

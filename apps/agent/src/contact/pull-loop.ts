@@ -90,7 +90,7 @@ export class PullLoop {
 
   constructor(private readonly deps: PullDependencies) {}
 
-  /** The index of the last list that was applied; 0 before the first. */
+  /** Index of the last list that was applied; 0 before the first. */
   get appliedIndex(): number {
     return this.index;
   }

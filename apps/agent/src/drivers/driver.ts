@@ -138,8 +138,8 @@ export interface DriverFingerprint {
 }
 
 /**
- * Is thrown if a task could not be started. If it is recoverable, another attempt by the restart policy may succeed
- * (AG-106).
+ * StartError says that a task could not be started. If it is recoverable, another attempt by the restart policy may
+ * succeed (AG-106).
  */
 export class StartError extends Error {
   override readonly name = 'StartError';
@@ -151,12 +151,12 @@ export class StartError extends Error {
   }
 }
 
-/** Is thrown if the configuration is invalid for the driver (AG-104). A restart does not help. */
+/** TaskConfigError says that the configuration is invalid for the driver (AG-104). A restart does not help. */
 export class TaskConfigError extends Error {
   override readonly name = 'TaskConfigError';
 }
 
-/** Is thrown if the driver does not know the task or has destroyed it (AG-251). */
+/** TaskNotFoundError says that the driver does not know the task or has destroyed it (AG-251). */
 export class TaskNotFoundError extends Error {
   override readonly name = 'TaskNotFoundError';
   constructor(taskId: string) {

@@ -9,7 +9,7 @@ import { below, entryName, pathName } from '../paths/path-name.js';
 const EMPTY_TIMEOUT_MS = 5_000;
 const LOOK_MS = 10;
 
-/** Is thrown if this machine cannot give tasks their own cgroups. The message says why. */
+/** NoCgroupsError says that this machine cannot give tasks their own cgroups. The message says why. */
 export class NoCgroupsError extends Error {
   override readonly name = 'NoCgroupsError';
 }

@@ -14,7 +14,7 @@ const MAX_WEIGHT = 10_000;
 const REMOVE_ATTEMPTS = 50;
 const REMOVE_RETRY_MS = 10;
 
-/** Is thrown if this machine cannot limit tasks. The message says why. */
+/** NoLimitsError says that this machine cannot limit tasks. The message says why. */
 export class NoLimitsError extends Error {
   override readonly name = 'NoLimitsError';
 }

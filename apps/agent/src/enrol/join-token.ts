@@ -3,7 +3,7 @@ import { z } from 'zod';
 const PREFIX = 'waybill-join-';
 
 const JOIN = z.object({
-  /** The URL of NATS. */
+  /** URL of NATS. */
   nats: z.string().regex(/^(nats|tls):\/\/[^\s]+$/),
   node: z.uuid(),
   /** The seed of the machine's key at NATS, which is secret. */
@@ -18,7 +18,7 @@ const JOIN = z.object({
 /** Join contains what a machine needs to join a cluster. */
 export type Join = Readonly<z.output<typeof JOIN>>;
 
-/** Is thrown for an invalid token. The message never contains the text. */
+/** JoinTokenError says that a token is invalid. The message never contains the text. */
 export class JoinTokenError extends Error {
   override readonly name = 'JoinTokenError';
   constructor() {

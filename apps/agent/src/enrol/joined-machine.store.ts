@@ -5,7 +5,7 @@ import { writeDurably } from '../durable-files/durable-file.store.js';
 import { loadIdentity } from '../machine/identity/identity.store.js';
 import { decodeJoinToken, type Join } from './join-token.js';
 
-/** Is thrown if a machine cannot join as requested. The message says what to do. */
+/** JoinError says that a machine cannot join as requested. The message says what to do. */
 export class JoinError extends Error {
   override readonly name = 'JoinError';
 }

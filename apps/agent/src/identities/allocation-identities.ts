@@ -215,7 +215,7 @@ export class AllocationIdentities {
   }
 }
 
-/** Is thrown if the tokens that an allocation needs for its start cannot be fetched (AU-151). */
+/** IdentitiesError says that the tokens that an allocation needs for its start cannot be fetched (AU-151). */
 export class IdentitiesError extends Error {
   override readonly name = 'IdentitiesError';
   constructor(why: string, options: ErrorOptions) {

@@ -19,7 +19,10 @@ export type IdentitySigner = (
   wanted: readonly Pick<WantedIdentity, 'task' | 'identity'>[],
 ) => Promise<readonly SignedToken[]>;
 
-/** Is thrown if the servers refuse to sign some of the identities. The message names all of them (AU-143). */
+/**
+ * IdentitiesRejectedError says that the servers refuse to sign some of the identities. The message names all of them
+ * (AU-143).
+ */
 export class IdentitiesRejectedError extends Error {
   override readonly name = 'IdentitiesRejectedError';
   constructor(rejected: readonly RejectedIdentity[]) {

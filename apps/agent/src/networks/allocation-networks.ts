@@ -42,7 +42,7 @@ export interface NetworkOrder {
 
 /** AllocationNetwork is the network that the tasks of an allocation share. */
 export interface AllocationNetwork {
-  /** The path of the namespace. */
+  /** Path of the namespace. */
   readonly namespace: string;
   /** The container that holds the namespace; absent if there is none. */
   readonly sandbox?: Sandbox;
@@ -77,7 +77,7 @@ export interface AllocationNetworksDependencies {
   readonly canCheck: (plugin: string) => boolean;
 }
 
-/** Is thrown if the network of an allocation cannot be made. People see the reason (AG-81). */
+/** NetworkError says why the network of an allocation cannot be made. People see the reason (AG-81). */
 export class NetworkError extends Error {
   override readonly name = 'NetworkError';
 }

@@ -17,7 +17,9 @@ export interface Namespace {
   readonly sandbox?: Sandbox;
 }
 
-/** Is thrown if the program that holds a namespace does not answer, so that its existence is unknown. */
+/**
+ * NamespaceUnknownError says that the program that holds a namespace does not answer, so that its existence is unknown.
+ */
 export class NamespaceUnknownError extends Error {
   override readonly name = 'NamespaceUnknownError';
 }

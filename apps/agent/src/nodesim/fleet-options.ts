@@ -55,7 +55,7 @@ export const DEFAULT_FLEET: FleetOptions = {
   outageAfterSeconds: 60,
 };
 
-/** Is thrown if an option is invalid or out of its range. */
+/** FleetOptionError says that an option is invalid or out of its range. */
 export class FleetOptionError extends Error {
   override readonly name = 'FleetOptionError';
 }

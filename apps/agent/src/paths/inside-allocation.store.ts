@@ -85,7 +85,7 @@ export async function insideAlloc(taskDir: string, wanted: string): Promise<stri
   return target;
 }
 
-/** Is thrown if a file is longer than its reader accepts. */
+/** FileTooLongError says that a file is longer than its reader accepts. */
 export class FileTooLongError extends Error {
   override readonly name = 'FileTooLongError';
 }

@@ -17,7 +17,7 @@ import path from 'node:path';
 import { isErrno } from '@waybill/processes';
 import { below, entryName, isWithin, type PathName, pathName } from './path-name.js';
 
-/** Is thrown if a path of a job leads out of the directory of its allocation. */
+/** EscapesError says that a path of a job leads out of the directory of its allocation. */
 export class EscapesError extends Error {
   override readonly name = 'EscapesError';
   constructor(readonly wanted: string) {
@@ -25,7 +25,7 @@ export class EscapesError extends Error {
   }
 }
 
-/** Is thrown if another kind of file is in the place of a directory or a file. */
+/** TakenError says that another kind of file is in the place of a directory or a file. */
 export class TakenError extends Error {
   override readonly name = 'TakenError';
   constructor(wanted: string) {
@@ -54,7 +54,7 @@ export interface Walk {
 
 interface Opened {
   readonly handle: FileHandle;
-  /** The path of the directory for one call of the file system. */
+  /** Path of the directory for one call of the file system. */
   readonly at: string;
   /** The names from the root to here. None of them is a link. */
   readonly names: readonly PathName[];

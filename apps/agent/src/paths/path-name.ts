@@ -6,7 +6,7 @@ declare const CHECKED: unique symbol;
 /** PathName is a checked name: as a segment of a path it leads one level down and nowhere else. */
 export type PathName = string & { readonly [CHECKED]: 'PathName' };
 
-/** Is thrown if a name from outside would lead a path out of its place. Nothing was made for it. */
+/** UnsafeNameError says that a name from outside would lead a path out of its place. Nothing was made for it. */
 export class UnsafeNameError extends Error {
   override readonly name = 'UnsafeNameError';
   constructor(what: string, given: string, problem: string) {

@@ -3,7 +3,10 @@ import path from 'node:path';
 import { isErrno } from '@waybill/processes';
 import { below, belowAsText, entryName } from './path-name.js';
 
-/** Is thrown if a task has put another kind of file, or a link on the way, in the place of a file of the agent. */
+/**
+ * NotPlainError says that a task has put another kind of file, or a link on the way, in the place of a file of the
+ * agent.
+ */
 export class NotPlainError extends Error {
   override readonly name = 'NotPlainError';
   constructor(file: string) {

@@ -36,7 +36,7 @@ export interface CheckedWorkload {
 
 /** AllocationServicesRecord is the state of the services on disk. */
 export interface AllocationServicesRecord {
-  /** The latest results by ID of the check (AG-146). */
+  /** Latest results by ID of the check (AG-146). */
   readonly checks: Readonly<Record<string, AllocCheckStatus>>;
   /** Ids that the servers may know. After a restart of the agent, the unwanted ones are removed. */
   readonly registered: readonly string[];

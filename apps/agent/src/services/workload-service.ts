@@ -99,7 +99,7 @@ interface Endpoint {
 interface WantedEndpoint {
   /** The label of a port, or a number; empty means no port. */
   readonly label: string;
-  /** The `AddressMode`. */
+  /** `AddressMode`. */
   readonly mode: string;
   /** The address in the job; empty if there is none. */
   readonly literal: string;

@@ -27,7 +27,7 @@ export type RestartDecision =
 
 /**
  * RestartTracker decides after each round of a task whether it starts again in place (agent.md section 11, "Decision").
- * Its state is the begin of the current interval and the number of restarts in it, in memory only (AG-116). If the
+ * Its state is the beginning of the current interval and the number of restarts in it, in memory only (AG-116). If the
  * clock was set back to before the interval, the interval begins now. The policy may be replaced at any time. It
  * applies from the next decision, and the count stays (AG-115).
  */

@@ -70,7 +70,7 @@ export interface TaskHook {
   stop?(task: HookedTask): Promise<void>;
 }
 
-/** Is thrown if a task cannot start. It contains the task's event (AG-103). */
+/** HookError says that a task cannot start. It contains the task's event (AG-103). */
 export class HookError extends Error {
   override readonly name = 'HookError';
   constructor(

@@ -1,6 +1,6 @@
 import { Refusal } from '@waybill/model';
 
-/** Is thrown if a request needs a running task and the task does not run (AG-160, AG-165). */
+/** TaskNotRunningError says that a request needs a running task and the task does not run (AG-160, AG-165). */
 export class TaskNotRunningError extends Refusal {
   override readonly name = 'TaskNotRunningError';
   constructor() {

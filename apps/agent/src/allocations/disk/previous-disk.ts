@@ -21,7 +21,7 @@ export const PREVIOUS_DISK_RETRY_MS = 1_000;
 /** The number of unanswered attempts in a row after which the agent gives up the disk. */
 export const MAX_UNANSWERED = 10;
 
-/** Is thrown if the disk is not moved. The allocation then starts with an empty one. */
+/** DiskNotMovedError says that the disk is not moved. The allocation then starts with an empty one. */
 export class DiskNotMovedError extends Error {
   override readonly name = 'DiskNotMovedError';
 }
@@ -46,7 +46,7 @@ export interface PreviousDiskDependencies {
  * PreviousDisk fetches the disk of an allocation that has ended on another machine (AG-224), through the servers.
  *
  * States: waiting (the previous allocation has not ended) → copying → done, or given up: by a failure, a limit, or
- * because the allocation is no longer wanted. It requests one piece of one file at a time, so each 256 KiB cost a round
+ * because the allocation is no longer wanted. It requests one piece of one file at a time, so each 256 KiB costs a round
  * trip. It does not trust the names from the other machine, and writes nothing outside of the allocation's own
  * directory. Only files and directories are copied, not links or other kinds, and the agent becomes their owner.
  * Limits: MAX_MIGRATED_…, and the disk's own size.

@@ -12,7 +12,7 @@ const SIZE = '1m';
 export const SECRETS_DEVICE = 'waybill-secrets';
 const MOUNT = ['-t', 'tmpfs', '-o', `size=${SIZE},mode=700,nosuid,nodev,noexec`, SECRETS_DEVICE];
 
-/** Is thrown if secrets of tasks are on this machine's disk. The message says why. */
+/** NoSecretsMemoryError says that secrets of tasks are on this machine's disk. The message says why. */
 export class NoSecretsMemoryError extends Error {
   override readonly name = 'NoSecretsMemoryError';
 }

@@ -17,7 +17,9 @@ export interface LostDirectoryDeps {
   readonly logger: Logger;
 }
 
-/** Is thrown if the directory of an allocation is gone, so that its tasks cannot continue here (AG-197). */
+/**
+ * LostDirectoryError says that the directory of an allocation is gone, so that its tasks cannot continue here (AG-197).
+ */
 export class LostDirectoryError extends Error {
   override readonly name = 'LostDirectoryError';
   constructor() {

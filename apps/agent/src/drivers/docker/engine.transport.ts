@@ -3,7 +3,7 @@ import { isErrno } from '@waybill/processes';
 
 export const DEFAULT_ENDPOINT = 'unix:///var/run/docker.sock';
 
-/** Is thrown for an invalid address of an engine. */
+/** EndpointError says that the address of an engine is invalid. */
 export class EndpointError extends Error {
   override readonly name = 'EndpointError';
   constructor(endpoint: string) {

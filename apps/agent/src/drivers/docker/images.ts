@@ -29,7 +29,7 @@ export interface ImageSource {
   remove(id: string): Promise<void>;
 }
 
-/** Is thrown if a pull fails. */
+/** PullError says that a pull failed. */
 export class PullError extends Error {
   override readonly name = 'PullError';
   constructor(
@@ -63,7 +63,7 @@ interface Pull {
  */
 export class Images {
   private readonly pulls = new Map<string, Pull>();
-  /** The tasks by the id of the image that they use. */
+  /** Tasks by the id of the image that they use. */
   private readonly users = new Map<string, Set<string>>();
   private readonly removals = new Map<string, CancelTimer>();
 

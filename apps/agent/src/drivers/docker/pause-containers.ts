@@ -147,7 +147,7 @@ export class PauseContainers implements NetworkNamespaces {
   }
 }
 
-/** Is thrown if the agent has no program for pause containers of this architecture. */
+/** NoPauseProgramError says that the agent has no program for pause containers of this architecture. */
 export class NoPauseProgramError extends Error {
   override readonly name = 'NoPauseProgramError';
   constructor(arch: string) {

@@ -20,7 +20,7 @@ const PAGE_BYTES = 0x1_00_00n;
 interface Machine {
   /** The machine's number in ELF. */
   readonly elf: number;
-  /** The instructions, in hexadecimal. */
+  /** Instructions, in hexadecimal. */
   readonly code: string;
 }
 

@@ -17,7 +17,7 @@ export interface ExecTools {
   readonly setprivInside: string;
 }
 
-/** Is thrown if this machine cannot isolate tasks. The message says why. */
+/** ExecUnavailableError says that this machine cannot isolate tasks. The message says why. */
 export class ExecUnavailableError extends Error {
   override readonly name = 'ExecUnavailableError';
 }

@@ -112,7 +112,7 @@ export interface RunSpec {
   readonly cgroup?: { readonly place: (pid: number) => void };
 }
 
-/** Is thrown if this machine cannot start supervised tasks. */
+/** NoSetsidError says that this machine cannot start supervised tasks. */
 export class NoSetsidError extends Error {
   override readonly name = 'NoSetsidError';
   constructor() {

@@ -10,7 +10,7 @@ export interface CpuFacts {
    * Returns the registers A to D of a CPUID leaf, or undefined if the processor or the kernel does not show the leaf.
    */
   readonly cpuid: (leaf: number) => readonly [eax: number, ebx: number, ecx: number, edx: number] | undefined;
-  /** The tables of the firmware (SMBIOS), one structure after the other. */
+  /** Tables of the firmware (SMBIOS), one structure after the other. */
   readonly dmi: Uint8Array;
   /** The speed that the operating system reports, in MHz. It is used if none of the other facts is there. */
   readonly osMhz: number;

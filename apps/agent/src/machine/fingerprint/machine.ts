@@ -39,7 +39,7 @@ export const AS_FOUND: MachineOverrides = {
   dynamicPorts: [MIN_DYNAMIC_PORT, MAX_DYNAMIC_PORT],
 };
 
-/** Is thrown if the network interface that the settings name does not exist. */
+/** NoInterfaceError says that the network interface that the settings name does not exist. */
 export class NoInterfaceError extends Error {
   override readonly name = 'NoInterfaceError';
 }

@@ -10,7 +10,7 @@ export interface AgentIdentity {
 
 const AGENT_DIRECTORY = { mode: 0o700, otherwise: 'choose another directory with WAYBILL_AGENT_DIR' };
 
-/** Is thrown if another agent uses the directory (AG-14). */
+/** DirectoryInUseError says that another agent uses the directory (AG-14). */
 export class DirectoryInUseError extends Error {
   override readonly name = 'DirectoryInUseError';
   constructor(dir: string, pid: number) {

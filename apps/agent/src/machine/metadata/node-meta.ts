@@ -17,7 +17,7 @@ export interface DynamicMetaStore {
   save(dynamic: DynamicMeta): Promise<void>;
 }
 
-/** Is thrown if the given metadata is invalid (AG-332). The caller gets the message. */
+/** InvalidMetaError says that the given metadata is invalid (AG-332). The caller gets the message. */
 export class InvalidMetaError extends Error {
   override readonly name = 'InvalidMetaError';
 }

@@ -42,7 +42,7 @@ export interface MachineMetricsOptions {
   /** `publish_node_metrics`, `publish_allocation_metrics` (OP-105). */
   readonly publishNode: boolean;
   readonly publishAllocations: boolean;
-  /** The labels that all series have. */
+  /** Labels that all series have. */
   readonly host: Labels;
 }
 

@@ -35,7 +35,7 @@ const FAILURE = z.looseObject({ code: z.number(), msg: z.string(), details: z.st
 
 /** Attachment holds the parameters that all calls for one allocation have in common. */
 export interface Attachment {
-  /** The ID of the allocation (NW-57). */
+  /** ID of the allocation (NW-57). */
   readonly containerId: string;
   /** The path of its namespace; empty if the namespace is gone. */
   readonly netns: string;
@@ -44,7 +44,7 @@ export interface Attachment {
   readonly args: string;
 }
 
-/** Is thrown if a plugin fails or its answer is invalid. */
+/** CniError says that a plugin failed or that its answer is invalid. */
 export class CniError extends Error {
   override readonly name = 'CniError';
 }

@@ -1,7 +1,7 @@
 import type { AllocNetworkStatus, DNSConfig } from '@waybill/model';
 import type { CniResult } from './cni-plugins.transport.js';
 
-/** Is thrown if the plugins gave the allocation no address. */
+/** NoAddressError says that the plugins gave the allocation no address. */
 export class NoAddressError extends Error {
   override readonly name = 'NoAddressError';
 }

@@ -6,7 +6,7 @@ const TIMEOUT_MS = 30_000;
 
 export type Family = 'iptables' | 'ip6tables';
 
-/** Is thrown if the rules of this machine cannot be changed (NW-87). */
+/** IptablesError says that the rules of this machine cannot be changed (NW-87). */
 export class IptablesError extends Error {
   override readonly name = 'IptablesError';
 }

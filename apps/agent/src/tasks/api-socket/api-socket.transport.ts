@@ -12,7 +12,7 @@ import type { TaskAnswers } from './task-answers.js';
 
 /** The largest number of concurrent connections of one task (AU-216). */
 export const MAX_API_SOCKET_CONNECTIONS = 64;
-/** The name of the socket in a task's secrets directory (AU-211). */
+/** Name of the socket in a task's secrets directory (AU-211). */
 export const API_SOCKET = 'api.sock';
 
 const OWNER_ONLY = 0o600;

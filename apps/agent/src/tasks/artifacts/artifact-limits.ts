@@ -10,7 +10,7 @@ export interface ArtifactLimits {
 
 export const ARTIFACT_LIMITS: ArtifactLimits = { bytes: 100 * 1024 ** 3, entries: 4_096, timeoutMs: 30 * 60_000 };
 
-/** Is thrown if an artifact exceeds the limits. */
+/** ArtifactLimitError says that an artifact exceeds the limits. */
 export class ArtifactLimitError extends Error {
   override readonly name = 'ArtifactLimitError';
 }

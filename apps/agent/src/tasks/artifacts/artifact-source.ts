@@ -24,12 +24,12 @@ export interface ArtifactSource {
   /** The archive format; undefined if the file itself is wanted. */
   readonly archive: ArchiveForm | undefined;
   readonly checksum: string | undefined;
-  /** The branch, tag or commit. */
+  /** Branch, tag or commit. */
   readonly ref: string | undefined;
   readonly fileName: string;
 }
 
-/** Is thrown if the source cannot be fetched. */
+/** ArtifactSourceError says that the source cannot be fetched. */
 export class ArtifactSourceError extends Error {
   override readonly name = 'ArtifactSourceError';
 }

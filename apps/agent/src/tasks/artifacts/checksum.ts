@@ -2,7 +2,7 @@ import { createHash, type Hash } from 'node:crypto';
 
 const FORMS: Readonly<Record<number, string>> = { 32: 'md5', 40: 'sha1', 64: 'sha256', 128: 'sha512' };
 
-/** Is thrown if the download does not match the job's checksum, or if the checksum is malformed. */
+/** ChecksumError says that the download does not match the job's checksum, or that the checksum is malformed. */
 export class ChecksumError extends Error {
   override readonly name = 'ChecksumError';
 }

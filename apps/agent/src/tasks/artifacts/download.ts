@@ -7,7 +7,7 @@ import { ArtifactLimitError, type ArtifactLimits } from './artifact-limits.js';
 import type { ArtifactSource } from './artifact-source.js';
 import { Checksum } from './checksum.js';
 
-/** Is thrown if the artifact's server refuses the artifact or cannot be reached. */
+/** DownloadError says that the artifact cannot be fetched from its source. */
 export class DownloadError extends Error {
   override readonly name = 'DownloadError';
 }
@@ -16,7 +16,7 @@ export interface Download {
   readonly source: ArtifactSource;
   /** The headers of a request over HTTP. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The path of the new file. */
+  /** Path of the new file. */
   readonly target: string;
 }
 

@@ -10,7 +10,7 @@ import type { ArchiveForm } from './artifact-source.js';
 import { belowAsText } from '../../paths/path-name.js';
 
 export interface Unpacking {
-  /** The path of the archive. */
+  /** Path of the archive. */
   readonly archive: string;
   readonly form: ArchiveForm;
   /** The directory for the contents of the archive. It is made if it is missing. */

@@ -33,7 +33,7 @@ export interface ExecSession {
   kill(): Promise<void>;
 }
 
-/** Is thrown if the driver cannot run commands beside its tasks. */
+/** NoExecError says that the driver cannot run commands beside its tasks. */
 export class NoExecError extends Error {
   override readonly name = 'NoExecError';
   constructor(driver: string) {

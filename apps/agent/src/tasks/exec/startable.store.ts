@@ -12,7 +12,7 @@ export interface ProcessToExec {
   readonly tty: boolean;
 }
 
-/** Is thrown for a program that cannot start. */
+/** NotStartableError says that a program cannot start. */
 export class NotStartableError extends Error {
   override readonly name = 'NotStartableError';
 }

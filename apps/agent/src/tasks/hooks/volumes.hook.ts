@@ -11,7 +11,7 @@ import type { MountInfo } from '../../volumes/csi/volume-mounter.js';
 import type { MountSupport, TaskMount } from '../../drivers/driver.js';
 import type { TaskAdditions, TaskHook, TaskStart } from '../task-hook.js';
 
-/** Is thrown if a task's mount is not possible. */
+/** VolumeMountError says that a task's mount is not possible. */
 export class VolumeMountError extends Error {
   override readonly name = 'VolumeMountError';
 }

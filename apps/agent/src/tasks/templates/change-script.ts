@@ -2,7 +2,7 @@ import { type ChangeScript, msFromNs, type Timers, errorText } from '@waybill/mo
 import type { ExecCommand, ExecSession } from '../exec/exec-session.js';
 import { TaskNotRunningError } from '../task-not-running.js';
 
-/** Is thrown if the script of a changed template failed and the template has `FailOnError`. */
+/** ChangeScriptError says that the script of a changed template failed and the template has `FailOnError`. */
 export class ChangeScriptError extends Error {
   override readonly name = 'ChangeScriptError';
 }

@@ -1,4 +1,4 @@
-/** Is thrown for a line that is neither empty nor `KEY=value`. */
+/** EnvLineError says that a line is neither empty nor `KEY=value`. */
 export class EnvLineError extends Error {
   override readonly name = 'EnvLineError';
   constructor(readonly line: number) {

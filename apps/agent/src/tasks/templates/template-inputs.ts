@@ -4,7 +4,7 @@ import type { SourceKind, TemplateSources } from './template-source.js';
 /** The largest number of inputs of one task's templates. */
 export const MAX_TEMPLATE_INPUTS = 200;
 
-/** Is thrown if the templates read more inputs than the limit. */
+/** TooManyInputsError says that the templates read more inputs than the limit. */
 export class TooManyInputsError extends Error {
   override readonly name = 'TooManyInputsError';
   constructor() {

@@ -36,7 +36,7 @@ export interface AllocationVolumeRecord {
 /** The records by the alias that the group gives the volume. */
 export type AllocationVolumesRecord = Readonly<Record<string, AllocationVolumeRecord>>;
 
-/** Is thrown if the allocation cannot have its volumes (VL-220, VL-221). */
+/** VolumesError says that the allocation cannot have its volumes (VL-220, VL-221). */
 export class VolumesError extends Error {
   override readonly name = 'VolumesError';
 }

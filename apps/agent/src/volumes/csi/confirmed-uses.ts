@@ -1,6 +1,9 @@
 import type { VolumeUse } from '@waybill/csi';
 
-/** Is thrown if the plugin does not confirm a requested use (VL-20). No message contains mount flags (CW-11). */
+/**
+ * UnconfirmedUseError says that the plugin does not confirm a requested use (VL-20). No message contains mount flags
+ * (CW-11).
+ */
 export class UnconfirmedUseError extends Error {
   override readonly name = 'UnconfirmedUseError';
   constructor(reason: string) {

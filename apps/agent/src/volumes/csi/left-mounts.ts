@@ -19,7 +19,7 @@ export interface LeftMountList {
   save(all: readonly LeftMount[]): Promise<void>;
 }
 
-/** Is thrown if a disk cannot be mounted, because it is still mounted for an allocation that is gone. */
+/** StillLeftError says that a disk cannot be mounted, because it is still mounted for an allocation that is gone. */
 export class StillLeftError extends Error {
   override readonly name = 'StillLeftError';
   constructor({ volume }: LeftMount, cause: unknown) {

@@ -14,8 +14,8 @@ export class PluginNotReadyError extends Error {
 }
 
 /**
- * Is thrown if this machine does not have the plugin, because the caller's view is outdated. Another instance may
- * answer (VL-252).
+ * NoSuchPluginError says that this machine does not have the plugin, because the caller's view is outdated. Another
+ * instance may answer (VL-252).
  */
 export class NoSuchPluginError extends Refusal {
   override readonly name = 'NoSuchPluginError';

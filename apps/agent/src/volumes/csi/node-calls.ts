@@ -6,7 +6,7 @@ import { NoSuchPluginError } from './local-plugins.js';
 import { jsonBytes } from './provider-views.js';
 import type { MountedVolume } from './volume-mounter.js';
 
-/** Is thrown for a request of the servers that is incomplete, or that would take a volume in use. */
+/** NodeCallError says that a request of the servers is incomplete, or would take a volume in use. */
 export class NodeCallError extends Error {
   override readonly name = 'NodeCallError';
 }

@@ -29,7 +29,10 @@ export interface MountInfo {
   readonly IsDevice: boolean;
 }
 
-/** Is thrown if the plugin reported an unmount that has not happened (VL-310). Another attempt may succeed. */
+/**
+ * StillMountedError says that the plugin reported an unmount that has not happened (VL-310). Another attempt may
+ * succeed.
+ */
 export class StillMountedError extends Error {
   override readonly name = 'StillMountedError';
   constructor(place: string) {
@@ -38,8 +41,8 @@ export class StillMountedError extends Error {
 }
 
 /**
- * Is thrown while the volume's staging path still holds another disk, until the other allocation has unmounted it
- * (VL-311).
+ * OtherDiskError says that the volume's staging path still holds another disk. The other allocation has to unmount it
+ * first (VL-311).
  */
 export class OtherDiskError extends Error {
   override readonly name = 'OtherDiskError';

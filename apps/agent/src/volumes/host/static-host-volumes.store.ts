@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import type { NodeHostVolume } from '@waybill/model';
 import type { ConfiguredHostVolume } from '@waybill/service';
 
-/** Is thrown if a host volume of the agent's configuration is not a directory of this machine. */
+/** HostVolumeError says that a host volume of the agent's configuration is not a directory of this machine. */
 export class HostVolumeError extends Error {
   override readonly name = 'HostVolumeError';
   constructor(name: string, path: string) {
