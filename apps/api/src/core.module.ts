@@ -4,7 +4,7 @@ import { TransactionWriter } from '@waybill/writing';
 import { type DynamicModule, type FactoryProvider, Global, Module, type Type } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
 import { Keyring } from '@waybill/keyring';
-import { ReadModel } from '@waybill/projection';
+import { ProjectionFeed, ReadModel } from '@waybill/projection';
 import { NatsRpc } from '@waybill/rpc';
 import { ApiCore } from './api-core.js';
 import { ApiErrorFilter } from './http/api-error.filter.js';
@@ -22,6 +22,7 @@ export class CoreModule {
     const shared = [
       { provide: ApiCore, useValue: core },
       { provide: ReadModel, useValue: core.model },
+      { provide: ProjectionFeed, useValue: core.parts.feed },
       { provide: Keyring, useValue: core.parts.keyring },
       { provide: Reads, useValue: core.reads },
       { provide: ResponseCache, useValue: core.cache },

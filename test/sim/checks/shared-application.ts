@@ -1,4 +1,12 @@
-import { type Applied, type Change, type StateMachine, type Table, type Txn, isRejected } from '@waybill/state';
+import {
+  type Applied,
+  type Change,
+  type StateMachine,
+  type Table,
+  type Txn,
+  isRejected,
+  TABLE_NAMES,
+} from '@waybill/state';
 import type { ReferenceState } from './reference-state.js';
 import { equalRows } from './row-equality.js';
 import type { Report } from './violation.js';
@@ -32,12 +40,17 @@ export class SharedApplications {
     };
   }
 
-  private takeOver(server: string, machine: StateMachine, { txn, index, verdict, changes }: Applied): void {
+  private takeOver(
+    server: string,
+    machine: StateMachine,
+    { txn, index, verdict, changes, movesEveryTableIndex }: Applied,
+  ): void {
     for (const change of changes) {
       const table = machine.tables[change.table] as Table<object>;
       if (!equalRows(table.replace(change.key, change.after), change.before)) this.differs(server, index, change);
       table.tableIndex = index;
     }
+    if (movesEveryTableIndex) for (const name of TABLE_NAMES) machine.tables[name].tableIndex = index;
     const rejected = isRejected(verdict) ? verdict : null;
     machine.requests.remember({ requestId: txn.requestId, index, timeNs: txn.timeNs, rejected });
     machine.startAt(index);

@@ -114,7 +114,8 @@ export class SimulatedPostgres {
     const refused: SetAsideRow[] = [];
     const from = (applied[0]?.index ?? 0) - 1;
     if (from !== this.appliedIndex) throw new ProjectionMovedError(from, this.appliedIndex);
-    for (const { index, changes } of applied)
+    for (const { index, changes, movesEveryTableIndex } of applied) {
+      if (movesEveryTableIndex) for (const table of TABLE_NAMES) this.tableIndexes.set(table, index);
       for (const { table, key, after } of changes) {
         this.aside.delete(`${table} ${key}`);
         this.rowsOf(table).delete(key);
@@ -124,6 +125,7 @@ export class SimulatedPostgres {
         } else if (after) this.rowsOf(table).set(key, frozen(after));
         this.tableIndexes.set(table, index);
       }
+    }
     this.record.push(...applied);
     this.framed = Math.max(this.framed, framed);
     return refused;

@@ -11,10 +11,12 @@ import { AutopilotController } from './autopilot.controller.js';
 import { EnterpriseController } from './enterprise.controller.js';
 import { Leadership } from './leadership.js';
 import { NeighbouringAgent } from './neighbouring-agent.store.js';
+import { LogMonitors } from './log-monitors.js';
 import { Members } from './members.transport.js';
 import { MonitorController } from './monitor.controller.js';
 import { RaftController } from './raft.controller.js';
 import { ReloadableFiles } from './reloadable-files.js';
+import { SchedulerPools } from './scheduler-pools.transport.js';
 import { SchedulerWorkersController } from './scheduler-workers.controller.js';
 import { StatusController } from './status.controller.js';
 
@@ -43,6 +45,8 @@ function shownAddress(settings: Settings): { readonly host: string; readonly por
   ],
   providers: [
     made(ReloadableFiles, ({ parts }) => new ReloadableFiles(parts.identity, parts.audit)),
+    made(SchedulerPools, ({ context: { link } }) => new SchedulerPools(link)),
+    made(LogMonitors, ({ context: { rpc, clock, timers, newId } }) => new LogMonitors({ rpc, clock, timers, newId })),
     made(Leadership, ({ context }) => new Leadership(context.rpc)),
     made(NeighbouringAgent, ({ context }) => new NeighbouringAgent(context.settings.WAYBILL_HTTP_AGENT_DIR)),
     made(AgentIdentity, ({ context: { settings, newId, regions, clock } }) => {

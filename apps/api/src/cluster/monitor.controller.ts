@@ -2,18 +2,15 @@ import { Controller, Get, Req, Res } from '@nestjs/common';
 import { Needs } from '../access/needs.decorator.js';
 import { agentRead } from '../access/needs.js';
 import { ReadModel } from '@waybill/projection';
-import { NatsRpc, readAgentLog } from '@waybill/rpc';
-import { type LogFeed, processLog, RANK } from '@waybill/telemetry';
-import { ApiCore } from '../api-core.js';
+import { processLog } from '@waybill/telemetry';
 import { sendPieces } from '../client/frames.js';
-import { askAgent } from '../client/agent-call.js';
 import { ApiError, badRequest, notFound } from '../http/api-error.js';
 import { boolParam, param, type QueryString } from '../http/query-string.js';
 import { goneSignal } from '../http/reads.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
-import { AgentLogFeed } from './agent-log-feed.js';
 import { AgentIdentity } from './agent-identity.js';
-import { LogEndedError, LogMonitor, type MonitorWish } from './log-monitor.js';
+import { LogEndedError, type MonitorWish } from './log-monitor.js';
+import { LogMonitors } from './log-monitors.js';
 
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error'] as const;
 
@@ -24,10 +21,9 @@ const LEVELS = ['trace', 'debug', 'info', 'warn', 'error'] as const;
 @Controller('v1/agent/monitor')
 export class MonitorController {
   constructor(
-    private readonly core: ApiCore,
+    private readonly monitors: LogMonitors,
     private readonly identity: AgentIdentity,
     private readonly model: ReadModel,
-    private readonly rpc: NatsRpc,
   ) {}
 
   @Get()
@@ -37,29 +33,21 @@ export class MonitorController {
     const wish = wishOf(query);
     const plain = option(query, 'plain', 'plain');
     this.refuseOthers(query);
-    const { clock, timers } = this.core.context;
     const gone = goneSignal(reply);
     const node = param(query, 'node_id');
     const ended = new AbortController();
-    const feed = node ? await this.feedOf(node, wish, (why) => ended.abort(new LogEndedError(why))) : processLog;
+    const feed = node
+      ? await this.monitors.feedOf(await this.nodeId(node), wish, (why) => ended.abort(new LogEndedError(why)))
+      : processLog;
     const until = AbortSignal.any([gone, ended.signal]);
-    await sendPieces(reply, new LogMonitor(feed, clock, timers, wish).pieces(until), gone, plain);
+    await sendPieces(reply, this.monitors.monitor(feed, wish).pieces(until), gone, plain);
   }
 
-  /**
-   * Returns the feed. A missing machine, or one that cannot be reached, is refused before the answer begins. @throws
-   * Refusal
-   */
-  private async feedOf(
-    node: string,
-    { level }: MonitorWish,
-    ended: (why: string) => void,
-  ): Promise<Pick<LogFeed, 'subscribe'>> {
-    const { row } = await this.model.node(node.toLowerCase());
-    if (!row) throw notFound(`Unknown node ${node}`);
-    const ReaderID = this.core.context.newId();
-    const ask = (Rank: number) => askAgent(this.rpc, readAgentLog, { ReaderID, Rank }, { target: row.ID });
-    return new AgentLogFeed(await ask(RANK[level]), ask, ended);
+  /** @throws Refusal notFound, before the answer begins */
+  private async nodeId(given: string): Promise<string> {
+    const { row } = await this.model.node(given.toLowerCase());
+    if (!row) throw notFound(`Unknown node ${given}`);
+    return row.ID;
   }
 
   /** Checks the request and then refuses it, because a server stores no logs (OP-84). */

@@ -2,12 +2,12 @@ import { Controller, Get, Post, Put, Req, Res } from '@nestjs/common';
 import { Needs } from '../access/needs.decorator.js';
 import { agentRead, agentWrite } from '../access/needs.js';
 import { DecodeError, rfc3339FromMs, wire, Refusal } from '@waybill/model';
-import { areSchedulers, changePools, gatherPools, KNOWN_SCHEDULERS, type PoolReport, sharedOut } from '@waybill/rpc';
-import { ApiCore } from '../api-core.js';
+import { areSchedulers, KNOWN_SCHEDULERS, type PoolReport, sharedOut } from '@waybill/rpc';
 import { badRequest, unavailable } from '../http/api-error.js';
 import { readJsonBody } from '../http/body.js';
 import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
 import { AgentIdentity } from './agent-identity.js';
+import { SchedulerPools } from './scheduler-pools.transport.js';
 
 interface PoolRequest {
   readonly num_schedulers: number;
@@ -28,14 +28,14 @@ const POOL: wire.Shape<PoolRequest> = {
 @Controller('v1/agent/schedulers')
 export class SchedulerWorkersController {
   constructor(
-    private readonly core: ApiCore,
+    private readonly pools: SchedulerPools,
     private readonly identity: AgentIdentity,
   ) {}
 
   @Get()
   @Needs(agentRead)
   async workers(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    const pools = await this.pools();
+    const pools = await this.pools.gather();
     const schedulers = pools.flatMap(({ workers }) =>
       workers.map(({ id, enabledSchedulers, startedMs, status, workloadStatus }) => ({
         id,
@@ -51,7 +51,7 @@ export class SchedulerWorkersController {
   @Get('config')
   @Needs(agentRead)
   async config(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    this.answer(request, reply, await this.pools());
+    this.answer(request, reply, await this.pools.gather());
   }
 
   @Put('config')
@@ -70,22 +70,15 @@ export class SchedulerWorkersController {
     const { num_schedulers, enabled_schedulers } = readPool(request.body);
     const enabledSchedulers = enabled_schedulers ?? [];
     if (!areSchedulers(enabledSchedulers)) throw badRequest('Invalid request');
-    const instances = (await this.pools()).map(({ instance }) => instance);
+    const instances = (await this.pools.gather()).map(({ instance }) => instance);
     if (instances.length === 0) throw unavailable('no scheduler process answers');
     const workers = sharedOut(num_schedulers, instances);
     if (!workers) throw badRequest('Invalid request');
-    const changed = await changePools(this.core.context.link.nc, { workers, enabledSchedulers });
+    const changed = await this.pools.change({ workers, enabledSchedulers });
     const missing = instances.length - changed.length;
     if (missing > 0)
       throw unavailable(`${missing} of ${instances.length} scheduler processes did not answer; try again`);
     this.answer(request, reply, changed);
-  }
-
-  /** @throws Refusal unavailable if NATS is not connected */
-  private async pools(): Promise<PoolReport[]> {
-    const { link } = this.core.context;
-    if (!link.up) throw unavailable('the schedulers cannot be asked: not connected to NATS');
-    return gatherPools(link.nc);
   }
 
   private answer(request: ApiRequest, reply: ApiReply, pools: readonly PoolReport[]): void {

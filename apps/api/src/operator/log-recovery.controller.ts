@@ -2,8 +2,8 @@ import { Controller, Get, Post, Put, Req, Res } from '@nestjs/common';
 import { Needs } from '../access/needs.decorator.js';
 import { management, operatorRead } from '../access/needs.js';
 import { BadArchiveError } from '@waybill/model/snapshot-archive';
+import { ProjectionFeed } from '@waybill/projection';
 import { BadRowsError } from '@waybill/state';
-import { ApiCore } from '../api-core.js';
 import { badRequest, serverFailure } from '../http/api-error.js';
 import { txnRecord } from '../history/txn-record.js';
 import { type ApiReply, type ApiRequest, sendJson, setWriteIndex } from '../http/reply.js';
@@ -15,8 +15,8 @@ import { RESTORE_TIMEOUT_MS } from './restore-snapshot.js';
 @Controller('v1/operator/log')
 export class LogRecoveryController {
   constructor(
-    private readonly core: ApiCore,
     private readonly recovery: LogRecovery,
+    private readonly feed: ProjectionFeed,
   ) {}
 
   @Get('status')
@@ -65,7 +65,7 @@ export class LogRecoveryController {
 
   /** Answers when the new history can be read. */
   private async answer(request: ApiRequest, reply: ApiReply, { index, found }: Recovered): Promise<void> {
-    await this.core.parts.feed.waitFor(index, RESTORE_TIMEOUT_MS).catch(() => {
+    await this.feed.waitFor(index, RESTORE_TIMEOUT_MS).catch(() => {
       throw serverFailure(`the new history is written as index ${index}, but the read model has not reached it`);
     });
     setWriteIndex(reply, index);

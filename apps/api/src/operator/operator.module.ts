@@ -16,6 +16,7 @@ import { LogRecoveryController } from './log-recovery.controller.js';
 import { RebuildProjection } from './rebuild-projection.js';
 import { RestoreSnapshot } from './restore-snapshot.js';
 import { ResumedRoles } from './resumed-roles.js';
+import { SaveSnapshot } from './save-snapshot.store.js';
 import { SnapshotController } from './snapshot.controller.js';
 import { BrokerInquiry } from './broker-inquiry.js';
 import { ProjectionController } from './projection.controller.js';
@@ -26,6 +27,11 @@ import { SetSchedulerConfiguration } from './set-scheduler-configuration.js';
   controllers: [LogRecoveryController, SchedulerConfigurationController, ProjectionController, SnapshotController],
   providers: [
     made(BrokerInquiry, ({ calls }) => new BrokerInquiry(calls)),
+    made(
+      SaveSnapshot,
+      ({ context: { database, newId }, parts: { events } }) =>
+        new SaveSnapshot({ database, eventFloor: () => events.floor(), newId }),
+    ),
     made(
       RestoreSnapshot,
       ({ context, writes, parts: { feed, model } }, inquiry) => {

@@ -2,19 +2,18 @@ import { Controller, Get, Post, Put, Req, Res } from '@nestjs/common';
 import { Needs } from '../access/needs.decorator.js';
 import { management, operatorCapability } from '../access/needs.js';
 import { sha256 } from '@waybill/model/snapshot-archive';
-import { takeArchive } from '@waybill/projection';
-import { ApiCore } from '../api-core.js';
 import { badRequest } from '../http/api-error.js';
 import { PACKED } from '../http/content-coding.js';
 import { type ApiReply, type ApiRequest, sendEmpty, setWriteIndex } from '../http/reply.js';
 import { Requester } from '../http/requester.js';
 import { RestoreSnapshot } from './restore-snapshot.js';
+import { SaveSnapshot } from './save-snapshot.store.js';
 
 /** The controller of `/v1/operator/snapshot`, which saves and restores the whole state (operator.md section 3). */
 @Controller('v1/operator/snapshot')
 export class SnapshotController {
   constructor(
-    private readonly core: ApiCore,
+    private readonly saving: SaveSnapshot,
     private readonly restoring: RestoreSnapshot,
   ) {}
 
@@ -25,8 +24,7 @@ export class SnapshotController {
   @Get()
   @Needs(operatorCapability('snapshot-save'))
   async save(@Res() reply: ApiReply): Promise<void> {
-    const { database, newId } = this.core.context;
-    const { bytes } = await takeArchive(database, () => this.core.parts.events.floor(), newId());
+    const bytes = await this.saving.save();
     reply
       .code(200)
       .header('Content-Type', PACKED)
