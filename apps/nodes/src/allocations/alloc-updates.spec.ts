@@ -76,6 +76,10 @@ it('the first report that a pending allocation runs is a span of its trace, and 
     expect(await spansAfter('pending', 'running')).toBe(1);
     expect(await spansAfter('running', 'running')).toBe(0);
     expect(await spansAfter('pending', 'failed')).toBe(0);
+    exporter.reset();
+    const [runs, starts] = [addAlloc(node), addAlloc(node, { ClientStatus: 'pending' })];
+    await commit(node, says(runs), says(starts));
+    expect(exporter.getFinishedSpans().filter(({ name }) => name === 'first running')).toHaveLength(1);
   } finally {
     await tracing.stop();
   }
@@ -216,6 +220,42 @@ describe('allocation writes of agents', () => {
     expect(await next).toMatchObject({ Taken: true });
   });
 
+  it('ND-135: a batch has its updates in the order of arrival, one of each node, and the trace of the first traced one', async () => {
+    const { time, state, updates, addNode, addAlloc } = setup();
+    const nodes = [addNode(), addNode(), addNode()];
+    const traces = [undefined, ...['b', 'c'].map((digit) => `00-${digit.repeat(32)}-${digit.repeat(16)}-01`)];
+    const sent = nodes.map((node, at) => {
+      const alloc = addAlloc(node, { ClientStatus: 'pending' });
+      void updates.update({ NodeID: node.ID, SecretID: node.SecretID, Allocs: [says(alloc)] }, traces[at]);
+      return alloc.ID;
+    });
+    const again = addAlloc(nodes[0]!);
+    void updates.update({ NodeID: nodes[0]!.ID, SecretID: nodes[0]!.SecretID, Allocs: [says(again)] });
+    await time.pass(BATCH_WINDOW_MS);
+    const written = state.history
+      .map(({ txn }) => txn)
+      .filter((txn) => txn.type === 'AllocClientUpdate')
+      .map((txn) => [txn.traceparent, txn.payload.Allocs.map(({ ID }) => ID)]);
+    expect(written).toEqual([
+      [traces[1], sent],
+      [undefined, [again.ID]],
+    ]);
+  });
+
+  it('DP-509: health without a time has none, and that of an unknown allocation is not decided after now', async () => {
+    const { state, time, addNode, addAlloc, commit } = setup();
+    const node = addNode();
+    const written = async (alloc: Allocation, Timestamp: string | null) => {
+      await commit(node, says(alloc, { DeploymentStatus: { Healthy: true, Timestamp } }));
+      const { payload } = state.history.at(-1)!.txn as { payload: { Allocs: ClientAllocUpdate[] } };
+      return payload.Allocs[0]?.DeploymentStatus?.Timestamp;
+    };
+    expect(await written(addAlloc(node), null)).toBeNull();
+    const later = new Date(time.nowMs() + 3_600_000).toISOString();
+    const said = await written(fixtures.anAlloc({ NodeID: node.ID }), later);
+    expect(Date.parse(said!)).toBe(time.nowMs());
+  });
+
   it('ND-110: everything else that an agent sends is dropped before it reaches the log', async () => {
     const { state, addNode, addAlloc, commit } = setup();
     const node = addNode();
@@ -261,6 +301,7 @@ describe('allocation writes of agents', () => {
     const first = send(nodes[0]!, says(allocs[0]!));
     await time.pass(BATCH_WINDOW_MS - 1);
     const second = send(nodes[1]!, says(allocs[1]!));
+    expect(time.pending).toBe(1);
     await time.pass(1);
     const third = send(nodes[2]!, says(allocs[2]!));
     await time.pass(BATCH_WINDOW_MS);
@@ -343,6 +384,7 @@ describe('evaluations of allocation writes', () => {
     expect(triggers({ ClientStatus: 'unknown' }, { ClientStatus: 'running' }, { job: 'gone' })).toEqual([
       'job-deregister',
     ]);
+    expect(triggers({ Job: null }, { ClientStatus: 'complete' }, { job: 'gone' })).toEqual([]);
   });
 
   it('EB-28, ND-128, ND-129: no evaluation with a follow-up waiting, or without the group', () => {
@@ -350,6 +392,10 @@ describe('evaluations of allocation writes', () => {
     expect(triggers({ FollowupEvalID: 'f' }, { ClientStatus: 'failed' }, waits)).toEqual([]);
     expect(triggers({}, { ClientStatus: 'failed' }, { group: 'gone' })).toEqual([]);
     expect(triggers({ ClientStatus: 'unknown' }, { ClientStatus: 'failed' }, { group: 'gone' })).toEqual([]);
+    expect(triggers({ ClientStatus: 'unknown' }, { ClientStatus: 'running' }, { group: 'gone' })).toEqual([
+      'reconnect',
+    ]);
+    expect(triggers({ NextAllocation: 'next' }, { ClientStatus: 'failed' })).toEqual(['alloc-failure']);
   });
 
   it('ND-110, ND-128: a follow-up that has ended decides no more of work that runs again and fails again', () => {
@@ -391,6 +437,7 @@ describe('evaluations of allocation writes', () => {
     expect(mayReschedule(at(NOW), { ...policy, Unlimited: true }, NOW)).toBe(true);
     expect(mayReschedule({ RescheduleTracker: null }, { ...policy, Attempts: 0 }, NOW)).toBe(false);
     expect(mayReschedule({ RescheduleTracker: null }, { ...policy, Interval: 0 }, NOW)).toBe(false);
+    expect(mayReschedule({ RescheduleTracker: null }, { ...policy, Interval: 1 }, NOW)).toBe(true);
     expect(mayReschedule(at(NOW - 3599e9), { ...policy, Attempts: 2 }, NOW)).toBe(true);
     expect(mayReschedule({ RescheduleTracker: null }, null, NOW)).toBe(false);
     expect(triggers({}, { ClientStatus: 'failed' }, { reschedule: { Attempts: 0 } })).toEqual([]);
@@ -403,6 +450,11 @@ describe('evaluations of allocation writes', () => {
     const failed = [addAlloc(node, {}, job), addAlloc(node, {}, job)].map((a) => says(a, { ClientStatus: 'failed' }));
     const unknown = says(fixtures.anAlloc(), { ClientStatus: 'failed' });
     const evals = evaluationsOfUpdates(state.tables, [unknown, ...failed], NOW, fixtures.freshId);
+    const unknownBefore = addAlloc(node, { ClientStatus: 'unknown' }, job);
+    const later = [...failed, says(unknownBefore)];
+    expect(evaluationsOfUpdates(state.tables, later, NOW, fixtures.freshId).map((e) => e.TriggeredBy)).toEqual([
+      'alloc-failure',
+    ]);
     expect(evals).toHaveLength(1);
     expect(evals[0]).toMatchObject({
       JobID: 'web',
@@ -486,6 +538,7 @@ describe('batches', () => {
     const [own, foreign] = [says(addAlloc(node)), says(addAlloc(other))];
     const ask = (over: object) => updates.update({ NodeID: node.ID, SecretID: node.SecretID, Allocs: [own], ...over });
     for (const Allocs of [[], undefined]) await expect(ask({ Allocs })).rejects.toThrow('must update at least one');
+    await expect(ask({ Allocs: {} })).rejects.toMatchObject({ name: 'Refusal', code: 'invalid' });
     await expect(ask({ Evals: [{}] })).rejects.toThrow('evals field must not be set');
     for (const Allocs of [
       [own, foreign],

@@ -134,7 +134,7 @@ export class AllocUpdates {
   }
 
   private addToBatch(pending: Pending): void {
-    const isTooMuch = this.gatheredAllocs > 0 && this.gatheredAllocs + pending.allocs.length > MAX_BATCH_ALLOCS;
+    const isTooMuch = this.gatheredAllocs + pending.allocs.length > MAX_BATCH_ALLOCS;
     if (isTooMuch || this.gathering.some(({ nodeId }) => nodeId === pending.nodeId)) this.flush();
     if (this.gathering.length === 0) this.cancelWindow = this.deps.timers.after(BATCH_WINDOW_MS, () => this.flush());
     this.gathering.push(pending);

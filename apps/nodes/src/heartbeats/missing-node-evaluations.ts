@@ -99,8 +99,8 @@ export class MissingNodeEvaluations {
     const { tables } = this.deps.state;
     const evaluatedAt = new Map<string, number>();
     for (const e of tables.evals.all())
-      if (e.TriggeredBy === 'node-update' && e.NodeModifyIndex > (evaluatedAt.get(e.NodeID) ?? 0))
-        evaluatedAt.set(e.NodeID, e.NodeModifyIndex);
+      if (e.TriggeredBy === 'node-update')
+        evaluatedAt.set(e.NodeID, Math.max(evaluatedAt.get(e.NodeID) ?? 0, e.NodeModifyIndex));
     const since = Math.floor(this.deps.clock.nowMs() / 1_000) - LOOK_BACK_SECONDS;
     const found: Node[] = [];
     for (const node of tables.nodes.all())

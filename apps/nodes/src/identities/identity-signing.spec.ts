@@ -172,6 +172,29 @@ describe('claims of identities', () => {
     expect(claims).not.toHaveProperty('exp');
   });
 
+  it('AU-132: a TTL is a whole number of seconds, and at least one', async () => {
+    const expiresAfter = async (TTL: number) => {
+      const Tasks = [{ Name: 'main', Driver: 'exec', Identities: [{ ...AWS, TTL }] }];
+      const { claims } = await setup({ group: { Tasks } }).claimsOf();
+      return Number(claims['exp']) - Number(claims['iat']);
+    };
+    expect(await Promise.all([1, 1.4e9, 1.5e9].map(expiresAfter))).toEqual([1, 1, 2]);
+  });
+
+  it('AU-139: a service’s is found by the names of both', async () => {
+    const service = (Name: string, identity: string) => ({
+      Name,
+      Provider: 'consul',
+      Identity: { Name: identity, Audience: [Name] },
+    });
+    const Services = [service('db', 'mesh'), service('web', 'mesh'), service('plain', 'other')];
+    const { claimsOf, reasonOf } = setup({ group: { Services } });
+    const of = (Workload: string, Identity: string) => ({ WorkloadType: 'service', Workload, Identity }) as const;
+    expect((await claimsOf(of('web', 'mesh'))).claims.aud).toBe('web');
+    expect(await reasonOf(of('web', 'other'))).toBe('identity not found');
+    expect(await reasonOf(of('none', 'mesh'))).toBe('identity not found');
+  });
+
   it('AU-131, AU-133: a service’s has its interpolated name, several audiences are a list', async () => {
     const { claimsOf, reasonOf } = setup();
     const service = { WorkloadType: 'service', Workload: 'api-${NOMAD_ALLOC_INDEX}-x', Identity: 'mesh' } as const;

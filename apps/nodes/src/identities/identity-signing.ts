@@ -1,5 +1,5 @@
 import type { Keyring } from '@waybill/keyring';
-import { type Clock, Refusal } from '@waybill/model';
+import { type Clock, type Node, Refusal } from '@waybill/model';
 import type { ReplicatedState } from '@waybill/replica';
 import {
   type IdentityRequest,
@@ -51,16 +51,16 @@ export class IdentitySigning {
     const isOthers = ({ AllocID }: IdentityRequest): boolean =>
       (state.tables.allocs.get(AllocID)?.NodeID ?? node.ID) !== node.ID;
     if (Identities.some(isOthers)) throw permissionDenied();
-    const answers = await Promise.all(Identities.map((identity) => this.signed(identity)));
+    const answers = await Promise.all(Identities.map((identity) => this.signed(identity, node)));
     return {
       Signed: answers.filter((answer) => 'JWT' in answer),
       Rejected: answers.filter((answer) => 'Reason' in answer),
     };
   }
 
-  private async signed(request: IdentityRequest): Promise<SignedIdentity | RejectedIdentity> {
+  private async signed(request: IdentityRequest, node: Node): Promise<SignedIdentity | RejectedIdentity> {
     const { state, keyring, clock, newId, issuer } = this.deps;
-    const bearer = this.bearerOf(request.AllocID);
+    const bearer = this.bearerOf(request.AllocID, node);
     if (!bearer) return { ...request, Reason: 'allocation not found' };
     const decided = identityClaims(request, bearer, { issuer, nowMs: clock.nowMs(), newId });
     if ('reason' in decided) return { ...request, Reason: decided.reason };
@@ -74,12 +74,11 @@ export class IdentitySigning {
     return { ...request, JWT, ValidMs: decided.validMs };
   }
 
-  private bearerOf(allocId: string): Bearer | undefined {
+  private bearerOf(allocId: string, node: Node): Bearer | undefined {
     const { tables } = this.deps.state;
     const alloc = tables.allocs.get(allocId);
-    const node = alloc && tables.nodes.get(alloc.NodeID);
     const job = alloc && jobOf(tables, alloc);
-    if (!alloc || !node || !job) return undefined;
+    if (!alloc || !job) return undefined;
     const namespace = tables.namespaces.get(alloc.Namespace) ?? NO_CLAIMS;
     return { alloc, job, node, namespace };
   }

@@ -1,5 +1,4 @@
 import { asService, type Author, type TransactionWriter } from '@waybill/writing';
-import { createHash } from 'node:crypto';
 import {
   type Allocation,
   type Evaluation,
@@ -12,6 +11,7 @@ import {
 } from '@waybill/model';
 import type { ReplicatedState } from '@waybill/replica';
 import { namespacedKey, type Tables } from '@waybill/state';
+import { uuidOfText } from '../identities/uuid-of-name.js';
 
 /** The request ID of a node's evaluations after the transaction at `index`: a second copy is skipped (ND-73). */
 export const nodeEvaluationsRequestId = (nodeId: string, index: number): string => `node-evals:${nodeId}:${index}`;
@@ -55,7 +55,7 @@ export function evaluationsOfNode(
         jobs.set(namespacedKey(job.Namespace, job.ID), job);
   return [...jobs].map(([key, job]) =>
     newEvaluation({
-      ID: derivedId(`${requestId} ${key}`),
+      ID: uuidOfText(`${requestId} ${key}`),
       Namespace: job.Namespace,
       Priority: job.Priority,
       Type: job.Type,
@@ -92,19 +92,6 @@ export function isForNode(
 ): boolean {
   if (job.NodePool !== 'all' && job.NodePool !== node.NodePool) return false;
   return globMatcher(job.Datacenters)(node.Datacenter);
-}
-
-/** A UUID (version 8) that depends on `text` only. */
-function derivedId(text: string): string {
-  const hex = createHash('sha256').update(text).digest('hex');
-  const variant = ((Number.parseInt(hex.slice(16, 17), 16) & 0x3) | 0x8).toString(16);
-  return [
-    hex.slice(0, 8),
-    hex.slice(8, 12),
-    `8${hex.slice(13, 16)}`,
-    variant + hex.slice(17, 20),
-    hex.slice(20, 32),
-  ].join('-');
 }
 
 /**

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
   type Allocation,
   findTaskGroup,
@@ -77,19 +78,16 @@ function descriptionChanged(before: Node, after: Node): boolean {
     node.Name,
     node.NodeClass,
     node.NodePool,
-    sorted(node.Attributes),
-    sorted(node.Meta),
-    sorted(withoutReportTimes(node.Drivers)),
-    sorted(node.HostVolumes),
+    node.Attributes,
+    node.Meta,
+    withoutReportTimes(node.Drivers),
+    node.HostVolumes,
     node.NodeResources.Devices ?? [],
   ];
-  return JSON.stringify(facts(before)) !== JSON.stringify(facts(after));
+  return !isDeepStrictEqual(facts(before), facts(after));
 }
 
 /** Drivers without the times of their reports: with them, every registration would count as a change. */
 function withoutReportTimes(drivers: Node['Drivers']): Record<string, unknown> {
   return Object.fromEntries(Object.entries(drivers).map(([name, d]) => [name, { ...d, UpdateTime: null }]));
 }
-
-const sorted = (map: Record<string, unknown>): [string, unknown][] =>
-  Object.entries(map).toSorted(([a], [b]) => (a < b ? -1 : 1));
