@@ -1,6 +1,6 @@
 import { FakeTime, settle, type Allocation, type Node } from '@waybill/model';
 import { LocalState } from '@waybill/replica';
-import type { NodeAllocsRequest, NodeAllocsResponse } from '@waybill/rpc';
+import { MAX_ALLOC_QUERY_WAIT_MS, type NodeAllocsRequest, type NodeAllocsResponse } from '@waybill/rpc';
 import { archiveLines, draftTxn, fixtures, readArchive, serviceActor } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
 import { AllocQueries, nodeAllocsAnswer } from './alloc-queries.js';
@@ -55,6 +55,12 @@ async function setup() {
     return waiting;
   };
   return { time, state, queries, a, b, place, remove, read };
+}
+
+/** The read, once all that can happen without time has happened. */
+async function settled<Read>(read: Read): Promise<Read> {
+  await settle();
+  return read;
 }
 
 describe('allocation reads of agents', () => {
@@ -156,6 +162,63 @@ describe('allocation reads of agents', () => {
     expect(time.pending).toBe(0);
   });
 
+  it('ST-151: a read that asks for no time does not wait, and none waits longer than the limit', async () => {
+    const { time, a, b, place, read } = await setup();
+    const [{ ModifyIndex }] = [await place(a)];
+    for (const MaxQueryTimeMs of [0, -1]) {
+      const { answer } = await settled(read(a, ModifyIndex, { MaxQueryTimeMs }));
+      expect([answer?.Index, time.pending]).toEqual([ModifyIndex, 0]);
+    }
+    const longest = read(b, 10_000, { MaxQueryTimeMs: 10 * MAX_ALLOC_QUERY_WAIT_MS });
+    await time.pass(MAX_ALLOC_QUERY_WAIT_MS - 1);
+    expect(longest.answer).toBeUndefined();
+    await time.pass(1);
+    expect(longest.answer).toBeDefined();
+  });
+
+  it('ND-153: fewer allocations than the agent knows are news, as many or more are none', async () => {
+    const { state, a, b, place } = await setup();
+    await place(a);
+    const { ModifyIndex } = await place(a);
+    await place(b);
+    const indexFor = (known: number | undefined) => nodeAllocsAnswer(state.tables, a.ID, known).Index;
+    expect(state.tables.allocs.tableIndex).toBeGreaterThan(ModifyIndex);
+    expect([undefined, 1, 2, 3].map(indexFor)).toEqual([
+      ...Array.from({ length: 3 }, () => ModifyIndex),
+      state.tables.allocs.tableIndex,
+    ]);
+  });
+
+  it('ND-152: a change of the node that is none of its allocations does not make a read look again', async () => {
+    const { state, a, read } = await setup();
+    read(a, 100);
+    await settle();
+    let looks = 0;
+    const by = state.tables.allocs.by.bind(state.tables.allocs);
+    state.tables.allocs.by = (...asked) => {
+      looks++;
+      return by(...asked);
+    };
+    const context = { timeNs: fixtures.timeNs, requestId: fixtures.freshId(), actor: serviceActor('test') };
+    const drained = { NodeID: a.ID, Eligibility: 'ineligible', NodeEvent: null, UpdatedAt: 1 } as const;
+    await state.propose(draftTxn('NodeUpdateEligibility', drained, context));
+    await settle();
+    expect([state.tables.nodes.get(a.ID)?.SchedulingEligibility, looks]).toEqual(['ineligible', 0]);
+  });
+
+  it('ND-152: fifty thousand reads may wait, and the next one is refused', async () => {
+    const { state, queries, a, read } = await setup();
+    for (let n = 0; n < 50_000; n++) {
+      const ID = `node-${n}`;
+      state.tables.nodes.replace(ID, { ...state.tables.nodes.get(a.ID)!, ID });
+      read({ ...a, ID }, 10_000);
+    }
+    await settle();
+    expect(queries.reads).toBe(50_000);
+    const { error } = await settled(read(a, 10_000));
+    expect(error).toMatchObject({ code: 'limit', message: 'too many allocation reads are waiting' });
+  });
+
   it('a node waits once: a newer read of it answers the one before', async () => {
     const { queries, a, b, place, read } = await setup();
     const { ModifyIndex } = await place(a);
@@ -176,6 +239,9 @@ describe('allocation reads of agents', () => {
     queries.stop();
     await settle();
     expect(waiting.answer).toMatchObject({ Index: alloc.ModifyIndex });
+    const late = read(a, alloc.ModifyIndex);
+    await settle();
+    expect([late.answer?.Index, queries.reads]).toEqual([alloc.ModifyIndex, 0]);
   });
 
   it('ND-153, ND-218, ST-154: returns after a deletion with a greater index, also after that of the last one', async () => {
@@ -253,5 +319,12 @@ describe('allocation reads of agents', () => {
     expect((await ask(mine.ID)).Allocs[0]?.Job?.ID).toBe('web');
     state.tables.jobs.replace('default/web', undefined);
     expect((await ask(mine.ID)).Allocs[0]?.Job).toBeNull();
+    const stranger = { NodeID: a.ID, SecretID: b.SecretID, AllocIDs: [mine.ID], MinStateIndex: 0 };
+    await expect(queries.allocsById(stranger)).rejects.toThrow('Permission denied');
+    const malformed = { ...stranger, SecretID: a.SecretID, AllocIDs: [7] as never };
+    await expect(queries.allocsById(malformed)).rejects.toMatchObject({ name: 'Refusal', code: 'invalid' });
+    const untraced = fixtures.anAlloc({ NodeID: a.ID });
+    state.tables.allocs.replace(untraced.ID, untraced);
+    expect(Object.keys((await ask(untraced.ID)).Traceparents)).toEqual([]);
   });
 });

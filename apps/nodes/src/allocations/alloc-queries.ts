@@ -110,9 +110,8 @@ export class AllocQueries {
   private applied(applied: Applied): void {
     for (const change of applied.changes) {
       if (change.table === 'allocs') {
-        this.wakeReads((change.after ?? change.before)?.NodeID ?? '', 'changed');
-        if (change.before && change.before.NodeID !== change.after?.NodeID)
-          this.wakeReads(change.before.NodeID, 'changed');
+        if (change.after) this.wakeReads(change.after.NodeID, 'changed');
+        if (change.before) this.wakeReads(change.before.NodeID, 'changed');
       } else if (change.table === 'nodes' && !change.after) this.wakeReads(change.key, 'changed');
     }
   }
@@ -134,16 +133,16 @@ export class AllocQueries {
  */
 export function nodeAllocsAnswer(tables: Tables, nodeId: string, known: number | undefined): NodeAllocsResponse {
   const allocs: Record<string, number> = {};
-  let index = 0;
+  const restored = restoredOf(tables);
+  let index = restored.RestoredIndex ?? 1;
   let count = 0;
   for (const alloc of tables.allocs.by('node', nodeId)) {
     allocs[alloc.ID] = alloc.AllocModifyIndex;
     index = Math.max(index, alloc.ModifyIndex);
     count++;
   }
-  if (count === 0 || (known !== undefined && count < known)) index = tables.allocs.tableIndex;
-  const restored = restoredOf(tables);
-  return { Allocs: allocs, Index: Math.max(index, restored.RestoredIndex ?? 1), ...restored };
+  if (count === 0 || (known !== undefined && count < known)) index = Math.max(index, tables.allocs.tableIndex);
+  return { Allocs: allocs, Index: index, ...restored };
 }
 
 function restoredOf({ cluster_meta }: Tables): { readonly RestoredIndex?: number } {

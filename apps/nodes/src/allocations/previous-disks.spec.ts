@@ -26,6 +26,7 @@ function setup(disk = { Sticky: true, Migrate: true }, before: Partial<Allocatio
   const disks = new PreviousDisks(state, rpc);
   const own = { NodeID: node.ID, SecretID: node.SecretID, AllocID: alloc.ID };
   return {
+    state,
     node,
     other,
     previous,
@@ -48,10 +49,11 @@ const code = async (answer: Promise<unknown> | (() => Promise<unknown>)): Promis
 
 describe('the disk of the allocation before, on another machine', () => {
   it('AG-224: a replica that does not know the allocation yet says so; its disk is not gone', async () => {
-    const { disks, own, asked } = setup();
+    const { state, disks, own, asked } = setup();
     const unknown = { ...own, AllocID: 'placed later', Path: '/alloc/data', After: '', MinStateIndex: 1_000 };
     await expect(code(() => disks.list(unknown))).resolves.toBe('conflict');
-    await expect(code(() => disks.list({ ...unknown, MinStateIndex: 1 }))).resolves.toBe('not-found');
+    for (const MinStateIndex of [1, state.appliedIndex])
+      await expect(code(() => disks.list({ ...unknown, MinStateIndex }))).resolves.toBe('not-found');
     await expect(
       code(() => disks.readFile({ ...own, Path: '/alloc/data/x', Offset: 0, MinStateIndex: 1 })),
     ).resolves.toBe('answered');
@@ -81,6 +83,11 @@ describe('the disk of the allocation before, on another machine', () => {
     'alloc/data',
     '/alloc/data/../logs',
     '/alloc/data//x',
+    '/alloc/data/./x',
+    '/./local/secrets/key',
+    'x/alloc/data',
+    '/alloc/local/x',
+    '/web/data/x',
     '/../local/x',
     '//local/x',
     '/',
@@ -106,6 +113,7 @@ describe('the disk of the allocation before, on another machine', () => {
     ['one that still runs', undefined, { ClientStatus: 'running' }, 'conflict'],
     ['one that nobody hears of (AG-53)', undefined, { ClientStatus: 'unknown' }, 'unavailable'],
     ['one of another job', undefined, { JobID: 'another' }, 'not-found'],
+    ['one of another namespace', undefined, { Namespace: 'another' }, 'not-found'],
     ['one of another group', undefined, { TaskGroup: 'another' }, 'not-found'],
     ['one that is lost, whose tasks may still run', undefined, { ClientStatus: 'lost' }, 'unavailable'],
   ] as const)('AG-224: %s', async (_what, disk, before, expected) => {

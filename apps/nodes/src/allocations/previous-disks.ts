@@ -55,11 +55,11 @@ export class PreviousDisks {
   }
 
   private wanted(request: ListPreviousDiskRequest | ReadPreviousDiskRequest): WantedFile {
-    const { NodeID, SecretID, AllocID, Path, MinStateIndex = 0 } = request;
+    const { NodeID, SecretID, AllocID, Path, MinStateIndex } = request;
     const { tables } = this.state;
     const node = provenNode(tables, NodeID, SecretID);
     // To such a replica the allocation does not exist, and its disk would count as gone.
-    if (this.state.appliedIndex < MinStateIndex)
+    if (MinStateIndex !== undefined && this.state.appliedIndex < MinStateIndex)
       throw new Refusal('conflict', 'this server does not know the allocation yet');
     const alloc = tables.allocs.get(AllocID);
     if (!alloc) throw new Refusal('not-found', 'alloc not found');
@@ -81,10 +81,10 @@ export class PreviousDisks {
 
 /** Whether a sticky disk keeps the path: `/alloc/data`, `/<task>/local` and everything below. */
 function isKeptByDisk(path: string): boolean {
-  const [empty, first, second, ...below] = path.split('/');
-  if (empty !== '' || first === undefined || below.some((part) => part === '' || part === '.' || part === '..'))
-    return false;
-  return first === 'alloc' ? second === 'data' : first !== '' && first !== '..' && second === 'local';
+  const [empty, ...parts] = path.split('/');
+  if (empty !== '' || parts.some((part) => part === '' || part === '.' || part === '..')) return false;
+  const [first, second] = parts;
+  return second === (first === 'alloc' ? 'data' : 'local');
 }
 
 async function fromMachine<T>(answer: Promise<T>): Promise<T> {

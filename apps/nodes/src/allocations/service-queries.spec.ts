@@ -162,6 +162,25 @@ describe('what templates read of services', () => {
     expect(time.pending).toBe(0);
   });
 
+  it('AG-292: an answer has the index of the last registration, and at least 1', async () => {
+    const { state, offering, offer, read, names } = setup();
+    expect([(await read('db')).Index, (await names()).Index]).toEqual([1, 1]);
+    await offer(offering, 'db');
+    expect((await read('db')).Index).toBe(state.appliedIndex);
+  });
+
+  it('AG-292: a change of another table in its namespace is no news for who reads names', async () => {
+    const { time, state, names } = setup();
+    void names((await names()).Index);
+    await settle();
+    const registration = fixtures.aRegistration(fixtures.aJob({ ID: 'new', Namespace: 'team' }), {});
+    const propose = draftTxn('JobRegister', registration, { ...WRITER, namespace: 'team' });
+    state.tables.namespaces.replace('team', fixtures.aNamespace({ Name: 'team' }));
+    await state.propose(propose);
+    await settle();
+    expect([state.tables.jobs.has('team/new'), time.pending]).toEqual([true, 1]);
+  });
+
   it('AG-292: a change of another table wakes nobody', async () => {
     const { time, state, read } = setup();
     const { Index } = await read('db');

@@ -8,7 +8,7 @@ import {
   type ServiceNamesRequest,
   type ServiceNamesResponse,
 } from '@waybill/rpc';
-import { type Applied, namespacedKey } from '@waybill/state';
+import { type Applied, compareText, namespacedKey } from '@waybill/state';
 import { WaitingReads } from '../waiting/waiting-reads.js';
 import { permissionDenied, provenNode } from '../node/node-access.js';
 
@@ -40,7 +40,7 @@ export class ServiceQueries {
   async named(request: NamedServicesRequest): Promise<NamedServicesResponse> {
     const key = namespacedKey(this.namespaceOf(request), request.ServiceName);
     await this.news(key, request);
-    const services = [...this.table.by('name', key)].toSorted((a, b) => (a.ID < b.ID ? -1 : 1));
+    const services = [...this.table.by('name', key)].toSorted((a, b) => compareText(a.ID, b.ID));
     return { Services: services, Index: this.index };
   }
 
@@ -55,7 +55,7 @@ export class ServiceQueries {
       for (const tag of Tags ?? []) ofName.add(tag);
     }
     const services = [...tags].map(([Name, ofName]) => ({ Name, Tags: [...ofName].toSorted() }));
-    return { Services: services.toSorted((a, b) => (a.Name < b.Name ? -1 : 1)), Index: this.index };
+    return { Services: services.toSorted((a, b) => compareText(a.Name, b.Name)), Index: this.index };
   }
 
   private get table() {

@@ -54,10 +54,12 @@ describe('registrations of services by agents', () => {
   });
 
   it('AG-142: a removal that finds nothing is a success', async () => {
-    const { node, services, ID, Services, as, stored } = setup();
+    const { state, node, services, ID, Services, as, stored } = setup();
     await services.register({ ...as(node), Services });
-    await services.deregister({ ...as(node), IDs: [ID] });
+    expect(await services.deregister({ ...as(node), IDs: [ID] })).toEqual({ Index: state.appliedIndex });
     expect(stored()).toEqual([]);
+    const malformed = services.deregister({ ...as(node), IDs: [7] as never });
+    await expect(malformed).rejects.toMatchObject({ name: 'Refusal', code: 'invalid' });
     await expect(services.deregister({ ...as(node), IDs: [ID] })).resolves.toBeDefined();
   });
 

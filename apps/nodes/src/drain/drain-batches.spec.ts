@@ -22,6 +22,23 @@ describe('transactions of a round', () => {
     expect(batches.flatMap((batch) => Object.keys(batch.Transitions))).toHaveLength(8);
   });
 
+  it.each([
+    [5, [3, 4, 1], [1, 1, 1]],
+    [6, [4, 4], [2, 1]],
+    [10, [8], [2]],
+    [9, [7, 1], [2, 1]],
+  ])('DR-72: of eight allocations of two jobs, %d IDs fit into one', async (maxIds, marks, evaluations) => {
+    const d = new Draining();
+    const draining = await d.node();
+    const jobs = [await d.job(3), await d.job(5)];
+    for (const job of jobs) await d.place(job, draining, job.TaskGroups[0]!.Count);
+    const allocs = jobs.flatMap((job) => d.allocs(job));
+    const batches = markBatches(d.state.tables, allocs, { nowMs: 0, newId: () => 'e', maxIds });
+    expect(batches.map(({ Transitions }) => Object.keys(Transitions).length)).toEqual(marks);
+    expect(batches.map(({ Evals }) => Evals.length)).toEqual(evaluations);
+    expect(batches.flatMap(({ Transitions }) => Object.keys(Transitions))).toEqual(allocs.map(({ ID }) => ID));
+  });
+
   it('DR-72: an allocation whose job is gone is in no transaction, and the others are', async () => {
     const d = new Draining();
     const draining = await d.node();
@@ -47,5 +64,7 @@ describe('transactions of a round', () => {
       ids.slice(4),
     ]);
     expect(batches.map((batch) => Object.keys(batch.NodeEvents).length)).toEqual([2, 2, 1]);
+    expect(completionBatches(ended, d.time.nowMs(), 5)).toHaveLength(1);
+    expect(completionBatches([], d.time.nowMs())).toEqual([]);
   });
 });

@@ -34,10 +34,11 @@ describe('asking for a drain', () => {
     expect(d.stored(node).DrainStrategy).toMatchObject({ StartedAt, ForceDeadline: at(11 * MINUTE) });
     await d.drain(node, -1);
     expect(d.stored(node).DrainStrategy!.ForceDeadline).toBeNull();
+    await d.drain(node, 1);
+    expect(d.stored(node).DrainStrategy!.ForceDeadline).toBe(at(MINUTE));
     expect(d.messages(node).slice(1)).toEqual([
       'Node drain strategy set',
-      'Node drain strategy updated',
-      'Node drain strategy updated',
+      ...Array.from({ length: 3 }, () => 'Node drain strategy updated'),
     ]);
   });
 
@@ -89,6 +90,7 @@ describe('asking for a drain', () => {
     const asked = { NodeID: node, SecretID, RequestID: 'leaving', DrainSpec, Meta };
     for (const stranger of [d.stored(other).SecretID, ''])
       await expect(d.commands.drainSelf({ ...asked, SecretID: stranger })).rejects.toThrow('Permission denied');
+    await expect(d.commands.drainSelf({ ...asked, DrainSpec: 7 as never })).rejects.toMatchObject({ code: 'invalid' });
     const { Index } = await d.commands.drainSelf(asked);
     const who = { AccessorID: `client:${node}`, Meta };
     expect(d.stored(node)).toMatchObject({ SchedulingEligibility: 'ineligible', LastDrain: who });
@@ -96,6 +98,8 @@ describe('asking for a drain', () => {
     const state = (secret = SecretID) =>
       d.commands.selfDrainState({ NodeID: node, SecretID: secret, MinStateIndex: Index });
     expect(await state()).toEqual({ Draining: true });
+    const ahead = { NodeID: node, SecretID, MinStateIndex: Index + 1 };
+    await expect(d.commands.selfDrainState(ahead)).rejects.toMatchObject({ code: 'unavailable' });
     await expect(state('guessed')).rejects.toThrow('Permission denied');
     await d.time.pass(0);
     expect(await state()).toEqual({ Draining: false });
@@ -132,10 +136,12 @@ describe('asking for a drain', () => {
       SchedulingEligibility: 'ineligible',
       LastDrain: { Status: 'canceled', AccessorID: 'token:acls-disabled', Meta: { cancel_message: 'oops' } },
     });
+    expect(d.messages(node).at(-1)).toBe('Node drain disabled');
+    const events = d.messages(node).length;
     const { LastDrain } = d.stored(node);
     const again = await d.cancel(node, true);
     expect(d.stored(node)).toMatchObject({ SchedulingEligibility: 'eligible', ModifyIndex: again.Index, LastDrain });
-    expect(d.messages(node).at(-1)).toBe('Node drain disabled');
+    expect(d.messages(node)).toHaveLength(events);
   });
 
   it('DR-9 ND-93: what makes it eligible again creates its evaluations; starting and changing a drain do not', async () => {
@@ -227,6 +233,12 @@ describe('eligibility', () => {
       'Node marked as ineligible for scheduling',
       'Node marked as eligible for scheduling',
     ]);
+  });
+
+  it('ND-96: a node that is purged right after the change is answered as it was', async () => {
+    const { d, node, set } = await setup();
+    d.state.onApplied(() => d.state.tables.nodes.replace(node, undefined));
+    expect(await set('ineligible')).toMatchObject({ SchedulingEligibility: 'eligible', EvalIDs: [] });
   });
 
   it('ND-94: work on a node that is made ineligible is left alone', async () => {

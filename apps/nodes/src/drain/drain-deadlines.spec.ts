@@ -66,3 +66,26 @@ it('DR-92: without the role no deadline is waited for', async () => {
   await time.pass(60_000);
   expect(fired).toEqual([]);
 });
+
+it('DR-65: a deadline that has come does not wait for one that comes soon', async () => {
+  const { time, clock, fired, deadlines } = setup();
+  deadlines.set('soon', clock.nowMs() + 3_000, 60_000);
+  const pending = time.pending;
+  deadlines.set('now', clock.nowMs(), 60_000);
+  expect(time.pending).toBe(pending);
+  await time.pass(0);
+  expect(fired).toEqual(['now']);
+  await time.pass(3_000);
+  expect(fired).toEqual(['now', 'soon']);
+});
+
+it('DR-64: a deadline that is dropped is waited for no more', async () => {
+  const { time, clock, fired, deadlines } = setup();
+  deadlines.set('node', clock.nowMs() + 3_000, 60_000);
+  deadlines.drop('other');
+  expect(deadlines.size).toBe(1);
+  deadlines.drop('node');
+  expect([time.pending, deadlines.size]).toEqual([0, 0]);
+  await time.pass(3_000);
+  expect(fired).toEqual([]);
+});

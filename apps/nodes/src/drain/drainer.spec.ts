@@ -258,6 +258,7 @@ describe('the drainer', () => {
     await d.time.pass(2 * SECOND);
     expect(d.messages(draining).at(-1)).toBe(COMPLETE);
     expect(d.drainer.stats()).toMatchObject({ drainingNodes: 0, drainingJobs: 0, drainMigrations: 16, drainMarks: 16 });
+    expect(d.drainer.stats()).toMatchObject({ drainsCompleted: 1 });
     expect(d.time.pending).toBe(0);
   });
 
@@ -426,7 +427,7 @@ describe('the drainer', () => {
     expect(d.drainer.stats()).toMatchObject({ drainingNodes: 1, drainingJobs: 1 });
     await d.cancel(draining, true);
     await d.time.pass(2 * SECOND);
-    expect(d.drainer.stats()).toMatchObject({ drainingNodes: 0, drainingJobs: 0 });
+    expect(d.drainer.stats()).toMatchObject({ drainingNodes: 0, drainingJobs: 0, drainDeadlines: 0 });
   });
 
   it('DR-24: a node that is purged is not written any more', async () => {
@@ -528,5 +529,84 @@ describe('the drainer', () => {
     await d.write('JobDeregister', purge);
     await d.time.pass(2 * SECOND);
     expect(d.messages(draining).at(-1)).toBe(COMPLETE);
+  });
+
+  it('DR-50: only jobs whose work is to be moved in turn are watched', async () => {
+    const { d, draining } = await setup();
+    const [ended] = await d.place(await d.job(1), draining);
+    await d.report(ended!, 'complete');
+    await d.place(await d.job(1, 1, { Type: 'batch' }), draining);
+    await d.drain(draining);
+    expect(d.drainer.stats()['drainingJobs']).toBe(0);
+  });
+
+  it('DR-71: a forced drain does not wait for marks that are gathered', async () => {
+    const { d, draining, other } = await setup();
+    await d.place(await d.job(1), draining);
+    await d.drain(draining);
+    await d.time.pass(500);
+    await d.drain(other, -1);
+    await d.time.pass(0);
+    expect([d.marked().length, d.messages(other).at(-1)]).toEqual([1, COMPLETE]);
+  });
+
+  it('DR-102: a round that comes due while another one is written follows it, once', async () => {
+    const { d, draining, other } = await setup();
+    await d.place(await d.job(1), draining);
+    const propose = d.state.propose.bind(d.state);
+    let go = (): void => {};
+    d.state.propose = async (draft, options) => {
+      if (draft.type === 'AllocUpdateDesiredTransition') await new Promise<void>((resolve) => (go = resolve));
+      return propose(draft, options);
+    };
+    await d.drain(draining, 0);
+    await d.time.pass(2 * SECOND);
+    await d.drain(other, -1);
+    await d.time.pass(2 * SECOND);
+    expect(d.stored(other).DrainStrategy).not.toBeNull();
+    go();
+    await d.time.pass(0);
+    expect([d.marked().length, d.messages(other).at(-1)]).toEqual([1, COMPLETE]);
+    await d.time.pass(2 * SECOND);
+    expect(d.time.pending).toBe(0);
+  });
+
+  it('DR-64: a drain that is changed when its deadline has come, but before that is written, has its new time', async () => {
+    const { d, draining } = await setup();
+    await d.place(await d.job(1, 1, { Type: 'batch' }), draining);
+    await d.drain(draining, 10 * MINUTE * 1e6);
+    d.state.failure = new Error('the log is away');
+    await d.time.pass(10 * MINUTE);
+    d.state.failure = undefined;
+    await d.drain(draining, 60 * MINUTE * 1e6);
+    await d.time.pass(59 * MINUTE);
+    expect([d.marked().length, d.stored(draining).DrainStrategy === null]).toEqual([0, false]);
+    await d.time.pass(MINUTE);
+    expect(d.messages(draining).at(-1)).toBe(COMPLETE);
+  });
+
+  it('DR-92: without the role it waits for nothing and tracks nothing', async () => {
+    const { d, draining, other } = await setup();
+    await d.place(await d.job(1), draining);
+    await d.drain(draining);
+    d.drainer.stop();
+    const none = { drainingNodes: 0, drainingJobs: 0, drainDeadlines: 0 };
+    expect([d.time.pending, d.drainer.stats()]).toMatchObject([0, none]);
+    await d.drain(other);
+    expect([d.time.pending, d.drainer.stats()]).toMatchObject([0, none]);
+  });
+
+  it('DR-44: an allocation that is deleted, or that comes as one that has ended, is no migration', async () => {
+    const { d, draining } = await setup();
+    const [alloc] = await d.place(await d.job(1), draining);
+    await d.drain(draining);
+    const ended = { ...alloc!, ClientStatus: 'complete' } as const;
+    for (const change of [
+      { before: ended, after: undefined },
+      { before: undefined, after: ended },
+      { before: ended, after: ended },
+    ])
+      d.drainer.applied({ changes: [{ table: 'allocs', key: alloc!.ID, ...change }] } as never);
+    expect(d.drainer.stats()['drainMigrations']).toBe(0);
   });
 });

@@ -156,7 +156,6 @@ export class Drainer {
     if (!this.tracked.delete(nodeId)) return;
     this.deadlines.drop(nodeId);
     this.overdueNodes.delete(nodeId);
-    this.changedNodes.delete(nodeId);
     for (const { Namespace, JobID } of this.deps.state.tables.allocs.by('node', nodeId)) {
       const key = namespacedKey(Namespace, JobID);
       if (this.watched.has(key)) this.noteJob(key);

@@ -205,6 +205,7 @@ describe('heartbeats', () => {
     const answer = await beat(node);
     expect(answer.EvalIDs).toHaveLength(1);
     expect(stored(node)).toMatchObject({ Status: 'ready', LastMissedHeartbeatIndex: 0 });
+    expect(stored(node).StatusUpdatedAt).toBe(Math.floor(time.nowMs() / 1_000));
     expect(stored(node).Events.at(-1)).toMatchObject({ Message: 'Node reregistered by heartbeat' });
   });
 
@@ -275,11 +276,28 @@ describe('heartbeats', () => {
     expect(stored(node).Status).toBe('down');
   });
 
+  it('ND-50: a node that is purged right after its heartbeat was written is unknown', async () => {
+    const { state, add, take, beat } = heartbeating();
+    const node = add({ Status: 'down' });
+    take();
+    state.onApplied(() => state.tables.nodes.replace(node.ID, undefined));
+    await expect(beat(node)).rejects.toThrow('node not found');
+  });
+
+  it('ND-65: a node that was stored without a secret may call with any', async () => {
+    const { state, add, take, beat, stored } = heartbeating();
+    const node = add();
+    state.tables.nodes.replace(node.ID, { ...stored(node), SecretID: '' });
+    take();
+    expect((await beat(node)).Status).toBe('ready');
+  });
+
   it('ND-208: a node that is down is not missed again', async () => {
-    const { time, add, take, stored } = heartbeating();
+    const { time, heartbeats, add, take, stored } = heartbeating();
     const node = add();
     take();
     await time.pass(300_000);
+    expect([time.pending, heartbeats.deadlineOf(node.ID)]).toEqual([0, undefined]);
     await time.pass(3_600_000);
     expect(stored(node).Events.filter((e) => e.Message === 'Node heartbeat missed')).toHaveLength(1);
     expect(time.pending).toBe(0);

@@ -62,7 +62,7 @@ describe('processes of the service that watch each other', () => {
     await here.time.pass(SIGN_EVERY_MS);
     b.stop();
     await here.time.pass(60_000);
-    expect([here.changes, a.size]).toEqual([2, 0]);
+    expect([here.changes, a.size, b.size]).toEqual([2, 0, 0]);
     a.stop();
     expect(here.time.pending).toBe(0);
   });
@@ -76,6 +76,15 @@ describe('processes of the service that watch each other', () => {
     expect([here.changes, a.size]).toEqual([1, 1]);
     await here.time.pass(SILENCE_MS);
     expect([here.changes, a.size]).toEqual([2, 0]);
+  });
+
+  it('one that stood still for just as long as a silence does not blame the others', async () => {
+    const here = new Neighbourhood();
+    const a = here.begin('a');
+    here.sign({ instance: 'b', ends: false });
+    here.time.freeze(SILENCE_MS);
+    await here.time.pass(0);
+    expect([here.changes, a.size]).toEqual([1, 1]);
   });
 
   it.each([-3_600_000, 3_600_000])(

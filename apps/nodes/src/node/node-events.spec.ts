@@ -73,7 +73,7 @@ describe('events that agents report', () => {
   });
 
   it('ND-161: of more than ten in one report the last ten are written', async () => {
-    const { emit, stored } = setup();
+    const { state, emit, stored } = setup();
     await emit(...Array.from({ length: MAX_EVENTS_PER_REPORT + 2 }, (_, n) => `event ${n}`));
     const messages = stored()
       .Events.map(({ Message }) => Message)
@@ -82,5 +82,17 @@ describe('events that agents report', () => {
       Array.from({ length: 10 }, (_, n) => `event ${n + 2}`).slice(-messages.length),
     );
     expect(messages).not.toContain('event 1');
+    const { payload } = state.history.at(-1)!.txn as { payload: { NodeEvents: Record<string, NodeEvent[]> } };
+    expect(Object.values(payload.NodeEvents).map((written) => written.length)).toEqual([MAX_EVENTS_PER_REPORT]);
+  });
+
+  it('ND-160: what is no event is refused, and the node that was stored without a secret proves nothing', async () => {
+    const { state, events, node, stored } = setup();
+    const { ID: NodeID, SecretID } = node;
+    const malformed = events.emit({ NodeID, SecretID, Events: [{ ...anEvent('x'), Message: 7 as never }] });
+    await expect(malformed).rejects.toMatchObject({ name: 'Refusal', code: 'invalid' });
+    state.tables.nodes.replace(NodeID, { ...stored(), SecretID: '' });
+    const unproven = events.emit({ NodeID, SecretID: '', Events: [anEvent('x')] });
+    await expect(unproven).rejects.toThrow('Permission denied');
   });
 });

@@ -34,7 +34,7 @@ it('ND-50: a node has one of four statuses', () => {
 });
 
 it('ND-60: a node waits for a pool that does not exist, except for the default pool', () => {
-  for (const { Name } of [...tables.node_pools.all()]) tables.node_pools.replace(Name, undefined);
+  for (const { Name } of tables.node_pools.all()) tables.node_pools.replace(Name, undefined);
   expect(['default', 'gpu'].map((NodePool) => isWaitingForPool(tables, { NodePool }))).toEqual([false, true]);
   tables.node_pools.replace('gpu', { ...fixtures.aNodePool(), Name: 'gpu', CreateIndex: 1, ModifyIndex: 1 });
   expect(isWaitingForPool(tables, { NodePool: 'gpu' })).toBe(false);

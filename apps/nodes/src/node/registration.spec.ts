@@ -40,11 +40,13 @@ describe('registration', () => {
       [{ ID: '', Datacenter: '' }, 'missing node ID for client registration'],
       [{ Datacenter: '', Name: '' }, 'missing datacenter for client registration'],
       [{ Name: '', Attributes: {} }, 'missing node name for client registration'],
+      [{ Attributes: undefined as never }, 'missing attributes for client registration'],
       [{ Attributes: {}, SecretID: '' }, 'missing attributes for client registration'],
       [{ SecretID: '', NodePool: 'a b' }, 'missing node secret ID for client registration'],
       [{ NodePool: 'a b' }, 'invalid node pool: invalid name "a b", must match regex ^[a-zA-Z0-9-_]{1,128}$'],
       [{ NodePool: 'all' }, 'node is not allowed to register in node pool "all"'],
       [{ HostVolumes: undefined as never }, 'invalid Node.HostVolumes: '],
+      [{ Name: 'x'.repeat(256) }, 'node name must be at most 255 bytes'],
     ];
     for (const [over, text] of cases) await expect(register(described(over))).rejects.toThrow(text);
     await expect(register(null as unknown as Node)).rejects.toThrow('missing node for client registration');
@@ -105,6 +107,23 @@ describe('registration', () => {
     );
     expect(stored(node)).toBe(before);
     expect(state.history).toHaveLength(1);
+  });
+
+  it('ND-30: a node that was stored without a secret gets that of its registration', async () => {
+    const { register, stored, state } = setup();
+    const node = described({ Attributes: { 'kernel.name': 'linux' } });
+    await register(node);
+    state.tables.nodes.replace(node.ID, { ...stored(node), SecretID: '' });
+    await register(node);
+    expect(stored(node).SecretID).toBe(node.SecretID);
+  });
+
+  it('ND-36: a node that is purged right after its registration is answered as it was written', async () => {
+    const { register, state } = setup();
+    const node = described({ Status: 'ready' });
+    state.onApplied(() => state.tables.nodes.replace(node.ID, undefined));
+    const answer = await register({ ...node, SchedulingEligibility: '' as Node['SchedulingEligibility'] });
+    expect(answer).toMatchObject({ Status: 'ready', SchedulingEligibility: 'eligible', Index: state.appliedIndex });
   });
 
   it('ND-31: a registration never changes the status of a known node, whoever wrote it in between', async () => {

@@ -73,7 +73,7 @@ export class Registration {
     const index = written?.index ?? 0;
     const evals = registrationNeedsEvaluations(before, after)
       ? await this.deps.evaluations.create(after, index, traceparent)
-      : { EvalIDs: [], EvalCreateIndex: 0 };
+      : { EvalIDs: [] };
     return this.answer(after, index, evals.EvalIDs);
   }
 

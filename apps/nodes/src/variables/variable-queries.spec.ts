@@ -139,6 +139,16 @@ describe('variables that templates read', () => {
     expect(answered).toBe(true);
   });
 
+  it('AG-292: an answer has the index of the last change of a variable or a policy, and at least 1', async () => {
+    const { state, put, allow, read } = setup();
+    const index = async () => (await read('app/db')).Index;
+    expect(await index()).toBe(1);
+    await put('app/db');
+    expect(await index()).toBe(state.appliedIndex);
+    await allow('namespace "team" { variables { path "app/*" { capabilities = ["read"] } } }');
+    expect(await index()).toBe(state.appliedIndex);
+  });
+
   it('OP-138: a changed policy is news, and the end of the service answers', async () => {
     const { queries, put, allow, read } = setup();
     await put('app/db');

@@ -124,7 +124,6 @@ export class VariableQueries {
   }
 
   private applied({ changes }: Applied): void {
-    if (this.waiting.isEmpty) return;
     for (const change of changes) {
       if (change.table === 'acl_policy') return this.waiting.wakeAll();
       if (change.table !== 'variables') continue;
