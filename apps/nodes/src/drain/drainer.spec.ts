@@ -474,6 +474,18 @@ describe('the drainer', () => {
     expect(d.marked()).toHaveLength(1);
   });
 
+  it('DR-75: a completion that fails is tried again, although its jobs have no more work to move', async () => {
+    const { d, draining } = await setup();
+    const [alloc] = await d.place(await d.job(1), draining);
+    await d.drain(draining);
+    await d.report(alloc!, 'complete');
+    d.state.failure = new Error('the log is away');
+    await d.time.pass(2 * SECOND);
+    d.state.failure = undefined;
+    await d.time.pass(2 * SECOND);
+    expect(d.messages(draining).at(-1)).toBe(COMPLETE);
+  });
+
   it('DR-102 DR-103: while its marks are on their way it marks no more, whatever happens meanwhile', async () => {
     const { d, draining } = await setup();
     const job = await d.job(6, 2);

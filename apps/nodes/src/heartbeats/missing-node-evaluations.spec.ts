@@ -150,8 +150,11 @@ describe('ND-73: a new holder', () => {
     const outdated = at(nowSeconds());
     evaluated(outdated.node.ID, outdated.index - 1);
     evaluated(outdated.node.ID, outdated.index, 'node-drain');
+    const first = at(nowSeconds());
+    state.tables.nodes.replace(first.node.ID, { ...state.tables.nodes.get(first.node.ID)!, ModifyIndex: 1 });
     missing.start();
     await time.pass(0);
+    expect(made.splice(2)).toEqual([`${first.node.ID} at 1`]);
     expect(made).toEqual([`${recent.node.ID} at ${recent.index}`, `${outdated.node.ID} at ${outdated.index}`]);
   });
 
