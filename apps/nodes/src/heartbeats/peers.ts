@@ -35,7 +35,6 @@ export class Peers {
   /** Starts announcing. Call it when this process answers reads. */
   start(): void {
     this.endHearing = this.presence.onSign((sign) => this.recordSign(sign));
-    this.lastTickMs = this.clock.nowMs();
     this.presence.announceChange();
     this.announceAndExpirePeers();
   }
