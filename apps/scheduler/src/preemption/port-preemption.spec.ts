@@ -127,6 +127,11 @@ describe('SC-138: allocations to evict for static ports', () => {
     expect(victims(asking([port(80, { HostNetwork: 'private' })]), [goes, inside], networks).found).toEqual([inside]);
   });
 
+  it('leave a port taken that another allocation shares and keeps', () => {
+    const [goes, stays] = [holding(20, [FIRST, 80], [FIRST, 443, true]), holding(45, [FIRST, 443, true])];
+    expect(victims(asking([port(80), port(443)]), [goes, stays]).found).toBeUndefined();
+  });
+
   it.each([
     ['found', [port(80)]],
     ['not found', [port(80), port(443)]],

@@ -29,7 +29,8 @@ interface HostAddress {
 export class NetworkIndex {
   /** The reason why the node's own reservations are invalid or collide. Empty if they are valid. */
   invalid = '';
-  private readonly taken = new Map<string, Set<number>>();
+  /** By address: the ports in use, and how many hold each: allocations may share one. */
+  private readonly taken = new Map<string, Map<number, number>>();
   private readonly addresses: HostAddress[] = [];
 
   private constructor(private readonly node: NetworkedNode) {}
@@ -55,14 +56,19 @@ export class NetworkIndex {
     for (const port of portsOf(alloc)) {
       const ports = this.portsOn(port.HostIP || this.firstAddress());
       if (ports.has(port.Value) && !port.IgnoreCollision) collided ??= `${port.Label}=${port.Value}`;
-      ports.add(port.Value);
+      take(ports, port.Value);
     }
     return collided;
   }
 
-  /** Frees the ports of an allocation that this plan stops. */
+  /** Frees the ports of an allocation that was added before, except those that somebody else holds as well. */
   removeAllocation(alloc: Pick<Allocation, 'AllocatedResources'>): void {
-    for (const port of portsOf(alloc)) this.taken.get(port.HostIP || this.firstAddress())?.delete(port.Value);
+    for (const port of portsOf(alloc)) {
+      const ports = this.portsOn(port.HostIP || this.firstAddress());
+      const left = (ports.get(port.Value) ?? 0) - 1;
+      if (left > 0) ports.set(port.Value, left);
+      else ports.delete(port.Value);
+    }
   }
 
   /** Whether this allocation holds this port on this address. */
@@ -152,9 +158,9 @@ export class NetworkIndex {
     return host?.IP ?? this.addresses[0]?.address ?? '';
   }
 
-  private portsOn(address: string): Set<number> {
+  private portsOn(address: string): Map<number, number> {
     let ports = this.taken.get(address);
-    if (!ports) this.taken.set(address, (ports = new Set()));
+    if (!ports) this.taken.set(address, (ports = new Map()));
     return ports;
   }
 
@@ -164,9 +170,11 @@ export class NetworkIndex {
       return;
     }
     const taken = this.portsOn(address);
-    for (const port of ports) taken.add(port);
+    for (const port of ports) take(taken, port);
   }
 }
+
+const take = (ports: Map<number, number>, port: number): void => void ports.set(port, (ports.get(port) ?? 0) + 1);
 
 /** Parses `22,80,8500-8600` into single ports. Returns undefined for an invalid text. */
 export function parsePortRanges(text: string): number[] | undefined {
