@@ -185,7 +185,8 @@ describe('commands in a task, over HTTP', () => {
   });
 
   it('AG-326: the end of the task ends the command', async () => {
-    const client = await open(['sleep', '1000']);
+    const client = await open(['sh', '-c', 'echo begun; exec sleep 1000']);
+    await eventually('the command runs', () => output(client, 'stdout') === 'begun\n');
     await api.stop('shell');
     await ended(client);
     expect(said(client).at(-1)).toEqual({ exited: true, result: { exit_code: 137 } });
