@@ -18,6 +18,7 @@ const PERMISSION_DENIED = 'Permission denied';
  */
 export class RequestAccess {
   private isAsked = false;
+  private existingRead: Promise<readonly string[]> | undefined;
 
   constructor(
     readonly caller: Caller,
@@ -123,6 +124,28 @@ export class RequestAccess {
   has(requirement: Requirement, about: RequirementContext = {}): boolean {
     this.isAsked = true;
     return satisfies(this.caller.acl, requirement, { ...about, workload: this.caller.workload });
+  }
+
+  /**
+   * Says whether the caller satisfies a requirement in at least one existing namespace if the namespace is `*`, and in
+   * the named one otherwise. Cost: linear in the existing namespaces.
+   */
+  async hasSomewhere(requirement: Requirement, about: RequirementContext): Promise<boolean> {
+    if (about.namespace !== '*' || this.has(requirement, about)) return this.has(requirement, about);
+    return (await this.existingOnce()).some((namespace) => this.has(requirement, { ...about, namespace }));
+  }
+
+  /** Says whether the caller satisfies a requirement in every existing namespace. Cost: linear in the namespaces. */
+  async hasEverywhere(requirement: Requirement): Promise<boolean> {
+    if (this.caller.acl.isManagement()) return this.has(requirement);
+    const existing = await this.existingOnce();
+    return existing.length > 0 && existing.every((namespace) => this.has(requirement, { namespace }));
+  }
+
+  /** Reads the namespaces once for all questions of a request. */
+  private existingOnce(): Promise<readonly string[]> {
+    this.existingRead ??= this.existing();
+    return this.existingRead;
   }
 
   /** @throws Refusal forbidden if the caller does not satisfy the requirement */

@@ -389,6 +389,10 @@ const HISTORY: Operation[] = [
     answer: listOf(anything),
   }),
   ...get('/v1/waybill/routes', 'Every route and the right that it needs', { answer: listOf(anything) }),
+  ...get('/v1/waybill/rights', 'The routes and topics that the caller may use', {
+    query: ['namespace', 'path', 'pool'],
+    answer: plain({ Routes: listOf(text), Topics: listOf(text) }),
+  }),
 ];
 
 const COMMERCIAL: Operation[] = [

@@ -426,4 +426,5 @@ export interface Answers {
   'GET /v1/waybill/openapi.json': unknown;
   'GET /v1/waybill/audit': readonly unknown[];
   'GET /v1/waybill/routes': readonly unknown[];
+  'GET /v1/waybill/rights': { readonly Routes: readonly string[]; readonly Topics: readonly string[]; };
 }
