@@ -26,7 +26,11 @@ export class WrittenCluster {
     services: readonly ServiceName[] = ['projector', 'api'],
     apart: readonly ServiceName[] = [],
   ): Promise<WrittenCluster> {
-    const waybill = await WaybillProcesses.startTogether({}, services, apart);
+    return this.over(await WaybillProcesses.startTogether({}, services, apart));
+  }
+
+  /** @param waybill is running; the cluster stops it */
+  static async over(waybill: WaybillProcesses): Promise<WrittenCluster> {
     const settings = readSettings({ WAYBILL_NATS_URL: waybill.stack.natsUrl, WAYBILL_LOG_LEVEL: 'silent' }, []);
     const infrastructure = new Infrastructure({
       processName: 'test',

@@ -44,6 +44,32 @@ function rolledOut(version: string): object {
   return { ...job, Update, TaskGroups: job.TaskGroups.map((group) => ({ ...group, Update })) };
 }
 
+const MS = 1_000_000;
+
+/** A service of Waybill's own, whose check passes. */
+function offered(): object {
+  const server = `require('http').createServer((_, answer) => answer.end('fine')).listen(process.env.NOMAD_PORT_http)`;
+  const Checks = [{ Name: 'alive', Type: 'http', Path: '/', Interval: 1_000 * MS, Timeout: 1_000 * MS }];
+  return {
+    ...shellJob('offered', ''),
+    TaskGroups: [
+      {
+        Name: 'web',
+        Networks: [{ DynamicPorts: [{ Label: 'http' }] }],
+        Services: [{ Name: 'shop', Provider: 'nomad', PortLabel: 'http', Tags: ['public', HOSTILE], Checks }],
+        Tasks: [
+          {
+            Name: 'server',
+            Driver: 'raw_exec',
+            Config: { command: process.execPath, args: ['-e', server] },
+            Resources: { CPU: 20, MemoryMB: 64 },
+          },
+        ],
+      },
+    ],
+  };
+}
+
 const button = (name: string) => browser.page.getByRole('button', { name, exact: true });
 
 const isRolledOut = async (job: string): Promise<boolean> =>
@@ -67,6 +93,7 @@ async function start(): Promise<void> {
   await api.register(stuckJob);
   await api.register(rolledOut('1'));
   await api.register(hostileJob());
+  await api.register(offered());
   const pictures = process.env['WAYBILL_TEST_PICTURES'] ?? path.join(tmpdir(), `waybill-pictures-${process.pid}`);
   browser = await WebBrowser.open(api.url, pictures);
 }
@@ -265,6 +292,40 @@ describe.skipIf(!hasChromium)('the web interface (needs /usr/bin/chromium)', () 
     await rows.filter({ hasText: 'told' }).getByRole('link').first().click();
     await page.getByLabel('What the event says').getByText('"ID": "told"').waitFor();
     expect(await browser.look('events')).toEqual([]);
+  });
+
+  it('services: where an instance can be reached, what its checks say, and that it is gone', async () => {
+    const { page } = browser;
+    await page.goto('/ui/services?search=sho');
+    const services = page.getByRole('table', { name: 'Services' });
+    await services.getByText(HOSTILE).waitFor();
+    expect(await page.locator('main img').count()).toBe(0);
+    expect(await browser.look('services')).toEqual([]);
+    await services.getByRole('link', { name: 'shop', exact: true }).click();
+    const checks = page.getByRole('table', { name: 'Checks' });
+    await checks.getByText('200 nomad: http ok').waitFor();
+    await page.getByRole('table', { name: 'Instances' }).getByText('passing').waitFor();
+    expect(await browser.look('service')).toEqual([]);
+    expect(await browser.lookOnPhone('service')).toBe(0);
+    await api.stop('offered');
+    await page.getByText('No instance runs').waitFor();
+  });
+
+  it('storage: a volume of a machine, as it is made and deleted', async () => {
+    const { page } = browser;
+    await page.goto('/ui/storage');
+    await page.getByText('No volumes').waitFor();
+    const RequestedCapabilities = [{ AccessMode: 'single-node-writer', AttachmentMode: 'file-system' }];
+    const Volume = { Name: 'notes', PluginID: 'mkdir', RequestedCapabilities };
+    await api.raw('/v1/volume/host/create', { method: 'PUT', body: JSON.stringify({ Volume }) });
+    const row = page.getByRole('table', { name: 'Volumes' }).getByRole('row').filter({ hasText: 'notes' });
+    await row.getByText('ready').waitFor();
+    expect(await browser.look('storage')).toEqual([]);
+    await row.getByRole('link', { name: 'notes' }).click();
+    await page.getByText('single-node-writer').waitFor();
+    expect(await browser.look('host-volume')).toEqual([]);
+    await confirm('Delete');
+    await page.getByText('No volumes').waitFor();
   });
 
   it('a pause of scheduling stands on every page, and ends', async () => {

@@ -1,18 +1,18 @@
-import { ApiFailure } from './api-failure.js';
-import { callApi } from './client.js';
+import type { ObjectName } from '../app/object-address.js';
+import { ApiFailure, NotDone } from './api-failure.js';
+import { callApi, filledPath, queryText, send } from './client.js';
 import type { Job } from './contract.js';
-import type { JobName } from './queries.js';
 
 /*
  * What a reader may change. Each is answered once it can be read; the event stream then tells every page of it.
  */
 
-const inNamespace = ({ id, namespace }: JobName) => ({ path: { jobID: id }, query: { namespace } });
+const inNamespace = ({ id, namespace }: ObjectName) => ({ path: { jobID: id }, query: { namespace } });
 
-export const stopJob = (job: JobName) => callApi('DELETE /v1/job/{jobID}', inNamespace(job));
+export const stopJob = (job: ObjectName) => callApi('DELETE /v1/job/{jobID}', inNamespace(job));
 
 /** Registers a stopped job again, unchanged, with the text of its submission. */
-export async function startJob(name: JobName, job: Job): Promise<unknown> {
+export async function startJob(name: ObjectName, job: Job): Promise<unknown> {
   const submission = await callApi('GET /v1/job/{jobID}/submission', {
     path: { jobID: name.id },
     query: { namespace: name.namespace, version: job.Version },
@@ -26,22 +26,22 @@ export async function startJob(name: JobName, job: Job): Promise<unknown> {
   });
 }
 
-export const scaleGroup = (job: JobName, group: string, count: number, current: number) =>
+export const scaleGroup = (job: ObjectName, group: string, count: number, current: number) =>
   callApi('PUT /v1/job/{jobID}/scale', {
     ...inNamespace(job),
     body: { Count: count, Target: { Group: group }, Message: `Scaled from ${current} to ${count} in the web pages` },
   });
 
-export const revertJob = (job: JobName, version: number) =>
+export const revertJob = (job: ObjectName, version: number) =>
   callApi('PUT /v1/job/{jobID}/revert', { ...inNamespace(job), body: { JobID: job.id, JobVersion: version } });
 
-export const evaluateJob = (job: JobName) =>
+export const evaluateJob = (job: ObjectName) =>
   callApi('PUT /v1/job/{jobID}/evaluate', { ...inNamespace(job), body: { JobID: job.id, Namespace: job.namespace } });
 
-export const launchPeriodicJob = (job: JobName) => callApi('PUT /v1/job/{jobID}/periodic/force', inNamespace(job));
+export const launchPeriodicJob = (job: ObjectName) => callApi('PUT /v1/job/{jobID}/periodic/force', inNamespace(job));
 
 /** @param payload a text, which is sent as its bytes */
-export function dispatchJob(job: JobName, meta: Readonly<Record<string, string>>, payload: string) {
+export function dispatchJob(job: ObjectName, meta: Readonly<Record<string, string>>, payload: string) {
   const bytes = new TextEncoder().encode(payload);
   const Payload = btoa(Array.from(bytes, (byte) => String.fromCodePoint(byte)).join(''));
   return callApi('PUT /v1/job/{jobID}/dispatch', {
@@ -95,12 +95,45 @@ export const endDrain = (id: string) =>
     body: { NodeID: id, DrainSpec: null, MarkEligible: true },
   });
 
-/** The server answers `Updated: false` if somebody else has changed the configuration meanwhile. @throws Error */
+/** The server answers `Updated: false` if somebody else has changed the configuration meanwhile. @throws NotDone */
 export async function pauseBroker(isPaused: boolean): Promise<void> {
   const { SchedulerConfig } = await callApi('GET /v1/operator/scheduler/configuration');
   const { Updated } = await callApi('PUT /v1/operator/scheduler/configuration', {
     query: { cas: SchedulerConfig.ModifyIndex },
     body: { ...SchedulerConfig, PauseEvalBroker: isPaused },
   });
-  if (!Updated) throw new Error('Somebody else has changed the configuration meanwhile. Look again, then decide.');
+  if (!Updated) throw new NotDone('Somebody else has changed the configuration meanwhile. Look again, then decide.');
 }
+
+const CHANGED_MEANWHILE = 'Somebody else has changed this variable meanwhile. Load the newest version, then decide.';
+
+/**
+ * Writes a variable if it is still the version that the caller has read. @throws NotDone, ApiFailure
+ * @param checkIndex the index at which the variable was read; 0 if it must not exist
+ */
+export const writeVariable = (
+  { namespace, id }: ObjectName,
+  items: Readonly<Record<string, string>>,
+  checkIndex: number,
+): Promise<unknown> =>
+  callApi('PUT /v1/var/{path}', {
+    path: { path: id },
+    query: { namespace, cas: checkIndex },
+    body: { Namespace: namespace, Path: id, Items: items },
+  }).catch(conflict(checkIndex === 0 ? 'There is a variable with this path already.' : CHANGED_MEANWHILE));
+
+/** Deletes a variable if it is still the version that the caller has read. @throws NotDone, ApiFailure */
+export const deleteVariable = ({ namespace, id }: ObjectName, checkIndex: number): Promise<unknown> =>
+  send('DELETE', filledPath('/v1/var/{path}', { path: id }) + queryText({ namespace, cas: checkIndex })).catch(
+    conflict(CHANGED_MEANWHILE),
+  );
+
+/** Replaces the answer to a conflict, which is the stored variable with its values. */
+const conflict =
+  (text: string) =>
+  (error: unknown): never => {
+    throw error instanceof ApiFailure && error.status === 409 ? new NotDone(text) : error;
+  };
+
+export const deleteHostVolume = ({ namespace, id }: ObjectName) =>
+  callApi('DELETE /v1/volume/host/{volumeID}', { path: { volumeID: id }, query: { namespace } });

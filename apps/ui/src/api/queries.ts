@@ -1,5 +1,7 @@
 import { queryOptions } from '@tanstack/react-query';
+import type { ObjectName } from '../app/object-address.js';
 import { callApi, send } from './client.js';
+import type { CSIVolListStub, HostVolumeStub } from './contract.js';
 import type { Route } from './missing-right.js';
 
 /*
@@ -7,12 +9,7 @@ import type { Route } from './missing-right.js';
  * what chooses it. An answer stays fresh until the event stream says that it is not.
  */
 
-export interface JobName {
-  readonly namespace: string;
-  readonly id: string;
-}
-
-const ofJob = ({ namespace, id }: JobName) => ({ path: { jobID: id }, query: { namespace } });
+const ofJob = ({ namespace, id }: ObjectName) => ({ path: { jobID: id }, query: { namespace } });
 
 export const jobsQuery = (namespace: string) =>
   queryOptions({
@@ -23,44 +20,44 @@ export const jobsQuery = (namespace: string) =>
 export const namespacesQuery = () =>
   queryOptions({ queryKey: ['namespaces'], queryFn: ({ signal }) => callApi('GET /v1/namespaces', { signal }) });
 
-export const jobQuery = (job: JobName) =>
+export const jobQuery = (job: ObjectName) =>
   queryOptions({
     queryKey: ['job', job.namespace, job.id],
     queryFn: ({ signal }) => callApi('GET /v1/job/{jobID}', { ...ofJob(job), signal }),
   });
 
-export const jobSummaryQuery = (job: JobName) =>
+export const jobSummaryQuery = (job: ObjectName) =>
   queryOptions({
     queryKey: ['job-summary', job.namespace, job.id],
     queryFn: ({ signal }) => callApi('GET /v1/job/{jobID}/summary', { ...ofJob(job), signal }),
   });
 
-export const jobScaleQuery = (job: JobName) =>
+export const jobScaleQuery = (job: ObjectName) =>
   queryOptions({
     queryKey: ['job-scale', job.namespace, job.id],
     queryFn: ({ signal }) => callApi('GET /v1/job/{jobID}/scale', { ...ofJob(job), signal }),
   });
 
-export const jobAllocationsQuery = (job: JobName) =>
+export const jobAllocationsQuery = (job: ObjectName) =>
   queryOptions({
     queryKey: ['job-allocations', job.namespace, job.id],
     queryFn: ({ signal }) => callApi('GET /v1/job/{jobID}/allocations', { ...ofJob(job), signal }),
   });
 
-export const jobEvaluationsQuery = (job: JobName) =>
+export const jobEvaluationsQuery = (job: ObjectName) =>
   queryOptions({
     queryKey: ['job-evaluations', job.namespace, job.id],
     queryFn: ({ signal }) => callApi('GET /v1/job/{jobID}/evaluations', { ...ofJob(job), signal }),
   });
 
-export const jobDeploymentsQuery = (job: JobName) =>
+export const jobDeploymentsQuery = (job: ObjectName) =>
   queryOptions({
     queryKey: ['job-deployments', job.namespace, job.id],
     queryFn: ({ signal }) => callApi('GET /v1/job/{jobID}/deployments', { ...ofJob(job), signal }),
   });
 
 /** Returns the versions of a job with the changes from each to the next. */
-export const jobVersionsQuery = (job: JobName) =>
+export const jobVersionsQuery = (job: ObjectName) =>
   queryOptions({
     queryKey: ['job-versions', job.namespace, job.id],
     queryFn: ({ signal }) =>
@@ -136,6 +133,13 @@ export const ownTokenQuery = () =>
     retry: false,
   });
 
+/** Returns the routes and topics that the caller may use. Changes of policies, roles and tokens make it stale. */
+export const rightsQuery = (namespace: string, path = '') =>
+  queryOptions({
+    queryKey: ['rights', namespace, path],
+    queryFn: ({ signal }) => callApi('GET /v1/waybill/rights', { query: { namespace, path }, signal }),
+  });
+
 /** Returns what each route needs of its caller. It never changes while a server runs. */
 export const routesQuery = () =>
   queryOptions({
@@ -145,7 +149,7 @@ export const routesQuery = () =>
   });
 
 /** Returns the text that was submitted for a version. There is none if the job was sent as JSON. */
-export const jobSubmissionQuery = (job: JobName, version: number) =>
+export const jobSubmissionQuery = (job: ObjectName, version: number) =>
   queryOptions({
     queryKey: ['job-submission', job.namespace, job.id, String(version)],
     queryFn: ({ signal }) =>
@@ -166,3 +170,86 @@ export const schedulerConfigurationQuery = () =>
 
 export const serversQuery = () =>
   queryOptions({ queryKey: ['servers'], queryFn: ({ signal }) => callApi('GET /v1/agent/members', { signal }) });
+
+export const servicesQuery = () =>
+  queryOptions({
+    queryKey: ['services'],
+    queryFn: ({ signal }) => callApi('GET /v1/services', { query: { namespace: '*' }, signal }),
+  });
+
+/** Returns the instances of a service. */
+export const serviceQuery = ({ namespace, id }: ObjectName) =>
+  queryOptions({
+    queryKey: ['service', namespace, id],
+    queryFn: ({ signal }) => callApi('GET /v1/service/{name}', { path: { name: id }, query: { namespace }, signal }),
+  });
+
+/** The time in milliseconds between two questions for results of checks, which change without an event. */
+const CHECKS_INTERVAL_MS = 10_000;
+
+/** Returns the latest results of an allocation's checks. The machine is asked, as long as a page shows them. */
+export const checksQuery = (allocation: string) =>
+  queryOptions({
+    queryKey: ['checks', allocation],
+    queryFn: ({ signal }) => callApi('GET /v1/allocation/{allocID}/checks', { path: { allocID: allocation }, signal }),
+    refetchInterval: CHECKS_INTERVAL_MS,
+    retry: false,
+  });
+
+export const variablesQuery = () =>
+  queryOptions({
+    queryKey: ['variables'],
+    queryFn: ({ signal }) => callApi('GET /v1/vars', { query: { namespace: '*' }, signal }),
+  });
+
+export const variableQuery = ({ namespace, id }: ObjectName) =>
+  queryOptions({
+    queryKey: ['variable', namespace, id],
+    queryFn: ({ signal }) => callApi('GET /v1/var/{path}', { path: { path: id }, query: { namespace }, signal }),
+  });
+
+export const csiVolumesQuery = () =>
+  queryOptions({
+    queryKey: ['csi-volumes'],
+    queryFn: async ({ signal }) =>
+      (await callApi('GET /v1/volumes', {
+        query: { type: 'csi', namespace: '*' },
+        signal,
+      })) as readonly CSIVolListStub[],
+  });
+
+export const hostVolumesQuery = () =>
+  queryOptions({
+    queryKey: ['host-volumes'],
+    queryFn: async ({ signal }) =>
+      (await callApi('GET /v1/volumes', {
+        query: { type: 'host', namespace: '*' },
+        signal,
+      })) as readonly HostVolumeStub[],
+  });
+
+export const csiVolumeQuery = ({ namespace, id }: ObjectName) =>
+  queryOptions({
+    queryKey: ['csi-volume', namespace, id],
+    queryFn: ({ signal }) =>
+      callApi('GET /v1/volume/csi/{volumeID}', { path: { volumeID: id }, query: { namespace }, signal }),
+  });
+
+export const hostVolumeQuery = ({ namespace, id }: ObjectName) =>
+  queryOptions({
+    queryKey: ['host-volume', namespace, id],
+    queryFn: ({ signal }) =>
+      callApi('GET /v1/volume/host/{volumeID}', { path: { volumeID: id }, query: { namespace }, signal }),
+  });
+
+export const pluginsQuery = () =>
+  queryOptions({
+    queryKey: ['plugins'],
+    queryFn: ({ signal }) => callApi('GET /v1/plugins', { query: { type: 'csi' }, signal }),
+  });
+
+export const pluginQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['plugin', id],
+    queryFn: ({ signal }) => callApi('GET /v1/plugin/csi/{pluginID}', { path: { pluginID: id }, signal }),
+  });

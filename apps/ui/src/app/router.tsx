@@ -125,6 +125,59 @@ const servers = createRoute({
   component: lazyRouteComponent(() => import('../pages/servers/servers-page.js'), 'ServersPage'),
 });
 
+const services = createRoute({
+  getParentRoute: of,
+  path: '/services',
+  validateSearch: textsIn('search', 'namespace'),
+  component: lazyRouteComponent(() => import('../pages/services/services-page.js'), 'ServicesPage'),
+});
+const service = createRoute({
+  getParentRoute: of,
+  path: '/services/$service',
+  component: lazyRouteComponent(() => import('../pages/services/service-page.js'), 'ServicePage'),
+});
+
+const variables = createRoute({
+  getParentRoute: of,
+  path: '/variables',
+  validateSearch: textsIn('folder', 'search', 'namespace'),
+  component: lazyRouteComponent(() => import('../pages/variables/variables-page.js'), 'VariablesPage'),
+});
+const newVariable = createRoute({
+  getParentRoute: of,
+  path: '/variables/new',
+  validateSearch: textsIn('folder', 'namespace'),
+  component: lazyRouteComponent(() => import('../pages/variables/new-variable-page.js'), 'NewVariablePage'),
+});
+const variable = createRoute({
+  getParentRoute: of,
+  path: '/variables/$variable',
+  validateSearch: textsIn('edit'),
+  component: lazyRouteComponent(() => import('../pages/variables/variable-page.js'), 'VariablePage'),
+});
+
+const storage = createRoute({
+  getParentRoute: of,
+  path: '/storage',
+  validateSearch: textsIn('search', 'kind', 'namespace'),
+  component: lazyRouteComponent(() => import('../pages/storage/storage-page.js'), 'StoragePage'),
+});
+const csiVolume = createRoute({
+  getParentRoute: of,
+  path: '/storage/csi/$volume',
+  component: lazyRouteComponent(() => import('../pages/storage/csi-volume-page.js'), 'CsiVolumePage'),
+});
+const hostVolume = createRoute({
+  getParentRoute: of,
+  path: '/storage/host/$volume',
+  component: lazyRouteComponent(() => import('../pages/storage/host-volume-page.js'), 'HostVolumePage'),
+});
+const plugin = createRoute({
+  getParentRoute: of,
+  path: '/storage/plugins/$plugin',
+  component: lazyRouteComponent(() => import('../pages/storage/plugin-page.js'), 'PluginPage'),
+});
+
 const signIn = createRoute({
   getParentRoute: of,
   path: '/settings/tokens',
@@ -157,6 +210,15 @@ export const router = createRouter({
     deployment,
     events,
     servers,
+    services,
+    service,
+    variables,
+    newVariable,
+    variable,
+    storage,
+    csiVolume,
+    hostVolume,
+    plugin,
     signIn,
   ]),
   basepath: '/ui',

@@ -1,5 +1,5 @@
-import { Link, Outlet } from '@tanstack/react-router';
-import { useState, useSyncExternalStore } from 'react';
+import { Link, Outlet, useLocation } from '@tanstack/react-router';
+import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import { currentToken, onTokenChange } from '../api/token.js';
 import { PauseBanner } from '../live/pause-banner.js';
 import { StreamNotice } from '../live/stream-notice.js';
@@ -8,11 +8,17 @@ import { SearchButton } from './search-button.js';
 import styles from './shell.module.css';
 import { chooseTheme, chosenTheme, type Theme } from './theme.js';
 
-const PAGES = [
+const WORK = [
   ['/jobs', 'Jobs'],
-  ['/clients', 'Machines'],
   ['/deployments', 'Deployments'],
   ['/evaluations', 'Evaluations'],
+  ['/services', 'Services'],
+  ['/variables', 'Variables'],
+  ['/storage', 'Storage'],
+] as const;
+
+const CLUSTER = [
+  ['/clients', 'Machines'],
   ['/events', 'Events'],
   ['/servers', 'Control plane'],
 ] as const;
@@ -30,13 +36,7 @@ export function Shell() {
           Waybill
         </Link>
         <SearchButton />
-        <nav className={styles['links']} aria-label="Pages">
-          {PAGES.map(([to, title]) => (
-            <Link key={to} to={to} className={styles['link']}>
-              {title}
-            </Link>
-          ))}
-        </nav>
+        <Navigation />
         <div className={styles['foot']}>
           <StreamNotice />
           <Caller />
@@ -50,6 +50,30 @@ export function Shell() {
     </div>
   );
 }
+
+function Navigation() {
+  const { pathname } = useLocation();
+  const links = useRef<HTMLElement>(null);
+  // On a phone the links are one line, which is longer than the screen.
+  useEffect(() => {
+    const current = links.current?.querySelector('[aria-current="page"]');
+    current?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  }, [pathname]);
+  return (
+    <nav className={styles['links']} aria-label="Pages" ref={links}>
+      <Pages of={WORK} />
+      <span className={styles['gap']} />
+      <Pages of={CLUSTER} />
+    </nav>
+  );
+}
+
+const Pages = ({ of }: { readonly of: typeof WORK | typeof CLUSTER }) =>
+  of.map(([to, title]) => (
+    <Link key={to} to={to} className={styles['link']}>
+      {title}
+    </Link>
+  ));
 
 function ThemeChoice() {
   const [theme, setTheme] = useState(chosenTheme);

@@ -1,10 +1,13 @@
 import { Dialog } from '@base-ui/react/dialog';
 import { useMutation } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
+import { type Needed, useMay } from '../api/rights.js';
 import styles from './buttons.module.css';
 import { Failure } from './failure.js';
 
 interface ActionProps {
+  /** The right without which the button is not offered. */
+  readonly needs: Needed;
   /** What the button says, also the one that confirms. */
   readonly label: string;
   /** The question, and what will come of it. */
@@ -16,8 +19,15 @@ interface ActionProps {
   readonly run: (values: FormData) => Promise<unknown>;
 }
 
-/** A button that asks before it changes something, and stays open with the reason when that was refused. */
-export function Action({ label, title, text, tone, fields, run }: ActionProps) {
+/**
+ * A button that asks before it changes something, and stays open with the reason when that was refused. Callers who may
+ * not do it do not see it.
+ */
+export function Action({ needs, ...action }: ActionProps) {
+  return useMay(needs) === true && <OfferedAction {...action} />;
+}
+
+function OfferedAction({ label, title, text, tone, fields, run }: Omit<ActionProps, 'needs'>) {
   const [isOpen, setOpen] = useState(false);
   const change = useMutation({ mutationFn: run, onSuccess: () => setOpen(false) });
   const open = (opened: boolean): void => {

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { ApiFailure } from '../api/api-failure.js';
+import { ApiFailure, NotDone } from '../api/api-failure.js';
 import { missingRight } from '../api/missing-right.js';
 import { routesQuery } from '../api/queries.js';
 import styles from './page.module.css';
@@ -30,6 +30,7 @@ function Right({ refused: { method, path } }: { readonly refused: ApiFailure }) 
 }
 
 function headline(error: unknown): string {
+  if (error instanceof NotDone) return 'Nothing was changed.';
   if (!(error instanceof ApiFailure)) return 'This page failed.';
   if (error.status === 0) return 'No connection.';
   if (error.status === 403) return 'Not allowed.';

@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router';
+import { objectAddress } from '../app/object-address.js';
 
 const SHOWN_LETTERS = 8;
 
@@ -43,7 +44,20 @@ interface JobLinkProps extends OfId {
 
 export const JobLink = ({ id = '', namespace = 'default' }: JobLinkProps) =>
   id === '' ? undefined : (
-    <Link to="/jobs/$job" params={{ job: `${id}@${namespace}` }}>
+    <Link to="/jobs/$job" params={{ job: objectAddress({ id, namespace }) }}>
+      {id}
+    </Link>
+  );
+
+export const ServiceLink = ({ id = '', namespace = 'default' }: JobLinkProps) => (
+  <Link to="/services/$service" params={{ service: objectAddress({ id, namespace }) }}>
+    {id}
+  </Link>
+);
+
+export const PluginLink = ({ id = '' }: OfId) =>
+  id === '' ? undefined : (
+    <Link to="/storage/plugins/$plugin" params={{ plugin: id }}>
       {id}
     </Link>
   );

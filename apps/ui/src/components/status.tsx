@@ -13,6 +13,8 @@ const TONES: Readonly<Record<string, Tone>> = {
   eligible: 'good',
   successful: 'good',
   healthy: 'good',
+  passing: 'good',
+  schedulable: 'good',
   alive: 'good',
   complete: 'quiet',
   dead: 'quiet',
@@ -34,6 +36,9 @@ const TONES: Readonly<Record<string, Tone>> = {
   lost: 'bad',
   down: 'bad',
   unhealthy: 'bad',
+  failing: 'bad',
+  unavailable: 'bad',
+  unschedulable: 'bad',
 };
 
 /** The state of an object under the API's own word. */

@@ -25,6 +25,12 @@ describe('which answers a change makes old', () => {
       expect.arrayContaining([['evaluations'], ['job-evaluations', 'prod', 'web'], ['jobs']]),
     );
     expect(change('Deployment', 'd1', ['web'])).toEqual(expect.arrayContaining([['job-deployments', 'prod', 'web']]));
-    expect(change('ACLToken', 't1')).toEqual([]);
+    expect(change('Service', 's1', ['web', 'http'])).toContainEqual(['service', 'prod', 'http']);
+    expect(change('Variable', 'web/a')).toEqual([['variables'], ['variable', 'prod', 'web/a']]);
+    expect(change('NodePool', 'gpu')).toEqual([]);
+  });
+
+  it('what callers may do is read again when a token, a policy or a role changes', () => {
+    for (const topic of ['ACLToken', 'ACLPolicy', 'ACLRole']) expect(change(topic, 'a')).toContainEqual(['rights']);
   });
 });

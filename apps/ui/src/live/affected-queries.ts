@@ -29,6 +29,8 @@ export function affectedBy({ topic, key, namespace, filterKeys, payload }: Chang
       ];
     case 'Allocation':
       return [
+        ['csi-volume', namespace],
+        ['host-volume', namespace],
         ['jobs'],
         ['allocations'],
         ['allocation', key],
@@ -45,7 +47,26 @@ export function affectedBy({ topic, key, namespace, filterKeys, payload }: Chang
     case 'SchedulerConfiguration':
       return [['scheduler-configuration']];
     case 'Service':
-      return [['services'], ['job-services', namespace, job]];
+      return [['services'], ['service', namespace, filterKeys[1] ?? '']];
+    case 'Variable':
+      return [['variables'], ['variable', namespace, key]];
+    case 'CSIVolume':
+      return [['csi-volumes'], ['csi-volume', namespace, key]];
+    case 'HostVolume':
+      return [['host-volumes'], ['host-volume', namespace, key]];
+    case 'CSIPlugin':
+      // The health of a volume is that of its plugin.
+      return [['plugins'], ['plugin', key], ['csi-volumes'], ['csi-volume']];
+    case 'ACLToken':
+      return [['tokens'], ['token', key], ['own-token'], ['rights']];
+    case 'ACLPolicy':
+      return [['policies'], ['policy', key], ['rights']];
+    case 'ACLRole':
+      return [['roles'], ['role', key], ['rights']];
+    case 'ACLAuthMethod':
+      return [['auth-methods'], ['auth-method', key]];
+    case 'ACLBindingRule':
+      return [['binding-rules']];
     default:
       return [];
   }

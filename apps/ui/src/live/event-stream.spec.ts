@@ -10,6 +10,8 @@ interface Answered {
   readonly floor?: number;
   readonly restored?: number;
   readonly lines?: readonly object[];
+  /** The topics that the token may read, as the API answers a question for its rights. */
+  readonly topics?: readonly string[];
 }
 
 const line = (Index: number): object => ({
@@ -45,7 +47,8 @@ async function followed(script: readonly (Answered | Error)[]) {
         throw new Error('the script is over');
       }
       if (answered instanceof Error) throw answered;
-      const { status = 200, head = 0, floor = 0, restored = 0, lines = [] } = answered;
+      const { status = 200, head = 0, floor = 0, restored = 0, lines = [], topics } = answered;
+      if (topics) return Response.json({ Routes: [], Topics: topics });
       return new Response(lines.map((one) => `${JSON.stringify(one)}\n`).join(''), {
         status,
         headers: {
@@ -111,17 +114,24 @@ describe('following the event stream', () => {
     expect(gaps).toBe(1);
   });
 
-  it('EV-41: asks for less where the token may not see machines, and says when it may see nothing', async () => {
+  it('EV-41: asks for the topics that the token may read, and says when it may read none', async () => {
     const { asked, statuses } = await followed([
       { status: 403 },
       { status: 403 },
+      { topics: ['Job', 'NodePool'] },
       { head: 3 },
       { head: 3, lines: [{}] },
     ]);
     expect(asked[1]).toContain('topic=Node');
-    expect(asked[3]).not.toContain('topic=Node');
+    expect(asked[2]).toBe('/v1/waybill/rights?namespace=*');
+    expect(asked[4]).toContain('namespace=*&topic=Job&index=4');
     expect(statuses).toContainEqual(expect.objectContaining({ phase: 'live' }));
-    const refused = await followed([{ status: 403 }, { status: 403 }, { status: 403 }, { status: 403 }]);
+    const refused = await followed([{ status: 403 }, { status: 403 }, { topics: [] }]);
     expect(refused.statuses.at(-1)).toMatchObject({ phase: 'refused' });
+  });
+
+  it('gives up if the topics that the token may read are refused', async () => {
+    const one = [{ status: 403 }, { status: 403 }, { topics: ['Job'] }];
+    expect((await followed([...one, ...one])).statuses.at(-1)).toMatchObject({ phase: 'refused' });
   });
 });

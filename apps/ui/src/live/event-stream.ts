@@ -1,5 +1,6 @@
 import { type Change, readLine, splitLines } from './change.js';
 import { CONNECTING, type StreamStatus } from './stream-status.js';
+import { TOPICS, topicsQuery } from './topics.js';
 
 /**
  * The time in milliseconds without a line after which the connection counts as dead. A heartbeat comes every 30 s
@@ -10,14 +11,6 @@ const FIRST_RETRY_MS = 250;
 const LONGEST_RETRY_MS = 5_000;
 /** An index beyond all others. The stream then begins with future events (EV-66). */
 const FROM_NOW = Number.MAX_SAFE_INTEGER;
-
-/**
- * The topics that the pages show. Others, such as variables, need rights that few have, and one missing right refuses
- * the whole subscription (EV-41).
- */
-const TOPICS = ['Job', 'Evaluation', 'Allocation', 'Deployment', 'Node', 'Service'];
-/** The topics for a reader without the right to see machines. */
-const TOPICS_WITHOUT_NODES = TOPICS.filter((topic) => topic !== 'Node');
 
 export interface StreamListener {
   readonly onStatus: (status: StreamStatus) => void;
@@ -73,7 +66,7 @@ export class EventStream {
     try {
       const position = this.position ?? (await this.head(attempt.signal));
       const answer = await this.open(position + 1, attempt.signal);
-      if (answer.status === 403) return this.narrow(await answer.text());
+      if (answer.status === 403) return await this.narrow(await answer.text(), attempt.signal);
       if (!answer.ok || !answer.body) return false;
       this.position = this.lookForGap(answer.headers, position);
       this.tellLive();
@@ -99,17 +92,24 @@ export class EventStream {
   }
 
   private open(index: number, signal: AbortSignal, more = ''): Promise<Response> {
-    const topics = this.topics.map((topic) => `topic=${topic}`).join('&');
-    return this.means.fetch(`/v1/event/stream?namespace=*&${topics}&index=${index}${more}`, {
-      signal,
-      headers: this.token === '' ? {} : { 'X-Nomad-Token': this.token },
-    });
+    return this.read(`/v1/event/stream?namespace=*&${topicsQuery(this.topics)}&index=${index}${more}`, signal);
   }
 
-  private narrow(text: string): boolean | 'refused' {
+  private read(path: string, signal: AbortSignal): Promise<Response> {
+    return this.means.fetch(path, { signal, headers: this.token === '' ? {} : { 'X-Nomad-Token': this.token } });
+  }
+
+  /**
+   * Asks for fewer topics after a refusal: one topic that the token may not read refuses the whole subscription (EV-41).
+   * @returns `refused` if the token may read no topic, or none of the refused subscription may be left out
+   */
+  private async narrow(text: string, signal: AbortSignal): Promise<boolean | 'refused'> {
     this.position = undefined;
-    if (this.topics === TOPICS) {
-      this.topics = TOPICS_WITHOUT_NODES;
+    const answer = await this.read('/v1/waybill/rights?namespace=*', signal);
+    const { Topics } = answer.ok ? ((await answer.json()) as { readonly Topics: readonly string[] }) : { Topics: [] };
+    const allowed = this.topics.filter((topic) => Topics.includes(topic));
+    if (allowed.length > 0 && allowed.length < this.topics.length) {
+      this.topics = allowed;
       return true;
     }
     this.listener.onStatus({ phase: 'refused', text });

@@ -47,12 +47,14 @@ function AllocationView({ alloc }: { readonly alloc: Allocation }) {
         {!isOver && (
           <>
             <Action
+              needs={{ route: 'restartAllocation', namespace: alloc.Namespace }}
               label="Restart"
               title={`Restart the tasks of ${shortId(alloc.ID)}?`}
               text="Each task is stopped and started again on the same machine. The allocation stays the same."
               run={() => restartAllocation(alloc.ID)}
             />
             <Action
+              needs={{ route: 'stopAllocation', namespace: alloc.Namespace }}
               label="Stop"
               tone="danger"
               title={`Stop the allocation ${shortId(alloc.ID)}?`}
@@ -111,6 +113,7 @@ function Relatives({ alloc }: { readonly alloc: Allocation }) {
 
 interface TaskRow {
   readonly name: string;
+  readonly namespace: string;
   readonly driver: string;
   readonly state: TaskState | undefined;
   readonly memory: string;
@@ -130,9 +133,10 @@ const TASK_COLUMNS: readonly Column<TaskRow>[] = [
     title: 'Change',
     px: 84,
     align: 'right',
-    cell: ({ name, state, restart }) =>
+    cell: ({ name, namespace, state, restart }) =>
       state?.State === 'running' && (
         <Action
+          needs={{ route: 'restartAllocation', namespace }}
           label="Restart"
           title={`Restart the task ${name}?`}
           text="It is stopped and started again on the same machine; the other tasks go on."
@@ -150,6 +154,7 @@ function Tasks({ alloc }: { readonly alloc: Allocation }) {
     const given = alloc.AllocatedResources.Tasks[name];
     return {
       name,
+      namespace: alloc.Namespace,
       driver: driverOf(alloc, name),
       state: alloc.TaskStates?.[name],
       cpu: given ? `${given.Cpu.CpuShares} MHz` : '—',

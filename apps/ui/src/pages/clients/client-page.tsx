@@ -64,6 +64,7 @@ function Changes({ node }: { readonly node: Node }) {
   if (node.DrainStrategy)
     return (
       <Action
+        needs={{ route: 'drainNode' }}
         label="End the drain"
         title={`End the drain of ${node.Name}?`}
         text="What was moved stays where it is now. The machine takes new work again."
@@ -74,12 +75,14 @@ function Changes({ node }: { readonly node: Node }) {
   return (
     <>
       <Action
+        needs={{ route: 'setEligibility' }}
         label={isEligible ? 'Mark ineligible' : 'Mark eligible'}
         title={isEligible ? `Keep new work away from ${node.Name}?` : `Let ${node.Name} take new work?`}
         text={isEligible ? 'What runs there goes on.' : 'The scheduler may place allocations there again.'}
         run={() => setEligibility(node.ID, !isEligible)}
       />
       <Action
+        needs={{ route: 'drainNode' }}
         label="Drain"
         tone="danger"
         title={`Drain ${node.Name}?`}

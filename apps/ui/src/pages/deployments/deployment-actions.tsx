@@ -6,12 +6,13 @@ import { isActive, waitsForPromotion } from './rollout.js';
 /** What can be decided about a rollout while it goes on. */
 export function DeploymentActions({ deployment }: { readonly deployment: Deployment }) {
   if (!isActive(deployment)) return undefined;
-  const { ID, Status, JobID, JobVersion, TaskGroups } = deployment;
+  const { ID, Namespace: namespace, Status, JobID, JobVersion, TaskGroups } = deployment;
   const reverts = Object.values(TaskGroups).some(({ AutoRevert }) => AutoRevert);
   return (
     <>
       {waitsForPromotion(deployment) && (
         <Action
+          needs={{ route: 'promoteDeployment', namespace }}
           label="Promote"
           tone="main"
           title={`Promote version ${JobVersion} of ${JobID}?`}
@@ -20,6 +21,7 @@ export function DeploymentActions({ deployment }: { readonly deployment: Deploym
         />
       )}
       <Action
+        needs={{ route: 'pauseDeployment', namespace }}
         label={Status === 'paused' ? 'Resume' : 'Pause'}
         title={Status === 'paused' ? 'Go on with the rollout?' : 'Pause the rollout?'}
         text={
@@ -30,6 +32,7 @@ export function DeploymentActions({ deployment }: { readonly deployment: Deploym
         run={() => pauseDeployment(ID, Status !== 'paused')}
       />
       <Action
+        needs={{ route: 'failDeployment', namespace }}
         label="Fail"
         tone="danger"
         title={`Give up version ${JobVersion} of ${JobID}?`}

@@ -5,13 +5,12 @@ import { AllocationLink, DeploymentLink, EvaluationLink, JobLink, NodeLink } fro
 import { Empty, PageHead, Section, Waiting } from '../../components/page.js';
 import { type Column, Rows } from '../../components/rows.js';
 import type { Change } from '../../live/change.js';
+import { TOPICS } from '../../live/topics.js';
 import { type EventFilter, eventKey, filteredEvents } from './event-list.js';
 import styles from './events-page.module.css';
 import { useRecentEvents } from './recent-events.js';
 
 const route = getRouteApi('/events');
-
-const TOPICS = ['Job', 'Evaluation', 'Allocation', 'Deployment', 'Node', 'Service'];
 
 const COLUMNS: readonly Column<Change>[] = [
   {
@@ -48,8 +47,11 @@ function ObjectOf({ event: { topic, key, namespace } }: { readonly event: Change
   }
 }
 
+/** The topics whose first filter key is a job. */
+const TOPICS_OF_JOBS = new Set(['Evaluation', 'Allocation', 'Deployment', 'Service']);
+
 function jobOf({ topic, filterKeys: [job = ''], namespace }: Change) {
-  return topic === 'Job' || topic === 'Node' || job === '' ? '—' : <JobLink id={job} namespace={namespace} />;
+  return !TOPICS_OF_JOBS.has(topic) || job === '' ? '—' : <JobLink id={job} namespace={namespace} />;
 }
 
 /** Every change of the cluster as it happens, and the last ones before. */

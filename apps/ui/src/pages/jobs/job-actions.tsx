@@ -1,12 +1,11 @@
 import { useNavigate } from '@tanstack/react-router';
 import { dispatchJob, evaluateJob, launchPeriodicJob, scaleGroup, startJob, stopJob } from '../../api/changes.js';
 import type { Job } from '../../api/contract.js';
-import type { JobName } from '../../api/queries.js';
 import { Action } from '../../components/action.js';
-import { jobAddress } from './job-address.js';
+import { objectAddress, type ObjectName } from '../../app/object-address.js';
 
 interface OfJob {
-  readonly name: JobName;
+  readonly name: ObjectName;
   readonly job: Job;
 }
 
@@ -15,6 +14,7 @@ export function JobActions({ name, job }: OfJob) {
   if (job.Stop)
     return (
       <Action
+        needs={{ route: 'changeJob', namespace: name.namespace }}
         label="Start again"
         tone="main"
         title={`Start ${job.Name} again?`}
@@ -27,6 +27,7 @@ export function JobActions({ name, job }: OfJob) {
       {job.ParameterizedJob && <Dispatch name={name} job={job} />}
       {job.Periodic && (
         <Action
+          needs={{ route: 'launchJob', namespace: name.namespace }}
           label="Launch now"
           title={`Launch ${job.Name} now?`}
           text="One run begins at once; the schedule stays as it is."
@@ -38,6 +39,7 @@ export function JobActions({ name, job }: OfJob) {
       )}
       {!job.ParameterizedJob && !job.Periodic && (
         <Action
+          needs={{ route: 'evaluateJob', namespace: name.namespace }}
           label="Evaluate"
           title={`Have ${job.Name} evaluated again?`}
           text="A scheduler looks at once at what should run and what does."
@@ -45,6 +47,7 @@ export function JobActions({ name, job }: OfJob) {
         />
       )}
       <Action
+        needs={{ route: 'stopJob', namespace: name.namespace }}
         label="Stop"
         tone="danger"
         title={`Stop ${job.Name}?`}
@@ -60,6 +63,7 @@ function Scale({ name, job }: OfJob) {
   if (!first) return undefined;
   return (
     <Action
+      needs={{ route: 'scaleJob', namespace: name.namespace }}
       label="Scale"
       title={`How many of ${job.Name} should run?`}
       text="The job becomes a new version with this count."
@@ -97,6 +101,7 @@ function Dispatch({ name, job }: OfJob) {
   const metas = [...required, ...((MetaOptional ?? []) as readonly string[])];
   return (
     <Action
+      needs={{ route: 'dispatchJob', namespace: name.namespace }}
       label="Dispatch"
       tone="main"
       title={`Begin a run of ${job.Name}`}
@@ -122,7 +127,7 @@ function Dispatch({ name, job }: OfJob) {
         const given = metas.map((meta) => [meta, textOf(values, `meta.${meta}`)] as const);
         const meta = Object.fromEntries(given.filter(([, value]) => value !== ''));
         const { DispatchedJobID: id } = await dispatchJob(name, meta, textOf(values, 'payload'));
-        await navigate({ to: '/jobs/$job', params: { job: jobAddress({ id, namespace: name.namespace }) } });
+        await navigate({ to: '/jobs/$job', params: { job: objectAddress({ id, namespace: name.namespace }) } });
       }}
     />
   );

@@ -4,7 +4,7 @@ import { TimeAgo } from '../../components/clock.js';
 import { Counts } from '../../components/counts.js';
 import type { Column } from '../../components/rows.js';
 import { StateOf } from '../../components/status.js';
-import { jobAddress } from './job-address.js';
+import { objectAddress } from '../../app/object-address.js';
 import { countsOf } from './job-counts.js';
 import { kindOfJob, stateOfJob } from './job-list-filter.js';
 
@@ -14,7 +14,7 @@ export const JOB_COLUMNS: readonly Column<JobListStub>[] = [
     px: 130,
     share: 3,
     cell: (job) => (
-      <Link to="/jobs/$job" params={{ job: jobAddress({ id: job.ID, namespace: job.Namespace ?? 'default' }) }}>
+      <Link to="/jobs/$job" params={{ job: objectAddress({ id: job.ID, namespace: job.Namespace ?? 'default' }) }}>
         {job.Name === job.ID ? job.ID : `${job.Name} (${job.ID})`}
       </Link>
     ),

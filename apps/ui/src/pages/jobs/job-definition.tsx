@@ -2,14 +2,14 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { jobQuery, jobSubmissionQuery } from '../../api/queries.js';
 import { Answer } from '../../components/answer.js';
-import { readJobAddress } from './job-address.js';
+import { readObjectAddress } from '../../app/object-address.js';
 import styles from './job-definition.module.css';
 
 const route = getRouteApi('/jobs/$job/definition');
 
 /** The file that the job was submitted as; the job as it is stored where there was none. */
 export function JobDefinitionPage() {
-  const name = readJobAddress(route.useParams().job);
+  const name = readObjectAddress(route.useParams().job);
   return (
     <Answer of={useQuery(jobQuery(name))}>
       {(job) => <Definition name={name} version={job.Version} stored={job} />}

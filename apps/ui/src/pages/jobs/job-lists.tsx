@@ -6,14 +6,14 @@ import { Empty } from '../../components/page.js';
 import { Rows } from '../../components/rows.js';
 import { DEPLOYMENT_COLUMNS_OF_JOB } from '../deployments/deployment-columns.js';
 import { EVALUATION_COLUMNS_OF_JOB } from '../evaluations/evaluation-columns.js';
-import { readJobAddress } from './job-address.js';
+import { readObjectAddress } from '../../app/object-address.js';
 
 const evaluationsRoute = getRouteApi('/jobs/$job/evaluations');
 const deploymentsRoute = getRouteApi('/jobs/$job/deployments');
 
 /** When a scheduler looked at the job, why, and what came of it. */
 export function JobEvaluationsPage() {
-  const evaluations = useQuery(jobEvaluationsQuery(readJobAddress(evaluationsRoute.useParams().job)));
+  const evaluations = useQuery(jobEvaluationsQuery(readObjectAddress(evaluationsRoute.useParams().job)));
   return (
     <Answer of={evaluations}>
       {(rows) => (
@@ -30,7 +30,7 @@ export function JobEvaluationsPage() {
 
 /** The rollouts of the job's versions. */
 export function JobDeploymentsPage() {
-  const deployments = useQuery(jobDeploymentsQuery(readJobAddress(deploymentsRoute.useParams().job)));
+  const deployments = useQuery(jobDeploymentsQuery(readObjectAddress(deploymentsRoute.useParams().job)));
   return (
     <Answer of={deployments}>
       {(rows) =>

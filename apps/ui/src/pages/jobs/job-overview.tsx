@@ -5,7 +5,6 @@ import {
   jobAllocationsQuery,
   jobDeploymentsQuery,
   jobEvaluationsQuery,
-  type JobName,
   jobQuery,
   jobScaleQuery,
   jobsQuery,
@@ -23,7 +22,7 @@ import { counted } from '../../words/sizes.js';
 import { DeploymentActions } from '../deployments/deployment-actions.js';
 import { DeploymentGroups } from '../deployments/deployment-groups.js';
 import { isActive } from '../deployments/rollout.js';
-import { readJobAddress } from './job-address.js';
+import { type ObjectName, readObjectAddress } from '../../app/object-address.js';
 import { JOB_COLUMNS } from './job-columns.js';
 import styles from './job-overview.module.css';
 import { placementProblems } from './job-problems.js';
@@ -32,12 +31,12 @@ const route = getRouteApi('/jobs/$job/');
 
 /** What a job should run, what runs, and what is in the way. */
 export function JobOverviewPage() {
-  const name = readJobAddress(route.useParams().job);
+  const name = readObjectAddress(route.useParams().job);
   return <Answer of={useQuery(jobQuery(name))}>{(job) => <JobOverview name={name} job={job} />}</Answer>;
 }
 
 interface OfJob {
-  readonly name: JobName;
+  readonly name: ObjectName;
   readonly job: Job;
 }
 
@@ -82,7 +81,7 @@ function Problems({ name, job }: OfJob) {
 }
 
 /** The rollout that is under way, if there is one. */
-function Rollout({ name }: { readonly name: JobName }) {
+function Rollout({ name }: { readonly name: ObjectName }) {
   const { data = [] } = useQuery(jobDeploymentsQuery(name));
   const active = data.find(isActive);
   if (!active) return undefined;
@@ -132,7 +131,7 @@ function Groups({ name, job }: OfJob) {
   );
 }
 
-function Allocations({ name }: { readonly name: JobName }) {
+function Allocations({ name }: { readonly name: ObjectName }) {
   const allocations = useQuery(jobAllocationsQuery(name));
   return (
     <Section title="Allocations" note={allocations.data && counted(allocations.data.length, 'allocation')}>
@@ -142,7 +141,7 @@ function Allocations({ name }: { readonly name: JobName }) {
 }
 
 /** The runs of a job that runs on demand or by a clock. */
-function Children({ name }: { readonly name: JobName }) {
+function Children({ name }: { readonly name: ObjectName }) {
   const jobs = useQuery(jobsQuery(name.namespace));
   return (
     <Section title="Runs">

@@ -1,26 +1,26 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, Outlet } from '@tanstack/react-router';
 import type { Job } from '../../api/contract.js';
-import { type JobName, jobQuery, jobSummaryQuery } from '../../api/queries.js';
+import { jobQuery, jobSummaryQuery } from '../../api/queries.js';
 import { Answer } from '../../components/answer.js';
 import { PageHead } from '../../components/page.js';
 import { StateOf } from '../../components/status.js';
 import { Tabs } from '../../components/tabs.js';
 import { JobActions } from './job-actions.js';
-import { jobAddress, readJobAddress } from './job-address.js';
+import { objectAddress, type ObjectName, readObjectAddress } from '../../app/object-address.js';
 import { stateOfJob } from './job-list-filter.js';
 
 const route = getRouteApi('/jobs/$job');
 
 /** The frame of a job's pages: its name and state, what can be done with it, and the way between its pages. */
 export function JobPage() {
-  const name = readJobAddress(route.useParams().job);
+  const name = readObjectAddress(route.useParams().job);
   return <Answer of={useQuery(jobQuery(name))}>{(job) => <JobFrame name={name} job={job} />}</Answer>;
 }
 
-function JobFrame({ name, job }: { readonly name: JobName; readonly job: Job }) {
+function JobFrame({ name, job }: { readonly name: ObjectName; readonly job: Job }) {
   const summary = useQuery(jobSummaryQuery(name));
-  const params = { job: jobAddress(name) };
+  const params = { job: objectAddress(name) };
   return (
     <>
       <PageHead
@@ -59,7 +59,7 @@ const Above = ({ job: { ParentID, Namespace } }: { readonly job: Job }) => (
     {ParentID !== '' && (
       <>
         {' / '}
-        <Link to="/jobs/$job" params={{ job: jobAddress({ id: ParentID, namespace: Namespace }) }}>
+        <Link to="/jobs/$job" params={{ job: objectAddress({ id: ParentID, namespace: Namespace }) }}>
           {ParentID}
         </Link>
       </>

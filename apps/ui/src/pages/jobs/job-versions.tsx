@@ -7,7 +7,7 @@ import { Action } from '../../components/action.js';
 import { Answer } from '../../components/answer.js';
 import { TimeAgo } from '../../components/clock.js';
 import { Status } from '../../components/status.js';
-import { readJobAddress } from './job-address.js';
+import { readObjectAddress } from '../../app/object-address.js';
 import styles from './job-versions.module.css';
 import { Diff } from './version-changes.js';
 import { changesOf } from './version-diff.js';
@@ -16,7 +16,7 @@ const route = getRouteApi('/jobs/$job/versions');
 
 /** The versions of a job that are kept, each with what it changed. */
 export function JobVersionsPage() {
-  const name = readJobAddress(route.useParams().job);
+  const name = readObjectAddress(route.useParams().job);
   const { data: current } = useQuery(jobQuery(name));
   return (
     <Answer of={useQuery(jobVersionsQuery(name))}>
@@ -49,6 +49,7 @@ function Version({ job, diff, isCurrent }: VersionProps) {
         {!isCurrent && (
           <span className={styles['change']}>
             <Action
+              needs={{ route: 'revertJob', namespace }}
               label="Go back to this"
               title={`Run version ${version} of ${id} again?`}
               text="This version becomes the newest one, and is rolled out as the job's update block says."

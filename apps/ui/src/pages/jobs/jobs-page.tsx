@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import type { JobListStub } from '../../api/contract.js';
 import { jobsQuery, namespacesQuery } from '../../api/queries.js';
+import { useMay } from '../../api/rights.js';
 import buttons from '../../components/buttons.module.css';
 import { Answer } from '../../components/answer.js';
 import { Choice, Filters, SearchField } from '../../components/filters.js';
@@ -19,14 +20,17 @@ export function JobsPage() {
   const navigate = route.useNavigate();
   const jobs = useQuery(jobsQuery(filter.namespace ?? '*'));
   const namespaces = useQuery(namespacesQuery());
+  const mayRun = useMay({ route: 'runJob' });
   const choose = (change: JobFilter): void =>
     void navigate({ search: (before) => ({ ...before, ...change }), replace: true });
   return (
     <>
       <PageHead title="Jobs">
-        <Link to="/jobs/run" className={buttons['button']}>
-          Run a job
-        </Link>
+        {mayRun === true && (
+          <Link to="/jobs/run" className={buttons['button']}>
+            Run a job
+          </Link>
+        )}
       </PageHead>
       <Filters>
         <SearchField label="Search by name" value={filter.search} onChange={(search) => choose({ search })} />

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Evaluation, JobListStub } from '../../api/contract.js';
-import { jobAddress, readJobAddress } from './job-address.js';
+import { objectAddress, readObjectAddress } from '../../app/object-address.js';
 import { countsOf } from './job-counts.js';
 import { filteredJobs, readJobFilter, stateOfJob } from './job-list-filter.js';
 import { placementProblems } from './job-problems.js';
@@ -24,12 +24,12 @@ describe('addresses of jobs', () => {
     ['web@default', { id: 'web', namespace: 'default' }],
     ['a@b@prod', { id: 'a@b', namespace: 'prod' }],
   ])('%s', (address, name) => {
-    expect(readJobAddress(address)).toEqual(name);
-    expect(jobAddress(name)).toBe(address);
+    expect(readObjectAddress(address)).toEqual(name);
+    expect(objectAddress(name)).toBe(address);
   });
 
   it('the command line leaves the default namespace out', () => {
-    expect(readJobAddress('web')).toEqual({ id: 'web', namespace: 'default' });
+    expect(readObjectAddress('web')).toEqual({ id: 'web', namespace: 'default' });
   });
 });
 

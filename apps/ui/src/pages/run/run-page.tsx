@@ -5,7 +5,7 @@ import { ApiFailure } from '../../api/api-failure.js';
 import buttons from '../../components/buttons.module.css';
 import { Failure } from '../../components/failure.js';
 import { Card, PageHead, Section } from '../../components/page.js';
-import { jobAddress } from '../jobs/job-address.js';
+import { objectAddress } from '../../app/object-address.js';
 import { errorLine } from './error-line.js';
 import { Plan } from './plan.js';
 import { EXAMPLE } from './run-example.js';
@@ -26,7 +26,7 @@ export function RunPage() {
     onSuccess: (_, { job }) =>
       navigate({
         to: '/jobs/$job',
-        params: { job: jobAddress({ id: job.ID ?? '', namespace: job.Namespace ?? 'default' }) },
+        params: { job: objectAddress({ id: job.ID ?? '', namespace: job.Namespace ?? 'default' }) },
       }),
   });
   const edit = (text: string): void => {

@@ -38,6 +38,7 @@ export function ServersPage() {
 const Pause = ({ isPaused }: { readonly isPaused: boolean }) =>
   isPaused ? (
     <Action
+      needs={{ route: 'configureScheduler' }}
       label="Resume scheduling"
       tone="main"
       title="Resume scheduling?"
@@ -46,6 +47,7 @@ const Pause = ({ isPaused }: { readonly isPaused: boolean }) =>
     />
   ) : (
     <Action
+      needs={{ route: 'configureScheduler' }}
       label="Pause scheduling"
       tone="danger"
       title="Pause scheduling?"

@@ -1,0 +1,29 @@
+/**
+ * The routes behind what the pages offer, as `/v1/waybill/rights` writes them: method, path, and the part if the route
+ * has parts. A page offers something only to callers who may use its route. A test compares these texts with the routes
+ * of a running server, because a misspelt one would hide a button from everybody.
+ */
+export const NEEDED_ROUTES = {
+  runJob: 'PUT /v1/jobs',
+  changeJob: 'PUT /v1/job/*',
+  scaleJob: 'PUT /v1/job/* scale',
+  evaluateJob: 'PUT /v1/job/* evaluate',
+  launchJob: 'PUT /v1/job/* periodic/force',
+  dispatchJob: 'PUT /v1/job/* dispatch',
+  revertJob: 'PUT /v1/job/* revert',
+  stopJob: 'DELETE /v1/job/*',
+  restartAllocation: 'PUT /v1/client/allocation/:id/restart',
+  stopAllocation: 'PUT /v1/allocation/:id/stop',
+  promoteDeployment: 'PUT /v1/deployment/promote/:id promote',
+  pauseDeployment: 'PUT /v1/deployment/pause/:id pause',
+  failDeployment: 'PUT /v1/deployment/fail/:id fail',
+  drainNode: 'PUT /v1/node/:id/drain',
+  setEligibility: 'PUT /v1/node/:id/eligibility',
+  configureScheduler: 'PUT /v1/operator/scheduler/configuration',
+  listVariables: 'GET /v1/vars',
+  writeVariable: 'PUT /v1/var/*',
+  deleteHostVolume: 'DELETE /v1/volume/host/:id',
+  deleteVariable: 'DELETE /v1/var/*',
+} as const;
+
+export type NeededRoute = keyof typeof NEEDED_ROUTES;

@@ -1,0 +1,193 @@
+import { randomBytes } from 'node:crypto';
+import { fixtures } from '@waybill/state';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { NEEDED_ROUTES } from '../../apps/ui/src/api/needed-routes.js';
+import { AccessCluster } from '../support/access-cluster.js';
+import { hasChromium, WebBrowser } from '../support/web-browser.js';
+import { WrittenCluster } from '../support/written-cluster.js';
+
+/**
+ * The pages in a real browser while access control is on. There is no machine: the test writes what machines would
+ * report.
+ */
+
+const { aCSIClaim, aControllerPlugin, aGroup, aJob, anAlloc, anEval, aNode, aNodePlugin } = fixtures;
+const { aPlanResult, aRegistration, aVolumeRegistration, aVolumeRequest, uuid } = fixtures;
+
+/** Reads everything that runs, and the variables of one job. */
+const READER = `namespace "*" {
+  policy = "read"
+  variables {
+    path "nomad/jobs/web*" { capabilities = ["read", "list"] }
+  }
+}`;
+
+let cluster: AccessCluster;
+let written: WrittenCluster;
+let browser: WebBrowser;
+
+const button = (name: string) => browser.page.getByRole('button', { name, exact: true });
+
+/** Presses a button that asks first, and says yes. */
+async function confirm(name: string): Promise<void> {
+  await button(name).first().click();
+  const dialog = browser.page.getByRole('dialog');
+  await dialog.getByRole('button', { name, exact: true }).click();
+  await dialog.waitFor({ state: 'detached' });
+}
+
+/** Signs in on the page for that; an earlier token is dropped first. */
+async function signIn(secret: string): Promise<void> {
+  const { page } = browser;
+  await page.goto('/ui/settings/tokens');
+  await page.getByRole('heading', { name: /^Sign(ed)? in$/ }).waitFor();
+  if (await button('Sign out').isVisible()) await button('Sign out').click();
+  await page.getByLabel('Secret of the token').fill(secret);
+  await page.keyboard.press('Enter');
+  await button('Sign out').waitFor();
+}
+
+const writeVariable = (Path: string, Items: Record<string, string>) =>
+  cluster.asked('PUT', `/v1/var/${encodeURIComponent(Path)}`, { Path, Namespace: 'default', Items });
+
+async function start(): Promise<void> {
+  cluster = await AccessCluster.start(['projector', 'broker', 'scheduler', 'api'], {
+    WAYBILL_KEYRING_KEY: randomBytes(32).toString('hex'),
+  });
+  written = await WrittenCluster.over(cluster.waybill);
+  const pictures = process.env['WAYBILL_TEST_PICTURES'] ?? path.join(tmpdir(), `waybill-pictures-${process.pid}`);
+  browser = await WebBrowser.open(cluster.waybill.api.url, pictures);
+}
+
+describe.skipIf(!hasChromium)('the web interface with access control (needs /usr/bin/chromium)', () => {
+  beforeAll(start);
+  afterAll(async () => {
+    await browser?.close();
+    await written?.stop();
+    await cluster?.stop();
+  });
+
+  it('every right that a page asks for is the right to a route that exists', async () => {
+    const { Routes } = await cluster.asked<{ Routes: string[] }>('GET', '/v1/waybill/rights');
+    expect(Object.values(NEEDED_ROUTES).filter((route) => !Routes.includes(route))).toEqual([]);
+  });
+
+  it('a variable is written by the keyboard, shown when asked for, and changed only as it was read', async () => {
+    const { page } = browser;
+    await signIn(cluster.management);
+    await page.goto('/ui/variables');
+    await page.getByText('No variables').waitFor();
+    await page.getByRole('link', { name: 'New variable' }).press('Enter');
+    await page.getByLabel('Path').fill('nomad/jobs/web');
+    await button('Save').press('Enter');
+    await page.getByText('Give every item a key.').waitFor();
+    await page.getByLabel('Key 1').fill('password');
+    await page.getByLabel('Value 1').fill('<b>secret</b>');
+    expect(await browser.look('variable-new')).toEqual([]);
+    expect(await browser.lookOnPhone('variable-new')).toBe(0);
+    await button('Save').press('Enter');
+    await page.getByRole('heading', { name: 'nomad/jobs/web', exact: true }).waitFor();
+    expect(await page.getByText('<b>secret</b>').count()).toBe(0);
+    await button('Show password').click();
+    await page.getByLabel('Value of password').getByText('<b>secret</b>').waitFor();
+    expect(await browser.look('variable')).toEqual([]);
+    expect(await browser.lookOnPhone('variable')).toBe(0);
+    await page.getByRole('link', { name: 'Edit' }).click();
+    await page.getByLabel('Value 1').fill('mine');
+    await writeVariable('nomad/jobs/web', { password: 'theirs' });
+    await page.getByText('The variable has changed').waitFor();
+    await button('Save').click();
+    await page.getByText('Somebody else has changed this variable meanwhile.').waitFor();
+    expect(await browser.look('variable-conflict')).toEqual([]);
+    await button('Load the newest version').click();
+    expect(await page.getByLabel('Value 1').inputValue()).toBe('theirs');
+    await page.getByLabel('Value 1').fill('agreed');
+    await button('Save').click();
+    await button('Show password').click();
+    await page.getByLabel('Value of password').getByText('agreed').waitFor();
+  });
+
+  it('variables are listed folder by folder, as they come and go', async () => {
+    const { page } = browser;
+    await writeVariable('nomad/jobs/web/db', { user: 'web' });
+    await writeVariable('motd', { text: 'hello' });
+    await page.goto('/ui/variables');
+    const rows = page.getByRole('table', { name: 'Variables' }).getByRole('row');
+    await rows.filter({ hasText: 'nomad/' }).getByText('2 variables').waitFor();
+    await writeVariable('nomad/jobs/api', { user: 'api' });
+    await rows.filter({ hasText: 'nomad/' }).getByText('3 variables').waitFor();
+    expect(await browser.look('variables')).toEqual([]);
+    await page.getByRole('link', { name: 'nomad/' }).click();
+    await page.getByRole('link', { name: 'jobs/' }).click();
+    expect(new URL(page.url()).search).toBe('?folder=nomad%2Fjobs%2F');
+    await page.getByRole('link', { name: 'api', exact: true }).click();
+    await confirm('Delete');
+    await rows.filter({ hasText: 'nomad/' }).getByText('2 variables').waitFor();
+    await page.getByLabel('Search by path').fill('DB');
+    await page.getByRole('link', { name: 'nomad/jobs/web/db' }).waitFor();
+  });
+
+  it('a plugin and its volume, with the allocation that has claimed it', async () => {
+    const { page } = browser;
+    const [NodeID, AllocationID] = [uuid(0xaa), uuid(2)];
+    const reports = {
+      CSINodePlugins: { disks: aNodePlugin({ AllocID: AllocationID }) },
+      CSIControllerPlugins: { disks: aControllerPlugin() },
+    };
+    const Node = aNode({ ID: NodeID, Name: 'store', ...reports });
+    await written.write('NodeRegister', { Node, CreateNodePool: false });
+    const volume = { ID: 'vol-01', Name: 'orders', PluginID: 'disks' };
+    await written.write('CSIVolumeRegister', { Volumes: [aVolumeRegistration(volume)] });
+    const Job = aJob({
+      ID: 'db',
+      TaskGroups: [aGroup({ Volumes: { data: aVolumeRequest({ Source: 'vol-01' }) } })],
+    });
+    const Eval = anEval({ JobID: 'db', Status: 'complete' });
+    await written.write('JobRegister', aRegistration(Job, { Eval }));
+    const AllocsUpdated = [anAlloc({ ID: AllocationID, NodeID, Job })];
+    await written.write('ApplyPlanResults', aPlanResult({ Job, AllocsUpdated, EvalID: Eval.ID }));
+    await page.goto('/ui/storage');
+    await page.getByRole('table', { name: 'CSI plugins' }).getByRole('link', { name: 'disks' }).waitFor();
+    expect(await browser.look('storage-csi')).toEqual([]);
+    await page.getByRole('link', { name: 'orders' }).click();
+    await page.getByText('No allocation uses the volume').waitFor();
+    const Claim = aCSIClaim({ AllocationID, NodeID, Mode: 1 });
+    await written.write('CSIVolumeClaim', { VolumeID: 'vol-01', Claim });
+    const claims = page.getByRole('table', { name: 'Claims' });
+    await claims.getByText('writes').waitFor();
+    expect(await browser.look('csi-volume')).toEqual([]);
+    expect(await browser.lookOnPhone('csi-volume')).toBe(0);
+    await page.getByRole('link', { name: 'disks' }).click();
+    await page.getByRole('table', { name: 'Machines' }).getByRole('link', { name: 'store' }).waitFor();
+    expect(await browser.look('plugin')).toEqual([]);
+  });
+
+  it('what a token may not do is not offered, and changes are live for what it may see', async () => {
+    const { page } = browser;
+    const secret = await cluster.tokenWith(READER);
+    await signIn(secret);
+    await page.goto('/ui/variables');
+    await page.getByRole('link', { name: 'nomad/' }).waitFor();
+    expect(await page.getByRole('link', { name: 'motd' }).count()).toBe(0);
+    await page.goto('/ui/variables/nomad%2Fjobs%2Fweb@default');
+    await button('Show password').waitFor();
+    expect(await page.getByRole('link', { name: 'Edit' }).count()).toBe(0);
+    expect(await button('Delete').count()).toBe(0);
+    await page.getByText('Live', { exact: true }).waitFor();
+    await page.goto('/ui/jobs/db@default');
+    await page.getByRole('heading', { name: 'db', exact: true }).waitFor();
+    await page.getByRole('link', { name: 'Versions' }).waitFor();
+    expect(await button('Stop').count()).toBe(0);
+    await page.goto('/ui/jobs');
+    await page.getByRole('link', { name: 'db', exact: true }).waitFor();
+    await page.getByText('Live', { exact: true }).waitFor();
+    await written.write('JobRegister', aRegistration(aJob({ ID: 'later' })));
+    await page.getByRole('link', { name: 'later', exact: true }).waitFor();
+    await page.goto('/ui/variables/motd@default');
+    await page.getByText('Not allowed.').waitFor();
+    await page.getByText('This needs: variable capability read.').waitFor();
+    expect(await browser.look('not-allowed')).toEqual([]);
+  });
+});
