@@ -18,6 +18,8 @@ const LIBS = {
   keyring: ['model'],
   telemetry: [],
   processes: [],
+  plugins: ['jobspec', 'processes'],
+  'plugin-sdk': ['plugins'],
   embedded: ['processes'],
   state: ['model'],
   rpc: ['model', 'state', 'telemetry'],

@@ -9,3 +9,7 @@ export { VolumeFile, type VolumeType } from './parse-volume.js';
 export { JobspecError } from './syntax/diagnostic.js';
 export { mergedVariableTexts } from './variable-texts.js';
 export { takesText, type Variable } from './variables.js';
+export { parseConstant, parseType } from './parse-constant.js';
+export { Decimal } from './evaluation/decimal.js';
+export { ConversionError, convert, setOf, type Type } from './evaluation/type.js';
+export { list, Mapping, Sequence, tuple, type Value } from './evaluation/value.js';

@@ -1,0 +1,92 @@
+import { spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import { readFile, rm } from 'node:fs/promises';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type DriverPlugin, type DriverTask, serveDriver, TaskNotFoundError } from '@waybill/plugin-sdk';
+
+/** A task is a shell, which runs the command and writes its exit code to a file. It outlives the plugin. */
+interface Running {
+  readonly pid: number;
+  readonly exitFile: string;
+}
+
+const SCRIPT = '"$@"; echo $? > "$0.new"; mv "$0.new" "$0"';
+const tasks = new Map<string, Running>();
+const find = (id: string): Running => {
+  const task = tasks.get(id);
+  if (!task) throw new TaskNotFoundError();
+  return task;
+};
+const kill = ({ pid }: Running, signal: string): void => {
+  try {
+    process.kill(-pid, signal);
+  } catch {
+    // It has ended.
+  }
+};
+const exitCodeOf = async ({ exitFile }: Running): Promise<number | undefined> =>
+  readFile(exitFile, 'utf8').then(Number, () => undefined);
+const isAlive = ({ pid }: Running): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
+
+const driver: DriverPlugin = {
+  name: 'command',
+  version: '0.1.0',
+  taskSchema: {
+    object: {
+      attributes: {
+        command: { Attr: { type: 'string', required: true } },
+        args: {
+          default: { primary: { Attr: { name: 'args', type: 'list(string)' } }, default: { literal: { value: '[]' } } },
+        },
+      },
+    },
+  },
+  async start({ id, config, directory, all }: DriverTask) {
+    const exitFile = `${directory}/exit-${id.split('/').at(-1)}`;
+    const command = ['-c', SCRIPT, exitFile, String(config['command']), ...(config['args'] as string[])];
+    const stdio = ['ignore', openSync(all.stdout_path, 'w'), openSync(all.stderr_path, 'w')] as const;
+    const child = spawn('sh', command, { cwd: directory, env: all.env, stdio: [...stdio], detached: true });
+    for (const fd of stdio.slice(1)) closeSync(fd as number);
+    if (child.pid === undefined) throw new Error('the shell could not be started');
+    tasks.set(id, { pid: child.pid, exitFile });
+    return { state: tasks.get(id) };
+  },
+  async recover({ id }, state) {
+    tasks.set(id, state as Running);
+  },
+  async wait(id) {
+    const task = find(id);
+    for (;;) {
+      const alive = isAlive(task);
+      const exitCode = await exitCodeOf(task);
+      if (exitCode !== undefined) return { exitCode };
+      if (!alive) return { exitCode: 137, signal: 9 };
+      await pause(50);
+    }
+  },
+  async stop(id, timeoutMs, signal) {
+    const task = find(id);
+    kill(task, signal || 'SIGTERM');
+    await Promise.race([this.wait(id), pause(timeoutMs)]);
+    kill(task, 'SIGKILL');
+    await this.wait(id);
+  },
+  async destroy(id, force) {
+    const task = find(id);
+    if (!force && isAlive(task)) throw new Error('cannot destroy running task');
+    kill(task, 'SIGKILL');
+    await rm(task.exitFile, { force: true });
+    tasks.delete(id);
+  },
+  async signal(id, signal) {
+    kill(find(id), signal);
+  },
+};
+
+await serveDriver(driver);
