@@ -26,7 +26,7 @@ describe('rules defined in the reference', () => {
       referenceFiles().flatMap((file) => rulesDefinedIn(textOf(file))),
       [],
     ).map((entry) => entry.prefix);
-    const expected = 'AG API AU CL CW DP DR EB EV GC JR JS ND NW OP SC ST VL'.split(' ');
+    const expected = 'AG API AU CL CW DP DR EB EV GC JR JS ND NW OP PG SC ST VL'.split(' ');
     expect(prefixes).toEqual(expected);
   });
 });
