@@ -14,6 +14,7 @@ import { driversOf } from './drivers/drivers.service.js';
 import { leftRunning } from './drivers/supervised/left-running.js';
 import { beginExec } from './tasks/exec/begin-exec.js';
 import { RemoteExec } from './tasks/exec/remote-exec.js';
+import { pluginsOf } from './plugins/plugins.service.js';
 import { networksOf } from './networks/networks.service.js';
 import { withNetworks } from './machine/fingerprint/networks.js';
 import { AllocationFiles } from './allocations/files/allocation-files.js';
@@ -57,7 +58,9 @@ export const agent: ServiceDefinition = {
     const directories = new AllocationDirectoryStore(below(dir, 'allocs'), secrets.memory);
     const machine = await fingerprintMachine(dir, overridesOf(context));
     const mhzPerCore = Number(machine.attributes['cpu.frequency']);
-    const drivers = await driversOf(context, dir, outputs, mhzPerCore);
+    const builtIn = await driversOf(context, dir, outputs, mhzPerCore);
+    const plugins = await pluginsOf(context, { dir, outputs, mhzPerCore, builtIn: new Set(builtIn.keys()) });
+    const drivers = new Map([...builtIn, ...plugins.drivers]);
     const volumePlugins = await hostVolumePluginsOf(context, dir);
     const nodeMeta = await NodeMeta.load(settings.WAYBILL_NODE_META, new NodeMetaFile(dir, logger));
     const networks = await networksOf(context, dir, drivers);
@@ -130,6 +133,7 @@ export const agent: ServiceDefinition = {
       stopTasksOnExit,
     });
     node.onChange(() => running.nodeChanged());
+    plugins.onTaskEvent((event) => running.taskEvent(event));
     for (const name of ['allocations', 'runningAllocations', 'pendingUpdates'])
       context.metrics.gauge(`agent_${snakeCase(name)}`, `Agent: ${name}`, {
         collect: () => running.stats()[name] ?? 0,
@@ -196,6 +200,7 @@ export const agent: ServiceDefinition = {
         csi.stop();
         watch.stop();
         events.stop();
+        await plugins.close();
         await outputs.stop();
         if (stopTasksOnExit) await networks.allocations?.releaseOthers(new Set()); // no task runs any more
         await directories.close(stopTasksOnExit);

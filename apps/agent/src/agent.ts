@@ -2,6 +2,7 @@ import type { Allocation, TaskState } from '@waybill/model';
 import { type AgentDependencies, type AgentParts, buildAgent } from './agent-parts.js';
 import type { AllocationGarbageCollector } from './allocations/allocation-garbage-collector.js';
 import type { AllocationRunner } from './allocations/allocation-runner.js';
+import type { TaskEvent } from './drivers/driver.js';
 import type { NodeStanding } from './contact/server-contact.js';
 
 /**
@@ -52,6 +53,12 @@ export class Agent {
   /** Reports a change of this machine that matters to the servers. */
   nodeChanged(): void {
     this.parts.contact.nodeChanged();
+  }
+
+  /** Adds an event that a driver reports to its task. An event of a task that is not here is dropped. */
+  taskEvent({ allocId, task, message, annotations }: TaskEvent): void {
+    if (this.runnerOf(allocId)?.emitTaskEvent(task, { ...annotations, driver_message: message }) === true) return;
+    this.deps.logger.warn('a driver reports an event of a task that is not here', { alloc: allocId, task });
   }
 
   /** Handles the news that a process of the servers is gone or has started. */

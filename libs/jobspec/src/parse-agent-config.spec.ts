@@ -28,6 +28,15 @@ describe('CL-922: a configuration file of the agent', () => {
         }
       }
       plugin "raw_exec" {}
+      plugin_dir = "/plugins"
+      plugin "podman" {
+        args = ["-v"]
+        config {
+          socket_path = "unix:///run/podman.sock"
+          gc { container = false }
+        }
+      }
+      plugin "gpu" {}
     `);
     expect(config).toEqual({
       flags: {
@@ -38,11 +47,22 @@ describe('CL-922: a configuration file of the agent', () => {
         'http-port': 5000,
         server: true,
         'node-class': 'big',
+        'plugin-dir': '/plugins',
       },
       meta: { rack: '7' },
-      idle: ['bootstrap_expect', 'host_volume', 'plugin', 'telemetry'],
+      plugins: {
+        podman: { args: ['-v'], config: { socket_path: 'unix:///run/podman.sock', gc: [{ container: false }] } },
+        gpu: {},
+      },
+      idle: ['bootstrap_expect', 'host_volume', 'plugin.docker', 'plugin.raw_exec', 'telemetry'],
     });
-    expect(parsed('')).toEqual({ flags: {}, meta: {}, idle: [] });
+    expect(parsed('')).toEqual({ flags: {}, meta: {}, plugins: {}, idle: [] });
+  });
+
+  it('PG-21: an unknown key of a plugin is refused with its place', () => {
+    expect(() => parsed('plugin "podman" {\n  arg = ["x"]\n}')).toThrow(
+      /agent.hcl:2,3-6: Unsupported argument; .*"arg"/,
+    );
   });
 
   it('OP-10: the default scheduler configuration is one value, with what is said to be false, without what is unsaid', () => {

@@ -8,6 +8,7 @@ export { DeviceClient } from './device-client.js';
 export { DriverClient, type InspectedTask, type StartedTask } from './driver-client.js';
 export { PluginError, PluginShutDownError } from './errors.js';
 export { APP_VERSION, MAGIC_COOKIE, type PluginAddress, PluginStartError } from './handshake.js';
+export { handleMessage, handleText } from './handle-text.js';
 export * from './messages.js';
 export type { PluginDialogue } from './plugin-channel.js';
 export { PluginConnection } from './plugin-connection.js';

@@ -17,6 +17,7 @@ export type PluginService = keyof typeof SERVICES;
 /** Messages that travel inside of others. */
 const MESSAGES = {
   status: 'google.rpc.Status',
+  handle: 'hashicorp.nomad.plugins.drivers.proto.TaskHandle',
   recoverable: 'hashicorp.nomad.plugins.shared.structs.RecoverableError',
 } as const;
 

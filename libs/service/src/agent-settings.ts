@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 import { z } from 'zod';
-import { flag, hostVolumes, keyValues, port, ports, positive, ranges, word } from './setting-forms.js';
+import { flag, hostVolumes, keyValues, pluginBlocks, port, ports, positive, ranges, word } from './setting-forms.js';
 
 const amount = z.coerce.number().int().min(0);
 /** 20 days, the longest time that a stopping agent and its supervisor wait for tasks. */
@@ -97,6 +97,13 @@ export const AGENT_SETTINGS = {
     .max(MAX_KILL_TIMEOUT_MS)
     .default(30_000)
     .describe('agent: the kill_timeout of a task is cut to this; at most 20 days'),
+  WAYBILL_PLUGIN_DIR: z
+    .string()
+    .default('')
+    .describe('agent: where external plugins for drivers and devices are; empty: plugins in its directory'),
+  WAYBILL_PLUGINS: pluginBlocks
+    .default({})
+    .describe('agent: JSON of the plugins to load by their file, such as {"podman":{"args":[],"config":{}}}'),
   WAYBILL_HOST_VOLUMES: hostVolumes
     .default({})
     .describe('agent: name=/path,… of directories that jobs may mount; :ro behind a path: for reading only'),

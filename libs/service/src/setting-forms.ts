@@ -202,6 +202,29 @@ export const hostVolumes = keyValues.transform((paths, ctx) => {
   return volumes;
 });
 
+/** JSON. @param example is in the message about a text that is none */
+function jsonText(example: string) {
+  return z.string().transform((text, ctx): unknown => {
+    try {
+      return JSON.parse(text);
+    } catch {
+      ctx.addIssue({ code: 'custom', message: `a JSON object such as ${example}` });
+      return z.NEVER;
+    }
+  });
+}
+
+/** The `plugin` blocks of the agent's configuration, as JSON by the name of the plugin's file (PG-21). */
+export const pluginBlocks = jsonText('{"podman":{"args":[],"config":{}}}').pipe(
+  z.record(
+    z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/, 'the name of a file'),
+    z.strictObject({
+      args: z.array(z.string()).optional(),
+      config: z.record(z.string(), z.unknown()).optional(),
+    }),
+  ),
+);
+
 const schedulerConfigurationForm = z
   .strictObject({
     SchedulerAlgorithm: z.enum(['binpack', 'spread']),
@@ -221,16 +244,7 @@ const schedulerConfigurationForm = z
   .partial();
 
 /** A scheduler configuration as JSON, with the names of the API (OP-2). Missing members have their defaults. */
-export const schedulerConfiguration = z
-  .string()
-  .transform((text, ctx): unknown => {
-    try {
-      return JSON.parse(text);
-    } catch {
-      ctx.addIssue({ code: 'custom', message: 'a JSON object such as {"PauseEvalBroker":true}' });
-      return z.NEVER;
-    }
-  })
+export const schedulerConfiguration = jsonText('{"PauseEvalBroker":true}')
   .pipe(schedulerConfigurationForm)
   .transform(({ PreemptionConfig, ...given }) => {
     const defaults = defaultSchedulerConfiguration();

@@ -137,6 +137,14 @@ export class AllocationRunner implements AllocationControl {
     await this.tasks.restartFromBegin('User requested all tasks to restart');
   }
 
+  /** Adds a driver's event to a task. @returns false if there is no such task, or it is dead */
+  emitTaskEvent(taskName: string, details: Record<string, string>): boolean {
+    const runner = this.tasks.runner(taskName);
+    if (!runner || runner.isDead) return false;
+    runner.emit('Driver', details);
+    return true;
+  }
+
   /** Signals one task, or all if the name is empty (AG-165). @throws Refusal, TaskNotRunningError, the driver's error */
   signal(taskName: string, signal: string): Promise<void> {
     return this.tasks.signal(taskName, signal);

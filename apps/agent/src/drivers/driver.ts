@@ -70,6 +70,35 @@ export type NetworkIsolation = 'host' | 'group' | 'task';
 /** The places of a task's directories in its own view of files. */
 export const INSIDE = { allocDir: '/alloc', localDir: '/local', secretsDir: '/secrets' } as const;
 
+/** TaskDevice is a device of the machine that a task may use at its own path. */
+export interface TaskDevice {
+  /** The path on the machine. */
+  readonly source: string;
+  /** The path in the task. */
+  readonly destination: string;
+  /** What the task may do: `r`, `w` and `m` (make), in any combination. */
+  readonly permissions: string;
+}
+
+/** TaskAbout says what a task belongs to, for drivers that show or label it. */
+export interface TaskAbout {
+  readonly group: string;
+  readonly jobId: string;
+  readonly jobName: string;
+  readonly parentJobId: string;
+  readonly namespace: string;
+  readonly nodeId: string;
+  readonly nodeName: string;
+}
+
+/** TaskEvent is an event that a driver reports about one of its tasks. */
+export interface TaskEvent {
+  readonly allocId: string;
+  readonly task: string;
+  readonly message: string;
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
 /** TaskResources are the resources that the scheduler reserved for a task. */
 export interface TaskResources {
   /** CPU in MHz. */
@@ -106,6 +135,12 @@ export interface TaskConfig {
   readonly env: Readonly<Record<string, string>>;
   /** Absent if there are no mounts. */
   readonly mounts?: readonly TaskMount[];
+  /** Absent if there are no devices. */
+  readonly devices?: readonly TaskDevice[];
+  /** The variables of the devices, which are in `env`, too. Absent if there are none. */
+  readonly deviceEnv?: Readonly<Record<string, string>>;
+  /** Absent if nobody asks for it. */
+  readonly about?: TaskAbout;
   /** Absent if the resources are not bounded. */
   readonly resources?: TaskResources;
   /** Absent if there are no ports. */
@@ -184,16 +219,18 @@ export interface Driver {
    */
   readonly namespaces?: NetworkNamespaces;
   fingerprint(): Promise<DriverFingerprint>;
-  /** @throws TaskConfigError */
-  validate(config: TaskConfig): void;
+  /** Registers a listener for changes of the fingerprint. Absent if the driver has to be asked. */
+  onChange?(listener: () => void): void;
+  /** @throws TaskConfigError, or StartError if the driver cannot answer */
+  validate(config: TaskConfig): void | Promise<void>;
   /** Returns the handle that will find the task again. It starts nothing. */
   prepare(config: TaskConfig): TaskHandle;
   /**
-   * Starts the task and resolves when it runs.
+   * Starts the task and resolves when it runs. Returns the handle that finds the task from now on, if it is another.
    * @param tell receives messages about slow steps, for people.
    * @throws StartError
    */
-  start(config: TaskConfig, handle: TaskHandle, tell?: (message: string) => void): Promise<void>;
+  start(config: TaskConfig, handle: TaskHandle, tell?: (message: string) => void): Promise<TaskHandle | void>;
   /**
    * Recovers a task of an earlier run of the agent. Returns false if the task is gone, and true if the driver knows it
    * already (AG-254).

@@ -46,7 +46,7 @@ export class TaskContext implements HookedTask {
     this.kind = kind;
     this.driver = driver;
     this.restarts = restarts;
-    this.preparation = new TaskPreparation(agent, driver.isolation ?? 'none');
+    this.preparation = new TaskPreparation(agent, driver);
     this.events = new TaskEventLog(state, agent.clock, () => control.changed());
   }
 

@@ -30,7 +30,7 @@ export const WITHHELD_HOST_VARIABLES: ReadonlySet<string> = new Set([
   'GOOGLE_OAUTH_ACCESS_TOKEN',
 ]);
 /** Prefixes of the agent's own settings. Some of these are URLs with passwords. */
-const WITHHELD_PREFIXES = ['WAYBILL_', 'OTEL_EXPORTER_'];
+export const WITHHELD_PREFIXES = ['WAYBILL_', 'OTEL_EXPORTER_'];
 
 /** In names with these prefixes, `_` replaces each character that shells do not accept (AG-230). */
 const CLEANED_PREFIXES = ['NOMAD_ADDR_', 'NOMAD_IP_', 'NOMAD_PORT_', 'NOMAD_HOST_PORT_', 'NOMAD_META_'];

@@ -105,7 +105,7 @@ async function seenBy(isolation: FileIsolation): Promise<Seen> {
     remove: () => Promise.resolve(),
   };
   const place = { node: () => node, region: 'global', hostEnv: {} };
-  const preparation = new TaskPreparation({ directories, taskHooks: [watching, volumes], ...place }, isolation);
+  const preparation = new TaskPreparation({ directories, taskHooks: [watching, volumes], ...place }, { isolation });
   const wanted = { alloc, job, task };
   const unwanted = () => Promise.reject(new Error('nothing is asked of the task'));
   const config = await preparation.prestart(await preparation.configure('t', wanted), wanted, {

@@ -1,6 +1,13 @@
 import { type DNSConfig, findTaskGroup, type Node } from '@waybill/model';
 import type { AllocationDirectories } from '../allocations/disk/allocation-directories.js';
-import { type FileIsolation, INSIDE, type TaskConfig, type TaskPaths } from '../drivers/driver.js';
+import {
+  type Driver,
+  type FileIsolation,
+  INSIDE,
+  type TaskAbout,
+  type TaskConfig,
+  type TaskPaths,
+} from '../drivers/driver.js';
 import type { TaskNetwork } from '../networks/task-network.js';
 import { type HookedTask, runPrestart, type TaskHook, type TaskStart } from './task-hook.js';
 import { TaskEnv } from './task-env.js';
@@ -30,14 +37,23 @@ export type TaskRound = Pick<TaskStart, 'signal' | 'over' | 'emit' | 'control'>;
 export class TaskPreparation {
   constructor(
     private readonly deps: TaskPreparationDependencies,
-    private readonly isolation: FileIsolation,
+    /** The driver, whose isolation may become known only when its plugin runs. */
+    private readonly driver: Pick<Driver, 'isolation'>,
   ) {}
 
   async configure(taskId: string, wanted: WantedTask): Promise<TaskConfig> {
     const { alloc, task } = wanted;
     const paths = await this.deps.directories.build(alloc.ID, task.Name);
     const identity = { taskId, allocId: alloc.ID, task: task.Name, user: task.User };
-    return { ...identity, ...this.inEnv(wanted, paths), ...this.givenTo(wanted, paths), paths, logs: task.LogConfig };
+    const inEnv = this.inEnv(wanted, paths);
+    return {
+      ...identity,
+      ...inEnv,
+      ...this.givenTo(wanted, paths),
+      about: this.about(wanted),
+      paths,
+      logs: task.LogConfig,
+    };
   }
 
   /** Runs the prestart hooks. @returns the task's configuration with the additions of the hooks. @throws HookError */
@@ -80,6 +96,23 @@ export class TaskPreparation {
     const { alloc, job, task, network } = wanted;
     const hostEnv = this.isolation === 'image' ? {} : this.deps.hostEnv; // an image has its own environment (AG-232)
     return new TaskEnv({ alloc, job, task, node: node(), region, paths, hostEnv, added, network: network?.status });
+  }
+
+  private get isolation(): FileIsolation {
+    return this.driver.isolation ?? 'none';
+  }
+
+  private about({ alloc, job }: WantedTask): TaskAbout {
+    const { ID: nodeId, Name: nodeName } = this.deps.node();
+    return {
+      group: alloc.TaskGroup,
+      jobId: job.ID,
+      jobName: job.Name,
+      parentJobId: job.ParentID,
+      namespace: alloc.Namespace,
+      nodeId,
+      nodeName,
+    };
   }
 
   /** Returns the directories of a task as its processes see them (AG-221). */

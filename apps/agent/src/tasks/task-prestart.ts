@@ -1,5 +1,5 @@
 import { errorText } from '@waybill/model';
-import { type TaskConfig, TaskConfigError } from '../drivers/driver.js';
+import { StartError, type TaskConfig, TaskConfigError } from '../drivers/driver.js';
 import { HookError } from './task-hook.js';
 import type { RoundEnd } from './restart-tracker.js';
 import type { TaskContext } from './task-context.js';
@@ -24,11 +24,13 @@ export class TaskPrestart {
     if (state.StartedAt === null && state.Restarts === 0)
       context.emit('Task Setup', { message: 'Building Task Directory' });
     try {
-      driver.validate(config);
+      await driver.validate(config);
       return await preparation.prestart(config, context, round);
     } catch (error) {
       if (error instanceof TaskConfigError)
         return this.refused('Failed Validation', { validation_error: error.message, fails_task: 'true' });
+      if (error instanceof StartError)
+        return this.refused('Driver Failure', { driver_error: error.message }, error.recoverable);
       if (error instanceof HookError) return this.refused(error.event.type, error.event.details, error.recoverable);
       throw error;
     }

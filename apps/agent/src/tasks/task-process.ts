@@ -58,7 +58,7 @@ export class TaskProcess {
    * @throws the driver's error; there may be remains then
    */
   async start(config: TaskConfig, handle: TaskHandle, tell: (message: string) => void): Promise<void> {
-    await this.context.driver.start(config, handle, tell);
+    this.current = (await this.context.driver.start(config, handle, tell)) ?? handle;
     this.up = true;
   }
 

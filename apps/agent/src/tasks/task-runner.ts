@@ -281,6 +281,7 @@ export class TaskRunner implements TaskControl {
       await this.process.forget();
       return { kind: 'start-error', recoverable: error instanceof StartError && error.recoverable };
     }
+    if (this.process.handle !== handle) await this.context.allocation.control.save(); // before it counts as running
     this.events.started();
     void this.callHooks('poststart');
     if (this.context.killing.isOpen && !this.events.isFrozen) void this.putDown();

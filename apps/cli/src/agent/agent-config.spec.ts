@@ -60,10 +60,24 @@ describe('CL-922: settings of the agent from files', () => {
     const { mode, env } = await start(`-config=${json}`);
     expect(mode).toBe('client');
     expect(env).toMatchObject({ WAYBILL_NODE_CLASS: 'big', WAYBILL_NODE_META: 'x=1', WAYBILL_AGENT_DIR: '/d/agent' });
-    expect((await loadAgentConfig([json])).idle).toEqual(['host_volume', 'plugin', 'telemetry']);
+    expect((await loadAgentConfig([json])).idle).toEqual(['host_volume', 'plugin.docker', 'telemetry']);
     await expect(loadAgentConfig([file('list.json', '{"client": {"host_volume": {"a": 1}}}')])).rejects.toThrow(
       /list.json:1,34-35: Invalid JSON; A block "host_volume" is a JSON object below its label/,
     );
+  });
+
+  it('PG-21: blocks of plugins and their directory are settings; a later file replaces what it gives of a block', async () => {
+    const one = file(
+      'one.hcl',
+      'data_dir = "/d"\nplugin_dir = "/p"\nplugin "podman" {\n args = ["a"]\n config { x = 1 }\n}',
+    );
+    const two = file(
+      'two.hcl',
+      'client {\n  enabled = true\n}\nplugin "podman" {\n config { y = 2 }\n}\nplugin "gpu" {}',
+    );
+    const { env } = await start(`-config=${one}`, `-config=${two}`);
+    expect(env['WAYBILL_PLUGIN_DIR']).toBe('/p');
+    expect(JSON.parse(env['WAYBILL_PLUGINS']!)).toEqual({ podman: { args: ['a'], config: { y: 2 } }, gpu: {} });
   });
 
   it('of a directory the files in HCL, by name', async () => {

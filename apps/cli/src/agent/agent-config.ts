@@ -14,7 +14,7 @@ export interface LoadedConfig extends AgentConfig {
   readonly files: readonly string[];
 }
 
-export const NO_CONFIG: LoadedConfig = { files: [], flags: {}, meta: {}, idle: [] };
+export const NO_CONFIG: LoadedConfig = { files: [], flags: {}, meta: {}, plugins: {}, idle: [] };
 
 /**
  * @param paths files, or directories whose `.hcl` and `.json` files are read in the order of their names @throws
@@ -46,7 +46,14 @@ const joined = (one: LoadedConfig, file: string, next: AgentConfig): LoadedConfi
   files: [...one.files, file],
   flags: { ...one.flags, ...next.flags },
   meta: { ...one.meta, ...next.meta },
+  plugins: joinedPlugins(one.plugins, next.plugins),
   idle: [...new Set([...one.idle, ...next.idle])].toSorted(),
+});
+
+/** Of a block in several files, a later one replaces what it gives. */
+const joinedPlugins = (one: AgentConfig['plugins'], next: AgentConfig['plugins']): AgentConfig['plugins'] => ({
+  ...one,
+  ...Object.fromEntries(Object.entries(next).map(([name, block]) => [name, { ...one[name], ...block }])),
 });
 
 /** Combines flags and files: a flag precedes the value in the files. */
@@ -66,8 +73,14 @@ export class ConfiguredFlags implements AgentFlags {
   }
 
   text(name: string): string | undefined {
-    const value = this.config.flags[name];
+    const value = name === 'plugins' ? this.plugins : this.config.flags[name];
     return this.flags?.text(name) ?? (value === undefined ? undefined : String(value));
+  }
+
+  /** The blocks of plugins as JSON, which is one setting. */
+  private get plugins(): string | undefined {
+    const { plugins } = this.config;
+    return Object.keys(plugins).length === 0 ? undefined : JSON.stringify(plugins);
   }
 
   integer(name: string): number | undefined {

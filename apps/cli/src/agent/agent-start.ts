@@ -31,6 +31,8 @@ const SETTINGS: Readonly<Record<string, string>> = {
   node: 'WAYBILL_NODE_NAME',
   'node-class': 'WAYBILL_NODE_CLASS',
   'node-pool': 'WAYBILL_NODE_POOL',
+  'plugin-dir': 'WAYBILL_PLUGIN_DIR',
+  plugins: 'WAYBILL_PLUGINS',
   nats: 'WAYBILL_NATS_URL',
   database: 'WAYBILL_DATABASE_URL',
   region: 'WAYBILL_REGION',

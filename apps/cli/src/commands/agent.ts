@@ -27,6 +27,13 @@ export const command: ServerCommand = {
     { name: 'http-port', kind: 'integer', value: 'port', help: 'Port of the API; default 4646.' },
     { name: 'data-dir', kind: 'text', value: 'dir', help: 'Data directory.' },
     ...MACHINE_FLAGS,
+    { name: 'plugin-dir', kind: 'text', value: 'dir', help: 'Directory of external plugins.' },
+    {
+      name: 'plugins',
+      kind: 'text',
+      value: 'json',
+      help: 'External plugins; the plugin blocks of a file. WAYBILL_PLUGINS.',
+    },
     { name: 'nats', kind: 'text', value: 'url', help: 'NATS. WAYBILL_NATS_URL.' },
     { name: 'database', kind: 'text', value: 'url', help: 'PostgreSQL. WAYBILL_DATABASE_URL.' },
     {

@@ -77,7 +77,7 @@ export const agentSchema: Schema = {
     log_json: optional.bool('log-json'),
     nats: optional.text('nats'),
     database: optional.text('database'),
-    plugin_dir: optional.text('$plugin_dir'),
+    plugin_dir: optional.text('plugin-dir'),
     leave_on_interrupt: optional.bool('$leave_on_interrupt'),
     leave_on_terminate: optional.bool('$leave_on_terminate'),
     log_include_location: optional.bool('$log_include_location'),
@@ -137,6 +137,6 @@ export const agentSchema: Schema = {
         ),
       },
     }),
-    plugin: labelled('$plugin', { attributes: {}, blocks: { config: freeform('config') } }, 'name'),
+    plugin: labelled('plugin', { attributes: { args: texts('args') }, blocks: { config: freeform('config') } }, 'name'),
   },
 };

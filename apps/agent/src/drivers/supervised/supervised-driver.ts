@@ -313,7 +313,8 @@ function endOf(supervisor: ChildProcess): Promise<void> {
 /** Discards the output of a task whose logs are disabled (AG-244). */
 function discarded(): OpenOutput {
   const fd = openSync('/dev/null', 'w');
-  return { stdout: fd, stderr: fd, release: () => closeSync(fd) };
+  const pipes = { stdout: '/dev/null', stderr: '/dev/null' };
+  return { stdout: fd, stderr: fd, pipes, release: () => closeSync(fd) };
 }
 
 const UNKNOWN_EXIT: ExitResult = {

@@ -31,9 +31,14 @@ export class DriverWatch {
   constructor(private readonly deps: DriverWatchDependencies) {}
 
   start(): void {
+    for (const [name, driver] of this.deps.drivers) driver.onChange?.(() => void this.fingerprint(name, driver));
+    this.ask();
+  }
+
+  private ask(): void {
     this.cancel = this.deps.timers.after(DRIVER_PERIOD_MS, () => {
       for (const [name, driver] of this.deps.drivers) void this.fingerprint(name, driver);
-      this.start();
+      this.ask();
     });
   }
 

@@ -32,6 +32,8 @@ export function logSpec(logsDir: string, task: string, type: LogType, config: Lo
 export interface OpenOutput {
   readonly stdout: number;
   readonly stderr: number;
+  /** The paths at which another process may open them. */
+  readonly pipes: { readonly stdout: string; readonly stderr: string };
   /** Closes the agent's descriptors. The task's supervisor has its own. */
   release(): void;
 }
@@ -67,8 +69,21 @@ export class TaskOutputs {
 
   /** Opens the output of one start of a task. @param id unique per start */
   async open(id: string, stdout: RotatingLogSpec, stderr: RotatingLogSpec): Promise<OpenOutput> {
+    for (const fifo of this.fifosOf(id)) await this.fifos.placeFifo(fifo);
+    return this.opened(id, stdout, stderr);
+  }
+
+  /**
+   * Opens the output of a task of an earlier agent. What its collector reads goes on; an output that has ended begins
+   * anew, and is appended to the files.
+   */
+  async reopen(id: string, stdout: RotatingLogSpec, stderr: RotatingLogSpec): Promise<OpenOutput> {
+    for (const fifo of this.fifosOf(id)) if (!existsSync(fifo)) await this.fifos.placeFifo(fifo);
+    return this.opened(id, stdout, stderr);
+  }
+
+  private async opened(id: string, stdout: RotatingLogSpec, stderr: RotatingLogSpec): Promise<OpenOutput> {
     const fifos = this.fifosOf(id);
-    for (const fifo of fifos) await this.fifos.placeFifo(fifo);
     // The FIFOs are open in both directions, because a pipe without a reader would kill the writer, and one without a
     // writer would be at its end.
     const fds = fifos.map((fifo) => openSync(fifo, constants.O_RDWR));
@@ -83,7 +98,8 @@ export class TaskOutputs {
       release(); // on a full disk, attempts to start a task may continue for days
       throw error;
     }
-    return { stdout: out, stderr: err, release };
+    const [outPath = '', errPath = ''] = fifos;
+    return { stdout: out, stderr: err, pipes: { stdout: outPath, stderr: errPath }, release };
   }
 
   /** Copies a container's output from the engine to the files of its task. Call it before the container starts. */

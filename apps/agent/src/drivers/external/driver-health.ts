@@ -1,0 +1,96 @@
+import { errorText, type Clock, type Timers } from '@waybill/model';
+import { attributeText, DriverClient, type DriverFingerprintMessage, PluginShutDownError } from '@waybill/plugins';
+import type { PluginInstance } from '../../plugins/plugin-instance.js';
+import { Gate, pause } from '../../waiting/gate.js';
+import type { DriverFingerprint, DriverHealth } from '../driver.js';
+
+const FIRST_WAIT_MS = 5_000;
+const MAX_WAIT_MS = 120_000;
+/** A stream that ends sooner is not asked again at once. */
+const SHORT_STREAM_MS = 1_000;
+
+const HEALTH: ReadonlyMap<string, DriverHealth> = new Map([
+  ['UNHEALTHY', 'unhealthy'],
+  ['HEALTHY', 'healthy'],
+]);
+
+/**
+ * DriverHealthWatch reads the fingerprints of an external driver, for as long as the agent runs (PG-53).
+ *
+ * unknown → known. Each message replaces the driver's state. When the stream ends, the plugin is asked again at once;
+ * when that fails, after 5 s, then twice as long each time, at most 2 minutes. Memory: the last message.
+ */
+export class DriverHealthWatch {
+  private last: DriverFingerprint | undefined;
+  private readonly first = new Gate();
+  private readonly stopping = new AbortController();
+  private readonly stopped = new Gate();
+  private readonly listeners: (() => void)[] = [];
+
+  constructor(
+    private readonly plugin: Pick<PluginInstance, 'use' | 'isClosed'>,
+    private readonly clock: Clock,
+    private readonly timers: Timers,
+  ) {}
+
+  /** Returns the last state, and waits for the first one. */
+  async current(): Promise<DriverFingerprint> {
+    await this.first.opened;
+    return this.last ?? UNDETECTED;
+  }
+
+  onChange(listener: () => void): void {
+    this.listeners.push(listener);
+  }
+
+  /** Sets a state that the plugin did not report, because it has ended. Its attributes stay. */
+  setUnhealthy(description: string): void {
+    this.set({ health: 'unhealthy', description, attributes: this.last?.attributes ?? {} });
+  }
+
+  /** Reads until `stop`. Never rejects. */
+  async watch(): Promise<void> {
+    for (let failures = 0; !this.stopping.signal.aborted;) {
+      const begunMs = this.clock.nowMs();
+      try {
+        const client = new DriverClient((await this.plugin.use()).connection);
+        for await (const message of client.fingerprint(this.stopping.signal)) {
+          failures = 0;
+          this.set(stateOf(message));
+        }
+        if (this.clock.nowMs() - begunMs < SHORT_STREAM_MS) failures++;
+      } catch (error) {
+        if (this.stopping.signal.aborted || this.plugin.isClosed) return;
+        if (error instanceof PluginShutDownError) continue;
+        failures++;
+        this.setUnhealthy(`failed to fingerprint driver: ${errorText(error)}`);
+      }
+      if (failures > 0)
+        await pause(this.timers, Math.min(FIRST_WAIT_MS * 2 ** (failures - 1), MAX_WAIT_MS), this.stopped);
+    }
+  }
+
+  stop(): void {
+    this.stopping.abort();
+    this.stopped.open();
+  }
+
+  private set(state: DriverFingerprint): void {
+    this.last = state;
+    this.first.open();
+    for (const listener of this.listeners) listener();
+  }
+}
+
+const UNDETECTED: DriverFingerprint = { health: 'undetected', description: 'has not answered yet', attributes: {} };
+
+function stateOf({
+  health,
+  health_description: description,
+  attributes,
+  err,
+}: DriverFingerprintMessage): DriverFingerprint {
+  if (err !== '') return { health: 'unhealthy', description: `failed to fingerprint driver: ${err}`, attributes: {} };
+  const texts = Object.entries(attributes).map(([name, attribute]) => [name, attributeText(attribute)] as const);
+  return { health: HEALTH.get(health) ?? 'undetected', description, attributes: Object.fromEntries(texts) };
+}

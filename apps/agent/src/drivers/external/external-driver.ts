@@ -1,0 +1,450 @@
+import { type Clock, errorText, type Timers } from '@waybill/model';
+import {
+  type CapabilitiesMessage,
+  ConfigError,
+  DriverClient,
+  handleMessage,
+  handleText,
+  type NetworkOverrideMessage,
+  PluginError,
+  type PluginProcess,
+  PluginShutDownError,
+  type StartedTask,
+  status,
+  type TaskConfigMessage,
+  type TaskHandleMessage,
+} from '@waybill/plugins';
+import type { TaskResourceUsage } from '@waybill/rpc';
+import type { Logger } from '@waybill/telemetry';
+import { type PluginInstance, PluginUnavailableError } from '../../plugins/plugin-instance.js';
+import { type ExecCommand, type ExecSession, NoExecError } from '../../tasks/exec/exec-session.js';
+import { logSpec, type OpenOutput, type TaskOutputs } from '../../tasks/logs/task-output.js';
+import type { RotatingLogSpec } from '../../tasks/logs/rotating-log.js';
+import { Gate, pause } from '../../waiting/gate.js';
+import {
+  type Driver,
+  type DriverFingerprint,
+  type DriverNetwork,
+  type ExitResult,
+  type FileIsolation,
+  type MountSupport,
+  type NetworkIsolation,
+  StartError,
+  type TaskConfig,
+  TaskConfigError,
+  type TaskEvent,
+  type TaskHandle,
+  TaskNotFoundError,
+} from '../driver.js';
+import { resourceUsage } from '../process-usage.js';
+import { DriverHealthWatch } from './driver-health.js';
+import { EventLimit } from './event-limit.js';
+import { execInPlugin } from './plugin-exec.js';
+import { taskMessage, type TaskPipes } from './task-message.js';
+import { TaskStatsWatch } from './task-stats-watch.js';
+
+/** The wait after a broken connection of a plugin that has not ended. */
+const RECONNECT_MS = 1_000;
+const FIRST_WAIT_MS = 5_000;
+const MAX_WAIT_MS = 120_000;
+
+export interface ExternalDriverDependencies {
+  readonly name: string;
+  readonly plugin: PluginInstance;
+  readonly outputs: Pick<TaskOutputs, 'open' | 'reopen' | 'drained'>;
+  /** The MHz of the whole machine. */
+  readonly totalMhz: number;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly logger: Logger;
+}
+
+interface ExternalTask {
+  readonly handle: TaskHandle;
+  readonly message: TaskHandleMessage;
+  readonly network: DriverNetwork | null;
+  readonly stats: TaskStatsWatch;
+  /** The process of the plugin that knows the task. */
+  process: PluginProcess;
+  /** The recovery of the task on a new process, while it runs. */
+  recovering: Promise<void> | undefined;
+  exit: Promise<ExitResult>;
+  ended: boolean;
+}
+
+/** What a handle of this driver holds as JSON. */
+interface HandleState {
+  /** The name of the start's pipes. */
+  readonly run: string;
+  /** The files of the output; null if they are disabled. */
+  readonly files: { readonly stdout: RotatingLogSpec; readonly stderr: RotatingLogSpec } | null;
+  /** The plugin's own handle; absent before the plugin has started the task. */
+  readonly message?: string;
+}
+
+/**
+ * ExternalDriver makes a driver plugin one of the agent's drivers.
+ *
+ * Its tasks outlive the plugin's process. When that ends, the first call that needs it starts another (PluginInstance),
+ * and each task is recovered there by its handle before anything else is asked about it (PG-76): the runner of the task
+ * notices nothing. A task that cannot be recovered has ended with the error. When the agent ends, waits stay open: the
+ * tasks go on (AG-192). Cost: one open call per task, and one for the health.
+ */
+export class ExternalDriver implements Driver {
+  readonly name: string;
+  private readonly tasks = new Map<string, ExternalTask>();
+  private readonly health: DriverHealthWatch;
+  private capabilities: CapabilitiesMessage | undefined;
+  private readonly stopping = new AbortController();
+  private readonly stopped = new Gate();
+  private readonly listeners: ((event: TaskEvent) => void)[] = [];
+  private readonly limit: EventLimit;
+
+  constructor(private readonly deps: ExternalDriverDependencies) {
+    this.name = deps.name;
+    this.health = new DriverHealthWatch(deps.plugin, deps.clock, deps.timers);
+    this.limit = new EventLimit(deps.timers, (event) => {
+      for (const listener of this.listeners) listener(event);
+    });
+  }
+
+  get mounts(): MountSupport {
+    return this.capabilities?.mount_configs === 'NO_MOUNTS' ? 'none' : 'bind';
+  }
+
+  get isolation(): FileIsolation {
+    const isolation = this.capabilities?.fs_isolation;
+    if (isolation === 'IMAGE') return 'image';
+    return isolation === 'CHROOT' ? 'chroot' : 'none';
+  }
+
+  get networkIsolation(): readonly NetworkIsolation[] {
+    const modes = this.capabilities?.network_isolation_modes ?? [];
+    const known = (['host', 'group', 'task'] as const).filter((mode) => modes.includes(mode.toUpperCase()));
+    return known.length > 0 ? known : ['host'];
+  }
+
+  /** Asks the plugin what it can do, and begins to watch its health and events. Never rejects. */
+  async open(): Promise<void> {
+    void this.health.watch();
+    void this.watchEvents();
+    await this.refreshCapabilities().catch((error: unknown) => {
+      this.deps.logger.warn('a driver plugin does not say what it can do', { plugin: this.name, error });
+    });
+  }
+
+  /** Ends the plugin in order. Tasks go on if the plugin lets them. */
+  async close(): Promise<void> {
+    this.health.stop();
+    this.stopping.abort();
+    this.stopped.open();
+    for (const { stats } of this.tasks.values()) stats.stop();
+    await this.deps.plugin.close();
+  }
+
+  /** Handles the end of the plugin's process. */
+  pluginEnded(status: string): void {
+    this.health.setUnhealthy(status);
+  }
+
+  fingerprint(): Promise<DriverFingerprint> {
+    return this.health.current();
+  }
+
+  onChange(listener: () => void): void {
+    this.health.onChange(listener);
+  }
+
+  onTaskEvent(listener: (event: TaskEvent) => void): void {
+    this.listeners.push(listener);
+  }
+
+  async validate(config: TaskConfig): Promise<void> {
+    await this.encoded(config);
+  }
+
+  prepare(config: TaskConfig): TaskHandle {
+    const { taskId, paths, task, logs } = config;
+    const files = logs.Disabled
+      ? null
+      : { stdout: logSpec(paths.logsDir, task, 'stdout', logs), stderr: logSpec(paths.logsDir, task, 'stderr', logs) };
+    const state: HandleState = { run: taskId.replaceAll(/[^A-Za-z0-9._-]/g, '_'), files };
+    return { driver: this.name, taskId, startedAtMs: this.deps.clock.nowMs(), state: { ...state } };
+  }
+
+  async start(config: TaskConfig, handle: TaskHandle): Promise<TaskHandle> {
+    const state = stateOf(handle);
+    const output = await this.openOutput(state);
+    try {
+      const encoded = await this.encoded(config);
+      const message = taskMessage(config, { encoded, pipes: output.pipes, totalMhz: this.deps.totalMhz });
+      const { started, process } = await this.startOnce(message);
+      if (started.result === 'RETRY' || started.result === 'FATAL')
+        throw new StartError(started.driver_error_msg || 'the driver failed', started.result === 'RETRY');
+      if (!started.handle) throw new StartError('the driver returned no handle');
+      const found: TaskHandle = { ...handle, state: { ...state, message: handleText(started.handle) } };
+      this.track(found, started.handle, process, output, networkOf(started.network_override));
+      return found;
+    } catch (error) {
+      output.release();
+      if (error instanceof PluginError) throw new StartError(error.message, error.isRecoverable);
+      if (error instanceof PluginUnavailableError) throw new StartError(error.message, true);
+      throw error;
+    }
+  }
+
+  async recover(handle: TaskHandle): Promise<boolean> {
+    if (this.tasks.has(handle.taskId)) return true;
+    const state = stateOf(handle);
+    if (state.message === undefined) return false; // the start was under way, so it is destroyed
+    const message = handleMessage(state.message);
+    try {
+      const process = await this.deps.plugin.use();
+      const client = new DriverClient(process.connection);
+      await client.recoverTask(message);
+      const network = await client.inspectTask(handle.taskId).then(
+        ({ network_override: override }) => networkOf(override),
+        () => null, // not every driver answers it
+      );
+      this.track(handle, message, process, await this.openOutput(state, true), network);
+      return true;
+    } catch (error) {
+      this.deps.logger.warn('a task cannot be recovered by its driver', {
+        driver: this.name,
+        task: handle.taskId,
+        error,
+      });
+      return false;
+    }
+  }
+
+  async wait(taskId: string): Promise<ExitResult> {
+    return this.task(taskId).exit;
+  }
+
+  async stop(taskId: string, timeoutMs: number, signal: string): Promise<void> {
+    const task = this.task(taskId);
+    await this.asking(task, (client) => client.stopTask(taskId, timeoutMs, signal));
+    await task.exit;
+  }
+
+  async signal(taskId: string, signal: string): Promise<void> {
+    const task = this.task(taskId);
+    if (this.capabilities?.send_signals === false) throw new Error('task driver does not support signals');
+    await this.asking(task, (client) => client.signalTask(taskId, signal));
+  }
+
+  async exec(taskId: string, _config: TaskConfig, command: ExecCommand): Promise<ExecSession> {
+    const task = this.task(taskId);
+    if (this.capabilities?.exec === false) throw new NoExecError(this.name);
+    return this.asking(task, (client) => execInPlugin(client, taskId, command));
+  }
+
+  network(taskId: string): DriverNetwork | null {
+    return this.tasks.get(taskId)?.network ?? null;
+  }
+
+  async stats(taskId: string): Promise<TaskResourceUsage> {
+    const usage = await this.task(taskId).stats.usage();
+    return usage ?? { ResourceUsage: resourceUsage({}, {}), Timestamp: this.deps.clock.nowMs() * 1e6, Pids: null };
+  }
+
+  async destroy(handle: TaskHandle, force: boolean): Promise<void> {
+    const { taskId } = handle;
+    const task = this.tasks.get(taskId);
+    if (task && !task.ended && !force) throw new Error('cannot destroy running task');
+    // A process that was started since the task ended knows it only after its recovery. If that fails, nothing is left.
+    if (task) await this.attached(task).catch(() => undefined);
+    const process = await this.deps.plugin.use();
+    await new DriverClient(process.connection).destroyTask(taskId, force).catch((error: unknown) => {
+      if (!(error instanceof PluginError && error.isTaskNotFound)) throw error;
+    });
+    task?.stats.stop();
+    this.tasks.delete(taskId);
+  }
+
+  /** Starts a task, and again on a new process if the plugin ends meanwhile (PG-77). @throws PluginError, StartError */
+  private async startOnce(message: TaskConfigMessage): Promise<{ started: StartedTask; process: PluginProcess }> {
+    for (let attempt = 1; ; attempt++) {
+      const process = await this.deps.plugin.use();
+      try {
+        return {
+          started: await new DriverClient(process.connection).startTask(message, this.stopping.signal),
+          process,
+        };
+      } catch (error) {
+        if (!(error instanceof PluginShutDownError)) throw error;
+        if (attempt > 1 || this.deps.plugin.isClosed)
+          throw new StartError(`failed to start task after driver exited unexpectedly: ${error.message}`, true);
+      }
+    }
+  }
+
+  /** Validates the configuration by the driver's schema, and encodes it. @throws TaskConfigError, StartError */
+  private async encoded({ config }: TaskConfig): Promise<Uint8Array> {
+    try {
+      await this.refreshCapabilities();
+      const process = await this.deps.plugin.use();
+      const schema = await new DriverClient(process.connection).taskConfigSchema();
+      return schema.encode(config);
+    } catch (error) {
+      if (error instanceof ConfigError) throw new TaskConfigError(`failed to parse config: ${error.message}`);
+      throw new StartError(errorText(error), true);
+    }
+  }
+
+  private async refreshCapabilities(): Promise<void> {
+    const process = await this.deps.plugin.use();
+    this.capabilities = await new DriverClient(process.connection).capabilities();
+  }
+
+  private track(
+    handle: TaskHandle,
+    message: TaskHandleMessage,
+    process: PluginProcess,
+    output: TaskOutput,
+    network: DriverNetwork | null,
+  ): void {
+    const { taskId } = handle;
+    const stats = new TaskStatsWatch(taskId, () => this.attached(this.task(taskId)), this.deps.timers);
+    const open = new Promise<ExitResult>(() => {});
+    const task: ExternalTask = {
+      handle,
+      message,
+      network,
+      stats,
+      process,
+      recovering: undefined,
+      exit: open,
+      ended: false,
+    };
+    this.tasks.set(taskId, task);
+    task.exit = this.exitOf(task).then(async (result) => {
+      task.ended = true;
+      stats.stop();
+      output.release();
+      await output.drained();
+      return result;
+    });
+  }
+
+  /** Waits for the end of a task, on one process of the plugin after the other (PG-76). Never rejects. */
+  private async exitOf(task: ExternalTask): Promise<ExitResult> {
+    for (;;) {
+      try {
+        const client = await this.attached(task);
+        const { result, err } = await client.waitTask(task.handle.taskId);
+        return {
+          ExitCode: result?.exit_code ?? 0,
+          Signal: result?.signal ?? 0,
+          OOMKilled: result?.oom_killed ?? false,
+          Err: err,
+        };
+      } catch (error) {
+        if (this.deps.plugin.isClosed) return new Promise(() => {}); // the agent ends, and the task goes on
+        if (error instanceof PluginShutDownError || error instanceof PluginUnavailableError) continue;
+        if (error instanceof PluginError && error.code === status.UNAVAILABLE) {
+          await pause(this.deps.timers, RECONNECT_MS, this.stopped);
+          continue;
+        }
+        return { ExitCode: 0, Signal: 0, OOMKilled: false, Err: errorText(error) };
+      }
+    }
+  }
+
+  /**
+   * Asks about a task, and once more on a new process if the plugin ends meanwhile (PG-77).
+   * @throws TaskNotFoundError, PluginError
+   */
+  private async asking<T>(task: ExternalTask, ask: (client: DriverClient) => Promise<T>): Promise<T> {
+    try {
+      try {
+        return await ask(await this.attached(task));
+      } catch (error) {
+        if (!(error instanceof PluginShutDownError)) throw error;
+        return await ask(await this.attached(task));
+      }
+    } catch (error) {
+      if (error instanceof PluginError && error.isTaskNotFound) throw new TaskNotFoundError(task.handle.taskId);
+      throw error;
+    }
+  }
+
+  /** Returns a client for a process that knows the task, and recovers the task there first if needed. */
+  private async attached(task: ExternalTask): Promise<DriverClient> {
+    const process = await this.deps.plugin.use();
+    const client = new DriverClient(process.connection);
+    if (task.process === process) return client;
+    task.recovering ??= client
+      .recoverTask(task.message)
+      .then(() => {
+        task.process = process;
+      })
+      .finally(() => {
+        task.recovering = undefined;
+      });
+    await task.recovering;
+    return client;
+  }
+
+  private async openOutput({ run, files }: HandleState, isRecovered = false): Promise<TaskOutput> {
+    if (!files || this.capabilities?.disable_log_collection === true) return NO_OUTPUT;
+    const { outputs } = this.deps;
+    const open = await (isRecovered ? outputs.reopen : outputs.open).call(outputs, run, files.stdout, files.stderr);
+    let isOpen = true;
+    return {
+      pipes: open.pipes,
+      release: () => {
+        if (isOpen) open.release();
+        isOpen = false;
+      },
+      drained: () => outputs.drained(run),
+    };
+  }
+
+  private async watchEvents(): Promise<void> {
+    for (let failures = 0; !this.stopped.isOpen; failures++) {
+      try {
+        const process = await this.deps.plugin.use();
+        const events = new DriverClient(process.connection).taskEvents(this.stopping.signal);
+        for await (const { alloc_id: allocId, task_name: task, message, annotations } of events) {
+          failures = 0;
+          this.limit.offer({ allocId, task, message, annotations });
+        }
+      } catch (error) {
+        if (error instanceof PluginError && error.isUnimplemented) return;
+        if (error instanceof PluginShutDownError) failures = 0;
+      }
+      await pause(this.deps.timers, Math.min(FIRST_WAIT_MS * 2 ** failures, MAX_WAIT_MS), this.stopped);
+    }
+  }
+
+  private task(taskId: string): ExternalTask {
+    const task = this.tasks.get(taskId);
+    if (!task) throw new TaskNotFoundError(taskId);
+    return task;
+  }
+}
+
+/** The output of a task, which the agent holds open until the task has ended: the plugin may open it again. */
+interface TaskOutput extends Pick<OpenOutput, 'release'> {
+  readonly pipes: TaskPipes;
+  /** Resolves when all output is in its files. */
+  drained(): Promise<void>;
+}
+
+const NO_OUTPUT: TaskOutput = {
+  pipes: { stdout: '/dev/null', stderr: '/dev/null' },
+  release: () => {},
+  drained: async () => {},
+};
+
+/** @throws TypeError if another driver made the handle */
+function stateOf({ taskId, state }: TaskHandle): HandleState {
+  const { run, files = null, message } = state as Partial<HandleState>;
+  if (typeof run !== 'string') throw new TypeError(`not a handle of an external driver: ${taskId}`);
+  return { run, files, ...(typeof message === 'string' && { message }) };
+}
+
+const networkOf = (override: NetworkOverrideMessage | null): DriverNetwork | null =>
+  override && { ip: override.addr, portMap: override.port_map, autoAdvertise: override.auto_advertise };

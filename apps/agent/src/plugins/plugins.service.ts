@@ -1,0 +1,139 @@
+import { cpus } from 'node:os';
+import type { PluginRecord } from '@waybill/plugins';
+import { isAlive, sendSignal } from '@waybill/processes';
+import type { ServiceContext } from '@waybill/service';
+import type { Driver, TaskEvent } from '../drivers/driver.js';
+import { ExternalDriver } from '../drivers/external/external-driver.js';
+import { unusableDriver } from '../drivers/external/unusable-driver.js';
+import { below, ownDirectory, pathName } from '../paths/path-name.js';
+import type { TaskOutputs } from '../tasks/logs/task-output.js';
+import { WITHHELD_PREFIXES, WITHHELD_HOST_VARIABLES } from '../tasks/task-env.js';
+import { chosenPlugins, isKnown, type KnownPlugin, tryPlugin, type UnusablePlugin } from './plugin-catalogue.js';
+import { findPluginFiles, type PluginFile } from './plugin-files.store.js';
+import { PluginInstance } from './plugin-instance.js';
+import { PluginRecords } from './plugin-records.store.js';
+
+/** AgentPlugins are the plugins of one machine. */
+export interface AgentPlugins {
+  /** The external drivers by name. Those that cannot be used are undetected. */
+  readonly drivers: ReadonlyMap<string, Driver>;
+  /** Registers a listener for events that drivers report about their tasks. */
+  onTaskEvent(listener: (event: TaskEvent) => void): void;
+  /** Ends all plugins in order (PG-74). */
+  close(): Promise<void>;
+}
+
+export interface AgentPluginsOptions {
+  /** The directory of the agent. */
+  readonly dir: string;
+  readonly outputs: TaskOutputs;
+  readonly mhzPerCore: number;
+  /** The names of the built-in drivers. */
+  readonly builtIn: ReadonlySet<string>;
+}
+
+/**
+ * Finds, tries and starts the plugins of the machine.
+ * @throws PluginConfigError if a `config` block does not fit its plugin
+ */
+export async function pluginsOf(context: ServiceContext, options: AgentPluginsOptions): Promise<AgentPlugins> {
+  const { settings, logger } = context;
+  const { dir, builtIn } = options;
+  const records = await PluginRecords.load(below(dir, 'plugin_state', 'running.json'));
+  const tried = await triedPlugins(context, dir);
+  const chosen = chosenPlugins(tried.filter(isKnown), builtIn);
+  await endForeign(records, chosen);
+  const externals = chosen
+    .filter(({ kind }) => kind === 'driver')
+    .map((plugin) => externalDriver(context, options, records, plugin));
+  await Promise.all(externals.map((driver) => driver.open()));
+  const unusable = tried.filter((plugin): plugin is UnusablePlugin => !isKnown(plugin));
+  for (const { fileName, reason } of unusable) logger.warn('a plugin cannot be used', { plugin: fileName, reason });
+  const drivers = [
+    ...unusable
+      .filter(({ fileName }) => !builtIn.has(fileName))
+      .map(({ fileName, reason }) => unusableDriver(fileName, reason)),
+    ...externals,
+  ];
+  if (Object.keys(settings.WAYBILL_PLUGINS).length > 0 && tried.length === 0)
+    logger.warn('no plugin of the configuration was found', { plugins: Object.keys(settings.WAYBILL_PLUGINS) });
+  return {
+    drivers: new Map(drivers.map((driver) => [driver.name, driver])),
+    onTaskEvent: (listener) => {
+      for (const driver of externals) driver.onTaskEvent(listener);
+    },
+    close: async () => {
+      await Promise.all(externals.map((driver) => driver.close()));
+    },
+  };
+}
+
+async function triedPlugins(context: ServiceContext, dir: string): Promise<(KnownPlugin | UnusablePlugin)[]> {
+  const { settings, logger } = context;
+  const pluginDir =
+    settings.WAYBILL_PLUGIN_DIR === '' ? below(dir, 'plugins') : ownDirectory(settings.WAYBILL_PLUGIN_DIR);
+  const files = await findPluginFiles(pluginDir);
+  if (!files && settings.WAYBILL_PLUGIN_DIR !== '') logger.warn('there is no plugin directory', { dir: pluginDir });
+  const isConfigured = ({ name, file }: PluginFile): boolean => {
+    if (Object.hasOwn(settings.WAYBILL_PLUGINS, name)) return true;
+    logger.warn('plugin not referenced in the agent configuration file, loading skipped', { file });
+    return false;
+  };
+  return Promise.all(
+    (files ?? []).filter(isConfigured).map((file) => {
+      const own = below(dir, 'plugin_state', pathName(file.name, 'the plugin'));
+      return tryPlugin({
+        file,
+        block: settings.WAYBILL_PLUGINS[file.name] ?? {},
+        env: pluginEnvironment(),
+        dir: own,
+        trialDir: below(own, 'trial'),
+        logger,
+      });
+    }),
+  );
+}
+
+function externalDriver(
+  { clock, timers, logger }: ServiceContext,
+  { outputs, mhzPerCore }: AgentPluginsOptions,
+  records: PluginRecords,
+  { name, fileName, launch, reattach }: KnownPlugin,
+): ExternalDriver {
+  const plugin = new PluginInstance({
+    name: fileName,
+    isDriver: true,
+    clock,
+    timers,
+    logger,
+    records,
+    launch,
+    reattach,
+    onExit: (status) => driver.pluginEnded(status),
+  });
+  const totalMhz = mhzPerCore * cpus().length;
+  const driver: ExternalDriver = new ExternalDriver({ name, plugin, outputs, totalMhz, clock, timers, logger });
+  return driver;
+}
+
+/** Ends the processes of plugins that an earlier agent started and that are not used any more. */
+async function endForeign(records: PluginRecords, chosen: readonly KnownPlugin[]): Promise<void> {
+  const used = new Set(chosen.filter(({ kind }) => kind === 'driver').map(({ fileName }) => fileName));
+  for (const { name, ...record } of records.all) {
+    if (used.has(name)) continue;
+    endProcess(record);
+    await records.remove(name);
+  }
+}
+
+function endProcess({ process: identity }: PluginRecord): void {
+  if (isAlive(identity)) sendSignal(identity.pid, 'SIGKILL', true);
+}
+
+/** Returns the agent's environment without its secrets and settings (PG-1, AG-233). */
+const pluginEnvironment = (): Record<string, string | undefined> =>
+  Object.fromEntries(
+    Object.entries(process.env).filter(
+      ([name]) => !WITHHELD_HOST_VARIABLES.has(name) && !WITHHELD_PREFIXES.some((prefix) => name.startsWith(prefix)),
+    ),
+  );
