@@ -1,6 +1,7 @@
-import type { Allocation, Constraint, Job, Node, NodeDevice, RequestedDevice } from '@waybill/model';
+import type { Allocation, Job, Node, NodeDevice, RequestedDevice } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { asks, gpus, likes, rule } from './device.fixture.js';
 import { matchesRequest } from './feasibility/device-match.js';
 import { placedBy, SchedulingFixture } from './scheduling.fixture.js';
 
@@ -9,36 +10,8 @@ beforeEach(() => {
   world = new SchedulingFixture();
 });
 
-/** Instances by id; those that end in `!` are unhealthy. */
-const gpus = (ids: string[], over: Partial<NodeDevice> = {}): NodeDevice => ({
-  Vendor: 'nvidia',
-  Type: 'gpu',
-  Name: 'V100',
-  Instances: ids.map((id) => ({
-    ID: id.replace('!', ''),
-    Healthy: !id.endsWith('!'),
-    HealthDescription: '',
-    Locality: null,
-  })),
-  Attributes: {
-    memory: { Int: 16, Unit: 'GiB' },
-    cores: { Int: 640 },
-    driver: { String: '418.40' },
-    ecc: { Bool: true },
-  },
-  ...over,
-});
 const withDevices = (Devices: NodeDevice[], over: Partial<Node> = {}): Node =>
   world.addNode({ NodeResources: { ...fixtures.aNode().NodeResources, Devices }, ...over });
-const asks = (over: Partial<RequestedDevice> = {}): RequestedDevice => ({
-  Name: 'gpu',
-  Count: 1,
-  Constraints: null,
-  Affinities: null,
-  ...over,
-});
-const rule = (LTarget: string, Operand: string, RTarget: string): Constraint => ({ LTarget, Operand, RTarget });
-const likes = (LTarget: string, RTarget: string, Weight: number) => ({ LTarget, Operand: '=', RTarget, Weight });
 const jobOf = (requests: RequestedDevice[], Count = 1, over: Partial<Job> = {}): Job => {
   const task = fixtures.aTask();
   const Tasks = [{ ...task, Resources: { ...task.Resources, Devices: requests } }];

@@ -24,7 +24,7 @@ function holding(Priority: number, Name: string, ...DeviceIDs: string[]): Alloca
 
 function victims(
   Count: number,
-  devices: NodeDevice[],
+  Devices: NodeDevice[] | null,
   proposed: Allocation[],
   over: Partial<RequestedDevice> = {},
 ): readonly Allocation[] | undefined {
@@ -32,7 +32,8 @@ function victims(
   for (const alloc of proposed) index.addAllocation(alloc);
   const request: RequestedDevice = { Name: 'gpu', Count, Constraints: null, Affinities: null, ...over };
   const job = { ID: 'high', Namespace: 'default', Priority: 60 };
-  return victimsForDevice({ job, request, devices, index, proposed });
+  const node = { NodeResources: { ...fixtures.aNode().NodeResources, Devices } };
+  return victimsForDevice({ job, request, node, index, proposed });
 }
 
 describe('SC-139: allocations to evict for a device', () => {

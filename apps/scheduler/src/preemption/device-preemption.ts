@@ -3,6 +3,7 @@ import {
   devicesOf,
   type Allocation,
   type DeviceIndex,
+  type Node,
   type NodeDevice,
   type RequestedDevice,
 } from '@waybill/model';
@@ -13,7 +14,7 @@ import { mayEvict, priorityOf, type Preemptor } from './preemption.js';
 export interface DevicePreemptionAsk {
   readonly job: Preemptor;
   readonly request: RequestedDevice;
-  readonly devices: readonly NodeDevice[];
+  readonly node: Pick<Node, 'NodeResources'>;
   readonly index: DeviceIndex;
   readonly proposed: readonly Allocation[];
 }
@@ -39,7 +40,7 @@ interface Holder {
  */
 export function victimsForDevice(ask: DevicePreemptionAsk): readonly Allocation[] | undefined {
   let best: Option | undefined;
-  for (const device of ask.devices) {
+  for (const device of ask.node.NodeResources.Devices ?? []) {
     if (!matchesRequest(device, ask.request)) continue;
     const option = optionOf(device, ask);
     if (option && (!best || option.cost < best.cost)) best = option;

@@ -8,7 +8,7 @@ export const MAX_SET_ASIDE = 3;
 /** Number of nodes that are compared for one placement without affinities or spreads (SC-115). */
 export function candidateLimit(jobType: string, candidates: number): number {
   if (jobType !== 'service') return MIN_CANDIDATE_LIMIT;
-  return Math.max(MIN_CANDIDATE_LIMIT, Math.ceil(Math.log2(Math.max(1, candidates))));
+  return Math.max(MIN_CANDIDATE_LIMIT, Math.ceil(Math.log2(candidates)));
 }
 
 /** Number of nodes that are compared with affinities or spreads (SC-116). */

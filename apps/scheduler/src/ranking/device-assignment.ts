@@ -52,7 +52,7 @@ export function hasDevices(devices: readonly NodeDevice[], asks: readonly Device
   return asks.every(({ request }) => {
     let missing = request.Count;
     for (const [device, instances] of left) {
-      if (missing <= 0 || !matchesRequest(device, request)) continue;
+      if (!matchesRequest(device, request)) continue;
       const usable = instances.filter(({ ID }) => isInstanceAllowed(ID, request)).slice(0, missing);
       missing -= usable.length;
       left.set(
@@ -60,6 +60,6 @@ export function hasDevices(devices: readonly NodeDevice[], asks: readonly Device
         instances.filter((instance) => !usable.includes(instance)),
       );
     }
-    return missing <= 0;
+    return missing === 0;
   });
 }

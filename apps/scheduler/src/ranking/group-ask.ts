@@ -9,7 +9,6 @@ import {
   type TaskGroup,
 } from '@waybill/model';
 import type { DeviceAsk } from './device-assignment.js';
-import { weightOf } from '../feasibility/device-match.js';
 
 /**
  * The resources that an allocation of a group needs on any node, without ports, devices and cores. Computed once for
@@ -27,8 +26,6 @@ export interface GroupAsk {
   readonly network: NetworkResource | undefined;
   /** In the order of the tasks. */
   readonly devices: readonly DeviceAsk[];
-  /** Sum of the weights of all affinities of all device requests; 0: there are none. */
-  readonly deviceWeight: number;
 }
 
 export function askOf(group: TaskGroup, memoryOversubscription: boolean): GroupAsk {
@@ -51,7 +48,6 @@ export function askOf(group: TaskGroup, memoryOversubscription: boolean): GroupA
     Shared: { Networks: null, DiskMB: group.EphemeralDisk.SizeMB, Ports: null },
   };
   const network = group.Networks?.[0];
-  const devices = devicesAskedBy(group);
   return {
     group,
     allocName: '',
@@ -59,8 +55,7 @@ export function askOf(group: TaskGroup, memoryOversubscription: boolean): GroupA
     usage: usageOf(resources),
     cores: group.Tasks.reduce((sum, task) => sum + task.Resources.Cores, 0),
     network,
-    devices,
-    deviceWeight: devices.reduce((sum, { request }) => sum + weightOf(request), 0),
+    devices: devicesAskedBy(group),
   };
 }
 
@@ -94,7 +89,7 @@ export function withCores(
   node: Node,
   proposed: readonly Allocation[],
 ): AllocatedResources | undefined {
-  const taken = new Set(node.ReservedResources.Cpu.ReservedCpuCores ?? []);
+  const taken = new Set(node.ReservedResources.Cpu.ReservedCpuCores);
   for (const alloc of proposed) for (const core of usageOf(alloc.AllocatedResources).cores) taken.add(core);
   const { ReservableCpuCores, TotalCpuCores, CpuShares } = node.NodeResources.Cpu;
   const free = (ReservableCpuCores ?? []).filter((core) => !taken.has(core)).toSorted((a, b) => a - b);

@@ -4,6 +4,7 @@ import type { GroupAsk } from './group-ask.js';
 import {
   judge,
   judgePreempting,
+  type Fitting,
   type FittingAfterPreemption,
   type Judgement,
   type NodeJudgeDeps,
@@ -92,9 +93,8 @@ export class JudgedCandidates {
    * `judgePreempting`.
    */
   preemptingAt(index: number): FittingAfterPreemption | undefined {
-    const node = this.nodes[index];
-    if (!node || this.hopeless[index] === 1) return undefined;
-    const judgement = judgePreempting(node, this.ask, this.ranking, this.deps);
+    if (this.hopeless[index] === 1) return undefined;
+    const judgement = judgePreempting(this.nodes[index] as Node, this.ask, this.ranking, this.deps);
     if (!judgement && this.remembers) this.hopeless[index] = 1;
     return judgement;
   }
@@ -108,22 +108,26 @@ export class JudgedCandidates {
     return spread === 0 ? sum / contributing : (sum + spread) / (contributing + 1);
   }
 
-  at(index: number): Judgement | undefined {
+  /** The judgement of a candidate that was scored, and so fits. */
+  fittingAt(index: number): Fitting {
+    return this.at(index) as Fitting;
+  }
+
+  at(index: number): Judgement {
     const known = this.known[index];
     if (known) return known;
-    const node = this.nodes[index];
-    if (!node) return undefined;
+    const node = this.nodes[index] as Node;
     const judgement = judge(node, this.ask, this.ranking, this.deps);
     if (this.remembers) this.remember(index, node, judgement);
     return judgement;
   }
 
   /** The score of a candidate that fits. */
-  scoreOf(index: number, judgement: Judgement & { kind: 'fits' }, penalised: boolean): number {
+  scoreOf(index: number, judgement: Fitting, penalised: boolean): number {
     return this.ranking.mean(judgement.base, penalised, this.spreadOf(index));
   }
 
-  scoresOf(index: number, judgement: Judgement & { kind: 'fits' }, penalised: boolean): Record<string, number> {
+  scoresOf(index: number, judgement: Fitting, penalised: boolean): Record<string, number> {
     return scoresBy(judgement.base, penalised, this.spreadOf(index));
   }
 
@@ -152,26 +156,23 @@ export class JudgedCandidates {
 
   private forget(index: number): void {
     const before = this.known[index];
-    const node = this.nodes[index];
-    if (node && before && before.kind !== 'fits') {
+    if (before && before.kind !== 'fits') {
       this.open++;
       this.reopened.add(index);
-      this.rejections.count(node, before, -1);
+      this.rejections.count(this.nodes[index] as Node, before, -1);
     }
     this.known[index] = undefined;
   }
 
   private spreadOf(index: number): number {
+    const node = this.nodes[index] as Node;
     const spreadClass = numberAt(this.spreadClass, index);
-    if (spreadClass !== UNCLASSED && this.spreadOfPlacement[spreadClass] === this.placement)
-      return numberAt(this.spreadScores, spreadClass);
-    const node = this.nodes[index];
-    const score = node ? this.ranking.spreadOf(node) : 0;
-    if (spreadClass !== UNCLASSED) {
+    if (spreadClass === UNCLASSED) return this.ranking.spreadOf(node);
+    if (this.spreadOfPlacement[spreadClass] !== this.placement) {
       this.spreadOfPlacement[spreadClass] = this.placement;
-      this.spreadScores[spreadClass] = score;
+      this.spreadScores[spreadClass] = this.ranking.spreadOf(node);
     }
-    return score;
+    return numberAt(this.spreadScores, spreadClass);
   }
 }
 

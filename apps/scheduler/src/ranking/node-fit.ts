@@ -76,7 +76,7 @@ export function fit(node: Node, ask: GroupAsk, view: NodeView, random: () => num
   const withOwnCores = ask.cores === 0 ? resources : withCores(ask, resources, node, claims.allocs);
   if (!withOwnCores) return { exhausted: 'cores' };
   if (node.NodeMaxAllocs > 0 && claims.count + 1 > node.NodeMaxAllocs) return { exhausted: 'max allocation exceeded' };
-  const wanted = ask.cores > 0 ? usageOf(withOwnCores) : ask.usage;
+  const wanted = withOwnCores === resources ? ask.usage : usageOf(withOwnCores);
   const used = usedAfter(view.used, wanted, claims.evicted);
   const capacity = capacityOf(node);
   return {
@@ -178,6 +178,6 @@ function lackOf(used: Amounts, capacity: Amounts): Resourced['lacks'] {
 /** The network with its host networks resolved; feasibility has checked that they exist (SC-66). */
 function resolvedHostNetworks(network: NetworkResource, node: Node): NetworkResource {
   const resolve = (ports: NetworkResource['ReservedPorts']): NetworkResource['ReservedPorts'] =>
-    ports?.map((port) => ({ ...port, HostNetwork: resolveTarget(port.HostNetwork, node) ?? '' })) ?? null;
+    ports && ports.map((port) => ({ ...port, HostNetwork: resolveTarget(port.HostNetwork, node) ?? port.HostNetwork }));
   return { ...network, ReservedPorts: resolve(network.ReservedPorts), DynamicPorts: resolve(network.DynamicPorts) };
 }

@@ -52,8 +52,7 @@ export function judge(node: Node, ask: GroupAsk, ranking: Ranking, deps: NodeJud
 function fitting(node: Node, ask: GroupAsk, ranking: Ranking, fitted: Resourced, deps: NodeJudgeDeps): Fitting {
   const { used, capacity, resources, matchedDeviceWeight } = fitted;
   const collisions = deps.own.count(node.ID, ask.group.Name);
-  const devices = ask.deviceWeight > 0 ? matchedDeviceWeight / ask.deviceWeight : 0;
-  return { kind: 'fits', resources, base: ranking.base({ node, used, capacity, collisions, devices }) };
+  return { kind: 'fits', resources, base: ranking.base({ node, used, capacity, collisions, matchedDeviceWeight }) };
 }
 
 /**
@@ -73,22 +72,19 @@ export function judgePreempting(
   const fitted = fit(node, ask, view, deps.random, evictionsFor(job));
   if ('exhausted' in fitted) return undefined;
   const { used, capacity, wanted, evicted } = fitted;
-  let victims = evicted;
-  if (fitted.lacks !== '') {
-    const more = victimsFor({
-      job,
-      wanted,
-      free: {
-        cpuMhz: capacity.cpuMhz - used.cpuMhz + wanted.cpuMhz,
-        memoryMB: capacity.memoryMB - used.memoryMB + wanted.memoryMB,
-        diskMB: capacity.diskMB - used.diskMB + wanted.diskMB,
-      },
-      proposed: view.allocs.filter((alloc) => !evicted.includes(alloc)),
-      preemptedOf: (group) => plan.preemptedOf(group),
-    });
-    if (!more) return undefined;
-    victims = [...evicted, ...more];
-  }
+  const more = victimsFor({
+    job,
+    wanted,
+    free: {
+      cpuMhz: capacity.cpuMhz - used.cpuMhz + wanted.cpuMhz,
+      memoryMB: capacity.memoryMB - used.memoryMB + wanted.memoryMB,
+      diskMB: capacity.diskMB - used.diskMB + wanted.diskMB,
+    },
+    proposed: view.allocs.filter((alloc) => !evicted.includes(alloc)),
+    preemptedOf: (group) => plan.preemptedOf(group),
+  });
+  if (!more) return undefined;
+  const victims = [...evicted, ...more];
   if (victims.length === 0) return undefined;
   const preemption = preemptionScore(victims.map(priorityOf));
   return { ...fitting(node, ask, ranking, fitted, deps), victims, preemption };
@@ -98,7 +94,6 @@ export function judgePreempting(
 function evictionsFor(job: Preemptor): Evictions {
   return {
     forPorts: (wanted, node, index, proposed) => victimsForPorts({ job, wanted, node, index, proposed }),
-    forDevice: (request, node, index, proposed) =>
-      victimsForDevice({ job, request, devices: node.NodeResources.Devices ?? [], index, proposed }),
+    forDevice: (request, node, index, proposed) => victimsForDevice({ job, request, node, index, proposed }),
   };
 }

@@ -116,22 +116,21 @@ export class NodeSelector {
     const best = new BestFew();
     let looked = 0;
     for (let enough = false; looked < nodes.length && !enough; looked++) {
-      const index = this.cursor;
-      this.cursor = index + 1 === nodes.length ? 0 : index + 1;
-      const known = penalised.size === 0 ? judged.knownScore(index) : undefined;
+      const index = this.nextInRing();
+      const node = nodes[index] as Node;
+      const isPenalised = penalised.has(node.ID);
+      const known = isPenalised ? undefined : judged.knownScore(index);
       if (known !== undefined) {
         best.offer(index, known);
         enough = choice.offer(index, known);
         continue;
       }
-      const node = nodes[index];
       const judgement = judged.at(index);
-      if (!node || !judgement) continue;
       if (judgement.kind !== 'fits') {
         metric.rejected(node, judgement);
         continue;
       }
-      const score = judged.scoreOf(index, judgement, penalised.size > 0 && penalised.has(node.ID));
+      const score = judged.scoreOf(index, judgement, isPenalised);
       best.offer(index, score);
       enough = choice.offer(index, score);
     }
@@ -139,9 +138,15 @@ export class NodeSelector {
     metric.keepScores(this.scoresOf(best, judged, penalised));
     const chosen = choice.finish();
     const node = nodes[chosen];
-    const judgement = node && judged.at(chosen);
-    if (!node || judgement?.kind !== 'fits') return { node: undefined, metric: metric.finish() };
-    return { node, resources: judgement.resources, metric: metric.finish(), victims: [] };
+    if (!node) return { node: undefined, metric: metric.finish() };
+    return { node, resources: judged.fittingAt(chosen).resources, metric: metric.finish(), victims: [] };
+  }
+
+  /** Position of the candidate after the one that was looked at last. */
+  private nextInRing(): number {
+    const index = this.cursor;
+    this.cursor = (index + 1) % this.deps.candidates.nodes.length;
+    return index;
   }
 
   /** Searches the ring again for nodes that fit after evictions (section 12), and takes the best of the first ones. */
@@ -151,11 +156,10 @@ export class NodeSelector {
     const choice = new LimitedChoice(this.limitFor(ask.group));
     const options: PreemptingOption[] = [];
     for (let looked = 0, enough = false; looked < nodes.length && !enough; looked++) {
-      const index = this.cursor;
-      this.cursor = index + 1 === nodes.length ? 0 : index + 1;
-      const node = nodes[index];
+      const index = this.nextInRing();
       const fitting = judged.preemptingAt(index);
-      if (!node || !fitting) continue;
+      if (!fitting) continue;
+      const node = nodes[index] as Node;
       const meta = this.preemptingScore(node, ask, fitting, penalised);
       options.push({ node, fitting, meta });
       enough = choice.offer(options.length - 1, meta.NormScore);
@@ -190,10 +194,8 @@ export class NodeSelector {
 
   private scoresOf(best: BestFew, judged: JudgedCandidates, penalised: ReadonlySet<string>): NodeScoreMeta[] {
     return best.map((index, score) => {
-      const node = this.deps.candidates.nodes[index];
-      const judgement = judged.at(index);
-      if (!node || judgement?.kind !== 'fits') throw new Error(`candidate ${index} was scored and does not fit`);
-      return scoreMeta(node, judged.scoresOf(index, judgement, penalised.has(node.ID)), score);
+      const node = this.deps.candidates.nodes[index] as Node;
+      return scoreMeta(node, judged.scoresOf(index, judged.fittingAt(index), penalised.has(node.ID)), score);
     });
   }
 
@@ -211,7 +213,7 @@ export class NodeSelector {
     if (known) return known;
     const { nodes } = this.deps.candidates;
     const judged = new JudgedCandidates(nodes, ask, this.rankingOf(ask.group), this.deps);
-    if (ask.allocName === '') this.judged.set(ask.group.Name, judged);
+    this.judged.set(ask.group.Name, judged);
     return judged;
   }
 
@@ -239,6 +241,6 @@ function afterPreemption(
 ): Chosen {
   const best = new BestFew();
   for (const [index, { meta }] of options.entries()) best.offer(index, meta.NormScore);
-  metric.keepScores(best.map((index) => options[index]?.meta).filter((meta) => meta !== undefined));
+  metric.keepScores(best.map((index) => (options[index] as PreemptingOption).meta));
   return { node, resources: fitting.resources, metric: metric.finish(), victims: fitting.victims };
 }

@@ -112,23 +112,17 @@ export function scoreMeta(node: Node, scores: Record<string, number>, normScore:
  * The best few of many scored options, best first; of equal scores the first one comes first (SC-113). Constant memory.
  */
 export class BestFew {
-  private readonly options: number[] = [];
-  private readonly scores: number[] = [];
+  private readonly kept: { readonly option: number; readonly score: number }[] = [];
 
   offer(option: number, score: number): void {
-    const { options, scores } = this;
-    const worst = scores[KEPT_SCORES - 1];
-    if (worst !== undefined && score <= worst) return;
-    const lower = scores.findIndex((kept) => kept < score);
-    const at = lower === -1 ? scores.length : lower;
-    options.splice(at, 0, option);
-    scores.splice(at, 0, score);
-    options.splice(KEPT_SCORES);
-    scores.splice(KEPT_SCORES);
+    const { kept } = this;
+    const lower = kept.findIndex((one) => one.score < score);
+    kept.splice(lower === -1 ? kept.length : lower, 0, { option, score });
+    if (kept.length > KEPT_SCORES) kept.pop();
   }
 
   map<T>(made: (option: number, score: number) => T): T[] {
-    return this.options.map((option, i) => made(option, this.scores[i] as number));
+    return this.kept.map(({ option, score }) => made(option, score));
   }
 }
 

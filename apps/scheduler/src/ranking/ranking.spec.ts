@@ -1,6 +1,7 @@
 import type { Amounts, Node, Spread, TaskGroup } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
+import { asks, likes } from '../device.fixture.js';
 import { candidateLimit, LimitedChoice, spreadLimit } from './candidate-limit.js';
 import { fitScore, MAX_FIT_SCORE } from './fit-score.js';
 import { Ranking, scoresBy } from './ranking.js';
@@ -30,8 +31,13 @@ describe('the final score', () => {
   const group = (over: Partial<TaskGroup>): TaskGroup => fixtures.aGroup(over);
   const half = { used: amounts(512, 512), capacity: amounts(1024, 1024) };
   const rank = (g: TaskGroup, collisions: number, penalised = false, node = fixtures.aNode()): number =>
-    new Ranking(fixtures.aJob(), g, 'binpack', none).score({ node, ...half, collisions, devices: 0, penalised })
-      .normScore;
+    new Ranking(fixtures.aJob(), g, 'binpack', none).score({
+      node,
+      ...half,
+      collisions,
+      matchedDeviceWeight: 0,
+      penalised,
+    }).normScore;
 
   it('is the mean of what contributes: one collision of ten', () => {
     expect(rank(group({ Count: 10 }), 1)).toBeCloseTo(0.279873, 5);
@@ -64,7 +70,7 @@ describe('the final score', () => {
         node: fixtures.aNode({ Attributes: {}, ...over }),
         ...half,
         collisions: 0,
-        devices: 0,
+        matchedDeviceWeight: 0,
         penalised: false,
       }).scores['node-affinity'];
     expect(affinity({ Attributes: { kernel: '4.9' } })).toBeCloseTo(0.5, 6);
@@ -98,20 +104,50 @@ describe('the mean of a score', () => {
     expect(ranking().mean(...args)).toBeCloseTo(mean, 10);
   });
 
+  it('SC-111: is that of affinities too, if there are any', () => {
+    const Affinities = [likes('${node.class}', 'large', 50)];
+    expect(ranking({ Affinities }).mean({ ...base, affinity: 0.4 }, false, 0)).toBeCloseTo(0.5, 10);
+    expect(ranking().mean({ ...base, affinity: 0.4 }, false, 0)).toBeCloseTo(0.6, 10);
+  });
+
   it('collisions count with one more, for each of the wanted allocations', () => {
     const node = fixtures.aNode();
     const antiAffinity = (collisions: number) =>
-      ranking().base({ node, used: amounts(1, 1), capacity: amounts(2, 2), collisions, devices: 0 }).antiAffinity;
+      ranking().base({ node, used: amounts(1, 1), capacity: amounts(2, 2), collisions, matchedDeviceWeight: 0 })
+        .antiAffinity;
     expect([0, 1, 4].map(antiAffinity)).toEqual([0, -0.2, -0.5]);
+  });
+
+  it.each([
+    ['no affinity', [asks()], null],
+    ['one that is met', [asks({ Affinities: [likes('${device.model}', 'A100', 30)] })], 1],
+    ['one of the lowest weight', [asks({ Affinities: [likes('${device.model}', 'A100', 1)] })], 30],
+    [
+      'those of all requests together, by their absolute weights',
+      [
+        asks({ Affinities: [likes('${device.model}', 'A100', 50), likes('${device.model}', 'V100', -25)] }),
+        asks(),
+        asks({ Affinities: [likes('${device.model}', 'x', 25)] }),
+      ],
+      0.3,
+    ],
+  ])('SC-93: device affinities count by the share of their weights that is met: %s', (_, Devices, expected) => {
+    const task = fixtures.aTask();
+    const Tasks = [{ ...task, Resources: { ...task.Resources, Devices } }];
+    const ranked = { used: amounts(1, 1), capacity: amounts(2, 2), collisions: 0, matchedDeviceWeight: 30 };
+    expect(ranking({ Tasks }).base({ node: fixtures.aNode(), ...ranked }).devices).toBe(expected);
   });
 
   it('a node without capacity is full', () => {
     expect(fitScore('binpack', amounts(1, 1), amounts(0, 0))).toBe(18);
+    expect(fitScore('binpack', amounts(0, 0), amounts(1, 1))).toBe(0);
+    expect(fitScore('binpack', amounts(0, 50), amounts(0, 100))).toBeCloseTo(20 - 1 - 10 ** 0.5, 9);
   });
 });
 
 describe('candidate limit', () => {
   it.each([
+    [0, 2],
     [1, 2],
     [4, 2],
     [5, 3],

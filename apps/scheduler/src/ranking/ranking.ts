@@ -50,8 +50,8 @@ export interface RankedNode {
   readonly capacity: Amounts;
   /** Allocations of the same job and group on the node. */
   readonly collisions: number;
-  /** Share of the weight of the device affinities that the assigned devices match. */
-  readonly devices: number;
+  /** Weight of the device affinities that the assigned devices match. */
+  readonly matchedDeviceWeight: number;
   readonly penalised: boolean;
 }
 
@@ -59,7 +59,8 @@ export interface RankedNode {
 export class Ranking {
   private readonly affinities: readonly Affinity[];
   private readonly totalWeight: number;
-  private readonly hasDeviceAffinities: boolean;
+  /** Sum of the weights of all affinities of all device requests; 0: there are none. */
+  private readonly deviceWeight: number;
   private readonly spread: SpreadScore;
 
   constructor(
@@ -75,7 +76,7 @@ export class Ranking {
       ...(group.Affinities ?? []),
       ...group.Tasks.flatMap((task) => task.Affinities ?? []),
     ];
-    this.hasDeviceAffinities = devicesAskedBy(group).some(({ request }) => weightOf(request) > 0);
+    this.deviceWeight = devicesAskedBy(group).reduce((sum, { request }) => sum + weightOf(request), 0);
     this.totalWeight = this.affinities.reduce((sum, a) => sum + Math.abs(a.Weight), 0);
   }
 
@@ -94,7 +95,7 @@ export class Ranking {
       binpack: fitScore(this.algorithm, ranked.used, ranked.capacity) / MAX_FIT_SCORE,
       antiAffinity: ranked.collisions > 0 ? -(ranked.collisions + 1) / this.group.Count : 0,
       affinity: this.hasAffinities ? this.affinityOf(ranked.node) : 0,
-      devices: this.hasDeviceAffinities ? ranked.devices : null,
+      devices: this.deviceWeight > 0 ? ranked.matchedDeviceWeight / this.deviceWeight : null,
     };
   }
 
