@@ -22,13 +22,25 @@ const LIBS = {
   'plugin-sdk': ['plugins'],
   embedded: ['processes'],
   state: ['model'],
-  rpc: ['model', 'state', 'telemetry'],
+  rpc: ['model', 'state', 'acl', 'telemetry'],
   journal: ['model', 'state', 'telemetry', 'processes'],
   projection: ['model', 'state', 'telemetry'],
   replica: ['model', 'state', 'telemetry', 'journal', 'projection'],
   writing: ['model', 'state', 'rpc', 'journal'],
   roles: ['model', 'state', 'telemetry', 'journal', 'projection', 'replica', 'writing'],
-  service: ['model', 'keyring', 'state', 'telemetry', 'rpc', 'journal', 'projection', 'replica', 'writing', 'roles'],
+  service: [
+    'model',
+    'keyring',
+    'state',
+    'acl',
+    'telemetry',
+    'rpc',
+    'journal',
+    'projection',
+    'replica',
+    'writing',
+    'roles',
+  ],
 };
 
 /** Parts that may be imported alone, because a program starts with them and should not load the whole package. */

@@ -14,12 +14,13 @@ import {
   type VolumeMount,
   type VolumeRequest,
 } from '@waybill/model';
-import { collectAllocs, CSI_CONTROLLER, CSI_NODE } from '@waybill/rpc';
+import { type Authority, collectAllocs, CSI_CONTROLLER, CSI_NODE, EVERYBODY_CALLS } from '@waybill/rpc';
 import { fixtures } from '@waybill/state';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
 import { callsIn } from '../support/csi-plugin/directory-plugin.mjs';
 import { canMount, unmountBelow } from '../support/csi-plugin/disks.mjs';
 import { Faults } from '../support/csi-plugin/faults.mjs';
+import { HELD_BY, HELD_EPOCH } from '../support/admitted-rpc.js';
 import { HeldClaims } from '../support/held-claims.js';
 import { processesOf } from '../support/launcher.js';
 import { NodesAndAgent, shellTask } from '../support/nodes-and-agent.js';
@@ -370,6 +371,27 @@ describe('an allocation with a volume', () => {
       ['Storage', 'false'],
       ['Storage', 'true'],
     ]);
+  });
+
+  it('AU-256, AU-334: a machine refuses a deposed holder, over a restart of its agent as well', async () => {
+    await isUp();
+    const list = { PluginID: 'disks', MaxEntries: 0, StartingToken: '' };
+    const listed = (authority: Authority) =>
+      cluster.rpc.ask(CSI_CONTROLLER.list.call, list, { target: node.ID, authority }).then(
+        () => 'listed',
+        (error: Error) => error.message,
+      );
+    const byHolder = (Epoch: number) =>
+      listed({ fence: { Role: 'volumes', Epoch, Holder: Epoch === HELD_EPOCH ? HELD_BY : 'frozen' } });
+    expect(await byHolder(HELD_EPOCH)).toBe('listed');
+    expect(await byHolder(HELD_EPOCH - 1)).toMatch(/^stale epoch: frozen calls as holder of volumes/);
+    await cluster.endAgent(agent, 'SIGKILL');
+    agent = await cluster.startAgent('one', env());
+    await isUp();
+    expect(await byHolder(HELD_EPOCH - 1)).toMatch(/^stale epoch/);
+    expect(await byHolder(HELD_EPOCH)).toBe('listed');
+    expect(await listed({ user: EVERYBODY_CALLS })).toBe('Permission denied');
+    expect(await listed({ fence: { Role: 'nodes', Epoch: HELD_EPOCH, Holder: 'nodes' } })).toBe('Permission denied');
   });
 
   it('VL-241, VL-242, VL-222: agents come and go, mounts stay, and nobody unstages under a neighbour', async (ctx) => {

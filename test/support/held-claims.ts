@@ -5,11 +5,13 @@ import {
   claimVolume,
   type ClaimVolumeResponse,
   NatsRpc,
+  type Rpc,
   RpcError,
   RpcServer,
   unpublishVolume,
   CSI_CONTROLLER,
 } from '@waybill/rpc';
+import { admittedRpc } from './admitted-rpc.js';
 
 /**
  * In the place of the servers' side of claims: every claim is granted and attached through the controller plugin of the
@@ -21,11 +23,11 @@ export class HeldClaims {
   /** The next claims are refused with these, one each. */
   readonly refusals: Refusal[] = [];
   readonly volumes = new Map<string, CSIVolume>();
-  private readonly rpc: NatsRpc;
+  private readonly rpc: Rpc;
   private readonly server: RpcServer;
 
   constructor(link: NatsLink) {
-    this.rpc = new NatsRpc(link.nc);
+    this.rpc = admittedRpc(new NatsRpc(link.nc));
     this.server = new RpcServer(link.nc);
     this.server.addHandler(claimVolume.name, (request: CSIVolumeClaimRequest) => this.claim(request));
     this.server.addHandler(unpublishVolume.name, (request: CSIVolumeClaimRequest) => this.unpublish(request));

@@ -17,6 +17,7 @@ import { AGENT_OF_TESTS } from './agent-of-tests.js';
 import { killProcessesOf } from './launcher.js';
 import type { NetworkMachine } from './network-machine.js';
 import { eventually } from './wait.js';
+import { admittedRpc } from './admitted-rpc.js';
 
 const AGENT_MAIN = fileURLToPath(new URL('../../apps/agent/dist/main.js', import.meta.url));
 
@@ -64,7 +65,7 @@ export class NodesAndAgent {
     const pace = { ...DEFAULT_PACE, minTtlMs: 1_000, graceMs };
     const service = await RunningService.start(nodesService(pace), settings, infrastructure);
     const { link } = await infrastructure.nats();
-    const rpc = new NatsRpc(link.nc, link.inboxPrefix);
+    const rpc = admittedRpc(new NatsRpc(link.nc, link.inboxPrefix));
     return new NodesAndAgent(dir, nats, infrastructure, service, await infrastructure.replica(), rpc);
   }
 

@@ -1,11 +1,12 @@
 import { DEFAULT_FLEET, type FleetMember, type FleetOptions, SimulatedFleet } from '@waybill/agent';
 import type { Allocation, Timers } from '@waybill/model';
 import type { Replica } from '@waybill/replica';
-import { NatsRpc, onNodesChanged } from '@waybill/rpc';
+import { NatsRpc, onNodesChanged, type Rpc } from '@waybill/rpc';
 import { Infrastructure, newUuid, readSettings, systemClock, systemTimers } from '@waybill/service';
 import { silentLogger, tracerFor } from '@waybill/telemetry';
 import { eventually } from './wait.js';
 import { CONTROL_PLANE, WaybillProcesses } from './waybill-processes.js';
+import { admittedRpc } from './admitted-rpc.js';
 
 /** What an agent waits for takes a machine of a test so many times less; what the servers wait for takes its time. */
 const HASTE = 10;
@@ -22,7 +23,7 @@ export class ProcessesWithMachines {
     readonly waybill: WaybillProcesses,
     private readonly infrastructure: Infrastructure,
     readonly state: Replica,
-    private readonly rpc: NatsRpc,
+    private readonly rpc: Rpc,
   ) {}
 
   static async start(): Promise<ProcessesWithMachines> {
@@ -41,7 +42,7 @@ export class ProcessesWithMachines {
       waybill,
       infrastructure,
       await infrastructure.replica(),
-      new NatsRpc(link.nc),
+      admittedRpc(new NatsRpc(link.nc)),
     );
     onNodesChanged(link, () => cluster.fleets.forEach((fleet) => fleet.serversChanged()));
     return cluster;

@@ -30,10 +30,13 @@ import type { TaskHook } from './tasks/task-hook.js';
 import { MAX_KILL_TIMEOUT_MS } from './tasks/task-stopper.js';
 import type { StorageHost } from './volumes/csi/allocation-storage.js';
 import { Gate } from './waiting/gate.js';
+import type { RoleTerms } from '@waybill/rpc';
 
 export interface AgentDependencies extends AgentRuntime {
   /** As in `ServerContact`. If it is absent, the clock is not compared with that of the servers. */
   readonly asksTime?: () => (unixMs: number) => void;
+  /** Is told the holders of roles in the servers' answers (AU-256). If it is absent, the machine is called by nobody. */
+  readonly hearsTerms?: (terms: RoleTerms | undefined) => void;
   readonly hostEnv: Readonly<Record<string, string | undefined>>;
   /** Returns the current description of the machine, with its identity. */
   readonly node: () => Node;
@@ -88,7 +91,7 @@ export interface AgentParts {
  * machine again (OP-47). So `contact` gets its listener, `contactEffects`, when it starts.
  */
 export function buildAgent(deps: AgentDependencies): AgentParts {
-  const { rpc, clock, timers, random, logger, node, stopTasksOnExit: dev } = deps;
+  const { rpc, clock, timers, random, logger, node, asksTime, hearsTerms, stopTasksOnExit: dev } = deps;
   const { ID: nodeId, SecretID: secretId } = node();
   const deadlines = new WallClockTimers({ clock, timers });
   const serversAsked = new Gate();
@@ -96,7 +99,7 @@ export function buildAgent(deps: AgentDependencies): AgentParts {
   const pending = new PendingUpdates();
   const allocations = new LocalAllocations(servicesOf(deps, { deadlines, serversAsked, pending }), pending);
 
-  const contact = new ServerContact({ rpc, clock, timers, random, logger, node, dev, asksTime: deps.asksTime });
+  const contact = new ServerContact({ rpc, clock, timers, random, logger, node, dev, asksTime, hearsTerms });
   const collector = new AllocationGarbageCollector({
     timers,
     logger,
@@ -129,7 +132,18 @@ export function buildAgent(deps: AgentDependencies): AgentParts {
     collector,
     disconnectStops,
   });
-  const pullLoop = new PullLoop({ rpc, timers, random, logger, nodeId, secretId, dev, allocations, receiver });
+  const pullLoop = new PullLoop({
+    rpc,
+    timers,
+    random,
+    logger,
+    nodeId,
+    secretId,
+    dev,
+    allocations,
+    receiver,
+    hearsTerms,
+  });
   const contactEffects = new ContactEffects(pullLoop, owedStates);
 
   return { pending, allocations, contact, collector, disconnectStops, pushLoop, pullLoop, contactEffects };

@@ -2,6 +2,9 @@ import { onNodesChanged } from '@waybill/rpc';
 import { metricsView, statsdSender, type ServiceContext, type ServiceDefinition } from '@waybill/service';
 import { processLog, snakeCase } from '@waybill/telemetry';
 import { Agent } from './agent.js';
+import { AgentGuard } from './authority/agent-guard.js';
+import { RoleHolders } from './authority/role-holders.js';
+import { RoleHoldersFile } from './authority/role-holders.store.js';
 import { AgentModule } from './agent.module.js';
 import { AllocationActions } from './allocations/allocation-actions.js';
 import { AllocationDirectoryStore } from './allocations/disk/allocation-directories.store.js';
@@ -88,10 +91,12 @@ export const agent: ServiceDefinition = {
     });
     const taskAnswers = new TaskAnswers();
     const reads = new ServerReads({ rpc, timers, identity: () => node.current });
+    const holders = await RoleHolders.load(new RoleHoldersFile(dir, logger), logger);
     const running = new Agent({
       rpc,
       clock,
       asksTime: context.asksTime,
+      hearsTerms: (terms) => holders.hear(terms),
       timers,
       newId,
       random: context.random,
@@ -168,6 +173,13 @@ export const agent: ServiceDefinition = {
         taskAnswers,
       }),
       rpcTarget: nodeId,
+      guard: new AgentGuard({
+        rpc,
+        clock,
+        node: () => node.current,
+        holders,
+        pulledIndex: () => running.pulledIndex,
+      }),
       metrics: metricsView(context, readMetrics),
       start: async () => {
         await outputs.start();

@@ -78,6 +78,11 @@ export class Agent {
     return this.parts.contact.isRegistered;
   }
 
+  /** Returns the index of the newest list of allocations that this machine has; 0 before the first. */
+  get pulledIndex(): number {
+    return this.parts.pullLoop.appliedIndex;
+  }
+
   /** Returns the status of this machine in the servers' last answer. */
   get standing(): NodeStanding | undefined {
     return this.parts.contact.standing;

@@ -1,6 +1,8 @@
 export { Agent } from './agent.js';
 export type { AgentDependencies } from './agent-parts.js';
 export { agent } from './agent.service.js';
+export { AgentGuard } from './authority/agent-guard.js';
+export { RoleHolders } from './authority/role-holders.js';
 export { AllocationActions } from './allocations/allocation-actions.js';
 export { healthTermsOf, HealthWatch } from './allocations/health-watch.js';
 export type { AllocationDirectories } from './allocations/disk/allocation-directories.js';

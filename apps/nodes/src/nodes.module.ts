@@ -14,6 +14,8 @@ import { NodeController } from './node/node.controller.js';
 import { VariablesController } from './variables/variables.controller.js';
 import { PreviousDisks } from './allocations/previous-disks.js';
 import { Registration } from './node/registration.js';
+import { UserRightsController } from './node/user-rights.controller.js';
+import { UserRightsQueries } from './node/user-rights-queries.js';
 import { ServiceQueries } from './allocations/service-queries.js';
 import { VariableQueries } from './variables/variable-queries.js';
 import { ServiceRegistrations } from './allocations/service-registrations.js';
@@ -31,6 +33,7 @@ export interface NodesParts {
   readonly disks: PreviousDisks;
   readonly identities: IdentitySigning;
   readonly variables: VariableQueries;
+  readonly userRights: UserRightsQueries;
 }
 
 @Module({})
@@ -45,6 +48,7 @@ export class NodesModule {
         ServicesController,
         IdentitiesController,
         VariablesController,
+        UserRightsController,
       ],
       providers: [
         { provide: Registration, useValue: parts.registration },
@@ -59,6 +63,7 @@ export class NodesModule {
         { provide: PreviousDisks, useValue: parts.disks },
         { provide: IdentitySigning, useValue: parts.identities },
         { provide: VariableQueries, useValue: parts.variables },
+        { provide: UserRightsQueries, useValue: parts.userRights },
       ],
     };
   }

@@ -1,6 +1,6 @@
 import { nodesWriter } from './node/nodes-writer.js';
 import { natsPresence, type Presence } from '@waybill/rpc';
-import { openKeyring, type ServiceContext, type ServiceDefinition } from '@waybill/service';
+import { openKeyring, type ServiceContext, type ServiceDefinition, userRightsOf } from '@waybill/service';
 import { rootKeysOf } from '@waybill/state';
 import { AllocQueries } from './allocations/alloc-queries.js';
 import { AllocUpdates } from './allocations/alloc-updates.js';
@@ -19,6 +19,7 @@ import { NodesModule } from './nodes.module.js';
 import { PlacementTraces } from './allocations/placement-traces.js';
 import { PreviousDisks } from './allocations/previous-disks.js';
 import { Registration } from './node/registration.js';
+import { UserRightsQueries } from './node/user-rights-queries.js';
 import { ServiceQueries } from './allocations/service-queries.js';
 import { VariableQueries } from './variables/variable-queries.js';
 import { ServiceRegistrations } from './allocations/service-registrations.js';
@@ -76,6 +77,7 @@ export function nodesService(pace: HeartbeatPace = DEFAULT_PACE, presenceIn = ov
           serviceQueries,
           disks: new PreviousDisks(state, context.rpc),
           variables,
+          userRights: new UserRightsQueries(state, userRightsOf(context)),
           identities: new IdentitySigning({ state, keyring, clock, newId, issuer: settings.WAYBILL_OIDC_ISSUER }),
         }),
         singleton: new NodesHolder(heartbeats, missing, new Drainer({ ...shared, logger })),

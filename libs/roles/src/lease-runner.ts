@@ -192,6 +192,7 @@ export class LeaseRunner {
     const { singleton, logger } = this.options;
     const { role } = this;
     const term: Term = termOf(role, epoch, {
+      holder: this.options.holder,
       barrierMs: this.options.monotonic.nowMs() - this.acquiringSinceMs,
       followsRestore,
       isCurrent: () => this.current === term && this.lease.held,

@@ -6,6 +6,8 @@ export interface Term {
   readonly epoch: number;
   /** Goes into everything that the holder writes (ST-15). */
   readonly fence: Fence;
+  /** Name of the process that holds the role, as in `LeaseAcquired`. */
+  readonly holder: string;
   /** Time from holding the lease to having applied `LeaseAcquired` in this process' copy of the state. */
   readonly barrierMs: number;
   /**
@@ -29,6 +31,7 @@ export const termOf = (
   role,
   epoch,
   fence: { role, epoch },
+  holder: '',
   barrierMs: 0,
   followsRestore: false,
   isCurrent: () => true,

@@ -1,4 +1,5 @@
 import { call } from './call.js';
+import { needs } from './user-needs.js';
 
 /**
  * Reads the next lines of a machine's log for one reader (OP-82). The first call starts the reading, and the machine
@@ -26,4 +27,5 @@ const TIMEOUT_MS = 3_000;
 /** Goes to one machine: the target is the node's ID. */
 export const readAgentLog = call<ReadAgentLogRequest, ReadAgentLogResponse>('agent.readAgentLog', {
   timeoutMs: TIMEOUT_MS,
+  userNeeds: needs({ kind: 'agent', level: 'read' }),
 });

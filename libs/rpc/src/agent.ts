@@ -1,6 +1,7 @@
 import type { AllocCheckStatus } from '@waybill/model';
 import { call } from './call.js';
 import type { AllocResourceUsage, HostStats } from './resource-usage.js';
+import { needsNodeRead, needsOfAlloc, needsOfAllocOrNode } from './user-needs.js';
 
 export * from './resource-usage.js';
 
@@ -30,7 +31,10 @@ export interface ReadLogResponse {
 }
 
 /** Goes to one machine: the target is the node's ID. */
-export const readLog = call<ReadLogRequest, ReadLogResponse>('agent.readLog', { timeoutMs: 30_000 });
+export const readLog = call<ReadLogRequest, ReadLogResponse>('agent.readLog', {
+  timeoutMs: 30_000,
+  userNeeds: needsOfAlloc('read-logs', 'read-fs'),
+});
 
 export interface AllocStatsRequest {
   readonly AllocID: string;
@@ -38,9 +42,11 @@ export interface AllocStatsRequest {
   readonly Task: string;
 }
 /** Samples the resources that the running tasks of an allocation use. */
-export const allocStats = call<AllocStatsRequest, AllocResourceUsage>('agent.allocStats');
+export const allocStats = call<AllocStatsRequest, AllocResourceUsage>('agent.allocStats', {
+  userNeeds: needsOfAlloc('read-job'),
+});
 
-export const hostStats = call<Record<string, never>, HostStats>('agent.hostStats');
+export const hostStats = call<Record<string, never>, HostStats>('agent.hostStats', { userNeeds: needsNodeRead });
 
 export interface RestartAllocRequest {
   readonly AllocID: string;
@@ -52,7 +58,9 @@ export interface RestartAllocRequest {
  * Returns when the old processes have ended and the new ones were started. Only the caller knows how long that may
  * take.
  */
-export const restartAlloc = call<RestartAllocRequest, null>('agent.restartAlloc');
+export const restartAlloc = call<RestartAllocRequest, null>('agent.restartAlloc', {
+  userNeeds: needsOfAlloc('alloc-lifecycle'),
+});
 
 export interface SignalAllocRequest {
   readonly AllocID: string;
@@ -60,17 +68,25 @@ export interface SignalAllocRequest {
   readonly Task: string;
   readonly Signal: string;
 }
-export const signalAlloc = call<SignalAllocRequest, null>('agent.signalAlloc', { timeoutMs: 30_000 });
+export const signalAlloc = call<SignalAllocRequest, null>('agent.signalAlloc', {
+  timeoutMs: 30_000,
+  userNeeds: needsOfAlloc('alloc-lifecycle'),
+});
 
 export interface CollectAllocsRequest {
   /** Empty for all ended allocations. */
   readonly AllocID: string;
 }
 /** Removes the files of ended allocations from the machine. The servers keep their records. */
-export const collectAllocs = call<CollectAllocsRequest, null>('agent.collectAllocs', { timeoutMs: 60_000 });
+export const collectAllocs = call<CollectAllocsRequest, null>('agent.collectAllocs', {
+  timeoutMs: 60_000,
+  userNeeds: needsOfAllocOrNode('submit-job', 'gc-allocation'),
+});
 
 export interface AllocChecksRequest {
   readonly AllocID: string;
 }
 /** Check ID → its last result (AG-146). */
-export const allocChecks = call<AllocChecksRequest, Record<string, AllocCheckStatus>>('agent.allocChecks');
+export const allocChecks = call<AllocChecksRequest, Record<string, AllocCheckStatus>>('agent.allocChecks', {
+  userNeeds: needsOfAlloc('read-job'),
+});

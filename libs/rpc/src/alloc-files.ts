@@ -1,4 +1,5 @@
 import { call } from './call.js';
+import { needsOfAlloc, replacesAllocOf } from './user-needs.js';
 
 /** Most bytes of a file in one response. A caller continues with another read. */
 export const MAX_FILE_CHUNK_BYTES = 256 * 1024;
@@ -57,9 +58,11 @@ export interface ReadFileResponse {
 }
 
 /** Goes to one machine: the target is the node's ID. */
-export const listFiles = call<ListFilesRequest, ListFilesResponse>('agent.listFiles', { timeoutMs: 30_000 });
-export const statFile = call<AllocFileRequest, AllocFileInfo>('agent.statFile', { timeoutMs: 30_000 });
-export const readFile = call<ReadFileRequest, ReadFileResponse>('agent.readFile', { timeoutMs: 30_000 });
+const READ_FILES = { timeoutMs: 30_000, userNeeds: needsOfAlloc('read-fs') };
+const READ_DISK = { ...READ_FILES, admitsNode: replacesAllocOf };
+export const listFiles = call<ListFilesRequest, ListFilesResponse>('agent.listFiles', READ_DISK);
+export const statFile = call<AllocFileRequest, AllocFileInfo>('agent.statFile', READ_FILES);
+export const readFile = call<ReadFileRequest, ReadFileResponse>('agent.readFile', READ_DISK);
 
 /** Parses a FileMode: `-rwxr-x---` becomes 0o750. The permissions that the owner needs are always set. */
 export function modeOf(text: string): number {

@@ -9,6 +9,7 @@ import {
   type WireObject,
 } from '@waybill/model';
 import { call, type WireForm } from './call.js';
+import { needsInNamespace, needsManagement } from './user-needs.js';
 
 /** Longest wait of a dequeue at the broker before it returns nothing. The worker's own timeout is a second longer. */
 export const DEQUEUE_WAIT_MS = 5_000;
@@ -126,11 +127,19 @@ export const updateEval = call<EvalUpdateRequest, IndexResponse>('broker.updateE
 export const createEval = call<EvalUpdateRequest, IndexResponse>('broker.createEval', { role });
 export const reblockEval = call<EvalUpdateRequest, IndexResponse>('broker.reblockEval', { role });
 /** Collects all garbage, whatever its age. Returns once the collection has started (EB-147). */
-export const forceGc = call<null, null>('broker.forceGc', { role });
+export const forceGc = call<null, null>('broker.forceGc', { role, userNeeds: needsManagement });
 /** Launches a periodic job now. It must not be retried, because each call is a launch. */
-export const forcePeriodic = call<ForcePeriodicRequest, ForcePeriodicResponse>('broker.forcePeriodic', { role });
+export const forcePeriodic = call<ForcePeriodicRequest, ForcePeriodicResponse>('broker.forcePeriodic', {
+  role,
+  userNeeds: needsInNamespace('dispatch-job', 'submit-job', 'force-periodic-job'),
+});
 /** Restarts the TTL of a variable's lock. It writes nothing (OP-202). */
-export const renewLock = call<RenewLockRequest, RenewLockResponse>('broker.renewLock', { role });
+export const renewLock = call<RenewLockRequest, RenewLockResponse>('broker.renewLock', {
+  role,
+  userNeeds: ({ Namespace: namespace, Path: path }) => [
+    { requirement: { kind: 'variable', capability: 'write' }, about: { namespace, path } },
+  ],
+});
 /** Returns once the holder has applied the index and therefore obeys its content (OP-21). */
 export const reached = call<ReachedRequest, ReachedResponse>('broker.reached', { role });
 /** A plan travels as one list of allocations, because they are similar and each one names its node. */

@@ -1,6 +1,7 @@
 import { isRefusal, Refusal } from '@waybill/model';
 import type { Role } from '@waybill/state';
 import { z } from 'zod';
+import type { Authority, CallProtection } from './authority.js';
 
 /** The wire form of a request whose JSON would otherwise be much longer. */
 export interface WireForm<Req> {
@@ -13,7 +14,7 @@ export interface WireForm<Req> {
  * `rpc.<name>`, or `rpc.<name>.<target>` for calls to one machine's agent, or `region.<region>.<name>` for calls to
  * another region.
  */
-export interface Call<Req, Res> {
+export interface Call<Req, Res> extends CallProtection {
   /** Name of the form `<service>.<method>`. */
   readonly name: string;
   /** Only the holder of this role answers. Undefined if any replica may answer. */
@@ -47,7 +48,7 @@ export interface MachineCall<Req, Res> extends Call<Req, Res> {
 /** Schema of every member of a request. A member that the service checks itself is `z.unknown()`. */
 export type RequestMembers<Req> = Readonly<Record<keyof Req, z.ZodType>>;
 
-export interface CallOptions<Req = never> {
+export interface CallOptions<Req = never> extends Omit<CallProtection<Req>, 'name'> {
   readonly role?: Role;
   readonly timeoutMs?: number;
   readonly maxInProgress?: number;
@@ -61,8 +62,9 @@ export const DEFAULT_CALL_TIMEOUT_MS = 5_000;
 
 export function call<Req, Res>(name: string, options: CallOptions<Req> = {}): Call<Req, Res> {
   const { role, timeoutMs = DEFAULT_CALL_TIMEOUT_MS, maxInProgress, betweenRegions = false } = options;
-  const { watched = false, wireForm } = options;
-  return { name, role, timeoutMs, maxInProgress, betweenRegions, watched, wireForm };
+  const { watched = false, wireForm, fencedBy, userNeeds, admitsNode } = options;
+  const protection = { name, fencedBy, userNeeds, admitsNode };
+  return { ...protection, role, timeoutMs, maxInProgress, betweenRegions, watched, wireForm };
 }
 
 /**
@@ -105,6 +107,8 @@ export interface AskOptions {
   readonly region?: string;
   readonly timeoutMs?: number;
   readonly traceparent?: string | undefined;
+  /** The authority on which a protected call is made. */
+  readonly authority?: Authority | undefined;
 }
 
 /** Makes calls. Implemented over NATS (client.ts) and by the simulator. */

@@ -1,5 +1,6 @@
 import { type RefusalCode, errorText } from '@waybill/model';
 import { createInbox, headers, type Msg, type NatsConnection, type Subscription } from '@nats-io/transport-node';
+import { type Authority, AUTHORITY_HEADER } from './authority.js';
 import {
   type AskOptions,
   type Call,
@@ -34,6 +35,12 @@ class NoResponderError extends Error {
   constructor() {
     super(NO_RESPONDER);
   }
+}
+
+/** What a call says beside its request. */
+interface Told {
+  readonly traceparent?: string | undefined;
+  readonly authority?: Authority | undefined;
 }
 
 /** A call in flight. */
@@ -85,11 +92,11 @@ export class NatsRpc implements Rpc {
 
   private async request(call: Call<unknown, unknown>, body: Uint8Array, options: AskOptions): Promise<Reply> {
     try {
-      const { region, target, traceparent, timeoutMs = call.timeoutMs } = options;
+      const { region, target, traceparent, authority, timeoutMs = call.timeoutMs } = options;
       const subject =
         region === undefined ? subjectOfCall(call.name, target) : subjectBetweenRegions(region, call.name);
       const look = call.watched ? subjectOfCall(nameOfLook(call.name), target) : undefined;
-      const msg = await this.exchange(subject, body, timeoutMs, { traceparent, look });
+      const msg = await this.exchange(subject, body, timeoutMs, { traceparent, authority, look });
       return msg.json<Reply>();
     } catch (error) {
       throw new RpcUnavailableError(call.name, errorText(error));
@@ -101,11 +108,12 @@ export class NatsRpc implements Rpc {
     subject: string,
     body: Uint8Array,
     timeoutMs: number,
-    { traceparent, look }: { readonly traceparent?: string | undefined; readonly look?: string | undefined } = {},
+    { look, ...told }: Told & { readonly look?: string | undefined } = {},
   ): Promise<Msg> {
     this.answers ??= this.nc.subscribe(`${this.inbox}.*`, { callback: (error, msg) => this.heard(error, msg) });
     const reply = `${this.inbox}.${(++this.asked).toString(36)}`;
-    this.nc.publish(subject, body, { reply, ...(traceparent && { headers: tracing(traceparent) }) });
+    const headers = headersOf(told);
+    this.nc.publish(subject, body, { reply, ...(headers && { headers }) });
     return new Promise((answer, fail) => {
       const timer = setTimeout(() => this.takeAsked(reply)?.fail(new Error('timeout')), timeoutMs);
       this.asks.set(reply, { answer, fail, timer });
@@ -165,8 +173,10 @@ export class NatsRpc implements Rpc {
   }
 }
 
-function tracing(traceparent: string): ReturnType<typeof headers> {
+function headersOf({ traceparent, authority }: Told): ReturnType<typeof headers> | undefined {
+  if (!traceparent && !authority) return undefined;
   const h = headers();
-  h.set('traceparent', traceparent);
+  if (traceparent) h.set('traceparent', traceparent);
+  if (authority) h.set(AUTHORITY_HEADER, JSON.stringify(authority));
   return h;
 }

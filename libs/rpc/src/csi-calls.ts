@@ -14,6 +14,7 @@ const toPlugin = <Req, Res>(method: string) =>
     timeoutMs: CSI_CALL_TIMEOUT_MS,
     maxInProgress: MAX_CSI_CALLS_IN_PROGRESS,
     watched: true,
+    fencedBy: 'volumes',
   });
 
 type StringMap = Readonly<Record<string, string>>;

@@ -1,5 +1,6 @@
 import type { Actor } from '@waybill/state';
 import { call } from './call.js';
+import { needsOfDeployment } from './user-needs.js';
 
 /** The user for whom the transaction is written. It becomes part of its header. */
 export interface OnBehalfOf {
@@ -40,15 +41,23 @@ export interface DeploymentUpdateResponse {
 }
 
 const role = 'deployments';
-export const pauseDeployment = call<DeploymentPauseRequest, DeploymentUpdateResponse>('deployments.pause', { role });
+export const pauseDeployment = call<DeploymentPauseRequest, DeploymentUpdateResponse>('deployments.pause', {
+  role,
+  userNeeds: needsOfDeployment('submit-job', 'pause-deployment'),
+});
 export const promoteDeployment = call<DeploymentPromoteRequest, DeploymentUpdateResponse>('deployments.promote', {
   role,
+  userNeeds: needsOfDeployment('submit-job', 'promote-deployment'),
 });
-export const failDeployment = call<DeploymentFailRequest, DeploymentUpdateResponse>('deployments.fail', { role });
+export const failDeployment = call<DeploymentFailRequest, DeploymentUpdateResponse>('deployments.fail', {
+  role,
+  userNeeds: needsOfDeployment('submit-job', 'fail-deployment'),
+});
 export const unblockDeployment = call<DeploymentUnblockRequest, DeploymentUpdateResponse>('deployments.unblock', {
   role,
+  userNeeds: needsOfDeployment('submit-job', 'unblock-deployment'),
 });
 export const setDeploymentAllocHealth = call<DeploymentAllocHealthRequest, DeploymentUpdateResponse>(
   'deployments.allocHealth',
-  { role },
+  { role, userNeeds: needsOfDeployment('submit-job', 'set-alloc-health-deployment') },
 );

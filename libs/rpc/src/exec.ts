@@ -1,4 +1,5 @@
 import { call } from './call.js';
+import { needsOfAlloc } from './user-needs.js';
 
 /** Most bytes of output in base64 in one response, apart from its last piece. */
 export const MAX_EXEC_CHUNK_BYTES = 64 * 1024;
@@ -41,7 +42,10 @@ export interface ExecEndRequest {
   readonly SessionID: string;
 }
 
-export const execStart = call<ExecStartRequest, ExecStartResponse>('agent.execStart', { timeoutMs: 15_000 });
+export const execStart = call<ExecStartRequest, ExecStartResponse>('agent.execStart', {
+  timeoutMs: 15_000,
+  userNeeds: needsOfAlloc('alloc-exec'),
+});
 export const execRead = call<ExecReadRequest, ExecReadResponse>('agent.execRead', { timeoutMs: 15_000 });
 /** Its timeout is long, because a command that does not read holds up its writer. */
 export const execWrite = call<ExecWriteRequest, null>('agent.execWrite', { timeoutMs: 600_000 });

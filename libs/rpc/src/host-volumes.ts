@@ -2,12 +2,13 @@ import type { HostVolume, HostVolumeSpecification } from '@waybill/model';
 import type { IndexResponse } from './broker.js';
 import { call } from './call.js';
 import type { OnBehalfOf } from './deployments.js';
+import { anyIn, needsInNamespace } from './user-needs.js';
 
 /** Longest time for a plugin to process one volume (VL-289). */
 export const HOST_VOLUME_PLUGIN_TIMEOUT_MS = 60_000;
 /** Time for the plugin and for earlier work on the same volume. */
 const MACHINE_TIMEOUT_MS = 2 * HOST_VOLUME_PLUGIN_TIMEOUT_MS;
-const MACHINE = { timeoutMs: MACHINE_TIMEOUT_MS, watched: true };
+const MACHINE = { timeoutMs: MACHINE_TIMEOUT_MS, watched: true, fencedBy: 'volumes' } as const;
 /** Calls of operators. Earlier work on the same volume takes time here, too. */
 const OPERATED = { role: 'volumes', timeoutMs: 2 * MACHINE_TIMEOUT_MS, watched: true } as const;
 
@@ -31,18 +32,21 @@ export interface DeleteHostVolumeClaimRequest extends OperatorRequest {
   readonly ClaimID: string;
 }
 
-export const createHostVolume = call<WriteHostVolumeRequest, WriteHostVolumeResponse>(
-  'volumes.createHostVolume',
-  OPERATED,
-);
-export const registerHostVolume = call<WriteHostVolumeRequest, WriteHostVolumeResponse>(
-  'volumes.registerHostVolume',
-  OPERATED,
-);
-export const deleteHostVolume = call<DeleteHostVolumeRequest, IndexResponse>('volumes.deleteHostVolume', OPERATED);
+export const createHostVolume = call<WriteHostVolumeRequest, WriteHostVolumeResponse>('volumes.createHostVolume', {
+  ...OPERATED,
+  userNeeds: ({ Volume }) => anyIn([Volume.Namespace], ['host-volume-create']),
+});
+export const registerHostVolume = call<WriteHostVolumeRequest, WriteHostVolumeResponse>('volumes.registerHostVolume', {
+  ...OPERATED,
+  userNeeds: ({ Volume }) => anyIn([Volume.Namespace], ['host-volume-register']),
+});
+export const deleteHostVolume = call<DeleteHostVolumeRequest, IndexResponse>('volumes.deleteHostVolume', {
+  ...OPERATED,
+  userNeeds: needsInNamespace('host-volume-delete'),
+});
 export const deleteHostVolumeClaim = call<DeleteHostVolumeClaimRequest, IndexResponse>(
   'volumes.deleteHostVolumeClaim',
-  OPERATED,
+  { ...OPERATED, userNeeds: needsInNamespace('host-volume-delete') },
 );
 
 /** The members of a volume that its machine gets. */

@@ -1,5 +1,6 @@
 export * from './agent.js';
 export * from './alloc-files.js';
+export * from './authority.js';
 export * from './broker.js';
 export * from './call.js';
 export * from './client.js';
@@ -19,6 +20,8 @@ export * from './server.js';
 export * from './deployments.js';
 export * from './exec.js';
 export * from './task-api.js';
+export * from './user-may.js';
+export * from './user-rpc.js';
 export * from './scheduler.js';
 export * from './volumes.js';
 export * from './worker-pools.js';

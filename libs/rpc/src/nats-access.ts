@@ -2,6 +2,7 @@ import { type MachineCall, nameOfLook, subjectOfCall } from './call.js';
 import * as nodes from './nodes.js';
 import { NODES_CHANGES } from './presence.js';
 import { taskRequest } from './task-api.js';
+import { userMay } from './user-may.js';
 import { claimVolume, unpublishVolume } from './volumes.js';
 
 /**
@@ -29,6 +30,7 @@ const MACHINE_CALLS: readonly Pick<MachineCall<unknown, unknown>, 'name' | 'watc
   claimVolume,
   unpublishVolume,
   taskRequest,
+  userMay,
 ];
 
 const ASKED_BY_MACHINES = MACHINE_CALLS.flatMap(({ name, watched }) =>

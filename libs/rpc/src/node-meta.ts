@@ -1,4 +1,5 @@
 import { call } from './call.js';
+import { needsNodeRead, needsNodeWrite } from './user-needs.js';
 
 /**
  * Metadata of one machine: the effective entries, the entries changed at run time (null for a removed one), and the
@@ -16,7 +17,11 @@ export interface ApplyNodeMetaRequest {
 }
 
 /** Goes to one machine: the target is the node's ID. */
-export const readNodeMeta = call<Record<string, never>, NodeMetaResponse>('agent.readNodeMeta');
+export const readNodeMeta = call<Record<string, never>, NodeMetaResponse>('agent.readNodeMeta', {
+  userNeeds: needsNodeRead,
+});
 
 /** Returns when the change is on the machine's disk. The machine reports it to the servers right after. */
-export const applyNodeMeta = call<ApplyNodeMetaRequest, NodeMetaResponse>('agent.applyNodeMeta');
+export const applyNodeMeta = call<ApplyNodeMetaRequest, NodeMetaResponse>('agent.applyNodeMeta', {
+  userNeeds: needsNodeWrite,
+});

@@ -1,9 +1,11 @@
 import type { Allocation, ClientAllocUpdate, Node, NodeEvent, NodeStatus, ServiceRegistration } from '@waybill/model';
+import type { Role } from '@waybill/state';
 import type { ListFilesResponse, ReadFileResponse } from './alloc-files.js';
 import { call, machineCall } from './call.js';
 import { z } from 'zod';
 import type { IndexResponse } from './broker.js';
 import type { OnBehalfOf } from './deployments.js';
+import { needsNodeWrite } from './user-needs.js';
 
 /** Longest wait of an allocation read for a change. */
 export const MAX_ALLOC_QUERY_WAIT_MS = 30_000;
@@ -29,7 +31,17 @@ export interface NodeStatusRequest {
   readonly SecretID: string;
   readonly Status: NodeStatus;
 }
+/** The present holders of roles, as the answering server knows them (AU-256). */
+export interface RoleTerms {
+  readonly ClusterID: string;
+  /** Index of the last restore of the state, 0 if there was none. The terms of a restored state follow all earlier ones. */
+  readonly RestoredIndex: number;
+  /** Holders of the roles that call machines. */
+  readonly Holders: Partial<Record<Role, { readonly Epoch: number; readonly Holder: string }>>;
+}
 export interface NodeUpdateResponse {
+  /** Absent from servers of an older version. */
+  readonly Terms?: RoleTerms;
   /** Set if a registration was not accepted. The agent must register its present state after NodeModifyIndex. */
   readonly IsOvertaken?: true;
   /**
@@ -63,6 +75,8 @@ export interface NodeAllocsRequest {
   readonly MinStateIndex: number;
 }
 export interface NodeAllocsResponse {
+  /** Absent from servers of an older version. */
+  readonly Terms?: RoleTerms;
   /** Allocation ID → AllocModifyIndex (ST-155). Always the full list. */
   readonly Allocs: Record<string, number>;
   /** Never below RestoredIndex. */
@@ -326,9 +340,10 @@ export const updateAllocs = machineCall<AllocUpdateRequest, AllocUpdateResponse>
   Evals: z.array(z.unknown()).optional(),
   After: amount.optional(),
 });
-export const purgeNode = call<NodeCommandRequest, NodeCommandResponse>('nodes.purge');
-export const evaluateNode = call<NodeCommandRequest, NodeCommandResponse>('nodes.evaluate');
-export const updateNodeDrain = call<NodeDrainRequest, NodeCommandResponse>('nodes.updateDrain');
+const OF_OPERATORS = { userNeeds: needsNodeWrite };
+export const purgeNode = call<NodeCommandRequest, NodeCommandResponse>('nodes.purge', OF_OPERATORS);
+export const evaluateNode = call<NodeCommandRequest, NodeCommandResponse>('nodes.evaluate', OF_OPERATORS);
+export const updateNodeDrain = call<NodeDrainRequest, NodeCommandResponse>('nodes.updateDrain', OF_OPERATORS);
 export const drainSelf = machineCall<SelfDrainRequest, NodeCommandResponse>('nodes.drainSelf', {
   ...OF_MACHINE,
   RequestID: checkedLater,
@@ -339,7 +354,10 @@ export const selfDrainState = machineCall<SelfDrainStateRequest, SelfDrainState>
   ...OF_MACHINE,
   MinStateIndex: amount,
 });
-export const updateNodeEligibility = call<NodeEligibilityRequest, NodeCommandResponse>('nodes.updateEligibility');
+export const updateNodeEligibility = call<NodeEligibilityRequest, NodeCommandResponse>(
+  'nodes.updateEligibility',
+  OF_OPERATORS,
+);
 export const emitNodeEvents = machineCall<NodeEventsRequest, IndexResponse>('nodes.emitEvents', {
   ...OF_MACHINE,
   Events: checkedLater,

@@ -1,5 +1,6 @@
 import type { AllocMetric, Evaluation, Job, JobDiff, PlanAnnotations } from '@waybill/model';
 import { call } from './call.js';
+import { anyIn, needsManagement } from './user-needs.js';
 
 export interface PlanJobRequest {
   /** A complete and valid job. */
@@ -25,7 +26,10 @@ export interface PlanJobResponse {
 /** Longer than most timeouts, because the call takes a whole scheduling pass and waits for those of the workers. */
 const PLAN_TIMEOUT_MS = 20_000;
 
-export const planJob = call<PlanJobRequest, PlanJobResponse>('scheduler.plan', { timeoutMs: PLAN_TIMEOUT_MS });
+export const planJob = call<PlanJobRequest, PlanJobResponse>('scheduler.plan', {
+  timeoutMs: PLAN_TIMEOUT_MS,
+  userNeeds: ({ Job }) => anyIn([Job.Namespace], ['submit-job', 'plan-job']),
+});
 
 export interface QueuedPlacementsRequest {
   /** `<namespace>/<id>` of the job after which to continue. Empty for the first jobs. */
@@ -51,4 +55,5 @@ export interface QueuedPlacementsResponse {
 /** Computes the queued allocations of every job by a dry run, some jobs at a time (GC-118). */
 export const queuedPlacements = call<QueuedPlacementsRequest, QueuedPlacementsResponse>('scheduler.queued', {
   timeoutMs: PLAN_TIMEOUT_MS,
+  userNeeds: needsManagement,
 });

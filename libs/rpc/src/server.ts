@@ -4,6 +4,15 @@ import { applyDecorators, Catch, type RpcExceptionFilter, UseFilters } from '@ne
 import { BaseRpcContext, type CustomTransportStrategy, MessagePattern, Server } from '@nestjs/microservices';
 import type { Role } from '@waybill/state';
 import { lastValueFrom, type Observable, throwError } from 'rxjs';
+import {
+  type Authority,
+  AUTHORITY_HEADER,
+  authorityOf,
+  type CallGuard,
+  type CallProtection,
+  isProtected,
+  NOBODY_ADMITTED,
+} from './authority.js';
 import { type Call, checkRequest, nameOfLook, subjectBetweenRegions, subjectOfCall } from './call.js';
 import { NO_RESPONDERS_STATUS, type Reply } from './client.js';
 import { encoded, maxMessageBytes, tooLarge } from './message-size.js';
@@ -32,10 +41,20 @@ const EMPTY = new Uint8Array();
 export type LookForAsker = (ifGone: () => void) => void;
 
 /** Context of a handler beside the request: `@Ctx() ctx: RpcContext`. */
-export class RpcContext extends BaseRpcContext<[traceparent: string | undefined, look?: LookForAsker]> {
+export class RpcContext extends BaseRpcContext<
+  [traceparent: string | undefined, look?: LookForAsker, authorityHeader?: string | undefined]
+> {
   /** W3C trace context of the caller. */
   get traceparent(): string | undefined {
     return this.args[0];
+  }
+
+  /**
+   * The authority on which the call is made. The guard has admitted it if the call is protected. @throws Refusal
+   * forbidden if it cannot be read
+   */
+  get authority(): Authority | undefined {
+    return authorityOf(this.args[2]);
   }
 
   private unheard: (() => void) | undefined;
@@ -65,7 +84,15 @@ export class RpcContext extends BaseRpcContext<[traceparent: string | undefined,
 /** The members of a call that its answering process needs. */
 type AnswerExtras = Pick<
   Call<unknown, unknown>,
-  'role' | 'maxInProgress' | 'betweenRegions' | 'watched' | 'wireForm' | 'request'
+  | 'role'
+  | 'maxInProgress'
+  | 'betweenRegions'
+  | 'watched'
+  | 'wireForm'
+  | 'request'
+  | 'fencedBy'
+  | 'userNeeds'
+  | 'admitsNode'
 >;
 
 /**
@@ -87,6 +114,9 @@ export function Answers<Req, Res>(answered: Call<Req, Res>): MethodDecorator {
     watched: answered.watched,
     wireForm: answered.wireForm,
     request: answered.request,
+    fencedBy: answered.fencedBy,
+    userNeeds: answered.userNeeds,
+    admitsNode: answered.admitsNode,
   };
   return applyDecorators(MessagePattern<string>(answered.name, undefined, extras), UseFilters(new AsItIs()));
 }
@@ -98,6 +128,8 @@ export interface RpcServerOptions {
   readonly region?: string;
   /** Subjects on which this connection may receive messages. By default any. */
   readonly inboxPrefix?: string;
+  /** Admits callers to protected calls. By default it admits nobody. */
+  readonly guard?: CallGuard;
   /** Called for every response, with its duration in milliseconds. */
   readonly onAnswer?: (call: string, isRefused: boolean, tookMs: number) => void;
   /** Called for every failure other than a `Refusal`. The caller gets the code `internal` and its text. */
@@ -248,8 +280,9 @@ export class RpcServer extends Server implements CustomTransportStrategy {
     // Sends a message to the subject of the response. NATS returns it if that subject has no subscriber any more.
     const { reply: to } = msg;
     const look: LookForAsker = (ifGone) => this.publishWatched(to, EMPTY, ifGone);
-    const context = new RpcContext([msg.headers?.get('traceparent') || undefined, look]);
     const beganMs = performance.now();
+    const { headers } = msg;
+    const context = new RpcContext([headers?.get('traceparent') || undefined, look, headers?.get(AUTHORITY_HEADER)]);
     const answer = await this.replyTo(name, msg, context);
     this.options.onAnswer?.(name, 'error' in answer, performance.now() - beganMs);
     if (this.nc.isClosed()) return; // nobody can be answered any more
@@ -301,6 +334,7 @@ export class RpcServer extends Server implements CustomTransportStrategy {
       const written = msg.json<unknown>();
       const request = wireForm?.read(written) ?? written;
       checkRequest(shape, request);
+      await this.admit(name, handler.extras, request, context);
       const answer = this.transformToObservable(await handler(request, context));
       return { ok: await lastValueFrom(answer, { defaultValue: null }) };
     } catch (error) {
@@ -308,6 +342,12 @@ export class RpcServer extends Server implements CustomTransportStrategy {
     } finally {
       this.inProgress.set(name, (this.inProgress.get(name) ?? 1) - 1);
     }
+  }
+
+  /** @throws Refusal if the call is protected and its caller has no right to make it (AU-253, OP-172) */
+  private async admit(name: string, extras: unknown, request: unknown, context: RpcContext): Promise<void> {
+    const call: CallProtection = { ...(extras as Partial<AnswerExtras> | undefined), name };
+    if (isProtected(call)) await (this.options.guard ?? NOBODY_ADMITTED).admit(call, request, context.authority);
   }
 
   private errorOf(name: string, error: unknown): Extract<Reply, { error: unknown }>['error'] {

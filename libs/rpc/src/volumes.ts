@@ -8,6 +8,7 @@ import {
 import type { IndexResponse } from './broker.js';
 import { call, machineCall, type RequestMembers } from './call.js';
 import { z } from 'zod';
+import { andPluginRead, anyIn, needsInNamespace, needsSomewhere } from './user-needs.js';
 import type {
   ControllerListSnapshotsRequest,
   ControllerListVolumesRequest,
@@ -113,16 +114,47 @@ export interface ExternalVolumesResponse {
 }
 
 const OPERATED = { role: 'volumes', timeoutMs: OPERATOR_TIMEOUT_MS, watched: true } as const;
-export const registerVolumes = call<WriteVolumesRequest, IndexResponse>('volumes.register', OPERATED);
-export const createVolumes = call<WriteVolumesRequest, IndexResponse>('volumes.create', OPERATED);
-export const deregisterVolumes = call<DeregisterVolumesRequest, IndexResponse>('volumes.deregister', OPERATED);
-export const deleteVolumes = call<DeleteVolumesRequest, IndexResponse>('volumes.delete', OPERATED);
-export const detachVolume = call<DetachVolumeRequest, IndexResponse>('volumes.detach', OPERATED);
-/** Snapshots and unregistered volumes belong to the provider, so these calls write nothing (VL-197, VL-200). */
-export const createSnapshots = call<CreateSnapshotsRequest, SnapshotsResponse>('volumes.createSnapshots', OPERATED);
-export const deleteSnapshot = call<DeleteSnapshotRequest, null>('volumes.deleteSnapshot', OPERATED);
-export const listSnapshots = call<ControllerListSnapshotsRequest, SnapshotsResponse>('volumes.listSnapshots', OPERATED);
-export const listExternalVolumes = call<ControllerListVolumesRequest, ExternalVolumesResponse>(
-  'volumes.listExternal',
-  OPERATED,
-);
+
+const writesEach = ({ Volumes }: WriteVolumesRequest) =>
+  anyIn(
+    Volumes.map(({ Namespace }) => Namespace),
+    ['csi-write-volume'],
+  );
+const lists = needsSomewhere('csi-list-volume', 'csi-read-volume', 'csi-mount-volume', 'list-jobs');
+
+export const registerVolumes = call<WriteVolumesRequest, IndexResponse>('volumes.register', {
+  ...OPERATED,
+  userNeeds: andPluginRead(writesEach),
+});
+export const createVolumes = call<WriteVolumesRequest, IndexResponse>('volumes.create', {
+  ...OPERATED,
+  userNeeds: andPluginRead(writesEach),
+});
+export const deregisterVolumes = call<DeregisterVolumesRequest, IndexResponse>('volumes.deregister', {
+  ...OPERATED,
+  userNeeds: needsInNamespace('csi-write-volume'),
+});
+export const deleteVolumes = call<DeleteVolumesRequest, IndexResponse>('volumes.delete', {
+  ...OPERATED,
+  userNeeds: andPluginRead(needsInNamespace('csi-write-volume')),
+});
+export const detachVolume = call<DetachVolumeRequest, IndexResponse>('volumes.detach', {
+  ...OPERATED,
+  userNeeds: andPluginRead(needsInNamespace('csi-mount-volume')),
+});
+export const createSnapshots = call<CreateSnapshotsRequest, SnapshotsResponse>('volumes.createSnapshots', {
+  ...OPERATED,
+  userNeeds: andPluginRead(needsInNamespace('csi-write-volume')),
+});
+export const deleteSnapshot = call<DeleteSnapshotRequest, null>('volumes.deleteSnapshot', {
+  ...OPERATED,
+  userNeeds: andPluginRead(needsSomewhere('csi-write-volume')),
+});
+export const listSnapshots = call<ControllerListSnapshotsRequest, SnapshotsResponse>('volumes.listSnapshots', {
+  ...OPERATED,
+  userNeeds: lists,
+});
+export const listExternalVolumes = call<ControllerListVolumesRequest, ExternalVolumesResponse>('volumes.listExternal', {
+  ...OPERATED,
+  userNeeds: lists,
+});

@@ -3,7 +3,7 @@ import type { Log, LogHistory, NatsLink } from '@waybill/journal';
 import type { Singleton } from '@waybill/roles';
 import type { Clock, Timers } from '@waybill/model';
 import type { Replica } from '@waybill/replica';
-import type { Regions, Rpc } from '@waybill/rpc';
+import type { CallGuard, Regions, Rpc } from '@waybill/rpc';
 import type { Logger, Metrics, MetricsView, Tracer } from '@waybill/telemetry';
 import type { Pool } from 'pg';
 import type { Settings } from './settings.js';
@@ -51,6 +51,11 @@ export interface ServiceParts {
   readonly singleton?: Singleton;
   /** Set for a service that answers calls to one machine. */
   readonly rpcTarget?: string;
+  /**
+   * Admits callers to protected calls. By default, a service with a copy of the state checks the rights of the user for
+   * whom a call is made.
+   */
+  readonly guard?: CallGuard;
   /** Starts the service's own work once RPC is answered. */
   readonly start?: () => Promise<void> | void;
   /**

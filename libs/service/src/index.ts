@@ -21,6 +21,7 @@ export {
 export type { AuditFilterSetting } from './audit-settings.js';
 export type { ConfiguredHostVolume } from './setting-forms.js';
 export { TlsIdentity, type TlsIdentityDeps, type TlsOptions, TlsFilesError } from './tls/tls-identity.js';
+export { UserRights, type UserRightsDeps, userRightsOf } from './user-rights.js';
 export { newUuid, systemClock, systemTimers } from './system.js';
 export { NestLogger } from './nest-logger.js';
 export { judgeWebRequest, type WebAccess, type WebVerdict } from './web/cross-origin.js';

@@ -4,7 +4,7 @@ import { NestFactory } from '@nestjs/core';
 import type { LogHistory } from '@waybill/journal';
 import { KvLeaseStore, LeaseRunner, monotonicClock, type Singleton } from '@waybill/roles';
 import type { Replica } from '@waybill/replica';
-import { NatsRpc, RpcServer } from '@waybill/rpc';
+import { type CallGuard, NatsRpc, RpcServer } from '@waybill/rpc';
 import {
   createLogger,
   type Logger,
@@ -25,6 +25,7 @@ import type { Operations } from './ops.controller.js';
 import { type Settings, SettingsError } from './settings.js';
 import { stateGauges } from './state-gauges.js';
 import { newUuid, systemTimers } from './system.js';
+import { userRightsOf } from './user-rights.js';
 
 /** A readable state, such as `broker  holder, epoch 3`. */
 export interface ServiceState {
@@ -120,6 +121,7 @@ export class RunningService {
       ...(parts.rpcTarget !== undefined && { target: parts.rpcTarget }),
       region: settings.WAYBILL_REGION,
       inboxPrefix: context.link.inboxPrefix,
+      ...guardOf(definition, parts, context),
       onAnswer: callMeter(metrics),
       onError: (call, error) => logger.error('a call failed', { call, error }),
     });
@@ -237,6 +239,15 @@ async function contextOf(sources: ServiceSources): Promise<ServiceContext> {
       return database ?? refuse('database');
     },
   };
+}
+
+function guardOf(
+  { needs }: ServiceDefinition,
+  { guard }: ServiceParts,
+  context: ServiceContext,
+): { readonly guard?: CallGuard } {
+  if (guard) return { guard };
+  return needs.state ? { guard: userRightsOf(context) } : {};
 }
 
 /** Whether the service has access to the log. A machine's agent does not. */

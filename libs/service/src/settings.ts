@@ -98,7 +98,11 @@ export const SETTINGS = {
     .string()
     .default('')
     .describe('api: directory of an agent beside it, which is then what clients mean by the node of this server'),
-  WAYBILL_ACL_ENABLED: flag.default(false).describe('api: access control; whoever sends no token may do little'),
+  WAYBILL_ACL_ENABLED: flag
+    .default(false)
+    .describe(
+      'api, broker, deployments, nodes, scheduler, volumes: access control; a caller without a token may do little',
+    ),
   WAYBILL_ACL_KEY_FILE: z
     .string()
     .default('')

@@ -260,7 +260,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a wall clock that was set is believed',
-    seed: 100,
+    seed: 385,
     apply: () =>
       replaceMethod(
         WitnessedClock,

@@ -33,6 +33,16 @@ interface Asker {
   readonly road: Road;
 }
 
+/** Trace context and authority. */
+type Headers = readonly [string | undefined, string | undefined];
+
+/** A request on its way. */
+interface Sent {
+  readonly name: string;
+  readonly body: unknown;
+  readonly headers: Headers;
+}
+
 type Reply = { readonly ok: unknown } | { readonly error: RpcError };
 
 /**
@@ -68,6 +78,8 @@ export class CallExchange {
 
   private ask<Req, Res>(asker: Asker, call: Call<Req, Res>, request: Req, options: AskOptions): Promise<Res> {
     const body = frozen(received<unknown>(request));
+    const authority = options.authority && JSON.stringify(options.authority);
+    const headers: Headers = [options.traceparent, authority];
     const { process, road } = asker;
     const { region, target } = options;
     const subject = region === undefined ? subjectOfCall(call.name, target) : subjectBetweenRegions(region, call.name);
@@ -88,7 +100,7 @@ export class CallExchange {
         this.send(asker, call.name, () => {
           const receivers = this.receiversOf(subject);
           if (receivers.length === 0) road.toProcess(process, 'no responder', () => unavailable('no responder'));
-          for (const receiver of receivers) this.hand(receiver, asker, call.name, body, options.traceparent, settled);
+          for (const receiver of receivers) this.hand(receiver, asker, { name: call.name, body, headers }, settled);
         });
     });
   }
@@ -108,14 +120,12 @@ export class CallExchange {
   private hand(
     receiver: Subscription,
     asker: Asker,
-    name: string,
-    body: unknown,
-    traceparent: string | undefined,
+    { name, body, headers: [traceparent, authority] }: Sent,
     settled: (reply: Reply) => void,
   ): void {
     const { process, answer } = receiver;
     this.wire.toProcess(process, name, () => {
-      const context = new RpcContext([traceparent]);
+      const context = new RpcContext([traceparent, undefined, authority]);
       void replyOf(answer, body, context, (error) => this.onThrown(name, error)).then((reply) =>
         this.send({ process, road: this.wire }, `${name} answer`, () => {
           if (asker.process.isAlive) asker.road.toProcess(asker.process, `${name} answer`, () => settled(reply));

@@ -1,5 +1,6 @@
 import {
   Agent,
+  AgentGuard,
   AllocationActions,
   CsiHost,
   CsiModule,
@@ -9,16 +10,19 @@ import {
   LocalNode,
   pluginAttribute,
   type PluginRegistration,
+  RoleHolders,
   serversClaims,
 } from '@waybill/agent';
 import type { DynamicModule } from '@nestjs/common';
 import type { Clock, Node, NodeHostVolume } from '@waybill/model';
 import {
   type Call,
+  type CallGuard,
   collectAllocs,
   listFiles,
   readFile,
   restartAlloc,
+  type RoleTerms,
   RpcError,
   signalAlloc,
   subjectOfCall,
@@ -28,7 +32,7 @@ import { tracerFor } from '@waybill/telemetry';
 import { InvariantError } from '../checks/violation.js';
 import type { SimulatedProcess } from '../kernel/simulated-process.js';
 import { AgentDisk } from './agent-disk.js';
-import { answersOf } from './call-answers.js';
+import { answersOf, guarded } from './call-answers.js';
 import { MountTable } from './mount-table.js';
 import { storagePlugin } from './storage-plugin.js';
 import { PLUGIN_ID } from './storage-provider.js';
@@ -77,6 +81,7 @@ export class Machine {
   private mounts = new MountTable();
   /** On its disk. */
   private leftMounts: readonly LeftMount[] = [];
+  private roleTerms: RoleTerms | undefined;
   private process: SimulatedProcess | undefined;
   private agent: Agent | undefined;
   private clock: Parameters<SimulatedProcess['setClock']> = [0, 0];
@@ -166,6 +171,7 @@ export class Machine {
     this.powerOff();
     this.disk = this.emptyDisk();
     this.leftMounts = [];
+    this.roleTerms = undefined;
     this.powerOn();
   }
 
@@ -185,12 +191,15 @@ export class Machine {
     process.setClock(...this.clock);
     const clock = world.clockOf(process);
     const local = new LocalNode(node);
-    const csi = this.storageFor(process, clock, local);
-    const hostVolumes = this.hostVolumesFor(process, local);
+    const holders = this.roleHoldersFor(process);
+    const guard = this.guardFor(process, clock, local, holders);
+    const csi = this.storageFor(process, clock, local, guard);
+    const hostVolumes = this.hostVolumesFor(process, local, guard);
     const agent = (this.agent = new Agent({
       rpc: world.calls.rpcOf(process),
       clock,
       asksTime: () => clock.asks(),
+      hearsTerms: (terms) => holders.hear(terms),
       timers: process,
       newId: process.newId,
       random: process.random.next,
@@ -208,11 +217,29 @@ export class Machine {
       diskUse: async () => ({ diskPercent: 10, inodesPercent: 10 }),
       stopTasksOnExit: false,
     }));
-    this.answerPeople(process, agent);
+    this.answerPeople(process, agent, guard);
     local.onChange(() => agent.nodeChanged());
     void csi.start();
     void hostVolumes.start();
     void agent.start();
+  }
+
+  /** What the machine knows of the holders of roles; it stays on its disk. */
+  private roleHoldersFor(process: SimulatedProcess): RoleHolders {
+    const save = async (terms: RoleTerms): Promise<void> => {
+      if (process.isAlive) this.roleTerms = terms;
+    };
+    return new RoleHolders({ save }, this.world.logger(this.name), this.roleTerms);
+  }
+
+  private guardFor(process: SimulatedProcess, clock: Clock, local: LocalNode, holders: RoleHolders): AgentGuard {
+    return new AgentGuard({
+      rpc: this.world.calls.rpcOf(process),
+      clock,
+      node: () => local.current,
+      holders,
+      pulledIndex: () => this.agent?.pulledIndex ?? 0,
+    });
   }
 
   private passes(checkName: string): boolean {
@@ -220,13 +247,14 @@ export class Machine {
   }
 
   /** What people ask of the machine and its allocations. */
-  private answerPeople(process: SimulatedProcess, agent: Agent): void {
+  private answerPeople(process: SimulatedProcess, agent: Agent, guard: CallGuard): void {
     const actions = new AllocationActions(agent, () =>
       Promise.reject(new Error('the use of the host is not simulated')),
     );
-    const answer = <Req, Res>({ name }: Call<Req, Res>, act: (request: Req) => Promise<Res>): void => {
-      const subscription = { process, queue: undefined, answer: (request: unknown) => act(request as Req) };
-      this.world.calls.subscribe(subjectOfCall(name, this.node.ID), subscription);
+    const answer = <Req, Res>(call: Call<Req, Res>, act: (request: Req) => Promise<Res>): void => {
+      const answered = guarded(call, guard, (request: unknown) => act(request as Req));
+      const subscription = { process, queue: undefined, answer: answered };
+      this.world.calls.subscribe(subjectOfCall(call.name, this.node.ID), subscription);
     };
     answer(restartAlloc, (request) => actions.restart(request));
     answer(signalAlloc, (request) => actions.signal(request));
@@ -240,7 +268,7 @@ export class Machine {
   }
 
   /** What this machine does for volumes, and how the servers reach its plugin. */
-  private storageFor(process: SimulatedProcess, clock: Clock, local: LocalNode): CsiHost {
+  private storageFor(process: SimulatedProcess, clock: Clock, local: LocalNode, guard: CallGuard): CsiHost {
     const { world, name, power, mounts } = this;
     const rpc = world.calls.rpcOf(process);
     const csi = new CsiHost({
@@ -263,11 +291,11 @@ export class Machine {
       timers: process,
       logger: world.logger(name),
     });
-    this.answerServers(process, CsiModule.of(csi));
+    this.answerServers(process, CsiModule.of(csi), guard);
     return csi;
   }
 
-  private hostVolumesFor(process: SimulatedProcess, local: LocalNode): HostVolumes {
+  private hostVolumesFor(process: SimulatedProcess, local: LocalNode, guard: CallGuard): HostVolumes {
     const { world, name, power, volumes } = this;
     const hostVolumes = new HostVolumes({
       node: local,
@@ -276,12 +304,12 @@ export class Machine {
       exists: async () => true,
       logger: world.logger(name),
     });
-    this.answerServers(process, HostVolumesModule.of(hostVolumes));
+    this.answerServers(process, HostVolumesModule.of(hostVolumes), guard);
     return hostVolumes;
   }
 
-  private answerServers(process: SimulatedProcess, module: DynamicModule): void {
-    for (const { name, answer } of answersOf(module))
+  private answerServers(process: SimulatedProcess, module: DynamicModule, guard: CallGuard): void {
+    for (const { name, answer } of answersOf(module, guard))
       this.world.calls.subscribe(subjectOfCall(name, this.node.ID), { process, queue: undefined, answer });
   }
 

@@ -16,6 +16,7 @@ import {
   type ServiceContext,
   type ServiceDefinition,
   type ServiceParts,
+  userRightsOf,
 } from '@waybill/service';
 import { Metrics, tracerFor } from '@waybill/telemetry';
 import { type Applied, restoredIndexOf, type Role, type StateMachine } from '@waybill/state';
@@ -184,7 +185,9 @@ export class Server {
     if (!process.isAlive) return;
     const api = new UserApi(process, context('api'), database, archives);
     const modules = [...parts.map(({ module }) => module), answersToRegions(api.forRegions, name)];
-    const host = new CallHost(process, world.calls, modules.flatMap(answersOf), world.region);
+    const guard = userRightsOf(context('rights'));
+    const answers = modules.flatMap((module) => answersOf(module, guard));
+    const host = new CallHost(process, world.calls, answers, world.region);
     world.announcements.subscribe(process, api.feed);
     for (const part of parts) void part.start?.();
     const singletons = [...parts.flatMap((part) => part.singleton ?? []), projector];

@@ -36,7 +36,7 @@ import {
 } from '@waybill/api';
 import type { Job, SchedulerConfiguration } from '@waybill/model';
 import { ProjectionFeed } from '@waybill/projection';
-import { apiAddress, type AskOptions, type Call, type OnBehalfOf } from '@waybill/rpc';
+import { apiAddress, type AskOptions, type Call, EVERYBODY_CALLS, type OnBehalfOf, UserRpc } from '@waybill/rpc';
 import type { ServiceContext } from '@waybill/service';
 import { type Actor, fixtures } from '@waybill/state';
 import type { SimulatedProcess } from '../kernel/simulated-process.js';
@@ -83,6 +83,8 @@ export class UserApi {
   private readonly restoring: RestoreSnapshot;
   private readonly inquiry: BrokerInquiry;
   private readonly calls: RetryingRpc;
+  /** Calls for the users of the simulation, which has no access control. */
+  private readonly asUser: UserRpc;
 
   constructor(
     private readonly process: SimulatedProcess,
@@ -99,6 +101,7 @@ export class UserApi {
     };
     const readable = (index: number): Promise<unknown> => this.writer.readable(index);
     this.calls = new RetryingRpc(rpc, clock, timers);
+    this.asUser = new UserRpc(rpc, EVERYBODY_CALLS);
     this.inquiry = new BrokerInquiry(this.calls);
     const admission = new JobAdmission(NO_LIMITS);
     const writer = new TransactionWriter({ log: this.writer, clock, newId, region: regions.own, caughtUp: readable });
@@ -199,7 +202,7 @@ export class UserApi {
   }
 
   launch(id: string): Promise<Written> {
-    return this.forceLaunch.launch(NAMESPACE, id);
+    return this.forceLaunch.launch(NAMESPACE, id, EVERYBODY_CALLS);
   }
 
   /** Where another region takes requests. @throws RpcUnavailableError */
@@ -209,12 +212,12 @@ export class UserApi {
 
   /** Played through, written nowhere. */
   async plan(job: Job): Promise<Written> {
-    await this.planJob.plan({ Job: job, Diff: true, warnings: [] });
+    await this.planJob.plan({ Job: job, Diff: true, warnings: [] }, EVERYBODY_CALLS);
     return { Index: 0 };
   }
 
   async collectGarbage(): Promise<Written> {
-    await this.inquiry.forceGc();
+    await this.inquiry.forceGc(EVERYBODY_CALLS);
     return { Index: 0 };
   }
 
@@ -229,7 +232,7 @@ export class UserApi {
 
   /** Asked of one machine, which does it itself. */
   async ask<Req, Res>(call: Call<Req, Res>, request: Req, options: AskOptions): Promise<Written> {
-    await this.context.rpc.ask(call, request, options);
+    await this.asUser.ask(call, request, options);
     return { Index: 0 };
   }
 
@@ -243,7 +246,7 @@ export class UserApi {
     wanted: Omit<Req, 'For'>,
   ): Promise<Written> {
     const For: OnBehalfOf = { Actor: USER, Reason: '', RequestID: this.context.newId() };
-    const answer = await this.context.rpc.ask(call, { ...wanted, For } as Req);
+    const answer = await this.asUser.ask(call, { ...wanted, For } as Req);
     if (answer.Index > 0) await this.writer.readable(answer.Index);
     return answer;
   }
@@ -264,7 +267,7 @@ export class UserApi {
   }
 
   renewLock(path: string, lockId: string): Promise<VariableAnswer> {
-    return this.variables.renew({ Namespace: NAMESPACE, Path: path }, lockId);
+    return this.variables.renew({ Namespace: NAMESPACE, Path: path }, lockId, EVERYBODY_CALLS);
   }
 
   private requester(RequestID = this.process.newId()): Requester {

@@ -6,6 +6,7 @@ import {
   MAX_ALLOC_QUERY_WAIT_MS,
   nodeAllocs,
   type NodeAllocsResponse,
+  type RoleTerms,
   type Rpc,
 } from '@waybill/rpc';
 import type { Logger } from '@waybill/telemetry';
@@ -62,6 +63,8 @@ export interface PullDependencies {
   readonly secretId: string;
   readonly dev: boolean;
   readonly allocations: KnownAllocations;
+  /** Is told the holders of roles that an answer names (AU-256). */
+  readonly hearsTerms?: ((terms: RoleTerms | undefined) => void) | undefined;
   readonly receiver: PullReceiver;
 }
 
@@ -152,7 +155,9 @@ export class PullLoop {
         MinStateIndex: this.index === 0 ? minStateIndex : 0,
       }),
     );
-    if (!this.isRunning || !list || list.Index <= this.index) return;
+    if (!this.isRunning || !list) return;
+    this.deps.hearsTerms?.(list.Terms);
+    if (list.Index <= this.index) return;
     const { Index, Allocs, RestoredIndex = 0 } = list;
     const isRestored = RestoredIndex > this.restore;
     const { allocations } = this.deps;

@@ -7,7 +7,7 @@ import {
   type Timers,
   isRefusal,
 } from '@waybill/model';
-import { heartbeat, type NodeUpdateResponse, type Rpc, RpcUnavailableError } from '@waybill/rpc';
+import { heartbeat, type NodeUpdateResponse, type RoleTerms, type Rpc, RpcUnavailableError } from '@waybill/rpc';
 import type { Logger } from '@waybill/telemetry';
 import {
   DEV_RETRY_MS,
@@ -28,6 +28,8 @@ export interface ServerContactDependencies {
   readonly logger: Logger;
   /** Returns the current description of the machine, with its identity. */
   readonly node: () => Node;
+  /** Is told the holders of roles that an answer names (AU-256). */
+  readonly hearsTerms?: ((terms: RoleTerms | undefined) => void) | undefined;
   /** Whether this is development: retries happen after a second, and the first heartbeat is sent at once. */
   readonly dev: boolean;
   /**
@@ -194,6 +196,7 @@ export class ServerContact {
 
   private succeeded(answer: NodeUpdateResponse): void {
     const { Status, SchedulingEligibility } = answer;
+    this.deps.hearsTerms?.(answer.Terms);
     this.told = { Status, SchedulingEligibility };
     this.lastSuccess = this.deps.clock.nowMs();
     this.ttlMs = msFromNs(answer.HeartbeatTTL) || this.ttlMs || DEV_RETRY_MS;

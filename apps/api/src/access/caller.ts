@@ -26,6 +26,11 @@ export interface Caller {
   readonly grants: TokenGrants | undefined;
   /** The caller's token as it is stored. */
   readonly token: AclToken | undefined;
+  /**
+   * The index of the newest of the caller's token, roles, policies and allocation. A service to which a call is passed
+   * on looks the rights up at this index or later.
+   */
+  readonly rightsIndex: number;
   /** The task or service whose identity the request has. It is undefined if the request has no such identity. */
   readonly workload?: WorkloadCaller | undefined;
 }
@@ -33,7 +38,13 @@ export interface Caller {
 const NOBODY: Actor = { Kind: 'anonymous', ID: '', Name: 'anonymous' };
 
 /** Returns a caller without a token, who has the rights of the policy `anonymous` (OP-112). */
-export const anonymous = (acl: Acl): Caller => ({ actor: NOBODY, acl, grants: undefined, token: undefined });
+export const anonymous = (acl: Acl, rightsIndex = 0): Caller => ({
+  actor: NOBODY,
+  acl,
+  grants: undefined,
+  token: undefined,
+  rightsIndex,
+});
 
 /** Every caller while access control is off: everything is allowed, and nobody is named (OP-110). */
 export const EVERYBODY: Caller = anonymous(Acl.management);
@@ -44,7 +55,12 @@ export const withToken = (grants: TokenGrants, acl: Acl): Caller => ({
   acl,
   grants,
   token: grants.token,
+  rightsIndex: newestOf([grants.token, ...grants.roles, ...grants.policies]),
 });
+
+/** Returns the highest ModifyIndex. */
+export const newestOf = (rows: readonly { readonly ModifyIndex: number }[]): number =>
+  rows.reduce((newest, { ModifyIndex }) => Math.max(newest, ModifyIndex), 0);
 
 /** Returns the caller's identity as text, as a drain records it (DR-17). */
 export function identityText(caller: Caller): string {

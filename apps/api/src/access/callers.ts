@@ -2,7 +2,7 @@ import { Acl, type AclCache } from '@waybill/acl';
 import { TokenRefusedError } from '@waybill/keyring';
 import { type AclPolicy, ANONYMOUS_POLICY, type Clock, isExpiredAt, Refusal } from '@waybill/model';
 import type { TokenGrants } from '@waybill/projection';
-import { anonymous, type Caller, EVERYBODY, withToken } from './caller.js';
+import { anonymous, type Caller, EVERYBODY, newestOf, withToken } from './caller.js';
 import { RecentReads } from './recent-reads.js';
 import { isIdentityToken, workloadCaller, type WorkloadSource } from './workload-callers.js';
 
@@ -131,7 +131,8 @@ export class Callers implements CallerSource {
   }
 
   private async nobody(): Promise<Caller> {
-    return anonymous(this.compiled(await this.options.source.policiesNamed([ANONYMOUS_POLICY])));
+    const policies = await this.options.source.policiesNamed([ANONYMOUS_POLICY]);
+    return anonymous(this.compiled(policies), newestOf(policies));
   }
 
   private async ownerOf(secretHash: string): Promise<Caller | undefined> {

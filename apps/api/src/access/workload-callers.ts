@@ -7,7 +7,7 @@ import {
   isClientTerminal,
   type PolicyWorkload,
 } from '@waybill/model';
-import type { Caller } from './caller.js';
+import { type Caller, newestOf } from './caller.js';
 
 /** WorkloadSource reads what is needed to find the caller of an identity. */
 export interface WorkloadSource {
@@ -64,6 +64,7 @@ export async function workloadCaller(
     acl: compiled(policies),
     grants: undefined,
     token: undefined,
+    rightsIndex: newestOf([alloc, ...policies]),
     workload: { ...about, allocId, identity, policies: names, expiresAtMs },
   };
 }

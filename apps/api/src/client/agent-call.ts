@@ -1,5 +1,5 @@
 import { type Allocation, findTaskGroup, MAX_TIMER_MS, msFromNs, type Refusal } from '@waybill/model';
-import { type AskOptions, type Call, type Rpc, RpcUnavailableError } from '@waybill/rpc';
+import { type AskOptions, type Call, RpcUnavailableError, type UserRpc } from '@waybill/rpc';
 import { notFound, serverFailure } from '../http/api-error.js';
 
 /**
@@ -20,7 +20,7 @@ export interface AskAgentOptions extends AskOptions {
  * (API-194)
  */
 export async function askAgent<Req, Res>(
-  rpc: Rpc,
+  rpc: UserRpc,
   call: Call<Req, Res>,
   request: Req,
   options: AskAgentOptions,

@@ -11,6 +11,7 @@ import { param } from '../http/query-string.js';
 import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
 import { askAgent, restartTimeoutMs } from './agent-call.js';
 import { knownAllocation } from './known-allocation.js';
+import { callsFor } from '../access/call-user.js';
 
 /**
  * The controller of `/v1/client/allocation/:alloc/…`: requests about a running allocation, which its agent answers
@@ -28,7 +29,7 @@ export class AllocationActionsController {
   async stats(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const { ID, NodeID } = await knownAllocation(this.model, id, request.access);
     const wanted = { AllocID: ID, Task: param(request.query, 'task') ?? '' };
-    sendJson(request, reply, await askAgent(this.rpc, allocStats, wanted, { target: NodeID }));
+    sendJson(request, reply, await askAgent(callsFor(request, this.rpc), allocStats, wanted, { target: NodeID }));
   }
 
   /** Returns the latest results of the allocation's checks, on two paths (AG-146). */
@@ -36,7 +37,7 @@ export class AllocationActionsController {
   @Needs(onNode(ofObject('read-job')))
   async checks(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const { ID, NodeID } = await knownAllocation(this.model, id, request.access);
-    const checks = await askAgent(this.rpc, allocChecks, { AllocID: ID }, { target: NodeID });
+    const checks = await askAgent(callsFor(request, this.rpc), allocChecks, { AllocID: ID }, { target: NodeID });
     const shown = Object.entries(checks).map(([checkId, status]) => [checkId, encodeCheckStatus(status)]);
     sendJson(request, reply, Object.fromEntries(shown));
   }
@@ -93,7 +94,11 @@ export class AllocationActionsController {
   /** Collects one ended allocation; the agent refuses any other (AG-213). */
   private async collect(id: string, request: ApiRequest, reply: ApiReply): Promise<void> {
     const { ID, NodeID } = await knownAllocation(this.model, id, request.access);
-    sendJson(request, reply, await askAgent(this.rpc, collectAllocs, { AllocID: ID }, { target: NodeID }));
+    sendJson(
+      request,
+      reply,
+      await askAgent(callsFor(request, this.rpc), collectAllocs, { AllocID: ID }, { target: NodeID }),
+    );
   }
 
   /** Restarts one task, the running tasks or all tasks of an allocation (API-195). */
@@ -105,7 +110,7 @@ export class AllocationActionsController {
     });
     const alloc = await knownAllocation(this.model, id, request.access);
     await askAgent(
-      this.rpc,
+      callsFor(request, this.rpc),
       restartAlloc,
       { AllocID: alloc.ID, ...body },
       { target: alloc.NodeID, timeoutMs: restartTimeoutMs(alloc) },
@@ -120,7 +125,7 @@ export class AllocationActionsController {
       return { Task: stringOf(object, 'Task'), Signal: stringOf(object, 'Signal') };
     });
     const alloc = await knownAllocation(this.model, id, request.access);
-    await askAgent(this.rpc, signalAlloc, { AllocID: alloc.ID, ...body }, { target: alloc.NodeID });
+    await askAgent(callsFor(request, this.rpc), signalAlloc, { AllocID: alloc.ID, ...body }, { target: alloc.NodeID });
     sendJson(request, reply, { Index: 0 });
   }
 }

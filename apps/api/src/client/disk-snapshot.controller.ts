@@ -4,13 +4,14 @@ import { Needs } from '../access/needs.decorator.js';
 import { ofObject, onNode } from '../access/needs.js';
 import { type Allocation, findTaskGroup, isRefusal } from '@waybill/model';
 import { ReadModel } from '@waybill/projection';
-import { NatsRpc } from '@waybill/rpc';
+import { NatsRpc, type UserRpc } from '@waybill/rpc';
 import { goneSignal } from '../http/reads.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
 import { type DiskFiles, tarOfDisk } from './disk-tar.js';
 import { listAllocFiles } from './file-list.js';
 import { readAllocFile } from './file-stream.js';
 import { knownAllocation } from './known-allocation.js';
+import { callsFor } from '../access/call-user.js';
 
 /**
  * The controller of `GET /v1/client/allocation/:id/snapshot`, which returns the files that an allocation would pass on
@@ -27,11 +28,12 @@ export class DiskSnapshotController {
   @Needs(onNode(ofObject('read-fs')))
   async snapshot(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const alloc = await knownAllocation(this.model, id, request.access);
-    await listAllocFiles(this.rpc, alloc, '/'); // who cannot be asked, or has it no more, is said by the status
+    const calls = callsFor(request, this.rpc);
+    await listAllocFiles(calls, alloc, '/'); // who cannot be asked, or has it no more, is said by the status
     const gone = goneSignal(reply);
     const disk: DiskFiles = {
-      list: (path) => listAllocFiles(this.rpc, alloc, `/${path}`).catch(unlessMissing),
-      read: (path, size) => this.bytesOf(alloc, path, size, gone),
+      list: (path) => listAllocFiles(calls, alloc, `/${path}`).catch(unlessMissing),
+      read: (path, limit) => bytesOf(calls, alloc, { path, limit }, gone),
     };
     const tasks = (alloc.Job && findTaskGroup(alloc.Job, alloc.TaskGroup)?.Tasks) ?? [];
     const roots = ['alloc/data', ...tasks.map(({ Name }) => `${Name}/local`)];
@@ -40,12 +42,16 @@ export class DiskSnapshotController {
       .header('Content-Type', 'application/x-tar')
       .send(Readable.from(tarOfDisk(alloc.ID, roots, disk)));
   }
+}
 
-  private async *bytesOf(alloc: Allocation, path: string, limit: number, gone: AbortSignal): AsyncGenerator<Buffer> {
-    const from = { nodeId: alloc.NodeID, allocId: alloc.ID, path: `/${path}`, origin: 'start', offset: 0 } as const;
-    for await (const piece of readAllocFile(this.rpc, { ...from, limit, follow: false }, gone))
-      if (piece) yield piece.data;
-  }
+async function* bytesOf(
+  calls: UserRpc,
+  { ID: allocId, NodeID: nodeId }: Allocation,
+  { path, limit }: { readonly path: string; readonly limit: number },
+  gone: AbortSignal,
+): AsyncGenerator<Buffer> {
+  const from = { nodeId, allocId, path: `/${path}`, origin: 'start', offset: 0, limit, follow: false } as const;
+  for await (const piece of readAllocFile(calls, from, gone)) if (piece) yield piece.data;
 }
 
 function unlessMissing(error: unknown): undefined {

@@ -1,5 +1,5 @@
 import type { Allocation } from '@waybill/model';
-import { type AllocFileInfo, listFiles, type Rpc } from '@waybill/rpc';
+import { type AllocFileInfo, listFiles, type UserRpc } from '@waybill/rpc';
 import { askAgent } from './agent-call.js';
 
 /** The largest number of entries of one directory that are listed. */
@@ -7,7 +7,7 @@ const MAX_ENTRIES = 100_000;
 
 /** Lists a directory of an allocation by name, from the agent that has it. @throws Refusal not-found (API-197) */
 export async function listAllocFiles(
-  rpc: Rpc,
+  rpc: UserRpc,
   { ID: AllocID, NodeID: target }: Pick<Allocation, 'ID' | 'NodeID'>,
   Path: string,
 ): Promise<AllocFileInfo[]> {

@@ -1,4 +1,4 @@
-import { MAX_FILE_CHUNK_BYTES, readFile, type Rpc } from '@waybill/rpc';
+import { MAX_FILE_CHUNK_BYTES, readFile, type UserRpc } from '@waybill/rpc';
 import { askAgent } from './agent-call.js';
 import { type FilePiece, framePieces } from './frames.js';
 
@@ -24,7 +24,7 @@ export interface FileRange {
  * is aborted (AG-307). Memory: one answer of the agent.
  * @throws Refusal; a missing file is 400 here (API-197)
  */
-export async function* readAllocFile(rpc: Rpc, range: FileRange, signal: AbortSignal): AsyncGenerator<FilePiece> {
+export async function* readAllocFile(rpc: UserRpc, range: FileRange, signal: AbortSignal): AsyncGenerator<FilePiece> {
   const { nodeId, allocId, path, follow } = range;
   let { origin, offset, limit } = range;
   let begun = false;

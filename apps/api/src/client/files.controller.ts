@@ -13,6 +13,7 @@ import { listAllocFiles } from './file-list.js';
 import { type FileRange, readAllocFile } from './file-stream.js';
 import { sendPieces } from './frames.js';
 import { knownAllocation } from './known-allocation.js';
+import { callsFor } from '../access/call-user.js';
 
 /** WantedFile is a part of a file of the allocation `id`. */
 interface WantedFile extends Omit<FileRange, 'nodeId' | 'allocId'> {
@@ -37,7 +38,11 @@ export class FilesController {
   @Needs(onNode(ofObject('read-fs')))
   async list(@Param('*') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const alloc = await knownAllocation(this.model, id, request.access);
-    sendJson(request, reply, await listAllocFiles(this.rpc, alloc, param(request.query, 'path') || '/'));
+    sendJson(
+      request,
+      reply,
+      await listAllocFiles(callsFor(request, this.rpc), alloc, param(request.query, 'path') || '/'),
+    );
   }
 
   @Get('stat/*')
@@ -45,7 +50,7 @@ export class FilesController {
   async stat(@Param('*') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const { ID: AllocID, NodeID: target } = await knownAllocation(this.model, id, request.access);
     const wanted = { AllocID, Path: pathOf(request) };
-    sendJson(request, reply, await askAgent(this.rpc, statFile, wanted, { target }));
+    sendJson(request, reply, await askAgent(callsFor(request, this.rpc), statFile, wanted, { target }));
   }
 
   @Get('cat/*')
@@ -87,7 +92,7 @@ export class FilesController {
   private async send(request: ApiRequest, reply: ApiReply, { id, plain, ...range }: WantedFile): Promise<void> {
     const { ID: allocId, NodeID: nodeId } = await knownAllocation(this.model, id, request.access);
     const gone = goneSignal(reply);
-    const pieces = readAllocFile(this.rpc, { ...range, nodeId, allocId }, gone);
+    const pieces = readAllocFile(callsFor(request, this.rpc), { ...range, nodeId, allocId }, gone);
     await sendPieces(reply, pieces, gone, plain);
   }
 }

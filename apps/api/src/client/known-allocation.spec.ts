@@ -1,6 +1,6 @@
 import { MAX_TIMER_MS, NS_PER_HOUR } from '@waybill/model';
 import { fixtures } from '@waybill/state';
-import { restartAlloc, type Rpc, RpcError, RpcUnavailableError } from '@waybill/rpc';
+import { EVERYBODY_CALLS, restartAlloc, RpcError, RpcUnavailableError, UserRpc } from '@waybill/rpc';
 import { describe, expect, it } from 'vitest';
 import { fullAccess } from '../http/request.fixture.js';
 import { askAgent, restartTimeoutMs } from './agent-call.js';
@@ -14,7 +14,7 @@ const modelOf = (has: { alloc?: boolean; node?: boolean }): Parameters<typeof kn
   allocation: async (id) => ({ row: has.alloc && id === alloc.ID ? alloc : undefined, index: 1 }),
   node: async (id) => ({ row: has.node && id === node.ID ? node : undefined, index: 1 }),
 });
-const refusing = (error: Error): Rpc => ({ ask: () => Promise.reject(error) });
+const refusing = (error: Error): UserRpc => new UserRpc({ ask: () => Promise.reject(error) }, EVERYBODY_CALLS);
 const restart = (error: Error) =>
   askAgent(refusing(error), restartAlloc, { AllocID: alloc.ID, TaskName: '', AllTasks: false }, { target: node.ID });
 

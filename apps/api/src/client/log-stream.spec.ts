@@ -1,4 +1,4 @@
-import type { Call, ReadLogRequest, ReadLogResponse, Rpc } from '@waybill/rpc';
+import { type Call, EVERYBODY_CALLS, type ReadLogRequest, type ReadLogResponse, type Rpc, UserRpc } from '@waybill/rpc';
 import { describe, expect, it } from 'vitest';
 import { readTaskLog } from './log-stream.js';
 
@@ -27,7 +27,7 @@ function agentWith(pieces: Piece[], available = Infinity) {
       offset: 0,
       follow,
     } as const;
-    for await (const piece of readTaskLog(rpc, wanted, signal))
+    for await (const piece of readTaskLog(new UserRpc(rpc, EVERYBODY_CALLS), wanted, signal))
       yield piece ? `${piece.file}@${piece.offset} ${piece.data.toString()}` : 'heartbeat';
   }
   return { asked, read };

@@ -1,4 +1,4 @@
-import { MAX_LOG_CHUNK_BYTES, readLog, type ReadLogRequest, type ReadLogResponse, type Rpc } from '@waybill/rpc';
+import { MAX_LOG_CHUNK_BYTES, readLog, type ReadLogRequest, type ReadLogResponse, type UserRpc } from '@waybill/rpc';
 import { askAgent } from './agent-call.js';
 import { type FilePiece, framePieces } from './frames.js';
 
@@ -24,7 +24,11 @@ export interface LogStreamRequest {
  * allocation's files are gone (AG-311, AG-316). Memory: one answer of the agent.
  * @throws Refusal
  */
-export async function* readTaskLog(rpc: Rpc, wanted: LogStreamRequest, signal: AbortSignal): AsyncGenerator<FilePiece> {
+export async function* readTaskLog(
+  rpc: UserRpc,
+  wanted: LogStreamRequest,
+  signal: AbortSignal,
+): AsyncGenerator<FilePiece> {
   const { nodeId, allocId, task, type } = wanted;
   const at = { AllocID: allocId, Task: task, Type: type, Limit: MAX_LOG_CHUNK_BYTES };
   let next: ReadLogRequest = { ...at, Origin: wanted.origin, Offset: wanted.offset, WaitMs: 0 };

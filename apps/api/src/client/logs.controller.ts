@@ -12,6 +12,7 @@ import { bytesParam, flagParam, originParam } from './file-params.js';
 import { sendPieces } from './frames.js';
 import { knownAllocation } from './known-allocation.js';
 import { type LogStreamRequest, readTaskLog } from './log-stream.js';
+import { callsFor } from '../access/call-user.js';
 
 /**
  * The controller of `/v1/client/fs/logs/:alloc`: a task's log, from the agent that runs the task (API-194, API-197,
@@ -31,7 +32,7 @@ export class LogsController {
     const plain = flagParam(query, 'plain', false);
     const wanted = await this.wanted(id.toLowerCase(), request);
     const gone = goneSignal(reply);
-    await sendPieces(reply, readTaskLog(this.rpc, wanted, gone), gone, plain);
+    await sendPieces(reply, readTaskLog(callsFor(request, this.rpc), wanted, gone), gone, plain);
   }
 
   private async wanted(id: string, { access, query }: ApiRequest): Promise<LogStreamRequest> {

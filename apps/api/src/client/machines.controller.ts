@@ -9,6 +9,7 @@ import { param } from '../http/query-string.js';
 import { type ApiReply, type ApiRequest, sendEmpty, sendJson } from '../http/reply.js';
 import { askAgent } from './agent-call.js';
 import { readMetaChanges } from './node-meta-request.js';
+import { callsFor } from '../access/call-user.js';
 
 /**
  * The controller of `/v1/client/stats`, `/v1/client/gc` and `/v1/client/metadata`: requests about a machine, which its
@@ -26,7 +27,7 @@ export class MachinesController {
   @Needs(onNode(nodeRead))
   async stats(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const target = await this.nodeOf(request);
-    sendJson(request, reply, await askAgent(this.rpc, hostStats, {}, { target }));
+    sendJson(request, reply, await askAgent(callsFor(request, this.rpc), hostStats, {}, { target }));
   }
 
   @Get('gc')
@@ -53,7 +54,7 @@ export class MachinesController {
    */
   private async collect(request: ApiRequest, reply: ApiReply): Promise<void> {
     const target = await this.nodeOf(request);
-    await askAgent(this.rpc, collectAllocs, { AllocID: '' }, { target });
+    await askAgent(callsFor(request, this.rpc), collectAllocs, { AllocID: '' }, { target });
     sendEmpty(reply);
   }
 
@@ -62,7 +63,7 @@ export class MachinesController {
   @Needs(onNode(nodeRead))
   async metadata(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const target = await this.nodeOf(request);
-    sendJson(request, reply, await askAgent(this.rpc, readNodeMeta, {}, { target }));
+    sendJson(request, reply, await askAgent(callsFor(request, this.rpc), readNodeMeta, {}, { target }));
   }
 
   @Post('metadata')
@@ -81,7 +82,7 @@ export class MachinesController {
   private async applyMeta(request: ApiRequest, reply: ApiReply): Promise<void> {
     const { NodeID, Meta } = readMetaChanges(request.body);
     const target = await this.nodeOf(request, NodeID);
-    sendJson(request, reply, await askAgent(this.rpc, applyNodeMeta, { Meta }, { target }));
+    sendJson(request, reply, await askAgent(callsFor(request, this.rpc), applyNodeMeta, { Meta }, { target }));
   }
 
   /** Returns the named node, or else the node of the agent beside this process. @throws Refusal */

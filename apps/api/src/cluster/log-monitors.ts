@@ -1,5 +1,5 @@
 import type { Clock, Timers } from '@waybill/model';
-import { readAgentLog, type Rpc } from '@waybill/rpc';
+import { type CallUser, readAgentLog, type Rpc, UserRpc } from '@waybill/rpc';
 import { type LogFeed, RANK } from '@waybill/telemetry';
 import { askAgent } from '../client/agent-call.js';
 import { AgentLogFeed } from './agent-log-feed.js';
@@ -27,13 +27,15 @@ export class LogMonitors {
    * @throws Refusal if the machine cannot be reached
    */
   async feedOf(
+    user: CallUser,
     nodeId: string,
     { level }: MonitorWish,
     ended: (why: string) => void,
   ): Promise<Pick<LogFeed, 'subscribe'>> {
     const { rpc, newId } = this.deps;
     const ReaderID = newId();
-    const ask = (Rank: number) => askAgent(rpc, readAgentLog, { ReaderID, Rank }, { target: nodeId });
+    const ask = (Rank: number) =>
+      askAgent(new UserRpc(rpc, user), readAgentLog, { ReaderID, Rank }, { target: nodeId });
     return new AgentLogFeed(await ask(RANK[level]), ask, ended);
   }
 }

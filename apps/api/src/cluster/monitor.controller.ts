@@ -11,6 +11,7 @@ import type { ApiReply, ApiRequest } from '../http/reply.js';
 import { AgentIdentity } from './agent-identity.js';
 import { LogEndedError, type MonitorWish } from './log-monitor.js';
 import { LogMonitors } from './log-monitors.js';
+import { callUserOf } from '../access/call-user.js';
 
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error'] as const;
 
@@ -37,7 +38,9 @@ export class MonitorController {
     const node = param(query, 'node_id');
     const ended = new AbortController();
     const feed = node
-      ? await this.monitors.feedOf(await this.nodeId(node), wish, (why) => ended.abort(new LogEndedError(why)))
+      ? await this.monitors.feedOf(callUserOf(request.access.caller), await this.nodeId(node), wish, (why) =>
+          ended.abort(new LogEndedError(why)),
+        )
       : processLog;
     const until = AbortSignal.any([gone, ended.signal]);
     await sendPieces(reply, this.monitors.monitor(feed, wish).pieces(until), gone, plain);

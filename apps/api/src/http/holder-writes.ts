@@ -1,6 +1,7 @@
 import type { AskOptions, Call, OnBehalfOf } from '@waybill/rpc';
 import { type ApiReply, type ApiRequest, setWriteIndex } from './reply.js';
 import { Requester } from './requester.js';
+import { callsFor } from '../access/call-user.js';
 
 /** WrittenByService is the answer of another service to a write that it made for a user. */
 interface WrittenByService {
@@ -33,8 +34,9 @@ export class HolderWrites {
     reply: ApiReply,
   ): Promise<Res> {
     const { onBehalf: For, traceparent } = Requester.of(request);
+    const calls = callsFor(request, this.deps.calls);
     // The compiler cannot tell that `Omit<Req, 'For'>` with `For` is a `Req` while `Req` is a type parameter.
-    const answer = await this.deps.calls.ask(call, { ...wanted, For } as Req, { traceparent });
+    const answer = await calls.ask(call, { ...wanted, For } as Req, { traceparent });
     const written = Math.max(answer.Index, answer.EvalCreateIndex ?? 0);
     if (written > 0) await this.deps.readable(written);
     setWriteIndex(reply, answer.Index);

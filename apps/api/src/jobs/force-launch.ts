@@ -1,5 +1,5 @@
 import { jobSubject, type Log } from '@waybill/journal';
-import { forcePeriodic, type Rpc } from '@waybill/rpc';
+import { forcePeriodic, type Rpc, type CallUser, UserRpc } from '@waybill/rpc';
 
 export interface ForcedLaunch {
   readonly EvalID: string;
@@ -19,9 +19,13 @@ export class ForceLaunch {
   ) {}
 
   /** Resolves when the launch can be read. @throws RpcError 500 with the contract's text, RpcUnavailableError */
-  async launch(namespace: string, id: string): Promise<ForcedLaunch> {
+  async launch(namespace: string, id: string, user: CallUser): Promise<ForcedLaunch> {
     const AtIndex = await this.log.lastSequence(jobSubject(namespace, id));
-    const { EvalID, Index } = await this.rpc.ask(forcePeriodic, { Namespace: namespace, JobID: id, AtIndex });
+    const { EvalID, Index } = await new UserRpc(this.rpc, user).ask(forcePeriodic, {
+      Namespace: namespace,
+      JobID: id,
+      AtIndex,
+    });
     await this.readable(Index);
     return { EvalID, EvalCreateIndex: Index, Index };
   }

@@ -8,6 +8,7 @@ import { type EvaluateJob, readEvaluateRequest } from './evaluate-job.js';
 import type { ForceLaunch } from './force-launch.js';
 import type { ScaleJob } from './scale-job.js';
 import { sendWritten } from './write-answer.js';
+import { callUserOf } from '../access/call-user.js';
 
 export interface JobRunsDeps {
   readonly evaluating: EvaluateJob;
@@ -29,7 +30,7 @@ export class JobRuns {
   }
 
   async force(request: ApiRequest, reply: ApiReply, id: string): Promise<void> {
-    const answer = await this.deps.launching.launch(namespaceOf(request.query), id);
+    const answer = await this.deps.launching.launch(namespaceOf(request.query), id, callUserOf(request.access.caller));
     sendWritten(request, reply, answer);
   }
 

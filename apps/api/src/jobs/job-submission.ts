@@ -7,6 +7,7 @@ import type { RegisterEverywhere } from '../regions/register-everywhere.js';
 import type { PlanJob } from './plan-job.js';
 import type { RegisterRequests } from './register-request.js';
 import { sendWritten } from './write-answer.js';
+import { callUserOf } from '../access/call-user.js';
 
 export interface JobSubmissionDeps {
   readonly requests: RegisterRequests;
@@ -35,7 +36,7 @@ export class JobSubmission {
     const wanted = this.deps.requests.readPlan(readJsonBody(request.body), request.query, id);
     request.access.inNamespace(wanted.Job.Namespace);
     if (wanted.home !== this.deps.forwarding.own) return this.deps.forwarding.pass(request, reply, wanted.home);
-    const answer = await this.deps.planning.plan(wanted);
+    const answer = await this.deps.planning.plan(wanted, callUserOf(request.access.caller));
     setWriteIndex(reply, answer.Index);
     sendJson(request, reply, answer);
   }

@@ -14,7 +14,7 @@ import {
   regionsOf,
   type WireObject,
 } from '@waybill/model';
-import { planJob, type Rpc } from '@waybill/rpc';
+import { planJob, type Rpc, type CallUser, UserRpc } from '@waybill/rpc';
 import { traceparentOf } from '@waybill/telemetry';
 import type { JobAdmission } from './job-admission.js';
 import type { PlanJobWish } from './register-request.js';
@@ -52,15 +52,16 @@ export class PlanJob {
    * Plans a job. For a job of several regions it plans this region's part (DP-1140). @throws Refusal invalid, RpcError,
    * RpcUnavailableError
    */
-  async plan(wish: PlanJobWish): Promise<JobPlan> {
+  async plan(wish: PlanJobWish, user: CallUser): Promise<JobPlan> {
     const { Job: given, Diff } = wish;
     const { admission, log, rpc, region, seen } = this.deps;
+    const calls = new UserRpc(rpc, user);
     const Warnings = await admission.admit(wish);
     const here = regionsOf(given).find(({ Name }) => Name === region);
     const Job = here ? jobInRegion(given, here) : given;
     const written = await log.lastSequence(jobSubject(Job.Namespace, Job.ID));
     const MinIndex = Math.max(written, seen());
-    const planned = await rpc.ask(planJob, { Job, Diff, MinIndex }, { traceparent: traceparentOf() });
+    const planned = await calls.ask(planJob, { Job, Diff, MinIndex }, { traceparent: traceparentOf() });
     return {
       ...planned,
       FailedTGAllocs: encodeMap(planned.FailedTGAllocs, encodeAllocMetric),

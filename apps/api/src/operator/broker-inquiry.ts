@@ -1,4 +1,4 @@
-import { forceGc, reached, type Rpc } from '@waybill/rpc';
+import { forceGc, reached, type Rpc, type CallUser, UserRpc } from '@waybill/rpc';
 
 /** BrokerInquiry has the API's questions to the holder of the broker role. */
 export class BrokerInquiry {
@@ -18,7 +18,7 @@ export class BrokerInquiry {
    * Starts a collection of everything that may be collected, and resolves when it has begun (EB-147). @throws
    * RpcUnavailableError
    */
-  async forceGc(): Promise<void> {
-    await this.rpc.ask(forceGc, null);
+  async forceGc(user: CallUser): Promise<void> {
+    await new UserRpc(this.rpc, user).ask(forceGc, null);
   }
 }

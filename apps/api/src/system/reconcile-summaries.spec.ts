@@ -1,5 +1,5 @@
 import { aRequest } from '../http/request.fixture.js';
-import { RpcError, type QueuedOfJob, type Rpc } from '@waybill/rpc';
+import { EVERYBODY_CALLS, RpcError, type QueuedOfJob, type Rpc } from '@waybill/rpc';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Requester } from '../http/requester.js';
 import { MAX_RECONCILED_JOBS, ReconcileSummaries } from './reconcile-summaries.js';
@@ -29,7 +29,7 @@ const reconcile = (): Promise<void> =>
       },
     },
     () => 42,
-  ).reconcile(requester);
+  ).reconcile(requester, EVERYBODY_CALLS);
 const jobs = (count: number): QueuedOfJob[] =>
   Array.from({ length: count }, (_, n) => ({ Namespace: 'default', JobID: `job-${n}`, Groups: { web: 1 } }));
 

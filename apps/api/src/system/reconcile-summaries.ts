@@ -1,5 +1,5 @@
 import type { TransactionWriter } from '@waybill/writing';
-import { queuedPlacements, type QueuedOfJob, type Rpc } from '@waybill/rpc';
+import { queuedPlacements, type QueuedOfJob, type Rpc, type CallUser, UserRpc } from '@waybill/rpc';
 import type { Requester } from '../http/requester.js';
 
 /** The number of jobs in one transaction. With names of the usual length it stays at a quarter of a megabyte. */
@@ -18,12 +18,13 @@ export class ReconcileSummaries {
   ) {}
 
   /** Resolves when the summaries can be read. @throws Refusal, RpcError, RpcUnavailableError */
-  async reconcile(requester: Requester): Promise<void> {
+  async reconcile(requester: Requester, user: CallUser): Promise<void> {
+    const calls = new UserRpc(this.rpc, user);
     const MinIndex = this.seen();
     let gathered: QueuedOfJob[] = [];
     let After = '';
     do {
-      const { Queued, Next } = await this.rpc.ask(queuedPlacements, { After, MinIndex });
+      const { Queued, Next } = await calls.ask(queuedPlacements, { After, MinIndex });
       for (const item of Queued) gathered.push(item);
       After = Next;
       if (gathered.length < MAX_RECONCILED_JOBS && After !== '') continue;

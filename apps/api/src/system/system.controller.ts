@@ -5,6 +5,7 @@ import { type ApiReply, type ApiRequest, sendEmpty } from '../http/reply.js';
 import { Requester } from '../http/requester.js';
 import { BrokerInquiry } from '../operator/broker-inquiry.js';
 import { ReconcileSummaries } from './reconcile-summaries.js';
+import { callUserOf } from '../access/call-user.js';
 
 /** The controller of `/v1/system/…`: manual orders of an operator. */
 @Controller('v1/system')
@@ -17,8 +18,8 @@ export class SystemController {
   /** Accepts a collection without waiting for it (GC-108, API-234); while the broker is paused, none happens. */
   @Put('gc')
   @Needs(management)
-  async gc(@Res() reply: ApiReply): Promise<void> {
-    await this.broker.forceGc();
+  async gc(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    await this.broker.forceGc(callUserOf(request.access.caller));
     sendEmpty(reply);
   }
 
@@ -26,7 +27,7 @@ export class SystemController {
   @Put('reconcile/summaries')
   @Needs(management)
   async reconcileSummaries(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    await this.summaries.reconcile(Requester.of(request));
+    await this.summaries.reconcile(Requester.of(request), callUserOf(request.access.caller));
     sendEmpty(reply);
   }
 }

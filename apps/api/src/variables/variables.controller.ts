@@ -15,6 +15,7 @@ import { Requester } from '../http/requester.js';
 import { namedLockId, variableDelete, variableWrite } from './decisions/variable-write.js';
 import { checkIndexOf, namespaceOfWrite, operationOf, readVariable } from './variable-request.js';
 import { type VariableAnswer, Variables } from './variables.js';
+import { callUserOf } from '../access/call-user.js';
 
 /** The controller of `/v1/vars` and `/v1/var/<path>` (OP-190 to OP-206, API-258). */
 @Controller()
@@ -95,7 +96,7 @@ export class VariablesController {
     checkVariablePath(Path);
     const owner = { Namespace, Path };
     if (operation.op === 'lock-renew')
-      return send(request, reply, await this.variables.renew(owner, namedLockId(given)));
+      return send(request, reply, await this.variables.renew(owner, namedLockId(given), callUserOf(access.caller)));
     const wanted = variableWrite(owner, given, operation, randomUUID);
     send(request, reply, await this.variables.write(access, Requester.of(request).author, owner, wanted));
   }

@@ -1,7 +1,7 @@
 import type { Items, Keyring, Owner } from '@waybill/keyring';
 import { encodeVariableMetadata, formatDuration, type ShownLock, type Variable, type WireObject } from '@waybill/model';
 import type { ReadModel, VariableListOptions, VariableReads } from '@waybill/projection';
-import { renewLock, type Rpc } from '@waybill/rpc';
+import { renewLock, type Rpc, type CallUser, UserRpc } from '@waybill/rpc';
 import { type VariableChange, variableOutcome, type VariableOutcome, type WrittenVariable } from '@waybill/state';
 import type { Author, TransactionWriter, Written } from '@waybill/writing';
 import type { RequestAccess } from '../access/request-access.js';
@@ -80,9 +80,14 @@ export class Variables {
    * Renews a lock. Only the holder of the broker's role keeps the times of locks (OP-202). @throws Refusal,
    * RpcUnavailableError
    */
-  async renew({ Namespace, Path }: Owner, LockID: string): Promise<VariableAnswer> {
+  async renew({ Namespace, Path }: Owner, LockID: string, user: CallUser): Promise<VariableAnswer> {
     const AtIndex = (await this.deps.model.variables.variable(Namespace, Path)).row?.ModifyIndex ?? 0;
-    const { Variable: body, Index } = await this.deps.rpc.ask(renewLock, { Namespace, Path, LockID, AtIndex });
+    const { Variable: body, Index } = await new UserRpc(this.deps.rpc, user).ask(renewLock, {
+      Namespace,
+      Path,
+      LockID,
+      AtIndex,
+    });
     return { status: 200, index: Index, body };
   }
 

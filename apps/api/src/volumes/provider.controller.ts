@@ -17,6 +17,7 @@ import { Requester } from '../http/requester.js';
 import { allowedNamespaceOfWrite } from '../http/write-options.js';
 import { csiSecretsOf } from './csi-secrets.js';
 import { readSnapshots } from './snapshot-request.js';
+import { callsFor } from '../access/call-user.js';
 
 /** The right that is needed besides those that the routes for writes declare. */
 const PLUGIN_READ = { kind: 'plugin', level: 'read' } as const;
@@ -35,14 +36,14 @@ export class ProviderController {
   @Get('external')
   @Needs(inQuery('csi-list-volume', 'csi-read-volume', 'csi-mount-volume', 'list-jobs'))
   async external(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    await this.answer(request, reply, () => this.calls.ask(listExternalVolumes, pageOf(request)));
+    await this.answer(request, reply, () => callsFor(request, this.calls).ask(listExternalVolumes, pageOf(request)));
   }
 
   @Get('snapshot')
   @Needs(inQuery('csi-list-volume', 'csi-read-volume', 'csi-mount-volume', 'list-jobs'))
   async snapshots(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const page = { ...pageOf(request), Secrets: csiSecretsOf(request) };
-    await this.answer(request, reply, async () => shown(await this.calls.ask(listSnapshots, page)));
+    await this.answer(request, reply, async () => shown(await callsFor(request, this.calls).ask(listSnapshots, page)));
   }
 
   @Put('snapshot')
@@ -64,7 +65,7 @@ export class ProviderController {
     const { onBehalf: For, traceparent } = Requester.of(request);
     const PluginID = pluginOf(request);
     const SnapshotID = param(request.query, 'snapshot_id') ?? '';
-    await this.calls.ask(
+    await callsFor(request, this.calls).ask(
       deleteSnapshot,
       { PluginID, SnapshotID, Secrets: csiSecretsOf(request), For },
       { traceparent },
@@ -80,7 +81,7 @@ export class ProviderController {
     const Namespace = allowedNamespaceOfWrite(request, body);
     const wanted = { Namespace, Snapshots: readSnapshots(body), For };
     await this.answer(request, reply, async () =>
-      shown(await this.calls.ask(createSnapshots, wanted, { traceparent })),
+      shown(await callsFor(request, this.calls).ask(createSnapshots, wanted, { traceparent })),
     );
   }
 

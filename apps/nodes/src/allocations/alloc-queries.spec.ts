@@ -63,6 +63,9 @@ async function settled<Read>(read: Read): Promise<Read> {
   return read;
 }
 
+/** No role that calls machines is held here. */
+const Terms = { ClusterID: '', RestoredIndex: 0, Holders: {} };
+
 describe('allocation reads of agents', () => {
   it('OP-47: a restore is told, although it takes rows back to lower indexes', async () => {
     const { state, queries, a, place, read } = await setup();
@@ -80,7 +83,7 @@ describe('allocation reads of agents', () => {
     );
     await settle();
     const answer = { Allocs: { [alloc.ID]: alloc.AllocModifyIndex }, Index: index, RestoredIndex: index };
-    expect(waiting.answer).toEqual(answer);
+    expect(waiting.answer).toEqual({ ...answer, Terms: { ...Terms, RestoredIndex: index } });
     expect(read(a, index).answer).toBeUndefined();
     const asked = { NodeID: a.ID, SecretID: a.SecretID, AllocIDs: [alloc.ID], MinStateIndex: 1 };
     expect(await queries.allocsById(asked)).toMatchObject({ RestoredIndex: index });
@@ -252,12 +255,16 @@ describe('allocation reads of agents', () => {
     await settle();
     await remove(last.ID);
     await settle();
-    expect(shrinking.answer).toEqual({ Allocs: { [first.ID]: first.AllocModifyIndex }, Index: state.appliedIndex });
+    expect(shrinking.answer).toEqual({
+      Allocs: { [first.ID]: first.AllocModifyIndex },
+      Index: state.appliedIndex,
+      Terms,
+    });
     const emptying = read(a, state.appliedIndex);
     await settle();
     await remove(first.ID);
     await settle();
-    expect(emptying.answer).toEqual({ Allocs: {}, Index: state.appliedIndex });
+    expect(emptying.answer).toEqual({ Allocs: {}, Index: state.appliedIndex, Terms });
   });
 
   it('ND-153, ND-218: what goes while nobody waits is an answer to the next read, of any process', async () => {
@@ -267,7 +274,7 @@ describe('allocation reads of agents', () => {
     await remove(first.ID);
     const shrunk = read(a, last.ModifyIndex, { Listed: 2 });
     await settle();
-    expect(shrunk.answer).toEqual({ Allocs: { [last.ID]: last.AllocModifyIndex }, Index: state.appliedIndex });
+    expect(shrunk.answer).toEqual({ Allocs: { [last.ID]: last.AllocModifyIndex }, Index: state.appliedIndex, Terms });
     const waiting = read(a, state.appliedIndex, { Listed: 1 });
     await settle();
     expect(waiting.answer).toBeUndefined();

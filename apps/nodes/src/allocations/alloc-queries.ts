@@ -14,6 +14,7 @@ import { checkAllocIds } from '../node/machine-shapes.js';
 import { permissionDenied, provenNode } from '../node/node-access.js';
 import { jobOf } from '../node/node-evaluations.js';
 import type { PlacementTraces } from './placement-traces.js';
+import { roleTermsOf } from '../node/role-terms.js';
 
 /** Why a waiting read continues: an allocation of its node changed, or the wait is over. */
 type Woken = 'changed' | 'over';
@@ -65,7 +66,8 @@ export class AllocQueries {
     try {
       for (;;) {
         const answer = nodeAllocsAnswer(tables, request.NodeID, known);
-        if (over || this.stopped || answer.Index > request.MinQueryIndex) return answer;
+        if (over || this.stopped || answer.Index > request.MinQueryIndex)
+          return { ...answer, Terms: roleTermsOf(tables) };
         known ??= Object.keys(answer.Allocs).length;
         over = (await this.waitForChange(request.NodeID)) === 'over';
         if (!tables.nodes.has(request.NodeID)) throw permissionDenied();

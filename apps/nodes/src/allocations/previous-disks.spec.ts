@@ -16,10 +16,12 @@ function setup(disk = { Sticky: true, Migrate: true }, before: Partial<Allocatio
   const alloc = fixtures.anAlloc({ ...ofGroup, NodeID: node.ID, PreviousAllocation: previous.ID });
   for (const row of [previous, alloc]) state.tables.allocs.replace(row.ID, row);
   const asked: unknown[] = [];
+  const authorities: unknown[] = [];
   let failure: Error | undefined;
   const rpc: Rpc = {
     ask: <Req, Res>(call: Call<Req, Res>, request: Req, options?: AskOptions): Promise<Res> => {
       asked.push([call.name, options?.target, request]);
+      authorities.push(options?.authority);
       return failure ? Promise.reject(failure) : Promise.resolve('answer' as Res);
     },
   };
@@ -31,6 +33,7 @@ function setup(disk = { Sticky: true, Migrate: true }, before: Partial<Allocatio
     other,
     previous,
     asked,
+    authorities,
     disks,
     own,
     list: (Path: string, over = {}) => disks.list({ ...own, Path, After: 'a', ...over }),
@@ -61,7 +64,7 @@ describe('the disk of the allocation before, on another machine', () => {
   });
 
   it('AG-224: is read from the machine where that has ended', async () => {
-    const { disks, own, other, previous, asked } = setup();
+    const { disks, own, other, previous, asked, authorities } = setup();
     await disks.list({ ...own, Path: '/alloc/data/sub', After: 'a' });
     await disks.readFile({ ...own, Path: '/web/local/x', Offset: 7 });
     const file = { AllocID: previous.ID, IfEnded: true };
@@ -73,6 +76,8 @@ describe('the disk of the allocation before, on another machine', () => {
         { ...file, Path: '/web/local/x', Offset: 7, Origin: 'start', Limit: 262_144, WaitMs: 0 },
       ],
     ]);
+    const user = { Kind: 'node', NodeID: own.NodeID, AtIndex: expect.any(Number) as number };
+    expect(authorities).toEqual([{ user }, { user }]);
   });
 
   it.each([

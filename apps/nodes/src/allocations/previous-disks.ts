@@ -1,6 +1,7 @@
 import { findTaskGroup, isClientTerminal, Refusal } from '@waybill/model';
 import type { ReplicatedState } from '@waybill/replica';
 import {
+  type Authority,
   listFiles,
   type ListFilesResponse,
   type ListPreviousDiskRequest,
@@ -37,7 +38,8 @@ export class PreviousDisks {
    */
   list(request: ListPreviousDiskRequest): Promise<ListFilesResponse> {
     const { target, ...file } = this.wanted(request);
-    return fromMachine(this.rpc.ask(listFiles, { ...file, After: request.After, IfEnded: true }, { target }));
+    const wanted = { ...file, After: request.After, IfEnded: true };
+    return fromMachine(this.rpc.ask(listFiles, wanted, { target, authority: this.forMachine(request) }));
   }
 
   /** The next part of a file, empty at its end. @throws Refusal as `list` */
@@ -51,7 +53,12 @@ export class PreviousDisks {
       WaitMs: 0,
       IfEnded: true,
     } as const;
-    return fromMachine(this.rpc.ask(readFile, piece, { target }));
+    return fromMachine(this.rpc.ask(readFile, piece, { target, authority: this.forMachine(request) }));
+  }
+
+  /** The machine with the disk checks again that the reader has the allocation that replaces the one there. */
+  private forMachine({ NodeID }: ListPreviousDiskRequest | ReadPreviousDiskRequest): Authority {
+    return { user: { Kind: 'node', NodeID, AtIndex: this.state.appliedIndex } };
   }
 
   private wanted(request: ListPreviousDiskRequest | ReadPreviousDiskRequest): WantedFile {

@@ -26,6 +26,7 @@ import {
   resultingStatus,
   statusNeedsEvaluations,
 } from '../node/node-status.js';
+import { roleTermsOf } from '../node/role-terms.js';
 
 /** Pause before a missed heartbeat that could not be written is tried again (ND-81). */
 export const LOSS_RETRY_MS = 5_000;
@@ -168,6 +169,7 @@ export class Heartbeats {
       SchedulingEligibility: node.SchedulingEligibility,
       Status: node.Status,
       Index: index,
+      Terms: roleTermsOf(state.tables),
       TimeMs: this.deps.clock.nowMs(),
     };
   }

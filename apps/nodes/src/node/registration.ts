@@ -7,6 +7,7 @@ import type { NodeRegisterRequest, NodeUpdateResponse } from '@waybill/rpc';
 import { answeredTtlMs, type HeartbeatPace, ttlNs } from '../heartbeats/heartbeat-ttl.js';
 import type { NodeEvaluations } from './node-evaluations.js';
 import { registrationNeedsEvaluations } from './node-status.js';
+import { roleTermsOf } from './role-terms.js';
 
 /**
  * Registrations that are written at once: half of the log's places for messages in flight; the rest is for other
@@ -87,6 +88,7 @@ export class Registration {
       SchedulingEligibility: node.SchedulingEligibility,
       Status: node.Status,
       Index: index,
+      Terms: roleTermsOf(this.deps.state.tables),
     };
   }
 }

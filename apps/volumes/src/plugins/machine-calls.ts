@@ -1,6 +1,6 @@
 import { NotHolderError } from '@waybill/model';
 import type { Term } from '@waybill/roles';
-import { type Call, isGone, isNobodyThere, type Rpc } from '@waybill/rpc';
+import { type Call, type CallFence, isGone, isNobodyThere, type Rpc } from '@waybill/rpc';
 import { traceparentOf, type Tracer, withSpan } from '@waybill/telemetry';
 import { VolumeStepError } from '../commands/errors.js';
 
@@ -27,7 +27,7 @@ export class MachineCalls {
   constructor(
     private readonly rpc: Rpc,
     private readonly tracer: () => Tracer,
-    private readonly term: Pick<Term, 'isCurrent'>,
+    private readonly term: Pick<Term, 'role' | 'epoch' | 'holder' | 'isCurrent'>,
   ) {}
 
   /**
@@ -35,14 +35,25 @@ export class MachineCalls {
    * the outcome is unknown
    */
   async callMachine<Req, Res>(call: Call<Req, Res>, nodeId: string, request: Req): Promise<Res> {
-    if (!this.term.isCurrent()) throw new NotHolderError();
+    const authority = { fence: this.fence() };
     return await withSpan(this.tracer(), call.name, { attributes: { 'waybill.node': nodeId } }, async (span) => {
       try {
-        return await this.rpc.ask(call, request, { target: nodeId, traceparent: traceparentOf(span) });
+        return await this.rpc.ask(call, request, {
+          target: nodeId,
+          traceparent: traceparentOf(span),
+          authority,
+        });
       } catch (error) {
         if (isGone(error)) throw new LostInTheMiddleError();
         throw isNobodyThere(error) ? new NoPathError() : error;
       }
     });
+  }
+
+  /** The fence of the term, made for each call, so that no code keeps one (AU-254). @throws NotHolderError */
+  private fence(): CallFence {
+    const { role: Role, epoch: Epoch, holder: Holder } = this.term;
+    if (!this.term.isCurrent()) throw new NotHolderError();
+    return { Role, Epoch, Holder };
   }
 }

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { AGENTS_TURN_MS } from './volume-watcher.js';
 import { LONGEST_RETRY_MS, QUIESCENT_MS } from './volume-worker.js';
 import { VolumesCluster } from './volumes-cluster.fixture.js';
+import { CSI_CONTROLLER } from '@waybill/rpc';
 
 /** A cluster with volume `data`, written by `a` on machine `m`, and a holder. */
 function watched(): VolumesCluster {
@@ -193,6 +194,33 @@ describe('the watcher of volumes', () => {
       .map(({ txn }) => txn.fence?.epoch);
     expect(new Set(epochs)).toEqual(new Set([2]));
     expect(cluster.stored().WriteClaims).toEqual({});
+  });
+
+  it('VL-148, AU-254: each call carries the epoch of the present term, also in a process that held the role before', async () => {
+    const cluster = watched();
+    cluster.volume({ ID: 'other' });
+    cluster.claimed('b', 'm', { volume: 'other' });
+    cluster.status('a', 'complete');
+    wake(cluster);
+    await cluster.time.pass(10_000);
+    const before = cluster.machines.asked.length;
+    const ofFirstTerm = cluster.term;
+    cluster.follow();
+    cluster.lead();
+    cluster.status('b', 'complete');
+    wake(cluster, 'other');
+    await cluster.time.pass(10_000);
+    const fences = cluster.machines.asked.map(({ fence }) => fence);
+    expect(new Set(fences.slice(0, before))).toEqual(new Set([{ Role: 'volumes', Epoch: 1, Holder: 'test' }]));
+    expect(new Set(fences.slice(before))).toEqual(new Set([{ Role: 'volumes', Epoch: 2, Holder: 'test' }]));
+    expect(fences.length).toBeGreaterThan(before);
+    const late = ofFirstTerm.calls.controller(CSI_CONTROLLER.list, {
+      PluginID: 'disks',
+      MaxEntries: 0,
+      StartingToken: '',
+    });
+    await expect(late).rejects.toThrow();
+    expect(cluster.machines.asked).toHaveLength(fences.length);
   });
 
   it('VL-153: a claim in mid-way and those of vanished allocations, one call each', async () => {

@@ -10,7 +10,15 @@ import {
   type RefusalCode,
 } from '@waybill/model';
 import { LocalState } from '@waybill/replica';
-import { NO_RESPONDER, RpcError, RpcUnavailableError, type AskOptions, type Call, type Rpc } from '@waybill/rpc';
+import {
+  NO_RESPONDER,
+  RpcError,
+  RpcUnavailableError,
+  type AskOptions,
+  type Call,
+  type CallFence,
+  type Rpc,
+} from '@waybill/rpc';
 import { draftTxn, fixtures, serviceActor, type Applied, type TxnPayloads, type TxnType } from '@waybill/state';
 import { silentLogger, tracerFor } from '@waybill/telemetry';
 import { VolumesHolder, type VolumesTerm } from '../volumes-holder.js';
@@ -23,6 +31,7 @@ const { aVolumeRegistration, aVolumeRequest } = fixtures;
 export interface Asked {
   readonly name: string;
   readonly nodeId: string | undefined;
+  readonly fence: CallFence | undefined;
   readonly request: Readonly<Record<string, unknown>>;
 }
 
@@ -32,8 +41,9 @@ export class PluginMachines implements Rpc {
   /** By name of the call: answers instead of an empty success. */
   readonly answers = new Map<string, (asked: Asked) => unknown>();
 
-  async ask<Req, Res>({ name }: Call<Req, Res>, request: Req, { target }: AskOptions = {}): Promise<Res> {
-    const asked = { name, nodeId: target, request: request as Readonly<Record<string, unknown>> };
+  async ask<Req, Res>({ name }: Call<Req, Res>, request: Req, { target, authority }: AskOptions = {}): Promise<Res> {
+    const fence = authority && 'fence' in authority ? authority.fence : undefined;
+    const asked = { name, nodeId: target, fence, request: request as Readonly<Record<string, unknown>> };
     this.asked.push(asked);
     const answer: unknown = await Promise.resolve(this.answers.get(name)?.(asked));
     return (answer ?? {}) as Res;
@@ -107,7 +117,7 @@ export class VolumesCluster {
       this.held && this.lease === 'lasts' && this.state.machine.epochOf('volumes') === epoch;
     this.held = true;
     this.lease = 'lasts';
-    this.holder.start(termOf('volumes', epoch, { isCurrent }));
+    this.holder.start(termOf('volumes', epoch, { holder: 'test', isCurrent }));
   }
 
   /** The process stands still for longer than its lease: it knows by its clock alone. */

@@ -5,8 +5,8 @@ import {
   execStart,
   type ExecStartRequest,
   execWrite,
-  type Rpc,
   RpcUnavailableError,
+  type UserRpc,
 } from '@waybill/rpc';
 import { CLOSE } from '@waybill/websocket';
 import { closedMessage, ExecMessageError, exitedMessage, inputOf, outputMessage } from './exec-messages.js';
@@ -25,7 +25,12 @@ export interface ExecClient {
  * it, and takes input as the command reads it. It ends with the command or with its client. Memory: one answer of the
  * agent and one message of the client.
  */
-export async function runExec(rpc: Rpc, nodeId: string, request: ExecStartRequest, client: ExecClient): Promise<void> {
+export async function runExec(
+  rpc: UserRpc,
+  nodeId: string,
+  request: ExecStartRequest,
+  client: ExecClient,
+): Promise<void> {
   const target = { target: nodeId };
   let session: { readonly SessionID: string };
   try {

@@ -2,7 +2,7 @@ import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { DEFAULT_NAMESPACE, errorText, HTTP_STATUS_OF, Refusal } from '@waybill/model';
 import type { ReadModel } from '@waybill/projection';
-import type { Rpc } from '@waybill/rpc';
+import { type Rpc, UserRpc } from '@waybill/rpc';
 import { judgeWebRequest, type WebAccess } from '@waybill/service';
 import { WebSocket } from '@waybill/websocket';
 import type { FastifyInstance } from 'fastify';
@@ -17,6 +17,7 @@ import { type RequestLimit, TOO_MANY_REQUESTS } from '../../http/request-limit.j
 import { ExecMessageError, tokenOf } from './exec-messages.js';
 import { execPlace, type ExecTarget, execTargetOf } from './exec-request.js';
 import { runExec, sendAway } from './exec-session.js';
+import { callUserOf } from '../../access/call-user.js';
 
 /** The largest size of a client's message in bytes: a piece of stdin, as base64 in JSON. */
 const MAX_MESSAGE_BYTES = 256 * 1024;
@@ -124,7 +125,7 @@ async function serve(
     const access = new RequestAccess(caller, EXEC, queried, guard.namespaces);
     const { nodeId, request } = await execPlace(model, target, { query, access });
     await audit?.begins();
-    await runExec(rpc, nodeId, request, peer);
+    await runExec(new UserRpc(rpc, callUserOf(caller)), nodeId, request, peer);
   } catch (error) {
     await audit?.completed({ status: statusOf(error), error: errorText(error) }).catch(() => {});
     sendAway(peer, error);
