@@ -5,6 +5,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { NEEDED_ROUTES } from '../../apps/ui/src/api/needed-routes.js';
 import { AccessCluster } from '../support/access-cluster.js';
+import { CLIENT_ID, CLIENT_SECRET, OpenIdProvider } from '../support/openid-provider.js';
 import { hasChromium, WebBrowser } from '../support/web-browser.js';
 import { WrittenCluster } from '../support/written-cluster.js';
 
@@ -27,6 +28,7 @@ const READER = `namespace "*" {
 let cluster: AccessCluster;
 let written: WrittenCluster;
 let browser: WebBrowser;
+let provider: OpenIdProvider | undefined;
 
 const button = (name: string) => browser.page.getByRole('button', { name, exact: true });
 
@@ -65,6 +67,7 @@ describe.skipIf(!hasChromium)('the web interface with access control (needs /usr
   beforeAll(start);
   afterAll(async () => {
     await browser?.close();
+    await provider?.stop();
     await written?.stop();
     await cluster?.stop();
   });
@@ -162,6 +165,110 @@ describe.skipIf(!hasChromium)('the web interface with access control (needs /usr
     await page.getByRole('link', { name: 'disks' }).click();
     await page.getByRole('table', { name: 'Machines' }).getByRole('link', { name: 'store' }).waitFor();
     expect(await browser.look('plugin')).toEqual([]);
+  });
+
+  it('a policy is written, its mistake named, and a token made that has it', async () => {
+    const { page } = browser;
+    await page.goto('/ui/access-control');
+    await page.getByText('No policies').waitFor();
+    await page.getByRole('link', { name: 'New policy' }).click();
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('developers');
+    await page.getByLabel('Description').fill('Those who write the shop.');
+    await page.getByLabel('Rules').fill('namespace "default" { policy = "rd" }');
+    await button('Create the policy').click();
+    await page
+      .getByRole('alert')
+      .getByText(/policy/)
+      .waitFor();
+    await page.getByLabel('Rules').fill('namespace "default" {\n  policy = "read"\n}');
+    await button('Create the policy').press('Enter');
+    await page.getByRole('heading', { name: 'developers', exact: true }).waitFor();
+    await page.getByText('No token has it').waitFor();
+    await page.goto('/ui/access-control/tokens/new');
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Ann');
+    await page.getByLabel('Expires').selectOption('in a day');
+    await page.getByLabel('developers').check();
+    expect(await browser.look('token-new')).toEqual([]);
+    await button('Create the token').click();
+    await page.getByRole('heading', { name: 'Ann', exact: true }).waitFor();
+    await button('Show the secret').click();
+    const [ann] = (await cluster.asked<{ Name: string; AccessorID: string }[]>('GET', '/v1/acl/tokens')).filter(
+      ({ Name }) => Name === 'Ann',
+    );
+    const { SecretID } = await cluster.asked<{ SecretID: string }>('GET', `/v1/acl/token/${ann?.AccessorID}`);
+    await page.getByText(SecretID, { exact: true }).waitFor();
+    expect(await browser.look('token')).toEqual([]);
+    expect(await browser.lookOnPhone('token')).toBe(0);
+    await page.getByRole('link', { name: 'developers', exact: true }).click();
+    await page.getByRole('table', { name: 'Tokens' }).getByRole('link', { name: 'Ann' }).waitFor();
+    expect(await browser.look('policy')).toEqual([]);
+  });
+
+  it('lists of access control change as they are changed elsewhere', async () => {
+    const { page } = browser;
+    await page.goto('/ui/access-control/tokens');
+    const tokens = page.getByRole('table', { name: 'Tokens' });
+    await tokens.getByRole('link', { name: 'Ann' }).waitFor();
+    await cluster.token('robot', ['developers']);
+    await tokens.getByRole('row').filter({ hasText: 'robot' }).getByText('developers').waitFor();
+    expect(await browser.look('tokens')).toEqual([]);
+    await page.getByLabel('Search by name, accessor or policy').fill('robot');
+    await tokens.getByRole('link', { name: 'robot' }).click();
+    await confirm('Delete');
+    await tokens.getByRole('link', { name: 'Ann' }).waitFor();
+    expect(await tokens.getByRole('link', { name: 'robot' }).count()).toBe(0);
+    await page.getByRole('link', { name: 'Roles' }).click();
+    await page.getByText('No roles').waitFor();
+    const role = { Name: 'team', Description: 'The shop', Policies: [{ Name: 'developers' }] };
+    await cluster.asked('PUT', '/v1/acl/role', role);
+    await page.getByRole('table', { name: 'Roles' }).getByRole('link', { name: 'team' }).click();
+    await page.getByRole('link', { name: 'developers' }).waitFor();
+    expect(await browser.look('role')).toEqual([]);
+  });
+
+  it('somebody signs in at a provider in the browser, and the code does not stay in the address', async () => {
+    const { page } = browser;
+    const origin = cluster.waybill.api.url;
+    provider = await OpenIdProvider.start([`${origin}/ui/settings/tokens`]);
+    await cluster.asked('PUT', '/v1/acl/auth-method', {
+      Name: 'company',
+      Type: 'OIDC',
+      TokenLocality: 'local',
+      MaxTokenTTL: '1h',
+      Default: true,
+      Config: {
+        OIDCDiscoveryURL: provider.issuer,
+        OIDCClientID: CLIENT_ID,
+        OIDCClientSecret: CLIENT_SECRET,
+        OIDCScopes: ['groups'],
+        AllowedRedirectURIs: [`${origin}/ui/settings/tokens`],
+        ListClaimMappings: { groups: 'groups' },
+      },
+    });
+    const rule = {
+      AuthMethod: 'company',
+      BindType: 'policy',
+      BindName: 'developers',
+      Selector: '"admins" in list.groups',
+    };
+    await cluster.asked('PUT', '/v1/acl/binding-rule', rule);
+    await page.goto('/ui/access-control/auth-methods/company');
+    await page.getByText('"admins" in list.groups').waitFor();
+    expect(await browser.look('auth-method')).toEqual([]);
+    await page.goto('/ui/settings/tokens');
+    await button('Sign out').click();
+    await button('Sign in with company').waitFor();
+    expect(await browser.look('sign-in-providers')).toEqual([]);
+    await button('Sign in with company').click();
+    await page.waitForURL(`${provider.issuer}/**`);
+    await page.locator('input[name="login"]').fill('alice');
+    await page.locator('input[name="password"]').fill('any');
+    await page.locator('button[type="submit"]').click();
+    await page.locator('input[name="prompt"][value="consent"]').waitFor({ state: 'attached' });
+    await page.locator('button[type="submit"]').click();
+    await button('Sign out').waitFor();
+    await page.getByText('developers', { exact: true }).waitFor();
+    expect(new URL(page.url()).search).toBe('');
   });
 
   it('what a token may not do is not offered, and changes are live for what it may see', async () => {

@@ -1,7 +1,7 @@
 import type { ObjectName } from '../app/object-address.js';
 import { ApiFailure, NotDone } from './api-failure.js';
 import { callApi, filledPath, queryText, send } from './client.js';
-import type { Job } from './contract.js';
+import type { ACLPolicy, ACLToken, Job } from './contract.js';
 
 /*
  * What a reader may change. Each is answered once it can be read; the event stream then tells every page of it.
@@ -137,3 +137,29 @@ const conflict =
 
 export const deleteHostVolume = ({ namespace, id }: ObjectName) =>
   callApi('DELETE /v1/volume/host/{volumeID}', { path: { volumeID: id }, query: { namespace } });
+
+/** TokenDraft is a token to be created, or with an AccessorID one to be changed. */
+export interface TokenDraft {
+  readonly AccessorID?: string;
+  readonly Name: string;
+  readonly Type: ACLToken['Type'];
+  readonly Policies: readonly string[];
+  readonly Roles: readonly { readonly ID: string }[];
+  readonly Global?: boolean;
+  /** The time after which a new token expires, as text: `24h`. */
+  readonly ExpirationTTL?: string;
+}
+
+export const saveToken = (token: TokenDraft): Promise<ACLToken> =>
+  token.AccessorID === undefined
+    ? callApi('PUT /v1/acl/token', { body: token })
+    : callApi('PUT /v1/acl/token/{accessor}', { path: { accessor: token.AccessorID }, body: token });
+
+export const deleteToken = (accessor: string) => send('DELETE', filledPath('/v1/acl/token/{accessor}', { accessor }));
+
+export type PolicyDraft = Pick<ACLPolicy, 'Name' | 'Description' | 'Rules' | 'JobACL'>;
+
+export const savePolicy = (policy: PolicyDraft) =>
+  send('PUT', filledPath('/v1/acl/policy/{name}', { name: policy.Name }), { body: policy });
+
+export const deletePolicy = (name: string) => send('DELETE', filledPath('/v1/acl/policy/{name}', { name }));

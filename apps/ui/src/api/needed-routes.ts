@@ -24,6 +24,12 @@ export const NEEDED_ROUTES = {
   writeVariable: 'PUT /v1/var/*',
   deleteHostVolume: 'DELETE /v1/volume/host/:id',
   deleteVariable: 'DELETE /v1/var/*',
+  listTokens: 'GET /v1/acl/tokens',
+  createToken: 'PUT /v1/acl/token',
+  changeToken: 'PUT /v1/acl/token/*',
+  deleteToken: 'DELETE /v1/acl/token/*',
+  writePolicy: 'PUT /v1/acl/policy/*',
+  deletePolicy: 'DELETE /v1/acl/policy/*',
 } as const;
 
 export type NeededRoute = keyof typeof NEEDED_ROUTES;

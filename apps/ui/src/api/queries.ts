@@ -253,3 +253,56 @@ export const pluginQuery = (id: string) =>
     queryKey: ['plugin', id],
     queryFn: ({ signal }) => callApi('GET /v1/plugin/csi/{pluginID}', { path: { pluginID: id }, signal }),
   });
+
+export const tokensQuery = () =>
+  queryOptions({ queryKey: ['tokens'], queryFn: ({ signal }) => callApi('GET /v1/acl/tokens', { signal }) });
+
+export const tokenQuery = (accessor: string) =>
+  queryOptions({
+    queryKey: ['token', accessor],
+    queryFn: ({ signal }) => callApi('GET /v1/acl/token/{accessor}', { path: { accessor }, signal }),
+  });
+
+export const policiesQuery = () =>
+  queryOptions({ queryKey: ['policies'], queryFn: ({ signal }) => callApi('GET /v1/acl/policies', { signal }) });
+
+export const policyQuery = (name: string) =>
+  queryOptions({
+    queryKey: ['policy', name],
+    queryFn: ({ signal }) => callApi('GET /v1/acl/policy/{name}', { path: { name }, signal }),
+  });
+
+export const rolesQuery = () =>
+  queryOptions({ queryKey: ['roles'], queryFn: ({ signal }) => callApi('GET /v1/acl/roles', { signal }) });
+
+export const roleQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['role', id],
+    queryFn: ({ signal }) => callApi('GET /v1/acl/role/{id}', { path: { id }, signal }),
+  });
+
+/** Returns the auth methods. The request is refused while access control is off. */
+export const authMethodsQuery = () =>
+  queryOptions({
+    queryKey: ['auth-methods'],
+    queryFn: ({ signal }) => callApi('GET /v1/acl/auth-methods', { signal }),
+    retry: false,
+  });
+
+export const authMethodQuery = (name: string) =>
+  queryOptions({
+    queryKey: ['auth-method', name],
+    queryFn: ({ signal }) => callApi('GET /v1/acl/auth-method/{name}', { path: { name }, signal }),
+  });
+
+export const bindingRulesQuery = () =>
+  queryOptions({
+    queryKey: ['binding-rules'],
+    queryFn: ({ signal }) => callApi('GET /v1/acl/binding-rules', { signal }),
+  });
+
+export const bindingRuleQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['binding-rules', id],
+    queryFn: ({ signal }) => callApi('GET /v1/acl/binding-rule/{id}', { path: { id }, signal }),
+  });

@@ -178,9 +178,79 @@ const plugin = createRoute({
   component: lazyRouteComponent(() => import('../pages/storage/plugin-page.js'), 'PluginPage'),
 });
 
+const access = createRoute({
+  getParentRoute: of,
+  id: 'access',
+  component: lazyRouteComponent(() => import('../pages/access/access-page.js'), 'AccessPage'),
+});
+const ofAccess = () => access;
+
+const accessIndex = createRoute({
+  getParentRoute: of,
+  path: '/access-control',
+  beforeLoad: () => {
+    throw redirect({ to: '/access-control/policies' });
+  },
+});
+const tokens = createRoute({
+  getParentRoute: ofAccess,
+  path: '/access-control/tokens',
+  validateSearch: textsIn('search', 'kind'),
+  component: lazyRouteComponent(() => import('../pages/access/tokens-page.js'), 'TokensPage'),
+});
+const policies = createRoute({
+  getParentRoute: ofAccess,
+  path: '/access-control/policies',
+  validateSearch: textsIn('search'),
+  component: lazyRouteComponent(() => import('../pages/access/policies-page.js'), 'PoliciesPage'),
+});
+const roles = createRoute({
+  getParentRoute: ofAccess,
+  path: '/access-control/roles',
+  component: lazyRouteComponent(() => import('../pages/access/roles-page.js'), 'RolesPage'),
+});
+const authMethods = createRoute({
+  getParentRoute: ofAccess,
+  path: '/access-control/auth-methods',
+  component: lazyRouteComponent(() => import('../pages/access/auth-methods-page.js'), 'AuthMethodsPage'),
+});
+const newToken = createRoute({
+  getParentRoute: of,
+  path: '/access-control/tokens/new',
+  component: lazyRouteComponent(() => import('../pages/access/new-token-page.js'), 'NewTokenPage'),
+});
+const token = createRoute({
+  getParentRoute: of,
+  path: '/access-control/tokens/$accessor',
+  validateSearch: textsIn('edit'),
+  component: lazyRouteComponent(() => import('../pages/access/token-page.js'), 'TokenPage'),
+});
+const newPolicy = createRoute({
+  getParentRoute: of,
+  path: '/access-control/policies/new',
+  component: lazyRouteComponent(() => import('../pages/access/new-policy-page.js'), 'NewPolicyPage'),
+});
+const policy = createRoute({
+  getParentRoute: of,
+  path: '/access-control/policies/$policy',
+  validateSearch: textsIn('edit'),
+  component: lazyRouteComponent(() => import('../pages/access/policy-page.js'), 'PolicyPage'),
+});
+const role = createRoute({
+  getParentRoute: of,
+  path: '/access-control/roles/$role',
+  component: lazyRouteComponent(() => import('../pages/access/roles-page.js'), 'RolePage'),
+});
+const authMethod = createRoute({
+  getParentRoute: of,
+  path: '/access-control/auth-methods/$method',
+  component: lazyRouteComponent(() => import('../pages/access/auth-methods-page.js'), 'AuthMethodPage'),
+});
+
 const signIn = createRoute({
   getParentRoute: of,
   path: '/settings/tokens',
+  validateSearch: textsIn('state', 'code', 'iss', 'error', 'error_description'),
   component: lazyRouteComponent(() => import('../pages/access/sign-in-page.js'), 'SignInPage'),
 });
 
@@ -219,6 +289,14 @@ export const router = createRouter({
     csiVolume,
     hostVolume,
     plugin,
+    access.addChildren([tokens, policies, roles, authMethods]),
+    accessIndex,
+    newToken,
+    token,
+    newPolicy,
+    policy,
+    role,
+    authMethod,
     signIn,
   ]),
   basepath: '/ui',

@@ -21,6 +21,7 @@ const CLUSTER = [
   ['/clients', 'Machines'],
   ['/events', 'Events'],
   ['/servers', 'Control plane'],
+  ['/access-control', 'Access control'],
 ] as const;
 
 /** What every page stands in: the way to the other pages, and how the page is connected to the cluster. */

@@ -1,14 +1,19 @@
-import { useQuery } from '@tanstack/react-query';
-import { useSyncExternalStore } from 'react';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { useEffect, useSyncExternalStore } from 'react';
 import type { ACLToken } from '../../api/contract.js';
-import { ownTokenQuery } from '../../api/queries.js';
+import { authMethodsQuery, ownTokenQuery } from '../../api/queries.js';
 import { currentToken, onTokenChange, setToken } from '../../api/token.js';
 import buttons from '../../components/buttons.module.css';
 import { TimeAgo } from '../../components/clock.js';
 import { Facts } from '../../components/facts.js';
 import { Failure } from '../../components/failure.js';
 import { Card, PageHead, Waiting } from '../../components/page.js';
+import { beginSignIn, completeSignIn, isAnswer } from './oidc-sign-in.js';
 import styles from './sign-in-page.module.css';
+import { rightsInWords } from './token-rights.js';
+
+const route = getRouteApi('/settings/tokens');
 
 /** Who the pages ask as: with which token, and what it may do. */
 export function SignInPage() {
@@ -16,6 +21,7 @@ export function SignInPage() {
   return (
     <>
       <PageHead title={token === '' ? 'Sign in' : 'Signed in'} />
+      <SentBack />
       {token === '' ? <SignIn /> : <SignedIn />}
       <p className={styles['note']}>
         The token is kept for this tab, until it is closed. It goes to this server in a header and stands in no address.
@@ -43,7 +49,53 @@ function SignIn() {
           Sign in
         </button>
       </form>
+      <Providers />
     </Card>
+  );
+}
+
+/** The auth methods by which people sign in elsewhere. There is none while access control is off. */
+function Providers() {
+  const { data = [] } = useQuery(authMethodsQuery());
+  const leave = useMutation({ mutationFn: beginSignIn });
+  const methods = data.filter(({ Type }) => Type === 'OIDC').toSorted((a, b) => Number(b.Default) - Number(a.Default));
+  if (methods.length === 0) return undefined;
+  return (
+    <div className={styles['providers']}>
+      {methods.map(({ Name }) => (
+        <button
+          key={Name}
+          type="button"
+          className={buttons['button']}
+          disabled={leave.isPending}
+          onClick={() => leave.mutate(Name)}
+        >
+          Sign in with {Name}
+        </button>
+      ))}
+      {leave.isError && <Failure error={leave.error} />}
+    </div>
+  );
+}
+
+/** Completes the sign-in with which a provider has sent the browser back, and takes its code out of the address. */
+function SentBack() {
+  const answer = route.useSearch();
+  const navigate = route.useNavigate();
+  const { mutate, isPending, error } = useMutation({
+    mutationFn: completeSignIn,
+    onSuccess: ({ SecretID }) => setToken(SecretID),
+  });
+  useEffect(() => {
+    if (!isAnswer(answer)) return;
+    mutate(answer);
+    void navigate({ search: {}, replace: true });
+  }, [answer, mutate, navigate]);
+  return (
+    <>
+      {isPending && <Waiting />}
+      {error && <Failure error={error} />}
+    </>
   );
 }
 
@@ -69,15 +121,10 @@ const Holder = ({ token }: { readonly token: ACLToken }) => (
       of={{
         Name: token.Name,
         Kind: token.Type,
-        May: token.Type === 'management' ? 'everything' : policiesOf(token),
+        May: rightsInWords(token),
         Accessor: <code>{token.AccessorID}</code>,
         Expires: token.ExpirationTime ? <TimeAgo time={token.ExpirationTime} /> : 'never',
       }}
     />
   </Card>
 );
-
-function policiesOf({ Policies, Roles }: ACLToken): string {
-  const named = [...(Policies ?? []), ...(Roles ?? []).map(({ Name }) => `role ${Name}`)];
-  return named.length === 0 ? 'what everybody may' : `what these say: ${named.join(', ')}`;
-}
