@@ -97,7 +97,7 @@ export class ClusterMetrics {
 }
 
 /** Returns the last index of the log. */
-async function logEnd(link: NatsLink): Promise<number> {
+export async function logEnd(link: NatsLink): Promise<number> {
   const { state } = await (await managerOf(link)).streams.info(TXN_STREAM);
   return state.last_seq;
 }

@@ -7,13 +7,16 @@ import { Members } from '../cluster/members.transport.js';
 import { NeighbouringAgent } from '../cluster/neighbouring-agent.store.js';
 import { made } from '../core.module.js';
 import { ClusterMetrics } from './cluster-metrics.transport.js';
+import { ControlPlaneController } from './control-plane.controller.js';
+import { ControlPlaneReader } from './control-plane.transport.js';
 import { MetricsController } from './metrics.controller.js';
 
 /** MetricsModule provides metrics for requests and for statsd. */
 @Module({
   imports: [ClusterModule],
-  controllers: [MetricsController],
+  controllers: [MetricsController, ControlPlaneController],
   providers: [
+    made(ControlPlaneReader, ({ context, model }) => new ControlPlaneReader(context, model)),
     made(
       ClusterMetrics,
       ({ context, model }, members, servers, agent) => new ClusterMetrics({ context, model, members, servers, agent }),

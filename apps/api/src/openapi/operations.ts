@@ -388,6 +388,13 @@ const HISTORY: Operation[] = [
     ],
     answer: listOf(anything),
   }),
+  ...get(
+    '/v1/waybill/control-plane',
+    'The roles with their holders, the lag of the log, and the queues of the broker',
+    {
+      answer: ref('ControlPlane'),
+    },
+  ),
   ...get('/v1/waybill/routes', 'Every route and the right that it needs', { answer: listOf(anything) }),
   ...get('/v1/waybill/rights', 'The routes and topics that the caller may use', {
     query: ['namespace', 'path', 'pool'],

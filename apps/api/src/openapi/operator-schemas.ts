@@ -30,6 +30,26 @@ export const OPERATOR_SCHEMAS: Readonly<Record<string, t.JsonSchema>> = {
     response_types_supported: t.listOf(t.text),
     subject_types_supported: t.listOf(t.text),
   }),
+  ControlPlane: t.plain({
+    LogIndex: t.uint,
+    AppliedIndex: t.uint,
+    ProjectionLag: t.uint,
+    EventsLag: t.uint,
+    Roles: t.listOf(t.plain({ Role: t.text, Holder: t.text, Epoch: t.uint, SinceIndex: t.uint, IsHeld: t.flag })),
+    Services: t.listOf(t.plain({ Service: t.text, Host: t.text })),
+    Queues: t.nullable(
+      t.plain({
+        Ready: t.uint,
+        Unacked: t.uint,
+        Pending: t.uint,
+        Waiting: t.uint,
+        Cancelable: t.uint,
+        Blocked: t.uint,
+        Escaped: t.uint,
+        Plans: t.uint,
+      }),
+    ),
+  }),
   ProjectionStanding: t.plain({
     Index: t.uint,
     Count: t.uint,

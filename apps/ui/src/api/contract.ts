@@ -45,6 +45,7 @@ export type Constraint = { readonly LTarget: string; readonly RTarget: string; r
 export type ConstraintInput = { readonly LTarget?: string | null; readonly RTarget?: string | null; readonly Operand?: string | null; };
 export type Consul = { readonly Namespace: string; readonly Cluster: string; readonly Partition: string; };
 export type ConsulInput = { readonly Namespace?: string | null; readonly Cluster?: string | null; readonly Partition?: string | null; };
+export type ControlPlane = { readonly LogIndex: number; readonly AppliedIndex: number; readonly ProjectionLag: number; readonly EventsLag: number; readonly Roles: readonly { readonly Role: string; readonly Holder: string; readonly Epoch: number; readonly SinceIndex: number; readonly IsHeld: boolean; }[]; readonly Services: readonly { readonly Service: string; readonly Host: string; }[]; readonly Queues: { readonly Ready: number; readonly Unacked: number; readonly Pending: number; readonly Waiting: number; readonly Cancelable: number; readonly Blocked: number; readonly Escaped: number; readonly Plans: number; } | null; };
 export type DNSConfig = { readonly Servers: readonly string[] | null; readonly Searches: readonly string[] | null; readonly Options: readonly string[] | null; };
 export type DNSConfigInput = { readonly Servers?: readonly string[] | null | null; readonly Searches?: readonly string[] | null | null; readonly Options?: readonly string[] | null | null; };
 export type Deployment = { readonly ID: string; readonly Namespace: string; readonly JobID: string; readonly JobVersion: number; readonly JobModifyIndex: number; readonly JobSpecModifyIndex: number; readonly JobCreateIndex: number; readonly IsMultiregion: boolean; readonly TaskGroups: Readonly<Record<string, DeploymentState>>; readonly Status: string; readonly StatusDescription: string; readonly EvalPriority: number; readonly CreateIndex: number; readonly ModifyIndex: number; readonly CreateTime: number; readonly ModifyTime: number; };
@@ -425,6 +426,7 @@ export interface Answers {
   'GET /v1/waybill/state/{kind}/{id}': unknown;
   'GET /v1/waybill/openapi.json': unknown;
   'GET /v1/waybill/audit': readonly unknown[];
+  'GET /v1/waybill/control-plane': ControlPlane;
   'GET /v1/waybill/routes': readonly unknown[];
   'GET /v1/waybill/rights': { readonly Routes: readonly string[]; readonly Topics: readonly string[]; };
 }
