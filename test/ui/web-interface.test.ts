@@ -228,6 +228,22 @@ describe.skipIf(!hasChromium)('the web interface (needs /usr/bin/chromium)', () 
     await page.getByText('ready', { exact: true }).waitFor();
   });
 
+  it('the topology shows what is given to allocations, as they come and go', async () => {
+    const { page } = browser;
+    await page.goto('/ui/topology?by=cpu');
+    const machine = page.getByRole('table', { name: 'Machines' }).getByRole('row').filter({ hasText: 'test-node' });
+    await machine.waitFor();
+    const words = await machine.getByText(/allocations?$/).textContent();
+    const before = Number.parseInt(words ?? '', 10);
+    await api.register(shellJob('placed', 'exec sleep 1000', { count: 2 }));
+    await machine.getByText(`${before + 2} allocations`).waitFor();
+    await page.getByLabel('Search by machine or job').fill('placed');
+    expect(await browser.look('topology')).toEqual([]);
+    expect(await browser.lookOnPhone('topology')).toBe(0);
+    await api.stop('placed');
+    await page.getByText('No machine matches').waitFor();
+  });
+
   it('evaluations say why they wait, and the sign-in page is there', async () => {
     const { page } = browser;
     await page.goto('/ui/evaluations?status=blocked');
@@ -331,6 +347,11 @@ describe.skipIf(!hasChromium)('the web interface (needs /usr/bin/chromium)', () 
   it('a pause of scheduling stands on every page, and ends', async () => {
     const { page } = browser;
     await page.goto('/ui/servers');
+    const roles = page.getByRole('table', { name: 'Roles' }).getByRole('row');
+    await roles.filter({ hasText: 'broker' }).getByText('held', { exact: true }).waitFor();
+    await page.getByText('Waiting for room').waitFor();
+    expect(await browser.look('servers')).toEqual([]);
+    expect(await browser.lookOnPhone('servers')).toBe(0);
     await confirm('Pause scheduling');
     await page.getByText('Scheduling is paused.').waitFor();
     expect(await browser.look('servers-paused')).toEqual([]);

@@ -168,6 +168,18 @@ export const schedulerConfigurationQuery = () =>
     retry: false,
   });
 
+/** The time in milliseconds between two reads of what changes without an event. */
+const FIGURES_INTERVAL_MS = 2_000;
+
+/** Returns roles, lags and queues. They have no events, so they are read again while a page shows them. */
+export const controlPlaneQuery = () =>
+  queryOptions({
+    queryKey: ['control-plane'],
+    queryFn: ({ signal }) => callApi('GET /v1/waybill/control-plane', { signal }),
+    refetchInterval: FIGURES_INTERVAL_MS,
+    retry: false,
+  });
+
 export const serversQuery = () =>
   queryOptions({ queryKey: ['servers'], queryFn: ({ signal }) => callApi('GET /v1/agent/members', { signal }) });
 

@@ -88,6 +88,13 @@ const client = createRoute({
   component: lazyRouteComponent(() => import('../pages/clients/client-page.js'), 'ClientPage'),
 });
 
+const topology = createRoute({
+  getParentRoute: of,
+  path: '/topology',
+  validateSearch: textsIn('search', 'by', 'datacenter', 'pool', 'status'),
+  component: lazyRouteComponent(() => import('../pages/topology/topology-page.js'), 'TopologyPage'),
+});
+
 const evaluations = createRoute({
   getParentRoute: of,
   path: '/evaluations',
@@ -274,6 +281,7 @@ export const router = createRouter({
     allocation,
     clients,
     client,
+    topology,
     evaluations,
     evaluation,
     deployments,

@@ -19,6 +19,7 @@ const WORK = [
 
 const CLUSTER = [
   ['/clients', 'Machines'],
+  ['/topology', 'Topology'],
   ['/events', 'Events'],
   ['/servers', 'Control plane'],
   ['/access-control', 'Access control'],

@@ -8,9 +8,31 @@ export function chosenTheme(): Theme {
   return stored === 'light' || stored === 'dark' ? stored : 'system';
 }
 
+const listeners = new Set<() => void>();
+let version = 0;
+
+/** Changes whenever the colours may have changed, for drawings that do not follow the style sheet. */
+export const themeVersion = (): number => version;
+
+/** @returns a function that stops listening */
+export function onThemeChange(tell: () => void): () => void {
+  const dark = matchMedia('(prefers-color-scheme: dark)');
+  const changed = (): void => {
+    version++;
+    tell();
+  };
+  listeners.add(changed);
+  dark.addEventListener('change', changed);
+  return () => {
+    listeners.delete(changed);
+    dark.removeEventListener('change', changed);
+  };
+}
+
 export function chooseTheme(theme: Theme): void {
   localStorage.setItem(KEY, theme);
   applyTheme();
+  for (const tell of listeners) tell();
 }
 
 export function applyTheme(): void {

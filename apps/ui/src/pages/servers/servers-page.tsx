@@ -8,6 +8,7 @@ import { Facts } from '../../components/facts.js';
 import { Card, PageHead, Section } from '../../components/page.js';
 import { type Column, Rows } from '../../components/rows.js';
 import { StateOf } from '../../components/status.js';
+import { ControlPlaneState } from './control-plane.js';
 
 const COLUMNS: readonly Column<Member>[] = [
   { title: 'Server', px: 120, share: 2, cell: ({ Name }) => Name },
@@ -17,7 +18,7 @@ const COLUMNS: readonly Column<Member>[] = [
   { title: 'Region', extra: true, px: 80, share: 1, cell: ({ Tags }) => Tags['region'] ?? '—' },
 ];
 
-/** The servers, and how they schedule. */
+/** Who does what in the control plane, how far it has come, and how it schedules. */
 export function ServersPage() {
   const servers = useQuery(serversQuery());
   const configuration = useQuery(schedulerConfigurationQuery());
@@ -25,9 +26,12 @@ export function ServersPage() {
   return (
     <>
       <PageHead title="Control plane">{isPaused !== undefined && <Pause isPaused={isPaused} />}</PageHead>
-      <Answer of={servers}>
-        {({ Members }) => <Rows label="Servers" columns={COLUMNS} rows={Members} keyOf={({ Name }) => Name} />}
-      </Answer>
+      <ControlPlaneState />
+      <Section title="Servers">
+        <Answer of={servers}>
+          {({ Members }) => <Rows label="Servers" columns={COLUMNS} rows={Members} keyOf={({ Name }) => Name} />}
+        </Answer>
+      </Section>
       <Section title="Scheduler configuration">
         <Answer of={configuration}>{({ SchedulerConfig }) => <Configuration of={SchedulerConfig} />}</Answer>
       </Section>
