@@ -13,7 +13,7 @@ import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
 import { bucketOf, isExpired, lastUnknownTime, needsReconnect } from './reconciliation/classification.js';
 import { replaceableFrom } from './reconciliation/delayed-stop.js';
-import { FollowUps } from './reconciliation/follow-ups.js';
+import { evalIdsOf, FollowUps } from './reconciliation/follow-ups.js';
 import { indexesOf, NOW_NS, ReconcilingFixture, stoppedIndexes } from './reconciliation/reconciling.fixture.js';
 import { prefersReplacement } from './reconciliation/reconnect.js';
 
@@ -556,7 +556,7 @@ describe('follow-ups', () => {
     const followUps = new FollowUps(fixtures.anEval(), NOW_NS, () => fixtures.freshId());
     const job = fixtures.aJob();
     const due = [0, 3, 4.9, 5, 9.9, 10].map((s) => ({ alloc: fixtures.anAlloc(), atNs: NOW_NS + s * S }));
-    const evalIds = followUps.cover(job, due, 'alloc-reschedule', 'created for delayed rescheduling');
+    const evalIds = evalIdsOf(followUps.cover(job, due, 'alloc-reschedule', 'created for delayed rescheduling'));
     expect(followUps.made.map(({ WaitUntil }) => WaitUntil)).toEqual(
       [0, 5, 10].map((s) => rfc3339FromNs(NOW_NS + s * S)),
     );

@@ -28,11 +28,10 @@ export class ClassEligibility {
   }
 
   setJob(computedClass: string, eligible: boolean): void {
-    if (!this.jobEscapes) this.ofJob.set(computedClass, eligible);
+    this.ofJob.set(computedClass, eligible);
   }
 
   setGroup(group: string, computedClass: string, eligible: boolean): void {
-    if (this.escapedGroups.has(group)) return;
     let classes = this.ofGroup.get(group);
     if (!classes) this.ofGroup.set(group, (classes = new Map()));
     classes.set(computedClass, eligible);

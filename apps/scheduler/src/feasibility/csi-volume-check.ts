@@ -66,10 +66,10 @@ export class CsiVolumeCheck {
     const instance = node.CSINodePlugins[PluginID];
     if (!instance) return `CSI plugin ${PluginID} is missing from client ${node.ID}`;
     if (!instance.Healthy) return `CSI plugin ${PluginID} is unhealthy on client ${node.ID}`;
-    const limit = instance.NodeInfo?.MaxVolumes ?? Number.MAX_SAFE_INTEGER;
-    if (limit < Number.MAX_SAFE_INTEGER && this.volumesOf(PluginID, node) >= limit)
+    const limit = instance.NodeInfo?.MaxVolumes;
+    if (limit !== undefined && limit !== Number.MAX_SAFE_INTEGER && this.volumesOf(PluginID, node) >= limit)
       return `CSI plugin ${PluginID} has the maximum number of volumes on client ${node.ID}`;
-    return fitsTopology(volume, instance.NodeInfo?.AccessibleTopology ?? null)
+    return fitsTopology(volume, instance.NodeInfo?.AccessibleTopology)
       ? undefined
       : 'did not meet topology requirement';
   }
@@ -124,7 +124,7 @@ function unwritable(volume: CSIVolume, plugin: CSIPlugin | undefined): string | 
 }
 
 /** Whether the volume is accessible from the node's topology (VL-165). */
-function fitsTopology({ Topologies }: CSIVolume, accessible: Topology | null): boolean {
+function fitsTopology({ Topologies }: CSIVolume, accessible: Topology | null | undefined): boolean {
   if (!Topologies?.length) return true;
   if (!accessible?.Segments) return false;
   const there = new Map(segmentsOf(accessible));

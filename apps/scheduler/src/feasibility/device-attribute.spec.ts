@@ -25,6 +25,18 @@ describe('literals', () => {
   });
 });
 
+it.each([
+  ['byte', 'B', { Ki: 1_024, Mi: 1_024 ** 2, Gi: 1_024 ** 3, Ti: 1_024 ** 4, Pi: 1_024 ** 5, Ei: 1_024 ** 6 }],
+  ['byte', 'B', { k: 1e3, K: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, E: 1e18 }],
+  ['byte rate', 'B/s', { Ki: 1_024, Mi: 1_024 ** 2, Gi: 1_024 ** 3, Ti: 1_024 ** 4, Pi: 1_024 ** 5, Ei: 1_024 ** 6 }],
+  ['byte rate', 'B/s', { k: 1e3, K: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, E: 1e18 }],
+  ['hertz', 'Hz', { M: 1e6, G: 1e9 }],
+  ['watt', 'W', { m: 1e-3, '': 1, k: 1e3, M: 1e6, G: 1e9 }],
+])('SC-95: the units of the %s family', (family, unit, prefixes) => {
+  for (const [prefix, amount] of Object.entries(prefixes))
+    expect(parseDeviceValue(`1${prefix}${unit}`)).toMatchObject({ kind: 'amount', family, amount });
+});
+
 describe('attributes of a fingerprint', () => {
   const nothing = { Int: null, Float: null, String: null, Bool: null, Unit: '' };
 
@@ -53,6 +65,10 @@ describe('attributes of a fingerprint', () => {
   ])('SC-95: %j cannot be compared with %j', (attribute, literal) => {
     const value = deviceValueOf(attribute);
     expect(value && orderOf(value, parseDeviceValue(literal))).toBeUndefined();
+  });
+
+  it('a bare text is one', () => {
+    expect(deviceValueOf('418.40')).toEqual({ kind: 'text', text: '418.40' });
   });
 
   it('one that says nothing, or in a unit nobody knows, is not found', () => {

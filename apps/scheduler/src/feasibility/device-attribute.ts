@@ -17,22 +17,18 @@ interface Unit {
   readonly multiplier: number;
 }
 
+const BINARY = { Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40, Pi: 2 ** 50, Ei: 2 ** 60 };
+const DECIMAL = { k: 1e3, K: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, E: 1e18 };
+
 const UNITS: ReadonlyMap<string, Unit> = new Map([
-  ...withPrefixes('byte', 'B', { K: 2 ** 10, M: 2 ** 20, G: 2 ** 30, T: 2 ** 40, P: 2 ** 50, E: 2 ** 60 }, 'i'),
-  ...withPrefixes('byte', 'B', { k: 1e3, K: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, E: 1e18 }),
-  ...withPrefixes('byte rate', 'B/s', { K: 2 ** 10, M: 2 ** 20, G: 2 ** 30, T: 2 ** 40, P: 2 ** 50, E: 2 ** 60 }, 'i'),
-  ...withPrefixes('byte rate', 'B/s', { k: 1e3, K: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, E: 1e18 }),
+  ...withPrefixes('byte', 'B', { ...BINARY, ...DECIMAL }),
+  ...withPrefixes('byte rate', 'B/s', { ...BINARY, ...DECIMAL }),
   ...withPrefixes('hertz', 'Hz', { M: 1e6, G: 1e9 }),
   ...withPrefixes('watt', 'W', { m: 1e-3, '': 1, k: 1e3, M: 1e6, G: 1e9 }),
 ]);
 
-function withPrefixes(
-  family: UnitFamily,
-  unit: string,
-  prefixes: Record<string, number>,
-  infix = '',
-): [string, Unit][] {
-  return Object.entries(prefixes).map(([prefix, multiplier]) => [`${prefix}${infix}${unit}`, { family, multiplier }]);
+function withPrefixes(family: UnitFamily, unit: string, prefixes: Record<string, number>): [string, Unit][] {
+  return Object.entries(prefixes).map(([prefix, multiplier]) => [`${prefix}${unit}`, { family, multiplier }]);
 }
 
 const TRUE = ['1', 't', 'T', 'true', 'TRUE', 'True'];

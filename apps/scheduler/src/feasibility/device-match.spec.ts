@@ -66,6 +66,7 @@ describe('constraints on a device', () => {
     ['${device.attr.gone}', '!=', '${device.attr.none}', false],
     ['${device.attr.gone}', '<', '1', false],
     ['${device.attr.toString}', '!=', '1', true],
+    ['${device.attr.__proto__}', 'is_not_set', '', true],
     ['${device.attr.ecc}', '=', 'true', true],
     ['${device.model}', '=', '1080ti/rev2', true],
     ['${device.vendor}', '=', 'nvidia', true],
@@ -76,6 +77,11 @@ describe('constraints on a device', () => {
     ['${other}', '=', 'x', false],
   ])('SC-94, SC-95: %s %s %s: %s', (left, operand, right, expected) => {
     expect(holds(rule(left, operand, right))).toBe(expected);
+  });
+
+  it('SC-94: a device without attributes has none of them', () => {
+    const bare = { ...DEVICE, Attributes: null };
+    expect(matchesRequest(bare, request({ Constraints: [rule(MEMORY, 'is_not_set', '')] }))).toBe(true);
   });
 
   it('SC-94: all of them must hold', () => {
@@ -98,6 +104,8 @@ describe('constraints on a device', () => {
     expect(allowed()).toEqual(['a', 'b', 'c']);
     expect(isInstanceAllowed('a', request())).toBe(true);
     expect(allowed(rule('${device.ids}', 'set_contains_any', 'a,c'))).toEqual(['a', 'c']);
+    expect(allowed(rule('${device.ids}', 'set_contains', 'a,c'))).toEqual(['a', 'c']);
+    expect(allowed(rule('${device.ids}', 'set_contains_all', 'a,c'))).toEqual(['a', 'c']);
     expect(allowed(rule('${device.ids}', '!=', 'a'))).toEqual(['b', 'c']);
     expect(allowed(rule(MEMORY, '<', '1'))).toEqual(['a', 'b', 'c']);
   });
@@ -113,6 +121,8 @@ describe('affinities of a device', () => {
   it('SC-93: the share of the sum of all weights that the device meets', () => {
     const asked = request({ Affinities });
     expect([weightOf(asked), matchedWeight(DEVICE, asked), affinityFor(DEVICE, asked)]).toEqual([100, -20, -0.2]);
+    const light = request({ Affinities: [{ ...rule('${device.vendor}', '=', 'nvidia'), Weight: 1 }] });
+    expect(affinityFor(DEVICE, light)).toBe(1);
     expect([weightOf(request()), matchedWeight(DEVICE, request()), affinityFor(DEVICE, request())]).toEqual([0, 0, 0]);
   });
 });

@@ -96,8 +96,8 @@ function resolve(target: string, device: NodeDevice): DeviceValue | undefined {
       return { kind: 'text', text: device.Type };
     default: {
       const key = /^\$\{device\.attr\.(.+)\}$/.exec(target)?.[1];
-      const attributes = device.Attributes ?? {};
-      return key !== undefined && Object.hasOwn(attributes, key) ? deviceValueOf(attributes[key]) : undefined;
+      // An inherited member of the record is no value.
+      return key === undefined ? undefined : deviceValueOf(device.Attributes?.[key]);
     }
   }
 }

@@ -44,7 +44,8 @@ export class Feasibility {
     private readonly job: Job,
     private readonly allocs: ProposedAllocs,
     private readonly volumes: VolumeFeasibility,
-    private readonly isSystem = false,
+    /** Whether the job is of type system or sysbatch, to which `distinct_hosts` does not apply (SC-45). */
+    private readonly isSystem: boolean,
   ) {
     this.jobConstraints = job.Constraints ?? [];
     const escapedGroups = new Set<string>();

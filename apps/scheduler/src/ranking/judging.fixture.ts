@@ -34,7 +34,7 @@ export class JudgingFixture {
       countByProperty: (target: string, value: string, group: string | undefined) =>
         uses.counts(target, group).get(value) ?? 0,
     };
-    this.feasibility = new Feasibility(job, allocs, new VolumeFeasibility(job, tables, allocs));
+    this.feasibility = new Feasibility(job, allocs, new VolumeFeasibility(job, tables, allocs), false);
     const [group] = job.TaskGroups;
     if (!group) throw new Error('the job has no group');
     this.ask = askOf(group, false);

@@ -1,6 +1,6 @@
 import type { Amounts, Node, Spread, TaskGroup } from '@waybill/model';
 import { fixtures } from '@waybill/state';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { asks, likes } from '../device.fixture.js';
 import { candidateLimit, LimitedChoice, spreadLimit } from './candidate-limit.js';
 import { fitScore, MAX_FIT_SCORE } from './fit-score.js';
@@ -259,6 +259,11 @@ describe('spread', () => {
     expect(second).toBeCloseTo(dc2, 6);
   });
 
+  it('SC-121: the rest is for all other values, however small it is', () => {
+    expect(score([on(DC, 100, { dc1: 50 })], 2, {}, ['dc1'], ['dc2'])).toEqual([0, 0]);
+    expect(score([on(DC, 100, { dc1: 100 })], 2, {}, ['dc2'])).toEqual([-1]);
+  });
+
   it('SC-122, SC-128: two spreads count by their share of the weights', () => {
     const spreads = [on(DC, 100, { dc1: 60, dc2: 40 }), on(RACK, 50, { r1: 40, r2: 60 })];
     const used = { [DC]: { dc1: 2 }, [RACK]: { r1: 1, r2: 1 } };
@@ -284,26 +289,35 @@ describe('spread', () => {
     expect(classOf(spreads, node)).toBe(classOf(spreads, { ...node, Name: 'other' }));
     expect(classOf(spreads, node)).not.toBe(classOf(spreads, { ...node, Meta: { rack: 'r2' } }));
     expect(classOf(spreads, node)).not.toBe(classOf(spreads, { ...node, Meta: {} }));
-    expect(classOf([on(DC, 50, { dc1: 100, dc2: 0 })], node)).toBeUndefined();
+    expect(classOf([on(RACK, 50, {}), on(DC, 50, { dc1: 100, dc2: 0 })], node)).toBeUndefined();
   });
 
   it('without weights no target counts; an even spread does', () => {
     expect(score([on(DC, 0, { dc1: 100 })], 5, {}, ['dc1'])).toEqual([0]);
+    expect(score([on(DC, 1, { dc1: 100 })], 5, {}, ['dc1'])).toEqual([0.8]);
     expect(score([on(DC, 0, {})], 5, { [DC]: { dc1: 1 } }, ['dc2'])).toEqual([1]);
   });
 
   it('the counts of a placement are read anew', () => {
-    const used = new Map([['dc1', 1]]);
-    const spread = new SpreadScore({ Spreads: [on(DC, 50, {})] }, { Spreads: null, Count: 5 }, () => used);
-    const node = fixtures.aNode({ Datacenter: 'dc2' });
-    expect(spread.of(node)).toBe(1);
-    used.set('dc2', 2);
+    const used = new Map([
+      ['dc1', 1],
+      ['dc2', 2],
+    ]);
+    const uses = vi.fn(() => used);
+    const spread = new SpreadScore({ Spreads: [on(DC, 50, {})] }, { Spreads: null, Count: 5 }, uses);
+    const scores = () => ['dc1', 'dc2'].map((Datacenter) => spread.of(fixtures.aNode({ Datacenter })));
+    expect(scores()).toEqual([1, -1]);
+    used.set('dc1', 4);
     spread.refresh();
-    expect(spread.of(node)).toBe(-1);
+    expect(scores()).toEqual([-1, 1]);
+    // The smallest and the largest count are looked up once for each placement.
+    expect(uses).toHaveBeenCalledTimes(2 + 1 + 2 + 1);
   });
 
   it('SC-125: a node without the property', () => {
     expect(score([on(RACK, 50, { r1: 100 })], 5, {}, ['dc1'])).toEqual([-1]);
+    expect(score([on(RACK, 50, {})], 5, {}, ['dc1'])).toEqual([-1]);
+    expect(score([on(RACK, 50, {})], 5, { [RACK]: { r1: 1 } }, ['dc1'])).toEqual([-1]);
   });
 
   it.each([

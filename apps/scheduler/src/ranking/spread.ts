@@ -58,7 +58,7 @@ export class SpreadScore {
   classOf(node: Node): string | undefined {
     if (this.wanted.length === 0) return '';
     if (this.dependsOnOrder) return undefined;
-    return JSON.stringify(this.wanted.map(({ attribute }) => resolveTarget(attribute, node) ?? null));
+    return JSON.stringify(this.wanted.map(({ attribute }) => resolveTarget(attribute, node)));
   }
 
   /** The sum over all spreads (SC-129); 0 does not contribute. */

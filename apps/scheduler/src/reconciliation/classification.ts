@@ -50,7 +50,7 @@ export function isExpired(alloc: Allocation, nowNs: number): boolean {
   const group = findTaskGroup(alloc.Job, alloc.TaskGroup);
   const unknownSince = lastUnknownTime(alloc);
   if (!group || unknownSince === 0) return false;
-  return unknownSince + (group.Disconnect?.LostAfter ?? 0) <= nowNs;
+  return unknownSince + lostAfterOf(alloc) <= nowNs;
 }
 
 /** When the allocation last became unknown, unix ns; 0: never (SC-4). */
@@ -94,7 +94,7 @@ export const isCanary = (alloc: Pick<Allocation, 'DeploymentStatus'>): boolean =
 
 function bucketOnDisconnectedNode(alloc: Allocation): Bucket {
   if (alloc.ClientStatus === 'unknown') return 'untainted';
-  return alloc.ClientStatus === 'pending' || !disconnectOf(alloc)?.LostAfter ? 'lost' : 'disconnecting';
+  return alloc.ClientStatus === 'pending' || lostAfterOf(alloc) === 0 ? 'lost' : 'disconnecting';
 }
 
 function bucketOnDownNode(alloc: Allocation): Bucket {
@@ -108,6 +108,9 @@ export function disconnectOf(alloc: Allocation): DisconnectStrategy | null {
   const group = alloc.Job && findTaskGroup(alloc.Job, alloc.TaskGroup);
   return group?.Disconnect ?? null;
 }
+
+/** For how long the allocation may be disconnected, ns; 0: not at all. */
+export const lostAfterOf = (alloc: Allocation): number => disconnectOf(alloc)?.LostAfter ?? 0;
 
 /** Whether a plan may rewrite the allocation in place, keeping its client status (SC-313). */
 export function mayRewrite(alloc: Allocation, tainted: TaintedNodes): boolean {
@@ -146,7 +149,7 @@ export function lostStop(alloc: Allocation, nowNs: number, followupEvalId = ''):
 }
 
 /** The allocation as unknown (SC-190). It keeps its job version (EB-340). */
-export function asUnknown(alloc: Allocation, nowNs: number, followupEvalId: string): Allocation {
+export function asUnknown(alloc: Allocation, nowNs: number, followupEvalId = ''): Allocation {
   return {
     ...alloc,
     Job: null,

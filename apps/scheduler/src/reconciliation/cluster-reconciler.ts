@@ -54,9 +54,8 @@ function scheduleFollowup(deploymentId: string, job: Job, input: ReconcileInput,
     if (alloc.DesiredTransition.ForceReschedule === true) due.push({ alloc, atNs: input.nowNs });
     else if (eligible) due.push({ alloc, atNs: Math.max(atNs, input.nowNs) });
   }
-  const evalIds = out.followUps.cover(job, due, 'alloc-failure', DELAYED_RESCHEDULE);
-  for (const { alloc } of due)
-    out.rewrites.set(alloc.ID, { ...alloc, Job: null, FollowupEvalID: evalIds.get(alloc.ID) ?? '' });
+  for (const { alloc, evalId } of out.followUps.cover(job, due, 'alloc-failure', DELAYED_RESCHEDULE))
+    out.rewrites.set(alloc.ID, { ...alloc, Job: null, FollowupEvalID: evalId });
 }
 
 function finished(out: ReconciliationDraft, rollout: Rollout, input: ReconcileInput): Reconciliation {

@@ -2,7 +2,7 @@ import { NS_PER_SECOND, rfc3339FromNs } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
 import { MIN_KILL_WAIT_NS, replaceableFrom } from './delayed-stop.js';
-import { FollowUps } from './follow-ups.js';
+import { evalIdsOf, FollowUps } from './follow-ups.js';
 
 const NOW_NS = fixtures.timeNs;
 const S = NS_PER_SECOND;
@@ -14,7 +14,7 @@ describe('follow-up evaluations', () => {
     const followUps = new FollowUps(evaluation, NOW_NS, () => `id-${++ids}`);
     const due = seconds.map((at) => ({ alloc: fixtures.anAlloc({ ID: `at-${at}` }), atNs: NOW_NS + at * S }));
     const job = { ID: 'web', Type: 'batch' as const, ModifyIndex: 9 };
-    return { evalIds: followUps.cover(job, due, 'alloc-failure', 'later'), made: followUps.made };
+    return { evalIds: evalIdsOf(followUps.cover(job, due, 'alloc-failure', 'later')), made: followUps.made };
   };
 
   it('SC-174: are shared by what is due within five seconds of the first, whatever the order', () => {

@@ -17,6 +17,16 @@ export interface Due {
   readonly atNs: number;
 }
 
+/** An allocation, and the follow-up evaluation that looks at it. */
+export interface Covered {
+  readonly alloc: Allocation;
+  readonly evalId: string;
+}
+
+/** The follow-up evaluations by allocation. */
+export const evalIdsOf = (covered: readonly Covered[]): Map<string, string> =>
+  new Map(covered.map(({ alloc, evalId }) => [alloc.ID, evalId]));
+
 /** Creates the delayed evaluations of one attempt (SC-174 to SC-176); the plan that names them commits them. */
 export class FollowUps {
   readonly made: Evaluation[] = [];
@@ -27,14 +37,14 @@ export class FollowUps {
     private readonly newId: () => string,
   ) {}
 
-  /** The evaluation of each allocation, by its ID. O(due × log due). */
+  /** Covers each allocation by an evaluation. O(due × log due). */
   cover(
     job: Pick<Job, 'ID' | 'Type' | 'ModifyIndex'>,
     due: readonly Due[],
     trigger: EvalTrigger,
     description: string,
-  ): Map<string, string> {
-    const evalIds = new Map<string, string>();
+  ): Covered[] {
+    const covered: Covered[] = [];
     let batch: { id: string; fromNs: number } | undefined;
     for (const { alloc, atNs } of due.toSorted((a, b) => a.atNs - b.atNs)) {
       if (!batch || atNs - batch.fromNs >= FOLLOW_UP_WINDOW_NS) {
@@ -55,8 +65,8 @@ export class FollowUps {
           }),
         );
       }
-      evalIds.set(alloc.ID, batch.id);
+      covered.push({ alloc, evalId: batch.id });
     }
-    return evalIds;
+    return covered;
   }
 }

@@ -1,8 +1,8 @@
 import { isServerTerminal, ranSuccessfully, type Allocation } from '@waybill/model';
-import { asReconnected, asUnknown, disconnectOf, lostStop, needsReconnect } from './classification.js';
+import { asReconnected, asUnknown, lostAfterOf, lostStop, needsReconnect } from './classification.js';
 import { replaceableFrom } from './delayed-stop.js';
 import { DELAYED_RESCHEDULE, DISCONNECT_TIMEOUT, MIGRATING, NOT_NEEDED_RECONNECTED } from '../descriptions.js';
-import type { Due } from './follow-ups.js';
+import { evalIdsOf } from './follow-ups.js';
 import type { GroupDraft } from './group-draft.js';
 import { chainOf, resolveReconnecting } from './reconnect.js';
 import { rescheduleVerdict } from './reschedule-filter.js';
@@ -15,8 +15,7 @@ export function keepFinished(draft: GroupDraft): void {
   if (!draft.isBatch) return;
   const dropped = new Set<string>();
   for (const original of draft.buckets.untainted) {
-    if (original.ClientStatus !== 'complete' || original.NextAllocation === '') continue;
-    if (!needsReconnect(original) || !ranSuccessfully(original)) continue;
+    if (original.ClientStatus !== 'complete' || !needsReconnect(original) || !ranSuccessfully(original)) continue;
     const chain = chainOf(original, draft.stored);
     if (chain.some(ranSuccessfully)) continue;
     draft.finished.add(original.ID);
@@ -27,7 +26,6 @@ export function keepFinished(draft: GroupDraft): void {
       draft.stopAs(alloc, NOT_NEEDED_RECONNECTED);
     }
   }
-  if (dropped.size === 0) return;
   for (const name of ['untainted', 'migrate', 'lost', 'expiring', 'reconnecting', 'disconnecting'] as const)
     draft.buckets[name] = draft.buckets[name].filter(({ ID }) => !dropped.has(ID));
 }
@@ -53,7 +51,6 @@ const standsIn = (alloc: Allocation): boolean =>
 /** Decides which reconnected allocations and which of their replacements stay (SC-179 to SC-187). */
 export function reconnect(draft: GroupDraft): void {
   const { buckets, input, out, desired } = draft;
-  if (buckets.reconnecting.length === 0) return;
   const { kept, stops } = resolveReconnecting(buckets.reconnecting, draft.stored, draft.job, input.nowNs);
   const stopped = new Set<string>();
   for (const order of stops) {
@@ -80,31 +77,27 @@ export function disconnect(draft: GroupDraft): void {
   const { buckets, input, out, job, desired } = draft;
   const { disconnecting } = buckets;
   if (disconnecting.length === 0) return;
-  const later: Due[] = [];
-  const stay: Allocation[] = [];
-  for (const alloc of disconnecting) {
-    const verdict = rescheduleVerdict(alloc, draft.view, true);
-    if (verdict.kind === 'now') {
-      draft.rescheduleNow.push(alloc);
-      draft.staying.add(alloc.ID);
-    } else if (verdict.kind !== 'drop') stay.push(alloc);
-    if (verdict.kind === 'later') later.push({ alloc, atNs: verdict.atNs });
-  }
-  const timeouts = disconnecting.map((alloc) => ({
-    alloc,
-    atNs: input.nowNs + (disconnectOf(alloc)?.LostAfter ?? 0),
-  }));
-  const timeoutEvals = out.followUps.cover(job, timeouts, 'max-disconnect-timeout', DISCONNECT_TIMEOUT);
-  const laterEvals = out.followUps.cover(job, later, 'alloc-reschedule', DELAYED_RESCHEDULE);
+  const verdicts = disconnecting.map((alloc) => ({ alloc, verdict: rescheduleVerdict(alloc, draft.view, true) }));
+  const now = new Set(verdicts.filter(({ verdict }) => verdict.kind === 'now').map(({ alloc }) => alloc));
+  const later = verdicts.flatMap(({ alloc, verdict: v }) => (v.kind === 'later' ? [{ alloc, atNs: v.atNs }] : []));
+  draft.rescheduleNow = [...draft.rescheduleNow, ...now];
+  for (const { ID } of now) draft.staying.add(ID);
+  const timeouts = disconnecting.map((alloc) => ({ alloc, atNs: input.nowNs + lostAfterOf(alloc) }));
+  // Of two follow-ups of an allocation, the one that reschedules it is named (SC-192).
+  const evalIds = evalIdsOf([
+    ...out.followUps.cover(job, timeouts, 'max-disconnect-timeout', DISCONNECT_TIMEOUT),
+    ...out.followUps.cover(job, later, 'alloc-reschedule', DELAYED_RESCHEDULE),
+  ]);
   desired.RescheduleLater += later.length;
   desired.RescheduleNow = draft.rescheduleNow.length; // counted for the dry run (SC-177)
   desired.Disconnect += disconnecting.length;
-  for (const alloc of disconnecting) {
-    const followup = laterEvals.get(alloc.ID) ?? timeoutEvals.get(alloc.ID) ?? '';
-    out.rewrites.set(alloc.ID, asUnknown(alloc, input.nowNs, followup));
-  }
+  for (const alloc of disconnecting) out.rewrites.set(alloc.ID, asUnknown(alloc, input.nowNs, evalIds.get(alloc.ID)));
   // From here on they count in their new form.
-  for (const alloc of stay) buckets.untainted.push({ ...alloc, ClientStatus: 'unknown' });
+  const stay = disconnecting.filter((alloc) => !now.has(alloc));
+  buckets.untainted = [
+    ...buckets.untainted,
+    ...stay.map((alloc): Allocation => ({ ...alloc, ClientStatus: 'unknown' })),
+  ];
 }
 
 /** Places that must stay empty because the agents of lost allocations stop them only later (SC-201 to SC-203). */
@@ -128,12 +121,12 @@ export function waitForLost({ input, buckets, stored, job, out }: GroupDraft): L
     const waits = alloc.FollowupEvalID !== '' && alloc.FollowupEvalID !== evaluation.ID;
     if (isGone && waits && replaceableFrom(alloc, nowNs) > nowNs) waiting++;
   }
-  const followups = out.followUps.cover(job, due, 'alloc-failure', DELAYED_RESCHEDULE);
+  const followups = evalIdsOf(out.followUps.cover(job, due, 'alloc-failure', DELAYED_RESCHEDULE));
   return { followups, delayed: due.length > 0, waiting };
 }
 
 export function stopLost(draft: GroupDraft, { followups }: LostWait): void {
   const { lost } = draft.buckets;
   draft.desired.Stop += lost.length;
-  for (const alloc of lost) draft.out.stop(lostStop(alloc, draft.input.nowNs, followups.get(alloc.ID) ?? ''));
+  for (const alloc of lost) draft.out.stop(lostStop(alloc, draft.input.nowNs, followups.get(alloc.ID)));
 }

@@ -8,7 +8,6 @@ import { updateOf } from './rollout.js';
 /** Stops canaries of deployments that are over (SC-215). */
 export function stopUnneededCanaries(draft: GroupDraft): void {
   const unneeded = draft.rollout.unneededCanaries();
-  if (unneeded.size === 0) return;
   for (const alloc of draft.allocs) {
     if (!unneeded.has(alloc.ID)) continue;
     draft.desired.Stop++;

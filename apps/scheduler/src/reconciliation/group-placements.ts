@@ -28,7 +28,7 @@ export function placeMissing(
   // waiting canary does not count (SC-219), nor does its replacement.
   const counting = isCanarying ? rescheduleNow.filter(({ ID }) => !waiting.has(ID)) : rescheduleNow;
   const beyond = new Set(counting.slice(roomFor(draft, counting, wait)));
-  const replaced = new Set([...buckets.migrate, ...counting.filter((alloc) => !beyond.has(alloc))]);
+  const replaced = new Set([...buckets.migrate, ...counting]);
   let existing = buckets.untainted.length + replaced.size + wait.waiting;
   const due = rescheduleNow.filter((alloc) => !beyond.has(alloc));
   const now = due.map((previous) =>
@@ -43,9 +43,10 @@ export function placeMissing(
   const missing = Math.max(0, group.Count - existing);
   const wanted = now.length + lost.length + missing;
   let placements: Placement[] = [];
-  if (wait.delayed) placements = []; // places of lost allocations stay empty (SC-202)
-  else if (draft.isFree) placements = [...now, ...lost, ...names.next(missing).map((name) => fresh(draft, name))];
-  else {
+  // Places of lost allocations that wait stay empty (SC-202).
+  if (!wait.delayed && draft.isFree)
+    placements = [...now, ...lost, ...names.next(missing).map((name) => fresh(draft, name))];
+  else if (!wait.delayed) {
     const vacant = Math.max(0, Math.min(group.Count, draft.placesBefore()) - existing);
     const beside = isCanarying ? [...canaries, ...[...waiting.values()].map(({ Name: name }) => ({ name }))] : [];
     placements = [

@@ -34,10 +34,7 @@ function rescheduleMigrating(draft: GroupDraft, alloc: Allocation): void {
 /** Creates the follow-up evaluations of delayed replacements (SC-173 to SC-177). */
 export function delayReschedules({ out, job, later, desired }: GroupDraft): void {
   desired.RescheduleLater += later.length;
-  const evalIds = out.followUps.cover(job, later, 'alloc-reschedule', DELAYED_RESCHEDULE);
-  for (const { alloc } of later) {
-    const FollowupEvalID = evalIds.get(alloc.ID) ?? '';
-    // The rewrite carries no job, so the allocation keeps its version (EB-340).
-    out.rewrites.set(alloc.ID, { ...alloc, ...out.rewrites.get(alloc.ID), Job: null, FollowupEvalID });
-  }
+  // The rewrite carries no job, so the allocation keeps its version (EB-340).
+  for (const { alloc, evalId } of out.followUps.cover(job, later, 'alloc-reschedule', DELAYED_RESCHEDULE))
+    out.rewrites.set(alloc.ID, { ...alloc, ...out.rewrites.get(alloc.ID), Job: null, FollowupEvalID: evalId });
 }
