@@ -174,6 +174,33 @@ describe.skipIf(!hasChromium)('the web interface (needs /usr/bin/chromium)', () 
     await page.getByRole('main').getByText('running', { exact: true }).first().waitFor();
   });
 
+  it('an object is shown as it was, and two moments of it compared', async () => {
+    const { page } = browser;
+    await page.goto('/ui/jobs/web@default');
+    await page.getByRole('link', { name: 'History' }).click();
+    const transactions = page.getByRole('table', { name: 'Transactions' }).getByRole('row');
+    await transactions.filter({ hasText: 'JobDeregister' }).waitFor();
+    const registered = transactions.filter({ hasText: 'JobRegister' });
+    await registered
+      .last()
+      .getByRole('radio', { name: /^Compare from/ })
+      .check();
+    const stopped = transactions.filter({ hasText: 'JobDeregister' });
+    await stopped.getByRole('radio', { name: /^Compare to/ }).press('Space');
+    const differences = page.getByRole('table', { name: 'What changed' }).getByRole('row');
+    const count = differences.filter({ hasText: 'TaskGroups › 0 › Count' });
+    await count.getByRole('cell', { name: '2', exact: true }).waitFor();
+    await count.getByRole('cell', { name: '3', exact: true }).waitFor();
+    await differences.filter({ hasText: 'Stop' }).getByText('true').waitFor();
+    expect(await browser.look('history')).toEqual([]);
+    expect(await browser.lookOnPhone('history')).toBe(0);
+    const address = page.url();
+    await page.reload();
+    await count.waitFor();
+    expect(page.url()).toBe(address);
+    expect(new URL(address).searchParams.get('to')).toMatch(/^\d+$/);
+  });
+
   it('a rollout is followed to its canary and promoted', async () => {
     const { page } = browser;
     await eventually('the first version is healthy', () => isRolledOut('rolled-out'));
@@ -195,6 +222,9 @@ describe.skipIf(!hasChromium)('the web interface (needs /usr/bin/chromium)', () 
     expect(await browser.look('deployments')).toEqual([]);
     await page.getByRole('table', { name: 'Deployments' }).getByRole('link').first().click();
     await page.getByText('Version 1 of rolled-out').waitFor();
+    const steps = page.getByRole('table', { name: 'Where the time went' }).getByRole('row');
+    await steps.filter({ hasText: 'submitted' }).first().waitFor();
+    await steps.filter({ hasText: 'healthy' }).first().waitFor();
     expect(await browser.look('deployment')).toEqual([]);
   });
 
@@ -207,6 +237,11 @@ describe.skipIf(!hasChromium)('the web interface (needs /usr/bin/chromium)', () 
     expect(await page.locator('main img').count()).toBe(0);
     expect(await browser.look('allocation')).toEqual([]);
     expect(await browser.lookOnPhone('allocation')).toBe(0);
+    const steps = page.getByRole('table', { name: 'From submission to health' }).getByRole('row');
+    for (const step of ['submitted', 'plan committed', 'received', 'started', 'healthy'])
+      await steps.filter({ hasText: step }).first().waitFor();
+    await steps.last().scrollIntoViewIfNeeded();
+    expect(await browser.look('allocation-waterfall')).toEqual([]);
     await page.getByLabel('Stream').selectOption('stderr');
     expect(new URL(page.url()).search).toContain('stream=stderr');
     await button('Restart').first().click();

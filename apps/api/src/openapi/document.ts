@@ -5,6 +5,7 @@ import { ALLOCATION_SCHEMAS } from './allocation-schemas.js';
 import { CLUSTER_SCHEMAS } from './cluster-schemas.js';
 import type { Operation } from './operation.js';
 import { OPERATIONS } from './operations.js';
+import { HISTORY_SCHEMAS } from './history-schemas.js';
 import { OPERATOR_SCHEMAS } from './operator-schemas.js';
 import { PLUGIN_SCHEMAS } from './plugin-schemas.js';
 import { SCHEDULING_SCHEMAS } from './scheduling-schemas.js';
@@ -96,6 +97,7 @@ export function openApiDocument(): JsonSchema {
         ...STORAGE_SCHEMAS,
         ...PLUGIN_SCHEMAS,
         ...OPERATOR_SCHEMAS,
+        ...HISTORY_SCHEMAS,
         ...USAGE_SCHEMAS,
         ...VARIABLE_SCHEMAS,
         ...OTHERS,

@@ -364,11 +364,11 @@ const LOG_QUERY =
 const HISTORY: Operation[] = [
   ...get('/v1/waybill/log', 'Transactions, newest first', {
     query: LOG_QUERY,
-    answer: listOf(anything),
+    answer: listOf(ref('LoggedTransaction')),
   }),
   ...get('/v1/waybill/trace/evaluation/{evalID}', 'Where an evaluation spent its time', {
     query: ['allocs'],
-    answer: anything,
+    answer: ref('EvaluationTrace'),
   }),
   ...get('/v1/waybill/state/{kind}/{id}', 'An object as it was', { query: ['namespace', 'index'], answer: anything }),
   ...get('/v1/waybill/openapi.json', 'This description', { answer: anything }),

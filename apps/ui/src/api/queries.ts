@@ -1,5 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import type { ObjectName } from '../app/object-address.js';
+import { ApiFailure } from './api-failure.js';
 import { callApi, send } from './client.js';
 import type { CSIVolListStub, HostVolumeStub } from './contract.js';
 import type { Route } from './missing-right.js';
@@ -317,4 +318,50 @@ export const bindingRuleQuery = (id: string) =>
   queryOptions({
     queryKey: ['binding-rules', id],
     queryFn: ({ signal }) => callApi('GET /v1/acl/binding-rule/{id}', { path: { id }, signal }),
+  });
+
+/** Returns where an evaluation spent its time, with the steps of all its allocations. */
+export const traceQuery = (evaluation: string) =>
+  queryOptions({
+    queryKey: ['trace', evaluation],
+    queryFn: ({ signal }) =>
+      callApi('GET /v1/waybill/trace/evaluation/{evalID}', {
+        path: { evalID: evaluation },
+        query: { namespace: '*', allocs: true },
+        signal,
+      }),
+    retry: false,
+  });
+
+/** HistoryObject is an object whose earlier states can be read. The namespace is empty if the kind has none. */
+export interface HistoryObject extends ObjectName {
+  readonly kind: string;
+}
+
+const namespaceOf = ({ namespace }: HistoryObject): string => (namespace === '' ? '*' : namespace);
+
+/** Returns the newest transactions about an object. */
+export const objectLogQuery = (of: HistoryObject) =>
+  queryOptions({
+    queryKey: ['object-log', of.kind, of.namespace, of.id],
+    queryFn: ({ signal }) =>
+      callApi('GET /v1/waybill/log', {
+        query: { kind: of.kind, id: of.id, namespace: namespaceOf(of), per_page: MOST_ROWS },
+        signal,
+      }),
+  });
+
+/** Returns an object as it was after an index, which never changes. It is null if the object did not exist. */
+export const objectAtQuery = (of: HistoryObject, index: number) =>
+  queryOptions({
+    queryKey: ['object-at', of.kind, of.namespace, of.id, String(index)],
+    queryFn: ({ signal }) =>
+      callApi('GET /v1/waybill/state/{kind}/{id}', {
+        path: { kind: of.kind, id: of.id },
+        query: { namespace: namespaceOf(of), index },
+        signal,
+      }).catch((error: unknown) => {
+        if (error instanceof ApiFailure && error.status === 404) return null;
+        throw error;
+      }),
   });

@@ -254,6 +254,13 @@ const authMethod = createRoute({
   component: lazyRouteComponent(() => import('../pages/access/auth-methods-page.js'), 'AuthMethodPage'),
 });
 
+const history = createRoute({
+  getParentRoute: of,
+  path: '/history/$kind/$object',
+  validateSearch: textsIn('from', 'to'),
+  component: lazyRouteComponent(() => import('../pages/history/history-page.js'), 'HistoryPage'),
+});
+
 const signIn = createRoute({
   getParentRoute: of,
   path: '/settings/tokens',
@@ -297,6 +304,7 @@ export const router = createRouter({
     csiVolume,
     hostVolume,
     plugin,
+    history,
     access.addChildren([tokens, policies, roles, authMethods]),
     accessIndex,
     newToken,

@@ -20,13 +20,13 @@ describe('which answers a change makes old', () => {
 
   it('every kind of object has its list and itself; what no page shows has nothing', () => {
     expect(change('Job', 'web')).toEqual(expect.arrayContaining([['jobs'], ['job', 'prod', 'web']]));
-    expect(change('Node', 'n1')).toEqual([['nodes'], ['node', 'n1']]);
+    expect(change('Node', 'n1')).toEqual([['object-log', 'node'], ['nodes'], ['node', 'n1']]);
     expect(change('Evaluation', 'e1', ['web', ''])).toEqual(
       expect.arrayContaining([['evaluations'], ['job-evaluations', 'prod', 'web'], ['jobs']]),
     );
     expect(change('Deployment', 'd1', ['web'])).toEqual(expect.arrayContaining([['job-deployments', 'prod', 'web']]));
     expect(change('Service', 's1', ['web', 'http'])).toContainEqual(['service', 'prod', 'http']);
-    expect(change('Variable', 'web/a')).toEqual([['variables'], ['variable', 'prod', 'web/a']]);
+    expect(change('Variable', 'web/a')).toEqual([['object-log', 'var'], ['variables'], ['variable', 'prod', 'web/a']]);
     expect(change('NodePool', 'gpu')).toEqual([]);
   });
 

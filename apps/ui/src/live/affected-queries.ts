@@ -7,7 +7,29 @@ export type QueryKey = readonly string[];
  * Returns the keys of cached answers that a change makes stale. The keys are those of `api/queries.ts`: the kind of
  * object comes first, so that a page of a job is not read again when another job changes. The function is pure.
  */
-export function affectedBy({ topic, key, namespace, filterKeys, payload }: Change): readonly QueryKey[] {
+export function affectedBy(change: Change): readonly QueryKey[] {
+  const kind = HISTORY_KINDS[change.topic];
+  const log: readonly QueryKey[] = kind === undefined ? [] : [['object-log', kind]];
+  return [...log, ...pagesAffectedBy(change)];
+}
+
+/** The kinds of objects in the history, by the topics of their events. */
+const HISTORY_KINDS: Readonly<Record<string, string>> = {
+  Job: 'job',
+  Allocation: 'alloc',
+  Evaluation: 'eval',
+  Deployment: 'deployment',
+  Node: 'node',
+  CSIVolume: 'volume',
+  HostVolume: 'host-volume',
+  CSIPlugin: 'plugin',
+  ACLPolicy: 'policy',
+  ACLRole: 'role',
+  ACLToken: 'token',
+  Variable: 'var',
+};
+
+function pagesAffectedBy({ topic, key, namespace, filterKeys, payload }: Change): readonly QueryKey[] {
   const [job = ''] = filterKeys;
   switch (topic) {
     case 'Job':
@@ -24,6 +46,7 @@ export function affectedBy({ topic, key, namespace, filterKeys, payload }: Chang
         ['jobs'],
         ['evaluations'],
         ['evaluation', key],
+        ['trace', key],
         ['job-evaluations', namespace, job],
         ['job-summary', namespace, job],
       ];
@@ -37,7 +60,8 @@ export function affectedBy({ topic, key, namespace, filterKeys, payload }: Chang
         ['job-allocations', namespace, job],
         ['job-scale', namespace, job],
         ['job-summary', namespace, job],
-        ['node-allocations', nodeOf(payload)],
+        ['node-allocations', memberOf(payload, 'NodeID')],
+        ['trace', memberOf(payload, 'EvalID')],
         ...deploymentsOf(filterKeys),
       ];
     case 'Deployment':
@@ -72,9 +96,9 @@ export function affectedBy({ topic, key, namespace, filterKeys, payload }: Chang
   }
 }
 
-function nodeOf(payload: Change['payload']): string {
-  const { Allocation } = payload as { Allocation?: { NodeID?: string } };
-  return Allocation?.NodeID ?? '';
+function memberOf(payload: Change['payload'], member: 'NodeID' | 'EvalID'): string {
+  const { Allocation } = payload as { Allocation?: { NodeID?: string; EvalID?: string } };
+  return Allocation?.[member] ?? '';
 }
 
 const deploymentsOf = ([, deployment = '']: readonly string[]): readonly QueryKey[] =>

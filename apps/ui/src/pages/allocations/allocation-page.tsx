@@ -7,6 +7,7 @@ import { Action } from '../../components/action.js';
 import { Answer } from '../../components/answer.js';
 import { TimeAgo } from '../../components/clock.js';
 import { Facts } from '../../components/facts.js';
+import { HistoryLink } from '../../components/history-link.js';
 import {
   AllocationLink,
   DeploymentLink,
@@ -18,6 +19,8 @@ import {
 import { Card, Empty, PageHead, Section } from '../../components/page.js';
 import { type Column, Rows } from '../../components/rows.js';
 import { StateOf } from '../../components/status.js';
+import { Waterfall } from '../../components/waterfall.js';
+import { stepsOfAllocation } from '../../components/waterfall-steps.js';
 import { megabytesInWords } from '../../words/sizes.js';
 import { relativesOf } from './lineage.js';
 import { TaskLog } from './task-log.js';
@@ -77,6 +80,7 @@ function AllocationView({ alloc }: { readonly alloc: Allocation }) {
             Health: healthOf(alloc),
             Created: <TimeAgo time={alloc.CreateTime} />,
             Address: alloc.NetworkStatus?.Address || undefined,
+            History: <HistoryLink kind="alloc" id={alloc.ID} namespace={alloc.Namespace} />,
           }}
         />
       </Card>
@@ -84,6 +88,13 @@ function AllocationView({ alloc }: { readonly alloc: Allocation }) {
       <Tasks alloc={alloc} />
       <Logs alloc={alloc} />
       <Events alloc={alloc} />
+      {alloc.EvalID !== undefined && (
+        <Waterfall
+          title="From submission to health"
+          evaluations={[alloc.EvalID]}
+          choose={(steps) => stepsOfAllocation(steps, alloc.ID)}
+        />
+      )}
     </>
   );
 }

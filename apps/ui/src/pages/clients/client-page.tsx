@@ -8,6 +8,7 @@ import { AllocationRows } from '../../components/allocation-rows.js';
 import { Answer } from '../../components/answer.js';
 import { TimeAgo } from '../../components/clock.js';
 import { Facts } from '../../components/facts.js';
+import { HistoryLink } from '../../components/history-link.js';
 import { Card, PageHead, Section } from '../../components/page.js';
 import { type Column, Rows } from '../../components/rows.js';
 import { StateOf } from '../../components/status.js';
@@ -37,6 +38,7 @@ function ClientView({ node }: { readonly node: Node }) {
         <Facts
           of={{
             ID: <code>{node.ID}</code>,
+            History: <HistoryLink kind="node" id={node.ID} namespace="" />,
             Address: node.HTTPAddr === '' ? undefined : node.HTTPAddr,
             Datacenter: node.Datacenter,
             Pool: node.NodePool,

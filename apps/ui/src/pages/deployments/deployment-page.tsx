@@ -1,14 +1,16 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
-import type { Deployment } from '../../api/contract.js';
+import type { AllocListStub, Deployment } from '../../api/contract.js';
 import { deploymentAllocationsQuery, deploymentQuery } from '../../api/queries.js';
 import { AllocationRows } from '../../components/allocation-rows.js';
 import { Answer } from '../../components/answer.js';
 import { TimeAgo } from '../../components/clock.js';
 import { Facts } from '../../components/facts.js';
+import { HistoryLink } from '../../components/history-link.js';
 import { JobLink } from '../../components/object-links.js';
 import { Card, PageHead, Section } from '../../components/page.js';
 import { StateOf } from '../../components/status.js';
+import { Waterfall } from '../../components/waterfall.js';
 import { counted } from '../../words/sizes.js';
 import { DeploymentActions } from './deployment-actions.js';
 import { DeploymentGroups } from './deployment-groups.js';
@@ -21,6 +23,16 @@ export function DeploymentPage() {
   const { id } = route.useParams();
   return <Answer of={useQuery(deploymentQuery(id))}>{(one) => <DeploymentView deployment={one} />}</Answer>;
 }
+
+/** The number of evaluations whose steps are shown: the first ones of the rollout. */
+const MOST_EVALUATIONS = 8;
+
+/** Returns the evaluations that have placed the allocations of a rollout, in the order in which they did. */
+const evaluationsOf = (allocations: readonly AllocListStub[]): readonly string[] =>
+  [...new Set(allocations.toSorted((a, b) => a.CreateIndex - b.CreateIndex).map(({ EvalID }) => EvalID))].slice(
+    0,
+    MOST_EVALUATIONS,
+  );
 
 function DeploymentView({ deployment: one }: { readonly deployment: Deployment }) {
   const { healthy, wanted } = progressOf(one);
@@ -44,6 +56,7 @@ function DeploymentView({ deployment: one }: { readonly deployment: Deployment }
             Changed: <TimeAgo time={one.ModifyTime} />,
             Regions: one.IsMultiregion ? 'several' : undefined,
             ID: <code>{one.ID}</code>,
+            History: <HistoryLink kind="deployment" id={one.ID} namespace={one.Namespace} />,
           }}
         />
       </Card>
@@ -53,6 +66,7 @@ function DeploymentView({ deployment: one }: { readonly deployment: Deployment }
       <Section title="Allocations" note={allocations.data && counted(allocations.data.length, 'allocation')}>
         <Answer of={allocations}>{(rows) => <AllocationRows of="job" rows={rows} />}</Answer>
       </Section>
+      {allocations.data && <Waterfall title="Where the time went" evaluations={evaluationsOf(allocations.data)} />}
     </>
   );
 }

@@ -5,10 +5,12 @@ import { evaluationQuery, jobQuery } from '../../api/queries.js';
 import { Answer } from '../../components/answer.js';
 import { TimeAgo } from '../../components/clock.js';
 import { Facts } from '../../components/facts.js';
+import { HistoryLink } from '../../components/history-link.js';
 import { DeploymentLink, EvaluationLink, JobLink, NodeLink, shortId } from '../../components/object-links.js';
 import { Card, PageHead } from '../../components/page.js';
 import { Problem } from '../../components/problem.js';
 import { StateOf } from '../../components/status.js';
+import { Waterfall } from '../../components/waterfall.js';
 import { placementFailureInWords } from '../../words/placement-failures.js';
 import { counted } from '../../words/sizes.js';
 import { causeOf, outcomeOf } from './evaluation-outcome.js';
@@ -46,9 +48,11 @@ function EvaluationView({ evaluation: one }: { readonly evaluation: Evaluation }
             Follows: one.PreviousEval ? <EvaluationLink id={one.PreviousEval} /> : undefined,
             'The rest waits as': one.BlockedEval ? <EvaluationLink id={one.BlockedEval} /> : undefined,
             ID: <code>{one.ID}</code>,
+            History: <HistoryLink kind="eval" id={one.ID ?? ''} namespace={one.Namespace ?? ''} />,
           }}
         />
       </Card>
+      <Waterfall title="Where the time went" evaluations={[one.ID ?? '']} />
     </>
   );
 }

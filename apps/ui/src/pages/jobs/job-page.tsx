@@ -47,6 +47,9 @@ function JobFrame({ name, job }: { readonly name: ObjectName; readonly job: Job 
         <Link to="/jobs/$job/definition" params={params}>
           Definition
         </Link>
+        <Link to="/history/$kind/$object" params={{ kind: 'job', object: objectAddress(name) }}>
+          History
+        </Link>
       </Tabs>
       <Outlet />
     </>
