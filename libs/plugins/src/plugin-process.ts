@@ -142,9 +142,9 @@ export class PluginProcess {
     await this.kill();
   }
 
-  /** Kills the plugin with its process group, and removes its socket (PG-13). */
+  /** Kills the plugin, and removes its socket (PG-13). Tasks in its process group go on, because it may recover them. */
   async kill(): Promise<void> {
-    if (isAlive(this.record.process)) sendSignal(this.pid, 'SIGKILL', true);
+    if (isAlive(this.record.process)) sendSignal(this.pid, 'SIGKILL');
     await this.exited;
     this.connection.close();
     await forgetPlugin(this.record);

@@ -129,7 +129,7 @@ export class PluginInstance {
     this.quickDeaths = livedMs < QUICK_DEATH_MS ? this.quickDeaths + 1 : 0;
     this.deps.logger.warn('a plugin has ended', { plugin: this.deps.name, status });
     this.deps.onExit?.(`plugin exited: ${status}`);
-    await process.kill(); // what is left of its process group, and its socket
+    await process.kill(); // removes what it left in the file system
   }
 
   private async orLate(starting: Promise<PluginProcess>): Promise<PluginProcess> {

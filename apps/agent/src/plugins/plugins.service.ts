@@ -127,7 +127,7 @@ async function endForeign(records: PluginRecords, chosen: readonly KnownPlugin[]
 }
 
 function endProcess({ process: identity }: PluginRecord): void {
-  if (isAlive(identity)) sendSignal(identity.pid, 'SIGKILL', true);
+  if (isAlive(identity)) sendSignal(identity.pid, 'SIGKILL');
 }
 
 /** Returns the agent's environment without its secrets and settings (PG-1, AG-233). */
