@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePort, type NatsAccounts, type RunningServer, startNats } from '@waybill/embedded';
-import type { AllocatedPort, Allocation, Job, Node, Task, TaskGroup } from '@waybill/model';
+import type { AllocatedDevice, AllocatedPort, Allocation, Job, Node, Task, TaskGroup } from '@waybill/model';
 import { NS_PER_SECOND } from '@waybill/model';
 import { DEFAULT_PACE, nodesService } from '@waybill/nodes';
 import { NatsRpc, type Rpc } from '@waybill/rpc';
@@ -169,6 +169,8 @@ export class NodesAndAgent {
       type?: string;
       group?: Partial<TaskGroup>;
       ports?: AllocatedPort[];
+      /** By the name of the task. */
+      devices?: Readonly<Record<string, AllocatedDevice[]>>;
       traceparent?: string;
       after?: Allocation;
     } = {},
@@ -190,6 +192,15 @@ export class NodesAndAgent {
     if (over.ports) {
       const { Shared } = alloc.AllocatedResources;
       alloc.AllocatedResources = { ...alloc.AllocatedResources, Shared: { ...Shared, Ports: over.ports } };
+    }
+    for (const [task, Devices] of Object.entries(over.devices ?? {})) {
+      const { Tasks } = alloc.AllocatedResources;
+      const given = Tasks[task] ?? {
+        Cpu: { CpuShares: 10, ReservedCores: [] },
+        Memory: { MemoryMB: 10, MemoryMaxMB: 0 },
+        Networks: [],
+      };
+      alloc.AllocatedResources = { ...alloc.AllocatedResources, Tasks: { ...Tasks, [task]: { ...given, Devices } } };
     }
     const plan = fixtures.aPlanResult({ Job: stored, AllocsUpdated: [alloc], EvalID: evaluation.ID });
     await this.write('ApplyPlanResults', plan, over.traceparent);

@@ -73,7 +73,11 @@ export const agent: ServiceDefinition = {
       ...attributesOf(volumePlugins),
       ...networks.found.attributes,
     };
-    const resources = withNetworks(machine.resources, networks.found);
+    const devices = plugins.devices.all();
+    const resources = {
+      ...withNetworks(machine.resources, networks.found),
+      ...(devices.length > 0 && { Devices: devices }),
+    };
     const described = { ...machine, attributes, resources };
     const node = new LocalNode(await nodeOf(context, dir, { machine: described, drivers, meta: nodeMeta.merged }));
     const { ID: nodeId } = node.current;
@@ -114,6 +118,7 @@ export const agent: ServiceDefinition = {
       taskHooks: taskHooks({
         identities: { identities, userOf: machineUsers(drivers) },
         apiSockets: { rpc, newId, nodeId: () => nodeId, answers: taskAnswers, logger, userOf: machineUsers(drivers) },
+        devices: { reserve: (device) => plugins.devices.reserve(device) },
         ...volumeHookParts(csi, node, drivers),
         artifacts: { machineFiles: settings.WAYBILL_AGENT_ARTIFACT_FILES },
         templates: {
@@ -139,6 +144,10 @@ export const agent: ServiceDefinition = {
     });
     node.onChange(() => running.nodeChanged());
     plugins.onTaskEvent((event) => running.taskEvent(event));
+    plugins.onDevicesChanged(() => node.devices(plugins.devices.all()));
+    plugins.onDeviceFault((device_plugin, Message) =>
+      events.emit({ Subsystem: 'Driver', Message, Details: { device_plugin } }),
+    );
     for (const name of ['allocations', 'runningAllocations', 'pendingUpdates'])
       context.metrics.gauge(`agent_${snakeCase(name)}`, `Agent: ${name}`, {
         collect: () => running.stats()[name] ?? 0,
@@ -158,7 +167,10 @@ export const agent: ServiceDefinition = {
     );
     const execOptions = { agent: running, enabled: settings.WAYBILL_AGENT_REMOTE_EXEC };
     const sessions = new RemoteExec({ timers, newId, begin: (request) => beginExec(execOptions, request) });
-    const actions = new AllocationActions(running, async () => hostUsage.of(await sampleHost(dir)));
+    const actions = new AllocationActions(running, async () => ({
+      ...hostUsage.of(await sampleHost(dir)),
+      DeviceStats: plugins.devices.stats(),
+    }));
     return {
       module: AgentModule.of({
         logs,

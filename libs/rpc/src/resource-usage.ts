@@ -22,10 +22,40 @@ export interface CpuStats {
   readonly Measured: readonly string[];
 }
 
+/** A value of a device's statistics. Exactly one kind of value is not null. */
+export interface StatValue {
+  readonly FloatNumeratorVal: number | null;
+  readonly FloatDenominatorVal: number | null;
+  readonly IntNumeratorVal: number | null;
+  readonly IntDenominatorVal: number | null;
+  readonly StringVal: string | null;
+  readonly BoolVal: boolean | null;
+  readonly Unit: string;
+  readonly Desc: string;
+}
+
+export interface StatObject {
+  readonly Nested: Readonly<Record<string, StatObject>>;
+  readonly Attributes: Readonly<Record<string, StatValue>>;
+}
+
+/** The statistics of a group of devices, by the ID of the instance. */
+export interface DeviceGroupStats {
+  readonly Vendor: string;
+  readonly Type: string;
+  readonly Name: string;
+  readonly InstanceStats: Readonly<
+    Record<
+      string,
+      { readonly Summary: StatValue | null; readonly Stats: StatObject | null; readonly Timestamp: string | null }
+    >
+  >;
+}
+
 export interface ResourceUsage {
   readonly MemoryStats: MemoryStats;
   readonly CpuStats: CpuStats;
-  readonly DeviceStats: readonly never[];
+  readonly DeviceStats: readonly DeviceGroupStats[];
 }
 
 export interface TaskResourceUsage {
@@ -71,7 +101,7 @@ export interface HostStats {
   readonly CPU: readonly HostCpuStats[];
   readonly DiskStats: readonly HostDiskStats[];
   readonly AllocDirStats: HostDiskStats | null;
-  readonly DeviceStats: readonly never[];
+  readonly DeviceStats: readonly DeviceGroupStats[];
   readonly Uptime: number;
   readonly Timestamp: number;
   readonly CPUTicksConsumed: number;

@@ -2,6 +2,8 @@ import { cpus } from 'node:os';
 import type { PluginRecord } from '@waybill/plugins';
 import { isAlive, sendSignal } from '@waybill/processes';
 import type { ServiceContext } from '@waybill/service';
+import { DeviceSource, type DeviceSourceDependencies } from '../devices/device-source.js';
+import { LocalDevices } from '../devices/local-devices.js';
 import type { Driver, TaskEvent } from '../drivers/driver.js';
 import { ExternalDriver } from '../drivers/external/external-driver.js';
 import { unusableDriver } from '../drivers/external/unusable-driver.js';
@@ -17,6 +19,12 @@ import { PluginRecords } from './plugin-records.store.js';
 export interface AgentPlugins {
   /** The external drivers by name. Those that cannot be used are undetected. */
   readonly drivers: ReadonlyMap<string, Driver>;
+  /** The devices of all device plugins. */
+  readonly devices: LocalDevices;
+  /** Registers a listener for changes of the devices. */
+  onDevicesChanged(listener: () => void): void;
+  /** Registers a listener for faults of device plugins. */
+  onDeviceFault(listener: (plugin: string, message: string) => void): void;
   /** Registers a listener for events that drivers report about their tasks. */
   onTaskEvent(listener: (event: TaskEvent) => void): void;
   /** Ends all plugins in order (PG-74). */
@@ -46,7 +54,21 @@ export async function pluginsOf(context: ServiceContext, options: AgentPluginsOp
   const externals = chosen
     .filter(({ kind }) => kind === 'driver')
     .map((plugin) => externalDriver(context, options, records, plugin));
-  await Promise.all(externals.map((driver) => driver.open()));
+  const changes: (() => void)[] = [];
+  const faults: ((plugin: string, message: string) => void)[] = [];
+  const sources = chosen
+    .filter(({ kind }) => kind === 'device')
+    .map((plugin) =>
+      deviceSource(context, records, plugin, {
+        changed: () => changes.forEach((changed) => changed()),
+        fault: (message) => {
+          logger.warn('a device plugin fails', { plugin: plugin.name, reason: message });
+          for (const fault of faults) fault(plugin.name, message);
+        },
+      }),
+    );
+  const devices = new LocalDevices(sources, logger);
+  await Promise.all([...externals.map((driver) => driver.open()), devices.open(context.timers)]);
   const unusable = tried.filter((plugin): plugin is UnusablePlugin => !isKnown(plugin));
   for (const { fileName, reason } of unusable) logger.warn('a plugin cannot be used', { plugin: fileName, reason });
   const drivers = [
@@ -59,11 +81,14 @@ export async function pluginsOf(context: ServiceContext, options: AgentPluginsOp
     logger.warn('no plugin of the configuration was found', { plugins: Object.keys(settings.WAYBILL_PLUGINS) });
   return {
     drivers: new Map(drivers.map((driver) => [driver.name, driver])),
+    devices,
+    onDevicesChanged: (listener) => void changes.push(listener),
+    onDeviceFault: (listener) => void faults.push(listener),
     onTaskEvent: (listener) => {
       for (const driver of externals) driver.onTaskEvent(listener);
     },
     close: async () => {
-      await Promise.all(externals.map((driver) => driver.close()));
+      await Promise.all([...externals.map((driver) => driver.close()), devices.close()]);
     },
   };
 }
@@ -114,6 +139,26 @@ function externalDriver(
   const totalMhz = mhzPerCore * cpus().length;
   const driver: ExternalDriver = new ExternalDriver({ name, plugin, outputs, totalMhz, clock, timers, logger });
   return driver;
+}
+
+/** A process of an earlier agent was ended, because no task depends on it (PG-73). */
+function deviceSource(
+  { clock, timers, logger }: ServiceContext,
+  records: PluginRecords,
+  { name, fileName, launch, reattach }: KnownPlugin,
+  listeners: Pick<DeviceSourceDependencies, 'changed' | 'fault'>,
+): DeviceSource {
+  const plugin = new PluginInstance({
+    name: fileName,
+    isDriver: false,
+    clock,
+    timers,
+    logger,
+    records,
+    launch,
+    reattach,
+  });
+  return new DeviceSource({ name, plugin, timers, ...listeners });
 }
 
 /** Ends the processes of plugins that an earlier agent started and that are not used any more. */

@@ -1,5 +1,5 @@
 import { type Allocation, type ChangeScript, type Job, type Task, errorText } from '@waybill/model';
-import type { TaskConfig, TaskMount } from '../drivers/driver.js';
+import type { TaskConfig, TaskDevice, TaskMount } from '../drivers/driver.js';
 
 /** TaskControl is what a hook can do to a running task. Its calls do nothing to a task that does not run. */
 export interface TaskControl {
@@ -41,6 +41,9 @@ export interface TaskAdditions {
   /** Variables that win over the task's own (AG-232). Interpolation sees them. */
   readonly env?: Readonly<Record<string, string>>;
   readonly mounts?: readonly TaskMount[];
+  readonly devices?: readonly TaskDevice[];
+  /** The part of `env` that belongs to devices. */
+  readonly deviceEnv?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -87,13 +90,17 @@ export class HookError extends Error {
 /** Runs prestart hooks one after the other. @returns their additions; later ones win. @throws HookError */
 export async function runPrestart(hooks: readonly TaskHook[], start: TaskStart): Promise<Required<TaskAdditions>> {
   const env: Record<string, string> = {};
+  const deviceEnv: Record<string, string> = {};
   const mounts: TaskMount[] = [];
+  const devices: TaskDevice[] = [];
   for (const hook of hooks) {
     if (start.signal.aborted) break;
     try {
       const added = await hook.prestart?.(start);
       Object.assign(env, added?.env);
+      Object.assign(deviceEnv, added?.deviceEnv);
       for (const item of added?.mounts ?? []) mounts.push(item);
+      for (const item of added?.devices ?? []) devices.push(item);
     } catch (error) {
       if (start.signal.aborted) break; // the kill ends the start, so no caller needs the error
       if (error instanceof HookError) throw error;
@@ -102,5 +109,5 @@ export async function runPrestart(hooks: readonly TaskHook[], start: TaskStart):
       throw new HookError(message, false, { type: 'Task hook failed', details }, { cause: error });
     }
   }
-  return { env, mounts };
+  return { env, deviceEnv, mounts, devices };
 }

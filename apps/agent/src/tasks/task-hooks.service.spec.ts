@@ -54,6 +54,7 @@ it('AG-102: the payload is there first, then volumes, artifacts, and templates, 
     paths,
     hooks: (clock) =>
       taskHooks({
+        devices: { reserve: () => Promise.reject(new Error('no task has devices')) },
         volumes,
         artifacts: { machineFiles: true },
         templates: {

@@ -1,6 +1,7 @@
 import { ApiSocketHook, type ApiSocketHookDependencies } from './hooks/api-socket.hook.js';
 import { ArtifactHook, type ArtifactOptions } from './hooks/artifact.hook.js';
 import { CsiPluginHook, type CsiPluginHookDependencies } from './hooks/csi-plugin.hook.js';
+import { DevicesHook, type DevicesHookDependencies } from './hooks/devices.hook.js';
 import { DispatchPayloadHook } from './hooks/dispatch-payload.hook.js';
 import { IdentityHook, type IdentityHookDependencies } from './hooks/identity.hook.js';
 import type { TaskHook } from './task-hook.js';
@@ -14,6 +15,7 @@ export interface TaskHookParts {
   readonly apiSockets?: ApiSocketHookDependencies;
   /** Absent if this machine runs no storage plugins. */
   readonly csiPlugins?: CsiPluginHookDependencies;
+  readonly devices: DevicesHookDependencies;
   readonly volumes: VolumesHookDependencies;
   readonly artifacts: ArtifactOptions;
   readonly templates: TemplateHookDependencies;
@@ -27,6 +29,7 @@ export const taskHooks = ({
   identities,
   apiSockets,
   csiPlugins,
+  devices,
   volumes,
   artifacts,
   templates,
@@ -35,6 +38,7 @@ export const taskHooks = ({
   ...(apiSockets ? [new ApiSocketHook(apiSockets)] : []), // opens the task's API socket (AU-211)
   new DispatchPayloadHook(), // writes the payload of a dispatch (AG-291)
   ...(csiPlugins ? [new CsiPluginHook(csiPlugins)] : []), // prepares the directories and the endpoint of a storage plugin (VL-204, VL-205)
+  new DevicesHook(devices), // reserves the devices of the task (PG-97)
   new VolumesHook(volumes), // adds the mounts of volumes (VL-225, VL-281)
   new ArtifactHook(artifacts), // downloads artifacts (AG-290)
   new TemplateHook(templates), // renders templates (AG-292, AG-293)

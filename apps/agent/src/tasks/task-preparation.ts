@@ -58,9 +58,16 @@ export class TaskPreparation {
 
   /** Runs the prestart hooks. @returns the task's configuration with the additions of the hooks. @throws HookError */
   async prestart(config: TaskConfig, wanted: WantedTask, round: TaskRound): Promise<TaskConfig> {
-    const { env: added, mounts } = await runPrestart(this.deps.taskHooks ?? [], this.startOf(config, wanted, round));
+    const hooks = this.deps.taskHooks ?? [];
+    const { env: added, mounts, devices, deviceEnv } = await runPrestart(hooks, this.startOf(config, wanted, round));
     const hasMore = Object.keys(added).length > 0;
-    return { ...config, ...(hasMore && this.inEnv(wanted, config.paths, added)), mounts };
+    return {
+      ...config,
+      ...(hasMore && this.inEnv(wanted, config.paths, added)),
+      mounts,
+      ...(devices.length > 0 && { devices }),
+      deviceEnv,
+    };
   }
 
   /** Runs the restore hooks of a task that continued without the agent. @throws a hook's error */

@@ -14,6 +14,7 @@ import {
   nodeKeyValues,
   sortedList,
 } from '../nodes/node-sections.js';
+import { deviceAttributes, deviceUse } from '../nodes/node-devices.js';
 import { nodeTable } from '../nodes/node-table.js';
 import { allocationUse, hostDetails, hostUse, type HostStats } from '../nodes/node-use.js';
 import { paginationHint } from '../flags/pagination.js';
@@ -121,9 +122,11 @@ async function liveUse(
     allocs.filter(isRunning),
     async (alloc) => (await api.get<AllocationStats>(path(alloc))).value,
   ).catch(() => undefined);
+  const devices = deviceUse(node.NodeResources?.Devices, host.value);
   return [
     ...(measured ? [['Allocation Resource Utilization', allocationUse(node, measured)] as const] : []),
     ['Host Resource Utilization', hostUse(node, host.value)],
+    ...(devices === undefined ? [] : [['Device Resource Utilization', devices] as const]),
     ...(flags.on('stats') ? hostDetails(host.value) : []),
   ];
 }
@@ -159,6 +162,8 @@ function show(call: Call, { node, allocs, use }: ShownNode): void {
   section('Allocations', allocationTable(allocs.map(withoutName), display));
   if (!verbose || short) return;
   section('Attributes', sortedList(node.Attributes));
+  const groups = deviceAttributes(node.NodeResources?.Devices);
+  if (groups !== undefined) section('Device Group Attributes', groups);
   section('Meta', sortedList(node.Meta));
 }
 

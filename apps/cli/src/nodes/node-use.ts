@@ -1,4 +1,5 @@
 import { BYTES_PER_MB, type NodeAnswer } from './node-sections.js';
+import type { DeviceGroupStats } from './node-devices.js';
 import { formatBytes, formatPercent } from '../terminal/sizes.js';
 import { keyValues, table } from '../terminal/table.js';
 import type { AllocationStats } from '../allocations/task-sections.js';
@@ -9,6 +10,7 @@ export interface HostStats {
   readonly CPU?: readonly HostCpu[] | null;
   readonly Memory?: HostMemory | null;
   readonly DiskStats?: readonly HostDisk[] | null;
+  readonly DeviceStats?: readonly DeviceGroupStats[] | null;
 }
 
 /** In percent. */

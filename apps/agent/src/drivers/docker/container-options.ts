@@ -154,6 +154,16 @@ export function containerOptions(order: ContainerOrder, found: ReadonlyMap<strin
   };
 }
 
+/** The devices that plugins reserved for the task (PG-98). */
+const ofPlugins = ({
+  devices = [],
+}: TaskConfig): { PathOnHost: string; PathInContainer: string; CgroupPermissions: string }[] =>
+  devices.map(({ source, destination, permissions }) => ({
+    PathOnHost: source,
+    PathInContainer: destination,
+    CgroupPermissions: permissions,
+  }));
+
 function hostConfig(
   { task, config, policy, joins, files = [] }: ContainerOrder,
   published: Readonly<Record<string, { HostIp: string; HostPort: string }[]>>,
@@ -186,11 +196,14 @@ function hostConfig(
       DnsOptions: [...(dns?.options ?? [])],
       ExtraHosts: config.extra_hosts,
     }),
-    Devices: config.devices.map((device) => ({
-      PathOnHost: device.host_path,
-      PathInContainer: device.container_path ?? device.host_path,
-      CgroupPermissions: device.cgroup_permissions,
-    })),
+    Devices: [
+      ...ofPlugins(task),
+      ...config.devices.map((device) => ({
+        PathOnHost: device.host_path,
+        PathInContainer: device.container_path ?? device.host_path,
+        CgroupPermissions: device.cgroup_permissions,
+      })),
+    ],
     Ulimits: Object.entries(config.ulimit).map(ulimitOf),
     Sysctls: config.sysctl,
     StorageOpt: config.storage_opt,

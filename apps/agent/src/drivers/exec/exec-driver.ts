@@ -2,7 +2,7 @@ import { chownSync, existsSync, realpathSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import type { ExecCommand, ExecSession } from '../../tasks/exec/exec-session.js';
 import { execProcess } from '../../tasks/exec/process-exec.transport.js';
-import { type DriverFingerprint, StartError, type TaskConfig, type TaskHandle } from '../driver.js';
+import { type DriverFingerprint, StartError, type TaskConfig, type TaskHandle, type TaskMount } from '../driver.js';
 import { findCommand } from '../find-command.js';
 import { type Launch, SupervisedDriver, type SupervisionOptions } from '../supervised/supervised-driver.js';
 import { carried, inTaskEnvironment } from '../supervised/task-environment.js';
@@ -116,7 +116,10 @@ export class ExecDriver extends SupervisedDriver {
     const { uid, gid } = idsOf(config);
     chownSync(config.paths.secretsDir, uid, gid); // the secrets belong to the task's user (AG-220)
     const mounts = [
-      ...(await enclosureMounts(config, this.chroot)),
+      ...(await enclosureMounts(
+        { ...config, mounts: [...(config.mounts ?? []), ...deviceMounts(config)] },
+        this.chroot,
+      )),
       ...(await this.resolver(config)),
       ...(await this.hosts(config)),
     ];
@@ -224,3 +227,9 @@ function idsOf({ user }: TaskConfig): UserIds {
   if (!ids) throw new StartError(`failed to find the user "${user}"`);
   return ids;
 }
+
+/** A device that a plugin reserved is bound at its place in the task's root (PG-98). */
+const deviceMounts = ({ devices = [] }: TaskConfig): TaskMount[] =>
+  devices.map(({ source, destination, permissions }) => {
+    return { source, destination, readOnly: !permissions.includes('w'), propagation: '' };
+  });

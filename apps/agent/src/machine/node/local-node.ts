@@ -1,4 +1,4 @@
-import type { CSIInfo, DriverInfo, Node, NodeEvent, NodeHostVolume } from '@waybill/model';
+import type { CSIInfo, DriverInfo, Node, NodeDevice, NodeEvent, NodeHostVolume } from '@waybill/model';
 
 type PluginMap = 'CSIControllerPlugins' | 'CSINodePlugins';
 
@@ -54,6 +54,11 @@ export class LocalNode {
     });
     if (!before || !healthChanged(before, info) || info.HealthDescription === '') return undefined;
     return { Subsystem: 'Driver', Message: info.HealthDescription, Details: { driver: name } };
+  }
+
+  /** Replaces all devices of this machine (PG-94). */
+  devices(Devices: readonly NodeDevice[]): void {
+    this.change({ NodeResources: { ...this.node.NodeResources, Devices: [...Devices] } });
   }
 
   /** Replaces all host volumes of this machine (VL-289). */
