@@ -24,7 +24,12 @@ export interface PluginRecordKeeper {
   remove(name: string): Promise<void>;
 }
 
-export interface PluginInstanceDependencies {
+/** StartedPlugin is the part of a plugin's process that is looked after. */
+export type StartedPlugin = Pick<PluginProcess, 'record' | 'exited' | 'end' | 'kill'> & {
+  readonly connection: Pick<PluginProcess['connection'], 'isClosed'>;
+};
+
+export interface PluginInstanceDependencies<P extends StartedPlugin = PluginProcess> {
   readonly name: string;
   readonly isDriver: boolean;
   readonly clock: Clock;
@@ -32,9 +37,9 @@ export interface PluginInstanceDependencies {
   readonly logger: Logger;
   readonly records: PluginRecordKeeper;
   /** Starts and configures a new process. @throws the reason why it cannot be used */
-  readonly launch: () => Promise<PluginProcess>;
+  readonly launch: () => Promise<P>;
   /** Takes up the process of an earlier agent. @throws the reason why it cannot be used */
-  readonly reattach: (record: PluginRecord) => Promise<PluginProcess>;
+  readonly reattach: (record: PluginRecord) => Promise<P>;
   /** Is called when a process has ended by itself, with its status. */
   readonly onExit?: (status: string) => void;
 }
@@ -47,21 +52,21 @@ export interface PluginInstanceDependencies {
  * then twice as long each time, at most 2 minutes (PG-78). The first start takes up the process of an earlier agent if
  * it still answers (PG-72). Each process is on disk before it is used (PG-71). Cost: nothing while it runs.
  */
-export class PluginInstance {
-  private current: PluginProcess | undefined;
-  private starting: Promise<PluginProcess> | undefined;
+export class PluginInstance<P extends StartedPlugin = PluginProcess> {
+  private current: P | undefined;
+  private starting: Promise<P> | undefined;
   private mayReattach = true;
   private quickDeaths = 0;
   private readonly closed = new Gate();
 
-  constructor(private readonly deps: PluginInstanceDependencies) {}
+  constructor(private readonly deps: PluginInstanceDependencies<P>) {}
 
   get isClosed(): boolean {
     return this.closed.isOpen;
   }
 
   /** Returns the running process, and starts it first if needed. @throws PluginUnavailableError, PluginShutDownError */
-  async use(): Promise<PluginProcess> {
+  async use(): Promise<P> {
     if (this.isClosed) throw new PluginShutDownError();
     if (this.current && !this.current.connection.isClosed) return this.current;
     this.starting ??= this.start().finally(() => {
@@ -79,7 +84,7 @@ export class PluginInstance {
     await this.deps.records.remove(this.deps.name);
   }
 
-  private async start(): Promise<PluginProcess> {
+  private async start(): Promise<P> {
     for (;;) {
       await this.untilMayStart();
       if (this.isClosed) throw new PluginShutDownError();
@@ -100,7 +105,7 @@ export class PluginInstance {
     await pause(this.deps.timers, Math.min(FIRST_WAIT_MS * 2 ** over, MAX_WAIT_MS), this.closed);
   }
 
-  private async takenUp(): Promise<PluginProcess> {
+  private async takenUp(): Promise<P> {
     const { name, records, launch, reattach, logger } = this.deps;
     const record = this.mayReattach ? records.get(name) : undefined;
     this.mayReattach = false;
@@ -114,7 +119,7 @@ export class PluginInstance {
     return launch();
   }
 
-  private async tracked(process: PluginProcess): Promise<PluginProcess> {
+  private async tracked(process: P): Promise<P> {
     const { name, records, clock } = this.deps;
     await records.put(name, process.record);
     this.current = process;
@@ -123,7 +128,7 @@ export class PluginInstance {
     return process;
   }
 
-  private async ended(process: PluginProcess, status: string, livedMs: number): Promise<void> {
+  private async ended(process: P, status: string, livedMs: number): Promise<void> {
     if (this.current === process) this.current = undefined;
     if (this.isClosed) return;
     this.quickDeaths = livedMs < QUICK_DEATH_MS ? this.quickDeaths + 1 : 0;
@@ -132,7 +137,7 @@ export class PluginInstance {
     await process.kill(); // removes what it left in the file system
   }
 
-  private async orLate(starting: Promise<PluginProcess>): Promise<PluginProcess> {
+  private async orLate(starting: Promise<P>): Promise<P> {
     const got = new Gate();
     const late = pause(this.deps.timers, PATIENCE_MS, got, this.closed).then(() => undefined);
     try {
