@@ -4,7 +4,7 @@ import path from 'node:path';
 import { fixtures } from '@waybill/state';
 import type { Task } from '@waybill/model';
 import { NS_PER_SECOND } from '@waybill/model';
-import { readLog, signalAlloc } from '@waybill/rpc';
+import { execEnd, execRead, execStart, execWrite, readLog, signalAlloc } from '@waybill/rpc';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { NodesAndAgent } from '../support/nodes-and-agent.js';
 import { installPlugin } from '../support/plugins/plugin-files.js';
@@ -118,6 +118,72 @@ describe('a machine with an external driver', () => {
     for (const { ID } of allocs) await cluster.inStatus(ID, 'complete');
     expect(tasksRunning(': beta')).toBe(0);
     await cluster.endAgent(agent, 'SIGTERM');
+  });
+
+  it('PG-67, PG-137, AG-277: runs commands beside its tasks, and kills one whose caller leaves', async () => {
+    installPlugin(pluginDir('zeta'), 'command', 'command');
+    const agent = await cluster.startAgent('zeta', ENV);
+    const node = await cluster.node('zeta');
+    const alloc = await cluster.place(node.ID, [commandTask(`: zeta; ${BEATS}`)]);
+    await cluster.inStatus(alloc.ID, 'running');
+    const at = { target: node.ID };
+    const begin = async (line: string): Promise<string> => {
+      const command = { AllocID: alloc.ID, Task: 'web', Command: ['sh', '-c', line], Tty: false };
+      return (await cluster.rpc.ask(execStart, command, at)).SessionID;
+    };
+    const outcomeOf = async (SessionID: string): Promise<{ bytes: number; text: string; code: number | null }> => {
+      let bytes = 0;
+      for (let text = ''; ;) {
+        const { Chunks, ExitCode } = await cluster.rpc.ask(execRead, { SessionID }, at);
+        for (const { Data } of Chunks) {
+          const data = Buffer.from(Data, 'base64');
+          bytes += data.length;
+          text = (text + data.toString()).slice(0, 200);
+        }
+        if (ExitCode !== null) return { bytes, text, code: ExitCode };
+      }
+    };
+    const hello = await begin('read word; echo "$NOMAD_TASK_NAME $word"; exit 137');
+    const input = { SessionID: hello, Data: Buffer.from('typed\n').toString('base64'), Close: true, Size: null };
+    await cluster.rpc.ask(execWrite, input, at);
+    expect(await outcomeOf(hello)).toMatchObject({ text: 'web typed\n', code: 137 });
+    const much = 10 * 1024 * 1024;
+    expect(await outcomeOf(await begin(`head -c ${much} /dev/zero`))).toMatchObject({ bytes: much, code: 0 });
+
+    const left = await begin('while :; do : left-alone; sleep 0.1; done');
+    const isThere = (): boolean => execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' }).includes('left-alone');
+    await eventually('the command runs', isThere);
+    await cluster.rpc.ask(execEnd, { SessionID: left }, at);
+    await eventually('the command is gone', () => !isThere(), 5_000);
+    await cluster.stopAlloc(alloc);
+    await cluster.inStatus(alloc.ID, 'complete');
+    await cluster.endAgent(agent, 'SIGTERM');
+  });
+
+  it('PG-53, PG-65, PG-77, PG-124: a plugin that misbehaves harms its own tasks only', async () => {
+    const faults = ['floods-events', 'ends-fingerprint', 'dies-at-start'];
+    for (const fault of faults) installPlugin(pluginDir('eta'), fault, 'faulty');
+    const blocks = Object.fromEntries(faults.map((fault) => [fault, { args: [fault, fault] }]));
+    const agent = await cluster.startAgent('eta', { WAYBILL_PLUGINS: JSON.stringify(blocks) });
+    const node = await cluster.node('eta');
+    expect(node.Drivers['ends-fingerprint']).toMatchObject({ Healthy: true, HealthDescription: 'as of now' });
+    expect(node.Drivers['floods-events']).toMatchObject({ Healthy: true });
+    const tasks = faults.map((Driver) =>
+      fixtures.aTask({ Name: 'web', Driver, Config: {}, RestartPolicy: NO_RESTARTS }),
+    );
+    const [flooded, , died] = await Promise.all(tasks.map((task) => cluster.place(node.ID, [task], { type: 'batch' })));
+    await cluster.inStatus(flooded!.ID, 'running');
+    await cluster.inStatus(died!.ID, 'failed');
+    expect(eventsOf(died!.ID).find(({ Type }) => Type === 'Driver Failure')?.Details['driver_error']).toMatch(
+      /^failed to start task after driver exited unexpectedly: /,
+    );
+    await cluster.endAgent(agent, 'SIGTERM');
+    const log = readFileSync(path.join(cluster.dir, 'eta.log'), 'utf8');
+    const warnings = log
+      .split('\n')
+      .filter((line) => line.includes('a driver reports an event of a task that is not here'));
+    expect(warnings.length).toBeGreaterThan(0);
+    expect(warnings.length).toBeLessThan(500);
   });
 
   it.each(['SIGKILL', 'SIGTERM'] as const)(

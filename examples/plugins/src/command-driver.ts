@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -10,14 +11,18 @@ interface Running {
   readonly exitFile: string;
 }
 
+interface Known extends Running, Pick<DriverTask, 'directory'> {
+  readonly env: Readonly<Record<string, string>>;
+}
+
 const SCRIPT = '"$@"; echo $? > "$0.new"; mv "$0.new" "$0"';
-const tasks = new Map<string, Running>();
-const find = (id: string): Running => {
+const tasks = new Map<string, Known>();
+const find = (id: string): Known => {
   const task = tasks.get(id);
   if (!task) throw new TaskNotFoundError();
   return task;
 };
-const kill = ({ pid }: Running, signal: string): void => {
+const kill = ({ pid }: Pick<Running, 'pid'>, signal: string): void => {
   try {
     process.kill(-pid, signal);
   } catch {
@@ -54,11 +59,12 @@ const driver: DriverPlugin = {
     const child = spawn('sh', command, { cwd: directory, env: all.env, stdio: [...stdio], detached: true });
     for (const fd of stdio.slice(1)) closeSync(fd as number);
     if (child.pid === undefined) throw new Error('the shell could not be started');
-    tasks.set(id, { pid: child.pid, exitFile });
-    return { state: tasks.get(id) };
+    const state: Running = { pid: child.pid, exitFile };
+    tasks.set(id, { ...state, directory, env: all.env });
+    return { state };
   },
-  async recover({ id }, state) {
-    tasks.set(id, state as Running);
+  async recover({ id, directory, all }, state) {
+    tasks.set(id, { ...(state as Running), directory, env: all.env });
   },
   async wait(id) {
     const task = find(id);
@@ -83,6 +89,22 @@ const driver: DriverPlugin = {
     kill(task, 'SIGKILL');
     await rm(task.exitFile, { force: true });
     tasks.delete(id);
+  },
+  async exec(id, [file = '', ...args], _tty, io) {
+    const { directory: cwd, env } = find(id);
+    const child = spawn(file, args, { cwd, env, detached: true });
+    io.signal.addEventListener('abort', () => child.pid !== undefined && kill({ pid: child.pid }, 'SIGKILL'));
+    const ended = once(child, 'close');
+    void (async () => {
+      for await (const data of io.stdin) child.stdin.write(data);
+      child.stdin.end();
+    })();
+    const copied = (['stdout', 'stderr'] as const).map(async (stream) => {
+      for await (const data of child[stream]) await io.write(stream, data as Uint8Array);
+    });
+    const [code] = (await ended) as [number | null];
+    await Promise.all(copied);
+    return { exitCode: code ?? 137 };
   },
   async signal(id, signal) {
     kill(find(id), signal);

@@ -3,11 +3,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { driverService, servePlugin } from '@waybill/plugin-sdk';
 
 const fault = process.argv[2] ?? '';
+/** The name of the driver. */
+const name = process.argv[3] ?? 'faulty';
 const forever = () => new Promise(() => setInterval(() => {}, 60_000));
 
 /** @type {import('@waybill/plugin-sdk').DriverPlugin} */
 const driver = {
-  name: 'faulty',
+  name,
   version: '0.1.0',
   taskSchema: { object: { attributes: {} } },
   start: async ({ id }) => {
@@ -42,13 +44,17 @@ if (fault === 'floods-events')
       if (!call.write(event)) await pause(0);
     }
   };
-if (fault === 'ends-fingerprint') service.Fingerprint = (/** @type {any} */ call) => call.end();
+if (fault === 'ends-fingerprint')
+  service.Fingerprint = (/** @type {any} */ call) => {
+    call.write({ health: 'HEALTHY', health_description: 'as of now', attributes: {} });
+    call.end();
+  };
 
 const base = fault === 'lies-about-versions' ? { PluginInfo: versions(['v9.0.0']) } : {};
 /** @param {string[]} offered */
 function versions(offered) {
   return (/** @type {any} */ _call, /** @type {any} */ done) =>
-    done(null, { type: 'DRIVER', plugin_api_versions: offered, plugin_version: '0.1.0', name: 'faulty' });
+    done(null, { type: 'DRIVER', plugin_api_versions: offered, plugin_version: '0.1.0', name });
 }
 
 await servePlugin(driver, 'DRIVER', { driver: service, ...(fault === 'lies-about-versions' && { base }) });

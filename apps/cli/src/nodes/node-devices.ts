@@ -63,7 +63,13 @@ function statText(stat: StatValue | null | undefined): string {
 
 function attributeText(attribute: unknown): string {
   if (typeof attribute !== 'object' || attribute === null) return String(attribute);
-  const { Int, Float, String: text, Bool, Unit } = attribute as Readonly<Record<string, unknown>>;
+  const {
+    Int,
+    Float,
+    String: text,
+    Bool,
+    Unit,
+  } = attribute as Readonly<Record<string, string | number | boolean | null>>;
   const value = [text, Bool, Int, Float].find((one) => one !== null && one !== undefined) ?? '';
-  return `${String(value)}${typeof Unit === 'string' && Unit !== '' ? ` ${Unit}` : ''}`;
+  return `${value}${Unit ? ` ${Unit}` : ''}`;
 }

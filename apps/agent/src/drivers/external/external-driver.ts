@@ -45,6 +45,8 @@ import { TaskStatsWatch } from './task-stats-watch.js';
 
 /** The wait after a broken connection of a plugin that has not ended. */
 const RECONNECT_MS = 1_000;
+/** More events of one driver are not read in a second: they wait in the plugin, which blocks (PG-124). */
+const MAX_EVENTS_PER_SECOND = 500;
 const FIRST_WAIT_MS = 5_000;
 const MAX_WAIT_MS = 120_000;
 
@@ -143,8 +145,8 @@ export class ExternalDriver implements Driver {
   }
 
   /** Handles the end of the plugin's process. */
-  pluginEnded(status: string): void {
-    this.health.setUnhealthy(status);
+  pluginEnded(how: string): void {
+    this.health.setUnhealthy(how);
   }
 
   fingerprint(): Promise<DriverFingerprint> {
@@ -407,9 +409,16 @@ export class ExternalDriver implements Driver {
       try {
         const process = await this.deps.plugin.use();
         const events = new DriverClient(process.connection).taskEvents(this.stopping.signal);
+        let left = MAX_EVENTS_PER_SECOND;
+        let secondBegan = this.deps.clock.nowMs();
         for await (const { alloc_id: allocId, task_name: task, message, annotations } of events) {
           failures = 0;
           this.limit.offer({ allocId, task, message, annotations });
+          if (--left > 0) continue;
+          const restMs = secondBegan + 1_000 - this.deps.clock.nowMs();
+          if (restMs > 0) await pause(this.deps.timers, Math.min(restMs, 1_000), this.stopped);
+          left = MAX_EVENTS_PER_SECOND;
+          secondBegan = this.deps.clock.nowMs();
         }
       } catch (error) {
         if (error instanceof PluginError && error.isUnimplemented) return;
