@@ -62,7 +62,7 @@ describe('a machine with an external driver', () => {
     const agent = await cluster.startAgent('alpha', ENV);
     const node = await cluster.node('alpha');
     expect(node.Drivers['command']).toMatchObject({ Detected: true, Healthy: true });
-    expect(node.Attributes['driver.command']).toBe('true');
+    expect(node.Attributes['driver.command']).toBe('1');
 
     const done = await cluster.place(node.ID, [commandTask('echo $NOMAD_TASK_NAME; exit 3')], { type: 'batch' });
     await cluster.inStatus(done.ID, 'failed');

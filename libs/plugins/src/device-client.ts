@@ -10,7 +10,7 @@ const RESERVE_TIMEOUT_MS = 60_000;
 
 /** The service of a device plugin (section 7 of the reference). All methods throw PluginError, PluginShutDownError. */
 export class DeviceClient {
-  constructor(private readonly connection: PluginConnection) {}
+  constructor(private readonly connection: Pick<PluginConnection, 'call' | 'stream'>) {}
 
   /** Each answer is the whole list. */
   async *fingerprint(signal: AbortSignal): AsyncGenerator<readonly DeviceGroupMessage[]> {

@@ -13,12 +13,6 @@ export * from './messages.js';
 export type { PluginDialogue } from './plugin-channel.js';
 export { PluginConnection } from './plugin-connection.js';
 export type { PluginLogLevel, PluginLogLine } from './plugin-log.js';
-export {
-  forgetPlugin,
-  type PluginExit,
-  PluginProcess,
-  type PluginProgram,
-  type PluginRecord,
-} from './plugin-process.js';
+export { type PluginExit, PluginProcess, type PluginProgram, type PluginRecord } from './plugin-process.js';
 export { pluginMessage, type PluginService, pluginService } from './schema.js';
 export { status } from './status.js';

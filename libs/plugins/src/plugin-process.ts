@@ -105,7 +105,7 @@ export class PluginProcess {
 
   /**
    * Takes a plugin up again that an earlier agent started (PG-72). A process that only has the same number is not
-   * touched.
+   * touched; a plugin that does not answer is killed.
    * @throws PluginStartError if it is gone, does not answer, or its socket is not of this user (PG-134)
    */
   static async reattach(record: PluginRecord, log: (line: PluginLogLine) => void): Promise<PluginProcess> {
@@ -116,8 +116,13 @@ export class PluginProcess {
       if (reader) readLog(reader, log);
     }
     const exited = endOf(record.process);
-    const connection = await PluginConnection.open(record, exited, (text) => logOutput(text, log));
-    return new PluginProcess(record, connection, exited);
+    try {
+      const connection = await PluginConnection.open(record, exited, (text) => logOutput(text, log));
+      return new PluginProcess(record, connection, exited);
+    } catch (error) {
+      sendSignal(record.process.pid, 'SIGKILL'); // it is the plugin's process, and it will not answer the next agent either
+      throw error;
+    }
   }
 
   get pid(): number {
@@ -147,14 +152,16 @@ export class PluginProcess {
     if (isAlive(this.record.process)) sendSignal(this.pid, 'SIGKILL');
     await this.exited;
     this.connection.close();
-    await forgetPlugin(this.record);
+    await removeSocket(this.record);
   }
 }
 
-/** Removes what a plugin that has ended left in the file system. */
-export async function forgetPlugin({ network, address, dir }: PluginRecord): Promise<void> {
+/**
+ * Removes the socket of a plugin that has ended. Its pipes stay: the next process of the plugin may have replaced them
+ * already, and a start removes those that it finds.
+ */
+async function removeSocket({ network, address }: PluginRecord): Promise<void> {
   if (network === 'unix' && path.isAbsolute(address)) await rm(address, { force: true });
-  for (const name of ['stdout', 'stderr'] as const) await rm(pipeIn(dir, name), { force: true });
 }
 
 const pipeIn = (dir: string, name: 'stdout' | 'stderr'): string => path.join(dir, `${name}.pipe`);

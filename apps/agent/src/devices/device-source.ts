@@ -3,7 +3,7 @@ import {
   DeviceClient,
   type DeviceGroupMessage,
   type DeviceStatsMessage,
-  type PluginProcess,
+  type PluginConnection,
   type ReservationMessage,
 } from '@waybill/plugins';
 import { Gate, pause } from '../waiting/gate.js';
@@ -20,7 +20,7 @@ const DISABLED = 'device is not enabled';
 /** DevicePluginProcess is a plugin that is started when it is needed. */
 export interface DevicePluginProcess {
   readonly isClosed: boolean;
-  use(): Promise<Pick<PluginProcess, 'connection'>>;
+  use(): Promise<{ readonly connection: Pick<PluginConnection, 'call' | 'stream'> }>;
   close(): Promise<void>;
 }
 

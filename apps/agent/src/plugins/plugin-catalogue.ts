@@ -128,8 +128,13 @@ async function initialised(process: PluginProcess, name: string): Promise<void> 
 
 async function reattached(record: PluginRecord, log: (line: PluginLogLine) => void): Promise<PluginProcess> {
   const process = await PluginProcess.reattach(record, log);
-  await new BaseClient(process.connection).info();
-  return process;
+  try {
+    await new BaseClient(process.connection).info();
+    return process;
+  } catch (error) {
+    await process.kill();
+    throw error;
+  }
 }
 
 export const isKnown = (plugin: KnownPlugin | UnusablePlugin): plugin is KnownPlugin => 'launch' in plugin;

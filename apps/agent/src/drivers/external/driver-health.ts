@@ -28,6 +28,8 @@ export class DriverHealthWatch {
   private readonly listeners: (() => void)[] = [];
 
   constructor(
+    /** The name of the driver. */
+    private readonly name: string,
     private readonly plugin: Pick<PluginInstance, 'use' | 'isClosed'>,
     private readonly clock: Clock,
     private readonly timers: Timers,
@@ -56,7 +58,7 @@ export class DriverHealthWatch {
         const client = new DriverClient((await this.plugin.use()).connection);
         for await (const message of client.fingerprint(this.stopping.signal)) {
           failures = 0;
-          this.set(stateOf(message));
+          this.set(stateOf(message, this.name));
         }
         if (this.clock.nowMs() - begunMs < SHORT_STREAM_MS) failures++;
       } catch (error) {
@@ -84,13 +86,14 @@ export class DriverHealthWatch {
 
 const UNDETECTED: DriverFingerprint = { health: 'undetected', description: 'has not answered yet', attributes: {} };
 
-function stateOf({
-  health,
-  health_description: description,
-  attributes,
-  err,
-}: DriverFingerprintMessage): DriverFingerprint {
+/** A driver that is detected has its own attribute, whatever the plugin says about it (AG-22). */
+function stateOf(message: DriverFingerprintMessage, name: string): DriverFingerprint {
+  const { health, health_description: description, attributes, err } = message;
   if (err !== '') return { health: 'unhealthy', description: `failed to fingerprint driver: ${err}`, attributes: {} };
-  const texts = Object.entries(attributes).map(([name, attribute]) => [name, attributeText(attribute)] as const);
-  return { health: HEALTH.get(health) ?? 'undetected', description, attributes: Object.fromEntries(texts) };
+  const texts = Object.entries(attributes).map(([key, attribute]) => [key, attributeText(attribute)] as const);
+  return {
+    health: HEALTH.get(health) ?? 'undetected',
+    description,
+    attributes: { ...Object.fromEntries(texts), [`driver.${name}`]: '1' },
+  };
 }

@@ -104,7 +104,7 @@ export class ExternalDriver implements Driver {
 
   constructor(private readonly deps: ExternalDriverDependencies) {
     this.name = deps.name;
-    this.health = new DriverHealthWatch(deps.plugin, deps.clock, deps.timers);
+    this.health = new DriverHealthWatch(deps.name, deps.plugin, deps.clock, deps.timers);
     this.limit = new EventLimit(deps.timers, (event) => {
       for (const listener of this.listeners) listener(event);
     });

@@ -58,4 +58,31 @@ describe('drivers', () => {
     await time.pass(2 * DRIVER_PERIOD_MS);
     expect(asked).toHaveLength(3);
   });
+
+  it('PG-53: one that says that it has changed is asked at once, and again if it changes while it answers', async () => {
+    const time = new FakeTime();
+    const answers: ((print: DriverFingerprint) => void)[] = [];
+    const seen: boolean[] = [];
+    let change = (): void => {};
+    const fingerprint = () => new Promise<DriverFingerprint>((resolve) => void answers.push(resolve));
+    const onChange = (listener: () => void) => void (change = listener);
+    const driver = { name: 'external', fingerprint, onChange } as Partial<Driver> as Driver;
+    const watch = new DriverWatch({
+      clock: time,
+      timers: time,
+      drivers: new Map([['external', driver]]),
+      node: { driver: (_: string, { Healthy }: { Healthy: boolean }) => void seen.push(Healthy) as undefined },
+      emit: () => {},
+    });
+    watch.start();
+    change();
+    change();
+    expect(answers).toHaveLength(1);
+    answers[0]!({ ...HEALTHY, health: 'unhealthy' });
+    await settle();
+    answers[1]!(HEALTHY);
+    await settle();
+    expect([answers.length, seen]).toEqual([2, [false, true]]);
+    watch.stop();
+  });
 });

@@ -27,11 +27,13 @@ export interface DriverWatchDependencies {
 export class DriverWatch {
   private cancel: CancelTimer = () => {};
   private readonly asked = new Set<string>();
+  /** The drivers that have changed while they were asked. */
+  private readonly again = new Set<string>();
 
   constructor(private readonly deps: DriverWatchDependencies) {}
 
   start(): void {
-    for (const [name, driver] of this.deps.drivers) driver.onChange?.(() => void this.fingerprint(name, driver));
+    for (const [name, driver] of this.deps.drivers) driver.onChange?.(() => this.changed(name, driver));
     this.ask();
   }
 
@@ -46,11 +48,18 @@ export class DriverWatch {
     this.cancel();
   }
 
+  /** Asks at once. A driver that is being asked may have answered already, so it is asked once more. */
+  private changed(name: string, driver: Driver): void {
+    if (this.asked.has(name)) this.again.add(name);
+    else void this.fingerprint(name, driver);
+  }
+
   private async fingerprint(name: string, driver: Driver): Promise<void> {
     if (this.asked.has(name)) return;
     this.asked.add(name);
     const print = await fingerprintOf(driver);
     this.asked.delete(name);
+    if (this.again.delete(name)) void this.fingerprint(name, driver);
     const event = this.deps.node.driver(name, describeDriver(print, this.deps.clock.nowMs()));
     if (event) this.deps.emit(event);
   }
