@@ -167,10 +167,12 @@ export const agent: ServiceDefinition = {
     );
     const execOptions = { agent: running, enabled: settings.WAYBILL_AGENT_REMOTE_EXEC };
     const sessions = new RemoteExec({ timers, newId, begin: (request) => beginExec(execOptions, request) });
-    const actions = new AllocationActions(running, async () => ({
-      ...hostUsage.of(await sampleHost(dir)),
-      DeviceStats: plugins.devices.stats(),
-    }));
+    const deviceStats = () => plugins.devices.stats();
+    const actions = new AllocationActions(
+      running,
+      async () => ({ ...hostUsage.of(await sampleHost(dir)), DeviceStats: deviceStats() }),
+      deviceStats,
+    );
     return {
       module: AgentModule.of({
         logs,

@@ -4,11 +4,13 @@ import type {
   AllocResourceUsage,
   AllocStatsRequest,
   CollectAllocsRequest,
+  DeviceGroupStats,
   HostStats,
   RestartAllocRequest,
   SignalAllocRequest,
 } from '@waybill/rpc';
 import type { Agent } from '../agent.js';
+import { withDevices } from './device-usage.js';
 import type { AllocationRunner } from './allocation-runner.js';
 
 /**
@@ -19,6 +21,8 @@ export class AllocationActions {
   constructor(
     private readonly agent: Pick<Agent, 'runnerOf' | 'collector'>,
     private readonly usageOfHost: () => Promise<HostStats>,
+    /** Returns the statistics of all devices; the default is none. */
+    private readonly deviceStats: () => readonly DeviceGroupStats[] = () => [],
   ) {}
 
   hostStats(): Promise<HostStats> {
@@ -27,7 +31,9 @@ export class AllocationActions {
 
   /** @throws Refusal not-found, conflict */
   stats({ AllocID, Task }: AllocStatsRequest): Promise<AllocResourceUsage> {
-    return this.answered(AllocID, (runner) => runner.usage(Task));
+    return this.answered(AllocID, async (runner) =>
+      withDevices(await runner.usage(Task), runner.alloc, this.deviceStats()),
+    );
   }
 
   /** The latest results of an allocation's checks (AG-146). @throws Refusal not-found */
