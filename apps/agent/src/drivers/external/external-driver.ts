@@ -47,6 +47,8 @@ import { TaskStatsWatch } from './task-stats-watch.js';
 const RECONNECT_MS = 1_000;
 /** More events of one driver are not read in a second: they wait in the plugin, which blocks (PG-124). */
 const MAX_EVENTS_PER_SECOND = 500;
+/** Longest time for which a plugin that cannot be started delays the start of the agent. */
+const CAPABILITIES_TIMEOUT_MS = 10_000;
 const FIRST_WAIT_MS = 5_000;
 const MAX_WAIT_MS = 120_000;
 
@@ -126,13 +128,19 @@ export class ExternalDriver implements Driver {
     return known.length > 0 ? known : ['host'];
   }
 
-  /** Asks the plugin what it can do, and begins to watch its health and events. Never rejects. */
+  /**
+   * Begins to watch the plugin's health and events, and waits for a while until it says what it can do. Never rejects.
+   */
   async open(): Promise<void> {
     void this.health.watch();
     void this.watchEvents();
-    await this.refreshCapabilities().catch((error: unknown) => {
-      this.deps.logger.warn('a driver plugin does not say what it can do', { plugin: this.name, error });
-    });
+    const answered = new Gate();
+    void this.refreshCapabilities()
+      .catch((error: unknown) => {
+        this.deps.logger.warn('a driver plugin does not say what it can do', { plugin: this.name, error });
+      })
+      .finally(() => answered.open());
+    await pause(this.deps.timers, CAPABILITIES_TIMEOUT_MS, answered);
   }
 
   /** Ends the plugin in order. Tasks go on if the plugin lets them. */
@@ -197,25 +205,16 @@ export class ExternalDriver implements Driver {
 
   async recover(handle: TaskHandle): Promise<boolean> {
     if (this.tasks.has(handle.taskId)) return true;
-    const state = stateOf(handle);
-    if (state.message === undefined) return false; // the start was under way, so it is destroyed
-    const message = handleMessage(state.message);
     try {
-      const process = await this.deps.plugin.use();
-      const client = new DriverClient(process.connection);
-      await client.recoverTask(message);
-      const network = await client.inspectTask(handle.taskId).then(
-        ({ network_override: override }) => networkOf(override),
-        () => null, // not every driver answers it
-      );
+      const state = stateOf(handle);
+      if (state.message === undefined) return false; // the start was under way, so it is destroyed
+      const message = handleMessage(state.message);
+      const { process, network } = await this.recovered(message, handle.taskId);
       this.track(handle, message, process, await this.openOutput(state, true), network);
       return true;
     } catch (error) {
-      this.deps.logger.warn('a task cannot be recovered by its driver', {
-        driver: this.name,
-        task: handle.taskId,
-        error,
-      });
+      const { logger } = this.deps;
+      logger.warn('a task cannot be recovered by its driver', { driver: this.name, task: handle.taskId, error });
       return false;
     }
   }
@@ -263,6 +262,27 @@ export class ExternalDriver implements Driver {
     });
     task?.stats.stop();
     this.tasks.delete(taskId);
+  }
+
+  /** Recovers a task, and again on a new process if the plugin ends meanwhile. @throws PluginError */
+  private async recovered(
+    message: TaskHandleMessage,
+    taskId: string,
+    isRepeated = false,
+  ): Promise<{ process: PluginProcess; network: DriverNetwork | null }> {
+    const process = await this.deps.plugin.use();
+    const client = new DriverClient(process.connection);
+    try {
+      await client.recoverTask(message);
+    } catch (error) {
+      if (isRepeated || !(error instanceof PluginShutDownError)) throw error;
+      return this.recovered(message, taskId, true);
+    }
+    const network = await client.inspectTask(taskId).then(
+      ({ network_override: override }) => networkOf(override),
+      () => null, // not every driver answers it
+    );
+    return { process, network };
   }
 
   /** Starts a task, and again on a new process if the plugin ends meanwhile (PG-77). @throws PluginError, StartError */
