@@ -113,12 +113,16 @@ export function scoreMeta(node: Node, scores: Record<string, number>, normScore:
  */
 export class BestFew {
   private readonly kept: { readonly option: number; readonly score: number }[] = [];
+  /** The lowest kept score once the list is full. Most options do not exceed it, and cost one comparison. */
+  private threshold = -Infinity;
 
   offer(option: number, score: number): void {
+    if (score <= this.threshold) return;
     const { kept } = this;
     const lower = kept.findIndex((one) => one.score < score);
     kept.splice(lower === -1 ? kept.length : lower, 0, { option, score });
     if (kept.length > KEPT_SCORES) kept.pop();
+    if (kept.length === KEPT_SCORES) this.threshold = (kept.at(-1) as { score: number }).score;
   }
 
   map<T>(made: (option: number, score: number) => T): T[] {
