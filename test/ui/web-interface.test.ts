@@ -1,5 +1,6 @@
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ApiClient, shellJob } from '../support/api-client.js';
 import { eventually } from '../support/wait.js';
@@ -247,6 +248,23 @@ describe.skipIf(!hasChromium)('the web interface (needs /usr/bin/chromium)', () 
     await button('Restart').first().click();
     await page.getByRole('dialog').getByRole('button', { name: 'Restart' }).click();
     await page.getByRole('table', { name: 'Task events' }).getByText('Restart Signaled').waitFor();
+  });
+
+  it('the files of an allocation are browsed, read as letters and downloaded', async () => {
+    const { page } = browser;
+    await page.goto('/ui/jobs/a%2Fb@default');
+    await page.getByRole('table', { name: 'Allocations' }).getByRole('link').first().click();
+    await page.getByRole('link', { name: 'Files', exact: true }).click();
+    for (const directory of ['alloc/', 'logs/']) await page.getByRole('link', { name: directory, exact: true }).click();
+    await page.getByRole('link', { name: 'task.stdout.0', exact: true }).press('Enter');
+    await page.getByLabel('Content of task.stdout.0').getByText(HOSTILE).first().waitFor();
+    expect(await page.locator('main img').count()).toBe(0);
+    expect(new URL(page.url()).search).toBe('?path=%2Falloc%2Flogs&file=task.stdout.0');
+    expect(await browser.look('files')).toEqual([]);
+    expect(await browser.lookOnPhone('files')).toBe(0);
+    const [saved] = await Promise.all([page.waitForEvent('download'), button('Download').click()]);
+    expect(saved.suggestedFilename()).toBe('task.stdout.0');
+    expect(await text(await saved.createReadStream())).toContain(HOSTILE);
   });
 
   it('machines: their states, and work kept away from one', async () => {

@@ -1,8 +1,9 @@
 import { queryOptions } from '@tanstack/react-query';
 import type { ObjectName } from '../app/object-address.js';
 import { ApiFailure } from './api-failure.js';
-import { callApi, send } from './client.js';
+import { callApi, queryText, send } from './client.js';
 import type { CSIVolListStub, HostVolumeStub } from './contract.js';
+import { fileText } from '../words/file-text.js';
 import type { Route } from './missing-right.js';
 
 /*
@@ -364,4 +365,31 @@ export const objectAtQuery = (of: HistoryObject, index: number) =>
         if (error instanceof ApiFailure && error.status === 404) return null;
         throw error;
       }),
+  });
+
+/** Lists a directory of an allocation. Files change without an event, so it is read whenever a page shows it. */
+export const filesQuery = (allocation: string, path: string) =>
+  queryOptions({
+    queryKey: ['files', allocation, path],
+    queryFn: async ({ signal }) =>
+      (await callApi('GET /v1/client/fs/ls/{allocID}', { path: { allocID: allocation }, query: { path }, signal })) ??
+      [],
+    staleTime: 0,
+    retry: false,
+  });
+
+/** The number of bytes of a file that a page shows. */
+const MOST_FILE_BYTES = 262_144;
+
+/** Returns the beginning of a file of an allocation. @param size the size of the whole file, in bytes */
+export const fileQuery = (allocation: string, path: string, size: number) =>
+  queryOptions({
+    queryKey: ['file', allocation, path, String(size)],
+    queryFn: async ({ signal }) => {
+      const query = queryText({ path, offset: 0, limit: MOST_FILE_BYTES });
+      const answer = await send('GET', `/v1/client/fs/readat/${encodeURIComponent(allocation)}${query}`, { signal });
+      return fileText(new Uint8Array(await answer.arrayBuffer()), size);
+    },
+    staleTime: 0,
+    retry: false,
   });

@@ -76,6 +76,13 @@ const allocation = createRoute({
   component: lazyRouteComponent(() => import('../pages/allocations/allocation-page.js'), 'AllocationPage'),
 });
 
+const files = createRoute({
+  getParentRoute: of,
+  path: '/allocations/$id/files',
+  validateSearch: textsIn('path', 'file'),
+  component: lazyRouteComponent(() => import('../pages/files/files-page.js'), 'FilesPage'),
+});
+
 const clients = createRoute({
   getParentRoute: of,
   path: '/clients',
@@ -286,6 +293,7 @@ export const router = createRouter({
     runJob,
     job.addChildren([jobOverview, jobVersions, jobDeployments, jobEvaluations, jobDefinition]),
     allocation,
+    files,
     clients,
     client,
     topology,

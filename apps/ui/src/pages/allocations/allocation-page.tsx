@@ -3,8 +3,10 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import { restartAllocation, stopAllocation } from '../../api/changes.js';
 import type { Allocation, TaskEvent, TaskState } from '../../api/contract.js';
 import { allocationQuery } from '../../api/queries.js';
+import { useMay } from '../../api/rights.js';
 import { Action } from '../../components/action.js';
 import { Answer } from '../../components/answer.js';
+import buttons from '../../components/buttons.module.css';
 import { TimeAgo } from '../../components/clock.js';
 import { Facts } from '../../components/facts.js';
 import { HistoryLink } from '../../components/history-link.js';
@@ -34,6 +36,7 @@ export function AllocationPage() {
 }
 
 function AllocationView({ alloc }: { readonly alloc: Allocation }) {
+  const mayList = useMay({ route: 'listFiles', namespace: alloc.Namespace });
   const isOver = alloc.ClientStatus !== 'running' && alloc.ClientStatus !== 'pending';
   return (
     <>
@@ -47,6 +50,11 @@ function AllocationView({ alloc }: { readonly alloc: Allocation }) {
         state={<StateOf state={alloc.ClientStatus} />}
         about={[alloc.ClientDescription, alloc.DesiredDescription].filter(Boolean).join('. ') || undefined}
       >
+        {mayList === true && (
+          <Link to="/allocations/$id/files" params={{ id: alloc.ID }} className={buttons['button']}>
+            Files
+          </Link>
+        )}
         {!isOver && (
           <>
             <Action

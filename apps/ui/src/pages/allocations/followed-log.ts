@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react';
 import { queryText, send } from '../../api/client.js';
+import { download } from '../../api/download.js';
 import { appended, type LogText, NO_TEXT } from './log-text.js';
 
 export interface LogPlace {
@@ -69,13 +70,6 @@ async function readLog(place: LogPlace, take: (text: string) => void, signal: Ab
   }
 }
 
-/** Saves the whole log as a file. A link cannot carry the token, so the page fetches the log. @throws ApiFailure */
-export async function downloadLog(place: LogPlace): Promise<void> {
-  const answer = await send('GET', logPath(place, { origin: 'start', offset: 0 }));
-  const address = URL.createObjectURL(await answer.blob());
-  const link = document.createElement('a');
-  link.href = address;
-  link.download = `${place.task}.${place.type}.log`;
-  link.click();
-  URL.revokeObjectURL(address);
-}
+/** Saves the whole log as a file. @throws ApiFailure */
+export const downloadLog = (place: LogPlace): Promise<void> =>
+  download(logPath(place, { origin: 'start', offset: 0 }), `${place.task}.${place.type}.log`);
