@@ -513,3 +513,43 @@ describe('what cannot be placed', () => {
     expect(placedBy(world.attempt({ JobID: 'other' }))).toHaveLength(1);
   });
 });
+
+describe('a replacement of a failed allocation', () => {
+  const ReschedulePolicy = { ...fixtures.aGroup().ReschedulePolicy!, Delay: NS_PER_SECOND };
+  /** A failed allocation that is due, on its node. */
+  const failing = () => {
+    const node = world.addNode();
+    world.register(jobOf({ ReschedulePolicy, Update: null }));
+    world.run();
+    const [failed] = world.allocs();
+    world.report(failed!, { ClientStatus: 'failed', TaskStates: deadTask(true) });
+    return { node, failed: failed! };
+  };
+
+  it('SC-152: stops it, whose tracker notes that, also if it had none', () => {
+    const { failed } = failing();
+    const attempt = world.run({ TriggeredBy: 'alloc-failure' });
+    expect(stoppedBy(attempt)).toMatchObject([
+      { ID: failed.ID, RescheduleTracker: { Events: [], LastReschedule: 'ok' } },
+    ]);
+    expect(placedBy(attempt)).toMatchObject([{ PreviousAllocation: failed.ID }]);
+  });
+
+  it('SC-151: that finds no node is noted in it, and it is not stopped', () => {
+    const { node, failed } = failing();
+    world.makeIneligible(node);
+    const attempt = world.run({ TriggeredBy: 'alloc-failure' });
+    expect(stoppedBy(attempt)).toEqual([]);
+    expect(placedBy(attempt)).toMatchObject([
+      { ID: failed.ID, Job: null, RescheduleTracker: { Events: [], LastReschedule: 'no placement' } },
+    ]);
+  });
+
+  it('SC-151, SC-313: that finds no node is not noted on a node that accepts no rewrite', () => {
+    const { node } = failing();
+    world.nodeDown(node);
+    const attempt = world.run({ TriggeredBy: 'node-update' });
+    expect(Object.keys(attempt.failedGroups)).toEqual(['web']);
+    expect([placedBy(attempt), stoppedBy(attempt)]).toEqual([[], []]);
+  });
+});

@@ -84,9 +84,9 @@ export function attemptGeneric(input: AttemptInput): Attempt {
 /** Wanted placements of each group (SC-26). */
 function wantedPerGroup(job: Job | null, wants: Reconciliation): Record<string, number> {
   const wanted: Record<string, number> = {};
-  for (const { Name } of job?.TaskGroups ?? []) wanted[Name] = 0;
   for (const { group } of [...wants.placements, ...wants.destructive])
     wanted[group.Name] = (wanted[group.Name] ?? 0) + 1;
+  for (const { Name } of job?.TaskGroups ?? []) wanted[Name] ??= 0;
   return wanted;
 }
 

@@ -31,6 +31,38 @@ it('a plan holds as many new allocations as it may, not one less and not one mor
   }
 });
 
+it.each([
+  ['service', 3, 2],
+  ['system', 4, 3],
+] as const)('a plan that is full of replacements of a %s job leaves the others', (type, placed, stopped) => {
+  const world = new SchedulingFixture();
+  for (let n = 0; n < 3; n++) world.addNode();
+  const version = (n: number, Count: number): Job => {
+    const Tasks = [fixtures.aTask({ Config: { n } })];
+    const Update = { ...fixtures.aGroup().Update!, MaxParallel: 3 };
+    const group = fixtures.aGroup({ Count: type === 'system' ? 1 : Count, Tasks, Update }, type);
+    return world.register(fixtures.aJob({ Type: type, TaskGroups: [group] }));
+  };
+  version(1, 3);
+  world.run({ Type: type });
+  world.allRunHealthy();
+  version(2, 4);
+  if (type === 'system') world.addNode();
+  const evaluation = fixtures.anEval({ Type: type });
+  const { tables, appliedIndex: index } = world.state;
+  const planned = (placementLimit: number) => {
+    const input = { evaluation, tables, index, nowNs: world.nowMs * 1e6, newId: world.newId, placementLimit };
+    const { plan, truncated } = schedule(type, input);
+    const counts = [plan.NodeAllocation, plan.NodeUpdate].map((byNode) => Object.values(byNode).flat().length);
+    return [...counts, truncated];
+  };
+  expect([planned(2), planned(4), planned(9)]).toEqual([
+    [2, 2, true],
+    [placed, stopped, false],
+    [placed, stopped, false],
+  ]);
+});
+
 describe('the state as it will be with the plan (SC-97, SC-98)', () => {
   /** A node with three running allocations, one of which is of another job. */
   function drafting(limit?: number) {

@@ -71,7 +71,7 @@ export class PlanFilling {
       CreateTime: this.input.nowNs,
     });
     for (const victim of chosen.victims) this.plan.preempt(victim, made.ID);
-    if (chosen.victims.length > 0) this.evictedFor.set(group.Name, this.evictions(group.Name) + chosen.victims.length);
+    this.evictedFor.set(group.Name, this.evictions(group.Name) + chosen.victims.length);
     this.plan.place(made);
   }
 

@@ -37,6 +37,12 @@ describe('what is queued', () => {
     expect(ask()).toEqual({ Queued: [], Next: '' });
   });
 
+  it('SC-26: not of a stopped system job, which wants nothing', () => {
+    world.register(fixtures.aJob({ ID: 'logs', Type: 'system', TaskGroups: [fixtures.aGroup({}, 'system')] }));
+    world.stopJob('logs');
+    expect(ask().Queued).toEqual([]);
+  });
+
   it('only what the summary does not say already', () => {
     world.register(ofCount('web', 2));
     world.register(ofCount('api', 0));

@@ -44,6 +44,24 @@ describe('batches', () => {
     ]);
   });
 
+  it('GC-94: three plugins, or volumes with stale claims, are two requests', async () => {
+    const volume = (ID: string) => ({ Namespace: 'default', ID });
+    for (const id of ['1', '2', '3']) {
+      await batches.addPlugin(id);
+      await batches.addVolume(volume(id));
+    }
+    const full: Reap[] = [
+      { Kind: 'plugins', PluginIDs: ['1', '2'] },
+      { Kind: 'volume-claims', Volumes: [volume('1'), volume('2')] },
+    ];
+    expect(sent).toEqual(full);
+    await batches.flush();
+    expect(sent.slice(2).toSorted((a, b) => (a.Kind < b.Kind ? -1 : 1))).toEqual([
+      { Kind: 'plugins', PluginIDs: ['3'] },
+      { Kind: 'volume-claims', Volumes: [volume('3')] },
+    ]);
+  });
+
   it('GC-95: nothing to delete, no request', async () => {
     await batches.addEvaluations([], []);
     await batches.flush();

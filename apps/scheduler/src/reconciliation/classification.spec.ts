@@ -9,7 +9,14 @@ import {
 } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
-import { bucketOf, isFromOlderJob, taintedNodesOf } from './classification.js';
+import {
+  bucketOf,
+  isExpired,
+  isFromOlderJob,
+  lastUnknownTime,
+  needsReconnect,
+  taintedNodesOf,
+} from './classification.js';
 import { reconcile } from './cluster-reconciler.js';
 import { indexIn } from './name-index.js';
 import { ReconcilingFixture } from './reconciling.fixture.js';
@@ -158,6 +165,41 @@ describe('buckets of 14.3', () => {
   it('SC-162: running, last known as unknown, on a disconnected node has no row of its own', () => {
     const alloc = running({ Job: withDisconnect(5), AllocStates: unknown(1) });
     expect(bucket(alloc, { Status: 'disconnected' })).toBe('disconnecting');
+  });
+});
+
+describe('the history of client statuses', () => {
+  const entry = (Value: string, agoMinutes: number, Field = 0) => ({
+    Field,
+    Value,
+    Time: rfc3339FromNs(NOW_NS - agoMinutes * NS_PER_MINUTE),
+  });
+
+  it('SC-2, SC-4: entries of other fields do not count', () => {
+    const AllocStates = [entry('unknown', 9), entry('running', 8, 1), entry('unknown', 4)];
+    expect(lastUnknownTime({ AllocStates })).toBe(NOW_NS - 9 * NS_PER_MINUTE);
+    expect(needsReconnect(fixtures.anAlloc({ AllocStates: [entry('unknown', 9), entry('running', 8, 1)] }))).toBe(true);
+    expect(needsReconnect(fixtures.anAlloc({ AllocStates: [entry('running', 9), entry('unknown', 8, 1)] }))).toBe(
+      false,
+    );
+  });
+
+  it.each<[string, Partial<Allocation>, boolean]>([
+    ['its time is over', { AllocStates: [entry('unknown', 5)] }, true],
+    ['it has more time', { AllocStates: [entry('unknown', 4)] }, false],
+    ['it never became unknown', { AllocStates: [] }, false],
+    ['it runs again', { AllocStates: [entry('unknown', 5)], ClientStatus: 'running' }, false],
+    ['its group is gone', { AllocStates: [entry('unknown', 5)], TaskGroup: 'gone' }, false],
+    ['its job is gone', { AllocStates: [entry('unknown', 5)], Job: null }, false],
+  ])('SC-5: decides whether an unknown allocation has expired: %s', (_, over, expired) => {
+    const Disconnect = { LostAfter: 5 * NS_PER_MINUTE, StopOnClientAfter: null, Replace: true, Reconcile: '' };
+    const Job = fixtures.aJob({ TaskGroups: [fixtures.aGroup({ Disconnect })] });
+    expect(isExpired(fixtures.anAlloc({ Job, ClientStatus: 'unknown', ...over }), NOW_NS)).toBe(expired);
+  });
+
+  it('SC-5: without a disconnect block it expires at once', () => {
+    const alloc = fixtures.anAlloc({ ClientStatus: 'unknown', AllocStates: [entry('unknown', 0)] });
+    expect([isExpired(alloc, NOW_NS), isExpired(alloc, NOW_NS - NS_PER_MINUTE)]).toEqual([true, false]);
   });
 });
 

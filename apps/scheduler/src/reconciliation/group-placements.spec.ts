@@ -96,6 +96,12 @@ describe('placements while the rollout is held back (SC-227)', () => {
     expect(desired['web']?.Place).toBe(placed.length);
   });
 
+  it('fill none of a group that the deployment does not know, if nothing ran before', () => {
+    const { world, deployment } = held('paused', undefined);
+    deployment.TaskGroups = {};
+    expect(world.run().placements).toEqual([]);
+  });
+
   it('DP-115: fill places that the rollout itself has filled', () => {
     const { world, deployment } = held('paused', undefined);
     deployment.TaskGroups['web']!.PlacedAllocs = 2;

@@ -13,29 +13,23 @@ export function stopSurplus(draft: GroupDraft, names: NameIndex): void {
     .filter(({ ID }) => !inHold.has(ID))
     .toSorted((a, b) => Number(a.ClientStatus === 'unknown') - Number(b.ClientStatus === 'unknown'));
   const known = candidates.filter((a) => a.ClientStatus !== 'unknown').length;
-  let surplus = known + buckets.migrate.length - group.Count;
-  if (surplus <= 0) return;
-  const stopWhere = (from: readonly Allocation[], chosen: (alloc: Allocation) => boolean): Allocation[] => {
-    const stay: Allocation[] = [];
-    for (const alloc of from) {
-      if (surplus <= 0 || !chosen(alloc)) {
-        stay.push(alloc);
-        continue;
-      }
+  let surplus = Math.max(0, known + buckets.migrate.length - group.Count);
+  const stopWhere = (from: readonly Allocation[], chosen: (alloc: Allocation) => boolean): Allocation[] =>
+    from.filter((alloc) => {
+      if (surplus === 0 || !chosen(alloc)) return true;
       surplus--;
       draft.desired.Stop++;
       draft.stopAs(alloc, NOT_NEEDED); // unless it was stopped before (SC-211)
       names.release(alloc.Name);
-    }
-    return stay;
-  };
-  if (canaries.size > 0 && !draft.isCanarying) {
+      return false;
+    });
+  if (!draft.isCanarying) {
     const replaced = new Set([...canaries.values()].map(({ Name }) => Name));
     candidates = stopWhere(candidates, ({ ID, Name }) => replaced.has(Name) && !canaries.has(ID));
   }
   const migrating = new NameIndex(job.ID, group.Name, group.Count, buckets.migrate).highest(surplus);
   buckets.migrate = stopWhere(buckets.migrate, ({ Name }) => migrating.has(Name));
-  const highest = names.highest(Math.max(0, surplus));
+  const highest = names.highest(surplus);
   candidates = stopWhere(candidates, ({ Name }) => highest.has(Name));
   candidates = stopWhere(candidates, () => true);
   const left = new Set([...candidates, ...held].map(({ ID }) => ID));

@@ -58,7 +58,7 @@ export function dropReplacedUnknown(
   destructive: readonly Allocation[],
 ): readonly Allocation[] {
   const { buckets, rescheduleNow, group } = draft;
-  if (draft.isCanarying || limitOf(draft) === 0) return destructive;
+  if (limitOf(draft) === 0) return destructive;
   let excess = buckets.untainted.length + buckets.migrate.length + rescheduleNow.length - group.Count;
   const dropped = new Set<string>();
   for (const alloc of destructive) {
@@ -70,7 +70,6 @@ export function dropReplacedUnknown(
     draft.stopAs(alloc, NOT_NEEDED);
     names.release(alloc.Name);
   }
-  buckets.untainted = buckets.untainted.filter(({ ID }) => !dropped.has(ID));
   return destructive.filter(({ ID }) => !dropped.has(ID));
 }
 

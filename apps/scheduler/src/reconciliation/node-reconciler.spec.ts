@@ -183,3 +183,27 @@ describe('what a rollout is told', () => {
     expect(reconciled(job, [], []).isNews).toBe(false);
   });
 });
+
+it('SC-274 S6: a sysbatch allocation that ran successfully is left alone on any tainted node', () => {
+  const TaskStates = {
+    web: {
+      State: 'dead' as const,
+      Failed: false,
+      Restarts: 0,
+      LastRestart: null,
+      StartedAt: null,
+      FinishedAt: null,
+      Events: [],
+      Paused: '',
+    },
+  };
+  const gone = (Type: 'system' | 'sysbatch', over: Partial<Allocation>) => {
+    const [node, job] = [nodeOf(), jobOf({ Type })];
+    const tainted = new Map([[node.ID, null]]);
+    const { stops, desired } = reconciled(job, [], [on(node, job, over)], { tainted });
+    return [stops.length, desired['web']?.Ignore, desired['web']?.Stop];
+  };
+  expect(gone('sysbatch', { TaskStates })).toEqual([0, 1, 0]);
+  expect(gone('sysbatch', {})).toEqual([1, 0, 1]);
+  expect(gone('system', { TaskStates })).toEqual([1, 0, 1]);
+});

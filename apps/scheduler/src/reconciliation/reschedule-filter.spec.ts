@@ -38,6 +38,8 @@ const wanted = (over: Partial<DesiredTransition>) => ({ DesiredTransition: { ...
 const kindOf = (one: Allocation, over: Partial<RescheduleView> = {}, leaving = false): string =>
   rescheduleVerdict(one, view(over), leaving).kind;
 
+const noPlacement = (LastReschedule: string) => ({ RescheduleTracker: { Events: [], LastReschedule } });
+
 const deadTask = (over: Partial<TaskState>): TaskState => ({
   State: 'dead',
   Failed: false,
@@ -102,6 +104,23 @@ describe('what an allocation wants of the reschedule block', () => {
       const Job = { ...alloc().Job!, Type: 'batch' as const };
       expect(kindOf(alloc({ Job, ...(over as Partial<Allocation>) }), { isBatch: true })).toBe(kind);
     });
+  });
+
+  it.each([
+    ['stopped', { DesiredStatus: 'stop' }, 'drop'],
+    ['stopped when its replacement found no place', { DesiredStatus: 'stop', ...noPlacement('no placement') }, 'now'],
+    ['stopped when its replacement was placed', { DesiredStatus: 'stop', ...noPlacement('ok') }, 'drop'],
+    ['evicted', { DesiredStatus: 'evict' }, 'drop'],
+    ['lost', { ClientStatus: 'lost' }, 'drop'],
+    ['complete', { ClientStatus: 'complete' }, 'drop'],
+    ['pending', { ClientStatus: 'pending' }, 'keep'],
+  ] as const)('SC-167: service: %s', (_, over, kind) => {
+    expect(kindOf(alloc(over as Partial<Allocation>))).toBe(kind);
+  });
+
+  it('SC-313: one that no plan may rewrite is replaced now, because no follow-up can be named', () => {
+    expect(kindOf(alloc(), { mayRewrite: () => false })).toBe('now');
+    expect(kindOf(alloc({ ClientStatus: 'running' }), { mayRewrite: () => false }, true)).toBe('later');
   });
 
   it('SC-168: what belongs to an active deployment waits for whoever watches it', () => {

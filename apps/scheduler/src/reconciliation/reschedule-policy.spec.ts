@@ -1,4 +1,5 @@
 import {
+  NO_TRANSITION,
   NS_PER_MINUTE,
   NS_PER_SECOND,
   type Allocation,
@@ -75,6 +76,17 @@ describe('delays (22.7)', () => {
   });
 });
 
+it.each([
+  ['a series that was restarted begins anew', [90, 5], 5],
+  ['a series at its limit that was not restarted stays there', [90, 90], 90],
+  ['a series that has not come to its limit goes on', [40, 5], 45],
+  ['an event with another delay after the limit counts', [90, 0.5], 90],
+])('SC-259, SC-260: fibonacci: %s', (_, before, expected) => {
+  const p = policy({ MaxDelay: 90 * S, DelayFunction: 'fibonacci' });
+  const events = before.map((delay, at) => event(at * S, delay * S));
+  expect(nextDelay(p, events, 2 * S)).toBe(expected * S);
+});
+
 describe('a replacement that was forced while there was no policy', () => {
   it.each(['exponential', 'fibonacci'] as const)('SC-257: its event has no delay, so a %s series begins', (f) => {
     const p = policy({ Delay: 30 * S, MaxDelay: 3600 * S, DelayFunction: f });
@@ -103,6 +115,8 @@ describe('eligibility', () => {
     [[3, 2], false],
     [[2], true],
     [[11, 2], true],
+    [[10, 2], true],
+    [[9, 2], false],
     [[], true],
   ])('SC-262, SC-263: two attempts in 10 minutes, tried %j minutes ago: %s', (ago, eligible) => {
     expect(rescheduleTime(failed(twice, ago))).toEqual({ eligible, atNs: failedAt + 5 * S });
@@ -112,6 +126,34 @@ describe('eligibility', () => {
     expect(rescheduleTime(failed(null, [])).eligible).toBe(false);
     expect(rescheduleTime(failed(policy({ Unlimited: false }), [])).eligible).toBe(false);
     expect(rescheduleTime(failed(twice, [], { ClientStatus: 'running' })).eligible).toBe(false);
+  });
+
+  it('SC-262: a lost allocation, and a batch allocation that is to run again, may be rescheduled like a failed one', () => {
+    expect(rescheduleTime(failed(twice, [], { ClientStatus: 'lost' })).eligible).toBe(true);
+    const again = { ClientStatus: 'running' as const, DesiredTransition: { ...NO_TRANSITION, Reschedule: true } };
+    const service = failed(twice, [], again);
+    const batch = { ...service, Job: { ...service.Job!, Type: 'batch' as const } };
+    expect([rescheduleTime(service).eligible, rescheduleTime(batch).eligible]).toEqual([false, true]);
+    expect(rescheduleTime({ ...batch, DesiredTransition: NO_TRANSITION }).eligible).toBe(false);
+  });
+
+  it('SC-262: a delay as long as the interval leaves no attempt, unless attempts are unlimited', () => {
+    const slow = { ...twice, Delay: 10 * NS_PER_MINUTE };
+    expect(rescheduleTime(failed(slow, [2])).eligible).toBe(false);
+    expect(rescheduleTime(failed({ ...slow, Delay: slow.Delay - 1 }, [2])).eligible).toBe(true);
+    expect(rescheduleTime(failed({ ...slow, Unlimited: true }, [3, 2])).eligible).toBe(true);
+  });
+
+  it('SC-264: without a policy the successor keeps the last five events, and its own has no delay', () => {
+    const minutesAgo = [9, 8, 7, 6, 5, 4];
+    const { Events } = trackerForSuccessor(failed(null, minutesAgo), failedAt);
+    expect(Events.map(({ Delay }) => Delay / S)).toEqual([5, 5, 5, 5, 5, 0]);
+    expect(Events[0]!.RescheduleTime).toBe(failedAt - 8 * NS_PER_MINUTE);
+  });
+
+  it('SC-264: an event as old as the interval is kept', () => {
+    const { Events } = trackerForSuccessor(failed(twice, [11, 10, 9]), failedAt);
+    expect(Events.map(({ RescheduleTime }) => (failedAt - RescheduleTime) / NS_PER_MINUTE)).toEqual([10, 9, 0]);
   });
 
   it('SC-267: one that was stopped counts only if its last try found no place', () => {

@@ -239,6 +239,19 @@ describe('a run against conflicts', () => {
     expect(written[0]).toMatchObject({ Status: 'complete', SnapshotIndex: first });
   });
 
+  it('a plan that held less than what is wanted is followed by another one, on the state with the first', async () => {
+    for (let n = 0; n < 3; n++) world.addNode();
+    const task = fixtures.aTask();
+    const Tasks = [{ ...task, Resources: { ...task.Resources, CPU: 1, MemoryMB: 1 } }];
+    const EphemeralDisk = { Sticky: false, SizeMB: 1, Migrate: false };
+    world.register(
+      fixtures.aJob({ TaskGroups: [fixtures.aGroup({ Count: 1_001, Update: null, Tasks, EphemeralDisk })] }),
+    );
+    await run();
+    expect(log).toEqual(['plan', 'reach true', 'plan', 'update complete']);
+    expect(world.live()).toHaveLength(1_001);
+  });
+
   it('EB-210, EB-255: after a full commit there is no other snapshot and no other attempt', async () => {
     world.addNode();
     register();

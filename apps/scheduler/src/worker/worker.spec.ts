@@ -201,6 +201,14 @@ describe('a worker', () => {
       expect(schedulersAsked).toEqual([...JOBS_ONLY, '_core']);
     });
 
+    it('leaves no timer behind when it is over', async () => {
+      delivered({}, { JobID: 'eval-gc', Type: '_core' });
+      worker.start();
+      await settled();
+      expect(asked).toEqual(['ack']);
+      expect(time.armedCount).toBe(1); // the request for the next delivery
+    });
+
     it('what is over soon holds up nothing either: the next of it comes at once', async () => {
       for (const JobID of ['eval-gc', 'job-gc', 'node-gc']) delivered({}, { JobID, Type: '_core' });
       worker.start();
