@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fixtures } from '@waybill/state';
-import type { Task } from '@waybill/model';
+import type { Node, Task } from '@waybill/model';
 import { NS_PER_SECOND } from '@waybill/model';
 import { execEnd, execRead, execStart, execWrite, readLog, signalAlloc } from '@waybill/rpc';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -12,8 +12,14 @@ import { eventually } from '../support/wait.js';
 
 let cluster: NodesAndAgent;
 
+/** The machine that several tests share, because its start takes most of their time. */
+let shared: Node;
+
 beforeAll(async () => {
   cluster = await NodesAndAgent.start();
+  installPlugin(pluginDir('alpha'), 'command', 'command');
+  await cluster.startAgent('alpha', ENV);
+  shared = await cluster.node('alpha');
 });
 afterAll(async () => {
   await cluster?.stop();
@@ -58,9 +64,7 @@ const eventsOf = (allocId: string) => cluster.alloc(allocId).TaskStates['web']?.
 
 describe('a machine with an external driver', () => {
   it('PG-53, PG-55, PG-62: runs its tasks, with their output, their exit code, signals and stop', async () => {
-    installPlugin(pluginDir('alpha'), 'command', 'command');
-    const agent = await cluster.startAgent('alpha', ENV);
-    const node = await cluster.node('alpha');
+    const node = shared;
     expect(node.Drivers['command']).toMatchObject({ Detected: true, Healthy: true });
     expect(node.Attributes['driver.command']).toBe('1');
 
@@ -88,23 +92,19 @@ describe('a machine with an external driver', () => {
         'Missing required argument; The argument "command" is required, but no definition was found.',
       ].join('\n'),
     );
-    await cluster.endAgent(agent, 'SIGTERM');
-    expect(pluginPids('alpha')).toEqual([]);
   });
 
   it('PG-76, AG-107: a plugin that is killed is started again, and its tasks go on without a trace', async () => {
-    installPlugin(pluginDir('beta'), 'command', 'command');
-    const agent = await cluster.startAgent('beta', ENV);
-    const node = await cluster.node('beta');
+    const node = shared;
     const count = 5;
     const allocs = [];
     for (let n = 0; n < count; n++) allocs.push(await cluster.place(node.ID, [commandTask(`: beta; ${BEATS}`)]));
     for (const { ID } of allocs) await cluster.inStatus(ID, 'running');
     for (let round = 0; round < 2; round++) {
-      const [pid] = pluginPids('beta');
+      const [pid] = pluginPids('alpha');
       process.kill(pid!, 'SIGKILL');
       await eventually('another process of the plugin', () => {
-        const pids = pluginPids('beta');
+        const pids = pluginPids('alpha');
         return pids.length === 1 && pids[0] !== pid;
       });
     }
@@ -117,13 +117,10 @@ describe('a machine with an external driver', () => {
     for (const alloc of allocs) await cluster.stopAlloc(alloc);
     for (const { ID } of allocs) await cluster.inStatus(ID, 'complete');
     expect(tasksRunning(': beta')).toBe(0);
-    await cluster.endAgent(agent, 'SIGTERM');
   });
 
   it('PG-67, PG-137, AG-277: runs commands beside its tasks, and kills one whose caller leaves', async () => {
-    installPlugin(pluginDir('zeta'), 'command', 'command');
-    const agent = await cluster.startAgent('zeta', ENV);
-    const node = await cluster.node('zeta');
+    const node = shared;
     const alloc = await cluster.place(node.ID, [commandTask(`: zeta; ${BEATS}`)]);
     await cluster.inStatus(alloc.ID, 'running');
     const at = { target: node.ID };
@@ -157,7 +154,6 @@ describe('a machine with an external driver', () => {
     await eventually('the command is gone', () => !isThere(), 5_000);
     await cluster.stopAlloc(alloc);
     await cluster.inStatus(alloc.ID, 'complete');
-    await cluster.endAgent(agent, 'SIGTERM');
   });
 
   it('PG-53, PG-65, PG-77, PG-124: a plugin that misbehaves harms its own tasks only', async () => {
@@ -186,32 +182,30 @@ describe('a machine with an external driver', () => {
     expect(warnings.length).toBeLessThan(500);
   });
 
-  it.each(['SIGKILL', 'SIGTERM'] as const)(
-    'PG-72, PG-74, PG-75, AG-193: an agent that ended by %s finds plugin and tasks again',
-    async (signal) => {
-      const name = `gamma-${signal}`;
-      installPlugin(pluginDir(name), 'command', 'command');
-      const first = await cluster.startAgent(name, ENV);
-      const node = await cluster.node(name);
-      const alloc = await cluster.place(node.ID, [commandTask(`: ${name}; ${BEATS}`)]);
-      await cluster.inStatus(alloc.ID, 'running');
-      const pids = pluginPids(name);
-      await cluster.endAgent(first, signal);
-      expect(tasksRunning(`: ${name}`)).toBe(1);
+  it('PG-72, PG-74, PG-75, AG-193: an agent that ended, killed or in order, finds plugin and tasks again', async () => {
+    installPlugin(pluginDir('gamma'), 'command', 'command');
+    let agent = await cluster.startAgent('gamma', ENV);
+    const node = await cluster.node('gamma');
+    const alloc = await cluster.place(node.ID, [commandTask(`: gamma; ${BEATS}`)]);
+    await cluster.inStatus(alloc.ID, 'running');
+    for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
+      const pids = pluginPids('gamma');
+      await cluster.endAgent(agent, signal);
+      expect([tasksRunning(': gamma'), pluginPids('gamma').length]).toEqual([1, signal === 'SIGKILL' ? 1 : 0]);
 
-      const second = await cluster.startAgent(name, ENV);
+      agent = await cluster.startAgent('gamma', ENV);
       const before = (await logOf(node.ID, alloc.ID)).length;
       await eventually('its output goes on', async () => (await logOf(node.ID, alloc.ID)).length > before);
-      if (signal === 'SIGKILL') expect(pluginPids(name)).toEqual(pids);
+      if (signal === 'SIGKILL') expect(pluginPids('gamma')).toEqual(pids);
       const beats = (await logOf(node.ID, alloc.ID)).trimEnd().split('\n');
       expect(beats).toEqual(beats.map((_, n) => `beat ${n}`));
       expect(eventsOf(alloc.ID).filter(({ Type }) => Type === 'Started')).toHaveLength(1);
-      await cluster.stopAlloc(alloc);
-      await cluster.inStatus(alloc.ID, 'complete');
-      expect(tasksRunning(`: ${name}`)).toBe(0);
-      await cluster.endAgent(second, 'SIGTERM');
-    },
-  );
+    }
+    await cluster.stopAlloc(alloc);
+    await cluster.inStatus(alloc.ID, 'complete');
+    expect(tasksRunning(': gamma')).toBe(0);
+    await cluster.endAgent(agent, 'SIGTERM');
+  });
 
   it('PG-22, PG-27, PG-132: a file that cannot be a plugin does not keep the agent from starting', async () => {
     const dir = pluginDir('delta');
