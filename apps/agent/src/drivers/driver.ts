@@ -164,6 +164,9 @@ export interface DriverNetwork {
   readonly autoAdvertise: boolean;
 }
 
+/** The reason why a task of a driver without signals gets none (PG-52). */
+export const NO_SIGNALS = 'task driver does not support signals';
+
 export type DriverHealth = 'undetected' | 'unhealthy' | 'healthy';
 
 export interface DriverFingerprint {
@@ -209,6 +212,8 @@ export interface Driver {
   readonly mounts?: MountSupport;
   /** Absent means `none`. */
   readonly isolation?: FileIsolation;
+  /** Whether the driver can send signals to tasks; absent means yes. It is known after `validate`. */
+  readonly sendsSignals?: boolean;
   /** Whether tasks in their group's namespace can have their own host name; absent means no (NW-26). */
   readonly setsHostname?: boolean;
   /** Absent means `host` and `group`. */

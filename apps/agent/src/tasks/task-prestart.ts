@@ -1,5 +1,5 @@
-import { errorText } from '@waybill/model';
-import { StartError, type TaskConfig, TaskConfigError } from '../drivers/driver.js';
+import { errorText, type Task } from '@waybill/model';
+import { NO_SIGNALS, StartError, type TaskConfig, TaskConfigError } from '../drivers/driver.js';
 import { HookError } from './task-hook.js';
 import type { RoundEnd } from './restart-tracker.js';
 import type { TaskContext } from './task-context.js';
@@ -25,6 +25,7 @@ export class TaskPrestart {
       context.emit('Task Setup', { message: 'Building Task Directory' });
     try {
       await driver.validate(config);
+      if (driver.sendsSignals === false && needsSignals(task)) throw new TaskConfigError(NO_SIGNALS);
       return await preparation.prestart(config, context, round);
     } catch (error) {
       if (error instanceof TaskConfigError)
@@ -41,3 +42,9 @@ export class TaskPrestart {
     return { kind: 'start-error', recoverable };
   }
 }
+
+/** Whether a change of a template or an identity sends a signal to the task (PG-52). */
+const needsSignals = ({ Templates, Identity, Identities }: Task): boolean =>
+  [...(Templates ?? []), ...(Identity ? [Identity] : []), ...(Identities ?? [])].some(
+    ({ ChangeMode }) => ChangeMode === 'signal',
+  );

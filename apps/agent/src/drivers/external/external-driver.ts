@@ -29,6 +29,7 @@ import {
   type FileIsolation,
   type MountSupport,
   type NetworkIsolation,
+  NO_SIGNALS,
   StartError,
   type TaskConfig,
   TaskConfigError,
@@ -126,6 +127,10 @@ export class ExternalDriver implements Driver {
     const modes = this.capabilities?.network_isolation_modes ?? [];
     const known = (['host', 'group', 'task'] as const).filter((mode) => modes.includes(mode.toUpperCase()));
     return known.length > 0 ? known : ['host'];
+  }
+
+  get sendsSignals(): boolean {
+    return this.capabilities?.send_signals ?? true;
   }
 
   /**
@@ -231,7 +236,7 @@ export class ExternalDriver implements Driver {
 
   async signal(taskId: string, signal: string): Promise<void> {
     const task = this.task(taskId);
-    if (this.capabilities?.send_signals === false) throw new Error('task driver does not support signals');
+    if (!this.sendsSignals) throw new Error(NO_SIGNALS);
     await this.asking(task, (client) => client.signalTask(taskId, signal));
   }
 
