@@ -185,7 +185,7 @@ describe('a watched call', () => {
     await arrivalOf('second');
     await dieToo();
     await machine();
-    expect(await second).toMatchObject({ reason: 'whoever was asked is gone' });
+    expect(await second).toMatchObject({ reason: 'the answering process is gone' });
     const third = ask('third');
     (await arrivalOf('third'))();
     expect(await third).toBe('third');

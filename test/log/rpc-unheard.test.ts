@@ -34,7 +34,7 @@ it('an answer that hands something over is taken back when the asker has died, a
   const asked: (() => void)[] = [];
   const takenBack: number[] = [];
   const handler = async (n: number, context: RpcContext) => {
-    context.ifUnheard(() => takenBack.push(n));
+    context.ifUndelivered(() => takenBack.push(n));
     await new Promise<void>((answer) => asked.push(answer));
     return n;
   };
@@ -70,7 +70,7 @@ it('an asker that has its answer is found as long as its connection lasts, and i
   for (const [n, asker] of askers.entries()) await asker.ask(dequeue, n as never);
 
   const gone: number[] = [];
-  const lookForAll = () => contexts.slice(0, 2).forEach((context, n) => context.lookForAsker(() => gone.push(n)));
+  const lookForAll = () => contexts.slice(0, 2).forEach((context, n) => context.checkCaller(() => gone.push(n)));
   lookForAll();
   expect(await askers[0]!.ask(dequeue, 7 as never)).toBe(7); // behind it on the same connection
   expect(gone).toEqual([]);

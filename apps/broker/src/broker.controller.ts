@@ -137,8 +137,8 @@ export class BrokerController {
     // A scheduler that dies, before or after it gets the answer, must not keep the evaluation for a whole nack timeout.
     if (dequeued) {
       const { evaluation, token } = dequeued;
-      context.ifUnheard(() => this.broker.nackIfUnacked(evaluation.ID, token));
-      this.broker.lostWorkers.watch(worker ?? token, evaluation.ID, token, (ifGone) => context.lookForAsker(ifGone));
+      context.ifUndelivered(() => this.broker.nackIfUnacked(evaluation.ID, token));
+      this.broker.lostWorkers.watch(worker ?? token, evaluation.ID, token, (ifGone) => context.checkCaller(ifGone));
     }
     return {
       Eval: dequeued?.evaluation ?? null,

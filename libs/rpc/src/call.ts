@@ -85,7 +85,7 @@ export function checkRequest(shape: z.ZodType | undefined, request: unknown): vo
 }
 
 /** Returns the name on which the answering process tells whether it still works on a watched call. */
-export const nameOfLook = (name: string): string => `${name}-under-way`;
+export const livenessCallName = (name: string): string => `${name}-under-way`;
 
 /** Target tokens are node IDs. Any other character could change the meaning of the subject. */
 const TARGET = /^[A-Za-z0-9_-]{1,64}$/;
@@ -141,7 +141,7 @@ export const isTooLarge = (error: unknown): boolean => isRefusal(error, 'too-lar
 export const NO_RESPONDER = 'no responder';
 
 /** Reason of a failed call whose process has died since. */
-export const GONE = 'whoever was asked is gone';
+export const GONE = 'the answering process is gone';
 
 /** Whether the answering process died. Nobody knows how far it got. */
 export const isGone = (error: unknown): boolean => error instanceof RpcUnavailableError && error.reason === GONE;

@@ -5,7 +5,7 @@ import {
   type AskOptions,
   type Call,
   GONE,
-  nameOfLook,
+  livenessCallName,
   NO_RESPONDER,
   type Rpc,
   RpcError,
@@ -24,10 +24,10 @@ export type Reply =
 export const NO_RESPONDERS_STATUS = 503;
 
 /** Milliseconds between two checks of a watched call. */
-const LOOK_INTERVAL_MS = 5_000;
-const LOOK_TIMEOUT_MS = 5_000;
-/** An unheard check may be due to a reconnecting process. After this many in a row it is not. */
-const MAX_UNHEARD_LOOKS = 2;
+const CHECK_INTERVAL_MS = 5_000;
+const CHECK_TIMEOUT_MS = 5_000;
+/** A missed check may be due to a reconnecting process. After this many in a row it is not. */
+const MAX_MISSED_CHECKS = 2;
 
 /** The NATS server reports that the subject of a call has no subscriber. */
 class NoResponderError extends Error {
@@ -44,10 +44,10 @@ interface Told {
 }
 
 /** A call in flight. */
-interface Asked {
+interface PendingCall {
   readonly timer: NodeJS.Timeout;
   /** Timer of the next check. */
-  look?: NodeJS.Timeout;
+  livenessTimer?: NodeJS.Timeout;
   readonly answer: (msg: Msg) => void;
   readonly fail: (error: Error) => void;
 }
@@ -61,20 +61,20 @@ interface Asked {
  * messages are ignored. A lost connection that comes back ends no call, and calls that were on their way time out. The
  * NATS client's own `request` is not used, because it builds two errors with stack traces for each successful request,
  * a tenth of the work of a worker process. Cost: one entry and one timer per call in flight, and one round trip every
- * LOOK_INTERVAL_MS per watched call.
+ * CHECK_INTERVAL_MS per watched call.
  */
 export class NatsRpc implements Rpc {
   private readonly inbox: string;
-  private answers: Subscription | undefined;
+  private responses: Subscription | undefined;
   /** Calls by the subject of their response. */
-  private readonly asks = new Map<string, Asked>();
-  private asked = 0;
+  private readonly pending = new Map<string, PendingCall>();
+  private sent = 0;
 
   /** @param inboxPrefix subjects on which this connection may receive responses; by default any */
   constructor(
     private readonly nc: NatsConnection,
     inboxPrefix?: string,
-    private readonly lookIntervalMs = LOOK_INTERVAL_MS,
+    private readonly checkIntervalMs = CHECK_INTERVAL_MS,
   ) {
     this.inbox = createInbox(inboxPrefix);
     void nc.closed().then(() => this.failAll(new Error('connection closed')));
@@ -95,8 +95,8 @@ export class NatsRpc implements Rpc {
       const { region, target, traceparent, authority, timeoutMs = call.timeoutMs } = options;
       const subject =
         region === undefined ? subjectOfCall(call.name, target) : subjectBetweenRegions(region, call.name);
-      const look = call.watched ? subjectOfCall(nameOfLook(call.name), target) : undefined;
-      const msg = await this.exchange(subject, body, timeoutMs, { traceparent, authority, look });
+      const livenessSubject = call.watched ? subjectOfCall(livenessCallName(call.name), target) : undefined;
+      const msg = await this.exchange(subject, body, timeoutMs, { traceparent, authority, livenessSubject });
       return msg.json<Reply>();
     } catch (error) {
       throw new RpcUnavailableError(call.name, errorText(error));
@@ -108,68 +108,69 @@ export class NatsRpc implements Rpc {
     subject: string,
     body: Uint8Array,
     timeoutMs: number,
-    { look, ...told }: Told & { readonly look?: string | undefined } = {},
+    { livenessSubject, ...told }: Told & { readonly livenessSubject?: string | undefined } = {},
   ): Promise<Msg> {
-    this.answers ??= this.nc.subscribe(`${this.inbox}.*`, { callback: (error, msg) => this.heard(error, msg) });
-    const reply = `${this.inbox}.${(++this.asked).toString(36)}`;
+    this.responses ??= this.nc.subscribe(`${this.inbox}.*`, { callback: (error, msg) => this.receive(error, msg) });
+    const reply = `${this.inbox}.${(++this.sent).toString(36)}`;
     const headers = headersOf(told);
     this.nc.publish(subject, body, { reply, ...(headers && { headers }) });
     return new Promise((answer, fail) => {
-      const timer = setTimeout(() => this.takeAsked(reply)?.fail(new Error('timeout')), timeoutMs);
-      this.asks.set(reply, { answer, fail, timer });
-      if (look !== undefined) this.lookAfter(reply, look, 0);
+      const timer = setTimeout(() => this.removePending(reply)?.fail(new Error('timeout')), timeoutMs);
+      this.pending.set(reply, { answer, fail, timer });
+      if (livenessSubject !== undefined) this.scheduleLivenessCheck(reply, livenessSubject, 0);
     });
   }
 
-  /** @param unheard number of unheard checks in a row */
-  private lookAfter(reply: string, subject: string, unheard: number): void {
-    const asked = this.asks.get(reply);
-    if (asked) asked.look = setTimeout(() => void this.checkUnderWay(reply, subject, unheard), this.lookIntervalMs);
+  /** @param missed number of missed checks in a row */
+  private scheduleLivenessCheck(reply: string, subject: string, missed: number): void {
+    const pending = this.pending.get(reply);
+    if (pending)
+      pending.livenessTimer = setTimeout(() => void this.checkLiveness(reply, subject, missed), this.checkIntervalMs);
   }
 
-  private async checkUnderWay(reply: string, subject: string, unheardBefore: number): Promise<void> {
-    const found = await this.isUnderWay(reply, subject);
-    const unheard = found === 'nobody' ? unheardBefore + 1 : 0;
-    if (found === 'gone' || unheard >= MAX_UNHEARD_LOOKS) this.takeAsked(reply)?.fail(new Error(GONE));
-    else this.lookAfter(reply, subject, unheard);
+  private async checkLiveness(reply: string, subject: string, missedBefore: number): Promise<void> {
+    const found = await this.isInProgress(reply, subject);
+    const missed = found === 'nobody' ? missedBefore + 1 : 0;
+    if (found === 'gone' || missed >= MAX_MISSED_CHECKS) this.removePending(reply)?.fail(new Error(GONE));
+    else this.scheduleLivenessCheck(reply, subject, missed);
   }
 
   /**
    * Whether the process still works on the call. A response that is on its way was sent before the process could deny
    * that.
    */
-  private async isUnderWay(reply: string, subject: string): Promise<'yes' | 'gone' | 'nobody' | 'unknown'> {
+  private async isInProgress(reply: string, subject: string): Promise<'yes' | 'gone' | 'nobody' | 'unknown'> {
     try {
-      const msg = await this.exchange(subject, encoded(reply), LOOK_TIMEOUT_MS);
+      const msg = await this.exchange(subject, encoded(reply), CHECK_TIMEOUT_MS);
       return msg.json<boolean>() ? 'yes' : 'gone';
     } catch (error) {
       return error instanceof NoResponderError ? 'nobody' : 'unknown';
     }
   }
 
-  private heard(refused: Error | null, msg: Msg): void {
+  private receive(refused: Error | null, msg: Msg): void {
     if (refused) {
-      this.answers = undefined; // the next ask subscribes again
+      this.responses = undefined; // the next ask subscribes again
       this.failAll(refused);
       return;
     }
     const nobodyThere = msg.data.length === 0 && msg.headers?.code === NO_RESPONDERS_STATUS;
-    const asked = this.takeAsked(msg.subject);
-    if (nobodyThere) asked?.fail(new NoResponderError());
-    else asked?.answer(msg);
+    const pending = this.removePending(msg.subject);
+    if (nobodyThere) pending?.fail(new NoResponderError());
+    else pending?.answer(msg);
   }
 
   /** Removes a call, so that its remover ends it. Returns undefined if it has already ended. */
-  private takeAsked(reply: string): Asked | undefined {
-    const asked = this.asks.get(reply);
-    this.asks.delete(reply);
-    clearTimeout(asked?.timer);
-    clearTimeout(asked?.look);
-    return asked;
+  private removePending(reply: string): PendingCall | undefined {
+    const pending = this.pending.get(reply);
+    this.pending.delete(reply);
+    clearTimeout(pending?.timer);
+    clearTimeout(pending?.livenessTimer);
+    return pending;
   }
 
   private failAll(error: Error): void {
-    for (const reply of this.asks.keys()) this.takeAsked(reply)?.fail(error);
+    for (const reply of this.pending.keys()) this.removePending(reply)?.fail(error);
   }
 }
 

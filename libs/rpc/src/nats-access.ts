@@ -1,4 +1,4 @@
-import { type MachineCall, nameOfLook, subjectOfCall } from './call.js';
+import { type MachineCall, livenessCallName, subjectOfCall } from './call.js';
 import * as nodes from './nodes.js';
 import { NODES_CHANGES } from './presence.js';
 import { taskRequest } from './task-api.js';
@@ -34,7 +34,7 @@ const MACHINE_CALLS: readonly Pick<MachineCall<unknown, unknown>, 'name' | 'watc
 ];
 
 const ASKED_BY_MACHINES = MACHINE_CALLS.flatMap(({ name, watched }) =>
-  [name, ...(watched ? [nameOfLook(name)] : [])].map((one) => subjectOfCall(one)),
+  [name, ...(watched ? [livenessCallName(name)] : [])].map((one) => subjectOfCall(one)),
 );
 
 /** Longer than the slowest call to a machine (agent.execWrite). */

@@ -13,7 +13,7 @@ import {
   isProtected,
   NOBODY_ADMITTED,
 } from './authority.js';
-import { type Call, checkRequest, nameOfLook, subjectBetweenRegions, subjectOfCall } from './call.js';
+import { type Call, checkRequest, livenessCallName, subjectBetweenRegions, subjectOfCall } from './call.js';
 import { NO_RESPONDERS_STATUS, type Reply } from './client.js';
 import { encoded, maxMessageBytes, tooLarge } from './message-size.js';
 
@@ -38,11 +38,11 @@ export const MAX_WATCHED_ANSWERS = 4_096;
 const EMPTY = new Uint8Array();
 
 /** Calls back if the caller's connection to NATS is gone, and does nothing while it exists. */
-export type LookForAsker = (ifGone: () => void) => void;
+export type CheckCaller = (ifGone: () => void) => void;
 
 /** Context of a handler beside the request: `@Ctx() ctx: RpcContext`. */
 export class RpcContext extends BaseRpcContext<
-  [traceparent: string | undefined, look?: LookForAsker, authorityHeader?: string | undefined]
+  [traceparent: string | undefined, checkCaller?: CheckCaller, authorityHeader?: string | undefined]
 > {
   /** W3C trace context of the caller. */
   get traceparent(): string | undefined {
@@ -63,11 +63,11 @@ export class RpcContext extends BaseRpcContext<
    * Calls `run` if the response is not received, because the caller has died. For a response that hands over work. Not
    * called if the connection to NATS itself breaks.
    */
-  ifUnheard(run: () => void): void {
+  ifUndelivered(run: () => void): void {
     this.unheard = run;
   }
 
-  get onUnheard(): (() => void) | undefined {
+  get onUndelivered(): (() => void) | undefined {
     return this.unheard;
   }
 
@@ -76,7 +76,7 @@ export class RpcContext extends BaseRpcContext<
    * times, but only after the response. It costs one message to the caller's connection, which ignores it. Where
    * callers cannot be lost, it never calls back.
    */
-  lookForAsker(ifGone: () => void): void {
+  checkCaller(ifGone: () => void): void {
     this.args[1]?.(ifGone);
   }
 }
@@ -154,7 +154,7 @@ export class RpcServer extends Server implements CustomTransportStrategy {
   private readonly watched = new Map<string, () => void>();
   private answers = 0;
   /** Requests in progress, by the subject of their response. */
-  private readonly underWay = new Set<string>();
+  private readonly inProgressReplies = new Set<string>();
   /** Requests in progress, by call. */
   private readonly inProgress = new Map<string, number>();
   /** Accepted requests of all calls without a response yet. */
@@ -216,7 +216,7 @@ export class RpcServer extends Server implements CustomTransportStrategy {
   leave(role: Role): void {
     this.roles.delete(role);
     for (const [name, handler] of this.messageHandlers)
-      if (roleOf(handler.extras) === role) for (const one of [name, nameOfLook(name)]) this.unsubscribe(one);
+      if (roleOf(handler.extras) === role) for (const one of [name, livenessCallName(name)]) this.unsubscribe(one);
   }
 
   private unsubscribe(name: string): void {
@@ -245,17 +245,17 @@ export class RpcServer extends Server implements CustomTransportStrategy {
       // deposed.
       const queue = role === undefined && this.options.target === undefined ? { queue: name } : {};
       this.subscriptions.set(name, this.nc.subscribe(subject, { ...queue, callback }));
-      if (handler.extras?.['watched'] === true) this.subscribeLooks(name);
+      if (handler.extras?.['watched'] === true) this.answerLivenessChecks(name);
     }
   }
 
   /** Answers callers who check whether their watched call is still in progress. */
-  private subscribeLooks(name: string): void {
-    const look = nameOfLook(name);
+  private answerLivenessChecks(name: string): void {
+    const liveness = livenessCallName(name);
     const callback = (error: Error | null, msg: Msg): void => {
-      if (!error && mayBeAnswered(msg)) msg.respond(JSON.stringify(this.underWay.has(msg.string())));
+      if (!error && mayBeAnswered(msg)) msg.respond(JSON.stringify(this.inProgressReplies.has(msg.string())));
     };
-    this.subscriptions.set(look, this.nc.subscribe(subjectOfCall(look, this.options.target), { callback }));
+    this.subscriptions.set(liveness, this.nc.subscribe(subjectOfCall(liveness, this.options.target), { callback }));
   }
 
   private subjectOf(name: string, extras: Record<string, unknown> | undefined): string | undefined {
@@ -267,11 +267,11 @@ export class RpcServer extends Server implements CustomTransportStrategy {
   private async takeRequest(name: string, msg: Msg): Promise<void> {
     const { reply = '' } = msg;
     this.unanswered++;
-    this.underWay.add(reply);
+    this.inProgressReplies.add(reply);
     try {
       await this.answer(name, msg);
     } finally {
-      this.underWay.delete(reply);
+      this.inProgressReplies.delete(reply);
       if (--this.unanswered === 0) this.allAnswered();
     }
   }
@@ -279,16 +279,20 @@ export class RpcServer extends Server implements CustomTransportStrategy {
   private async answer(name: string, msg: Msg): Promise<void> {
     // Sends a message to the subject of the response. NATS returns it if that subject has no subscriber any more.
     const { reply: to } = msg;
-    const look: LookForAsker = (ifGone) => this.publishWatched(to, EMPTY, ifGone);
+    const checkCaller: CheckCaller = (ifGone) => this.publishWatched(to, EMPTY, ifGone);
     const beganMs = performance.now();
     const { headers } = msg;
-    const context = new RpcContext([headers?.get('traceparent') || undefined, look, headers?.get(AUTHORITY_HEADER)]);
+    const context = new RpcContext([
+      headers?.get('traceparent') || undefined,
+      checkCaller,
+      headers?.get(AUTHORITY_HEADER),
+    ]);
     const answer = await this.replyTo(name, msg, context);
     this.options.onAnswer?.(name, 'error' in answer, performance.now() - beganMs);
     if (this.nc.isClosed()) return; // nobody can be answered any more
     const reply = this.bodyOf(name, answer);
-    const { onUnheard } = context;
-    if (onUnheard) this.publishWatched(to, reply, onUnheard);
+    const { onUndelivered } = context;
+    if (onUndelivered) this.publishWatched(to, reply, onUndelivered);
     else msg.respond(reply);
   }
 
@@ -301,13 +305,13 @@ export class RpcServer extends Server implements CustomTransportStrategy {
     return encoded(JSON.stringify({ error: { code, message } } satisfies Reply));
   }
 
-  private publishWatched(to: string | undefined, body: Uint8Array, onUnheard: () => void): void {
-    if (to && !this.nc.isClosed()) this.nc.publish(to, body, { reply: this.watch(onUnheard) });
+  private publishWatched(to: string | undefined, body: Uint8Array, onUndelivered: () => void): void {
+    if (to && !this.nc.isClosed()) this.nc.publish(to, body, { reply: this.watch(onUndelivered) });
   }
 
-  private watch(onUnheard: () => void): string {
+  private watch(onUndelivered: () => void): string {
     const subject = `${this.returns}.${(++this.answers).toString(36)}`;
-    this.watched.set(subject, onUnheard);
+    this.watched.set(subject, onUndelivered);
     if (this.watched.size > MAX_WATCHED_ANSWERS)
       for (const oldest of this.watched.keys()) {
         this.watched.delete(oldest);
@@ -317,9 +321,9 @@ export class RpcServer extends Server implements CustomTransportStrategy {
   }
 
   private onReturn(msg: Msg): void {
-    const onUnheard = this.watched.get(msg.subject);
+    const onUndelivered = this.watched.get(msg.subject);
     this.watched.delete(msg.subject);
-    if (msg.headers?.code === NO_RESPONDERS_STATUS) onUnheard?.();
+    if (msg.headers?.code === NO_RESPONDERS_STATUS) onUndelivered?.();
   }
 
   private async replyTo(name: string, msg: Msg, context: RpcContext): Promise<Reply> {

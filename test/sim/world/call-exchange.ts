@@ -129,7 +129,7 @@ export class CallExchange {
       void replyOf(answer, body, context, (error) => this.onThrown(name, error)).then((reply) =>
         this.send({ process, road: this.wire }, `${name} answer`, () => {
           if (asker.process.isAlive) asker.road.toProcess(asker.process, `${name} answer`, () => settled(reply));
-          else this.wire.toProcess(process, `${name} unheard`, () => context.onUnheard?.());
+          else this.wire.toProcess(process, `${name} unheard`, () => context.onUndelivered?.());
         }),
       );
     });
