@@ -2,9 +2,12 @@
 import { readFileSync } from 'node:fs';
 import { userKey } from '@waybill/journal';
 import { eventReader, natsAccounts, serviceUser } from '@waybill/rpc';
+import { KEYED_SERVICES, keyedServiceUser } from '@waybill/service';
 
 const USAGE = `usage:
-  node scripts/nats-access.mjs service SEED-FILE         the line of Waybill's services
+  node scripts/nats-access.mjs service SEED-FILE         the line of Waybill's services, with one key for all
+  node scripts/nats-access.mjs service SEED-FILE NAME    the line of one service, which may do its own work only:
+                                                         ${KEYED_SERVICES.join(', ')}
   node scripts/nats-access.mjs events SEED-FILE          the line of a program that reads events
   node scripts/nats-access.mjs accounts USERS [READERS]  nats-server's configuration for the lines in these files
 
@@ -20,11 +23,22 @@ const usersIn = (file) =>
         .filter((line) => line.trim() !== '')
         .map((line) => JSON.parse(line));
 
+/** @param {string} given @returns {given is import('@waybill/service').KeyedService} */
+const isKeyed = (given) => KEYED_SERVICES.some((one) => one === given);
+
+/** @param {string} seedFile @param {import('@waybill/service').KeyedService | undefined} service */
+async function userOf(seedFile, service) {
+  const key = await userKey(seedFile);
+  return service === undefined ? serviceUser(key) : keyedServiceUser(service, key);
+}
+
 const [command, file, readers] = process.argv.slice(2);
+const name = readers; // the third argument of `service`
 if (file === undefined) {
   process.stderr.write(USAGE);
   process.exitCode = 64;
-} else if (command === 'service') process.stdout.write(`${JSON.stringify(serviceUser(await userKey(file)))}\n`);
+} else if (command === 'service' && (name === undefined || isKeyed(name)))
+  process.stdout.write(`${JSON.stringify(await userOf(file, name))}\n`);
 else if (command === 'events') process.stdout.write(`${JSON.stringify(eventReader(await userKey(file)))}\n`);
 else if (command === 'accounts')
   process.stdout.write(`accounts: ${JSON.stringify(natsAccounts(usersIn(file), usersIn(readers)), null, 1)}\n`);

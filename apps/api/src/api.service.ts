@@ -82,7 +82,9 @@ async function buildApi(context: ServiceContext): Promise<ServiceParts> {
   const keyring = await openKeyring(context, storedRootKeys({ model, feed, clock }));
   const workloads = workloadsOf({ clock, model, keyring, feed });
   const callers = callersOf(access, { context, model, feed, workloads });
-  const events = new EventLog(new NatsEventStorage(context.link.nc), feed, (ms) => pause(context.timers, ms));
+  const events = new EventLog(new NatsEventStorage(context.link.nc, context.link.inboxPrefix), feed, (ms) =>
+    pause(context.timers, ms),
+  );
   events.start();
   const subscriptions = new Subscriptions(events, context.timers, context.logger, {
     enabled: context.settings.WAYBILL_EVENT_BROKER,

@@ -32,7 +32,7 @@ export class NatsEventStream implements EventStream {
 
   constructor(private readonly link: NatsLink) {
     this.publisher = new Publisher(link);
-    this.storage = new NatsEventStorage(link.nc);
+    this.storage = new NatsEventStorage(link.nc, link.inboxPrefix);
   }
 
   async tail(): Promise<EventTail> {

@@ -92,7 +92,7 @@ function archivingOf({
   logger,
 }: ServiceContext): Archiving | undefined {
   if (settings.WAYBILL_ARCHIVE_DIR === '') return undefined;
-  const events = new NatsEventStorage(link.nc);
+  const events = new NatsEventStorage(link.nc, link.inboxPrefix);
   return new Archiving({
     intervalMs: msFromNs(settings.WAYBILL_ARCHIVE_INTERVAL),
     keep: settings.WAYBILL_ARCHIVE_KEEP,

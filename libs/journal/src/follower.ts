@@ -181,7 +181,7 @@ export class LogFollower implements Follower {
 
     if (overtaken()) return;
     this.closeSession();
-    const inbox = createInbox();
+    const inbox = createInbox(this.link.inboxPrefix);
     const consumer = `follow_${inbox.slice(-CONSUMER_ID_CHARS)}`;
     const subscription = this.link.nc.subscribe(inbox, {
       callback: (error, msg) => {

@@ -47,6 +47,7 @@ export {
   subjectOf,
   subjectToken,
   SYSTEM_SUBJECT,
+  TXN_DOMAINS,
   TXN_STREAM,
 } from './subject.js';
 export { decodeTxn, encodeTxn, readTxn, type WrittenTxn } from './txn-codec.js';

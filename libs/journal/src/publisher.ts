@@ -45,7 +45,7 @@ interface Waiting {
  * message, as in the client's own request, cost twice the rest.
  */
 export class Publisher {
-  private readonly inbox = createInbox();
+  private readonly inbox: string;
   private readonly waiting = new Map<string, Waiting>();
   private readonly queue: (() => void)[] = [];
   private inFlight = 0;
@@ -61,7 +61,14 @@ export class Publisher {
     private readonly link: NatsLink,
     private readonly gate: () => Promise<void> | undefined = () => undefined,
   ) {
-    link.nc.subscribe(`${this.inbox}.*`, { callback: (_error, msg) => this.onAck(msg) });
+    this.inbox = createInbox(link.inboxPrefix);
+    link.nc.subscribe(`${this.inbox}.*`, {
+      callback: (error, msg) => {
+        // The server may refuse the subscription. The client would take an error that is thrown here for its own end.
+        if (error) this.loseAll(`acknowledgements are refused: ${error.message}`);
+        else this.onAck(msg);
+      },
+    });
     this.off = link.onChange((up) => {
       if (!up) this.loseAll('the connection broke');
     });

@@ -204,16 +204,24 @@ async function ensureAll(
   }
 }
 
-async function ensureStream(manager: JetStreamManager, wanted: WantedStream): Promise<void> {
+async function configOf(manager: JetStreamManager, name: string): Promise<StreamConfig | undefined> {
   try {
-    await manager.streams.add(wanted);
+    return (await manager.streams.info(name)).config;
   } catch (e) {
-    if (!(e instanceof JetStreamApiError) || e.code !== STREAM_NAME_IN_USE) throw e;
-    // The stream exists and differs: an operator's limits stay; we set only the number of copies, and who may read
-    // them.
-    const { num_replicas, allow_direct } = wanted;
-    const { config } = await manager.streams.info(wanted.name);
-    if (config.num_replicas !== num_replicas || config.allow_direct !== allow_direct)
-      await manager.streams.update(wanted.name, { num_replicas, allow_direct });
+    if (e instanceof JetStreamApiError && e.code === JetStreamApiCodes.StreamNotFound) return undefined;
+    throw e;
   }
+}
+
+async function ensureStream(manager: JetStreamManager, wanted: WantedStream): Promise<void> {
+  const config = await configOf(manager, wanted.name);
+  if (!config) {
+    await manager.streams.add(wanted);
+    return;
+  }
+  // An operator's limits stay; we set only the number of copies, and who may read them. Another process may have created
+  // the stream, and a service whose key may not change streams needs nothing but the stream.
+  const { num_replicas, allow_direct } = wanted;
+  if (config.num_replicas !== num_replicas || config.allow_direct !== allow_direct)
+    await manager.streams.update(wanted.name, { num_replicas, allow_direct });
 }

@@ -1,6 +1,6 @@
-import { draftTxn, serviceActor } from '@waybill/state';
+import { draftTxn, fixtures, serviceActor } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
-import { jobSubject, MAX_TOKEN_CHARS, subjectOf, subjectToken } from './subject.js';
+import { jobSubject, MAX_TOKEN_CHARS, subjectOf, subjectToken, TXN_DOMAINS } from './subject.js';
 
 const AWKWARD = [
   '',
@@ -86,5 +86,17 @@ describe('subjectOf', () => {
   it('puts what touches many aggregates on the subject of its domain', () => {
     expect(subjectOf(draftTxn('EvalUpdate', { Evals: [] }, context))).toBe('TXN.eval');
     expect(subjectOf(draftTxn('AllocClientUpdate', { Allocs: [], Evals: [] }, context))).toBe('TXN.alloc');
+  });
+
+  it('AU-252: each transaction is in a domain that writers may be granted, but for leases and the begin of a history', () => {
+    const others = new Set<string>();
+    const types = new Set<string>();
+    for (const txn of fixtures.aRandomLog(7, 5_000)) {
+      types.add(txn.type);
+      const [, domain = ''] = subjectOf(txn).split('.');
+      if (!TXN_DOMAINS.includes(domain)) others.add(domain);
+    }
+    expect([...others].toSorted()).toEqual(['lease', 'system']);
+    expect(types.size).toBeGreaterThan(40);
   });
 });

@@ -41,6 +41,42 @@ export const variableSubject = (namespace: string, path: string): string =>
   `${TXN_STREAM}.variable.${subjectToken(namespace)}.${subjectToken(path)}`;
 export const leaseSubject = (role: string): string => `${TXN_STREAM}.lease.${subjectToken(role)}`;
 
+/**
+ * Second tokens of the subjects of the log, but for leases, which only the contenders for a role write, and for the
+ * transactions that begin a history.
+ */
+export const TXN_DOMAINS: readonly string[] = [
+  'acl_auth_method',
+  'acl_binding_rule',
+  'acl_policy',
+  'acl_role',
+  'acl_token',
+  'alloc',
+  'cluster',
+  'deployment',
+  'deployment_purge',
+  'eval',
+  'host_volume',
+  'ignore',
+  'job',
+  'job_purge',
+  'job_summary',
+  'namespace',
+  'node',
+  'node_drains',
+  'node_events',
+  'node_pool',
+  'node_purge',
+  'one_time_token',
+  'plan',
+  'plugin',
+  'root_key',
+  'scheduler_config',
+  'service',
+  'variable',
+  'volume',
+];
+
 /** Types that write one aggregate use its exact subject; types that write many use their domain's. */
 const SUBJECTS: { readonly [T in TxnType]: (payload: TxnPayloads[T], namespace: string) => string } = {
   NodeRegister: (p) => nodeSubject(p.Node.ID),

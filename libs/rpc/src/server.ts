@@ -174,7 +174,7 @@ export class RpcServer extends Server implements CustomTransportStrategy {
     this.listening = true;
     this.subscriptions.set(
       this.returns,
-      this.nc.subscribe(`${this.returns}.*`, { callback: (_, msg) => this.onReturn(msg) }),
+      this.nc.subscribe(`${this.returns}.*`, { callback: (error, msg) => void (error ?? this.onReturn(msg)) }),
     );
     this.subscribeAllowed();
     done();

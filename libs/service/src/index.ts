@@ -23,6 +23,7 @@ export type { ConfiguredHostVolume } from './setting-forms.js';
 export { TlsIdentity, type TlsIdentityDeps, type TlsOptions, TlsFilesError } from './tls/tls-identity.js';
 export { UserRights, type UserRightsDeps, userRightsOf } from './user-rights.js';
 export { newUuid, systemClock, systemTimers } from './system.js';
+export { KEYED_SERVICES, type KeyedService, keyedServiceUser } from './nats-rights.js';
 export { NestLogger } from './nest-logger.js';
 export { judgeWebRequest, type WebAccess, type WebVerdict } from './web/cross-origin.js';
 export { unprotectedListening } from './web/unprotected-listening.js';

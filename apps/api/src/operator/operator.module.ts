@@ -57,7 +57,7 @@ import { SetSchedulerConfiguration } from './set-scheduler-configuration.js';
     ),
     made(LogRecovery, ({ context, writes, parts: { events, model } }) => {
       const { link, database, newId, logger, history } = context;
-      const storage = new NatsEventStorage(link.nc);
+      const storage = new NatsEventStorage(link.nc, link.inboxPrefix);
       const transactions = new TransactionLog(database);
       return new LogRecovery({
         openJournal: () => new Journal(link),

@@ -29,7 +29,11 @@ export class EventStreamUnavailableError extends Error {
 export class NatsEventStorage implements EventStorage {
   private manager: Promise<JetStreamManager> | undefined;
 
-  constructor(private readonly nc: NatsConnection) {}
+  /** @param inboxPrefix subjects on which this connection may receive messages; by default any */
+  constructor(
+    private readonly nc: NatsConnection,
+    private readonly inboxPrefix?: string,
+  ) {}
 
   /** `end` is the sequence that precedes the next message, even if that message was removed. */
   async bounds(): Promise<{ first: number; last: number; end: number }> {
@@ -74,7 +78,7 @@ export class NatsEventStorage implements EventStorage {
     const request = JSON.stringify({ seq: Math.max(1, sequence), batch: messages, max_bytes: bytes });
     return new Promise((resolve, reject) => {
       const parts: StoredPart[] = [];
-      const inbox = createInbox();
+      const inbox = createInbox(this.inboxPrefix);
       let isOver = false;
       const end = (error?: Error): void => {
         isOver = true;
