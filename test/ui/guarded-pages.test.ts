@@ -315,6 +315,10 @@ describe.skipIf(!hasChromium)('the web interface with access control (needs /usr
     await page.getByRole('heading', { name: 'db', exact: true }).waitFor();
     await page.getByRole('link', { name: 'Versions' }).waitFor();
     expect(await button('Stop').count()).toBe(0);
+    await page.goto(`/ui/allocations/${uuid(2)}`);
+    await page.getByRole('heading', { name: 'Tasks' }).waitFor();
+    for (const name of ['Files', 'Terminal'])
+      expect(await page.getByRole('link', { name, exact: true }).count()).toBe(0);
     await page.goto('/ui/jobs');
     await page.getByRole('link', { name: 'db', exact: true }).waitFor();
     await page.getByText('Live', { exact: true }).waitFor();

@@ -267,6 +267,26 @@ describe.skipIf(!hasChromium)('the web interface (needs /usr/bin/chromium)', () 
     expect(await text(await saved.createReadStream())).toContain(HOSTILE);
   });
 
+  it('AG-320: a terminal in a task takes what is typed, and says how the command ended', async () => {
+    const { page } = browser;
+    await page.goto('/ui/jobs/web@default');
+    await page.getByRole('table', { name: 'Allocations' }).getByRole('link').first().click();
+    await page.getByRole('link', { name: 'Terminal', exact: true }).click();
+    await button('Start').press('Enter');
+    const screen = page.getByRole('region', { name: 'Terminal in task' });
+    await screen.getByRole('textbox', { name: 'Terminal input' }).waitFor();
+    await page.keyboard.type('printf "\\033[31m%s\\033[0m\\n" $((6 * 7))answer; tty\n');
+    await screen.getByText('42answer').first().waitFor();
+    await screen.getByText('/dev/pts/').first().waitFor();
+    expect(await browser.look('terminal')).toEqual([]);
+    expect(await browser.lookOnPhone('terminal')).toBe(0);
+    await page.keyboard.press('F6');
+    expect(await page.evaluate('document.activeElement.tagName')).toBe('BODY');
+    await screen.getByRole('textbox', { name: 'Terminal input' }).focus();
+    await page.keyboard.type('exit 3\n');
+    await page.getByText('The command has ended with code 3.').waitFor();
+  });
+
   it('machines: their states, and work kept away from one', async () => {
     const { page } = browser;
     await page.goto('/ui/clients');

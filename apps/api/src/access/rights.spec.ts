@@ -30,6 +30,13 @@ it('lists the routes that the caller may use in a namespace, and with `*` in any
   expect((await rightsWith(RULES, { namespace: '*' })).Routes).toEqual(['PUT /v1/job/* plan', 'GET /v1/jobs']);
 });
 
+it('lists the capabilities of the caller in a namespace', async () => {
+  const { Capabilities } = await rightsWith(RULES, { namespace: 'prod' });
+  expect(Capabilities).toContain('plan-job');
+  expect(Capabilities).not.toContain('alloc-exec');
+  expect((await rightsWith(RULES, { namespace: 'default' })).Capabilities).toEqual([]);
+});
+
 it('judges a variable by its path', async () => {
   expect((await rightsWith(RULES, { namespace: 'prod', path: 'web/a' })).Routes).toContain('PUT /v1/var/*');
   expect((await rightsWith(RULES, { namespace: 'prod', path: 'api/a' })).Routes).not.toContain('PUT /v1/var/*');

@@ -1,4 +1,4 @@
-import { eventTopicRequirement, type RequirementContext } from '@waybill/acl';
+import { eventTopicRequirement, NAMESPACE_CAPABILITIES, type RequirementContext } from '@waybill/acl';
 import type { EventTopic } from '@waybill/state';
 import type { GuardedRoute } from './guarded-routes.js';
 import type { RequestAccess } from './request-access.js';
@@ -29,6 +29,8 @@ export interface Rights {
    * followed by the part if there is one.
    */
   readonly Routes: readonly string[];
+  /** The capabilities that the caller has in the namespace, for what is checked behind a route, such as a terminal. */
+  readonly Capabilities: readonly string[];
   /** The topics of the event stream to which the caller may subscribe in all namespaces. */
   readonly Topics: readonly string[];
 }
@@ -46,7 +48,10 @@ export async function rightsOf(
   const Routes: string[] = [];
   for (const { Method, Path, Part, Requirement } of routes)
     if (await access.hasSomewhere(Requirement, about)) Routes.push([Method, Path, Part].join(' ').trimEnd());
+  const Capabilities: string[] = [];
+  for (const capability of NAMESPACE_CAPABILITIES)
+    if (await access.hasSomewhere({ kind: 'namespace', anyOf: [capability] }, about)) Capabilities.push(capability);
   const Topics: string[] = [];
   for (const topic of TOPICS) if (await access.hasEverywhere(eventTopicRequirement(topic))) Topics.push(topic);
-  return { Routes, Topics };
+  return { Routes, Capabilities, Topics };
 }

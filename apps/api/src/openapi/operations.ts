@@ -398,7 +398,7 @@ const HISTORY: Operation[] = [
   ...get('/v1/waybill/routes', 'Every route and the right that it needs', { answer: listOf(anything) }),
   ...get('/v1/waybill/rights', 'The routes and topics that the caller may use', {
     query: ['namespace', 'path', 'pool'],
-    answer: plain({ Routes: listOf(text), Topics: listOf(text) }),
+    answer: plain({ Routes: listOf(text), Capabilities: listOf(text), Topics: listOf(text) }),
   }),
 ];
 

@@ -432,5 +432,5 @@ export interface Answers {
   'GET /v1/waybill/audit': readonly unknown[];
   'GET /v1/waybill/control-plane': ControlPlane;
   'GET /v1/waybill/routes': readonly unknown[];
-  'GET /v1/waybill/rights': { readonly Routes: readonly string[]; readonly Topics: readonly string[]; };
+  'GET /v1/waybill/rights': { readonly Routes: readonly string[]; readonly Capabilities: readonly string[]; readonly Topics: readonly string[]; };
 }

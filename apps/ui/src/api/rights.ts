@@ -19,3 +19,9 @@ export function useMay({ route, namespace = '*', path }: Needed): boolean | unde
   const rights = useQuery(rightsQuery(namespace, path));
   return rights.isError || rights.data?.Routes.includes(NEEDED_ROUTES[route]);
 }
+
+/** Says whether the caller has a capability in a namespace, with the same answers as `useMay`. */
+export function useHas(capability: string, namespace: string): boolean | undefined {
+  const rights = useQuery(rightsQuery(namespace));
+  return rights.isError || rights.data?.Capabilities.includes(capability);
+}

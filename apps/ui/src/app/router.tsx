@@ -83,6 +83,13 @@ const files = createRoute({
   component: lazyRouteComponent(() => import('../pages/files/files-page.js'), 'FilesPage'),
 });
 
+const terminal = createRoute({
+  getParentRoute: of,
+  path: '/allocations/$id/terminal',
+  validateSearch: textsIn('task'),
+  component: lazyRouteComponent(() => import('../pages/terminal/terminal-page.js'), 'TerminalPage'),
+});
+
 const clients = createRoute({
   getParentRoute: of,
   path: '/clients',
@@ -294,6 +301,7 @@ export const router = createRouter({
     job.addChildren([jobOverview, jobVersions, jobDeployments, jobEvaluations, jobDefinition]),
     allocation,
     files,
+    terminal,
     clients,
     client,
     topology,

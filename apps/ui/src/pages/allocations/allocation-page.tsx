@@ -3,7 +3,7 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import { restartAllocation, stopAllocation } from '../../api/changes.js';
 import type { Allocation, TaskEvent, TaskState } from '../../api/contract.js';
 import { allocationQuery } from '../../api/queries.js';
-import { useMay } from '../../api/rights.js';
+import { useHas, useMay } from '../../api/rights.js';
 import { Action } from '../../components/action.js';
 import { Answer } from '../../components/answer.js';
 import buttons from '../../components/buttons.module.css';
@@ -37,6 +37,7 @@ export function AllocationPage() {
 
 function AllocationView({ alloc }: { readonly alloc: Allocation }) {
   const mayList = useMay({ route: 'listFiles', namespace: alloc.Namespace });
+  const mayExec = useHas('alloc-exec', alloc.Namespace);
   const isOver = alloc.ClientStatus !== 'running' && alloc.ClientStatus !== 'pending';
   return (
     <>
@@ -57,6 +58,11 @@ function AllocationView({ alloc }: { readonly alloc: Allocation }) {
         )}
         {!isOver && (
           <>
+            {mayExec === true && (
+              <Link to="/allocations/$id/terminal" params={{ id: alloc.ID }} className={buttons['button']}>
+                Terminal
+              </Link>
+            )}
             <Action
               needs={{ route: 'restartAllocation', namespace: alloc.Namespace }}
               label="Restart"
