@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { text } from 'node:stream/consumers';
+import { text as textOf } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ApiClient, shellJob } from '../support/api-client.js';
 import { eventually } from '../support/wait.js';
@@ -264,7 +264,7 @@ describe.skipIf(!hasChromium)('the web interface (needs /usr/bin/chromium)', () 
     expect(await browser.lookOnPhone('files')).toBe(0);
     const [saved] = await Promise.all([page.waitForEvent('download'), button('Download').click()]);
     expect(saved.suggestedFilename()).toBe('task.stdout.0');
-    expect(await text(await saved.createReadStream())).toContain(HOSTILE);
+    expect(await textOf(await saved.createReadStream())).toContain(HOSTILE);
   });
 
   it('AG-320: a terminal in a task takes what is typed, and says how the command ended', async () => {

@@ -1,5 +1,5 @@
 import { useNavigate } from '@tanstack/react-router';
-import { type MouseEvent, useEffect, useRef, useState, useSyncExternalStore } from 'react';
+import { type MouseEvent, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { onThemeChange, themeVersion } from '../../app/theme.js';
 import { type CellGrid, cellAt, gridOf } from './cell-grid.js';
 import styles from './machine-map.module.css';
@@ -20,7 +20,7 @@ export function MachineMap({ machines, by, label }: MachineMapProps) {
   const [width, setWidth] = useState(0);
   const theme = useSyncExternalStore(onThemeChange, themeVersion);
   const navigate = useNavigate();
-  const grid = gridOf(machines.length, width);
+  const grid = useMemo(() => gridOf(machines.length, width), [machines.length, width]);
   useEffect(() => {
     const place = canvas.current?.parentElement;
     if (!place) return undefined;
