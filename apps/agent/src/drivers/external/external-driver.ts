@@ -2,6 +2,7 @@ import { type Clock, errorText, type Timers } from '@waybill/model';
 import {
   type CapabilitiesMessage,
   ConfigError,
+  type ConfigSchema,
   DriverClient,
   handleMessage,
   handleText,
@@ -36,6 +37,7 @@ import {
   type TaskEvent,
   type TaskHandle,
   TaskNotFoundError,
+  type TaskPaths,
 } from '../driver.js';
 import { resourceUsage } from '../process-usage.js';
 import { DriverHealthWatch } from './driver-health.js';
@@ -100,6 +102,8 @@ export class ExternalDriver implements Driver {
   private readonly tasks = new Map<string, ExternalTask>();
   private readonly health: DriverHealthWatch;
   private capabilities: CapabilitiesMessage | undefined;
+  /** The schema of a task that is being prepared, by its paths: each preparation has an object of its own. */
+  private readonly schemas = new WeakMap<TaskPaths, ConfigSchema>();
   private readonly stopping = new AbortController();
   private readonly stopped = new Gate();
   private readonly listeners: ((event: TaskEvent) => void)[] = [];
@@ -308,16 +312,25 @@ export class ExternalDriver implements Driver {
   }
 
   /** Validates the configuration by the driver's schema, and encodes it. @throws TaskConfigError, StartError */
-  private async encoded({ config }: TaskConfig): Promise<Uint8Array> {
+  private async encoded({ config, paths }: TaskConfig): Promise<Uint8Array> {
     try {
-      await this.refreshCapabilities();
-      const process = await this.deps.plugin.use();
-      const schema = await new DriverClient(process.connection).taskConfigSchema();
+      const schema = this.schemas.get(paths) ?? (await this.askedSchema());
+      this.schemas.set(paths, schema);
       return schema.encode(config);
     } catch (error) {
       if (error instanceof ConfigError) throw new TaskConfigError(`failed to parse config: ${error.message}`);
       throw new StartError(errorText(error), true);
     }
+  }
+
+  /** Asks the plugin anew what it can do and what a task's configuration looks like (PG-51). */
+  private async askedSchema(): Promise<ConfigSchema> {
+    const process = await this.deps.plugin.use();
+    const [schema] = await Promise.all([
+      new DriverClient(process.connection).taskConfigSchema(),
+      this.refreshCapabilities(),
+    ]);
+    return schema;
   }
 
   private async refreshCapabilities(): Promise<void> {
