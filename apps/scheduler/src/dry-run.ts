@@ -1,4 +1,5 @@
 import {
+  type Allocation,
   allocationStub,
   type AllocListStub,
   annotateDiff,
@@ -51,7 +52,8 @@ export function dryRun(
 
 function preemptedBy({ plan }: Attempt, { tables }: Stage): AllocListStub[] {
   const victims = Object.values(plan.NodePreemptions).flat();
-  return victims.flatMap(({ ID }) => tables.allocs.get(ID) ?? []).map((alloc) => allocationStub(alloc));
+  // Only stored allocations are victims.
+  return victims.map(({ ID }) => allocationStub(tables.allocs.get(ID) as Allocation));
 }
 
 /**

@@ -53,6 +53,11 @@ describe('who has to go', () => {
       preemptedOf: () => 0,
     });
 
+  it('of equal ones the first go first', () => {
+    const equal = [1, 2, 3].map((n) => running(10, 250, `same${n}`));
+    expect(ask(equal, 500)).toEqual(equal.slice(0, 2));
+  });
+
   it('SC-133: a difference of ten, not of nine, and never one of its own', () => {
     expect(ask([running(40, 500)], 500)).toHaveLength(1);
     expect(ask([running(41, 500)], 500)).toBeUndefined();

@@ -14,6 +14,7 @@ export function stopSurplus(draft: GroupDraft, names: NameIndex): void {
     .toSorted((a, b) => Number(a.ClientStatus === 'unknown') - Number(b.ClientStatus === 'unknown'));
   const known = candidates.filter((a) => a.ClientStatus !== 'unknown').length;
   let surplus = Math.max(0, known + buckets.migrate.length - group.Count);
+  if (surplus === 0) return; // most often
   const stopWhere = (from: readonly Allocation[], chosen: (alloc: Allocation) => boolean): Allocation[] =>
     from.filter((alloc) => {
       if (surplus === 0 || !chosen(alloc)) return true;

@@ -59,7 +59,7 @@ function onlyRunTimeChanged(before: Job, job: Job): boolean {
     ...group,
     MaxRunDuration: limits.get(group.Name) ?? null,
   }));
-  const changed = before.TaskGroups.some(({ Name, MaxRunDuration }) => (limits.get(Name) ?? null) !== MaxRunDuration);
+  const changed = before.TaskGroups.some(({ Name, MaxRunDuration }) => limits.get(Name) !== MaxRunDuration);
   return changed && !specChanged({ ...before, TaskGroups }, job);
 }
 

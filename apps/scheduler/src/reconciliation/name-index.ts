@@ -71,7 +71,7 @@ export class NameIndex {
   /** The name of a replacement: that of the original, or the next free one if two allocations have it (SC-149). */
   successorOf(name: string): string {
     const index = indexIn(name);
-    if ((this.used.get(index) ?? 0) <= 1) return name;
+    if ((this.used.get(index) ?? 1) <= 1) return name;
     for (let i = 0; i < this.count; i++) {
       if (this.used.has(i)) continue;
       this.release(name);

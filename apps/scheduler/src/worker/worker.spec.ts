@@ -36,6 +36,8 @@ let workersAsking: (string | undefined)[];
 /** With the end of each evaluation. */
 let typesWanted: (readonly string[])[];
 let submitted: Plan[];
+/** With the end of each evaluation. */
+let stepsSent: (string | undefined)[];
 
 const handedOver = (delivery: Partial<DequeueResponse> | undefined): DequeueResponse => ({
   Eval: null,
@@ -63,6 +65,7 @@ beforeEach(() => {
   workersAsking = [];
   typesWanted = [];
   submitted = [];
+  stepsSent = [];
   const rpc: Rpc = {
     async ask<Req, Res>(call: Call<Req, Res>, request: Req): Promise<Res> {
       const name = call.name.replace('broker.', '');
@@ -77,6 +80,7 @@ beforeEach(() => {
         return new Promise<Res>((resolve) => unanswered.push({ call: name, answer: (res) => resolve(res as Res) }));
       if (name !== 'dequeue') asked.push(name);
       if (name === 'submitPlan') submitted.push((request as SubmitPlanRequest).Plan);
+      if (name === 'finish') stepsSent.push((request as FinishRequest).Steps);
       if (name === 'finish') typesWanted.push((request as FinishRequest).NextOf);
       if (name === 'finish' && (request as FinishRequest).NextOf.length === 0) return handedOver(undefined) as Res;
       if (name === 'finish') return handedOver(deliveries.shift()) as Res;
@@ -157,6 +161,16 @@ describe('a worker', () => {
       'worker.update_eval',
       'worker.send_ack',
     ]);
+  });
+
+  it('CL-1065: sends a wait for the index of the delivery only if it waited', async () => {
+    const { appliedIndex } = world.state;
+    for (const WaitIndex of [appliedIndex, appliedIndex + 1]) delivered({ WaitIndex });
+    worker.start();
+    await settled();
+    for (const { resolve } of waits) resolve();
+    await settled();
+    expect(stepsSent.map((steps) => steps?.includes('waited'))).toEqual([false, true]);
   });
 
   it('EB-228: it asks for every type of job, and for housekeeping', async () => {

@@ -246,7 +246,6 @@ export class Worker {
         const behind = state.appliedIndex < waitIndex;
         await timed(this.measured, 'worker.wait_for_index', () => state.waitFor(waitIndex, WAIT_FOR_INDEX_MS));
         if (behind) steps.addWait(waitIndex);
-        this.doing = 'Scheduling';
         return await this.scheduleDelivery(delivery, steps);
       }
     } catch (error) {
