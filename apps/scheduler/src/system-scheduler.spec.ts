@@ -208,12 +208,13 @@ describe('system jobs', () => {
   it('SC-35, SC-284, EB-220: full nodes give one blocked evaluation for the group, naming the first', () => {
     const task = fixtures.aTask();
     const big = { ...task, Resources: { ...task.Resources, CPU: 99_999 } };
-    world.addNode();
-    world.addNode();
+    const [first] = [world.addNode(), world.addNode()];
     world.register(system({ Tasks: [big] }));
     const attempt = run();
-    expect(attempt.blocked).toHaveLength(1);
-    expect(attempt.blocked[0]!.nodeId).not.toBe('');
+    expect(attempt.blocked).toMatchObject([
+      { nodeId: first.ID, escaped: false, missingResources: [], failedGroups: { web: { NodesExhausted: 1 } } },
+    ]);
+    expect(attempt.wanted).toEqual({ web: 2 });
     expect(attempt.failedGroups['web']).toMatchObject({ CoalescedFailures: 1, NodesExhausted: 1 });
   });
 

@@ -1,4 +1,5 @@
 import { findTaskGroup, isServerTerminal, type Allocation, type Job } from '@waybill/model';
+import { compareText } from '@waybill/state';
 import { bucketOf, isLive, lostStop, mayRewrite } from './classification.js';
 import { DELAYED_RESCHEDULE, NOT_NEEDED } from '../descriptions.js';
 import { FollowUps, type Due } from './follow-ups.js';
@@ -104,6 +105,6 @@ function stopAll(name: string, allocs: readonly Allocation[], input: ReconcileIn
 function byIndex(allocs: readonly Allocation[]): Allocation[] {
   return allocs
     .map((alloc) => ({ alloc, index: indexIn(alloc.Name) }))
-    .toSorted((a, b) => a.index - b.index || (a.alloc.ID < b.alloc.ID ? -1 : 1))
+    .toSorted((a, b) => a.index - b.index || compareText(a.alloc.ID, b.alloc.ID))
     .map(({ alloc }) => alloc);
 }

@@ -40,6 +40,19 @@ describe('destructive updates (SC-222, SC-223)', () => {
     expect(wants.desired['web']).toMatchObject({ DestructiveUpdate: replaced.length, Ignore: Count - replaced.length });
   });
 
+  it('lowest names first, and of one name by ID, whatever the order of the stored ones', () => {
+    const world = worldOf(5, rolling(4));
+    for (const [at, ID] of [
+      [2, 'e'],
+      [0, 'b'],
+      [1, 'd'],
+      [0, 'a'],
+      [0, 'c'],
+    ] as const)
+      world.addOld(at, { ID });
+    expect(world.run().destructive.map(({ alloc }) => alloc.ID)).toEqual(['a', 'b', 'c', 'd']);
+  });
+
   it('other placements come first', () => {
     const world = worldOf(4, rolling(3));
     for (const at of [0, 1]) world.addOld(at);

@@ -293,7 +293,14 @@ describe('a run against conflicts', () => {
     await run();
     expect(log.filter((l) => l === 'plan')).toHaveLength(5);
     expect(log.slice(-2)).toEqual(['create max-plan-attempts', 'update failed']);
-    expect(created[0]).toMatchObject({ Status: 'blocked', StatusDescription: 'created due to placement conflicts' });
+    expect(created[0]).toMatchObject({
+      Status: 'blocked',
+      StatusDescription: 'created due to placement conflicts',
+      NodeID: '',
+      FailedTGAllocs: {},
+      EscapedComputedClass: true,
+      PreviousEval: written[0]!.ID,
+    });
     expect(written[0]).toMatchObject({
       Status: 'failed',
       StatusDescription: 'maximum attempts reached (5)',
