@@ -1,6 +1,7 @@
 import type { Job, TaskGroup } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { Attempt } from './attempt.js';
 import { placedBy, SchedulingFixture, stoppedBy } from './scheduling.fixture.js';
 
 let world: SchedulingFixture;
@@ -229,5 +230,170 @@ describe('system jobs', () => {
     world.addNode({ Name: 'good' });
     expect(run().failedGroups).toEqual({});
     expect(run().failedGroups).toEqual({});
+  });
+});
+
+describe('one pass over a system job', () => {
+  const changed = (group: Partial<TaskGroup> = {}, Type = 'system', over: Partial<Job> = {}): Job =>
+    system({ Tasks: [fixtures.aTask({ Config: { run_for: '2h' } })], ...group }, Type, over);
+  const updating = (over: Partial<NonNullable<TaskGroup['Update']>>) => ({
+    Update: { ...fixtures.aGroup().Update!, MaxParallel: 1, ...over },
+  });
+  const counts = (attempt: Attempt, group = 'web') => attempt.annotations.DesiredTGUpdates[group];
+  const total = (attempt: Attempt) => attempt.plan.Deployment?.TaskGroups['web']?.DesiredTotal;
+  /** Allocations of a first version on so many nodes, healthy and rolled out. */
+  const running = (nodes: number, group: Partial<TaskGroup> = {}, over: Partial<Job> = {}) => {
+    const made = Array.from({ length: nodes }, (_, at) => world.addNode({ Name: `n${at}` }));
+    world.register(system(group, 'system', over));
+    run();
+    world.allRunHealthy();
+    run();
+    return made;
+  };
+  const sized = (CPU: number) => {
+    const task = fixtures.aTask();
+    return { Tasks: [{ ...task, Resources: { ...task.Resources, CPU } }] };
+  };
+
+  it('SC-245: stops all of a stopped job; without a job and its allocations there is nothing to do', () => {
+    running(2);
+    world.stopJob('web');
+    const attempt = run({ TriggeredBy: 'job-deregister' });
+    expect(attempt).toMatchObject({ truncated: false, failedGroups: {}, wanted: {}, blocked: [], followups: [] });
+    expect([stoppedBy(attempt).length, attempt.plan.Job?.ID]).toEqual([2, 'web']);
+    const unknown = world.attempt({ Type: 'system', JobID: 'unknown' });
+    expect([unknown.plan.Job, unknown.isNoop, unknown.deploymentId]).toEqual([null, true, '']);
+  });
+
+  it('SC-253, SC-291: updates in place at once, and counts what runs as wanted', () => {
+    running(3, updating({}));
+    world.register(system(updating({}), 'system', { Priority: 60 }));
+    const attempt = run();
+    expect(counts(attempt)).toMatchObject({
+      InPlaceUpdate: 3,
+      DestructiveUpdate: 0,
+      Ignore: 0,
+      Place: 3,
+      Reconnect: 0,
+    });
+    expect([placedBy(attempt).length, stoppedBy(attempt).length, total(attempt)]).toEqual([3, 0, 3]);
+    expect(placedBy(attempt).every(({ Job: version }) => version?.Priority === 60)).toBe(true);
+    expect(attempt.deploymentId).toBe(attempt.plan.Deployment?.ID);
+  });
+
+  it('SC-280, SC-291: replaces in steps, in the order of the stored ones', () => {
+    running(3, updating({}));
+    world.register(changed(updating({})));
+    const attempt = run();
+    expect(counts(attempt)).toMatchObject({ DestructiveUpdate: 1, Ignore: 2, InPlaceUpdate: 0, Canary: 0 });
+    expect([stoppedBy(attempt).length, placedBy(attempt).length, total(attempt)]).toEqual([1, 1, 3]);
+    expect(attempt.wanted).toEqual({ web: 1 });
+    const [first] = [...world.state.tables.allocs.by('job', 'default/web')];
+    expect(stoppedBy(attempt).map(({ ID }) => ID)).toEqual([first!.ID]);
+  });
+
+  it('SC-292, SC-294: makes canaries of some', () => {
+    running(3, updating({ MaxParallel: 3, Canary: 34 }));
+    world.register(changed(updating({ MaxParallel: 3, Canary: 34 })));
+    const attempt = run();
+    expect(counts(attempt)).toMatchObject({ Canary: 2, DestructiveUpdate: 2, Ignore: 1 });
+    expect(placedBy(attempt).map(({ DeploymentStatus }) => DeploymentStatus?.Canary)).toEqual([true, true]);
+  });
+
+  it('each group by itself', () => {
+    world.addNode();
+    const groups = (n: number) =>
+      ['a', 'b'].map((Name) => {
+        const Tasks = [fixtures.aTask({ Config: { n: Name === 'a' ? n : 0 } })];
+        return fixtures.aGroup({ Name, Tasks, ...updating({}) }, 'system');
+      });
+    world.register(fixtures.aJob({ Type: 'system', TaskGroups: groups(1) }));
+    run();
+    world.allRunHealthy();
+    world.register(fixtures.aJob({ Type: 'system', TaskGroups: groups(2) }));
+    const attempt = run();
+    expect(counts(attempt, 'a')).toMatchObject({ DestructiveUpdate: 1, InPlaceUpdate: 0 });
+    expect(counts(attempt, 'b')).toMatchObject({ DestructiveUpdate: 0, InPlaceUpdate: 1 });
+    expect(attempt.wanted).toEqual({ a: 1, b: 0 });
+  });
+
+  it('SC-285: stops what no node can replace any more', () => {
+    running(2, updating({}));
+    const Constraints = [{ LTarget: '${node.unique.name}', RTarget: 'n0', Operand: '=' }];
+    world.register(changed(updating({}), 'system', { Constraints }));
+    const attempt = run();
+    expect(stoppedBy(attempt).map(({ DesiredDescription }) => DesiredDescription)).toEqual(
+      Array(2).fill('alloc is being updated due to job update'),
+    );
+    expect(placedBy(attempt)).toHaveLength(1);
+    expect([counts(attempt)?.DestructiveUpdate, total(attempt)]).toEqual([1, 1]);
+    expect([attempt.failedGroups, attempt.wanted]).toEqual([{}, { web: 1 }]);
+  });
+
+  it('SC-291: nodes that are full are not wanted', () => {
+    const nodes = [0, 1, 2].map(() => world.addNode());
+    for (const { ID } of nodes.slice(0, 2)) {
+      const Job = fixtures.aJob({ ID: 'other', Priority: 90, TaskGroups: [fixtures.aGroup(sized(3_000))] });
+      const alloc = fixtures.anAlloc({ Job, NodeID: ID, ClientStatus: 'running' });
+      world.state.tables.allocs.replace(alloc.ID, alloc);
+    }
+    world.register(system({ ...sized(2_000), ...updating({}) }));
+    const attempt = run();
+    expect([placedBy(attempt).length, total(attempt), attempt.wanted]).toEqual([1, 1, { web: 3 }]);
+    expect(attempt.failedGroups['web']).toMatchObject({ NodesExhausted: 1, CoalescedFailures: 1 });
+    expect(attempt.blocked.map(({ nodeId }) => nodeId)).toEqual([nodes[0]!.ID]);
+  });
+
+  it('SC-283: the metrics of all filtered nodes are summed', () => {
+    const Constraints = [{ LTarget: '${node.unique.name}', RTarget: 'good', Operand: '=' }];
+    const driverless = { Drivers: {}, Attributes: {} };
+    world.addNode({ Name: 'a', NodeClass: 'x' });
+    world.addNode({ Name: 'b' });
+    world.addNode({ Name: 'c', NodeClass: 'x' });
+    world.addNode({ Name: 'good', NodeClass: 'y', ComputedClass: 'v1:other', ...driverless });
+    world.register(system({ Constraints }));
+    expect(run().failedGroups['web']).toMatchObject({
+      NodesEvaluated: 4,
+      NodesFiltered: 4,
+      ConstraintFiltered: { '${node.unique.name} = good': 3, 'missing drivers': 1 },
+      ClassFiltered: { x: 2, y: 1 },
+    });
+  });
+
+  it('SC-286: evicts for a place', () => {
+    const node = world.addNode();
+    const Job = fixtures.aJob({ ID: 'low', Priority: 10, TaskGroups: [fixtures.aGroup(sized(3_000))] });
+    const victim = fixtures.anAlloc({ Job, NodeID: node.ID, ClientStatus: 'running' });
+    world.state.tables.allocs.replace(victim.ID, victim);
+    world.register(system(sized(2_000), 'system', { Priority: 80 }));
+    const attempt = world.attempt({ Type: 'system' });
+    expect(attempt.plan.NodePreemptions[node.ID]?.map(({ ID }) => ID)).toEqual([victim.ID]);
+    expect(counts(attempt)).toMatchObject({ Preemptions: 1, Place: 1 });
+  });
+
+  it('SC-274 S5, S7: an allocation becomes unknown with its node, and runs again when both are back', () => {
+    const [node] = running(1, updating({}));
+    world.nodeIs(node!, 'disconnected');
+    const away = run({ TriggeredBy: 'node-update' });
+    expect(placedBy(away)).toMatchObject([{ ClientStatus: 'unknown', AllocStates: [{ Value: 'unknown' }] }]);
+    expect(counts(away)).toMatchObject({ Disconnect: 1, Reconnect: 0 });
+    world.nodeIs(node!, 'initializing');
+    world.report(world.allocs()[0]!, { ClientStatus: 'running' });
+    world.nodeIs(node!, 'ready');
+    const back = run({ TriggeredBy: 'reconnect' });
+    expect(counts(back)).toMatchObject({ Reconnect: 1, Ignore: 1, InPlaceUpdate: 0, Disconnect: 0 });
+    expect(placedBy(back)).toMatchObject([{ AllocStates: [{ Value: 'unknown' }, { Value: 'running' }] }]);
+  });
+
+  it('SC-277: a sysbatch allocation that ran is run again for another command, and not stopped', () => {
+    world.addNode();
+    world.register(system({}, 'sysbatch'));
+    world.run({ Type: 'sysbatch' });
+    const [ran] = world.allocs();
+    world.report(ran!, done);
+    world.register(changed({}, 'sysbatch'));
+    const attempt = world.run({ Type: 'sysbatch' });
+    expect(placedBy(attempt)).toMatchObject([{ PreviousAllocation: ran!.ID }]);
+    expect(counts(attempt)).toMatchObject({ DestructiveUpdate: 1, InPlaceUpdate: 0 });
   });
 });
