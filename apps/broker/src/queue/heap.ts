@@ -117,7 +117,7 @@ export class RankedHeap<T> {
 
   pop(): T | undefined {
     const { ranks, items } = this;
-    const [first] = items;
+    const first = items[0];
     const item = items.pop();
     const rank = ranks.pop();
     if (items.length > 0) this.sink(item as T, rank as number);
@@ -149,12 +149,12 @@ export class RankedHeap<T> {
   private isBefore(at: number, other: number): boolean {
     const rank = this.rankAt(at);
     const otherRank = this.rankAt(other);
-    return rank < otherRank || (rank === otherRank && this.before(this.itemAt(at), this.itemAt(other)));
+    return rank !== otherRank ? rank < otherRank : this.before(this.itemAt(at), this.itemAt(other));
   }
 
   private comesBefore(rank: number, item: T, other: number): boolean {
     const otherRank = this.rankAt(other);
-    return rank < otherRank || (rank === otherRank && this.before(item, this.itemAt(other)));
+    return rank !== otherRank ? rank < otherRank : this.before(item, this.itemAt(other));
   }
 
   /** The rank at a position that the caller knows to be within bounds. */
