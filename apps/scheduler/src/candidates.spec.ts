@@ -332,6 +332,27 @@ describe('what fits', () => {
     expect(one?.AllocatedResources.Tasks['web']?.Cpu.ReservedCores).toEqual([3]);
   });
 
+  it('SC-253: an update in place keeps the cores, although lower ones are free by then', () => {
+    world.addNode(resourcesOf(cpu(4_000, [0, 1, 2, 3])));
+    for (const ID of ['first', 'second']) {
+      world.register({ ...asking({ Cores: 2, CPU: 0 }), ID });
+      world.run({ JobID: ID });
+    }
+    world.stopJob('first');
+    world.run({ JobID: 'first' });
+    for (const alloc of world.allocs())
+      if (alloc.JobID === 'first') world.report(alloc, { ClientStatus: 'complete' });
+    const cores = (): unknown[] =>
+      world
+        .allocs()
+        .filter(({ JobID, DesiredStatus }) => JobID === 'second' && DesiredStatus === 'run')
+        .map(({ AllocatedResources, Job }) => [AllocatedResources.Tasks['web']?.Cpu, Job?.Priority]);
+    expect(cores()).toEqual([[{ CpuShares: 2_000, ReservedCores: [2, 3] }, 50]]);
+    world.register({ ...asking({ Cores: 2, CPU: 0 }), ID: 'second', Priority: 60 });
+    world.run({ JobID: 'second' });
+    expect(cores()).toEqual([[{ CpuShares: 2_000, ReservedCores: [2, 3] }, 60]]);
+  });
+
   it('SC-104: the reservation counts, secrets included, the limit never', () => {
     world.addNode({ ...resourcesOf({ Memory: { MemoryMB: 1_000 } }) });
     expect(whyNot(asking({ MemoryMB: 900, MemoryMaxMB: 5_000 }))).toBeUndefined();

@@ -63,13 +63,15 @@ function onlyRunTimeChanged(before: Job, job: Job): boolean {
   return changed && !specChanged({ ...before, TaskGroups }, job);
 }
 
-/** The resources of the updated allocation: ports, networks, devices and cores stay, amounts are new. */
+/**
+ * The resources of the updated allocation: ports, networks, devices and cores stay (SC-253). Other amounts of CPU would
+ * have replaced it.
+ */
 function carriedOver(resources: AllocatedResources, old: AllocatedResources): AllocatedResources {
   const tasks = Object.entries(resources.Tasks).map(([name, task]) => {
     const before = old.Tasks[name];
     if (!before) return [name, task];
-    const cpu = before.Cpu.ReservedCores ? before.Cpu : task.Cpu;
-    return [name, { ...task, Cpu: cpu, Networks: before.Networks, Devices: before.Devices }];
+    return [name, { ...task, Cpu: before.Cpu, Networks: before.Networks, Devices: before.Devices }];
   });
   return {
     ...resources,
