@@ -84,25 +84,31 @@ export type Place = 'ready' | 'unacked' | 'pending' | 'delayed' | 'redelivery' |
  * its methods, one for each way between two places; `EvalBroker` describes these ways. It is in exactly one place at a time.
  */
 export class TrackedEvaluation {
-  place: Place = 'delayed';
+  // The fields that each delivery and each comparison reads come first: with a million evaluations waiting, each cache line
+  // that is fetched costs as much as the rest of the work.
+  readonly evaluation: Evaluation;
   /** Undefined until the evaluation is due for the first time. */
   job: JobQueue | undefined = undefined;
+  place: Place = 'delayed';
+  /** The queue of its scheduler type, or the failed queue. */
+  queue: ReadyQueue;
   deliveries = 0;
   /** Set while the evaluation is unacked. */
   delivery: UnackedDelivery | undefined = undefined;
+  enqueuedAtMs: number;
+  /** Its times go to the meter (EB-321). */
+  readonly timed: boolean;
   /** Oldest first. */
   failedDeliveries: readonly FailedDelivery[] | undefined = undefined;
   /** Its latest wait for a time, which may be over. */
   delay: Delay | undefined = undefined;
 
-  constructor(
-    readonly evaluation: Evaluation,
-    /** The queue of its scheduler type, or the failed queue. */
-    public queue: ReadyQueue,
-    public enqueuedAtMs: number,
-    /** Its times go to the meter (EB-321). */
-    readonly timed: boolean,
-  ) {}
+  constructor(evaluation: Evaluation, queue: ReadyQueue, enqueuedAtMs: number, timed: boolean) {
+    this.evaluation = evaluation;
+    this.queue = queue;
+    this.enqueuedAtMs = enqueuedAtMs;
+    this.timed = timed;
+  }
 
   /** Starts its wait for a time, as delayed or awaiting redelivery. */
   startDelay(delay: Delay): void {
