@@ -340,8 +340,7 @@ describe('what fits', () => {
     }
     world.stopJob('first');
     world.run({ JobID: 'first' });
-    for (const alloc of world.allocs())
-      if (alloc.JobID === 'first') world.report(alloc, { ClientStatus: 'complete' });
+    for (const alloc of world.allocs()) if (alloc.JobID === 'first') world.report(alloc, { ClientStatus: 'complete' });
     const cores = (): unknown[] =>
       world
         .allocs()

@@ -60,6 +60,19 @@ describe('count', () => {
     expect(again.annotations.DesiredTGUpdates['web']).toMatchObject({ Ignore: 3, Place: 0 });
   });
 
+  it('SC-41: jobs of their own go to different ones of equal nodes', () => {
+    const nodeOf = (): number => {
+      const one = new SchedulingFixture();
+      for (let i = 0; i < 20; i++) one.addNode({ ID: fixtures.uuid(1_000 + i) });
+      one.register(jobOf({ Count: 1 }));
+      one.run();
+      return [...one.state.tables.nodes.all()].findIndex(({ ID }) => ID === one.allocs()[0]?.NodeID);
+    };
+    const chosen = new Set(Array.from({ length: 12 }, nodeOf));
+    expect(chosen.size).toBeGreaterThan(3);
+    expect(chosen).not.toContain(-1);
+  });
+
   it('SC-41, SC-314: the same input gives the same plan, byte for byte', () => {
     for (let i = 0; i < 20; i++) world.addNode({ ID: fixtures.uuid(1_000 + i) });
     world.register(jobOf({ Count: 10 }));
