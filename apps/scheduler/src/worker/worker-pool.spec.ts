@@ -61,6 +61,14 @@ describe('the workers of a process', () => {
     expect(hired.map(({ status }) => status)).toEqual(['Started', 'Started']);
   });
 
+  it('EB-229: as many schedulers, but others, are another pool, and so are fewer of the same', () => {
+    const { pool, hired } = poolOf(1, ['service', 'batch']);
+    pool.change(1, ['service', 'system']);
+    expect(hired.map(({ status }) => status)).toEqual(['Stopping', 'Started']);
+    pool.change(1, ['service']);
+    expect(hired.map(({ status }) => status)).toEqual(['Stopping', 'Stopping', 'Started']);
+  });
+
   it('none is hired any more once it is stopped', () => {
     const { pool, hired } = poolOf(1);
     void pool.stop();
