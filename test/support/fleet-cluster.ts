@@ -22,6 +22,7 @@ import {
 import { draftTxn, fixtures, isRejected, serviceActor, type TxnPayloads, type TxnType } from '@waybill/state';
 import { silentLogger, tracerFor } from '@waybill/telemetry';
 import { eventually } from './wait.js';
+import { admittedRpc } from './admitted-rpc.js';
 
 /** Machines that are silent for one to three seconds are missed. */
 const PACE = { ...DEFAULT_PACE, minTtlMs: 1_000, graceMs: 1_000, failoverTtlMs: 3_000 };
@@ -64,7 +65,7 @@ export class FleetCluster {
     });
     const { link } = await infrastructure.nats();
     const deps = {
-      rpc: new NatsRpc(link.nc),
+      rpc: admittedRpc(new NatsRpc(link.nc)),
       clock: systemClock,
       timers: hastyTimers,
       newId: newUuid,

@@ -89,6 +89,8 @@ describe.skipIf(!hasChromium)('the web interface with access control (needs /usr
     await page.goto('/ui/variables');
     await page.getByText('No variables').waitFor();
     await page.getByRole('link', { name: 'New variable' }).press('Enter');
+    // The list has a field for paths as well.
+    await page.getByRole('heading', { name: 'New variable', exact: true }).waitFor();
     await page.getByLabel('Path').fill('nomad/jobs/web');
     await button('Save').press('Enter');
     await page.getByText('Give every item a key.').waitFor();
