@@ -1,5 +1,9 @@
+import type { AclPolicy } from '@waybill/model';
 import { Acl, type PolicySource } from './acl.js';
 import { MAX_CACHED_ACLS } from './limits.js';
+
+/** StoredPolicy has the members of a stored policy that its rights depend on. */
+type StoredPolicy = Pick<AclPolicy, 'Name' | 'Rules' | 'ModifyIndex'>;
 
 interface CachedAcl {
   readonly acl: Acl;
@@ -39,6 +43,14 @@ export class AclCache {
     const entry = found && isSame ? found : { acl: Acl.compile(sorted), rules };
     this.keep(key, entry);
     return entry.acl;
+  }
+
+  /** Returns the compiled ACL of stored policies; without any, it allows nothing. @throws Refusal as `get` does */
+  ofPolicies(policies: readonly StoredPolicy[]): Acl {
+    if (policies.length === 0) return Acl.none;
+    return this.get(
+      policies.map(({ Name, Rules, ModifyIndex }) => ({ name: Name, rules: Rules, modifyIndex: ModifyIndex })),
+    );
   }
 
   private keep(key: string, entry: CachedAcl): void {

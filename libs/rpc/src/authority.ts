@@ -62,7 +62,7 @@ export const isProtected = ({ fencedBy, userNeeds }: CallProtection): boolean =>
 
 /** Decides whether a call may be made on an authority. */
 export interface CallGuard {
-  /** @throws Refusal forbidden or stale-epoch; unavailable if nobody can tell at present */
+  /** @throws Refusal forbidden; retryable for a deposed holder; unavailable if no process can decide at present */
   admit(call: CallProtection, request: unknown, authority: Authority | undefined): Promise<void>;
 }
 

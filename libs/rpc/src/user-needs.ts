@@ -2,10 +2,12 @@ import type { NamespaceCapability, Requirement, RequirementContext } from '@wayb
 import type { Tables } from '@waybill/state';
 import type { NeededRight, UserNeeds } from './authority.js';
 
-/** Rights that users need at the process that answers, as calls declare them (OP-172). */
+// The rights that users need at the process that answers, as calls declare them (OP-172).
 
-/** The right is about no namespace and no name. */
-export const needs = (requirement: Requirement) => (): readonly NeededRight[] => [{ requirement, about: {} }];
+/** One right, whatever the request says. By default it is about no namespace and no name. */
+export const needs =
+  (requirement: Requirement, about: RequirementContext = {}) =>
+  (): readonly NeededRight[] => [{ requirement, about }];
 
 export const needsNodeRead = needs({ kind: 'node', level: 'read' });
 export const needsNodeWrite = needs({ kind: 'node', level: 'write' });
@@ -27,11 +29,7 @@ export const needsInNamespace =
 
 /** Any of the capabilities in some namespace: the request names none. */
 export const needsSomewhere = (...anyOf: NamespaceCapability[]) =>
-  needsAbout({ kind: 'namespace', anyOf, wildcard: true }, { namespace: '*' });
-
-const needsAbout = (requirement: Requirement, about: RequirementContext) => (): readonly NeededRight[] => [
-  { requirement, about },
-];
+  needs({ kind: 'namespace', anyOf, wildcard: true }, { namespace: '*' });
 
 /** The right to read plugins, and the others. */
 export const andPluginRead =

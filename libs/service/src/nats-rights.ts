@@ -228,9 +228,10 @@ const leasesOf = (role: Role): readonly string[] => [
 
 /**
  * The NATS user of one kind of service (AU-252, EB-10). It makes only the calls of its service, answers only the calls
- * to its service, and writes only what its service writes: a scheduler writes nothing, and no service can take the lease
- * of another's role. Only the projector creates, changes and trims streams, so it has to run before a new NATS server is
- * of use to the others.
+ * to its service, and publishes only what its service writes: a scheduler publishes no transaction, and no service can
+ * take the lease of another's role. Only the projector creates, changes and trims streams, so the other services wait for
+ * it at a new NATS server. The key does not stop an attacker: JetStream sends its answer to any subject of the account
+ * that a request names, so who may ask for the log can have the server write an answer into it.
  */
 export function keyedServiceUser(service: KeyedService, publicKey: string): NatsUser {
   const { role, writesLog, calls, machineCalls, publishes = [], subscribes = [] } = RIGHTS[service];

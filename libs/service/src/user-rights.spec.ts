@@ -63,9 +63,17 @@ describe('the rights of users at the service that answers', () => {
       token({ Policies: null, Roles: [{ ID: 'r', Name: 'team' }] }),
       token({ Policies: ['ops', 'gone'] }),
     ];
+    const leftOver = token({
+      Policies: null,
+      Roles: [
+        { ID: 'gone', Name: 'gone' },
+        { ID: 'r', Name: 'team' },
+      ],
+    });
     const [ours, theirs] = [{ AllocID: alloc().ID }, { AllocID: alloc({ Namespace: 'default' }).ID }];
     expect(await may(readLog, ours, direct)).toBe(true);
     expect(await may(readLog, ours, byRole)).toBe(true);
+    expect(await may(readLog, ours, leftOver)).toBe(true); // a role that was deleted gives nothing
     expect(await may(readLog, ours, other)).toBe(DENIED);
     expect(await may(readLog, theirs, direct)).toBe(DENIED);
   });

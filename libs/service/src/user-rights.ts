@@ -27,8 +27,8 @@ interface Rights {
 
 /**
  * UserRights checks in a service, for whom a call was made, what the API has checked before (OP-172). It reads tokens,
- * roles and policies from the service's own copy of the state, which it waits for if it is behind. Keeps compiled
- * policies only. Cost: look-ups in memory.
+ * roles and policies from the service's own copy of the state, which it waits for if it is behind, at most
+ * MAX_RIGHTS_WAIT_MS. It keeps compiled policies only. Cost: look-ups in memory; for a task, one pass over all policies.
  */
 export class UserRights implements CallGuard {
   private readonly compiled = new AclCache();
@@ -76,19 +76,21 @@ export class UserRights implements CallGuard {
     if (!rights || !userNeeds) return false;
     const { acl, workload } = rights;
     return userNeeds(asked, tables).every(({ requirement, about }) =>
-      satisfies(acl, requirement, { ...about, workload, authenticated: user.Kind !== 'anonymous' }),
+      satisfies(acl, requirement, { ...about, workload }),
     );
   }
 
   /** Returns undefined for a user who does not exist, or whose credential is no longer valid. */
   private rightsOf(user: Exclude<CallUser, { Kind: 'everybody' | 'node' }>, tables: Tables): Rights | undefined {
-    if (user.Kind === 'anonymous') return { acl: this.compile(named([ANONYMOUS_POLICY], tables)) };
+    if (user.Kind === 'anonymous') return { acl: this.compiled.ofPolicies(named([ANONYMOUS_POLICY], tables)) };
     if (user.Kind === 'workload') return this.rightsOfWorkload(user, tables);
     const token = tables.acl_token.get(user.AccessorID);
     if (!token || isExpiredAt(token.ExpirationTime, this.deps.clock.nowMs())) return undefined;
     if (token.Type === 'management') return { acl: Acl.management };
     const roles = (token.Roles ?? []).flatMap(({ ID }) => tables.acl_roles.get(ID)?.Policies ?? []);
-    return { acl: this.compile(named([...(token.Policies ?? []), ...roles.map(({ Name }) => Name)], tables)) };
+    return {
+      acl: this.compiled.ofPolicies(named([...(token.Policies ?? []), ...roles.map(({ Name }) => Name)], tables)),
+    };
   }
 
   private rightsOfWorkload(
@@ -99,14 +101,7 @@ export class UserRights implements CallGuard {
     if (!alloc?.Job || isClientTerminal(alloc)) return undefined;
     const jobId = alloc.Job.ParentID || alloc.JobID;
     const workload = { namespace: alloc.Namespace, jobId, group: alloc.TaskGroup, task: Task };
-    return { acl: this.compile(policiesOfWorkload([...tables.acl_policy.all()], workload)), workload };
-  }
-
-  private compile(policies: readonly AclPolicy[]): Acl {
-    if (policies.length === 0) return Acl.none;
-    return this.compiled.get(
-      policies.map(({ Name, Rules, ModifyIndex }) => ({ name: Name, rules: Rules, modifyIndex: ModifyIndex })),
-    );
+    return { acl: this.compiled.ofPolicies(policiesOfWorkload([...tables.acl_policy.all()], workload)), workload };
   }
 }
 

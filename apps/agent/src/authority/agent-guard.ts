@@ -53,7 +53,6 @@ export class AgentGuard implements CallGuard {
     const untilMs = this.admitted.get(key) ?? 0;
     // A clock that was set back must not keep a right alive.
     if (nowMs < untilMs && untilMs <= nowMs + ADMITTED_FOR_MS) return;
-    this.admitted.delete(key);
     if (!(await this.isAllowed(name, allocId, user))) throw notAdmitted();
     if (this.admitted.size >= MAX_ADMITTED) this.admitted.clear();
     this.admitted.set(key, nowMs + ADMITTED_FOR_MS);

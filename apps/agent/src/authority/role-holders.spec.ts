@@ -39,6 +39,29 @@ describe('the holders of roles that call a machine', () => {
     expect(await admit(fence(9))).toBe('admitted');
   });
 
+  it('AU-256: within one history, a later epoch counts and is stored once, and an equal or earlier one changes nothing', async () => {
+    const { holders, stored, admit } = machine(terms(7));
+    holders.hear(terms(7));
+    holders.hear(terms(9));
+    holders.hear(terms(9));
+    holders.hear(terms(8));
+    expect(stored).toEqual([terms(9)]);
+    expect(await admit(fence(7))).toMatch(/^stale epoch/);
+    expect(await admit(fence(9))).toBe('admitted');
+    const nodes = { Epoch: 1, Holder: 'n' };
+    holders.hear(terms(5, { Holders: { nodes } }));
+    expect(stored.at(-1)?.Holders).toEqual({ ...terms(9).Holders, nodes });
+  });
+
+  it('AU-256: the first history that a machine hears of continues what calls have told it before', async () => {
+    const { holders, admit, stored } = machine();
+    await admit(fence(7));
+    holders.hear(terms(5));
+    expect(stored.at(-1)).toEqual({ ...terms(7) });
+    expect(await admit(fence(5))).toMatch(/^stale epoch/);
+    expect(await admit(fence(7))).toBe('admitted');
+  });
+
   it('AU-256, AU-334: a call of the successor deposes the holder before, over a restart of the agent as well', async () => {
     const first = machine();
     await first.admit(fence(7));

@@ -38,7 +38,9 @@ export class RoleHolders {
     const { known } = this;
     if (told.ClusterID === known.ClusterID && told.RestoredIndex < known.RestoredIndex) return;
     const isSameHistory = told.ClusterID === known.ClusterID && told.RestoredIndex === known.RestoredIndex;
-    const Holders = isSameHistory ? newest(known.Holders, told.Holders) : told.Holders;
+    // An agent that has heard of no history yet may have been called already, in the one that it hears of now.
+    const isContinued = isSameHistory || known.ClusterID === NOTHING_KNOWN.ClusterID;
+    const Holders = isContinued ? newest(known.Holders, told.Holders) : told.Holders;
     if (isSameHistory && Holders === known.Holders) return;
     this.known = { ...told, Holders };
     this.store

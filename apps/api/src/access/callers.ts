@@ -123,7 +123,9 @@ export class Callers implements CallerSource {
   /** Returns the caller of an identity. No caller learns why an identity is refused (AU-174). */
   private async workload(token: string): Promise<Caller> {
     try {
-      return await workloadCaller(token, this.options.workloads, (policies) => this.compiled(policies));
+      return await workloadCaller(token, this.options.workloads, (policies) =>
+        this.options.compiled.ofPolicies(policies),
+      );
     } catch (error) {
       if (error instanceof TokenRefusedError) throw new RefusedCredential('unknown');
       throw error;
@@ -132,20 +134,13 @@ export class Callers implements CallerSource {
 
   private async nobody(): Promise<Caller> {
     const policies = await this.options.source.policiesNamed([ANONYMOUS_POLICY]);
-    return anonymous(this.compiled(policies), newestOf(policies));
+    return anonymous(this.options.compiled.ofPolicies(policies), newestOf(policies));
   }
 
   private async ownerOf(secretHash: string): Promise<Caller | undefined> {
     const grants = await this.options.source.grantsBySecretHash(secretHash);
     if (!grants) return undefined;
     const { token, policies } = grants;
-    return withToken(grants, token.Type === 'management' ? Acl.management : this.compiled(policies));
-  }
-
-  private compiled(policies: readonly AclPolicy[]): Acl {
-    if (policies.length === 0) return Acl.none;
-    return this.options.compiled.get(
-      policies.map(({ Name, Rules, ModifyIndex }) => ({ name: Name, rules: Rules, modifyIndex: ModifyIndex })),
-    );
+    return withToken(grants, token.Type === 'management' ? Acl.management : this.options.compiled.ofPolicies(policies));
   }
 }
