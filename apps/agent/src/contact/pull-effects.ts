@@ -1,7 +1,7 @@
 import type { Gate } from '../waiting/gate.js';
 import type { OrderedUpdates } from './ordered-updates.js';
 import type { OwedStates } from './owed-states.js';
-import type { Pulled, PullReceiver } from './pull-loop.js';
+import type { Pulled, PullListener, PullReceiver } from './pull-loop.js';
 import type { PushLoop } from './push-loop.js';
 import type { ServerContact } from './server-contact.js';
 
@@ -9,7 +9,7 @@ export interface PullEffectsDependencies {
   readonly allocations: PullReceiver;
   /** The gate that this class opens with the first pull. */
   readonly serversAsked: Gate;
-  readonly contact: Pick<ServerContact, 'nodeChanged'>;
+  readonly contact: Pick<ServerContact, 'nodeChanged' | 'heartbeatNow'>;
   readonly owedStates: Pick<OwedStates, 'pulled'>;
   readonly updates: Pick<OrderedUpdates, 'heardOfRestore'>;
   readonly pushLoop: Pick<PushLoop, 'release'>;
@@ -19,9 +19,9 @@ export interface PullEffectsDependencies {
 
 /**
  * PullEffects applies a list of the servers to the allocations first, and then to the parts of the agent that wait for
- * it.
+ * it. A refused list leads to a heartbeat.
  */
-export class PullEffects implements PullReceiver {
+export class PullEffects implements PullListener {
   constructor(private readonly deps: PullEffectsDependencies) {}
 
   apply(pulled: Pulled): void {
@@ -34,5 +34,10 @@ export class PullEffects implements PullReceiver {
     this.deps.collector.collectIfFull();
     this.deps.disconnectStops.stopOverdue();
     this.deps.updates.heardOfRestore(pulled.restoredIndex);
+  }
+
+  /** Asks the servers at once whether they still know this machine. */
+  refused(): void {
+    this.deps.contact.heartbeatNow();
   }
 }

@@ -54,6 +54,7 @@ function setup(dev = false) {
   const known: KnownAlloc[] = [];
   const invalid = new Set<string>();
   const pulled: Pulled[] = [];
+  const refusals: number[] = [];
   const loop = new PullLoop({
     rpc: servers,
     timers: time,
@@ -63,14 +64,14 @@ function setup(dev = false) {
     secretId: 's',
     dev,
     allocations: { known: () => known, idsSetAside: () => invalid },
-    receiver: { apply: (one) => void pulled.push(one) },
+    receiver: { apply: (one) => void pulled.push(one), refused: () => void refusals.push(time.nowMs()) },
   });
   const list = async (Allocs: Record<string, number>, Index: number) => {
     servers.lists.at(-1)!.answer({ Allocs, Index });
     await settle();
   };
   const alloc = (ID: string, AllocModifyIndex: number) => fixtures.anAlloc({ ID, AllocModifyIndex });
-  return { time, servers, known, invalid, pulled, loop, list, alloc };
+  return { time, servers, known, invalid, pulled, refusals, loop, list, alloc };
 }
 
 describe('pull of allocations', () => {
@@ -82,6 +83,18 @@ describe('pull of allocations', () => {
     ];
     const listed = { same: 5, older: 6, fresh: 1, refused: 9 };
     expect(diffAllocs(listed, known, new Set(['refused']))).toEqual({ removed: ['gone'], wanted: ['older', 'fresh'] });
+  });
+
+  it('AG-33: a machine that the servers do not recognise is told so; other failures are no refusal', async () => {
+    const { time, servers, refusals, loop } = setup();
+    loop.start(1);
+    await settle();
+    servers.lists.at(-1)!.refuse(new RpcError('internal', 'no'));
+    await time.pass(2 * PULL_RETRY_MS);
+    expect(refusals).toEqual([]);
+    servers.lists.at(-1)!.refuse(new RpcError('forbidden', 'Permission denied'));
+    await settle();
+    expect(refusals).toEqual([time.nowMs()]);
   });
 
   it('AG-44: a list that could not be applied is asked for again', async () => {

@@ -1,4 +1,4 @@
-import { type Allocation, type CancelTimer, type Timers } from '@waybill/model';
+import { type Allocation, type CancelTimer, isRefusal, type Timers } from '@waybill/model';
 import {
   type AllocsByIdResponse,
   allocsById,
@@ -53,6 +53,12 @@ export interface PullReceiver {
   apply(pulled: Pulled): void;
 }
 
+/** PullListener learns of refusals too. */
+export interface PullListener extends PullReceiver {
+  /** The servers gave this machine no list because they do not recognise it; they may have forgotten it (AG-33). */
+  refused(): void;
+}
+
 export interface PullDependencies {
   readonly rpc: Rpc;
   readonly timers: Timers;
@@ -65,7 +71,7 @@ export interface PullDependencies {
   readonly allocations: KnownAllocations;
   /** Is told the holders of roles that an answer names (AU-256). */
   readonly hearsTerms?: ((terms: RoleTerms | undefined) => void) | undefined;
-  readonly receiver: PullReceiver;
+  readonly receiver: PullListener;
 }
 
 /**
@@ -135,6 +141,7 @@ export class PullLoop {
         if (!this.isRunning) return;
         const retryMs = this.retryMs();
         this.failures++;
+        if (isRefusal(error, 'forbidden')) this.deps.receiver.refused();
         this.deps.logger.warn('the list of allocations could not be read; trying again', {
           error,
           retryMs: Math.round(retryMs),

@@ -120,6 +120,17 @@ describe('contact with the servers', () => {
     expect(registrations()).toBe(2);
   });
 
+  it('AG-33: a heartbeat that is wanted now is sent now, one at a time, and the next one a TTL later', async () => {
+    const { time, servers, contact, start } = setup();
+    contact.heartbeatNow();
+    start();
+    await time.pass(1_000);
+    contact.heartbeatNow();
+    contact.heartbeatNow();
+    await time.pass(TTL_MS);
+    expect(servers.asked).toEqual(['nodes.register@0', 'nodes.heartbeat@1000', 'nodes.heartbeat@11000']);
+  });
+
   it('AG-36: after an outage it says how many heartbeats were missed', async () => {
     const { time, servers, start, warnings } = setup({ random: 0 });
     start();

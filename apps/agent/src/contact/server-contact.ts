@@ -66,6 +66,7 @@ export class ServerContact {
   /** Whether the servers have yet to hear of a change of this machine. */
   private owesChange = false;
   private isTellingChange = false;
+  private isHeartbeatUnderWay = false;
   private listener: ContactListener | undefined;
 
   private readonly registrations: OrderedRegistrations;
@@ -110,6 +111,11 @@ export class ServerContact {
   nodeChanged(): void {
     this.owesChange = true;
     void this.tellChange();
+  }
+
+  /** Sends the next heartbeat now instead of at the end of the TTL, unless one is under way. */
+  heartbeatNow(): void {
+    if (this.mode === 'heartbeating' && !this.isHeartbeatUnderWay) this.after(0, () => this.beat());
   }
 
   private async tellChange(): Promise<void> {
@@ -163,6 +169,7 @@ export class ServerContact {
   private async beat(): Promise<void> {
     if (this.mode !== 'heartbeating') return;
     const { ID, SecretID } = this.deps.node();
+    this.isHeartbeatUnderWay = true;
     try {
       const hearTime = this.deps.asksTime?.();
       const answer = await this.deps.rpc.ask(heartbeat, { NodeID: ID, SecretID, Status: 'ready' });
@@ -175,6 +182,8 @@ export class ServerContact {
       this.after(this.ttlMs, () => this.beat());
     } catch (error) {
       this.failed(error);
+    } finally {
+      this.isHeartbeatUnderWay = false;
     }
   }
 
