@@ -1,23 +1,90 @@
 // A vitest reporter: writes the tallies of the run's files as JSON to the file named by TEST_TALLY_FILE.
 import { writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { emptyTally, RUN, skipReason } from './test-tally.mjs';
 
+/**
+ * After so many milliseconds in which no test has ended, the run hangs: the time limit of a test is a timer of its own
+ * process, and does not end a loop there that lets no timer fire. No test may take as long.
+ */
+const HANGS_AFTER_MS = Number(process.env.TEST_HANGS_AFTER_MS ?? 600_000);
+
+/** TallyReporter writes the tallies at the end of the run, and ends a run that hangs. */
 export default class TallyReporter {
+  /** @type {NodeJS.Timeout | undefined} */
+  #watch;
+  /** @type {import('vitest/node').Vitest | undefined} */
+  #vitest;
+  /** @type {string[]} */
+  #files = [];
+
+  /** @param {import('vitest/node').Vitest} vitest */
+  onInit(vitest) {
+    this.#vitest = vitest;
+  }
+
+  /** @param {ReadonlyArray<import('vitest/node').TestSpecification>} specifications */
+  onTestRunStart(specifications) {
+    this.#files = specifications.map(({ moduleId, project }) => path.relative(project.config.root, moduleId));
+    this.#goesOn();
+  }
+
+  onTestModuleCollected() {
+    this.#goesOn();
+  }
+
+  onTestCaseResult() {
+    this.#goesOn();
+  }
+
+  onTestModuleEnd() {
+    this.#goesOn();
+  }
+
   /**
    * @param {ReadonlyArray<import('vitest/node').TestModule>} modules
    * @param {ReadonlyArray<import('vitest/node').SerializedError>} unhandled
    */
   onTestRunEnd(modules, unhandled) {
+    clearTimeout(this.#watch);
     /** @type {import('./test-tally.mjs').Report} */
     const report = {};
     for (const module of modules) report[module.relativeModuleId] = tallyOf(module);
     if (unhandled.length > 0) {
-      const problems = unhandled.map((error) => `unhandled error: ${error.message}`);
-      report[RUN] = { ...emptyTally(), failed: problems.length, problems };
+      report[RUN] = failedTally(...unhandled.map((error) => `unhandled error: ${error.message}`));
     }
-    const file = process.env.TEST_TALLY_FILE;
-    if (file) writeFileSync(file, JSON.stringify(report));
+    writeReport(report);
   }
+
+  #goesOn() {
+    clearTimeout(this.#watch);
+    this.#watch = setTimeout(() => this.#end(), HANGS_AFTER_MS);
+  }
+
+  /** Writes what is known, and ends this process. Whoever started it ends the workers. */
+  #end() {
+    /** @type {import('./test-tally.mjs').Report} */
+    const report = {};
+    for (const file of this.#files) report[file] = failedTally(`${file}: did not run`);
+    for (const module of this.#vitest?.state.getTestModules() ?? []) {
+      const tally = tallyOf(module);
+      const isUnderWay = ['queued', 'pending'].includes(module.state());
+      report[module.relativeModuleId] =
+        tally.failed > 0 || !isUnderWay ? tally : failedTally(`${module.relativeModuleId}: never ended`);
+    }
+    writeReport(report);
+    process.stderr.write(`\nno test has ended for ${HANGS_AFTER_MS / 60_000} minutes: the run is given up\n`);
+    process.exit(1);
+  }
+}
+
+/** @param {string[]} problems */
+const failedTally = (...problems) => ({ ...emptyTally(), failed: problems.length, problems });
+
+/** @param {import('./test-tally.mjs').Report} report */
+function writeReport(report) {
+  const file = process.env.TEST_TALLY_FILE;
+  if (file) writeFileSync(file, JSON.stringify(report));
 }
 
 /** @param {import('vitest/node').TestModule} module */

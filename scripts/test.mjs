@@ -1,15 +1,12 @@
 // `npm test [-- path …]`: the unit tests, the simulation, the integration tests, then one line `N passed, N failed[, N skipped]`.
 //
 // One vitest run after the other: integration tests measure time and kill processes, so they must not share the
-// two cores of a CI machine with the unit tests' workers. A run that dies without a report, an unhandled error, a file
+// two cores of a CI machine with the unit tests' workers. A run that dies without a report or hangs, an unhandled error, a file
 // that cannot be loaded, a skip that gives no reason, and a run of nothing at all are failures. In CI a few integration
 // files that fail are run once more, alone, before they count: real processes share the machine with others.
-import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import {
   emptyTally,
   filesToTryAgain,
@@ -19,15 +16,12 @@ import {
   verdictOf,
   withSecondTry,
 } from './test-tally.mjs';
+import { runVitest, TALLY_REPORTER } from './vitest-run.mjs';
 
 const PROJECTS = ['unit', 'simulation', 'integration'];
 /** These load the packages as `npm test` has built them: compiling the sources of all services once more took 30 s. */
 const BUILT_FOR = ['simulation'];
 const SECOND_TRIES = process.env['CI'] ? ['integration'] : [];
-const root = fileURLToPath(new URL('..', import.meta.url));
-const require = createRequire(import.meta.url);
-const vitest = path.join(path.dirname(require.resolve('vitest/package.json')), 'vitest.mjs');
-const reporter = fileURLToPath(new URL('./tally-reporter.mjs', import.meta.url));
 
 /**
  * @param {string} project
@@ -35,16 +29,9 @@ const reporter = fileURLToPath(new URL('./tally-reporter.mjs', import.meta.url))
  * @param {string} tallyFile
  */
 async function runProject(project, filters, tallyFile) {
-  const args = ['run', '--project', project, '--reporter=default', `--reporter=${reporter}`];
-  const child = spawn(process.execPath, [vitest, ...args, '--passWithNoTests', '--allowOnly=false', ...filters], {
-    cwd: root,
-    stdio: 'inherit',
-    env: { ...process.env, TEST_TALLY_FILE: tallyFile, TEST_PACKAGES_BUILT: String(BUILT_FOR.includes(project)) },
-  });
-  const forward = (/** @type {NodeJS.Signals} */ signal) => child.kill(signal);
-  process.on('SIGINT', forward).on('SIGTERM', forward);
-  const exit = await new Promise((resolve) => child.on('close', (code, signal) => resolve(code ?? signal)));
-  process.off('SIGINT', forward).off('SIGTERM', forward);
+  const args = ['run', '--project', project, '--reporter=default', `--reporter=${TALLY_REPORTER}`];
+  const env = { TEST_TALLY_FILE: tallyFile, TEST_PACKAGES_BUILT: String(BUILT_FOR.includes(project)) };
+  const exit = await runVitest([...args, '--passWithNoTests', '--allowOnly=false', ...filters], env);
   return { exit, report: readReport(tallyFile) };
 }
 

@@ -6,6 +6,7 @@ import { type IncomingMessage, request } from 'node:http';
 import type { Allocation } from '@waybill/model';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ApiClient, shellJob } from '../support/api-client.js';
+import { textUntil } from '../support/stream-text.js';
 import { eventually } from '../support/wait.js';
 import { WaybillProcesses } from '../support/waybill-processes.js';
 import { TestWebSocket } from '../support/websocket.js';
@@ -200,10 +201,7 @@ it('OP-82: the log of a machine is watched through the API; an unknown machine i
   const { body } = await api.raw(path, { signal: gone.signal });
   // A machine that was forgotten registers again, and says so.
   await api.raw(`/v1/node/${alloc.NodeID}/purge`, { method: 'PUT' });
-  let seen = '';
-  const reader = body!.getReader();
-  while (!/ \[INFO\] {2}agent: registered: /.test(seen))
-    seen += Buffer.from((await reader.read()).value ?? []).toString();
+  const seen = await textUntil(body, (text) => / \[INFO\] {2}agent: registered: /.test(text));
   expect(seen).not.toMatch(/\] +(api|broker|nodes|http): /);
   gone.abort();
   const unknown = await api.raw('/v1/agent/monitor?node_id=00000000-0000-4000-8000-000000000000');

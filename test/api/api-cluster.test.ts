@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '@waybill/embedded';
 import { ApiClient, shellJob } from '../support/api-client.js';
 import { freeze, thaw } from '../support/freeze.js';
+import { textUntil } from '../support/stream-text.js';
 import { eventually } from '../support/wait.js';
 import { WaybillProcesses } from '../support/waybill-processes.js';
 
@@ -527,16 +528,18 @@ describe('monitor', () => {
     const gone = new AbortController();
     const answer = await api.raw('/v1/agent/monitor?log_level=debug', { signal: gone.signal });
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/json']);
-    const reader = answer.body?.getReader();
-    const first = await reader?.read();
-    expect(Buffer.from(first?.value ?? []).toString()).toBe('{}');
-    await api.raw('/v1/regions');
-    let seen = '';
-    while (!seen.includes('/v1/regions')) {
-      const frames = Buffer.from((await reader?.read())?.value ?? []).toString();
-      for (const [, data = ''] of frames.matchAll(/"Data":"([^"]*)"/g)) seen += Buffer.from(data, 'base64').toString();
-    }
-    expect(seen).toMatch(/Z \[DEBUG\] http: request complete: method=GET path=\/v1\/regions status=200 duration=/);
+    const logOf = (frames: string): string =>
+      [...frames.matchAll(/"Data":"([^"]*)"/g)].map(([, data]) => Buffer.from(data!, 'base64').toString()).join('');
+    let asked: Promise<Response> | undefined;
+    const frames = await textUntil(answer.body, (text) => {
+      asked ??= api.raw('/v1/regions');
+      return logOf(text).includes('/v1/regions');
+    });
+    expect(frames.startsWith('{}')).toBe(true);
+    expect((await asked)?.status).toBe(200);
+    expect(logOf(frames)).toMatch(
+      /Z \[DEBUG\] http: request complete: method=GET path=\/v1\/regions status=200 duration=/,
+    );
     gone.abort();
   });
 });

@@ -242,6 +242,12 @@ describe('who reads the records', () => {
 
 const timeOf = (record: unknown): string => (record as { created_at: string }).created_at;
 
+/** A failure must not leave a file without an end to the tests that read it. */
+const removesDevice = (name: string): void =>
+  onTestFinished(() => {
+    if (lstatSync(name, { throwIfNoEntry: false })?.isSymbolicLink()) rmSync(name);
+  });
+
 describe('records that cannot be written', () => {
   it('AU-278: best-effort, requests go on, and what is lost is counted', async () => {
     const count = async (): Promise<number> => {
@@ -250,6 +256,7 @@ describe('records that cannot be written', () => {
     };
     renameSync(file, `${file}.kept`);
     symlinkSync('/dev/full', file);
+    removesDevice(file);
     await cluster.asked('PUT', '/v1/agent/reload');
     await cluster.asked('GET', '/v1/jobs');
     await eventually('lost records are counted', async () => (await count()) > 0);
@@ -275,10 +282,7 @@ describe('records that cannot be written', () => {
     expect((await register('before')).status).toBe(200);
     renameSync(enforcedFile, `${enforcedFile}.kept`);
     symlinkSync('/dev/full', enforcedFile);
-    onTestFinished(() => {
-      // A failure must not leave a file without an end to the tests that read it.
-      if (lstatSync(enforcedFile).isSymbolicLink()) rmSync(enforcedFile);
-    });
+    removesDevice(enforcedFile);
     signal();
     await eventually('the file is opened anew', async () => (await enforced.raw('/v1/regions')).status === 500);
     const before = await registered();

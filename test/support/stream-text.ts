@@ -1,0 +1,16 @@
+/**
+ * Reads a streamed answer as text until `enough` says so, and closes it.
+ * @throws when it ends before: a reader that has ended answers at once, and asking it for ever would stop every timer
+ */
+export async function textUntil(
+  body: AsyncIterable<Uint8Array> | null,
+  enough: (text: string) => boolean,
+): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const chunk of body ?? []) {
+    text += decoder.decode(chunk, { stream: true });
+    if (enough(text)) return text;
+  }
+  throw new Error(`the answer ended after: ${text.slice(-500)}`);
+}
