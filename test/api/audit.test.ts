@@ -1,11 +1,13 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { lstatSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { lstatSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { freePort } from '@waybill/embedded';
-import { connect, managerOf, type NatsLink } from '@waybill/journal';
+import { connect, Journal, managerOf, type NatsLink } from '@waybill/journal';
+import { NatsRpc, registerNode } from '@waybill/rpc';
+import { draftTxn, fixtures, serviceActor } from '@waybill/state';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { AccessCluster } from '../support/access-cluster.js';
 import { ApiClient, shellJob } from '../support/api-client.js';
@@ -17,7 +19,13 @@ interface Record {
   readonly payload: {
     readonly id: string;
     readonly stage: string;
-    readonly auth: { readonly accessor_id: string; readonly credential_hash?: string; readonly policies?: string[] };
+    readonly auth: {
+      readonly accessor_id: string;
+      readonly credential_hash?: string;
+      readonly policies?: string[];
+      readonly epoch?: number;
+      readonly holder?: string;
+    };
     readonly request: {
       readonly id: string;
       readonly operation: string;
@@ -51,11 +59,14 @@ beforeAll(async () => {
   directory = mkdtempSync(path.join(tmpdir(), 'waybill-audit-'));
   file = path.join(directory, 'shared', 'audit.log');
   enforcedFile = path.join(directory, 'enforced', 'audit.log');
+  const keyFile = path.join(directory, 'keyring');
+  writeFileSync(keyFile, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600 });
   cluster = await AccessCluster.start(['projector', 'broker', 'scheduler', 'nodes', 'api'], {
     WAYBILL_AUDIT_ENABLED: 'true',
     WAYBILL_AUDIT_SINKS: 'file,nats',
     WAYBILL_AUDIT_DELIVERY: 'best-effort',
     WAYBILL_AUDIT_FILE: file,
+    WAYBILL_KEYRING_KEY_FILE: keyFile,
     WAYBILL_AUDIT_FILTERS: JSON.stringify([
       { name: 'status', endpoints: ['/v1/status/*', '/v1/node*'], stages: ['*'], operations: ['GET'] },
     ]),
@@ -178,6 +189,77 @@ describe('what is recorded of a request', () => {
     const found = await recordsOf('/v1/nodes', 2);
     expect(found.map(({ payload }) => payload.stage)).toEqual(['OperationReceived', 'OperationComplete']);
     expect(recordsIn(file).filter(({ payload }) => payload.request.endpoint.startsWith('/v1/status/'))).toEqual([]);
+  });
+});
+
+describe('what services do without a request', () => {
+  /** A record of either API, as any of them takes the event. */
+  const roleRecord = (endpoint: string, status: number, requestId?: string): Promise<Record> =>
+    eventually(`a record of ${endpoint} with ${status}`, () =>
+      [file, enforcedFile]
+        .flatMap(recordsIn)
+        .find(
+          ({ payload: { request: asked, response } }) =>
+            asked.operation === 'ROLE' &&
+            asked.endpoint === endpoint &&
+            response?.status_code === status &&
+            (requestId === undefined || response.request_id === requestId),
+        ),
+    );
+  const withLink = async <T>(use: (link: NatsLink) => Promise<T>): Promise<T> => {
+    const link = await connect({ url: cluster.waybill.stack.natsUrl, name: 'test' });
+    try {
+      return await use(link);
+    } finally {
+      await link.close();
+    }
+  };
+
+  it('AU-259 AU-281: a key that the holder of a role makes by itself, with epoch and holder', async () => {
+    const { payload } = await roleRecord('RootKeyUpsert', 200);
+    expect(payload).toMatchObject({
+      auth: {
+        accessor_id: 'role:broker',
+        epoch: expect.any(Number),
+        holder: expect.stringMatching(/.+-\d+-[0-9a-f]{8}$/),
+      },
+      request: { object: { kind: 'root-key' } },
+    });
+    const found = await cluster.asked<{ Index: number; Name: string }[]>(
+      'GET',
+      `/v1/waybill/log?request=${payload.response?.request_id}`,
+    );
+    expect(found).toMatchObject([{ Index: payload.response?.index, Name: 'RootKeyUpsert' }]);
+  });
+
+  it('AU-255 AU-281: a refused fence, by the transaction in the log', async () => {
+    const requestId = randomUUID();
+    const actor = serviceActor('broker');
+    const context = { timeNs: Date.now() * 1e6, requestId, actor, fence: { role: 'broker', epoch: 0 } as const };
+    const { index } = await withLink(async (link) => {
+      const journal = new Journal(link);
+      return journal.publish(draftTxn('Ignore', {}, context)).finally(() => journal.close());
+    });
+    const { payload } = await roleRecord('Ignore', 403, requestId);
+    expect(payload.auth).toEqual({ accessor_id: 'role:broker', epoch: 0 });
+    expect(payload.response).toMatchObject({
+      error: expect.stringMatching(/^stale epoch: .+ holds the role broker with epoch \d+$/),
+      index,
+      request_id: requestId,
+    });
+  });
+
+  it('AU-281: a machine that is refused', async () => {
+    const Node = fixtures.aNode({ Status: 'initializing' });
+    await withLink(async (link) => {
+      const rpc = new NatsRpc(link.nc, link.inboxPrefix);
+      await rpc.ask(registerNode, { Node });
+      const stolen = { ...Node, SecretID: randomUUID() };
+      secrets.push(stolen.SecretID, Node.SecretID);
+      await expect(rpc.ask(registerNode, { Node: stolen })).rejects.toThrow('node secret ID does not match');
+    });
+    const { payload } = await roleRecord('NodeRegister', 403);
+    expect(payload.auth).toEqual({ accessor_id: `client:${Node.ID}`, name: Node.Name });
   });
 });
 

@@ -170,6 +170,7 @@ describe('a control plane whose services have a key each', () => {
     ['volumes do not replace the state', 'volumes', 'TXN.system'],
     ['the projector registers no job', 'projector', 'TXN.job.default.web'],
     ['nobody deletes audit records', 'api', '$JS.API.STREAM.PURGE.AUDIT'],
+    ['a scheduler has no role to record', 'scheduler', 'rpc.api.recordRoleEvents'],
   ] as const)('EB-10, AU-252: %s', async (_, kind, subject) => {
     expect(await mayPublish(kind, subject)).toBe(false);
     expect(refusals().some((line) => line.includes(subject))).toBe(true);
@@ -179,5 +180,6 @@ describe('a control plane whose services have a key each', () => {
     expect(await mayPublish('broker', 'TXN.ignore')).toBe(true);
     expect(await mayPublish('api', 'rpc.nodes.updateDrain')).toBe(true);
     expect(await mayPublish('volumes', 'rpc.agent.csiNodeDetachVolume.some-node')).toBe(true);
+    expect(await mayPublish('volumes', 'rpc.api.recordRoleEvents')).toBe(true);
   });
 });

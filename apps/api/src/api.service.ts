@@ -12,6 +12,8 @@ import {
   unprotectedListening,
 } from '@waybill/service';
 import { openAudit } from './audit/open-audit.store.js';
+import { RoleRecords } from './audit/role-records.js';
+import { RoleRecordsController } from './audit/role-records.controller.js';
 import { callersOf, workloadsOf } from './access/callers-of.js';
 import { ApiCore } from './api-core.js';
 import { advertisedAddress, leadsNowhere } from './regions/advertised-address.js';
@@ -28,7 +30,7 @@ import { Subscriptions } from './events/subscriptions.js';
 @Module({})
 class ApiRpcModule {}
 
-/** Returns the module that answers other regions and tasks, which do not use HTTP. */
+/** Returns the module that answers other regions, tasks and services, which do not use HTTP. */
 function answersToCalls(core: ApiCore, taskRequests: TaskRequests): DynamicModule {
   const { settings, regions, logger } = core.context;
   const address = advertisedAddress(settings);
@@ -37,9 +39,11 @@ function answersToCalls(core: ApiCore, taskRequests: TaskRequests): DynamicModul
   const providers = [
     { provide: TaskRequests, useValue: taskRequests },
     { provide: RegionJobs, useValue: regionJobsOf(core) },
+    { provide: RoleRecords, useValue: new RoleRecords(core.parts.audit) },
     { provide: API_ADDRESS, useValue: { Address: address, TLS: settings.WAYBILL_TLS_HTTP } },
   ];
-  return { module: ApiRpcModule, controllers: [RegionCallsController, TaskRequestsController], providers };
+  const controllers = [RegionCallsController, TaskRequestsController, RoleRecordsController];
+  return { module: ApiRpcModule, controllers, providers };
 }
 
 /**

@@ -18,6 +18,7 @@ import { NodesHolder } from './nodes-holder.js';
 import { NodesModule } from './nodes.module.js';
 import { PlacementTraces } from './allocations/placement-traces.js';
 import { PreviousDisks } from './allocations/previous-disks.js';
+import { RefusedNodes } from './node/refused-nodes.js';
 import { Registration } from './node/registration.js';
 import { UserRightsQueries } from './node/user-rights-queries.js';
 import { ServiceQueries } from './allocations/service-queries.js';
@@ -48,7 +49,9 @@ export function nodesService(pace: HeartbeatPace = DEFAULT_PACE, presenceIn = ov
       const queries = new AllocQueries(state, traces, timers);
       const serviceQueries = new ServiceQueries(state, timers);
       const updates = new AllocUpdates({ ...shared, tracer: () => context.tracer });
-      const registration = new Registration(watched);
+      const unrecorded = metrics.counter('nodes_unrecorded_refusals', 'refused registrations without an audit record');
+      const refusals = new RefusedNodes(context.audit, clock, () => unrecorded.inc());
+      const registration = new Registration({ ...watched, forbidden: refusals.record });
       const keyring = await openKeyring(context, rootKeysOf(state));
       const variables = new VariableQueries(state, keyring, timers);
       const peers = new Peers(presenceIn(context), newId(), clock, timers);

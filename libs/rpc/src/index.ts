@@ -16,6 +16,7 @@ export * from './reap.js';
 export * from './region-jobs.js';
 export * from './region-rollouts.js';
 export * from './regions.js';
+export * from './role-events.js';
 export * from './server.js';
 export * from './deployments.js';
 export * from './exec.js';

@@ -6,6 +6,7 @@ import type { Replica } from '@waybill/replica';
 import type { CallGuard, Regions, Rpc } from '@waybill/rpc';
 import type { Logger, Metrics, MetricsView, Tracer } from '@waybill/telemetry';
 import type { Pool } from 'pg';
+import type { RecordsRoleEvents } from './role-audit.js';
 import type { Settings } from './settings.js';
 
 /** Everything that is I/O, time or chance, which the shell passes to a service. */
@@ -32,6 +33,8 @@ export interface ServiceContext {
   /** Whether the log is the one that this process knows. @throws like `log` */
   readonly history: LogHistory;
   readonly rpc: Rpc;
+  /** Takes what the service does or refuses without a request of a user, for the audit log. */
+  readonly audit: RecordsRoleEvents;
   /** This region and its peers. */
   readonly regions: Regions;
   /** The copy of the state, caught up. @throws if the definition did not request it */

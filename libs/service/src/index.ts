@@ -8,6 +8,7 @@ export { MachineClock, type Witness, WITNESS_PERIOD_MS } from './machine-clock.j
 export { EXIT_CONFIGURATION, EXIT_FAILED, requiredSettings, runService } from './run-service.js';
 export { hostLabels, metricsView, statsdSender } from './metrics-view.js';
 export { StatsdSender } from './statsd.transport.js';
+export type { NewRoleEvent, RecordsRoleEvents } from './role-audit.js';
 export { RunningService, type ServiceState, type StartOptions } from './running-service.js';
 export {
   describeSettings,

@@ -40,6 +40,7 @@ import {
   readFile,
   readMachineMetrics,
   reap,
+  recordRoleEvents,
   reblockEval,
   registerHostVolume,
   registerOnNode,
@@ -213,6 +214,9 @@ const RIGHTS: Readonly<Record<KeyedService, ServiceRights>> = {
   },
 };
 
+/** The calls of every service that can hold a role: its audit records go to an API. */
+const CALLS_OF_ROLES: readonly CalledName[] = [recordRoleEvents];
+
 /** The subjects of calls, and of the checks whether one is still in progress. */
 const subjectsOf = (calls: readonly CalledName[]): readonly string[] =>
   calls.flatMap(({ name }) => [name, livenessCallName(name)]).map((name) => subjectOfCall(name));
@@ -245,7 +249,7 @@ export function keyedServiceUser(service: KeyedService, publicKey: string): Nats
             ? TXN_DOMAINS.flatMap((domain) => [`${TXN_STREAM}.${domain}`, `${TXN_STREAM}.${domain}.>`])
             : []),
           ...(role === undefined ? [] : leasesOf(role)),
-          ...subjectsOf(calls),
+          ...subjectsOf(role === undefined ? calls : [...calls, ...CALLS_OF_ROLES]),
           ...subjectsAtMachines(machineCalls),
           ...publishes,
         ],

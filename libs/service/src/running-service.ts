@@ -14,6 +14,7 @@ import {
   type Tracing,
   snakeCase,
 } from '@waybill/telemetry';
+import { AuditedCalls, auditedRole } from './audited-role.js';
 import { callMeter } from './call-meter.js';
 import type { EndSignal, ServiceContext, ServiceDefinition, ServiceParts } from './definition.js';
 import { offerFigures } from './figures.transport.js';
@@ -22,6 +23,7 @@ import { metricsHost } from './metrics-view.js';
 import { NestLogger } from './nest-logger.js';
 import { OpsServer } from './ops-server.js';
 import type { Operations } from './ops.controller.js';
+import { RoleAudit } from './role-audit.js';
 import { type Settings, SettingsError } from './settings.js';
 import { stateGauges } from './state-gauges.js';
 import { newUuid, systemTimers } from './system.js';
@@ -52,6 +54,7 @@ interface StartedParts {
   readonly rpcServer: RpcServer;
   /** Absent if the service has no role. */
   readonly runner: LeaseRunner | undefined;
+  readonly audit: RoleAudit;
   readonly ops: OpsServer;
   readonly tracing: Tracing;
   /** Stops answering requests other than the service's calls. */
@@ -113,7 +116,7 @@ export class RunningService {
       damagedStatements: settings.WAYBILL_DATABASE_URL ? () => infrastructure.databaseDamage.statements : undefined,
     });
     const tracing = await startTracing({ service: name, endpoint: process.env['OTEL_EXPORTER_OTLP_ENDPOINT'] });
-    const context = await contextOf(sources);
+    const { context, audit } = await contextOf(sources);
     const parts = await infrastructure.steps.during(`building the service ${name}`, async () =>
       definition.build(context),
     );
@@ -145,6 +148,7 @@ export class RunningService {
       app,
       rpcServer,
       runner,
+      audit,
       ops,
       tracing,
       endOffer: () => {
@@ -182,6 +186,7 @@ export class RunningService {
     await this.started.rpcServer.end();
     await this.started.runner?.stop();
     await this.started.parts.stop?.();
+    await this.started.audit.stop();
     await this.started.app.close();
     await this.started.ops.close();
     await this.started.tracing.stop();
@@ -197,7 +202,10 @@ interface ServiceSources {
   readonly metrics: Metrics;
 }
 
-async function contextOf(sources: ServiceSources): Promise<ServiceContext> {
+/** Returns the context of a service, and what the shell has to stop at its end. */
+async function contextOf(
+  sources: ServiceSources,
+): Promise<{ readonly context: ServiceContext; readonly audit: RoleAudit }> {
   const { definition, settings, infrastructure, logger, metrics } = sources;
   const { name, needs } = definition;
   const link = await infrastructure.link();
@@ -208,7 +216,12 @@ async function contextOf(sources: ServiceSources): Promise<ServiceContext> {
   const refuse = (what: string): never => {
     throw new Error(`${name} did not declare that it needs ${what}`);
   };
-  return {
+  const { clock } = infrastructure;
+  const rpc = new NatsRpc(link.nc, link.inboxPrefix);
+  const dropped = metrics.counter('audit_role_events_dropped', 'events for the audit log that no API took');
+  const drop = (): void => dropped.inc();
+  const audit = new RoleAudit({ rpc, clock, timers: systemTimers, newId: newUuid, logger, dropped: drop });
+  const context: ServiceContext = {
     name,
     settings,
     logger,
@@ -216,8 +229,8 @@ async function contextOf(sources: ServiceSources): Promise<ServiceContext> {
     get tracer() {
       return tracerFor(name);
     },
-    clock: infrastructure.clock,
-    asksTime: () => infrastructure.clock.asks(),
+    clock,
+    asksTime: () => clock.asks(),
     timers: systemTimers,
     newId: newUuid,
     random: Math.random,
@@ -228,7 +241,8 @@ async function contextOf(sources: ServiceSources): Promise<ServiceContext> {
     get history() {
       return journal?.history ?? refuse('state or the database, without which there is no log');
     },
-    rpc: new NatsRpc(link.nc, link.inboxPrefix),
+    rpc: new AuditedCalls(rpc, audit, clock),
+    audit,
     get regions() {
       return infrastructure.regions();
     },
@@ -239,6 +253,7 @@ async function contextOf(sources: ServiceSources): Promise<ServiceContext> {
       return database ?? refuse('database');
     },
   };
+  return { context, audit };
 }
 
 function guardOf(
@@ -315,7 +330,7 @@ async function leaseRunner(
 ): Promise<LeaseRunner> {
   const { role } = singleton;
   const runner = new LeaseRunner({
-    singleton,
+    singleton: auditedRole(singleton, context.audit),
     store: new KvLeaseStore(await infrastructure.leaseLink(), context.link),
     state: copy,
     holder: `${hostname()}-${process.pid}-${context.newId().slice(0, 8)}`,

@@ -283,6 +283,7 @@ export class Server {
       random: process.random.next,
       log,
       rpc: this.world.calls.rpcOf(process),
+      audit: { record: () => {} },
       regions: regionsSeenBy(process, this.world),
       state,
       get history() {

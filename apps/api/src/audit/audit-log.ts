@@ -47,6 +47,8 @@ export interface NewRecord {
   readonly auth: AuditAuth;
   readonly request: AuditRequest;
   readonly response?: AuditResponse;
+  /** The ID and the time in unix ms of something that happened elsewhere. By default they are new. */
+  readonly happened?: { readonly id: string; readonly timeMs: number };
 }
 
 /**
@@ -63,8 +65,8 @@ export class AuditLog {
    * Makes a record. A record that filters leave out is returned, because it is written after all if its request is
    * refused (AU-280).
    */
-  record({ stage, auth, request, response }: NewRecord): { record: AuditRecord; isLeftOut: boolean } {
-    const time = auditTime(this.options.clock.nowMs());
+  record({ stage, auth, request, response, happened }: NewRecord): { record: AuditRecord; isLeftOut: boolean } {
+    const time = auditTime(happened?.timeMs ?? this.options.clock.nowMs());
     const isLeftOut = this.options.leavesOut({
       stage,
       endpoint: request.endpoint,
@@ -73,7 +75,7 @@ export class AuditLog {
       status: response?.status_code,
     });
     const payload = {
-      id: this.options.newId(),
+      id: happened?.id ?? this.options.newId(),
       stage,
       type: 'audit',
       timestamp: time,

@@ -39,6 +39,10 @@ export interface AuditAuth {
   readonly group?: string;
   readonly task?: string;
   readonly identity?: string;
+  /** The term of the role `role:<role>` (AU-259). */
+  readonly epoch?: number;
+  /** The process that held the role. */
+  readonly holder?: string;
 }
 
 /** AuditRequest says what was requested (AU-275). */
@@ -65,7 +69,8 @@ export interface AuditResponse {
   readonly index?: number;
   /** The request ID in the envelope of that transaction. */
   readonly request_id?: string;
-  readonly duration_ms: number;
+  /** Absent for what a service did by itself and that took no measured time. */
+  readonly duration_ms?: number;
   /** The bytes of an ended stream, its head included. */
   readonly bytes?: number;
 }

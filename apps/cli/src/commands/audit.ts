@@ -26,9 +26,9 @@ export const command: ServerCommand = {
   flags: [
     { name: 'since', kind: 'text', value: 'time', help: 'From this time on, or this long ago (2h).' },
     { name: 'until', kind: 'text', value: 'time', help: 'Up to this time, or up to this long ago (2h).' },
-    { name: 'accessor', kind: 'text', value: 'id', help: 'Only of this token, or anonymous, or invalid.' },
+    { name: 'accessor', kind: 'text', value: 'id', help: 'Only of this token, or anonymous, invalid, role:<role>.' },
     { name: 'object', kind: 'text', value: 'id', help: 'Only about objects with this ID prefix.' },
-    { name: 'operation', kind: 'text', value: 'method', help: 'Only of this HTTP method.' },
+    { name: 'operation', kind: 'text', value: 'method', help: 'Only of this HTTP method, or ROLE.' },
     { name: 'status', kind: 'integer', value: 'code', help: 'Only with this status of the response.' },
     { name: 'request', kind: 'text', value: 'id', help: 'Only of this request, or of its transaction.' },
     {

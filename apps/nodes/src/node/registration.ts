@@ -1,7 +1,7 @@
 import { checkedNode, registrationOf } from '../decisions/node-registration.js';
 import { seenNode } from './seen-node.js';
 import { asNode, type TransactionWriter } from '@waybill/writing';
-import { type Clock, type Node, Slots } from '@waybill/model';
+import { type Clock, isRefusal, type Node, Refusal, Slots } from '@waybill/model';
 import type { ReplicatedState } from '@waybill/replica';
 import type { NodeRegisterRequest, NodeUpdateResponse } from '@waybill/rpc';
 import { answeredTtlMs, type HeartbeatPace, ttlNs } from '../heartbeats/heartbeat-ttl.js';
@@ -26,6 +26,8 @@ export interface RegistrationDependencies {
   /** In [0, 1). */
   readonly random: () => number;
   readonly pace: HeartbeatPace;
+  /** Called for a machine that has no right to register as this node. */
+  readonly forbidden?: ((node: Node, refusal: Refusal) => void) | undefined;
 }
 
 /**
@@ -50,7 +52,12 @@ export class Registration {
   /** @throws Refusal with the texts of ND-26, ND-27, ND-30; limit if too many wait */
   async register(request: NodeRegisterRequest, traceparent?: string): Promise<NodeUpdateResponse> {
     const sent = checkedNode(request);
-    return this.slots.use(() => this.registered(sent, request.After, traceparent));
+    try {
+      return await this.slots.use(() => this.registered(sent, request.After, traceparent));
+    } catch (error) {
+      if (error instanceof Refusal && isRefusal(error, 'forbidden')) this.deps.forbidden?.(sent, error);
+      throw error;
+    }
   }
 
   private async registered(
