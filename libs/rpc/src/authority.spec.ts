@@ -30,6 +30,8 @@ const UNPROTECTED = [
   'agent.execEnd',
   // The rest of an answer to a request that the machine itself has sent.
   'agent.taskAnswerPiece',
+  // Events for the audit log, which any service may add and none can read or remove.
+  'api.recordRoleEvents',
   // Figures without names of users' objects.
   'agent.readMachineMetrics',
 ];
