@@ -1,5 +1,5 @@
-import { createHmac } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createHmac, randomBytes } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -20,7 +20,7 @@ import { NatsPendingLogins } from '../../apps/api/src/logins/oidc/pending-logins
 import { CALL_TIMEOUT_MS, MAX_ANSWER_BYTES, outsideFetch } from '../../apps/api/src/logins/outside-calls.transport.js';
 import { AccessCluster } from '../support/access-cluster.js';
 import { runCli } from '../support/cli.js';
-import { CLIENT_ID, CLIENT_SECRET, OpenIdProvider } from '../support/openid-provider.js';
+import { CLIENT_ID, CLIENT_SECRET, KEY_CLIENT_ID, OpenIdProvider } from '../support/openid-provider.js';
 import { eventually } from '../support/wait.js';
 
 const CALLBACK = 'http://127.0.0.1/oidc/callback';
@@ -44,6 +44,8 @@ let provider: OpenIdProvider;
 
 beforeAll(async () => {
   auditFile = path.join(mkdtempSync(path.join(tmpdir(), 'waybill-logins-')), 'audit.log');
+  const keyFile = path.join(path.dirname(auditFile), 'keyring');
+  writeFileSync(keyFile, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600 });
   [cluster, provider] = await Promise.all([
     AccessCluster.start(['projector', 'api'], {
       WAYBILL_ACL_FAILED_LOGINS_PER_MINUTE: String(FAILURES_PER_MINUTE),
@@ -52,6 +54,7 @@ beforeAll(async () => {
       WAYBILL_AUDIT_ENABLED: 'true',
       WAYBILL_AUDIT_SINKS: 'file',
       WAYBILL_AUDIT_FILE: auditFile,
+      WAYBILL_KEYRING_KEY_FILE: keyFile,
     }),
     OpenIdProvider.start([CALLBACK]),
   ]);
@@ -271,6 +274,36 @@ describe('a login at an OpenID provider', () => {
     expect([status, text.includes(CLIENT_SECRET)]).toEqual([200, false]);
     expect(token).toMatchObject({ Name: 'people-alice', Policies: ['ops'], Roles: [{ Name: 'admins' }] });
     expect(provider.asked).toContain('/me');
+  });
+
+  it("AU-16, AU-104: by an assertion that the cluster's own key signs, before and after a rotation", async () => {
+    provider.trustKeysAt(`${cluster.waybill.api.url}/.well-known/jwks.json`);
+    const config = {
+      OIDCDiscoveryURL: provider.issuer,
+      OIDCClientID: KEY_CLIENT_ID,
+      OIDCClientAssertion: { KeySource: 'nomad' },
+      OIDCScopes: ['groups'],
+      AllowedRedirectURIs: [CALLBACK],
+      ClaimMappings: { sub: 'user' },
+    };
+    const rotate = () => cluster.asked<{ Key: { KeyID: string } }>('PUT', '/v1/operator/keyring/rotate');
+    const logIn = async () => {
+      nonce = `${nonce}-again`;
+      const { body } = await begin({ AuthMethodName: 'keyed' });
+      return complete(await provider.logIn(body.AuthURL, 'alice'), { AuthMethodName: 'keyed' });
+    };
+    await expect(method('keyed', 'OIDC', config)).rejects.toThrow('keyring is not ready - waiting for keys');
+    await rotate();
+    await method('keyed', 'OIDC', config);
+    await rule('keyed', 'policy', 'ops');
+    expect(await logIn()).toMatchObject({ status: 200, body: { Policies: ['ops'] } });
+    await rotate();
+    // It asks for the keys again, as it would once it no longer keeps the answer of before.
+    provider.trustKeysAt(`${cluster.waybill.api.url}/.well-known/jwks.json`);
+    expect(await logIn()).toMatchObject({ status: 200 });
+    // A client of the same name whose keys are others is not let in.
+    provider.trustKeysAt(`${provider.issuer}/jwks`);
+    expect(await logIn()).toMatchObject({ status: 500, text: expect.stringContaining('invalid_client') as string });
   });
 
   it('AU-98, AU-312: a state is good once, and only for its own nonce', async () => {

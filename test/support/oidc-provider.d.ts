@@ -17,6 +17,7 @@ declare module 'oidc-provider' {
     readonly conformIdTokenClaims: boolean;
     readonly features: Readonly<Record<string, { readonly enabled: boolean }>>;
     readonly ttl: Readonly<Record<string, number>>;
+    fetch(url: string, options: RequestInit): Promise<Response>;
     findAccount(context: unknown, id: string): Promise<Account>;
   }
 

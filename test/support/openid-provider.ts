@@ -9,6 +9,8 @@ const MAX_STEPS = 12;
 
 export const CLIENT_ID = 'waybill-tests';
 export const CLIENT_SECRET = 'secret-of-the-client-that-nobody-may-see';
+/** A client without a secret: it proves who it is with the keys of its own set (`private_key_jwt`). */
+export const KEY_CLIENT_ID = 'waybill-by-its-keys';
 /** Groups of whoever logs in; each is a claim of the user info only. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = { alice: ['ops-eu', 'admins'], bob: ['guests'] };
 
@@ -16,6 +18,8 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = { alice: ['ops-eu', 
 export class OpenIdProvider {
   /** Paths that were asked for, in order. */
   readonly asked: string[] = [];
+  /** Address of the keys of KEY_CLIENT_ID, which is no client without them. */
+  private clientKeys: string | undefined;
 
   private constructor(
     private readonly server: Server,
@@ -41,6 +45,12 @@ export class OpenIdProvider {
   /** From now on tokens are signed with a new key, and the old one is gone from the set. */
   async rotateKey(id: string): Promise<void> {
     this.key = await newKey(id);
+    this.serve();
+  }
+
+  /** From now on KEY_CLIENT_ID is a client whose keys are at this address. */
+  trustKeysAt(url: string): void {
+    this.clientKeys = url;
     this.serve();
   }
 
@@ -99,17 +109,24 @@ export class OpenIdProvider {
   }
 
   private serve(): void {
+    const client = {
+      application_type: 'native',
+      redirect_uris: this.redirectUris,
+      response_types: ['code'],
+      grant_types: ['authorization_code'],
+    };
+    const byKeys = { ...client, client_id: KEY_CLIENT_ID, token_endpoint_auth_method: 'private_key_jwt' };
     const provider = new Provider(this.issuer, {
       clients: [
         {
+          ...client,
           client_id: CLIENT_ID,
           client_secret: CLIENT_SECRET,
-          application_type: 'native',
-          redirect_uris: this.redirectUris,
-          response_types: ['code'],
-          grant_types: ['authorization_code'],
           token_endpoint_auth_method: 'client_secret_basic',
         },
+        ...(this.clientKeys === undefined
+          ? []
+          : [{ ...byKeys, jwks_uri: this.clientKeys, token_endpoint_auth_signing_alg: 'RS256' }]),
       ],
       jwks: { keys: [this.key] },
       cookies: { keys: [randomBytes(16).toString('hex')] },
@@ -117,6 +134,8 @@ export class OpenIdProvider {
       scopes: ['openid', 'groups'],
       pkce: { required: () => false },
       conformIdTokenClaims: true,
+      // With all of its options it calls nothing on this machine.
+      fetch: (url, { method, headers }) => fetch(url, { ...(method && { method }), ...(headers && { headers }) }),
       features: { devInteractions: { enabled: true } },
       ttl: { AccessToken: 60, AuthorizationCode: 60, IdToken: 60, Interaction: 60, Session: 60, Grant: 60 },
       findAccount: async (_context, accountId) => ({

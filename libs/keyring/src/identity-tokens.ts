@@ -17,9 +17,18 @@ export class TokenRefusedError extends Error {
   override readonly name = 'TokenRefusedError';
 }
 
-/** Signs the claims. The same key and claims give the same bytes (AU-137). */
-export function signClaims({ keyId, privateKey }: RootKeyMaterial, claims: Claims): Promise<string> {
-  return new SignJWT(claims).setProtectedHeader({ alg: ALGORITHM, kid: keyId, typ: 'JWT' }).sign(privateKey);
+/** Members of a token's header besides its own, which they cannot replace. */
+export type ExtraHeaders = Readonly<Record<string, string>>;
+
+/** Signs the claims. The same key, claims and headers give the same bytes (AU-137). */
+export function signClaims(
+  { keyId, privateKey }: RootKeyMaterial,
+  claims: Claims,
+  headers: ExtraHeaders = {},
+): Promise<string> {
+  return new SignJWT(claims)
+    .setProtectedHeader({ ...headers, alg: ALGORITHM, kid: keyId, typ: 'JWT' })
+    .sign(privateKey);
 }
 
 /**

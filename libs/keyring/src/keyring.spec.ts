@@ -192,6 +192,13 @@ describe('tokens', () => {
       kid: 'two',
       typ: 'JWT',
     });
+    const other = await keyring.signJwt('two', claims, { x: 'y', alg: 'none', kid: 'one', typ: 'z' });
+    expect(JSON.parse(Buffer.from(other.split('.')[0]!, 'base64url').toString())).toEqual({
+      x: 'y',
+      alg: 'RS256',
+      kid: 'two',
+      typ: 'JWT',
+    });
     expect(await keyring.verifyJwt(token)).toEqual(claims);
     expect((await keyring.signJwt(undefined, claims)).startsWith(token.split('.')[0]!)).toBe(false);
   });

@@ -1,6 +1,13 @@
 import { errorText, Refusal, type RootKey, type RootKeySpecification, type WrappedRootKey } from '@waybill/model';
 import type { KeyObject } from 'node:crypto';
-import { type Claims, keyIdOf, signClaims, TokenRefusedError, verifiedClaims } from './identity-tokens.js';
+import {
+  type Claims,
+  type ExtraHeaders,
+  keyIdOf,
+  signClaims,
+  TokenRefusedError,
+  verifiedClaims,
+} from './identity-tokens.js';
 import { KeyServiceError } from './key-service-error.js';
 import type { KeyWrapper } from './key-wrapper.js';
 import {
@@ -121,10 +128,11 @@ export class Keyring {
 
   /**
    * Signs claims. @param keyId the key of the allocation (`signingKeyOf` of the state); the active key if undefined
+   * @param headers further members of the header
    * @throws KeyringError
    */
-  async signJwt(keyId: string | undefined, claims: Claims): Promise<string> {
-    return signClaims(keyId === undefined ? await this.active() : await this.named(keyId), claims);
+  async signJwt(keyId: string | undefined, claims: Claims, headers?: ExtraHeaders): Promise<string> {
+    return signClaims(keyId === undefined ? await this.active() : await this.named(keyId), claims, headers);
   }
 
   /**

@@ -1,4 +1,5 @@
 import { Controller, Delete, Get, Post, Put, Req, Res } from '@nestjs/common';
+import { Keyring, KeyringError } from '@waybill/keyring';
 import { encodeAuthMethod, encodeAuthMethodStub } from '@waybill/model';
 import { ReadModel } from '@waybill/projection';
 import { TransactionWriter } from '@waybill/writing';
@@ -27,6 +28,7 @@ export class AuthMethodsController {
     private readonly reads: Reads,
     private readonly writes: TransactionWriter,
     private readonly access: AccessControl,
+    private readonly keyring: Keyring,
   ) {}
 
   /**
@@ -108,9 +110,21 @@ export class AuthMethodsController {
   private async seen(given: GivenAuthMethod) {
     const { access } = this.model;
     const { row: stored, index } = await access.authMethod(given.Name);
-    const files = await readAssertionFiles(configOfWrite(given, stored)?.OIDCClientAssertion ?? null);
+    const assertion = configOfWrite(given, stored)?.OIDCClientAssertion ?? null;
+    const files = await readAssertionFiles(assertion);
+    const clusterKeyProblem = assertion?.KeySource === 'nomad' ? await this.clusterKeyProblem() : undefined;
     const defaultName = (await access.defaultAuthMethod())?.Name;
-    return { row: { stored, defaultName, files }, sequence: index };
+    return { row: { stored, defaultName, files, clusterKeyProblem }, sequence: index };
+  }
+
+  private async clusterKeyProblem(): Promise<string | undefined> {
+    try {
+      await this.keyring.ready();
+      return undefined;
+    } catch (error) {
+      if (error instanceof KeyringError) return error.message;
+      throw error;
+    }
   }
 }
 

@@ -1,9 +1,10 @@
 import type { AuthMethod, ClientAssertionKey, Clock } from '@waybill/model';
 import { randomUUID } from 'node:crypto';
+import type { Keyring } from '@waybill/keyring';
 import type { AccessControl } from '../acl/access-control.js';
 import { readKeyFile } from '../acl/assertion-files.store.js';
 import type { MethodSecret } from '../acl/method-secrets.js';
-import { clientAssertion, ClientAssertionError } from './oidc/client-assertion.js';
+import { type AssertionKeys, clientAssertion, ClientAssertionError } from './oidc/client-assertion.js';
 
 /**
  * ClientCredentials has the secrets by which Waybill authenticates to providers. They are in clear only while a call
@@ -13,6 +14,7 @@ export class ClientCredentials {
   constructor(
     private readonly access: AccessControl,
     private readonly clock: Clock,
+    private readonly keyring: Pick<Keyring, 'signJwt'>,
   ) {}
 
   /** Returns the client secret. It is empty if the method has none. @throws UnsealableError */
@@ -29,10 +31,11 @@ export class ClientCredentials {
     const assertion = Config.OIDCClientAssertion;
     if (!assertion) throw new ClientAssertionError('the method has no client assertion');
     const key = assertion.PrivateKey;
-    const keys = {
+    const keys: AssertionKeys = {
       clientSecret: this.clientSecret(method),
       privateKey: key ? await this.privateKey(Name, key) : '',
       certificate: key ? await certificateOf(key) : '',
+      signWithCluster: (claims, headers) => this.keyring.signJwt(undefined, claims, headers),
     };
     const context = { clientId: Config.OIDCClientID, nowMs: this.clock.nowMs(), newUuid: randomUUID };
     return clientAssertion(assertion, keys, context);

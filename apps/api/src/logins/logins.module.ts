@@ -41,14 +41,14 @@ const callsOf = (access: AccessControl) => callsTo((url) => access.on.loginHosts
     ),
     made(
       OidcLogins,
-      ({ model, context: { clock, link } }, keys, tokens, access) =>
+      ({ model, parts: { keyring }, context: { clock, link } }, keys, tokens, access) =>
         new OidcLogins({
           model,
           keys,
           tokens,
           clock,
           pending: new NatsPendingLogins(link, () => access.on.secrets),
-          credentials: new ClientCredentials(access, clock),
+          credentials: new ClientCredentials(access, clock, keyring),
           fetchWith: callsOf(access),
         }),
       KeySources,

@@ -20,6 +20,7 @@ function context(over: Partial<AuthMethodContext> = {}): AuthMethodContext {
     stored: undefined,
     defaultName: undefined,
     files: new Map(),
+    clusterKeyProblem: undefined,
     secrets: SECRETS,
     limits: { minTtlNs: NS_PER_MINUTE, maxTtlNs: 24 * NS_PER_HOUR },
     loginHosts: new LoginHosts([]),
@@ -208,9 +209,21 @@ describe('AU-14 to AU-16: client assertions', () => {
       expect(refusal(sign(algorithm, 64))).toBe(
         `invalid OIDCClientAssertion: unsupported KeyAlgorithm "${algorithm}": use HS256, HS384, HS512`,
       );
-    expect(refusal(assertion({ KeySource: 'nomad' }))).toContain(
-      'invalid OIDCClientAssertion: the cluster has no keys',
+  });
+
+  it("AU-14, AU-16: the cluster's own key signs with RS256, if there is one", () => {
+    const { Config } = written(assertion({ KeySource: 'nomad', KeyAlgorithm: 'HS256' }, { OIDCClientSecret: '' }));
+    expect(Config.OIDCClientAssertion).toMatchObject({
+      KeySource: 'nomad',
+      KeyAlgorithm: 'RS256',
+      Audience: ['https://login.example.org'],
+      PrivateKey: null,
+    });
+    const clusterKeyProblem = 'keyring is not ready';
+    expect(refusal(assertion({ KeySource: 'nomad' }), { clusterKeyProblem })).toBe(
+      'invalid OIDCClientAssertion: keyring is not ready',
     );
+    expect(refusal(assertion({ KeySource: 'client_secret' }), { clusterKeyProblem })).toBe('it was taken');
   });
 
   describe('with a private key', () => {

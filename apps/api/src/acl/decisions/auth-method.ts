@@ -39,6 +39,8 @@ export interface AuthMethodContext {
   readonly defaultName: string | undefined;
   /** The files that the client assertion names. */
   readonly files: AssertionFiles;
+  /** Why the cluster's own key cannot sign a client assertion. Undefined if it can, or does not have to. */
+  readonly clusterKeyProblem: string | undefined;
   readonly secrets: MethodSecretForms;
   readonly limits: TokenLifeLimits;
   readonly loginHosts: LoginHosts;
@@ -194,8 +196,8 @@ function storedConfig(
   const clientSecret = secretOf('OIDCClientSecret', config, method, context);
   const pemKey = secretOf('PemKey', config, method, context);
   if (OIDCClientAssertion) {
-    const { files, nowMs } = context;
-    const signing = { clientSecret: clientSecret.clear, pemKey: pemKey.clear, files, nowMs };
+    const { files, clusterKeyProblem, nowMs } = context;
+    const signing = { clientSecret: clientSecret.clear, pemKey: pemKey.clear, files, clusterKeyProblem, nowMs };
     const misfit = assertionMisfit(OIDCClientAssertion, signing);
     if (misfit !== undefined) throw badRequest(`invalid OIDCClientAssertion: ${misfit}`);
   }

@@ -90,6 +90,8 @@ export interface AssertionSecrets {
   readonly clientSecret: () => string;
   readonly pemKey: () => string;
   readonly files: AssertionFiles;
+  /** Why the cluster's own key cannot sign. Undefined if it can, or does not have to. */
+  readonly clusterKeyProblem: string | undefined;
   readonly nowMs: number;
 }
 
@@ -99,8 +101,7 @@ export interface AssertionSecrets {
  */
 export function assertionMisfit(assertion: GivenAssertion, secrets: AssertionSecrets): string | undefined {
   const { KeySource, KeyAlgorithm, PrivateKey } = assertion;
-  if (KeySource === 'nomad')
-    return 'the cluster has no keys to sign with yet: choose the KeySource private_key or client_secret';
+  if (KeySource === 'nomad') return secrets.clusterKeyProblem;
   if (KeySource === 'client_secret') return secretMisfit(KeyAlgorithm, secrets.clientSecret());
   if (!RSA_ALGORITHMS.includes(KeyAlgorithm)) return unsupported(KeyAlgorithm, RSA_ALGORITHMS);
   return PrivateKey ? keyMisfit(PrivateKey, secrets) : undefined;

@@ -1,6 +1,7 @@
 import { createHash, createSecretKey, type KeyObject } from 'node:crypto';
+import { KeyringError } from '@waybill/keyring';
 import type { ClientAssertion } from '@waybill/model';
-import { SignJWT } from 'jose';
+import { type JWTPayload, SignJWT } from 'jose';
 import { certificateOf, privateKeyOf } from '../../acl/pem-keys.js';
 
 /** The time in seconds for which a provider accepts an assertion (AU-104). */
@@ -24,6 +25,10 @@ export interface AssertionKeys {
   /** The PEM texts of the private key and of the certificate that names it; empty if there is none. */
   readonly privateKey: string;
   readonly certificate: string;
+  /**
+   * Signs with the active root key, which providers find in `/.well-known/jwks.json` (AU-104). @throws KeyringError
+   */
+  readonly signWithCluster: (claims: JWTPayload, headers: Readonly<Record<string, string>>) => Promise<string>;
 }
 
 export interface AssertionContext {
@@ -36,34 +41,52 @@ export interface AssertionContext {
 export async function clientAssertion(
   assertion: ClientAssertion,
   keys: AssertionKeys,
-  { clientId, nowMs, newUuid }: AssertionContext,
+  context: AssertionContext,
 ): Promise<string> {
-  const key = signingKey(assertion, keys);
-  const nowS = Math.floor(nowMs / MS_PER_S);
+  const claims = assertionClaims(assertion, context);
+  if (assertion.KeySource === 'nomad') return signedByCluster(assertion, keys, claims);
+  const key = signingKey(assertion.KeySource, keys);
   const header = { ...assertion.ExtraHeaders, ...keyName(assertion, keys), typ: 'JWT', alg: assertion.KeyAlgorithm };
   try {
-    return await new SignJWT({ jti: newUuid() })
-      .setProtectedHeader(header)
-      .setIssuer(clientId)
-      .setSubject(clientId)
-      .setAudience(assertion.Audience.length === 1 ? (assertion.Audience[0] ?? '') : assertion.Audience)
-      .setIssuedAt(nowS)
-      .setNotBefore(nowS - BEFORE_S)
-      .setExpirationTime(nowS + ASSERTION_LIFE_S)
-      .sign(key);
+    return await new SignJWT(claims).setProtectedHeader(header).sign(key);
   } catch {
     throw new ClientAssertionError(`the key does not sign with ${assertion.KeyAlgorithm}`);
   }
 }
 
-function signingKey({ KeySource }: ClientAssertion, { clientSecret, privateKey }: AssertionKeys): KeyObject {
-  switch (KeySource) {
+function assertionClaims({ Audience }: ClientAssertion, { clientId, nowMs, newUuid }: AssertionContext): JWTPayload {
+  const nowS = Math.floor(nowMs / MS_PER_S);
+  return {
+    jti: newUuid(),
+    iss: clientId,
+    sub: clientId,
+    aud: Audience.length === 1 ? (Audience[0] ?? '') : Audience,
+    iat: nowS,
+    nbf: nowS - BEFORE_S,
+    exp: nowS + ASSERTION_LIFE_S,
+  };
+}
+
+async function signedByCluster(
+  { ExtraHeaders }: ClientAssertion,
+  { signWithCluster }: AssertionKeys,
+  claims: JWTPayload,
+): Promise<string> {
+  try {
+    return await signWithCluster(claims, ExtraHeaders ?? {});
+  } catch (error) {
+    throw new ClientAssertionError(
+      error instanceof KeyringError ? error.message : "the cluster's key does not sign with these headers",
+    );
+  }
+}
+
+function signingKey(source: 'client_secret' | 'private_key', { clientSecret, privateKey }: AssertionKeys): KeyObject {
+  switch (source) {
     case 'client_secret':
       return createSecretKey(Buffer.from(clientSecret));
     case 'private_key':
       return present(privateKeyOf(privateKey), 'the private key is none in PEM');
-    case 'nomad':
-      throw new ClientAssertionError('KeySource "nomad" is not built yet: see docs/gaps.md');
   }
 }
 

@@ -1,10 +1,11 @@
 import { createHash, generateKeyPairSync, X509Certificate } from 'node:crypto';
+import { KeyringError } from '@waybill/keyring';
 import type { ClientAssertion } from '@waybill/model';
 import { decodeProtectedHeader, jwtVerify, SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
 import type { Claims } from '../claims/exact-json.js';
 import { providerMetadata } from '../provider-metadata.js';
-import { type AssertionKeys, clientAssertion } from './client-assertion.js';
+import { type AssertionKeys, clientAssertion, ClientAssertionError } from './client-assertion.js';
 import { checkIdToken, checkUserInfo, type ExpectedIdToken } from './id-token.js';
 import { callbackProblem, mustBeSameLogin, type PendingLogin } from './pending-login.js';
 import {
@@ -319,7 +320,12 @@ describe('a pending login', () => {
 });
 
 describe('client assertions', () => {
-  const NONE: AssertionKeys = { clientSecret: '', privateKey: '', certificate: '' };
+  const NONE: AssertionKeys = {
+    clientSecret: '',
+    privateKey: '',
+    certificate: '',
+    signWithCluster: () => Promise.reject(new KeyringError('keyring is not ready')),
+  };
   const given = (over: Partial<ClientAssertion>): ClientAssertion => ({
     KeySource: 'client_secret',
     Audience: [ISSUER],
@@ -394,7 +400,21 @@ describe('client assertions', () => {
     await expect(
       clientAssertion({ ...byKey, KeyAlgorithm: 'ES256' }, { ...NONE, privateKey: pem }, context),
     ).rejects.toThrow('the key does not sign with ES256');
-    await expect(clientAssertion(given({ KeySource: 'nomad' }), NONE, context)).rejects.toThrow('docs/gaps.md');
+  });
+
+  it("AU-104: by the cluster's own key, with the same claims; a keyring that is not ready is told", async () => {
+    const own = given({ KeySource: 'nomad', KeyAlgorithm: 'RS256', ExtraHeaders: { x: 'y' } });
+    const asked: unknown[] = [];
+    const signWithCluster: AssertionKeys['signWithCluster'] = async (...args) => {
+      asked.push(args);
+      return 'signed';
+    };
+    expect(await clientAssertion(own, { ...NONE, signWithCluster }, context)).toBe('signed');
+    const times = { iat: NOW_S, nbf: NOW_S - 1, exp: NOW_S + 300 };
+    expect(asked).toEqual([[{ iss: 'waybill', sub: 'waybill', aud: ISSUER, jti: 'uuid', ...times }, { x: 'y' }]]);
+    const failed = clientAssertion(own, NONE, context);
+    await expect(failed).rejects.toThrow('keyring is not ready');
+    await expect(failed).rejects.toBeInstanceOf(ClientAssertionError);
   });
 });
 
