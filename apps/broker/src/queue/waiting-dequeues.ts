@@ -83,6 +83,8 @@ export class WaitingDequeues {
 
   /** Delivers the evaluations that became ready to the waiters, in the order in which these came (EB-36). */
   serve(): void {
+    // Called several times for each evaluation, mostly for nothing: even an empty set costs memory to iterate and to clear.
+    if (this.signaled.size === 0) return;
     for (const type of this.signaled) {
       // A waiter leaves the set when it is answered.
       for (const waiter of this.byType.get(type) ?? []) {

@@ -101,10 +101,10 @@ export class JudgedCandidates {
 
   /** The score of a candidate that is known to fit and has no penalty; undefined: call `at`. */
   knownScore(index: number): number | undefined {
-    const contributing = numberAt(this.contributing, index);
+    const contributing = this.contributing[index] as number;
     if (contributing === 0) return undefined;
     const spread = this.spreadOf(index);
-    const sum = numberAt(this.sums, index);
+    const sum = this.sums[index] as number;
     return spread === 0 ? sum / contributing : (sum + spread) / (contributing + 1);
   }
 
@@ -166,17 +166,14 @@ export class JudgedCandidates {
 
   private spreadOf(index: number): number {
     const node = this.nodes[index] as Node;
-    const spreadClass = numberAt(this.spreadClass, index);
+    const spreadClass = this.spreadClass[index] as number;
     if (spreadClass === UNCLASSED) return this.ranking.spreadOf(node);
     if (this.spreadOfPlacement[spreadClass] !== this.placement) {
       this.spreadOfPlacement[spreadClass] = this.placement;
       this.spreadScores[spreadClass] = this.ranking.spreadOf(node);
     }
-    return numberAt(this.spreadScores, spreadClass);
+    return this.spreadScores[spreadClass] as number;
   }
 }
-
-/** The number at a position that is within bounds. */
-const numberAt = (numbers: ArrayLike<number>, at: number): number => numbers[at] as number;
 
 const feasibilityOf = ({ feasibility }: NodeJudgeDeps): Feasibility => feasibility;
