@@ -177,6 +177,7 @@ function everyTable(index: number): { [N in TableName]: TableRows[N][] } {
     acl_auth_methods: [fixtures.anAuthMethod({ Default: true, ...at })],
     acl_binding_rules: [fixtures.aBindingRule({ ...at })],
     root_keys: [fixtures.aRootKey({ ...at })],
+    node_introductions: [{ TokenID: 't1', NodeID: 'n', KeepUntil: 1, ...at }],
     variables: [fixtures.aVariable({ ...at })],
     one_time_token: [fixtures.aOneTimeToken({ ...at })],
   };

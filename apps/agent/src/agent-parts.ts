@@ -11,6 +11,7 @@ import { type IncomingDisk, PreviousDisk } from './allocations/disk/previous-dis
 import { LocalAllocations } from './allocations/local-allocations.js';
 import type { AllocationRecords } from './allocations/records/allocation-record.js';
 import { StopsOnDisconnect } from './allocations/stops-on-disconnect.js';
+import type { MachineIntroduction } from './contact/introduction.js';
 import { ContactEffects } from './contact/contact-effects.js';
 import { DEV_RETRY_MS } from './contact/heartbeat-pace.js';
 import { OrderedUpdates } from './contact/ordered-updates.js';
@@ -37,6 +38,8 @@ export interface AgentDependencies extends AgentRuntime {
   readonly asksTime?: () => (unixMs: number) => void;
   /** Is told the holders of roles in the servers' answers (AU-256). If it is absent, the machine is called by nobody. */
   readonly hearsTerms?: (terms: RoleTerms | undefined) => void;
+  /** Introduces a machine that the servers do not know yet. */
+  readonly introduction?: MachineIntroduction;
   readonly hostEnv: Readonly<Record<string, string | undefined>>;
   /** Returns the current description of the machine, with its identity. */
   readonly node: () => Node;
@@ -99,7 +102,19 @@ export function buildAgent(deps: AgentDependencies): AgentParts {
   const pending = new PendingUpdates();
   const allocations = new LocalAllocations(servicesOf(deps, { deadlines, serversAsked, pending }), pending);
 
-  const contact = new ServerContact({ rpc, clock, timers, random, logger, node, dev, asksTime, hearsTerms });
+  const { introduction } = deps;
+  const contact = new ServerContact({
+    rpc,
+    clock,
+    timers,
+    random,
+    logger,
+    node,
+    dev,
+    asksTime,
+    hearsTerms,
+    introduction,
+  });
   const collector = new AllocationGarbageCollector({
     timers,
     logger,

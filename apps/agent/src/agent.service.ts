@@ -41,6 +41,7 @@ import { NodeMeta } from './machine/metadata/node-meta.js';
 import { NodeMetaFile } from './machine/metadata/node-meta.store.js';
 import { NodeMetaModule } from './machine/metadata/node-meta.module.js';
 import { describeNode } from './machine/node/node-description.js';
+import { IntroductionFiles } from './contact/introduction.store.js';
 import { SelfDrain } from './contact/self-drain.js';
 import { TaskLogs } from './tasks/logs/task-logs.js';
 import { TaskAnswers } from './tasks/api-socket/task-answers.js';
@@ -101,6 +102,7 @@ export const agent: ServiceDefinition = {
       clock,
       asksTime: context.asksTime,
       hearsTerms: (terms) => holders.hear(terms),
+      introduction: new IntroductionFiles(dir, process.env),
       timers,
       newId,
       random: context.random,

@@ -29,7 +29,6 @@ export const REFUSALS: Readonly<Record<string, Refusal>> = {
   fmt: notYet('job files are not formatted; `job validate` says what is wrong with one'),
   'license get': commercial('/v1/operator/license'),
   'node identity': IDENTITIES,
-  'node intro': IDENTITIES,
   'operator gossip': notOffered('there is no gossip, and so no gossip keys'),
   'operator raft info': RAFT,
   'operator raft logs': RAFT,

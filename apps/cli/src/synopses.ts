@@ -91,6 +91,7 @@ export const SYNOPSES: Readonly<Record<string, string>> = {
   'node config': 'Show or set the servers of an agent',
   'node drain': 'Move the allocations off a node',
   'node eligibility': 'Set whether a node accepts new allocations',
+  'node intro create': 'Create a token by which a new node registers',
   'node meta apply': 'Change the metadata of a node while it runs',
   'node meta read': 'Show the metadata of a node',
   'node pool apply': 'Create or change a node pool',

@@ -7,6 +7,7 @@ import { AllocUpdates } from './allocations/alloc-updates.js';
 import { DrainCommands } from './drain/drain-commands.js';
 import { Drainer } from './drain/drainer.js';
 import { IdentitySigning } from './identities/identity-signing.js';
+import { Introductions } from './introductions/introductions.js';
 import { Peers } from './heartbeats/peers.js';
 import { DEFAULT_PACE, type HeartbeatPace } from './heartbeats/heartbeat-ttl.js';
 import { Heartbeats } from './heartbeats/heartbeats.js';
@@ -51,8 +52,20 @@ export function nodesService(pace: HeartbeatPace = DEFAULT_PACE, presenceIn = ov
       const updates = new AllocUpdates({ ...shared, tracer: () => context.tracer });
       const unrecorded = metrics.counter('nodes_unrecorded_refusals', 'refused registrations without an audit record');
       const refusals = new RefusedNodes(context.audit, clock, () => unrecorded.inc());
-      const registration = new Registration({ ...watched, forbidden: refusals.record });
       const keyring = await openKeyring(context, rootKeysOf(state));
+      const violations = metrics.counter(
+        'nomad_client_introduction_violation_num',
+        'new machines whose introduction token is missing or wrong',
+      );
+      const introductions = new Introductions({
+        state,
+        keyring,
+        writer,
+        logger,
+        enforcement: settings.WAYBILL_CLIENT_INTRODUCTION_ENFORCEMENT,
+        violation: () => violations.inc(),
+      });
+      const registration = new Registration({ ...watched, introductions, forbidden: refusals.record });
       const variables = new VariableQueries(state, keyring, timers);
       const peers = new Peers(presenceIn(context), newId(), clock, timers);
       metrics.gauge('nomad_heartbeat_active', 'Machines whose heartbeats are watched here', {

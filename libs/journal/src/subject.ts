@@ -65,6 +65,7 @@ export const TXN_DOMAINS: readonly string[] = [
   'node',
   'node_drains',
   'node_events',
+  'node_introduction',
   'node_pool',
   'node_purge',
   'one_time_token',
@@ -138,6 +139,7 @@ const SUBJECTS: { readonly [T in TxnType]: (payload: TxnPayloads[T], namespace: 
   // One subject for all keys, because the decision which of them is active depends on all of them.
   RootKeyUpsert: () => `${TXN_STREAM}.root_key`,
   RootKeyDelete: () => `${TXN_STREAM}.root_key`,
+  NodeIntroduction: () => `${TXN_STREAM}.node_introduction`,
   RootKeyRewrap: () => `${TXN_STREAM}.root_key`,
   VarApplyState: (p, namespace) => variableSubject(namespace, p.Path),
   LeaseAcquired: (p) => leaseSubject(p.Role),

@@ -54,6 +54,7 @@ export * from './namespaces/extra-claims.js';
 export { namespaceLimitProblems } from './namespaces/namespace-limits.js';
 export * from './nodes/network-index.js';
 export * from './nodes/node-class.js';
+export * from './nodes/node-introduction.js';
 export * from './nodes/node-pool.js';
 export * from './nodes/node.js';
 export * from './time/pause.js';

@@ -14,6 +14,8 @@ export const MAX_WAITING_ALLOC_QUERIES = 50_000;
 
 /** Longer than it takes to write the longest allowed queue of registrations. */
 const REGISTRATION_TIMEOUT_MS = 30_000;
+/** Most characters of an introduction token. It is longer than any that a server makes. */
+const MAX_INTRODUCTION_TOKEN = 8_192;
 /** Registrations that are being written or wait. */
 const MAX_REGISTRATIONS_IN_PROGRESS = 25_000;
 
@@ -25,6 +27,8 @@ export interface NodeRegisterRequest {
    * accepted.
    */
   readonly After?: number;
+  /** Introduces a machine that the servers do not know yet (AU-203). */
+  readonly IntroductionToken?: string;
 }
 export interface NodeStatusRequest {
   readonly NodeID: string;
@@ -315,7 +319,11 @@ const UNTIL_NEWS = { MinQueryIndex: amount, MaxQueryTimeMs: amount };
 /** Its timeout is long, because a whole cluster may register at once, one node after the other. */
 export const registerNode = machineCall<NodeRegisterRequest, NodeUpdateResponse>(
   'nodes.register',
-  { Node: checkedLater, After: amount.optional() },
+  {
+    Node: checkedLater,
+    After: amount.optional(),
+    IntroductionToken: z.string().max(MAX_INTRODUCTION_TOKEN).optional(),
+  },
   { timeoutMs: REGISTRATION_TIMEOUT_MS, maxInProgress: MAX_REGISTRATIONS_IN_PROGRESS },
 );
 /** Only the holder keeps the timers, so only the holder answers a heartbeat. */

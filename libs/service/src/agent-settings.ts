@@ -53,6 +53,10 @@ export const AGENT_SETTINGS = {
   WAYBILL_NODE_NAME: z.string().min(1).default(hostname()).describe('agent: name of this machine'),
   WAYBILL_NODE_CLASS: z.string().default('').describe('agent: class of this machine'),
   WAYBILL_NODE_POOL: word.default('default').describe('agent: pool this machine is in'),
+  WAYBILL_CLIENT_INTRO_TOKEN: z
+    .string()
+    .default('')
+    .describe('agent: token of `node intro create`, for the first registration of this machine'),
   WAYBILL_NODE_META: keyValues.default({}).describe('agent: key=value,… that jobs may constrain on'),
   WAYBILL_CPU_TOTAL_COMPUTE: amount
     .default(0)

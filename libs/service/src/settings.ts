@@ -26,6 +26,9 @@ import {
   word,
 } from './setting-forms.js';
 
+/** How machines are treated that register for the first time (AU-202). */
+const INTRODUCTION_ENFORCEMENTS = ['none', 'warn', 'strict'] as const;
+
 /** Every environment variable of every service, with its form and default. `--help` of a service shows the text. */
 export const SETTINGS = {
   WAYBILL_NATS_URL: natsUrls.describe('NATS with JetStream, e.g. nats://127.0.0.1:4222; several with commas'),
@@ -130,6 +133,21 @@ export const SETTINGS = {
     .describe('api: a JWT with a jti claim logs in once; the same for every api'),
   WAYBILL_ACL_TOKEN_MIN_EXPIRATION_TTL: duration('1m').describe('api: least life of a token that expires'),
   WAYBILL_ACL_TOKEN_MAX_EXPIRATION_TTL: duration('24h').describe('api: greatest life of a token that expires'),
+  WAYBILL_CLIENT_INTRODUCTION_ENFORCEMENT: z
+    .enum(INTRODUCTION_ENFORCEMENTS, {
+      error: ({ input }) =>
+        `invalid server.client_introduction configuration: invalid enforcement ${JSON.stringify(input)}`,
+    })
+    .default('warn')
+    .describe(
+      'nodes: machines that register for the first time: none: all may; warn: a wrong introduction token is refused, a missing one reported; strict: each needs one',
+    ),
+  WAYBILL_CLIENT_INTRODUCTION_DEFAULT_TTL: interval('5m', 'default_identity_ttl').describe(
+    'api: life of an introduction token whose maker names none',
+  ),
+  WAYBILL_CLIENT_INTRODUCTION_MAX_TTL: interval('30m', 'max_identity_ttl').describe(
+    'api: longest life of an introduction token',
+  ),
   WAYBILL_HTTP_RESPONSE_HEADERS: headers.default({}).describe('api: name=value,… of headers on every answer'),
   WAYBILL_LOG_RETENTION_HOURS: z.coerce
     .number()
@@ -279,10 +297,20 @@ export function readSettings(env: NodeJS.ProcessEnv, required: readonly SettingN
 /** Returns the contradictions between settings that are valid on their own. */
 function contradictions(settings: Settings): string[] {
   const { WAYBILL_MIN_DYNAMIC_PORT: first, WAYBILL_MAX_DYNAMIC_PORT: last } = settings;
-  const tls = tlsContradictions(settings);
-  if (first <= last) return tls;
+  const others = [...tlsContradictions(settings), ...introductionContradictions(settings)];
+  if (first <= last) return others;
   const ports = `WAYBILL_MIN_DYNAMIC_PORT=${first} is above WAYBILL_MAX_DYNAMIC_PORT=${last}: no task could be given a port`;
-  return [ports, ...tls];
+  return [ports, ...others];
+}
+
+function introductionContradictions({
+  WAYBILL_CLIENT_INTRODUCTION_DEFAULT_TTL: defaultTtl,
+  WAYBILL_CLIENT_INTRODUCTION_MAX_TTL: maxTtl,
+}: Settings): string[] {
+  if (defaultTtl <= maxTtl) return [];
+  return [
+    'invalid server.client_introduction configuration: max_identity_ttl must be greater than or equal to default_identity_ttl (WAYBILL_CLIENT_INTRODUCTION_MAX_TTL, WAYBILL_CLIENT_INTRODUCTION_DEFAULT_TTL)',
+  ];
 }
 
 function unknownName(name: string): string {

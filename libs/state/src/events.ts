@@ -156,6 +156,7 @@ function describe(change: Change): About | undefined {
       return about('Variable', row.Path, row.Namespace, null, { Metadata, Deleted: change.after === undefined });
     }
     case 'root_keys':
+    case 'node_introductions':
     case 'acl_token_bootstrap':
     case 'one_time_token':
     case 'task_volume':

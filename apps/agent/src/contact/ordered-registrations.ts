@@ -12,10 +12,14 @@ export class OrderedRegistrations {
 
   constructor(private readonly rpc: Rpc) {}
 
-  /** Registers the machine. @param node returns its current description @throws OvertakenError, or the call's error */
-  send(node: () => Node): Promise<NodeUpdateResponse> {
+  /**
+   * Registers the machine. @param node returns its current description @param token introduces it, if it is new
+   * @throws OvertakenError, or the call's error
+   */
+  send(node: () => Node, token?: string): Promise<NodeUpdateResponse> {
+    const introduction = token === undefined ? {} : { IntroductionToken: token };
     return untilTaken(async () => {
-      const answer = await this.rpc.ask(registerNode, { Node: node(), After: this.lastKnown });
+      const answer = await this.rpc.ask(registerNode, { Node: node(), After: this.lastKnown, ...introduction });
       this.lastKnown = answer.NodeModifyIndex;
       return answer.IsOvertaken ? undefined : answer;
     });

@@ -20,11 +20,18 @@ const answer = (Status: NodeStatus = 'ready'): NodeUpdateResponse => ({
 class Servers implements Rpc {
   readonly asked: string[] = [];
   readonly statuses: unknown[] = [];
+  /** The introduction token of each registration. */
+  readonly tokens: (string | undefined)[] = [];
   answers: (call: string) => NodeUpdateResponse | Error = () => answer();
   constructor(private readonly time: FakeTime) {}
   async ask<Req, Res>(call: Call<Req, Res>, request: Req): Promise<Res> {
     this.asked.push(`${call.name}@${this.time.nowMs()}`);
-    const { Node, Status } = request as { Node?: { Status: string }; Status?: string };
+    const { Node, Status, IntroductionToken } = request as {
+      Node?: { Status: string };
+      Status?: string;
+      IntroductionToken?: string;
+    };
+    if (Node) this.tokens.push(IntroductionToken);
     this.statuses.push(Node?.Status ?? Status);
     const given = this.answers(call.name);
     if (given instanceof Error) throw given;
@@ -32,7 +39,8 @@ class Servers implements Rpc {
   }
 }
 
-function setup(over: { dev?: boolean; random?: number } = {}) {
+function setup(over: { dev?: boolean; random?: number; token?: string } = {}) {
+  const steps: string[] = [];
   const time = new FakeTime(0);
   const servers = new Servers(time);
   const heard: NodeStatus[] = [];
@@ -49,13 +57,33 @@ function setup(over: { dev?: boolean; random?: number } = {}) {
     logger,
     node: () => fixtures.aNode({ Status: 'ready' }),
     dev: over.dev ?? false,
+    introduction: {
+      token: async () => (steps.includes('registered') ? undefined : over.token),
+      registered: async () => void steps.push('registered'),
+      refused: async () => void steps.push('refused'),
+    },
   });
   const start = () =>
     contact.start({ registered: () => void registered++, heard: (status) => void heard.push(status) });
-  return { time, servers, contact, start, heard, warnings, registrations: () => registered };
+  return { time, servers, contact, start, heard, warnings, steps, registrations: () => registered };
 }
 
 describe('contact with the servers', () => {
+  it('AU-206, AU-207: presents its introduction until it is registered, and again after the servers refused it', async () => {
+    const { time, servers, contact, start, steps } = setup({ dev: true, token: 't1' });
+    servers.answers = (call) => (call === 'nodes.register' ? new RpcError('forbidden', 'no') : answer());
+    start();
+    await time.pass(0);
+    servers.answers = () => answer();
+    await time.pass(1_000);
+    contact.nodeChanged();
+    await time.pass(0);
+    expect([servers.tokens, steps]).toEqual([
+      ['t1', 't1', undefined],
+      ['refused', 'registered'],
+    ]);
+  });
+
   it('AG-30: registers as initializing, heartbeats as ready', async () => {
     const { time, servers, start } = setup();
     start();

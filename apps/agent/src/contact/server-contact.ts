@@ -17,6 +17,7 @@ import {
   REGISTRATION_RETRY_RANDOM_MS,
   retryAfterMs,
 } from './heartbeat-pace.js';
+import type { MachineIntroduction } from './introduction.js';
 import { OrderedRegistrations } from './ordered-registrations.js';
 
 export interface ServerContactDependencies {
@@ -37,6 +38,8 @@ export interface ServerContactDependencies {
    * milliseconds.
    */
   readonly asksTime?: (() => (unixMs: number) => void) | undefined;
+  /** Absent if the machine needs no token to register. */
+  readonly introduction?: MachineIntroduction | undefined;
 }
 
 /** ContactListener learns of each successful registration and heartbeat. */
@@ -142,7 +145,9 @@ export class ServerContact {
     if (this.mode !== 'registering') return;
     try {
       this.owesChange = false;
-      const answer = await this.registrations.send(() => this.registration());
+      const token = await this.deps.introduction?.token();
+      const answer = await this.registrations.send(() => this.registration(), token);
+      await this.remember((introduction) => introduction.registered());
       if (this.isStopped()) return;
       this.succeeded(answer);
       this.mode = 'heartbeating';
@@ -151,12 +156,22 @@ export class ServerContact {
       void this.tellChange();
       this.after(this.deps.dev ? 0 : this.deps.random() * FIRST_HEARTBEAT_RANDOM_MS, () => this.beat());
     } catch (error) {
+      if (isRefusal(error, 'forbidden')) await this.remember((introduction) => introduction.refused());
       const retryMs = this.registrationRetryMs(error);
       this.deps.logger.warn('this machine could not be registered; trying again', {
         error,
         retryMs: Math.round(retryMs),
       });
       this.after(retryMs, () => this.register());
+    }
+  }
+
+  /** Notes on disk whether this machine is registered. Without that it works on, and presents its token once more. */
+  private async remember(note: (introduction: MachineIntroduction) => Promise<void>): Promise<void> {
+    try {
+      if (this.deps.introduction) await note(this.deps.introduction);
+    } catch (error) {
+      this.deps.logger.error('whether this machine is registered could not be stored', { error });
     }
   }
 

@@ -303,9 +303,10 @@ const CLUSTER: Operation[] = [
   ...stream('/v1/event/stream', 'Events, a line per transaction', ['namespace', 'topic', 'index', 'strict', 'until']),
 ];
 
-const INTRODUCTIONS = absent(
+const INTRODUCTIONS = write(
   '/v1/acl/identity/client-introduction-token',
-  'Introduction tokens of nodes, which are not built: 501',
+  'Make a token by which a new node registers',
+  { body: request, answer: plain({ JWT: text }) },
 );
 
 const ACCESS: Operation[] = [

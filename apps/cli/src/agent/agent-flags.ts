@@ -6,6 +6,12 @@ export const MACHINE_FLAGS: readonly Flag[] = [
   { name: 'node', kind: 'text', value: 'name', help: 'Name of this machine.' },
   { name: 'node-class', kind: 'text', value: 'class', help: 'Class of this machine.' },
   { name: 'node-pool', kind: 'text', value: 'pool', help: 'Node pool of this machine.' },
+  {
+    name: 'client-intro-token',
+    kind: 'text',
+    value: 'token',
+    help: 'Token of `node intro create`, for the first registration of this machine.',
+  },
   { name: 'meta', kind: 'list', value: 'key=value', help: 'Metadata of the machine, for constraints of jobs.' },
 ];
 

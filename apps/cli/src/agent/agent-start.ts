@@ -31,6 +31,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
   node: 'WAYBILL_NODE_NAME',
   'node-class': 'WAYBILL_NODE_CLASS',
   'node-pool': 'WAYBILL_NODE_POOL',
+  'client-intro-token': 'WAYBILL_CLIENT_INTRO_TOKEN',
   'plugin-dir': 'WAYBILL_PLUGIN_DIR',
   plugins: 'WAYBILL_PLUGINS',
   nats: 'WAYBILL_NATS_URL',

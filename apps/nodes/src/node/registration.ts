@@ -4,6 +4,7 @@ import { asNode, type TransactionWriter } from '@waybill/writing';
 import { type Clock, isRefusal, type Node, Refusal, Slots } from '@waybill/model';
 import type { ReplicatedState } from '@waybill/replica';
 import type { NodeRegisterRequest, NodeUpdateResponse } from '@waybill/rpc';
+import type { Introductions } from '../introductions/introductions.js';
 import { answeredTtlMs, type HeartbeatPace, ttlNs } from '../heartbeats/heartbeat-ttl.js';
 import type { NodeEvaluations } from './node-evaluations.js';
 import { registrationNeedsEvaluations } from './node-status.js';
@@ -26,6 +27,8 @@ export interface RegistrationDependencies {
   /** In [0, 1). */
   readonly random: () => number;
   readonly pace: HeartbeatPace;
+  /** Decides whether a machine that is not stored yet may register. Absent: every one may. */
+  readonly introductions?: Pick<Introductions, 'admit'> | undefined;
   /** Called for a machine that has no right to register as this node. */
   readonly forbidden?: ((node: Node, refusal: Refusal) => void) | undefined;
 }
@@ -53,7 +56,10 @@ export class Registration {
   async register(request: NodeRegisterRequest, traceparent?: string): Promise<NodeUpdateResponse> {
     const sent = checkedNode(request);
     try {
-      return await this.slots.use(() => this.registered(sent, request.After, traceparent));
+      return await this.slots.use(async () => {
+        await this.deps.introductions?.admit(sent, request.IntroductionToken, traceparent);
+        return this.registered(sent, request.After, traceparent);
+      });
     } catch (error) {
       if (error instanceof Refusal && isRefusal(error, 'forbidden')) this.deps.forbidden?.(sent, error);
       throw error;

@@ -425,6 +425,8 @@ export interface Answers {
   'GET /v1/acl/binding-rule/{id}': ACLBindingRule;
   'PUT /v1/acl/binding-rule/{id}': ACLBindingRule;
   'POST /v1/acl/binding-rule/{id}': ACLBindingRule;
+  'PUT /v1/acl/identity/client-introduction-token': { readonly JWT: string; };
+  'POST /v1/acl/identity/client-introduction-token': { readonly JWT: string; };
   'GET /v1/waybill/log': readonly LoggedTransaction[];
   'GET /v1/waybill/trace/evaluation/{evalID}': EvaluationTrace;
   'GET /v1/waybill/state/{kind}/{id}': unknown;

@@ -3,6 +3,7 @@ import { AddAuthMethods1763762400000 } from './add-auth-methods.js';
 import { AddFramed1763773200000 } from './add-framed.js';
 import { AddHistory1763704800000 } from './add-history.js';
 import { AddLogHashes1763758800000 } from './add-log-hashes.js';
+import { AddNodeIntroductions1763776800000 } from './add-node-introductions.js';
 import { AddPeriodicLaunches1763697600000 } from './add-periodic-launches.js';
 import { AddReportingViews1763708400000 } from './add-reporting-views.js';
 import { AddRefusalCodes1763751600000 } from './add-refusal-codes.js';
@@ -42,4 +43,5 @@ export const migrations = [
   AddRootKeys1763766000000,
   AddVariables1763769600000,
   AddFramed1763773200000,
+  AddNodeIntroductions1763776800000,
 ];

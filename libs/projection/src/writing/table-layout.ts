@@ -319,6 +319,11 @@ export const TABLE_LAYOUTS: TableLayouts = {
     primaryKey: ['id'],
     insertionOrder: BY_CREATION,
   },
+  node_introductions: {
+    columns: [text('token_id', 'TokenID'), ...indexes()],
+    primaryKey: ['token_id'],
+    insertionOrder: ['create_index', 'token_id'],
+  },
   root_keys: {
     columns: [text('key_id', 'KeyID'), text('state', 'State'), bigint('create_time', 'CreateTime'), ...indexes()],
     primaryKey: ['key_id'],

@@ -62,6 +62,7 @@ it('ST-8: the numbers are those that stand in every log and in every archive', (
     RootKeyUpsert: 62,
     RootKeyDelete: 52,
     RootKeyRewrap: 102,
+    NodeIntroduction: 103,
     VarApplyState: 50,
     LeaseAcquired: 100,
     StateRestore: 101,

@@ -25,6 +25,7 @@ import type {
   NodePoolSpecification,
   NodeStatus,
   OneTimeTokenSpecification,
+  NodeIntroductionSpecification,
   RootKeySpecification,
   AllocPreemptionDiff,
   SchedulerConfiguration,
@@ -326,6 +327,8 @@ export interface TxnPayloads {
 
   // 3.6 types of Waybill's own, and the two special numbers
   LeaseAcquired: { Role: Role; Epoch: number; Holder: string };
+  /** Uses an introduction token for one new node, which is registered afterwards (AU-201). */
+  NodeIntroduction: { Introduction: NodeIntroductionSpecification };
   /**
    * Restores the cluster from an archive, which was stored before this was written (OP-46), or from the state that the log makes: nothing changes then but that a history begins, terms end, and all are told.
    */
@@ -444,6 +447,7 @@ export const TXN_TYPES: { readonly [T in TxnType]: TxnTypeInfo } = {
   LeaseAcquired: { number: 100, eventType: null, schemaVersion: 1 },
   StateRestore: { number: 101, eventType: null, schemaVersion: 5 },
   RootKeyRewrap: { number: 102, eventType: null, schemaVersion: 1 },
+  NodeIntroduction: { number: 103, eventType: null, schemaVersion: 1 },
   Initialise: { number: 127, eventType: null, schemaVersion: 1 },
   Ignore: { number: 128, eventType: null, schemaVersion: 1 },
 };

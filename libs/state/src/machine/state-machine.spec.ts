@@ -238,6 +238,7 @@ describe('catalogue', () => {
       'LeaseAcquired',
       'StateRestore',
       'RootKeyRewrap',
+      'NodeIntroduction',
       'Initialise',
       'Ignore',
     ]);
@@ -252,7 +253,7 @@ describe('catalogue', () => {
     const own = Object.values(TXN_TYPES)
       .map((info) => info.number)
       .filter((number) => number >= 100 && number < 127);
-    expect(own).toEqual([100, 101, 102]);
+    expect(own).toEqual([100, 101, 102, 103]);
     expect(new Set(Object.values(TXN_TYPES).map((info) => info.number)).size).toBe(Object.keys(TXN_TYPES).length);
   });
 });

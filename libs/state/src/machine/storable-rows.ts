@@ -88,6 +88,7 @@ export const STORED_COLUMNS: { readonly [N in TableName]: StoredColumns<TableRow
   one_time_token: { keys: [['AccessorID'], ['OneTimeSecretHash']], bigints: INDEXES },
   acl_auth_methods: { keys: [['Name']], bigints: INDEXES },
   acl_binding_rules: { keys: [['ID'], ['AuthMethod']], bigints: INDEXES },
+  node_introductions: { keys: [['TokenID']], bigints: INDEXES },
   root_keys: { keys: [['KeyID']], texts: ['State'], bigints: ['CreateTime', ...INDEXES] },
   variables: { keys: [['Namespace', 'Path'], ['KeyID']], bigints: INDEXES },
 };

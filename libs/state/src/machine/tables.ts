@@ -19,6 +19,7 @@ import {
   type JobSummary,
   type Namespace,
   type Node,
+  type NodeIntroduction,
   type NodePool,
   type OneTimeToken,
   type PeriodicLaunch,
@@ -98,6 +99,7 @@ export interface TableRows {
   acl_auth_methods: AuthMethod;
   acl_binding_rules: BindingRule;
   root_keys: RootKey;
+  node_introductions: NodeIntroduction;
   variables: Variable;
 }
 
@@ -136,6 +138,7 @@ export const TABLE_NAMES: readonly TableName[] = [
   'acl_auth_methods',
   'acl_binding_rules',
   'root_keys',
+  'node_introductions',
   'variables',
 ];
 
@@ -249,6 +252,7 @@ export function createTables(): Tables {
       method: (r) => r.AuthMethod,
     }),
     root_keys: new Table<TableRows['root_keys']>('root_keys', (k) => k.KeyID, { state: (k) => k.State }),
+    node_introductions: new Table<TableRows['node_introductions']>('node_introductions', (i) => i.TokenID),
     variables: new Table<TableRows['variables']>('variables', (v) => namespacedKey(v.Namespace, v.Path), {
       namespace: (v) => v.Namespace,
       /** What a root key is in use by (OP-214). */

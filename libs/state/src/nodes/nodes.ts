@@ -1,5 +1,6 @@
 import { completeDrains, updateNodeDrain, updateNodeEligibility } from './node-drain.js';
 import { upsertNodeEvents } from './node-events.js';
+import { nodeIntroductionAppliers } from './node-introductions.js';
 import { deregisterNode, deregisterNodes, registerNode } from './node-register.js';
 import { updateNodeStatus } from './node-status.js';
 import type { Appliers } from '../machine/applier.js';
@@ -14,6 +15,7 @@ export const nodeAppliers: Appliers<
   | 'BatchNodeUpdateDrain'
   | 'NodeUpdateEligibility'
   | 'UpsertNodeEvents'
+  | 'NodeIntroduction'
 > = {
   NodeRegister: registerNode,
   NodeDeregister: deregisterNode,
@@ -23,4 +25,5 @@ export const nodeAppliers: Appliers<
   BatchNodeUpdateDrain: completeDrains,
   NodeUpdateEligibility: updateNodeEligibility,
   UpsertNodeEvents: upsertNodeEvents,
+  ...nodeIntroductionAppliers,
 };

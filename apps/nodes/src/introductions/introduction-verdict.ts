@@ -1,0 +1,51 @@
+import type { Claims } from '@waybill/keyring';
+import { DEFAULT_AUDIENCE, type Node, type NodeIntroductionSpecification, NS_PER_SECOND } from '@waybill/model';
+
+/** How the servers treat a new machine without a valid introduction token (AU-202). */
+export type IntroductionEnforcement = 'none' | 'warn' | 'strict';
+
+/** The credential of a registration: none, a text that is no valid token, or the claims of a valid one. */
+export type Introduction = 'none' | 'invalid' | Claims;
+
+export type IntroductionVerdict =
+  /** `use`: the token is good for one node, and its use must be recorded first (AU-201). */
+  | { readonly isAllowed: true; readonly use?: NodeIntroductionSpecification }
+  /** `violation` is the text for the log (AU-204). */
+  | { readonly isAllowed: boolean; readonly violation: string };
+
+/** A used token is remembered for this long after its end: longer than clocks differ. */
+const REMEMBERED_S = 3_600;
+
+/**
+ * Decides whether a new machine may register (AU-203). A wrong token is refused by `warn` too: a machine that presents
+ * one does not mean to come without.
+ */
+export function introductionVerdict(
+  node: Pick<Node, 'ID' | 'Name' | 'NodePool'>,
+  introduction: Introduction,
+  enforcement: IntroductionEnforcement,
+): IntroductionVerdict {
+  if (enforcement === 'none') return { isAllowed: true };
+  if (introduction === 'none')
+    return { isAllowed: enforcement === 'warn', violation: 'node registration without introduction token' };
+  if (introduction === 'invalid' || !isIntroduction(introduction))
+    return { isAllowed: false, violation: 'node registration introduction authentication failure' };
+  const { nomad_node_pool: pool, nomad_node_name: name = '' } = introduction;
+  if (pool !== node.NodePool || (name !== '' && name !== node.Name))
+    return { isAllowed: false, violation: 'node registration introduction claims mismatch' };
+  if (name === '') return { isAllowed: true };
+  const KeepUntil = (introduction.exp + REMEMBERED_S) * NS_PER_SECOND;
+  return { isAllowed: true, use: { TokenID: introduction.jti, NodeID: node.ID, KeepUntil } };
+}
+
+interface IntroductionClaims extends Claims {
+  readonly exp: number;
+  readonly jti: string;
+}
+
+/** Whether the claims are those of an introduction token, and not of another token of this cluster (AU-171). */
+const isIntroduction = (claims: Claims): claims is IntroductionClaims =>
+  [claims.aud ?? []].flat().includes(DEFAULT_AUDIENCE) &&
+  (claims.sub ?? '').startsWith('node-introduction:') &&
+  claims.exp !== undefined &&
+  claims.jti !== undefined;
