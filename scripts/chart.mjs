@@ -285,7 +285,7 @@ function valuesText(all, production) {
       { keyring: { enabled: true } },
     ],
     [
-      'NATS admits only the users in the ConfigMap waybill-nats-access, services with the Secret waybill-nats-services\n(docs/security.md).',
+      'NATS admits only the users in the ConfigMap waybill-nats-access, each service with the key in its own Secret,\nwaybill-nats-<service> (docs/security.md).',
       { natsCredentials: { enabled: true } },
     ],
     [

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { natsServerPath } from '@waybill/embedded';
-import { readSettings, unprotectedListening } from '@waybill/service';
+import { KEYED_SERVICES, readSettings, unprotectedListening } from '@waybill/service';
 import { TestAuthority } from '../support/certificates.js';
 import { type Container, type Manifest } from '../support/kubernetes/manifests.js';
 import { productionWithAll } from '../support/kubernetes/overlay-copy.js';
@@ -224,6 +224,26 @@ describe.skipIf(kustomize === undefined).each(OVERLAYS)('overlay %s (needs kubec
     const [container] = named('DaemonSet', 'waybill-agent').spec.template.spec.containers;
     expect(JSON.stringify(container)).not.toContain('DATABASE_URL');
     expect(Object.keys(config())).not.toContain('WAYBILL_DATABASE_URL');
+  });
+
+  it('EB-10, AU-252: in production each service connects to NATS with its own key, which no other pod has', () => {
+    const secretsOf = ({ spec }: Manifest): string[] =>
+      [...JSON.stringify(spec.template.spec).matchAll(/"secretName":"(waybill-nats-[\w-]+)"/g)]
+        .map(([, name]) => name ?? '')
+        .filter((name) => name !== 'waybill-nats-tls');
+    const isProduction = overlay === 'production';
+    expect(KEYED_SERVICES).toEqual(SERVICES);
+    for (const service of KEYED_SERVICES) {
+      const deployment = named('Deployment', `waybill-${service}`);
+      expect(secretsOf(deployment)).toEqual(isProduction ? [`waybill-nats-${service}`] : []);
+      const [container] = deployment.spec.template.spec.containers;
+      const file = container?.env?.find(({ name }) => name === 'WAYBILL_NATS_CREDENTIALS')?.value;
+      const mount = container?.volumeMounts?.find(({ name }) => name === 'nats-credentials')?.mountPath;
+      expect([file, mount]).toEqual(
+        isProduction ? ['/etc/waybill/nats/nats.seed', '/etc/waybill/nats'] : [undefined, undefined],
+      );
+    }
+    for (const object of [...ofKind('DaemonSet'), ...ofKind('StatefulSet')]) expect(secretsOf(object)).toEqual([]);
   });
 
   it('lets the API start, and in production asks its callers for tokens', () => {
