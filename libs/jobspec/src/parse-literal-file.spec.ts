@@ -27,15 +27,28 @@ it('JS-16: a name stands as often as it was set, in HCL and in JSON', () => {
   expect(parsed('{"a": 1, "a": null}').attributes).toEqual(twice);
 });
 
+it('OP-129: in JSON, strings have the escapes of JSON, and no expressions', () => {
+  const text = '{"\\u0061": "\\/ \\b\\f\\n\\r\\t \\" \\\\ \\u00e9 ${b} %{ if } $${c}"}';
+  expect(parsed(text).attributes).toEqual([{ name: 'a', value: '/ \b\f\n\r\t " \\ é ${b} %{ if } $${c}' }]);
+  const long = JSON.stringify('\ud83d\ude00/'.repeat(10_000));
+  expect(parsed(`{"a": ${long}}`).attributes).toEqual([{ name: 'a', value: JSON.parse(long) }]);
+});
+
 it.each([
-  'a = 1 + 1',
-  'a = upper("b")',
-  'a = b',
-  'a = "${b}"',
-  'a = { b = 1 }',
-  'a = [[b]]',
-  'a = 1e400',
-  '{"a": "${b}"}',
-])('JS-60: %j is no literal', (text) => {
+  '{"a": "\\x"}',
+  '{"a": "\\u00e"}',
+  '{"a": "\\U000000e9"}',
+  '{"a": "b\tc"}',
+  '{"a": "b\nc"}',
+  '{"a": "b',
+  '{"a: 1}',
+])('OP-129: %j has a string that JSON does not know', (text) => {
   expect(() => parsed(text)).toThrow(JobspecError);
 });
+
+it.each(['a = 1 + 1', 'a = upper("b")', 'a = b', 'a = "${b}"', 'a = { b = 1 }', 'a = [[b]]', 'a = 1e400'])(
+  'JS-60: %j is no literal',
+  (text) => {
+    expect(() => parsed(text)).toThrow(JobspecError);
+  },
+);

@@ -24,13 +24,13 @@ export interface LiteralBlock {
 
 /**
  * Parses a file in HCL with the free layout of HCL 1, or in HCL's JSON profile if it starts with a brace. Values are
- * literals: expressions, functions, references and templates are refused.
+ * literals: expressions, functions, references and templates are refused. In JSON, strings are those of JSON: `${` is text.
  * @param profile names of blocks, because JSON does not distinguish them
  */
 export function parseLiteralFile({ name, text }: TextFile, profile: JsonProfile): LiteralBody {
   const source = new SourceText(name, text);
   const isJson = source.text.trimStart().startsWith('{');
-  return literalBody(isJson ? bodyOfJson(source, profile) : parseFreeBody(source));
+  return literalBody(isJson ? bodyOfJson(source, profile, 'json') : parseFreeBody(source));
 }
 
 const literalBody = ({ attributes, blocks }: Body): LiteralBody => ({

@@ -217,6 +217,15 @@ it('OP-129: two blocks of one label are no duplicates, in HCL and in JSON', () =
   );
 });
 
+it('OP-129: in JSON, texts have all escapes of JSON, and `${` is text', () => {
+  const path = 'apps\\/${job}\\u002f*';
+  const text = `{"namespace": {"\\u0061": {"variables": {"path": {"${path}": {"capabilities": ["re\\u0061d"]}}}}}}`;
+  expect(parsePolicyRules(text).namespaces).toMatchObject([
+    { label: 'a', variables: [{ path: 'apps/${job}/*', capabilities: ['read', 'list'] }] },
+  ]);
+  expect(refusal('{"namespace": {"a": {"policy": "\\f"}}}')).toMatch(/^Invalid namespace policy: "\\f"/);
+});
+
 it('OP-130: limits are refused by name', () => {
   const block = (n: number): string => `namespace "n${n}" { policy = "read" }\n`;
   const blocks = (count: number): string => Array.from({ length: count }, (_, n) => block(n)).join('');

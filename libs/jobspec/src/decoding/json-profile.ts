@@ -1,5 +1,6 @@
 import { parseExpression } from '../syntax/body-parser.js';
 import { JobspecError } from '../syntax/diagnostic.js';
+import type { QuotedText } from '../syntax/template-parser.js';
 import type { SourceText, Span } from '../syntax/source-text.js';
 import type { Attribute, Block, Body, Expression, Label, ObjectItem } from '../syntax/syntax-tree.js';
 
@@ -20,12 +21,12 @@ export interface JsonBlock {
 
 /**
  * Converts a file in HCL's JSON profile to the body that it would be in HCL (JS-6): labels are keys of objects, a
- * repeated block is a list, and strings are templates. JSON is parsed as an expression, so every part keeps its
- * position.
+ * repeated block is a list. JSON is parsed as an expression, so every part keeps its position.
+ * @param strings templates, unless the format has no expressions
  * @throws JobspecError
  */
-export function bodyOfJson(source: SourceText, profile: JsonProfile): Body {
-  const file = parseExpression(source);
+export function bodyOfJson(source: SourceText, profile: JsonProfile, strings: QuotedText = 'template'): Body {
+  const file = parseExpression(source, strings);
   if (file.type !== 'object') throw failure(source, file.span, 'The file must be one JSON object.');
   return bodyOf(source, file, profile);
 }

@@ -1,5 +1,6 @@
 import type { JobspecError } from './diagnostic.js';
 import { ExpressionParser } from './expression-parser.js';
+import type { QuotedText } from './template-parser.js';
 import { SourceText, type Span } from './source-text.js';
 import type { Attribute, Block, Body, Label } from './syntax-tree.js';
 import { type Token, TokenReader } from './token-reader.js';
@@ -20,10 +21,17 @@ export function parseFreeBody(source: SourceText): Body {
   return new BodyParser(tokens, 'free').file();
 }
 
-/** Parses a text that is a single expression, such as the value of a variable (JS-76). @throws JobspecError */
-export function parseExpression(source: SourceText): ReturnType<ExpressionParser['whole']> {
+/**
+ * Parses a text that is a single expression, such as the value of a variable (JS-76).
+ * @param strings what a text in quotes is
+ * @throws JobspecError
+ */
+export function parseExpression(
+  source: SourceText,
+  strings: QuotedText = 'template',
+): ReturnType<ExpressionParser['whole']> {
   const tokens = new TokenReader(source);
-  return new ExpressionParser(tokens).whole();
+  return new ExpressionParser(tokens, strings).whole();
 }
 
 /** The attributes of a body so far, in file order. */

@@ -4,7 +4,7 @@ import type { JobspecError } from './diagnostic.js';
 import { ForParser } from './for-parser.js';
 import type { Span } from './source-text.js';
 import type { BinaryOperator, Expression, Label, ObjectItem, Step } from './syntax-tree.js';
-import { TemplateParser } from './template-parser.js';
+import { type QuotedText, TemplateParser } from './template-parser.js';
 import type { Token, TokenReader } from './token-reader.js';
 
 /** Precedence of operators (JS-30). */
@@ -25,9 +25,12 @@ export class ExpressionParser implements ExpressionReader {
   private readonly templates: TemplateParser;
   private readonly fors: ForParser;
 
-  constructor(private readonly tokens: TokenReader) {
+  constructor(
+    private readonly tokens: TokenReader,
+    strings: QuotedText = 'template',
+  ) {
     this.fors = new ForParser(tokens, this);
-    this.templates = new TemplateParser(tokens, this, this.fors);
+    this.templates = new TemplateParser(tokens, this, this.fors, strings);
   }
 
   /** Parses a text that is a single expression. */

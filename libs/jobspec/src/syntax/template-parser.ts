@@ -27,7 +27,12 @@ const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', '
 /** Characters without a special meaning in a template. */
 const PLAIN_TEXT = /[^"\\$%\n]+/uy;
 const UNICODE_ESCAPE = /u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}/uy;
+/** A text in quotes up to its end. Whether JSON accepts what is in it is for the parser of JSON to say. */
+const JSON_STRING = /"(?:[^"\\]|\\[^])*"/uy;
 const DIRECTIVE_WORDS = ['if', 'else', 'endif', 'for', 'endfor'];
+
+/** A text in quotes is a template (JS-18), or a string of JSON, in which `${` has no meaning. */
+export type QuotedText = 'template' | 'json';
 
 /** Parses quoted strings, heredocs and labels: characters with embedded expressions (JS-18 to JS-24). */
 export class TemplateParser {
@@ -35,15 +40,35 @@ export class TemplateParser {
     private readonly tokens: TokenReader,
     private readonly expressions: ExpressionReader,
     private readonly fors: ForParser,
+    private readonly strings: QuotedText = 'template',
   ) {}
 
   /** Parses a quoted string (JS-18). The cursor is before the opening quote. */
   quoted(): Expression {
     const { tokens } = this;
+    if (this.strings === 'json') return this.jsonString();
     const open = tokens.next();
     const pieces = this.pieces(true);
     const span = { start: open.start, end: tokens.position };
     return this.template(withTrimming(pieces), span, false);
+  }
+
+  private jsonString(): Expression {
+    const { tokens } = this;
+    const { source } = tokens;
+    const open = tokens.peek();
+    JSON_STRING.lastIndex = open.start;
+    const found = JSON_STRING.exec(source.text)?.[0] ?? '';
+    const value = jsonText(found);
+    if (value === undefined)
+      throw tokens.failure(
+        open,
+        'Invalid JSON string',
+        'It has no end, or a character that must be escaped, or an unknown escape.',
+      );
+    const span = { start: open.start, end: open.start + found.length };
+    tokens.seek(span.end);
+    return { type: 'literal', value, source, span };
   }
 
   /** Parses a label: a quoted string without expressions (JS-13). */
@@ -283,6 +308,15 @@ export class TemplateParser {
       'Invalid multi-line string',
       'Quoted strings may not be split over multiple lines. To produce a multi-line string, either use the \\n escape to represent a newline character or use the "heredoc" multi-line template syntax.',
     );
+  }
+}
+
+/** Returns undefined for a text that is no string of JSON. */
+function jsonText(written: string): string | undefined {
+  try {
+    return JSON.parse(written) as string;
+  } catch {
+    return undefined;
   }
 }
 
