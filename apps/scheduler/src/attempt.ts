@@ -26,7 +26,7 @@ export interface AttemptInput {
    * Resources that each node's allocations use (`occupyingLoads`), if the caller maintains them; they must agree with
    * the tables.
    */
-  readonly loads?: NodeLoads;
+  readonly loads?: NodeLoads | undefined;
   /** New allocations in one plan; a dry run allows more, because it writes none of them. */
   readonly placementLimit?: number;
 }

@@ -93,7 +93,7 @@ describe('stopping', () => {
     world.stopJob('web');
     const attempt = world.run({ TriggeredBy: 'job-deregister' });
     expect(world.live()).toEqual([]);
-    expect(attempt.annotations.DesiredTGUpdates['web']?.Stop).toBe(2);
+    expect(attempt.annotations.DesiredTGUpdates['web']).toMatchObject({ Stop: 2, Preemptions: 0 });
     expect(attempt.wanted).toEqual({ web: 0 });
     expect(world.attempt({ TriggeredBy: 'job-deregister' }).isNoop).toBe(true);
   });
@@ -103,7 +103,17 @@ describe('stopping', () => {
     world.register(jobOf({ Count: 2 }));
     world.run();
     world.stopJob('web', true);
-    expect(world.attempt({ TriggeredBy: 'job-deregister' })).toMatchObject({ isNoop: true, wanted: {} });
+    const purged = world.attempt({ TriggeredBy: 'job-deregister' });
+    expect(purged).toMatchObject({ isNoop: true, wanted: {}, truncated: false, failedGroups: {}, blocked: [] });
+    expect(purged.plan.Job).toBeNull();
+  });
+
+  it("EB-205: the plan names the job of the allocations, if the job's row is gone", () => {
+    const alloc = fixtures.anAlloc({ Job: fixtures.aJob({ Version: 3 }), ClientStatus: 'running' });
+    world.state.tables.allocs.replace(alloc.ID, alloc);
+    const { plan } = world.attempt({ TriggeredBy: 'job-deregister' });
+    expect(plan.Job).toMatchObject({ ID: 'web', Version: 3 });
+    expect(Object.values(plan.NodeUpdate).flat()).toMatchObject([{ ID: alloc.ID }]);
   });
 
   it('SC-246: a group that was removed is stopped, the others stay', () => {
@@ -268,6 +278,20 @@ describe('failed allocations', () => {
       { FollowupEvalID: followup!.ID, DesiredStatus: 'run', ClientStatus: 'failed' },
     ]);
     expect(world.attempt({ TriggeredBy: 'node-update' }).isNoop).toBe(true);
+  });
+
+  it('SC-174: later failures have follow-ups of their own, in the order in which they are due', () => {
+    world.addNode();
+    world.register(jobOf({ Count: 2, Update: null }));
+    world.run();
+    for (const alloc of world.allocs().toReversed()) {
+      world.nowMs += 10_000;
+      world.report(alloc, { ClientStatus: 'failed', TaskStates: deadTask(true) });
+    }
+    const { plan, followups } = world.run({ TriggeredBy: 'alloc-failure' });
+    const dueAt = [20_000, 30_000].map((ms) => new Date(world.nowMs + ms).toISOString());
+    expect(plan.FollowupEvals.map(({ WaitUntil }) => WaitUntil)).toEqual(dueAt);
+    expect(plan.FollowupEvals).toEqual(followups);
   });
 
   it('SC-152, SC-172: when the follow-up runs the failed one is stopped and its successor carries the tracker', () => {
@@ -524,6 +548,107 @@ describe('what cannot be placed', () => {
     expect(placedBy(world.attempt({ JobID: 'other' }))).toEqual([]);
     world.report(world.allocs()[0]!, { ClientStatus: 'complete', TaskStates: deadTask(false) });
     expect(placedBy(world.attempt({ JobID: 'other' }))).toHaveLength(1);
+  });
+});
+
+describe('a service that may preempt', () => {
+  it('SC-142: says how many allocations it preempts for each group', () => {
+    const node = world.addNode();
+    const task = fixtures.aTask();
+    const sized = (CPU: number) => ({ Tasks: [{ ...task, Resources: { ...task.Resources, CPU } }] });
+    const Job = jobOf(sized(3_000), { ID: 'low', Priority: 10 });
+    const victim = fixtures.anAlloc({ Job, NodeID: node.ID, ClientStatus: 'running' });
+    world.state.tables.allocs.replace(victim.ID, victim);
+    world.register(jobOf(sized(2_000), { Priority: 80 }));
+    const { plan, annotations } = world.attempt();
+    expect(plan.NodePreemptions[node.ID]?.map(({ ID }) => ID)).toEqual([victim.ID]);
+    expect(annotations.DesiredTGUpdates['web']).toMatchObject({ Preemptions: 1, Place: 1 });
+  });
+});
+
+describe("a replacement's reschedule tracker", () => {
+  const S = NS_PER_SECOND;
+  const ReschedulePolicy = {
+    ...fixtures.aGroup().ReschedulePolicy!,
+    ...{ Attempts: 0, Interval: 0, Delay: S, DelayFunction: 'exponential', MaxDelay: 60 * S, Unlimited: true },
+  };
+  const Disconnect = { LostAfter: 3_600 * S, StopOnClientAfter: null, Replace: true, Reconcile: 'best_score' as const };
+  /** An allocation that was placed again just now, and would next wait for the longest time. */
+  const replacedNow = () => {
+    const node = world.addNode();
+    world.addNode();
+    world.register(jobOf({ Update: null, ReschedulePolicy, Disconnect }, { Datacenters: ['*'] }));
+    world.run();
+    const [alloc] = world.allocs();
+    world.report(alloc!, { ClientStatus: 'running' });
+    const Events = [
+      { RescheduleTime: world.nowMs * 1e6, PrevAllocID: fixtures.uuid(1), PrevNodeID: node.ID, Delay: 60 * S },
+    ];
+    const stored = { ...world.allocs()[0]!, RescheduleTracker: { Events, LastReschedule: 'ok' as const } };
+    world.state.tables.allocs.replace(stored.ID, stored);
+    return { ...stored, node: world.state.tables.nodes.get(stored.NodeID)! };
+  };
+  const nextDelayOf = (previousId: string) =>
+    world
+      .allocs()
+      .find((alloc) => alloc.PreviousAllocation === previousId)
+      ?.RescheduleTracker?.Events.at(-1)?.Delay;
+  const later = (evalId: string) => world.commit(world.attemptFor(world.state.tables.evals.get(evalId)!));
+
+  it('SC-171, SC-264: counts from the failure, and not from when its follow-up ran', () => {
+    const { ID } = replacedNow();
+    world.nowMs += 30_000;
+    world.report(world.allocs()[0]!, { ClientStatus: 'failed', TaskStates: deadTask(true) });
+    const [followup] = world.run({ TriggeredBy: 'alloc-failure' }).followups;
+    world.nowMs += 60_000;
+    later(followup!.ID);
+    expect(nextDelayOf(ID)).toBe(60 * S);
+  });
+
+  it('SC-171, SC-264: counts from when the node disconnected, and not from when its follow-up ran', () => {
+    const { ID, node } = replacedNow();
+    world.nowMs += 30_000;
+    world.nodeIs(node, 'disconnected');
+    const { followups } = world.run({ TriggeredBy: 'node-update' });
+    const followup = followups.find(({ WaitUntil }) => WaitUntil === new Date(world.nowMs + 60_000).toISOString());
+    world.nowMs += 60_000;
+    later(followup!.ID);
+    expect(nextDelayOf(ID)).toBe(60 * S);
+  });
+
+  it('SC-171, SC-264: counts from now for an allocation that becomes unknown in the same plan', () => {
+    const { ID, node } = replacedNow();
+    world.nowMs += 61_000;
+    world.nodeIs(node, 'disconnected');
+    world.run({ TriggeredBy: 'node-update' });
+    expect(nextDelayOf(ID)).toBe(S);
+  });
+});
+
+describe('a replacement with a sticky disk', () => {
+  /** The node of the replacement, where another node is preferred by an affinity that the new version has. */
+  const movedTo = (over: Partial<Job>): 'same' | 'other' => {
+    const EphemeralDisk = { Sticky: true, SizeMB: 300, Migrate: false };
+    const node = world.addNode();
+    world.register(jobOf({ EphemeralDisk }, { Datacenters: ['dc1', 'dc2'] }));
+    world.run();
+    const other = world.addNode();
+    const Affinities = [{ LTarget: '${node.unique.id}', RTarget: other.ID, Operand: '=', Weight: 100 }];
+    const Tasks = [fixtures.aTask({ Config: { run_for: '2h' } })];
+    world.register(jobOf({ EphemeralDisk, Tasks, Affinities }, { Datacenters: ['dc1', 'dc2'], ...over }));
+    const [placed] = placedBy(world.run());
+    expect([node.ID, other.ID]).toContain(placed?.NodeID);
+    return placed?.NodeID === node.ID ? 'same' : 'other';
+  };
+
+  it.each([
+    ['same', {}],
+    ['other', { Datacenters: ['dc1', 'dc3'] }],
+    ['other', { Datacenters: ['dc1'] }],
+  ] as const)('SC-44, SC-333: goes to the %s node when the job changes by %j', (where, over) => {
+    expect(movedTo({ ...over, Datacenters: [...('Datacenters' in over ? over.Datacenters : ['dc1', 'dc2'])] })).toBe(
+      where,
+    );
   });
 });
 

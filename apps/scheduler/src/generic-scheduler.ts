@@ -60,9 +60,9 @@ export function attemptGeneric(input: AttemptInput): Attempt {
   for (const order of [...stopsNobodyReports(allocs, tainted, nowNs), ...wants.stops]) plan.stop(order);
   for (const alloc of wants.rewrites.values())
     plan.place(wants.inPlace.has(alloc.ID) ? inDeployment(alloc, wants.deploymentId) : alloc);
-  for (const item of wants.followups) plan.followups.push(item);
+  plan.followups = wants.followups;
   plan.deployment = wants.deployment;
-  for (const item of wants.deploymentUpdates) plan.deploymentUpdates.push(item);
+  plan.deploymentUpdates = wants.deploymentUpdates;
   placing?.placeAll(wants);
   for (const [group, desired] of Object.entries(wants.desired))
     desired.Preemptions += placing?.filling.evictions(group) ?? 0;

@@ -151,6 +151,29 @@ describe('the state as it will be with the plan (SC-97, SC-98)', () => {
     expect([draft.preemptedOf(groupKeyOf(a)), draft.preemptedOf(groupKeyOf(c))]).toEqual([2, 0]);
   });
 
+  it('the plan has the changes of a node, and the nodes that it touched, in the order in which they came', () => {
+    const { draft, tables, node, job, alloc } = drafting();
+    const elsewhere = alloc(job, { NodeID: fixtures.freshId() });
+    const [a, b, c, d] = [0, 1, 2, 3].map(() => alloc(job)) as [Allocation, Allocation, Allocation, Allocation];
+    for (const one of [a, b, c, d, elsewhere]) tables.allocs.replace(one.ID, one);
+    const [made, next] = [alloc(job), alloc(job, { NodeID: elsewhere.NodeID })];
+    draft.stop({ alloc: elsewhere, description: '' });
+    for (const one of [a, b]) draft.stop({ alloc: one, description: '' });
+    for (const one of [c, d]) draft.preempt(one, made.ID);
+    for (const one of [made, next]) draft.place(one);
+    draft.withdrawStop(elsewhere);
+    const [here, there] = [node.ID, elsewhere.NodeID];
+    expect(draft.touchedNodes).toEqual([there, here, here, here, here, here, there, there]);
+    const plan = draft.build(fixtures.anEval(), job, 9, null);
+    const ids = (list: { ID: string }[] | undefined) => list?.map(({ ID }) => ID);
+    expect(ids(plan.NodeUpdate[here])).toEqual([a.ID, b.ID]);
+    expect(ids(plan.NodePreemptions[here])).toEqual([c.ID, d.ID]);
+    expect(plan.NodeUpdate[here]).toEqual(
+      [a, b].map(({ ID }) => ({ ID, DesiredDescription: '', ClientStatus: '', FollowupEvalID: '' })),
+    );
+    expect(Object.keys(plan.NodeUpdate)).toEqual([here]);
+  });
+
   it('the plan has every change by node, and nothing of a stop that was withdrawn', () => {
     const { draft, node, job, stored, alloc } = drafting();
     const [a, b, c] = stored;

@@ -81,9 +81,9 @@ export class PlanDraft {
    */
   private readonly changedLoads = new Map<string, NodeLoad | undefined>();
   private readonly loads: NodeLoads;
-  readonly followups: Evaluation[] = [];
+  followups: readonly Evaluation[] = [];
   deployment: Deployment | null = null;
-  readonly deploymentUpdates: DeploymentStatusUpdate[] = [];
+  deploymentUpdates: readonly DeploymentStatusUpdate[] = [];
   /** Changes of the number of live allocations, in order. */
   readonly countChanges: CountChange[] = [];
   /** Nodes that the plan changes, in order. */
@@ -227,8 +227,8 @@ export class PlanDraft {
       NodeAllocation: byNode(this.placed),
       NodePreemptions: byNode(this.preempted),
       Deployment: this.deployment,
-      DeploymentUpdates: this.deploymentUpdates,
-      FollowupEvals: this.followups,
+      DeploymentUpdates: [...this.deploymentUpdates],
+      FollowupEvals: [...this.followups],
       Annotations: annotations,
       SnapshotIndex: snapshotIndex,
     };

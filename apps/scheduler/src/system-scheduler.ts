@@ -56,7 +56,7 @@ export function attemptSystem(type: 'system' | 'sysbatch', input: AttemptInput):
   placing?.placeAll(wants);
   const { deployment, updates } = rollout.result(evaluation, nowNs);
   plan.deployment = deployment;
-  for (const item of updates) plan.deploymentUpdates.push(item);
+  plan.deploymentUpdates = updates;
   const annotations = annotationsOf(wants.desired);
   return {
     plan: plan.build(evaluation, job ?? allocs[0]?.Job ?? null, input.index, annotations),
@@ -82,7 +82,8 @@ interface SystemPlacingParts {
 /** Tries each wanted allocation on its node. Used for one attempt. */
 class SystemPlacing {
   readonly filling: PlanFilling;
-  readonly wanted: Record<string, number> = {};
+  /** Allocations that were placed, or found their node full, by group (SC-26). */
+  private readonly placesWanted = new Map<string, number>();
   private readonly firstFullNode = new Map<string, string>();
   private readonly filtered = new Map<string, AllocMetric>();
   /** Nodes on which an allocation of the group was tried in vain, by group (SC-291). */
@@ -106,7 +107,11 @@ class SystemPlacing {
     const random = SeededRandom.of(input.evaluation.ID, input.index);
     this.selection = selectionFor({ job, candidates, input, plan, random });
     this.inPlace = new InPlaceUpdates(input, job, plan, this.selection.selector);
-    for (const { Name } of job.TaskGroups) this.wanted[Name] = 0;
+  }
+
+  /** Wanted placements of each group (SC-26). */
+  get wanted(): Record<string, number> {
+    return Object.fromEntries(this.job.TaskGroups.map(({ Name }) => [Name, this.placesWanted.get(Name) ?? 0]));
   }
 
   /** Makes updates first, because the allocations that they stop free the place of their replacements (SC-280). */
@@ -218,24 +223,24 @@ class SystemPlacing {
 
   private place(placement: NodePlacement, canary: boolean, wants: NodeReconciliation): void {
     const { node, name, group, previous } = placement;
-    this.wanted[group.Name] = (this.wanted[group.Name] ?? 0) + 1;
     // A system job may preempt (SC-286).
     const chosen = this.selection.selector.select(group, { only: node, preempt: this.preempt });
     if (!chosen.node) return this.foundNothing(placement, chosen);
+    countOne(this.placesWanted, group);
     const { deploymentId } = this.rollout;
     this.filling.place({ name, group, previous, canary, deploymentId, version: null, tracker: null }, chosen);
     countsOf(wants, group.Name).Preemptions += chosen.victims.length;
   }
 
   private foundNothing({ node, group }: NodePlacement, { metric }: Selection): void {
-    this.nowhere.set(group.Name, (this.nowhere.get(group.Name) ?? 0) + 1);
+    countOne(this.nowhere, group);
     if (metric.NodesExhausted > 0) {
+      countOne(this.placesWanted, group);
       // The blocked evaluation waits for the first full node (SC-284).
       if (!this.firstFullNode.has(group.Name)) this.firstFullNode.set(group.Name, node.ID);
       this.filling.failed(group, metric);
     } else {
       // An infeasible node is not counted as wanted (SC-283).
-      this.wanted[group.Name] = Math.max(0, (this.wanted[group.Name] ?? 0) - 1);
       this.filtered.set(group.Name, sum(this.filtered.get(group.Name), metric));
     }
   }
@@ -244,10 +249,14 @@ class SystemPlacing {
   private reportFiltered(wants: NodeReconciliation): void {
     for (const [group, metric] of this.filtered) {
       const counts = countsOf(wants, group);
-      if (this.wanted[group] === 0 && counts.Ignore === 0 && counts.InPlaceUpdate === 0)
+      if (!this.placesWanted.has(group) && counts.Ignore === 0 && counts.InPlaceUpdate === 0)
         this.filling.failedGroups[group] ??= metric;
     }
   }
+}
+
+function countOne(counts: Map<string, number>, { Name }: TaskGroup): void {
+  counts.set(Name, (counts.get(Name) ?? 0) + 1);
 }
 
 function sum(a: AllocMetric | undefined, b: AllocMetric): AllocMetric {

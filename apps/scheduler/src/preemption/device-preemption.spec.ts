@@ -59,6 +59,22 @@ describe('SC-139: allocations to evict for a device', () => {
     expect(victims(1, [group('x', [], ['z'])], [broken])).toBeUndefined();
   });
 
+  it('are needed although instances are free that are broken or not allowed', () => {
+    const holder = holding(10, 'x', 'b');
+    const onlyB = { Constraints: [{ LTarget: '${device.ids}', RTarget: 'b', Operand: 'set_contains' }] };
+    expect(victims(1, [group('x', ['a', 'b'])], [holder], onlyB)).toEqual([holder]);
+    expect(victims(1, [group('x', ['b'], ['z'])], [holder])).toEqual([holder]);
+  });
+
+  it('hold instances of the group itself: another group may have the same IDs', () => {
+    const [x, y] = [holding(10, 'x', 'a'), holding(40, 'y', 'a')];
+    expect(victims(1, [group('x', ['a']), group('y', ['a'])], [x, y], { Name: 'acme/gpu/y' })).toEqual([y]);
+  });
+
+  it('are none where no node has a device', () => {
+    expect([victims(1, null, []), victims(1, [], [])]).toEqual([undefined, undefined]);
+  });
+
   it('are the holders of most instances, once the lowest priorities suffice', () => {
     const [one, three, two] = [holding(10, 'x', 'a'), holding(20, 'x', 'b', 'c', 'd'), holding(30, 'x', 'e', 'f')];
     const devices = [group('x', ['a', 'b', 'c', 'd', 'e', 'f'])];

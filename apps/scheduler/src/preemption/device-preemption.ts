@@ -56,7 +56,7 @@ function optionOf(device: NodeDevice, { job, request, index, proposed }: DeviceP
   for (const alloc of proposed) {
     if (!mayEvict(alloc, job)) continue;
     const instances = heldOf(device, alloc).filter(isUsable).length;
-    if (instances > 0) holders.push({ alloc, priority: priorityOf(alloc), instances });
+    holders.push({ alloc, priority: priorityOf(alloc), instances });
   }
   const chosen: Holder[] = [];
   const needed = missing;
@@ -68,7 +68,9 @@ function optionOf(device: NodeDevice, { job, request, index, proposed }: DeviceP
   return missing <= 0 ? withoutUnneeded(chosen, needed) : undefined;
 }
 
-/** Takes holders of the most instances first, until there are enough; the others stay. */
+/**
+ * Takes holders of the most instances first, until there are enough; the others stay, among them all that hold none.
+ */
 function withoutUnneeded(chosen: readonly Holder[], needed: number): Option {
   const kept: Holder[] = [];
   let missing = needed;
@@ -86,8 +88,5 @@ function withoutUnneeded(chosen: readonly Holder[], needed: number): Option {
 
 function heldOf(device: NodeDevice, alloc: Allocation): string[] {
   const name = deviceGroupName(device);
-  const held: string[] = [];
-  for (const one of devicesOf(alloc))
-    if (deviceGroupName(one) === name) for (const item of one.DeviceIDs) held.push(item);
-  return held;
+  return [...devicesOf(alloc)].flatMap((held) => (deviceGroupName(held) === name ? held.DeviceIDs : []));
 }

@@ -14,7 +14,7 @@ interface Progress {
   readonly updated: number;
   /** Missing placements, made or not. */
   readonly wanted: number;
-  /** Whether the group waits for an agent, or for its canaries. */
+  /** Whether the group waits for an agent. */
   readonly waits: boolean;
 }
 
@@ -51,7 +51,7 @@ export function reconcileGroup(draft: GroupDraft): boolean {
   const progress: Progress = {
     updated: updates.count,
     wanted: placements.wanted,
-    waits: wait.delayed || canaries.length > 0,
+    waits: wait.delayed,
   };
   attachToDeployment(draft, progress);
   draft.out.desired[group.Name] = draft.desired;
@@ -82,6 +82,10 @@ function attachToDeployment({ state, known, rollout, group, allocs, job }: Group
   if (progress.updated > 0 || !runsAlready) rollout.attachGroup(group.Name, state);
 }
 
+/**
+ * Whether the group needs nothing and waits for nothing (SC-240). Canaries that are still to be placed are those of
+ * updates or of a state that is not promoted, so they need no look of their own.
+ */
 function isComplete({ buckets, desired, rollout, known }: GroupDraft, { updated, wanted, waits }: Progress): boolean {
   if (waits || updated + wanted + buckets.migrate.length + desired.RescheduleLater > 0) return false;
   if (!rollout.current) return false;

@@ -207,3 +207,23 @@ it('SC-274 S6: a sysbatch allocation that ran successfully is left alone on any 
   expect(gone('sysbatch', {})).toEqual([1, 0, 1]);
   expect(gone('system', { TaskStates })).toEqual([1, 0, 1]);
 });
+
+describe('the order of what a system job wants', () => {
+  it('SC-274: stops, updates and unknown allocations are in the order of the stored ones', () => {
+    const job = jobOf();
+    const nodes = Array.from({ length: 6 }, () => nodeOf());
+    const [first, second, third, fourth, fifth, sixth] = nodes as [Node, Node, Node, Node, Node, Node];
+    const old = { ...job, JobModifyIndex: 19 };
+    const leaving = { DesiredTransition: { ...NO_TRANSITION, Migrate: true } };
+    const allocs = [
+      ...[on(second, job, leaving), on(first, job, leaving)],
+      ...[on(fourth, old), on(third, old)],
+      ...[on(sixth, job), on(fifth, job)],
+    ];
+    const tainted = new Map([fifth, sixth].map((node) => [node.ID, { ...node, Status: 'disconnected' as const }]));
+    const { stops, updates, rewrites } = reconciled(job, [first, second, third, fourth], allocs, { tainted });
+    expect(stops.map(({ alloc }) => alloc.NodeID)).toEqual([second.ID, first.ID]);
+    expect(updates.map(({ node }) => node.ID)).toEqual([fourth.ID, third.ID]);
+    expect(rewrites.map(({ NodeID }) => NodeID)).toEqual([sixth.ID, fifth.ID]);
+  });
+});

@@ -1,5 +1,6 @@
-import { decodeJob } from '@waybill/model';
-import { expect, it } from 'vitest';
+import { decodeJob, type Job, type NetworkResource, type Task, type TaskGroup } from '@waybill/model';
+import { fixtures } from '@waybill/state';
+import { describe, expect, it } from 'vitest';
 import { needsReplacement } from './task-changes.js';
 
 const jobWith = (...Identities: object[]) =>
@@ -26,4 +27,41 @@ it('AU-129, SC-249: a changed identity replaces the allocation, an equal one doe
   expect(needsReplacement('app', jobWith(AWS), jobWith({ ...AWS, TTL: 60e9 }))).toBe(true);
   expect(needsReplacement('app', jobWith(AWS), jobWith())).toBe(true);
   expect(needsReplacement('app', jobWith(), jobWith({ Env: true }))).toBe(true);
+});
+
+describe('a list that is absent in one version and empty in the other', () => {
+  const network: NetworkResource = {
+    ...{ Mode: 'host', Device: '', CIDR: '', IP: '', Hostname: '', MBits: 0 },
+    ...{ DNS: null, ReservedPorts: [], DynamicPorts: [], CNI: null },
+  };
+  const withGroup = (over: Partial<TaskGroup>): Job => fixtures.aJob({ TaskGroups: [fixtures.aGroup(over)] });
+  const withTask = (over: Partial<Task>): Job => withGroup({ Tasks: [fixtures.aTask(over)] });
+  const withResources = (over: Partial<Task['Resources']>): Job =>
+    withTask({ Resources: { ...fixtures.aTask().Resources, ...over } });
+
+  it.each<[string, Job, Job]>([
+    ['volumes', withGroup({ Volumes: null }), withGroup({ Volumes: {} })],
+    ['networks', withGroup({ Networks: null }), withGroup({ Networks: [] })],
+    [
+      'reserved ports',
+      withGroup({ Networks: [{ ...network, ReservedPorts: null }] }),
+      withGroup({ Networks: [network] }),
+    ],
+    [
+      'dynamic ports',
+      withGroup({ Networks: [{ ...network, DynamicPorts: null }] }),
+      withGroup({ Networks: [network] }),
+    ],
+    ['the mode', withGroup({ Networks: [{ ...network, Mode: '' }] }), withGroup({ Networks: [network] })],
+    ['environment', withTask({ Env: null }), withTask({ Env: {} })],
+    ['artifacts', withTask({ Artifacts: null }), withTask({ Artifacts: [] })],
+    ['secrets', withTask({ Secrets: null }), withTask({ Secrets: [] })],
+    ['templates', withTask({ Templates: null }), withTask({ Templates: [] })],
+    ['mounts', withTask({ VolumeMounts: null }), withTask({ VolumeMounts: [] })],
+    ['identities', withTask({ Identities: null }), withTask({ Identities: [] })],
+    ['networks of a task', withResources({ Networks: null }), withResources({ Networks: [] })],
+    ['devices', withResources({ Devices: null }), withResources({ Devices: [] })],
+  ])('SC-249: is no reason to replace: %s', (_, absent, empty) => {
+    expect([needsReplacement('web', absent, empty), needsReplacement('web', empty, absent)]).toEqual([false, false]);
+  });
 });

@@ -185,6 +185,73 @@ describe('a run that succeeds', () => {
     expect(written[1]!.NextEval).toBe(followup);
   });
 
+  it('EB-22: it names a follow-up that the answer names, although this copy of the state does not have it yet', async () => {
+    world.addNode();
+    register();
+    await run();
+    world.report(world.allocs()[0]!, { ClientStatus: 'failed' });
+    let followup = '';
+    answers = [
+      (plan) => {
+        followup = plan.FollowupEvals[0]!.ID;
+        return resultOf(plan);
+      },
+    ];
+    await run({ TriggeredBy: 'alloc-failure' });
+    expect(world.state.tables.evals.has(followup)).toBe(false);
+    expect(written[1]!.NextEval).toBe(followup);
+  });
+
+  it('SC-23: it keeps the follow-up and the deployment that it had, if it makes none', async () => {
+    world.addNode();
+    register(1, 'batch');
+    await run({ Type: 'batch', NextEval: 'next', DeploymentID: 'rollout' });
+    await run({ Type: 'batch', NextEval: 'next', DeploymentID: 'rollout' });
+    expect(written).toMatchObject(Array(2).fill({ NextEval: 'next', DeploymentID: 'rollout' }));
+  });
+
+  it('SC-31: an evaluation that comes early waits for its own follow-ups, and blocks nothing', async () => {
+    const never = [{ LTarget: '${attr.nothing}', RTarget: 'x', Operand: '=' }];
+    const groups = [{}, { Name: 'never', Constraints: never }].map((over) =>
+      fixtures.aGroup({ Update: null, ...over }),
+    );
+    world.addNode();
+    world.register(fixtures.aJob({ TaskGroups: groups }));
+    await run();
+    world.report(world.allocs()[0]!, { ClientStatus: 'failed' });
+    const { allocs } = world.state.tables;
+    const failed = world.allocs()[0]!;
+    const created = async (WaitUntil: string | null) => {
+      allocs.replace(failed.ID, failed);
+      log.length = 0;
+      await run({ TriggeredBy: 'alloc-failure', WaitUntil });
+      return log.filter((line) => line.startsWith('create')).length;
+    };
+    const at = (ms: number) => rfc3339FromNs((world.nowMs + ms) * 1e6);
+    expect([await created(at(1)), await created(at(0)), await created(at(-1)), await created(null)]).toEqual([
+      0, 0, 1, 1,
+    ]);
+    expect(world.allocs()[0]!.FollowupEvalID).not.toBe('');
+    // Without a follow-up of its own it blocks, however early it comes.
+    log.length = 0;
+    await run({ WaitUntil: at(1) });
+    expect(log).toEqual(['create queued-allocs', 'update complete']);
+  });
+
+  it('SC-33: the summary is put right if the count of any group changed', async () => {
+    const groups = (...counts: number[]) =>
+      counts.map((Count, at) => fixtures.aGroup({ Name: `g${at}`, Count, Update: null }));
+    world.register(fixtures.aJob({ TaskGroups: groups(1, 1) }));
+    await run({ Status: 'blocked' });
+    fixtures.apply(world.state, 'EvalUpdate', { Evals: [written[0]!] });
+    world.register(fixtures.aJob({ TaskGroups: groups(1, 2) }));
+    log.length = 0;
+    await run({ Status: 'blocked' });
+    expect(log).toEqual(['update blocked', 'reblock']);
+    expect(reblocked[1]).toMatchObject({ QueuedAllocations: { g0: 1, g1: 2 }, FailedTGAllocs: { g0: {}, g1: {} } });
+    expect(reblocked[1]!.SnapshotIndex).toBeGreaterThan(0);
+  });
+
   it("SC-191: the end of a disconnect window is found although the clock here is behind the broker's", async () => {
     const LOST_AFTER_MS = 60_000;
     const node = world.addNode();
@@ -212,6 +279,9 @@ describe('a run that succeeds', () => {
     expect(log).toEqual(['create queued-allocs', 'update complete']);
     expect(created[0]!.NodeID).not.toBe('');
     expect(written[0]!.BlockedEval).toBe('');
+    log.length = 0;
+    await run({ Type: 'system', Status: 'blocked' });
+    expect(log).toEqual(['create queued-allocs', 'update complete']);
   });
 });
 
@@ -269,6 +339,23 @@ describe('a run against conflicts', () => {
       (plan) => ({ ...commit(plan), Deployment: committed }),
     ];
     await run();
+    expect(written[0]).toMatchObject({ Status: 'complete', DeploymentID: committed.ID });
+  });
+
+  it('EB-224: a deployment that one of its plans created stays on the evaluation, also if a later plan creates none', async () => {
+    world.addNode();
+    register();
+    const committed = fixtures.aDeployment();
+    answers = [
+      (plan) => {
+        const result = commit(plan);
+        register(2);
+        return { ...result, Deployment: committed, RefreshIndex: world.state.appliedIndex };
+      },
+      commit,
+    ];
+    await run();
+    expect(log).toEqual(['plan', 'reach true', 'plan', 'update complete']);
     expect(written[0]).toMatchObject({ Status: 'complete', DeploymentID: committed.ID });
   });
 
@@ -409,6 +496,31 @@ describe('a run against conflicts', () => {
     expect(log.filter((l) => l === 'plan')).toHaveLength(10);
   });
 
+  it.each([
+    ['a stop', { NodeUpdate: { other: [] } }],
+    ['a deployment', { Deployment: fixtures.aDeployment() }],
+    [
+      'a change of a deployment',
+      { DeploymentUpdates: [{ DeploymentID: '', Status: 'failed', StatusDescription: '' }] },
+    ],
+  ] as const)('EB-211, SC-21: %s alone is progress too', async (_, committed) => {
+    world.addNode();
+    register();
+    const some = (plan: Plan): PlanResult => ({ ...nothing(plan), ...(committed as Partial<PlanResult>) });
+    answers = [nothing, some, ...Array(9).fill(nothing)];
+    await run();
+    expect(log.filter((l) => l === 'plan')).toHaveLength(7);
+  });
+
+  it('EB-223: a batch job waits as blocked after 2 attempts', async () => {
+    world.addNode();
+    register(1, 'batch');
+    answers = Array(9).fill(nothing);
+    await run({ Type: 'batch' });
+    expect(log.filter((l) => l === 'plan')).toHaveLength(2);
+    expect(log.slice(-2)).toEqual(['create max-plan-attempts', 'update failed']);
+  });
+
   it('EB-212, SC-20: half a commit that says nothing of a refresh is an error for a service, not for a system job', async () => {
     world.addNode();
     register();
@@ -437,8 +549,11 @@ describe('a run against conflicts', () => {
 describe('what it cannot do', () => {
   it('EB-30, SC-11: a trigger the scheduler does not take fails the evaluation', async () => {
     register(1, 'system');
+    const deployment = fixtures.aDeployment();
+    world.state.tables.deployment.replace(deployment.ID, deployment);
     await run({ Type: 'system', TriggeredBy: 'alloc-failure' });
     expect(written[0]).toMatchObject({
+      DeploymentID: '',
       Status: 'failed',
       StatusDescription: "scheduler cannot handle 'alloc-failure' evaluation reason",
       FailedTGAllocs: {},

@@ -27,7 +27,7 @@ export interface Snapshots {
   readonly tables: Tables;
   readonly appliedIndex: number;
   /** Kept up to date with `tables`. */
-  readonly loads?: NodeLoads;
+  readonly loads?: NodeLoads | undefined;
   /** @throws if not reached in time (EB-209) */
   reach(index: number): Promise<void>;
 }
@@ -60,7 +60,7 @@ export class MissingRefreshError extends Error {
  */
 export class EvaluationRun {
   /** Index of the first snapshot, which evaluations written later in this run carry (EB-213). */
-  private snapshotIndex = 0;
+  private readonly snapshotIndex: number;
   private blockedEvalId = '';
   /** ID of the deployment that one of this run's plans committed (EB-224). */
   private deploymentId = '';
@@ -69,7 +69,9 @@ export class EvaluationRun {
   constructor(
     private readonly evaluation: Evaluation,
     private readonly deps: EvaluationRunDeps,
-  ) {}
+  ) {
+    this.snapshotIndex = deps.snapshots.appliedIndex;
+  }
 
   /**
    * @returns the evaluation to write; undefined: it is blocked again, and nothing is written
@@ -78,7 +80,6 @@ export class EvaluationRun {
   async runAttempts(): Promise<Evaluation | undefined> {
     const { evaluation } = this;
     const { snapshots } = this.deps;
-    this.snapshotIndex = snapshots.appliedIndex;
     const type = schedulerTypeFor(evaluation, snapshots.tables);
     if (!acceptsTrigger(type, evaluation.TriggeredBy))
       return this.endedEvaluation('failed', `scheduler cannot handle '${evaluation.TriggeredBy}' evaluation reason`);
@@ -105,7 +106,7 @@ export class EvaluationRun {
       schedule(type, {
         evaluation: this.evaluation,
         tables: snapshots.tables,
-        ...(snapshots.loads && { loads: snapshots.loads }),
+        loads: snapshots.loads,
         index: snapshots.appliedIndex,
         nowNs: this.nowNs,
         newId,
@@ -194,7 +195,7 @@ export class EvaluationRun {
   /** ID of the follow-up evaluation, if its plan was committed (EB-22). */
   private committedFollowup(attempt: Attempt | undefined): string | undefined {
     const { tables } = this.deps.snapshots;
-    if (!attempt || !this.result || this.result.AllocIndex === 0) return undefined;
+    if (!attempt || !this.result) return undefined;
     const named = new Set(
       [...Object.values(this.result.NodeUpdate), ...Object.values(this.result.NodeAllocation)]
         .flat()
@@ -223,10 +224,9 @@ export class EvaluationRun {
    * ID of the newest stored deployment, also if this evaluation did not create it: clients follow it after a job was
    * evaluated or stopped, or an allocation stopped (SC-23). A batch job has none (SC-244).
    */
-  private latestDeploymentId(attempt: Attempt | undefined): string {
+  private latestDeploymentId(attempt: Attempt | undefined): string | undefined {
     const { Namespace, JobID } = this.evaluation;
-    const { tables } = this.deps.snapshots;
-    return attempt ? (latestDeployment(namespacedKey(Namespace, JobID), tables)?.ID ?? '') : '';
+    return attempt && latestDeployment(namespacedKey(Namespace, JobID), this.deps.snapshots.tables)?.ID;
   }
 
   private modifyTime(): number {

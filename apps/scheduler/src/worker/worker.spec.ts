@@ -16,7 +16,15 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SHORT_HOUSEKEEPING_MS } from './housekeeping.js';
 import { SchedulingFixture } from '../scheduling.fixture.js';
 import { backoffMs } from './stop-signal.js';
-import { CATCH_UP_MS, WAIT_FOR_INDEX_MS, Worker } from './worker.js';
+import {
+  CATCH_UP_MS,
+  DEQUEUE_MS,
+  NO_BROKER_BACKOFF_LIMIT_MS,
+  QUIET_START_MS,
+  WAIT_FOR_INDEX_MS,
+  Worker,
+  type WorkerDeps,
+} from './worker.js';
 
 let time: SimulatedTime;
 let world: SchedulingFixture;
@@ -30,6 +38,11 @@ let unanswered: { call: string; answer: (res: unknown) => void }[];
 let isSilent: (call: string) => boolean;
 let listeners: Set<(applied: Applied) => void>;
 let timers: string[];
+/** Milliseconds of each timer and pass, in the order of `timers`. */
+let durations: number[];
+/** Warnings in the log. */
+let warnings: string[];
+let deps: WorkerDeps;
 let schedulersAsked: readonly string[];
 /** By each dequeue. */
 let workersAsking: (string | undefined)[];
@@ -61,6 +74,8 @@ beforeEach(() => {
   isSilent = () => false;
   listeners = new Set();
   timers = [];
+  durations = [];
+  warnings = [];
   schedulersAsked = [];
   workersAsking = [];
   typesWanted = [];
@@ -89,7 +104,7 @@ beforeEach(() => {
       return handedOver(deliveries.shift()) as Res;
     },
   };
-  worker = new Worker({
+  deps = {
     rpc,
     state: {
       tables: world.state.tables,
@@ -109,13 +124,20 @@ beforeEach(() => {
     clock: time,
     timers: time,
     newId: world.newId,
-    logger: silentLogger,
+    logger: { ...silentLogger, warn: (message: string) => void warnings.push(message) },
     tracer: () => tracerFor('test'),
     meter: {
-      observe: (timer) => timers.push(timer),
-      invoked: (type) => timers.push(`invoke ${type}`),
+      observe(timer, ms) {
+        timers.push(timer);
+        durations.push(ms);
+      },
+      invoked(type, ms) {
+        timers.push(`invoke ${type}`);
+        durations.push(ms);
+      },
     },
-  });
+  };
+  worker = new Worker(deps);
 });
 afterEach(async () => {
   const stopping = worker.stop();
@@ -161,6 +183,48 @@ describe('a worker', () => {
       'worker.update_eval',
       'worker.send_ack',
     ]);
+  });
+
+  it('gives each step the time that it took, which is none where nothing was waited for', async () => {
+    delivered();
+    delivered({}, { JobID: 'eval-gc', Type: '_core' });
+    worker.start();
+    await settled();
+    expect(timers.filter((timer) => timer.startsWith('invoke'))).toEqual(['invoke service', 'invoke _core']);
+    expect(new Set(durations)).toEqual(new Set([0]));
+  });
+
+  it('works without anyone who measures it', async () => {
+    const { meter: _, ...unmeasured } = deps;
+    worker = new Worker(unmeasured);
+    delivered();
+    worker.start();
+    await settled();
+    expect(asked).toEqual(['finish']);
+  });
+
+  it('EB-56: places by its own clock what has no due time', async () => {
+    world.addNode();
+    world.register(fixtures.aJob({ TaskGroups: [fixtures.aGroup({ Count: 1 })] }));
+    delivered({}, { TriggeredBy: 'job-register' });
+    worker.start();
+    await settled();
+    const CreateTime = time.nowMs() * 1e6;
+    expect(Object.values(submitted[0]!.NodeAllocation).flat()).toMatchObject([{ CreateTime }]);
+  });
+
+  it('shows what it does: waiting for work, for its state, for the broker, and for work again', async () => {
+    isSilent = (call) => call === 'finish';
+    delivered({ WaitIndex: 1_000_000 });
+    worker.start();
+    await settled();
+    expect(worker.workloadStatus).toBe('WaitingForRaft');
+    waits[0]!.resolve();
+    await settled();
+    expect(worker.workloadStatus).toBe('Submitting');
+    unanswered[0]!.answer(handedOver(undefined));
+    await settled();
+    expect(worker.workloadStatus).toBe('WaitingToDequeue');
   });
 
   it('CL-1065: sends a wait for the index of the delivery only if it waited', async () => {
@@ -238,6 +302,34 @@ describe('a worker', () => {
       await passing(SHORT_HOUSEKEEPING_MS);
       const [first, ...later] = new Set(workersAsking);
       expect([first, later.length]).toEqual([expect.any(String), 1]);
+    });
+
+    it('EB-228: a worker for housekeeping alone asks for nothing while it is busy, one with another type does', async () => {
+      const wanted: (readonly string[])[] = [];
+      for (const enabledSchedulers of [['_core'], ['service', '_core']]) {
+        const before = workersAsking.length;
+        worker = new Worker({ ...deps, enabledSchedulers });
+        aLargeCollection();
+        worker.start();
+        await settled();
+        await passing(SHORT_HOUSEKEEPING_MS);
+        wanted.push(workersAsking.length === before + 1 ? [] : schedulersAsked);
+        const stopping = worker.stop();
+        for (const { answer } of unanswered.splice(0)) answer({ Index: 1 });
+        await passing(DEQUEUE_MS);
+        await stopping;
+      }
+      expect(wanted).toEqual([[], ['service']]);
+    });
+
+    it('EB-208: that is handed over during a stop goes back', async () => {
+      worker.start();
+      await settled();
+      const stopping = worker.stop();
+      delivered({}, { JobID: 'eval-gc', Type: '_core' });
+      await passing(DEQUEUE_MS);
+      await stopping;
+      expect(asked).toEqual(['nack']);
     });
 
     it('EB-208: a stop ends its rest, and it goes back', async () => {
@@ -326,6 +418,16 @@ describe('a worker', () => {
     expect(asked).toEqual(['nack', 'finish']);
   });
 
+  it('EB-199, EB-208: a stopping worker does not wait until its copy of the state has caught up', async () => {
+    delivered({ WaitIndex: 100 });
+    worker.start();
+    await settled();
+    const stopping = worker.stop();
+    waits[0]!.reject(new Error('too late'));
+    await stopping;
+    expect([asked, waits.length, worker.status]).toEqual([['nack'], 1, 'Stopped']);
+  });
+
   it("EB-197: without a wait index the evaluation's own is waited for", async () => {
     delivered({}, { ModifyIndex: 77 });
     worker.start();
@@ -347,6 +449,66 @@ describe('a worker', () => {
     }
     expect([0, 1, 9, 62, 99].map((k) => backoffMs(k, 20, 10_000))).toEqual([20, 40, 10_000, 10_000, 10_000]);
     expect(backoffMs(3, 0, 10_000)).toBe(0);
+  });
+
+  it('EB-204: the back-off begins anew after a success', async () => {
+    let fails = true;
+    refuse = (call) => (call === 'dequeue' && fails ? new RpcUnavailableError(call, 'timeout') : undefined);
+    worker.start();
+    for (const ms of [20, 40, 80]) {
+      await settled();
+      time.advance(ms);
+    }
+    fails = false;
+    await settled();
+    time.advance(160);
+    await settled();
+    expect(worker.workloadStatus).toBe('WaitingToDequeue');
+    fails = true;
+    time.advance(DEQUEUE_MS);
+    await settled();
+    const before = asked.length;
+    time.advance(19);
+    await settled();
+    expect(asked.length).toBe(before);
+    time.advance(1);
+    await settled();
+    expect(asked.length).toBe(before + 1);
+  });
+
+  it.each([
+    ['no responder', NO_BROKER_BACKOFF_LIMIT_MS],
+    ['timeout', 20 * 2 ** 6],
+  ] as const)('EB-203: the seventh pause after "%s" takes %i ms', async (reason, expected) => {
+    refuse = (call) => (call === 'dequeue' ? new RpcUnavailableError(call, reason) : undefined);
+    worker.start();
+    for (let failed = 1; failed <= 6; failed++) {
+      await settled();
+      expect(asked).toHaveLength(failed);
+      time.advance(20 * 2 ** (failed - 1));
+    }
+    await settled();
+    expect(asked).toHaveLength(7);
+    time.advance(expected - 1);
+    await settled();
+    expect(asked).toHaveLength(7);
+    time.advance(1);
+    await settled();
+    expect(asked).toHaveLength(8);
+  });
+
+  it('EB-203: failed dequeues are logged only when the broker has had time to start', async () => {
+    refuse = (call) => (call === 'dequeue' ? new RpcUnavailableError(call, 'no responder') : undefined);
+    time.advance(1_000);
+    worker = new Worker(deps);
+    worker.start();
+    await settled();
+    time.advance(QUIET_START_MS);
+    await settled();
+    expect([asked.length, warnings]).toEqual([2, []]);
+    time.advance(NO_BROKER_BACKOFF_LIMIT_MS);
+    await settled();
+    expect(warnings).toEqual(['no evaluation could be fetched']);
   });
 
   it('EB-208: what it is handed while it stops goes back at once', async () => {
@@ -376,9 +538,20 @@ describe('a worker that is told to rest', () => {
     await settled();
     expect(asked).toEqual([]);
     worker.resume();
+    expect(worker.status).toBe('Resuming');
     await settled();
     expect(worker.status).toBe('Started');
     expect(asked).toEqual(['finish']);
+  });
+
+  it('EB-231: told to rest while it resumes, it rests again', async () => {
+    worker.start();
+    worker.pause();
+    time.advance(DEQUEUE_MS);
+    await settled();
+    worker.resume();
+    worker.pause();
+    expect(worker.status).toBe('Pausing');
   });
 
   it('EB-231: told to rest while it works, it takes nothing with the end of what it has', async () => {
@@ -412,10 +585,26 @@ describe('a worker that is told to rest', () => {
     time.advance(500);
     await settled();
     expect(worker.status).toBe('Paused');
-    await worker.stop();
-    expect([worker.status, worker.workloadStatus]).toEqual(['Stopped', 'Stopped']);
+    const stopping = worker.stop();
+    const shown = new Set<string>([worker.status]);
+    for (let n = 0; n < 50; n++) {
+      await Promise.resolve();
+      shown.add(worker.status);
+    }
+    await stopping;
+    expect([...shown]).toEqual(['Stopping', 'Stopped']);
+    expect([worker.workloadStatus, time.armedCount]).toEqual(['Stopped', 0]);
     worker.pause();
+    worker.resume();
     expect(worker.status).toBe('Stopped');
+    void worker.stop();
+    expect(worker.status).toBe('Stopped');
+  });
+
+  it('EB-232: pausing and resuming one that has not begun changes nothing', () => {
+    worker.pause();
+    worker.resume();
+    expect(worker.status).toBe('Starting');
   });
 });
 
@@ -572,6 +761,29 @@ describe('a worker whose broker was killed', () => {
     unanswered[0]!.answer({ Eval: fixtures.anEval(), Token: 'late', WaitIndex: 0, Traceparent: null });
     await settled();
     expect(asked).toEqual(['nack']);
+  });
+
+  it('a request that ends with its holder is no failure: nothing is logged, and the back-off begins anew', async () => {
+    refuse = (call) => (call === 'dequeue' ? new RpcUnavailableError(call, 'no responder') : undefined);
+    worker.start();
+    for (const ms of [20, 40, 80]) {
+      await settled();
+      time.advance(ms);
+    }
+    refuse = () => undefined;
+    isSilent = (call) => call === 'dequeue';
+    await settled();
+    time.advance(160);
+    await settled();
+    time.advance(2 * QUIET_START_MS);
+    expect(unanswered).toHaveLength(1);
+    refuse = (call) => (call === 'dequeue' ? new RpcUnavailableError(call, 'no responder') : undefined);
+    await taken();
+    const before = asked.length;
+    expect(warnings.length).toBe(1); // of the dequeue that the successor refused
+    time.advance(20);
+    await settled();
+    expect(asked.length).toBe(before + 1);
   });
 
   it('the back-off ends with the first word of a successor, and begins anew', async () => {

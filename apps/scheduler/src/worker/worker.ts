@@ -182,9 +182,8 @@ export class Worker {
   }
 
   /** Resolves at a resume or a stop. */
-  private async untilWoken(): Promise<void> {
-    await new Promise<void>((resolve) => (this.wake = resolve));
-    this.wake = undefined;
+  private untilWoken(): Promise<void> {
+    return new Promise<void>((resolve) => (this.wake = resolve));
   }
 
   private async dequeue(): Promise<Delivery | undefined> {
@@ -253,8 +252,7 @@ export class Worker {
     }
     await this.answer(nack, delivery);
     // A copy that is this far behind must not dequeue evaluations only to return them (EB-199).
-    if (!this.signal.stopped && state.appliedIndex < waitIndex)
-      await state.waitFor(waitIndex, CATCH_UP_MS).catch(() => {});
+    if (!this.signal.stopped) await state.waitFor(waitIndex, CATCH_UP_MS).catch(() => {});
     return undefined;
   }
 
@@ -270,7 +268,7 @@ export class Worker {
           get appliedIndex() {
             return state.appliedIndex;
           },
-          ...(loads && { loads }),
+          loads,
           reach: (index) => steps.addRefresh(index, state.waitFor(index, WAIT_FOR_INDEX_MS)),
         },
         clock,
@@ -309,7 +307,7 @@ export class Worker {
 
   /** The next delivery that it wants after it has finished this one. */
   private get nextWanted(): Pick<FinishRequest, 'NextOf' | 'Worker'> {
-    return { NextOf: this.mode === 'Started' && !this.signal.stopped ? this.typesToDequeue : [], Worker: this.id };
+    return { NextOf: this.mode === 'Started' ? this.typesToDequeue : [], Worker: this.id };
   }
 
   /** Acks or nacks. If the answer is lost, the nack timer ends the delivery (EB-201). */
