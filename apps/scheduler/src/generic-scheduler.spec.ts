@@ -104,8 +104,8 @@ describe('stopping', () => {
     world.run();
     world.stopJob('web', true);
     const purged = world.attempt({ TriggeredBy: 'job-deregister' });
-    expect(purged).toMatchObject({ isNoop: true, wanted: {}, truncated: false, failedGroups: {}, blocked: [] });
-    expect(purged.plan.Job).toBeNull();
+    expect(purged).toMatchObject({ isNoop: true, truncated: false, blocked: [] });
+    expect([purged.wanted, purged.failedGroups, purged.plan.Job]).toEqual([{}, {}, null]);
   });
 
   it("EB-205: the plan names the job of the allocations, if the job's row is gone", () => {
@@ -625,30 +625,84 @@ describe("a replacement's reschedule tracker", () => {
   });
 });
 
-describe('a replacement with a sticky disk', () => {
-  /** The node of the replacement, where another node is preferred by an affinity that the new version has. */
-  const movedTo = (over: Partial<Job>): 'same' | 'other' => {
-    const EphemeralDisk = { Sticky: true, SizeMB: 300, Migrate: false };
+describe('a replacement with a disk that is kept', () => {
+  const sized = (run_for: string, CPU = 100) => {
+    const task = fixtures.aTask({ Config: { run_for } });
+    return [{ ...task, Resources: { ...task.Resources, CPU } }];
+  };
+  /** The node of the replacement, where the new version prefers another node by an affinity. */
+  const movedTo = (
+    over: Partial<Job>,
+    EphemeralDisk = { Sticky: true, SizeMB: 300, Migrate: false },
+  ): 'same' | 'other' => {
+    const Datacenters = ['dc1', 'dc2'];
     const node = world.addNode();
-    world.register(jobOf({ EphemeralDisk }, { Datacenters: ['dc1', 'dc2'] }));
+    world.register(jobOf({ EphemeralDisk }, { Datacenters }));
     world.run();
     const other = world.addNode();
     const Affinities = [{ LTarget: '${node.unique.id}', RTarget: other.ID, Operand: '=', Weight: 100 }];
-    const Tasks = [fixtures.aTask({ Config: { run_for: '2h' } })];
-    world.register(jobOf({ EphemeralDisk, Tasks, Affinities }, { Datacenters: ['dc1', 'dc2'], ...over }));
+    world.register(jobOf({ EphemeralDisk, Tasks: sized('2h'), Affinities }, { Datacenters, ...over }));
     const [placed] = placedBy(world.run());
     expect([node.ID, other.ID]).toContain(placed?.NodeID);
     return placed?.NodeID === node.ID ? 'same' : 'other';
   };
 
-  it.each([
+  it.each<['same' | 'other', Partial<Job>]>([
     ['same', {}],
     ['other', { Datacenters: ['dc1', 'dc3'] }],
     ['other', { Datacenters: ['dc1'] }],
-  ] as const)('SC-44, SC-333: goes to the %s node when the job changes by %j', (where, over) => {
-    expect(movedTo({ ...over, Datacenters: [...('Datacenters' in over ? over.Datacenters : ['dc1', 'dc2'])] })).toBe(
-      where,
-    );
+    ['other', { NodePool: 'all' }],
+  ])('SC-44, SC-333: goes to the %s node when the job changes by %j', (where, over) => {
+    expect(movedTo(over)).toBe(where);
+  });
+
+  it.each([
+    ['same', false, true],
+    ['other', false, false],
+  ] as const)('SC-44: goes to the %s node where the disk is sticky: %s, migrated: %s', (where, Sticky, Migrate) => {
+    expect(movedTo({}, { Sticky, SizeMB: 300, Migrate })).toBe(where);
+  });
+
+  it('SC-44: goes to any node that has room if its node is too small for it', () => {
+    const EphemeralDisk = { Sticky: true, SizeMB: 300, Migrate: false };
+    const node = world.addNode();
+    world.register(jobOf({ EphemeralDisk }));
+    world.run();
+    const { NodeResources } = node;
+    const large = world.addNode({
+      NodeResources: { ...NodeResources, Cpu: { ...NodeResources.Cpu, CpuShares: 2 * NodeResources.Cpu.CpuShares } },
+    });
+    world.register(jobOf({ EphemeralDisk, Tasks: sized('2h', NodeResources.Cpu.CpuShares + 1) }));
+    expect(placedBy(world.run())).toMatchObject([{ NodeID: large.ID }]);
+  });
+});
+
+describe('a replacement while canaries wait', () => {
+  it('SC-150: has the resources of the older version', () => {
+    const nodes = [world.addNode(), world.addNode()];
+    const version = (CPU: number, Canary: number): Job => {
+      const task = fixtures.aTask();
+      const group = { Tasks: [{ ...task, Resources: { ...task.Resources, CPU } }], Count: 2 };
+      return fixtures.aJob({
+        TaskGroups: [
+          fixtures.aGroup({ Name: 'first' }),
+          fixtures.aGroup({ ...group, Update: { ...fixtures.aGroup().Update!, Canary } }),
+        ],
+      });
+    };
+    world.register(version(100, 0));
+    world.run();
+    world.allRunHealthy();
+    world.settle();
+    world.register(version(200, 1));
+    world.run();
+    world.allRunHealthy();
+    const lost = world
+      .allocs()
+      .find((a) => a.TaskGroup === 'web' && a.Job?.Version === 0 && a.DesiredStatus === 'run')!;
+    world.nodeDown(nodes.find(({ ID }) => ID === lost.NodeID)!);
+    const replaced = placedBy(world.run({ TriggeredBy: 'node-update' })).find((a) => a.PreviousAllocation === lost.ID);
+    expect(replaced?.AllocatedResources.Tasks['web']?.Cpu.CpuShares).toBe(100);
   });
 });
 

@@ -56,7 +56,8 @@ describe('system jobs', () => {
     expect(stoppedBy(lost)).toMatchObject([{ ClientStatus: 'lost' }]);
     expect(placedBy(lost)).toEqual([]);
     world.stopJob('web');
-    expect(world.attempt({ Type: 'system' })).toMatchObject({ wanted: {}, failedGroups: {}, blocked: [] });
+    const { wanted, failedGroups, blocked } = world.attempt({ Type: 'system' });
+    expect([wanted, failedGroups, blocked]).toEqual([{}, {}, []]);
     expect(stoppedBy(run({ TriggeredBy: 'job-deregister' }))).toMatchObject([
       { DesiredDescription: 'alloc not needed due to job update' },
     ]);
@@ -227,9 +228,14 @@ describe('system jobs', () => {
     expect(nowhere.failedGroups['web']?.ConstraintFiltered).toEqual({ '${node.unique.name} = good': 1 });
     expect(nowhere.blocked).toEqual([]);
     expect(nowhere.wanted).toEqual({ web: 0 });
+    expect(nowhere.annotations.DesiredTGUpdates['web']?.Place).toBe(0);
     world.addNode({ Name: 'good' });
     expect(run().failedGroups).toEqual({});
     expect(run().failedGroups).toEqual({});
+    world.register(system({ Constraints }, 'system', { Priority: 60 }));
+    const updated = run();
+    expect(updated.annotations.DesiredTGUpdates['web']).toMatchObject({ InPlaceUpdate: 1, Ignore: 0 });
+    expect(updated.failedGroups).toEqual({});
   });
 });
 
@@ -383,6 +389,79 @@ describe('one pass over a system job', () => {
     const back = run({ TriggeredBy: 'reconnect' });
     expect(counts(back)).toMatchObject({ Reconnect: 1, Ignore: 1, InPlaceUpdate: 0, Disconnect: 0 });
     expect(placedBy(back)).toMatchObject([{ AllocStates: [{ Value: 'unknown' }, { Value: 'running' }] }]);
+  });
+
+  it('SC-277: a sysbatch allocation that was stopped and has ended is run again, and not stopped again', () => {
+    world.addNode();
+    world.register(system({}, 'sysbatch'));
+    world.run({ Type: 'sysbatch' });
+    world.report(world.allocs()[0]!, done);
+    const ran = { ...world.allocs()[0]!, DesiredStatus: 'stop' as const };
+    world.state.tables.allocs.replace(ran.ID, ran);
+    world.register(changed({}, 'sysbatch'));
+    const attempt = world.attempt({ Type: 'sysbatch' });
+    expect(placedBy(attempt)).toMatchObject([{ PreviousAllocation: ran.ID }]);
+    expect(stoppedBy(attempt)).toEqual([]);
+  });
+
+  it('SC-292: an allocation is no obstacle to its own replacement', () => {
+    const Constraints = [{ LTarget: '${node.unique.name}', RTarget: '', Operand: 'distinct_property' }];
+    running(2, updating({}), { Constraints });
+    world.register(changed(updating({}), 'system', { Constraints }));
+    const attempt = run();
+    expect(counts(attempt)).toMatchObject({ DestructiveUpdate: 1, Ignore: 1 });
+    expect([stoppedBy(attempt).length, placedBy(attempt).length]).toEqual([1, 1]);
+  });
+
+  it('SC-294, SC-295: what is placed on a new node beside canaries is none of them', () => {
+    const canaries = updating({ MaxParallel: 4, Canary: 50 });
+    running(4, canaries);
+    world.addNode({ Name: 'new' });
+    world.register(changed(canaries));
+    const attempt = run();
+    expect(counts(attempt)).toMatchObject({ Canary: 2, DestructiveUpdate: 2, Ignore: 2, Place: 5 });
+    expect(placedBy(attempt).filter(({ DeploymentStatus }) => DeploymentStatus?.Canary)).toHaveLength(2);
+    expect(placedBy(attempt)).toHaveLength(3);
+    expect(attempt.plan.Deployment?.TaskGroups['web']?.DesiredCanaries).toBe(2);
+  });
+
+  it('SC-295: a canary that failed is placed again as one, and no other is made', () => {
+    const canaries = updating({ MaxParallel: 4, Canary: 50 });
+    running(4, canaries);
+    world.register(changed(canaries));
+    run();
+    world.allRunHealthy();
+    const canary = world.allocs().find(({ DeploymentStatus }) => DeploymentStatus?.Canary)!;
+    world.report(canary, { ...done, ClientStatus: 'failed' });
+    const attempt = run({ TriggeredBy: 'deployment-watcher' });
+    expect(placedBy(attempt)).toMatchObject([{ PreviousAllocation: canary.ID, DeploymentStatus: { Canary: true } }]);
+    expect(counts(attempt)).toMatchObject({ Canary: 2, DestructiveUpdate: 0, Ignore: 3 });
+  });
+
+  it('SC-285, SC-299: while the deployment is paused nothing is stopped that no node can replace', () => {
+    running(2, updating({}));
+    world.register(changed(updating({})));
+    run();
+    const paused = { ...world.deployment()!, Status: 'paused' as const };
+    world.state.tables.deployment.replace(paused.ID, paused);
+    const Constraints = [{ LTarget: '${node.unique.name}', RTarget: 'none', Operand: '=' }];
+    const { Version, JobModifyIndex } = world.job();
+    const job = { ...changed(updating({}), 'system', { Constraints }), Version, JobModifyIndex: JobModifyIndex + 1 };
+    world.state.tables.jobs.replace('default/web', { ...job, CreateIndex: world.job().CreateIndex });
+    expect(stoppedBy(run())).toEqual([]);
+    world.state.tables.deployment.replace(paused.ID, { ...paused, Status: 'running' });
+    expect(stoppedBy(run())).toHaveLength(2);
+  });
+
+  it('SC-35, EB-220: each group whose nodes are full has a blocked evaluation with its own failures', () => {
+    const node = world.addNode();
+    const TaskGroups = ['a', 'b'].map((Name) => fixtures.aGroup({ Name, ...sized(99_999) }, 'system'));
+    world.register(fixtures.aJob({ Type: 'system', TaskGroups }));
+    const attempt = run();
+    expect(attempt.blocked.map(({ nodeId, failedGroups }) => [nodeId, Object.keys(failedGroups)])).toEqual([
+      [node.ID, ['a']],
+      [node.ID, ['b']],
+    ]);
   });
 
   it('SC-277: a sysbatch allocation that ran is run again for another command, and not stopped', () => {

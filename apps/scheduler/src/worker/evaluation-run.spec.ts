@@ -340,6 +340,10 @@ describe('a run against conflicts', () => {
     ];
     await run();
     expect(written[0]).toMatchObject({ Status: 'complete', DeploymentID: committed.ID });
+    register(2);
+    answers = [(plan) => ({ ...nothing(plan), Deployment: rejected })];
+    await run();
+    expect(written[1]).toMatchObject({ Status: 'complete', DeploymentID: '' });
   });
 
   it('EB-224: a deployment that one of its plans created stays on the evaluation, also if a later plan creates none', async () => {
@@ -556,10 +560,9 @@ describe('what it cannot do', () => {
       DeploymentID: '',
       Status: 'failed',
       StatusDescription: "scheduler cannot handle 'alloc-failure' evaluation reason",
-      FailedTGAllocs: {},
-      QueuedAllocations: {},
       PlanAnnotations: null,
     });
+    expect([written[0]!.FailedTGAllocs, written[0]!.QueuedAllocations]).toEqual([{}, {}]);
   });
 
   it('SC-12: no scheduler of this type', async () => {
