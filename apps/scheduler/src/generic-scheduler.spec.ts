@@ -569,8 +569,12 @@ describe('a service that may preempt', () => {
 describe("a replacement's reschedule tracker", () => {
   const S = NS_PER_SECOND;
   const ReschedulePolicy = {
-    ...fixtures.aGroup().ReschedulePolicy!,
-    ...{ Attempts: 0, Interval: 0, Delay: S, DelayFunction: 'exponential', MaxDelay: 60 * S, Unlimited: true },
+    Attempts: 0,
+    Interval: 0,
+    Delay: S,
+    DelayFunction: 'exponential',
+    MaxDelay: 60 * S,
+    Unlimited: true,
   };
   const Disconnect = { LostAfter: 3_600 * S, StopOnClientAfter: null, Replace: true, Reconcile: 'best_score' as const };
   /** An allocation that was placed again just now, and would next wait for the longest time. */

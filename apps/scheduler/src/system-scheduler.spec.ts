@@ -271,6 +271,14 @@ describe('one pass over a system job', () => {
     expect([unknown.plan.Job, unknown.isNoop, unknown.deploymentId]).toEqual([null, true, '']);
   });
 
+  it("EB-205: the plan names the job of the allocations, if the job's row is gone", () => {
+    const alloc = fixtures.anAlloc({ Job: { ...system(), Version: 3 }, ClientStatus: 'running' });
+    world.state.tables.allocs.replace(alloc.ID, alloc);
+    const attempt = world.attempt({ Type: 'system', TriggeredBy: 'job-deregister' });
+    expect(attempt.plan.Job).toMatchObject({ ID: 'web', Version: 3 });
+    expect(stoppedBy(attempt)).toMatchObject([{ ID: alloc.ID }]);
+  });
+
   it('SC-253, SC-291: updates in place at once, and counts what runs as wanted', () => {
     running(3, updating({}));
     world.register(system(updating({}), 'system', { Priority: 60 }));

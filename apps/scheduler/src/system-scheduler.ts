@@ -170,7 +170,6 @@ class SystemPlacing {
 
   /** @returns false if the allocation must be replaced */
   private updateInPlace({ alloc, group, kind }: NodeUpdate, wants: NodeReconciliation): boolean {
-    if (kind === 'rerun') return false;
     const counts = countsOf(wants, group.Name);
     const decision = this.inPlace.decide(alloc, group);
     if (decision.kind === 'destructive') return false;

@@ -216,9 +216,12 @@ describe('the order of what a system job wants', () => {
     const old = { ...job, JobModifyIndex: 19 };
     const leaving = { DesiredTransition: { ...NO_TRANSITION, Migrate: true } };
     const allocs = [
-      ...[on(second, job, leaving), on(first, job, leaving)],
-      ...[on(fourth, old), on(third, old)],
-      ...[on(sixth, job), on(fifth, job)],
+      on(second, job, leaving),
+      on(first, job, leaving),
+      on(fourth, old),
+      on(third, old),
+      on(sixth, job),
+      on(fifth, job),
     ];
     const tainted = new Map([fifth, sixth].map((node) => [node.ID, { ...node, Status: 'disconnected' as const }]));
     const { stops, updates, rewrites } = reconciled(job, [first, second, third, fourth], allocs, { tainted });

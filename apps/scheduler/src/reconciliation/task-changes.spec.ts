@@ -31,8 +31,16 @@ it('AU-129, SC-249: a changed identity replaces the allocation, an equal one doe
 
 describe('a list that is absent in one version and empty in the other', () => {
   const network: NetworkResource = {
-    ...{ Mode: 'host', Device: '', CIDR: '', IP: '', Hostname: '', MBits: 0 },
-    ...{ DNS: null, ReservedPorts: [], DynamicPorts: [], CNI: null },
+    Mode: 'host',
+    Device: '',
+    CIDR: '',
+    IP: '',
+    Hostname: '',
+    MBits: 0,
+    DNS: null,
+    ReservedPorts: [],
+    DynamicPorts: [],
+    CNI: null,
   };
   const withGroup = (over: Partial<TaskGroup>): Job => fixtures.aJob({ TaskGroups: [fixtures.aGroup(over)] });
   const withTask = (over: Partial<Task>): Job => withGroup({ Tasks: [fixtures.aTask(over)] });

@@ -221,14 +221,14 @@ describe('a run that succeeds', () => {
     world.report(world.allocs()[0]!, { ClientStatus: 'failed' });
     const { allocs } = world.state.tables;
     const failed = world.allocs()[0]!;
-    const created = async (WaitUntil: string | null) => {
+    const createdBy = async (WaitUntil: string | null) => {
       allocs.replace(failed.ID, failed);
       log.length = 0;
       await run({ TriggeredBy: 'alloc-failure', WaitUntil });
       return log.filter((line) => line.startsWith('create')).length;
     };
     const at = (ms: number) => rfc3339FromNs((world.nowMs + ms) * 1e6);
-    expect([await created(at(1)), await created(at(0)), await created(at(-1)), await created(null)]).toEqual([
+    expect([await createdBy(at(1)), await createdBy(at(0)), await createdBy(at(-1)), await createdBy(null)]).toEqual([
       0, 0, 1, 1,
     ]);
     expect(world.allocs()[0]!.FollowupEvalID).not.toBe('');
