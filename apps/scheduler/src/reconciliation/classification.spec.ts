@@ -15,6 +15,7 @@ import {
   isFromOlderJob,
   lastUnknownTime,
   needsReconnect,
+  stopsNobodyReports,
   taintedNodesOf,
 } from './classification.js';
 import { reconcile } from './cluster-reconciler.js';
@@ -111,6 +112,35 @@ describe('tainted nodes', () => {
     const names = Object.entries(nodes).filter(([, { ID }]) => tainted.has(ID));
     expect(names.map(([name]) => name)).toEqual(['down', 'draining', 'disconnected', 'gone']);
     expect(tainted.get(nodes['gone']!.ID)).toBeNull();
+  });
+});
+
+describe('stops that no agent reports', () => {
+  const orders = (node: Partial<Node> | null | undefined, ...allocs: Partial<Allocation>[]) => {
+    const stored = allocs.map((over) => fixtures.anAlloc({ DesiredStatus: 'stop', ClientStatus: 'running', ...over }));
+    const tainted = new Map<string, Node | null>();
+    for (const { NodeID } of stored) if (node !== undefined) tainted.set(NodeID, node && fixtures.aNode(node));
+    return stopsNobodyReports(stored, tainted, NOW_NS).map(({ alloc }) => stored.indexOf(alloc));
+  };
+
+  it.each([
+    ['was deleted', null, [0]],
+    ['is down', { Status: 'down' as const }, [0]],
+    ['is disconnected', { Status: 'disconnected' as const }, []],
+    ['is there', undefined, []],
+  ])('SC-155: one that was told to stop on a node that %s', (_, node, expected) => {
+    expect(orders(node, {})).toEqual(expected);
+  });
+
+  it('SC-155: those that were told to stop and have not ended, in their order', () => {
+    const given = [
+      { ClientStatus: 'pending' as const },
+      { ClientStatus: 'complete' as const },
+      { ClientStatus: 'unknown' as const },
+      { DesiredStatus: 'run' as const },
+      { DesiredStatus: 'evict' as const },
+    ];
+    expect(orders({ Status: 'down' }, ...given)).toEqual([0, 4]);
   });
 });
 

@@ -55,7 +55,8 @@ export async function within<T>(
   try {
     return await Promise.race([answer, end]);
   } catch (error) {
-    if (term.aborted) void answer.then(onLate, () => {});
+    // An answer that failed in the term never comes late.
+    void answer.then(onLate, () => {});
     throw error;
   } finally {
     term.removeEventListener('abort', ended);
