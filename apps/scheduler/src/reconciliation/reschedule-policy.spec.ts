@@ -156,6 +156,11 @@ describe('eligibility', () => {
     expect(Events.map(({ RescheduleTime }) => (failedAt - RescheduleTime) / NS_PER_MINUTE)).toEqual([10, 9, 0]);
   });
 
+  it('SC-264: events older than the interval are dropped also where one attempt is allowed', () => {
+    const { Events } = trackerForSuccessor(failed({ ...twice, Attempts: 1 }, [11, 9]), failedAt);
+    expect(Events.map(({ RescheduleTime }) => (failedAt - RescheduleTime) / NS_PER_MINUTE)).toEqual([9, 0]);
+  });
+
   it('SC-267: one that was stopped counts only if its last try found no place', () => {
     const stopped = failed(twice, [2], { DesiredStatus: 'stop' });
     expect(rescheduleTime(stopped).eligible).toBe(false);

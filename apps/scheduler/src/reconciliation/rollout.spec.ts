@@ -118,6 +118,46 @@ describe('the groups of a deployment', () => {
     expect(Object.keys(latest.TaskGroups)).toEqual(['web']);
   });
 
+  it('SC-238: those that are attached without a current one are the groups of a new one', () => {
+    const rollout = new Rollout(job({ Priority: 70 }), null, true);
+    expect(rollout.result({ Priority: 50 }, () => 'new', 7)).toBeNull();
+    rollout.attachGroup('web', state({ DesiredTotal: 4 }));
+    expect(rollout.result({ Priority: 50 }, () => 'new', 7)).toMatchObject({
+      ID: 'new',
+      JobVersion: 1,
+      JobCreateIndex: 10,
+      IsMultiregion: false,
+      Status: 'running',
+      StatusDescription: 'Deployment is running',
+      EvalPriority: 50,
+      CreateIndex: 0,
+      ModifyIndex: 0,
+      CreateTime: 7,
+      ModifyTime: 7,
+      TaskGroups: { web: { DesiredTotal: 4 } },
+    });
+    const gone = new Rollout(null, null, true);
+    gone.attachGroup('web', state());
+    expect(gone.result({ Priority: 50 }, () => 'new', 7)).toBeNull();
+  });
+
+  it('SC-236: what a group begins with in a deployment', () => {
+    const Update = { ...fixtures.aGroup().Update!, MaxParallel: 1, AutoRevert: true, ProgressDeadline: 9, Canary: 2 };
+    expect(new Rollout(job(), null, true).newStateFor(fixtures.aGroup({ Update }))).toEqual({
+      AutoRevert: true,
+      AutoPromote: false,
+      ProgressDeadline: 9,
+      RequireProgressBy: null,
+      Promoted: false,
+      PlacedCanaries: [],
+      DesiredCanaries: 0,
+      DesiredTotal: 0,
+      PlacedAllocs: 0,
+      HealthyAllocs: 0,
+      UnhealthyAllocs: 0,
+    });
+  });
+
   it('SC-236: a group has a state only under its own name', () => {
     const rollout = new Rollout(job(), deployment(), true);
     expect(rollout.stateOf('web')).toMatchObject({ DesiredTotal: 1 });
