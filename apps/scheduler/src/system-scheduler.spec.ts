@@ -374,6 +374,13 @@ describe('one pass over a system job', () => {
     });
   });
 
+  it('SC-283: a node without a class is counted in none, also if it is the first', () => {
+    const Constraints = [{ LTarget: '${node.unique.name}', RTarget: 'good', Operand: '=' }];
+    for (const NodeClass of ['', 'x', '']) world.addNode({ Name: 'bad', NodeClass });
+    world.register(system({ Constraints }));
+    expect(run().failedGroups['web']).toMatchObject({ NodesFiltered: 3, ClassFiltered: { x: 1 } });
+  });
+
   it('SC-286: evicts for a place', () => {
     const node = world.addNode();
     const Job = fixtures.aJob({ ID: 'low', Priority: 10, TaskGroups: [fixtures.aGroup(sized(3_000))] });

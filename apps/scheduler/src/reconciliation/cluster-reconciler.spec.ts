@@ -94,6 +94,44 @@ describe('the order of what a group wants', () => {
     expect(stoppedIndexes(world.run())).toEqual([2, 0, 1]);
   });
 
+  it('SC-245, SC-247: nothing of a stopped job that has ended is stopped, or counted', () => {
+    const world = group(3);
+    world.add(0, { ClientStatus: 'complete' });
+    world.add(1, { ClientStatus: 'failed' });
+    world.add(2);
+    world.job = { ...world.job, Stop: true };
+    const wants = world.run();
+    expect([stoppedIndexes(wants), wants.desired['web']?.Stop]).toEqual([[2], 1]);
+  });
+
+  it.each([
+    ['by their policy', {}],
+    ['by force', forced],
+  ])(
+    'SC-174: allocations that one follow-up covers %s, by name, whether or not their deployment succeeds',
+    (_, over) => {
+      const covered = (deployed: boolean) => {
+        const world = ReconcilingFixture.of({ Count: 2, ReschedulePolicy: POLICY });
+        const web = fixtures.aDeploymentState({ DesiredTotal: 2, PlacedAllocs: 2, HealthyAllocs: 2 });
+        const DeploymentID = deployed ? world.deploy({ TaskGroups: { web } }).ID : '';
+        const failed = {
+          DeploymentID,
+          ClientStatus: 'failed',
+          ModifyTime: world.nowNs,
+          ...(deployed && over),
+        } as const;
+        for (const index of [1, 0]) world.add(index, failed);
+        const { rewrites, followups } = world.run();
+        expect(followups).toHaveLength(1);
+        return indexesOf([...rewrites.values()].map(({ Name: name }) => ({ name })));
+      };
+      expect([covered(false), covered(true)]).toEqual([
+        [0, 1],
+        [1, 0], // as they are stored
+      ]);
+    },
+  );
+
   it('SC-221: canaries before what is placed beside them', () => {
     const world = ReconcilingFixture.of({ Count: 2, Update: { ...fixtures.aGroup().Update!, Canary: 1 } });
     world.before = world.job;
