@@ -80,8 +80,8 @@ describe('what is missing on a node', () => {
     expect(after(job)).toEqual([0, [], 1, 0]);
     expect(after({ ...job, JobModifyIndex: 19 })).toEqual([0, [], 0, 1]);
     expect(after({ ...job, CreateIndex: 9 })).toEqual([0, [], 0, 1]);
-    expect(after({ ...job, JobModifyIndex: 19, TaskGroups: tasks })).toEqual([0, ['rerun'], undefined, undefined]);
-    expect(after(null)).toEqual([0, ['rerun'], undefined, undefined]);
+    expect(after({ ...job, JobModifyIndex: 19, TaskGroups: tasks })).toEqual([0, ['changed'], undefined, undefined]);
+    expect(after(null)).toEqual([0, ['changed'], undefined, undefined]);
     expect(reconciled(job, [node], []).placements).toHaveLength(1);
   });
 });

@@ -29,8 +29,8 @@ export interface NodeUpdate {
   readonly alloc: Allocation;
   readonly node: Node;
   readonly group: TaskGroup;
-  /** `returned`: it reconnected, which is recorded (S5). `rerun`: it had ended before (SC-277). */
-  readonly kind: 'changed' | 'returned' | 'rerun';
+  /** `returned`: it reconnected, which is recorded (S5). `changed` is also one that has ended and runs again (SC-277). */
+  readonly kind: 'changed' | 'returned';
 }
 
 export interface NodeReconciliation {
@@ -121,7 +121,7 @@ class NodeReconciler {
       this.counts(group.Name).Place++;
     } else if (isOfSameSpec(previous, job)) this.counts(group.Name).Ignore++;
     else if (previous.Job && !needsReplacement(group.Name, previous.Job, job)) this.counts(group.Name).InPlaceUpdate++;
-    else this.out.updates.push({ alloc: previous, node, group, kind: 'rerun' });
+    else this.out.updates.push({ alloc: previous, node, group, kind: 'changed' });
   }
 
   /** Decides on a stored allocation: the first match of SC-274. */
