@@ -22,7 +22,7 @@ interface Progress {
  * The steps of 14.1 for one group of a running job, in order. Cost: O(allocations of the group), times log where names
  * are ordered.
  *
- * @returns whether the group is as its deployment wants it (SC-240)
+ * @returns whether the group is as its deployment wants it, if there is one (SC-240)
  */
 export function reconcileGroup(draft: GroupDraft): boolean {
   const { buckets, job, group } = draft;
@@ -83,12 +83,11 @@ function attachToDeployment({ state, known, rollout, group, allocs, job }: Group
 }
 
 /**
- * Whether the group needs nothing and waits for nothing (SC-240). Canaries that are still to be placed are those of
- * updates or of a state that is not promoted, so they need no look of their own.
+ * Whether the group needs nothing and waits for nothing, which counts only if there is a deployment (SC-240). Canaries
+ * that are still to be placed belong to updates, or to a state that is not promoted: they need no check of their own.
  */
-function isComplete({ buckets, desired, rollout, known }: GroupDraft, { updated, wanted, waits }: Progress): boolean {
+function isComplete({ buckets, desired, known }: GroupDraft, { updated, wanted, waits }: Progress): boolean {
   if (waits || updated + wanted + buckets.migrate.length + desired.RescheduleLater > 0) return false;
-  if (!rollout.current) return false;
   if (!known) return true;
   const { HealthyAllocs, DesiredTotal, DesiredCanaries, Promoted } = known;
   return HealthyAllocs >= Math.max(DesiredTotal, DesiredCanaries) && (DesiredCanaries === 0 || Promoted);

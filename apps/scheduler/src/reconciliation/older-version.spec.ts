@@ -79,6 +79,12 @@ describe('the version of a placement while a rollout is held back (SC-150)', () 
     expect(found([], versions)).toBe(expected);
   });
 
+  it('is not the current version, although that is stable already', () => {
+    const stable = versionOf(5, {}, { Stable: true });
+    const older = olderVersionFor(undefined, 'web', stable, storing([versionOf(1, { Update: null }), stable]));
+    expect(older?.job.Version).toBe(1);
+  });
+
   it('is the newest if the older one is not stored any more, lacks the group, or is older than the allocation', () => {
     expect(found([rolledOut(3)], [])).toBeUndefined();
     expect(found([rolledOut(3)], [versionOf(3, { Name: 'other' })])).toBeUndefined();

@@ -51,5 +51,5 @@ it('EB-204: the pause doubles with every attempt up to its limit; without a base
     2 ** 62,
     2 ** 62,
   ]);
-  expect([backoffMs(3, 0, 200), backoffMs(3, -5, 200)]).toEqual([0, 0]);
+  expect([backoffMs(3, 0, 200), backoffMs(5_000, 0, 200), backoffMs(3, -5, 200)]).toEqual([0, 0, 0]);
 });
