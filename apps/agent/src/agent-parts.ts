@@ -183,6 +183,6 @@ function servicesOf(deps: AgentDependencies, shared: SharedParts): Omit<AgentSer
     ...(deps.incomingDisk && {
       previousDisk: new PreviousDisk({ ...deps, incoming: deps.incomingDisk, identity: deps.node }),
     }),
-    report: (update, traceparent) => pending.changed(update, traceparent),
+    report: (update, traceparent) => pending.addUpdate(update, traceparent),
   };
 }

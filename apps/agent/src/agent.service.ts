@@ -101,7 +101,7 @@ export const agent: ServiceDefinition = {
       rpc,
       clock,
       asksTime: context.asksTime,
-      hearsTerms: (terms) => holders.hear(terms),
+      hearsTerms: (terms) => holders.updateHolders(terms),
       introduction: new IntroductionFiles(dir, process.env),
       timers,
       newId,
@@ -162,7 +162,7 @@ export const agent: ServiceDefinition = {
     });
     const readMetrics = () => machineMetrics.readMetrics();
     const statsd = statsdSender(context, readMetrics);
-    let endHearing = (): void => {};
+    let stopListening = (): void => {};
     const logs = new TaskLogs(
       (allocId, task) => directories.paths(allocId, task).logsDir,
       (allocId, task) => running.taskState(allocId, task),
@@ -203,7 +203,7 @@ export const agent: ServiceDefinition = {
         watch.start();
         await hostVolumes.start();
         for (const Message of networks.found.events) events.emit({ Subsystem: 'Network', Message, Details: {} });
-        endHearing = onNodesChanged(context.link, () => running.serversChanged());
+        stopListening = onNodesChanged(context.link, () => running.serversChanged());
         await running.start();
         statsd.start();
       },
@@ -216,13 +216,20 @@ export const agent: ServiceDefinition = {
           force: settings.WAYBILL_AGENT_DRAIN_FORCE,
           ignoreSystemJobs: settings.WAYBILL_AGENT_DRAIN_IGNORE_SYSTEM_JOBS,
         };
-        const unfinished = () => running.unfinished();
-        await new SelfDrain(drain, { rpc, timers, newId, logger, node: () => node.current, unfinished }).drainMachine();
+        const unfinishedAllocations = () => running.unfinishedAllocations();
+        await new SelfDrain(drain, {
+          rpc,
+          timers,
+          newId,
+          logger,
+          node: () => node.current,
+          unfinished: unfinishedAllocations,
+        }).drainMachine();
       },
       stopTakesMs: stopTasksOnExit ? settings.WAYBILL_MAX_KILL_TIMEOUT_MS : 0,
       stop: async () => {
         statsd.stop();
-        endHearing();
+        stopListening();
         await sessions.stop();
         await running.stop();
         csi.stop();

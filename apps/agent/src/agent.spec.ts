@@ -141,7 +141,7 @@ describe('what the servers want', () => {
     servers.forget('a');
     await time.pass(MINUTE_MS);
     expect(agent.runnerOf('a')).toBeUndefined();
-    expect(runner.report().TaskStates['web']?.State).toBe('dead');
+    expect(runner.clientUpdate().TaskStates['web']?.State).toBe('dead');
     expect([removed, [...records.saved.keys()]]).toEqual([['a'], []]);
   });
 
@@ -277,9 +277,13 @@ describe('one that is on its way out', () => {
     await time.pass(10_000);
     servers.want({ ...slow, DesiredDescription: 'once more' });
     await time.pass(10_000);
-    expect([before.report().TaskStates['web']?.State, removed, started]).toEqual(['running', [], ['a/web']]);
+    expect([before.clientUpdate().TaskStates['web']?.State, removed, started]).toEqual(['running', [], ['a/web']]);
     await time.pass(MINUTE_MS);
-    expect([before.report().TaskStates['web']?.State, removed, started]).toEqual(['dead', ['a'], ['a/web', 'a/web']]);
+    expect([before.clientUpdate().TaskStates['web']?.State, removed, started]).toEqual([
+      'dead',
+      ['a'],
+      ['a/web', 'a/web'],
+    ]);
     expect(agent.taskState('a', 'web')?.State).toBe('running');
   });
 });
@@ -471,7 +475,7 @@ describe('what the agent before has left', () => {
     await first.stop();
     gone.add('a');
     const next = await startedAgent();
-    expect(isClientTerminal(next.runnerOf('a')!.report())).toBe(false);
+    expect(isClientTerminal(next.runnerOf('a')!.clientUpdate())).toBe(false);
   });
 
   it('AG-419: sidecars whose main tasks ended while the agent was away are killed', async () => {

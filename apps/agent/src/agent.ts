@@ -67,7 +67,7 @@ export class Agent {
   }
 
   /** Returns the allocations here that are not over, in the servers' last version. Cost: O(allocations here). */
-  unfinished(): Allocation[] {
+  unfinishedAllocations(): Allocation[] {
     return this.allRunners()
       .filter((runner) => !runner.isOver)
       .map((runner) => runner.alloc);
@@ -89,7 +89,7 @@ export class Agent {
   }
 
   stats(): Record<string, number> {
-    const runningAllocations = this.unfinished().length;
+    const runningAllocations = this.unfinishedAllocations().length;
     return { allocations: this.parts.allocations.size, runningAllocations, pendingUpdates: this.parts.pending.size };
   }
 
@@ -110,7 +110,7 @@ export class Agent {
 
   /** Returns the state of a task, or undefined if it is not known here. */
   taskState(allocId: string, task: string): TaskState | undefined {
-    return this.parts.allocations.get(allocId)?.report().TaskStates[task];
+    return this.parts.allocations.get(allocId)?.clientUpdate().TaskStates[task];
   }
 
   /**

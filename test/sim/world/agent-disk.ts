@@ -76,7 +76,7 @@ export class AgentDisk {
     },
     exists: async (allocId) => this.files.has(allocId),
     list: async () => [...this.files.keys()],
-    inherit: async (from, to) => {
+    inheritDisk: async (from, to) => {
       this.witness.taken(from);
       this.files.set(to, this.files.get(from) ?? '');
       this.files.set(from, '');

@@ -199,7 +199,7 @@ export class Machine {
       rpc: world.calls.rpcOf(process),
       clock,
       asksTime: () => clock.asks(),
-      hearsTerms: (terms) => holders.hear(terms),
+      hearsTerms: (terms) => holders.updateHolders(terms),
       timers: process,
       newId: process.newId,
       random: process.random.next,

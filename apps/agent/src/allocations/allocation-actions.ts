@@ -31,25 +31,25 @@ export class AllocationActions {
 
   /** @throws Refusal not-found, conflict */
   stats({ AllocID, Task }: AllocStatsRequest): Promise<AllocResourceUsage> {
-    return this.answered(AllocID, async (runner) =>
+    return this.callRunner(AllocID, async (runner) =>
       withDevices(await runner.usage(Task), runner.alloc, this.deviceStats()),
     );
   }
 
   /** The latest results of an allocation's checks (AG-146). @throws Refusal not-found */
   checks({ AllocID }: AllocChecksRequest): Promise<Record<string, AllocCheckStatus>> {
-    return this.answered(AllocID, async (runner) => runner.checks());
+    return this.callRunner(AllocID, async (runner) => runner.checks());
   }
 
   /** @throws Refusal not-found, conflict */
   async restart({ AllocID, TaskName, AllTasks }: RestartAllocRequest): Promise<null> {
-    await this.answered(AllocID, (runner) => runner.restart(TaskName, AllTasks));
+    await this.callRunner(AllocID, (runner) => runner.restart(TaskName, AllTasks));
     return null;
   }
 
   /** @throws Refusal not-found, conflict, or the driver's error */
   async signal({ AllocID, Task, Signal }: SignalAllocRequest): Promise<null> {
-    await this.answered(AllocID, (runner) => runner.signal(Task, Signal));
+    await this.callRunner(AllocID, (runner) => runner.signal(Task, Signal));
     return null;
   }
 
@@ -61,7 +61,7 @@ export class AllocationActions {
     return null;
   }
 
-  private async answered<T>(allocId: string, ask: (runner: AllocationRunner) => Promise<T>): Promise<T> {
+  private async callRunner<T>(allocId: string, ask: (runner: AllocationRunner) => Promise<T>): Promise<T> {
     const runner = this.agent.runnerOf(allocId);
     if (!runner) throw new Refusal('not-found', `Unknown allocation "${allocId}"`);
     return ask(runner);

@@ -14,7 +14,7 @@ export type Phase = (typeof PHASES)[number];
 /** AllocationControl is the part of an allocation's runner that its tasks and hooks call. */
 export interface AllocationControl {
   /** Handles a change of a task or of the health. */
-  changed(): void;
+  handleChange(): void;
   /** Handles a changed status of a check. */
   checksChanged(): void;
   /** Saves the current record. Resolves when it is on disk (AG-191). */
@@ -127,7 +127,7 @@ export class AllocationContext {
    * Moves to a later phase.
    * @returns false if the allocation is in that phase already, or in a later one; then it stays there
    */
-  enter(phase: Phase): boolean {
+  enterPhase(phase: Phase): boolean {
     if (PHASES.indexOf(phase) <= PHASES.indexOf(this.at)) return false;
     this.at = phase;
     return true;

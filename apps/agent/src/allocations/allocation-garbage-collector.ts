@@ -79,7 +79,7 @@ export class AllocationGarbageCollector {
       this.isAskedAgain = true;
       return;
     }
-    this.collecting = this.collect().finally(() => {
+    this.collecting = this.collectWhileFull().finally(() => {
       this.collecting = undefined;
       if (this.isAskedAgain) {
         this.isAskedAgain = false;
@@ -91,23 +91,23 @@ export class AllocationGarbageCollector {
   /** Removes one ended allocation (AG-213). @returns false if the allocation is unknown here or has not ended */
   async collectOne(allocId: string): Promise<boolean> {
     if (!this.deps.allocations.ended().some(({ id }) => id === allocId)) return false;
-    await this.remove([allocId]);
+    await this.removeAllocations([allocId]);
     return true;
   }
 
   /** Removes all ended allocations (AG-213). */
   async collectAll(): Promise<void> {
-    const ids = this.oldest();
-    while (ids.length > 0) await this.remove(ids.splice(0, MAX_COLLECTING));
+    const ids = this.endedByAge();
+    while (ids.length > 0) await this.removeAllocations(ids.splice(0, MAX_COLLECTING));
   }
 
-  private async collect(): Promise<void> {
+  private async collectWhileFull(): Promise<void> {
     try {
-      for (let ids = this.oldest(); ids.length > 0 && !this.isStopped; ids = this.oldest()) {
-        const { wanted, because } = await this.excess();
+      for (let ids = this.endedByAge(); ids.length > 0 && !this.isStopped; ids = this.endedByAge()) {
+        const { wanted, because } = await this.countExcess();
         if (wanted === 0) return;
         this.deps.logger.info(`ended allocations are removed: ${because}`, { ended: ids.length });
-        await this.remove(ids.slice(0, Math.min(wanted, MAX_COLLECTING)));
+        await this.removeAllocations(ids.slice(0, Math.min(wanted, MAX_COLLECTING)));
       }
     } catch (error) {
       this.deps.logger.error('ended allocations cannot be collected', { error });
@@ -118,7 +118,7 @@ export class AllocationGarbageCollector {
    * Returns how many allocations should be removed. For the disk it is one at a time, because only the removal shows
    * how much space it frees.
    */
-  private async excess(): Promise<{ wanted: number; because: string }> {
+  private async countExcess(): Promise<{ wanted: number; because: string }> {
     const limits = this.deps.limits ?? KEEP_LIMITS;
     const { diskPercent, inodesPercent } = await this.deps.diskUse();
     const over = this.deps.allocations.size - limits.allocs;
@@ -133,14 +133,14 @@ export class AllocationGarbageCollector {
     return { wanted: 0, because: '' };
   }
 
-  private oldest(): string[] {
+  private endedByAge(): string[] {
     return this.deps.allocations
       .ended()
       .toSorted((a, b) => a.endedAtMs - b.endedAtMs)
       .map(({ id }) => id);
   }
 
-  private async remove(ids: readonly string[]): Promise<void> {
+  private async removeAllocations(ids: readonly string[]): Promise<void> {
     await Promise.all(ids.map((id) => this.deps.allocations.collect(id)));
   }
 }

@@ -9,7 +9,7 @@ import { AllocationTasks } from './allocation-tasks.js';
 import type { AllocationRecord } from './records/allocation-record.js';
 
 const control = {
-  changed: () => {},
+  handleChange: () => {},
   checksChanged: () => {},
   save: async () => {},
   taskGoesDown: async () => {},
@@ -78,14 +78,14 @@ describe('the hooks of an allocation', () => {
 describe('the phase of an allocation', () => {
   it('AG-45, AG-192: it moves forward only', () => {
     const context = contextOf(setup([aTask('web', FOREVER)]));
-    expect(context.enter('preparing')).toBe(true);
+    expect(context.enterPhase('preparing')).toBe(true);
     expect([context.isStopping, context.isReported]).toEqual([false, true]);
-    expect(context.enter('stopping')).toBe(true);
-    expect(context.enter('running')).toBe(false);
+    expect(context.enterPhase('stopping')).toBe(true);
+    expect(context.enterPhase('running')).toBe(false);
     expect([context.phase, context.isStopping, context.isReported]).toEqual(['stopping', true, true]);
-    expect(context.enter('suspended')).toBe(true);
-    expect([context.enter('ended'), context.isReported]).toEqual([false, false]);
-    expect(context.enter('removed')).toBe(true);
+    expect(context.enterPhase('suspended')).toBe(true);
+    expect([context.enterPhase('ended'), context.isReported]).toEqual([false, false]);
+    expect(context.enterPhase('removed')).toBe(true);
   });
 });
 

@@ -98,15 +98,15 @@ export class OrderedAllocationHooks {
   }
 
   taskGoesDown(): Promise<void> {
-    return this.inTurn((hook) => hook.taskGoesDown?.());
+    return this.callInOrder((hook) => hook.taskGoesDown?.());
   }
 
   prekill(): Promise<void> {
-    return this.inTurn((hook) => hook.prekill?.());
+    return this.callInOrder((hook) => hook.prekill?.());
   }
 
   prerestart(): Promise<void> {
-    return this.inTurn((hook) => hook.prerestart?.());
+    return this.callInOrder((hook) => hook.prerestart?.());
   }
 
   restarted(): void {
@@ -118,7 +118,7 @@ export class OrderedAllocationHooks {
   }
 
   postrun(): Promise<void> {
-    return this.inTurn((hook) => hook.postrun?.());
+    return this.callInOrder((hook) => hook.postrun?.());
   }
 
   async leave(): Promise<void> {
@@ -130,11 +130,11 @@ export class OrderedAllocationHooks {
   }
 
   shutdown(): Promise<void> {
-    return this.inTurn((hook) => hook.shutdown?.());
+    return this.callInOrder((hook) => hook.shutdown?.());
   }
 
   /** Calls the hooks one after the other. After a hook that does not wait, the next one follows in the same turn. */
-  private async inTurn(call: (hook: AllocationHook) => Promise<void> | void): Promise<void> {
+  private async callInOrder(call: (hook: AllocationHook) => Promise<void> | void): Promise<void> {
     for (const hook of this.hooks) {
       const work = call(hook);
       if (work) await work;

@@ -69,11 +69,11 @@ describe('over a crash of the agent', () => {
       const next = make(record);
       next.runAllocation();
       await time.pass(21_000);
-      expect(next.report()).toMatchObject({
+      expect(next.clientUpdate()).toMatchObject({
         ClientStatus: 'complete',
         ClientDescription: 'allocation exceeded max_run_duration',
       });
-      expect(next.report().TaskStates['bye']!.StartedAt).toBeNull();
+      expect(next.clientUpdate().TaskStates['bye']!.StartedAt).toBeNull();
     }
   });
 
@@ -81,7 +81,7 @@ describe('over a crash of the agent', () => {
     const tasks = [aTask('prepare', { run_for: '10s' }, lifecycle('prestart')), aTask('web', FOREVER)];
     const { time, runner, records, alloc, make } = setup(tasks, { type: 'service' });
     const now = (of = runner) =>
-      Object.values(of.report().TaskStates).map(({ State, Restarts }) => `${State}/${Restarts}`);
+      Object.values(of.clientUpdate().TaskStates).map(({ State, Restarts }) => `${State}/${Restarts}`);
     runner.runAllocation();
     await time.pass(20_000);
     const restarted = runner.restart('', true);
@@ -98,7 +98,7 @@ describe('over a crash of the agent', () => {
     last.runAllocation();
     await time.pass(20_000);
     expect(now(last)).toEqual(['dead/1', 'running/1']);
-    expect(last.report().TaskStates['web']!.Events.filter(({ Type }) => Type === 'Started')).toHaveLength(2);
+    expect(last.clientUpdate().TaskStates['web']!.Events.filter(({ Type }) => Type === 'Started')).toHaveLength(2);
   });
 
   it('AG-223: an agent that is killed while it removes an allocation knows of it afterwards', async () => {
@@ -138,8 +138,8 @@ describe('over a crash of the agent', () => {
       const next = make(record, machine.driver(time));
       next.runAllocation();
       await time.pass(1_000);
-      expect([machine.started, next.report().ClientStatus]).toEqual([1, 'complete']);
-      const types = next.report().TaskStates['short']!.Events.map(({ Type }) => Type);
+      expect([machine.started, next.clientUpdate().ClientStatus]).toEqual([1, 'complete']);
+      const types = next.clientUpdate().TaskStates['short']!.Events.map(({ Type }) => Type);
       expect(types).toEqual(['Received', 'Task Setup', 'Started', 'Terminated']);
     },
   );

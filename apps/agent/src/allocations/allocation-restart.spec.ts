@@ -23,7 +23,7 @@ async function running(type: string, main: Partial<Task> = {}, mainConfig: Recor
   started.runner.runAllocation();
   await started.time.pass(10_000);
   const now = () =>
-    Object.values(started.runner.report().TaskStates)
+    Object.values(started.runner.clientUpdate().TaskStates)
       .map((state) => `${state.State}/${state.Restarts}`)
       .join(' ');
   return { ...started, now };
@@ -71,7 +71,7 @@ describe('restart by request', () => {
       expect(events('pre sidecar')!.slice(-4)).toEqual(['Restart Signaled', 'Terminated', 'Restarting', 'Started']);
     }
     const messages = runner
-      .report()
+      .clientUpdate()
       .TaskStates['pre sidecar']!.Events.slice(-4)
       .map((event) => event.DisplayMessage);
     expect(messages).toEqual([
@@ -84,13 +84,13 @@ describe('restart by request', () => {
 
   it('AG-7, AG-108, AG-162, JR-957: dead tasks run again in the order of the lifecycle, not failed, with a start of their own', async () => {
     const { time, runner, events } = await running('service');
-    const before = runner.report().TaskStates;
+    const before = runner.clientUpdate().TaskStates;
     await restarted({ time, runner }, '', true);
-    const begun = runner.report().TaskStates;
+    const begun = runner.clientUpdate().TaskStates;
     expect(begun['pre once']).toMatchObject({ State: 'running', FinishedAt: null });
     expect(begun['main']!.State).toBe('pending');
     await time.pass(10_000);
-    const after = runner.report().TaskStates;
+    const after = runner.clientUpdate().TaskStates;
     for (const name of ['main', 'pre once', 'post once']) {
       expect(Date.parse(after[name]!.StartedAt!)).toBeGreaterThan(Date.parse(before[name]!.StartedAt!));
       expect(after[name]!.LastRestart).not.toBeNull();
@@ -158,7 +158,7 @@ describe('restart by request', () => {
     await answer;
     expect(states()).toEqual({ web: 'dead' });
     expect(events('web')!.filter((type) => type === 'Started')).toHaveLength(1);
-    expect(runner.report().ClientStatus).toBe('complete');
+    expect(runner.clientUpdate().ClientStatus).toBe('complete');
   });
 
   it('JR-959: the answer comes when the old process has ended and the new start is triggered', async () => {
@@ -224,7 +224,7 @@ describe('signal by request', () => {
     await time.pass(1_000);
     await runner.signal('web', 'SIGUSR1');
     expect(events('web')!.at(-1)).toBe('Signaling');
-    expect(runner.report().TaskStates['web']!.Events.at(-1)).toMatchObject({
+    expect(runner.clientUpdate().TaskStates['web']!.Events.at(-1)).toMatchObject({
       Details: { signal: 'SIGUSR1' },
       DisplayMessage: 'Task being sent a signal',
     });
@@ -278,13 +278,13 @@ describe('what an allocation waits for, and how long it may run', () => {
     });
     runner.runAllocation();
     await time.pass(59_999);
-    expect(runner.report().ClientStatus).toBe('running');
+    expect(runner.clientUpdate().ClientStatus).toBe('running');
     await time.pass(1);
-    expect(runner.report()).toMatchObject({
+    expect(runner.clientUpdate()).toMatchObject({
       ClientStatus: 'complete',
       ClientDescription: 'allocation exceeded max_run_duration',
     });
-    const { web, bye } = runner.report().TaskStates;
+    const { web, bye } = runner.clientUpdate().TaskStates;
     expect(web!.Events.find((event) => event.Type === 'Killing')!.DisplayMessage).toBe(
       'allocation exceeded max_run_duration',
     );
@@ -303,7 +303,7 @@ describe('what an allocation waits for, and how long it may run', () => {
     await time.pass(1_000);
     await timeOfDay.pass(60_000);
     await time.pass(1_000);
-    expect(runner.report().ClientDescription).toBe('allocation exceeded max_run_duration');
+    expect(runner.clientUpdate().ClientDescription).toBe('allocation exceeded max_run_duration');
   });
 
   /** Returns the allocation with another group, as after an update in place. */
@@ -327,7 +327,7 @@ describe('what an allocation waits for, and how long it may run', () => {
       await time.pass(20_000);
       runner.update(updated(alloc, { MaxRunDuration }));
       await time.pass((endsMs ?? 3_600_000) - 20_000 - 1);
-      if (endsMs !== 20_000) expect(runner.report().ClientStatus).toBe('running');
+      if (endsMs !== 20_000) expect(runner.clientUpdate().ClientStatus).toBe('running');
       await time.pass(1);
       expect(runner.isOver).toBe(endsMs !== undefined);
     }
@@ -339,7 +339,7 @@ describe('what an allocation waits for, and how long it may run', () => {
     const { time, runner } = setup(tasks, { group: { MaxRunDuration: 60e9 }, alloc: { CreateTime } });
     runner.runAllocation();
     await time.pass(80_000);
-    expect(runner.report()).toMatchObject({ ClientStatus: 'failed', ClientDescription: 'Failed tasks' });
+    expect(runner.clientUpdate()).toMatchObject({ ClientStatus: 'failed', ClientDescription: 'Failed tasks' });
   });
 
   it('AG-154: the delay of the group that is waited for is that of the last update in place', async () => {
@@ -371,7 +371,7 @@ describe('health in a deployment', () => {
     await time.pass(1);
     expect(reports.at(-1)!.DeploymentStatus).toMatchObject({ Healthy: true });
     const restored = make(JSON.parse(JSON.stringify(records.saved.get(alloc.ID))));
-    expect(restored.report().DeploymentStatus).toEqual(reports.at(-1)!.DeploymentStatus);
+    expect(restored.clientUpdate().DeploymentStatus).toEqual(reports.at(-1)!.DeploymentStatus);
   });
 
   it('AG-200: a watch that was under way begins again with the next agent; a health that was set stays', async () => {
@@ -383,14 +383,14 @@ describe('health in a deployment', () => {
     const second = make(record());
     second.runAllocation();
     await time.pass(4_999);
-    expect(second.report().DeploymentStatus).toBeNull();
+    expect(second.clientUpdate().DeploymentStatus).toBeNull();
     await time.pass(1);
-    const healthy = second.report().DeploymentStatus;
+    const healthy = second.clientUpdate().DeploymentStatus;
     expect(healthy).toMatchObject({ Healthy: true });
     const third = make(record());
     third.runAllocation();
     await time.pass(3_600_000);
-    expect(third.report().DeploymentStatus).toEqual(healthy);
+    expect(third.clientUpdate().DeploymentStatus).toEqual(healthy);
   });
 
   it('AG-128, DP-305: unhealthy adds an event to each responsible task; AG-131: and stops nothing', async () => {
@@ -401,12 +401,12 @@ describe('health in a deployment', () => {
     );
     runner.runAllocation();
     await time.pass(60_000);
-    expect(runner.report().DeploymentStatus).toMatchObject({ Healthy: false });
-    const unhealthy = runner.report().TaskStates['web']!.Events.find((event) => event.Type === 'Alloc Unhealthy');
+    expect(runner.clientUpdate().DeploymentStatus).toMatchObject({ Healthy: false });
+    const unhealthy = runner.clientUpdate().TaskStates['web']!.Events.find((event) => event.Type === 'Alloc Unhealthy');
     expect(unhealthy!.DisplayMessage).toMatch(
       /^Task not running (by|for min_healthy_time of 10s by) healthy_deadline of 1m0s$/,
     );
-    expect(runner.report().TaskStates['ok']!.Events.map((event) => event.Type)).not.toContain('Alloc Unhealthy');
+    expect(runner.clientUpdate().TaskStates['ok']!.Events.map((event) => event.Type)).not.toContain('Alloc Unhealthy');
     expect(states()['ok']).toBe('running');
   });
 
@@ -417,14 +417,16 @@ describe('health in a deployment', () => {
     const good = alone(aDay);
     good.runner.runAllocation();
     await good.time.pass(2_999);
-    expect(good.runner.report().DeploymentStatus).toBeNull();
+    expect(good.runner.clientUpdate().DeploymentStatus).toBeNull();
     await good.time.pass(1);
-    expect(good.runner.report().DeploymentStatus).toMatchObject({ Healthy: true });
+    expect(good.runner.clientUpdate().DeploymentStatus).toMatchObject({ Healthy: true });
     const bad = alone({ ...aDay, start_block_for: '1h' });
     bad.runner.runAllocation();
     await bad.time.pass(20_000);
-    expect(bad.runner.report().DeploymentStatus).toMatchObject({ Healthy: false });
-    expect(bad.runner.report().TaskStates['web']!.Events.map((event) => event.Type)).not.toContain('Alloc Unhealthy');
+    expect(bad.runner.clientUpdate().DeploymentStatus).toMatchObject({ Healthy: false });
+    expect(bad.runner.clientUpdate().TaskStates['web']!.Events.map((event) => event.Type)).not.toContain(
+      'Alloc Unhealthy',
+    );
   });
 
   it('AG-129, AG-434, DP-301: another deployment clears the health and watches again', async () => {
@@ -435,13 +437,13 @@ describe('health in a deployment', () => {
     });
     runner.runAllocation();
     await time.pass(10_000);
-    const judged = runner.report().DeploymentStatus;
+    const judged = runner.clientUpdate().DeploymentStatus;
     expect(judged).toMatchObject({ Healthy: true });
     await time.pass(20_000);
-    expect(runner.report().DeploymentStatus).toEqual(judged);
+    expect(runner.clientUpdate().DeploymentStatus).toEqual(judged);
     runner.update({ ...alloc, DeploymentID: 'd2', AllocModifyIndex: 11 });
     // It has run long enough for the new deployment, too, so its health is decided at once.
-    const anew = runner.report().DeploymentStatus;
+    const anew = runner.clientUpdate().DeploymentStatus;
     expect(anew).toMatchObject({ Healthy: true });
     expect(Date.parse(anew?.Timestamp ?? '') - Date.parse(judged?.Timestamp ?? '')).toBe(20_000);
   });
@@ -456,11 +458,11 @@ describe('health in a deployment', () => {
     await time.pass(5_000);
     runner.update({ ...alloc, DesiredStatus: 'stop', AllocModifyIndex: 11 });
     await time.pass(100_000);
-    expect(runner.report().DeploymentStatus).toBeNull();
+    expect(runner.clientUpdate().DeploymentStatus).toBeNull();
     const batch = setup([aTask('web', aDay)], { type: 'batch' });
     batch.runner.runAllocation();
     await batch.time.pass(1_000_000);
-    expect(batch.runner.report().DeploymentStatus).toBeNull();
+    expect(batch.runner.clientUpdate().DeploymentStatus).toBeNull();
   });
 });
 

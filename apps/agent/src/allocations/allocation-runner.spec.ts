@@ -8,11 +8,14 @@ describe('one task', () => {
     const { time, runner, events, reports } = setup([aTask('web', { run_for: '10s' })]);
     runner.runAllocation();
     await settle();
-    expect(runner.report()).toMatchObject({ ClientStatus: 'running', ClientDescription: 'Tasks are running' });
+    expect(runner.clientUpdate()).toMatchObject({ ClientStatus: 'running', ClientDescription: 'Tasks are running' });
     expect(reports.at(-1)?.ClientStatus).toBe('running');
     await time.pass(10_000);
     expect(events('web')).toEqual(['Received', 'Task Setup', 'Started', 'Terminated']);
-    expect(runner.report()).toMatchObject({ ClientStatus: 'complete', ClientDescription: 'All tasks have completed' });
+    expect(runner.clientUpdate()).toMatchObject({
+      ClientStatus: 'complete',
+      ClientDescription: 'All tasks have completed',
+    });
   });
 
   it('AG-5, AG-6, AG-112, AG-113: restarted by policy, counted, and failed in the end', async () => {
@@ -20,12 +23,12 @@ describe('one task', () => {
     const { time, runner, events } = setup([aTask('web', { run_for: '1s', exit_code: 1 }, { RestartPolicy: policy })]);
     runner.runAllocation();
     await time.pass(1_000);
-    const waiting = runner.report().TaskStates['web']!;
+    const waiting = runner.clientUpdate().TaskStates['web']!;
     expect(waiting).toMatchObject({ State: 'pending', Restarts: 1, FinishedAt: null });
     expect(waiting.Events.at(-1)?.DisplayMessage).toBe('Task restarting in 15s');
     const firstStart = waiting.StartedAt;
     await time.pass(60_000);
-    const ended = runner.report().TaskStates['web']!;
+    const ended = runner.clientUpdate().TaskStates['web']!;
     expect(ended).toMatchObject({ State: 'dead', Failed: true, Restarts: 2 });
     expect(ended.StartedAt).not.toBe(firstStart);
     expect(ended.FinishedAt).not.toBeNull();
@@ -35,7 +38,7 @@ describe('one task', () => {
       Type: 'Not Restarting',
       DisplayMessage: 'Exceeded allowed attempts 2 in interval 30m0s and mode is "fail"',
     });
-    expect(runner.report()).toMatchObject({ ClientStatus: 'failed', ClientDescription: 'Failed tasks' });
+    expect(runner.clientUpdate()).toMatchObject({ ClientStatus: 'failed', ClientDescription: 'Failed tasks' });
   });
 
   it('AG-104, AG-106: a configuration or start that cannot work fails without another start', async () => {
@@ -59,8 +62,8 @@ describe('one task', () => {
     runner.update({ ...alloc, DesiredStatus: 'stop', AllocModifyIndex: 11 });
     await time.pass(0);
     expect(events('web')?.slice(3)).toEqual(['Killing', 'Terminated', 'Killed']);
-    expect(runner.report()).toMatchObject({ ClientStatus: 'complete' });
-    expect(runner.report().TaskStates['web']).toMatchObject({ State: 'dead', Failed: false });
+    expect(runner.clientUpdate()).toMatchObject({ ClientStatus: 'complete' });
+    expect(runner.clientUpdate().TaskStates['web']).toMatchObject({ State: 'dead', Failed: false });
     expect(runner.isOver).toBe(true);
   });
 
@@ -70,7 +73,7 @@ describe('one task', () => {
     await settle();
     void runner.kill();
     await time.pass(9_999);
-    expect(runner.report().ClientStatus).toBe('running');
+    expect(runner.clientUpdate().ClientStatus).toBe('running');
     await time.pass(1);
     expect(events('web')?.slice(3)).toEqual(['Killing', 'Waiting for shutdown delay', 'Terminated', 'Killed']);
   });
@@ -84,7 +87,7 @@ describe('one task', () => {
     void runner.kill();
     await time.pass(5_000);
     expect(events('web')?.slice(-2)).toEqual(['Terminated', 'Killed']);
-    expect(runner.report().ClientStatus).toBe('complete');
+    expect(runner.clientUpdate().ClientStatus).toBe('complete');
     expect(runner.isOver).toBe(true);
   });
 
@@ -116,7 +119,7 @@ describe('one task', () => {
     runner.runAllocation();
     await time.pass(1_000);
     expect(events('web')).not.toContain('Started');
-    expect(runner.report().ClientStatus).toBe('complete');
+    expect(runner.clientUpdate().ClientStatus).toBe('complete');
   });
 
   it('AG-50, AG-115: an older update is dropped, a newer one changes the policy without a restart', async () => {
@@ -149,7 +152,7 @@ describe('one task', () => {
       const { time, runner } = setup([aTask('web', { exit_code: 1 })], { alloc });
       runner.runAllocation();
       await time.pass(1);
-      expect(runner.report()).toMatchObject({ ClientStatus: 'failed', DeploymentStatus: { Healthy } });
+      expect(runner.clientUpdate()).toMatchObject({ ClientStatus: 'failed', DeploymentStatus: { Healthy } });
     }
   });
 
@@ -159,7 +162,7 @@ describe('one task', () => {
     await settle();
     runner.update({ ...alloc, ClientStatus: 'unknown', AllocModifyIndex: 11 });
     expect(events('web')?.at(-1)).toBe('Reconnected');
-    expect(runner.report().ClientStatus).toBe('running');
+    expect(runner.clientUpdate().ClientStatus).toBe('running');
     runner.update({ ...alloc, ClientStatus: 'unknown', DesiredStatus: 'stop', AllocModifyIndex: 12 });
     await time.pass(0);
     expect(events('web')?.filter((type) => type === 'Reconnected')).toHaveLength(1);
@@ -191,7 +194,7 @@ describe('an allocation that may not outlive the contact with the servers', () =
     await time.pass(10);
     void runner.kill();
     await time.pass(10);
-    expect(runner.report().ClientStatus).toBe('complete');
+    expect(runner.clientUpdate().ClientStatus).toBe('complete');
   });
 });
 
@@ -205,7 +208,7 @@ describe('several tasks', () => {
     await time.pass(2_000);
     expect(states()).toEqual({ bad: 'dead failed', good: 'dead' });
     expect(events('good')?.slice(3)).toEqual(['Sibling Task Failed', 'Killing', 'Terminated', 'Killed']);
-    const killed = runner.report().TaskStates['good']!.Events.find((e) => e.Type === 'Sibling Task Failed');
+    const killed = runner.clientUpdate().TaskStates['good']!.Events.find((e) => e.Type === 'Sibling Task Failed');
     expect(killed?.DisplayMessage).toBe('Task\'s sibling "bad" failed');
   });
 
@@ -214,7 +217,7 @@ describe('several tasks', () => {
     ended.runner.runAllocation();
     await ended.time.pass(2_000);
     expect(ended.events('other')).toContain('Leader Task Dead');
-    expect(ended.runner.report().ClientStatus).toBe('complete');
+    expect(ended.runner.clientUpdate().ClientStatus).toBe('complete');
     const failed = setup([aTask('lead', { run_for: '1s', exit_code: 1 }, { Leader: true }), aTask('other', FOREVER)]);
     failed.runner.runAllocation();
     await failed.time.pass(2_000);
@@ -239,7 +242,7 @@ describe('several tasks', () => {
     await time.pass(6_000);
     expect(states()).toEqual({ side: 'dead', main: 'dead' });
     expect(events('side')).toContain('Main Tasks Dead');
-    expect(runner.report().ClientStatus).toBe('complete');
+    expect(runner.clientUpdate().ClientStatus).toBe('complete');
   });
 
   it('AG-72, AG-158: a prestart task that fails keeps the main task from ever starting', async () => {
@@ -249,7 +252,7 @@ describe('several tasks', () => {
     ]);
     runner.runAllocation();
     await time.pass(2_000);
-    expect(runner.report().ClientStatus).toBe('failed');
+    expect(runner.clientUpdate().ClientStatus).toBe('failed');
     expect(events('main')).toEqual(['Received', 'Sibling Task Failed', 'Killing']);
   });
 
@@ -275,7 +278,7 @@ describe('several tasks', () => {
     await time.pass(60_000);
     expect(states()).toEqual({ main: 'dead', last: 'dead failed', other: 'dead' });
     expect(events('other')).toEqual(['Received', 'Task Setup', 'Started', 'Terminated']);
-    expect([runner.report().ClientStatus, runner.isOver]).toEqual(['failed', true]);
+    expect([runner.clientUpdate().ClientStatus, runner.isOver]).toEqual(['failed', true]);
   });
 
   it('AG-103: a hook that fails is an event with its name, and for good; one that says so is tried again by policy', async () => {
@@ -285,7 +288,7 @@ describe('several tasks', () => {
       const given = setup([aTask('web', FOREVER, { RestartPolicy: policy })], { hooks: () => failing(error) });
       given.runner.runAllocation();
       await given.time.pass(60_000);
-      return given.runner.report().TaskStates['web']!;
+      return given.runner.clientUpdate().TaskStates['web']!;
     };
     const final = await start(new Error('no such volume'));
     expect(final).toMatchObject({ State: 'dead', Failed: true, Restarts: 0 });
@@ -333,7 +336,7 @@ describe('several tasks', () => {
     await time.pass(10_000);
     expect(states()).toEqual({ init: 'dead', main: 'dead', last: 'running' });
     await time.pass(10_000);
-    expect(runner.report().ClientStatus).toBe('complete');
+    expect(runner.clientUpdate().ClientStatus).toBe('complete');
   });
 
   it('AG-87, AG-95: a poststop task runs after a kill by the servers', async () => {
@@ -390,9 +393,9 @@ describe('after a restart of the agent', () => {
     const again = make(record());
     again.runAllocation();
     await time.pass(29_999);
-    expect(again.report().ClientStatus).toBe('running');
+    expect(again.clientUpdate().ClientStatus).toBe('running');
     await time.pass(1);
-    expect(again.report().TaskStates['web']!.Events.map((e) => e.Type)).toEqual([
+    expect(again.clientUpdate().TaskStates['web']!.Events.map((e) => e.Type)).toEqual([
       'Received',
       'Task Setup',
       'Started',
@@ -407,9 +410,9 @@ describe('after a restart of the agent', () => {
     const again = make(record(), driver);
     again.runAllocation();
     await time.pass(3_600_000);
-    const events = () => again.report().TaskStates['web']!.Events.map((e) => e.Type);
+    const events = () => again.clientUpdate().TaskStates['web']!.Events.map((e) => e.Type);
     expect(events().at(-1)).toBe('Failed Restoring Task');
-    expect(again.report().ClientStatus).toBe('pending');
+    expect(again.clientUpdate().ClientStatus).toBe('pending');
     serversAsked.open();
     await settle();
     expect(events().at(-1)).toBe('Started');
@@ -421,8 +424,8 @@ describe('after a restart of the agent', () => {
     const again = make(record());
     again.runAllocation();
     await time.pass(60_000);
-    expect(again.report().TaskStates['web']!.Events.filter((e) => e.Type === 'Started')).toHaveLength(1);
-    expect(again.report().ClientStatus).toBe('complete');
+    expect(again.clientUpdate().TaskStates['web']!.Events.filter((e) => e.Type === 'Started')).toHaveLength(1);
+    expect(again.clientUpdate().ClientStatus).toBe('complete');
     expect(again.isOver).toBe(true);
   });
 
@@ -435,9 +438,9 @@ describe('after a restart of the agent', () => {
     const again = make(record());
     again.runAllocation();
     await time.pass(10_000);
-    expect(again.report().TaskStates['web']).toMatchObject({ State: 'running', Restarts: 2 });
+    expect(again.clientUpdate().TaskStates['web']).toMatchObject({ State: 'running', Restarts: 2 });
     await time.pass(10_000);
-    expect(again.report().TaskStates['web']).toMatchObject({ State: 'dead', Restarts: 2, Failed: true });
+    expect(again.clientUpdate().TaskStates['web']).toMatchObject({ State: 'dead', Restarts: 2, Failed: true });
   });
 
   it('AG-199: what an ended one may not have given back yet is given back by the next agent', async () => {
@@ -464,7 +467,7 @@ describe('after a restart of the agent', () => {
     const again = make(record());
     again.runAllocation();
     await settle();
-    expect(again.report().ClientStatus).toBe('running');
+    expect(again.clientUpdate().ClientStatus).toBe('running');
   });
 
   it('AG-15: suspended with its agent nothing is told; the next agent runs it again once the servers were asked', async () => {
@@ -477,10 +480,10 @@ describe('after a restart of the agent', () => {
     const again = make(record());
     again.runAllocation();
     await time.pass(60_000);
-    expect(again.report().ClientStatus).toBe('pending');
+    expect(again.clientUpdate().ClientStatus).toBe('pending');
     serversAsked.open();
     await settle();
-    expect(again.report().ClientStatus).toBe('running');
-    expect(again.report().TaskStates['web']?.Restarts).toBe(0);
+    expect(again.clientUpdate().ClientStatus).toBe('running');
+    expect(again.clientUpdate().TaskStates['web']?.Restarts).toBe(0);
   });
 });

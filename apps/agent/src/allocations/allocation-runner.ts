@@ -96,7 +96,7 @@ export class AllocationRunner implements AllocationControl {
 
   /** Runs the allocation. @param traceparent the servers' trace of its placement */
   runAllocation(traceparent?: string): void {
-    void this.live(traceparent);
+    void this.runUntilEnded(traceparent);
   }
 
   /**
@@ -115,7 +115,7 @@ export class AllocationRunner implements AllocationControl {
       this.tasks.update(context.wantedGroup);
       this.hooks.update(before);
     }
-    this.changed();
+    this.handleChange();
   }
 
   /**
@@ -167,7 +167,7 @@ export class AllocationRunner implements AllocationControl {
   }
 
   /** Returns the allocation's status for metrics. */
-  counted(): CountedAllocation {
+  countedAllocation(): CountedAllocation {
     const { alloc, waitsFor } = this.context;
     return { alloc, status: this.reporter.status().ClientStatus, waitsFor, tasks: this.tasks.states() };
   }
@@ -186,7 +186,7 @@ export class AllocationRunner implements AllocationControl {
   /** Kills all running tasks and removes the allocation from this machine (AG-45, AG-223). */
   async destroy(): Promise<void> {
     const { agent, id } = this.context;
-    this.context.enter('removed');
+    this.context.enterPhase('removed');
     await this.hooks.leave();
     await this.tasks.killAll();
     await this.hooks.destroy();
@@ -197,7 +197,7 @@ export class AllocationRunner implements AllocationControl {
 
   /** Stops the tasks without recording an end. The agent ends, and its tasks must not outlive it. */
   async suspend(): Promise<void> {
-    this.context.enter('suspended');
+    this.context.enterPhase('suspended');
     await this.hooks.shutdown();
     await this.tasks.suspend();
   }
@@ -208,7 +208,7 @@ export class AllocationRunner implements AllocationControl {
   }
 
   /** Returns its state for the servers. */
-  report(): ClientAllocUpdate {
+  clientUpdate(): ClientAllocUpdate {
     return this.reporter.update();
   }
 
@@ -216,7 +216,7 @@ export class AllocationRunner implements AllocationControl {
    * Handles a change of a task or of the health: it updates hooks and stage, opens gates, kills tasks that must go with
    * another, saves and reports.
    */
-  changed(): void {
+  handleChange(): void {
     if (this.context.phase === 'suspended') return;
     this.hooks.tasksChanged();
     this.context.stage = stageAfter(this.context.stage, this.tasks.all);
@@ -240,21 +240,21 @@ export class AllocationRunner implements AllocationControl {
     return this.hooks.taskGoesDown();
   }
 
-  private async live(traceparent: string | undefined): Promise<void> {
-    this.context.enter('preparing');
+  private async runUntilEnded(traceparent: string | undefined): Promise<void> {
+    this.context.enterPhase('preparing');
     this.tasks.runTasks();
     const over = this.tasks.untilDead();
     if (!this.isOver) {
       if (isServerTerminal(this.alloc)) void this.kill();
       this.traceStart(traceparent, over);
     }
-    void this.prepare();
-    this.changed();
+    void this.runPrerunHooks();
+    this.handleChange();
     await over;
-    this.tasks.noteWait('');
+    this.tasks.setWaitReason('');
     this.hooks.stop();
     if (this.context.phase === 'suspended') return;
-    this.context.enter('ended');
+    this.context.enterPhase('ended');
     this.ended.open();
     void this.hooks.postrun(); // the report that the tasks have ended does not wait for it
   }
@@ -273,13 +273,13 @@ export class AllocationRunner implements AllocationControl {
    * Runs the hooks that prepare the allocation, and fails it if one of them fails (AG-80, AG-81). Tasks may start
    * afterwards; if the allocation is stopping, only its poststop tasks start.
    */
-  private async prepare(): Promise<void> {
+  private async runPrerunHooks(): Promise<void> {
     try {
       if (!(await this.hooks.prerun())) return;
     } catch (error) {
       return this.stopper.failSetup(`failed to setup alloc: ${errorText(error)}`);
     }
-    this.context.enter('running');
+    this.context.enterPhase('running');
     this.context.isPrepared = true;
     this.tasks.gatesMayHaveOpened();
   }

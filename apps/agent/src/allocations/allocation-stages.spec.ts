@@ -32,7 +32,7 @@ describe('an allocation, step by step', () => {
       group: { Services: [aService('db')], EphemeralDisk: { Sticky: true, Migrate: false, SizeMB: 1 } },
       alloc: { PreviousAllocation: 'before' },
       predecessorsEnded: async () => void steps.push('wait'),
-      directories: { inherit: async () => void steps.push('disk') },
+      directories: { inheritDisk: async () => void steps.push('disk') },
     });
     runner.runAllocation();
     await time.pass(1_000);
@@ -53,7 +53,7 @@ describe('an allocation, step by step', () => {
       record: () => ({}),
       isClosed: false,
       close: () => {},
-      left: () => [],
+      remainingMounts: () => [],
     };
     const csi: StorageHost = {
       volumesOf: () => volumes,
@@ -67,7 +67,9 @@ describe('an allocation, step by step', () => {
       csi,
     });
     const told = () =>
-      runner.report().TaskStates['web']?.Events.filter(({ Details }) => Details['message']?.startsWith('Waiting'));
+      runner
+        .clientUpdate()
+        .TaskStates['web']?.Events.filter(({ Details }) => Details['message']?.startsWith('Waiting'));
     const messages = () => told()?.map(({ Details }) => Details['message']);
     runner.runAllocation();
     await time.pass(WAIT_NOTICE_MS - 1);
@@ -85,7 +87,7 @@ describe('an allocation, step by step', () => {
     claimed.open();
     await time.pass(10 * WAIT_NOTICE_MS);
     expect(messages()).toEqual([first, second]);
-    expect(runner.report().ClientStatus).toBe('running');
+    expect(runner.clientUpdate().ClientStatus).toBe('running');
   });
 
   it('AG-80: who is ended while it waits is told no more', async () => {
@@ -97,7 +99,7 @@ describe('an allocation, step by step', () => {
     await time.pass(1);
     void runner.kill();
     await time.pass(10 * WAIT_NOTICE_MS);
-    expect(runner.report().TaskStates['web']?.Events.map(({ Type }) => Type)).not.toContain('Task Setup');
+    expect(runner.clientUpdate().TaskStates['web']?.Events.map(({ Type }) => Type)).not.toContain('Task Setup');
     expect(time.pending).toBe(0);
   });
 
@@ -119,7 +121,7 @@ describe('an allocation, step by step', () => {
       record: () => ({}),
       isClosed: false,
       close: () => {},
-      left: () => [],
+      remainingMounts: () => [],
     };
     const csi: StorageHost = {
       volumesOf: () => volumes,
@@ -162,7 +164,7 @@ describe('an allocation, step by step', () => {
     runner.update({ ...alloc, Job, AllocModifyIndex: 11 });
     await time.pass(1_000);
     expect(steps).toEqual(['offer db', 'task', 'task', 'offer more']);
-    expect(Object.values(runner.report().TaskStates).map(({ Restarts }) => Restarts)).toEqual([0, 0]);
+    expect(Object.values(runner.clientUpdate().TaskStates).map(({ Restarts }) => Restarts)).toEqual([0, 0]);
     runner.update({ ...alloc, DesiredStatus: 'stop', AllocModifyIndex: 12 });
     await time.pass(1_000);
     expect(states()).toEqual({ web: 'dead', db: 'dead' });
@@ -175,13 +177,13 @@ describe('an allocation, step by step', () => {
     await time.pass(6_000);
     expect(events('web')!.slice(-4)).toEqual(['Started', 'Terminated', 'Restarting', 'Started']);
     await time.pass(6_000);
-    expect(runner.report().ClientStatus).toBe('failed');
+    expect(runner.clientUpdate().ClientStatus).toBe('failed');
   });
 
   it('AG-297: the name servers of its group’s network are told', () => {
     const DNS = { Servers: ['10.0.0.53'], Searches: null, Options: null };
     const { runner } = setup([aTask('web', FOREVER)], { group: { Networks: [aNetwork({ DNS })] } });
-    expect(runner.report().NetworkStatus).toEqual({ InterfaceName: '', Address: '', AddressIPv6: '', DNS });
-    expect(setup([aTask('web', FOREVER)]).runner.report().NetworkStatus).toBeNull();
+    expect(runner.clientUpdate().NetworkStatus).toEqual({ InterfaceName: '', Address: '', AddressIPv6: '', DNS });
+    expect(setup([aTask('web', FOREVER)]).runner.clientUpdate().NetworkStatus).toBeNull();
   });
 });

@@ -20,19 +20,19 @@ export class AllocationStopper {
    * Kills the tasks. Resolves when all tasks that are live when it begins are dead (AG-150). Further kills change nothing.
    */
   async kill(details: Record<string, string>): Promise<void> {
-    if (this.context.enter('stopping')) await this.killInOrder(details);
+    if (this.context.enterPhase('stopping')) await this.killInOrder(details);
   }
 
   /** Fails the tasks because the setup of the allocation failed (AG-81). */
   failSetup(reason: string): void {
-    if (this.context.enter('stopping')) this.tasks.failSetup(reason);
+    if (this.context.enterPhase('stopping')) this.tasks.failSetup(reason);
   }
 
   /** Kills the tasks that must not outlive another one that has ended (AG-84 to AG-88). */
   killSiblings(): void {
     const kill = this.context.isStopping ? null : this.tasks.siblingKill();
     if (!kill) return;
-    this.context.enter('stopping');
+    this.context.enterPhase('stopping');
     this.tasks.emitToLive(kill.type, kill.details);
     void this.killInOrder({});
   }

@@ -72,8 +72,8 @@ export class AllocationTasks {
    * Notes what the tasks wait for before they may start; empty means nothing. After a long wait each task gets an
    * event, because pending tasks show nothing else.
    */
-  noteWait(text: string): void {
-    this.notice.set(this.areDead ? '' : text);
+  setWaitReason(text: string): void {
+    this.notice.setReason(this.areDead ? '' : text);
   }
 
   runTasks(): void {

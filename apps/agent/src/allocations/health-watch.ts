@@ -122,10 +122,11 @@ export class HealthWatch {
   private evaluateAt(nowMs: number): void {
     if (this.isOver) return;
     const watched = this.watcher.watched();
-    const judgement = judge(watched, this.terms, nowMs);
+    const judgement = judgeHealth(watched, this.terms, nowMs);
     this.cancelRipe();
-    if (judgement.kind === 'decided') this.decide(judgement.health);
-    else if (nowMs >= this.deadlineMs) this.decide({ healthy: false, because: lateness(watched, this.terms, nowMs) });
+    if (judgement.kind === 'decided') this.decideHealth(judgement.health);
+    else if (nowMs >= this.deadlineMs)
+      this.decideHealth({ healthy: false, because: lateTaskReasons(watched, this.terms, nowMs) });
     else if (judgement.atMs !== undefined)
       this.cancelRipe = this.timers.after(judgement.atMs - nowMs, () => this.evaluateHealth());
   }
@@ -137,7 +138,7 @@ export class HealthWatch {
     this.cancelRipe();
   }
 
-  private decide(health: Health): void {
+  private decideHealth(health: Health): void {
     this.stop();
     this.watcher.decided(health);
   }
@@ -147,7 +148,7 @@ export class HealthWatch {
  * Judges the allocation unhealthy as soon as a task has failed or ended too early, and healthy when all needed tasks
  * have run, and all checks have passed, for the minimum time (AG-123 to AG-125, AG-132).
  */
-function judge({ tasks, checks }: Watched, terms: HealthTerms, nowMs: number): Judgement {
+function judgeHealth({ tasks, checks }: Watched, terms: HealthTerms, nowMs: number): Judgement {
   const counted = tasks.filter((task) => task.kind !== 'poststop');
   const failed = counted.filter((task) => task.state.Failed);
   const dead = counted.filter((task) => task.state.State === 'dead' && !task.state.Failed && !mayEnd(task));
@@ -170,7 +171,7 @@ function judge({ tasks, checks }: Watched, terms: HealthTerms, nowMs: number): J
  * Returns the reason for each task that is late at the deadline: its state or, if it runs long enough, its checks
  * (AG-128).
  */
-function lateness({ tasks, checks }: Watched, terms: HealthTerms, nowMs: number): Record<string, string> {
+function lateTaskReasons({ tasks, checks }: Watched, terms: HealthTerms, nowMs: number): Record<string, string> {
   const deadline = `healthy_deadline of ${formatDuration(terms.healthyDeadlineNs)}`;
   const because: Record<string, string> = {};
   for (const task of neededTasks(tasks)) {
@@ -179,7 +180,7 @@ function lateness({ tasks, checks }: Watched, terms: HealthTerms, nowMs: number)
       because[task.name] =
         `Task not running for min_healthy_time of ${formatDuration(terms.minHealthyTimeNs)} by ${deadline}`;
     else if (terms.useChecks) {
-      const unwell = lateChecks(checks.filter((check) => check.task === '' || check.task === task.name));
+      const unwell = lateChecksReason(checks.filter((check) => check.task === '' || check.task === task.name));
       if (unwell) because[task.name] = unwell;
     }
   }
@@ -187,7 +188,7 @@ function lateness({ tasks, checks }: Watched, terms: HealthTerms, nowMs: number)
 }
 
 /** Returns why the checks are late, or undefined if they are not the reason. */
-function lateChecks(checks: readonly WatchedCheck[]): string | undefined {
+function lateChecksReason(checks: readonly WatchedCheck[]): string | undefined {
   if (checks.length === 0) return undefined;
   const registered = checks.filter(({ status }) => status !== undefined);
   if (registered.length === 0) return 'Service checks not registered';

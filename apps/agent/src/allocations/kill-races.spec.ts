@@ -4,7 +4,7 @@ import { TaskNotFoundError } from '../drivers/driver.js';
 import { aTask, FOREVER, lifecycle, setup } from '../fixtures/running-allocation.js';
 
 const killing = (alloc: ReturnType<typeof setup>) =>
-  alloc.runner.report().TaskStates['web']?.Events.find(({ Type }) => Type === 'Killing');
+  alloc.runner.clientUpdate().TaskStates['web']?.Events.find(({ Type }) => Type === 'Killing');
 
 describe('a kill', () => {
   it.each([
@@ -65,9 +65,9 @@ describe('a kill', () => {
     await alloc.time.pass(1_000);
     void alloc.runner.kill();
     await alloc.time.pass(20_000);
-    const { Events, Failed } = alloc.runner.report().TaskStates['web']!;
+    const { Events, Failed } = alloc.runner.clientUpdate().TaskStates['web']!;
     expect(Events.find(({ Type }) => Type === 'Terminated')?.Details).toMatchObject({ exit_code: '7' });
-    expect([Failed, alloc.runner.report().ClientStatus]).toEqual([false, 'complete']);
+    expect([Failed, alloc.runner.clientUpdate().ClientStatus]).toEqual([false, 'complete']);
   });
 
   it('AG-420: one that does not stop holds up none of the others', async () => {

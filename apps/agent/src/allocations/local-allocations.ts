@@ -7,7 +7,7 @@ import {
   rfc3339FromMs,
 } from '@waybill/model';
 import type { AllocationRecord } from './records/allocation-record.js';
-import { giveUp } from './records/lost-directory.js';
+import { abandonAllocation } from './records/lost-directory.js';
 import { restoreDecision } from './records/restore-decision.js';
 import type { KnownAlloc } from '../contact/allocation-diff.js';
 import type { ReportingAllocations } from '../contact/owed-states.js';
@@ -51,9 +51,9 @@ export class LocalAllocations implements Roles {
 
   constructor(
     agent: Omit<AgentServices, 'predecessorsEnded'>,
-    private readonly pending: Pick<PendingUpdates, 'changed' | 'sendAgain' | 'forget'>,
+    private readonly pending: Pick<PendingUpdates, 'addUpdate' | 'addAgain' | 'removeUpdate'>,
   ) {
-    this.agent = { ...agent, predecessorsEnded: (alloc) => this.predecessorsEnded(alloc) };
+    this.agent = { ...agent, predecessorsEnded: (alloc) => this.awaitPredecessors(alloc) };
   }
 
   get size(): number {
@@ -83,7 +83,7 @@ export class LocalAllocations implements Roles {
   }
 
   reports(): ClientAllocUpdate[] {
-    return this.all().map((runner) => runner.report());
+    return this.all().map((runner) => runner.clientUpdate());
   }
 
   disconnectable(): Disconnectable[] {
@@ -108,7 +108,7 @@ export class LocalAllocations implements Roles {
   }
 
   /** Returns the last state that the servers have confirmed, or null if there is none. */
-  acknowledged(allocId: string): ClientAllocUpdate | null {
+  acknowledgedUpdate(allocId: string): ClientAllocUpdate | null {
     return this.runners.get(allocId)?.lastAcknowledged ?? this.setAside.get(allocId) ?? null;
   }
 
@@ -128,10 +128,10 @@ export class LocalAllocations implements Roles {
         return records.remove(alloc.ID);
       case 'give-up':
         logger.error(decision.why, { alloc: alloc.ID, error: decision.error });
-        await giveUp(this.agent, record);
-        return this.reject(alloc, decision.error);
+        await abandonAllocation(this.agent, record);
+        return this.reportFailed(alloc, decision.error);
       case 'take-up':
-        this.takeUp(record);
+        this.restoreRunner(record);
     }
   }
 
@@ -170,7 +170,7 @@ export class LocalAllocations implements Roles {
     if (!runner) return;
     this.runners.delete(allocId);
     this.setAside.set(allocId, runner.lastAcknowledged);
-    this.pending.forget(allocId);
+    this.pending.removeUpdate(allocId);
     await runner.destroy();
   }
 
@@ -178,10 +178,10 @@ export class LocalAllocations implements Roles {
     const { alloc, traceparent } = pulled;
     if (this.returning.has(alloc.ID)) return void this.returning.set(alloc.ID, pulled);
     const known = this.runners.get(alloc.ID);
-    if (known && isServerTerminal(known.alloc) && !isServerTerminal(alloc)) return void this.beginAgain(pulled);
+    if (known && isServerTerminal(known.alloc) && !isServerTerminal(alloc)) return void this.startAgain(pulled);
     if (known) return known.update(alloc, isRestored);
     const told = this.setAside.get(alloc.ID);
-    if (told && !isTerminalAllocation(alloc)) return this.pending.sendAgain([told]);
+    if (told && !isTerminalAllocation(alloc)) return this.pending.addAgain([told]);
     // An allocation that is terminal already is not started (AG-46).
     if (isTerminalAllocation(alloc) && !(isServerTerminal(alloc) && isStillCounted(alloc))) {
       this.setAside.set(alloc.ID, null);
@@ -194,7 +194,7 @@ export class LocalAllocations implements Roles {
       runner.runAllocation(traceparent);
     } catch (error) {
       this.agent.logger.error('an allocation cannot be added', { alloc: alloc.ID, error });
-      this.reject(alloc, error);
+      this.reportFailed(alloc, error);
     }
   }
 
@@ -202,7 +202,7 @@ export class LocalAllocations implements Roles {
    * Starts an allocation again, because the servers' state was restored to a time before they stopped it. It removes
    * the remains of its first run before (OP-47).
    */
-  private async beginAgain(pulled: PulledAlloc): Promise<void> {
+  private async startAgain(pulled: PulledAlloc): Promise<void> {
     const { ID } = pulled.alloc;
     this.returning.set(ID, pulled);
     await this.remove(ID);
@@ -211,27 +211,27 @@ export class LocalAllocations implements Roles {
     if (latest && !this.isClosed) this.addOrUpdate(latest);
   }
 
-  private takeUp(record: AllocationRecord): void {
+  private restoreRunner(record: AllocationRecord): void {
     const { alloc } = record;
     try {
       this.runners.set(alloc.ID, new AllocationRunner(alloc, this.agent, record));
     } catch (error) {
       this.agent.logger.error('a stored allocation cannot be taken up again', { alloc: alloc.ID, error });
-      this.reject(alloc, error);
+      this.reportFailed(alloc, error);
     }
   }
 
   /** Reports an allocation that could not be added as failed, and sets it aside until the servers drop it (AG-47). */
-  private reject(alloc: Allocation, error: unknown): void {
+  private reportFailed(alloc: Allocation, error: unknown): void {
     this.setAside.set(alloc.ID, null);
-    this.pending.changed(rejectedUpdate(alloc, error, rfc3339FromMs(this.agent.clock.nowMs())), undefined);
+    this.pending.addUpdate(rejectedUpdate(alloc, error, rfc3339FromMs(this.agent.clock.nowMs())), undefined);
   }
 
   /**
    * Waits until the previous and preempted allocations on this machine have ended (AG-53), including those that are
    * being removed. It does not wait for allocations that are not here or have the status `unknown` (AG-446).
    */
-  private async predecessorsEnded(alloc: Allocation): Promise<void> {
+  private async awaitPredecessors(alloc: Allocation): Promise<void> {
     const ids = [alloc.PreviousAllocation, ...alloc.PreemptedAllocations];
     await Promise.all([alloc.ID, ...ids].flatMap((id) => this.leaving.get(id) ?? []));
     const here = ids.flatMap((id) => this.runners.get(id) ?? []);
@@ -243,7 +243,7 @@ export class LocalAllocations implements Roles {
     const runner = this.runners.get(allocId);
     if (!runner) return;
     this.runners.delete(allocId);
-    this.pending.forget(allocId);
+    this.pending.removeUpdate(allocId);
     const left = runner.destroy().catch((error: unknown) => {
       this.agent.logger.error('an allocation could not be removed from this machine', { alloc: allocId, error });
     });

@@ -32,7 +32,7 @@ describe('the holders of roles that call a machine', () => {
   it('AU-256: a deposed holder is refused once the machine has heard of its successor from a server', async () => {
     const { holders, admit } = machine();
     expect(await admit(fence(7))).toBe('admitted');
-    holders.hear(terms(9));
+    holders.updateHolders(terms(9));
     expect(await admit(fence(7))).toBe(
       'stale epoch: holder-7 calls as holder of volumes with epoch 7, and this machine knows epoch 9 of holder-9',
     );
@@ -41,22 +41,22 @@ describe('the holders of roles that call a machine', () => {
 
   it('AU-256: within one history, a later epoch counts and is stored once, and an equal or earlier one changes nothing', async () => {
     const { holders, stored, admit } = machine(terms(7));
-    holders.hear(terms(7));
-    holders.hear(terms(9));
-    holders.hear(terms(9));
-    holders.hear(terms(8));
+    holders.updateHolders(terms(7));
+    holders.updateHolders(terms(9));
+    holders.updateHolders(terms(9));
+    holders.updateHolders(terms(8));
     expect(stored).toEqual([terms(9)]);
     expect(await admit(fence(7))).toMatch(/^stale epoch/);
     expect(await admit(fence(9))).toBe('admitted');
     const nodes = { Epoch: 1, Holder: 'n' };
-    holders.hear(terms(5, { Holders: { nodes } }));
+    holders.updateHolders(terms(5, { Holders: { nodes } }));
     expect(stored.at(-1)?.Holders).toEqual({ ...terms(9).Holders, nodes });
   });
 
   it('AU-256: the first history that a machine hears of continues what calls have told it before', async () => {
     const { holders, admit, stored } = machine();
     await admit(fence(7));
-    holders.hear(terms(5));
+    holders.updateHolders(terms(5));
     expect(stored.at(-1)).toEqual({ ...terms(7) });
     expect(await admit(fence(5))).toMatch(/^stale epoch/);
     expect(await admit(fence(7))).toBe('admitted');
@@ -90,20 +90,20 @@ describe('the holders of roles that call a machine', () => {
 
   it('AU-256: a server that is behind does not bring a deposed holder back', async () => {
     const { holders, admit, stored } = machine(terms(9));
-    holders.hear(terms(7));
-    holders.hear(undefined);
+    holders.updateHolders(terms(7));
+    holders.updateHolders(undefined);
     expect(await admit(fence(7))).toMatch(/^stale epoch/);
     expect(stored).toEqual([]);
   });
 
   it('AU-256: a restored state begins a history whose epochs count, although they are lower', async () => {
     const { holders, admit, stored } = machine(terms(9, { RestoredIndex: 100 }));
-    holders.hear(terms(12, { RestoredIndex: 50 }));
+    holders.updateHolders(terms(12, { RestoredIndex: 50 }));
     expect(await admit(fence(9))).toBe('admitted');
-    holders.hear(terms(2, { RestoredIndex: 200 }));
+    holders.updateHolders(terms(2, { RestoredIndex: 200 }));
     expect(await admit(fence(9, { Holder: 'holder-2' }))).toBe('admitted');
     expect(stored.map(({ RestoredIndex }) => RestoredIndex)).toEqual([200, 200]);
-    holders.hear(terms(1, { ClusterID: 'another' }));
+    holders.updateHolders(terms(1, { ClusterID: 'another' }));
     expect(await admit(fence(1))).toBe('admitted');
   });
 });

@@ -33,7 +33,7 @@ export class RoleHolders {
   }
 
   /** Takes what a server says about the holders. Undefined if it is of an older version. */
-  hear(told: RoleTerms | undefined): void {
+  updateHolders(told: RoleTerms | undefined): void {
     if (!told) return;
     const { known } = this;
     if (told.ClusterID === known.ClusterID && told.RestoredIndex < known.RestoredIndex) return;

@@ -10,14 +10,14 @@ import type { ContactListener } from './server-contact.js';
 export class ContactEffects implements ContactListener {
   constructor(
     private readonly pullLoop: Pick<PullLoop, 'start'>,
-    private readonly owedStates: Pick<OwedStates, 'heard'>,
+    private readonly owedStates: Pick<OwedStates, 'handleNodeStatus'>,
   ) {}
 
   registered(index: number): void {
     this.pullLoop.start(index);
   }
 
-  heard(status: NodeStatus): void {
-    this.owedStates.heard(status);
+  handleNodeStatus(status: NodeStatus): void {
+    this.owedStates.handleNodeStatus(status);
   }
 }

@@ -1,6 +1,6 @@
 import type { Node } from '@waybill/model';
 import { type NodeUpdateResponse, registerNode, type Rpc } from '@waybill/rpc';
-import { untilTaken } from './overtaken.js';
+import { retryUntilAccepted } from './overtaken.js';
 
 /**
  * OrderedRegistrations registers this machine so that no registration overtakes another (ND-223). Each one names the
@@ -18,7 +18,7 @@ export class OrderedRegistrations {
    */
   send(node: () => Node, token?: string): Promise<NodeUpdateResponse> {
     const introduction = token === undefined ? {} : { IntroductionToken: token };
-    return untilTaken(async () => {
+    return retryUntilAccepted(async () => {
       const answer = await this.rpc.ask(registerNode, { Node: node(), After: this.lastKnown, ...introduction });
       this.lastKnown = answer.NodeModifyIndex;
       return answer.IsOvertaken ? undefined : answer;

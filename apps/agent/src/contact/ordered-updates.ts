@@ -1,6 +1,6 @@
 import type { ClientAllocUpdate, Node } from '@waybill/model';
 import { type Rpc, updateAllocs } from '@waybill/rpc';
-import { untilTaken } from './overtaken.js';
+import { retryUntilAccepted } from './overtaken.js';
 import type { UpdateSender } from './push-loop.js';
 
 /**
@@ -30,7 +30,7 @@ export class OrderedUpdates implements UpdateSender {
   ) {}
 
   /** Notes the restore of the list that this machine applied last (OP-47). */
-  heardOfRestore(restoredIndex: number): void {
+  recordRestore(restoredIndex: number): void {
     this.restoredIndex = restoredIndex;
   }
 
@@ -43,7 +43,7 @@ export class OrderedUpdates implements UpdateSender {
     const { ID: NodeID, SecretID } = this.node();
     const known = this.restoredIndex;
     let After = Math.max(this.lastTold, known);
-    await untilTaken(async () => {
+    await retryUntilAccepted(async () => {
       const update = { NodeID, SecretID, Allocs, After };
       const { Index, Taken, RestoredIndex = 0 } = await this.rpc.ask(updateAllocs, update, { traceparent });
       if (!Taken && RestoredIndex > known) throw new RestoredMeanwhileError();

@@ -15,7 +15,7 @@ export class OvertakenError extends Error {
  * @param say returns undefined if it was overtaken
  * @throws OvertakenError, or the error of `say`
  */
-export async function untilTaken<T>(say: () => Promise<T | undefined>): Promise<T> {
+export async function retryUntilAccepted<T>(say: () => Promise<T | undefined>): Promise<T> {
   for (let attempt = 0; attempt < MAX_OVERTAKEN; attempt++) {
     const taken = await say();
     if (taken !== undefined) return taken;

@@ -10,7 +10,7 @@ export interface ReportingAllocations {
 
 export interface OwedStatesDependencies {
   readonly allocations: ReportingAllocations;
-  readonly pending: Pick<PendingUpdates, 'sendAgain'>;
+  readonly pending: Pick<PendingUpdates, 'addAgain'>;
   /** The gate that opens when the first pull was applied. */
   readonly serversAsked: Gate;
 }
@@ -27,24 +27,24 @@ export class OwedStates {
   constructor(private readonly deps: OwedStatesDependencies) {}
 
   /** Handles the node's status in the answer to a heartbeat. */
-  heard(status: NodeStatus): void {
+  handleNodeStatus(status: NodeStatus): void {
     const isInitializing = status === 'initializing';
     if (isInitializing && !this.wasInitializing) {
       this.isOwing = true;
       // The pull that AG-68 waits for may be long past. Any pull since the start is recent enough, because a read waits
       // at the servers at all times.
-      if (this.deps.serversAsked.isOpen) this.sendAll();
+      if (this.deps.serversAsked.isOpen) this.sendAllStates();
     }
     this.wasInitializing = isInitializing;
   }
 
   /** Handles a list of the servers that was applied. */
-  pulled(isRestored: boolean): void {
-    if (this.isOwing || isRestored) this.sendAll();
+  handleAppliedList(isRestored: boolean): void {
+    if (this.isOwing || isRestored) this.sendAllStates();
   }
 
-  private sendAll(): void {
+  private sendAllStates(): void {
     this.isOwing = false;
-    this.deps.pending.sendAgain(this.deps.allocations.reports());
+    this.deps.pending.addAgain(this.deps.allocations.reports());
   }
 }

@@ -35,12 +35,12 @@ export class PendingUpdates {
   }
 
   /** Sets the listener. There is only one. */
-  listen(listener: PendingUpdatesListener): void {
+  setListener(listener: PendingUpdatesListener): void {
     this.listener = listener;
   }
 
   /** Adds a state. It replaces an older state of the same allocation (AG-60). */
-  changed(update: ClientAllocUpdate, traceparent: string | undefined): void {
+  addUpdate(update: ClientAllocUpdate, traceparent: string | undefined): void {
     const before = this.pending.get(update.ID);
     this.pending.set(update.ID, {
       update,
@@ -51,12 +51,12 @@ export class PendingUpdates {
   }
 
   /** Adds current states again, confirmed or not (AG-68). */
-  sendAgain(updates: readonly ClientAllocUpdate[]): void {
+  addAgain(updates: readonly ClientAllocUpdate[]): void {
     for (const update of updates) this.pending.set(update.ID, { update, traceparent: undefined, again: true });
     this.listener?.updateAdded(true);
   }
 
-  forget(allocId: string): void {
+  removeUpdate(allocId: string): void {
     this.pending.delete(allocId);
   }
 

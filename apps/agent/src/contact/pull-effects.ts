@@ -10,9 +10,9 @@ export interface PullEffectsDependencies {
   /** The gate that this class opens with the first pull. */
   readonly serversAsked: Gate;
   readonly contact: Pick<ServerContact, 'nodeChanged' | 'heartbeatNow'>;
-  readonly owedStates: Pick<OwedStates, 'pulled'>;
-  readonly updates: Pick<OrderedUpdates, 'heardOfRestore'>;
-  readonly pushLoop: Pick<PushLoop, 'release'>;
+  readonly owedStates: Pick<OwedStates, 'handleAppliedList'>;
+  readonly updates: Pick<OrderedUpdates, 'recordRestore'>;
+  readonly pushLoop: Pick<PushLoop, 'startSending'>;
   readonly collector: { collectIfFull(): void };
   readonly disconnectStops: { stopOverdue(): void };
 }
@@ -29,11 +29,11 @@ export class PullEffects implements PullListener {
     this.deps.serversAsked.open();
     // The servers' record of this machine may be as old as the archive that was restored (OP-47).
     if (pulled.isRestored) this.deps.contact.nodeChanged();
-    this.deps.owedStates.pulled(pulled.isRestored);
-    this.deps.pushLoop.release();
+    this.deps.owedStates.handleAppliedList(pulled.isRestored);
+    this.deps.pushLoop.startSending();
     this.deps.collector.collectIfFull();
     this.deps.disconnectStops.stopOverdue();
-    this.deps.updates.heardOfRestore(pulled.restoredIndex);
+    this.deps.updates.recordRestore(pulled.restoredIndex);
   }
 
   /** Asks the servers at once whether they still know this machine. */

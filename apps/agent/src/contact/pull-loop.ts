@@ -95,7 +95,7 @@ export class PullLoop {
   private cancelPause: CancelTimer = () => {};
   private endPause: () => void = () => {};
   private cancelAskAgain: CancelTimer | undefined;
-  private giveUp: () => void = () => {};
+  private abandonRead: () => void = () => {};
 
   constructor(private readonly deps: PullDependencies) {}
 
@@ -126,7 +126,7 @@ export class PullLoop {
     if (!this.isRunning || this.cancelAskAgain) return;
     this.cancelAskAgain = this.deps.timers.after(this.deps.random() * ASK_AGAIN_SPREAD_MS, () => {
       this.cancelAskAgain = undefined;
-      this.giveUp();
+      this.abandonRead();
       this.cancelPause();
       this.endPause();
     });
@@ -135,7 +135,7 @@ export class PullLoop {
   private async pullUntilStopped(minStateIndex: number): Promise<void> {
     while (this.isRunning) {
       try {
-        await this.pull(Math.max(minStateIndex, 1));
+        await this.pullOnce(Math.max(minStateIndex, 1));
         this.failures = 0;
       } catch (error) {
         if (!this.isRunning) return;
@@ -151,8 +151,8 @@ export class PullLoop {
     }
   }
 
-  private async pull(minStateIndex: number): Promise<void> {
-    const list = await this.unlessGivenUp(
+  private async pullOnce(minStateIndex: number): Promise<void> {
+    const list = await this.unlessAbandoned(
       this.deps.rpc.ask(nodeAllocs, {
         NodeID: this.deps.nodeId,
         SecretID: this.deps.secretId,
@@ -171,7 +171,7 @@ export class PullLoop {
     const diff = isRestored
       ? diffRestoredAllocs(Allocs, allocations.known())
       : diffAllocs(Allocs, allocations.known(), allocations.idsSetAside());
-    const changed = await this.fetch(diff, list);
+    const changed = await this.fetchWanted(diff, list);
     if (!this.isRunning || !changed) return;
     const listed = new Set(Object.keys(Allocs));
     this.deps.receiver.apply({ removed: diff.removed, changed, listed, isRestored, restoredIndex: RestoredIndex });
@@ -181,15 +181,15 @@ export class PullLoop {
   }
 
   /** Awaits a read. Returns undefined if it is given up; a later answer is ignored. */
-  private unlessGivenUp<T>(read: Promise<T>): Promise<T | undefined> {
-    return Promise.race([read, new Promise<undefined>((resolve) => (this.giveUp = () => resolve(undefined)))]);
+  private unlessAbandoned<T>(read: Promise<T>): Promise<T | undefined> {
+    return Promise.race([read, new Promise<undefined>((resolve) => (this.abandonRead = () => resolve(undefined)))]);
   }
 
   /**
    * Fetches the wanted allocations. Returns undefined if the state was restored since the list was made, because the
    * list may name allocations that no longer exist (OP-47).
    */
-  private async fetch(diff: AllocDiff, list: NodeAllocsResponse): Promise<PulledAlloc[] | undefined> {
+  private async fetchWanted(diff: AllocDiff, list: NodeAllocsResponse): Promise<PulledAlloc[] | undefined> {
     while (diff.wanted.length > 0 && this.isRunning) {
       const answers = await this.fetchAllocations(diff.wanted, list.Index);
       const isOutdated = answers.some(({ RestoredIndex }) => (RestoredIndex ?? 0) > (list.RestoredIndex ?? 0));

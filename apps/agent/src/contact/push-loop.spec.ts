@@ -28,7 +28,7 @@ function setup() {
       },
     },
     acknowledgements: {
-      acknowledged: (id) => acknowledged.get(id) ?? null,
+      acknowledgedUpdate: (id) => acknowledged.get(id) ?? null,
       acknowledge: (update) => void acknowledged.set(update.ID, update),
     },
   });
@@ -37,7 +37,7 @@ function setup() {
     ClientStatus: ClientAllocUpdate['ClientStatus'],
     ClientDescription = '',
     trace?: string,
-  ) => pending.changed(fixtures.aClientUpdate({ ID, NodeID: 'n' }, { ClientStatus, ClientDescription }), trace);
+  ) => pending.addUpdate(fixtures.aClientUpdate({ ID, NodeID: 'n' }, { ClientStatus, ClientDescription }), trace);
   return { time, loop, pending, sent, acknowledged, servers, changed };
 }
 
@@ -47,14 +47,14 @@ describe('push of states', () => {
     changed('a', 'running');
     await time.pass(60_000);
     expect(sent).toEqual([]);
-    loop.release();
+    loop.startSending();
     await time.pass(0);
     expect(sent).toHaveLength(1);
   });
 
   it('AG-60, AG-404: only the newest state of an allocation goes out', async () => {
     const { time, loop, sent, changed } = setup();
-    loop.release();
+    loop.startSending();
     changed('a', 'running', 'one');
     changed('a', 'running', 'two');
     await time.pass(200);
@@ -63,7 +63,7 @@ describe('push of states', () => {
 
   it('AG-62: a new status goes with the next look, anything else with every fifth', async () => {
     const { time, loop, sent, changed } = setup();
-    loop.release();
+    loop.startSending();
     changed('a', 'running');
     await time.pass(200);
     changed('a', 'running', 'one more event');
@@ -78,7 +78,7 @@ describe('push of states', () => {
 
   it('AG-63, AG-406: a state that is confirmed is not sent again, and an idle loop has no timer', async () => {
     const { time, loop, sent, changed } = setup();
-    loop.release();
+    loop.startSending();
     changed('a', 'running');
     await time.pass(2_000);
     changed('a', 'running');
@@ -89,7 +89,7 @@ describe('push of states', () => {
 
   it('AG-64, AG-66, AG-405: one request at a time; a refused one is repeated with the newest states until it is taken', async () => {
     const { time, loop, sent, servers, changed } = setup();
-    loop.release();
+    loop.startSending();
     servers.failure = new Error('node n is not allowed to update allocs while in status down');
     changed('a', 'running');
     await time.pass(200);
@@ -106,7 +106,7 @@ describe('push of states', () => {
 
   it('AG-64: while one request is under way no other is sent', async () => {
     const { time, loop, sent, servers, changed } = setup();
-    loop.release();
+    loop.startSending();
     let answer: () => void = () => {};
     servers.slow = new Promise((resolve) => (answer = resolve));
     changed('a', 'running');
@@ -122,7 +122,7 @@ describe('push of states', () => {
 
   it('AG-64: what is too large for one request goes out in several', async () => {
     const { time, loop, pending, sent, acknowledged, servers, changed } = setup();
-    loop.release();
+    loop.startSending();
     servers.most = 2;
     for (const id of ['a', 'b', 'c', 'd', 'e']) changed(id, 'running');
     await time.pass(200);
@@ -133,10 +133,10 @@ describe('push of states', () => {
 
   it('AG-68: all present states once more although they are confirmed', async () => {
     const { time, loop, pending, sent, acknowledged, changed } = setup();
-    loop.release();
+    loop.startSending();
     changed('a', 'running');
     await time.pass(1_000);
-    pending.sendAgain([...acknowledged.values()]);
+    pending.addAgain([...acknowledged.values()]);
     await time.pass(1_000);
     expect(sent).toHaveLength(2);
     await time.pass(10_000);
@@ -145,7 +145,7 @@ describe('push of states', () => {
 
   it('AG-344: on the way out what waits is sent once more', async () => {
     const { loop, sent, changed } = setup();
-    loop.release();
+    loop.startSending();
     changed('a', 'complete');
     await loop.stop();
     expect(sent).toHaveLength(1);
@@ -153,7 +153,7 @@ describe('push of states', () => {
 
   it('carries the trace of the first change that had one', async () => {
     const { time, loop, sent, changed } = setup();
-    loop.release();
+    loop.startSending();
     changed('a', 'pending', '', 'trace');
     changed('a', 'running');
     await time.pass(200);

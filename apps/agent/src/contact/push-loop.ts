@@ -21,7 +21,7 @@ export interface UpdateSender {
 /** Acknowledgements knows the confirmed state of each allocation, and learns of each new confirmation. */
 export interface Acknowledgements {
   /** Returns the state that the servers have confirmed last, or null if there is none. */
-  acknowledged(allocId: string): ClientAllocUpdate | null;
+  acknowledgedUpdate(allocId: string): ClientAllocUpdate | null;
   acknowledge(update: ClientAllocUpdate): void;
 }
 
@@ -49,20 +49,20 @@ export class PushLoop implements PendingUpdatesListener {
   private mode: 'held' | 'looking' | 'sending' | 'stopped' = 'held';
 
   constructor(private readonly deps: PushDependencies) {
-    deps.pending.listen(this);
+    deps.pending.setListener(this);
   }
 
   /** Plans a look. Resent states go out with the next look, a change with one of the next looks (AG-62, AG-68). */
   updateAdded(isResent: boolean): void {
     if (isResent) this.looks = LOOKS_PER_ORDINARY_PUSH - 1;
-    this.plan(PUSH_LOOK_MS);
+    this.schedulePush(PUSH_LOOK_MS);
   }
 
   /** Begins to send, because the first pull was applied. */
-  release(): void {
+  startSending(): void {
     if (this.mode !== 'held') return;
     this.mode = 'looking';
-    this.plan(0);
+    this.schedulePush(0);
   }
 
   /** Sends the pending updates once more, best effort (AG-344), and ends. */
@@ -70,10 +70,10 @@ export class PushLoop implements PendingUpdatesListener {
     const wasLooking = this.mode === 'looking';
     this.cancelLook?.();
     this.mode = 'stopped';
-    if (wasLooking && this.dropConfirmed() > 0) await this.sendOnce(this.next()).catch(() => undefined);
+    if (wasLooking && this.dropConfirmed() > 0) await this.sendOnce(this.nextUpdates()).catch(() => undefined);
   }
 
-  private plan(delayMs: number): void {
+  private schedulePush(delayMs: number): void {
     if (this.mode !== 'looking' || this.cancelLook || this.deps.pending.size === 0) return;
     this.cancelLook = this.deps.timers.after(delayMs, () => {
       this.cancelLook = undefined;
@@ -85,11 +85,11 @@ export class PushLoop implements PendingUpdatesListener {
     if (this.mode !== 'looking') return;
     this.looks++;
     if (this.dropConfirmed() === 0) return;
-    if (!this.isUrgent() && this.looks % LOOKS_PER_ORDINARY_PUSH !== 0) return this.plan(PUSH_LOOK_MS);
+    if (!this.isUrgent() && this.looks % LOOKS_PER_ORDINARY_PUSH !== 0) return this.schedulePush(PUSH_LOOK_MS);
     this.mode = 'sending';
     let delayMs = PUSH_LOOK_MS;
     try {
-      await this.sendOnce(this.next());
+      await this.sendOnce(this.nextUpdates());
       if (this.deps.pending.size > 0) delayMs = 0;
     } catch (error) {
       delayMs = this.deps.retryMs + this.deps.random() * Math.min(PUSH_RETRY_RANDOM_MS, this.deps.retryMs);
@@ -101,10 +101,10 @@ export class PushLoop implements PendingUpdatesListener {
     }
     if (this.isStopped()) return;
     this.mode = 'looking';
-    this.plan(delayMs);
+    this.schedulePush(delayMs);
   }
 
-  private next(): PendingUpdate[] {
+  private nextUpdates(): PendingUpdate[] {
     return this.deps.pending.all().slice(0, MAX_PUSH_ALLOCS);
   }
 
@@ -135,8 +135,9 @@ export class PushLoop implements PendingUpdatesListener {
   /** Drops each state that the servers have confirmed already (AG-63). @returns the number of the remaining states */
   private dropConfirmed(): number {
     for (const { update, again } of this.deps.pending.all()) {
-      const known = this.deps.acknowledgements.acknowledged(update.ID);
-      if (!again && known && JSON.stringify(known) === JSON.stringify(update)) this.deps.pending.forget(update.ID);
+      const known = this.deps.acknowledgements.acknowledgedUpdate(update.ID);
+      if (!again && known && JSON.stringify(known) === JSON.stringify(update))
+        this.deps.pending.removeUpdate(update.ID);
     }
     return this.deps.pending.size;
   }
@@ -147,7 +148,7 @@ export class PushLoop implements PendingUpdatesListener {
    */
   private isUrgent(): boolean {
     for (const { update } of this.deps.pending.all()) {
-      const known = this.deps.acknowledgements.acknowledged(update.ID);
+      const known = this.deps.acknowledgements.acknowledgedUpdate(update.ID);
       if (known ? known.ClientStatus !== update.ClientStatus : update.ClientStatus !== 'pending') return true;
     }
     return false;

@@ -53,7 +53,7 @@ export class SelfDrain {
     let givesUp = false;
     const cancel = timers.after(this.drain.deadlineMs + GRACE_MS, () => (givesUp = true));
     logger.info('leaving: this machine is drained', { ...this.drain });
-    while (!(await this.isOver())) {
+    while (!(await this.isDrainOver())) {
       if (givesUp) {
         logger.warn('the drain took too long; leaving with work unfinished', { unfinished: this.unfinished });
         return;
@@ -64,7 +64,7 @@ export class SelfDrain {
     logger.info('this machine is drained');
   }
 
-  private async isOver(): Promise<boolean> {
+  private async isDrainOver(): Promise<boolean> {
     return !(await this.isDraining()) && this.unfinished === 0;
   }
 

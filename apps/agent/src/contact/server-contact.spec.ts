@@ -64,7 +64,7 @@ function setup(over: { dev?: boolean; random?: number; token?: string } = {}) {
     },
   });
   const start = () =>
-    contact.start({ registered: () => void registered++, heard: (status) => void heard.push(status) });
+    contact.start({ registered: () => void registered++, handleNodeStatus: (status) => void heard.push(status) });
   return { time, servers, contact, start, heard, warnings, steps, registrations: () => registered };
 }
 

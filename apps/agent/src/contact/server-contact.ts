@@ -47,7 +47,7 @@ export interface ContactListener {
   /** Handles a registration. @param index the index of its transaction */
   registered(index: number): void;
   /** Handles a heartbeat. @param status the node's status at the servers (ND-68) */
-  heard(status: NodeStatus): void;
+  handleNodeStatus(status: NodeStatus): void;
 }
 
 /** NodeStanding is the status and eligibility of this machine, which the servers decide. */
@@ -99,7 +99,7 @@ export class ServerContact {
   start(listener: ContactListener): void {
     this.listener = listener;
     this.mode = 'registering';
-    void this.register();
+    void this.registerNode();
   }
 
   stop(): void {
@@ -113,15 +113,15 @@ export class ServerContact {
    */
   nodeChanged(): void {
     this.owesChange = true;
-    void this.tellChange();
+    void this.reportNodeChange();
   }
 
   /** Sends the next heartbeat now instead of at the end of the TTL, unless one is under way. */
   heartbeatNow(): void {
-    if (this.mode === 'heartbeating' && !this.isHeartbeatUnderWay) this.after(0, () => this.beat());
+    if (this.mode === 'heartbeating' && !this.isHeartbeatUnderWay) this.scheduleRun(0, () => this.sendHeartbeat());
   }
 
-  private async tellChange(): Promise<void> {
+  private async reportNodeChange(): Promise<void> {
     if (this.isTellingChange) return;
     this.isTellingChange = true;
     try {
@@ -141,7 +141,7 @@ export class ServerContact {
     return { ...this.deps.node(), Status: 'initializing' };
   }
 
-  private async register(): Promise<void> {
+  private async registerNode(): Promise<void> {
     if (this.mode !== 'registering') return;
     try {
       this.owesChange = false;
@@ -149,12 +149,12 @@ export class ServerContact {
       const answer = await this.registrations.send(() => this.registration(), token);
       await this.remember((introduction) => introduction.registered());
       if (this.isStopped()) return;
-      this.succeeded(answer);
+      this.handleAnswer(answer);
       this.mode = 'heartbeating';
       this.deps.logger.info('registered', { node: this.deps.node().ID, index: answer.Index });
       this.listener?.registered(answer.Index);
-      void this.tellChange();
-      this.after(this.deps.dev ? 0 : this.deps.random() * FIRST_HEARTBEAT_RANDOM_MS, () => this.beat());
+      void this.reportNodeChange();
+      this.scheduleRun(this.deps.dev ? 0 : this.deps.random() * FIRST_HEARTBEAT_RANDOM_MS, () => this.sendHeartbeat());
     } catch (error) {
       if (isRefusal(error, 'forbidden')) await this.remember((introduction) => introduction.refused());
       const retryMs = this.registrationRetryMs(error);
@@ -162,7 +162,7 @@ export class ServerContact {
         error,
         retryMs: Math.round(retryMs),
       });
-      this.after(retryMs, () => this.register());
+      this.scheduleRun(retryMs, () => this.registerNode());
     }
   }
 
@@ -181,7 +181,7 @@ export class ServerContact {
     return REGISTRATION_RETRY_MS + this.deps.random() * REGISTRATION_RETRY_RANDOM_MS;
   }
 
-  private async beat(): Promise<void> {
+  private async sendHeartbeat(): Promise<void> {
     if (this.mode !== 'heartbeating') return;
     const { ID, SecretID } = this.deps.node();
     this.isHeartbeatUnderWay = true;
@@ -191,23 +191,23 @@ export class ServerContact {
       if (this.isStopped()) return;
       if (answer.TimeMs !== undefined) hearTime?.(answer.TimeMs);
       this.warnOfOutage();
-      this.succeeded(answer);
-      this.listener?.heard(answer.Status);
-      void this.tellChange();
-      this.after(this.ttlMs, () => this.beat());
+      this.handleAnswer(answer);
+      this.listener?.handleNodeStatus(answer.Status);
+      void this.reportNodeChange();
+      this.scheduleRun(this.ttlMs, () => this.sendHeartbeat());
     } catch (error) {
-      this.failed(error);
+      this.handleFailure(error);
     } finally {
       this.isHeartbeatUnderWay = false;
     }
   }
 
-  private failed(error: unknown): void {
+  private handleFailure(error: unknown): void {
     if (this.isStopped()) return;
     if (isRefusal(error, 'not-found')) {
       this.deps.logger.warn('the servers do not know this machine; registering again');
       this.mode = 'registering';
-      void this.register();
+      void this.registerNode();
       return;
     }
     const nowMs = this.deps.clock.nowMs();
@@ -215,10 +215,10 @@ export class ServerContact {
     const failed = { lastSuccessMs: this.lastSuccess, ttlMs: this.ttlMs, hasLeader };
     const retryMs = this.deps.dev ? DEV_RETRY_MS : retryAfterMs(failed, nowMs, this.deps.random());
     this.deps.logger.warn('a heartbeat failed; trying again', { error, retryMs: Math.round(retryMs) });
-    this.after(retryMs, () => this.beat());
+    this.scheduleRun(retryMs, () => this.sendHeartbeat());
   }
 
-  private succeeded(answer: NodeUpdateResponse): void {
+  private handleAnswer(answer: NodeUpdateResponse): void {
     const { Status, SchedulingEligibility } = answer;
     this.deps.hearsTerms?.(answer.Terms);
     this.told = { Status, SchedulingEligibility };
@@ -233,7 +233,7 @@ export class ServerContact {
     if (missed > 0) this.deps.logger.warn('the servers are back', { missedHeartbeats: missed });
   }
 
-  private after(delayMs: number, run: () => Promise<void>): void {
+  private scheduleRun(delayMs: number, run: () => Promise<void>): void {
     this.cancel?.();
     if (!this.isStopped()) this.cancel = this.deps.timers.after(delayMs, () => void run());
   }

@@ -32,7 +32,7 @@ function aSource(...scripts: Answers[]) {
   const connection = { stream: answers as PluginConnection['stream'], call: () => Promise.reject(new Error('none')) };
   const source = new DeviceSource({
     name: 'gpus',
-    plugin: { isClosed: false, use: async () => ({ connection }), close: async () => {} },
+    plugin: { isClosed: false, runningProcess: async () => ({ connection }), close: async () => {} },
     timers: time,
     changed: () => void seen.push(source.devices.flatMap(({ devices }) => devices.map(({ ID }) => ID))),
     fault: (message) => void faults.push(message),

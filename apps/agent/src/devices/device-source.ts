@@ -20,7 +20,7 @@ const DISABLED = 'device is not enabled';
 /** DevicePluginProcess is a plugin that is started when it is needed. */
 export interface DevicePluginProcess {
   readonly isClosed: boolean;
-  use(): Promise<{ readonly connection: Pick<PluginConnection, 'call' | 'stream'> }>;
+  runningProcess(): Promise<{ readonly connection: Pick<PluginConnection, 'call' | 'stream'> }>;
   close(): Promise<void>;
 }
 
@@ -70,16 +70,16 @@ export class DeviceSource {
     for (let failures = 0; !this.stopped.isOpen; failures++) {
       let failure = 'the stream of devices has ended';
       try {
-        const client = new DeviceClient((await this.deps.plugin.use()).connection);
+        const client = new DeviceClient((await this.deps.plugin.runningProcess()).connection);
         for await (const groups of client.fingerprint(this.stopping.signal)) {
           failures = 0;
-          this.take(groups);
+          this.applyMessage(groups);
         }
       } catch (error) {
         failure = errorText(error);
       }
       if (this.stopped.isOpen || this.deps.plugin.isClosed) return;
-      this.set([]);
+      this.setGroups([]);
       if (failure.includes(DISABLED)) return;
       this.deps.fault(failure);
       await pause(this.deps.timers, Math.min(FIRST_WAIT_MS * 2 ** failures, MAX_WAIT_MS), this.stopped);
@@ -88,7 +88,7 @@ export class DeviceSource {
 
   /** @throws PluginError, PluginShutDownError, PluginUnavailableError */
   async reserve(ids: readonly string[]): Promise<ReservationMessage> {
-    return new DeviceClient((await this.deps.plugin.use()).connection).reserve(ids);
+    return new DeviceClient((await this.deps.plugin.runningProcess()).connection).reserve(ids);
   }
 
   async close(): Promise<void> {
@@ -97,14 +97,14 @@ export class DeviceSource {
     await this.deps.plugin.close();
   }
 
-  private take(groups: readonly DeviceGroupMessage[]): void {
+  private applyMessage(groups: readonly DeviceGroupMessage[]): void {
     const fault = listFault(groups);
-    if (fault === undefined) this.set(groups);
+    if (fault === undefined) this.setGroups(groups);
     else this.deps.fault(fault);
     this.first.open();
   }
 
-  private set(groups: readonly DeviceGroupMessage[]): void {
+  private setGroups(groups: readonly DeviceGroupMessage[]): void {
     const isSame = JSON.stringify(groups) === JSON.stringify(this.groups);
     this.groups = groups;
     this.first.open();
@@ -114,7 +114,7 @@ export class DeviceSource {
   private async watchStats(): Promise<void> {
     for (let failures = 0; !this.stopped.isOpen; failures++) {
       try {
-        const client = new DeviceClient((await this.deps.plugin.use()).connection);
+        const client = new DeviceClient((await this.deps.plugin.runningProcess()).connection);
         for await (const groups of client.stats(STATS_INTERVAL_MS, this.stopping.signal)) {
           failures = 0;
           this.latestStats = groups;

@@ -48,7 +48,8 @@ export class LocalDevices {
   /** Returns what a task needs to use the devices of one group that it was assigned. @throws ReserveError */
   async reserve(device: AllocatedDevice): Promise<ReservationMessage> {
     const name = groupName(device);
-    const failed = (reason: string): ReserveError => new ReserveError(`failed to reserve device ${name}: ${reason}`);
+    const reserveError = (reason: string): ReserveError =>
+      new ReserveError(`failed to reserve device ${name}: ${reason}`);
     const source = this.sources.find(({ devices }) =>
       devices.some(
         ({ vendor, device_type: type, device_name: own, devices: instances }) =>
@@ -58,11 +59,11 @@ export class LocalDevices {
           device.DeviceIDs.every((id) => instances.some(({ ID }) => ID === id)),
       ),
     );
-    if (!source) throw failed('no plugin of this machine has it');
+    if (!source) throw reserveError('no plugin of this machine has it');
     try {
       return await source.reserve(device.DeviceIDs);
     } catch (error) {
-      throw failed(errorText(error));
+      throw reserveError(errorText(error));
     }
   }
 }

@@ -36,7 +36,7 @@ export async function driversOf(
     runsDir: below(dir, 'runs'),
     outputs,
     mhzPerCore,
-    cgroups: await orWhyNot(TaskCgroups.find(), NoCgroupsError),
+    cgroups: await resultOrReason(TaskCgroups.find(), NoCgroupsError),
   };
   if (supervision.cgroups instanceof NoCgroupsError)
     logger.warn('tasks get no cgroups: what starts a session of its own is not killed with its task', {
@@ -53,7 +53,7 @@ export async function driversOf(
   });
   const exec = new ExecDriver({
     ...supervision,
-    limits: await orWhyNot(TaskLimits.find(), NoLimitsError),
+    limits: await resultOrReason(TaskLimits.find(), NoLimitsError),
     chroot: Object.keys(settings.WAYBILL_CHROOT).length > 0 ? settings.WAYBILL_CHROOT : DEFAULT_CHROOT,
     allowedCapabilities,
   });
@@ -79,7 +79,10 @@ export async function driversOf(
 }
 
 /** Returns the result, or the reason why there is none. */
-async function orWhyNot<T, E extends Error>(found: Promise<T>, reason: new (message: string) => E): Promise<T | E> {
+async function resultOrReason<T, E extends Error>(
+  found: Promise<T>,
+  reason: new (message: string) => E,
+): Promise<T | E> {
   try {
     return await found;
   } catch (error) {

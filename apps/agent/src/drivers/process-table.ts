@@ -89,13 +89,13 @@ async function readProcessTable(): Promise<ProcessTable> {
   const takenAtMs = Date.now();
   const pids = (await readdir('/proc').catch(unlessGone([]))).filter((name) => /^\d+$/.test(name)).values();
   const rows: ProcessRow[] = [];
-  const readOn = async (): Promise<void> => {
+  const readRemaining = async (): Promise<void> => {
     for (const pid of pids) {
       const row = parsedRow(await readFile(`/proc/${pid}/stat`, 'utf8').catch(unlessGone('')));
       if (row) rows.push(row);
     }
   };
-  await Promise.all(Array.from({ length: READ_AT_ONCE }, readOn));
+  await Promise.all(Array.from({ length: READ_AT_ONCE }, readRemaining));
   return { takenAtMs, rows };
 }
 

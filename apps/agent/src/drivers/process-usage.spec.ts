@@ -37,33 +37,33 @@ describe('usage of a process tree', () => {
   it('AG-278: memory summed, processor time as percent of a core since the last sample and as MHz', () => {
     const usage = new ProcessUsage(0, 2_000);
     // 2 s of work in the 10 s since the start.
-    const first = usage.sample(10_000, [sampled(1, 100, 50, 4096), sampled(2, 50, 0, 1024)]);
+    const first = usage.addSample(10_000, [sampled(1, 100, 50, 4096), sampled(2, 50, 0, 1024)]);
     expect(first.ResourceUsage.MemoryStats).toMatchObject({ RSS: 5120 });
     expect(first.ResourceUsage.CpuStats).toMatchObject({ UserMode: 15, SystemMode: 5, Percent: 20, TotalTicks: 400 });
     expect(first.Timestamp).toBe(10_000e6);
-    const second = usage.sample(11_000, [sampled(1, 150, 50, 4096), sampled(2, 50, 50, 1024)]);
+    const second = usage.addSample(11_000, [sampled(1, 150, 50, 4096), sampled(2, 50, 50, 1024)]);
     expect(second.ResourceUsage.CpuStats).toMatchObject({ UserMode: 50, SystemMode: 50, TotalTicks: 2_000 });
     expect(second.Pids!['2']!.CpuStats).toMatchObject({ UserMode: 0, SystemMode: 50 });
   });
 
   it('AG-331: after the clock was set back it is measured anew, not repeated until the clock is there again', () => {
     const usage = new ProcessUsage(3_600_000, 1_000);
-    usage.sample(3_601_000, [sampled(1, 100, 0, 4096)]);
-    expect(usage.recent(1_000)).toBeUndefined();
-    expect(usage.sample(1_000, [sampled(1, 150, 0, 8192)]).ResourceUsage).toMatchObject({
+    usage.addSample(3_601_000, [sampled(1, 100, 0, 4096)]);
+    expect(usage.recentSample(1_000)).toBeUndefined();
+    expect(usage.addSample(1_000, [sampled(1, 150, 0, 8192)]).ResourceUsage).toMatchObject({
       MemoryStats: { RSS: 8192 },
       CpuStats: { Percent: 0 },
     });
-    expect(usage.sample(2_000, [sampled(1, 200, 0, 8192)]).ResourceUsage.CpuStats).toMatchObject({ Percent: 50 });
+    expect(usage.addSample(2_000, [sampled(1, 200, 0, 8192)]).ResourceUsage.CpuStats).toMatchObject({ Percent: 50 });
   });
 
   it('AG-331: what is told is never older than a second; a sample that is too young to say anything new is repeated', () => {
     const usage = new ProcessUsage(0, 1_000);
-    const first = usage.sample(1_000, [sampled(1, 100, 0, 1), sampled(2, 100, 0, 1)]);
-    expect(usage.sample(1_100, [sampled(1, 110, 0, 1)])).toBe(first);
-    expect(usage.recent(1_249)).toBe(first);
-    expect(usage.recent(1_250)).toBeUndefined();
+    const first = usage.addSample(1_000, [sampled(1, 100, 0, 1), sampled(2, 100, 0, 1)]);
+    expect(usage.addSample(1_100, [sampled(1, 110, 0, 1)])).toBe(first);
+    expect(usage.recentSample(1_249)).toBe(first);
+    expect(usage.recentSample(1_250)).toBeUndefined();
     expect(MIN_SAMPLE_MS).toBeLessThanOrEqual(1_000);
-    expect(usage.sample(2_000, [sampled(1, 110, 0, 1)]).ResourceUsage.CpuStats.Percent).toBe(0);
+    expect(usage.addSample(2_000, [sampled(1, 110, 0, 1)]).ResourceUsage.CpuStats.Percent).toBe(0);
   });
 });

@@ -34,12 +34,12 @@ export class ProcessUsage {
   }
 
   /** Returns the last sample if it is recent enough to be repeated. */
-  recent(nowMs: number): TaskResourceUsage | undefined {
+  recentSample(nowMs: number): TaskResourceUsage | undefined {
     return isYounger(this.last.atMs, nowMs, MIN_SAMPLE_MS) ? this.last.usage : undefined;
   }
 
-  sample(atMs: number, processes: readonly ProcessSample[]): TaskResourceUsage {
-    const recent = this.recent(atMs);
+  addSample(atMs: number, processes: readonly ProcessSample[]): TaskResourceUsage {
+    const recent = this.recentSample(atMs);
     if (recent) return recent; // two callers asked at the same time
     const before = this.last;
     // If the clock was set back, the interval is unknown, so this sample counts as no use.

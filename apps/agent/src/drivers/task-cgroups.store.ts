@@ -51,7 +51,7 @@ export class TaskCgroups {
   }
 
   /** Removes the cgroup of a run of which nothing was started. */
-  forget(run: string): void {
+  removeUnstarted(run: string): void {
     removeIfEmpty(this.directoryOf(run));
   }
 

@@ -86,10 +86,10 @@ export class AllocationIdentities {
    * @throws IdentitiesError if the first tokens cannot be fetched
    */
   async prepare(): Promise<void> {
-    if (this.isValid()) return this.held();
+    if (this.isValid()) return this.scheduleRenewal();
     if (this.isRestored) return this.renew();
     await this.fetchFirst();
-    this.held();
+    this.scheduleRenewal();
   }
 
   /** Returns the current token of an identity, or undefined if there is none. */
@@ -152,8 +152,8 @@ export class AllocationIdentities {
       this.failures = 0;
       if (this.closed.isOpen) return;
       await this.options.save();
-      this.tell(renewed);
-      this.held();
+      this.notifyListeners(renewed);
+      this.scheduleRenewal();
     } catch (error) {
       if (this.closed.isOpen) return;
       this.failures++;
@@ -193,7 +193,7 @@ export class AllocationIdentities {
     });
   }
 
-  private held(): void {
+  private scheduleRenewal(): void {
     this.complete.open();
     this.cancel();
     const expiries = [...this.tokens.values()].flatMap(({ expiresAtMs }) =>
@@ -205,7 +205,7 @@ export class AllocationIdentities {
     this.cancel = this.options.timers.after(waitMs, () => void this.renew());
   }
 
-  private tell(renewed: readonly KeptToken[]): void {
+  private notifyListeners(renewed: readonly KeptToken[]): void {
     for (const task of new Set(renewed.map((token) => token.task))) {
       const identities = renewed.filter((token) => token.task === task).map(({ identity }) => identity);
       const listeners = [...(this.listeners.get(task) ?? [])];

@@ -15,7 +15,7 @@ export function writeToken(taskDir: string, wanted: string, token: string, owner
   return inOpenParentOfTask(taskDir, wanted, (parent, name) =>
     parent.replace(name, async (file) => {
       await file.chmod(OWNER_ONLY);
-      const isOwned = owner !== undefined && (await givenTo(file, owner));
+      const isOwned = owner !== undefined && (await changeOwner(file, owner));
       await file.writeFile(token);
       if (!isOwned) await file.chmod(READABLE);
     }),
@@ -23,7 +23,7 @@ export function writeToken(taskDir: string, wanted: string, token: string, owner
 }
 
 /** Gives the file to a user. It resolves to false if the agent may not, because it is not root. */
-const givenTo = (file: FileHandle, { uid, gid }: UserIds): Promise<boolean> =>
+const changeOwner = (file: FileHandle, { uid, gid }: UserIds): Promise<boolean> =>
   file.chown(uid, gid).then(
     () => true,
     () => false,

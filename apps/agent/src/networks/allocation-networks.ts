@@ -109,11 +109,11 @@ export class AllocationNetworks {
    */
   async prepare(order: NetworkOrder): Promise<AllocationNetwork | null> {
     const kept = await this.deps.records.load(order.allocId);
-    const there = kept && (await this.whenKnown(kept, order.givenUp));
+    const there = kept && (await this.awaitNamespace(kept, order.givenUp));
     if (there === 'given up') return null;
-    const before = kept && (await this.inTurn(() => this.takeUp(kept, there ?? undefined)));
+    const before = kept && (await this.runInTurn(() => this.recoverNetwork(kept, there ?? undefined)));
     if (before && before !== 'gone' && before !== 'misconfigured') return before;
-    const record = await this.begin(order);
+    const record = await this.newRecord(order);
     let first: unknown;
     for (let attempt = 1; attempt <= ADD_ATTEMPTS && !order.givenUp.isOpen; attempt++) {
       if (attempt > 1) await pause(this.deps.timers, this.retryMs(), order.givenUp);
@@ -121,7 +121,7 @@ export class AllocationNetworks {
       try {
         // Providing an image is not part of the turn, so that others need not wait for it.
         await this.makerOf(record).provide?.(order.allocId);
-        const made = await this.inTurn(() => this.makeOrUndo(record, order.hostname));
+        const made = await this.runInTurn(() => this.makeOrUndo(record, order.hostname));
         return { ...made, isReplacement: kept?.isReady === true };
       } catch (error) {
         first ??= error;
@@ -142,9 +142,9 @@ export class AllocationNetworks {
     if (!kept?.isReady) return null;
     try {
       const namespace = await this.namespaceOf(kept);
-      return namespace ? this.asMade(kept, namespace) : null;
+      return namespace ? this.allocationNetwork(kept, namespace) : null;
     } catch (error) {
-      if (error instanceof NamespaceUnknownError && kept.namespace) return this.asMade(kept, kept.namespace);
+      if (error instanceof NamespaceUnknownError && kept.namespace) return this.allocationNetwork(kept, kept.namespace);
       throw error;
     }
   }
@@ -153,7 +153,7 @@ export class AllocationNetworks {
   async release(allocId: string): Promise<void> {
     try {
       const record = await this.deps.records.load(allocId);
-      if (record) await this.inTurn(() => this.undo(record));
+      if (record) await this.runInTurn(() => this.undoNetwork(record));
     } catch (error) {
       this.deps.logger.error(LEAKED, { alloc: allocId, error });
     }
@@ -175,21 +175,21 @@ export class AllocationNetworks {
    * Recovers the network that an earlier agent made.
    * @returns the network, or why it has to be made again; then nothing is left of it
    */
-  private async takeUp(
+  private async recoverNetwork(
     record: NetworkRecord,
     namespace: Namespace | undefined,
   ): Promise<AllocationNetwork | 'gone' | 'misconfigured'> {
     const { allocId, result, list } = record;
     const there = record.isReady ? namespace : undefined;
-    if (there && (!list || !result || !this.isChecked(list))) return this.asMade(record, there);
+    if (there && (!list || !result || !this.isChecked(list))) return this.allocationNetwork(record, there);
     if (there && list && result)
       try {
-        await this.callsOf(record, list, there.path).check(result);
-        return this.asMade(record, there);
+        await this.networkCalls(record, list, there.path).check(result);
+        return this.allocationNetwork(record, there);
       } catch (error) {
         this.deps.logger.warn('a network is not as it was made, and is made anew', { alloc: allocId, error });
       }
-    await this.undo(record);
+    await this.undoNetwork(record);
     return there ? 'misconfigured' : 'gone';
   }
 
@@ -197,7 +197,7 @@ export class AllocationNetworks {
    * Returns the namespace of a network. While its holder does not answer, it asks again, because running tasks must not
    * lose their network.
    */
-  private async whenKnown(record: NetworkRecord, givenUp: Gate): Promise<Namespace | undefined | 'given up'> {
+  private async awaitNamespace(record: NetworkRecord, givenUp: Gate): Promise<Namespace | undefined | 'given up'> {
     for (let hasTold = false; !givenUp.isOpen; hasTold = true) {
       try {
         return await this.namespaceOf(record);
@@ -237,7 +237,7 @@ export class AllocationNetworks {
   }
 
   /** Makes a record without changing the machine. @throws NetworkError if the machine lacks what the network needs */
-  private async begin({ allocId, mode, ports, args, maker }: NetworkOrder): Promise<NetworkRecord> {
+  private async newRecord({ allocId, mode, ports, args, maker }: NetworkOrder): Promise<NetworkRecord> {
     const list = await this.listOf(mode);
     return {
       version: 1,
@@ -271,27 +271,27 @@ export class AllocationNetworks {
 
   private async makeOrUndo(begun: NetworkRecord, hostname: string): Promise<Omit<AllocationNetwork, 'isReplacement'>> {
     let record = begun;
-    const keep = async (next: NetworkRecord): Promise<void> => {
+    const saveRecord = async (next: NetworkRecord): Promise<void> => {
       record = next;
       await this.deps.records.save(next);
     };
     try {
-      await keep(begun);
+      await saveRecord(begun);
       const { allocId, list, mode } = begun;
       const maker = this.makerOf(begun);
       const namespace = await maker.make(allocId, hostname);
-      await keep({ ...begun, namespace });
+      await saveRecord({ ...begun, namespace });
       if (!maker.raisesLoopback) await this.raiseLoopback(begun, namespace.path);
       if (mode === 'bridge') await ensureAdminChain(this.deps.iptables, this.deps.bridge);
       if (list) {
-        const calls = this.callsOf(begun, list, namespace.path);
-        const result = await calls.add((found) => keep({ ...record, result: found }));
-        await keep({ ...record, result, status: statusOf(result) });
+        const calls = this.networkCalls(begun, list, namespace.path);
+        const result = await calls.add((found) => saveRecord({ ...record, result: found }));
+        await saveRecord({ ...record, result, status: statusOf(result) });
       }
-      await keep({ ...record, isReady: true });
-      return this.asMade(record, namespace);
+      await saveRecord({ ...record, isReady: true });
+      return this.allocationNetwork(record, namespace);
     } catch (error) {
-      await this.undo(record);
+      await this.undoNetwork(record);
       throw error;
     }
   }
@@ -306,12 +306,12 @@ export class AllocationNetworks {
    * Removes the whole network, despite failures. Failures are logged, and the record stays, so that the next agent
    * tries again.
    */
-  private async undo(record: NetworkRecord): Promise<void> {
+  private async undoNetwork(record: NetworkRecord): Promise<void> {
     const { allocId, list } = record;
     const errors: string[] = [];
     if (list) {
-      const { isThere, netns } = await this.wayInto(record);
-      const failed = await this.callsOf(record, list, netns).del(record.result);
+      const { isThere, netns } = await this.namespaceToUndo(record);
+      const failed = await this.networkCalls(record, list, netns).del(record.result);
       // Without the namespace, plugins believe that its rules are gone, too. Later namespaces would meet these rules.
       if (failed.length > 0 || !isThere)
         try {
@@ -335,7 +335,7 @@ export class AllocationNetworks {
    * Finds the namespace for plugins that remove a network. If its holder does not answer, the recorded path is used,
    * and the rules are removed separately.
    */
-  private async wayInto(record: NetworkRecord): Promise<{ isThere: boolean; netns: string }> {
+  private async namespaceToUndo(record: NetworkRecord): Promise<{ isThere: boolean; netns: string }> {
     try {
       const namespace = await this.namespaceOf(record);
       return { isThere: namespace !== undefined, netns: namespace?.path ?? '' };
@@ -344,11 +344,11 @@ export class AllocationNetworks {
     }
   }
 
-  private callsOf(record: NetworkRecord, list: NetworkList, netns: string): NetworkCalls {
+  private networkCalls(record: NetworkRecord, list: NetworkList, netns: string): NetworkCalls {
     return new NetworkCalls(this.plugins, list, attachmentOf(record, netns), record.portMappings);
   }
 
-  private asMade({ status }: NetworkRecord, { path, sandbox }: Namespace): AllocationNetwork {
+  private allocationNetwork({ status }: NetworkRecord, { path, sandbox }: Namespace): AllocationNetwork {
     return { namespace: path, ...(sandbox && { sandbox }), status, isReplacement: false };
   }
 
@@ -356,7 +356,7 @@ export class AllocationNetworks {
     return RETRY_MIN_MS + this.deps.random() * RETRY_RANGE_MS;
   }
 
-  private inTurn<T>(work: () => Promise<T>): Promise<T> {
+  private runInTurn<T>(work: () => Promise<T>): Promise<T> {
     const done = this.turn.then(work);
     this.turn = done.catch(() => {});
     return done;

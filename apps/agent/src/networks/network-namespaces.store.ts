@@ -2,7 +2,7 @@ import { mkdir, open, realpath, rm } from 'node:fs/promises';
 import { isErrno } from '@waybill/processes';
 import { isMountPoint, isPassedOn } from '../allocations/disk/mount-table.store.js';
 import { below, pathName } from '../paths/path-name.js';
-import { programOfMachine, type RunProgram, whyItFailed } from './program.transport.js';
+import { programOfMachine, type RunProgram, failureText } from './program.transport.js';
 import type { Sandbox } from './task-network.js';
 
 /** The directory in which all programs of the machine name namespaces (NW-32). */
@@ -115,7 +115,7 @@ export class NamedNamespaces implements NetworkNamespaces {
     const end = await this.run({ file, args, timeoutMs: PROGRAM_TIMEOUT_MS }).catch((error: unknown) => {
       throw isErrno(error, 'ENOENT') ? new Error(`${line} failed: ${file} is gone`) : error;
     });
-    if (end.code !== 0) throw new Error(`${line} failed: ${JSON.stringify(whyItFailed(end))}`);
+    if (end.code !== 0) throw new Error(`${line} failed: ${JSON.stringify(failureText(end))}`);
   }
 }
 

@@ -48,8 +48,8 @@ export const runProgram: RunProgram = ({ file, args, env, stdin, timeoutMs }) =>
       detached: true,
       stdio: ['pipe', 'pipe', 'pipe'],
     });
-    const stdout = collected(child.stdout);
-    const stderr = collected(child.stderr);
+    const stdout = collectText(child.stdout);
+    const stderr = collectText(child.stderr);
     let isLate = false;
     const timer = setTimeout(() => {
       isLate = true;
@@ -64,7 +64,7 @@ export const runProgram: RunProgram = ({ file, args, env, stdin, timeoutMs }) =>
     // A process that it left running may keep the output open. Then the exit alone counts.
     child.once('exit', (code) => {
       clearTimeout(timer);
-      void Promise.race([Promise.all([stdout.ended, stderr.ended]), shortly()]).then(() => {
+      void Promise.race([Promise.all([stdout.ended, stderr.ended]), awaitLastOutput()]).then(() => {
         for (const stream of [child.stdout, child.stderr]) stream.destroy();
         resolve({ code, stdout: stdout.text(), stderr: stderr.text(), isLate });
       });
@@ -73,9 +73,9 @@ export const runProgram: RunProgram = ({ file, args, env, stdin, timeoutMs }) =>
 
 /** The longest wait in milliseconds for the output of a program that has ended. */
 const LAST_OUTPUT_MS = 500;
-const shortly = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, LAST_OUTPUT_MS).unref());
+const awaitLastOutput = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, LAST_OUTPUT_MS).unref());
 
-function collected(stream: Readable): { readonly text: () => string; readonly ended: Promise<void> } {
+function collectText(stream: Readable): { readonly text: () => string; readonly ended: Promise<void> } {
   const chunks: Buffer[] = [];
   let bytes = 0;
   stream.on('data', (chunk: Buffer) => {
@@ -96,7 +96,7 @@ function killGroup({ pid }: ChildProcessByStdio<Writable, Readable, Readable>): 
 }
 
 /** Returns a program's message about its failure in one line. */
-export function whyItFailed({ code, stdout, stderr, isLate }: ProgramEnd): string {
+export function failureText({ code, stdout, stderr, isLate }: ProgramEnd): string {
   if (isLate) return 'it did not end in time and was killed';
   const said = (stderr.trim() || stdout.trim()).replaceAll(/\s+/g, ' ');
   return said || (code === null ? 'a signal ended it' : `it ended with ${code}`);

@@ -18,7 +18,7 @@ export const noDirectories: AllocationDirectories = {
   },
   list: async () => [],
   exists: async () => false,
-  inherit: async () => {},
+  inheritDisk: async () => {},
   remove: async () => {},
 };
 

@@ -58,7 +58,7 @@ export class SimulatedFleet {
     if (cutsPerMinute > 0) this.cutRegularly(MINUTE_MS / cutsPerMinute);
     if (outageNodes > 0)
       this.timers.after(outageAfterSeconds * 1_000, () => {
-        for (const member of this.whole().slice(0, outageNodes)) this.cutOff(member);
+        for (const member of this.connectedMachines().slice(0, outageNodes)) this.cutOffMachine(member);
       });
   }
 
@@ -118,19 +118,19 @@ export class SimulatedFleet {
   private cutRegularly(everyMs: number): void {
     this.timers.after(everyMs, () => {
       this.cutRegularly(everyMs);
-      const whole = this.whole();
+      const whole = this.connectedMachines();
       const member = whole[Math.floor(this.deps.random() * whole.length)];
-      if (member) this.cutOff(member);
+      if (member) this.cutOffMachine(member);
     });
   }
 
   /** Returns the machines that are not cut off, in the order of their start. */
-  private whole(): FleetMember[] {
+  private connectedMachines(): FleetMember[] {
     return this.members.filter(({ link }) => !link.isCut);
   }
 
   /** Cuts a machine off, and reconnects it after its time. */
-  private cutOff({ link }: FleetMember): void {
+  private cutOffMachine({ link }: FleetMember): void {
     link.isCut = true;
     this.timers.after(this.options.cutSeconds * 1_000, () => {
       link.isCut = false;

@@ -65,7 +65,7 @@ const fleet = new SimulatedFleet(
   options,
 );
 
-function report(): void {
+function printStats(): void {
   const s = fleet.stats();
   process.stdout.write(
     `${s.registered}/${options.nodes} machines registered, ${s.cutOff} cut off; ${s.allocations} allocations, ` +
@@ -76,11 +76,11 @@ function report(): void {
 process.stdout.write(`${options.nodes} machines of the seed "${options.seed}" against ${url}\n`);
 fleet.start();
 onNodesChanged(link, () => fleet.serversChanged());
-const reporting = setInterval(report, REPORT_EVERY_MS);
+const reporting = setInterval(printStats, REPORT_EVERY_MS);
 await new Promise<void>((resolve) => {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
 });
 clearInterval(reporting);
-report();
+printStats();
 await fleet.stop();
 await link.close();

@@ -46,9 +46,9 @@ export class UnsteadyLink implements Rpc {
     if (latencyMs > 0)
       await new Promise<void>((done) => void this.deps.timers.after(this.deps.random() * latencyMs, done));
     const fate = this.deps.random();
-    if (this.isCut || fate < loss / 2) throw this.lost(call.name);
+    if (this.isCut || fate < loss / 2) throw this.lostMessageError(call.name);
     const answer = await this.answerOf(call, request, options);
-    if (this.isCut || fate < loss) throw this.lost(call.name);
+    if (this.isCut || fate < loss) throw this.lostMessageError(call.name);
     this.deps.counts.answered++;
     return answer;
   }
@@ -63,7 +63,7 @@ export class UnsteadyLink implements Rpc {
     }
   }
 
-  private lost(call: string): RpcUnavailableError {
+  private lostMessageError(call: string): RpcUnavailableError {
     this.deps.counts.unanswered++;
     return new RpcUnavailableError(call, 'lost by the simulation');
   }

@@ -53,7 +53,7 @@ describe('a directory that tasks write into too', () => {
       await rename(path.join(root, 'web/local/dir'), path.join(root, 'web/local/moved'));
       await symlink(outside, path.join(root, 'web/local/dir'));
       await put(found, 'passwd', 'x');
-      await found.copy('/etc/hostname', pathName('copied'));
+      await found.copyEntry('/etc/hostname', pathName('copied'));
       await (await found.child(pathName('made'), true)).close();
       expect(await readdir(outside)).toEqual([]);
       expect((await readdir(path.join(root, 'web/local/moved'))).toSorted()).toEqual(['copied', 'made', 'passwd']);
@@ -65,7 +65,7 @@ describe('a directory that tasks write into too', () => {
     await symlink(path.join(outside, 'new'), path.join(root, 'web/local/copied'));
     const local = await find('web/local');
     await put(local, 'file', 'mine');
-    await local.copy('/etc/hostname', pathName('copied'));
+    await local.copyEntry('/etc/hostname', pathName('copied'));
     expect(await readdir(outside)).toEqual([]);
     for (const name of ['file', 'copied'])
       expect((await lstat(path.join(root, 'web/local', name))).isFile()).toBe(true);
@@ -119,7 +119,7 @@ describe('a directory that tasks write into too', () => {
     await expect(find('web/local/file/x')).rejects.toThrow(TakenError);
     const local = await find('web/local');
     await expect(put(local, 'dir', 'x')).rejects.toThrow(/EISDIR|ENOTEMPTY|EEXIST/);
-    await expect(local.copy('/etc/hostname', pathName('dir'))).rejects.toThrow(TakenError);
+    await expect(local.copyEntry('/etc/hostname', pathName('dir'))).rejects.toThrow(TakenError);
     expect(textOf('web/local/file')).toBe('x');
   });
 

@@ -95,15 +95,15 @@ export class OpenDirectory {
   }
 
   /** Returns a path for one call of the file system. That call has to refuse a link in the place of `name`. */
-  entry(name: PathName): string {
+  pathOfEntry(name: PathName): string {
     return below(this.opened.at, name);
   }
 
   /** Opens a directory in this one. @throws TakenError, EscapesError */
   async child(name: PathName, make: boolean, mode?: number): Promise<OpenDirectory> {
     this.refuseNotes([...this.opened.names, name]);
-    const isNew = make && (await made(this.entry(name)));
-    const handle = await open(this.entry(name), DIRECTORY).catch((error: unknown) => {
+    const isNew = make && (await made(this.pathOfEntry(name)));
+    const handle = await open(this.pathOfEntry(name), DIRECTORY).catch((error: unknown) => {
       throw NO_DIRECTORY.some((code) => isErrno(error, code)) ? new TakenError(name) : error;
     });
     if (isNew && mode !== undefined) await handle.chmod(mode);
@@ -119,13 +119,13 @@ export class OpenDirectory {
     this.refuseNotes([...this.opened.names, name]);
     const beside = pathName(`.${createHash('sha256').update(name).digest('hex').slice(0, 16)}.rendering`);
     await this.clear(beside);
-    const file = await open(this.entry(beside), 'wx');
+    const file = await open(this.pathOfEntry(beside), 'wx');
     try {
       await write(file);
     } finally {
       await file.close();
     }
-    await rename(this.entry(beside), this.entry(name));
+    await rename(this.pathOfEntry(beside), this.pathOfEntry(name));
   }
 
   /**
@@ -134,13 +134,13 @@ export class OpenDirectory {
    * @param from a path that no task can change
    * @throws TakenError, EscapesError
    */
-  async copy(from: string, name: PathName): Promise<void> {
+  async copyEntry(from: string, name: PathName): Promise<void> {
     this.refuseNotes([...this.opened.names, name]);
     const source = await open(from, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
       async (error: unknown) => {
         if (!isErrno(error, 'ELOOP')) throw error;
         await this.clear(name);
-        await symlink(await readlink(from), this.entry(name));
+        await symlink(await readlink(from), this.pathOfEntry(name));
       },
     );
     if (!source) return;
@@ -155,7 +155,7 @@ export class OpenDirectory {
         }
       } else if (found.isFile()) {
         await this.clear(name);
-        await copyFile(from, this.entry(name), constants.COPYFILE_EXCL);
+        await copyFile(from, this.pathOfEntry(name), constants.COPYFILE_EXCL);
       }
     } finally {
       await source.close();
@@ -166,18 +166,18 @@ export class OpenDirectory {
   async fill(from: string): Promise<void> {
     for (const found of await readdir(from)) {
       const name = entryName(found);
-      await this.copy(below(from, name), name);
+      await this.copyEntry(below(from, name), name);
     }
   }
 
   /** Removes the entry with this name. @throws TakenError if it is a directory with contents */
   private async clear(name: PathName): Promise<void> {
     try {
-      await unlink(this.entry(name));
+      await unlink(this.pathOfEntry(name));
     } catch (error) {
       if (isErrno(error, 'ENOENT')) return;
       if (!isErrno(error, 'EISDIR') && !isErrno(error, 'EPERM')) throw error;
-      await rmdir(this.entry(name)).catch(() => Promise.reject(new TakenError(name)));
+      await rmdir(this.pathOfEntry(name)).catch(() => Promise.reject(new TakenError(name)));
     }
   }
 
@@ -199,7 +199,7 @@ export class OpenDirectory {
         const name = entryName(segment);
         const next = await here.child(name, make).catch(async (error: unknown) => {
           if (!(error instanceof TakenError)) throw error;
-          const target = await readlink(here.entry(name)).catch(() => Promise.reject(new TakenError(wanted)));
+          const target = await readlink(here.pathOfEntry(name)).catch(() => Promise.reject(new TakenError(wanted)));
           if (links === 'none' || ++followed > MAX_LINKS) throw new EscapesError(wanted);
           ahead.unshift(...(await this.segmentsOf(target, way, wanted)));
         });

@@ -70,28 +70,28 @@ function aPlugin(
 describe('the process of a plugin in service', () => {
   it('PG-31, PG-71: callers at the same time get one process, which is on disk; an orderly end removes it', async () => {
     const { plugin, processes, saved } = aPlugin();
-    const all = await Promise.all([plugin.use(), plugin.use(), plugin.use()]);
+    const all = await Promise.all([plugin.runningProcess(), plugin.runningProcess(), plugin.runningProcess()]);
     expect([new Set(all).size, processes.length]).toEqual([1, 1]);
     expect(saved.get('web')).toEqual(processes[0]!.record);
     await plugin.close();
     expect([processes[0]!.ends, saved.size]).toEqual([['end'], 0]);
-    await expect(plugin.use()).rejects.toThrow('plugin is shut down');
+    await expect(plugin.runningProcess()).rejects.toThrow('plugin is shut down');
   });
 
   it('PG-72: the process of an earlier agent is taken up; one that does not answer is replaced', async () => {
     const before = new ScriptedProcess(77);
     const taken = aPlugin({ before: before.record, reattach: async () => before });
-    expect(await taken.plugin.use()).toBe(before);
+    expect(await taken.plugin.runningProcess()).toBe(before);
     expect(taken.processes).toHaveLength(0);
 
     const gone = aPlugin({ before: before.record });
-    expect((await gone.plugin.use()).record.process.pid).toBe(1);
+    expect((await gone.plugin.runningProcess()).record.process.pid).toBe(1);
   });
 
   it('PG-78: after three deaths in a row at the start, the next start waits 5 s, then twice as long', async () => {
     const { plugin, time, processes, statuses } = aPlugin();
     const next = async (): Promise<void> => {
-      const process = await plugin.use();
+      const process = await plugin.runningProcess();
       process.die('exit status 3');
       await settle();
     };
@@ -107,21 +107,21 @@ describe('the process of a plugin in service', () => {
       await again;
       expect(processes).toHaveLength(before + 1);
     }
-    const lives = plugin.use();
+    const lives = plugin.runningProcess();
     await time.pass(40_000);
     const process = await lives;
     await time.pass(10_000);
     process.die('signal: SIGKILL');
     await settle();
-    await plugin.use(); // at once, because it has lived for long enough
+    await plugin.runningProcess(); // at once, because it has lived for long enough
   });
 
   it('PG-78: a call waits five minutes for a plugin that cannot be started, and the next one waits again', async () => {
     const { plugin, time } = aPlugin({ launch: () => Promise.reject(new Error('no such file')) });
-    const refused = expect(plugin.use()).rejects.toThrow(PluginUnavailableError);
+    const refused = expect(plugin.runningProcess()).rejects.toThrow(PluginUnavailableError);
     await time.pass(PATIENCE_MS);
     await refused;
-    const second = expect(plugin.use()).rejects.toThrow('plugin is shut down');
+    const second = expect(plugin.runningProcess()).rejects.toThrow('plugin is shut down');
     await settle();
     await plugin.close();
     await second;

@@ -66,13 +66,13 @@ export class PluginInstance<P extends StartedPlugin = PluginProcess> {
   }
 
   /** Returns the running process, and starts it first if needed. @throws PluginUnavailableError, PluginShutDownError */
-  async use(): Promise<P> {
+  async runningProcess(): Promise<P> {
     if (this.isClosed) throw new PluginShutDownError();
     if (this.current && !this.current.connection.isClosed) return this.current;
     this.starting ??= this.start().finally(() => {
       this.starting = undefined;
     });
-    return this.orLate(this.starting);
+    return this.withStartTimeout(this.starting);
   }
 
   /** Ends the process in order, for good (PG-11, PG-74). */
@@ -86,10 +86,10 @@ export class PluginInstance<P extends StartedPlugin = PluginProcess> {
 
   private async start(): Promise<P> {
     for (;;) {
-      await this.untilMayStart();
+      await this.awaitRestartDelay();
       if (this.isClosed) throw new PluginShutDownError();
       try {
-        return await this.tracked(await this.takenUp());
+        return await this.trackProcess(await this.reattachOrLaunch());
       } catch (error) {
         if (this.isClosed) throw error;
         this.quickDeaths = Math.max(this.quickDeaths + 1, MAX_QUICK_DEATHS);
@@ -99,13 +99,13 @@ export class PluginInstance<P extends StartedPlugin = PluginProcess> {
     }
   }
 
-  private async untilMayStart(): Promise<void> {
+  private async awaitRestartDelay(): Promise<void> {
     const over = this.quickDeaths - MAX_QUICK_DEATHS;
     if (over < 0) return;
     await pause(this.deps.timers, Math.min(FIRST_WAIT_MS * 2 ** over, MAX_WAIT_MS), this.closed);
   }
 
-  private async takenUp(): Promise<P> {
+  private async reattachOrLaunch(): Promise<P> {
     const { name, records, launch, reattach, logger } = this.deps;
     const record = this.mayReattach ? records.get(name) : undefined;
     this.mayReattach = false;
@@ -119,16 +119,16 @@ export class PluginInstance<P extends StartedPlugin = PluginProcess> {
     return launch();
   }
 
-  private async tracked(process: P): Promise<P> {
+  private async trackProcess(process: P): Promise<P> {
     const { name, records, clock } = this.deps;
     await records.put(name, process.record);
     this.current = process;
     const startedMs = clock.nowMs();
-    void process.exited.then((status) => this.ended(process, status, clock.nowMs() - startedMs));
+    void process.exited.then((status) => this.handleExit(process, status, clock.nowMs() - startedMs));
     return process;
   }
 
-  private async ended(process: P, status: string, livedMs: number): Promise<void> {
+  private async handleExit(process: P, status: string, livedMs: number): Promise<void> {
     if (this.current === process) this.current = undefined;
     if (this.isClosed) return;
     this.quickDeaths = livedMs < QUICK_DEATH_MS ? this.quickDeaths + 1 : 0;
@@ -137,7 +137,7 @@ export class PluginInstance<P extends StartedPlugin = PluginProcess> {
     await process.kill(); // removes what it left in the file system
   }
 
-  private async orLate(starting: Promise<P>): Promise<P> {
+  private async withStartTimeout(starting: Promise<P>): Promise<P> {
     const got = new Gate();
     const late = pause(this.deps.timers, PATIENCE_MS, got, this.closed).then(() => undefined);
     try {

@@ -139,9 +139,9 @@ describe('the services of an allocation', () => {
     answers({ ok: false, output: '', statusCode: 500 });
     runner.runAllocation();
     await time.pass(60_000);
-    expect(runner.report().DeploymentStatus).toBeNull();
+    expect(runner.clientUpdate().DeploymentStatus).toBeNull();
     answers(HEALTHY);
     await time.pass(25_000);
-    expect(runner.report().DeploymentStatus).toMatchObject({ Healthy: true });
+    expect(runner.clientUpdate().DeploymentStatus).toMatchObject({ Healthy: true });
   });
 });

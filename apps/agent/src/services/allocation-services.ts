@@ -76,24 +76,24 @@ export class AllocationServices {
    * @param services all that the job wants
    * @param isUp says whether a task is up, by name; "" stands for the group
    */
-  async offer(services: readonly WorkloadService[], isUp: (task: string) => boolean): Promise<void> {
+  async registerServices(services: readonly WorkloadService[], isUp: (task: string) => boolean): Promise<void> {
     if (this.isWithdrawn) return;
     this.wanted = services;
     const offered = services.filter(({ task }) => isUp(task));
     this.runChecksOf(offered);
-    await this.registrations.want(offered.map(({ registration }) => registration));
+    await this.registrations.setServices(offered.map(({ registration }) => registration));
   }
 
   /** Removes all services for good. Resolves after an attempt or a limited time; retries continue (AG-142). */
-  async withdraw(): Promise<void> {
+  async deregisterServices(): Promise<void> {
     if (this.isWithdrawn) return;
     this.isWithdrawn = true;
     this.runChecksOf([]);
-    if (this.wanted.length > 0) await this.briefly(this.registrations.want([]));
+    if (this.wanted.length > 0) await this.waitBriefly(this.registrations.setServices([]));
   }
 
   /** Waits a limited time until the servers know of a change. Attempts to tell them continue afterwards (AG-142). */
-  briefly(told: Promise<void>): Promise<void> {
+  waitBriefly(told: Promise<void>): Promise<void> {
     return new Promise((resolve) => {
       const cancel = this.deps.timers.after(MAX_WITHDRAWAL_WAIT_MS, resolve);
       void told.then(() => {
@@ -144,8 +144,11 @@ export class AllocationServices {
     for (const [id, check] of wanted) {
       if (this.running.has(id)) continue;
       const looked = this.restartsBy(check);
-      const changed = () => this.deps.workload.checkChanged();
-      this.running.set(id, new CheckRunner(check, { ...this.deps, changed, looked }, this.restored.get(id)));
+      const notifyWorkload = () => this.deps.workload.checkChanged();
+      this.running.set(
+        id,
+        new CheckRunner(check, { ...this.deps, changed: notifyWorkload, looked }, this.restored.get(id)),
+      );
       this.restored.delete(id);
     }
   }

@@ -59,7 +59,7 @@ describe('an allocation with a check_restart', () => {
     expect(events('web')).not.toContain('Restart Signaled');
     await time.pass(2);
     expect(events('web')?.slice(-3)).toEqual(['Restart Signaled', 'Terminated', 'Restarting']);
-    const signaled = runner.report().TaskStates['web']?.Events.find(({ Type }) => Type === 'Restart Signaled');
+    const signaled = runner.clientUpdate().TaskStates['web']?.Events.find(({ Type }) => Type === 'Restart Signaled');
     expect(signaled?.Details).toEqual({ restart_reason: 'healthcheck: check "alive" unhealthy' });
     await time.pass(1_500);
     expect(states()).toEqual({ web: 'running' });

@@ -27,7 +27,7 @@ export class CheckRunner {
    * Ends the current look. Each look has its own controller, because a combined signal would stay in memory with a
    * long-lived one.
    */
-  private giveUp: (why: Error) => void = () => {};
+  private abortProbe: (why: Error) => void = () => {};
   private cancelTimer: CancelTimer;
 
   /** @param last the last result of an earlier run of the agent (AG-146) */
@@ -55,13 +55,13 @@ export class CheckRunner {
 
   stop(): void {
     this.isStopped = true;
-    this.giveUp(new Error('the check has ended'));
+    this.abortProbe(new Error('the check has ended'));
     this.cancelTimer();
   }
 
   private async runOnce(): Promise<void> {
     const { clock, timers } = this.deps;
-    const result = await this.lookOnce();
+    const result = await this.probeOnce();
     if (this.isStopped) return;
     const nowMs = clock.nowMs();
     const before = this.result;
@@ -78,10 +78,12 @@ export class CheckRunner {
     this.deps.looked?.(result.ok);
   }
 
-  private async lookOnce(): Promise<ProbeResult> {
+  private async probeOnce(): Promise<ProbeResult> {
     const over = new AbortController();
-    this.giveUp = (why) => over.abort(why);
-    const cancel = this.deps.timers.after(msFromNs(this.check.spec.Timeout), () => this.giveUp(new Error('timed out')));
+    this.abortProbe = (why) => over.abort(why);
+    const cancel = this.deps.timers.after(msFromNs(this.check.spec.Timeout), () =>
+      this.abortProbe(new Error('timed out')),
+    );
     try {
       return await this.deps.probe(this.check, over.signal);
     } catch (error) {

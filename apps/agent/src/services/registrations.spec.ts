@@ -34,22 +34,22 @@ function setup(earlier: string[] = []) {
 describe('telling the servers of services', () => {
   it('AG-144: a changed one is said again, a vanished one removed, the rest left alone', async () => {
     const { registrations, said } = setup();
-    await registrations.want([service('a'), service('b')]);
-    await registrations.want([service('a'), service('b')]);
+    await registrations.setServices([service('a'), service('b')]);
+    await registrations.setServices([service('a'), service('b')]);
     expect(said()).toEqual(['+a:80,b:80']);
-    await registrations.want([service('a', 81), service('c')]);
+    await registrations.setServices([service('a', 81), service('c')]);
     expect(said()).toEqual(['-b', '+a:81,c:80']);
-    await registrations.want([]);
+    await registrations.setServices([]);
     expect(said()).toEqual(['-a,c']);
   });
 
   it('AG-142: what fails is tried again, backing off from 100 ms to 1 s, until it is done', async () => {
     const { time, calls, failing, registrations, said } = setup();
-    await registrations.want([service('a')]);
+    await registrations.setServices([service('a')]);
     calls.length = 0;
     failing.now = true;
     const from = time.nowMs();
-    await registrations.want([]);
+    await registrations.setServices([]);
     await time.pass(3_500);
     const waits = [FIRST_RETRY_MS, 200, 400, 800, MAX_RETRY_MS, MAX_RETRY_MS];
     const at = waits.reduce((times, wait) => [...times, (times.at(-1) ?? 0) + wait], [0]);
@@ -65,12 +65,12 @@ describe('telling the servers of services', () => {
   it('one that may have been made known is removed too, and a closed one says nothing', async () => {
     const { time, failing, registrations, said } = setup();
     failing.now = true;
-    await registrations.want([service('a')]);
+    await registrations.setServices([service('a')]);
     failing.now = false;
-    await registrations.want([]);
+    await registrations.setServices([]);
     expect(said()).toEqual(['+a:80', '-a']);
     registrations.close();
-    await registrations.want([service('b')]);
+    await registrations.setServices([service('b')]);
     await time.pass(10_000);
     expect(said()).toEqual([]);
   });
@@ -78,7 +78,7 @@ describe('telling the servers of services', () => {
   it('AG-144: what vanished while the agent was away is removed when it is back', async () => {
     const { registrations, said } = setup(['a', 'b']);
     expect(registrations.ids).toEqual(['a', 'b']);
-    await registrations.want([service('a')]);
+    await registrations.setServices([service('a')]);
     expect(said()).toEqual(['-b', '+a:80']);
     expect(registrations.ids).toEqual(['a']);
   });

@@ -48,9 +48,9 @@ export class Registrations {
   }
 
   /** Sets the wanted services. Resolves after the next attempt, whatever its outcome; retries continue. */
-  want(services: readonly RegisteredService[]): Promise<void> {
+  setServices(services: readonly RegisteredService[]): Promise<void> {
     this.wanted = new Map(services.map((service) => [service.ID, service]));
-    return this.tell();
+    return this.updateServers();
   }
 
   close(): void {
@@ -58,33 +58,33 @@ export class Registrations {
     this.cancelRetry();
   }
 
-  private async tell(): Promise<void> {
+  private async updateServers(): Promise<void> {
     this.cancelRetry();
     await this.telling;
     if (this.isClosed || this.isEven) return;
-    this.telling ??= this.tellNow().finally(() => (this.telling = undefined));
+    this.telling ??= this.sendDifference().finally(() => (this.telling = undefined));
     await this.telling;
   }
 
   private get isEven(): boolean {
-    return this.superfluous().length === 0 && this.missing().length === 0;
+    return this.superfluousIds().length === 0 && this.missingServices().length === 0;
   }
 
-  private superfluous(): string[] {
+  private superfluousIds(): string[] {
     return [...this.known.keys()].filter((id) => !this.wanted.has(id));
   }
 
-  private missing(): RegisteredService[] {
+  private missingServices(): RegisteredService[] {
     return [...this.wanted.values()].filter((service) => this.known.get(service.ID) !== JSON.stringify(service));
   }
 
-  private async tellNow(): Promise<void> {
+  private async sendDifference(): Promise<void> {
     const { allocId, registry, logger, timers } = this.deps;
     try {
-      const gone = this.superfluous();
+      const gone = this.superfluousIds();
       if (gone.length > 0) await registry.deregister(allocId, gone);
       for (const id of gone) this.known.delete(id);
-      const added = this.missing();
+      const added = this.missingServices();
       for (const { ID } of added) this.known.set(ID, '');
       if (added.length > 0) await registry.register(allocId, added);
       for (const service of added) this.known.set(service.ID, JSON.stringify(service));
@@ -92,7 +92,7 @@ export class Registrations {
     } catch (error) {
       const retryMs = Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** this.failures++);
       logger.warn('services could not be told to the servers; trying again', { alloc: allocId, error, retryMs });
-      if (!this.isClosed) this.cancelRetry = timers.after(retryMs, () => void this.tell());
+      if (!this.isClosed) this.cancelRetry = timers.after(retryMs, () => void this.updateServers());
     }
   }
 }

@@ -61,12 +61,12 @@ export function servicesOf(place: WorkloadPlace): WorkloadService[] {
     if (services.length === 0) continue;
     const env = new TaskEnv({ ...place, task, paths: null });
     for (const service of services)
-      offered.push(offer(env.interpolateAll(service) as Service, task?.Name ?? '', place));
+      offered.push(workloadService(env.interpolateAll(service) as Service, task?.Name ?? '', place));
   }
   return offered;
 }
 
-function offer(service: Service, task: string, place: WorkloadPlace): WorkloadService {
+function workloadService(service: Service, task: string, place: WorkloadPlace): WorkloadService {
   const { alloc } = place;
   const workload = task === '' ? `group-${alloc.TaskGroup}` : task;
   const ID = registrationId(alloc.ID, workload, service);

@@ -47,7 +47,7 @@ export class TaskContext implements HookedTask {
     this.driver = driver;
     this.restarts = restarts;
     this.preparation = new TaskPreparation(agent, driver);
-    this.events = new TaskEventLog(state, agent.clock, () => control.changed());
+    this.events = new TaskEventLog(state, agent.clock, () => control.handleChange());
   }
 
   get agent(): AgentServices {

@@ -101,7 +101,7 @@ async function seenBy(isolation: FileIsolation): Promise<Seen> {
     build: () => Promise.resolve(PATHS),
     exists: () => Promise.resolve(true),
     list: () => Promise.resolve([]),
-    inherit: () => Promise.resolve(),
+    inheritDisk: () => Promise.resolve(),
     remove: () => Promise.resolve(),
   };
   const place = { node: () => node, region: 'global', hostEnv: {} };

@@ -49,8 +49,8 @@ export class TaskPreparation {
     return {
       ...identity,
       ...inEnv,
-      ...this.givenTo(wanted, paths),
-      about: this.about(wanted),
+      ...this.assignedTo(wanted, paths),
+      about: this.taskAbout(wanted),
       paths,
       logs: task.LogConfig,
     };
@@ -80,8 +80,8 @@ export class TaskPreparation {
     // The agent makes the files that a job names, so it needs the machine's paths. The task reads the text of
     // templates, so they need the task's paths. Both are made on demand: most tasks need neither, and an environment is
     // the most expensive part of a start.
-    const onMachine = once(() => this.envOf(wanted, config.paths));
-    const inTask = once(() => this.envOf(wanted, this.seen(config.paths)));
+    const onMachine = memoized(() => this.envOf(wanted, config.paths));
+    const inTask = memoized(() => this.envOf(wanted, this.pathsInTask(config.paths)));
     const interpolate = (text: string): string => onMachine().interpolate(text);
     const interpolateInTask = (text: string): string => inTask().interpolate(text);
     const { alloc, job, task } = wanted;
@@ -94,7 +94,7 @@ export class TaskPreparation {
     paths: TaskPaths,
     added?: Readonly<Record<string, string>>,
   ): Pick<TaskConfig, 'config' | 'env'> {
-    const env = this.envOf(wanted, this.seen(paths), added);
+    const env = this.envOf(wanted, this.pathsInTask(paths), added);
     return { config: env.interpolateAll(wanted.task.Config ?? {}) as Record<string, unknown>, env: env.variables };
   }
 
@@ -109,7 +109,7 @@ export class TaskPreparation {
     return this.driver.isolation ?? 'none';
   }
 
-  private about({ alloc, job }: WantedTask): TaskAbout {
+  private taskAbout({ alloc, job }: WantedTask): TaskAbout {
     const { ID: nodeId, Name: nodeName } = this.deps.node();
     return {
       group: alloc.TaskGroup,
@@ -123,12 +123,12 @@ export class TaskPreparation {
   }
 
   /** Returns the directories of a task as its processes see them (AG-221). */
-  private seen(paths: TaskPaths): TaskPaths {
+  private pathsInTask(paths: TaskPaths): TaskPaths {
     return this.isolation === 'none' ? paths : { ...paths, ...INSIDE };
   }
 
   /** Returns what the scheduler and the group's network assign to a task. */
-  private givenTo(
+  private assignedTo(
     wanted: WantedTask,
     paths: TaskPaths,
   ): Pick<TaskConfig, 'resources' | 'ports' | 'dns' | 'networkMode' | 'network'> {
@@ -159,7 +159,7 @@ export class TaskPreparation {
   }
 }
 
-function once<T>(make: () => T): () => T {
+function memoized<T>(make: () => T): () => T {
   let made: T | undefined;
   return () => (made ??= make());
 }

@@ -9,7 +9,7 @@ async function started(task: Task, sendsSignals: boolean | undefined): Promise<[
   Object.assign(driver, { sendsSignals });
   runner.runAllocation();
   await settle();
-  const { Events } = runner.report().TaskStates['web']!;
+  const { Events } = runner.clientUpdate().TaskStates['web']!;
   return [Events.find(({ Type }) => Type === 'Failed Validation')?.Details['validation_error'], states()['web']!];
 }
 

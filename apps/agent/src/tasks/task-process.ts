@@ -15,7 +15,7 @@ import { TaskExec } from './task-exec.js';
  *
  * States: none → prepared → up → down → none. prepared: its handle is known and has to be saved before the driver
  * starts it (AG-440). up: it was started, or recovered from an earlier agent. down: it has ended, and its remains are
- * still there. `forget` removes the remains at any moment. Commands that run beside it end with it. Cost: nothing while
+ * still there. `removeRemains` removes them at any moment. Commands that run beside it end with it. Cost: nothing while
  * it runs.
  */
 export class TaskProcess {
@@ -63,7 +63,7 @@ export class TaskProcess {
   }
 
   /** Recovers the process that an earlier agent started (AG-193). @returns false if it cannot be found */
-  async takeUp(handle: TaskHandle): Promise<boolean> {
+  async recoverProcess(handle: TaskHandle): Promise<boolean> {
     this.up = await this.context.driver.recover(handle);
     return this.up;
   }
@@ -93,7 +93,7 @@ export class TaskProcess {
   }
 
   /** Removes its remains. It never fails; it logs failures. @param force whether to remove it even if it runs */
-  async forget(force = false): Promise<void> {
+  async removeRemains(force = false): Promise<void> {
     try {
       await this.remove(force);
     } catch (error) {
@@ -102,7 +102,7 @@ export class TaskProcess {
     }
   }
 
-  /** Removes its remains like `forget`. @throws the driver's error */
+  /** Removes its remains like `removeRemains`. @throws the driver's error */
   async remove(force: boolean): Promise<void> {
     const { current } = this;
     this.current = null;

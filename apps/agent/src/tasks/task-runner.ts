@@ -114,10 +114,10 @@ export class TaskRunner implements TaskControl {
         const over = new AbortController();
         const { handle } = this.process;
         if (attached && handle && !this.exit) void this.restoreHooks(handle.taskId, over.signal);
-        const end = attached ? await this.untilExit() : await this.round(over.signal);
+        const end = attached ? await this.untilExit() : await this.runRound(over.signal);
         over.abort();
         attached = false;
-        again = await this.settle(end);
+        again = await this.applyRestartDecision(end);
       }
     } catch (error) {
       const { agent, allocId } = this.context;
@@ -143,8 +143,8 @@ export class TaskRunner implements TaskControl {
   /** Ends the task (AG-151 to AG-158). Resolves when it is dead. A dead task gets no event. */
   async kill(details: Record<string, string> = {}): Promise<void> {
     if (!this.isDead && !this.context.killing.isOpen && !this.events.isFrozen) {
-      this.tellKill(details);
-      if (this.process.isUp) void this.putDown();
+      this.beginKill(details);
+      if (this.process.isUp) void this.stopProcess();
     }
     await this.ended.opened;
   }
@@ -154,7 +154,7 @@ export class TaskRunner implements TaskControl {
     if (this.isDead || this.context.killing.isOpen) return;
     this.emit('Setup Failure', { setup_error: reason, fails_task: 'true' });
     this.context.killing.open();
-    if (this.process.isUp) void this.putDown();
+    if (this.process.isUp) void this.stopProcess();
   }
 
   /**
@@ -238,12 +238,12 @@ export class TaskRunner implements TaskControl {
     if (this.exit) return true;
     const { handle } = this.process;
     if (handle) {
-      if (await this.process.takeUp(handle)) {
+      if (await this.process.recoverProcess(handle)) {
         if (this.state.State !== 'running') this.events.started();
-        if (this.context.killing.isOpen) void this.putDown();
+        if (this.context.killing.isOpen) void this.stopProcess();
         return true;
       }
-      await this.process.forget(true);
+      await this.process.removeRemains(true);
     }
     if (this.state.State === 'running' && this.context.asksAfterLoss) {
       this.suspended = true;
@@ -259,12 +259,12 @@ export class TaskRunner implements TaskControl {
   }
 
   /** Runs one round from the gate to the exit. */
-  private async round(over: AbortSignal): Promise<RoundEnd> {
+  private async runRound(over: AbortSignal): Promise<RoundEnd> {
     await this.untilGate();
-    if (this.isOver()) return { kind: 'killed' };
+    if (this.isUnwanted()) return { kind: 'killed' };
     const ready = await this.prestart.prepareTask(this.roundOf(over));
     if ('kind' in ready) return ready;
-    if (this.isOver()) return { kind: 'killed' };
+    if (this.isUnwanted()) return { kind: 'killed' };
     const started = this.start(ready);
     this.starting = started.catch(() => undefined); // callers that await the start get the error
     return (await started) ?? this.untilExit();
@@ -273,18 +273,18 @@ export class TaskRunner implements TaskControl {
   private async start(config: TaskConfig): Promise<RoundEnd | undefined> {
     const handle = this.process.prepare(config);
     await this.context.allocation.control.save();
-    if (this.isOver()) return { kind: 'killed' };
+    if (this.isUnwanted()) return { kind: 'killed' };
     try {
       await this.process.start(config, handle, (message) => this.emit('Driver', { driver_message: message }));
     } catch (error) {
       this.emit('Driver Failure', { driver_error: errorText(error) });
-      await this.process.forget();
+      await this.process.removeRemains();
       return { kind: 'start-error', recoverable: error instanceof StartError && error.recoverable };
     }
     if (this.process.handle !== handle) await this.context.allocation.control.save(); // before it counts as running
     this.events.started();
     void this.callHooks('poststart');
-    if (this.context.killing.isOpen && !this.events.isFrozen) void this.putDown();
+    if (this.context.killing.isOpen && !this.events.isFrozen) void this.stopProcess();
     return undefined;
   }
 
@@ -303,7 +303,7 @@ export class TaskRunner implements TaskControl {
     if (this.events.isFrozen) return { kind: 'killed' };
     await this.callHooks('exited');
     await this.context.allocation.control.save();
-    await this.process.forget();
+    await this.process.removeRemains();
     if (!this.context.killing.isOpen && this.restarting)
       return { kind: this.restarting.isFailure ? 'unhealthy' : 'restart-requested' };
     if (!this.context.killing.isOpen) return { kind: 'exit', result };
@@ -312,14 +312,14 @@ export class TaskRunner implements TaskControl {
   }
 
   /** Applies the restart decision. Returns whether the task runs another round. */
-  private async settle(end: RoundEnd): Promise<boolean> {
+  private async applyRestartDecision(end: RoundEnd): Promise<boolean> {
     const { restarting } = this;
     this.restarting = null;
     this.exit = null;
     const decision = this.context.restarts.decide(this.context.killing.isOpen ? { kind: 'killed' } : end);
     switch (decision.kind) {
       case 'killed':
-        this.tellKill(); // the task may be unwanted before the allocation kills it
+        this.beginKill(); // the task may be unwanted before the allocation kills it
         this.events.die();
         return false;
       case 'done':
@@ -339,7 +339,7 @@ export class TaskRunner implements TaskControl {
   }
 
   private async untilGate(): Promise<void> {
-    while (!this.isOver() && !this.context.mayStart) {
+    while (!this.isUnwanted() && !this.context.mayStart) {
       this.gateMoved = new Gate();
       await firstOpened(this.gateMoved, this.context.killing);
     }
@@ -354,17 +354,17 @@ export class TaskRunner implements TaskControl {
     return this.process.isUp && this.state.State === 'running' && !this.context.killing.isOpen;
   }
 
-  private isOver(): boolean {
+  private isUnwanted(): boolean {
     return this.context.killing.isOpen || !this.context.isWanted;
   }
 
-  private async putDown(): Promise<void> {
+  private async stopProcess(): Promise<void> {
     const { handle } = this.process;
     if (handle) await this.stopper.kill(handle);
   }
 
   /** Emits the kill event once, and begins the kill. */
-  private tellKill(details: Record<string, string> = {}): void {
+  private beginKill(details: Record<string, string> = {}): void {
     if (this.context.killing.isOpen) return;
     this.emit('Killing', this.stopper.killingDetails(details));
     this.context.killing.open();

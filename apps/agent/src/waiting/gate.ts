@@ -60,13 +60,13 @@ export function pause(timers: Timers, ms: number, ...unless: readonly Gate[]): P
  */
 function whenFirstOpens(gates: readonly Gate[], run: () => void): () => void {
   const leaving: (() => void)[] = [];
-  const leave = (): void => leaving.forEach((forget) => forget());
+  const stopWaiting = (): void => leaving.forEach((forget) => forget());
   for (const gate of gates)
     leaving.push(
       gate.whenOpen(() => {
-        leave();
+        stopWaiting();
         run();
       }),
     );
-  return leave;
+  return stopWaiting;
 }

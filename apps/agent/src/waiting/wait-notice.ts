@@ -15,7 +15,7 @@ export class WaitNotice {
   ) {}
 
   /** Sets the reason of the wait, as people see it; empty ends the wait. */
-  set(text: string): void {
+  setReason(text: string): void {
     this.text = text;
     if (text === '') {
       this.cancel?.();

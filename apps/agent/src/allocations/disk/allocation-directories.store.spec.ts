@@ -60,8 +60,8 @@ it.each(['..', '.', '', '../x', 'a/b', 'a\0b', 'a\nb'])(
     expect(await store.exists(id)).toBe(false);
     await expect(store.build(id, 'web')).rejects.toThrow(UnsafeNameError);
     await expect(store.build('good', id)).rejects.toThrow(UnsafeNameError);
-    await expect(store.inherit(id, 'good', ['web'])).rejects.toThrow(UnsafeNameError);
-    await expect(store.inherit('good', 'next', [id])).rejects.toThrow(UnsafeNameError);
+    await expect(store.inheritDisk(id, 'good', ['web'])).rejects.toThrow(UnsafeNameError);
+    await expect(store.inheritDisk('good', 'next', [id])).rejects.toThrow(UnsafeNameError);
     await expect(store.remove(id)).rejects.toThrow(UnsafeNameError);
     expect(readdirSync(root)).toEqual(['allocs']);
     expect(readdirSync(path.join(root, 'allocs'))).toEqual(['good']);

@@ -31,9 +31,9 @@ export class AllocationDirectoryStore implements AllocationDirectories {
     await mkdir(paths.taskDir, { recursive: true });
     await Promise.all([
       this.buildSecrets(paths),
-      ...(['logs', 'tmp', 'data'] as const).map((name) => directory(below(paths.allocDir, name), SHARED)),
-      ...(['local', 'tmp'] as const).map((name) => directory(below(paths.taskDir, name), SHARED)),
-      directory(paths.privateDir, PRIVATE),
+      ...(['logs', 'tmp', 'data'] as const).map((name) => ensureDirectory(below(paths.allocDir, name), SHARED)),
+      ...(['local', 'tmp'] as const).map((name) => ensureDirectory(below(paths.taskDir, name), SHARED)),
+      ensureDirectory(paths.privateDir, PRIVATE),
     ]);
     return paths;
   }
@@ -56,7 +56,7 @@ export class AllocationDirectoryStore implements AllocationDirectories {
    * @param areTasksOver whether the tasks end with the agent; then their secrets leave memory
    */
   async close(areTasksOver: boolean): Promise<void> {
-    if (areTasksOver) await this.secrets?.uncover(this.root);
+    if (areTasksOver) await this.secrets?.unmountTree(this.root);
     this.secrets?.close();
   }
 
@@ -74,7 +74,7 @@ export class AllocationDirectoryStore implements AllocationDirectories {
     return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
   }
 
-  async inherit(from: string, to: string, tasks: readonly string[]): Promise<void> {
+  async inheritDisk(from: string, to: string, tasks: readonly string[]): Promise<void> {
     await inherited(this.directoryOf(from), this.directoryOf(to), tasks);
   }
 
@@ -84,8 +84,8 @@ export class AllocationDirectoryStore implements AllocationDirectories {
   }
 
   private async buildSecrets({ secretsDir, privateDir }: TaskPaths): Promise<void> {
-    const isNew = await directory(secretsDir, PRIVATE);
-    const isCovered = await this.secrets?.cover(secretsDir, isNew);
+    const isNew = await ensureDirectory(secretsDir, PRIVATE);
+    const isCovered = await this.secrets?.mountOver(secretsDir, isNew);
     if (!isCovered || isNew) return;
     // The task has run here before, for instance before a reboot. The steps that fill the directory have to run again.
     const marks = (await readdir(privateDir)).filter((name) => name.endsWith(DONE));
@@ -131,7 +131,7 @@ const isDirectory = (file: string): Promise<boolean> =>
  * @returns whether it was missing
  * @throws Error if a task has put a link in its place, which would lead out of the allocation
  */
-async function directory(dir: string, mode: number): Promise<boolean> {
+async function ensureDirectory(dir: string, mode: number): Promise<boolean> {
   const made = await mkdir(dir, { recursive: true, mode });
   const opened = await open(dir, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
   try {

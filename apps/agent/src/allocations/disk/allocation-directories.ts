@@ -14,7 +14,7 @@ export interface AllocationDirectories {
    * Moves the data of a sticky disk from one allocation to the next (AG-224): the shared data, and the `local`
    * directory of each task. It does not overwrite existing data of the next allocation, and ignores missing data.
    */
-  inherit(from: string, to: string, tasks: readonly string[]): Promise<void>;
+  inheritDisk(from: string, to: string, tasks: readonly string[]): Promise<void>;
   /** Removes the whole directory, after unmounting all mounts in it (AG-223). */
   remove(allocId: string): Promise<void>;
 }

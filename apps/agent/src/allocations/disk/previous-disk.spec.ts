@@ -84,7 +84,7 @@ describe('a disk from another machine', () => {
       timers,
       identity: () => node,
       incoming: (id) => incomingDisk(here, id),
-    }).fetch(alloc, ['web', 'log', 'new'], maxBytes, isWanted);
+    }).fetchDisk(alloc, ['web', 'log', 'new'], maxBytes, isWanted);
   const nothingLeft = async (): Promise<void> =>
     expect(await readdir(here.directoryOf(alloc.ID)).catch(() => [])).toEqual([]);
 

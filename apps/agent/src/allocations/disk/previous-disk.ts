@@ -55,7 +55,12 @@ export class PreviousDisk {
   constructor(private readonly deps: PreviousDiskDependencies) {}
 
   /** Fetches the disk. @throws DiskNotMovedError, RpcError, and errors of writing; then nothing of the disk is left */
-  async fetch(alloc: Allocation, tasks: readonly string[], maxBytes: number, isWanted: () => boolean): Promise<void> {
+  async fetchDisk(
+    alloc: Allocation,
+    tasks: readonly string[],
+    maxBytes: number,
+    isWanted: () => boolean,
+  ): Promise<void> {
     const incoming = this.deps.incoming(alloc.ID);
     const copy = new Copy({ ...this.deps, alloc, maxBytes, isWanted, incoming });
     await incoming.discard(); // removes the unfinished disk of an earlier agent
@@ -92,50 +97,50 @@ class Copy {
     let missing: unknown;
     for (const path of paths) {
       await this.options.incoming.directory(path, 0o777);
-      const first = await this.list(path, '').catch((error: unknown) => {
+      const first = await this.listDirectory(path, '').catch((error: unknown) => {
         if (!isRefusal(error, 'not-found')) throw error;
         missing = error;
         return null;
       });
       if (!first) continue;
       found ??= path;
-      await this.contents(path, first, 0);
+      await this.fetchContents(path, first, 0);
     }
     if (missing === undefined) return;
     if (found === undefined) throw missing;
-    await this.list(found, '');
+    await this.listDirectory(found, '');
   }
 
-  private async directory(path: string, mode: number, depth: number): Promise<void> {
+  private async fetchDirectory(path: string, mode: number, depth: number): Promise<void> {
     if (depth > MAX_MIGRATED_DEPTH) throw new DiskNotMovedError(`directories are deeper than ${MAX_MIGRATED_DEPTH}`);
     await this.options.incoming.directory(path, mode);
-    await this.contents(path, await this.list(path, ''), depth);
+    await this.fetchContents(path, await this.listDirectory(path, ''), depth);
   }
 
-  private async contents(path: string, first: ListFilesResponse, depth: number): Promise<void> {
+  private async fetchContents(path: string, first: ListFilesResponse, depth: number): Promise<void> {
     for (let page = first, after = ''; ;) {
-      for (const file of page.Files) await this.entry(path, file, depth);
+      for (const file of page.Files) await this.fetchEntry(path, file, depth);
       const last = page.Files.at(-1)?.Name ?? after;
       if (!page.More || last <= after) return; // stops if the pages do not advance
       after = last;
-      page = await this.list(path, after);
+      page = await this.listDirectory(path, after);
     }
   }
 
-  private async entry(dir: string, info: AllocFileInfo, depth: number): Promise<void> {
+  private async fetchEntry(dir: string, info: AllocFileInfo, depth: number): Promise<void> {
     if (++this.files > MAX_MIGRATED_FILES)
       throw new DiskNotMovedError(`there are more than ${MAX_MIGRATED_FILES} files`);
     const path = `${dir}/${plainName(info.Name)}`;
     const mode = modeOf(info.FileMode);
-    if (info.FileMode.startsWith('d')) await this.directory(path, mode, depth + 1);
-    else if (info.FileMode.startsWith('-')) await this.file(path, mode);
+    if (info.FileMode.startsWith('d')) await this.fetchDirectory(path, mode, depth + 1);
+    else if (info.FileMode.startsWith('-')) await this.fetchFile(path, mode);
   }
 
-  private async file(path: string, mode: number): Promise<void> {
+  private async fetchFile(path: string, mode: number): Promise<void> {
     const file = await this.options.incoming.file(path, mode);
     try {
       for (let Offset = 0; ;) {
-        const piece = await this.patiently((own) =>
+        const piece = await this.askWithRetries((own) =>
           this.options.rpc.ask(readPreviousDisk, { ...own, Path: `/${path}`, Offset }),
         );
         const data = Buffer.from(piece.Data, 'base64');
@@ -151,11 +156,11 @@ class Copy {
     }
   }
 
-  private list(path: string, After: string): Promise<ListFilesResponse> {
-    return this.patiently((own) => this.options.rpc.ask(listPreviousDisk, { ...own, Path: `/${path}`, After }));
+  private listDirectory(path: string, After: string): Promise<ListFilesResponse> {
+    return this.askWithRetries((own) => this.options.rpc.ask(listPreviousDisk, { ...own, Path: `/${path}`, After }));
   }
 
-  private async patiently<T>(
+  private async askWithRetries<T>(
     ask: (own: { NodeID: string; SecretID: string; AllocID: string; MinStateIndex: number }) => Promise<T>,
   ): Promise<T> {
     for (let unanswered = 0; ;) {

@@ -64,7 +64,7 @@ export class SecretsMemory {
    * @returns whether the file system is new
    * @throws an error if it cannot be mounted
    */
-  async cover(directory: string, isNew: boolean): Promise<boolean> {
+  async mountOver(directory: string, isNew: boolean): Promise<boolean> {
     // The shell reads one directory per line.
     if (directory.includes('\n')) throw new Error('no file system in memory for secrets: the path has a line break');
     if (!isNew && isInUse(directory)) return false;
@@ -74,7 +74,7 @@ export class SecretsMemory {
   }
 
   /** Unmounts all of these file systems below a directory, for tasks that have ended with their agent. */
-  async uncover(directory: string): Promise<void> {
+  async unmountTree(directory: string): Promise<void> {
     await unmountBelow(directory, SECRETS_DEVICE);
   }
 
@@ -85,13 +85,13 @@ export class SecretsMemory {
   /** Mounts the file system. @returns the error message, or an empty text */
   private mount(directory: string): Promise<string> {
     return new Promise((resolve) => {
-      this.shell ??= this.begin();
+      this.shell ??= this.startShell();
       this.asked.push(resolve);
       this.shell.stdin.write(`${directory}\n`);
     });
   }
 
-  private begin(): ChildProcessByStdio<Writable, Readable, null> {
+  private startShell(): ChildProcessByStdio<Writable, Readable, null> {
     const shell = spawn('/bin/sh', ['-c', MOUNTER, 'waybill-secrets', ...MOUNT], { stdio: ['pipe', 'pipe', 'ignore'] });
     let said: string[] = [];
     createInterface(shell.stdout).on('line', (line) => {

@@ -16,7 +16,7 @@ describe('what an allocation inherits', () => {
       alloc: { PreviousAllocation: 'before', ...over },
       predecessorsEnded: () => new Promise<void>((resolve) => (end = resolve)),
       directories: {
-        inherit: async (from, to, tasks) => {
+        inheritDisk: async (from, to, tasks) => {
           const states = Object.values(alloc.states()).join();
           story.push(`${from} ${to === alloc.alloc.ID} ${tasks.join()} ${states}`);
           await inherit();
@@ -119,7 +119,7 @@ describe('a disk that is moved', () => {
     for (const task of ['web', 'log']) await store.build('one', task);
     for (const file of ['alloc/data/x', 'alloc/tmp/x', 'web/local/x', 'web/secrets/x', 'log/local/x'])
       await put('one', file);
-    await store.inherit('one', 'two', ['web', 'log', 'new']);
+    await store.inheritDisk('one', 'two', ['web', 'log', 'new']);
     await store.build('two', 'web');
     const found = await Promise.all(
       ['alloc/data/x', 'web/local/x', 'log/local/x', 'alloc/tmp/x', 'web/secrets/x'].map((file) => read('two', file)),
@@ -133,16 +133,16 @@ describe('a disk that is moved', () => {
     await store.build('two', 'web');
     await put('one', 'alloc/data/x', 'old');
     await put('two', 'alloc/data/x', 'new');
-    await store.inherit('one', 'two', ['web']);
+    await store.inheritDisk('one', 'two', ['web']);
     expect(await read('two', 'alloc/data/x')).toBe('new');
-    await store.inherit('never', 'three', ['web']);
+    await store.inheritDisk('never', 'three', ['web']);
     expect(await store.exists('three')).toBe(false);
   });
 
   it('a link that a task has put there is not followed', async () => {
     await mkdir(path.join(root, 'one', 'alloc'), { recursive: true });
     await symlink('/etc', path.join(root, 'one', 'alloc', 'data'));
-    await store.inherit('one', 'two', []);
+    await store.inheritDisk('one', 'two', []);
     expect(await read('two', 'alloc/data/passwd')).toBeNull();
   });
 });

@@ -51,7 +51,7 @@ export class AllocationFiles {
    */
   async list({ AllocID, Path, After, IfEnded }: ListFilesRequest): Promise<ListFilesResponse> {
     if (IfEnded) this.refuseLive(AllocID);
-    return await this.within(AllocID, Path, async (found) => {
+    return await this.withResolvedPath(AllocID, Path, async (found) => {
       const names = (await readdir(found)).filter((name) => name > After).toSorted(byText);
       const page = names.slice(0, MAX_LISTED_FILES);
       const Files: AllocFileInfo[] = [];
@@ -65,7 +65,7 @@ export class AllocationFiles {
 
   /** @throws RpcError */
   stat({ AllocID, Path }: AllocFileRequest): Promise<AllocFileInfo> {
-    return this.within(AllocID, Path, infoOf);
+    return this.withResolvedPath(AllocID, Path, infoOf);
   }
 
   /** Returns a piece of a file. With WaitMs it waits until there is one. @throws RpcError */
@@ -74,8 +74,8 @@ export class AllocationFiles {
     if (this.reading >= MAX_FILE_READS) throw new RpcError('limit', 'too many file reads on this machine');
     this.reading++;
     try {
-      const piece = (found: string, root: string) => readPiece(found, root, request);
-      return await this.within(request.AllocID, request.Path, piece, 'invalid'); // a missing file (API-197)
+      const readResolved = (found: string, root: string) => readPiece(found, root, request);
+      return await this.withResolvedPath(request.AllocID, request.Path, readResolved, 'invalid'); // a missing file (API-197)
     } finally {
       this.reading--;
     }
@@ -85,7 +85,7 @@ export class AllocationFiles {
     if (this.isLive(allocId)) throw new RpcError('conflict', `allocation ${allocId} has not ended here yet`);
   }
 
-  private async within<T>(
+  private async withResolvedPath<T>(
     allocId: string,
     wanted: string,
     work: (found: string, root: string) => Promise<T>,

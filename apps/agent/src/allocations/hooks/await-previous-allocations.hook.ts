@@ -14,7 +14,7 @@ export class AwaitPreviousAllocationsHook implements AllocationHook {
   async prerun(): Promise<void> {
     const { agent, alloc } = this.context;
     const previous = [alloc.PreviousAllocation, ...alloc.PreemptedAllocations].filter((id) => id !== '');
-    this.tasks.noteWait(
+    this.tasks.setWaitReason(
       `Waiting for ${previous.length > 0 ? `the end of allocation ${previous.join(', ')}` : 'its end from before'}`,
     );
     await agent.predecessorsEnded(alloc);

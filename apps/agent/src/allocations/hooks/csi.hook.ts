@@ -48,7 +48,7 @@ export class CsiHook implements AllocationHook, StorageOwner {
   }
 
   waitsFor(what: string): void {
-    this.tasks.noteWait(`Waiting for ${what}`);
+    this.tasks.setWaitReason(`Waiting for ${what}`);
   }
 
   emit(task: string, type: string, details: Record<string, string>): void {

@@ -17,7 +17,7 @@ export class GroupServicesHook implements AllocationHook {
   ) {}
 
   async prerun(): Promise<void> {
-    this.tasks.noteWait(''); // the slow steps are over
+    this.tasks.setWaitReason(''); // the slow steps are over
     if (this.context.isStopping) void this.services.shutGroup();
     else await this.services.openGroup();
   }

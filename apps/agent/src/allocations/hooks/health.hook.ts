@@ -31,14 +31,14 @@ export class HealthHook implements AllocationHook, HealthWatcher {
   }
 
   prerun(): void {
-    this.watchAnew();
+    this.restartWatch();
   }
 
   /** Watches again from the beginning. An update with another deployment clears the health first (AG-129). */
   update({ DeploymentID }: Allocation): void {
     const { alloc, health } = this.context;
     this.context.health = alloc.DeploymentID === DeploymentID ? (health ?? healthOf(alloc)) : null;
-    this.watchAnew();
+    this.restartWatch();
   }
 
   tasksChanged(): void {
@@ -79,11 +79,11 @@ export class HealthHook implements AllocationHook, HealthWatcher {
     if (alloc.DeploymentID !== '')
       for (const [name, message] of Object.entries(because))
         this.tasks.runner(name)?.emit('Alloc Unhealthy', { message });
-    control.changed();
+    control.handleChange();
   }
 
   /** Begins a new watch if the health is to be decided (AG-120 to AG-122, AG-129). */
-  private watchAnew(): void {
+  private restartWatch(): void {
     this.stop();
     const { alloc, agent, isStopping } = this.context;
     if (isStopping || this.tasks.areDead || isServerTerminal(alloc)) return;

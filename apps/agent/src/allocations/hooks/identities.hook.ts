@@ -34,15 +34,15 @@ export class IdentitiesHook implements AllocationHook {
   }
 
   stop(): void {
-    this.close();
+    this.closeIdentities();
   }
 
   destroy(): void {
-    this.close();
+    this.closeIdentities();
   }
 
   shutdown(): void {
-    this.close();
+    this.closeIdentities();
   }
 
   /**
@@ -59,7 +59,7 @@ export class IdentitiesHook implements AllocationHook {
     }
   }
 
-  private close(): void {
+  private closeIdentities(): void {
     if (this.identities) this.context.agent.identities?.close(this.context.id);
   }
 }

@@ -27,8 +27,8 @@ export class MigrateDiskHook implements AllocationHook {
 
   async prerun(): Promise<void> {
     this.context.waitsFor = 'disk';
-    this.tasks.noteWait(`Waiting for the disk of allocation ${this.context.alloc.PreviousAllocation}`);
-    if (!this.hasDisk) this.inheriting = this.inherit();
+    this.tasks.setWaitReason(`Waiting for the disk of allocation ${this.context.alloc.PreviousAllocation}`);
+    if (!this.hasDisk) this.inheriting = this.inheritDisk();
     await this.inheriting;
     this.context.waitsFor = null;
   }
@@ -37,7 +37,7 @@ export class MigrateDiskHook implements AllocationHook {
     await this.inheriting;
   }
 
-  private async inherit(): Promise<void> {
+  private async inheritDisk(): Promise<void> {
     const { id, alloc, agent, group } = this.context;
     const { directories, previousDisk, logger } = agent;
     const { PreviousAllocation } = alloc;
@@ -45,8 +45,8 @@ export class MigrateDiskHook implements AllocationHook {
     if (!Sticky || PreviousAllocation === '' || !this.isWanted()) return;
     const tasks = group.Tasks.map(({ Name }) => Name);
     try {
-      if (await directories.exists(PreviousAllocation)) await directories.inherit(PreviousAllocation, id, tasks);
-      else if (Migrate) await previousDisk?.fetch(alloc, tasks, SizeMB * BYTES_PER_MB, this.isWanted);
+      if (await directories.exists(PreviousAllocation)) await directories.inheritDisk(PreviousAllocation, id, tasks);
+      else if (Migrate) await previousDisk?.fetchDisk(alloc, tasks, SizeMB * BYTES_PER_MB, this.isWanted);
     } catch (error) {
       logger.error('an allocation starts without the disk of the one before', { alloc: id, error });
     }

@@ -39,7 +39,7 @@ describe('the network of an allocation and its tasks', () => {
     expect(asked[1]).toContain('NOMAD_GROUP_NAME=');
     expect(events('first')).toContain('Started');
     const DNS = { ...dns, Searches: ['dc1.example'] };
-    expect(runner.report().NetworkStatus).toEqual({ ...STATUS, DNS });
+    expect(runner.clientUpdate().NetworkStatus).toEqual({ ...STATUS, DNS });
     await time.pass(2_500);
     expect([states()['after'], asked.includes('release')]).toEqual(['running', false]);
     await time.pass(1_000);
@@ -68,7 +68,7 @@ describe('the network of an allocation and its tasks', () => {
     const { runner } = setup([aTask('web', FOREVER)], { networks, group: over });
     runner.runAllocation();
     await settle();
-    const [failure] = runner.report().TaskStates['web']!.Events.filter(({ Type }) => Type === 'Setup Failure');
+    const [failure] = runner.clientUpdate().TaskStates['web']!.Events.filter(({ Type }) => Type === 'Setup Failure');
     expect(failure?.DisplayMessage).toBe(`failed to setup alloc: ${reason}`);
     expect(asked.filter((one) => one.startsWith('prepare'))).toEqual([]);
   });
@@ -79,7 +79,7 @@ describe('the network of an allocation and its tasks', () => {
     Object.assign(driver, { networkIsolation: ['host'] });
     runner.runAllocation();
     await settle();
-    expect(runner.report().TaskStates['web']!.Events.map((event) => event.DisplayMessage)).toContain(
+    expect(runner.clientUpdate().TaskStates['web']!.Events.map((event) => event.DisplayMessage)).toContain(
       'failed to setup alloc: task web does not support "bridge" networking mode',
     );
   });
@@ -105,7 +105,7 @@ describe('the network of an allocation and its tasks', () => {
     Object.assign(driver, { namespaces: {} });
     runner.runAllocation();
     await settle();
-    expect(runner.report().TaskStates['web']!.Events.map((event) => event.DisplayMessage)).toContain(
+    expect(runner.clientUpdate().TaskStates['web']!.Events.map((event) => event.DisplayMessage)).toContain(
       'failed to setup alloc: tasks web and db want to initiate networking but only one driver can do so',
     );
     expect(asked.filter((one) => one.startsWith('prepare'))).toEqual([]);
@@ -123,12 +123,12 @@ describe('the network of an allocation and its tasks', () => {
     expect(record.network).toMatchObject({ namespace: NETWORK.namespace, status: STATUS });
     // The servers get the same report until the next agent has checked.
     const next = make(record, driver);
-    expect(next.report().NetworkStatus).toEqual(STATUS);
+    expect(next.clientUpdate().NetworkStatus).toEqual(STATUS);
     Object.assign(first.networks, { prepare: async () => ({ ...NETWORK, isReplacement: true }) });
     next.runAllocation();
     await settle();
     await time.pass(10_000);
-    expect(next.report().TaskStates['web']!.Events.map((event) => event.DisplayMessage)).toContain(
+    expect(next.clientUpdate().TaskStates['web']!.Events.map((event) => event.DisplayMessage)).toContain(
       'network namespace was recreated',
     );
   });

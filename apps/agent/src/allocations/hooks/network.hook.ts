@@ -50,13 +50,13 @@ export class NetworkHook implements AllocationHook {
     this.refuseDrivers(mode, asked.Hostname !== '');
     const { hostname, dns, args } = this.interpolated(asked);
     const ports = context.alloc.AllocatedResources.Shared.Ports ?? [];
-    this.tasks.noteWait('Waiting for its network');
+    this.tasks.setWaitReason('Waiting for its network');
     const made = networks.prepare({
       allocId: context.id,
       mode,
       ports,
       args,
-      maker: this.maker(),
+      maker: this.namespaceDriver(),
       hostname,
       givenUp: context.ended,
     });
@@ -68,14 +68,14 @@ export class NetworkHook implements AllocationHook {
   }
 
   postrun(): Promise<void> {
-    return this.release();
+    return this.releaseNetwork();
   }
 
   destroy(): Promise<void> {
-    return this.release();
+    return this.releaseNetwork();
   }
 
-  private release(): Promise<void> {
+  private releaseNetwork(): Promise<void> {
     const { id, group, agent } = this.context;
     if ((group.Networks?.[0]?.Mode || 'host') === 'host') return Promise.resolve();
     this.released ??= this.making.then(() => agent.networks?.release(id));
@@ -118,7 +118,7 @@ export class NetworkHook implements AllocationHook {
    * Returns the one driver of the group that makes the namespace (NW-23), or an empty text if the agent makes it.
    * @throws NetworkError
    */
-  private maker(): string {
+  private namespaceDriver(): string {
     const makers = this.context.group.Tasks.filter(({ Driver }) => this.context.agent.drivers.get(Driver)?.namespaces);
     const [first] = makers;
     const other = makers.find(({ Driver }) => Driver !== first?.Driver);

@@ -44,16 +44,16 @@ export class ServicesHook implements AllocationHook, CheckedWorkload {
    * (AG-142).
    */
   taskGoesDown(): Promise<void> {
-    return this.services.briefly(this.refresh());
+    return this.services.waitBriefly(this.refresh());
   }
 
   /** Removes the services of tasks that have ended (AG-142). */
   postrun(): Promise<void> {
-    return this.services.briefly(this.refresh());
+    return this.services.waitBriefly(this.refresh());
   }
 
   leave(): Promise<void> {
-    return this.services.withdraw();
+    return this.services.deregisterServices();
   }
 
   destroy(): void {
@@ -61,7 +61,7 @@ export class ServicesHook implements AllocationHook, CheckedWorkload {
   }
 
   async shutdown(): Promise<void> {
-    await this.services.withdraw();
+    await this.services.deregisterServices();
     this.services.close();
   }
 
@@ -71,7 +71,7 @@ export class ServicesHook implements AllocationHook, CheckedWorkload {
     const { region, hostEnv } = agent;
     const status = network?.status ?? alloc.NetworkStatus;
     const place = { alloc, job, node: agent.node(), region, hostEnv, network: status, networkOf: this.networkOf };
-    return this.services.offer(servicesOf(place), this.isUp);
+    return this.services.registerServices(servicesOf(place), this.isUp);
   }
 
   openGroup(): Promise<void> {
@@ -82,7 +82,7 @@ export class ServicesHook implements AllocationHook, CheckedWorkload {
   /** Shuts the group. Resolves when the servers know it, or after a timeout (AG-142). */
   shutGroup(): Promise<void> {
     this.isGroupOpen = false;
-    return this.services.briefly(this.refresh());
+    return this.services.waitBriefly(this.refresh());
   }
 
   /** Returns the checks that health depends on. */

@@ -40,7 +40,7 @@ export async function hasLostItsDirectory(
 const NOBODY: StorageOwner = { waitsFor: () => {}, emit: () => {}, failTask: () => {}, save: async () => {} };
 
 /** Ends the running tasks of an allocation, releases its volumes (VL-228), and removes its record. */
-export async function giveUp(deps: LostDirectoryDeps, record: AllocationRecord): Promise<void> {
+export async function abandonAllocation(deps: LostDirectoryDeps, record: AllocationRecord): Promise<void> {
   const { drivers, records, logger } = deps;
   for (const [name, { handle }] of Object.entries(record.tasks)) {
     const driver = handle && drivers.get(handle.driver);
@@ -53,13 +53,13 @@ export async function giveUp(deps: LostDirectoryDeps, record: AllocationRecord):
     }
   }
   // The caller does not wait, because the volumes' plugin may be another allocation of this machine.
-  void Promise.all([release(deps, record), deps.networks?.release(record.alloc.ID)])
+  void Promise.all([releaseVolumes(deps, record), deps.networks?.release(record.alloc.ID)])
     .then(() => records.remove(record.alloc.ID))
     .catch((error: unknown) => logger.error('an allocation cannot be forgotten', { alloc: record.alloc.ID, error }));
 }
 
 /** Releases the volumes. It retries an unmount that fails while this agent runs. */
-async function release(deps: LostDirectoryDeps, { alloc, volumes }: AllocationRecord): Promise<void> {
+async function releaseVolumes(deps: LostDirectoryDeps, { alloc, volumes }: AllocationRecord): Promise<void> {
   const group = findTaskGroup(jobOf(alloc), alloc.TaskGroup);
   if (!group) return;
   const storage = new AllocationStorage({ ...deps, alloc, group, owner: NOBODY });

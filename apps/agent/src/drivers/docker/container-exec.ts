@@ -30,7 +30,7 @@ export async function execInContainer(
   });
   const stream = await exec.start({ hijack: true, stdin: true, Tty: tty });
   const queue = new OutputQueue();
-  const exitCode = copy(stream, tty, queue)
+  const exitCode = copyOutput(stream, tty, queue)
     .catch(() => undefined) // the connection was cut; earlier output is in the queue
     .then(() => endOf(exec))
     .finally(() => queue.end());
@@ -52,7 +52,7 @@ export async function execInContainer(
   };
 }
 
-async function copy(stream: Duplex, tty: boolean, queue: OutputQueue): Promise<void> {
+async function copyOutput(stream: Duplex, tty: boolean, queue: OutputQueue): Promise<void> {
   const reader = new FrameReader();
   for await (const chunk of stream as AsyncIterable<Buffer>) {
     if (tty) await queue.push({ stream: 'stdout', data: chunk });

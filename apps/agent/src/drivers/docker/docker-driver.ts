@@ -16,7 +16,7 @@ import {
   TaskNotFoundError,
 } from '../driver.js';
 import { killSignal, signalOfCode, signalOrInterrupt } from '../task-signal.js';
-import { pause, within } from '../waiting.js';
+import { pause, settlesWithin } from '../waiting.js';
 import { execInContainer } from './container-exec.js';
 import {
   ALLOC_LABEL,
@@ -37,8 +37,8 @@ import {
   isMissing,
   isUnreachable,
   reasonOf,
-  unlessEnded,
-  unlessMissing,
+  ignoreEnded,
+  undefinedIfMissing,
 } from './engine.transport.js';
 import { imagesOf } from './image-source.transport.js';
 import { Images, PULL_TIMEOUT_MS } from './images.js';
@@ -62,7 +62,7 @@ export interface DockerOptions {
   readonly infraImagePullTimeoutMs: number;
   /** The name of this agent. It distinguishes its containers from those of another agent on the same engine. */
   readonly agent: string;
-  readonly outputs: Pick<TaskOutputs, 'follow' | 'copied'>;
+  readonly outputs: Pick<TaskOutputs, 'followContainer' | 'copied'>;
   readonly mhzPerCore: number;
   readonly clock: Clock;
   readonly monotonic: Clock;
@@ -105,12 +105,12 @@ export class DockerDriver implements Driver {
     const isKnown = (taskId: string): boolean => this.tasks.has(taskId) || this.namespaces.isHeld(taskId);
     this.strays = new Strays(options.agent, isKnown, options.monotonic);
     this.images = new Images(
-      imagesOf(() => this.engine()),
+      imagesOf(() => this.engineClient()),
       options.timers,
       options.imageGc,
     );
     this.namespaces = new PauseContainers({
-      engine: () => this.engine(),
+      engine: () => this.engineClient(),
       images: this.images,
       image: options.infraImage,
       pullTimeoutMs: options.infraImagePullTimeoutMs,
@@ -121,7 +121,7 @@ export class DockerDriver implements Driver {
 
   async fingerprint(): Promise<DriverFingerprint> {
     try {
-      const engine = await this.engine();
+      const engine = await this.engineClient();
       const attributes = await engineAttributes(engine, this.options.policy);
       this.wasDetected = true;
       await this.clearStrays(engine);
@@ -155,17 +155,17 @@ export class DockerDriver implements Driver {
         credentials: config.auth && { ...config.auth, serveraddress: config.auth.server_address },
         timeoutMs: pullTimeoutOf(config),
       };
-      await this.images.use(taskId, wish, tell);
+      await this.images.provideImage(taskId, wish, tell);
       await openDirectories(task);
       const order = { task, config, policy, agent, ...(await this.placeInNetwork(task, config)) };
       const options = containerOptions(order, await foundSources(task, config));
       await this.removeStale(containerName(task));
-      const container = await (await this.engine()).createContainer(options);
+      const container = await (await this.engineClient()).createContainer(options);
       if (!task.logs.Disabled) await this.followOutput(task, handle, container, config);
       await container.start();
-      await this.track(handle, container, portsInside(config, task.ports ?? []));
+      await this.trackContainer(handle, container, portsInside(config, task.ports ?? []));
     } catch (error) {
-      this.images.release(taskId);
+      this.images.releaseImage(taskId);
       if (error instanceof StartError || error instanceof TaskConfigError) throw error;
       throw new StartError(reasonOf(error), isUnreachable(error));
     }
@@ -173,12 +173,12 @@ export class DockerDriver implements Driver {
 
   async recover(handle: TaskHandle): Promise<boolean> {
     if (this.tasks.has(handle.taskId)) return true;
-    const container = await this.untilAnswered(() => this.containerOf(handle));
+    const container = await this.retryWhileAway(() => this.containerOf(handle));
     if (!container) return false;
-    const { State, Image } = await this.untilAnswered(() => container.inspect());
+    const { State, Image } = await this.retryWhileAway(() => container.inspect());
     if (State.Status === 'created') return false; // the agent ended after it created the container and before it started the container
-    this.images.keep(handle.taskId, Image);
-    await this.track(handle, container, {});
+    this.images.markUsed(handle.taskId, Image);
+    await this.trackContainer(handle, container, {});
     return true;
   }
 
@@ -193,19 +193,19 @@ export class DockerDriver implements Driver {
     const task = this.running(taskId);
     if (task.ended) return;
     const known = signal === '' ? undefined : killSignal(signal);
-    if (timeoutMs <= 0) await unlessEnded(task.container.kill());
-    else if (!known) await unlessEnded(task.container.stop({ t: Math.ceil(timeoutMs / 1_000) }));
+    if (timeoutMs <= 0) await ignoreEnded(task.container.kill());
+    else if (!known) await ignoreEnded(task.container.stop({ t: Math.ceil(timeoutMs / 1_000) }));
     else {
-      await unlessEnded(task.container.kill({ signal: known }));
-      if (!(await within(task.exit, timeoutMs))) await unlessEnded(task.container.kill());
+      await ignoreEnded(task.container.kill({ signal: known }));
+      if (!(await settlesWithin(task.exit, timeoutMs))) await ignoreEnded(task.container.kill());
     }
-    if (!(await within(task.exit, VANISH_TIMEOUT_MS)))
+    if (!(await settlesWithin(task.exit, VANISH_TIMEOUT_MS)))
       throw new Error(`the container did not exit after ${VANISH_TIMEOUT_MS / 1_000} seconds`);
   }
 
   async signal(taskId: string, signal: string): Promise<void> {
     const { container } = this.running(taskId);
-    await unlessEnded(container.kill({ signal: signalOrInterrupt(signal) }));
+    await ignoreEnded(container.kill({ signal: signalOrInterrupt(signal) }));
   }
 
   async exec(taskId: string, config: TaskConfig, command: ExecCommand): Promise<ExecSession> {
@@ -235,9 +235,9 @@ export class DockerDriver implements Driver {
     const task = this.tasks.get(taskId);
     if (task && !task.ended && !force) throw new Error('cannot destroy running task');
     const container = task?.container ?? (await this.containerOf(handle));
-    if (container) await unlessMissing(container.remove({ force: true, v: true }));
+    if (container) await undefinedIfMissing(container.remove({ force: true, v: true }));
     this.tasks.delete(taskId);
-    this.images.release(taskId);
+    this.images.releaseImage(taskId);
   }
 
   private async clearStrays(engine: Docker): Promise<void> {
@@ -252,19 +252,19 @@ export class DockerDriver implements Driver {
    */
   private async placeInNetwork(task: TaskConfig, config: DockerConfig) {
     if (!task.network || !isInGroupNetwork(task, config)) return {};
-    const joins = await this.namespaces.joined(task.allocId, task.network);
+    const joins = await this.namespaces.containerToJoin(task.allocId, task.network);
     return { joins, files: await networkFiles(task, config, { network: task.network, container: joins }) };
   }
 
   /** Returns the client of the engine. It is made once, because it keeps no connection that could break. */
-  private engine(): Promise<Docker> {
+  private engineClient(): Promise<Docker> {
     this.connected ??= engineAt(this.options.endpoint);
     return this.connected;
   }
 
   /** Returns the container of exactly this start of the task, or undefined if there is none. */
   private async containerOf({ state, taskId }: TaskHandle): Promise<Docker.Container | undefined> {
-    const engine = await this.engine();
+    const engine = await this.engineClient();
     try {
       const { Id, Config } = await engine.getContainer(String(state['name'])).inspect();
       return Config.Labels[TASK_LABEL] === taskId ? engine.getContainer(Id) : undefined;
@@ -276,19 +276,23 @@ export class DockerDriver implements Driver {
 
   /** Removes an agent's container of an earlier start. Another program's container stays and keeps the name (AG-283). */
   private async removeStale(name: string): Promise<void> {
-    const container = (await this.engine()).getContainer(name);
-    const found = await unlessMissing(container.inspect());
-    if (found?.Config.Labels[ALLOC_LABEL]) await unlessMissing(container.remove({ force: true, v: true }));
+    const container = (await this.engineClient()).getContainer(name);
+    const found = await undefinedIfMissing(container.inspect());
+    if (found?.Config.Labels[ALLOC_LABEL]) await undefinedIfMissing(container.remove({ force: true, v: true }));
   }
 
   private async followOutput(task: TaskConfig, handle: TaskHandle, container: Docker.Container, { tty }: DockerConfig) {
     const { endpoint, outputs } = this.options;
     const spec = (type: 'stdout' | 'stderr') => logSpec(task.paths.logsDir, task.task, type, task.logs);
     const files = { stdout: spec('stdout'), stderr: spec('stderr') };
-    await outputs.follow(outputId(handle), { endpoint, container: container.id, tty, files });
+    await outputs.followContainer(outputId(handle), { endpoint, container: container.id, tty, files });
   }
 
-  private async track(handle: TaskHandle, container: Docker.Container, portMap: Record<string, number>): Promise<void> {
+  private async trackContainer(
+    handle: TaskHandle,
+    container: Docker.Container,
+    portMap: Record<string, number>,
+  ): Promise<void> {
     const { NetworkSettings } = await container.inspect();
     const ip = Object.values(NetworkSettings.Networks ?? {}).find(({ IPAddress }) => IPAddress !== '')?.IPAddress;
     const exit = this.exitOf(handle, container);
@@ -300,7 +304,7 @@ export class DockerDriver implements Driver {
   }
 
   private async exitOf(handle: TaskHandle, container: Docker.Container): Promise<ExitResult> {
-    const result = await this.untilAnswered(async () => {
+    const result = await this.retryWhileAway(async () => {
       try {
         await container.wait();
         const { ExitCode, OOMKilled, Error: Err } = (await container.inspect()).State;
@@ -315,7 +319,7 @@ export class DockerDriver implements Driver {
   }
 
   /** Repeats a request while the engine is away. @throws the engine's own errors */
-  private async untilAnswered<T>(ask: () => Promise<T>): Promise<T> {
+  private async retryWhileAway<T>(ask: () => Promise<T>): Promise<T> {
     for (let hasTold = false; ; hasTold = true) {
       try {
         return await ask();

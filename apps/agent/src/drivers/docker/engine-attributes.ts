@@ -1,6 +1,6 @@
 import type Docker from 'dockerode';
 import type { DockerPolicy } from './container-options.js';
-import { unlessMissing } from './engine.transport.js';
+import { undefinedIfMissing } from './engine.transport.js';
 
 /** EngineInfo is the part of the engine's information that the agent reads. */
 interface EngineInfo {
@@ -26,6 +26,6 @@ export async function engineAttributes(engine: Docker, policy: DockerPolicy): Pr
 }
 
 async function bridgeOf(engine: Docker): Promise<string | undefined> {
-  const found = await unlessMissing(engine.getNetwork('bridge').inspect());
+  const found = await undefinedIfMissing(engine.getNetwork('bridge').inspect());
   return found?.IPAM?.Config?.find(({ Gateway }) => Gateway)?.Gateway;
 }

@@ -56,7 +56,7 @@ const NOT_RUNNING = new Set([304, 404, 409]);
  * Awaits a request about a container. It ignores the refusal for a container that has ended or is gone.
  * @throws Error for all other answers
  */
-export async function unlessEnded(asked: Promise<unknown>): Promise<void> {
+export async function ignoreEnded(asked: Promise<unknown>): Promise<void> {
   try {
     await asked;
   } catch (error) {
@@ -65,7 +65,7 @@ export async function unlessEnded(asked: Promise<unknown>): Promise<void> {
 }
 
 /** Returns the answer, or undefined if the object does not exist. */
-export async function unlessMissing<T>(asked: Promise<T>): Promise<T | undefined> {
+export async function undefinedIfMissing<T>(asked: Promise<T>): Promise<T | undefined> {
   try {
     return await asked;
   } catch (error) {

@@ -29,7 +29,7 @@ export function imagesOf(engine: () => Promise<Docker>): ImageSource {
       }
     },
     pull: async (image, credentials, progress, signal) =>
-      pull(await engine(), { image: tagged(image), credentials }, progress, signal),
+      pullImage(await engine(), { image: tagged(image), credentials }, progress, signal),
     remove: async (id) => {
       try {
         await (await engine()).getImage(id).remove();
@@ -46,7 +46,7 @@ interface WantedImage {
   readonly credentials: Credentials | undefined;
 }
 
-async function pull(
+async function pullImage(
   engine: Docker,
   { image, credentials }: WantedImage,
   progress: (news: string) => void,

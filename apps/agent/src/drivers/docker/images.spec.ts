@@ -59,7 +59,7 @@ const wish = (over: Partial<ImageWish> = {}): ImageWish => ({
   ...over,
 });
 const use = (task: string, over: Partial<ImageWish> = {}) =>
-  images.use(task, wish(over), (message) => told.push(message));
+  images.provideImage(task, wish(over), (message) => told.push(message));
 
 describe('images that tasks use', () => {
   it('AG-283: one that the engine has is not pulled, unless it is forced', async () => {
@@ -107,15 +107,15 @@ describe('images that tasks use', () => {
     engine.present.set('i:1', { id: 'i:1', isFromRegistry: true });
     await use('a');
     await use('b');
-    images.release('a');
+    images.releaseImage('a');
     await time.pass(UNUSED_IMAGE_MS);
     expect(engine.present.size).toBe(1);
-    images.release('b');
+    images.releaseImage('b');
     await time.pass(UNUSED_IMAGE_MS - 1);
-    images.keep('c', 'i:1');
+    images.markUsed('c', 'i:1');
     await time.pass(UNUSED_IMAGE_MS);
     expect(engine.present.size).toBe(1);
-    images.release('c');
+    images.releaseImage('c');
     await time.pass(UNUSED_IMAGE_MS);
     expect(engine.present.size).toBe(0);
   });
@@ -124,8 +124,8 @@ describe('images that tasks use', () => {
     engine.present.set('i:1', { id: 'i:1', isFromRegistry: true });
     await use('a');
     await use('b', { image: 'i:1' });
-    images.release('a');
-    images.release('b');
+    images.releaseImage('a');
+    images.releaseImage('b');
     const find = engine.find.bind(engine);
     engine.find = () => Promise.reject(new Error('connect ENOENT'));
     await time.pass(2 * UNUSED_IMAGE_MS);
@@ -138,13 +138,13 @@ describe('images that tasks use', () => {
   it('AG-283: one that was made on the machine stays, and so do all where it is switched off', async () => {
     engine.present.set('i:1', { id: 'i:1', isFromRegistry: false });
     await use('a');
-    images.release('a');
+    images.releaseImage('a');
     await time.pass(UNUSED_IMAGE_MS);
     expect(engine.present.size).toBe(1);
     engine.present.set('i:1', { id: 'i:1', isFromRegistry: true });
     images = new Images(engine, time, false);
     await use('a');
-    images.release('a');
+    images.releaseImage('a');
     await time.pass(UNUSED_IMAGE_MS);
     expect(engine.present.size).toBe(1);
   });

@@ -75,20 +75,20 @@ export class Images {
   ) {}
 
   /** Provides the image and marks it as used by the task. @returns the image's id. @throws StartError */
-  async use(taskId: string, wish: ImageWish, tell: (message: string) => void): Promise<string> {
+  async provideImage(taskId: string, wish: ImageWish, tell: (message: string) => void): Promise<string> {
     const { image, force } = wish;
     let found = force ? undefined : await this.source.find(image);
     if (!found) {
-      await this.pulled(wish, tell);
+      await this.awaitPull(wish, tell);
       found = await this.source.find(image);
     }
     if (!found) throw new StartError(`the engine has no image "${image}", although it was pulled`);
-    this.keep(taskId, found.id);
+    this.markUsed(taskId, found.id);
     return found.id;
   }
 
   /** Marks an image as used by a task that runs already, for instance since before the agent's start. */
-  keep(taskId: string, imageId: string): void {
+  markUsed(taskId: string, imageId: string): void {
     const users = this.users.get(imageId) ?? new Set();
     this.users.set(imageId, users.add(taskId));
     this.removals.get(imageId)?.();
@@ -96,7 +96,7 @@ export class Images {
   }
 
   /** Ends a task's use of its image. */
-  release(taskId: string): void {
+  releaseImage(taskId: string): void {
     for (const [imageId, users] of this.users) {
       if (!users.delete(taskId) || users.size > 0) continue;
       this.users.delete(imageId);
@@ -122,15 +122,15 @@ export class Images {
     }
   }
 
-  private async pulled(wish: ImageWish, tell: (message: string) => void): Promise<void> {
+  private async awaitPull(wish: ImageWish, tell: (message: string) => void): Promise<void> {
     const { image, credentials } = wish;
     const key = JSON.stringify([image, credentials]);
     let pull = this.pulls.get(key);
     if (!pull) {
-      pull = this.begin(wish);
+      pull = this.startPull(wish);
       this.pulls.set(key, pull);
-      const forget = (): void => void this.pulls.delete(key);
-      pull.done.then(forget, forget);
+      const removePull = (): void => void this.pulls.delete(key);
+      pull.done.then(removePull, removePull);
     }
     tell('Downloading image');
     pull.listeners.add(tell);
@@ -145,17 +145,17 @@ export class Images {
     }
   }
 
-  private begin({ image, credentials, timeoutMs }: ImageWish): Pull {
+  private startPull({ image, credentials, timeoutMs }: ImageWish): Pull {
     const listeners = new Set<(news: string) => void>();
     const limit = new AbortController();
     let news = '';
-    const tellNews = (): void => {
+    const reportProgress = (): void => {
       if (news !== '') for (const tell of listeners) tell(`Docker image pull progress: ${news}`);
-      cancelNews = this.timers.after(PULL_NEWS_MS, tellNews);
+      cancelNews = this.timers.after(PULL_NEWS_MS, reportProgress);
     };
-    let cancelNews = this.timers.after(PULL_NEWS_MS, tellNews);
+    let cancelNews = this.timers.after(PULL_NEWS_MS, reportProgress);
     const cancelLimit = this.timers.after(timeoutMs, () => limit.abort());
-    const pull = async (): Promise<void> => {
+    const pullOnce = async (): Promise<void> => {
       try {
         await this.source.pull(image, credentials, (latest) => (news = latest), limit.signal);
       } catch (error) {
@@ -166,6 +166,6 @@ export class Images {
         cancelNews();
       }
     };
-    return { done: pull(), listeners };
+    return { done: pullOnce(), listeners };
   }
 }

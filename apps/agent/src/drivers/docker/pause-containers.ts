@@ -9,7 +9,7 @@ import {
 import type { TaskNetwork } from '../../networks/task-network.js';
 import { StartError } from '../driver.js';
 import { AGENT_LABEL, ALLOC_LABEL, TASK_LABEL } from './container-options.js';
-import { isAway, reasonOf, unlessMissing } from './engine.transport.js';
+import { isAway, reasonOf, undefinedIfMissing } from './engine.transport.js';
 import type { Images } from './images.js';
 import { PAUSE_CHANGES, PAUSE_IMAGE, pauseFileSystem, pauseProgram } from './pause-image.js';
 
@@ -58,7 +58,7 @@ export class PauseContainers implements NetworkNamespaces {
       const found = await this.inspected(allocId);
       if (!found?.State.Running || found.NetworkSettings.SandboxKey === '') return undefined;
       this.held.add(useOf(allocId));
-      this.options.images.keep(useOf(allocId), found.Image);
+      this.options.images.markUsed(useOf(allocId), found.Image);
       return { path: found.NetworkSettings.SandboxKey, sandbox: { container: found.Id } };
     } catch (error) {
       throw isAway(error) ? new NamespaceUnknownError(reasonOf(error), { cause: error }) : error;
@@ -72,7 +72,7 @@ export class PauseContainers implements NetworkNamespaces {
     const isNewest =
       image !== '' && (image.endsWith(':latest') || !/[:@]/.test(image.slice(image.lastIndexOf('/') + 1)));
     const wish = { image: image || PAUSE_IMAGE, force: isNewest, credentials: undefined, timeoutMs: pullTimeoutMs };
-    await images.use(useOf(allocId), wish, () => {});
+    await images.provideImage(useOf(allocId), wish, () => {});
   }
 
   async make(allocId: string, hostname: string): Promise<Namespace> {
@@ -103,14 +103,14 @@ export class PauseContainers implements NetworkNamespaces {
   async remove(allocId: string): Promise<void> {
     await this.removeContainer(allocId);
     this.held.delete(useOf(allocId));
-    this.options.images.release(useOf(allocId));
+    this.options.images.releaseImage(useOf(allocId));
   }
 
   /**
    * Returns the container that a task joins. It must hold the namespace that CNI has configured.
    * @throws StartError if it is gone: only a new allocation gets a new namespace (NW-144)
    */
-  async joined(allocId: string, { namespace }: TaskNetwork): Promise<string> {
+  async containerToJoin(allocId: string, { namespace }: TaskNetwork): Promise<string> {
     const found = await this.find(allocId);
     if (found?.sandbox && found.path === namespace) return found.sandbox.container;
     const name = nameOf(allocId);
@@ -125,17 +125,17 @@ export class PauseContainers implements NetworkNamespaces {
     const found = await this.inspected(allocId);
     if (found?.Config.Labels[ALLOC_LABEL] !== allocId) return;
     const container = (await this.options.engine()).getContainer(found.Id);
-    await unlessMissing(container.remove({ force: true, v: true, abortSignal: limit() }));
+    await undefinedIfMissing(container.remove({ force: true, v: true, abortSignal: limit() }));
   }
 
   private async inspected(allocId: string): Promise<Docker.ContainerInspectInfo | undefined> {
     const container = (await this.options.engine()).getContainer(nameOf(allocId));
-    return unlessMissing(container.inspect({ abortSignal: limit() }));
+    return undefinedIfMissing(container.inspect({ abortSignal: limit() }));
   }
 
   private async makeImage(): Promise<void> {
     const engine = await this.options.engine();
-    if (await unlessMissing(engine.getImage(PAUSE_IMAGE).inspect())) return;
+    if (await undefinedIfMissing(engine.getImage(PAUSE_IMAGE).inspect())) return;
     const { arch } = this.options;
     const program = pauseProgram(arch);
     if (!program) throw new NoPauseProgramError(arch);

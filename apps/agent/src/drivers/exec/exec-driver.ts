@@ -169,9 +169,9 @@ export class ExecDriver extends SupervisedDriver {
     const { setprivInside } = await this.ready();
     const { uid, gid } = idsOf(config);
     const allowed = this.options.allowedCapabilities;
-    const bounding = set(boundingCapabilities(cap_add, cap_drop, allowed));
+    const bounding = capabilitySet(boundingCapabilities(cap_add, cap_drop, allowed));
     // Root gets all capabilities within its bounds. Another user gets only those that the task adds by name.
-    const added = set(uid === 0 ? [] : addedCapabilities(cap_add, allowed));
+    const added = capabilitySet(uid === 0 ? [] : addedCapabilities(cap_add, allowed));
     return [
       setprivInside,
       `--reuid=${uid}`,
@@ -220,7 +220,8 @@ const JOIN = 'while [ "$1" != -- ]; do echo $$ > "$1/cgroup.procs" || exit 126; 
 /** Says whether the task has no network. Without a group's namespace, such a task gets an empty namespace. */
 const isOffline = ({ networkMode, network }: TaskConfig): boolean => networkMode === 'none' && !network;
 
-const set = (capabilities: readonly string[]): string => ['-all', ...capabilities.map((one) => `+${one}`)].join(',');
+const capabilitySet = (capabilities: readonly string[]): string =>
+  ['-all', ...capabilities.map((one) => `+${one}`)].join(',');
 
 function idsOf({ user }: TaskConfig): UserIds {
   const ids = userIds(user === '' ? DEFAULT_USER : user);

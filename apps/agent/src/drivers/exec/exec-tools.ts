@@ -61,8 +61,13 @@ function inside(program: string, chroot: Chroot): string {
 export async function tryOut(tools: ExecTools, chroot: Chroot, runsDir: string): Promise<void> {
   await mkdir(runsDir, { recursive: true });
   const dir = await mkdtemp(below(runsDir, 'trial-'));
-  const at = (name: string): string => below(dir, pathName(name));
-  const [runDir, taskDir, allocDir, secretsDir] = [at('run'), at('task'), at('alloc'), at('secrets')] as const;
+  const toolPath = (name: string): string => below(dir, pathName(name));
+  const [runDir, taskDir, allocDir, secretsDir] = [
+    toolPath('run'),
+    toolPath('task'),
+    toolPath('alloc'),
+    toolPath('secrets'),
+  ] as const;
   const nowhere = openSync('/dev/null', 'w');
   try {
     for (const made of [runDir, taskDir, allocDir, secretsDir]) await mkdir(made);

@@ -76,7 +76,9 @@ async function makePlace(destination: string, { allocDir, taskDir }: TaskPaths, 
       const name = entryName(path.basename(relative));
       if (isDirectory) await (await above.child(name, true)).close();
       else
-        await (await openItself(above.entry(name), destination, constants.O_WRONLY | constants.O_CREAT, 0o644)).close();
+        await (
+          await openItself(above.pathOfEntry(name), destination, constants.O_WRONLY | constants.O_CREAT, 0o644)
+        ).close();
     } finally {
       await above.close();
     }

@@ -30,7 +30,7 @@ export class DriverHealthWatch {
   constructor(
     /** The name of the driver. */
     private readonly name: string,
-    private readonly plugin: Pick<PluginInstance, 'use' | 'isClosed'>,
+    private readonly plugin: Pick<PluginInstance, 'runningProcess' | 'isClosed'>,
     private readonly clock: Clock,
     private readonly timers: Timers,
   ) {}
@@ -47,7 +47,7 @@ export class DriverHealthWatch {
 
   /** Sets a state that the plugin did not report, because it has ended. Its attributes stay. */
   setUnhealthy(description: string): void {
-    this.set({ health: 'unhealthy', description, attributes: this.last?.attributes ?? {} });
+    this.setState({ health: 'unhealthy', description, attributes: this.last?.attributes ?? {} });
   }
 
   /** Reads until `stop`. Never rejects. */
@@ -55,10 +55,10 @@ export class DriverHealthWatch {
     for (let failures = 0; !this.stopping.signal.aborted;) {
       const begunMs = this.clock.nowMs();
       try {
-        const client = new DriverClient((await this.plugin.use()).connection);
+        const client = new DriverClient((await this.plugin.runningProcess()).connection);
         for await (const message of client.fingerprint(this.stopping.signal)) {
           failures = 0;
-          this.set(stateOf(message, this.name));
+          this.setState(stateOf(message, this.name));
         }
         if (this.clock.nowMs() - begunMs < SHORT_STREAM_MS) failures++;
       } catch (error) {
@@ -77,7 +77,7 @@ export class DriverHealthWatch {
     this.stopped.open();
   }
 
-  private set(state: DriverFingerprint): void {
+  private setState(state: DriverFingerprint): void {
     this.last = state;
     this.first.open();
     for (const listener of this.listeners) listener();

@@ -9,12 +9,12 @@ describe('events of an external driver', () => {
     const passed: string[] = [];
     const limit = new EventLimit(time, ({ task, message }) => passed.push(`${task}: ${message}`));
     const event = (task: string, message: string): TaskEvent => ({ allocId: 'a', task, message, annotations: {} });
-    for (let n = 0; n < 10_000; n++) limit.offer(event('web', String(n)));
-    limit.offer(event('db', 'up'));
+    for (let n = 0; n < 10_000; n++) limit.forwardEvent(event('web', String(n)));
+    limit.forwardEvent(event('db', 'up'));
     expect(passed).toHaveLength(MAX_EVENTS_PER_SECOND + 1);
     await time.pass(1_000);
     expect(passed.at(-1)).toBe('web: … and 9990 more');
-    limit.offer(event('web', 'again'));
+    limit.forwardEvent(event('web', 'again'));
     await time.pass(1_000);
     expect(passed.at(-1)).toBe('web: again');
   });

@@ -24,9 +24,9 @@ export class EventLimit {
     private readonly pass: (event: TaskEvent) => void,
   ) {}
 
-  offer(event: TaskEvent): void {
+  forwardEvent(event: TaskEvent): void {
     const key = `${event.allocId}/${event.task}`;
-    const window = this.windows.get(key) ?? this.opened(key, event);
+    const window = this.windows.get(key) ?? this.openWindow(key, event);
     if (!window) return;
     if (window.passed >= MAX_EVENTS_PER_SECOND) {
       window.dropped++;
@@ -36,7 +36,7 @@ export class EventLimit {
     this.pass(event);
   }
 
-  private opened(key: string, last: TaskEvent): Window | undefined {
+  private openWindow(key: string, last: TaskEvent): Window | undefined {
     if (this.windows.size >= MAX_TASKS) return undefined;
     const window: Window = { passed: 0, dropped: 0 };
     this.windows.set(key, window);

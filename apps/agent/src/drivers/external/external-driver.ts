@@ -202,7 +202,7 @@ export class ExternalDriver implements Driver {
         throw new StartError(started.driver_error_msg || 'the driver failed', started.result === 'RETRY');
       if (!started.handle) throw new StartError('the driver returned no handle');
       const found: TaskHandle = { ...handle, state: { ...state, message: handleText(started.handle) } };
-      this.track(found, started.handle, process, output, networkOf(started.network_override));
+      this.trackTask(found, started.handle, process, output, networkOf(started.network_override));
       return found;
     } catch (error) {
       output.release();
@@ -219,7 +219,7 @@ export class ExternalDriver implements Driver {
       if (state.message === undefined) return false; // the start was under way, so it is destroyed
       const message = handleMessage(state.message);
       const { process, network } = await this.recovered(message, handle.taskId);
-      this.track(handle, message, process, await this.openOutput(state, true), network);
+      this.trackTask(handle, message, process, await this.openOutput(state, true), network);
       return true;
     } catch (error) {
       const { logger } = this.deps;
@@ -234,20 +234,20 @@ export class ExternalDriver implements Driver {
 
   async stop(taskId: string, timeoutMs: number, signal: string): Promise<void> {
     const task = this.task(taskId);
-    await this.asking(task, (client) => client.stopTask(taskId, timeoutMs, signal));
+    await this.askPlugin(task, (client) => client.stopTask(taskId, timeoutMs, signal));
     await task.exit;
   }
 
   async signal(taskId: string, signal: string): Promise<void> {
     const task = this.task(taskId);
     if (!this.sendsSignals) throw new Error(NO_SIGNALS);
-    await this.asking(task, (client) => client.signalTask(taskId, signal));
+    await this.askPlugin(task, (client) => client.signalTask(taskId, signal));
   }
 
   async exec(taskId: string, _config: TaskConfig, command: ExecCommand): Promise<ExecSession> {
     const task = this.task(taskId);
     if (this.capabilities?.exec === false) throw new NoExecError(this.name);
-    return this.asking(task, (client) => execInPlugin(client, taskId, command));
+    return this.askPlugin(task, (client) => execInPlugin(client, taskId, command));
   }
 
   network(taskId: string): DriverNetwork | null {
@@ -264,8 +264,8 @@ export class ExternalDriver implements Driver {
     const task = this.tasks.get(taskId);
     if (task && !task.ended && !force) throw new Error('cannot destroy running task');
     // A process that was started since the task ended knows it only after its recovery. If that fails, nothing is left.
-    if (task) await this.attached(task).catch(() => undefined);
-    const process = await this.deps.plugin.use();
+    if (task) await this.attachedClient(task).catch(() => undefined);
+    const process = await this.deps.plugin.runningProcess();
     await new DriverClient(process.connection).destroyTask(taskId, force).catch((error: unknown) => {
       if (!(error instanceof PluginError && error.isTaskNotFound)) throw error;
     });
@@ -279,7 +279,7 @@ export class ExternalDriver implements Driver {
     taskId: string,
     isRepeated = false,
   ): Promise<{ process: PluginProcess; network: DriverNetwork | null }> {
-    const process = await this.deps.plugin.use();
+    const process = await this.deps.plugin.runningProcess();
     const client = new DriverClient(process.connection);
     try {
       await client.recoverTask(message);
@@ -297,7 +297,7 @@ export class ExternalDriver implements Driver {
   /** Starts a task, and again on a new process if the plugin ends meanwhile (PG-77). @throws PluginError, StartError */
   private async startOnce(message: TaskConfigMessage): Promise<{ started: StartedTask; process: PluginProcess }> {
     for (let attempt = 1; ; attempt++) {
-      const process = await this.deps.plugin.use();
+      const process = await this.deps.plugin.runningProcess();
       try {
         return {
           started: await new DriverClient(process.connection).startTask(message, this.stopping.signal),
@@ -325,7 +325,7 @@ export class ExternalDriver implements Driver {
 
   /** Asks the plugin anew what it can do and what a task's configuration looks like (PG-51). */
   private async askedSchema(): Promise<ConfigSchema> {
-    const process = await this.deps.plugin.use();
+    const process = await this.deps.plugin.runningProcess();
     const [schema] = await Promise.all([
       new DriverClient(process.connection).taskConfigSchema(),
       this.refreshCapabilities(),
@@ -334,11 +334,11 @@ export class ExternalDriver implements Driver {
   }
 
   private async refreshCapabilities(): Promise<void> {
-    const process = await this.deps.plugin.use();
+    const process = await this.deps.plugin.runningProcess();
     this.capabilities = await new DriverClient(process.connection).capabilities();
   }
 
-  private track(
+  private trackTask(
     handle: TaskHandle,
     message: TaskHandleMessage,
     process: PluginProcess,
@@ -346,7 +346,7 @@ export class ExternalDriver implements Driver {
     network: DriverNetwork | null,
   ): void {
     const { taskId } = handle;
-    const stats = new TaskStatsWatch(taskId, () => this.attached(this.task(taskId)), this.deps.timers);
+    const stats = new TaskStatsWatch(taskId, () => this.attachedClient(this.task(taskId)), this.deps.timers);
     const open = new Promise<ExitResult>(() => {});
     const task: ExternalTask = {
       handle,
@@ -372,7 +372,7 @@ export class ExternalDriver implements Driver {
   private async exitOf(task: ExternalTask): Promise<ExitResult> {
     for (;;) {
       try {
-        const client = await this.attached(task);
+        const client = await this.attachedClient(task);
         const { result, err } = await client.waitTask(task.handle.taskId);
         return {
           ExitCode: result?.exit_code ?? 0,
@@ -396,13 +396,13 @@ export class ExternalDriver implements Driver {
    * Asks about a task, and once more on a new process if the plugin ends meanwhile (PG-77).
    * @throws TaskNotFoundError, PluginError
    */
-  private async asking<T>(task: ExternalTask, ask: (client: DriverClient) => Promise<T>): Promise<T> {
+  private async askPlugin<T>(task: ExternalTask, ask: (client: DriverClient) => Promise<T>): Promise<T> {
     try {
       try {
-        return await ask(await this.attached(task));
+        return await ask(await this.attachedClient(task));
       } catch (error) {
         if (!(error instanceof PluginShutDownError)) throw error;
-        return await ask(await this.attached(task));
+        return await ask(await this.attachedClient(task));
       }
     } catch (error) {
       if (error instanceof PluginError && error.isTaskNotFound) throw new TaskNotFoundError(task.handle.taskId);
@@ -411,8 +411,8 @@ export class ExternalDriver implements Driver {
   }
 
   /** Returns a client for a process that knows the task, and recovers the task there first if needed. */
-  private async attached(task: ExternalTask): Promise<DriverClient> {
-    const process = await this.deps.plugin.use();
+  private async attachedClient(task: ExternalTask): Promise<DriverClient> {
+    const process = await this.deps.plugin.runningProcess();
     const client = new DriverClient(process.connection);
     if (task.process === process) return client;
     task.recovering ??= client
@@ -445,13 +445,13 @@ export class ExternalDriver implements Driver {
   private async watchEvents(): Promise<void> {
     for (let failures = 0; !this.stopped.isOpen; failures++) {
       try {
-        const process = await this.deps.plugin.use();
+        const process = await this.deps.plugin.runningProcess();
         const events = new DriverClient(process.connection).taskEvents(this.stopping.signal);
         let left = MAX_EVENTS_PER_SECOND;
         let secondBegan = this.deps.clock.nowMs();
         for await (const { alloc_id: allocId, task_name: task, message, annotations } of events) {
           failures = 0;
-          this.limit.offer({ allocId, task, message, annotations });
+          this.limit.forwardEvent({ allocId, task, message, annotations });
           if (--left > 0) continue;
           const restMs = secondBegan + 1_000 - this.deps.clock.nowMs();
           if (restMs > 0) await pause(this.deps.timers, Math.min(restMs, 1_000), this.stopped);

@@ -12,7 +12,7 @@ import { asAbsolute } from '../../paths/path-name.js';
 export async function linkMounts({ mounts = [], paths }: TaskConfig): Promise<void> {
   for (const { source, destination } of mounts)
     await inOpenParent(paths.taskDir, asAbsolute(destination).slice(1), async (parent, name) => {
-      const link = parent.entry(name);
+      const link = parent.pathOfEntry(name);
       const there = await readlink(link).catch((error: unknown) => {
         if (isErrno(error, 'ENOENT')) return undefined;
         throw new StartError(`${destination} of the task is taken: nothing can be mounted there`);

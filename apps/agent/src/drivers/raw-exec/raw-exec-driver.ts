@@ -50,11 +50,11 @@ export class RawExecDriver extends SupervisedDriver {
   async exec(taskId: string, config: TaskConfig, { command, tty }: ExecCommand): Promise<ExecSession> {
     this.processOf(taskId);
     const [file, ...args] = command;
-    const wanted = { file: found(file, config), args, user: this.userOf(config) };
+    const wanted = { file: commandPath(file, config), args, user: this.userOf(config) };
     return execProcess({
       ...inNetwork(config.network?.namespace, wanted),
       cwd: rawExecConfig(config.config).workDir ?? config.paths.taskDir,
-      env: this.seenBy(config),
+      env: this.visibleVariables(config),
       tty,
     });
   }
@@ -65,7 +65,7 @@ export class RawExecDriver extends SupervisedDriver {
     const { command, args, workDir, oomScoreAdj } = wanted;
     if (workDir !== undefined && !statOrNone(workDir)?.isDirectory())
       throw new StartError(`work_dir "${workDir}" is no directory of this machine`);
-    const executable = found(command, config);
+    const executable = commandPath(command, config);
     const user = this.userOf(config);
     if (user) chownSync(config.paths.secretsDir, user.uid, user.gid); // the secrets belong to the task's user (AG-220)
     await linkMounts(config);
@@ -73,7 +73,7 @@ export class RawExecDriver extends SupervisedDriver {
       commandLine: (placed) => asItIs({ runDir: this.runDir(handle), placed, oomScoreAdj }, [executable, ...args]),
       cgroups: await chosenCgroups(wanted),
       cwd: workDir ?? config.paths.taskDir,
-      env: carried(this.seenBy(config)),
+      env: carried(this.visibleVariables(config)),
       user,
     };
   }
@@ -86,13 +86,13 @@ export class RawExecDriver extends SupervisedDriver {
     return ids;
   }
 
-  private seenBy({ env, config }: TaskConfig): Record<string, string> {
+  private visibleVariables({ env, config }: TaskConfig): Record<string, string> {
     return allowedVariables(env, this.options.denials, rawExecConfig(config).deniedVariables);
   }
 }
 
 /** Finds a task's command (AG-273). @throws StartError */
-function found(command: string, { paths, env }: TaskConfig): string {
+function commandPath(command: string, { paths, env }: TaskConfig): string {
   const view: TaskView = { localDir: paths.localDir, taskDir: paths.taskDir, onMachine: (file) => file };
   return findCommand(command, view, env['PATH'] ?? process.env['PATH'] ?? '');
 }

@@ -20,7 +20,7 @@ import { NoCgroupsError, type TaskCgroups } from '../task-cgroups.store.js';
 import type { TaskLimits } from '../task-limits.store.js';
 import { DEFAULT_KILL_SIGNAL, killSignal, signalOfCode, signalOrInterrupt } from '../task-signal.js';
 import type { UserIds } from '../user-ids.js';
-import { pause, until, within } from '../waiting.js';
+import { pause, pollUntilDefined, settlesWithin } from '../waiting.js';
 import { killWithGroup } from './left-running.js';
 import {
   claimUnbegun,
@@ -143,35 +143,35 @@ export abstract class SupervisedDriver implements Driver {
         ...(cgroup && { cgroup }),
       });
     } catch (error) {
-      await this.leave(run);
+      await this.removeUnstarted(run);
       throw new StartError(errorText(error));
     } finally {
       output.release();
     }
     const identity = await processOf(runDir);
     if (!identity) {
-      await this.leave(run);
+      await this.removeUnstarted(run);
       const trouble = await troubleOf(runDir);
       throw new StartError(trouble ?? 'the supervisor of the task ended before it started the command');
     }
-    this.track(handle, identity, endOf(supervisor));
+    this.trackProcess(handle, identity, endOf(supervisor));
   }
 
   async recover(handle: TaskHandle): Promise<boolean> {
     if (this.tasks.has(handle.taskId)) return true;
     const runDir = this.runDir(handle);
     if (await claimUnbegun(runDir)) return false;
-    const identity = await until(() => processOf(runDir), EXIT_RECORD_TIMEOUT_MS);
+    const identity = await pollUntilDefined(() => processOf(runDir), EXIT_RECORD_TIMEOUT_MS);
     if (!identity) return false;
     const isDecided = async (): Promise<true | undefined> =>
       !isAlive(identity) || (await hasStarted(runDir)) ? true : undefined;
-    await until(isDecided, EXIT_RECORD_TIMEOUT_MS);
+    await pollUntilDefined(isDecided, EXIT_RECORD_TIMEOUT_MS);
     if (!(await hasStarted(runDir))) return false; // the agent ended while it started the task, so its command never ran
     if (identity.bootId !== bootId() || !isAlive(identity)) {
       // The task ended while no agent ran. Its supervisor kept the exit code (AG-443), or the code is lost.
-      if ((await until(() => exitCodeOf(runDir), EXIT_RECORD_TIMEOUT_MS)) === undefined) return false;
+      if ((await pollUntilDefined(() => exitCodeOf(runDir), EXIT_RECORD_TIMEOUT_MS)) === undefined) return false;
     }
-    this.track(handle, identity, undefined);
+    this.trackProcess(handle, identity, undefined);
     return true;
   }
 
@@ -185,11 +185,11 @@ export abstract class SupervisedDriver implements Driver {
     const known = killSignal(signal === '' ? DEFAULT_KILL_SIGNAL : signal);
     if (timeoutMs > 0) {
       if (isAlive(task.process)) sendSignal(task.process.pid, known);
-      if (await within(task.exit, timeoutMs)) return;
+      if (await settlesWithin(task.exit, timeoutMs)) return;
     }
     killWithGroup(task.process);
     await this.cgroups?.kill(runId(task.handle));
-    if (!(await within(task.exit, VANISH_TIMEOUT_MS)))
+    if (!(await settlesWithin(task.exit, VANISH_TIMEOUT_MS)))
       throw new Error(`process did not exit after ${VANISH_TIMEOUT_MS / 1000} seconds`);
   }
 
@@ -201,14 +201,14 @@ export abstract class SupervisedDriver implements Driver {
   /** Measures the usage of a task on demand (AG-278). */
   async stats(taskId: string): Promise<TaskResourceUsage> {
     const { process, usage } = this.running(taskId);
-    const recent = usage.recent(Date.now());
+    const recent = usage.recentSample(Date.now());
     if (recent) return recent;
     const table = await this.processes.now();
     const members = isAlive(process) ? treeOf(table, process.pid) : [];
     const measured = await Promise.all(
       members.map(async (row) => ({ ...row, ...(await this.processes.memoryOf(row.pid)) })),
     );
-    return usage.sample(table.takenAtMs, measured);
+    return usage.addSample(table.takenAtMs, measured);
   }
 
   async destroy(handle: TaskHandle, force: boolean): Promise<void> {
@@ -232,12 +232,16 @@ export abstract class SupervisedDriver implements Driver {
   }
 
   private openOutput(run: string, { logs, paths, task }: TaskConfig): Promise<OpenOutput> | OpenOutput {
-    if (logs.Disabled) return discarded();
+    if (logs.Disabled) return discardedOutput();
     const spec = (type: 'stdout' | 'stderr') => logSpec(paths.logsDir, task, type, logs);
     return this.supervision.outputs.open(run, spec('stdout'), spec('stderr'));
   }
 
-  private track(handle: TaskHandle, identity: ProcessIdentity, supervisorEnded: Promise<void> | undefined): void {
+  private trackProcess(
+    handle: TaskHandle,
+    identity: ProcessIdentity,
+    supervisorEnded: Promise<void> | undefined,
+  ): void {
     const exit = this.exitOf(handle, identity, supervisorEnded);
     const usage = new ProcessUsage(handle.startedAtMs, this.supervision.mhzPerCore);
     const task: Running = { handle, process: identity, exit, usage, ended: false };
@@ -255,7 +259,7 @@ export abstract class SupervisedDriver implements Driver {
     await supervisorEnded;
     // Polls if the supervisor is not a child of this process, or was killed while its task survives.
     while ((await exitCodeOf(runDir)) === undefined && isAlive(identity)) await pause(WATCH_MS);
-    const code = await until(() => exitCodeOf(runDir), EXIT_RECORD_TIMEOUT_MS);
+    const code = await pollUntilDefined(() => exitCodeOf(runDir), EXIT_RECORD_TIMEOUT_MS);
     const OOMKilled = (await this.supervision.limits?.wasOutOfMemory(runId(handle))) ?? false;
     await this.cgroups?.kill(runId(handle)); // ends processes that left the process group, too (AG-257)
     await this.supervision.outputs.drained(runId(handle));
@@ -282,8 +286,8 @@ export abstract class SupervisedDriver implements Driver {
   }
 
   /** Cleans up a run of which nothing was started. */
-  private async leave(run: string): Promise<void> {
-    this.cgroups?.forget(run);
+  private async removeUnstarted(run: string): Promise<void> {
+    this.cgroups?.removeUnstarted(run);
     await this.supervision.limits?.remove(run);
   }
 
@@ -311,7 +315,7 @@ function endOf(supervisor: ChildProcess): Promise<void> {
 }
 
 /** Discards the output of a task whose logs are disabled (AG-244). */
-function discarded(): OpenOutput {
+function discardedOutput(): OpenOutput {
   const fd = openSync('/dev/null', 'w');
   const pipes = { stdout: '/dev/null', stderr: '/dev/null' };
   return { stdout: fd, stderr: fd, pipes, release: () => closeSync(fd) };

@@ -39,7 +39,7 @@ export class AgentLogReaders {
    * @throws RpcError if there are too many readers
    */
   async readLog({ ReaderID, Rank }: ReadAgentLogRequest): Promise<ReadAgentLogResponse> {
-    const reader = this.readers.get(ReaderID) ?? this.begin(ReaderID, Rank);
+    const reader = this.readers.get(ReaderID) ?? this.openReader(ReaderID, Rank);
     reader.stopWaiting();
     if (reader.lines.length === 0) await this.untilLine(reader);
     const answer = { Lines: reader.lines, Dropped: reader.dropped };
@@ -50,7 +50,7 @@ export class AgentLogReaders {
     return answer;
   }
 
-  private begin(id: string, rank: number): Reader {
+  private openReader(id: string, rank: number): Reader {
     if (this.readers.size >= MAX_READERS)
       throw new RpcError('invalid', `${MAX_READERS} watch the log of this machine already`);
     const end = this.feed.subscribe(rank, (line) => {
@@ -58,11 +58,11 @@ export class AgentLogReaders {
       else reader.lines.push(line);
       reader.wake();
     });
-    const leave = (): void => {
+    const closeReader = (): void => {
       end();
       this.readers.delete(id);
     };
-    const reader: Reader = { lines: [], dropped: 0, wake: () => {}, leave, stopWaiting: () => {} };
+    const reader: Reader = { lines: [], dropped: 0, wake: () => {}, leave: closeReader, stopWaiting: () => {} };
     this.readers.set(id, reader);
     return reader;
   }

@@ -55,12 +55,12 @@ export class NodeMeta {
    * @throws InvalidMetaError, or the error of the disk; then nothing has changed
    */
   apply(changes: DynamicMeta): Promise<NodeMetaResponse> {
-    const done = this.last.then(() => this.change(changes));
+    const done = this.last.then(() => this.applyChanges(changes));
     this.last = done.catch(() => undefined);
     return done;
   }
 
-  private async change(changes: DynamicMeta): Promise<NodeMetaResponse> {
+  private async applyChanges(changes: DynamicMeta): Promise<NodeMetaResponse> {
     for (const key of Object.keys(changes))
       if (!KEY.test(key)) throw new InvalidMetaError(`invalid metadata key: ${JSON.stringify(key)}`);
     // A removed key that is only dynamic is deleted. A removed key of the configuration has to be stored as removed.

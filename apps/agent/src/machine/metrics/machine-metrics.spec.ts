@@ -119,7 +119,7 @@ describe('what a machine tells of its allocations', () => {
     const ended = await ran([aTask('web', { run_for: '1s' })]);
     await ended.time.pass(1_000);
     const group = { EphemeralDisk: { Sticky: true, Migrate: true, SizeMB: 10 } };
-    const directories = { inherit: () => new Promise<void>(() => {}) };
+    const directories = { inheritDisk: () => new Promise<void>(() => {}) };
     const moving = await ran([aTask('web', FOREVER)], { alloc: { PreviousAllocation: 'p' }, group, directories });
     const all = [blocked, running, ended, moving].map(({ runner }) => runner);
     const { metrics } = machine(running, all);
@@ -155,7 +155,7 @@ describe('what a machine tells of each task', () => {
     const { runner, time } = await ran([aTask('web', FOREVER)]);
     let asked = 0;
     const usage = (task: string) => (asked++, runner.usage(task));
-    const alloc = { counted: () => runner.counted(), usage };
+    const alloc = { countedAllocation: () => runner.countedAllocation(), usage };
     const names = async (publish: object) =>
       Object.keys(values(await machine({ time }, [alloc], publish).metrics.readMetrics())).filter((name) =>
         name.startsWith('allocs.'),
@@ -194,12 +194,12 @@ describe('what a machine tells of each task', () => {
     const policy = { Attempts: 1, Interval: 1800e9, Delay: 5e9, Mode: 'fail', RenderTemplates: false };
     const failing = aTask('web', { run_for: '1s', exit_code: 1 }, { RestartPolicy: policy });
     const { runner, time } = await ran([failing, aTask('done', { run_for: '1s' })]);
-    const killed = (): ReturnType<AllocationRunner['counted']> => {
-      const one = runner.counted();
+    const killed = (): ReturnType<AllocationRunner['countedAllocation']> => {
+      const one = runner.countedAllocation();
       const Events = one.tasks['web']!.Events.map((event) => ({ ...event, Details: { oom_killed: 'true' } }));
       return { ...one, tasks: { ...one.tasks, web: { ...one.tasks['web']!, Events } } };
     };
-    const { metrics } = machine({ time }, [{ counted: killed, usage: (task) => runner.usage(task) }], {
+    const { metrics } = machine({ time }, [{ countedAllocation: killed, usage: (task) => runner.usage(task) }], {
       publishAllocations,
     });
     const of = async (task: string) => {
@@ -221,8 +221,8 @@ describe('what a machine tells of each task', () => {
     let asked = 0;
     const hangs = (): Promise<AllocResourceUsage> => (asked++, new Promise(() => {}));
     const allocs: MeasuredAlloc[] = Array.from({ length: 2 * ASKED_AT_ONCE }, (_, n) => {
-      const one = { ...made.runner.counted(), alloc: { ...made.alloc, ID: `a${n}` } };
-      return { counted: () => one, usage: hangs };
+      const one = { ...made.runner.countedAllocation(), alloc: { ...made.alloc, ID: `a${n}` } };
+      return { countedAllocation: () => one, usage: hangs };
     });
     const { metrics } = machine(made, [...allocs, made.runner], { publishAllocations });
     const look = async () => {

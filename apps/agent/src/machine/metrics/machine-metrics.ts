@@ -25,7 +25,7 @@ export const PATIENCE_MS = 2_000;
 
 /** MeasuredAlloc is one allocation on this machine. */
 export interface MeasuredAlloc {
-  counted(): CountedAllocation;
+  countedAllocation(): CountedAllocation;
   /** Returns the use of a task. @param task the task's name; empty for all running tasks */
   usage(task: string): Promise<AllocResourceUsage>;
 }
@@ -70,30 +70,34 @@ export class MachineMetrics {
     const nowMs = this.options.clock.nowMs();
     if (this.last && isYounger(this.lastMs, nowMs, this.options.collectionIntervalMs)) return this.last;
     this.lastMs = nowMs;
-    return (this.last = this.measure());
+    return (this.last = this.measureSeries());
   }
 
-  private async measure(): Promise<Shown> {
+  private async measureSeries(): Promise<Shown> {
     const { node, host, publishNode, publishAllocations } = this.options;
     const labels = { ...nodeLabels(node()), ...host };
-    const allocs = this.options.allocs().map((source): Looked => ({ ...source.counted(), source }));
+    const allocs = this.options.allocs().map((source): Looked => ({ ...source.countedAllocation(), source }));
     const gauges = [...standingSeries(allocs, labels), ...loadSeries(node(), allocs, labels)];
     if (publishNode) for (const item of hostSeries(await this.options.hostStats(), labels)) gauges.push(item);
     if (!publishAllocations) return { gauges, counters: [], samples: [] };
     return {
-      gauges: [...gauges, ...allocs.flatMap((one) => this.given(one)), ...(await this.usage(allocs))],
-      counters: this.lives(allocs),
+      gauges: [
+        ...gauges,
+        ...allocs.flatMap((one) => this.assignedSeries(one)),
+        ...(await this.allocationUsage(allocs)),
+      ],
+      counters: this.lifeSeries(allocs),
       samples: [],
     };
   }
 
-  private given({ alloc, tasks }: CountedAllocation): Series[] {
+  private assignedSeries({ alloc, tasks }: CountedAllocation): Series[] {
     return Object.entries(alloc.AllocatedResources.Tasks)
       .filter(([task]) => tasks[task]?.State === 'running')
       .flatMap(([task, given]) => givenSeries(given, this.labelsOf(alloc, task)));
   }
 
-  private lives(allocs: readonly CountedAllocation[]): Series[] {
+  private lifeSeries(allocs: readonly CountedAllocation[]): Series[] {
     const tasks = allocs.flatMap(({ alloc, tasks: states }) =>
       Object.entries(states).map(([task, state]) => ({ key: `${alloc.ID}/${task}`, alloc, task, state })),
     );
@@ -103,7 +107,7 @@ export class MachineMetrics {
     );
   }
 
-  private async usage(allocs: readonly Looked[]): Promise<Series[]> {
+  private async allocationUsage(allocs: readonly Looked[]): Promise<Series[]> {
     const told: Series[] = [];
     const running = allocs.filter((one) => one.status === 'running').values();
     const all = Promise.all(

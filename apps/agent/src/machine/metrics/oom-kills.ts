@@ -21,12 +21,12 @@ export class OomKills {
    */
   countNew(tasks: ReadonlyMap<string, readonly TaskEvent[]>): ReadonlyMap<string, number> {
     const before = this.seen;
-    this.seen = new Map([...tasks].map(([key, events]) => [key, counted(events, before.get(key))]));
+    this.seen = new Map([...tasks].map(([key, events]) => [key, countKills(events, before.get(key))]));
     return new Map([...this.seen].map(([key, { count }]) => [key, count]));
   }
 }
 
-function counted(events: readonly TaskEvent[], before: Seen = { count: 0, untilNs: 0 }): Seen {
+function countKills(events: readonly TaskEvent[], before: Seen = { count: 0, untilNs: 0 }): Seen {
   const fresh = events.filter(({ Time }) => Time > before.untilNs);
   const kills = fresh.filter(({ Type, Details }) => Type === 'Terminated' && Details['oom_killed'] === 'true');
   return { count: before.count + kills.length, untilNs: fresh.at(-1)?.Time ?? before.untilNs };

@@ -33,14 +33,14 @@ export class DriverWatch {
   constructor(private readonly deps: DriverWatchDependencies) {}
 
   start(): void {
-    for (const [name, driver] of this.deps.drivers) driver.onChange?.(() => this.changed(name, driver));
-    this.ask();
+    for (const [name, driver] of this.deps.drivers) driver.onChange?.(() => this.fingerprintChanged(name, driver));
+    this.scheduleFingerprints();
   }
 
-  private ask(): void {
+  private scheduleFingerprints(): void {
     this.cancel = this.deps.timers.after(DRIVER_PERIOD_MS, () => {
       for (const [name, driver] of this.deps.drivers) void this.fingerprint(name, driver);
-      this.ask();
+      this.scheduleFingerprints();
     });
   }
 
@@ -49,7 +49,7 @@ export class DriverWatch {
   }
 
   /** Asks at once. A driver that is being asked may have answered already, so it is asked once more. */
-  private changed(name: string, driver: Driver): void {
+  private fingerprintChanged(name: string, driver: Driver): void {
     if (this.asked.has(name)) this.again.add(name);
     else void this.fingerprint(name, driver);
   }

@@ -34,7 +34,7 @@ export class LocalNode {
     const map: PluginMap = side === 'controller' ? 'CSIControllerPlugins' : 'CSINodePlugins';
     const before = this.node[map][info.PluginID];
     if (before && withoutTime(before) === withoutTime(info)) return undefined;
-    this.change({ [map]: { ...this.node[map], [info.PluginID]: info } });
+    this.updateNode({ [map]: { ...this.node[map], [info.PluginID]: info } });
     if (!before || !healthChanged(before, info)) return undefined;
     return { Subsystem: 'CSI', Message: info.HealthDescription, Details: { plugin: info.PluginID, type: side } };
   }
@@ -48,7 +48,7 @@ export class LocalNode {
     const before = this.node.Drivers[name];
     if (before && withoutTime(before) === withoutTime(info)) return undefined;
     const others = Object.entries(this.node.Attributes).filter(([key]) => !(key in (before?.Attributes ?? {})));
-    this.change({
+    this.updateNode({
       Drivers: { ...this.node.Drivers, [name]: info },
       Attributes: { ...Object.fromEntries(others), ...info.Attributes },
     });
@@ -58,20 +58,20 @@ export class LocalNode {
 
   /** Replaces all devices of this machine (PG-94). */
   devices(Devices: readonly NodeDevice[]): void {
-    this.change({ NodeResources: { ...this.node.NodeResources, Devices: [...Devices] } });
+    this.updateNode({ NodeResources: { ...this.node.NodeResources, Devices: [...Devices] } });
   }
 
   /** Replaces all host volumes of this machine (VL-289). */
   hostVolumes(HostVolumes: Readonly<Record<string, NodeHostVolume>>): void {
-    this.change({ HostVolumes });
+    this.updateNode({ HostVolumes });
   }
 
   /** Replaces all metadata of this machine (AG-27). */
   meta(Meta: Readonly<Record<string, string>>): void {
-    this.change({ Meta });
+    this.updateNode({ Meta });
   }
 
-  private change(over: Partial<Node>): void {
+  private updateNode(over: Partial<Node>): void {
     this.node = { ...this.node, ...over };
     for (const listener of this.listeners) listener();
   }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { z } from 'zod';
 import { below, pathName } from '../../paths/path-name.js';
-import { PROGRAM_PATH, type RunProgram, whyItFailed } from '../program.transport.js';
+import { PROGRAM_PATH, type RunProgram, failureText } from '../program.transport.js';
 
 /** The time in milliseconds after which a plugin is killed (NW-45). */
 export const PLUGIN_TIMEOUT_MS = 30_000;
@@ -83,11 +83,12 @@ export class CniPlugins {
       stdin: JSON.stringify(config),
       timeoutMs: PLUGIN_TIMEOUT_MS,
     });
-    if (end.isLate) throw failed(config.type, command, `no answer within ${PLUGIN_TIMEOUT_MS / 1_000} s: killed`);
-    if (end.code !== 0) throw failed(config.type, command, failureIn(end.stdout) ?? whyItFailed(end));
+    if (end.isLate) throw cniError(config.type, command, `no answer within ${PLUGIN_TIMEOUT_MS / 1_000} s: killed`);
+    if (end.code !== 0) throw cniError(config.type, command, failureIn(end.stdout) ?? failureText(end));
     if (command !== 'ADD') return {};
     const result = RESULT.safeParse(parsed(end.stdout));
-    if (!result.success) throw failed(config.type, command, `its answer is no result of CNI: ${beginning(end.stdout)}`);
+    if (!result.success)
+      throw cniError(config.type, command, `its answer is no result of CNI: ${beginning(end.stdout)}`);
     return result.data;
   }
 
@@ -100,7 +101,7 @@ export class CniPlugins {
   }
 }
 
-const failed = (type: string, command: CniCommand, why: string): CniError =>
+const cniError = (type: string, command: CniCommand, why: string): CniError =>
   new CniError(`plugin type="${type}" failed (${command.toLowerCase()}): ${why}`);
 
 /** Returns the plugin's failure message, or undefined if the output does not follow the protocol. */

@@ -16,5 +16,5 @@ async function ensureRule(iptables: Iptables, family: Family, bridge: string, su
   if (await iptables.succeeds(family, '-t', 'filter', '-C', ADMIN_CHAIN, ...rule)) return;
   // Another program may make the chain at the same moment. Then it exists, which is enough.
   await iptables.succeeds(family, '-t', 'filter', '-N', ADMIN_CHAIN);
-  await iptables.tell(family, '-t', 'filter', '-A', ADMIN_CHAIN, ...rule);
+  await iptables.runCommand(family, '-t', 'filter', '-A', ADMIN_CHAIN, ...rule);
 }

@@ -1,4 +1,4 @@
-import { programOfMachine, type ProgramEnd, type RunProgram, whyItFailed } from '../program.transport.js';
+import { programOfMachine, type ProgramEnd, type RunProgram, failureText } from '../program.transport.js';
 
 /** The longest wait in seconds for another program's change of the rules. */
 const LOCK_WAIT_S = '10';
@@ -34,9 +34,9 @@ export class Iptables {
   }
 
   /** Runs a command. @returns its output @throws IptablesError that names the command */
-  async tell(family: Family, ...args: string[]): Promise<string> {
+  async runCommand(family: Family, ...args: string[]): Promise<string> {
     const end = await this.call(family, args);
-    if (end.code !== 0) throw new IptablesError(`${family} ${args.join(' ')} failed: ${whyItFailed(end)}`);
+    if (end.code !== 0) throw new IptablesError(`${family} ${args.join(' ')} failed: ${failureText(end)}`);
     return end.stdout;
   }
 

@@ -21,7 +21,7 @@ export async function removeLeftRules(iptables: Iptables, network: string, alloc
 }
 
 async function removeFrom(iptables: Iptables, family: Family, network: string, allocId: string): Promise<void> {
-  const left = leftRules(await iptables.tell(family, '-t', 'nat', '-S'), network, allocId);
+  const left = leftRules(await iptables.runCommand(family, '-t', 'nat', '-S'), network, allocId);
   for (const { rule } of left) await iptables.succeeds(family, '-t', 'nat', '-D', ...rule);
   for (const chain of new Set(left.map((one) => one.chain))) {
     await iptables.succeeds(family, '-t', 'nat', '-F', chain);

@@ -54,14 +54,14 @@ export class ApiSocket {
   ): Promise<ApiSocket> {
     const directory = await openInside(taskDir, secretsDir);
     try {
-      const place = directory.entry(pathName(API_SOCKET));
+      const place = directory.pathOfEntry(pathName(API_SOCKET));
       await rm(place, { force: true }); // an agent that was killed leaves its socket behind
       const server = createServer((request, response) => void new Exchange(request, response, deps).forwardRequest());
       server.maxConnections = MAX_API_SOCKET_CONNECTIONS;
       server.unref(); // the agent can end while the socket is open
       server.listen(place);
       await once(server, 'listening');
-      await letIn(place, owner);
+      await allowTask(place, owner);
       return new ApiSocket(server, directory);
     } catch (error) {
       await directory.close();
@@ -80,7 +80,7 @@ export class ApiSocket {
 }
 
 /** Lets the task connect to its socket. Before that, only the agent's user can. */
-async function letIn(place: string, owner: UserIds | undefined): Promise<void> {
+async function allowTask(place: string, owner: UserIds | undefined): Promise<void> {
   const given =
     owner &&
     chown(place, owner.uid, owner.gid).then(
@@ -129,11 +129,11 @@ class Exchange {
     const Body = (await bytesWithin(this.request, MAX_TASK_REQUEST_BYTES)).toString('base64');
     const own = { NodeID: nodeId(), RequestID: this.id };
     const answer = await rpc.ask(taskRequest, { ...own, Method: method, Path: url, Headers, Body });
-    if (!this.response.destroyed) this.begin(answer);
+    if (!this.response.destroyed) this.startAnswer(answer);
     return answer;
   }
 
-  private begin({ Status, Headers, Body, More }: TaskApiAnswer): void {
+  private startAnswer({ Status, Headers, Body, More }: TaskApiAnswer): void {
     for (const [name, value] of Object.entries(Headers))
       this.response.setHeader(name, typeof value === 'string' ? value : [...value]);
     this.response.writeHead(Status);

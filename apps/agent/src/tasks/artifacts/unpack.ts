@@ -40,7 +40,7 @@ class Budget {
 
   constructor(private readonly limits: ArtifactLimits) {}
 
-  entry(): void {
+  countEntry(): void {
     if (++this.entries > this.limits.entries)
       throw new ArtifactLimitError(`the archive has more than ${this.limits.entries} entries`);
   }
@@ -81,7 +81,7 @@ async function untar(archive: string, into: string, budget: Budget, signal: Abor
     preserveOwner: false,
     filter: (name, entry) => {
       try {
-        budget.entry();
+        budget.countEntry();
         if ('type' in entry) {
           if (!TAR_TYPES.has(entry.type)) throw new Error(`entry "${name}" is a ${entry.type}`);
           checkName(name);
@@ -109,7 +109,7 @@ async function unzip(archive: string, into: string, budget: Budget, signal: Abor
   try {
     for await (const entry of zip.eachEntry()) {
       signal.throwIfAborted();
-      budget.entry();
+      budget.countEntry();
       checkName(entry.fileName);
       const target = belowAsText(into, entry.fileName);
       if (entry.fileName.endsWith('/')) {

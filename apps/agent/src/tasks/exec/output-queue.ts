@@ -19,14 +19,14 @@ export class OutputQueue {
     if (this.isEnded) return;
     this.chunks.push(chunk);
     this.bytes += chunk.data.byteLength;
-    this.move();
+    this.wakeWaiters();
     while (this.bytes > MAX_QUEUED_OUTPUT_BYTES && !this.isEnded) await this.moved.opened;
   }
 
   /** Ends the queue. The reader may still take the queued output. */
   end(): void {
     this.isEnded = true;
-    this.move();
+    this.wakeWaiters();
   }
 
   async takeOutput(): Promise<ExecOutput | null> {
@@ -34,12 +34,12 @@ export class OutputQueue {
     const chunk = this.chunks.shift() ?? null;
     if (chunk) {
       this.bytes -= chunk.data.byteLength;
-      this.move();
+      this.wakeWaiters();
     }
     return chunk;
   }
 
-  private move(): void {
+  private wakeWaiters(): void {
     const { moved } = this;
     this.moved = new Gate();
     moved.open();

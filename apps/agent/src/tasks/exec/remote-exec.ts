@@ -72,7 +72,7 @@ export class RemoteExec {
 
     const SessionID = this.deps.newId();
     this.sessions.set(SessionID, held);
-    this.expectPeer(SessionID, held);
+    this.restartPeerTimeout(SessionID, held);
     return { SessionID };
   }
 
@@ -81,27 +81,27 @@ export class RemoteExec {
    * @throws RpcError not-found, conflict
    */
   async readOutput({ SessionID }: ExecReadRequest): Promise<ExecReadResponse> {
-    const held = this.held(SessionID);
+    const held = this.sessionOf(SessionID);
     if (held.isReading) throw new RpcError('conflict', 'this session is being read already');
     held.isReading = true;
     held.cancelVanished();
     try {
-      const chunks = await this.gather(held);
+      const chunks = await this.gatherChunks(held);
       if (chunks !== 'ended') return { Chunks: chunks, ExitCode: null };
       // A command that closed its output may continue to run.
-      const ExitCode = await this.within(held.session.exitCode, MAX_READ_WAIT_MS);
+      const ExitCode = await this.withTimeout(held.session.exitCode, MAX_READ_WAIT_MS);
       if (ExitCode === 'late') return { Chunks: [], ExitCode: null };
-      this.forget(SessionID, held);
+      this.removeSession(SessionID, held);
       return { Chunks: [], ExitCode };
     } finally {
       held.isReading = false;
-      if (this.sessions.has(SessionID)) this.expectPeer(SessionID, held);
+      if (this.sessions.has(SessionID)) this.restartPeerTimeout(SessionID, held);
     }
   }
 
   /** Writes input. It answers when there is room for more. @throws RpcError not-found */
   async write({ SessionID, Data, Close, Size }: ExecWriteRequest): Promise<null> {
-    const { session } = this.held(SessionID);
+    const { session } = this.sessionOf(SessionID);
     if (Size) session.resize({ height: Size.Height, width: Size.Width });
     if (Data !== '') await session.write(Buffer.from(Data, 'base64'));
     if (Close) session.closeInput();
@@ -112,7 +112,7 @@ export class RemoteExec {
   async end(sessionId: string): Promise<null> {
     const held = this.sessions.get(sessionId);
     if (!held) return null;
-    this.forget(sessionId, held);
+    this.removeSession(sessionId, held);
     await held.session.kill();
     return null;
   }
@@ -123,12 +123,12 @@ export class RemoteExec {
     await Promise.all([...this.sessions.keys()].map((id) => this.end(id)));
   }
 
-  private async gather(held: Held): Promise<ExecOutputChunk[] | 'ended'> {
+  private async gatherChunks(held: Held): Promise<ExecOutputChunk[] | 'ended'> {
     const chunks: ExecOutputChunk[] = [];
     let bytes = 0;
     for (let waitMs = MAX_READ_WAIT_MS; bytes < MAX_EXEC_CHUNK_BYTES; waitMs = GATHER_MS) {
       held.reading ??= held.session.read().then((output) => output && toChunk(output));
-      const chunk = await this.within(held.reading, waitMs);
+      const chunk = await this.withTimeout(held.reading, waitMs);
       if (chunk === 'late') break;
       held.reading = null;
       if (chunk === null) return chunks.length > 0 ? this.keepEnd(held, chunks) : 'ended';
@@ -144,24 +144,24 @@ export class RemoteExec {
     return chunks;
   }
 
-  private within<T>(coming: Promise<T>, waitMs: number): Promise<T | 'late'> {
+  private withTimeout<T>(coming: Promise<T>, waitMs: number): Promise<T | 'late'> {
     return new Promise((resolve, reject) => {
       const cancel = this.deps.timers.after(waitMs, () => resolve('late'));
       coming.then(resolve, reject).finally(cancel);
     });
   }
 
-  private expectPeer(sessionId: string, held: Held): void {
+  private restartPeerTimeout(sessionId: string, held: Held): void {
     held.cancelVanished();
     held.cancelVanished = this.deps.timers.after(PEER_TIMEOUT_MS, () => void this.end(sessionId));
   }
 
-  private forget(sessionId: string, held: Held): void {
+  private removeSession(sessionId: string, held: Held): void {
     held.cancelVanished();
     this.sessions.delete(sessionId);
   }
 
-  private held(sessionId: string): Held {
+  private sessionOf(sessionId: string): Held {
     const held = this.sessions.get(sessionId);
     if (!held) throw new RpcError('not-found', 'this session has ended');
     return held;

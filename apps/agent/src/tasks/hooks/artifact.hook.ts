@@ -72,7 +72,7 @@ export class ArtifactHook implements TaskHook {
       try {
         for (const artifact of waiting) {
           signal.throwIfAborted();
-          await this.fetch(artifact, start, signal);
+          await this.fetchArtifact(artifact, start, signal);
         }
       } catch (error) {
         failed.abort(error);
@@ -82,15 +82,15 @@ export class ArtifactHook implements TaskHook {
     failed.signal.throwIfAborted();
   }
 
-  private async fetch(artifact: TaskArtifact, start: ArtifactStart, stopped: AbortSignal): Promise<void> {
+  private async fetchArtifact(artifact: TaskArtifact, start: ArtifactStart, stopped: AbortSignal): Promise<void> {
     const { privateDir, taskDir } = start.config.paths;
     const signal = AbortSignal.any([stopped, AbortSignal.timeout(this.limits.timeoutMs)]);
     const workDir = await mkdtemp(below(privateDir, UNFINISHED));
     try {
       const source = parseArtifactSource(artifact.GetterSource, artifact.GetterOptions ?? {});
-      this.refuse(artifact, source);
-      const fetched = await this.bring(artifact, source, workDir, signal);
-      await put(fetched, source.fileName, artifact, taskDir);
+      this.refuseSource(artifact, source);
+      const fetched = await this.downloadSource(artifact, source, workDir, signal);
+      await copyToDestination(fetched, source.fileName, artifact, taskDir);
     } catch (error) {
       throw downloadFailure(artifact.GetterSource, error);
     } finally {
@@ -99,7 +99,7 @@ export class ArtifactHook implements TaskHook {
   }
 
   /** @throws ArtifactSourceError */
-  private refuse(artifact: TaskArtifact, source: ArtifactSource): void {
+  private refuseSource(artifact: TaskArtifact, source: ArtifactSource): void {
     if (artifact.GetterInsecure) throw new ArtifactSourceError('insecure downloads are not supported');
     if (source.getter === 'file' && !this.options.machineFiles)
       throw new ArtifactSourceError('files of the machine are no artifacts here: WAYBILL_AGENT_ARTIFACT_FILES is off');
@@ -107,7 +107,7 @@ export class ArtifactHook implements TaskHook {
       throw new ArtifactSourceError('mode "dir" needs an archive or a repository');
   }
 
-  private async bring(
+  private async downloadSource(
     { GetterHeaders, GetterMode }: TaskArtifact,
     source: ArtifactSource,
     workDir: string,
@@ -134,7 +134,7 @@ async function inTree(tree: string, subdirectory: string): Promise<Fetched> {
 }
 
 /** Copies the download to its destination. It opens each segment of the path, so no link can lead it elsewhere. */
-async function put(
+async function copyToDestination(
   { path: from, isTree }: Fetched,
   fileName: string,
   artifact: TaskArtifact,
@@ -142,10 +142,10 @@ async function put(
 ): Promise<void> {
   const wanted = artifact.RelativeDest || 'local/';
   if (!isTree && artifact.GetterMode === 'file')
-    return inOpenParent(taskDir, wanted, (parent, name) => parent.copy(from, name));
+    return inOpenParent(taskDir, wanted, (parent, name) => parent.copyEntry(from, name));
   const directory = await openInside(taskDir, wanted);
   try {
-    await (isTree ? directory.fill(from) : directory.copy(from, pathName(fileName, 'the file')));
+    await (isTree ? directory.fill(from) : directory.copyEntry(from, pathName(fileName, 'the file')));
   } finally {
     await directory.close();
   }

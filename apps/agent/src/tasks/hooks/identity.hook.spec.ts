@@ -83,7 +83,7 @@ function identified(task: Partial<Task>, given: Given = {}) {
       return [seeing];
     },
   });
-  const events = () => alloc.runner.report().TaskStates['web']?.Events ?? [];
+  const events = () => alloc.runner.clientUpdate().TaskStates['web']?.Events ?? [];
   /** Polls, because files are written outside of the fake clock. */
   const becomes = (look: () => unknown, value: unknown) =>
     expect
@@ -136,7 +136,7 @@ describe('tokens of a task', () => {
     runner.runAllocation();
     await becomes(states, { web: 'dead failed' });
     expect(events('web')).toContain('Setup Failure');
-    expect(runner.report().TaskStates['web']?.Events.at(-1)?.Details).toMatchObject({
+    expect(runner.clientUpdate().TaskStates['web']?.Events.at(-1)?.Details).toMatchObject({
       setup_error:
         'failed to setup alloc: failed to fetch signed identities: 1/1 signing request was rejected: identity not found',
     });
@@ -199,7 +199,7 @@ describe('renewed tokens', () => {
     await running();
     expect(actions()).toEqual(['Restart Signaled: Identity[aws]: new token acquired']);
     expect(envs[1]).toEqual({ NOMAD_TOKEN_aws: 'aws 2', NOMAD_TOKEN_gcp: 'gcp 2' });
-    expect(runner.report().TaskStates['web']?.Failed).toBe(false);
+    expect(runner.clientUpdate().TaskStates['web']?.Failed).toBe(false);
   });
 
   it('AU-160: one renewal sends one signal, however often the task was restarted before', async () => {
@@ -263,8 +263,8 @@ describe('over a restart of the agent', () => {
     next.runAllocation();
     await time.pass(1_000);
     expect(askedTimes()).toBe(1);
-    expect(next.report().TaskStates['web']?.State).toBe('running');
-    expect(next.report().TaskStates['web']?.Events.some(({ Type }) => Type === 'Restart Signaled')).toBe(false);
+    expect(next.clientUpdate().TaskStates['web']?.State).toBe('running');
+    expect(next.clientUpdate().TaskStates['web']?.Events.some(({ Type }) => Type === 'Restart Signaled')).toBe(false);
   });
 
   it('AU-325: expired ones are fetched in one request, and the task is told once', async () => {
@@ -278,7 +278,8 @@ describe('over a restart of the agent', () => {
     const expired = record.identities!.map((token) => ({ ...token, expiresAtMs: time.nowMs() - 1 }));
     const next = make({ ...record, identities: expired }, driver);
     next.runAllocation();
-    const signals = () => next.report().TaskStates['web']?.Events.filter(({ Type }) => Type === 'Signaling').length;
+    const signals = () =>
+      next.clientUpdate().TaskStates['web']?.Events.filter(({ Type }) => Type === 'Signaling').length;
     await becomes(signals, 1);
     await time.pass(60_000);
     expect(signals()).toBe(1);

@@ -77,7 +77,7 @@ class TokenDelivery {
 
   renewed(names: readonly string[]): void {
     const identities = identitiesOf(this.start.task).filter((identity) => names.includes(nameOf(identity)));
-    const told = this.write(identities).then(() => this.act(identityActions(identities)));
+    const told = this.write(identities).then(() => this.runActions(identityActions(identities)));
     told.catch((error: unknown) => {
       const reason = `Identity: failed to renew: ${errorText(error)}`;
       void this.start.control.kill({ kill_reason: reason, fails_task: 'true' });
@@ -93,7 +93,7 @@ class TokenDelivery {
     }
   }
 
-  private async act(actions: readonly IdentityAction[]): Promise<void> {
+  private async runActions(actions: readonly IdentityAction[]): Promise<void> {
     const { control, over } = this.start;
     for (const action of actions) {
       if (over.aborted) return; // the next start gets the new tokens

@@ -51,7 +51,7 @@ function templated(templates: Template[], over: Partial<Task> = {}) {
       }),
     ],
   });
-  const last = () => alloc.runner.report().TaskStates['web']?.Events.at(-1);
+  const last = () => alloc.runner.clientUpdate().TaskStates['web']?.Events.at(-1);
   const services = (...ids: string[]) => {
     known = ids.map((ID) => ({ ID }));
     tell(known);
@@ -145,7 +145,7 @@ describe('templates of a task', () => {
       })
       .toHaveLength(2);
     expect(time.nowMs() - changedMs).toBeGreaterThanOrEqual(2_500);
-    const signaled = runner.report().TaskStates['web']?.Events.find(({ Type }) => Type === 'Restart Signaled');
+    const signaled = runner.clientUpdate().TaskStates['web']?.Events.find(({ Type }) => Type === 'Restart Signaled');
     expect(signaled?.DisplayMessage).toBe('Template with change_mode restart re-rendered');
     expect(states()).toEqual({ web: 'running' });
   });
@@ -211,7 +211,7 @@ describe('templates of a task', () => {
     runner.runAllocation();
     await becomes(states, { web: 'dead failed' });
     expect(events('web')?.slice(-2)).toEqual(['Killing', 'Not Restarting']);
-    expect(runner.report().TaskStates['web']?.Events.at(-2)?.DisplayMessage).toMatch(why);
+    expect(runner.clientUpdate().TaskStates['web']?.Events.at(-2)?.DisplayMessage).toMatch(why);
   });
 
   it('AG-292: one that fails while the task runs kills it, failed', async () => {
@@ -223,7 +223,7 @@ describe('templates of a task', () => {
     await becomes(states, { web: 'running' });
     services('a');
     await becomes(states, { web: 'dead failed' });
-    expect(runner.report().TaskStates['web']?.Events.map(({ DisplayMessage }) => DisplayMessage)).toContainEqual(
+    expect(runner.clientUpdate().TaskStates['web']?.Events.map(({ DisplayMessage }) => DisplayMessage)).toContainEqual(
       expect.stringContaining('Template failed: template: local/conf:1'),
     );
   });
@@ -244,7 +244,8 @@ describe('templates of a task', () => {
   it('AG-37, AG-292: nor does one in the place of a source', async () => {
     execFileSync('mkfifo', [inTask('local/source')]);
     const { runner, becomes } = templated([aTemplate({ SourcePath: 'local/source' })]);
-    const why = () => runner.report().TaskStates['web']?.Events.find(({ Type }) => Type === 'Killing')?.DisplayMessage;
+    const why = () =>
+      runner.clientUpdate().TaskStates['web']?.Events.find(({ Type }) => Type === 'Killing')?.DisplayMessage;
     runner.runAllocation();
     await becomes(why, `Template failed: ${inTask('local/source')} is no regular file`);
   });
@@ -273,7 +274,7 @@ describe('templates of a task', () => {
     await time.pass(10);
     services('b');
     await becomes(file, 'b ');
-    await becomes(() => again.report().TaskStates['web']?.Restarts, 1);
+    await becomes(() => again.clientUpdate().TaskStates['web']?.Restarts, 1);
   });
 
   it('AG-414: a change and a kill at the same moment: killed once, no start afterwards', async () => {

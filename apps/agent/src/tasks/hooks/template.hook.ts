@@ -32,7 +32,7 @@ export class TemplateHook implements TaskHook {
   async prestart(start: TaskStart): Promise<TaskAdditions | void> {
     if ((start.task.Templates ?? []).length === 0) return;
     try {
-      const templates = await this.begin(start);
+      const templates = await this.startTemplates(start);
       await templates.first();
       return { env: envOf(templates) };
     } catch (error) {
@@ -45,18 +45,18 @@ export class TemplateHook implements TaskHook {
   /** Renders for a task that continued without the agent, and informs the task of changes in the meantime. */
   async restore(start: TaskStart): Promise<void> {
     if ((start.task.Templates ?? []).length === 0) return;
-    const templates = await this.begin(start);
-    templates.tell(await templates.first());
+    const templates = await this.startTemplates(start);
+    templates.scheduleActions(await templates.first());
   }
 
-  private async begin(start: TaskStart): Promise<TaskTemplates> {
+  private async startTemplates(start: TaskStart): Promise<TaskTemplates> {
     // The template language and YAML are about ninety modules. A machine without templates does not load them.
     const { TemplateRendering } = await import('../templates/template-rendering.js');
     const { clock, timers, random } = this.deps;
     const { taskDir } = start.config.paths;
     const over = AbortSignal.any([start.over, start.signal]);
     const sources = { ...this.deps.servers(start.alloc.ID, start.task.Name), file: fileSource(taskDir, timers) };
-    const inputs = new TemplateInputs(sources, () => templates.changed(), over);
+    const inputs = new TemplateInputs(sources, () => templates.handleInput(), over);
     const facts = { inputs, lookup: start.lookup, clock };
     const renderings = await Promise.all(
       (start.task.Templates ?? []).map(async (given) => {
@@ -72,7 +72,7 @@ export class TemplateHook implements TaskHook {
         write: (spec, text) => writeRendered(taskDir, spec, text),
         emit: (type, details) => start.emit(type, details),
         // A task that just ended, or waits for its next start, renders again before it starts.
-        act: (action) => ifRunning(act(action, start)),
+        act: (action) => ifRunning(runAction(action, start)),
         failed: (error) => void start.control.kill({ kill_reason: failureOf(error), fails_task: 'true' }),
         over,
       },
@@ -82,7 +82,7 @@ export class TemplateHook implements TaskHook {
   }
 }
 
-async function act(action: TemplateAction, { control }: TaskStart): Promise<void> {
+async function runAction(action: TemplateAction, { control }: TaskStart): Promise<void> {
   switch (action.kind) {
     case 'restart':
       return control.restart(RENDERED_AGAIN);

@@ -54,7 +54,7 @@ export class CollectorProcess {
   /** Resolves when a collector runs. @throws Error if none can be started */
   async start(): Promise<void> {
     mkdirSync(this.dir, { recursive: true });
-    this.use((await tryConnect(collectorSocket(this.dir))) ?? (await this.launch()));
+    this.useConnection((await tryConnect(collectorSocket(this.dir))) ?? (await this.launch()));
   }
 
   /** Disconnects from the collector. It continues until its tasks have ended. */
@@ -81,7 +81,7 @@ export class CollectorProcess {
     });
   }
 
-  private use(connection: Socket): void {
+  private useConnection(connection: Socket): void {
     if (this.stopped) return void connection.destroy();
     this.connection = connection;
     connection.unref();

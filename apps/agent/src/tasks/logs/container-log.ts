@@ -80,7 +80,7 @@ export class ContainerLog {
       this.mark = await this.lastMark();
       for (let hasTold = false; !this.stopping.signal.aborted;) {
         try {
-          if (await this.follow()) return true;
+          if (await this.followLog()) return true;
           hasTold = false;
         } catch (error) {
           if (this.stopping.signal.aborted) break;
@@ -103,7 +103,7 @@ export class ContainerLog {
   }
 
   /** Follows the log. Returns true when the container has ended and all output is copied. */
-  private async follow(): Promise<boolean> {
+  private async followLog(): Promise<boolean> {
     const { endpoint, container, tty } = this.order;
     const engine = await engineAt(endpoint);
     const state = async () => (await engine.getContainer(container).inspect()).State;
@@ -140,7 +140,7 @@ export class ContainerLog {
 
   private async frameCopier(): Promise<(chunk: Buffer) => Promise<void>> {
     const reader = new FrameReader();
-    const have = await this.taken();
+    const have = await this.copiedBytes();
     const at: Record<StreamName, number> = { stdout: this.mark.stdout, stderr: this.mark.stderr };
     let isFirst = true;
     return async (chunk) => {
@@ -159,7 +159,7 @@ export class ContainerLog {
         const fresh = Buffer.concat(texts[stream]);
         if (fresh.length > 0) await this.write(this.logs[stream], fresh);
       }
-      await this.note(last); // the mark moves only after all output is in the files
+      await this.saveMark(last); // the mark moves only after all output is in the files
     };
   }
 
@@ -168,7 +168,7 @@ export class ContainerLog {
    * time.
    */
   private async terminalCopier(): Promise<(chunk: Buffer) => Promise<void>> {
-    let toSkip = (await this.taken()).stdout;
+    let toSkip = (await this.copiedBytes()).stdout;
     return async (chunk) => {
       const skipped = Math.min(toSkip, chunk.length);
       toSkip -= skipped;
@@ -177,7 +177,7 @@ export class ContainerLog {
   }
 
   /** Returns the number of bytes of each stream that are in the files. */
-  private async taken(): Promise<Record<StreamName, number>> {
+  private async copiedBytes(): Promise<Record<StreamName, number>> {
     const { files, before } = this.order;
     return {
       stdout: (await bytesEverWritten(files.stdout)) - before.stdout,
@@ -185,7 +185,7 @@ export class ContainerLog {
     };
   }
 
-  private async note(mark: Mark): Promise<void> {
+  private async saveMark(mark: Mark): Promise<void> {
     const nowMs = performance.now();
     if (nowMs - this.notedAtMs < NOTE_EVERY_MS || mark.since === this.mark.since) return;
     this.notedAtMs = nowMs;

@@ -87,10 +87,10 @@ export class LogCollector {
   private async scanStreams(): Promise<void> {
     if (this.stopped) return;
     for (const file of await this.entries()) {
-      if (file.endsWith(CONTAINER_SUFFIX) && !this.streams.has(file)) await this.takeContainer(file);
+      if (file.endsWith(CONTAINER_SUFFIX) && !this.streams.has(file)) await this.startContainerLog(file);
       if (!file.endsWith(ORDER_SUFFIX)) continue;
       const name = file.slice(0, -ORDER_SUFFIX.length);
-      if (!this.streams.has(name)) await this.takeRequest(name);
+      if (!this.streams.has(name)) await this.startStream(name);
     }
   }
 
@@ -106,7 +106,7 @@ export class LogCollector {
     }
   }
 
-  private async takeRequest(name: string): Promise<void> {
+  private async startStream(name: string): Promise<void> {
     try {
       const spec = JSON.parse(
         await readFile(below(this.dir, entryName(name + ORDER_SUFFIX)), 'utf8'),
@@ -114,8 +114,10 @@ export class LogCollector {
       const fifo = below(this.dir, entryName(name + FIFO_SUFFIX));
       // The socket takes over the descriptor and closes it. The open must not wait for a writer.
       const fd = openSync(fifo, constants.O_RDONLY | constants.O_NONBLOCK);
-      const { socket, first } = opened(fd);
-      const done = this.copy(socket, first, new RotatingLog(spec)).then((ended) => this.finish(name, ended));
+      const { socket, first } = openPipe(fd);
+      const done = this.copyStream(socket, first, new RotatingLog(spec)).then((ended) =>
+        this.finishStream(name, ended),
+      );
       this.streams.set(name, { stop: () => socket.destroy(), done });
     } catch (error) {
       if (isErrno(error, 'ENOENT'))
@@ -124,7 +126,7 @@ export class LogCollector {
     }
   }
 
-  private async takeContainer(file: string): Promise<void> {
+  private async startContainerLog(file: string): Promise<void> {
     const at = below(this.dir, entryName(file));
     try {
       const order = JSON.parse(await readFile(at, 'utf8')) as ContainerLogOrder;
@@ -141,7 +143,7 @@ export class LogCollector {
   }
 
   /** Copies a stream. Returns true when it has ended, and false if this collector was stopped. */
-  private async copy(socket: Socket, first: Buffer | null, log: RotatingLog): Promise<boolean> {
+  private async copyStream(socket: Socket, first: Buffer | null, log: RotatingLog): Promise<boolean> {
     try {
       if (first) await this.writeUntilDone(log, first);
       else socket.destroy();
@@ -168,7 +170,7 @@ export class LogCollector {
     }
   }
 
-  private async finish(name: string, ended: boolean): Promise<void> {
+  private async finishStream(name: string, ended: boolean): Promise<void> {
     if (ended) {
       await unlink(below(this.dir, entryName(name + FIFO_SUFFIX))).catch(() => undefined);
       await unlink(below(this.dir, entryName(name + ORDER_SUFFIX))).catch(() => undefined);
@@ -181,7 +183,7 @@ export class LogCollector {
  * Opens a pipe as a socket.
  * @throws an error if it is no pipe; the descriptor is closed then, because the collector tries again every RESCAN_MS
  */
-function opened(fd: number): { readonly socket: Socket; readonly first: Buffer | null } {
+function openPipe(fd: number): { readonly socket: Socket; readonly first: Buffer | null } {
   try {
     const first = firstChunk(fd);
     return { socket: new Socket({ fd, readable: true, writable: false }), first };

@@ -36,7 +36,7 @@ export class RotatingLog {
   constructor(private readonly spec: RotatingLogSpec) {}
 
   /** Makes an empty first file if there is none. The file exists from a task's start on, before its first output. */
-  async begin(): Promise<void> {
+  async createFirstFile(): Promise<void> {
     if (!this.file) await this.openLast();
   }
 
@@ -48,9 +48,9 @@ export class RotatingLog {
   /** Writes a part of the chunk and returns the rest, so that no byte is written twice after a failure. */
   async writeSome(chunk: Buffer): Promise<Buffer> {
     const file = this.file ?? (await this.openLast());
-    const take = this.fitting(chunk);
+    const take = this.bytesThatFit(chunk);
     if (take === 0) {
-      await this.next();
+      await this.openNext();
       return chunk;
     }
     const { bytesWritten } = await file.write(chunk, 0, take);
@@ -65,7 +65,7 @@ export class RotatingLog {
   }
 
   /** Returns how much of the chunk goes into this file. */
-  private fitting(chunk: Buffer): number {
+  private bytesThatFit(chunk: Buffer): number {
     const room = this.spec.maxFileBytes - this.size;
     if (chunk.length <= room) return chunk.length;
     if (room <= 0) return 0;
@@ -86,7 +86,7 @@ export class RotatingLog {
     });
   }
 
-  private async next(): Promise<void> {
+  private async openNext(): Promise<void> {
     await this.close();
     await this.openFile(this.number + 1).catch((error: unknown) => {
       if (error instanceof NotPlainError) return this.openLast();
@@ -112,13 +112,13 @@ export class RotatingLog {
     const logs = await openLogs(dir);
     try {
       for (const number of old) {
-        const name = logs.entry(pathName(this.nameOf(number)));
-        const found = await lstat(name).catch(unlessMissing);
+        const name = logs.pathOfEntry(pathName(this.nameOf(number)));
+        const found = await lstat(name).catch(ignoreMissing);
         if (!found || found.isDirectory()) continue; // a task has replaced the file
         const { bytes, through } = await deletedPart(dir, base);
         // A collector that was killed after counting a file may have left the file.
         if (number > through) await this.countDeleted(logs, { bytes: bytes + found.size, through: number });
-        await unlink(name).catch(unlessMissing);
+        await unlink(name).catch(ignoreMissing);
       }
     } finally {
       await logs.close();
@@ -135,7 +135,7 @@ export class RotatingLog {
     } finally {
       await beside.close();
     }
-    await rename(logs.entry(pathName(`${name}.new`)), logs.entry(pathName(name)));
+    await rename(logs.pathOfEntry(pathName(`${name}.new`)), logs.pathOfEntry(pathName(name)));
   }
 
   private nameOf(number: number): string {
@@ -143,6 +143,6 @@ export class RotatingLog {
   }
 }
 
-function unlessMissing(error: unknown): undefined {
+function ignoreMissing(error: unknown): undefined {
   if (!isErrno(error, 'ENOENT')) throw error;
 }

@@ -37,16 +37,16 @@ export class SpareFifos {
       const spare = this.spare.pop();
       if (this.spare.length < FEW) this.refillAhead();
       if (spare !== undefined) return rename(spare, file);
-      await this.refill();
+      await this.refillFifos();
     }
   }
 
   /** Refills without waiting. A caller that finds no FIFO tries again and gets the error. */
   private refillAhead(): void {
-    this.refill().catch(() => {});
+    this.refillFifos().catch(() => {});
   }
 
-  private refill(): Promise<void> {
+  private refillFifos(): Promise<void> {
     this.making ??= this.make().finally(() => {
       this.making = undefined;
     });

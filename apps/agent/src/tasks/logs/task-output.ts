@@ -70,7 +70,7 @@ export class TaskOutputs {
   /** Opens the output of one start of a task. @param id unique per start */
   async open(id: string, stdout: RotatingLogSpec, stderr: RotatingLogSpec): Promise<OpenOutput> {
     for (const fifo of this.fifosOf(id)) await this.fifos.placeFifo(fifo);
-    return this.opened(id, stdout, stderr);
+    return this.openFifos(id, stdout, stderr);
   }
 
   /**
@@ -79,10 +79,10 @@ export class TaskOutputs {
    */
   async reopen(id: string, stdout: RotatingLogSpec, stderr: RotatingLogSpec): Promise<OpenOutput> {
     for (const fifo of this.fifosOf(id)) if (!existsSync(fifo)) await this.fifos.placeFifo(fifo);
-    return this.opened(id, stdout, stderr);
+    return this.openFifos(id, stdout, stderr);
   }
 
-  private async opened(id: string, stdout: RotatingLogSpec, stderr: RotatingLogSpec): Promise<OpenOutput> {
+  private async openFifos(id: string, stdout: RotatingLogSpec, stderr: RotatingLogSpec): Promise<OpenOutput> {
     const fifos = this.fifosOf(id);
     // The FIFOs are open in both directions, because a pipe without a reader would kill the writer, and one without a
     // writer would be at its end.
@@ -90,9 +90,9 @@ export class TaskOutputs {
     const [out, err] = fds as [number, number];
     const release = (): void => fds.forEach((fd) => closeSync(fd));
     try {
-      await begun(stdout, stderr);
-      this.order(`${id}.stdout`, ORDER_SUFFIX, stdout);
-      this.order(`${id}.stderr`, ORDER_SUFFIX, stderr);
+      await createFirstFiles(stdout, stderr);
+      this.writeOrder(`${id}.stdout`, ORDER_SUFFIX, stdout);
+      this.writeOrder(`${id}.stderr`, ORDER_SUFFIX, stderr);
       await this.collector.scan();
     } catch (error) {
       release(); // on a full disk, attempts to start a task may continue for days
@@ -103,17 +103,17 @@ export class TaskOutputs {
   }
 
   /** Copies a container's output from the engine to the files of its task. Call it before the container starts. */
-  async follow(id: string, order: Omit<ContainerLogOrder, 'before'>): Promise<void> {
+  async followContainer(id: string, order: Omit<ContainerLogOrder, 'before'>): Promise<void> {
     const { stdout, stderr } = order.files;
-    await begun(stdout, stderr);
+    await createFirstFiles(stdout, stderr);
     const before = { stdout: await bytesEverWritten(stdout), stderr: await bytesEverWritten(stderr) };
-    this.order(id, CONTAINER_SUFFIX, { ...order, before });
+    this.writeOrder(id, CONTAINER_SUFFIX, { ...order, before });
   }
 
   /** Resolves when all output of this start is in its files, or after DRAIN_TIMEOUT_MS. */
   async drained(id: string): Promise<void> {
     const deadline = performance.now() + DRAIN_TIMEOUT_MS;
-    while (this.fifosOf(id).some((fifo) => existsSync(fifo)) && performance.now() < deadline) await look();
+    while (this.fifosOf(id).some((fifo) => existsSync(fifo)) && performance.now() < deadline) await awaitNextLook();
   }
 
   /**
@@ -129,7 +129,7 @@ export class TaskOutputs {
     const written = async () => String(await Promise.all(files.map((file) => bytesEverWritten(file))));
     let last = await written();
     let deadline = performance.now() + DRAIN_TIMEOUT_MS;
-    for (; existsSync(entry) && performance.now() < deadline; await look()) {
+    for (; existsSync(entry) && performance.now() < deadline; await awaitNextLook()) {
       const now = await written();
       if (now !== last) deadline = performance.now() + DRAIN_TIMEOUT_MS;
       last = now;
@@ -140,7 +140,7 @@ export class TaskOutputs {
     return ['stdout', 'stderr'].map((type) => below(this.dir, pathName(`${id}.${type}${FIFO_SUFFIX}`, 'the run')));
   }
 
-  private order(name: string, suffix: string, order: RotatingLogSpec | ContainerLogOrder): void {
+  private writeOrder(name: string, suffix: string, order: RotatingLogSpec | ContainerLogOrder): void {
     const file = below(this.dir, pathName(name + suffix, 'the run'));
     writeFileSync(`${file}.new`, JSON.stringify(order));
     renameSync(`${file}.new`, file);
@@ -148,12 +148,12 @@ export class TaskOutputs {
 }
 
 /** Makes the files of a task's output before its first output. */
-async function begun(...specs: readonly RotatingLogSpec[]): Promise<void> {
+async function createFirstFiles(...specs: readonly RotatingLogSpec[]): Promise<void> {
   for (const spec of specs) {
     const log = new RotatingLog(spec);
-    await log.begin();
+    await log.createFirstFile();
     await log.close();
   }
 }
 
-const look = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, DRAIN_LOOK_MS));
+const awaitNextLook = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, DRAIN_LOOK_MS));

@@ -23,13 +23,13 @@ export function fileSource(taskDir: string, timers: Timers): TemplateSource {
     watch(name, tell, signal) {
       let cancel: CancelTimer = () => {};
       signal.addEventListener('abort', () => cancel(), { once: true });
-      const look = async (): Promise<void> => {
+      const readAgain = async (): Promise<void> => {
         const text = await read(name);
         if (signal.aborted) return;
         if (text !== undefined) tell(text);
-        cancel = timers.after(FILE_LOOK_MS, () => void look());
+        cancel = timers.after(FILE_LOOK_MS, () => void readAgain());
       };
-      void look();
+      void readAgain();
     },
   };
 }

@@ -24,7 +24,7 @@ export const sourcePath = (taskDir: string, wanted: string): Promise<string> =>
  */
 export function writeRendered(taskDir: string, spec: Template, text: string): Promise<boolean> {
   return inOpenParent(taskDir, fromTask(taskDir, spec.DestPath), async (parent, name) => {
-    if ((await textOf(parent.entry(name), Buffer.byteLength(text))) === text) return false;
+    if ((await textOf(parent.pathOfEntry(name), Buffer.byteLength(text))) === text) return false;
     await parent.replace(name, (file) => render(file, spec, text));
     return true;
   });

@@ -88,7 +88,7 @@ export class ServerReads {
     (ServiceName: string): Ask =>
     async (at) => {
       const { Services, Index } = await this.deps.rpc.ask(namedServices, { ...at, ServiceName });
-      return { index: Index, value: Services.map(shown) };
+      return { index: Index, value: Services.map(templateService) };
     };
 
   private readonly names: Ask = async (at) => {
@@ -105,10 +105,10 @@ export class ServerReads {
     if (read.last) tell(read.last.value);
     if (waiting) return;
     this.reads.set(key, read);
-    void this.follow(allocId, ask, read).finally(() => this.reads.delete(key));
+    void this.repeatRead(allocId, ask, read).finally(() => this.reads.delete(key));
   }
 
-  private async follow(AllocID: string, ask: Ask, read: Read): Promise<void> {
+  private async repeatRead(AllocID: string, ask: Ask, read: Read): Promise<void> {
     const { timers, identity } = this.deps;
     while (read.watchers.size > 0) {
       try {
@@ -132,7 +132,7 @@ function variableName(name: string): { readonly path: string; readonly namespace
 }
 
 /** Returns a service as templates see it. */
-const shown = (service: ServiceRegistration) => ({
+const templateService = (service: ServiceRegistration) => ({
   ID: service.ID,
   Name: service.ServiceName,
   Node: service.NodeID,

@@ -23,7 +23,7 @@ it('AG-292: what changes all the time is told all the same, once for each splay'
   );
   await templates.first();
   for (version = 1; version <= 10; version++) {
-    templates.changed();
+    templates.handleInput();
     await time.pass(1_000);
   }
   expect(acted).toEqual(['signal 3', 'signal 6', 'signal 9']);

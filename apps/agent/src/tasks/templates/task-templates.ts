@@ -66,10 +66,10 @@ export class TaskTemplates {
   }
 
   /** Handles a new or changed input. */
-  changed(): void {
+  handleInput(): void {
     if (this.mode === 'rendering') return void this.render();
     if (this.mode === 'stopped') return;
-    const { minMs, maxMs } = this.quiet();
+    const { minMs, maxMs } = this.quietTimes();
     const nowMs = this.nowMs();
     if (this.quietUntilMs <= nowMs) this.quietUntilMs = nowMs + maxMs;
     this.cancelQuiet();
@@ -79,7 +79,7 @@ export class TaskTemplates {
   /**
    * Informs the task of changed files. After a restart of the agent, these are files that the task has not seen yet.
    */
-  tell(changed: readonly Template[]): void {
+  scheduleActions(changed: readonly Template[]): void {
     for (const item of changed) this.waiting.push(item);
     if (this.isSplaying) return; // the running splay covers these changes, too
     if (actionsOf(this.waiting).length === 0) return void this.waiting.splice(0);
@@ -117,7 +117,7 @@ export class TaskTemplates {
       if ('text' in rendered) texts.set(rendering.spec, rendered.text);
       else for (const one of rendered.missing) missing.add(one);
     }
-    this.notice.set(missing.size > 0 ? missingText([...missing]) : '');
+    this.notice.setReason(missing.size > 0 ? missingText([...missing]) : '');
     if (missing.size > 0) return;
     const changed: Template[] = [];
     for (const [spec, text] of texts) {
@@ -125,7 +125,7 @@ export class TaskTemplates {
       this.texts.set(spec, text);
     }
     if (this.isStopped()) return;
-    if (this.mode === 'watching') return changed.length > 0 ? this.tell(changed) : undefined;
+    if (this.mode === 'watching') return changed.length > 0 ? this.scheduleActions(changed) : undefined;
     this.mode = 'watching';
     this.waiting = changed;
     this.settleFirst();
@@ -142,7 +142,7 @@ export class TaskTemplates {
   private stop(error: unknown = new Error('the task ended')): void {
     const wasFirst = this.mode === 'rendering';
     this.mode = 'stopped';
-    this.notice.set('');
+    this.notice.setReason('');
     this.cancelQuiet();
     this.cancelSplay();
     if (wasFirst) this.settleFirst(error);
@@ -155,7 +155,7 @@ export class TaskTemplates {
   /**
    * Returns the quiet time. The longest times of all templates count. Without a maximum it is four times the minimum.
    */
-  private quiet(): { minMs: number; maxMs: number } {
+  private quietTimes(): { minMs: number; maxMs: number } {
     const of = (field: 'Min' | 'Max'): number =>
       msFromNs(Math.max(0, ...this.renderings.map(({ spec }) => spec.Wait?.[field] ?? 0)));
     const minMs = of('Min');

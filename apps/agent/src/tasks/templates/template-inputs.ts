@@ -35,7 +35,7 @@ export class TemplateInputs {
   ) {}
 
   /** Returns the missing inputs that were read since the last call, as messages name them. */
-  takeMissing(): string[] {
+  drainMissing(): string[] {
     const missing = [...this.missing];
     this.missing = new Set();
     return missing;
@@ -45,7 +45,7 @@ export class TemplateInputs {
    * Marks an input as missing although it has a value, because the template cannot use the value.
    * @param what its name in messages
    */
-  miss(what: string): void {
+  markMissing(what: string): void {
     this.missing.add(what);
   }
 
@@ -62,13 +62,13 @@ export class TemplateInputs {
     if (this.areTooMany) throw new TooManyInputsError();
     const input: Input = { known: false, value: undefined };
     this.inputs.set(key, input);
-    const tell = (value: unknown): void => {
+    const setValue = (value: unknown): void => {
       if (this.signal.aborted || (input.known && isDeepStrictEqual(value, input.value))) return;
       input.known = true;
       input.value = value;
       this.changed();
     };
-    this.sources[kind].watch(name, tell, this.signal);
+    this.sources[kind].watch(name, setValue, this.signal);
     return input;
   }
 }

@@ -40,14 +40,14 @@ export class TemplateRendering {
 
   /** Returns the rendered text, or the inputs that are missing. @throws TemplateError */
   render(): { readonly text: string } | { readonly missing: readonly string[] } {
-    this.inputs.takeMissing();
+    this.inputs.drainMissing();
     try {
       const text = this.template.execute(null);
-      const missing = this.inputs.takeMissing();
+      const missing = this.inputs.drainMissing();
       return missing.length > 0 ? { missing } : { text };
     } catch (error) {
       // The failure may come from a missing input, for instance a key of a variable.
-      const missing = this.inputs.takeMissing();
+      const missing = this.inputs.drainMissing();
       if (missing.length === 0 || this.inputs.areTooMany) throw error;
       return { missing };
     }
@@ -83,13 +83,13 @@ function factFunctions({ inputs, lookup, clock }: TemplateFacts): TemplateFuncti
     nomadVar: (path) => {
       const found = inputs.readInput('variable', name(path)) as VariableValue | undefined;
       if (found && found.items === null)
-        inputs.miss(`variable(${name(path)})${found.isDenied ? ', which its policies do not let it read' : ''}`);
+        inputs.markMissing(`variable(${name(path)})${found.isDenied ? ', which its policies do not let it read' : ''}`);
       return found?.items ?? {};
     },
     nomadVarList: (prefix = '') => listed(prefix),
     nomadVarListSafe: (prefix = '') => {
       const found = listed(prefix);
-      if (found.length === 0) inputs.miss(`variables(${String(prefix)})`);
+      if (found.length === 0) inputs.markMissing(`variables(${String(prefix)})`);
       return found;
     },
     nomadVarExists: (path) => {

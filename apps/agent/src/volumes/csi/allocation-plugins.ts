@@ -24,7 +24,7 @@ export class AllocationPlugins {
   superviseTasks(states: Readonly<Record<string, TaskState>>): void {
     for (const task of this.tasks) {
       const state = states[task.Name]?.State;
-      if (state === 'dead') this.withdraw(task);
+      if (state === 'dead') this.withdrawPlugin(task);
       else if (state === 'running') this.supervised(task)?.taskIs(true);
       else this.supervisors.get(task.Name)?.taskIs(false);
     }
@@ -50,7 +50,7 @@ export class AllocationPlugins {
   }
 
   /** Withdraws the plugin of a task, even if it was never healthy or an earlier agent supervised it (VL-210). */
-  private withdraw(task: Task): void {
+  private withdrawPlugin(task: Task): void {
     if (this.withdrawn.has(task.Name)) return;
     const supervisor = this.supervised(task);
     this.withdrawn.add(task.Name);

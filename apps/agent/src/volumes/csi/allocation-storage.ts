@@ -12,7 +12,7 @@ export const MAX_RELEASE_WAIT_MS = 30_000;
 export interface StorageHost extends Pick<CsiHost, 'supervisor' | 'forget'> {
   volumesOf(
     ...given: Parameters<CsiHost['volumesOf']>
-  ): Pick<AllocationVolumes, 'restore' | 'record' | 'prepare' | 'release' | 'isClosed' | 'close' | 'left'>;
+  ): Pick<AllocationVolumes, 'restore' | 'record' | 'prepare' | 'release' | 'isClosed' | 'close' | 'remainingMounts'>;
 }
 
 /** StorageOwner is the allocation, as far as volumes and plugins act on it. */

@@ -237,7 +237,7 @@ describe('the volumes of an allocation', () => {
     const unmounts = Array.from({ length: 10_000 }, () => new Error('no plugin'));
     const { volumes, counts, time, saved } = setup({ unmounts });
     await volumes.prepare(true);
-    expect(volumes.left()).toHaveLength(1);
+    expect(volumes.remainingMounts()).toHaveLength(1);
     await volumes.release();
     await time.pass(3 * 24 * 3_600_000);
     const before = counts().unmount;
@@ -247,7 +247,7 @@ describe('the volumes of an allocation', () => {
     await time.pass(0);
     const usage = { ReadOnly: false, AttachmentMode: 'file-system', AccessMode: 'single-node-writer' };
     const volume = { allocId: alloc.ID, namespace: alloc.Namespace, volumeId: 'data', externalId: 'disk', usage };
-    expect(volumes.left()).toMatchObject([
+    expect(volumes.remainingMounts()).toMatchObject([
       { pluginId: 'disks', volume, claim: { VolumeID: 'data', State: CLAIM_STATE.nodeDetached } },
     ]);
     expect(saved()).toEqual(PERSISTED);
@@ -255,10 +255,10 @@ describe('the volumes of an allocation', () => {
 
   it('VL-232: nothing is handed on of what is unmounted or was never claimed', async () => {
     const { volumes } = setup();
-    expect(volumes.left()).toEqual([]);
+    expect(volumes.remainingMounts()).toEqual([]);
     await volumes.prepare(true);
     await volumes.release();
-    expect(volumes.left()).toEqual([]);
+    expect(volumes.remainingMounts()).toEqual([]);
   });
 
   it('VL-229, VL-230: one volume that fails holds up no other, and giving back is not tried twice', async () => {

@@ -94,7 +94,8 @@ export class AllocationVolumes {
     for (const [alias, volume] of Object.entries(record)) {
       this.known.set(alias, volume);
       // This includes volumes that were only claimed, because the mount may have been in progress.
-      if (this.requests[alias]) this.deps.uses.add(useKey(this.used(alias)), this.alloc.ID, volume.VolumeExternalID);
+      if (this.requests[alias])
+        this.deps.uses.add(useKey(this.usedVolume(alias)), this.alloc.ID, volume.VolumeExternalID);
     }
   }
 
@@ -115,7 +116,7 @@ export class AllocationVolumes {
    * @throws VolumesError
    */
   prepare(canMount: boolean, waitsFor: (what: string) => void = () => {}): Promise<void> {
-    this.preparing = this.inPhases(canMount, waitsFor);
+    this.preparing = this.prepareInPhases(canMount, waitsFor);
     return this.preparing;
   }
 
@@ -144,10 +145,10 @@ export class AllocationVolumes {
    * Returns the volumes that are not known to be unmounted. The caller continues with them when the allocation is
    * dropped.
    */
-  left(): LeftMount[] {
+  remainingMounts(): LeftMount[] {
     return [...this.known].flatMap(([alias, { PluginID: pluginId }]) => {
       if (!this.requests[alias]) return [];
-      const { usage, ...volume } = this.mounted(alias);
+      const { usage, ...volume } = this.mountedVolume(alias);
       const { ReadOnly, AttachmentMode, AccessMode } = usage;
       const claim = this.claimRequest(alias, CLAIM_STATE.nodeDetached);
       return [{ pluginId, volume: { ...volume, usage: { ReadOnly, AttachmentMode, AccessMode } }, claim }];
@@ -163,7 +164,7 @@ export class AllocationVolumes {
     this.unwanting.abort();
   }
 
-  private async inPhases(canMount: boolean, waitsFor: (what: string) => void): Promise<void> {
+  private async prepareInPhases(canMount: boolean, waitsFor: (what: string) => void): Promise<void> {
     const aliases = Object.keys(this.requests).toSorted();
     if (!canMount) throw new VolumesError('no task supports CSI');
     const phase = async (what: string, work: (alias: string) => Promise<void>): Promise<void> => {
@@ -185,18 +186,18 @@ export class AllocationVolumes {
     waitsFor(`storage plugin ${known.PluginID}`);
     await this.deps.pluginReady(known.PluginID, this.unwanting.signal);
     if (await this.deps.isMounted(known.MountInfo.Source)) return;
-    this.deps.uses.remove(useKey(this.used(alias)), this.alloc.ID);
+    this.deps.uses.remove(useKey(this.usedVolume(alias)), this.alloc.ID);
     this.known.set(alias, { ...known, MountInfo: NOT_MOUNTED });
   }
 
   private async claim(alias: string, waitsFor: (what: string) => void): Promise<void> {
     if (this.mountOf(alias)) return;
     const { claims, clock, timers } = this.deps;
-    const volume = `volume ${this.used(alias).volumeId}`;
+    const volume = `volume ${this.usedVolume(alias).volumeId}`;
     const onRetry = (error: unknown): void => waitsFor(`${volume}: ${errorText(error)}`);
     const retries = { clock, timers, signal: this.unwanting.signal, onRetry };
     waitsFor(volume);
-    const asked = () => unless(this.unwanting.signal, claims.claim(this.claimRequest(alias, CLAIM_STATE.taken)));
+    const asked = () => unlessAborted(this.unwanting.signal, claims.claim(this.claimRequest(alias, CLAIM_STATE.taken)));
     const answer = await retrying(asked, isPassing, retries).catch((error: unknown) => {
       throw new VolumesError(`could not claim ${volume}: ${errorText(error)}`, { cause: error });
     });
@@ -224,7 +225,7 @@ export class AllocationVolumes {
     waitsFor(`storage plugin ${known.PluginID} to mount volume ${known.VolumeID}`);
     const { Volume, PublishContext } = claimed;
     const volume: VolumeMount = {
-      ...this.mounted(alias),
+      ...this.mountedVolume(alias),
       options: mountOptions(Volume.MountOptions, request.MountOptions),
       secrets: Volume.Secrets ?? {},
       context: Volume.Context ?? {},
@@ -240,8 +241,8 @@ export class AllocationVolumes {
     const isDone = await this.unmounted(alias);
     // A volume that was never claimed was never mounted (VL-232).
     const isUnmounted = isDone || !this.known.has(alias);
-    await this.giveBack(alias, isUnmounted);
-    if (isUnmounted) await this.forget(alias);
+    await this.unpublishVolume(alias, isUnmounted);
+    if (isUnmounted) await this.removeVolume(alias);
     else void this.unmountLater(alias);
   }
 
@@ -257,12 +258,12 @@ export class AllocationVolumes {
       );
     } catch (error) {
       // The storage was closed. The next agent or the list of left mounts continues.
-      const about = { alloc: this.alloc.ID, volume: this.used(alias).volumeId };
+      const about = { alloc: this.alloc.ID, volume: this.usedVolume(alias).volumeId };
       logger.warn('a volume is left mounted for now', { ...about, error });
       return;
     }
-    await this.giveBack(alias, true);
-    await this.forget(alias);
+    await this.unpublishVolume(alias, true);
+    await this.removeVolume(alias);
   }
 
   private async unmounted(alias: string): Promise<boolean> {
@@ -273,7 +274,7 @@ export class AllocationVolumes {
       if (this.known.has(alias))
         this.deps.logger.warn('a volume could not be unmounted; trying on', {
           alloc: this.alloc.ID,
-          volume: this.used(alias).volumeId,
+          volume: this.usedVolume(alias).volumeId,
           error,
         });
       return false;
@@ -281,19 +282,19 @@ export class AllocationVolumes {
   }
 
   private unmount(alias: string): Promise<void> {
-    return this.deps.unmount(this.known.get(alias)?.PluginID ?? '', this.mounted(alias), this.closing.signal);
+    return this.deps.unmount(this.known.get(alias)?.PluginID ?? '', this.mountedVolume(alias), this.closing.signal);
   }
 
   /** Unpublishes a volume. The servers' watcher takes over a failure (VL-230). */
-  private async giveBack(alias: string, isUnmounted: boolean): Promise<void> {
+  private async unpublishVolume(alias: string, isUnmounted: boolean): Promise<void> {
     const state = isUnmounted ? CLAIM_STATE.nodeDetached : CLAIM_STATE.unpublishing;
     await this.deps.claims.unpublish(this.claimRequest(alias, state)).catch((error: unknown) => {
-      const { volumeId } = this.used(alias);
+      const { volumeId } = this.usedVolume(alias);
       this.deps.logger.warn('a volume could not be given back', { alloc: this.alloc.ID, volume: volumeId, error });
     });
   }
 
-  private async forget(alias: string): Promise<void> {
+  private async removeVolume(alias: string): Promise<void> {
     this.known.delete(alias);
     this.claimed.delete(alias);
     await this.save();
@@ -301,7 +302,7 @@ export class AllocationVolumes {
 
   /** Returns the claim for the job's volume request: source, access, attachment and namespace (VL-223). */
   private claimRequest(alias: string, State: ClaimState): CSIVolumeClaimRequest {
-    const { usage, volumeId, namespace } = this.used(alias);
+    const { usage, volumeId, namespace } = this.usedVolume(alias);
     return {
       VolumeID: volumeId,
       AllocationID: this.alloc.ID,
@@ -317,12 +318,12 @@ export class AllocationVolumes {
     };
   }
 
-  private mounted(alias: string): MountedVolume {
-    const used = this.used(alias);
+  private mountedVolume(alias: string): MountedVolume {
+    const used = this.usedVolume(alias);
     return { ...used, allocId: this.alloc.ID, externalId: this.known.get(alias)?.VolumeExternalID ?? used.volumeId };
   }
 
-  private used(alias: string): { namespace: string; volumeId: string; usage: VolumeRequest } {
+  private usedVolume(alias: string): { namespace: string; volumeId: string; usage: VolumeRequest } {
     const request = this.requests[alias];
     if (!request) throw new VolumesError(`the group has no volume "${alias}"`);
     return { namespace: this.alloc.Namespace, volumeId: volumeSource(request, this.alloc.Name), usage: request };
@@ -330,7 +331,7 @@ export class AllocationVolumes {
 }
 
 /** Stops waiting for an answer when the signal aborts. @throws VolumesError then */
-function unless<T>(unwanted: AbortSignal, answer: Promise<T>): Promise<T> {
+function unlessAborted<T>(unwanted: AbortSignal, answer: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const abandon = (): void => reject(new VolumesError('nobody waits for it any more'));
     unwanted.addEventListener('abort', abandon, { once: true });

@@ -173,9 +173,9 @@ export class CsiHost {
    * Removes the closed volumes of an allocation, and continues to unmount the rest. It compares the object, because the
    * same allocation may have new volumes here by now (AG-402). Resolves when the remaining mounts are on disk.
    */
-  async forget(allocId: string, volumes: Pick<AllocationVolumes, 'left'>): Promise<void> {
+  async forget(allocId: string, volumes: Pick<AllocationVolumes, 'remainingMounts'>): Promise<void> {
     if (this.volumes.get(allocId) === volumes) this.volumes.delete(allocId);
-    await this.left.takeMounts(volumes.left());
+    await this.left.takeMounts(volumes.remainingMounts());
   }
 
   /** Says whether this machine has the allocation and its tasks may use its volumes. */

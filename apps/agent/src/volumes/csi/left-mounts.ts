@@ -125,12 +125,12 @@ export class LeftMounts {
       await this.deps.unmount(one.pluginId, one.volume, this.closing.signal);
       this.left.delete(key);
       await this.save();
-      if (!this.deps.isHere(one.volume.allocId)) await this.giveBack(one);
+      if (!this.deps.isHere(one.volume.allocId)) await this.unpublishVolume(one);
     });
   }
 
   /** Unpublishes a volume. The servers' watcher takes over a failure; the volume may not exist any more (VL-230). */
-  private async giveBack({ claim }: LeftMount): Promise<void> {
+  private async unpublishVolume({ claim }: LeftMount): Promise<void> {
     await this.deps.giveBack(claim).catch((error: unknown) => {
       const about = { alloc: claim.AllocationID, volume: claim.VolumeID };
       this.deps.logger.warn('a volume could not be given back', { ...about, error });

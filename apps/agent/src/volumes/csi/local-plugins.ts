@@ -56,7 +56,7 @@ export class LocalPlugins {
   private isStarted = false;
 
   constructor(private readonly deps: LocalPluginsDependencies) {
-    deps.registry.onChange(() => this.follow());
+    deps.registry.onChange(() => this.updateInstances());
     deps.registry.onHealth((allocId) => {
       for (const instance of this.instances.values()) if (instance.registration.allocId === allocId) instance.probe();
     });
@@ -71,7 +71,7 @@ export class LocalPlugins {
   stop(): void {
     this.isStarted = false;
     this.cancelResync();
-    for (const instance of this.instances.values()) instance.leave();
+    for (const instance of this.instances.values()) instance.stopRounds();
     this.instances.clear();
   }
 
@@ -100,14 +100,14 @@ export class LocalPlugins {
     return new Promise((resolve, reject) => {
       const ended = (): void => {
         cancel();
-        this.waiting.delete(look);
+        this.waiting.delete(resolveIfHealthy);
         signal.removeEventListener('abort', abandon);
       };
       const fail = (reason: string): void => {
         ended();
         reject(new PluginNotReadyError(`csi-node plugin '${pluginId}' did not become ready: ${reason}`));
       };
-      const look = (): void => {
+      const resolveIfHealthy = (): void => {
         const plugin = this.healthyNodePlugin(pluginId);
         if (!plugin) return;
         ended();
@@ -115,7 +115,7 @@ export class LocalPlugins {
       };
       const abandon = (): void => fail('nobody waits for it any more');
       const cancel = this.deps.timers.after(PLUGIN_WAIT_MS, () => fail('it has not come up here within 1m0s'));
-      this.waiting.add(look);
+      this.waiting.add(resolveIfHealthy);
       signal.addEventListener('abort', abandon, { once: true });
       if (signal.aborted) abandon();
     });
@@ -126,11 +126,11 @@ export class LocalPlugins {
   }
 
   private resync(): void {
-    this.follow();
+    this.updateInstances();
     this.cancelResync = this.deps.timers.after(RESYNC_INTERVAL_MS, () => this.resync());
   }
 
-  private follow(): void {
+  private updateInstances(): void {
     if (!this.isStarted) return;
     const active = new Map(this.deps.registry.active().map((one) => [keyOf(one.side, one.pluginId), one]));
     for (const [key, instance] of this.instances) {
@@ -140,13 +140,13 @@ export class LocalPlugins {
     }
     for (const [key, registration] of active) {
       if (this.instances.has(key)) continue;
-      const instance = this.made(registration);
+      const instance = this.createInstance(registration);
       this.instances.set(key, instance);
       instance.probe();
     }
   }
 
-  private made(registration: PluginRegistration): PluginInstance {
+  private createInstance(registration: PluginRegistration): PluginInstance {
     const { connect, clock, timers } = this.deps;
     return new PluginInstance(registration, connect(registration.socketPath), {
       clock,

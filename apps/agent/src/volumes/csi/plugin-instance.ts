@@ -75,11 +75,11 @@ export class PluginInstance {
   probe(): void {
     this.cancel();
     this.hasChanged = this.isLooking;
-    if (!this.isLooking) void this.round();
+    if (!this.isLooking) void this.runRound();
   }
 
   /** Stops the rounds without a report. */
-  leave(): void {
+  stopRounds(): void {
     this.isWithdrawn = true;
     this.cancel();
     this.plugin.close();
@@ -87,25 +87,25 @@ export class PluginInstance {
 
   withdraw(): void {
     if (this.isWithdrawn) return;
-    this.leave();
-    this.report({ ...this.info, Healthy: false, HealthDescription: 'unhealthy' });
+    this.stopRounds();
+    this.reportInfo({ ...this.info, Healthy: false, HealthDescription: 'unhealthy' });
   }
 
-  private async round(): Promise<void> {
+  private async runRound(): Promise<void> {
     this.isLooking = true;
-    const next = await this.seen();
+    const next = await this.readInfo();
     this.isLooking = false;
     if (this.isWithdrawn) return;
     if (this.hasChanged) return this.probe();
-    this.report(next);
+    this.reportInfo(next);
     const pauseMs = next.Healthy ? FINGERPRINT_INTERVAL_MS : UNWELL_INTERVAL_MS;
-    this.cancel = this.deps.timers.after(pauseMs, () => void this.round());
+    this.cancel = this.deps.timers.after(pauseMs, () => void this.runRound());
   }
 
-  private async seen(): Promise<CSIInfo> {
+  private async readInfo(): Promise<CSIInfo> {
     try {
-      if (!this.isKnown) this.info = { ...this.info, ...(await this.lasting()) };
-      const next = { ...this.info, ...(await this.present()) };
+      if (!this.isKnown) this.info = { ...this.info, ...(await this.readLastingFacts()) };
+      const next = { ...this.info, ...(await this.readCurrentFacts()) };
       this.isKnown = true;
       return next;
     } catch (error) {
@@ -116,7 +116,7 @@ export class PluginInstance {
   }
 
   /** Reads the facts that last as long as the plugin: its capabilities, and for a node plugin the machine (VL-213). */
-  private async lasting(): Promise<Partial<CSIInfo>> {
+  private async readLastingFacts(): Promise<Partial<CSIInfo>> {
     const { identity, node } = this.plugin;
     const options = { timeoutMs: FINGERPRINT_CALL_TIMEOUT_MS };
     const can = await identity.capabilities(options);
@@ -130,7 +130,7 @@ export class PluginInstance {
   }
 
   /** Reads the facts that may change with each round: health, and the capabilities of its side (VL-214). */
-  private async present(): Promise<Partial<CSIInfo>> {
+  private async readCurrentFacts(): Promise<Partial<CSIInfo>> {
     const { identity, controller, node } = this.plugin;
     const options = { timeoutMs: FINGERPRINT_CALL_TIMEOUT_MS };
     const ready = await identity.probe();
@@ -140,7 +140,7 @@ export class PluginInstance {
     return { ...health, NodeInfo: { ...NodeInfo, ...nodeAbilities(await node.capabilities(options)) } };
   }
 
-  private report(info: CSIInfo): void {
+  private reportInfo(info: CSIInfo): void {
     this.info = { ...info, UpdateTime: rfc3339FromMs(this.deps.clock.nowMs()) };
     this.deps.report(this.info);
   }

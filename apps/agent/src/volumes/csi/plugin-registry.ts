@@ -52,7 +52,7 @@ export class PluginRegistry {
         error,
       });
     }
-    this.tell();
+    this.notifyListeners();
   }
 
   /** Registers a listener, which is called after each change of the active plugins. */
@@ -75,7 +75,7 @@ export class PluginRegistry {
     const at = this.registrations.findIndex((one) => isSamePlugin(one, added) && one.allocId === added.allocId);
     if (at === -1) this.registrations.unshift(added);
     else this.registrations[at] = added;
-    await this.changed();
+    await this.notifyAndSave();
   }
 
   /** Removes all registrations of an allocation; having none is not an error (VL-210). */
@@ -83,7 +83,7 @@ export class PluginRegistry {
     const kept = this.registrations.filter((one) => one.allocId !== allocId);
     if (kept.length === this.registrations.length) return;
     this.registrations = kept;
-    await this.changed();
+    await this.notifyAndSave();
   }
 
   /** Returns the active registrations: one per side and plugin ID. */
@@ -96,8 +96,8 @@ export class PluginRegistry {
     return this.registrations.find((one) => one.allocId === allocId);
   }
 
-  private async changed(): Promise<void> {
-    this.tell();
+  private async notifyAndSave(): Promise<void> {
+    this.notifyListeners();
     this.saved = this.saved.then(() =>
       this.store.save(this.registrations).catch((error: unknown) => {
         this.logger.error(
@@ -109,7 +109,7 @@ export class PluginRegistry {
     await this.saved;
   }
 
-  private tell(): void {
+  private notifyListeners(): void {
     for (const listener of this.listeners) listener();
   }
 }

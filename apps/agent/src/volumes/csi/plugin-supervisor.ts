@@ -69,9 +69,9 @@ export class PluginSupervisor {
   taskIs(up: boolean): void {
     if (up === this.isTaskUp) return;
     this.isTaskUp = up;
-    if (this.mode === 'watching') this.probeAnew(up);
-    if (!up && this.mode === 'starting') this.rest();
-    if (up && this.mode === 'idle') this.begin();
+    if (this.mode === 'watching') this.restartProbing(up);
+    if (!up && this.mode === 'starting') this.stopProbing();
+    if (up && this.mode === 'idle') this.startProbing();
   }
 
   /** Withdraws the plugin, because the task is dead for good. */
@@ -84,17 +84,17 @@ export class PluginSupervisor {
 
   /** Closes the supervisor at the end of the agent. The plugin may continue without it. */
   close(): void {
-    this.rest();
+    this.stopProbing();
     this.mode = 'stopped';
     this.plugin.close();
   }
 
-  private begin(): void {
+  private startProbing(): void {
     this.mode = 'starting';
     this.lastProblem = 'it was not ready';
     const { HealthTimeout } = this.deps.config;
     this.cancelTimeout = this.deps.timers.after(msFromNs(HealthTimeout), () => {
-      this.rest();
+      this.stopProbing();
       this.deps.emit('Plugin became unhealthy', { message: `Error: CSI plugin failed probe: ${this.lastProblem}` });
       this.deps.fail(
         `CSI plugin did not become healthy before configured ${formatDuration(HealthTimeout)} health timeout`,
@@ -103,7 +103,7 @@ export class PluginSupervisor {
     void this.probe();
   }
 
-  private rest(): void {
+  private stopProbing(): void {
     this.mode = 'idle';
     this.round++;
     this.cancelProbe();
@@ -111,10 +111,10 @@ export class PluginSupervisor {
   }
 
   /** Probes again after the end or the start of the task, because earlier results are outdated. */
-  private probeAnew(isTaskUp: boolean): void {
+  private restartProbing(isTaskUp: boolean): void {
     this.round++;
     this.cancelProbe();
-    if (!isTaskUp) this.seen(NOT_RUNNING);
+    if (!isTaskUp) this.recordHealth(NOT_RUNNING);
     void this.probe();
   }
 
@@ -127,8 +127,8 @@ export class PluginSupervisor {
       problem = errorText(error);
     }
     if (this.round !== round) return;
-    if (mode === 'watching') this.seen(problem);
-    else if (problem === undefined) await this.becameWell();
+    if (mode === 'watching') this.recordHealth(problem);
+    else if (problem === undefined) await this.registerPlugin();
     else this.lastProblem = problem || this.lastProblem;
     if (this.round !== round) return;
     const isWell = this.mode === 'watching' && this.isHealthy;
@@ -137,7 +137,7 @@ export class PluginSupervisor {
   }
 
   /** Reads the plugin's name and version when it is healthy for the first time, and registers its sides (VL-208). */
-  private async becameWell(): Promise<void> {
+  private async registerPlugin(): Promise<void> {
     const { allocId, config, socketPath, mountRoot, pluginRoot, registry } = this.deps;
     const { round } = this;
     this.cancelTimeout();
@@ -154,7 +154,7 @@ export class PluginSupervisor {
       }
     } catch (error) {
       if (this.round !== round) return;
-      this.rest();
+      this.stopProbing();
       this.deps.fail(`CSI plugin could not be registered: ${errorText(error)}`);
     }
   }
@@ -163,7 +163,7 @@ export class PluginSupervisor {
    * Records the result of a probe and reports a change of health (VL-209).
    * @param problem undefined if the plugin is healthy; empty if it is not ready and names no reason
    */
-  private seen(problem: string | undefined): void {
+  private recordHealth(problem: string | undefined): void {
     const isHealthy = problem === undefined;
     if (isHealthy === this.isHealthy) return;
     this.isHealthy = isHealthy;

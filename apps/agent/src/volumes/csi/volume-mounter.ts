@@ -72,7 +72,7 @@ export class VolumeMounter {
     const at = placesOf(plugin, volume);
     // The use is added before the turn, so that an unmount meanwhile leaves the volume staged.
     this.deps.uses.add(useKey(volume), volume.allocId, volume.externalId);
-    return this.inTurn('Mount volume', volume, async () => {
+    return this.runForVolume('Mount volume', volume, async () => {
       try {
         if (plugin.machine.RequiresNodeStageVolume) this.refuseOtherDisk(volume);
         await this.stageAndPublish(plugin, volume, at, signal);
@@ -90,7 +90,7 @@ export class VolumeMounter {
    */
   async unmount(plugin: LocalNodePlugin, volume: MountedVolume, signal: AbortSignal): Promise<void> {
     const at = placesOf(plugin, volume);
-    await this.inTurn('Unmount volume', volume, async () => {
+    await this.runForVolume('Unmount volume', volume, async () => {
       await this.unpublish(plugin, volume, at, signal);
       this.deps.uses.remove(useKey(volume), volume.allocId);
       if (!plugin.machine.RequiresNodeStageVolume || this.deps.uses.isUsed(useKey(volume))) return;
@@ -180,7 +180,7 @@ export class VolumeMounter {
   }
 
   /** Runs one operation at a time for each volume, and emits a node event with its outcome (VL-243, VL-245). */
-  private async inTurn<T>(message: string, volume: MountedVolume, work: () => Promise<T>): Promise<T> {
+  private async runForVolume<T>(message: string, volume: MountedVolume, work: () => Promise<T>): Promise<T> {
     const Details = { volume_id: volume.volumeId };
     const event = { Subsystem: 'Storage', Message: message } as const;
     try {
@@ -218,11 +218,11 @@ function placesOf(
   { mountRoot, pluginRoot }: LocalNodePlugin,
   volume: UsedVolume & { readonly allocId: string },
 ): Places {
-  const at = (place: string): Place => ({
+  const placeAt = (place: string): Place => ({
     here: belowAsText(mountRoot, place),
     inPlugin: belowAsText(pluginRoot, place),
   });
-  return { staging: at(stagingPath(volume)), target: at(targetPath(volume, volume.allocId)) };
+  return { staging: placeAt(stagingPath(volume)), target: placeAt(targetPath(volume, volume.allocId)) };
 }
 
 function useOf({ usage, options }: Pick<VolumeMount, 'usage' | 'options'>): VolumeUse {

@@ -80,7 +80,7 @@ async function runPlugin(
     DHV_VOLUMES_DIR: volumesDir,
     ...about,
   };
-  const failed = (why: string): HostVolumeRefusal =>
+  const pluginFailure = (why: string): HostVolumeRefusal =>
     new HostVolumeRefusal(`plugin "${id}" failed to ${operation}: ${why}`);
   const child = spawn(file, [operation], { cwd: pluginDir, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
   let isLate = false;
@@ -94,15 +94,15 @@ async function runPlugin(
       child.once('close', resolve);
     });
     const [code, output, complaints] = await Promise.all([ended, text(child.stdout), text(child.stderr)]);
-    if (isLate) throw failed(`no answer within ${timeoutMs / 1000} s`);
+    if (isLate) throw pluginFailure(`no answer within ${timeoutMs / 1000} s`);
     const answer = parsed(output);
     const said = answer?.['error'];
-    if (typeof said === 'string' && said !== '') throw failed(said);
-    if (code !== 0) throw failed(complaints.trim().slice(0, 1024) || `exit code ${code}`);
-    if (answer === undefined) throw failed('its answer is no JSON object');
+    if (typeof said === 'string' && said !== '') throw pluginFailure(said);
+    if (code !== 0) throw pluginFailure(complaints.trim().slice(0, 1024) || `exit code ${code}`);
+    if (answer === undefined) throw pluginFailure('its answer is no JSON object');
     return answer;
   } catch (error) {
-    throw error instanceof HostVolumeRefusal ? error : failed(errorText(error));
+    throw error instanceof HostVolumeRefusal ? error : pluginFailure(errorText(error));
   } finally {
     clearTimeout(killing);
   }

@@ -19,24 +19,24 @@ export class HostVolumesController {
 
   @Answers(createOnNode)
   create(@Payload() volume: HostVolumeOnNode): Promise<CreatedOnNode> {
-    return answered(() => this.volumes.create(volume));
+    return withRpcErrors(() => this.volumes.create(volume));
   }
 
   @Answers(registerOnNode)
   async register(@Payload() volume: HostVolumeOnNode): Promise<null> {
-    await answered(() => this.volumes.register(volume));
+    await withRpcErrors(() => this.volumes.register(volume));
     return null;
   }
 
   @Answers(deleteOnNode)
   async delete(@Payload() volume: HostVolumeOnNode): Promise<null> {
-    await answered(() => this.volumes.delete(volume));
+    await withRpcErrors(() => this.volumes.delete(volume));
     return null;
   }
 }
 
 /** Converts refusals, because they are not errors of this process. @throws RpcError, and unexpected errors */
-async function answered<T>(work: () => Promise<T>): Promise<T> {
+async function withRpcErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

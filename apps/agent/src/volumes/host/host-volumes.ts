@@ -58,17 +58,17 @@ export class HostVolumes {
     this.loaded.open();
     if (restored.length === 0) return;
     await Promise.all(restored);
-    this.report();
+    this.reportVolumes();
   }
 
   /** Creates a volume with its plugin and records it (VL-289). @throws HostVolumeRefusal */
   create(volume: HostVolumeOnNode): Promise<CreatedOnNode> {
-    return this.inTurn(volume, async () => {
+    return this.runForVolume(volume, async () => {
       const plugin = this.pluginOf(volume);
       const made = await plugin.create(volume);
       // A volume that the servers know as made may contain data, even without a record here.
       const isNew = !this.records.has(volume.ID) && volume.HostPath === '';
-      await this.keep(volume.ID, { volume: { ...volume, HostPath: made.HostPath }, isRegistered: false }).catch(
+      await this.saveRecord(volume.ID, { volume: { ...volume, HostPath: made.HostPath }, isRegistered: false }).catch(
         async (error: unknown) => {
           if (isNew) await plugin.delete({ ...volume, HostPath: made.HostPath });
           throw error;
@@ -80,9 +80,9 @@ export class HostVolumes {
 
   /** Records a directory that exists already as a volume (VL-291). @throws HostVolumeRefusal */
   register(volume: HostVolumeOnNode): Promise<void> {
-    return this.inTurn(volume, async () => {
+    return this.runForVolume(volume, async () => {
       await this.refuseMissing(volume.HostPath);
-      await this.keep(volume.ID, { volume, isRegistered: true });
+      await this.saveRecord(volume.ID, { volume, isRegistered: true });
     });
   }
 
@@ -93,7 +93,7 @@ export class HostVolumes {
   async delete(volume: HostVolumeOnNode): Promise<void> {
     await this.runInTurn(volume.ID, async () => {
       if (volume.PluginID !== '') await this.pluginOf(volume).delete(volume);
-      if (this.records.has(volume.ID)) await this.keep(volume.ID, undefined);
+      if (this.records.has(volume.ID)) await this.saveRecord(volume.ID, undefined);
     });
   }
 
@@ -105,9 +105,9 @@ export class HostVolumes {
   }
 
   /** Runs one operation at a time for a volume, and refuses a second volume of the same name (VL-290). */
-  private async inTurn<T>({ ID, Name }: HostVolumeOnNode, work: () => Promise<T>): Promise<T> {
+  private async runForVolume<T>({ ID, Name }: HostVolumeOnNode, work: () => Promise<T>): Promise<T> {
     return await this.runInTurn(ID, async () => {
-      if (this.isTaken(Name, ID)) throw new HostVolumeRefusal('volume name already exists on this node');
+      if (this.isNameTaken(Name, ID)) throw new HostVolumeRefusal('volume name already exists on this node');
       this.coming.set(Name, ID);
       try {
         return await work();
@@ -117,7 +117,7 @@ export class HostVolumes {
     });
   }
 
-  private isTaken(name: string, id: string): boolean {
+  private isNameTaken(name: string, id: string): boolean {
     if (Object.hasOwn(this.fromConfiguration, name) || this.coming.has(name)) return true;
     return [...this.records.values()].some(({ volume }) => volume.Name === name && volume.ID !== id);
   }
@@ -133,7 +133,7 @@ export class HostVolumes {
   }
 
   /** Changes a record on disk, then in memory, then in the report. @param record undefined removes it */
-  private keep(id: string, record: HostVolumeRecord | undefined): Promise<void> {
+  private saveRecord(id: string, record: HostVolumeRecord | undefined): Promise<void> {
     return this.writes.runInTurn('', async () => {
       const after = new Map(this.records);
       if (record) after.set(id, record);
@@ -141,7 +141,7 @@ export class HostVolumes {
       await this.deps.records.save([...after.values()]);
       this.records = after;
       this.missing.delete(id);
-      this.report();
+      this.reportVolumes();
     });
   }
 
@@ -157,7 +157,7 @@ export class HostVolumes {
     }
   }
 
-  private report(): void {
+  private reportVolumes(): void {
     const volumes: Record<string, NodeHostVolume> = { ...this.fromConfiguration };
     for (const { volume } of this.records.values()) {
       const { ID, Name, HostPath } = volume;

@@ -31,7 +31,7 @@ export class MkdirPlugin implements HostVolumePlugin {
     const { mode, uid, gid } = ownershipOf(Parameters ?? {});
     const HostPath = below(this.volumesDir, pathName(ID, 'the volume'));
     if (await isThere(HostPath)) return { HostPath, CapacityBytes: 0 };
-    const unfinished = this.unfinished(ID);
+    const unfinished = this.unfinishedPath(ID);
     await rm(unfinished, { recursive: true, force: true }); // left by an agent that was killed
     await makeDirectory(this.volumesDir, {
       mode: 0o711,
@@ -56,11 +56,11 @@ export class MkdirPlugin implements HostVolumePlugin {
   async delete({ ID }: HostVolumeOnNode): Promise<void> {
     const [mounted] = await mountsFrom(below(this.volumesDir, pathName(ID, 'the volume')));
     if (mounted !== undefined) throw new HostVolumeRefusal(`something is mounted at ${mounted}: unmount it first`);
-    for (const made of [this.unfinished(ID), below(this.volumesDir, pathName(ID, 'the volume'))])
+    for (const made of [this.unfinishedPath(ID), below(this.volumesDir, pathName(ID, 'the volume'))])
       await rm(made, { recursive: true, force: true });
   }
 
-  private unfinished(id: string): string {
+  private unfinishedPath(id: string): string {
     return below(this.volumesDir, pathName(`.${id}.new`, 'the volume'));
   }
 }
