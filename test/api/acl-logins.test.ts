@@ -473,7 +473,9 @@ describe('pending logins in NATS', () => {
   it('AU-93, AU-94, AU-313: one for each nonce, at any API; taken out once; and NATS can read nothing of it', async () => {
     const [a, b] = [store(), store()];
     const begun = await Promise.all(
-      Array.from({ length: 20 }, (_, n) => (n % 2 ? a : b).begin('nonce-secret', pending({ state: `st_secret_${n}` }))),
+      Array.from({ length: 20 }, (_, n) =>
+        (n % 2 ? a : b).beginLogin('nonce-secret', pending({ state: `st_secret_${n}` })),
+      ),
     );
     expect(new Set(begun.map(({ state }) => state)).size).toBe(1);
     expect(await b.find('nonce-secret')).toEqual(begun[0]);
@@ -498,7 +500,7 @@ describe('pending logins in NATS', () => {
         ...(await Promise.all(
           Array.from({ length: 50 }, async (_, n) => {
             try {
-              await full.begin(`many-${from + n}`, pending());
+              await full.beginLogin(`many-${from + n}`, pending());
               return 'kept';
             } catch (error) {
               return (error as Error).message;

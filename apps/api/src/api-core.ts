@@ -90,7 +90,7 @@ export class ApiCore {
       version: () => this.model.tableIndex('namespaces'),
       clock,
     });
-    feed.onChange(['namespaces'], () => this.namespaceNames.forget());
+    feed.onChange(['namespaces'], () => this.namespaceNames.clearValues());
   }
 
   /** Returns the source of callers and of the existing namespaces, against which rights are checked. */

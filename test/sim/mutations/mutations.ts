@@ -308,7 +308,7 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'a job is stopped by what can be read of it',
     seed: 5,
     regions: 2,
-    apply: () => replaceMethod(CurrentJobs, 'caughtUp', () => () => Promise.resolve(0)),
+    apply: () => replaceMethod(CurrentJobs, 'awaitReadable', () => () => Promise.resolve(0)),
   },
   {
     name: 'the next evaluation of a job waits for ever',

@@ -70,6 +70,6 @@ export function callersOf(access: AccessControl, { context, model, feed, workloa
     clock: context.clock,
     hearsChanges: () => context.link.up,
   });
-  feed.onChange(RIGHTS, () => callers.changed());
+  feed.onChange(RIGHTS, () => callers.invalidateAll());
   return callers;
 }

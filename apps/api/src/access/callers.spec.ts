@@ -140,10 +140,10 @@ describe('what is remembered of tokens and policies', () => {
     await callers.of(SECRET);
     expect(reads).toEqual(['grants']);
     policies = [aPolicy('readers', reading('elsewhere'), 2)];
-    callers.changed();
+    callers.invalidateAll();
     expect((await callers.of(SECRET)).acl.allowsNamespace('team', 'read-job')).toBe(false);
     token = undefined;
-    callers.changed();
+    callers.invalidateAll();
     await expect(callers.of(SECRET)).rejects.toBeInstanceOf(RefusedCredential);
   });
 
@@ -151,7 +151,7 @@ describe('what is remembered of tokens and policies', () => {
     const callers = callersOf();
     const looking = callers.of(SECRET);
     policies = [];
-    callers.changed();
+    callers.invalidateAll();
     await looking;
     expect((await callers.of(SECRET)).acl.allowsNamespace('team', 'read-job')).toBe(false);
   });

@@ -66,7 +66,7 @@ export const REMEMBER_MS = 10_000;
 
 /**
  * Callers finds out who sends a request (OP-112 to OP-118). It reads token, roles and policies from the read model as
- * of one moment, and remembers the caller until one of them changes. `changed` reports a change; in addition the index
+ * of one moment, and remembers the caller until one of them changes. `invalidateAll` reports a change; in addition the index
  * of the last change is compared every REMEMBER_MS. While no announcements arrive, nothing is remembered. If a read
  * fails, the request fails; nobody ever gets rights other than their own.
  * Limits: MAX_REMEMBERED. Cost: a keyed hash and a look-up for a remembered caller, otherwise up to three statements.
@@ -96,8 +96,8 @@ export class Callers implements CallerSource {
   /**
    * Forgets all callers, because tokens, policies or roles have changed. Requests from now on see the change (OP-118).
    */
-  changed(): void {
-    this.recent.forget();
+  invalidateAll(): void {
+    this.recent.clearValues();
     for (const listener of this.listeners) listener();
   }
 
@@ -108,11 +108,11 @@ export class Callers implements CallerSource {
    */
   async of(credential = ''): Promise<Caller> {
     if (isIdentityToken(credential)) return this.workload(credential);
-    if (!this.options.hearsChanges()) this.recent.forget();
+    if (!this.options.hearsChanges()) this.recent.clearValues();
     const secret = credential.toLowerCase();
     if (secret !== '' && !UUID.test(secret)) throw new RefusedCredential('unknown');
     const key = secret === '' ? '' : this.options.secrets.hash(secret);
-    const caller = await this.recent.of(key, () => (key === '' ? this.nobody() : this.ownerOf(key)));
+    const caller = await this.recent.of(key, () => (key === '' ? this.anonymousCaller() : this.ownerOf(key)));
     if (!caller) throw new RefusedCredential('unknown');
     // A token is invalid from the instant of its expiry, although its row is still stored (OP-154).
     if (caller.token && isExpiredAt(caller.token.ExpirationTime, this.options.clock.nowMs()))
@@ -132,7 +132,7 @@ export class Callers implements CallerSource {
     }
   }
 
-  private async nobody(): Promise<Caller> {
+  private async anonymousCaller(): Promise<Caller> {
     const policies = await this.options.source.policiesNamed([ANONYMOUS_POLICY]);
     return anonymous(this.options.compiled.ofPolicies(policies), newestOf(policies));
   }

@@ -11,7 +11,7 @@ export interface RecentReadsOptions {
 }
 
 /**
- * RecentReads keeps the results of reads by key until their data changes. `forget` reports a change; no result of a
+ * RecentReads keeps the results of reads by key until their data changes. `clearValues` reports a change; no result of a
  * read from before it is used afterwards. In case a report is lost, the version is compared after `forMs`, once for all
  * results. A caller that asks during a read waits for that read. The result of a failed read is not kept.
  * Limit: `most`; the oldest result is dropped first. Cost: a look-up, and the version every `forMs`.
@@ -26,15 +26,15 @@ export class RecentReads<Value> {
 
   /** @throws the errors of `read` and `version` */
   async of(key: string, read: () => Promise<Value>): Promise<Value> {
-    if (!this.isRecent()) await (this.comparing ??= this.compare());
+    if (!this.isRecent()) await (this.comparing ??= this.compareVersion());
     const known = this.recent.get(key);
     if (known) return known;
     const value = read();
-    this.keep(key, value);
+    this.storeValue(key, value);
     return value;
   }
 
-  forget(): void {
+  clearValues(): void {
     this.recent.clear();
   }
 
@@ -44,18 +44,18 @@ export class RecentReads<Value> {
     return ageMs >= 0 && ageMs < this.options.forMs;
   }
 
-  private async compare(): Promise<void> {
+  private async compareVersion(): Promise<void> {
     try {
       const nowMs = this.options.clock.nowMs();
       const version = await this.options.version();
-      if (version !== this.version) this.forget();
+      if (version !== this.version) this.clearValues();
       [this.version, this.comparedAtMs] = [version, nowMs];
     } finally {
       this.comparing = undefined;
     }
   }
 
-  private keep(key: string, value: Promise<Value>): void {
+  private storeValue(key: string, value: Promise<Value>): void {
     this.recent.set(key, value);
     value.catch(() => {
       if (this.recent.get(key) === value) this.recent.delete(key);

@@ -132,18 +132,18 @@ export class RequestAccess {
    */
   async hasSomewhere(requirement: Requirement, about: RequirementContext): Promise<boolean> {
     if (about.namespace !== '*' || this.has(requirement, about)) return this.has(requirement, about);
-    return (await this.existingOnce()).some((namespace) => this.has(requirement, { ...about, namespace }));
+    return (await this.existingNamespaces()).some((namespace) => this.has(requirement, { ...about, namespace }));
   }
 
   /** Says whether the caller satisfies a requirement in every existing namespace. Cost: linear in the namespaces. */
   async hasEverywhere(requirement: Requirement): Promise<boolean> {
     if (this.caller.acl.isManagement()) return this.has(requirement);
-    const existing = await this.existingOnce();
+    const existing = await this.existingNamespaces();
     return existing.length > 0 && existing.every((namespace) => this.has(requirement, { namespace }));
   }
 
   /** Reads the namespaces once for all questions of a request. */
-  private existingOnce(): Promise<readonly string[]> {
+  private existingNamespaces(): Promise<readonly string[]> {
     this.existingRead ??= this.existing();
     return this.existingRead;
   }

@@ -35,23 +35,23 @@ export class StubTexts {
       },
       make: (alloc) => {
         const text = Buffer.from(JSON.stringify(encodeAllocationStub(alloc, options)));
-        this.keep(`${alloc.ID} ${form}`, { modifyIndex: alloc.ModifyIndex, text });
+        this.storeText(`${alloc.ID} ${form}`, { modifyIndex: alloc.ModifyIndex, text });
         return text;
       },
     };
   }
 
-  private keep(key: string, made: KeptText): void {
-    this.forget(key);
+  private storeText(key: string, made: KeptText): void {
+    this.removeText(key);
     this.kept.set(key, made);
     this.bytes += made.text.length;
     for (const oldest of this.kept.keys()) {
       if (this.bytes <= this.maxBytes) break;
-      this.forget(oldest);
+      this.removeText(oldest);
     }
   }
 
-  private forget(key: string): void {
+  private removeText(key: string): void {
     this.bytes -= this.kept.get(key)?.text.length ?? 0;
     this.kept.delete(key);
   }

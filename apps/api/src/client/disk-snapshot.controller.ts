@@ -32,7 +32,7 @@ export class DiskSnapshotController {
     await listAllocFiles(calls, alloc, '/'); // who cannot be asked, or has it no more, is said by the status
     const gone = goneSignal(reply);
     const disk: DiskFiles = {
-      list: (path) => listAllocFiles(calls, alloc, `/${path}`).catch(unlessMissing),
+      list: (path) => listAllocFiles(calls, alloc, `/${path}`).catch(ignoreMissing),
       read: (path, limit) => bytesOf(calls, alloc, { path, limit }, gone),
     };
     const tasks = (alloc.Job && findTaskGroup(alloc.Job, alloc.TaskGroup)?.Tasks) ?? [];
@@ -54,7 +54,7 @@ async function* bytesOf(
   for await (const piece of readAllocFile(calls, from, gone)) if (piece) yield piece.data;
 }
 
-function unlessMissing(error: unknown): undefined {
+function ignoreMissing(error: unknown): undefined {
   if (isRefusal(error, 'not-found')) return undefined;
   throw error;
 }

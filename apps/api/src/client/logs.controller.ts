@@ -30,12 +30,12 @@ export class LogsController {
   async logs(@Param('*') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const { query } = request;
     const plain = flagParam(query, 'plain', false);
-    const wanted = await this.wanted(id.toLowerCase(), request);
+    const wanted = await this.streamRequest(id.toLowerCase(), request);
     const gone = goneSignal(reply);
     await sendPieces(reply, readTaskLog(callsFor(request, this.rpc), wanted, gone), gone, plain);
   }
 
-  private async wanted(id: string, { access, query }: ApiRequest): Promise<LogStreamRequest> {
+  private async streamRequest(id: string, { access, query }: ApiRequest): Promise<LogStreamRequest> {
     const task = param(query, 'task');
     if (!task) throw badRequest('must provide task name');
     const type = param(query, 'type');

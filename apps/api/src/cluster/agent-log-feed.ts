@@ -19,12 +19,12 @@ export class AgentLogFeed implements Pick<LogFeed, 'subscribe'> {
 
   subscribe(rank: number, take: (line: string) => void): () => void {
     let isWatched = true;
-    const offer = ({ Lines, Dropped }: ReadAgentLogResponse): void => {
+    const publishLines = ({ Lines, Dropped }: ReadAgentLogResponse): void => {
       for (const line of Lines) take(line);
       if (Dropped > 0) take(lostLine(Dropped));
     };
     void (async () => {
-      for (let answer = this.first; isWatched; answer = await this.ask(rank)) offer(answer);
+      for (let answer = this.first; isWatched; answer = await this.ask(rank)) publishLines(answer);
     })().catch((error: unknown) => this.ended(errorText(error)));
     return () => (isWatched = false);
   }

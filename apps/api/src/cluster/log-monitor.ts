@@ -50,11 +50,11 @@ export class LogMonitor {
     try {
       yield null; // the reader sees at once that it is connected
       while (!signal.aborted) {
-        if (this.lines.length === 0) await this.pause(HEARTBEAT_MS, () => this.lines.length > 0 || signal.aborted);
-        if (this.lines.length > 0) await this.pause(GATHER_MS, () => this.bytes >= GATHER_BYTES || signal.aborted);
-        yield this.handOver();
+        if (this.lines.length === 0) await this.waitUntil(HEARTBEAT_MS, () => this.lines.length > 0 || signal.aborted);
+        if (this.lines.length > 0) await this.waitUntil(GATHER_MS, () => this.bytes >= GATHER_BYTES || signal.aborted);
+        yield this.nextPiece();
       }
-      if (signal.reason instanceof LogEndedError) yield this.handOver(`[ERROR] ${signal.reason.message}\n`);
+      if (signal.reason instanceof LogEndedError) yield this.nextPiece(`[ERROR] ${signal.reason.message}\n`);
     } finally {
       end();
     }
@@ -71,8 +71,8 @@ export class LogMonitor {
     this.wake();
   }
 
-  private handOver(last = ''): FilePiece {
-    const text = this.notice() + this.lines.splice(0).join('') + last;
+  private nextPiece(last = ''): FilePiece {
+    const text = this.dropNotice() + this.lines.splice(0).join('') + last;
     this.bytes = 0;
     if (text === '') return null;
     const data = Buffer.from(text);
@@ -81,7 +81,7 @@ export class LogMonitor {
     return { data, offset, file: 'log' };
   }
 
-  private notice(): string {
+  private dropNotice(): string {
     const nowMs = this.clock.nowMs();
     if (this.dropped === 0 || nowMs < this.noticeDueMs) return '';
     const text = `[WARN] Monitor dropped ${this.dropped} logs during monitor request\n`;
@@ -91,7 +91,7 @@ export class LogMonitor {
   }
 
   /** Waits until the condition holds, which every line checks, or the time is over. */
-  private pause(ms: number, done: () => boolean): Promise<void> {
+  private waitUntil(ms: number, done: () => boolean): Promise<void> {
     if (done()) return Promise.resolve();
     return new Promise((resolve) => {
       const finish = (): void => {

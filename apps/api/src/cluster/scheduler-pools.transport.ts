@@ -7,13 +7,13 @@ export class SchedulerPools {
   constructor(private readonly link: Pick<NatsLink, 'up' | 'nc'>) {}
 
   /** Returns one report for each process that answers. @throws Refusal unavailable if NATS is not connected */
-  async gather(): Promise<PoolReport[]> {
+  async gatherReports(): Promise<PoolReport[]> {
     if (!this.link.up) throw unavailable('the schedulers cannot be asked: not connected to NATS');
     return gatherPools(this.link.nc);
   }
 
   /** Changes the pools and returns the reports of the processes that did. */
-  change(change: Parameters<typeof changePools>[1]): Promise<PoolReport[]> {
+  updatePools(change: Parameters<typeof changePools>[1]): Promise<PoolReport[]> {
     return changePools(this.link.nc, change);
   }
 }

@@ -35,7 +35,7 @@ export class SchedulerWorkersController {
   @Get()
   @Needs(agentRead)
   async workers(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    const pools = await this.pools.gather();
+    const pools = await this.pools.gatherReports();
     const schedulers = pools.flatMap(({ workers }) =>
       workers.map(({ id, enabledSchedulers, startedMs, status, workloadStatus }) => ({
         id,
@@ -51,37 +51,37 @@ export class SchedulerWorkersController {
   @Get('config')
   @Needs(agentRead)
   async config(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    this.answer(request, reply, await this.pools.gather());
+    this.sendPools(request, reply, await this.pools.gatherReports());
   }
 
   @Put('config')
   @Needs(agentWrite)
   put(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    return this.change(request, reply);
+    return this.updatePools(request, reply);
   }
 
   @Post('config')
   @Needs(agentWrite)
   post(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    return this.change(request, reply);
+    return this.updatePools(request, reply);
   }
 
-  private async change(request: ApiRequest, reply: ApiReply): Promise<void> {
+  private async updatePools(request: ApiRequest, reply: ApiReply): Promise<void> {
     const { num_schedulers, enabled_schedulers } = readPool(request.body);
     const enabledSchedulers = enabled_schedulers ?? [];
     if (!areSchedulers(enabledSchedulers)) throw badRequest('Invalid request');
-    const instances = (await this.pools.gather()).map(({ instance }) => instance);
+    const instances = (await this.pools.gatherReports()).map(({ instance }) => instance);
     if (instances.length === 0) throw unavailable('no scheduler process answers');
     const workers = sharedOut(num_schedulers, instances);
     if (!workers) throw badRequest('Invalid request');
-    const changed = await this.pools.change({ workers, enabledSchedulers });
+    const changed = await this.pools.updatePools({ workers, enabledSchedulers });
     const missing = instances.length - changed.length;
     if (missing > 0)
       throw unavailable(`${missing} of ${instances.length} scheduler processes did not answer; try again`);
-    this.answer(request, reply, changed);
+    this.sendPools(request, reply, changed);
   }
 
-  private answer(request: ApiRequest, reply: ApiReply, pools: readonly PoolReport[]): void {
+  private sendPools(request: ApiRequest, reply: ApiReply, pools: readonly PoolReport[]): void {
     const enabled = new Set(pools.flatMap(({ enabledSchedulers }) => enabledSchedulers));
     sendJson(request, reply, {
       server_id: this.identity.memberName,

@@ -119,7 +119,7 @@ export class DeleteEvaluations {
     gone: AbortSignal,
   ): Promise<Deleted> {
     const filter = ListFilter.parse(text);
-    const { rows } = await this.read.evaluations({ namespaces, keep: filter.certain(), perPage: 1 });
+    const { rows } = await this.read.evaluations({ namespaces, keep: filter.certainCondition(), perPage: 1 });
     const [first] = rows;
     if (!first) return { Count: 0, Index: 0 };
     const deleted = { Count: 0, Index: 0 };

@@ -60,13 +60,13 @@ export class EvaluationsController {
     const filter = ListFilter.of(query);
     await this.timers.timed('count', () =>
       this.reads.answer(request, reply, [['evals', '*']], async () => {
-        const matches = filter?.certain<Evaluation>() ?? (() => true);
+        const matches = filter?.certainCondition<Evaluation>() ?? (() => true);
         let Count = 0;
-        const keep = (row: Evaluation): boolean => {
+        const countMatch = (row: Evaluation): boolean => {
           if (matches(row)) Count++;
           return false;
         };
-        const { index } = await this.model.evaluations({ ...options, keep });
+        const { index } = await this.model.evaluations({ ...options, keep: countMatch });
         return { index, value: { Count, Index: index, LastContact: 0, KnownLeader: true, NextToken: '' } };
       }),
     );
@@ -91,11 +91,11 @@ export class EvaluationsController {
     const id = fullUuid(given, 'failed to lookup eval: eval lookup failed');
     const related = param(request.query, 'related') === 'true';
     await this.timers.timed('get_eval', () =>
-      related ? this.withRelated(id, request, reply) : this.alone(id, request, reply),
+      related ? this.withRelated(id, request, reply) : this.withoutRelated(id, request, reply),
     );
   }
 
-  private alone(id: string, request: ApiRequest, reply: ApiReply): Promise<void> {
+  private withoutRelated(id: string, request: ApiRequest, reply: ApiReply): Promise<void> {
     return this.reads.object(request, reply, {
       watched: [['evals', id]],
       query: () => foundInNamespace(this.model.evaluation(id), encodeEvaluation),

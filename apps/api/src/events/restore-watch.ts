@@ -29,14 +29,14 @@ export class RestoreWatch {
   async start(): Promise<void> {
     const watch = this.feed.watch([['cluster_meta', '*']]);
     this.known = await this.record.restoredIndex();
-    void this.follow(watch);
+    void this.followFeed(watch);
   }
 
   stop(): void {
     this.stopped.abort();
   }
 
-  private async follow(watch: ReturnType<ProjectionFeed['watch']>): Promise<void> {
+  private async followFeed(watch: ReturnType<ProjectionFeed['watch']>): Promise<void> {
     const { signal } = this.stopped;
     for (let hasFailed = false; ;) {
       await watch.changed(hasFailed ? LOOK_RETRY_MS : LOOK_MS, signal);

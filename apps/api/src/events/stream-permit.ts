@@ -55,7 +55,7 @@ export class StreamPermit {
     private readonly options: StreamPermitOptions,
     private readonly wanted: Subscription,
   ) {
-    this.unlisten = options.callers.onChange(() => this.lookAgain());
+    this.unlisten = options.callers.onChange(() => this.checkAgain());
   }
 
   /** @throws Refusal forbidden; the errors of the read model */
@@ -96,7 +96,7 @@ export class StreamPermit {
     this.cancelExpiry?.();
   }
 
-  private lookAgain(): void {
+  private checkAgain(): void {
     this.look = this.look.then(() => this.check()).catch(() => this.end());
   }
 
@@ -114,7 +114,7 @@ export class StreamPermit {
     const { token, workload } = caller;
     this.cancelExpiry?.();
     if (workload) {
-      this.cancelExpiry = this.options.timers.after(WORKLOAD_LOOK_MS, () => this.lookAgain());
+      this.cancelExpiry = this.options.timers.after(WORKLOAD_LOOK_MS, () => this.checkAgain());
       return;
     }
     if (!token?.ExpirationTime) return;

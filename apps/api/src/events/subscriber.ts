@@ -64,7 +64,7 @@ export class Subscriber {
     if (this.closed) return;
     this.write(lines);
     this.next = last + 1;
-    if (this.sink.bufferedBytes > MAX_BUFFERED_BYTES) await this.room();
+    if (this.sink.bufferedBytes > MAX_BUFFERED_BYTES) await this.awaitRoom();
   }
 
   /** Closes the connection after a heartbeat, which says that no event remains. */
@@ -102,7 +102,7 @@ export class Subscriber {
   }
 
   /** Resolves when the client has taken the waiting bytes, or never will. */
-  private room(): Promise<void> {
+  private awaitRoom(): Promise<void> {
     return new Promise((resolve) => {
       this.giveUp = resolve;
       void this.sink.drained().then(resolve);

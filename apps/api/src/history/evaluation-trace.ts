@@ -9,7 +9,7 @@ import {
 } from '@waybill/model';
 import type { LoggedObject, LoggedTxn } from '@waybill/projection';
 import { allocationSteps } from './allocation-steps.js';
-import { lookedAt, shownSteps, toldBy, type ToldStep } from './told-steps.js';
+import { examinedNodes, shownSteps, reportedSteps, type ToldStep } from './told-steps.js';
 
 /** TraceSources are the data from which a trace is made. */
 export interface TraceSources {
@@ -36,7 +36,7 @@ export interface TraceSources {
 export function evaluationTrace(sources: TraceSources): EvaluationTrace {
   const { evalId, evaluation, txns, floor, allocs } = sources;
   const plans = txns.filter(({ name }) => name === PLAN);
-  const told = toldBy(evalId, txns);
+  const told = reportedSteps(evalId, txns);
   const toldOf = {
     evaluation,
     sinceNs: txns.find((txn) => changeOf(txn, evalId)?.op === 'create')?.timeNs ?? 0,
@@ -161,7 +161,7 @@ function planCommitted(txn: LoggedTxn, sources: TraceSources, told: readonly Tol
   const check = told.find((step) => step.name === 'checked' && step.txn === txn);
   const step = moment(txn, 'plan committed', 'log', {
     allocations: check?.details[1] ?? String(placedBy(txn, sources).length),
-    ...(check ? {} : lookedAt(metricOf(txn, sources))),
+    ...(check ? {} : examinedNodes(metricOf(txn, sources))),
   });
   return commit?.toMs === undefined ? step : { ...step, Time: nsFromMs(commit.fromMs), EndTime: nsFromMs(commit.toMs) };
 }

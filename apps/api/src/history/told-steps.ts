@@ -21,7 +21,7 @@ export interface ToldOf {
  * have none.
  * @param txns the transactions, oldest first
  */
-export function toldBy(evalId: string, txns: readonly LoggedTxn[]): ToldStep[] {
+export function reportedSteps(evalId: string, txns: readonly LoggedTxn[]): ToldStep[] {
   return txns.flatMap((txn) =>
     readStepTimes(txn.stepTimes)
       .filter((of) => of.evalId === evalId)
@@ -57,7 +57,7 @@ export function shownSteps(txn: LoggedTxn, told: readonly ToldStep[], of: ToldOf
 }
 
 /** Returns what the scheduler examined for one of the allocations of a plan. */
-export const lookedAt = (metric: AllocMetric | null | undefined): Record<string, string> =>
+export const examinedNodes = (metric: AllocMetric | null | undefined): Record<string, string> =>
   metric
     ? {
         'nodes evaluated': String(metric.NodesEvaluated),
@@ -98,7 +98,7 @@ const SHOWN: Partial<Record<StepName, Shown>> = {
     service: 'scheduler',
     name: 'scheduled',
     details: ({ details: [placed = '', stopped = ''], txn }, { metricOf }) => ({
-      ...lookedAt(metricOf(txn)),
+      ...examinedNodes(metricOf(txn)),
       placed,
       stopped,
     }),

@@ -33,7 +33,7 @@ export class TraceReader {
 
   /** @param allAllocations reads all allocations instead of only the slowest (CL-1043) */
   async readTrace(evalId: string, allAllocations: boolean): Promise<TraceFound> {
-    const history = await this.history('eval', evalId);
+    const history = await this.readHistory('eval', evalId);
     const { row: evaluation } = await this.model.evaluation(evalId);
     const { floor, txns } = history;
     if (!evaluation && txns.length === 0)
@@ -42,7 +42,7 @@ export class TraceReader {
     const allocs = allAllocations ? placed : slowestAllocations(placed);
     const allocTxns = await this.allocationHistories(allocs);
     const deployment = evaluation?.DeploymentID;
-    const deploymentTxns = deployment ? (await this.history('deployment', deployment)).txns : [];
+    const deploymentTxns = deployment ? (await this.readHistory('deployment', deployment)).txns : [];
     const related = evaluation ? await relatedEvaluations(this.model, evaluation) : [];
     const trace = evaluationTrace({
       evalId,
@@ -59,7 +59,7 @@ export class TraceReader {
     return { index: Math.max(...indexes), floor, trace, namespace: evaluation?.Namespace ?? txns[0]?.namespace };
   }
 
-  private history(kind: ObjectKind, id: string): Promise<LogPage> {
+  private readHistory(kind: ObjectKind, id: string): Promise<LogPage> {
     return this.log.page({ namespaces: '*', kind, id, reverse: true, perPage: MAX_TXNS });
   }
 
@@ -67,7 +67,7 @@ export class TraceReader {
     const found = new Map<string, readonly LoggedTxn[]>();
     for (let from = 0; from < allocs.length; from += AT_ONCE) {
       const some = allocs.slice(from, from + AT_ONCE);
-      await Promise.all(some.map(async ({ ID }) => found.set(ID, (await this.history('alloc', ID)).txns)));
+      await Promise.all(some.map(async ({ ID }) => found.set(ID, (await this.readHistory('alloc', ID)).txns)));
     }
     return found;
   }

@@ -28,7 +28,7 @@ export class AddressQuota {
   waitMs(address: string): number {
     const { most, windowMs, clock } = this.rules;
     if (most === 0) return 0;
-    const times = this.recent(address);
+    const times = this.recentTimes(address);
     const [oldest] = times;
     return oldest === undefined || times.length < most ? 0 : Math.max(1, oldest + windowMs - clock.nowMs());
   }
@@ -37,14 +37,14 @@ export class AddressQuota {
   count(address: string): void {
     const { most, clock } = this.rules;
     if (most === 0) return;
-    const times = [...this.recent(address), clock.nowMs()].slice(-most);
+    const times = [...this.recentTimes(address), clock.nowMs()].slice(-most);
     this.times.delete(address);
     this.times.set(address, times);
     const [oldest] = this.times.size > MAX_ADDRESSES ? this.times.keys() : [];
     if (oldest !== undefined) this.times.delete(oldest);
   }
 
-  private recent(address: string): readonly number[] {
+  private recentTimes(address: string): readonly number[] {
     const since = this.rules.clock.nowMs() - this.rules.windowMs;
     return (this.times.get(address) ?? []).filter((at) => at > since);
   }

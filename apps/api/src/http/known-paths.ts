@@ -28,12 +28,12 @@ export class KnownPaths {
   /** @param url the URL with or without a query */
   has(url: string): boolean {
     const parts = pathOf(url).split('/');
-    for (const route of this.routes.values()) if (leadsThere(route, parts)) return true;
+    for (const route of this.routes.values()) if (matchesRoute(route, parts)) return true;
     return false;
   }
 }
 
-function leadsThere(route: readonly string[], parts: readonly string[]): boolean {
+function matchesRoute(route: readonly string[], parts: readonly string[]): boolean {
   const isOpen = route.at(-1) === '*';
   const fixed = isOpen ? route.slice(0, -1) : route;
   if (isOpen ? parts.slice(fixed.length).join('/') === '' : parts.length !== fixed.length) return false;

@@ -9,7 +9,7 @@ import { param, type QueryString } from './query-string.js';
 export const MAX_STEPS_PER_LIST = 500_000_000;
 
 /** Returns a condition that is true if both conditions are true. An absent condition is true for every row. */
-export function both<Row>(
+export function bothConditions<Row>(
   one: ((row: Row) => boolean) | undefined,
   other: (row: Row) => boolean,
 ): (row: Row) => boolean {
@@ -57,7 +57,7 @@ export class ListFilter {
   }
 
   /** Does the same as `keep`, but a row for which it cannot decide does not match (EB-298). */
-  certain<Row extends object>(): (row: Row) => boolean {
+  certainCondition<Row extends object>(): (row: Row) => boolean {
     const budget = new StepBudget(MAX_STEPS_PER_LIST);
     return (row) => {
       try {

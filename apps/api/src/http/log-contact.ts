@@ -24,9 +24,9 @@ export class LogContact {
     private readonly connection: Connection,
     private readonly clock: Clock,
   ) {
-    const note = (up: boolean): void => void (this.lostMs = up ? undefined : (this.lostMs ?? clock.nowMs()));
-    note(connection.up);
-    connection.onChange(note);
+    const recordContact = (up: boolean): void => void (this.lostMs = up ? undefined : (this.lostMs ?? clock.nowMs()));
+    recordContact(connection.up);
+    connection.onChange(recordContact);
   }
 
   readonly age = (): ReadModelAge => ({

@@ -16,14 +16,14 @@ export class CurrentJobs {
 
   /** @throws Refusal unavailable if the read model does not follow */
   async job(namespace: string, id: string): Promise<Seen<Job | undefined>> {
-    const sequence = await this.caughtUp(namespace, id);
+    const sequence = await this.awaitReadable(namespace, id);
     return { row: await this.read.job(namespace, id), sequence };
   }
 
   /**
    * Resolves when reads show the last transaction about the job. The result is its sequence, or 0 if there was none.
    */
-  async caughtUp(namespace: string, id: string): Promise<number> {
+  async awaitReadable(namespace: string, id: string): Promise<number> {
     const sequence = await this.log.lastSequence(jobSubject(namespace, id));
     if (sequence > 0) await this.readable(sequence);
     return sequence;

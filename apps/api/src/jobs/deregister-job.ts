@@ -26,14 +26,14 @@ export class DeregisterJob {
   async deregister(options: DeregisterOptions, requester: Requester): Promise<Deregistered> {
     const { writer, jobs, newId } = this.deps;
     const { row: job } = await jobs.job(options.namespace, options.id);
-    if (!job) return answer('', 0);
+    if (!job) return deregistered('', 0);
     const decision = deregistrationOf(options, job, { newId, nowNs: writer.nowNs() });
     const { index } = await writer.write(decision, requester.author);
-    return answer(decision.payload.Eval?.ID ?? '', index);
+    return deregistered(decision.payload.Eval?.ID ?? '', index);
   }
 }
 
-function answer(evalId: string, index: number): Deregistered {
+function deregistered(evalId: string, index: number): Deregistered {
   return {
     EvalID: evalId,
     EvalCreateIndex: index,

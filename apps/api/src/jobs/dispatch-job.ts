@@ -57,7 +57,7 @@ export class DispatchJob {
     const { row: parent } = await jobs.job(namespace, id);
     const decision = dispatchOf(parent, wish, { newId, nowNs: writer.nowNs() });
     const { index, isNoop, result } = await writer.write(decision, requester.author);
-    if (isNoop) return this.earlier(namespace, result);
+    if (isNoop) return this.earlierDispatch(namespace, result);
     const { Job: child, Eval } = decision.payload;
     return {
       DispatchedJobID: child.ID,
@@ -69,7 +69,7 @@ export class DispatchJob {
   }
 
   /** Returns the answer for a repeated idempotency token: the job that the first dispatch created (API-177). */
-  private async earlier(namespace: string, result: unknown): Promise<Dispatched> {
+  private async earlierDispatch(namespace: string, result: unknown): Promise<Dispatched> {
     const DispatchedJobID = stringOf(asObject(result ?? {}, 'verdict'), 'JobID');
     const child = await this.deps.read.job(namespace, DispatchedJobID);
     return {

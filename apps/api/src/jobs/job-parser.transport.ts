@@ -48,24 +48,24 @@ export class JobParser {
     return new Promise((resolve, reject) => {
       const settle = (): void => {
         cancel();
-        worker.off('message', take);
-        worker.off('error', giveUp);
+        worker.off('message', acceptAnswer);
+        worker.off('error', failParse);
       };
-      const giveUp = (why: Error): void => {
+      const failParse = (why: Error): void => {
         settle();
         this.worker = undefined;
         void worker.terminate();
         reject(why);
       };
       const cancel = this.timers.after(MAX_PARSE_MS, () =>
-        giveUp(badRequest(`Failed to parse job: parsing takes longer than ${MAX_PARSE_MS / 1000} s`)),
+        failParse(badRequest(`Failed to parse job: parsing takes longer than ${MAX_PARSE_MS / 1000} s`)),
       );
-      const take = (answer: ParseAnswer): void => {
+      const acceptAnswer = (answer: ParseAnswer): void => {
         settle();
         resolve(answer);
       };
-      worker.once('message', take);
-      worker.once('error', giveUp);
+      worker.once('message', acceptAnswer);
+      worker.once('error', failParse);
       worker.postMessage(request);
     });
   }

@@ -31,13 +31,13 @@ export function readStabilityRequest(json: unknown, pathJobId: string): Stabilit
 export class JobStability {
   constructor(
     private readonly writer: TransactionWriter,
-    private readonly jobs: Pick<CurrentJobs, 'caughtUp'>,
+    private readonly jobs: Pick<CurrentJobs, 'awaitReadable'>,
     private readonly read: JobVersionLookup,
   ) {}
 
   /** Resolves with the index. @throws Refusal */
   async markVersion(namespace: string, id: string, wanted: StabilityRequest, requester: Requester): Promise<number> {
-    await this.jobs.caughtUp(namespace, id);
+    await this.jobs.awaitReadable(namespace, id);
     const { rows } = await this.read.jobVersions(namespace, id);
     if (!rows.some((row) => row.Version === wanted.version))
       throw notFound(`job "${id}" in namespace "${namespace}" at version ${wanted.version} not found`);

@@ -27,7 +27,7 @@ export class JobSubmission {
     const wanted = this.deps.requests.readRegistration(readJsonBody(request.body), request.query, pathJobId);
     request.access.inNamespace(wanted.Job.Namespace);
     checkVolumes(request.access, wanted.Job);
-    if (wanted.home !== this.deps.forwarding.own) return this.deps.forwarding.pass(request, reply, wanted.home);
+    if (wanted.home !== this.deps.forwarding.own) return this.deps.forwarding.forward(request, reply, wanted.home);
     const answer = await this.deps.registering.register(wanted, Requester.of(request));
     sendWritten(request, reply, answer);
   }
@@ -35,7 +35,7 @@ export class JobSubmission {
   async plan(request: ApiRequest, reply: ApiReply, id: string): Promise<void> {
     const wanted = this.deps.requests.readPlan(readJsonBody(request.body), request.query, id);
     request.access.inNamespace(wanted.Job.Namespace);
-    if (wanted.home !== this.deps.forwarding.own) return this.deps.forwarding.pass(request, reply, wanted.home);
+    if (wanted.home !== this.deps.forwarding.own) return this.deps.forwarding.forward(request, reply, wanted.home);
     const answer = await this.deps.planning.plan(wanted, callUserOf(request.access.caller));
     setWriteIndex(reply, answer.Index);
     sendJson(request, reply, answer);

@@ -16,7 +16,7 @@ const requester = () => Requester.of(aRequest());
 
 function stored(current: Job | undefined, ...versions: Job[]) {
   const { drafts, writer } = writtenDrafts();
-  const jobs = { job: async () => ({ row: current, sequence: 0 }), caughtUp: async () => 0 };
+  const jobs = { job: async () => ({ row: current, sequence: 0 }), awaitReadable: async () => 0 };
   const read = { schedulerConfiguration: async () => undefined, jobVersions: async () => ({ rows: versions }) };
   const admission = { admit: async () => '' };
   const register = new RegisterJob({ writer, jobs, admission, read, newId: () => 'new-eval' });

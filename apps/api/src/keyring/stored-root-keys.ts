@@ -23,7 +23,7 @@ export function storedRootKeys({ model, feed, clock }: StoredRootKeysDeps): Root
     version: () => model.tableIndex('root_keys'),
     clock,
   });
-  feed.onChange(['root_keys'], () => recent.forget());
+  feed.onChange(['root_keys'], () => recent.clearValues());
   const all = (): Promise<readonly RootKey[]> => recent.of('', async () => (await model.keyring.keys()).rows);
   const awaited = new AwaitedReads({ feed, clock, most: MAX_AWAITING });
   return {

@@ -19,7 +19,7 @@ export class ClientCredentials {
 
   /** Returns the client secret. It is empty if the method has none. @throws UnsealableError */
   clientSecret({ Name, Config }: AuthMethod): string {
-    return this.opened('OIDCClientSecret', Name, Config.SealedClientSecret);
+    return this.openSecret('OIDCClientSecret', Name, Config.SealedClientSecret);
   }
 
   /**
@@ -42,10 +42,10 @@ export class ClientCredentials {
   }
 
   private async privateKey(method: string, { SealedPemKey, PemKeyFile }: ClientAssertionKey): Promise<string> {
-    return PemKeyFile === '' ? this.opened('PemKey', method, SealedPemKey) : readPem(PemKeyFile);
+    return PemKeyFile === '' ? this.openSecret('PemKey', method, SealedPemKey) : readPem(PemKeyFile);
   }
 
-  private opened(what: MethodSecret, method: string, sealed: string): string {
+  private openSecret(what: MethodSecret, method: string, sealed: string): string {
     return sealed === '' ? '' : this.access.on.methodSecrets.open(what, method, sealed);
   }
 }

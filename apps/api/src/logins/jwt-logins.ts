@@ -41,7 +41,7 @@ export class JwtLogins {
     const { claims, untilMs } = await this.verified(method, LoginToken);
     await this.claimOnce(method, claims, untilMs);
     onVerified(verifiedSubject(method, claims));
-    log.claims('token', claims);
+    log.logClaims('token', claims);
     return tokens.grant({ method, claims, log }, author);
   }
 

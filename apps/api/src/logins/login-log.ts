@@ -19,39 +19,39 @@ export class LoginLog {
   constructor(logger: Logger, method: AuthMethod) {
     this.log = logger.with({ part: 'login', method: method.Name });
     this.isVerbose = method.Config.VerboseLogging;
-    this.verbose('attempting login with verbose logging enabled');
+    this.logVerbose('attempting login with verbose logging enabled');
   }
 
   /** @param from the source of the claims */
-  claims(from: 'token' | 'user info', claims: Claims): void {
-    this.verbose('claims', { from, claims: stringify(masked(claims)) ?? '' });
+  logClaims(from: 'token' | 'user info', claims: Claims): void {
+    this.logVerbose('claims', { from, claims: stringify(maskClaims(claims)) ?? '' });
   }
 
-  mapped(claims: MappedClaims): void {
-    this.verbose('mapped claims', { claims: JSON.stringify(masked({ ...claims.value, ...claims.list })) });
+  logMapped(claims: MappedClaims): void {
+    this.logVerbose('mapped claims', { claims: JSON.stringify(maskClaims({ ...claims.value, ...claims.list })) });
   }
 
-  readonly judged = ({ rule, matches, problem }: RuleVerdict): void => {
+  readonly logVerdict = ({ rule, matches, problem }: RuleVerdict): void => {
     if (problem !== undefined) this.log.warn('a binding rule cannot be decided and does not match', { rule, problem });
-    this.verbose('binding rule', { rule, matches });
+    this.logVerbose('binding rule', { rule, matches });
   };
 
-  bound(kind: 'role' | 'policy', name: string, isFound: boolean): void {
-    this.verbose('bind target', { kind, name, found: isFound });
+  logBinding(kind: 'role' | 'policy', name: string, isFound: boolean): void {
+    this.logVerbose('bind target', { kind, name, found: isFound });
   }
 
-  private verbose(message: string, fields: Record<string, unknown> = {}): void {
+  private logVerbose(message: string, fields: Record<string, unknown> = {}): void {
     if (this.isVerbose) this.log.debug(message, fields);
   }
 }
 
 /** Returns claims without those that look like credentials, at any depth. */
-function masked(claims: Claims): Claims {
-  const shown = (value: ClaimValue): ClaimValue => {
-    if (Array.isArray(value)) return (value as readonly ClaimValue[]).map(shown);
-    return typeof value === 'object' && value !== null ? masked(value as Claims) : value;
+function maskClaims(claims: Claims): Claims {
+  const maskValue = (value: ClaimValue): ClaimValue => {
+    if (Array.isArray(value)) return (value as readonly ClaimValue[]).map(maskValue);
+    return typeof value === 'object' && value !== null ? maskClaims(value as Claims) : value;
   };
   return Object.fromEntries(
-    Object.entries(claims).map(([name, value]) => [name, CREDENTIAL.test(name) ? MASKED : shown(value)]),
+    Object.entries(claims).map(([name, value]) => [name, CREDENTIAL.test(name) ? MASKED : maskValue(value)]),
   );
 }

@@ -62,8 +62,9 @@ export class LoginTokens {
   async grant({ method, claims, log }: VerifiedLogin, author: Author): Promise<GrantedToken> {
     const { model, writes, access } = this.options;
     const mapped = mapClaims(claims, method.Config);
-    log.mapped(mapped);
-    const bind = (rules: Parameters<typeof boundNames>[1]): BoundNames => boundNames(method, rules, mapped, log.judged);
+    log.logMapped(mapped);
+    const bind = (rules: Parameters<typeof boundNames>[1]): BoundNames =>
+      boundNames(method, rules, mapped, log.logVerdict);
     const { wanted, roles, policies } = await model.access.loginGrounds(method.Name, bind);
     logTargets(log, wanted, roles, policies);
     const { secrets, limits } = access.on;
@@ -85,10 +86,10 @@ function logTargets(
 ): void {
   if (wanted.kind === 'management') return;
   for (const name of wanted.roles)
-    log.bound(
+    log.logBinding(
       'role',
       name,
       roles.some(({ Name }) => Name === name),
     );
-  for (const name of wanted.policies) log.bound('policy', name, policies.includes(name));
+  for (const name of wanted.policies) log.logBinding('policy', name, policies.includes(name));
 }

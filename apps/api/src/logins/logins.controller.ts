@@ -63,8 +63,8 @@ export class LoginsController {
   private login(request: ApiRequest, reply: ApiReply): Promise<void> {
     return this.attempts.guard(request, reply, async () => {
       const { author } = Requester.of(request);
-      const granted = await this.jwt.login(readLogin(request.body), author, toldOf(request));
-      await this.answer(request, reply, granted);
+      const granted = await this.jwt.login(readLogin(request.body), author, auditSubject(request));
+      await this.sendToken(request, reply, granted);
     });
   }
 
@@ -78,12 +78,12 @@ export class LoginsController {
   private completeAuth(request: ApiRequest, reply: ApiReply): Promise<void> {
     return this.attempts.guard(request, reply, async () => {
       const { author } = Requester.of(request);
-      const granted = await this.oidc.complete(readCompleteAuth(request.body), author, toldOf(request));
-      await this.answer(request, reply, granted);
+      const granted = await this.oidc.complete(readCompleteAuth(request.body), author, auditSubject(request));
+      await this.sendToken(request, reply, granted);
     });
   }
 
-  private async answer(request: ApiRequest, reply: ApiReply, { accessorId, index }: GrantedToken): Promise<void> {
+  private async sendToken(request: ApiRequest, reply: ApiReply, { accessorId, index }: GrantedToken): Promise<void> {
     const token = await this.answers.wholeById(accessorId);
     if (!token) throw notFound('ACL token not found'); // deleted in the moment since
     setWriteIndex(reply, index);
@@ -92,7 +92,7 @@ export class LoginsController {
 }
 
 /** Makes the audit log name the subject of the login. */
-const toldOf =
+const auditSubject =
   (request: ApiRequest): OnVerified =>
   (subject) =>
     request.notes?.loggedIn(subject);

@@ -82,7 +82,7 @@ const RULE: BindingRule = {
 /** Pending logins in memory. */
 class PendingInMemory implements PendingLogins {
   readonly logins = new Map<string, PendingLogin>();
-  async begin(nonce: string, login: PendingLogin): Promise<PendingLogin> {
+  async beginLogin(nonce: string, login: PendingLogin): Promise<PendingLogin> {
     const kept = this.logins.get(nonce) ?? login;
     this.logins.set(nonce, kept);
     return kept;

@@ -67,7 +67,7 @@ export class OidcLogins {
   async begin(request: AuthUrlRequest, address: string): Promise<string> {
     const method = await methodOf(this.options.model, request.AuthMethodName, 'OIDC');
     const login = await this.pendingLogin(method, request, address);
-    const client = await this.client(method);
+    const client = await this.providerClient(method);
     if (!isAllowedRedirect(login.redirectUri, method.Config.AllowedRedirectURIs))
       throw serverFailure(`failed to generate auth URL: ${UNAUTHORIZED_REDIRECT}`);
     const { redirectUri, state, verifier } = login;
@@ -83,16 +83,16 @@ export class OidcLogins {
     const { model, pending, tokens } = this.options;
     const method = await methodOf(model, request.AuthMethodName, 'OIDC');
     const log = tokens.log(method);
-    const client = await this.client(method);
+    const client = await this.providerClient(method);
     checkCallbackIssuer(request.Iss, method, client.metadata);
     const login = await pending.takeLogin(request.ClientNonce);
     if (!login) throw badRequest('no OIDC request found for client nonce');
-    const exchanged = await this.exchanged(client, method, login, request);
+    const exchanged = await this.exchangeCode(client, method, login, request);
     const idToken = await this.idToken(client, method, exchanged, request);
     onVerified(verifiedSubject(method, idToken));
-    log.claims('token', idToken);
-    const info = await this.info(client, method, exchanged, idToken);
-    if (info) log.claims('user info', info);
+    log.logClaims('token', idToken);
+    const info = await this.fetchUserInfo(client, method, exchanged, idToken);
+    if (info) log.logClaims('user info', info);
     return tokens.grant({ method, claims: mergedClaims(idToken, info), log }, author);
   }
 
@@ -107,14 +107,16 @@ export class OidcLogins {
       begunMs: clock.nowMs(),
     };
     const isFull = this.begun.waitMs(address) > 0;
-    const kept = isFull ? await pending.find(request.ClientNonce) : await pending.begin(request.ClientNonce, asked);
+    const kept = isFull
+      ? await pending.find(request.ClientNonce)
+      : await pending.beginLogin(request.ClientNonce, asked);
     if (!kept) throw new ApiError(429, TOO_MANY_BEGUN);
     if (kept.state === asked.state) this.begun.count(address);
     mustBeSameLogin(kept, asked);
     return kept;
   }
 
-  private async client(method: AuthMethod): Promise<ProviderClient> {
+  private async providerClient(method: AuthMethod): Promise<ProviderClient> {
     const { keys, fetchWith } = this.options;
     const { Config } = method;
     const authorities = Config.DiscoveryCaPem ?? [];
@@ -124,7 +126,7 @@ export class OidcLogins {
         config: Config,
         metadata,
         algorithms: allowedAlgorithms(Config.SigningAlgs),
-        authentication: () => this.authentication(method, metadata),
+        authentication: () => this.clientAuthentication(method, metadata),
         call: fetchWith(authorities),
       };
     } catch (error) {
@@ -132,14 +134,14 @@ export class OidcLogins {
     }
   }
 
-  private async authentication(method: AuthMethod, metadata: ProviderMetadata): Promise<ClientAuth> {
+  private async clientAuthentication(method: AuthMethod, metadata: ProviderMetadata): Promise<ClientAuth> {
     const { credentials } = this.options;
     if (method.Config.OIDCClientAssertion) return assertionAuthentication(await credentials.assertion(method));
     return secretAuthentication(metadata, credentials.clientSecret(method));
   }
 
   /** Exchanges the code for tokens if the callback fits the pending login (AU-98). */
-  private async exchanged(
+  private async exchangeCode(
     client: ProviderClient,
     method: AuthMethod,
     login: PendingLogin,
@@ -187,7 +189,7 @@ export class OidcLogins {
   }
 
   /** Fetches the claims of the user info endpoint (AU-102). The result is undefined if the method does not use it. */
-  private async info(
+  private async fetchUserInfo(
     client: ProviderClient,
     { Config }: AuthMethod,
     { accessToken }: ExchangedTokens,

@@ -5,7 +5,7 @@ import { anybody, management } from '../access/needs.js';
 import { DEFAULT_NAMESPACE, type Namespace } from '@waybill/model';
 import { ReadModel } from '@waybill/projection';
 import { badRequest, forbidden } from '../http/api-error.js';
-import { both, ListFilter } from '../http/list-filter.js';
+import { bothConditions, ListFilter } from '../http/list-filter.js';
 import { pageOf } from '../http/list-params.js';
 import { param } from '../http/query-string.js';
 import { found, listed } from '../http/read-result.js';
@@ -31,7 +31,7 @@ export class NamespacesController {
     const { acl } = request.access.caller;
     const mayKnow = ({ Name }: Namespace): boolean => acl.hasAccessToNamespace(Name);
     await this.reads.answer(request, reply, [['namespaces', '*']], () =>
-      listed(this.model.namespaces({ ...options, keep: both(filter?.keep<Namespace>(), mayKnow) })),
+      listed(this.model.namespaces({ ...options, keep: bothConditions(filter?.keep<Namespace>(), mayKnow) })),
     );
   }
 

@@ -4,7 +4,7 @@ import { Needs } from '../access/needs.decorator.js';
 import { anybody, ofPool, poolInBody } from '../access/needs.js';
 import { type NodePool } from '@waybill/model';
 import { ReadModel } from '@waybill/projection';
-import { both, ListFilter } from '../http/list-filter.js';
+import { bothConditions, ListFilter } from '../http/list-filter.js';
 import { pageOf } from '../http/list-params.js';
 import { param } from '../http/query-string.js';
 import { found, listed } from '../http/read-result.js';
@@ -31,7 +31,7 @@ export class NodePoolsController {
     const mayRead = ({ Name }: NodePool): boolean =>
       request.access.has({ kind: 'nodePool', capability: 'read' }, { pool: Name });
     await this.reads.answer(request, reply, [['node_pools', '*']], () =>
-      listed(this.model.nodePools({ ...options, keep: both(filter?.keep<NodePool>(), mayRead) })),
+      listed(this.model.nodePools({ ...options, keep: bothConditions(filter?.keep<NodePool>(), mayRead) })),
     );
   }
 

@@ -50,13 +50,13 @@ export class LogRecoveryController {
   }
 
   private async adopt(request: ApiRequest, reply: ApiReply): Promise<void> {
-    await this.answer(request, reply, await this.recovery.adopt(Requester.of(request)));
+    await this.sendRecovered(request, reply, await this.recovery.adopt(Requester.of(request)));
   }
 
   private async restore(request: ApiRequest, reply: ApiReply): Promise<void> {
     if (!Buffer.isBuffer(request.body)) throw badRequest('the archive is missing');
     try {
-      await this.answer(request, reply, await this.recovery.restore(request.body, Requester.of(request)));
+      await this.sendRecovered(request, reply, await this.recovery.restore(request.body, Requester.of(request)));
     } catch (error) {
       if (error instanceof BadArchiveError || error instanceof BadRowsError) throw badRequest(error.message);
       throw error;
@@ -64,7 +64,7 @@ export class LogRecoveryController {
   }
 
   /** Answers when the new history can be read. */
-  private async answer(request: ApiRequest, reply: ApiReply, { index, found }: Recovered): Promise<void> {
+  private async sendRecovered(request: ApiRequest, reply: ApiReply, { index, found }: Recovered): Promise<void> {
     await this.feed.waitFor(index, RESTORE_TIMEOUT_MS).catch(() => {
       throw serverFailure(`the new history is written as index ${index}, but the read model has not reached it`);
     });

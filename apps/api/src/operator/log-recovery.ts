@@ -96,19 +96,19 @@ export class LogRecovery {
   constructor(private readonly deps: LogRecoveryDeps) {}
 
   async status(): Promise<LogComparison> {
-    return this.withJournal((journal) => this.compare(journal));
+    return this.withJournal((journal) => this.compareLog(journal));
   }
 
   /** @throws Refusal conflict if the log does not begin with its first transaction */
   async adopt(requester: Requester): Promise<Recovered> {
     return this.withJournal(async (journal) => {
-      const found = await this.compare(journal);
+      const found = await this.compareLog(journal);
       if (found.log.first > 1)
         throw conflict(
           `the log begins at index ${found.log.first}: what it was before cannot be read from it. ` +
             'Take an archive: waybill operator log restore FILE',
         );
-      await this.passOver(journal, found, requester);
+      await this.skipIndexes(journal, found, requester);
       if (found.common < found.applied) {
         const machine = new StateMachine();
         let framed = 0;
@@ -132,8 +132,8 @@ export class LogRecovery {
   async restore(bytes: Uint8Array, requester: Requester): Promise<Recovered> {
     const { index: archived, tables } = await this.deps.open(bytes);
     return this.withJournal(async (journal) => {
-      const found = await this.compare(journal);
-      await this.passOver(journal, found, requester, archived);
+      const found = await this.compareLog(journal);
+      await this.skipIndexes(journal, found, requester, archived);
       const last = (await journal.bounds()).last;
       const machine = machineOf(tables, await this.deps.leases(), last - 1);
       const applied = await replay(journal, machine, last);
@@ -145,7 +145,7 @@ export class LogRecovery {
     });
   }
 
-  private async compare(journal: DecidedLog): Promise<LogComparison> {
+  private async compareLog(journal: DecidedLog): Promise<LogComparison> {
     const { deps } = this;
     // Postgres is read first: what is written and projected between the two reads would otherwise count as lost.
     const recorded = await deps.marks();
@@ -176,7 +176,12 @@ export class LogRecovery {
   }
 
   /** Skips indexes, so that no index that anybody may have seen is assigned again (ST-1). */
-  private async passOver(journal: DecidedLog, found: LogComparison, requester: Requester, atLeast = 0): Promise<void> {
+  private async skipIndexes(
+    journal: DecidedLog,
+    found: LogComparison,
+    requester: Requester,
+    atLeast = 0,
+  ): Promise<void> {
     const known = Math.max(found.log.last, found.applied, atLeast);
     let missing = known + (found.lostCount > 0 ? INDEXES_PASSED_OVER : 1) - found.log.last;
     for (; missing > 0; missing -= PASSED_OVER_AT_ONCE)

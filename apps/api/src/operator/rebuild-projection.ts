@@ -72,7 +72,7 @@ export class RebuildProjection {
         `the log begins at index ${log.first}, and what comes from index ${from} on is needed: ` +
           'name an archive that is newer (waybill operator projection rebuild FILE)',
       );
-    const to = Math.min(log.last, await this.target(log.last));
+    const to = Math.min(log.last, await this.targetIndex(log.last));
     if (to < from - 1) throw badRequest(`the archive is of index ${from - 1}, and the database only at ${to}`);
     logger.warn('the database is filled anew from the log; reads wait', { from, to });
     const index = await rebuild({
@@ -91,7 +91,7 @@ export class RebuildProjection {
    * Returns the index up to which to rebuild: the projector's position, so that it continues there, or the end of the
    * log if that page is damaged too.
    */
-  private async target(last: number): Promise<number> {
+  private async targetIndex(last: number): Promise<number> {
     try {
       return await this.deps.appliedIndex();
     } catch (error) {

@@ -25,7 +25,7 @@ export interface RestoreDeps {
   readonly writer: Pick<TransactionWriter, 'draft'>;
   /** Resolves when an index can be read. */
   readonly readable: (index: number, timeoutMs: number) => Promise<unknown>;
-  readonly roles: Pick<ResumedRoles, 'after'>;
+  readonly roles: Pick<ResumedRoles, 'awaitResumed'>;
   /** Returns the index that can be read now. */
   readonly applied: () => Promise<number>;
   /** A monotonic clock, because a wait must not depend on the time of day. */
@@ -48,34 +48,36 @@ export class RestoreSnapshot {
   async restore(bytes: Uint8Array, requester: Requester): Promise<number> {
     const { archives, log, writer, newId } = this.deps;
     const archivedIndex = await this.indexOf(bytes);
-    await this.reach(archivedIndex, requester);
+    await this.advanceLog(archivedIndex, requester);
     const stored = await archives.put(newId(), bytes);
     const decision = { type: 'StateRestore', payload: { ...stored, Index: archivedIndex } } as const;
     const { index } = await log.publish(writer.draft(decision, requester.author));
-    await this.live(index);
+    await this.awaitRestored(index);
     return index;
   }
 
-  private async live(index: number): Promise<void> {
+  private async awaitRestored(index: number): Promise<void> {
     const { readable, roles, monotonic } = this.deps;
     const untilMs = monotonic.nowMs() + RESTORE_TIMEOUT_MS;
     try {
       await readable(index, RESTORE_TIMEOUT_MS);
-      await roles.after(index, untilMs - monotonic.nowMs());
+      await roles.awaitResumed(index, untilMs - monotonic.nowMs());
     } catch {
       throw serverFailure(`timed out waiting to re-run leader actions: the restore is written as index ${index}`);
     }
   }
 
-  private async reach(index: number, requester: Requester): Promise<void> {
+  private async advanceLog(index: number, requester: Requester): Promise<void> {
     let missing = index - (await this.deps.applied());
     if (missing > MAX_INDEXES_MADE_UP)
       throw conflict(`failed to restore from snapshot: its index ${index} is too far above the log of this cluster`);
     for (; missing > 0; missing -= MADE_UP_AT_ONCE)
-      await Promise.all(Array.from({ length: Math.min(missing, MADE_UP_AT_ONCE) }, () => this.makeUp(requester)));
+      await Promise.all(
+        Array.from({ length: Math.min(missing, MADE_UP_AT_ONCE) }, () => this.publishIgnore(requester)),
+      );
   }
 
-  private makeUp(requester: Requester): Promise<unknown> {
+  private publishIgnore(requester: Requester): Promise<unknown> {
     return this.deps.log.publish(this.deps.writer.draft({ type: 'Ignore', payload: {} }, requester.laterAuthor));
   }
 

@@ -46,7 +46,7 @@ describe('the roles after a restore', () => {
   it('OP-42: each of them is taken anew, and the broker has begun, before the answer', async () => {
     const { roles, asked, take, openWatches } = aCluster({ broker: 7, nodes: 9, projector: 101 });
     let isOver = false;
-    const over = roles.after(RESTORED, 60_000).then(() => (isOver = true));
+    const over = roles.awaitResumed(RESTORED, 60_000).then(() => (isOver = true));
     await allElse();
     take('broker', 102);
     await allElse();
@@ -59,7 +59,7 @@ describe('the roles after a restore', () => {
 
   it('OP-42: who does not take his role in time is named', async () => {
     const { roles, asked, openWatches } = aCluster({ broker: 101, volumes: RESTORED }, true);
-    await expect(roles.after(RESTORED, 60_000)).rejects.toThrow(new RolesNotResumedError(['volumes']));
+    await expect(roles.awaitResumed(RESTORED, 60_000)).rejects.toThrow(new RolesNotResumedError(['volumes']));
     expect(asked).toEqual([]);
     expect(openWatches()).toBe(0);
   });

@@ -39,7 +39,7 @@ export class ResumedRoles {
    * Resolves when every role was taken after this index and the broker has begun (OP-42).
    * @throws RolesNotResumedError after `timeoutMs`; the errors of the broker's answer
    */
-  async after(index: number, timeoutMs: number): Promise<void> {
+  async awaitResumed(index: number, timeoutMs: number): Promise<void> {
     const { feed, leases, brokerAt, monotonic } = this.deps;
     const untilMs = monotonic.nowMs() + timeoutMs;
     const watch = feed.watch(LEASES);

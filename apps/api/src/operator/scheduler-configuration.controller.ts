@@ -31,16 +31,16 @@ export class SchedulerConfigurationController {
   @Put()
   @Needs(operatorWrite)
   put(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    return this.set(request, reply);
+    return this.applyConfiguration(request, reply);
   }
 
   @Post()
   @Needs(operatorWrite)
   post(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    return this.set(request, reply);
+    return this.applyConfiguration(request, reply);
   }
 
-  private async set(request: ApiRequest, reply: ApiReply): Promise<void> {
+  private async applyConfiguration(request: ApiRequest, reply: ApiReply): Promise<void> {
     const wanted = readSchedulerConfiguration(request.body, request.query);
     const answer = await this.setConfiguration.replaceConfiguration(wanted, Requester.of(request));
     setWriteIndex(reply, answer.Index);

@@ -29,11 +29,11 @@ export class SetSchedulerConfiguration {
     const payload = { Config: config, CAS: cas !== undefined, ModifyIndex: cas ?? 0 };
     const { index, result } = await this.writer.write({ type: 'SchedulerConfig', payload }, requester.author);
     const updated = result === true;
-    if (updated && before?.PauseEvalBroker !== config.PauseEvalBroker) await this.obeyed(index, config);
+    if (updated && before?.PauseEvalBroker !== config.PauseEvalBroker) await this.awaitBroker(index, config);
     return { Updated: updated, Index: index };
   }
 
-  private async obeyed(index: number, { PauseEvalBroker }: SchedulerConfiguration): Promise<void> {
+  private async awaitBroker(index: number, { PauseEvalBroker }: SchedulerConfiguration): Promise<void> {
     try {
       await this.inquiry.enabledAt(index);
     } catch (error) {

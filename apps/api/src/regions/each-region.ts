@@ -16,12 +16,12 @@ export async function inEachRegion<T>(
   return {
     values: asked.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : [])),
     errors: asked.flatMap((outcome, i) =>
-      outcome.status === 'rejected' ? [saidBy(regions[i] ?? '', outcome.reason)] : [],
+      outcome.status === 'rejected' ? [regionErrorText(regions[i] ?? '', outcome.reason)] : [],
     ),
   };
 }
 
-function saidBy(region: string, error: unknown): string {
+function regionErrorText(region: string, error: unknown): string {
   if (isUnreachable(error)) return `region "${region}" cannot be reached`;
   const text = errorText(error);
   return error instanceof RpcError ? `region "${region}": ${text}` : `region "${region}" failed: ${text}`;

@@ -83,7 +83,7 @@ export class RegionForwarding {
   }
 
   /** @throws Refusal invalid if the region is unknown, internal if it does not answer (DP-1141), too-large (API-29) */
-  async pass(request: Forwarded, reply: ApiReply, region: string): Promise<void> {
+  async forward(request: Forwarded, reply: ApiReply, region: string): Promise<void> {
     if (request.headers[FORWARDED_BY] !== undefined) throw noPath(region, 'the request has come from another region');
     refuseTooLarge(request);
     const upstream = this.connect(request, region, await this.placeOf(region));
@@ -158,7 +158,7 @@ export function forwardToRegions(fastify: FastifyInstance, forwarding: RegionFor
   const passTo = async (region: string | undefined, request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     if (!region || region === forwarding.own || registersOrPlans(request)) return;
     try {
-      await forwarding.pass(request, reply, region);
+      await forwarding.forward(request, reply, region);
     } catch (error) {
       const status = error instanceof Refusal ? HTTP_STATUS_OF[error.code] : 500;
       if (status === 413) void reply.header('Connection', 'close'); // what is still coming is not read

@@ -40,7 +40,7 @@ export class RegisterEverywhere {
     const own = parts.find(({ region }) => region === this.own);
     if (!own) return this.registerJob.write({ ...request, Job: stored.get(this.own) ?? job }, warned, requester);
     await this.registerInPeers(parts, request, requester);
-    return this.registerJob.write(partOf(request, own), warned, requester);
+    return this.registerJob.write(requestForRegion(request, own), warned, requester);
   }
 
   private get own(): string {
@@ -78,7 +78,7 @@ export class RegisterEverywhere {
       (region) => {
         const part = peers.find((peer) => peer.region === region);
         if (!part) throw new Error(`no part for region ${region}`);
-        const { Job, Submission, EvalPriority, JobModifyIndex, PreserveCounts, PreserveResources } = partOf(
+        const { Job, Submission, EvalPriority, JobModifyIndex, PreserveCounts, PreserveResources } = requestForRegion(
           request,
           part,
         );
@@ -99,6 +99,6 @@ export class RegisterEverywhere {
   }
 }
 
-function partOf(request: RegisterJobRequest, { job, jobModifyIndex }: RegionPart): RegisterJobRequest {
+function requestForRegion(request: RegisterJobRequest, { job, jobModifyIndex }: RegionPart): RegisterJobRequest {
   return { ...request, Job: job, EnforceIndex: true, JobModifyIndex: jobModifyIndex, isPartOfRollout: true };
 }

@@ -29,7 +29,7 @@ export class FuzzyMatches {
     this.text = text.toLowerCase();
   }
 
-  offer(named: Named): void {
+  addName(named: Named): void {
     const position = named.name.toLowerCase().indexOf(this.text);
     if (position < 0) return;
     if (this.found.length === MAX_FUZZY_CANDIDATES) this.overflowed = true;

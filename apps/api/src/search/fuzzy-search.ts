@@ -40,7 +40,7 @@ export class FuzzySearch {
     const matches: Record<string, readonly FuzzyMatch[]> = {};
     const truncations: Record<string, boolean> = {};
     let index = 1;
-    const take = (context: string, at: number, found: FuzzyMatches): void => {
+    const addMatches = (context: string, at: number, found: FuzzyMatches): void => {
       index = Math.max(index, at);
       if (found.best.length === 0) return;
       matches[context] = found.best;
@@ -49,8 +49,8 @@ export class FuzzySearch {
     for (const scope of scopes) {
       const { context, namespaces } = scope;
       if (context === 'jobs') {
-        const { at, parts } = await this.jobs(text, namespaces);
-        for (const part of JOB_PARTS) take(part, at, parts[part]);
+        const { at, parts } = await this.matchJobs(text, namespaces);
+        for (const part of JOB_PARTS) addMatches(part, at, parts[part]);
       } else if (BY_PREFIX.includes(context)) {
         const prefix = await this.byPrefix.findByPrefix(text, [scope]);
         index = Math.max(index, prefix.index);
@@ -59,13 +59,13 @@ export class FuzzySearch {
         truncations[context] = prefix.truncations[context] ?? false;
       } else {
         const found = new FuzzyMatches(text);
-        take(context, await this.named(scope, (named) => found.offer(named)), found);
+        addMatches(context, await this.named(scope, (named) => found.addName(named)), found);
       }
     }
     return { index, matches, truncations };
   }
 
-  private async jobs(
+  private async matchJobs(
     text: string,
     namespaces: Namespaces,
   ): Promise<{ readonly at: number; readonly parts: Record<JobPart, FuzzyMatches> }> {
@@ -79,10 +79,10 @@ export class FuzzySearch {
       commands: found(),
       classes: found(),
     };
-    const at = await each<JobWithSummary>(
+    const at = await visitRows<JobWithSummary>(
       (options) => this.model.jobs({ namespaces, ...options }),
       ({ job }) => {
-        for (const [part, named] of namesOf(job)) parts[part].offer(named);
+        for (const [part, named] of namesOf(job)) parts[part].addName(named);
       },
     );
     return { at, parts };
@@ -93,27 +93,27 @@ export class FuzzySearch {
     const { model } = this;
     switch (context) {
       case 'allocs':
-        return each<Allocation>(
+        return visitRows<Allocation>(
           (options) => model.allocations({ namespaces, ...options }),
           ({ Name, Namespace, ID }) => offer({ name: Name, scope: [Namespace, ID] }),
         );
       case 'nodes':
-        return each<Node>(
+        return visitRows<Node>(
           (options) => model.nodes(options),
           ({ Name, ID }) => offer({ name: Name, scope: [ID] }),
         );
       case 'namespaces':
-        return each<Namespace>(
+        return visitRows<Namespace>(
           (options) => model.namespaces(options),
           ({ Name }) => shows(Name) && offer({ name: Name, scope: [] }),
         );
       case 'node_pools':
-        return each<NodePool>(
+        return visitRows<NodePool>(
           (options) => model.nodePools(options),
           ({ Name }) => shows(Name) && offer({ name: Name, scope: [] }),
         );
       case 'plugins':
-        return each<CSIPlugin>(
+        return visitRows<CSIPlugin>(
           (options) => model.volumes.plugins(options),
           ({ ID }) => offer({ name: ID, scope: [] }),
         );
@@ -124,7 +124,7 @@ export class FuzzySearch {
 }
 
 /** Offers every row of a list and keeps none. */
-async function each<Row>(
+async function visitRows<Row>(
   list: (options: ListOptions<Row>) => Promise<Listed<Row>>,
   see: (row: Row) => void,
 ): Promise<number> {

@@ -93,15 +93,15 @@ export class TaskRequests {
   async answer({ NodeID, RequestID, Method, Path, Headers, Body }: TaskApiRequest): Promise<TaskApiAnswer> {
     if (!this.http) throw serverFailure('the API is starting or stopping');
     const credential = credentialOf({ headers: Headers }) ?? '';
-    if (credential === '') return inShort(401, 'Unauthorized');
-    if (!(await this.deps.accepts(credential))) return inShort(403, 'Forbidden');
+    if (credential === '') return shortAnswer(401, 'Unauthorized');
+    if (!(await this.deps.accepts(credential))) return shortAnswer(403, 'Forbidden');
     const { statusCode, headers, stream } = await this.injectRequest(this.http, { Method, Path, Headers, Body });
     const body = new Pieces(stream, this.deps.timers);
-    const first = await body.next(FIRST_PIECE_MS);
+    const first = await body.nextPiece(FIRST_PIECE_MS);
     if (!first.ended) void this.sendRest(NodeID, RequestID, body);
     return {
       Status: statusCode,
-      Headers: withoutConnection(headers),
+      Headers: withoutConnectionHeaders(headers),
       Body: first.data.toString('base64'),
       More: !first.ended,
     };
@@ -115,7 +115,7 @@ export class TaskRequests {
       method: request.Method,
       url: request.Path,
       // A name that the server knows itself by: the task was told none.
-      headers: { ...(withoutConnection(request.Headers) as Record<string, string>), host: 'localhost' },
+      headers: { ...(withoutConnectionHeaders(request.Headers) as Record<string, string>), host: 'localhost' },
       payload: Buffer.from(request.Body, 'base64'),
       remoteAddress: NO_ADDRESS,
       payloadAsStream: true,
@@ -129,7 +129,7 @@ export class TaskRequests {
   private async sendRest(target: string, RequestID: string, body: Pieces): Promise<void> {
     try {
       for (let ended = false; !ended;) {
-        const piece = await body.next();
+        const piece = await body.nextPiece();
         ({ ended } = piece);
         const Body = piece.data.toString('base64');
         await this.deps.rpc.ask(taskAnswerPiece, { RequestID, Body, Ended: ended }, { target });
@@ -164,7 +164,7 @@ class Pieces {
    * Returns the next piece.
    * @param forMs the time for which chunks are joined; if it is undefined, the first chunk is returned at once
    */
-  async next(forMs?: number): Promise<{ readonly data: Buffer; readonly ended: boolean }> {
+  async nextPiece(forMs?: number): Promise<{ readonly data: Buffer; readonly ended: boolean }> {
     const isOver = forMs === undefined ? undefined : pause(this.timers, forMs).then(() => 'over' as const);
     let data = this.rest;
     this.rest = Buffer.alloc(0);
@@ -182,7 +182,7 @@ class Pieces {
   }
 }
 
-const withoutConnection = (headers: MessageHeaders): TaskApiAnswer['Headers'] =>
+const withoutConnectionHeaders = (headers: MessageHeaders): TaskApiAnswer['Headers'] =>
   Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) => {
       if (OF_THE_CONNECTION.has(name.toLowerCase()) || value === undefined) return [];
@@ -190,7 +190,7 @@ const withoutConnection = (headers: MessageHeaders): TaskApiAnswer['Headers'] =>
     }),
   );
 
-const inShort = (Status: number, text: string): TaskApiAnswer => ({
+const shortAnswer = (Status: number, text: string): TaskApiAnswer => ({
   Status,
   Headers: { 'content-type': 'text/plain; charset=utf-8' },
   Body: Buffer.from(`${text}\n`).toString('base64'),

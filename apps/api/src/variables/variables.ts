@@ -6,7 +6,7 @@ import { type VariableChange, variableOutcome, type VariableOutcome, type Writte
 import type { Author, TransactionWriter, Written } from '@waybill/writing';
 import type { RequestAccess } from '../access/request-access.js';
 import { unavailable } from '../http/api-error.js';
-import { both, type ListFilter } from '../http/list-filter.js';
+import { bothConditions, type ListFilter } from '../http/list-filter.js';
 import { listed, type ReadResult } from '../http/read-result.js';
 import type { ReadyWrite, UnsealedWrite } from './decisions/variable-write.js';
 
@@ -46,19 +46,19 @@ export class Variables {
 
   /** Returns the metadata of the variables that the caller may list (OP-193). */
   list(access: RequestAccess, options: VariableListOptions, filter: ListFilter | undefined): Promise<ReadResult> {
-    const shown = (variable: Variable): WireObject => encodeVariableMetadata(variable, lockFor(access));
+    const encodeMetadata = (variable: Variable): WireObject => encodeVariableMetadata(variable, lockFor(access));
     const mayList = ({ Namespace, Path }: Variable): boolean =>
       access.has({ kind: 'variable', capability: 'list' }, { namespace: Namespace, path: Path });
-    const matches = filter?.keep<Variable>(shown);
+    const matches = filter?.keep<Variable>(encodeMetadata);
     // A list that omits nothing is one statement.
-    const keep = access.caller.acl.isManagement() ? matches : both(matches, mayList);
-    return listed(this.deps.model.variables.variables({ ...options, keep }), shown);
+    const keep = access.caller.acl.isManagement() ? matches : bothConditions(matches, mayList);
+    return listed(this.deps.model.variables.variables({ ...options, keep }), encodeMetadata);
   }
 
   /** @throws KeyringError if its items cannot be decrypted (OP-206) */
   async readVariable(access: RequestAccess, { Namespace, Path }: Owner): Promise<ReadResult> {
     const { index, row } = await this.deps.model.variables.variable(Namespace, Path);
-    return { index, value: row && (await this.decrypted(row, lockFor(access))) };
+    return { index, value: row && (await this.decryptVariable(row, lockFor(access))) };
   }
 
   /** @throws Refusal, KeyringError, and the errors of writing */
@@ -69,7 +69,7 @@ export class Variables {
     wanted: UnsealedWrite | ReadyWrite,
   ): Promise<VariableAnswer> {
     const { change, index, outcome } = await this.applySealed(author, owner, wanted);
-    if (outcome && 'Conflict' in outcome) return this.conflicting(access, owner, outcome);
+    if (outcome && 'Conflict' in outcome) return this.conflictAnswer(access, owner, outcome);
     if (change.Op === 'delete' || change.Op === 'delete-cas') return { status: 204, index };
     if (!outcome) throw unavailable(`written as index ${index}, and what became of it is not known; look at it`);
     const items = 'items' in wanted ? wanted.items : undefined;
@@ -129,7 +129,7 @@ export class Variables {
    * Returns the answer to a write that met a conflict (OP-196, OP-200). The answer has the current variable, which may
    * have changed since; that helps a client which tries again.
    */
-  private async conflicting(
+  private async conflictAnswer(
     access: RequestAccess,
     owner: Owner,
     { Conflict }: Extract<VariableOutcome, { readonly Conflict: unknown }>,
@@ -141,11 +141,11 @@ export class Variables {
     if (!row) return nothing;
     const lock = access.caller.acl.isManagement() ? 'withoutId' : 'hidden';
     const mayRead = access.has({ kind: 'variable', capability: 'read' }, { namespace: Namespace, path: Path });
-    const body = mayRead ? await this.decrypted(row, lock) : encodeVariableMetadata(row, lock);
+    const body = mayRead ? await this.decryptVariable(row, lock) : encodeVariableMetadata(row, lock);
     return { status: 409, index: row.ModifyIndex, body };
   }
 
-  private async decrypted(row: Variable, lock: ShownLock): Promise<WireObject> {
+  private async decryptVariable(row: Variable, lock: ShownLock): Promise<WireObject> {
     return { ...encodeVariableMetadata(row, lock), Items: await this.deps.keyring.openItems(row, row) };
   }
 }

@@ -63,7 +63,10 @@ function listOf(claim: ClaimValue, source: string): readonly string[] {
   const texts = elements.map((element) => {
     const text = textOf(element);
     if (text === undefined)
-      throw new Refusal('internal', `value ${shown(element)} in "${source}" list claim could not be parsed as string`);
+      throw new Refusal(
+        'internal',
+        `value ${claimText(element)} in "${source}" list claim could not be parsed as string`,
+      );
     return text;
   });
   return texts.filter((text) => text !== '');
@@ -89,4 +92,4 @@ function textOf(claim: ClaimValue): string | undefined {
 /** Returns the name by which clients of the reference know the kind of a claim. */
 const typeName = (claim: ClaimValue): string => (isObject(claim) ? 'map[string]interface {}' : 'float64');
 
-const shown = (claim: ClaimValue): string => (claim === null ? '<nil>' : (stringify(claim) ?? ''));
+const claimText = (claim: ClaimValue): string => (claim === null ? '<nil>' : (stringify(claim) ?? ''));

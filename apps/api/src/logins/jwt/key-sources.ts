@@ -53,7 +53,7 @@ export class KeySources {
   async of(config: KeyConfig): Promise<VerificationKeys> {
     const pems = config.JWTValidationPubKeys ?? [];
     if (pems.length > 0) return this.statics.of(JSON.stringify(pems), async () => staticKeys(pems));
-    if (config.JWKSURL !== '') return this.set(config.JWKSURL, given(config.JWKSCACert), 'jwks');
+    if (config.JWKSURL !== '') return this.keySetOf(config.JWKSURL, given(config.JWKSCACert), 'jwks');
     return this.ofProvider(config);
   }
 
@@ -61,7 +61,7 @@ export class KeySources {
   async ofProvider(config: Pick<KeyConfig, 'OIDCDiscoveryURL' | 'DiscoveryCaPem'>): Promise<VerificationKeys> {
     const authorities = config.DiscoveryCaPem ?? [];
     const { jwks_uri } = await this.metadataOf(config.OIDCDiscoveryURL, authorities);
-    return this.set(jwks_uri, authorities, 'oidc_jwt');
+    return this.keySetOf(jwks_uri, authorities, 'oidc_jwt');
   }
 
   /** @throws ProviderMetadataError, OutsideCallError */
@@ -71,7 +71,7 @@ export class KeySources {
     );
   }
 
-  private async set(url: string, authorities: readonly string[], source: FetchOf): Promise<VerificationKeys> {
+  private async keySetOf(url: string, authorities: readonly string[], source: FetchOf): Promise<VerificationKeys> {
     const keyOf = await this.sets.of(JSON.stringify([url, authorities]), async () => {
       const call = this.timed(this.options.fetchWith(authorities), source);
       return createRemoteJWKSet(new URL(url), {

@@ -91,7 +91,7 @@ function decodedHeader(token: string): ProtectedHeaderParameters {
 
 /** @throws Error if no key verifies it */
 async function byAnyOf(keys: readonly KeyObject[], token: string, alg: string): Promise<Uint8Array> {
-  for (const key of keys.filter((one) => fits(one, alg))) {
+  for (const key of keys.filter((one) => fitsAlgorithm(one, alg))) {
     try {
       const { payload } = await compactVerify(token, key, { algorithms: [alg] });
       return payload;
@@ -105,7 +105,7 @@ async function byAnyOf(keys: readonly KeyObject[], token: string, alg: string): 
 const CURVES: Readonly<Record<string, string>> = { ES256: 'prime256v1', ES384: 'secp384r1', ES512: 'secp521r1' };
 
 /** Says whether a key is of the kind that the algorithm needs. */
-function fits({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject, alg: string): boolean {
+function fitsAlgorithm({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject, alg: string): boolean {
   if (alg.startsWith('ES')) return asymmetricKeyType === 'ec' && asymmetricKeyDetails?.namedCurve === CURVES[alg];
   if (alg === 'EdDSA') return asymmetricKeyType === 'ed25519';
   return asymmetricKeyType === 'rsa';

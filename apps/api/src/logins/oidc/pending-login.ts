@@ -21,7 +21,7 @@ export interface PendingLogins {
    * once.
    * @throws ApiError 429 if too many are pending
    */
-  begin(nonce: string, login: PendingLogin): Promise<PendingLogin>;
+  beginLogin(nonce: string, login: PendingLogin): Promise<PendingLogin>;
   /** Returns the login of a nonce and keeps it. */
   find(nonce: string): Promise<PendingLogin | undefined>;
   /** Takes the login of a nonce out. If several callers ask at once, one gets it. */

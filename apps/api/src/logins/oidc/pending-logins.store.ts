@@ -39,13 +39,13 @@ export class NatsPendingLogins implements PendingLogins {
     private readonly seals: () => LoginSeals,
   ) {}
 
-  async begin(nonce: string, login: PendingLogin): Promise<PendingLogin> {
+  async beginLogin(nonce: string, login: PendingLogin): Promise<PendingLogin> {
     const key = this.keyOf(nonce);
     // The existing login may have expired between the two requests.
     for (let attempt = 0; attempt < 2; attempt++) {
-      if (await this.put(key, login)) return login;
+      if (await this.putLogin(key, login)) return login;
       const kept = await this.get(key);
-      if (kept) return this.opened(key, kept);
+      if (kept) return this.openLogin(key, kept);
     }
     throw unavailable('the login cannot be stored; try again');
   }
@@ -53,14 +53,14 @@ export class NatsPendingLogins implements PendingLogins {
   async find(nonce: string): Promise<PendingLogin | undefined> {
     const key = this.keyOf(nonce);
     const kept = await this.get(key);
-    return kept && this.opened(key, kept);
+    return kept && this.openLogin(key, kept);
   }
 
   async takeLogin(nonce: string): Promise<PendingLogin | undefined> {
     const key = this.keyOf(nonce);
     const kept = await this.get(key);
     if (!kept || !(await this.remove(kept.seq))) return undefined;
-    return this.opened(key, kept);
+    return this.openLogin(key, kept);
   }
 
   private keyOf(nonce: string): string {
@@ -68,7 +68,7 @@ export class NatsPendingLogins implements PendingLogins {
   }
 
   /** Stores a login. The result is false if there is one already. */
-  private async put(key: string, login: PendingLogin): Promise<boolean> {
+  private async putLogin(key: string, login: PendingLogin): Promise<boolean> {
     try {
       await jetstream(this.link.nc, { timeout: API_TIMEOUT_MS }).publish(
         subjectOf(key),
@@ -104,7 +104,7 @@ export class NatsPendingLogins implements PendingLogins {
     }
   }
 
-  private opened(key: string, { data }: StoredMsg): PendingLogin {
+  private openLogin(key: string, { data }: StoredMsg): PendingLogin {
     return STORED.parse(JSON.parse(this.seals().open(aboutOf(key), Buffer.from(data).toString())));
   }
 }
